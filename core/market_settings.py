@@ -19,6 +19,9 @@ class MarketSettings(BaseModel):
         description="exchanges that the scanner reads, by their ids with commas; sim: simulated ones",
     )
     sim_listings: int = count(500, "pairs that the simulated exchanges list", 50, 20_000)
+    bursts_at_once: int = count(
+        4, "microburst captures of one exchange at the same time; 0: none", 0, 50
+    )
     scanner_watchdog_s: int = count(
         120, "seconds without a sign of the scanner's loop until its process ends", 30, 3_600
     )

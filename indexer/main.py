@@ -177,6 +177,7 @@ def scan() -> None:
         clock=now_utc,
         venues=lambda store: chosen.made(settings.venues, settings.sim_listings, store, now_utc),
         targets=target_limits(settings),
+        bursts_at_once=settings.bursts_at_once,
         onchain=chosen.onchain_at,
     )
     try:

@@ -1,7 +1,7 @@
 """The feeds: what each has, how often it changes, and which tier reads it (docs/feeds.md).
 
 A feed of rows has each row once, in the order in which they were written. A feed of states has a row
-again each time its state changed, in the order of the changes.
+again each time its state changed, in the order of the changes; what it was in between is not kept.
 """
 
 from collections.abc import Mapping

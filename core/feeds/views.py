@@ -28,6 +28,7 @@ from core.market.facts import DataSource as MarketSource
 from core.market.tables import (
     MarketAsset,
     MarketGapChange,
+    MarketGrade,
     MarketListingState,
     MarketNotice,
     MarketOutcome,
@@ -62,7 +63,8 @@ class DataFeedRow:
 @dataclass(frozen=True, slots=True)
 class _Source:
     """Where a feed's rows come from. `written`: the time by which they settle; None: they are
-    written in the order of their ids. `is_state`: the order is (at, id), not id alone.
+    committed in the order of their ids. `by_time`: the order is (at, id), not id alone, and they
+    settle by `at` unless they are `in_order`, committed in that order.
     """
 
     rows: FromClause
@@ -70,7 +72,8 @@ class _Source:
     at: ColumnElement[Any]
     data: tuple[ColumnElement[Any], ...]
     written: ColumnElement[Any] | None = None
-    is_state: bool = False
+    by_time: bool = False
+    in_order: bool = False
 
 
 def fields_of(key: FeedKey) -> tuple[str, ...]:
@@ -86,14 +89,14 @@ def page(
     query = _settled(source, now)
     if after is not None:
         query = query.where(_behind(source, after))
-    order = (source.at, source.id) if source.is_state else (source.id,)
+    order = (source.at, source.id) if source.by_time else (source.id,)
     return [_row(source, row) for row in session.execute(query.order_by(*order).limit(limit))]
 
 
 def place_at(session: Session, key: FeedKey, at: datetime) -> FeedPlace | None:
     """The place behind which rows from that time on are; None: there are none yet."""
     source = _SOURCES[key]
-    if source.is_state:
+    if source.by_time:
         return FeedPlace((at - _EPOCH) // _MICROSECOND, 0)
     time = source.at if source.written is None else source.written
     first = session.scalar(select(func.min(source.id)).select_from(source.rows).where(time >= at))
@@ -112,12 +115,12 @@ def is_simulated(session: Session) -> bool:
 def _settled(source: _Source, now: datetime) -> Select[*tuple[Any, ...]]:
     columns = (source.id.label("feed_id"), source.at.label("feed_at"), *source.data)
     query = select(*columns).select_from(source.rows)
-    by = source.at if source.is_state else source.written
+    by = source.at if source.by_time and not source.in_order else source.written
     return query if by is None else query.where(by <= now - SETTLED_AFTER)
 
 
 def _behind(source: _Source, after: FeedPlace) -> ColumnElement[bool]:
-    if not source.is_state:
+    if not source.by_time:
         return source.id > after.id
     at = _EPOCH + after.at_us * _MICROSECOND
     return tuple_(source.at, source.id) > tuple_(literal(at), literal(after.id))
@@ -126,7 +129,7 @@ def _behind(source: _Source, after: FeedPlace) -> ColumnElement[bool]:
 def _row(source: _Source, row: Row[Any]) -> DataFeedRow:
     found = dict(row._mapping)
     id_, at = found.pop("feed_id"), found.pop("feed_at")
-    place = FeedPlace((at - _EPOCH) // _MICROSECOND if source.is_state else 0, id_)
+    place = FeedPlace((at - _EPOCH) // _MICROSECOND if source.by_time else 0, id_)
     return DataFeedRow(place, at, {name: _plain(value) for name, value in found.items()})
 
 
@@ -148,6 +151,7 @@ def _table(of: Any) -> Table:
 
 
 _STATE = _table(MarketListingState)
+_GRADE = _table(MarketGrade)
 _WARNING = select(MarketWarning).subquery()
 _CHANGE = _table(MarketGapChange)
 _SPREAD = _table(MarketSpread)
@@ -167,16 +171,21 @@ _SOURCES: Final[Mapping[FeedKey, _Source]] = {
             *("price_usd", "spread_bps", "bid_2_usd", "ask_2_usd", "volume_24h_usd"),
             *("can_deposit", "can_withdraw", "is_truncated", "grade", "is_simulated"),
         ),
-        is_state=True,
+        by_time=True,
     ),
     FeedKey.GRADES: _Source(
-        _STATE,
-        _STATE.c.listing_id,
-        _STATE.c.graded_at,
-        _columns(
-            _STATE, *_NAMES, "grade", "score", "is_provisional", "grade_version", "is_simulated"
+        _GRADE.join(_STATE, _STATE.c.listing_id == _GRADE.c.listing_id),
+        _GRADE.c.listing_id,
+        _GRADE.c.hour,
+        (
+            *_columns(_STATE, *_NAMES),
+            _GRADE.c.letter.label("grade"),
+            *_columns(_GRADE, "score", "is_provisional"),
+            _GRADE.c.version.label("grade_version"),
+            _STATE.c.is_simulated,
         ),
-        is_state=True,
+        by_time=True,
+        in_order=True,  # one job writes an hour in one transaction, and never an earlier one after it
     ),
     FeedKey.WARNINGS: _Source(
         _WARNING,
@@ -207,7 +216,7 @@ _SOURCES: Final[Mapping[FeedKey, _Source]] = {
             _SPREAD,
             *("token", "venues", "dispersion", "size_usd", "profit_usd", "is_actionable", "legs"),
         ),
-        is_state=True,
+        by_time=True,
     ),
     FeedKey.TRANSFERS: _Source(
         _TRANSFER,

@@ -14,11 +14,13 @@ from typing import Any, Final
 from sqlalchemy import insert, select
 from sqlalchemy.dialects.postgresql import insert as upsert
 
+from core.db import locks
 from core.db.engine import WriteSession
 from core.market.facts import NetworkStatus
 from core.market.queries import WHOLE_SHARE
 from core.market.tables import MarketListing, MarketNetwork, MarketTransferEvent
 
+IN_ORDER: Final = "transfer_event"
 DIRECTIONS: Final = ("deposit", "withdraw")
 
 
@@ -56,6 +58,7 @@ def learn_networks(
         moved = {name: add.excluded[name] for name in rows[0] if name not in keys}
         session.execute(add.on_conflict_do_update(index_elements=keys, set_=moved), rows)
     if events:
+        locks.own(IN_ORDER).wait(session)  # ids are committed in their order (docs/feeds.md)
         session.execute(insert(MarketTransferEvent), events)
     return NetworksLearned(len(rows), len(events), is_partial=False)
 

@@ -3,18 +3,23 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from sqlalchemy import func, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
+from core.db import locks
 from core.db.engine import WriteSession
 from core.market import queries
 from core.market.facts import MarketStatus, VenueNotice
 from core.market.rules import notices as rules
 from core.market.rules.notices import NoticeReading, OutcomeKind, TagSighting
 from core.market.tables import MarketListing, MarketNotice, MarketOutcome, MarketTag
+
+# Held from before an id is given until its transaction ends: ids are committed in their order, so
+# whoever reads on from an id misses no row (docs/feeds.md#reading-on).
+IN_ORDER: Final = "market_outcome"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +72,7 @@ def learn_notices(
         }
         for one in found
     ]
+    locks.own(IN_ORDER).wait(session)
     added = session.execute(
         insert(MarketNotice)
         .values(rows)
@@ -98,6 +104,7 @@ def add_outcomes(session: WriteSession, found: Iterable[NewOutcome]) -> int:
     ]
     if not rows:
         return 0
+    locks.own(IN_ORDER).wait(session)
     add = insert(MarketOutcome).values(rows).on_conflict_do_nothing()
     return len(session.execute(add.returning(MarketOutcome.id)).all())
 

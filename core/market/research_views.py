@@ -1,6 +1,6 @@
 """A pair's two-hour figures, bursts, on-chain figures, and what its venue's other pairs have."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -9,6 +9,8 @@ from sqlalchemy import select
 from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.orm import Session
 
+from core.market.bursts import unpacked
+from core.market.rules.research import BurstSample
 from core.market.scan_tables import MarketBurst, MarketOnchain
 from core.market.tables import MarketListingState, MarketRollup
 
@@ -53,6 +55,14 @@ def bursts(session: Session, listing_id: int, since: datetime, limit: int) -> Se
         MarketBurst.listing_id == listing_id, MarketBurst.began_at >= since
     )
     return session.execute(query.order_by(MarketBurst.began_at.desc()).limit(limit)).all()
+
+
+def burst_seconds(
+    session: Session, burst_ids: Collection[int]
+) -> Mapping[int, Sequence[BurstSample]]:
+    """The samples of these captures, each in the order of time."""
+    query = select(MarketBurst.id, MarketBurst.samples).where(MarketBurst.id.in_(burst_ids))
+    return {burst_id: unpacked(data) for burst_id, data in session.execute(query)}
 
 
 def onchain(session: Session, asset_id: int, limit: int) -> Sequence[MarketOnchain]:

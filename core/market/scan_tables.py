@@ -178,10 +178,11 @@ class MarketGapHour(Base):
 
 
 class MarketBurst(Base):
-    """A microburst: 60 s at 1 Hz after a trigger. `samples`: gzip of JSON lines."""
+    """A microburst: 60 s at 1 Hz after a trigger. `samples`: core.market.bursts.packed."""
 
     __tablename__ = "microburst"
     __table_args__ = (
+        Index("ix_microburst_began_at", "began_at"),
         Index("ix_microburst_listing_id_began_at", "listing_id", text("began_at desc")),
     )
 

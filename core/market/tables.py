@@ -196,6 +196,7 @@ class MarketGrade(Base):
 
     __tablename__ = "grade_hour"
     __table_args__ = (
+        Index("ix_grade_hour_hour_listing_id", "hour", "listing_id"),
         CheckConstraint(f"letter {LETTERS}", name="letter"),
         CheckConstraint("(letter is null) = (score is null)", name="score"),
         {"postgresql_partition_by": "RANGE (hour)"},

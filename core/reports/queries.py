@@ -4,12 +4,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Select, func, select, update
+from sqlalchemy import Select, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session, defer
 
 from core.db.engine import WriteSession
-from core.reports.rules import MOST_ATTEMPTS, RENDERING_FOR, ReportFailure, ReportState
+from core.reports.rules import (
+    BUCKET,
+    KEPT_FOR,
+    MOST_ATTEMPTS,
+    RENDERING_FOR,
+    ReportFailure,
+    ReportState,
+)
 from core.reports.tables import ReportHolder, StoredReport
 
 
@@ -159,6 +166,22 @@ def keep_failed(
     session: WriteSession, report_id: int, failure: ReportFailure, now: datetime
 ) -> None:
     _move(session, report_id, ReportState.FAILED, now, failure=failure.value)
+
+
+def drop_past(session: WriteSession, now: datetime, limit: int) -> int:
+    """Drop at most `limit` reports, the oldest first, whose two hours ended 90 days ago or earlier,
+    with who has them; how many.
+    """
+    past = session.scalars(
+        select(StoredReport.id)
+        .where(StoredReport.bucket <= now - KEPT_FOR - BUCKET)
+        .order_by(StoredReport.bucket, StoredReport.id)
+        .limit(limit)
+    ).all()
+    if past:
+        session.execute(delete(ReportHolder).where(ReportHolder.report_id.in_(past)))
+        session.execute(delete(StoredReport).where(StoredReport.id.in_(past)))
+    return len(past)
 
 
 def _of(order: ReportOrder) -> Select[StoredReport]:

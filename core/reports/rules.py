@@ -11,6 +11,8 @@ from typing import Final
 
 MOST_ATTEMPTS: Final = 3
 RENDERING_FOR: Final = timedelta(minutes=5)  # longer: its process died
+BUCKET: Final = timedelta(hours=2)
+KEPT_FOR: Final = timedelta(days=90)  # from the end of its two hours on, so from every order of it
 
 
 class ReportState(StrEnum):

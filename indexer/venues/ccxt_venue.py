@@ -65,6 +65,7 @@ from indexer.venues.reading import (
     Row,
     RowError,
     needed_text,
+    number_of,
     positive_in,
     row_of,
     rows_in,
@@ -74,6 +75,7 @@ from indexer.venues.reading import (
 from indexer.venues.transport import VenueTransport, client_class
 
 CALL_S: Final = 20.0  # a call with all its requests
+MOST_TAKER_FEE: Final = 0.05  # of what is taken; a greater one is a figure of another unit
 WATCH_S: Final = 90.0  # without a change: a thin book may be quiet for as long
 REQUEST_MS: Final = 10_000
 _TICKER: Final = re.compile(TICKER_PATTERN)
@@ -208,18 +210,41 @@ class CcxtVenue:
         ordered = sorted(values.values(), key=lambda one: (one.published_at, one.id))
         return Parsed(tuple(ordered[:MAX_NOTICES]), tuple(faults[:MAX_FAULTS]))
 
+    def taker_fee_bps(self, native_id: str) -> float | None:
+        """ccxt's `taker` of the market: what the venue's own row says, or else the first tier of the
+        venue's schedule as ccxt has it (`fees.trading.taker`, `fees.spot`; each class names the
+        venue's page of fees in `urls.fees`).
+        """
+        symbol = self._symbols.get(native_id)
+        found = None if symbol is None else number_of(self._client.market(symbol).get("taker"))
+        return found * 1e4 if found is not None and 0 <= found <= MOST_TAKER_FEE else None
+
     async def watch_book(self, native_id: str) -> AsyncGenerator[Book, None]:
         if not self.capabilities.websocket:
             raise self._error(VenueErrorReason.REFUSED, "no websocket")
         symbol = await self._symbol(native_id)
-        while True:
-            found = await self._call(self._client.watch_order_book(symbol), WATCH_S)
-            yield self._understood(partial(self._book, native_id, found, None))
+        client = self._watching()
+        try:
+            while True:
+                watched = client.watch_order_book(symbol, self._quirks.watch_levels)
+                found = await self._call(watched, WATCH_S)
+                yield self._understood(partial(self._book, native_id, found, None))
+        finally:
+            await client.close()
 
     async def close(self) -> None:
         for client in (self._client, *self._others.values()):
             await client.close()
         await self._transport.close()
+
+    def _watching(self) -> Any:
+        """A client with a connection of its own: closing it is the one way that ends every
+        exchange's subscription, and what breaks it breaks no other call.
+        """
+        made = _client(
+            self.exchange, self._transport, self._now, self._quirks.options, None, self._is_paced
+        )
+        return made.set_markets_from_exchange(self._client)
 
     # --- calls
 

@@ -135,6 +135,12 @@ class MarketVenue(Protocol):
         """Published at or after `since`, ascending. None: the venue cannot tell."""
         ...
 
+    def taker_fee_bps(self, native_id: str) -> float | None:
+        """What taking from this market's book costs, without a discount, as of its last `markets`.
+        None: unknown, which is not free.
+        """
+        ...
+
     def watch_book(self, native_id: str) -> AsyncGenerator[Book, None]:
         """Each change, until it is closed. Errors: VenueError, which ends it; REFUSED where there
         is no websocket.

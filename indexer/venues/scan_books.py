@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 import numpy as np
 
@@ -11,6 +12,8 @@ from core.market.facts import Book
 from core.market.rules.book import FAULTS, grid_of, judge_many, judge_time, measure_many
 from core.market.samples import SampleBatch
 from indexer.venues.fx import QuoteRate
+
+LEVELS: Final = 100  # per side of a book that is measured; captures cut theirs to as many
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,18 +19,6 @@ from core.market.rules.transfer import TransferGate, gate
 from indexer.venues.scan_books import ScannedListing
 
 LEVELS: Final = 25  # per side: 10,000 dollars reach no deeper where there is a gap worth taking
-# Published fees of a taker without a discount, in bps; another venue's: 10.
-TAKER_BPS: Final = {
-    "coinbase": 60.0,
-    "kraken": 40.0,
-    "upbit": 5.0,
-    "bithumb": 25.0,
-    "coinone": 20.0,
-    "korbit": 15.0,
-    "gate": 20.0,
-    "mexc": 5.0,
-}
-USUAL_TAKER_BPS: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +33,23 @@ class GapScan:
     def __init__(self) -> None:
         self._books: dict[int, HeldBook] = {}
 
-    def hold(self, listing: ScannedListing, book: Book, rate: float, fx_source: str) -> None:
+    def hold(
+        self,
+        listing: ScannedListing,
+        book: Book,
+        rate: float,
+        fx_source: str,
+        taker_fee_bps: float | None,
+    ) -> None:
+        """`taker_fee_bps`: MarketVenue.taker_fee_bps of its market; None: unknown, and so is what a
+        gap with it would make.
+        """
         side = ArbSide(
             exchange=book.exchange,
             bids=tuple((price * rate, size) for price, size in book.bids[:LEVELS]),
             asks=tuple((price * rate, size) for price, size in book.asks[:LEVELS]),
             at=book.at or book.received_at,
-            taker_fee_bps=TAKER_BPS.get(book.exchange, USUAL_TAKER_BPS),
+            taker_fee_bps=taker_fee_bps,
             fx_source=fx_source,
             is_halted=listing.status == MarketStatus.HALTED if listing.status else None,
         )

@@ -25,9 +25,11 @@ from core.market.rules.transfer import any_open
 from core.market.samples import SampleBatch
 from core.market.scans import ScannedMinute, VenueHealth, VenueReport
 from indexer.venues import scan_books
+from indexer.venues.bursts import BurstLook
 from indexer.venues.fx import PricedPair, rates_of
+from indexer.venues.pace import CallPace
 from indexer.venues.port import MarketVenue, Parsed, VenueError, VenueErrorReason
-from indexer.venues.scan_books import BesideBooks, LastBook, ScannedListing
+from indexer.venues.scan_books import LEVELS, BesideBooks, LastBook, ScannedListing
 from indexer.venues.scan_plan import DueBooks, due
 
 CALL_S: Final = 15.0
@@ -35,7 +37,6 @@ MARKETS_EVERY: Final = timedelta(minutes=10)
 NETWORKS_EVERY: Final = timedelta(minutes=5)
 NOTICES_EVERY: Final = timedelta(minutes=2)
 NOTICES_BACK: Final = timedelta(days=2)
-LEVELS: Final = 100
 WORKERS: Final = 4
 BUFFER_ROWS: Final = 400
 BUFFER_S: Final = 1.0
@@ -100,10 +101,12 @@ class VenueScan:
         store: ScanStore,
         now: Callable[[], datetime],
         targets: Callable[[], Collection[int]],
-        on_book: Callable[[ScannedListing, Book, float, str], None] = lambda *_: None,
+        on_book: Callable[[ScannedListing, Book, float, str, float | None], None] = lambda *_: None,
+        on_look: Callable[[BurstLook], None] = lambda _: None,
     ) -> None:
         self.venue, self.exchange = venue, venue.exchange
         self._store, self._now, self._targets, self._on_book = store, now, targets, on_book
+        self._on_look = on_look
         self._listings: Mapping[str, ScannedListing] = {}
         self._networks: Mapping[str, tuple[bool | None, bool | None]] = {}
         self._last: dict[str, LastBook] = {}
@@ -191,7 +194,7 @@ class VenueScan:
         size = self.venue.capabilities.books_a_call
         calls = deque(tuple(names[first : first + size]) for first in range(0, len(names), size))
         pace_s = 60 / max(self.venue.capabilities.books_per_minute, 1)
-        turn = _Pace(pace_s)
+        turn = CallPace(pace_s)
         sink = _Sink(self, state, beside)
         ends = state.at + timedelta(minutes=1)
 
@@ -227,7 +230,7 @@ class VenueScan:
         ):
             return
         written_at = self._now()
-        for book, fault in zip(taken, batch.faults, strict=True):
+        for place, (book, fault) in enumerate(zip(taken, batch.faults, strict=True)):
             self._last[book.native_id] = LastBook.of(book)
             if book.at is not None:
                 state.skews_ms.append((book.received_at - book.at).total_seconds() * 1_000)
@@ -240,7 +243,22 @@ class VenueScan:
                 state.lags_s.append((written_at - book.at).total_seconds())
             listing = self._listings[book.native_id]
             rate = beside.rates[listing.quote]
-            self._on_book(listing, book, rate.usd_per_quote, rate.source)
+            fee_bps = self.venue.taker_fee_bps(book.native_id)
+            self._on_book(listing, book, rate.usd_per_quote, rate.source, fee_bps)
+            self._on_look(
+                BurstLook(
+                    native_id=book.native_id,
+                    listing_id=listing.listing_id,
+                    minute=state.at,
+                    mid=float(batch.measures.mid[place]),
+                    spread_bps=float(batch.measures.spread_bps[place]),
+                    depth_usd=float(
+                        min(batch.measures.bid_2_usd[place], batch.measures.ask_2_usd[place])
+                    ),
+                    usd_per_quote=rate.usd_per_quote,
+                    fx_source=rate.source,
+                )
+            )
 
     async def _end(self, state: _Minute) -> ScannedMinute:
         self.lags_s.extend(state.lags_s)
@@ -304,18 +322,6 @@ class VenueScan:
             state.failures["not_written"] += 1
             log.error("not written", exchange=self.exchange, kind=type(error).__name__)
             return None
-
-
-class _Pace:
-    """So many books a minute, whoever takes them."""
-
-    def __init__(self, pace_s: float) -> None:
-        self._pace_s, self._next = pace_s, time.monotonic()
-
-    async def take(self, count: int) -> None:
-        at = max(self._next, time.monotonic())
-        self._next = at + count * self._pace_s
-        await asyncio.sleep(max(0.0, at - time.monotonic()))
 
 
 class _Sink:

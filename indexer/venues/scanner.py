@@ -46,6 +46,8 @@ from core.market.scans import ScannedMinute, VenueReport
 from core.targets import views
 from core.targets.rules import TargetLimits
 from core.watchdog import Watchdog
+from indexer.venues.burst_store import ScannerBursts
+from indexer.venues.bursts import VenueBursts
 from indexer.venues.port import MarketVenue
 from indexer.venues.scan_books import ScannedListing
 from indexer.venues.scan_gaps import GapScan
@@ -159,8 +161,8 @@ class ScannerStore:
 @dataclass
 class Scanner:
     """`run` until `stop`. `venues`: made when this process leads, of the world if they are
-    simulated; `targets`: how many of a subscriber's pairs are looked at each minute; `onchain`: what
-    chains say at a moment.
+    simulated; `targets`: how many of a subscriber's pairs are looked at each minute;
+    `bursts_at_once`: captures of a venue at the same time; `onchain`: what chains say at a moment.
     """
 
     database: Database
@@ -169,6 +171,7 @@ class Scanner:
     clock: Callable[[], datetime]
     venues: Callable[[ScannerStore], Sequence[MarketVenue]]
     targets: TargetLimits = NO_TARGETS
+    bursts_at_once: int = 0
     onchain: Callable[[Sequence[MarketVenue], datetime], Sequence[CoinFigures]] = lambda *_: ()
     exit_code: int = 0
     _ended: asyncio.Event = field(default_factory=asyncio.Event)
@@ -209,8 +212,14 @@ class Scanner:
         venues = await self._made(store)
         held = GapScan()
         self._wanted = await asyncio.to_thread(self._read_targets)
+        burst_store = ScannerBursts(self.database, self.leadership.fence_beside, self.targets)
+        bursts_of = [
+            VenueBursts(one, burst_store, self.clock, lambda: self._wanted, self.bursts_at_once)
+            for one in venues
+        ]
         scans_of = [
-            VenueScan(one, store, self.clock, lambda: self._wanted, held.hold) for one in venues
+            VenueScan(one, store, self.clock, lambda: self._wanted, held.hold, bursts.look)
+            for one, bursts in zip(venues, bursts_of, strict=True)
         ]
         log.info("scanning", venues=[one.exchange for one in scans_of], epoch=self.leadership.epoch)
         with self.database.write() as session:
@@ -219,6 +228,10 @@ class Scanner:
         works: dict[str, Callable[[], Awaitable[None]]] = {
             one.exchange: partial(self._venue, one) for one in scans_of
         }
+        if self.bursts_at_once:
+            works |= {
+                f"bursts {one.venue.exchange}": partial(one.run, self._ended) for one in bursts_of
+            }
         works |= {
             "gaps": partial(self._gaps, store, held),
             "onchain": partial(self._onchain, store, venues),

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final, TypeAlias
 
-from core.market import gaps, grading, identity, parts, rollups, scans, statistics, watch
+from core.market import bursts, gaps, grading, identity, parts, rollups, scans, statistics, watch
 from core.market.parts import MarketRetention
 from core.targets import views as targets
 from keeper.schedule import Job, JobPlace
@@ -24,6 +24,8 @@ WCI_S: Final = 3_600
 SUMMARY_S: Final = 60
 PRUNE_S: Final = 3_600
 RUNS_DAYS: Final = 7
+BATCH: Final = 5_000
+MOST_BATCHES: Final = 20  # of captures a run; the next run goes on
 
 UsualByBucket: TypeAlias = dict[datetime, Mapping[int, watch.UsualFigures]]
 
@@ -107,4 +109,18 @@ def prune(place: JobPlace, now: datetime) -> Mapping[str, Any]:
         of_targets = targets.active(session, now, place.targets)
         thinned = parts.thin_past(session, kept.sample_days, of_targets, now)
         rows = gaps.prune(session, now) + scans.prune_runs(session, now, RUNS_DAYS)
-    return {"partitions": dropped + thinned, "rows": rows}
+    return {"partitions": dropped + thinned, "rows": rows, "bursts": _bursts(place, now)}
+
+
+def _bursts(place: JobPlace, now: datetime) -> int:
+    """Captures that are past, a batch a transaction, as long as samples are kept."""
+    kept, dropped = MarketRetention(), 0
+    for _ in range(MOST_BATCHES):
+        with place.database.write() as session:
+            place.fence(session)
+            of_targets = targets.active(session, now, place.targets)
+            gone = bursts.prune(session, of_targets, kept.sample_days, kept.target_days, now, BATCH)
+        dropped += gone
+        if gone < BATCH:
+            break
+    return dropped

@@ -1,4 +1,6 @@
-"""The slow job `reports`: prints what was asked for (docs/reports.md)."""
+"""The slow jobs `reports`, which prints what was asked for, and `reports_prune`, which drops what is
+past (docs/reports.md).
+"""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -18,11 +20,30 @@ from keeper.schedule import Job, JobPlace
 
 NAME: Final = "reports"
 EVERY_S: Final = 5
+PRUNE_S: Final = 3_600
+BATCH: Final = 200  # files of some 100 kB each
+MOST_BATCHES: Final = 50
 REPORTS_A_RUN: Final = 20  # the rest follows in the next runs
 
 
 def jobs(place: JobPlace) -> tuple[Job, ...]:
-    return (Job(NAME, EVERY_S, lambda now: run(place, now)),)
+    return (
+        Job(NAME, EVERY_S, lambda now: run(place, now)),
+        Job("reports_prune", PRUNE_S, lambda now: prune(place, now)),
+    )
+
+
+def prune(place: JobPlace, now: datetime) -> Mapping[str, Any]:
+    """A batch a transaction; what is left follows in the next run."""
+    dropped = 0
+    for _ in range(MOST_BATCHES):
+        with place.database.write() as session:
+            place.fence(session)
+            gone = queries.drop_past(session, now, BATCH)
+        dropped += gone
+        if gone < BATCH:
+            break
+    return {"reports": dropped}
 
 
 def run(place: JobPlace, now: datetime) -> Mapping[str, Any]:

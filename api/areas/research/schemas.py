@@ -79,6 +79,13 @@ class Percentiles(AnswerBody):
     volume_24h_usd: PercentileOf
 
 
+class BurstSecond(AnswerBody):
+    at: str
+    mid: Figure = Field(description="in the quote currency")
+    spread_bps: Figure
+    depth_usd: Figure = Field(description="of the smaller side within 2 %")
+
+
 class Microburst(AnswerBody):
     """A minute at 1 Hz after something unusual."""
 
@@ -90,6 +97,9 @@ class Microburst(AnswerBody):
     max_spread_bps: Figure
     min_depth_usd: Figure
     recovery_s: Figure = Field(description="null: not within the capture")
+    seconds: list[BurstSecond] | None = Field(
+        description="what was seen; of the newest three captures, null in older ones"
+    )
 
 
 class Microbursts(AnswerBody):

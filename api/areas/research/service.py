@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from api.areas.research.schemas import (
+    BurstSecond,
     KpiBucket,
     Microburst,
     Microbursts,
@@ -26,16 +27,17 @@ from core.listings.queries import find_listing
 from core.listings.rules import Symbol, exchange_of, symbol_in_body, symbol_in_path
 from core.market import board_views, research_views
 from core.market.research_views import PeerFigures
-from core.market.rules.research import FeedStatus, percentiles
+from core.market.rules.research import BurstSample, FeedStatus, percentiles
 from core.market.tables import MarketListingState
 from core.targets import views as targets
 from core.targets.limits import target_limits
 from core.targets.views import ShownTarget
-from core.times import instant_text
+from core.times import exact_instant_text, instant_text
 
 BUCKET: Final = timedelta(hours=2)
 BUCKET_S: Final = 7_200
 MOST_BURSTS: Final = 50
+BURSTS_WITH_SECONDS: Final = 3
 MOST_CHAINS: Final = 20
 STALE_AFTER: Final = timedelta(minutes=3)
 LEAST_COVERAGE, MOST_REJECTED, MOST_SKEW_MS = 0.8, 0.05, 5_000
@@ -172,6 +174,8 @@ def _percentile(rows: Sequence[Any], name: str, peers: Sequence[float]) -> Perce
 
 def _bursts(call: ReadCall, pair: _Pair) -> Microbursts:
     found = research_views.bursts(call.db, pair.state.listing_id, pair.since, MOST_BURSTS)
+    newest = [one.id for one in found[:BURSTS_WITH_SECONDS]]
+    seconds = research_views.burst_seconds(call.db, newest)
     return Microbursts(
         captures=[
             Microburst(
@@ -183,12 +187,27 @@ def _bursts(call: ReadCall, pair: _Pair) -> Microbursts:
                 max_spread_bps=one.max_spread_bps,
                 min_depth_usd=one.min_depth_usd,
                 recovery_s=one.recovery_s,
+                seconds=_seconds(seconds.get(one.id)),
             )
             for one in found
         ],
         quota_per_day=pair.target.microburst_hf_captures,
         used_today=pair.target.captures_used,
     )
+
+
+def _seconds(samples: Sequence[BurstSample] | None) -> list[BurstSecond] | None:
+    if samples is None:
+        return None
+    return [
+        BurstSecond(
+            at=exact_instant_text(one.at),
+            mid=one.mid,
+            spread_bps=one.spread_bps,
+            depth_usd=one.depth_usd,
+        )
+        for one in samples
+    ]
 
 
 def _onchain(call: ReadCall, asset_id: int) -> OnchainReport:

@@ -37,15 +37,15 @@ class Suspicion(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ArbSide:
-    """One venue's book, best first, in US dollars. taker_fee_bps: of the venue. `is_halted`: the
-    market, or None: unknown. withdraw_fee is the gate's.
+    """One venue's book, best first, in US dollars. taker_fee_bps: of the market, without a
+    discount; None: unknown. `is_halted`: the market, or None: unknown. withdraw_fee is the gate's.
     """
 
     exchange: str
     bids: tuple[Level, ...]
     asks: tuple[Level, ...]
     at: datetime
-    taker_fee_bps: float
+    taker_fee_bps: float | None
     fx_source: str
     is_halted: bool | None
 
@@ -149,9 +149,10 @@ def snapshot(
 ) -> ArbSnapshot | None:
     """`ways`: by (buy at, sell at); one that is missing is unverified. None: fewer than three venues
     have a fresh book. The cheapest asks, with fees, meet the dearest bids until nothing is left to
-    earn; a venue never meets itself, since its own book is not crossed.
+    earn; a venue never meets itself, since its own book is not crossed. A venue whose fee is not
+    known is left out.
     """
-    fresh = [side for side in sides if _is_fresh((side,), now)]
+    fresh = [s for s in sides if s.taker_fee_bps is not None and _is_fresh((s,), now)]
     if fresh:
         newest = max(side.at for side in fresh)
         fresh = [s for s in fresh if (newest - s.at).total_seconds() <= MOST_APART_S]
@@ -180,21 +181,22 @@ def _net_bps(buy: ArbSide, sell: ArbSide, way: TransferGate, size_usd: int) -> f
     ask, bid = vwap(buy.asks, size_usd), vwap(sell.bids, size_usd)
     if ask is None or bid is None or way.fee is None:
         return None
+    if buy.taker_fee_bps is None or sell.taker_fee_bps is None:
+        return None
     paid, got = ask * (1 + buy.taker_fee_bps / _BPS), bid * (1 - sell.taker_fee_bps / _BPS)
     return _BPS * (got / paid - 1 - way.fee * ask / size_usd)
 
 
 def _matched(sides: Sequence[ArbSide]) -> dict[tuple[str, str], tuple[float, float, float]]:
     """By (buy at, sell at): base, what it costs, what it brings; fees included."""
+    fees = [(side, side.taker_fee_bps / _BPS) for side in sides if side.taker_fee_bps is not None]
     asks = sorted(
-        (price * (1 + side.taker_fee_bps / _BPS), size, side.exchange)
-        for side in sides
-        for price, size in side.asks
+        (price * (1 + fee), size, side.exchange) for side, fee in fees for price, size in side.asks
     )
     bids = sorted(
         (
-            (price * (1 - side.taker_fee_bps / _BPS), size, side.exchange)
-            for side in sides
+            (price * (1 - fee), size, side.exchange)
+            for side, fee in fees
             for price, size in side.bids
         ),
         reverse=True,

@@ -88,9 +88,11 @@ class BurstTrigger(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class BurstFacts:
-    """Of the newest minute against the 24 hours before. sigma_bps: of one-minute returns."""
+    """Of the newest minute against the 24 hours before. return_bps: None: the minute before it was
+    not measured, so no move is known. sigma_bps: of one-minute returns.
+    """
 
-    return_bps: float
+    return_bps: float | None
     sigma_bps: float
     spread_bps: float
     spread_median_bps: float
@@ -184,7 +186,8 @@ def burst_trigger(
     """None: nothing unusual, or less than ten minutes after the last capture began."""
     if last_began_at is not None and now - last_began_at < BURST_COOLDOWN:
         return None
-    if abs(facts.return_bps) > max(LEAST_MOVE_BPS, 4 * facts.sigma_bps):
+    move = facts.return_bps
+    if move is not None and abs(move) > max(LEAST_MOVE_BPS, 4 * facts.sigma_bps):
         return BurstTrigger.MOVE
     if facts.spread_bps > 3 * facts.spread_median_bps:
         return BurstTrigger.SPREAD

@@ -108,6 +108,7 @@ class VenueQuirks:
     tells_caution: bool = False
     native_keys: tuple[str, str] | None = None  # of its row, where ccxt gives its own names as ids
     has_candles: bool = True
+    watch_levels: int | None = None  # asked of the websocket; None: what it gives
     names_pairs: bool = True  # a market has an id that stays
     books_a_call: int = 1
 

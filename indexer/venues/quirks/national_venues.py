@@ -252,6 +252,7 @@ KRAKEN: Final = VenueQuirks(
     exchange="kraken",
     flags=_kraken_flags,
     levels=(10, 25, 100, 500),
+    watch_levels=100,  # 10 without
     books_per_minute=33,
     tickers=_KRAKEN_TICKERS,
     native_keys=("base", "quote"),

@@ -12,13 +12,16 @@ from indexer.venues.port import Capabilities
 
 @dataclass(frozen=True, slots=True)
 class SimExchange:
-    """`liquidity`: against the largest. `pair`: how it writes a market id."""
+    """`liquidity`: against the largest. `pair`: how it writes a market id. `taker_fee_bps`: what the
+    simulated exchange takes; it is no statement on the exchange of that name.
+    """
 
     id: str
     quote: str
     liquidity: float
     pair: str
     capabilities: Capabilities
+    taker_fee_bps: float = 10.0
 
 
 def _tells(
@@ -51,16 +54,16 @@ _EXCHANGES = (
     SimExchange("binance", "USDT", 1.0, "{base}{quote}", _tells()),
     SimExchange("bybit", "USDT", 0.6, "{base}{quote}", _tells(st_tag=True)),
     SimExchange("okx", "USDT", 0.6, "{base}-{quote}", _tells()),
-    SimExchange("coinbase", "USD", 0.5, "{base}-{quote}", _tells(currencies=False)),
-    SimExchange("kraken", "USD", 0.35, "{base}/{quote}", _tells(networks=False, contracts=False)),
+    SimExchange("coinbase", "USD", 0.5, "{base}-{quote}", _tells(currencies=False), 60.0),
+    SimExchange("kraken", "USD", 0.35, "{base}/{quote}", _tells(networks=False, contracts=False), 40.0),
     SimExchange("kucoin", "USDT", 0.25, "{base}-{quote}", _tells(st_tag=True)),
-    SimExchange("gate", "USDT", 0.25, "{base}_{quote}", _tells(st_tag=True)),
+    SimExchange("gate", "USDT", 0.25, "{base}_{quote}", _tells(st_tag=True), 20.0),
     SimExchange("bitget", "USDT", 0.3, "{base}{quote}", _tells()),
-    SimExchange("mexc", "USDT", 0.2, "{base}{quote}", _tells(st_tag=True)),
-    SimExchange("upbit", "KRW", 0.45, "{quote}-{base}", _tells(**_KOREAN, levels=30)),
-    SimExchange("bithumb", "KRW", 0.2, "{quote}-{base}", _tells(**_KOREAN, levels=30)),
-    SimExchange("coinone", "KRW", 0.06, "{base}/{quote}", _tells(**_KOREAN, networks=False, levels=16)),
-    SimExchange("korbit", "KRW", 0.04, "{base}_{quote}", _tells(**_KOREAN, currencies=False, networks=False, levels=30)),
+    SimExchange("mexc", "USDT", 0.2, "{base}{quote}", _tells(st_tag=True), 5.0),
+    SimExchange("upbit", "KRW", 0.45, "{quote}-{base}", _tells(**_KOREAN, levels=30), 5.0),
+    SimExchange("bithumb", "KRW", 0.2, "{quote}-{base}", _tells(**_KOREAN, levels=30), 25.0),
+    SimExchange("coinone", "KRW", 0.06, "{base}/{quote}", _tells(**_KOREAN, networks=False, levels=16), 20.0),
+    SimExchange("korbit", "KRW", 0.04, "{base}_{quote}", _tells(**_KOREAN, currencies=False, networks=False, levels=30), 15.0),
 )  # fmt: skip
 EXCHANGES: Final = {one.id: one for one in _EXCHANGES}
 

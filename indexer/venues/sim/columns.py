@@ -28,6 +28,7 @@ Rows = NDArray[np.int64]
 LEVELS: Final = 40
 WON_PER_USD: Final = 1_390.0
 STALE_STEP_S: Final = 1_800
+SHOCK_EVERY_S: Final = 14_400
 
 _GRID: Final = 0.05 * (np.arange(LEVELS) / (LEVELS - 1)) ** 2  # beyond the touch, of the mid
 _SHARE: Final = np.diff(_GRID, append=2 * _GRID[-1] - _GRID[-2])
@@ -109,10 +110,12 @@ def columns(world: SimWorld, at_s: Seconds, rows: Rows | None = None) -> SimColu
     usd *= (1.0 + own * traits.drift[rows]) * grid.factor[SimKnob.PRICE]
     fx = _fx(world, at_s)[traits.quote_rows[rows]]
     calm = noise(mixed(keys, np.array([[3]])), at_s, 600)
-    depth = traits.depth[rows] * grid.factor[SimKnob.DEPTH]
+    shock = _shocks(world, keys, traits.is_invented[rows], at_s)
+    depth = traits.depth[rows] * grid.factor[SimKnob.DEPTH] * (1.0 - 0.8 * shock)
     depth *= np.exp(0.3 * noise(mixed(keys, np.array([[4]])), at_s, 14_400) - 0.15 * calm)
     lean = np.exp(0.2 * noise(mixed(keys, np.array([[5]])), at_s, 1_800))
     spread = traits.spread[rows] * np.exp(0.4 * calm) * grid.factor[SimKnob.SPREAD]
+    spread *= 1.0 + 4.0 * shock
     volume = traits.volume[rows] * grid.factor[SimKnob.VOLUME]
     volume *= np.exp(0.4 * noise(mixed(keys, np.array([[6]])), at_s, 172_800))
     is_minute_crossed = (at_s // 60 % 30 == 0).reshape(1, -1)
@@ -174,6 +177,7 @@ class _Traits:
     levels: NDArray[np.int64]
     tells: Bools
     exchange_keys: Keys
+    is_invented: Bools
 
 
 @lru_cache(maxsize=8)
@@ -181,6 +185,7 @@ def _traits(world: SimWorld) -> _Traits:
     listings, places = world.listings, list(EXCHANGES)
     exchanges = [EXCHANGES[one.exchange] for one in listings]
     keys = keys_of((world.seed, one.exchange, one.coin.ticker, one.quote) for one in listings)
+    invented = [[one.coin.ticker.startswith("SIM")] for one in listings]
     ranks = [one.coin.rank if one.coin.rank <= 60 else 21 + one.coin.rank % 50 for one in listings]
     taste = np.exp(0.9 * (2.0 * uniform(mixed(keys, np.array([[9]]))) - 1.0))
     liquidity = np.array([[one.liquidity] for one in exchanges])
@@ -198,7 +203,21 @@ def _traits(world: SimWorld) -> _Traits:
         levels=np.array([[min(LEVELS, one.max_book_levels)] for one in told]),
         tells=np.array([[one.currencies] for one in told]),
         exchange_keys=keys_of((world.seed, one.exchange, one.coin.ticker) for one in listings),
+        is_invented=np.array(invented),
     )
+
+
+def _shocks(world: SimWorld, keys: Keys, is_invented: Bools, at_s: Seconds) -> Floats:
+    """0 to 1: after the origin a pair of an invented coin has a shock in one minute of four hours:
+    75 seconds of all of it, and 30 seconds of which less is left.
+    """
+    number, since_s = np.divmod(at_s.reshape(1, -1), SHOCK_EVERY_S)
+    minutes = SHOCK_EVERY_S // 60 - 2
+    luck = uniform(mixed(mixed(keys, np.array([[11]])), number))
+    since_s = since_s - np.floor(luck * minutes).astype(np.int64) * 60
+    left = np.clip((105 - since_s) / 30, 0.0, 1.0)
+    holds = is_invented & (since_s >= 0) & (at_s.reshape(1, -1) >= world.origin_s)
+    return np.where(holds, left, 0.0)
 
 
 def _usd_prices(world: SimWorld, at_s: Seconds, coin_rows: Rows) -> Floats:

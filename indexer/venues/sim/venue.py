@@ -191,6 +191,9 @@ class SimVenue:
         ]
         return Parsed(tuple(found[:MAX_NOTICES]))
 
+    def taker_fee_bps(self, native_id: str) -> float | None:
+        return EXCHANGES[self.exchange].taker_fee_bps
+
     async def watch_book(self, native_id: str) -> AsyncGenerator[Book, None]:
         while True:
             yield await self.book(native_id, self.capabilities.max_book_levels)

@@ -1,17 +1,25 @@
-"""What the job `market_prune` keeps of samples: those of active targets longer than the others."""
+"""What the jobs `market_prune` and `reports_prune` keep: samples and captures of active targets longer
+than the others, reports for 90 days.
+"""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from types import SimpleNamespace
 from typing import cast
 
+import pytest
 from sqlalchemy import select
 
 from core.db.engine import Database
 from core.earn.rules.payout import PayoutLimits
 from core.mandate.chain.reader import VaultReader
-from core.market import samples
-from core.market.tables import MarketSample
+from core.market import bursts, samples
+from core.market.rules.research import BurstSample, BurstSummary, BurstTrigger
+from core.market.tables import MarketBurst, MarketSample
+from core.reports import queries as reports
+from core.reports.queries import ReportOrder
 from core.targets.rules import TargetLimits
+from keeper.areas import market as market_jobs
+from keeper.areas import reports as report_jobs
 from keeper.areas.market import prune
 from keeper.schedule import JobPlace
 from tests.integration.core.market.conftest import NOON, Listed, batch
@@ -61,3 +69,57 @@ def test_samples_of_a_target_whose_tier_ended__live_7_days(
     prune(place_of(database), NOON + timedelta(days=9))
 
     assert kept(database) == []
+
+
+def test_captures__live_as_long_as_samples(
+    database: Database, listed: Listed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(market_jobs, "BATCH", 1)
+    samples_of = [BurstSample(NOON, 100.0, 10.0, 1e5)]
+    summary = BurstSummary(BurstTrigger.MOVE, NOON, 0.0, 10.0, 1e5, None, 1)
+    with database.write() as session:
+        for listing_id in (*listed.ids, *listed.ids):
+            bursts.write(session, listing_id, summary, samples_of)
+    subscribe_to(database, listed.ids[1], NOON, days=100)
+
+    def captured() -> list[int]:
+        with database.read() as session:
+            return list(session.scalars(select(MarketBurst.listing_id)))
+
+    prune(place_of(database), NOON + timedelta(days=7))
+    assert len(captured()) == 4
+    prune(place_of(database), NOON + timedelta(days=7, seconds=1))
+    assert captured() == [listed.ids[1]] * 2
+    prune(place_of(database), NOON + timedelta(days=90))
+    assert captured() == [listed.ids[1]] * 2
+    prune(place_of(database), NOON + timedelta(days=90, seconds=1))
+    assert captured() == []
+
+
+def test_reports__live_90_days_after_their_two_hours(
+    database: Database, listed: Listed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report_jobs, "BATCH", 1)
+    account_id = subscribe_to(database, listed.ids[1], NOON)
+    with database.write() as session:
+        ids = [
+            reports.request(
+                session,
+                account_id,
+                ReportOrder(listing_id=listed.ids[1], version="v1", lang=lang, bucket=NOON + later),
+                NOON + later,
+            )
+            for lang in ("en", "ko")
+            for later in (timedelta(0), timedelta(hours=2))
+        ]
+    ends = NOON + timedelta(days=90, hours=2)
+
+    def dropped(at: datetime) -> int:
+        return int(report_jobs.prune(place_of(database), at)["reports"])
+
+    assert dropped(ends - timedelta(seconds=1)) == 0
+    assert dropped(ends) == 2
+    with database.read() as session:
+        has = [reports.has_report(session, account_id, one) for one in ids]
+    assert has == [False, True, False, True]
+    assert dropped(ends + timedelta(hours=2)) == 2

@@ -1,20 +1,26 @@
 """Feeds from the catalogue to the last row (docs/feeds.md)."""
 
+import threading
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import insert
+from sqlalchemy import insert, select
 from starlette.testclient import TestClient
 
 from api.kernel.operation import Deps
-from core.db.engine import WriteSession
+from core.db.engine import Database, WriteSession
 from core.feeds.rules import FEEDS
 from core.listings.queries import add_listings, find_listing
 from core.listings.rules import Symbol
+from core.market import outcomes, parts
+from core.market.outcomes import NewOutcome
+from core.market.rules.notices import NoticeReading, OutcomeKind
 from core.market.tables import (
     MarketAsset,
     MarketGapChange,
+    MarketGrade,
     MarketListing,
     MarketListingState,
     MarketSpread,
@@ -29,9 +35,9 @@ SETTLED_S = 5
 
 @pytest.fixture
 def reader(client: TestClient, deps: Deps, clock: Clock) -> Subscriber:
-    """Has credits, and reads `transfers` and `board`."""
+    """Has credits, and reads `transfers`, `board` and `designations`."""
     found = subscriber_of(client, deps, clock)
-    for key in ("transfers", "board"):
+    for key in ("transfers", "board", "designations"):
         assert found.post("/feeds/subscribe", {"feed_key": key}).status_code == 200
     return found
 
@@ -275,3 +281,65 @@ def test_gap_changes__are_read_by_the_reels_order(
         )
     clock.pass_(seconds=SETTLED_S)
     assert [row["data"]["gross_bps"] for row in read(reader, "arb2")["rows"]] == [3.0, 1.0, 2.0]
+
+
+def test_grades__have_every_hour_once_and_at_once(
+    reader: Subscriber, deps: Deps, clock: Clock
+) -> None:
+    hour = clock.now.replace(minute=0, second=0, microsecond=0)
+    with deps.database.write() as session:
+        parts.ensure_ahead(session, clock.now)
+        add_state(session, clock.now)
+        listing_id = session.scalars(select(MarketListingState.listing_id)).one()
+
+    def grade(at: datetime, letter: str | None) -> None:
+        score = None if letter is None else 70.0
+        with deps.database.write() as session:
+            session.add(
+                MarketGrade(
+                    listing_id=listing_id,
+                    hour=at,
+                    letter=letter,
+                    score=score,
+                    is_provisional=False,
+                    version="grade_v1",
+                )
+            )
+
+    assert reader.post("/feeds/subscribe", {"feed_key": "grades"}).status_code == 200
+    grade(hour - timedelta(hours=2), "B")
+    grade(hour - timedelta(hours=1), "C")
+    page = read(reader, "grades", limit=1)
+    assert (page["rows"][0]["data"]["grade"], page["has_more"]) == ("B", True)
+    assert set(page["rows"][0]["data"]) == set(FEEDS["grades"].fields)
+    grade(hour, None)
+    page = read(reader, "grades", since=page["next_since"])
+    assert [row["data"]["grade"] for row in page["rows"]] == ["C", None]
+    assert read(reader, "grades", since=page["next_since"])["rows"] == []
+
+
+def test_designations__that_are_written_at_once__come_in_the_order_of_their_ids(
+    reader: Subscriber, deps: Deps, clock: Clock
+) -> None:
+    with deps.database.write() as session:
+        asset_id = add_asset(session)
+    reading = NoticeReading(OutcomeKind.ST_TAG, None, is_genuine=True)
+
+    def declare(session: WriteSession, exchange: str) -> None:
+        outcomes.add_outcomes(session, [NewOutcome(exchange, asset_id, reading, clock.now, None)])
+
+    other = threading.Thread(target=lambda: declared_apart(deps.database, declare))
+    with deps.database.write() as session:
+        declare(session, "gate")
+        other.start()
+        other.join(0.5)
+        assert other.is_alive()  # it waits for this transaction, so its id is a later one
+        assert read(reader, "designations")["rows"] == []
+    other.join(10)
+    page = read(reader, "designations")
+    assert [row["data"]["exchange"] for row in page["rows"]] == ["gate", "mexc"]
+
+
+def declared_apart(database: Database, declare: Callable[[WriteSession, str], None]) -> None:
+    with database.write() as session:
+        declare(session, "mexc")

@@ -10,6 +10,8 @@ from starlette.testclient import TestClient
 from core.db.engine import Database
 from core.listings.queries import add_listings, find_listing
 from core.listings.rules import Symbol
+from core.market.bursts import packed
+from core.market.rules.research import BurstSample
 from core.market.scan_tables import MarketBurst, MarketOnchain
 from core.subscriptions.tables import Subscription
 from core.targets.queries import add_target
@@ -152,7 +154,7 @@ def test_bursts__show_the_quota_of_the_target(
                     max_spread_bps=12.0,
                     min_depth_usd=90_000.0,
                     recovery_s=None,
-                    samples=b"",
+                    samples=packed([BurstSample(began, 100.5, 3.0, 9e4)]),
                 )
             )
     bursts = research()["microburst"]
@@ -160,6 +162,8 @@ def test_bursts__show_the_quota_of_the_target(
     [one] = bursts["captures"]
     assert (one["trigger"], one["samples"], one["max_move_bps"]) == ("move", 60, 82.5)
     assert one["recovery_s"] is None
+    [second] = one["seconds"]
+    assert (second["mid"], second["spread_bps"], second["depth_usd"]) == (100.5, 3, 90_000)
 
 
 def test_onchain_figures__are_the_newest_of_each_chain(

@@ -53,6 +53,9 @@ class StandIn:
         self._fail()
         return Parsed(())
 
+    def taker_fee_bps(self, native_id: str) -> float | None:
+        return 10.0
+
     async def book(self, native_id: str, levels: int) -> Book:
         found = await self.books((native_id,), levels)
         return found.values[0]

@@ -212,3 +212,27 @@ def test_a_key__goes_to_the_call_that_needs_it_and_to_no_other() -> None:
 
     sent = venue._transport.sent  # type: ignore[attr-defined]  # the transport of the payloads
     assert sent == ["GET /api/v2/symbols", "GET /api/v3/currencies"]
+
+
+@pytest.mark.parametrize(
+    ("exchange", "fee_bps"),
+    [
+        *(("binance", 10.0), ("bybit", 10.0), ("okx", 15.0), ("kucoin", 10.0), ("gate", 20.0)),
+        *(("bitget", 10.0), ("mexc", 5.0), ("upbit", 5.0), ("bithumb", 25.0), ("coinone", 20.0)),
+        *(("coinbase", 120.0), ("kraken", 26.0)),
+    ],
+)
+def test_the_takers_fee__is_what_ccxt_has_of_the_market(exchange: str, fee_bps: float) -> None:
+    venue = venue_of(exchange)
+    before = venue.taker_fee_bps(AAAQ[exchange])
+    asyncio.run(venue.markets())
+    assert before is None
+    assert venue.taker_fee_bps(AAAQ[exchange]) == pytest.approx(fee_bps)
+
+
+@pytest.mark.parametrize("told", [None, "n/a", -0.001, 0.06, float("nan")])
+def test_a_takers_fee_that_is_none__is_unknown(told: object) -> None:
+    venue = venue_of("kucoin")
+    asyncio.run(venue.markets())
+    venue._client.market(venue._symbols[AAAQ["kucoin"]])["taker"] = told
+    assert venue.taker_fee_bps(AAAQ["kucoin"]) is None

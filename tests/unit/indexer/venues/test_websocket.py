@@ -35,7 +35,7 @@ def _okx(action: str, bids: list[list[str]], book: str) -> Frame:
 
 def _bybit(kind: str, bids: list[list[str]], asks: list[list[str]], number: int) -> Frame:
     return {
-        "topic": "orderbook.50.AAAQUSDT",
+        "topic": "orderbook.200.AAAQUSDT",
         "type": kind,
         "ts": MS - 80,
         "data": {"s": "AAAQUSDT", "b": bids, "a": asks, "u": number, "seq": number},
@@ -56,8 +56,32 @@ def _upbit(bid_size: float) -> Frame:
     }
 
 
-# The second frame takes the best bid's size from 2 to 5.
+def _binance(number: int, bids: list[list[str]]) -> Frame:
+    return {
+        "e": "depthUpdate",
+        "E": MS - 80,
+        "s": "AAAQUSDT",
+        "U": number,
+        "u": number,
+        "b": bids,
+        "a": [],
+    }
+
+
+def _gate(number: int, bids: list[list[str]], asks: list[list[str]], *, is_full: bool) -> Frame:
+    row: Frame = {"t": MS - 80, "s": "ob.AAAQ_USDT.400", "u": number, "b": bids, "a": asks}
+    row |= {"full": True} if is_full else {"U": number}
+    return {"channel": "spot.obu", "result": row, "time_ms": MS - 79, "event": "update"}
+
+
+# The second book takes the best bid's size from 2 to 5.
 FRAMES: dict[str, list[Frame]] = {
+    # the snapshot is asked for by REST once the subscription is confirmed
+    "binance": [{"result": None, "id": 1}, _binance(8, [["100", "5"]])],
+    "gate": [
+        _gate(1, [["100", "2"]], [["100.5", "1"]], is_full=True),
+        _gate(2, [["100", "5"]], [], is_full=False),
+    ],
     "okx": [
         _okx("snapshot", [["100", "2", "0", "1"]], "100:2:100.5:1"),
         _okx("update", [["100", "5", "0", "1"]], "100:5:100.5:1"),
@@ -70,13 +94,32 @@ FRAMES: dict[str, list[Frame]] = {
 }
 
 
+SNAPSHOTS: dict[str, dict[str, object]] = {
+    "binance": {
+        "/api/v3/depth": {"lastUpdateId": 7, "bids": [["100", "2"]], "asks": [["100.5", "1"]]}
+    }
+}
+WITHIN_S = 10.0
+
+
 def wire(venue: CcxtVenue, feed: Callable[[Any, Any], None]) -> list[Any]:
     """Connections of the venue's client that open no socket: once subscribed, `feed` (exchange,
     client) is called. Answers what was subscribed to.
     """
-    exchange = venue._client
+    watching = venue._watching
     subscribed: list[Any] = []
-    make = exchange.client
+
+    def watched_by() -> Any:
+        exchange = watching()
+        _wire(exchange, feed, subscribed)
+        return exchange
+
+    venue._watching = watched_by  # type: ignore[method-assign]  # its connection is the test's
+    return subscribed
+
+
+def _wire(exchange: Any, feed: Callable[[Any, Any], None], subscribed: list[Any]) -> None:
+    make, close = exchange.client, exchange.close
 
     def client(url: str) -> Any:
         made = make(url)
@@ -93,28 +136,32 @@ def wire(venue: CcxtVenue, feed: Callable[[Any, Any], None]) -> list[Any]:
         made.connect, made.send = connect, send
         return made
 
-    exchange.client = client
-    return subscribed
+    async def closed() -> None:
+        subscribed.append("closed")
+        exchange.clients = {}
+        await close()
+
+    exchange.client, exchange.close = client, closed
 
 
 async def watched(venue: CcxtVenue, count: int) -> list[Book]:
     books: list[Book] = []
     stream = venue.watch_book(AAAQ[venue.exchange])
     try:
-        async for book in stream:
-            books.append(book)
-            if len(books) == count:
-                break
+        async with asyncio.timeout(WITHIN_S):
+            async for book in stream:
+                books.append(book)
+                if len(books) == count:
+                    break
     finally:
         await stream.aclose()
-        venue._client.clients = {}
         await venue.close()
     return books
 
 
 @pytest.mark.parametrize("exchange", sorted(FRAMES))
 def test_a_snapshot_and_a_change__are_two_books(exchange: str) -> None:
-    venue = venue_of(exchange)
+    venue = venue_of(exchange, **SNAPSHOTS.get(exchange, {}))  # type: ignore[arg-type]  # payloads
     frames = iter(FRAMES[exchange])
 
     def feed(client: Any, connection: Any) -> None:
@@ -126,7 +173,8 @@ def test_a_snapshot_and_a_change__are_two_books(exchange: str) -> None:
     subscribed = wire(venue, feed)
     books = asyncio.run(watched(venue, 2))
 
-    assert len(subscribed) == 1
+    assert len(subscribed) == 2
+    assert subscribed[-1] == "closed"
     assert [one.bids for one in books] == [((100.0, 2.0),), ((100.0, 5.0),)]
     assert [one.asks for one in books] == [((100.5, 1.0),)] * 2
     assert {one.received_at for one in books} == {NOW}

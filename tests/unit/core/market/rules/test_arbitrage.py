@@ -21,7 +21,7 @@ def side(
     asks: list[tuple[float, float]],
     *,
     age_s: float = 0,
-    fee_bps: float = 10.0,
+    fee_bps: float | None = 10.0,
 ) -> ArbSide:
     at = NOW - timedelta(seconds=age_s)
     return ArbSide(exchange, tuple(bids), tuple(asks), at, fee_bps, "par", is_halted=False)
@@ -49,6 +49,23 @@ def test_the_worked_gap__is_what_the_page_says() -> None:
     assert found.gross_bps == pytest.approx(100.0)
     assert [f"{net:.2f}" for net in found.net_bps if net is not None] == ["59.82", "75.82", "77.82"]
     assert found.is_actionable
+
+
+@pytest.mark.parametrize("unknown", ["buy", "sell"])
+def test_a_fee_that_is_unknown__leaves_the_net_unknown(unknown: str) -> None:
+    sides = {"buy": BUY, "sell": SELL}
+    sides[unknown] = replace(sides[unknown], taker_fee_bps=None)
+
+    found = seen(sides["buy"], sides["sell"])
+
+    assert found.gross_bps == pytest.approx(100.0)
+    assert found.net_bps == (None, None, None)
+    assert not found.is_actionable
+
+
+def test_a_venue_whose_fee_is_unknown__is_in_no_spread_of_three() -> None:
+    sides = [BUY, SELL, replace(SELL, exchange="c", taker_fee_bps=None)]
+    assert snapshot(sides, {}, NOW) is None
 
 
 @pytest.mark.parametrize(
@@ -159,13 +176,13 @@ def venues(draw: st.DrawFn) -> list[ArbSide]:
 def slow_profit(sides: list[ArbSide]) -> float:
     """Units taken one by one, each the best pair of what is left at two venues."""
     asks = [
-        (price * (1 + one.taker_fee_bps / 1e4), one.exchange)
+        (price * (1 + (one.taker_fee_bps or 0.0) / 1e4), one.exchange)
         for one in sides
         for price, size in one.asks
         for _ in range(int(size))
     ]
     bids = [
-        (price * (1 - one.taker_fee_bps / 1e4), one.exchange)
+        (price * (1 - (one.taker_fee_bps or 0.0) / 1e4), one.exchange)
         for one in sides
         for price, size in one.bids
         for _ in range(int(size))
@@ -199,14 +216,14 @@ def test_the_profit__is_at_least_what_units_taken_one_by_one_earn(sides: list[Ar
 def test_the_profit__is_all_that_supply_and_demand_leave(sides: list[ArbSide]) -> None:
     """The k cheapest units against the k dearest, for the best k."""
     asks = sorted(
-        price * (1 + one.taker_fee_bps / 1e4)
+        price * (1 + (one.taker_fee_bps or 0.0) / 1e4)
         for one in sides
         for price, size in one.asks
         for _ in range(int(size))
     )
     bids = sorted(
         (
-            price * (1 - one.taker_fee_bps / 1e4)
+            price * (1 - (one.taker_fee_bps or 0.0) / 1e4)
             for one in sides
             for price, size in one.bids
             for _ in range(int(size))

@@ -1,0 +1,371 @@
+"""Microburst captures of one venue (docs/market-store.md#microbursts).
+
+    measured book --> trigger --> wishes: targets | others --> a minute at 1 Hz --> a row
+                                                               websocket, else polled
+
+Laws
+- Targets whose accounts have a capture left that day come first; another pair is captured while
+  there is room alone, one at a time.
+- Captures at once, beginnings in a minute, wishes that wait and calls for books are bounded per
+  venue. A wish that is a minute old is past.
+- A capture has a connection of its own. What fails in it ends it alone; no call of the scan waits
+  for it.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Final, Protocol
+
+import structlog
+
+from core.db.leadership import LeadershipLostError
+from core.market.bursts import UsualMinute
+from core.market.facts import Book
+from core.market.rules.book import judge, judge_time, measure
+from core.market.rules.research import (
+    BURST_COOLDOWN,
+    BURST_SAMPLES,
+    BurstFacts,
+    BurstSample,
+    BurstSummary,
+    BurstTrigger,
+    burst_summary,
+    burst_trigger,
+)
+from indexer.venues.pace import CallPace
+from indexer.venues.port import MarketVenue, VenueError
+from indexer.venues.scan_books import LEVELS
+
+USUAL_EVERY: Final = timedelta(minutes=10)
+USUAL_AGAIN: Final = timedelta(minutes=1)  # after a database that was in trouble
+STARTS_A_MINUTE: Final = 6
+OTHERS_A_MINUTE: Final = 2
+OTHERS_AT_ONCE: Final = 1
+MOST_WISHES: Final = 50  # of each kind
+ASKED_A_BEAT: Final = 10  # transactions that ask whether a target has a capture left
+LEAST_SAMPLES: Final = 5
+QUIET_S: Final = 15.0  # a websocket without a change for so long is polled instead
+WATCH_PAUSE_S: Final = 0.5  # between two looks at a websocket's book, however often it changes
+CALL_S: Final = 10.0
+MOST_FAILURES: Final = 3
+POLLED_SHARE: Final = 0.25  # of `books_per_minute`; a reserve of half of it is left for other calls
+MINUTE: Final = timedelta(minutes=1)
+BEAT_S: Final = 1.0
+_BPS: Final = 10_000.0
+
+log = structlog.get_logger("scanner")
+
+
+class BurstStore(Protocol):
+    """What captures read and write; each call is one transaction."""
+
+    def usual(self, exchange: str, now: datetime) -> Mapping[int, UsualMinute]: ...
+
+    def begun(self, exchange: str, since: datetime) -> Mapping[int, datetime]: ...
+
+    def take_capture(self, listing_id: int, now: datetime) -> int:
+        """On how many targets of this listing one was counted; 0: none has one left."""
+        ...
+
+    def write(
+        self, listing_id: int, summary: BurstSummary, samples: Sequence[BurstSample]
+    ) -> None: ...
+
+    def trouble(self) -> tuple[type[Exception], ...]:
+        """The errors of a database that may be back later."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BurstLook:
+    """A measured book of a minute. `depth_usd`: within 2 %, of the smaller side."""
+
+    native_id: str
+    listing_id: int
+    minute: datetime
+    mid: float
+    spread_bps: float
+    depth_usd: float
+    usd_per_quote: float
+    fx_source: str
+
+
+@dataclass(frozen=True, slots=True)
+class BurstWish:
+    look: BurstLook
+    facts: BurstFacts
+    trigger: BurstTrigger
+    at: datetime
+
+
+@dataclass
+class _Newest:
+    """The book that a second of a capture has. `stands`: also in the seconds after, because its
+    websocket would tell of a change.
+    """
+
+    book: Book | None = None
+    stands: bool = False
+
+    def taken(self) -> Book | None:
+        found = self.book
+        if not self.stands:
+            self.book = None
+        return found
+
+
+@dataclass
+class VenueBursts:
+    """`now`: the time; `targets`: listing ids that are looked at each minute; `at_once`: captures
+    at the same time, 0: none ever.
+    """
+
+    venue: MarketVenue
+    store: BurstStore
+    now: Callable[[], datetime]
+    targets: Callable[[], Collection[int]]
+    at_once: int
+    second_s: float = 1.0
+    left_out: int = 0
+    _usual: Mapping[int, UsualMinute] = field(default_factory=dict)
+    _usual_at: datetime | None = None
+    _begun: dict[int, datetime] = field(default_factory=dict)
+    _looks: dict[int, BurstLook] = field(default_factory=dict)
+    _wished: deque[BurstWish] = field(default_factory=deque)
+    _others: deque[BurstWish] = field(default_factory=deque)
+    _starts: deque[datetime] = field(default_factory=deque)
+    _other_starts: deque[datetime] = field(default_factory=deque)
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    _running: int = 0
+    _others_running: int = 0
+
+    def __post_init__(self) -> None:
+        polls = max(self.venue.capabilities.books_per_minute * POLLED_SHARE, 1.0)
+        self._polls = CallPace(max(MINUTE.total_seconds() / polls, 0.0))
+
+    def look(self, one: BurstLook) -> None:
+        """Take a measured book, and wish for a capture if it is unusual."""
+        before, self._looks[one.listing_id] = self._looks.get(one.listing_id), one
+        usual = self._usual.get(one.listing_id)
+        if usual is None or not self.at_once:
+            return
+        facts = BurstFacts(
+            return_bps=_moved_bps(before, one),
+            sigma_bps=usual.sigma_bps,
+            spread_bps=one.spread_bps,
+            spread_median_bps=usual.spread_bps,
+            depth_usd=one.depth_usd,
+            depth_median_usd=usual.depth_usd,
+        )
+        now = self.now()
+        trigger = burst_trigger(facts, self._begun.get(one.listing_id), now)
+        if trigger is None:
+            return
+        queue = self._wished if one.listing_id in self.targets() else self._others
+        if len(queue) >= MOST_WISHES:
+            self.left_out += 1
+            return
+        queue.append(BurstWish(one, facts, trigger, now))
+
+    async def run(self, ended: asyncio.Event) -> None:
+        """Captures until the end. Errors: LeadershipLostError, from a transaction's fence."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                while not ended.is_set():
+                    await self._learn()
+                    await self._start(group)
+                    await _rest(ended, BEAT_S * self.second_s)
+                for task in self._tasks:
+                    task.cancel()  # what is under way is not waited for
+        except* LeadershipLostError as lost:
+            raise lost.exceptions[0] from None
+
+    async def _learn(self) -> None:
+        now = self.now()
+        if self._usual_at is not None and now - self._usual_at < USUAL_EVERY:
+            return
+        try:
+            exchange = self.venue.exchange
+            self._usual = await asyncio.to_thread(self.store.usual, exchange, now)
+            if self._usual_at is None:
+                begun = await asyncio.to_thread(self.store.begun, exchange, now - BURST_COOLDOWN)
+                self._begun = {**begun, **self._begun}
+        except self.store.trouble() as error:
+            log.error("usual minutes not read", exchange=self.venue.exchange, kind=_name(error))
+            self._usual_at = now - USUAL_EVERY + USUAL_AGAIN
+        else:
+            self._usual_at = now
+            self._begun = {one: at for one, at in self._begun.items() if now - at < BURST_COOLDOWN}
+
+    async def _start(self, group: asyncio.TaskGroup) -> None:
+        """Begin as many of the wishes as there is room for."""
+        self._forget(self.now())
+        for _ in range(ASKED_A_BEAT):
+            if not self._wished or not self._has_room():
+                break
+            wish = self._wished.popleft()
+            if await self._is_counted(wish):
+                self._begin(group, wish, is_other=False)
+            elif len(self._others) < MOST_WISHES:
+                self._others.append(wish)
+        while self._others and self._has_room() and self._has_room_for_others():
+            self._begin(group, self._others.popleft(), is_other=True)
+
+    def _forget(self, now: datetime) -> None:
+        """Beginnings and wishes of more than a minute ago."""
+        for starts in (self._starts, self._other_starts):
+            while starts and now - starts[0] >= MINUTE:
+                starts.popleft()
+        for queue in (self._wished, self._others):
+            while queue and now - queue[0].at >= MINUTE:
+                queue.popleft()
+                self.left_out += 1
+        if self.left_out:
+            log.warning("captures left out", exchange=self.venue.exchange, count=self.left_out)
+            self.left_out = 0
+
+    def _has_room(self) -> bool:
+        return self._running < self.at_once and len(self._starts) < STARTS_A_MINUTE
+
+    def _has_room_for_others(self) -> bool:
+        return self._others_running < OTHERS_AT_ONCE and len(self._other_starts) < OTHERS_A_MINUTE
+
+    async def _is_counted(self, wish: BurstWish) -> bool:
+        try:
+            taken = await asyncio.to_thread(
+                self.store.take_capture, wish.look.listing_id, self.now()
+            )
+        except self.store.trouble() as error:
+            log.error("capture not counted", exchange=self.venue.exchange, kind=_name(error))
+            return False
+        return taken > 0
+
+    def _begin(self, group: asyncio.TaskGroup, wish: BurstWish, *, is_other: bool) -> None:
+        now = self.now()
+        self._begun[wish.look.listing_id] = now
+        self._running += 1
+        self._starts.append(now)
+        if is_other:
+            self._others_running += 1
+            self._other_starts.append(now)
+        task = group.create_task(self._captured(wish, is_other=is_other))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _captured(self, wish: BurstWish, *, is_other: bool) -> None:
+        try:
+            await self._capture(wish)
+        finally:
+            self._running -= 1
+            self._others_running -= is_other
+
+    async def _capture(self, wish: BurstWish) -> None:
+        samples = await self._seconds(wish)
+        told = {"exchange": self.venue.exchange, "market": wish.look.native_id}
+        if len(samples) < LEAST_SAMPLES:
+            log.warning("capture without enough books", samples=len(samples), **told)
+            return
+        summary = burst_summary(wish.trigger, wish.facts, samples)
+        try:
+            await asyncio.to_thread(self.store.write, wish.look.listing_id, summary, samples)
+        except self.store.trouble() as error:
+            log.error("capture not written", kind=_name(error), **told)
+        else:
+            log.info("captured", trigger=wish.trigger, samples=len(samples), **told)
+
+    async def _seconds(self, wish: BurstWish) -> list[BurstSample]:
+        """A sample for each second of a minute that has a book which can be measured."""
+        newest, samples = _Newest(), list[BurstSample]()
+        feed = asyncio.ensure_future(self._feed(wish.look.native_id, newest))
+        try:
+            judged: Book | None = None
+            for _ in range(BURST_SAMPLES):
+                await asyncio.sleep(self.second_s)
+                book = newest.taken()
+                if book is None:
+                    continue
+                if book is not judged and judge_time(book, judged.at if judged else None):
+                    newest.book = None
+                    continue
+                judged = book
+                sample = _sample(book, wish.look, self.now())
+                if sample is not None:
+                    samples.append(sample)
+        finally:
+            feed.cancel()
+            await asyncio.wait({feed})
+        if not feed.cancelled() and (error := feed.exception()) is not None:
+            raise error
+        return samples
+
+    async def _feed(self, native_id: str, newest: _Newest) -> None:
+        if self.venue.capabilities.websocket:
+            await self._watched(native_id, newest)
+        await self._polled(native_id, newest)
+
+    async def _watched(self, native_id: str, newest: _Newest) -> None:
+        """Until the websocket is quiet or breaks."""
+        stream = self.venue.watch_book(native_id)
+        reason = "ended"
+        try:
+            while True:
+                async with asyncio.timeout(QUIET_S * self.second_s):
+                    newest.book = await anext(stream)
+                newest.stands = True
+                await asyncio.sleep(WATCH_PAUSE_S * self.second_s)
+        except StopAsyncIteration:
+            pass
+        except TimeoutError:
+            reason = "quiet"
+        except VenueError as error:
+            reason = error.reason
+        finally:
+            newest.book, newest.stands = None, False
+            await stream.aclose()
+        log.warning("polled instead", exchange=self.venue.exchange, reason=reason)
+
+    async def _polled(self, native_id: str, newest: _Newest) -> None:
+        """Until it failed three times in a row."""
+        levels = min(LEVELS, self.venue.capabilities.max_book_levels)
+        failures = 0
+        while failures < MOST_FAILURES:
+            await self._polls.take(1)
+            try:
+                async with asyncio.timeout(CALL_S):
+                    newest.book = await self.venue.book(native_id, levels)
+                failures = 0
+            except (VenueError, TimeoutError) as error:
+                failures += 1
+                log.warning("poll", exchange=self.venue.exchange, error=_name(error))
+            await asyncio.sleep(self.second_s)
+
+
+def _moved_bps(before: BurstLook | None, one: BurstLook) -> float | None:
+    """None: the minute before was not measured."""
+    if before is None or one.minute - before.minute != MINUTE:
+        return None
+    return _BPS * (one.mid / before.mid - 1)
+
+
+def _sample(book: Book, look: BurstLook, now: datetime) -> BurstSample | None:
+    """None: it cannot be measured."""
+    cut = replace(book, bids=book.bids[:LEVELS], asks=book.asks[:LEVELS])
+    if judge(cut) is not None:
+        return None
+    found = measure(cut, look.usd_per_quote, look.fx_source)
+    return BurstSample(now, found.mid, found.spread_bps, min(found.bid_2_usd, found.ask_2_usd))
+
+
+def _name(error: BaseException) -> str:
+    return type(error).__name__
+
+
+async def _rest(ended: asyncio.Event, seconds: float) -> None:
+    try:
+        async with asyncio.timeout(seconds):
+            await ended.wait()
+    except TimeoutError:
+        return

@@ -1,0 +1,306 @@
+"""Captures of a venue whose books, websocket and database are as a test sets them."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from core.market.bursts import UsualMinute, packed, unpacked
+from core.market.facts import Book
+from core.market.rules.research import BurstSample, BurstSummary, BurstTrigger
+from indexer.venues import bursts
+from indexer.venues.bursts import BurstLook, VenueBursts
+from indexer.venues.port import VenueError, VenueErrorReason
+from indexer.venues.sim.cast import EXCHANGES
+
+NOON = datetime(2026, 11, 24, 12, tzinfo=UTC)
+USUAL = UsualMinute(sigma_bps=5.0, spread_bps=10.0, depth_usd=100_000.0)
+SECOND_S = 0.002
+
+
+@dataclass
+class Store:
+    left: int = 100
+    ids: int = 20
+    counted: list[int] = field(default_factory=list)
+    written: dict[int, tuple[BurstSummary, Sequence[BurstSample]]] = field(default_factory=dict)
+    breaks: bool = False
+    begun_at: Mapping[int, datetime] = field(default_factory=dict)
+
+    def usual(self, exchange: str, now: datetime) -> Mapping[int, UsualMinute]:
+        return dict.fromkeys(range(self.ids), USUAL)
+
+    def begun(self, exchange: str, since: datetime) -> Mapping[int, datetime]:
+        return self.begun_at
+
+    def take_capture(self, listing_id: int, now: datetime) -> int:
+        self.counted.append(listing_id)
+        self.left -= 1
+        return int(self.left >= 0)
+
+    def write(self, listing_id: int, summary: BurstSummary, samples: Sequence[BurstSample]) -> None:
+        if self.breaks:
+            raise ConnectionError
+        self.written[listing_id] = (summary, samples)
+
+    def trouble(self) -> tuple[type[Exception], ...]:
+        return (ConnectionError,)
+
+
+class Venue:
+    exchange = "kucoin"
+
+    def __init__(self) -> None:
+        self.capabilities = replace(EXCHANGES["kucoin"].capabilities, books_per_minute=2_400_000)
+        self.watched, self.polled, self.closed = list[str](), list[str](), 0
+        self.watch: Callable[[], AsyncGenerator[Book, None]] = self.changing
+        self.error: VenueErrorReason | None = None
+        self.price = 100.0
+
+    def standing(self, at: datetime = NOON) -> Book:
+        bids, asks = ((self.price - 0.1, 1_000.0),), ((self.price + 0.1, 1_000.0),)
+        return Book(self.exchange, "AAA", bids, asks, at, at, False)
+
+    async def changing(self) -> AsyncGenerator[Book, None]:
+        try:
+            while True:
+                yield self.standing()
+                await asyncio.sleep(SECOND_S)
+        finally:
+            self.closed += 1
+
+    async def broken(self) -> AsyncGenerator[Book, None]:
+        raise VenueError(VenueErrorReason.UNREACHABLE, self.exchange)
+        yield
+
+    async def quiet(self) -> AsyncGenerator[Book, None]:
+        await asyncio.sleep(60)
+        yield self.standing()
+
+    def watch_book(self, native_id: str) -> AsyncGenerator[Book, None]:
+        self.watched.append(native_id)
+        return self.watch()
+
+    async def book(self, native_id: str, levels: int) -> Book:
+        self.polled.append(native_id)
+        if self.error is not None:
+            raise VenueError(self.error, self.exchange)
+        return self.standing()
+
+
+def look(
+    listing_id: int = 1, *, mid: float = 100.0, spread: float = 10.0, **more: object
+) -> BurstLook:
+    values: dict[str, object] = {
+        "native_id": f"M{listing_id}",
+        "listing_id": listing_id,
+        "minute": NOON,
+        "mid": mid,
+        "spread_bps": spread,
+        "depth_usd": 100_000.0,
+        "usd_per_quote": 1.0,
+        "fx_source": "par",
+    }
+    return BurstLook(**values | more)  # type: ignore[arg-type]  # the fields of BurstLook
+
+
+WIDE = 31.0
+
+
+def captures(
+    venue: Venue,
+    store: Store,
+    looks: Sequence[BurstLook],
+    *,
+    targets: frozenset[int] = frozenset({1}),
+    at_once: int = 4,
+    beats: float | None = None,
+    now: Callable[[], datetime] = lambda: NOON,
+) -> VenueBursts:
+    """After so many beats; without: after the captures that the looks began."""
+    made = VenueBursts(venue, store, now, lambda: targets, at_once, SECOND_S)  # type: ignore[arg-type]  # what a capture calls of a venue
+
+    async def run() -> None:
+        ended = asyncio.Event()
+        running = asyncio.ensure_future(made.run(ended))
+        await asyncio.sleep(0.05)
+        for one in looks:
+            made.look(one)
+        await asyncio.sleep((20 if beats is None else beats) * SECOND_S)
+        if beats is None and made._tasks:
+            await asyncio.wait(set(made._tasks), timeout=20)
+        ended.set()
+        await running
+
+    asyncio.run(run())
+    return made
+
+
+def test_a_minute_that_is_unusual__is_captured_and_counted() -> None:
+    venue, store = Venue(), Store()
+
+    captures(venue, store, [look(spread=WIDE)])
+
+    summary, samples = store.written[1]
+    assert summary.trigger is BurstTrigger.SPREAD
+    assert 40 <= len(samples) <= 60
+    assert store.counted == [1]
+    assert (venue.watched, venue.polled, venue.closed) == (["M1"], [], 1)
+    assert {(one.mid, round(one.spread_bps, 9)) for one in samples} == {(100.0, 20.0)}
+    assert {round(one.depth_usd) for one in samples} == {99_900}
+
+
+def test_an_ordinary_minute__is_not_captured() -> None:
+    store = Store()
+    captures(Venue(), store, [look(spread=30.0)])
+    assert (store.written, store.counted) == ({}, [])
+
+
+def test_a_move__is_from_the_minute_before_alone() -> None:
+    store, before = Store(), NOON - timedelta(minutes=1)
+    older = NOON - timedelta(minutes=2)
+    captures(
+        Venue(),
+        store,
+        [look(1, minute=before), look(1, mid=100.6), look(2, minute=older), look(2, mid=100.6)],
+        targets=frozenset({1, 2}),
+    )
+    assert list(store.written) == [1]
+    assert store.written[1][0].trigger is BurstTrigger.MOVE
+
+
+@pytest.mark.parametrize("broken", ["broken", "quiet"])
+def test_a_websocket_that_fails__is_polled_instead(
+    broken: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bursts, "QUIET_S", 3.0)
+    venue, store = Venue(), Store()
+    venue.watch = getattr(venue, broken)
+
+    captures(venue, store, [look(spread=WIDE)])
+
+    assert venue.polled
+    assert len(store.written[1][1]) >= bursts.LEAST_SAMPLES
+
+
+def test_a_venue_without_a_websocket__is_polled() -> None:
+    venue, store = Venue(), Store()
+    venue.capabilities = replace(venue.capabilities, websocket=False)
+
+    captures(venue, store, [look(spread=WIDE)])
+
+    assert (venue.watched, set(venue.polled)) == ([], {"M1"})
+    assert 1 in store.written
+
+
+def test_polls__have_a_pace_of_the_venue() -> None:
+    venue, store = Venue(), Store()
+    venue.capabilities = replace(venue.capabilities, websocket=False, books_per_minute=2_400)
+
+    wide = [look(n, spread=WIDE) for n in (1, 2, 3)]
+    begun = time.monotonic()
+
+    captures(venue, store, wide, targets=frozenset({1, 2, 3}))
+
+    # a quarter of 2,400 a minute: one each 0.1 s for all of them together
+    assert 1 <= len(venue.polled) <= 2 + (time.monotonic() - begun) / 0.1
+
+
+def test_a_venue_that_fails_altogether__ends_the_capture_alone() -> None:
+    venue, store = Venue(), Store()
+    venue.watch, venue.error = venue.broken, VenueErrorReason.UNREACHABLE
+
+    made = captures(venue, store, [look(spread=WIDE)])
+
+    assert venue.polled == ["M1"] * bursts.MOST_FAILURES
+    assert store.written == {}
+    assert made._running == 0
+
+
+def test_a_database_that_fails__ends_the_capture_alone() -> None:
+    store = Store(breaks=True)
+    made = captures(Venue(), store, [look(spread=WIDE)])
+    assert store.written == {}
+    assert made._running == 0
+
+
+def test_a_flood_of_triggers__is_bounded() -> None:
+    venue, store = Venue(), Store(ids=1_000)
+    flood = [look(n, spread=WIDE) for n in range(1_000)]
+
+    made = captures(venue, store, flood, targets=frozenset(range(1_000)), beats=400)
+
+    assert len(venue.watched) == bursts.STARTS_A_MINUTE
+    assert len(made._wished) == bursts.MOST_WISHES - bursts.STARTS_A_MINUTE
+
+
+def test_captures_at_once__are_bounded() -> None:
+    venue = Venue()
+    wide = [look(n, spread=WIDE) for n in range(6)]
+    captures(venue, Store(), wide, targets=frozenset(range(6)), at_once=2, beats=20)
+    assert len(venue.watched) == 2
+
+
+def test_targets__come_before_others() -> None:
+    venue = Venue()
+    captures(
+        venue,
+        Store(),
+        [look(n, spread=WIDE) for n in (5, 6, 1, 2, 3, 4)],
+        targets=frozenset({1, 2, 3, 4}),
+        beats=20,
+    )
+    assert venue.watched == ["M1", "M2", "M3", "M4"]
+
+
+def test_others__are_captured_one_at_a_time_and_not_counted() -> None:
+    venue, store = Venue(), Store()
+    captures(venue, store, [look(n, spread=WIDE) for n in (5, 6, 7)], beats=20)
+    assert (venue.watched, store.counted) == (["M5"], [])
+
+
+def test_a_target_without_a_capture_left__is_one_of_the_others() -> None:
+    venue, store = Venue(), Store(left=0)
+    wide = [look(n, spread=WIDE) for n in (1, 2)]
+    captures(venue, store, wide, targets=frozenset({1, 2}), beats=20)
+    assert (venue.watched, store.counted) == (["M1"], [1, 2])
+
+
+def test_a_pair__rests_for_ten_minutes_also_after_a_restart() -> None:
+    venue, store = Venue(), Store(begun_at={1: NOON - timedelta(seconds=599)})
+    captures(venue, store, [look(1, spread=WIDE)], beats=20)
+    captures(
+        venue, store, [look(1, spread=WIDE)], beats=20, now=lambda: NOON + timedelta(seconds=1)
+    )
+    assert venue.watched == ["M1"]
+
+
+def test_no_room__is_no_capture() -> None:
+    venue = Venue()
+    captures(venue, Store(), [look(spread=WIDE)], at_once=0, beats=20)
+    assert venue.watched == []
+
+
+@pytest.mark.parametrize("bids", [(), ((101.0, 5.0),), ((99.0, float("nan")),)])
+def test_books_that_cannot_be_measured__are_no_samples(
+    bids: tuple[tuple[float, float], ...],
+) -> None:
+    venue, store = Venue(), Store()
+    good = venue.standing()
+
+    async def odd() -> AsyncGenerator[Book, None]:
+        while True:
+            yield replace(good, bids=bids)
+            await asyncio.sleep(SECOND_S)
+
+    venue.watch = odd
+    captures(venue, store, [look(spread=WIDE)])
+    assert store.written == {}
+
+
+def test_samples__are_read_as_they_were_written() -> None:
+    samples = (BurstSample(NOON + timedelta(milliseconds=250), 100.5, 3.25, 1e5),)
+    assert unpacked(packed(samples)) == samples
