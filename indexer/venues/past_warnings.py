@@ -243,12 +243,9 @@ def _down(letter: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
 
 def _closed_s(share: Floats) -> Floats:
     """How long closed in all samples without a break."""
-    answer = np.zeros(share.shape)
-    run = np.zeros(share.shape[0])
-    for at in range(share.shape[1]):
-        run = np.where(share[:, at] == 0, run + BUCKET_S, 0.0)
-        answer[:, at] = np.where(np.isnan(share[:, at]), np.nan, run)
-    return answer
+    place = np.arange(share.shape[1])
+    last_open = np.maximum.accumulate(np.where(share == 0, -1, place), axis=1)
+    return np.where(np.isnan(share), np.nan, (place - last_open) * float(BUCKET_S))
 
 
 def _bases_closed(
