@@ -12,9 +12,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy.orm import Session
 
-from core.market import identity
 from core.market.facts import NoticeKind, NoticeScope
 from core.market.history import PastGrades
 from core.market.identity import CoinGraph, ListedCoin
@@ -61,13 +59,12 @@ class PastFacts:
 
 
 def warnings_of(
-    session: Session,
     world: SimWorld,
+    graph: CoinGraph,
     found: Sequence[SimBuckets],
     grades: Sequence[PastGrades],
     ids: npt.NDArray[np.int64],
 ) -> list[PastWarning]:
-    graph = identity.load(session)
     coins = {one.coin: one for one in graph.coins}
     past = list[PastWarning]()
     for one, graded in zip(found, grades, strict=True):

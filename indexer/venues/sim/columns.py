@@ -96,7 +96,7 @@ def _worth(levels: NDArray[np.int64], touch: Floats, sign: float) -> Floats:
     worth = np.take(_SUM, levels, mode="clip")
     worth *= touch
     worth += sign * np.take(_SUM_GRID, levels, mode="clip")
-    return worth
+    return np.asarray(worth)
 
 
 def columns(world: SimWorld, at_s: Seconds, rows: Rows | None = None) -> SimColumns:
