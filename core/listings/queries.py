@@ -52,10 +52,7 @@ def add_listings(
         return 0
     added = len(
         session.execute(
-            insert(ExchangeListing)
-            .values(rows)
-            .on_conflict_do_nothing()
-            .returning(ExchangeListing.id)
+            insert(ExchangeListing).on_conflict_do_nothing().returning(ExchangeListing.id), rows
         ).all()
     )
     if added:

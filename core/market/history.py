@@ -11,7 +11,6 @@ from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from numpy.lib.stride_tricks import sliding_window_view
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -20,6 +19,7 @@ from core.market import copying
 from core.market.ledger import writer
 from core.market.rules import grade
 from core.market.rules.grade import GRADE_VERSION, LETTERS, GradeColumns
+from core.market.rules.ordering import ordered, picked
 from core.market.tables import MarketHistory, MarketListing
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -168,15 +168,14 @@ def _rolled_mean(grid: Floats, width: int) -> Floats:
 
 def _rolled_median(grid: Floats) -> Floats:
     """Of the known values of a day; NaN: none."""
+    width = grid.shape[1]
     before = np.full((grid.shape[0], BUCKETS_A_DAY - 1), np.nan)
-    windows = np.sort(sliding_window_view(np.hstack((before, grid)), BUCKETS_A_DAY, axis=1), axis=2)
-    count = (~np.isnan(windows)).sum(axis=2)
-    low = np.maximum((count - 1) // 2, 0)[:, :, None]
-    high = np.maximum(count // 2, 0)[:, :, None]
-    high = np.minimum(high, BUCKETS_A_DAY - 1)
-    ends = [np.take_along_axis(windows, at, axis=2)[:, :, 0] for at in (low, high)]
-    with np.errstate(invalid="ignore"):
-        return np.asarray((ends[0] + ends[1]) / 2)
+    whole = np.hstack((before, grid))
+    day = ordered([whole[:, back : back + width] for back in range(BUCKETS_A_DAY)])
+    known = _rolled_sum((~np.isnan(grid)).astype(np.float64), BUCKETS_A_DAY).astype(np.int64)
+    low, high = (np.maximum(known - more, 0) // 2 for more in (1, 0))
+    ends = [picked(day, place) for place in (low, high)]
+    return np.where(known > 0, (ends[0] + ends[1]) / 2, np.nan)
 
 
 def _grids(scored: grade.ScoreColumns, shape: tuple[int, ...]) -> grade.ScoreColumns:

@@ -126,10 +126,8 @@ def ensure_assets(
         return {}
     wanted = sorted(tickers)
     added = session.execute(
-        insert(MarketAsset)
-        .values([{"ticker": one} for one in wanted])
-        .on_conflict_do_nothing()
-        .returning(MarketAsset.id, MarketAsset.ticker)
+        insert(MarketAsset).on_conflict_do_nothing().returning(MarketAsset.id, MarketAsset.ticker),
+        [{"ticker": one} for one in wanted],
     ).all()
     if added:
         states = [

@@ -144,6 +144,13 @@ class MarketSample(_Measured, Base):
     __tablename__ = "snap_1m"
     __table_args__ = (
         CheckConstraint("(fault is null) = (mid is not null)", name="fault"),
+        # rows come in the order of time: an hour of a day is a few of its pages
+        Index(
+            "ix_snap_1m_ts",
+            "ts",
+            postgresql_using="brin",
+            postgresql_with={"pages_per_range": 32, "autosummarize": "on"},
+        ),
         {"postgresql_partition_by": "RANGE (ts)"},
     )
 

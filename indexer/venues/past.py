@@ -12,14 +12,13 @@ import asyncio
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import repeat
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from core.db.engine import WriteSession
-from core.market import copying, history, networks, outcomes, parts, queries, samples
+from core.market import copying, history, identity, networks, outcomes, parts, queries, samples
 from core.market.facts import DataSource, ListedMarket, MarketStatus, NetworkStatus
 from core.market.rules.book import MeasureGrid
 from core.market.rules.notices import TagSighting
@@ -60,30 +59,36 @@ def import_past(session: WriteSession, world: SimWorld, now: datetime) -> Import
     parts.ensure(
         session, parts.SAMPLES, world.origin - timedelta(days=1, hours=1), now + parts.AHEAD
     )
-    ids = _learn(session, world, begins)
-    with ThreadPoolExecutor(1) as database:  # writes while the next exchange is computed
-        writing = list[Future[int]]()
-        found = list[SimBuckets]()
+    with ThreadPoolExecutor(1) as database:  # has the session, while the next figures are computed
+        learning = database.submit(_learn, session, world, begins)
+        reading = database.submit(identity.load, session)
+        writing, found = list[Future[int]](), list[SimBuckets]()
         for exchange, rows in world.rows_at.items():
             if rows.size:
                 one = buckets(world, starts_s, rows)
                 found.append(one)
-                writing.append(database.submit(_copy_rollups, session, one, ids))
                 looks = columns(world, _looks_s(world), rows)
+                ids = learning.result()
+                writing.append(database.submit(_copy_rollups, session, one, ids))
                 writing.append(
                     database.submit(_copy_samples, session, world, looks, exchange, ids, now)
                 )
         graded = history.grades_of([_windows(one) for one in found])
+        ids, graph = learning.result(), reading.result()
+        letters = [
+            database.submit(_copy_grades, session, one, of, ids)
+            for one, of in zip(found, graded, strict=True)
+        ]
+        past = warnings_of(world, graph, found, graded, ids)
         copied = [done.result() for done in writing]
-        letters = sum(map(_copy_grades, repeat(session), found, graded, repeat(ids)))
-    rolled, looked = sum(copied[::2]), sum(copied[1::2])
+        lettered = sum(done.result() for done in letters)
     for one in found:
         _copy_transfers(session, world, one, ids)
     told = sum(_learn_notices(session, world, one, now) for one in found)
-    past = warnings_of(session, world, found, graded, ids)
     written = history.import_warnings(session, past)
     history.remember(session, world.seed, world.origin, len(world.listings), now)
-    return Imported(len(ids), rolled, letters, looked, told, written)
+    rolled, looked = sum(copied[::2]), sum(copied[1::2])
+    return Imported(len(ids), rolled, lettered, looked, told, written)
 
 
 def _learn(session: WriteSession, world: SimWorld, begins: datetime) -> npt.NDArray[np.int64]:

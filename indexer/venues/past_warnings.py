@@ -12,9 +12,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy.orm import Session
 
-from core.market import identity
 from core.market.facts import NoticeKind, NoticeScope
 from core.market.history import PastGrades
 from core.market.identity import CoinGraph, ListedCoin
@@ -61,13 +59,12 @@ class PastFacts:
 
 
 def warnings_of(
-    session: Session,
     world: SimWorld,
+    graph: CoinGraph,
     found: Sequence[SimBuckets],
     grades: Sequence[PastGrades],
     ids: npt.NDArray[np.int64],
 ) -> list[PastWarning]:
-    graph = identity.load(session)
     coins = {one.coin: one for one in graph.coins}
     past = list[PastWarning]()
     for one, graded in zip(found, grades, strict=True):
@@ -243,12 +240,9 @@ def _down(letter: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
 
 def _closed_s(share: Floats) -> Floats:
     """How long closed in all samples without a break."""
-    answer = np.zeros(share.shape)
-    run = np.zeros(share.shape[0])
-    for at in range(share.shape[1]):
-        run = np.where(share[:, at] == 0, run + BUCKET_S, 0.0)
-        answer[:, at] = np.where(np.isnan(share[:, at]), np.nan, run)
-    return answer
+    place = np.arange(share.shape[1])
+    last_open = np.maximum.accumulate(np.where(share == 0, -1, place), axis=1)
+    return np.where(np.isnan(share), np.nan, (place - last_open) * float(BUCKET_S))
 
 
 def _bases_closed(

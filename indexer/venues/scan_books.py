@@ -78,7 +78,7 @@ def measured(
         minutes_us=np.full(len(books), unix_us(minute)),
         listing_ids=np.array([one.listing_id for one in known], dtype=np.int64),
         every_s=np.array([every_s.get(book.native_id, 60) for book in books]),
-        measures=measure_many(grid, per_quote),
+        measures=measure_many(grid, per_quote, codes),
         fx_sources=[None if rate is None else rate.source for rate in rates],
         volumes_usd=np.array(volumes),
         can_deposit=np.array([_flag(one[0]) for one in flags], dtype=np.int8),
@@ -92,8 +92,7 @@ def measured(
 def _fault(book: Book, code: int, last: LastBook | None, rate: QuoteRate | None) -> str | None:
     if code:
         return FAULTS[code - 1]
-    here = LastBook.of(book)
-    is_same = last is not None and here.levels == last.levels
+    is_same = last is not None and last.at == book.at and last == LastBook.of(book)
     of_time = judge_time(book, None if last is None else last.at, is_same)
     if of_time is not None:
         return of_time

@@ -66,7 +66,9 @@ class ScanStore(Protocol):
         """By native id."""
         ...
 
-    def sampled_in(self, minute: datetime) -> frozenset[int]: ...
+    def sampled_in(self, minute: datetime, ids: Sequence[int]) -> frozenset[int]:
+        """Those of them that the minute has."""
+        ...
 
     def write_samples(self, batch: SampleBatch, minute: datetime, now: datetime) -> int: ...
 
@@ -185,7 +187,8 @@ class VenueScan:
         return BesideBooks(rates_of(self.exchange, pairs), volumes, self._networks)
 
     async def _books(self, state: _Minute, beside: BesideBooks) -> None:
-        done = await self._written(state, self._store.sampled_in, state.at)
+        ids = [self._listings[name].listing_id for name in state.planned.all]
+        done = await self._written(state, self._store.sampled_in, state.at, ids)
         names = [
             name
             for name in state.planned.all

@@ -115,9 +115,9 @@ class ScannerStore:
                 for one in queries.known_listings(session, exchange)
             }
 
-    def sampled_in(self, minute: datetime) -> frozenset[int]:
+    def sampled_in(self, minute: datetime, ids: Sequence[int]) -> frozenset[int]:
         with self.database.read() as session:
-            return samples.sampled_in(session, minute)
+            return samples.sampled_in(session, minute, ids)
 
     def write_samples(self, batch: SampleBatch, minute: datetime, now: datetime) -> int:
         with self.database.write() as session:

@@ -1,54 +1,81 @@
 """`make bench-market`: what a market of 6,000 pairs costs.
 
-    scan         MINUTES (5) minutes of 6,000 simulated pairs, each looked at every minute
-    ingest       measured rows to rows that boards show, by a bare COPY of the same bytes
-    books        books per second from a venue's answer to a queryable row
+    books        books a second from a venue's answer to a row that boards show, venues in turn
+    ingest       measured rows to rows that boards show, as the scanner has them written, beside a
+                 bare COPY of the same rows
+    scan         MINUTES (5) minutes of the scanner as it runs; 0 leaves it out
+    board, search, research   over HTTP, on what the scanner wrote (market_http.py)
+    past         the simulated past of `make up`, 500 pairs for 90 days, into a database of its own
     wci          the warning statistics over 1,000,000 warnings and 10,000 outcomes
 
+Beside each stands the CPU time of this process: on a busy machine it says more than the clock does.
 The last line is one JSON object. Figures are shown, not judged.
 """
 
 import asyncio
 import json
 import os
+import statistics as figures
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from sqlalchemy import text
 
-from core.db.engine import Database, driver_of
+from core.db.engine import Bounds, Database, driver_of
 from core.db.leadership import Leadership
-from core.market import copying, parts, queries, samples, statistics
-from core.market.facts import DataSource
+from core.market import copying, parts, samples, statistics
+from core.market.facts import Book, DataSource
+from core.market.tables import MarketSample
+from core.subscriptions.tables import Subscription
+from core.targets.queries import add_target
 from core.watchdog import Watchdog
-from indexer.venues import scan_books
+from indexer.venues import chosen, scan_books
 from indexer.venues.fx import QuoteRate
 from indexer.venues.port import MarketVenue
 from indexer.venues.scan_books import BesideBooks, ScannedListing
+from indexer.venues.scan_venue import BUFFER_ROWS
 from indexer.venues.scanner import Scanner, ScannerStore
 from indexer.venues.sim.venue import SimVenue
 from indexer.venues.sim.world import SimWorld, world_of
+from tests.bench import market_http
 from tests.bench.alternating import migrated, served
+from tests.bench.api import Place, place
+from tests.market_rows import add_rollups
 
-LISTINGS: Final = 6_000
+LISTINGS: Final = 6_050  # of which some are delisted by the script, or have no book now and then
+PAST_LISTINGS: Final = 500
 WARNINGS, OUTCOMES = 1_000_000, 10_000
-ROUNDS: Final = 5
+ROUNDS: Final = 7
+RESEARCH_DAYS: Final = 90
+SEARCHES: Final = 16
+WARM_UP: Final = 2  # minutes: the first has its first half missing, and the markets to learn
+POLL_S: Final = 50  # of a minute: it is scanned by then
 
 _WARNINGS = text("""
 insert into warning_event (seq, action, exchange, asset_id, token, type, severity, is_predictive, at, evidence,
     rule_version, is_imported, prev_hash, row_hash)
-select n, 'issued', 'e' || n % 10, 1 + n % 3000, 'T', case when n % 9 = 0 then 'cross_exchange_flag' else 'grade_drop' end,
+select n, 'issued', 'e' || n % 10, :first + n % 3000, 'T', case when n % 9 = 0 then 'cross_exchange_flag' else 'grade_drop' end,
        'warning', true, now() - interval '90 days' + n * interval '7 seconds', '{}', 'v', true, '\\x00', '\\x00'
 from generate_series(1, :n) n
 """)
 _OUTCOMES = text("""
 insert into market_outcome (exchange, asset_id, kind, is_genuine, at, notice_id)
-select 'e' || n % 10, 1 + n % 3000, (array['st_tag', 'delist_notice', 'suspend_notice', 'delisting_confirmed'])[1 + n % 4],
+select 'e' || n % 10, :first + n % 3000, (array['st_tag', 'delist_notice', 'suspend_notice', 'delisting_confirmed'])[1 + n % 4],
        true, now() - n % 90 * interval '1 day', null
 from generate_series(1, :n) n on conflict do nothing
+""")
+_ASSETS = text(
+    "insert into market_asset (ticker) select 'W' || n from generate_series(1, 3000) n returning id"
+)
+_MINUTE = text("""
+select (select count(*) from snap_1m where ts = :minute and fault is null),
+       (select count(*) from snap_1m where ts = :minute and fault is not null),
+       (select max(lag_s) from venue_state), (select sum(planned) from scan_run where minute = :minute)
 """)
 
 
@@ -64,64 +91,85 @@ def venues_of(of: SimWorld) -> list[MarketVenue]:
     return [SimVenue(name, of, now_utc) for name, rows in of.rows_at.items() if rows.size]
 
 
-def scan(database: Database, url: str, minutes: int) -> dict[str, float]:
-    """The scanner as it runs, over whole minutes."""
-    scanner = Scanner(
-        database=database,
-        leadership=Leadership(url, "scanner", "bench"),
-        watchdog=Watchdog(120),
-        clock=now_utc,
-        venues=lambda store: venues_of(world()),
-    )
-
-    async def run() -> tuple[datetime, datetime]:
-        running = asyncio.ensure_future(scanner.run())
-        began = now_utc()
-        first = began.replace(second=0, microsecond=0) + timedelta(minutes=2)
-        ends = first + timedelta(minutes=minutes)
-        await asyncio.sleep((ends - began).total_seconds())
-        scanner.stop()
-        await running
-        return first, ends
-
-    first, ends = asyncio.run(run())
-    with database.read() as session:
-        looked = session.scalar(
-            text(
-                "select count(*) from snap_1m where ts >= :first and ts < :ends and fault is null"
-            ),
-            {"first": first, "ends": ends},
-        )
-        lag_s = session.scalar(text("select max(lag_s) from venue_state"))
-    return {
-        "listings_per_minute": round((looked or 0) / minutes),
-        "lag_p99_s": round(lag_s or 0, 3),
-    }
+@contextmanager
+def cpu(what: str) -> Iterator[None]:
+    """Says when it begins, and how long it took."""
+    print(f"{what} ...", flush=True)
+    began, used = time.perf_counter(), time.process_time()
+    yield
+    took, used = time.perf_counter() - began, time.process_time() - used
+    print(f"    {took:.1f} s, of which {used:.1f} s on a core of this process", flush=True)
 
 
-def ingest(database: Database, batch: samples.SampleBatch, minute: datetime) -> tuple[float, float]:
-    """Rows a second: shown, and by a bare COPY of the same bytes; medians of alternating rounds."""
-    names = ", ".join(f'"{name}"' for name in samples.columns_of(batch))
+async def books(database: Database, minute: datetime) -> tuple[float, list[samples.SampleBatch]]:
+    """Books a second, end to end, and all of them, a batch per venue."""
     with database.write() as session:
-        session.execute(text("create table bare (like snap_1m including all)"))
+        parts.ensure_ahead(session, now_utc())
+    store, of = ScannerStore(database, lambda session: None), world()
+    listings = dict[str, dict[str, ScannedListing]]()
+    for venue in venues_of(of):
+        told = (await venue.markets()).values
+        store.learn_markets(venue.exchange, told, DataSource.SIMULATED, now_utc())
+        listings[venue.exchange] = dict(store.listings(venue.exchange))
+    count, began = 0, time.perf_counter()
+    batches = list[samples.SampleBatch]()
+    for venue in venues_of(of):
+        for found in await _answers(venue, sorted(listings[venue.exchange])):
+            batch = _measured(found, listings[venue.exchange], minute)
+            count += store.write_samples(batch, minute, now_utc())
+            batches.append(batch)
+    return count / (time.perf_counter() - began), batches
+
+
+async def _answers(venue: MarketVenue, names: Sequence[str]) -> list[list[Book]]:
+    """In so many as the scanner writes together."""
+    size, found = venue.capabilities.books_a_call, list[list[Book]]([[]])
+    for first in range(0, len(names), size):
+        if len(found[-1]) >= BUFFER_ROWS:
+            found.append([])
+        found[-1] += (await venue.books(tuple(names[first : first + size]), 100)).values
+    return found
+
+
+def _measured(
+    found: Sequence[Book], listings: dict[str, ScannedListing], minute: datetime
+) -> samples.SampleBatch:
+    rates = {one.quote: QuoteRate(1.0, "par") for one in listings.values()}
+    return scan_books.measured(found, listings, BesideBooks(rates, {}, {}), {}, {}, minute)
+
+
+def ingest(
+    database: Database, batches: Sequence[samples.SampleBatch], minute: datetime
+) -> tuple[float, float]:
+    """Rows a second: shown, and by a bare COPY of the same rows in one statement; medians of
+    alternating rounds, a minute later each. The scanner's venues write on threads, as here.
+    """
+    store = ScannerStore(database, lambda session: None)
+    table = MarketSample.__tablename__
+    with database.write() as session:
+        session.execute(text(f"create table bare (like {table} including all)"))
     shown, bare = list[float](), list[float]()
-    for number in range(ROUNDS):
-        at = minute - timedelta(minutes=number)
-        moved = _at(batch, at)
+    for number in range(1, ROUNDS + 1):
+        at = minute + timedelta(minutes=number)
+        moved = [_at(one, at) for one in batches]
+        with ThreadPoolExecutor(min(32, (os.cpu_count() or 1) + 4)) as threads:
+            began = time.perf_counter()
+            done = [threads.submit(store.write_samples, one, at, now_utc()) for one in moved]
+            count = sum(one.result() for one in done)
+            shown.append(count / (time.perf_counter() - began))
+        columns = [samples.columns_of(one) for one in moved]
+        names = ", ".join(f'"{name}"' for name in columns[0])
+        bodies = [copying.encoded(tuple(one.values())) for one in columns]
+        inner = b"".join(one[len(copying.HEADER) : -len(copying.TRAILER)] for one in bodies)
+        body = copying.HEADER + inner + copying.TRAILER
         began = time.perf_counter()
         with database.write() as session:
-            samples.write(session, moved, at, now_utc())
-        shown.append(time.perf_counter() - began)
-        body = copying.encoded(tuple(samples.columns_of(moved).values()))
-        began = time.perf_counter()
-        with database.write() as session:
-            session.connection()
+            session.execute(text("set local synchronous_commit = off"))  # as samples are written
             statement = f"copy bare ({names}) from stdin (format binary)".encode()
             with driver_of(session).cursor() as cursor, cursor.copy(statement) as copy:
                 copy.write(body)
-        bare.append(time.perf_counter() - began)
-    count = len(batch.listing_ids)
-    return count / float(np.median(shown)), count / float(np.median(bare))
+        bare.append(count / (time.perf_counter() - began))
+    return figures.median(shown), figures.median(bare)
 
 
 def _at(batch: samples.SampleBatch, minute: datetime) -> samples.SampleBatch:
@@ -131,85 +179,142 @@ def _at(batch: samples.SampleBatch, minute: datetime) -> samples.SampleBatch:
     )
 
 
-def books(database: Database, minute: datetime) -> tuple[float, samples.SampleBatch]:
-    """Books a second, end to end, and all of them as one batch."""
-    with database.write() as session:
-        parts.ensure_ahead(session, now_utc())
-    store, of = ScannerStore(database, lambda session: None), world()
-    listings = dict[str, dict[str, ScannedListing]]()
-    for venue in venues_of(of):
-        told = asyncio.run(venue.markets()).values
-        with database.write() as session:
-            queries.learn_markets(session, venue.exchange, told, DataSource.SIMULATED, now_utc())
-        listings[venue.exchange] = dict(store.listings(venue.exchange))
-    count, began = 0, time.perf_counter()
-    batches = list[samples.SampleBatch]()
-    for venue in venues_of(of):
-        names = sorted(listings[venue.exchange])
-        for first in range(0, len(names), 100):
-            batch = _measured(venue, names[first : first + 100], listings[venue.exchange], minute)
-            count += store.write_samples(batch, minute, now_utc())
-            batches.append(batch)
-    return count / (time.perf_counter() - began), _whole(batches)
+def scan(database: Database, minutes: int) -> dict[str, float]:
+    """The scanner as it runs, over whole minutes. The lag is that of the worst venue in its worst
+    minute: from the venue's own time to the row that boards show, the 99th percentile.
+    """
+    scanner = Scanner(
+        database=database,
+        leadership=Leadership(_url(database), "scanner", "bench"),
+        watchdog=Watchdog(120),
+        clock=now_utc,
+        venues=lambda store: venues_of(world()),
+    )
+    looked, lags = list[int](), list[float]()
 
-
-def _measured(
-    venue: MarketVenue, names: Sequence[str], listings: dict[str, ScannedListing], minute: datetime
-) -> samples.SampleBatch:
-    found = asyncio.run(venue.books(tuple(names), 100)).values
-    rates = {one.quote: QuoteRate(1.0, "par") for one in listings.values()}
-    return scan_books.measured(found, listings, BesideBooks(rates, {}, {}), {}, {}, minute)
-
-
-def _whole(batches: Sequence[samples.SampleBatch]) -> samples.SampleBatch:
-    def joined(name: str) -> object:
-        found = [getattr(one, name) for one in batches]
-        if name == "measures":
-            kind = type(found[0])
-            return kind(
-                **{f: np.concatenate([getattr(m, f) for m in found]) for f in kind.__slots__}
+    async def run() -> None:
+        running = asyncio.ensure_future(scanner.run())
+        minute = now_utc().replace(second=0, microsecond=0)
+        for number in range(WARM_UP + minutes):
+            until = minute + timedelta(minutes=number, seconds=POLL_S)
+            await asyncio.sleep(max(0.0, (until - now_utc()).total_seconds()))
+            at, used = minute + timedelta(minutes=number), time.process_time()
+            found = await asyncio.to_thread(_scanned, database, at)
+            print(
+                f"    {at:%H:%M} {found[0]:,} measured, {found[1]} faults of {found[3]:,} that were due, "
+                f"lag p99 {found[2]:.2f} s, {used:.1f} s on a core until now",
+                flush=True,
             )
-        if isinstance(found[0], np.ndarray):
-            return np.concatenate(found)
-        return [value for values in found for value in values]
+            if number >= WARM_UP:
+                looked.append(found[0])
+                lags.append(found[2])
+        scanner.stop()
+        await running
 
-    return samples.SampleBatch(**{name: joined(name) for name in samples.SampleBatch.__slots__})  # type: ignore[arg-type]  # each of its own kind
+    asyncio.run(run())
+    return {"listings_per_minute": min(looked), "lag_p99_s": round(max(lags), 3)}
+
+
+def _scanned(database: Database, minute: datetime) -> tuple[int, int, float, int]:
+    with database.read() as session:
+        row = session.execute(_MINUTE, {"minute": minute}).one()
+    return row[0], row[1], row[2] or 0.0, int(row[3] or 0)
+
+
+def http(where: Place, database: Database) -> dict[str, Any]:
+    """What reads cost of the market that was scanned."""
+    made = where.post("/auth/agent/connect", {"agent_name": "bench"})
+    research = _target(database, int(made["user_id"]))
+    with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.execute(text("vacuum analyze listing_state, snap_2h, asset_state"))
+        tokens = connection.scalars(
+            text("select distinct token from listing_state order by token limit :n"),
+            {"n": SEARCHES},
+        ).all()
+    found: dict[str, Any] = {
+        "board_p99_ratio": market_http.ratio(where, market_http.BOARDS),
+        "search_p99_ratio": market_http.ratio(
+            where, [f"/tokens/search?q={token}" for token in tokens]
+        ),
+    }
+    keyed = market_http.caller(where.product_port, {"X-SVC-User-Key": str(made["api_key"])})
+    market_http.timed_ms(keyed, [research] * 20)
+    times = market_http.timed_ms(keyed, [research] * market_http.RESEARCH_CALLS)
+    return found | {"research_p99_ms": round(figures.quantiles(times, n=100)[98], 1)}
+
+
+def _target(database: Database, account_id: int) -> str:
+    """The first pair of the board is a target of the account, with 90 days of figures; its page."""
+    now = now_utc()
+    until = now + timedelta(days=30)
+    with database.write() as session:
+        row = session.execute(
+            text(
+                "select listing_id, exchange, symbol from listing_state order by order_usd desc, listing_id limit 1"
+            )
+        ).one()
+        add_rollups(session, [row.listing_id], RESEARCH_DAYS, now)
+        session.merge(
+            Subscription(account_id=account_id, until=until, tier_2_until=until, purchases=1)
+        )
+        add_target(session, account_id, row.listing_id, 0, now)
+    symbol = row.symbol.replace("/", "_")
+    return f"/agent/research/{row.exchange}/{symbol}?days={RESEARCH_DAYS}"
+
+
+def past_s() -> float:
+    """The import as `make up` has it: on a thread, of a process that scans nothing yet."""
+    with served() as server, migrated(server, "past") as database:
+        store = ScannerStore(database, lambda session: None)
+        with ThreadPoolExecutor(1) as thread:
+            began = time.perf_counter()
+            thread.submit(chosen.made, [chosen.SIM], PAST_LISTINGS, store, now_utc).result()
+            return time.perf_counter() - began
 
 
 def wci_s(database: Database) -> float:
     with database.write() as session:
         session.execute(text("alter table warning_event disable trigger user"))
-        session.execute(
-            text(
-                "insert into market_asset (ticker) select 'W' || n from generate_series(1, 3000) n"
-            )
-        )
-        session.execute(text("update warning_head set seq = seq"))
-    with database.write() as session:
-        session.execute(text("set statement_timeout = '300s'"))
-        session.execute(_WARNINGS, {"n": WARNINGS})
-        session.execute(_OUTCOMES, {"n": OUTCOMES})
+        first = min(session.scalars(_ASSETS))
+        session.execute(text("set local statement_timeout = '300s'"))
+        session.execute(_WARNINGS, {"n": WARNINGS, "first": first})
+        session.execute(_OUTCOMES, {"n": OUTCOMES, "first": first})
     began = time.perf_counter()
     with database.read() as session:
         statistics.read_wci(session, now_utc())
     return time.perf_counter() - began
 
 
+def _url(database: Database) -> str:
+    return database.engine.url.render_as_string(hide_password=False)
+
+
 def main() -> None:
     minutes = int(os.environ.get("MINUTES", "5"))
-    minute = now_utc().replace(second=0, microsecond=0) - timedelta(hours=1)
-    with served() as server, migrated(server, "market") as database:
-        url = database.engine.url.render_as_string(hide_password=False)
-        rate, batch = books(database, minute + timedelta(minutes=1))
-        shown, bare = ingest(database, batch, minute)
-        print(f"books      {rate:,.0f} a second, from the venue's answer to a queryable row")
-        print(f"ingest     {shown:,.0f} rows a second shown, {bare:,.0f} by a bare COPY")
-        found = scan(database, url, minutes) if minutes else {}
-        print(f"scan       {found}")
-        seconds = wci_s(database)
-        print(f"wci        {seconds:.2f} s over {WARNINGS:,} warnings and {OUTCOMES:,} outcomes")
-    figures = {**found, "ingest_ratio": round(shown / bare, 3), "books_per_s": round(rate)}
-    print(json.dumps(figures | {"wci_s": round(seconds, 3)}))
+    minute = now_utc().replace(second=0, microsecond=0) - timedelta(minutes=30)
+    found = dict[str, Any]()
+    with place() as where:
+        database = Database(where.database_url, bounds=Bounds(trust_s=5))
+        try:
+            with cpu("books: from the venue's answer to a queryable row"):
+                rate, batches = asyncio.run(books(database, minute))
+            print(f"    {rate:,.0f} a second")
+            with cpu("ingest: measured rows to queryable rows, beside a bare COPY"):
+                shown, bare = ingest(database, batches, minute)
+            print(f"    {shown:,.0f} rows a second shown, {bare:,.0f} by a bare COPY")
+            found |= {"ingest_ratio": round(shown / bare, 3), "books_per_s": round(rate)}
+            if minutes:
+                with cpu(f"scan: {WARM_UP} minutes to warm up and {minutes}"):
+                    found |= scan(database, minutes)
+            with cpu("board, search and research over HTTP"):
+                found |= http(where, database)
+            with cpu(f"past: {PAST_LISTINGS} pairs for 90 days"):
+                found["past_s"] = round(past_s(), 2)
+            with cpu(f"wci: {WARNINGS:,} warnings and {OUTCOMES:,} outcomes"):
+                found["wci_s"] = round(wci_s(database), 3)
+        finally:
+            database.close()
+    print(json.dumps(found))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -185,14 +185,14 @@ def grid_of(books: Sequence[Book]) -> BookGrid:
     """The books as rows, cut at MOST_LEVELS + 1 levels, so that `judge_many` still refuses them."""
     width = min(max((max(len(b.bids), len(b.asks)) for b in books), default=1), MOST_LEVELS + 1)
     sides = np.full((4, len(books), max(width, 1)), np.nan)
-    for row, book in enumerate(books):
-        for first, side in ((0, book.bids), (2, book.asks)):
-            if side:
-                levels = np.asarray(side[:width], dtype=np.float64)
-                # a NaN that a venue sent is no padding
-                levels = np.where(np.isnan(levels), np.inf, levels)
-                sides[first, row, : len(levels)] = levels[:, 0]
-                sides[first + 1, row, : len(levels)] = levels[:, 1]
+    for first, of in ((0, [b.bids[:width] for b in books]), (2, [b.asks[:width] for b in books])):
+        counts = np.fromiter(map(len, of), np.int64, len(of))
+        numbers = chain.from_iterable(chain.from_iterable(of))
+        levels = np.fromiter(numbers, np.float64, 2 * int(counts.sum())).reshape(-1, 2)
+        levels[np.isnan(levels)] = np.inf  # a NaN that a venue sent is no padding
+        rows = np.repeat(np.arange(len(of)), counts)
+        places = np.arange(len(levels)) - np.repeat(np.cumsum(counts) - counts, counts)
+        sides[first, rows, places], sides[first + 1, rows, places] = levels[:, 0], levels[:, 1]
     truncated = np.fromiter((book.is_truncated for book in books), dtype=np.bool_, count=len(books))
     return BookGrid(sides[0], sides[1], sides[2], sides[3], truncated)
 
@@ -231,10 +231,15 @@ def judge_many(grid: BookGrid) -> npt.NDArray[np.int8]:
     ).astype(np.int8)
 
 
-def measure_many(grid: BookGrid, usd_per_quote: Floats) -> MeasureGrid:
-    """Rows that `judge_many` refuses, or whose rate is no rate, are NaN throughout."""
+def measure_many(
+    grid: BookGrid, usd_per_quote: Floats, codes: npt.NDArray[np.int8] | None = None
+) -> MeasureGrid:
+    """Rows that `judge_many` refuses, or whose rate is no rate, are NaN throughout. `codes`: what it
+    answered, if it was asked already.
+    """
+    codes = judge_many(grid) if codes is None else codes
     rate = np.where((usd_per_quote > 0) & np.isfinite(usd_per_quote), usd_per_quote, np.nan)
-    rate = np.where(judge_many(grid) == 0, rate, np.nan)
+    rate = np.where(codes == 0, rate, np.nan)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         bid, ask = grid.bid_price[:, 0], grid.ask_price[:, 0]
         mid = np.where(np.isnan(rate), np.nan, (bid + ask) / 2)
@@ -282,9 +287,10 @@ def _depths(price: Floats, size: Floats, mid: Floats, rate: Floats) -> list[Floa
 
 
 def _slips(price: Floats, size: Floats, mid: Floats, rate: Floats) -> list[Floats]:
-    value = np.nan_to_num(price * size)
+    is_level = ~np.isnan(price)
+    value, size = np.where(is_level, price * size, 0), np.where(is_level, size, 0)
     spent = np.cumsum(value, axis=1)
-    bought = np.cumsum(np.nan_to_num(size), axis=1)
+    bought = np.cumsum(size, axis=1)
     rows = np.arange(len(mid))
     answers = []
     for amount_usd in (SMALL_USD, LARGE_USD):
@@ -293,7 +299,7 @@ def _slips(price: Floats, size: Floats, mid: Floats, rate: Floats) -> list[Float
         at = fills.argmax(axis=1)  # the level that fills it; 0 also where none does
         base = (
             bought[rows, at]
-            - np.nan_to_num(size)[rows, at]
+            - size[rows, at]
             + (amount - spent[rows, at] + value[rows, at]) / price[rows, at]
         )
         answers.append(np.where(fills.any(axis=1), _BPS * np.abs(amount / base / mid - 1), np.nan))

@@ -94,7 +94,10 @@ class SimColumns:
 
 def _worth(levels: NDArray[np.int64], touch: Floats, sign: float) -> Floats:
     """What the first levels cost, of one dollar within 2 %."""
-    return np.asarray(_SUM[levels] * touch + sign * _SUM_GRID[levels])
+    worth = np.take(_SUM, levels, mode="clip")
+    worth *= touch
+    worth += sign * np.take(_SUM_GRID, levels, mode="clip")
+    return np.asarray(worth)
 
 
 def columns(world: SimWorld, at_s: Seconds, rows: Rows | None = None) -> SimColumns:

@@ -10,6 +10,7 @@ from typing import Final
 
 import numpy as np
 
+from core.market.rules.ordering import ordered, picked
 from indexer.venues.sim.columns import Bools, Rows, columns
 from indexer.venues.sim.noise import Floats, Seconds
 from indexer.venues.sim.world import HISTORY, SimWorld
@@ -69,7 +70,7 @@ def buckets(world: SimWorld, starts_s: Seconds, rows: Rows) -> SimBuckets:
     n = is_good.reshape(rows.size, starts_s.size, SAMPLES).sum(axis=2)
     crossed = (found.has_book & found.is_crossed).reshape(rows.size, starts_s.size, SAMPLES)
     mids = by_bucket(found.mid)
-    spreads = np.sort(by_bucket(found.spread_bps), axis=2)
+    spreads = _ordered(by_bucket(found.spread_bps))
     slips = {
         size: np.maximum(found.slip_bps(size, is_buy=True), found.slip_bps(size, is_buy=False))
         for size in (1_000.0, 10_000.0)
@@ -132,18 +133,23 @@ def flat(found: SimBuckets) -> dict[str, np.ndarray[tuple[int], np.dtype[np.gene
     return answer
 
 
+def _ordered(grid: Floats) -> Floats:
+    """A bucket's values from the lowest on, the unknown ones last."""
+    return ordered([grid[:, :, at] for at in range(SAMPLES)])
+
+
 def _median(grid: Floats, n: Rows | None = None) -> Floats:
-    return _quantile(np.sort(grid, axis=2), (~np.isnan(grid)).sum(axis=2) if n is None else n, 0.5)
+    return _quantile(_ordered(grid), (~np.isnan(grid)).sum(axis=2) if n is None else n, 0.5)
 
 
-def _quantile(ordered: Floats, n: Rows, share: float) -> Floats:
+def _quantile(values: Floats, n: Rows, share: float) -> Floats:
     """Of the first `n` of each, interpolated; NaN of none."""
     place = share * np.maximum(n - 1, 0)
     below = place.astype(np.int64)
     above = np.minimum(below + 1, np.maximum(n - 1, 0))
-    lower = np.take_along_axis(ordered, below[:, :, None], axis=2)[:, :, 0]
-    upper = np.take_along_axis(ordered, above[:, :, None], axis=2)[:, :, 0]
-    return np.asarray(lower + (upper - lower) * (place - below))
+    lower, upper = (picked(values, at) for at in (below, above))
+    with np.errstate(invalid="ignore"):  # of none both are infinite
+        return np.where(n > 0, lower + (upper - lower) * (place - below), np.nan)
 
 
 def _path(mids: Floats, n: Rows) -> tuple[Floats, Floats, Floats, Floats, Floats]:

@@ -39,10 +39,12 @@ def keys_of(names: Iterable[tuple[str | int, ...]]) -> Keys:
 
 def mixed(keys: Keys, numbers: NDArray[np.int64]) -> Keys:
     """A hash of each key with each number: SplitMix64's finaliser."""
-    z = keys + numbers.astype(np.uint64) * _STEP
-    z = (z ^ (z >> np.uint64(30))) * _MIX_1
-    z = (z ^ (z >> np.uint64(27))) * _MIX_2
-    return np.asarray(z ^ (z >> np.uint64(31)))
+    z = np.asarray(keys + numbers.astype(np.uint64) * _STEP)
+    for shift, factor in ((np.uint64(30), _MIX_1), (np.uint64(27), _MIX_2)):
+        z ^= z >> shift
+        z *= factor
+    z ^= z >> np.uint64(31)
+    return z
 
 
 def uniform(hashes: Keys) -> Floats:
@@ -52,14 +54,26 @@ def uniform(hashes: Keys) -> Floats:
 
 def noise(keys: Keys, at_s: Seconds, period_s: int) -> Floats:
     """Smooth, in (-1, 1), with a new value each `period_s`."""
-    whole, rest = np.divmod(at_s.reshape(1, -1), period_s)
+    whole, rest = np.divmod(at_s, period_s)
     eased = rest / period_s
     eased = eased * eased * (3.0 - 2.0 * eased)
-    knots, places = np.unique(np.concatenate((whole, whole + 1), axis=1), return_inverse=True)
-    values = 2.0 * uniform(mixed(keys, knots.reshape(1, -1))) - 1.0
-    places = places.reshape(2, -1)
-    before, after = values[:, places[0]], values[:, places[1]]
-    return np.asarray(before + (after - before) * eased)
+    first, last = int(whole.min()), int(whole.max())
+    if last - first < whole.size:  # several moments have the same values beside them
+        values = _values(keys, np.arange(first, last + 2))
+        before, after = (np.take(values, whole - first + more, axis=1) for more in (0, 1))
+    else:
+        before, after = _values(keys, whole), _values(keys, whole + 1)
+    after -= before
+    after *= eased
+    after += before
+    return after
+
+
+def _values(keys: Keys, knots: NDArray[np.int64]) -> Floats:
+    found = uniform(mixed(keys, knots.reshape(1, -1)))
+    found *= 2.0
+    found -= 1.0
+    return found
 
 
 def walk(keys: Keys, at_s: Seconds, per_day: float, periods_s: Iterable[int]) -> Floats:
@@ -68,6 +82,7 @@ def walk(keys: Keys, at_s: Seconds, per_day: float, periods_s: Iterable[int]) ->
     """
     total = np.zeros((keys.shape[0], at_s.size))
     for number, period_s in enumerate(periods_s):
-        own = mixed(keys, np.array([[number]]))
-        total += noise(own, at_s, period_s) * (per_day * (period_s / 86_400) ** 0.5)
+        step = noise(mixed(keys, np.array([[number]])), at_s, period_s)
+        step *= per_day * (period_s / 86_400) ** 0.5
+        total += step
     return total

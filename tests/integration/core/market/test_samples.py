@@ -52,8 +52,9 @@ def test_takeover__asks_what_the_minute_has(database: Database, listed: Listed) 
     with database.write() as session:
         samples.write(session, batch(listed.ids[:1], NOON), NOON, NOON)
     with database.read() as session:
-        assert samples.sampled_in(session, NOON) == {listed.ids[0]}
-        assert samples.sampled_in(session, NOON + timedelta(minutes=1)) == frozenset()
+        assert samples.sampled_in(session, NOON, listed.ids) == {listed.ids[0]}
+        assert samples.sampled_in(session, NOON, listed.ids[1:]) == frozenset()
+        assert samples.sampled_in(session, NOON + timedelta(minutes=1), listed.ids) == frozenset()
 
 
 def test_infinite_number__is_no_column() -> None:
