@@ -6,9 +6,12 @@ a slow job (`market_summary`).
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from math import ceil
+from typing import Any, Final, TypeAlias
 
-from sqlalchemy import case, exists, func, select
+from sqlalchemy import BigInteger, Select, any_, case, exists, func, literal, select
+from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Session
 
 from core.market.facts import DataSource
@@ -31,42 +34,66 @@ class WatchedAssets:
     unknown: int
 
 
+ROW: Final = (
+    "token_id", "token", "exchange", "symbol", "status", "asset_class", "mid", "price_usd",
+    "spread_bps", "bid_2_usd", "ask_2_usd", "slip_buy_10k_bps", "slip_sell_10k_bps",
+    "volume_24h_usd", "is_truncated", "grade", "score", "is_provisional", "in_depth_usd",
+    "in_spread_bps", "in_slip_10k_bps", "in_volume_24h_usd", "in_volume_30d_usd", "in_uptime",
+    "in_hours", "in_coverage", "graded_at", "can_deposit", "can_withdraw", "has_st_tag",
+    "has_caution", "sampled_at", "every_s", "fault", "source", "is_simulated", "asset_id",
+)  # fmt: skip
+"""The columns of listing_state that a row of the board shows."""
+
+BoardValues: TypeAlias = Mapping[str, Any]
+"""One row: the columns of ROW by name."""
+
+_COLUMNS: Final = tuple(getattr(MarketListingState, name) for name in ROW)
+
+
 def board_page(
     session: Session, exchange: str | None, prefix: str | None, offset: int, limit: int
-) -> Sequence[MarketListingState]:
+) -> Sequence[BoardValues]:
     """Listings by volume, the largest first; `prefix`: how their symbols begin."""
-    query = select(MarketListingState)
+    query = select(*_COLUMNS)
     if exchange is not None:
         query = query.where(MarketListingState.exchange == exchange)
     if prefix is not None:
         query = query.where(MarketListingState.symbol.startswith(prefix, autoescape=True))
     ordered = query.order_by(MarketListingState.order_usd.desc(), MarketListingState.listing_id)
-    return session.scalars(ordered.offset(offset).limit(limit)).all()
+    return _values(session, ordered.offset(offset).limit(limit))
+
+
+def _values(session: Session, query: Select[Any]) -> Sequence[BoardValues]:
+    return [dict(zip(ROW, row, strict=True)) for row in session.execute(query)]
 
 
 def found_tokens(
     session: Session, prefix: str, offset: int, limit: int
-) -> Sequence[MarketListingState]:
+) -> Sequence[BoardValues]:
     """Listings whose symbols begin so; those of the very token first, each by volume."""
     token = prefix.partition("/")[0]
     is_other = case((MarketListingState.token == token, 0), else_=1)
     query = (
-        select(MarketListingState)
+        select(*_COLUMNS)
         .where(MarketListingState.symbol.startswith(prefix, autoescape=True))
         .order_by(is_other, MarketListingState.order_usd.desc(), MarketListingState.listing_id)
     )
-    return session.scalars(query.offset(offset).limit(limit)).all()
+    return _values(session, query.offset(offset).limit(limit))
 
 
 def find_state(session: Session, token_id: str) -> MarketListingState | None:
     return session.scalar(select(MarketListingState).where(MarketListingState.token_id == token_id))
 
 
-def venues_of(session: Session, asset_id: int, limit: int) -> Sequence[MarketListingState]:
+def values_of(state: MarketListingState) -> BoardValues:
+    return {name: getattr(state, name) for name in ROW}
+
+
+def venues_of(session: Session, asset_id: int, limit: int) -> Sequence[BoardValues]:
     """The listings of an asset at all exchanges, by volume."""
-    query = select(MarketListingState).where(MarketListingState.asset_id == asset_id)
+    query = select(*_COLUMNS).where(MarketListingState.asset_id == asset_id)
     ordered = query.order_by(MarketListingState.order_usd.desc(), MarketListingState.listing_id)
-    return session.scalars(ordered.limit(limit)).all()
+    return _values(session, ordered.limit(limit))
 
 
 def find_asset(session: Session, token: str) -> MarketAssetState | None:
@@ -83,19 +110,42 @@ def networks_of(session: Session, asset_id: int, limit: int) -> Sequence[MarketN
     return session.scalars(ordered.limit(limit)).all()
 
 
+@dataclass(frozen=True, slots=True)
+class StandingWarning:
+    """An open warning as a row of the board shows it."""
+
+    asset_id: int
+    exchange: str
+    type: str
+    severity: str
+    issued_at: datetime
+
+
 def standing_of(
     session: Session, asset_ids: Collection[int]
-) -> Mapping[int, Sequence[MarketWarningStanding]]:
+) -> Mapping[int, Sequence[StandingWarning]]:
     """The open warnings of these assets, each asset's newest first."""
     query = (
-        select(MarketWarningStanding)
-        .where(MarketWarningStanding.asset_id.in_(asset_ids))
+        select(
+            MarketWarningStanding.asset_id,
+            MarketWarningStanding.exchange,
+            MarketWarningStanding.type,
+            MarketWarningStanding.severity,
+            MarketWarningStanding.issued_at,
+        )
+        .where(MarketWarningStanding.asset_id == any_(_ids(asset_ids)))
         .order_by(MarketWarningStanding.seq.desc())
     )
-    found: dict[int, list[MarketWarningStanding]] = {}
-    for one in session.scalars(query):
+    found: dict[int, list[StandingWarning]] = {}
+    for row in session.execute(query):
+        one = StandingWarning(*row)
         found.setdefault(one.asset_id, []).append(one)
     return found
+
+
+def _ids(ids: Collection[int]) -> Any:
+    """One parameter, whatever their number, so that the statement is prepared once."""
+    return literal(sorted(ids), ARRAY(BigInteger))
 
 
 def counted(session: Session, name: str) -> int:

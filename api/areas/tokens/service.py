@@ -27,6 +27,8 @@ from api.areas.tokens.schemas import (
     TokenPriceStats,
 )
 from api.kernel.board_row import (
+    BoardRow,
+    OpenWarning,
     as_letter,
     exchange_code,
     is_stale,
@@ -37,6 +39,7 @@ from api.kernel.board_row import (
     symbol_prefix,
     transfer_word,
 )
+from api.kernel.built import built
 from api.kernel.caller import Nobody
 from api.kernel.operation import Answer, ReadCall, Refusal
 from core.market import board_views, gap_views, research_views
@@ -61,13 +64,12 @@ def search(call: ReadCall, caller: Nobody, command: SearchQuery) -> Answer[Found
         else ()
     )
     shown = found[: command.limit]
-    return Answer(
-        FoundTokens(
-            rows=rows_of(call, shown),
-            next_offset=command.offset + command.limit if len(found) > command.limit else None,
-            **simulated(any(one.is_simulated for one in shown)),
-        )
-    )
+    fields = {
+        "rows": rows_of(call, shown),
+        "next_offset": command.offset + command.limit if len(found) > command.limit else None,
+        **simulated(any(one["is_simulated"] for one in shown)),
+    }
+    return Answer(built(FoundTokens, fields))
 
 
 def read(call: ReadCall, caller: Nobody, command: TokenPath) -> Answer[TokenDetail]:
@@ -80,13 +82,13 @@ def read(call: ReadCall, caller: Nobody, command: TokenPath) -> Answer[TokenDeta
     gaps = gap_views.gaps_of(call.db, state.asset_id, MOST_GAPS)
     return Answer(
         TokenDetail(
-            listing=row_of(state, standing, call.now),
+            listing=BoardRow(**row_of(board_views.values_of(state), standing, call.now)),
             grade=_grade(state),
             book=_book(state),
             asset=None if asset is None else _asset(asset),
-            venues=[row_of(one, standing, call.now) for one in venues],
+            venues=[BoardRow(**row_of(one, standing, call.now)) for one in venues],
             networks=[_network(one) for one in networks],
-            warnings=[open_warning(one) for one in standing],
+            warnings=[OpenWarning(**open_warning(one)) for one in standing],
             gaps=[_gap(one) for one in gaps],
             listed_since=instant_text(state.first_seen_at),
             **simulated(state.is_simulated),
