@@ -14,11 +14,12 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from api.kernel.built import short
+from api.kernel.kept_rows import KeptRow
 from api.kernel.operation import AnswerBody, ReadCall
 from core.errors import InvalidParameterError
 from core.listings.rules import EXCHANGES, TICKER_PATTERN, exchange_of
 from core.market import board_views
-from core.market.board_views import BoardValues, StandingWarning
+from core.market.board_views import BoardValues, RowVersion, StandingWarning
 from core.market.rules.grade import Letter
 from core.times import instant_text, instant_text_or_none
 
@@ -94,24 +95,47 @@ class BoardRow(AnswerBody):
     simulated: Literal[True] | None = None
 
 
-def rows_of(call: ReadCall, rows: Sequence[BoardValues]) -> list[dict[str, Any]]:
+def rows_of(call: ReadCall, versions: Sequence[RowVersion]) -> list[dict[str, Any]]:
     """BoardRows as they stand at the call's time, each with its open warnings, as JSON objects."""
-    standing = board_views.standing_of(call.db, {row["asset_id"] for row in rows})
-    return [row_of(row, standing.get(row["asset_id"], ()), call.now) for row in rows]
+    shown = _kept_rows(call, versions)
+    standing = board_views.standing_of(call.db, {one.asset_id for one in versions})
+    return [
+        row.fields
+        | {
+            "warnings": [
+                open_warning(one)
+                for one in standing.get(version.asset_id, ())
+                if one.exchange == version.exchange
+            ],
+            "stale": is_stale(row.sampled_at, row.every_s, call.now),
+        }
+        for version, row in zip(versions, shown, strict=True)
+    ]
 
 
-def row_of(
-    row: BoardValues, standing: Sequence[StandingWarning], now: datetime
-) -> dict[str, Any]:
-    """A BoardRow as a JSON object. `standing`: the asset's open warnings; those of the row's
-    exchange are shown.
-    """
-    exchange = row["exchange"]
-    return {
+def _kept_rows(call: ReadCall, versions: Sequence[RowVersion]) -> list[KeptRow]:
+    """The rows in that order; those that are not kept are read, all at once."""
+    kept = call.deps.board_rows
+    found = [kept.find(one) for one in versions]
+    unread = [one for one, row in zip(versions, found, strict=True) if row is None]
+    if not unread:
+        return [row for row in found if row is not None]
+    read = {
+        row["listing_id"]: _shown(row)
+        for row in board_views.values_of(call.db, [one.listing_id for one in unread])
+    }
+    for one in unread:
+        kept.keep(one, read[one.listing_id])
+    return [row or read[one.listing_id] for one, row in zip(versions, found, strict=True)]
+
+
+def _shown(row: BoardValues) -> KeptRow:
+    """A BoardRow as a JSON object, but for what its columns alone do not say."""
+    fields = {
         "token_id": row["token_id"],
         "token": row["token"],
-        "exchange": exchange,
-        "exchange_code": exchange_code(exchange),
+        "exchange": row["exchange"],
+        "exchange_code": exchange_code(row["exchange"]),
         "symbol": row["symbol"],
         "status": row["status"],
         "asset_class": row["asset_class"],
@@ -141,13 +165,12 @@ def row_of(
         "withdraw": transfer_word(row["can_withdraw"]),
         "has_st_tag": row["has_st_tag"],
         "has_caution": row["has_caution"],
-        "warnings": [open_warning(one) for one in standing if one.exchange == exchange],
         "sampled_at": instant_text_or_none(row["sampled_at"]),
-        "stale": is_stale(row["sampled_at"], row["every_s"], now),
         "fault": row["fault"],
         "source": row["source"],
         **simulated(row["is_simulated"]),
     }
+    return KeptRow(fields, row["sampled_at"], row["every_s"])
 
 
 def open_warning(one: StandingWarning) -> dict[str, Any]:

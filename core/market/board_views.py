@@ -8,9 +8,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from math import ceil
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from sqlalchemy import BigInteger, Select, any_, case, exists, func, literal, select
+from sqlalchemy import BigInteger, Select, any_, case, exists, func, literal, literal_column, select
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Session
 
@@ -35,12 +35,12 @@ class WatchedAssets:
 
 
 ROW: Final = (
-    "token_id", "token", "exchange", "symbol", "status", "asset_class", "mid", "price_usd",
-    "spread_bps", "bid_2_usd", "ask_2_usd", "slip_buy_10k_bps", "slip_sell_10k_bps",
-    "volume_24h_usd", "is_truncated", "grade", "score", "is_provisional", "in_depth_usd",
-    "in_spread_bps", "in_slip_10k_bps", "in_volume_24h_usd", "in_volume_30d_usd", "in_uptime",
-    "in_hours", "in_coverage", "graded_at", "can_deposit", "can_withdraw", "has_st_tag",
-    "has_caution", "sampled_at", "every_s", "fault", "source", "is_simulated", "asset_id",
+    "listing_id", "asset_id", "token_id", "token", "exchange", "symbol", "status", "asset_class",
+    "mid", "price_usd", "spread_bps", "bid_2_usd", "ask_2_usd", "slip_buy_10k_bps",
+    "slip_sell_10k_bps", "volume_24h_usd", "is_truncated", "grade", "score", "is_provisional",
+    "in_depth_usd", "in_spread_bps", "in_slip_10k_bps", "in_volume_24h_usd", "in_volume_30d_usd",
+    "in_uptime", "in_hours", "in_coverage", "graded_at", "can_deposit", "can_withdraw",
+    "has_st_tag", "has_caution", "sampled_at", "every_s", "fault", "source", "is_simulated",
 )  # fmt: skip
 """The columns of listing_state that a row of the board shows."""
 
@@ -50,50 +50,77 @@ BoardValues: TypeAlias = Mapping[str, Any]
 _COLUMNS: Final = tuple(getattr(MarketListingState, name) for name in ROW)
 
 
+class RowVersion(NamedTuple):
+    """Which row a page has, and which of its versions: each write of a row gives it another xmin,
+    the id of the transaction that wrote it.
+    """
+
+    listing_id: int
+    asset_id: int
+    exchange: str
+    updated_at: datetime
+    xmin: str
+
+
+_VERSION: Final = (
+    MarketListingState.listing_id,
+    MarketListingState.asset_id,
+    MarketListingState.exchange,
+    MarketListingState.updated_at,
+    literal_column("listing_state.xmin::text"),
+)
+
+
 def board_page(
     session: Session, exchange: str | None, prefix: str | None, offset: int, limit: int
-) -> Sequence[BoardValues]:
+) -> Sequence[RowVersion]:
     """Listings by volume, the largest first; `prefix`: how their symbols begin."""
-    query = select(*_COLUMNS)
+    query = select(*_VERSION)
     if exchange is not None:
         query = query.where(MarketListingState.exchange == exchange)
     if prefix is not None:
         query = query.where(MarketListingState.symbol.startswith(prefix, autoescape=True))
     ordered = query.order_by(MarketListingState.order_usd.desc(), MarketListingState.listing_id)
-    return _values(session, ordered.offset(offset).limit(limit))
+    return _versions(session, ordered.offset(offset).limit(limit))
 
 
-def _values(session: Session, query: Select[Any]) -> Sequence[BoardValues]:
+def values_of(session: Session, listing_ids: Collection[int]) -> Sequence[BoardValues]:
+    """In no order."""
+    query = select(*_COLUMNS).where(MarketListingState.listing_id == any_(_ids(listing_ids)))
     return [dict(zip(ROW, row, strict=True)) for row in session.execute(query)]
 
 
-def found_tokens(
-    session: Session, prefix: str, offset: int, limit: int
-) -> Sequence[BoardValues]:
+def _versions(session: Session, query: Select[Any]) -> Sequence[RowVersion]:
+    return [RowVersion(*row) for row in session.execute(query)]
+
+
+def found_tokens(session: Session, prefix: str, offset: int, limit: int) -> Sequence[RowVersion]:
     """Listings whose symbols begin so; those of the very token first, each by volume."""
     token = prefix.partition("/")[0]
     is_other = case((MarketListingState.token == token, 0), else_=1)
     query = (
-        select(*_COLUMNS)
+        select(*_VERSION)
         .where(MarketListingState.symbol.startswith(prefix, autoescape=True))
         .order_by(is_other, MarketListingState.order_usd.desc(), MarketListingState.listing_id)
     )
-    return _values(session, query.offset(offset).limit(limit))
+    return _versions(session, query.offset(offset).limit(limit))
 
 
 def find_state(session: Session, token_id: str) -> MarketListingState | None:
     return session.scalar(select(MarketListingState).where(MarketListingState.token_id == token_id))
 
 
-def values_of(state: MarketListingState) -> BoardValues:
-    return {name: getattr(state, name) for name in ROW}
+def version_of(session: Session, listing_id: int) -> RowVersion:
+    """Errors: NoResultFound."""
+    query = select(*_VERSION).where(MarketListingState.listing_id == listing_id)
+    return RowVersion(*session.execute(query).one())
 
 
-def venues_of(session: Session, asset_id: int, limit: int) -> Sequence[BoardValues]:
+def venues_of(session: Session, asset_id: int, limit: int) -> Sequence[RowVersion]:
     """The listings of an asset at all exchanges, by volume."""
-    query = select(*_COLUMNS).where(MarketListingState.asset_id == asset_id)
+    query = select(*_VERSION).where(MarketListingState.asset_id == asset_id)
     ordered = query.order_by(MarketListingState.order_usd.desc(), MarketListingState.listing_id)
-    return _values(session, ordered.limit(limit))
+    return _versions(session, ordered.limit(limit))
 
 
 def find_asset(session: Session, token: str) -> MarketAssetState | None:

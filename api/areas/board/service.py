@@ -55,13 +55,14 @@ def rows(call: ReadCall, caller: Nobody, command: BoardRowsQuery) -> Answer[Boar
     found = board_views.board_page(call.db, exchange, prefix, command.offset, command.limit + 1)
     shown = found[: command.limit]
     is_whole = exchange is None and prefix is None
+    page = rows_of(call, shown)
     fields = {
-        "rows": rows_of(call, shown),
+        "rows": page,
         "limit": command.limit,
         "offset": command.offset,
         "next_offset": command.offset + command.limit if len(found) > command.limit else None,
         "total": board_views.counted(call.db, "listings") if is_whole else None,
-        **simulated(any(one["is_simulated"] for one in shown)),
+        **simulated(any("simulated" in row for row in page)),
     }
     return Answer(built(BoardPage, fields))
 
