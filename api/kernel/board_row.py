@@ -19,9 +19,9 @@ from api.kernel.operation import AnswerBody, ReadCall
 from core.errors import InvalidParameterError
 from core.listings.rules import EXCHANGES, TICKER_PATTERN, exchange_of
 from core.market import board_views
-from core.market.board_views import BoardValues, RowVersion, StandingWarning
+from core.market.board_views import BoardValues, PlacedRow, StandingWarning
 from core.market.rules.grade import Letter
-from core.times import instant_text, instant_text_or_none
+from core.times import instant_text, instant_text_or_none, utc_text
 
 STALE_AFTER_LOOKS: Final = 3  # a listing that was not measured for so long is stale
 LEAST_STALE_S: Final = 180
@@ -95,29 +95,31 @@ class BoardRow(AnswerBody):
     simulated: Literal[True] | None = None
 
 
-def rows_of(call: ReadCall, versions: Sequence[RowVersion]) -> list[dict[str, Any]]:
+def rows_of(call: ReadCall, placed: Sequence[PlacedRow]) -> list[dict[str, Any]]:
     """BoardRows as they stand at the call's time, each with its open warnings, as JSON objects."""
-    shown = _kept_rows(call, versions)
-    standing = board_views.standing_of(call.db, {one.asset_id for one in versions})
     return [
         row.fields
         | {
-            "warnings": [
-                open_warning(one)
-                for one in standing.get(version.asset_id, ())
-                if one.exchange == version.exchange
-            ],
+            "warnings": _warnings(one.warnings, row.fields["exchange"]),
             "stale": is_stale(row.sampled_at, row.every_s, call.now),
         }
-        for version, row in zip(versions, shown, strict=True)
+        for one, row in zip(placed, _kept_rows(call, placed), strict=True)
     ]
 
 
-def _kept_rows(call: ReadCall, versions: Sequence[RowVersion]) -> list[KeptRow]:
+def _warnings(standing: Sequence[tuple[str, str, int]], exchange: str) -> Sequence[dict[str, Any]]:
+    """OpenWarnings as JSON objects."""
+    return [
+        {"type": kind, "severity": severity, "issued_at": utc_text(at), "exchange": exchange}
+        for kind, severity, at in standing
+    ]
+
+
+def _kept_rows(call: ReadCall, placed: Sequence[PlacedRow]) -> list[KeptRow]:
     """The rows in that order; those that are not kept are read, all at once."""
     kept = call.deps.board_rows
-    found = [kept.find(one) for one in versions]
-    unread = [one for one, row in zip(versions, found, strict=True) if row is None]
+    found = [kept.find(one.version) for one in placed]
+    unread = [one.version for one, row in zip(placed, found, strict=True) if row is None]
     if not unread:
         return [row for row in found if row is not None]
     read = {
@@ -126,7 +128,7 @@ def _kept_rows(call: ReadCall, versions: Sequence[RowVersion]) -> list[KeptRow]:
     }
     for one in unread:
         kept.keep(one, read[one.listing_id])
-    return [row or read[one.listing_id] for one, row in zip(versions, found, strict=True)]
+    return [row or read[one.version.listing_id] for one, row in zip(placed, found, strict=True)]
 
 
 def _shown(row: BoardValues) -> KeptRow:
@@ -173,14 +175,13 @@ def _shown(row: BoardValues) -> KeptRow:
     return KeptRow(fields, row["sampled_at"], row["every_s"])
 
 
-def open_warning(one: StandingWarning) -> dict[str, Any]:
-    """An OpenWarning as a JSON object."""
-    return {
-        "type": one.type,
-        "severity": one.severity,
-        "issued_at": instant_text(one.issued_at),
-        "exchange": one.exchange,
-    }
+def open_warning(one: StandingWarning) -> OpenWarning:
+    return OpenWarning(
+        type=one.type,
+        severity=one.severity,
+        issued_at=instant_text(one.issued_at),
+        exchange=one.exchange,
+    )
 
 
 def simulated(is_simulated: bool) -> dict[str, Any]:

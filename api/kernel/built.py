@@ -40,7 +40,7 @@ class _Built:
 
 def built(kind: type[AnswerT], fields: Mapping[str, Any]) -> AnswerT:
     """What a model of `kind` would be sent as: JSON values alone, unset fields left out."""
-    return cast(AnswerT, _Built(BuiltBody(fields)))
+    return cast("AnswerT", _Built(BuiltBody(fields)))
 
 
 def short(value: float | None) -> float | None:

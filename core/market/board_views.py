@@ -10,8 +10,20 @@ from datetime import datetime
 from math import ceil
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from sqlalchemy import BigInteger, Select, any_, case, exists, func, literal, literal_column, select
-from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Select,
+    any_,
+    cast,
+    exists,
+    func,
+    literal,
+    literal_column,
+    select,
+    union_all,
+)
+from sqlalchemy.dialects.postgresql import ARRAY, aggregate_order_by
 from sqlalchemy.orm import Session
 
 from core.market.facts import DataSource
@@ -57,25 +69,57 @@ class RowVersion(NamedTuple):
 
     listing_id: int
     asset_id: int
-    exchange: str
     updated_at: datetime
     xmin: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedRow:
+    """A row of a page. `warnings`: the open ones of its asset at its exchange, the newest first:
+    type, severity, seconds since 1970.
+    """
+
+    version: RowVersion
+    warnings: Sequence[tuple[str, str, int]]
 
 
 _VERSION: Final = (
     MarketListingState.listing_id,
     MarketListingState.asset_id,
-    MarketListingState.exchange,
     MarketListingState.updated_at,
-    literal_column("listing_state.xmin::text"),
+    literal_column("listing_state.xmin::text").label("row_xmin"),
 )
+_WARNINGS: Final = (
+    select(
+        func.json_agg(
+            aggregate_order_by(
+                func.json_build_array(
+                    MarketWarningStanding.type,
+                    MarketWarningStanding.severity,
+                    cast(
+                        func.floor(func.extract("epoch", MarketWarningStanding.issued_at)),
+                        BigInteger,
+                    ),
+                ),
+                MarketWarningStanding.seq.desc(),
+            )
+        )
+    )
+    .where(
+        MarketWarningStanding.asset_id == MarketListingState.asset_id,
+        MarketWarningStanding.exchange == MarketListingState.exchange,
+    )
+    .scalar_subquery()
+    .label("warnings")
+)
+_PLACED: Final = (*_VERSION, _WARNINGS)
 
 
 def board_page(
     session: Session, exchange: str | None, prefix: str | None, offset: int, limit: int
-) -> Sequence[RowVersion]:
+) -> Sequence[PlacedRow]:
     """Listings by volume, the largest first; `prefix`: how their symbols begin."""
-    query = select(*_VERSION)
+    query = select(*_PLACED)
     if exchange is not None:
         query = query.where(MarketListingState.exchange == exchange)
     if prefix is not None:
@@ -90,18 +134,32 @@ def values_of(session: Session, listing_ids: Collection[int]) -> Sequence[BoardV
     return [dict(zip(ROW, row, strict=True)) for row in session.execute(query)]
 
 
-def _versions(session: Session, query: Select[Any]) -> Sequence[RowVersion]:
-    return [RowVersion(*row) for row in session.execute(query)]
+def _versions(session: Session, query: Select[Any]) -> Sequence[PlacedRow]:
+    return [_placed(row) for row in session.execute(query)]
 
 
-def found_tokens(session: Session, prefix: str, offset: int, limit: int) -> Sequence[RowVersion]:
+def _placed(row: Any) -> PlacedRow:
+    *version, warnings = row
+    return PlacedRow(RowVersion(*version), [] if warnings is None else warnings)
+
+
+def found_tokens(session: Session, prefix: str, offset: int, limit: int) -> Sequence[PlacedRow]:
     """Listings whose symbols begin so; those of the very token first, each by volume."""
-    token = prefix.partition("/")[0]
-    is_other = case((MarketListingState.token == token, 0), else_=1)
+    token, most = prefix.partition("/")[0], offset + limit
+    starts = MarketListingState.symbol.startswith(prefix, autoescape=True)
+    is_token = MarketListingState.token == token
+    own = starts & MarketListingState.symbol.startswith(f"{token}/", autoescape=True)
+
+    def ids(of: ColumnElement[bool], rank: int) -> Any:
+        listing_id, order = MarketListingState.listing_id, MarketListingState.order_usd
+        query = select(listing_id, order, literal(rank).label("rank")).where(of)
+        return query.order_by(order.desc(), listing_id).limit(most)
+
+    found = union_all(ids(own, 0), ids(starts & ~is_token, 1)).subquery()
     query = (
-        select(*_VERSION)
-        .where(MarketListingState.symbol.startswith(prefix, autoescape=True))
-        .order_by(is_other, MarketListingState.order_usd.desc(), MarketListingState.listing_id)
+        select(*_PLACED)
+        .join(found, found.c.listing_id == MarketListingState.listing_id)
+        .order_by(found.c.rank, found.c.order_usd.desc(), found.c.listing_id)
     )
     return _versions(session, query.offset(offset).limit(limit))
 
@@ -110,15 +168,15 @@ def find_state(session: Session, token_id: str) -> MarketListingState | None:
     return session.scalar(select(MarketListingState).where(MarketListingState.token_id == token_id))
 
 
-def version_of(session: Session, listing_id: int) -> RowVersion:
+def placed_row(session: Session, listing_id: int) -> PlacedRow:
     """Errors: NoResultFound."""
-    query = select(*_VERSION).where(MarketListingState.listing_id == listing_id)
-    return RowVersion(*session.execute(query).one())
+    query = select(*_PLACED).where(MarketListingState.listing_id == listing_id)
+    return _placed(session.execute(query).one())
 
 
-def venues_of(session: Session, asset_id: int, limit: int) -> Sequence[RowVersion]:
+def venues_of(session: Session, asset_id: int, limit: int) -> Sequence[PlacedRow]:
     """The listings of an asset at all exchanges, by volume."""
-    query = select(*_VERSION).where(MarketListingState.asset_id == asset_id)
+    query = select(*_PLACED).where(MarketListingState.asset_id == asset_id)
     ordered = query.order_by(MarketListingState.order_usd.desc(), MarketListingState.listing_id)
     return _versions(session, ordered.limit(limit))
 

@@ -28,7 +28,6 @@ from api.areas.tokens.schemas import (
 )
 from api.kernel.board_row import (
     BoardRow,
-    OpenWarning,
     as_letter,
     exchange_code,
     is_stale,
@@ -77,7 +76,7 @@ def read(call: ReadCall, caller: Nobody, command: TokenPath) -> Answer[TokenDeta
     state = _state(call, command.token_id)
     standing = board_views.standing_of(call.db, [state.asset_id]).get(state.asset_id, ())
     asset = board_views.asset_state(call.db, state.asset_id)
-    own = board_views.version_of(call.db, state.listing_id)
+    own = board_views.placed_row(call.db, state.listing_id)
     venues = board_views.venues_of(call.db, state.asset_id, MOST_VENUES)
     listing, *beside = (BoardRow(**row) for row in rows_of(call, [own, *venues]))
     networks = board_views.networks_of(call.db, state.asset_id, MOST_NETWORKS)
@@ -90,7 +89,7 @@ def read(call: ReadCall, caller: Nobody, command: TokenPath) -> Answer[TokenDeta
             asset=None if asset is None else _asset(asset),
             venues=beside,
             networks=[_network(one) for one in networks],
-            warnings=[OpenWarning(**open_warning(one)) for one in standing],
+            warnings=[open_warning(one) for one in standing],
             gaps=[_gap(one) for one in gaps],
             listed_since=instant_text(state.first_seen_at),
             **simulated(state.is_simulated),

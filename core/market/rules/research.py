@@ -241,9 +241,7 @@ def data_health(
     coverage = min(received / expected, 1.0)
     skew_ms = float(np.median(skews_ms)) if skews_ms else None
     staleness = now - received_at[-1] if received else None
-    status = feed_status(
-        received, sum(rejected.values()), coverage, staleness, cadence, skew_ms
-    )
+    status = feed_status(received, sum(rejected.values()), coverage, staleness, cadence, skew_ms)
     return DataHealth(
         status=status,
         expected=expected,
