@@ -45,7 +45,7 @@ def instant_text(at: datetime) -> str:
     """Write an aware time as the API does, fractions of a second cut off:
     `"2026-01-01T00:00:00Z"`.
     """
-    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return f"{at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='seconds')}Z"
 
 
 @lru_cache(maxsize=4_096)

@@ -9,37 +9,30 @@ Laws
 import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from math import isfinite
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
+from api.kernel.built import short
+from api.kernel.kept_rows import KeptRow
 from api.kernel.operation import AnswerBody, ReadCall
 from core.errors import InvalidParameterError
 from core.listings.rules import EXCHANGES, TICKER_PATTERN, exchange_of
 from core.market import board_views
+from core.market.board_views import BoardValues, PlacedRow, StandingWarning
 from core.market.rules.grade import Letter
-from core.market.tables import MarketListingState, MarketWarningStanding
-from core.times import instant_text, instant_text_or_none
+from core.times import instant_text, instant_text_or_none, utc_text
 
 STALE_AFTER_LOOKS: Final = 3  # a listing that was not measured for so long is stale
 LEAST_STALE_S: Final = 180
-DIGITS: Final = 8
 
 TransferWord = Literal["open", "closed", "unknown"]
 LetterWord = Literal["A", "B", "C", "D", "F"]
 
 
-def _short(value: Any) -> float | None:
-    """Eight significant digits; what is not finite is not known."""
-    if value is None or not isfinite(value):
-        return None
-    return float(f"{value:.{DIGITS}g}")
-
-
 Figure = Annotated[
     float | None,
-    BeforeValidator(_short),
+    BeforeValidator(short),
     WithJsonSchema({"anyOf": [{"type": "number"}, {"type": "null"}]}),
 ]
 """A figure of a market; null: unknown."""
@@ -102,60 +95,87 @@ class BoardRow(AnswerBody):
     simulated: Literal[True] | None = None
 
 
-def rows_of(call: ReadCall, states: Sequence[MarketListingState]) -> list[BoardRow]:
-    """Rows as they stand at the call's time, each with its open warnings."""
-    standing = board_views.standing_of(call.db, {state.asset_id for state in states})
-    return [row_of(state, standing.get(state.asset_id, ()), call.now) for state in states]
+def rows_of(call: ReadCall, placed: Sequence[PlacedRow]) -> list[dict[str, Any]]:
+    """BoardRows as they stand at the call's time, each with its open warnings, as JSON objects."""
+    return [
+        row.fields
+        | {
+            "warnings": _warnings(one.warnings, row.fields["exchange"]),
+            "stale": is_stale(row.sampled_at, row.every_s, call.now),
+        }
+        for one, row in zip(placed, _kept_rows(call, placed), strict=True)
+    ]
 
 
-def row_of(
-    state: MarketListingState, standing: Sequence[MarketWarningStanding], now: datetime
-) -> BoardRow:
-    """`standing`: the asset's open warnings; those of the row's exchange are shown."""
-    return BoardRow(
-        token_id=state.token_id,
-        token=state.token,
-        exchange=state.exchange,
-        exchange_code=exchange_code(state.exchange),
-        symbol=state.symbol,
-        status=state.status,
-        asset_class=state.asset_class,
-        price=state.mid,
-        price_usd=state.price_usd,
-        spread_bps=state.spread_bps,
-        bid_2_usd=state.bid_2_usd,
-        ask_2_usd=state.ask_2_usd,
-        slip_10k_bps=worse_of(state.slip_buy_10k_bps, state.slip_sell_10k_bps),
-        volume_24h_usd=state.volume_24h_usd,
-        is_truncated=state.is_truncated,
-        grade=as_letter(state.grade),
-        score=state.score,
-        provisional=state.is_provisional,
-        grade_inputs=ShownGradeInputs(
-            depth_usd=state.in_depth_usd,
-            spread_bps=state.in_spread_bps,
-            slip_10k_bps=state.in_slip_10k_bps,
-            volume_24h_usd=state.in_volume_24h_usd,
-            volume_30d_usd=state.in_volume_30d_usd,
-            uptime=state.in_uptime,
-            hours=state.in_hours,
-            coverage=state.in_coverage,
-        ),
-        graded_at=instant_text_or_none(state.graded_at),
-        deposit=transfer_word(state.can_deposit),
-        withdraw=transfer_word(state.can_withdraw),
-        has_st_tag=state.has_st_tag,
-        has_caution=state.has_caution,
-        warnings=[open_warning(one) for one in standing if one.exchange == state.exchange],
-        sampled_at=instant_text_or_none(state.sampled_at),
-        stale=is_stale(state.sampled_at, state.every_s, now),
-        fault=state.fault,
-        source=state.source,
-        **simulated(state.is_simulated),
-    )
+def _warnings(standing: Sequence[tuple[str, str, int]], exchange: str) -> Sequence[dict[str, Any]]:
+    """OpenWarnings as JSON objects."""
+    return [
+        {"type": kind, "severity": severity, "issued_at": utc_text(at), "exchange": exchange}
+        for kind, severity, at in standing
+    ]
 
 
-def open_warning(one: MarketWarningStanding) -> OpenWarning:
+def _kept_rows(call: ReadCall, placed: Sequence[PlacedRow]) -> list[KeptRow]:
+    """The rows in that order; those that are not kept are read, all at once."""
+    kept = call.deps.board_rows
+    found = [kept.find(one.version) for one in placed]
+    unread = [one.version for one, row in zip(placed, found, strict=True) if row is None]
+    if not unread:
+        return [row for row in found if row is not None]
+    read = {
+        row["listing_id"]: _shown(row)
+        for row in board_views.values_of(call.db, [one.listing_id for one in unread])
+    }
+    for one in unread:
+        kept.keep(one, read[one.listing_id])
+    return [row or read[one.version.listing_id] for one, row in zip(placed, found, strict=True)]
+
+
+def _shown(row: BoardValues) -> KeptRow:
+    """A BoardRow as a JSON object, but for what its columns alone do not say."""
+    fields = {
+        "token_id": row["token_id"],
+        "token": row["token"],
+        "exchange": row["exchange"],
+        "exchange_code": exchange_code(row["exchange"]),
+        "symbol": row["symbol"],
+        "status": row["status"],
+        "asset_class": row["asset_class"],
+        "price": short(row["mid"]),
+        "price_usd": short(row["price_usd"]),
+        "spread_bps": short(row["spread_bps"]),
+        "bid_2_usd": short(row["bid_2_usd"]),
+        "ask_2_usd": short(row["ask_2_usd"]),
+        "slip_10k_bps": short(worse_of(row["slip_buy_10k_bps"], row["slip_sell_10k_bps"])),
+        "volume_24h_usd": short(row["volume_24h_usd"]),
+        "is_truncated": row["is_truncated"],
+        "grade": row["grade"],
+        "score": short(row["score"]),
+        "provisional": row["is_provisional"],
+        "grade_inputs": {
+            "depth_usd": short(row["in_depth_usd"]),
+            "spread_bps": short(row["in_spread_bps"]),
+            "slip_10k_bps": short(row["in_slip_10k_bps"]),
+            "volume_24h_usd": short(row["in_volume_24h_usd"]),
+            "volume_30d_usd": short(row["in_volume_30d_usd"]),
+            "uptime": short(row["in_uptime"]),
+            "hours": short(row["in_hours"]),
+            "coverage": short(row["in_coverage"]),
+        },
+        "graded_at": instant_text_or_none(row["graded_at"]),
+        "deposit": transfer_word(row["can_deposit"]),
+        "withdraw": transfer_word(row["can_withdraw"]),
+        "has_st_tag": row["has_st_tag"],
+        "has_caution": row["has_caution"],
+        "sampled_at": instant_text_or_none(row["sampled_at"]),
+        "fault": row["fault"],
+        "source": row["source"],
+        **simulated(row["is_simulated"]),
+    }
+    return KeptRow(fields, row["sampled_at"], row["every_s"])
+
+
+def open_warning(one: StandingWarning) -> OpenWarning:
     return OpenWarning(
         type=one.type,
         severity=one.severity,

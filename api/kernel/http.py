@@ -31,6 +31,7 @@ from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.kernel.body import read_object, require_storable
+from api.kernel.built import BuiltBody
 from api.kernel.client_address import client_address
 from api.kernel.credentials import KEY_HEADER, Credentials, sent
 from api.kernel.etag import kept
@@ -249,7 +250,12 @@ def response_of(outcome: Outcome) -> Response:
         return StreamingResponse(
             outcome.lines, outcome.status, dict(outcome.headers), media_type=outcome.media_type
         )
-    text = json_text(outcome.body) if outcome.media_type == JSON else str(outcome.body["text"])
+    if isinstance(outcome.body, BuiltBody):
+        text: str | bytes = outcome.body.text
+    elif outcome.media_type == JSON:
+        text = json_text(outcome.body)
+    else:
+        text = str(outcome.body["text"])
     return Response(text, outcome.status, dict(outcome.headers), media_type=outcome.media_type)
 
 

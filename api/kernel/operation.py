@@ -22,6 +22,7 @@ from pydantic import BaseModel, ConfigDict
 from api.kernel import streams as event_streams
 from api.kernel.auth import Auth
 from api.kernel.caller import Caller
+from api.kernel.kept_rows import KeptRows
 from api.kernel.limits import Limits
 from api.kernel.metrics import ApiMetrics
 from api.kernel.payments.payment_config import PaymentConfig
@@ -184,11 +185,9 @@ class Deps:
     """What create_app is given.
 
     `contracts` has stack.json's names. `clock` gives aware UTC. `is_local`: every node runs here.
-
     `payment_config` None: payments in USDC are not set up, free reads and credits work. `workers`
     serve the calls, since services wait for database and chain: `large` those with large bodies,
-    whose work is done beside the others', `settling` what payments wait for. create_app shuts them
-    down.
+    beside the others', `settling` what payments wait for. create_app shuts them down.
     """
 
     catalogue: "Catalogue"
@@ -215,6 +214,7 @@ class Deps:
     guard: DigestSigner | None = None  # None: vaults can't pay for web resources
     receipts: DigestSigner | None = None  # None: answers have no receipts
     used_up: UsedUp = field(default_factory=UsedUp)
+    board_rows: KeptRows = field(default_factory=KeptRows)
     perps: PerpsTerms | None = None  # None: the perpetuals leg is off
     eth_price: EthPrices = field(default_factory=lambda: FixedEthPrice(None))
     stream_times: event_streams.StreamTimes = field(default_factory=event_streams.StreamTimes)

@@ -6,9 +6,24 @@ a slow job (`market_summary`).
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from math import ceil
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from sqlalchemy import case, exists, func, select
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Select,
+    any_,
+    cast,
+    exists,
+    func,
+    literal,
+    literal_column,
+    select,
+    union_all,
+)
+from sqlalchemy.dialects.postgresql import ARRAY, aggregate_order_by
 from sqlalchemy.orm import Session
 
 from core.market.facts import DataSource
@@ -31,42 +46,139 @@ class WatchedAssets:
     unknown: int
 
 
+ROW: Final = (
+    "listing_id", "asset_id", "token_id", "token", "exchange", "symbol", "status", "asset_class",
+    "mid", "price_usd", "spread_bps", "bid_2_usd", "ask_2_usd", "slip_buy_10k_bps",
+    "slip_sell_10k_bps", "volume_24h_usd", "is_truncated", "grade", "score", "is_provisional",
+    "in_depth_usd", "in_spread_bps", "in_slip_10k_bps", "in_volume_24h_usd", "in_volume_30d_usd",
+    "in_uptime", "in_hours", "in_coverage", "graded_at", "can_deposit", "can_withdraw",
+    "has_st_tag", "has_caution", "sampled_at", "every_s", "fault", "source", "is_simulated",
+)  # fmt: skip
+"""The columns of listing_state that a row of the board shows."""
+
+BoardValues: TypeAlias = Mapping[str, Any]
+"""One row: the columns of ROW by name."""
+
+_COLUMNS: Final = tuple(getattr(MarketListingState, name) for name in ROW)
+
+
+class RowVersion(NamedTuple):
+    """Which row a page has, and which of its versions: each write of a row gives it another xmin,
+    the id of the transaction that wrote it.
+    """
+
+    listing_id: int
+    asset_id: int
+    updated_at: datetime
+    xmin: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedRow:
+    """A row of a page. `warnings`: the open ones of its asset at its exchange, the newest first:
+    type, severity, seconds since 1970.
+    """
+
+    version: RowVersion
+    warnings: Sequence[tuple[str, str, int]]
+
+
+_VERSION: Final = (
+    MarketListingState.listing_id,
+    MarketListingState.asset_id,
+    MarketListingState.updated_at,
+    literal_column("listing_state.xmin::text").label("row_xmin"),
+)
+_WARNINGS: Final = (
+    select(
+        func.json_agg(
+            aggregate_order_by(
+                func.json_build_array(
+                    MarketWarningStanding.type,
+                    MarketWarningStanding.severity,
+                    cast(
+                        func.floor(func.extract("epoch", MarketWarningStanding.issued_at)),
+                        BigInteger,
+                    ),
+                ),
+                MarketWarningStanding.seq.desc(),
+            )
+        )
+    )
+    .where(
+        MarketWarningStanding.asset_id == MarketListingState.asset_id,
+        MarketWarningStanding.exchange == MarketListingState.exchange,
+    )
+    .scalar_subquery()
+    .label("warnings")
+)
+_PLACED: Final = (*_VERSION, _WARNINGS)
+
+
 def board_page(
     session: Session, exchange: str | None, prefix: str | None, offset: int, limit: int
-) -> Sequence[MarketListingState]:
+) -> Sequence[PlacedRow]:
     """Listings by volume, the largest first; `prefix`: how their symbols begin."""
-    query = select(MarketListingState)
+    query = select(*_PLACED)
     if exchange is not None:
         query = query.where(MarketListingState.exchange == exchange)
     if prefix is not None:
         query = query.where(MarketListingState.symbol.startswith(prefix, autoescape=True))
     ordered = query.order_by(MarketListingState.order_usd.desc(), MarketListingState.listing_id)
-    return session.scalars(ordered.offset(offset).limit(limit)).all()
+    return _versions(session, ordered.offset(offset).limit(limit))
 
 
-def found_tokens(
-    session: Session, prefix: str, offset: int, limit: int
-) -> Sequence[MarketListingState]:
+def values_of(session: Session, listing_ids: Collection[int]) -> Sequence[BoardValues]:
+    """In no order."""
+    query = select(*_COLUMNS).where(MarketListingState.listing_id == any_(_ids(listing_ids)))
+    return [dict(zip(ROW, row, strict=True)) for row in session.execute(query)]
+
+
+def _versions(session: Session, query: Select[Any]) -> Sequence[PlacedRow]:
+    return [_placed(row) for row in session.execute(query)]
+
+
+def _placed(row: Any) -> PlacedRow:
+    *version, warnings = row
+    return PlacedRow(RowVersion(*version), [] if warnings is None else warnings)
+
+
+def found_tokens(session: Session, prefix: str, offset: int, limit: int) -> Sequence[PlacedRow]:
     """Listings whose symbols begin so; those of the very token first, each by volume."""
-    token = prefix.partition("/")[0]
-    is_other = case((MarketListingState.token == token, 0), else_=1)
+    token, most = prefix.partition("/")[0], offset + limit
+    starts = MarketListingState.symbol.startswith(prefix, autoescape=True)
+    is_token = MarketListingState.token == token
+    own = starts & MarketListingState.symbol.startswith(f"{token}/", autoescape=True)
+
+    def ids(of: ColumnElement[bool], rank: int) -> Any:
+        listing_id, order = MarketListingState.listing_id, MarketListingState.order_usd
+        query = select(listing_id, order, literal(rank).label("rank")).where(of)
+        return query.order_by(order.desc(), listing_id).limit(most)
+
+    found = union_all(ids(own, 0), ids(starts & ~is_token, 1)).subquery()
     query = (
-        select(MarketListingState)
-        .where(MarketListingState.symbol.startswith(prefix, autoescape=True))
-        .order_by(is_other, MarketListingState.order_usd.desc(), MarketListingState.listing_id)
+        select(*_PLACED)
+        .join(found, found.c.listing_id == MarketListingState.listing_id)
+        .order_by(found.c.rank, found.c.order_usd.desc(), found.c.listing_id)
     )
-    return session.scalars(query.offset(offset).limit(limit)).all()
+    return _versions(session, query.offset(offset).limit(limit))
 
 
 def find_state(session: Session, token_id: str) -> MarketListingState | None:
     return session.scalar(select(MarketListingState).where(MarketListingState.token_id == token_id))
 
 
-def venues_of(session: Session, asset_id: int, limit: int) -> Sequence[MarketListingState]:
+def placed_row(session: Session, listing_id: int) -> PlacedRow:
+    """Errors: NoResultFound."""
+    query = select(*_PLACED).where(MarketListingState.listing_id == listing_id)
+    return _placed(session.execute(query).one())
+
+
+def venues_of(session: Session, asset_id: int, limit: int) -> Sequence[PlacedRow]:
     """The listings of an asset at all exchanges, by volume."""
-    query = select(MarketListingState).where(MarketListingState.asset_id == asset_id)
+    query = select(*_PLACED).where(MarketListingState.asset_id == asset_id)
     ordered = query.order_by(MarketListingState.order_usd.desc(), MarketListingState.listing_id)
-    return session.scalars(ordered.limit(limit)).all()
+    return _versions(session, ordered.limit(limit))
 
 
 def find_asset(session: Session, token: str) -> MarketAssetState | None:
@@ -83,19 +195,42 @@ def networks_of(session: Session, asset_id: int, limit: int) -> Sequence[MarketN
     return session.scalars(ordered.limit(limit)).all()
 
 
+@dataclass(frozen=True, slots=True)
+class StandingWarning:
+    """An open warning as a row of the board shows it."""
+
+    asset_id: int
+    exchange: str
+    type: str
+    severity: str
+    issued_at: datetime
+
+
 def standing_of(
     session: Session, asset_ids: Collection[int]
-) -> Mapping[int, Sequence[MarketWarningStanding]]:
+) -> Mapping[int, Sequence[StandingWarning]]:
     """The open warnings of these assets, each asset's newest first."""
     query = (
-        select(MarketWarningStanding)
-        .where(MarketWarningStanding.asset_id.in_(asset_ids))
+        select(
+            MarketWarningStanding.asset_id,
+            MarketWarningStanding.exchange,
+            MarketWarningStanding.type,
+            MarketWarningStanding.severity,
+            MarketWarningStanding.issued_at,
+        )
+        .where(MarketWarningStanding.asset_id == any_(_ids(asset_ids)))
         .order_by(MarketWarningStanding.seq.desc())
     )
-    found: dict[int, list[MarketWarningStanding]] = {}
-    for one in session.scalars(query):
+    found: dict[int, list[StandingWarning]] = {}
+    for row in session.execute(query):
+        one = StandingWarning(*row)
         found.setdefault(one.asset_id, []).append(one)
     return found
+
+
+def _ids(ids: Collection[int]) -> Any:
+    """One parameter, whatever their number, so that the statement is prepared once."""
+    return literal(sorted(ids), ARRAY(BigInteger))
 
 
 def counted(session: Session, name: str) -> int:

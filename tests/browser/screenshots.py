@@ -25,6 +25,7 @@ LOOKS = {
     "dark": {"color_scheme": "dark", "viewport": {"width": 1280, "height": 900}},
     "phone": {"color_scheme": "light", "viewport": {"width": 390, "height": 844}},
 }
+MARKET = {"board": "board", "token": "token/binance_btc_usdt"}
 WAIT_MS = 1_500
 WITHIN_S = 60
 STEPS = 6  # of the mandate at work, its two actions included
@@ -36,8 +37,7 @@ def main() -> None:
         stack = RunningStack(folder, Ports.free())
         try:
             place = Place(stack.await_ready())
-            seed(folder)
-            pages = wanted(at_work(place) | paid_work(place))
+            pages = wanted(place, folder)
             with sync_playwright() as playwright:
                 browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
                 for look, settings in LOOKS.items():
@@ -107,9 +107,21 @@ def paid_work(place: Place) -> dict[str, str]:
     }  # fmt: skip
 
 
-def wanted(pages: dict[str, str]) -> dict[str, str]:
+def of_market(place: Place) -> dict[str, str]:
+    """The board, and a token that is graded and listed at several exchanges; once both are there."""
+    with Client(place.base_url) as client:
+        until(lambda: any(row["grade"] for row in client.board.rows(limit=50)["rows"]))
+    return MARKET
+
+
+def wanted(place: Place, folder: Path) -> dict[str, str]:
     """Errors: KeyError for a page that there is not."""
     names = os.environ.get("PAGES", "").split()
+    pages = of_market(place)
+    if names and set(names) <= set(pages):
+        return {name: pages[name] for name in names}
+    seed(folder)
+    pages |= at_work(place) | paid_work(place)
     return {name: pages[name] for name in names} if names else pages
 
 

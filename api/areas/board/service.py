@@ -27,6 +27,7 @@ from api.kernel.board_row import (
     ticker_of,
     transfer_word,
 )
+from api.kernel.built import built
 from api.kernel.caller import Nobody
 from api.kernel.operation import Answer, ReadCall, Refusal
 from api.kernel.pagination import page_of
@@ -54,16 +55,16 @@ def rows(call: ReadCall, caller: Nobody, command: BoardRowsQuery) -> Answer[Boar
     found = board_views.board_page(call.db, exchange, prefix, command.offset, command.limit + 1)
     shown = found[: command.limit]
     is_whole = exchange is None and prefix is None
-    return Answer(
-        BoardPage(
-            rows=rows_of(call, shown),
-            limit=command.limit,
-            offset=command.offset,
-            next_offset=command.offset + command.limit if len(found) > command.limit else None,
-            total=board_views.counted(call.db, "listings") if is_whole else None,
-            **simulated(any(one.is_simulated for one in shown)),
-        )
-    )
+    page = rows_of(call, shown)
+    fields = {
+        "rows": page,
+        "limit": command.limit,
+        "offset": command.offset,
+        "next_offset": command.offset + command.limit if len(found) > command.limit else None,
+        "total": board_views.counted(call.db, "listings") if is_whole else None,
+        **simulated(any("simulated" in row for row in page)),
+    }
+    return Answer(built(BoardPage, fields))
 
 
 def warnings(call: ReadCall, caller: Nobody, command: WarningsQuery) -> Answer[BoardWarnings]:

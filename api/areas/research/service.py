@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from operator import attrgetter
 from typing import Any, Final
 
 from api.areas.research.schemas import (
@@ -21,13 +22,14 @@ from api.areas.research.schemas import (
     ResearchQuery,
 )
 from api.kernel.board_row import simulated
+from api.kernel.built import built, short
 from api.kernel.caller import AgentCaller
 from api.kernel.operation import Answer, NextCall, ReadCall, Refusal
 from core.listings.queries import find_listing
 from core.listings.rules import Symbol, exchange_of, symbol_in_body, symbol_in_path
 from core.market import board_views, research_views
 from core.market.research_views import PeerFigures
-from core.market.rules.research import BurstSample, FeedStatus, percentiles
+from core.market.rules.research import BurstSample, feed_status, percentiles
 from core.market.tables import MarketListingState
 from core.targets import views as targets
 from core.targets.limits import target_limits
@@ -39,9 +41,11 @@ BUCKET_S: Final = 7_200
 MOST_BURSTS: Final = 50
 BURSTS_WITH_SECONDS: Final = 3
 MOST_CHAINS: Final = 20
-STALE_AFTER: Final = timedelta(minutes=3)
-LEAST_COVERAGE, MOST_REJECTED, MOST_SKEW_MS = 0.8, 0.05, 5_000
 NO_ONCHAIN: Final = "no_source"
+
+_RENAMED: Final = {"deposit_open_share": "deposit_share", "withdraw_open_share": "withdraw_share"}
+FIGURES: Final = tuple(name for name in KpiBucket.model_fields if name not in ("at", "n"))
+_figures: Final = attrgetter(*(_RENAMED.get(name, name) for name in FIGURES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,17 +74,16 @@ def _research(
     pair = _pair(call, caller, exchange_of("exchange", exchange).id, symbol, days)
     rows = research_views.rollups(call.db, pair.state.listing_id, pair.since)
     peers = research_views.peers(call.db, pair.state.exchange)
-    return Answer(
-        ResearchPair(
-            meta=_meta(call, pair),
-            kpi_2h=[_bucket(row) for row in rows],
-            percentiles=_percentiles(rows, peers),
-            microburst=_bursts(call, pair),
-            onchain=_onchain(call, pair.state.asset_id),
-            data_health=_health(rows, pair.state, call.now),
-            **simulated(pair.state.is_simulated),
-        )
-    )
+    fields = {
+        "meta": _meta(call, pair).model_dump(mode="json"),
+        "kpi_2h": [_bucket(row) for row in rows],
+        "percentiles": _percentiles(rows, peers).model_dump(mode="json"),
+        "microburst": _bursts(call, pair).model_dump(mode="json"),
+        "onchain": _onchain(call, pair.state.asset_id).model_dump(mode="json"),
+        "data_health": _health(rows, pair.state, call.now).model_dump(mode="json"),
+        **simulated(pair.state.is_simulated),
+    }
+    return Answer(built(ResearchPair, fields))
 
 
 def _pair(call: ReadCall, caller: AgentCaller, exchange: str, symbol: Symbol, days: int) -> _Pair:
@@ -132,27 +135,10 @@ def _meta(call: ReadCall, pair: _Pair) -> ResearchMeta:
     )
 
 
-def _bucket(row: Any) -> KpiBucket:
-    return KpiBucket(
-        at=instant_text(row.bucket),
-        n=row.n,
-        open=row.open,
-        high=row.high,
-        low=row.low,
-        close=row.close,
-        spread_p5_bps=row.spread_p5_bps,
-        spread_p50_bps=row.spread_p50_bps,
-        spread_p95_bps=row.spread_p95_bps,
-        depth_1_usd=row.depth_1_usd,
-        depth_2_usd=row.depth_2_usd,
-        slip_1k_bps=row.slip_1k_bps,
-        slip_10k_bps=row.slip_10k_bps,
-        volume_24h_usd=row.volume_24h_usd,
-        rv=row.rv,
-        deposit_open_share=row.deposit_share,
-        withdraw_open_share=row.withdraw_share,
-        coverage=row.coverage,
-    )
+def _bucket(row: Any) -> dict[str, Any]:
+    """A KpiBucket as a JSON object."""
+    figures = zip(FIGURES, map(short, _figures(row)), strict=True)
+    return {"at": instant_text(row.bucket), "n": row.n, **dict(figures)}
 
 
 def _percentiles(rows: Sequence[Any], peers: PeerFigures) -> Percentiles:
@@ -233,19 +219,8 @@ def _health(rows: Sequence[Any], state: MarketListingState, now: datetime) -> Re
     skews = [row.skew_ms for row in rows if row.skew_ms is not None]
     skew_ms = skews[-1] if skews else None
     staleness = None if state.sampled_at is None else now - state.sampled_at
-    least = max(STALE_AFTER, timedelta(seconds=3 * (state.every_s or 0)))
-    if not received:
-        status = FeedStatus.NO_DATA
-    elif staleness is None or staleness >= least:
-        status = FeedStatus.STALE
-    elif (
-        (coverage is not None and coverage < LEAST_COVERAGE)
-        or rejected > MOST_REJECTED * (received + rejected)
-        or (skew_ms is not None and abs(skew_ms) > MOST_SKEW_MS)
-    ):
-        status = FeedStatus.DEGRADED
-    else:
-        status = FeedStatus.OK
+    looks = timedelta(seconds=state.every_s or 0)
+    status = feed_status(received, rejected, coverage, staleness, looks, skew_ms)
     return ResearchHealth(
         status=status.value,
         expected=expected,

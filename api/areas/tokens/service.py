@@ -27,16 +27,17 @@ from api.areas.tokens.schemas import (
     TokenPriceStats,
 )
 from api.kernel.board_row import (
+    BoardRow,
     as_letter,
     exchange_code,
     is_stale,
     open_warning,
-    row_of,
     rows_of,
     simulated,
     symbol_prefix,
     transfer_word,
 )
+from api.kernel.built import built
 from api.kernel.caller import Nobody
 from api.kernel.operation import Answer, ReadCall, Refusal
 from core.market import board_views, gap_views, research_views
@@ -61,13 +62,13 @@ def search(call: ReadCall, caller: Nobody, command: SearchQuery) -> Answer[Found
         else ()
     )
     shown = found[: command.limit]
-    return Answer(
-        FoundTokens(
-            rows=rows_of(call, shown),
-            next_offset=command.offset + command.limit if len(found) > command.limit else None,
-            **simulated(any(one.is_simulated for one in shown)),
-        )
-    )
+    page = rows_of(call, shown)
+    fields = {
+        "rows": page,
+        "next_offset": command.offset + command.limit if len(found) > command.limit else None,
+        **simulated(any("simulated" in row for row in page)),
+    }
+    return Answer(built(FoundTokens, fields))
 
 
 def read(call: ReadCall, caller: Nobody, command: TokenPath) -> Answer[TokenDetail]:
@@ -75,16 +76,18 @@ def read(call: ReadCall, caller: Nobody, command: TokenPath) -> Answer[TokenDeta
     state = _state(call, command.token_id)
     standing = board_views.standing_of(call.db, [state.asset_id]).get(state.asset_id, ())
     asset = board_views.asset_state(call.db, state.asset_id)
+    own = board_views.placed_row(call.db, state.listing_id)
     venues = board_views.venues_of(call.db, state.asset_id, MOST_VENUES)
+    listing, *beside = (BoardRow(**row) for row in rows_of(call, [own, *venues]))
     networks = board_views.networks_of(call.db, state.asset_id, MOST_NETWORKS)
     gaps = gap_views.gaps_of(call.db, state.asset_id, MOST_GAPS)
     return Answer(
         TokenDetail(
-            listing=row_of(state, standing, call.now),
+            listing=listing,
             grade=_grade(state),
             book=_book(state),
             asset=None if asset is None else _asset(asset),
-            venues=[row_of(one, standing, call.now) for one in venues],
+            venues=beside,
             networks=[_network(one) for one in networks],
             warnings=[open_warning(one) for one in standing],
             gaps=[_gap(one) for one in gaps],

@@ -22,6 +22,10 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 BUCKET_US: Final = 7_200_000_000
 MINUTES_IN_BUCKET: Final = 120
 GAP_FROM: Final = timedelta(minutes=3)
+GAP_LOOKS: Final = 3
+HEALTHY_COVERAGE: Final = 0.8
+MOST_REJECTED: Final = 0.05
+MOST_SKEW_MS: Final = 5_000
 BURST_COOLDOWN: Final = timedelta(minutes=10)
 BURST_SAMPLES: Final = 60
 LEAST_MOVE_BPS: Final = 50.0
@@ -175,9 +179,9 @@ def rank(value: float, among: Sequence[float]) -> float | None:
     """100 (below + equal / 2) / all."""
     if not among:
         return None
-    below = sum(one < value for one in among)
-    equal = sum(one == value for one in among)
-    return 100 * (below + equal / 2) / len(among)
+    values = np.asarray(among)
+    below, equal = np.count_nonzero(values < value), np.count_nonzero(values == value)
+    return float(100 * (below + equal / 2) / len(among))
 
 
 def burst_trigger(
@@ -231,39 +235,53 @@ def data_health(
     now: datetime,
     cadence: timedelta = timedelta(minutes=1),
 ) -> DataHealth:
-    """Of [since, now]. `received_at`: in the order of time. Stale: nothing for three cadences, at
-    least three minutes. Degraded: less than 80 % of the samples, more than 5 % rejected, or a clock
-    that is off by more than 5 seconds.
-    """
+    """Of [since, now]. `received_at`: in the order of time. The state: feed_status."""
     expected = max(int((now - since) / cadence), 1)
-    received, refused = len(received_at), sum(rejected.values())
-    least_gap = max(GAP_FROM, 3 * cadence)
+    received = len(received_at)
+    least_gap = gap_from(cadence)
     edges = (since, *received_at, now)
     gaps = tuple(FeedGap(begin, end) for begin, end in pairwise(edges) if end - begin >= least_gap)
     coverage = min(received / expected, 1.0)
     skew_ms = float(np.median(skews_ms)) if skews_ms else None
-    if not received:
-        status = FeedStatus.NO_DATA
-    elif now - received_at[-1] >= least_gap:
-        status = FeedStatus.STALE
-    elif (
-        coverage < 0.8
-        or refused > 0.05 * (received + refused)
-        or (skew_ms is not None and abs(skew_ms) > 5_000)
-    ):
-        status = FeedStatus.DEGRADED
-    else:
-        status = FeedStatus.OK
+    staleness = now - received_at[-1] if received else None
+    status = feed_status(received, sum(rejected.values()), coverage, staleness, cadence, skew_ms)
     return DataHealth(
         status=status,
         expected=expected,
         received=received,
         coverage=coverage,
         gaps=gaps,
-        staleness_s=(now - received_at[-1]).total_seconds() if received else None,
+        staleness_s=None if staleness is None else staleness.total_seconds(),
         clock_skew_ms=skew_ms,
         rejected=dict(rejected),
     )
+
+
+def gap_from(cadence: timedelta) -> timedelta:
+    """From when on nothing received is a gap: three looks, at least three minutes; inclusive."""
+    return max(GAP_FROM, GAP_LOOKS * cadence)
+
+
+def feed_status(
+    received: int,
+    rejected: int,
+    coverage: float | None,
+    staleness: timedelta | None,
+    cadence: timedelta,
+    skew_ms: float | None,
+) -> FeedStatus:
+    """Stale: nothing since `gap_from`. Degraded: less than 80 % of the samples, more than 5 %
+    rejected, or a clock that is off by more than 5 seconds. `staleness` None: never measured;
+    `coverage` None: nothing was expected; `skew_ms` None: the venue tells no time.
+    """
+    if not received:
+        return FeedStatus.NO_DATA
+    if staleness is None or staleness >= gap_from(cadence):
+        return FeedStatus.STALE
+    is_short = coverage is not None and coverage < HEALTHY_COVERAGE
+    is_rejected = rejected > MOST_REJECTED * (received + rejected)
+    is_skewed = skew_ms is not None and abs(skew_ms) > MOST_SKEW_MS
+    return FeedStatus.DEGRADED if is_short or is_rejected or is_skewed else FeedStatus.OK
 
 
 def _kpi(minutes: MinuteColumns, rows: npt.NDArray[np.intp], begins_us: int) -> PairKpi:

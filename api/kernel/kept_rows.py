@@ -1,0 +1,47 @@
+"""Rows of the board that this process has read and written once, by their version.
+
+Law: a row is kept for the version that it was read of. A page asks the database which versions it
+has now, so that a row that anybody wrote since is read again; what depends on the time or on other
+tables is never kept. It is bounded: the row that was not asked for longest goes first.
+"""
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from threading import Lock
+from typing import Any, Final
+
+from core.market.board_views import RowVersion
+
+MOST_ROWS: Final = 8_192  # three kilobytes each
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRow:
+    """`fields`: shared by all who find it, and never changed."""
+
+    fields: Mapping[str, Any]
+    sampled_at: datetime | None
+    every_s: int | None
+
+
+class KeptRows:
+    def __init__(self, most: int = MOST_ROWS) -> None:
+        self._rows: OrderedDict[int, tuple[RowVersion, KeptRow]] = OrderedDict()
+        self._most, self._lock = most, Lock()
+
+    def find(self, version: RowVersion) -> KeptRow | None:
+        with self._lock:
+            known = self._rows.get(version.listing_id)
+            if known is None or known[0] != version:
+                return None
+            self._rows.move_to_end(version.listing_id)
+            return known[1]
+
+    def keep(self, version: RowVersion, row: KeptRow) -> None:
+        with self._lock:
+            self._rows[version.listing_id] = version, row
+            self._rows.move_to_end(version.listing_id)
+            while len(self._rows) > self._most:
+                self._rows.popitem(last=False)
