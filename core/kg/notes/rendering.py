@@ -16,7 +16,7 @@ from statistics import median
 from typing import Any, Final
 from urllib.parse import quote
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined
+from jinja2 import Environment, FunctionLoader, StrictUndefined, Template
 
 from core.kg.rules import figures, note
 from core.kg.rules.facts import NoteContract, NoteFacts, NoteGroup, NoteTier, NoteVenue
@@ -201,10 +201,10 @@ def _source(name: str) -> str:
 
 
 @cache
-def _template(name: str) -> Any:
+def _template(name: str) -> Template:
     environment = _Environment(
         loader=FunctionLoader(_source),
-        autoescape=False,  # noqa: S701 - this is markdown: `finalize` escapes it
+        autoescape=False,  # this is markdown: `finalize` escapes it
         finalize=_finalized,
         undefined=StrictUndefined,
         auto_reload=False,
