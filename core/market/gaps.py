@@ -196,9 +196,7 @@ def _count_hour(session: WriteSession, gaps: Iterable[SeenGap], now: datetime) -
     hour = now.replace(minute=0, second=0, microsecond=0)
     looks = Counter(one.asset_id for one in wide)
     actionable = Counter(one.asset_id for one in wide if one.pair.is_actionable)
-    add = insert(MarketGapHour).values(
-        hour=hour, gaps=looks.total(), actionable=actionable.total()
-    )
+    add = insert(MarketGapHour).values(hour=hour, gaps=looks.total(), actionable=actionable.total())
     session.execute(
         add.on_conflict_do_update(
             index_elements=["hour"],
