@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import isfinite
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from sqlalchemy import bindparam, select, text
 from sqlalchemy.orm import Session
@@ -28,6 +28,8 @@ from core.kg.rules.facts import (
     NoteWarning,
 )
 from core.market.tables import MarketAssetState
+
+T = TypeVar("T")
 
 PAGE: Final = 250
 MOST_EVENTS: Final = 30
@@ -160,13 +162,13 @@ def facts_from(row: Any) -> NoteFacts:
         related=tuple(row.related or ()),
         venues=_each(row.venues, _venue),
         networks=_each(row.networks, _network),
-        warnings=_each(row.warnings, lambda one: NoteWarning(*one[:3], _time(one[3]))),
+        warnings=_each(row.warnings, lambda one: _of(NoteWarning, *one[:3], _time(one[3]))),
         events=_events(row),
-        project=_each(row.project, lambda one: NoteProject(*one[:3], _time(one[3]))),
-        gaps=_each(row.gaps, lambda one: NoteGap(*one[:7], _time(one[7]))),
+        project=_each(row.project, lambda one: _of(NoteProject, *one[:3], _time(one[3]))),
+        gaps=_each(row.gaps, lambda one: _of(NoteGap, *one[:7], _time(one[7]))),
         arb_hits_24h=int(row.hits) if len(row.exchanges) > 1 else None,
         one_price_actionable_pct=100 * actionable / looks if looks else None,
-        onchain=_each(row.onchain, lambda one: NoteOnchain(*one[:5], _time(one[5]))),
+        onchain=_each(row.onchain, lambda one: _of(NoteOnchain, *one[:5], _time(one[5]))),
     )
 
 
@@ -190,14 +192,17 @@ def _link(one: Any) -> NoteLink:
 
 
 def _venue(one: Any) -> NoteVenue:
-    figures = [_figure(value) for value in one[9:20]]
-    return NoteVenue(
-        *one[:6], _figure(one[6]), _figure(one[7]), tuple(one[8]), *figures, _time_or_none(one[20])
-    )
+    told = (*one[:6], *map(_figure, one[6:8]), tuple(one[8]), *map(_figure, one[9:20]))
+    return _of(NoteVenue, *told, _time_or_none(one[20]))
 
 
 def _network(one: Any) -> NoteNetwork:
-    return NoteNetwork(*one[:4], _time(one[4]), _time(one[5]), _figure(one[6]))
+    return _of(NoteNetwork, *one[:4], _time(one[4]), _time(one[5]), _figure(one[6]))
+
+
+def _of(kind: Callable[..., T], *values: Any) -> T:
+    """What the statement lists is in the order of the fields."""
+    return kind(*values)
 
 
 def _events(row: Any) -> tuple[NoteEvent, ...]:
