@@ -1,18 +1,13 @@
 """Notes over the market of tests/market_rows.py."""
 
-from collections.abc import Callable
-from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
 import pytest
-from starlette.testclient import TestClient
+import yaml
 
 from core.db.engine import Database
-from tests.integration.api.conftest import KEY, Clock
+from tests.integration.api.conftest import KEY, Clock, TestClient, connect
 from tests.market_rows import MarketIds, add_market
-
-Note = Callable[..., Any]
 
 
 @pytest.fixture
@@ -22,6 +17,15 @@ def market(database: Database, clock: Clock) -> MarketIds:
 
 
 @pytest.fixture
-def key(client: TestClient) -> str:
-    made = client.post("/auth/agent/connect", json={"agent_name": "reader"})
-    return str(made.json()["api_key"])
+def agent(client: TestClient) -> dict[str, str]:
+    return {KEY: str(connect(client)["api_key"])}
+
+
+def front_of(text: str) -> dict[str, Any]:
+    """A note's frontmatter, in its order."""
+    _, front, _ = text.split("---\n", 2)
+    return dict(yaml.safe_load(front))
+
+
+def sections_of(text: str) -> list[str]:
+    return [line.removeprefix("## ") for line in text.splitlines() if line.startswith("## ")]
