@@ -51,6 +51,11 @@ class CallerLimits(BaseModel):
         100_000,
     )
 
+    # Knowledge notes
+    notes_per_address_per_minute: int = count(
+        30, "reads of notes without a key, a network address in 60 s, each API process by itself", 1
+    )
+
     # Registration and recovery
     registrations_per_minute: int = count(10, "unowned registrations a network address in 60 s")
     registrations_per_day: int = count(30, "unowned registrations a network address in a UTC day")

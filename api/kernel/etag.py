@@ -2,6 +2,7 @@
 
     no credential sent    Cache-Control: public, max-age=N
     one sent              Cache-Control: private, no-cache      the answer may be the caller's alone: ask again each time
+                          Cache-Control: private, max-age=N     of operations that name `private_max_age_s`
     If-None-Match names what we would send                      304, the same headers, no body
 
 The ETag is strong: a digest of the body's bytes. Vary names the credential headers, so that no
@@ -33,9 +34,8 @@ def kept(
     if operation.max_age_s is None or answer.status_code != operation.status:
         return answer
     tag = etag_of(bytes(answer.body))
-    headers = _headers(
-        tag, operation.max_age_s, is_public=credentials.key is None and credentials.bearer is None
-    )
+    is_public = credentials.key is None and credentials.bearer is None
+    headers = _headers(tag, _control(operation, is_public))
     answer.headers.update(headers)
     return not_modified(answer, tag, if_none_match) or answer
 
@@ -56,8 +56,14 @@ def etag_of(body: bytes) -> str:
     return f'"{hashlib.sha256(body).hexdigest()[:32]}"'
 
 
-def _headers(tag: str, max_age_s: int, *, is_public: bool) -> Mapping[str, str]:
-    control = f"public, max-age={max_age_s}" if is_public else "private, no-cache"
+def _control(operation: Operation, is_public: bool) -> str:
+    if is_public:
+        return f"public, max-age={operation.max_age_s}"
+    own = operation.private_max_age_s
+    return "private, no-cache" if own is None else f"private, max-age={own}"
+
+
+def _headers(tag: str, control: str) -> Mapping[str, str]:
     return {ETAG: tag, "Cache-Control": control, "Vary": f"{KEY_HEADER}, Authorization"}
 
 

@@ -39,6 +39,7 @@ from api.kernel.event_stream import EventStreamResponse, no_room
 from api.kernel.fields import QueryText
 from api.kernel.kept_answers import KeptAnswers, answered_again, place_of
 from api.kernel.operation import Deps, Operation, Outcome, Refusal
+from api.kernel.over_rate import over_rate
 from api.kernel.payments.offer import SentPayment
 from api.kernel.pipeline import Unsettled, perform
 from api.kernel.refusals import PAYABLE_HEADER, refused, route_path
@@ -115,6 +116,8 @@ def _endpoint(by_method: Mapping[str, Operation], deps: Deps, answers: KeptAnswe
         operation = by_method["GET" if request.method == "HEAD" else request.method]
         place = place_of(request, operation)
         began_at = deps.clock()
+        if (over := over_rate(operation, credentials_of(request, deps), deps)) is not None:
+            return response_of(over)
         if place is not None and (known := answers.find(place, began_at)) is not None:
             return answered_again(request, operation, known, deps)
         read = await fields_of(request, operation, deps.limits.body_bytes)

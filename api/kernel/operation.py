@@ -20,6 +20,7 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel, ConfigDict
 
 from api.kernel import streams as event_streams
+from api.kernel.address_rates import AddressRates
 from api.kernel.auth import Auth
 from api.kernel.caller import Caller
 from api.kernel.kept_rows import KeptRows
@@ -215,6 +216,7 @@ class Deps:
     receipts: DigestSigner | None = None  # None: answers have no receipts
     used_up: UsedUp = field(default_factory=UsedUp)
     board_rows: KeptRows = field(default_factory=KeptRows)
+    address_rates: AddressRates = field(default_factory=AddressRates)
     perps: PerpsTerms | None = None  # None: the perpetuals leg is off
     eth_price: EthPrices = field(default_factory=lambda: FixedEthPrice(None))
     stream_times: event_streams.StreamTimes = field(default_factory=event_streams.StreamTimes)
@@ -245,9 +247,8 @@ class ReadCall(Call):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteCall(Call):
-    """What is written to `db` is committed when the call is answered, or not at all.
-
-    `mint` makes a new secret of a kind, once each.
+    """What is written to `db` is committed when the call is answered, or not at all. `mint` makes a
+    new secret of a kind, once each.
     """
 
     db: WriteSession
@@ -278,18 +279,18 @@ class Operation:
     core.credits.rules.prices; without one nothing is charged. `sells`, of each that has one:
     whether there is something at this path, so that nobody pays for what is not there. `media_type`
     is of a plain success; the answer of another one than JSON is lines, or the body {"text": ...}.
-    `also_as`: media types that the query `format` asks for instead.
-    `block`: every refusal carries the machine-readable object; without it a core refusal is a
-    sentence alone, but for 401, 402 and 429.
-    `example`: a body valid as it stands, used in next calls and OpenAPI. `idempotent`: takes
-    Idempotency-Key.
-    `shows_secrets`: its answer has new secrets, which the same call with the same Idempotency-Key
-    gets again for a while. `body_is_secret`: nobody but the caller can send its body, which holds a
-    secret or a signature; without it a caller without credential is told by its network address.
+    `also_as`: media types that the query `format` asks for instead. `block`: every refusal carries
+    the machine-readable object; without it a core refusal is a sentence alone, but for 401, 402 and
+    429. `example`: a body valid as it stands, used in next calls and OpenAPI. `idempotent`: takes
+    Idempotency-Key. `shows_secrets`: its answer has new secrets, which the same call with the same
+    key gets again for a while. `body_is_secret`: nobody but the caller can send its body, which
+    holds a secret or a signature; without it a caller without credential is told by its address.
     `status`: of a plain success; `also`: others that are no refusal. `max_age_s`: how long anyone
-    may keep an answer that no credential was sent for; None: not at all. `keeps`: we do too
-    (kept_answers.py). `more`: what the summary has no room for, in OpenAPI.
-    `in_turn`: calls of one network address are served one by one, since they wait for one lock.
+    may keep an answer that no credential was sent for; None: not at all; `private_max_age_s`: its
+    caller, one that a credential was sent for. `keeps`: we do too (kept_answers.py). `more`: what
+    the summary has no room for, in OpenAPI. `in_turn`: calls of one network address are served one
+    by one, since they wait for one lock. `per_minute`: which of Limits bounds the calls of a network
+    address without a key, all operations that name it together (address_rates.py).
     """
 
     key: str
@@ -314,11 +315,13 @@ class Operation:
     status: int = 200
     also: tuple[int, ...] = ()
     max_age_s: int | None = None
+    private_max_age_s: int | None = None
     keeps: bool = False
     tool: Tool | None = None
     more: str | None = None
     refuses: tuple[str, ...] = ()
     in_turn: bool = False
+    per_minute: str | None = None
 
     @property
     def area(self) -> str:
@@ -378,10 +381,8 @@ class Reason:
     """Why a call is refused.
 
     `retry_safe`: the same request can succeed later unchanged, as it can whenever a refusal has a
-    time.
-    `who_fixes`: caller, agent, owner or service.
-
-    `next_calls`: keys of operations that fix it. `example`: the sentence that OpenAPI shows.
+    time. `who_fixes`: caller, agent, owner or service. `next_calls`: keys of operations that fix it.
+    `example`: the sentence that OpenAPI shows.
     """
 
     status: int
@@ -395,9 +396,8 @@ class Reason:
 class Area:
     """What a folder of api/areas adds to the service.
 
-    `about`: one sentence. `reasons`: those that no other area refuses with.
-
-    `capabilities`: what the discovery document lists.
+    `about`: one sentence. `reasons`: those that no other area refuses with. `capabilities`: what the
+    discovery document lists.
     """
 
     name: str

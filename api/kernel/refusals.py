@@ -38,6 +38,7 @@ MAY_BE_NONE = [auth.name for auth in EVERY if Credential.NOTHING in auth.takes]
 SEGMENTS = "path"  # the placeholder that stands for several segments
 
 _PATH_NAME = re.compile(r"\{(\w+)(?::\w+)?\}")
+_NAME_OF_FILE = re.compile(r"\{(\w+)\}(?=\.)")
 
 
 REASONS: Mapping[str, Reason] = {
@@ -365,7 +366,10 @@ def fill_path(path: str, by_name: Mapping[str, str], by_segment: Mapping[str, st
 
 
 def route_path(path: str) -> str:
-    """`path` as Starlette's routes have it: {path} takes several segments."""
+    """`path` as Starlette's routes have it: {path} takes several segments; so does {name}.md, for
+    its call to refuse.
+    """
+    path = _NAME_OF_FILE.sub(r"{\1:path}", path)
     return path.replace(f"{{{SEGMENTS}}}", f"{{{SEGMENTS}:path}}")
 
 

@@ -1,8 +1,8 @@
 """POST /mcp and GET /mcp: MCP over Streamable HTTP, without sessions, for clients of both protocol
 eras.
 
-    POST -> Host, Origin -> body -> does it call a tool that its profile shows?
-                                    yes: the MCP server -> pipeline, as the tool's call
+    POST -> Host, Origin -> body -> does it call a tool that its profile shows, or read or list notes?
+                                    yes: the MCP server -> pipeline, as the tool's or the note's call
                                     no:  pipeline, as the call tools.endpoint -> the MCP server
 
 Laws
@@ -47,7 +47,7 @@ from api.kernel.operation import Deps, Outcome, Refusal
 from api.kernel.refusals import refused
 from api.kernel.tool import Profile
 from api.kernel.workers import LARGE_BYTES, BusyError
-from api.tools import page
+from api.tools import page, resources
 from api.tools.origin import require_own_origin
 from api.tools.registry import entries_of
 from api.tools.schemas import ToolsQuery
@@ -116,7 +116,7 @@ class ToolEndpoint:
             sent = await self._read(request)
         except BusyError:
             return _error(None, INTERNAL_ERROR, self._refused(busy(self._deps)))
-        exchange = self._tool_call(sent)
+        exchange = self._call_of_server(sent)
         if exchange is None:
             outcome = await enter(
                 request, self._endpoint, lambda: SentFields(sent.query, sent.unreadable), self._deps
@@ -135,24 +135,22 @@ class ToolEndpoint:
             refused = refusal
         return await beside(request, self._deps, lambda: _sent(read_query(), raw, refused))
 
-    def _tool_call(self, sent: SentMessage) -> Exchange | None:
+    def _call_of_server(self, sent: SentMessage) -> Exchange | None:
         """None: the message is none, or none that its profile allows; the pipeline or the server
         says why.
         """
+        profile = None if sent.unreadable else _profile(sent.query)
+        if profile is None:
+            return None
         match sent.message:
             case {
                 "id": str() | int(),
                 "method": "tools/call",
                 "params": {"name": str(name), **params},
-            } if name in self._entries:
-                profile, arguments = _profile(sent.query), params.get("arguments")
-                if (
-                    not sent.unreadable
-                    and profile is not None
-                    and profile.shows(self._entries[name].tool)
-                ):
-                    return Exchange(profile, arguments if isinstance(arguments, dict) else {})
-        return None
+            } if name in self._entries and profile.shows(self._entries[name].tool):
+                arguments = params.get("arguments")
+                return Exchange(profile, arguments if isinstance(arguments, dict) else {})
+        return Exchange(profile, {}) if resources.call_of(sent.message) else None
 
     async def _query(self, request: Request) -> Read:
         return await fields_of(request, self._help, 0)  # a GET's fields: no body is read

@@ -1,4 +1,5 @@
-"""The MCP server: lists the tools of a profile, and makes a tool's call through the one pipeline.
+"""The MCP server: lists the tools of a profile, and makes a tool's call through the one pipeline;
+notes are its resources (api/tools/resources.py).
 
 Laws
 - A tool's call is its twin's call: the same operation, fields, credentials, ceiling and idempotency
@@ -23,8 +24,12 @@ from mcp_types import (
     INVALID_PARAMS,
     CallToolRequestParams,
     CallToolResult,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
     ListToolsResult,
     PaginatedRequestParams,
+    ReadResourceRequestParams,
+    ReadResourceResult,
     TextContent,
 )
 from starlette.requests import Request
@@ -35,6 +40,7 @@ from api.kernel.http import SentFields, enter, json_text
 from api.kernel.operation import Deps, Outcome, Refusal
 from api.kernel.payments.offer import SentPayment
 from api.kernel.tool import Profile
+from api.tools import resources
 from api.tools.payment import payment_of, receipt_meta
 from api.tools.registry import IDEMPOTENCY_ARGUMENT, ToolEntry
 
@@ -71,18 +77,51 @@ def server_of(entries: Mapping[str, ToolEntry], deps: Deps) -> Server[Any]:
         entry = _shown(entries, params.name, _request(context).state.exchange.profile)
         return result_of(await _performed(entry, _request(context), deps, payment_of(params.meta)))
 
+    async def list_resources(
+        context: Context, params: PaginatedRequestParams | None
+    ) -> ListResourcesResult:
+        cursor = None if params is None else params.cursor
+        message = {"id": 0, "method": resources.LIST, "params": {"cursor": cursor}}
+        outcome = await _of_resource(message, _request(context), deps)
+        return resources.listing(outcome, is_first=cursor is None)
+
+    async def list_templates(
+        context: Context, params: PaginatedRequestParams | None
+    ) -> ListResourceTemplatesResult:
+        return resources.templates()
+
+    async def read_resource(
+        context: Context, params: ReadResourceRequestParams
+    ) -> ReadResourceResult:
+        message = {"id": 0, "method": resources.READ, "params": {"uri": params.uri}}
+        outcome = await _of_resource(message, _request(context), deps)
+        return resources.contents(params.uri, outcome)
+
     return Server(
         NAME,
         version=VERSION,
         instructions="\n".join(INSTRUCTIONS),
         website_url=deps.base_url,
-        cache_hints={"tools/list": CacheHint(LIST_FRESH_MS, "public")},
+        cache_hints={"tools/list": CacheHint(LIST_FRESH_MS, "public"), **resources.HINTS},
         get_tool_input_schema=lambda name: (
             entries[name].described.input_schema if name in entries else None
         ),
         on_list_tools=list_tools,
         on_call_tool=call_tool,
+        on_list_resources=list_resources,
+        on_list_resource_templates=list_templates,
+        on_read_resource=read_resource,
     )
+
+
+async def _of_resource(message: Mapping[str, Any], request: Request, deps: Deps) -> Outcome:
+    """Errors: MCPError."""
+    call = resources.call_of(message)
+    if call is None:
+        raise resources.none_of(str(message["params"].get("uri", "")))
+    outcome = await resources.performed(call, request, deps)
+    request.state.exchange.headers.update(outcome.headers)
+    return outcome
 
 
 def result_of(outcome: Outcome) -> CallToolResult:

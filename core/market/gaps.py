@@ -2,6 +2,7 @@
 Nothing here commits.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
@@ -16,6 +17,7 @@ from core.db.engine import WriteSession
 from core.market.rules.arbitrage import ArbPair, ArbSnapshot
 from core.market.rules.reel import GAP_BPS, GapEpisode, GapObservation, step_episode
 from core.market.tables import (
+    MarketAssetGapHour,
     MarketGap,
     MarketGapChange,
     MarketGapEpisode,
@@ -72,6 +74,7 @@ def prune(session: WriteSession, now: datetime) -> int:
         (MarketGapChange.at, MarketGapChange),
         (MarketGapEpisode.last_at, MarketGapEpisode),
         (MarketGapHour.hour, MarketGapHour),
+        (MarketAssetGapHour.hour, MarketAssetGapHour),
     ):
         done = session.execute(delete(table).where(column < now - REEL_KEPT))
         gone += int(done.rowcount)  # type: ignore[attr-defined]  # of a CursorResult
@@ -186,20 +189,37 @@ def _episode(seen: SeenGap, now: datetime) -> MarketGapEpisode:
 
 
 def _count_hour(session: WriteSession, gaps: Iterable[SeenGap], now: datetime) -> None:
-    wide = [one.pair for one in gaps if one.pair.gross_bps > GAP_BPS]
+    """Looks at gaps above 25 bps, of all assets and of each."""
+    wide = [one for one in gaps if one.pair.gross_bps > GAP_BPS]
     if not wide:
         return
     hour = now.replace(minute=0, second=0, microsecond=0)
-    actionable = sum(one.is_actionable for one in wide)
-    add = insert(MarketGapHour).values(hour=hour, gaps=len(wide), actionable=actionable)
+    looks = Counter(one.asset_id for one in wide)
+    actionable = Counter(one.asset_id for one in wide if one.pair.is_actionable)
+    add = insert(MarketGapHour).values(hour=hour, gaps=looks.total(), actionable=actionable.total())
     session.execute(
         add.on_conflict_do_update(
             index_elements=["hour"],
             set_={
-                "gaps": MarketGapHour.gaps + len(wide),
-                "actionable": MarketGapHour.actionable + actionable,
+                "gaps": MarketGapHour.gaps + add.excluded.gaps,
+                "actionable": MarketGapHour.actionable + add.excluded.actionable,
             },
         )
+    )
+    rows = [
+        {"asset_id": one, "hour": hour, "gaps": count, "actionable": actionable[one]}
+        for one, count in looks.items()
+    ]
+    of_each = insert(MarketAssetGapHour)
+    session.execute(
+        of_each.on_conflict_do_update(
+            index_elements=["asset_id", "hour"],
+            set_={
+                "gaps": MarketAssetGapHour.gaps + of_each.excluded.gaps,
+                "actionable": MarketAssetGapHour.actionable + of_each.excluded.actionable,
+            },
+        ),
+        rows,
     )
 
 

@@ -155,6 +155,7 @@ class MarketGapEpisode(Base):
             postgresql_where=text("ended_at is null"),
         ),
         Index("ix_arb_episode_last_at", "last_at"),
+        Index("ix_arb_episode_asset_id_last_at", "asset_id", "last_at"),
     )
 
     id: Mapped[int] = mapped_column(Identity(always=True), primary_key=True)
@@ -172,6 +173,18 @@ class MarketGapHour(Base):
 
     __tablename__ = "arb_hour"
 
+    hour: Mapped[datetime] = mapped_column(primary_key=True)
+    gaps: Mapped[int]
+    actionable: Mapped[int]
+
+
+class MarketAssetGapHour(Base):
+    """The same looks of an hour, at the gaps of one asset."""
+
+    __tablename__ = "arb_asset_hour"
+    __table_args__ = (Index("ix_arb_asset_hour_hour", "hour"),)
+
+    asset_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     hour: Mapped[datetime] = mapped_column(primary_key=True)
     gaps: Mapped[int]
     actionable: Mapped[int]

@@ -29,6 +29,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from core.db.base import LEDGER, LOG, Base, Hash32, sql_list
 from core.market.facts import DataSource, MarketStatus, NoticeKind, NoticeScope
+from core.market.scan_tables import MarketAssetGapHour as MarketAssetGapHour
 from core.market.scan_tables import MarketBurst as MarketBurst
 from core.market.scan_tables import MarketGap as MarketGap
 from core.market.scan_tables import MarketGapChange as MarketGapChange
@@ -238,6 +239,11 @@ class MarketListingState(_Measured, Base):
         Index("ix_listing_state_exchange_order", "exchange", text("order_usd desc"), "listing_id"),
         Index("ix_listing_state_symbol", "symbol", postgresql_ops={"symbol": "text_pattern_ops"}),
         Index("ix_listing_state_asset_id", "asset_id"),
+        Index(
+            "ix_listing_state_strong_group",
+            "strong_group",
+            postgresql_where=text("strong_group is not null"),
+        ),
         CheckConstraint(f"grade {LETTERS}", name="grade"),
         CheckConstraint(f"source in {sql_list(DataSource)}", name="source"),
     )

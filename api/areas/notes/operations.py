@@ -1,0 +1,71 @@
+"""The operations of the area notes: what is known of a token, as markdown."""
+
+from api.areas.notes import schemas, service
+from api.kernel.auth import ANYBODY, ANYBODY_OR_KEY_OR_OWNER
+from api.kernel.operation import Area, NoInput, Read, Text
+from core.kg.rules.facts import NoteTier
+from core.kg.rules.note import CACHE_S
+
+RATE = "notes_per_address_per_minute"
+LIST_KEPT_S, EXPORT_KEPT_S = 60, 3_600
+
+AREA = Area(
+    name="notes",
+    about="Knowledge notes: what is known of a token as markdown, one by one or all in a zip.",
+    operations=(
+        Read(
+            key="notes.read",
+            path="/kg/{token}.md",
+            auth=ANYBODY_OR_KEY_OR_OWNER,
+            summary="Read a token's note: the free one, or with an agent's key the pro one.",
+            command=schemas.NotePath,
+            answer=Text,
+            handler=service.read,
+            media_type="text/markdown",
+            max_age_s=CACHE_S[NoteTier.FREE],
+            private_max_age_s=CACHE_S[NoteTier.PRO],
+            keeps=True,
+            per_minute=RATE,
+        ),
+        Read(
+            key="notes.list",
+            path="/kg/notes",
+            auth=ANYBODY,
+            summary="List the tokens that have a note, by ticker, or those whose notes link to one.",
+            command=schemas.NotesQuery,
+            answer=schemas.NoteList,
+            handler=service.listed,
+            max_age_s=LIST_KEPT_S,
+            keeps=True,
+        ),
+        Read(
+            key="notes.index",
+            path="/kg/index",
+            auth=ANYBODY,
+            summary="Read the index of all notes as markdown.",
+            command=NoInput,
+            answer=Text,
+            handler=service.index,
+            media_type="text/markdown",
+            max_age_s=LIST_KEPT_S,
+            keeps=True,
+            per_minute=RATE,
+            refuses=("rate_limited",),
+        ),
+        Read(
+            key="notes.export",
+            path="/kg/export",
+            auth=ANYBODY,
+            summary="Download all free notes, with what they link to, as a zip for note apps.",
+            command=NoInput,
+            answer=schemas.NoteExport,
+            handler=service.export,
+            also_as=(service.ZIP,),
+            max_age_s=EXPORT_KEPT_S,
+            keeps=True,
+            per_minute=RATE,
+            refuses=("rate_limited",),
+        ),
+    ),
+    capabilities=("notes",),
+)

@@ -1,0 +1,76 @@
+"""Reads of knowledge notes (docs/notes.md)."""
+
+from typing import Final
+
+from api.areas.notes.schemas import NoteEntry, NoteExport, NoteList, NotePath, NotesQuery
+from api.kernel.board_row import as_letter, simulated
+from api.kernel.caller import AgentCaller, Nobody, OwnerCaller
+from api.kernel.operation import Answer, File, NoInput, ReadCall, Refusal, Text
+from core.kg.notes import queries, vault, views
+from core.kg.notes.rendering import index_text, note_text
+from core.kg.rules.facts import NoteTier
+from core.kg.rules.names import ticker_of, token_file
+from core.kg.rules.note import rendered_at
+from core.market import board_views
+from core.times import instant_text
+
+ZIP: Final = "application/zip"
+MOST_INDEXED: Final = 20_000
+
+
+def read(
+    call: ReadCall, caller: Nobody | AgentCaller | OwnerCaller, command: NotePath
+) -> Answer[Text]:
+    """A key makes it pro. Errors: InvalidParameterError."""
+    token = ticker_of(command.token)
+    tier = NoteTier.PRO if isinstance(caller, AgentCaller) else NoteTier.FREE
+    facts = views.facts_of(call.db, token, call.now)
+    return Answer(Text(text=note_text(facts, tier, rendered_at(call.now, tier))))
+
+
+def listed(call: ReadCall, caller: Nobody, command: NotesQuery) -> Answer[NoteList]:
+    found = views.listed(
+        call.db,
+        prefix=command.q.upper(),
+        links_to=command.links_to,
+        after=command.after,
+        limit=command.limit + 1,
+    )
+    shown = found[: command.limit]
+    entries = [
+        NoteEntry(
+            token=one.token,
+            file=token_file(one.token),
+            grade=as_letter(one.grade),
+            identity=one.identity,
+            exchanges=list(one.exchanges),
+        )
+        for one in shown
+    ]
+    return Answer(
+        NoteList(
+            notes=entries,
+            next_after=shown[-1].token if len(found) > command.limit else None,
+            **simulated(board_views.is_simulated(call.db)),
+        )
+    )
+
+
+def index(call: ReadCall, caller: Nobody, command: NoInput) -> Answer[Text]:
+    tokens = views.tokens(call.db, MOST_INDEXED)
+    return Answer(Text(text=index_text(tokens, rendered_at(call.now, NoteTier.FREE))))
+
+
+def export(call: ReadCall, caller: Nobody, command: NoInput) -> Answer[NoteExport]:
+    """Errors: Refusal temporarily_unavailable."""
+    found = queries.export(call.db)
+    if found is None:
+        raise Refusal(
+            "temporarily_unavailable",
+            "The notes are being put together for the first time; ask again in a minute.",
+        )
+    file = File(ZIP, vault.NAME, found.content)
+    body = NoteExport(
+        made_at=instant_text(found.made_at), notes=found.notes, bytes=len(found.content)
+    )
+    return Answer(body, file=lambda: file)

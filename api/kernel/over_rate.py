@@ -1,0 +1,31 @@
+"""Refuses the calls of a network address without a key that are more than its operation's figure
+allows in 60 seconds (api/kernel/address_rates.py).
+"""
+
+from api.kernel.credentials import Credentials
+from api.kernel.operation import Deps, Operation, Outcome, Refusal
+from api.kernel.refusals import refused
+from core.times import instant_text, whole_second
+
+
+def over_rate(operation: Operation, credentials: Credentials, deps: Deps) -> Outcome | None:
+    """The refusal; None: the call is counted, or need not be. Whoever sends a key is held to the
+    ceiling of its day instead.
+    """
+    name = operation.per_minute
+    if name is None or credentials.key is not None:
+        return None
+    most, now = int(getattr(deps.limits, name)), deps.clock()
+    again_at = deps.address_rates.count(name, credentials.client, most, now)
+    if again_at is None:
+        return None
+    with deps.metrics.serving(operation.key) as served:
+        at = whole_second(again_at)
+        detail = (
+            f"{most} of these reads a minute and network address without a key; read again from "
+            f"{instant_text(at)} on, or send an agent's key in X-SVC-User-Key."
+        )
+        refusal = Refusal("rate_limited", detail, retry_at=at, next_calls=("identity.connect",))
+        outcome = refused(refusal, operation, {}, now, deps.catalogue)
+        served.answered(outcome.status, outcome.body)
+    return outcome

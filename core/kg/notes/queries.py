@@ -1,0 +1,42 @@
+"""Reads and writes of the vault of notes and of links. Nothing here commits."""
+
+from collections.abc import Collection
+from datetime import datetime
+
+from sqlalchemy import bindparam, delete, select
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session
+
+from core.db.copying import copy_lines, text_cell
+from core.db.engine import WriteSession
+from core.kg.notes.tables import KgExport, KgLink
+
+
+def export(session: Session) -> KgExport | None:
+    """None: none was made yet."""
+    return session.get(KgExport, 1)
+
+
+def made_at(session: Session) -> datetime | None:
+    return session.scalar(select(KgExport.made_at))
+
+
+def keep_export(session: WriteSession, content: bytes, notes: int, now: datetime) -> None:
+    values = {"made_at": now, "notes": notes, "content": content}
+    row = insert(KgExport).values(id=1, **values)
+    session.execute(row.on_conflict_do_update(index_elements=["id"], set_=values))
+
+
+def replace_links(session: WriteSession, links: Collection[tuple[str, str]]) -> int:
+    """All links that there are, each (target, token) once; how many changed."""
+    old = {(one.target, one.token) for one in session.execute(select(KgLink.target, KgLink.token))}
+    new = set(links)
+    gone, added = old - new, new - old
+    if gone:
+        session.connection().execute(
+            delete(KgLink).where(KgLink.target == bindparam("of"), KgLink.token == bindparam("by")),
+            [{"of": target, "by": token} for target, token in gone],
+        )
+    lines = ["\t".join(map(text_cell, one)) for one in sorted(added)]
+    copy_lines(session, KgLink.__tablename__, ("target", "token"), lines)
+    return len(gone) + len(added)

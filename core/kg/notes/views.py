@@ -1,0 +1,235 @@
+"""What notes are written from, read of the market's and mining's rows: one statement for a token,
+and the same for a page of them.
+
+Law: what a token has many of is read up to a bound, the newest or largest first.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from math import isfinite
+from typing import Any, Final, TypeVar
+
+from sqlalchemy import bindparam, select, text
+from sqlalchemy.orm import Session
+
+from core.kg.notes.tables import KgLink
+from core.kg.rules.facts import (
+    NoteContract,
+    NoteEvent,
+    NoteFacts,
+    NoteGap,
+    NoteGroup,
+    NoteLink,
+    NoteNetwork,
+    NoteOnchain,
+    NoteProject,
+    NoteVenue,
+    NoteWarning,
+)
+from core.market.tables import MarketAssetState
+
+T = TypeVar("T")
+
+PAGE: Final = 250
+MOST_EVENTS: Final = 30
+DAY: Final = timedelta(days=1)
+WEEK: Final = timedelta(days=7)
+
+_FACTS: Final = """
+select a.token, a.grade, a.grade_worst, a.gpa_7d, a.graded_venues, a.identity, a.transfer, a.exchanges,
+    a.contracts, a.groups, a.links, a.is_simulated,
+    (select json_agg(json_build_array(
+            s.exchange, s.symbol, s.token_id, s.status, s.grade, s.is_provisional, s.score, s.gpa_7d, s.gates,
+            s.price_usd, s.spread_bps, s.bid_2_usd, s.ask_2_usd, s.imbalance, s.slip_buy_10k_bps,
+            s.slip_sell_10k_bps, s.in_spread_bps, s.in_depth_usd, s.volume_24h_usd, s.in_uptime, s.sampled_at,
+            s.asset_class) order by s.order_usd desc, s.listing_id)
+        from (select * from listing_state where asset_id = a.asset_id order by order_usd desc, listing_id limit 60) s
+    ) venues,
+    (select json_agg(json_build_array(
+            n.exchange, n.chain, n.can_deposit, n.can_withdraw, n.deposit_since, n.withdraw_since, n.withdraw_fee)
+            order by n.exchange, n.native_base, n.chain)
+        from (select * from network_status where asset_id = a.asset_id order by exchange, native_base, chain limit 200) n
+    ) networks,
+    (select json_agg(distinct o.token)
+        from listing_state s join listing_state o on o.strong_group = s.strong_group
+        where s.asset_id = a.asset_id and o.asset_id <> a.asset_id
+    ) related,
+    (select json_agg(json_build_array(w.exchange, w.type, w.severity, w.issued_at) order by w.seq desc)
+        from (select * from warning_standing where asset_id = a.asset_id order by seq desc limit 30) w
+    ) warnings,
+    (select json_agg(json_build_array(t.direction, t.is_open, t.exchange, t.at, t.chain) order by t.id desc)
+        from (select * from transfer_event where asset_id = a.asset_id order by id desc limit 20) t
+    ) transfers,
+    (select json_agg(json_build_array(coalesce(o.kind, o.notice_kind), o.exchange, o.at, null, o.title, o.url) order by o.id desc)
+        from (select d.id, d.kind, d.exchange, d.at, m.kind as notice_kind, m.title, m.url
+            from market_outcome d left join market_notice m on m.id = d.notice_id
+            where d.asset_id = a.asset_id and (d.kind is not null or m.kind = 'resume_notice')
+            order by d.id desc limit 20) o
+    ) outcomes,
+    (select json_agg(json_build_array('delisted', l.exchange, l.delisted_at))
+        from market_listing l where l.asset_id = a.asset_id and l.delisted_at is not null
+    ) delistings,
+    (select json_agg(json_build_array(f.field_name, f.value, l.exchange, f.approved_at) order by f.field_name, l.exchange)
+        from market_listing l join mining_fact f on f.listing_id = l.listing_id
+        where l.asset_id = a.asset_id and f.field_name like '%\\_url'
+    ) project,
+    (select json_agg(json_build_array(
+            g.buy_exchange, g.sell_exchange, g.gross_bps, g.net_1k_bps, g.transferable, g.is_actionable, g.suspect,
+            g.observed_at) order by g.net_1k_bps desc nulls last, g.buy_id, g.sell_id)
+        from (select * from arb_observation where asset_id = a.asset_id
+            order by net_1k_bps desc nulls last, buy_id, sell_id limit 10) g
+    ) gaps,
+    (select count(*) from arb_episode e where e.asset_id = a.asset_id and e.last_at >= :day_ago) hits,
+    (select json_build_array(sum(h.gaps), sum(h.actionable))
+        from arb_asset_hour h where h.asset_id = a.asset_id and h.hour >= :week_ago
+    ) looks,
+    (select json_agg(json_build_array(c.chain, c.supply, c.holders, c.top10_share, c.transfers_24h, c.at) order by c.chain)
+        from (select distinct on (chain) * from onchain_day where asset_id = a.asset_id
+            order by chain, day desc limit 20) c
+    ) onchain
+from asset_state a
+"""
+_ONE: Final = text(f"{_FACTS} where a.token = :token")
+_PAGE: Final = text(f"{_FACTS} where a.token > :after order by a.token limit :most").bindparams(
+    bindparam("most", PAGE)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ListedNote:
+    token: str
+    grade: str | None
+    identity: str | None
+    exchanges: Sequence[str]
+
+
+def facts_of(session: Session, token: str, now: datetime) -> NoteFacts:
+    """Of a token that nobody lists: that alone."""
+    row = session.execute(_ONE, {"token": token, **_since(now)}).one_or_none()
+    return NoteFacts(token=token) if row is None else facts_from(row)
+
+
+def all_facts(session: Session, now: datetime) -> Iterator[NoteFacts]:
+    """Of every token that exchanges list, in the order of the database."""
+    after = ""
+    while rows := session.execute(_PAGE, {"after": after, **_since(now)}).all():
+        yield from map(facts_from, rows)
+        after = rows[-1].token
+
+
+def listed(
+    session: Session, *, prefix: str, links_to: str | None, after: str, limit: int
+) -> Sequence[ListedNote]:
+    """Tokens after that one, in the order of the database. `links_to`: those alone whose notes lead
+    to that file.
+    """
+    of = MarketAssetState
+    query = select(of.token, of.grade, of.identity, of.exchanges).where(of.token > after)
+    if prefix:
+        query = query.where(of.token.startswith(prefix, autoescape=True))
+    if links_to is not None:
+        query = query.join(KgLink, KgLink.token == of.token).where(KgLink.target == links_to)
+    rows = session.execute(query.order_by(of.token).limit(limit))
+    return [ListedNote(*row) for row in rows]
+
+
+def tokens(session: Session, most: int) -> Sequence[str]:
+    return session.scalars(
+        select(MarketAssetState.token).order_by(MarketAssetState.token).limit(most)
+    ).all()
+
+
+def facts_from(row: Any) -> NoteFacts:
+    """A row of the statement as values."""
+    classes = {one[-1] for one in row.venues or ()} - {None}
+    looks, actionable = row.looks
+    return NoteFacts(
+        token=row.token,
+        is_known=True,
+        is_simulated=row.is_simulated,
+        grade=row.grade,
+        grade_worst=row.grade_worst,
+        gpa_7d=row.gpa_7d,
+        graded_venues=row.graded_venues,
+        identity=row.identity,
+        transfer=row.transfer,
+        asset_class=classes.pop() if len(classes) == 1 else None,
+        exchanges=tuple(row.exchanges),
+        contracts=_each(row.contracts, _contract),
+        groups=_each(row.groups, lambda one: NoteGroup(one["id"], tuple(one["coins"]))),
+        links=_each(row.links, _link),
+        related=tuple(row.related or ()),
+        venues=_each(row.venues, _venue),
+        networks=_each(row.networks, _network),
+        warnings=_each(row.warnings, lambda one: _of(NoteWarning, *one[:3], _time(one[3]))),
+        events=_events(row),
+        project=_each(row.project, lambda one: _of(NoteProject, *one[:3], _time(one[3]))),
+        gaps=_each(row.gaps, lambda one: _of(NoteGap, *one[:7], _time(one[7]))),
+        arb_hits_24h=int(row.hits) if len(row.exchanges) > 1 else None,
+        one_price_actionable_pct=100 * actionable / looks if looks else None,
+        onchain=_each(row.onchain, lambda one: _of(NoteOnchain, *one[:5], _time(one[5]))),
+    )
+
+
+def _since(now: datetime) -> dict[str, datetime]:
+    return {"day_ago": now - DAY, "week_ago": now - WEEK}
+
+
+def _each(rows: Any, made: Callable[[Any], Any]) -> tuple[Any, ...]:
+    """No rows are null."""
+    return tuple(map(made, rows or ()))
+
+
+def _contract(one: Any) -> NoteContract:
+    return NoteContract(one["chain"], one["address"], tuple(one["exchanges"]))
+
+
+def _link(one: Any) -> NoteLink:
+    return NoteLink(
+        one["one"], one["other"], tuple(one["exchanges"]), one["is_weak"], one["is_refused"]
+    )
+
+
+def _venue(one: Any) -> NoteVenue:
+    told = (*one[:6], *map(_figure, one[6:8]), tuple(one[8]), *map(_figure, one[9:20]))
+    return _of(NoteVenue, *told, _time_or_none(one[20]))
+
+
+def _network(one: Any) -> NoteNetwork:
+    return _of(NoteNetwork, *one[:4], _time(one[4]), _time(one[5]), _figure(one[6]))
+
+
+def _of(kind: Callable[..., T], *values: Any) -> T:
+    """What the statement lists is in the order of the fields."""
+    return kind(*values)
+
+
+def _events(row: Any) -> tuple[NoteEvent, ...]:
+    """The newest first."""
+    found = [
+        NoteEvent(f"{direction}_{_state(is_open)}", exchange, _time(at), chain)
+        for direction, is_open, exchange, at, chain in row.transfers or ()
+    ]
+    found += [
+        NoteEvent(kind, exchange, _time(at), *more)
+        for kind, exchange, at, *more in (*(row.outcomes or ()), *(row.delistings or ()))
+    ]
+    return tuple(sorted(found, key=lambda one: one.at, reverse=True)[:MOST_EVENTS])
+
+
+def _state(is_open: bool | None) -> str:
+    return "unknown" if is_open is None else "opened" if is_open else "closed"
+
+
+def _figure(value: Any) -> float | None:
+    """JSON has no figure that is none: it comes as a text."""
+    return value if isinstance(value, int | float) and isfinite(value) else None
+
+
+def _time(value: str) -> datetime:
+    return datetime.fromisoformat(value)
+
+
+def _time_or_none(value: str | None) -> datetime | None:
+    return None if value is None else _time(value)

@@ -1,0 +1,74 @@
+"""Text from outside as markdown that says that text, and nothing else.
+
+Laws
+- It is one line: no heading, list, table, quote, code or HTML begins in it.
+- Every sign of ASCII that markdown, a note app or HTML could read as its own is escaped, so that no
+  link, image, wikilink, tag, comment or formula comes of it.
+- Characters that cannot be seen, or that turn the direction of what stands beside them, are left out.
+- A link leads to an https URL, or is text.
+"""
+
+import re
+import unicodedata
+from functools import lru_cache
+from typing import Final
+
+from core.urls import is_https
+
+TEXT_CHARACTERS_MOST: Final = 300
+_SIGNS: Final = re.compile(r"[!-,:-@\[-`{-~]|^[-+]|(?<=\d)\.|\.(?=\.)|(?<=www)\.|(?<=WWW)\.")
+_HARMLESS: Final = frozenset(",'\"?;")
+_HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_IN_URLS: Final = {"(": "%28", ")": "%29", "[": "%5B", "]": "%5D", "|": "%7C", "*": "%2A", "_": "_"}
+_IN_LABELS: Final = re.compile(r"[\[\]|#^\\`<>*_~=$%!&{}]")
+
+
+class Markdown(str):
+    """Markdown of ours, or text that is escaped: what templates write as it is."""
+
+    __slots__ = ()
+
+
+@lru_cache(maxsize=4_096)
+def escaped(text: str) -> Markdown:
+    return Markdown(_SIGNS.sub(_sign, one_line(text)))
+
+
+def _sign(found: re.Match[str]) -> str:
+    sign = found[0]
+    return sign if sign in _HARMLESS else f"\\{sign}"
+
+
+def one_line(text: str, most: int = TEXT_CHARACTERS_MOST) -> str:
+    """Without what cannot be seen, spaces as one, cut at `most` characters."""
+    if not (text.isascii() and text.isprintable()):
+        text = "".join(
+            " " if one in "\t\n\r\v\f\x85\u2028\u2029" else one
+            for one in text
+            if unicodedata.category(one) not in _HIDDEN or one in "\t\n\r\v\f\x85\u2028\u2029"
+        )
+    text = " ".join(text.split())
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+
+
+@lru_cache(maxsize=4_096)
+def code(text: str) -> Markdown:
+    """As it is written, for addresses and ids: in backquotes, which it cannot end."""
+    told = one_line(text).replace("`", "'").replace("|", "¦")
+    return Markdown(f"`{told}`") if told else Markdown("")
+
+
+@lru_cache(maxsize=1_024)
+def link(label: str, url: str) -> Markdown:
+    """A link to an https URL; any other is text."""
+    if not is_https(url):
+        return Markdown(f"{escaped(label)} {code(url)}")
+    target = "".join(_IN_URLS.get(one, one) for one in url)
+    return Markdown(f"[{escaped(label)}](<{target}>)")
+
+
+@lru_cache(maxsize=4_096)
+def wikilink(path: str, label: str) -> Markdown:
+    """`path`: of core.kg.rules.names. What a label cannot hold is left out of it."""
+    shown = " ".join(_IN_LABELS.sub(" ", one_line(label, 64)).split())
+    return Markdown(f"[[{path}]]" if shown in ("", path) else f"[[{path}|{shown}]]")

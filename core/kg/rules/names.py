@@ -1,0 +1,87 @@
+"""Names of notes: the ticker that is asked for, and the files and links that lead to it.
+
+    ticker   BTC  --> BTC.md       [[BTC]]
+             CON  --> CON--9b1f0c5a.md    [[CON--9b1f0c5a|CON]]     a name that some system cannot hold
+    hub      eip155:1 --> chain/eip155-1.md    [[chain/eip155-1|eip155:1]]
+
+Laws
+- A name follows from the ticker alone, so that every note can write a link to every other.
+- Two tickers never share a file, not even where case does not count: what is no plain ticker ends
+  in `--` and a part of its hash, which no plain ticker does.
+- A file's name is ASCII, and no device of Windows; it begins and ends with a letter or digit.
+"""
+
+import hashlib
+import re
+import unicodedata
+from enum import StrEnum
+from typing import Final
+
+from core.errors import InvalidParameterError
+from core.texts import require_text
+
+TICKER_CHARACTERS_MOST: Final = 32
+NAME_CHARACTERS_MOST: Final = 40
+HASH_CHARACTERS: Final = 8
+INDEX: Final = "_index"
+
+_PLAIN_TICKER: Final = re.compile(r"[A-Z0-9]{1,32}")
+_PLAIN_NAME: Final = re.compile(r"[a-z0-9]+(?:_[a-z0-9]+)*")
+_CHAIN: Final = re.compile(r"([a-z0-9]{1,12}):([a-z0-9]{1,12})")
+_DEVICE: Final = re.compile(r"con|prn|aux|nul|clock|(?:com|lpt)[0-9]")
+_NOT_PLAIN: Final = re.compile(r"[^A-Za-z0-9]+")
+_PATH_SIGNS: Final = frozenset("/\\\ufffd")
+
+
+class HubKind(StrEnum):
+    """Folders of the notes that many tokens lead to."""
+
+    CHAIN = "chain"
+    CLASS = "class"
+    FLAG = "flag"
+    EVENT = "event"
+    BACKER = "backer"
+
+
+def ticker_of(sent: str) -> str:
+    """The ticker that is meant: any case; what has no upper case of its own stays.
+
+    Errors: InvalidParameterError for what is no ticker: a path, more than 32 characters, characters
+    that cannot be seen.
+    """
+    require_text("token", sent, TICKER_CHARACTERS_MOST)
+    if _PATH_SIGNS & set(sent) or ".." in sent or sent.strip(". ") != sent:
+        raise InvalidParameterError(
+            "token", "write a ticker, such as BTC: no path, and no dot or space at its ends"
+        )
+    return "".join(map(_upper, unicodedata.normalize("NFC", sent)))
+
+
+def _upper(one: str) -> str:
+    """A letter that becomes several, or an ASCII one without being one, would be another ticker."""
+    upper = one.upper()
+    return upper if len(upper) == 1 and upper.isascii() == one.isascii() else one
+
+
+def token_file(ticker: str) -> str:
+    """The name of the token's file, without its ending."""
+    if _PLAIN_TICKER.fullmatch(ticker) and not _DEVICE.fullmatch(ticker.lower()):
+        return ticker
+    return _with_hash(ticker, "token")
+
+
+def hub_file(kind: HubKind, name: str) -> str:
+    """The path of a hub's file, without its ending. `name`: as it is told of, from outside."""
+    chain = _CHAIN.fullmatch(name) if kind is HubKind.CHAIN else None
+    if chain is not None:
+        return f"{kind}/{chain[1]}-{chain[2]}"
+    is_plain = len(name) <= NAME_CHARACTERS_MOST and _PLAIN_NAME.fullmatch(name)
+    if is_plain and not _DEVICE.fullmatch(name):
+        return f"{kind}/{name}"
+    return f"{kind}/{_with_hash(name, kind).lower()}"
+
+
+def _with_hash(name: str, instead: str) -> str:
+    """`instead`: of a name without a letter or digit of ASCII."""
+    seen = _NOT_PLAIN.sub("_", name[:NAME_CHARACTERS_MOST]).strip("_") or instead
+    return f"{seen}--{hashlib.sha256(name.encode()).hexdigest()[:HASH_CHARACTERS]}"
