@@ -13,24 +13,12 @@ from typing import Final
 from core.market.facts import Book, MarketStatus
 from core.market.gaps import SeenGap, SeenSpread
 from core.market.identity import CoinGraph
-from core.market.rules.arbitrage import ArbPair, ArbSide, pair, snapshot
+from core.market.rules.arbitrage import ArbPair, ArbSide, pair, snapshot, taker_bps
 from core.market.rules.identity import Coin, IdentityVerdict
 from core.market.rules.transfer import TransferGate, gate
 from indexer.venues.scan_books import ScannedListing
 
 LEVELS: Final = 25  # per side: 10,000 dollars reach no deeper where there is a gap worth taking
-# Published fees of a taker without a discount, in bps; another venue's: 10.
-TAKER_BPS: Final = {
-    "coinbase": 60.0,
-    "kraken": 40.0,
-    "upbit": 5.0,
-    "bithumb": 25.0,
-    "coinone": 20.0,
-    "korbit": 15.0,
-    "gate": 20.0,
-    "mexc": 5.0,
-}
-USUAL_TAKER_BPS: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +39,7 @@ class GapScan:
             bids=tuple((price * rate, size) for price, size in book.bids[:LEVELS]),
             asks=tuple((price * rate, size) for price, size in book.asks[:LEVELS]),
             at=book.at or book.received_at,
-            taker_fee_bps=TAKER_BPS.get(book.exchange, USUAL_TAKER_BPS),
+            taker_fee_bps=taker_bps(book.exchange),
             fx_source=fx_source,
             is_halted=listing.status == MarketStatus.HALTED if listing.status else None,
         )
