@@ -12,7 +12,6 @@ from typing import Any, Final
 
 from sqlalchemy import Row, select, text, update
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.orm import Session
 
 from core.db.engine import WriteSession
 from core.market.rules import quartermaster
@@ -356,13 +355,9 @@ def _count(
 # Where capital is
 
 
-def paper_venues(session: Session, now: datetime) -> list[PaperVenue]:
-    return [_paper(one, now) for one in session.scalars(select(ShadowVenue))]
-
-
 def _paper(one: ShadowVenue, now: datetime) -> PaperVenue:
     worth = decayed(one.opportunity_usd, one.opportunity_at, now)
-    return PaperVenue(one.exchange, one.usd_e6, worth, one.quote == "KRW")
+    return PaperVenue(one.exchange, one.usd_e6, worth, one.quote == quartermaster.WON)
 
 
 def _rebalance(

@@ -18,6 +18,7 @@ from enum import StrEnum
 from typing import Final
 
 HALF_LIFE_DAYS: Final = 7.0
+WON: Final = "KRW"
 MOST_SHARE: Final = 0.35
 HEDGE_SIGMAS: Final = 1.5
 LEAST_MOVE_USD_E6: Final = 10_000_000
