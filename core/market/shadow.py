@@ -288,9 +288,8 @@ def _close(
         mid, slip = (
             (row.here_mid, row.here_slip) if row.is_closed else (row.there_mid, row.there_slip)
         )
-        pnl = (
-            None if mid is None else result_usd_e6(row.coins, ShadowSide(mid, slip, taker_bps(at)))
-        )
+        coins = row.coins if row.is_closed else row.coins - row.fee_coins
+        pnl = None if mid is None else result_usd_e6(coins, ShadowSide(mid, slip, taker_bps(at)))
         venue = venues[row.buy_exchange]
         if pnl is None:
             state = ShadowState.VOID

@@ -270,6 +270,8 @@ def _plan(session: Any, statement: Any, values: dict[str, Any]) -> str:
 
 def test_a_run_among_a_million_trades__reads_what_is_new_alone(fund: Fund) -> None:
     with fund.database.write() as session:
+        session.execute(text("set local statement_timeout = 0"))
+        session.execute(text("set local session_replication_role = replica"))
         session.execute(
             text("""
 insert into shadow_trade (episode_id, asset_id, token, buy_id, sell_id, buy_exchange, sell_exchange, fingerprint,
