@@ -143,6 +143,11 @@ class CallerLimits(BaseModel):
         300, "the same of all agents without an owner, or of all owners, of a network address", 1
     )
 
+    # Claims about tokens
+    claims_per_person_per_day: int = count(
+        10, "claims in a UTC day of an owner's agents together, or of an agent without an owner"
+    )
+
     # Payouts, credits a UTC day; GET /prices shows them
     payout_credits_per_day: int = count(10_000, "what is paid at once for approved work, to all")
     payout_credits_per_person_per_day: int = count(

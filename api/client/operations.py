@@ -317,6 +317,30 @@ class BoardTokenTimeline(TypedDict):
     simulated: NotRequired[Literal[True] | None]
 
 
+class ClaimsCommunityClaim(TypedDict):
+    claim_id: int
+    base: str
+    kind: Literal["project", "backer", "event", "risk", "other"]
+    claim: str
+    source_url: str
+    state: Literal["unverified", "verified"]
+    is_fact: Literal[False]  # a claim is never a fact of this service
+    agent_id: int  # who claims it
+    made_at: str
+    decided_at: str | None  # when an operator looked; null: nobody did yet
+
+
+class ClaimsCommunityClaims(TypedDict):
+    claims: list[ClaimsCommunityClaim]
+    next_cursor: str | None
+
+
+class ClaimsDecidedClaim(TypedDict):
+    claim_id: int
+    state: Literal["verified", "rejected"]
+    decided_at: str
+
+
 class CreditsCreditBalance(TypedDict):
     welcome: int
     earned: int
@@ -2468,6 +2492,7 @@ class QueueQueueItem(TypedDict):
     at: str  # since when it waits
     submission: NotRequired[QueueQueuedSubmission | None]
     claim: NotRequired[QueueQueuedClaim | None]
+    kg_claim: NotRequired[QueueQueuedTokenClaim | None]
 
 
 class QueueQueuedClaim(TypedDict):
@@ -2500,6 +2525,15 @@ class QueueQueuedSubmission(TypedDict):
     task_id: int | None
     proofs: int  # re-observations that are filed
     gold: bool  # its value is known to be wrong; nobody outside can tell
+
+
+class QueueQueuedTokenClaim(TypedDict):
+    claim_id: int
+    base: str
+    kind: str
+    claim: str
+    source_url: str
+    agent_id: int
 
 
 class QueueOperatorQueue(TypedDict):
@@ -3026,6 +3060,138 @@ class SafetyDefense(TypedDict):
     level: int  # in force now
     since: str | None  # null: never changed
     levels: list[SafetyDefenseLevel]
+
+
+class ShadowPaperVenueResult(TypedDict):
+    exchange: str
+    settled: int
+    returned: int
+    void: int
+    skipped: int
+    hit_rate: float | None  # of those with a result; null: there is none
+    pnl_usd: str
+    worst_usd: str | None
+
+
+class ShadowPaperFund(TypedDict):
+    paper: Literal[True]
+    stake_usd: str
+    n: int  # trades with a result
+    settled: int
+    returned: int  # withdrawals closed meanwhile: sold where they were bought
+    void: int  # no sample to price them: no result, not zero
+    skipped: int  # not entered: no sample, fee or capital
+    pnl_usd: str | None  # paper, never real capital; null: no trade has a result
+    mean_bps: float | None
+    p5_bps: int | None
+    p25_bps: int | None
+    p50_bps: int | None
+    p75_bps: int | None
+    p95_bps: int | None
+    hit_rate: float | None
+    worst_usd: str | None
+    by_venue: list[ShadowPaperVenueResult]
+    computed_at: str | None  # null: it did not run yet
+    simulated: NotRequired[
+        Literal[True] | None
+    ]  # true: gaps of simulated exchanges among them; left out otherwise
+
+
+class ShadowPaperBand(TypedDict):
+    exchange: str
+    usd: str
+    share: float | None
+    weight: float | None
+    floor: float | None
+    cap: float | None
+    status: Literal["under", "band", "over"] | None
+    concentrated: bool  # more than 35 % of the capital is there
+
+
+class ShadowPaperHedge(TypedDict):
+    reserved_usd: str
+    in_transit_usd: str
+    positions: int
+    unknown: int  # positions without a known volatility, not in the reserve
+
+
+class ShadowPaperLogistics(TypedDict):
+    moves: int
+    moved_usd: str
+    fees_usd: str
+    takes_s: int
+
+
+class ShadowPaperRate(TypedDict):
+    exchange: str
+    quote: str
+    usd_per_quote: float | None
+    at: str
+
+
+class ShadowPlannedMove(TypedDict):
+    from_exchange: str
+    to_exchange: str
+    usd: str
+    fee_usd: str
+    takes_s: int
+
+
+class ShadowQuartermaster(TypedDict):
+    paper: Literal[True]
+    capital_usd: str  # at venues; paper, never real capital
+    unplaced_usd: str  # not at a venue yet
+    venues: list[ShadowPaperBand]
+    concentrated: list[str]
+    planned: list[ShadowPlannedMove]  # carried out on paper after 00:00 UTC
+    hedge: ShadowPaperHedge
+    fx: list[ShadowPaperRate]  # of the newest trade at each venue
+    logistics: ShadowPaperLogistics
+    computed_at: str | None  # null: it did not run yet
+    simulated: NotRequired[
+        Literal[True] | None
+    ]  # true: gaps of simulated exchanges among them; left out otherwise
+
+
+class ShadowAttributedSlice(TypedDict):
+    key: dict[str, str]  # by dimension; `unknown` is a value of its own
+    n: int
+    hit_rate: float | None
+    pnl_usd: str
+
+
+class ShadowAttribution(TypedDict):
+    paper: Literal[True]
+    dims: list[str]
+    slices: list[ShadowAttributedSlice]  # the most trades first; they sum to the whole
+    n: int
+    pnl_usd: str | None  # paper, never real capital; null: no trade has a result
+    fingerprint_coverage: float | None  # trades whose every dimension is known; null: there is none
+    computed_at: str | None
+    simulated: NotRequired[
+        Literal[True] | None
+    ]  # true: gaps of simulated exchanges among them; left out otherwise
+
+
+class ShadowInsight(TypedDict):
+    id: int
+    detector: Literal["venue_drain", "mm_signal"]
+    kind: Literal["venue_drain", "venue_risk", "mm_exit", "mm_enter"]
+    exchange: str
+    token: str | None  # null: it is about the exchange
+    day: str
+    headline: str
+    evidence: dict[str, Any]
+    at: str
+    updated_at: str
+    simulated: NotRequired[
+        Literal[True] | None
+    ]  # true: gaps of simulated exchanges among them; left out otherwise
+
+
+class ShadowInsights(TypedDict):
+    days: int
+    cards: list[ShadowInsight]  # the newest first
 
 
 class SponsoredGasQuote(TypedDict):
@@ -3967,6 +4133,71 @@ class BoardCalls(Calls):
                 "/board/token/timeline",
                 "none",
                 {"token": token} | given(cursor=cursor, limit=limit, exchange=exchange),
+            ),
+        )
+
+
+class ClaimsCalls(Calls):
+    """The calls claims.* of the catalogue."""
+
+    def make(
+        self,
+        *,
+        base: str,
+        claim: str,
+        source_url: str,
+        kind: Literal["project", "backer", "event", "risk", "other"] | None = None,
+        idempotency_key: str | None = None,
+    ) -> ClaimsCommunityClaim:
+        """Claim something of a token, with the link where anybody can see it.
+
+        POST /kg/claim; credential: key.
+        """
+        return cast(
+            "ClaimsCommunityClaim",
+            self._send(
+                "POST",
+                "/kg/claim",
+                "key",
+                {"base": base, "claim": claim, "source_url": source_url} | given(kind=kind),
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    def list(
+        self, *, cursor: str | None = None, limit: int | None = None, base: str | None = None
+    ) -> ClaimsCommunityClaims:
+        """Page through claims about a token, or about all, newest first.
+
+        GET /kg/claims; credential: none.
+        """
+        return cast(
+            "ClaimsCommunityClaims",
+            self._send("GET", "/kg/claims", "none", given(cursor=cursor, limit=limit, base=base)),
+        )
+
+    def decide(
+        self,
+        id: int,
+        *,
+        verdict: Literal["verified", "rejected"],
+        note: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> ClaimsDecidedClaim:
+        """Verify a claim that you saw at its source, or reject it.
+
+        POST /admin/kg/claims/{id}/verdict; credential: operator.
+        """
+        return cast(
+            "ClaimsDecidedClaim",
+            self._send(
+                "POST",
+                "/admin/kg/claims/{id}/verdict",
+                "operator",
+                {"id": id, "verdict": verdict} | given(note=note),
+                idempotent=True,
+                idempotency_key=idempotency_key,
             ),
         )
 
@@ -5914,6 +6145,45 @@ class SafetyCalls(Calls):
         )
 
 
+class ShadowCalls(Calls):
+    """The calls shadow.* of the catalogue."""
+
+    def fund(self) -> ShadowPaperFund:
+        """Read how the paper fund's trades ended: their distribution, all and by venue.
+
+        GET /arb/shadow/fund; credential: none.
+        """
+        return cast("ShadowPaperFund", self._send("GET", "/arb/shadow/fund", "none", {}))
+
+    def quartermaster(self) -> ShadowQuartermaster:
+        """Read where the paper capital is and should be: bands, moves, hedges, rates.
+
+        GET /arb/shadow/quartermaster; credential: none.
+        """
+        return cast(
+            "ShadowQuartermaster", self._send("GET", "/arb/shadow/quartermaster", "none", {})
+        )
+
+    def attribution(
+        self, *, dims: str | None = None, min_n: int | None = None
+    ) -> ShadowAttribution:
+        """Read paper results by what was known at entry; the slices sum to the whole.
+
+        GET /arb/shadow/attribution; credential: none.
+        """
+        return cast(
+            "ShadowAttribution",
+            self._send("GET", "/arb/shadow/attribution", "none", given(dims=dims, min_n=min_n)),
+        )
+
+    def insights(self, *, days: int | None = None) -> ShadowInsights:
+        """Read cards of two detectors: drained venues, and makers that came or left.
+
+        GET /arb/insights; credential: none.
+        """
+        return cast("ShadowInsights", self._send("GET", "/arb/insights", "none", given(days=days)))
+
+
 class SponsoredCalls(Calls):
     """The calls sponsored.* of the catalogue."""
 
@@ -6384,6 +6654,7 @@ class Areas:
     def __init__(self, send: Send, follow: Follow) -> None:
         self.agents = AgentsCalls(send, follow)
         self.board = BoardCalls(send, follow)
+        self.claims = ClaimsCalls(send, follow)
         self.credits = CreditsCalls(send, follow)
         self.custody = CustodyCalls(send, follow)
         self.discovery = DiscoveryCalls(send, follow)
@@ -6404,6 +6675,7 @@ class Areas:
         self.rooms = RoomsCalls(send, follow)
         self.rules = RulesCalls(send, follow)
         self.safety = SafetyCalls(send, follow)
+        self.shadow = ShadowCalls(send, follow)
         self.sponsored = SponsoredCalls(send, follow)
         self.stats = StatsCalls(send, follow)
         self.subscriptions = SubscriptionsCalls(send, follow)

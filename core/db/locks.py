@@ -59,6 +59,7 @@ class LockClass(StrEnum):
     TASK_CLAIM = "task_claim"
     RESERVE_CLAIM = "reserve_claim"
     SPONSORED_BUYER = "sponsored_buyer"
+    CLAIM = "claim"
 
 
 @dataclass(frozen=True, slots=True)

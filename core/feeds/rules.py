@@ -30,6 +30,7 @@ class FeedKey(StrEnum):
     TRANSFERS = "transfers"
     DESIGNATIONS = "designations"
     TIMELINE = "timeline"
+    INSIGHTS = "insights"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,6 +243,29 @@ _FEEDS: Final = (
             "url": None,
             "published_at": "2026-11-20T08:00:00Z",
             "effective_at": "2026-11-27T08:00:00Z",
+        },
+    ),
+    DataFeedKind(
+        key=FeedKey.INSIGHTS,
+        title="Insights: venues that are drained, market makers that came or left",
+        cadence_s=300,
+        fields={
+            "kind": "venue_drain, venue_risk, mm_exit or mm_enter",
+            "exchange": TEXT,
+            "token": TEXT + OR_NULL,
+            "headline": TEXT,
+            "evidence": "an object",
+            "is_suppressed": FLAG,
+            "is_simulated": FLAG,
+        },
+        sample={
+            "kind": "venue_risk",
+            "exchange": "mexc",
+            "token": None,
+            "headline": "mexc closed transfers of 12 tokens within 24 hours",
+            "evidence": {"count": 12, "dominant_chain": "eip155:1"},
+            "is_suppressed": False,
+            "is_simulated": True,
         },
     ),
 )

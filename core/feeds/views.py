@@ -29,6 +29,7 @@ from core.market.tables import (
     MarketAsset,
     MarketGapChange,
     MarketGrade,
+    MarketInsight,
     MarketListingState,
     MarketNotice,
     MarketOutcome,
@@ -158,6 +159,7 @@ _SPREAD = _table(MarketSpread)
 _TRANSFER = _table(MarketTransferEvent)
 _OUTCOME, _ASSET = _table(MarketOutcome), _table(MarketAsset)
 _NOTICE = _table(MarketNotice)
+_INSIGHT = _table(MarketInsight)
 _NAMES: Final = ("token_id", "exchange", "symbol", "token")
 
 _SOURCES: Final[Mapping[FeedKey, _Source]] = {
@@ -245,5 +247,15 @@ _SOURCES: Final[Mapping[FeedKey, _Source]] = {
             *("published_at", "effective_at"),
         ),
         written=_NOTICE.c.received_at,
+    ),
+    FeedKey.INSIGHTS: _Source(
+        _INSIGHT,
+        _INSIGHT.c.id,
+        _INSIGHT.c.updated_at,
+        _columns(
+            _INSIGHT,
+            *("kind", "exchange", "token", "headline", "evidence", "is_suppressed", "is_simulated"),
+        ),
+        is_state=True,
     ),
 }

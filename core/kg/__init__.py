@@ -1,0 +1,1 @@
+"""Knowledge notes and claims about tokens."""

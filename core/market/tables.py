@@ -42,6 +42,7 @@ from core.market.scan_tables import MarketSpread as MarketSpread
 from core.market.scan_tables import MarketSummary as MarketSummary
 from core.market.scan_tables import MarketVenueState as MarketVenueState
 from core.market.scan_tables import MarketWci as MarketWci
+from core.market.shadow_tables import MarketInsight as MarketInsight
 
 LETTERS = "in ('A', 'B', 'C', 'D', 'F')"
 PARTS = "market_parts"  # the schema of partitions

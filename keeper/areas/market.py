@@ -3,16 +3,31 @@
     rollups     samples --> two hours           coins       networks --> identity and transfers of assets
     grades      a day of samples --> letters    warnings    facts --> the ledger of warnings
     wci         the ledger --> its statistics   summary     figures of the whole        market_prune
+    shadow      gaps --> the shadow fund        insights    closings and books --> cards
 
 Each is one transaction, and does again what a run before it left undone.
 """
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any, Final, TypeAlias
 
-from core.market import bursts, gaps, grading, identity, parts, rollups, scans, statistics, watch
+from core.market import (
+    bursts,
+    gaps,
+    grading,
+    identity,
+    insights,
+    parts,
+    rollups,
+    scans,
+    shadow,
+    statistics,
+    watch,
+)
 from core.market.parts import MarketRetention
+from core.market.rules.insights import MakerUsual
 from core.targets import views as targets
 from keeper.schedule import Job, JobPlace
 
@@ -22,16 +37,20 @@ COINS_S: Final = 300
 WARNINGS_S: Final = 60
 WCI_S: Final = 3_600
 SUMMARY_S: Final = 60
+SHADOW_S: Final = 60
+INSIGHTS_S: Final = 300
 PRUNE_S: Final = 3_600
 RUNS_DAYS: Final = 7
 BATCH: Final = 5_000
 MOST_BATCHES: Final = 20  # of captures a run; the next run goes on
 
 UsualByBucket: TypeAlias = dict[datetime, Mapping[int, watch.UsualFigures]]
+MakersByBucket: TypeAlias = dict[datetime, Mapping[int, MakerUsual]]
 
 
 def jobs(place: JobPlace) -> tuple[Job, ...]:
     usual: UsualByBucket = {}
+    makers: MakersByBucket = {}
     return (
         Job("rollups", ROLLUPS_S, lambda now: roll(place, now)),
         Job("coins", COINS_S, lambda now: show_coins(place, now)),
@@ -39,6 +58,8 @@ def jobs(place: JobPlace) -> tuple[Job, ...]:
         Job("warnings", WARNINGS_S, lambda now: warn(place, usual, now)),
         Job("wci", WCI_S, lambda now: publish(place, now)),
         Job("summary", SUMMARY_S, lambda now: summarise(place, now)),
+        Job("shadow", SHADOW_S, lambda now: replay(place, now)),
+        Job("insights", INSIGHTS_S, lambda now: detect(place, makers, now)),
         Job("market_prune", PRUNE_S, lambda now: prune(place, now)),
     )
 
@@ -92,6 +113,23 @@ def summarise(place: JobPlace, now: datetime) -> Mapping[str, Any]:
         return {"figures": len(statistics.summarise(session, now))}
 
 
+def replay(place: JobPlace, now: datetime) -> Mapping[str, Any]:
+    with place.database.write() as session:
+        place.fence(session)
+        return asdict(shadow.run(session, now))
+
+
+def detect(place: JobPlace, makers: MakersByBucket, now: datetime) -> Mapping[str, Any]:
+    """`makers`: what a run before found for this bucket, kept for the next."""
+    bucket = rollups.bucket_of(now)
+    with place.database.write() as session:
+        place.fence(session)
+        if bucket not in makers:
+            makers.clear()
+            makers[bucket] = insights.usual_makers(session, now)
+        return asdict(insights.step(session, makers[bucket], now))
+
+
 def prune(place: JobPlace, now: datetime) -> Mapping[str, Any]:
     """Whole partitions, samples of what is no active target, and what is kept for days alone."""
     kept = MarketRetention()
@@ -109,6 +147,7 @@ def prune(place: JobPlace, now: datetime) -> Mapping[str, Any]:
         of_targets = targets.active(session, now, place.targets)
         thinned = parts.thin_past(session, kept.sample_days, of_targets, now)
         rows = gaps.prune(session, now) + scans.prune_runs(session, now, RUNS_DAYS)
+        rows += shadow.prune(session, now)
     return {"partitions": dropped + thinned, "rows": rows, "bursts": _bursts(place, now)}
 
 

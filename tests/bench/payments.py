@@ -37,7 +37,7 @@ from core.identity.tables import Account
 from tests.bench import bare
 from tests.integration.chain_fixtures import ROOT, free_port
 
-PAGE = "/playbooks/agent/loop.md"
+PAGE = "/playbooks/first-hour/loop.md"
 AGENTS, CONNECTIONS, SECONDS, WARM_S, ROUNDS = 16, 16, 4.0, 1.0, 3
 START_S = 30.0
 HEAP = 1_000_000_000  # of credits, calls or free reads: never used up

@@ -52,13 +52,25 @@ class QueuedClaim(AnswerBody):
     source_url: str | None
 
 
+class QueuedTokenClaim(AnswerBody):
+    """A claim about a token that has no verdict yet."""
+
+    claim_id: int
+    base: str
+    kind: str
+    claim: str
+    source_url: str
+    agent_id: int
+
+
 class QueueItem(AnswerBody):
-    """`submission` or `claim`, by the kind."""
+    """`submission`, `claim` or `kg_claim`, by the kind."""
 
     id: int
     at: str = Field(description="since when it waits")
     submission: QueuedSubmission | None = None
     claim: QueuedClaim | None = None
+    kg_claim: QueuedTokenClaim | None = None
 
 
 class OperatorQueue(AnswerBody):

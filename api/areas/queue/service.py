@@ -7,6 +7,7 @@ from api.areas.queue.schemas import (
     OperatorQueue,
     QueuedClaim,
     QueuedSubmission,
+    QueuedTokenClaim,
     QueueItem,
     QueueQuery,
 )
@@ -14,6 +15,7 @@ from api.kernel.caller import OperatorCaller
 from api.kernel.operation import Answer, Call, ReadCall
 from api.kernel.pagination import page_of
 from core.earn.rules.points import points_text
+from core.kg import claims
 from core.listings.rules import Symbol
 from core.mining import views as mining
 from core.mining.views import WholeEntry
@@ -105,8 +107,27 @@ def _claim(one: ShownClaim) -> QueuedClaim:
     )
 
 
+def _token_claims(call: Call, after: int, limit: int) -> list[QueueItem]:
+    return [
+        QueueItem(
+            id=one.id,
+            at=instant_text(one.made_at),
+            kg_claim=QueuedTokenClaim(
+                claim_id=one.id,
+                base=one.token,
+                kind=one.kind,
+                claim=one.claim,
+                source_url=one.source_url,
+                agent_id=one.agent_id,
+            ),
+        )
+        for one in claims.waiting(call.db, after, limit)
+    ]
+
+
 OF_KIND: Final[Mapping[str, Waiting]] = {
     "submission": _submissions,
     "proof": _proofs,
     "claim": _open_claims,
+    "kg_claim": _token_claims,
 }

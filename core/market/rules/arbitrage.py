@@ -25,6 +25,23 @@ MOST_AGE_S: Final = 90.0
 MOST_APART_S: Final = 60.0
 SUSPECT_GROSS_BPS: Final = 3_000.0
 _BPS: Final = 10_000.0
+# Published fees of a taker without a discount, in bps; another venue's: 10.
+_TAKER_BPS: Final = {
+    "coinbase": 60.0,
+    "kraken": 40.0,
+    "upbit": 5.0,
+    "bithumb": 25.0,
+    "coinone": 20.0,
+    "korbit": 15.0,
+    "gate": 20.0,
+    "mexc": 5.0,
+}
+_USUAL_TAKER_BPS: Final = 10.0
+
+
+def taker_bps(exchange: str) -> float:
+    """What a taker pays there without a discount."""
+    return _TAKER_BPS.get(exchange, _USUAL_TAKER_BPS)
 
 
 class Suspicion(StrEnum):

@@ -25,7 +25,7 @@ from tests.integration.api.conftest import (
     sign,
 )
 
-PAGE = "/playbooks/agent/loop.md"
+PAGE = "/playbooks/first-hour/loop.md"
 MIDNIGHT = "2026-11-22T00:00:00Z"
 
 

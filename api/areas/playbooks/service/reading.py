@@ -14,10 +14,11 @@ def index(call: Call, caller: Nobody, command: NoInput) -> Answer[Text]:
     shared = f"{limits.free_reads_per_owner_per_day} of an owner's agents together"
     free = f"the first {limits.free_reads_per_day} reads of an agent's day are free, {shared}"
     cost = f"{price.credits} credit or {usdc_text_or_none(price.usdc_e6)} USDC; {free}"
-    lines = ["# Playbooks", "", "## Short guides, free", ""]
-    lines += [_line(f"/playbook/{name}", page) for name, page in shelf().atoms.items()]
+    lines = ["# Playbooks", "", f"Short guides are free. A deeper page is {cost}."]
     for name, book in shelf().playbooks.items():
-        lines += ["", f"## {book.title}, {cost}", ""]
+        lines += ["", f"## {book.title}", "", "Free:", ""]
+        lines += [_line(f"/playbook/{atom}", page) for atom, page in book.atoms.items()]
+        lines += ["", "Deeper:", ""]
         lines += [_line(f"/playbooks/{name}/{path}", page) for path, page in book.pages.items()]
     return Answer(Text(text="\n".join(lines) + "\n"))
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parents[4] / "docs" / "playbooks"
 MANIFEST = "manifest.json"
+ATOMS = "atoms"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,31 +23,41 @@ class Guide:
 
 @dataclass(frozen=True, slots=True)
 class Playbook:
+    """`atoms`: its short guides, free, by id; `pages`: the deeper ones, by path."""
+
     title: str
+    atoms: Mapping[str, Guide]
     pages: Mapping[str, Guide]
 
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """`atoms` by id, `playbooks` by id and path."""
-
-    atoms: Mapping[str, Guide]
     playbooks: Mapping[str, Playbook]
+
+    @property
+    def atoms(self) -> Mapping[str, Guide]:
+        """By id, of all playbooks."""
+        return {name: one for book in self.playbooks.values() for name, one in book.atoms.items()}
 
 
 @cache
 def shelf(folder: Path = FOLDER) -> Shelf:
     """Errors: OSError, ValueError, KeyError when manifest and files disagree."""
     listed = json.loads((folder / MANIFEST).read_text())
-    atoms = {name: _guide(folder, entry) for name, entry in listed["atoms"].items()}
-    playbooks = {
-        name: Playbook(
-            book["title"], {path: _guide(folder, entry) for path, entry in book["pages"].items()}
-        )
-        for name, book in listed["playbooks"].items()
-    }
-    return Shelf(atoms, playbooks)
+    return Shelf(
+        {
+            name: Playbook(
+                book["title"],
+                {
+                    atom: _guide(folder / ATOMS / f"{atom}.md", of)
+                    for atom, of in book["atoms"].items()
+                },
+                {path: _guide(folder / name / path, of) for path, of in book["pages"].items()},
+            )
+            for name, book in listed.items()
+        }
+    )
 
 
-def _guide(folder: Path, entry: Mapping[str, str]) -> Guide:
-    return Guide(entry["title"], entry["summary"], (folder / entry["file"]).read_text())
+def _guide(file: Path, entry: Mapping[str, str]) -> Guide:
+    return Guide(entry["title"], entry["summary"], file.read_text())

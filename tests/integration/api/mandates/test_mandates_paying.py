@@ -206,7 +206,7 @@ def test_the_guards_notes__end_with_the_refusals_that_a_day_takes(
 
 NOT_SOLD = (
     BASE_URL, f"{BASE_URL}/", f"{BASE_URL}/mandate-wallet/door", f"{BASE_URL}/playbook/loop",
-    f"{BASE_URL}/playbooks/agent/nope.md",
+    f"{BASE_URL}/playbooks/size/nope.md",
     f"{BASE_URL}/playbooks/nope/loop.md", f"{BASE_URL}/../x", f"{BASE_URL}/x/..{PAGE}",
     f"{BASE_URL}/{PAGE}", f"{RESOURCE}/",
     f"{RESOURCE}?x=1", f"{RESOURCE}?", RESOURCE.replace("http:", "HTTP:"), RESOURCE.replace("http:",

@@ -30,8 +30,8 @@ from tests.integration.chain_fixtures import CHAIN_ID, USDC, DeployedChain
 from tests.personas import STRANGER
 
 SHORTLY_S = 60
-PAGE = "/playbooks/agent/loop.md"
-OTHER_PAGE = "/playbooks/agent/limits.md"
+PAGE = "/playbooks/first-hour/loop.md"
+OTHER_PAGE = "/playbooks/size/limits.md"
 PRICE = 10_000
 # The gas of a test's chain costs 1 gwei and more, so that a payment of a cent is worth 0.01 ether
 # here.

@@ -40,10 +40,10 @@ def test_a_page_that_is_not_there__costs_nothing(shop: Shop) -> None:
     shop.open(free_reads_per_day=0)
     agent, payment = shop.agent(), shop.payment()
     for path in (
-        "/playbooks/agent/none.md",
+        "/playbooks/size/none.md",
         "/playbooks/none/loop.md",
-        "/playbooks/agent/..%2F..%2Fmanifest.json",
-        "/playbooks/agent/",
+        "/playbooks/size/..%2F..%2Fmanifest.json",
+        "/playbooks/size/",
     ):
         answer = shop.get(payment, path, agent)
         assert (answer.status_code, answer.json()["service"]["next"][0]["path"]) == (

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from api.areas.playbooks.service.shelf import FOLDER, MANIFEST, shelf
+from api.areas.playbooks.service.shelf import FOLDER, shelf
 from api.catalogue import catalogue
 from tests.integration.api.conftest import KEY, TestClient, connect
 
@@ -18,7 +18,7 @@ def test_the_index__is_free_and_every_link_of_it_leads_to_a_guide(client: TestCl
     assert (
         len(links)
         == len(shelf().atoms) + sum(len(book.pages) for book in shelf().playbooks.values())
-        == 9
+        == 32
     )
     headers = {KEY: connect(client)["api_key"]}
     assert {client.get(link, headers=headers).status_code for link in links} == {200}
@@ -39,12 +39,12 @@ def test_an_atom__is_free_without_a_key(client: TestClient) -> None:
         "/playbook/nothing",
         "/playbook/..%2Fmanifest.json",
         "/playbook/manifest.json",
-        "/playbooks/agent/..%2Fmanifest.json",
-        "/playbooks/agent/%2Fetc%2Fpasswd",
+        "/playbooks/size/..%2Fmanifest.json",
+        "/playbooks/size/%2Fetc%2Fpasswd",
         "/playbooks/..%2F..%2Fdecisions/0001-spending-is-gross.md",
-        "/playbooks/agent//loop.md",
-        "/playbooks/agent/loop",
-        "/playbooks/agent/LOOP.md",
+        "/playbooks/size//limits.md",
+        "/playbooks/size/limits",
+        "/playbooks/size/LIMITS.md",
     ],
 )
 def test_what_the_manifest_does_not_name__is_404(client: TestClient, path: str) -> None:
@@ -54,11 +54,17 @@ def test_what_the_manifest_does_not_name__is_404(client: TestClient, path: str) 
 
 
 def test_the_manifest__names_every_file_of_the_folder_once() -> None:
-    files = {str(file.relative_to(FOLDER)) for file in FOLDER.rglob("*") if file.is_file()} - {
-        MANIFEST
-    }
-    named = re.findall(r'"file": "([^"]+)"', (FOLDER / MANIFEST).read_text())
-    assert sorted(named) == sorted(files)
+    files = sorted(str(file.relative_to(FOLDER)) for file in FOLDER.rglob("*.md"))
+    named = [f"atoms/{atom}.md" for book in shelf().playbooks.values() for atom in book.atoms]
+    named += [f"{name}/{page}" for name, book in shelf().playbooks.items() for page in book.pages]
+    assert sorted(named) == files
+    assert len(shelf().atoms) == 20  # an id that two playbooks had would be there once
+
+
+def test_ten_playbooks__have_two_free_guides_and_something_deeper_each() -> None:
+    assert len(shelf().playbooks) == 10
+    assert {len(book.atoms) for book in shelf().playbooks.values()} == {2}
+    assert all(book.pages for book in shelf().playbooks.values())
 
 
 def test_every_call_that_a_guide_names__is_of_the_catalogue() -> None:

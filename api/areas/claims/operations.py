@@ -1,0 +1,66 @@
+"""The operations of the area claims: what the community says of tokens, with a source."""
+
+from api.areas.claims import schemas, service
+from api.kernel.auth import ANYBODY, BY_KEY, BY_OPERATOR
+from api.kernel.operation import Area, Read, Reason, Write
+
+EXAMPLE = {
+    "base": "LINK",
+    "kind": "event",
+    "claim": "Staking v0.2 opened for everybody on 2023-12-11.",
+    "source_url": "https://blog.chain.link/chainlink-staking-v0-2-now-live/",
+}
+AREA = Area(
+    name="claims",
+    about="Claims of the community about tokens, each with a source; none is a fact.",
+    operations=(
+        Write(
+            key="claims.make",
+            path="/kg/claim",
+            auth=BY_KEY,
+            scope="tx",
+            summary="Claim something of a token, with the link where anybody can see it.",
+            more="It is shown at once as unverified and as no fact, until an operator verifies or "
+            "rejects it.",
+            command=schemas.MakeClaim,
+            answer=schemas.CommunityClaim,
+            handler=service.make,
+            example=EXAMPLE,
+            refuses=("same_claim", "account_locked", "rate_limited"),
+            idempotent=True,
+            status=201,
+        ),
+        Read(
+            key="claims.list",
+            path="/kg/claims",
+            auth=ANYBODY,
+            summary="Page through claims about a token, or about all, newest first.",
+            command=schemas.ClaimsQuery,
+            answer=schemas.CommunityClaims,
+            handler=service.page,
+            max_age_s=10,
+        ),
+        Write(
+            key="claims.decide",
+            path="/admin/kg/claims/{id}/verdict",
+            auth=BY_OPERATOR,
+            summary="Verify a claim that you saw at its source, or reject it.",
+            command=schemas.ClaimVerdict,
+            answer=schemas.DecidedClaim,
+            handler=service.decide,
+            example={"verdict": "verified", "note": "The post of that day says so."},
+            refuses=("wrong_status", "same_claim"),
+            idempotent=True,
+        ),
+    ),
+    reasons={
+        "same_claim": Reason(
+            409,
+            False,
+            "caller",
+            ("claims.list",),
+            "claim: claim 7 says the same; claim something else.",
+        ),
+    },
+    capabilities=("claims",),
+)

@@ -1,0 +1,82 @@
+"""Commands and answers of claims about tokens (docs/claims.md)."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from api.kernel.fields import WHOLE
+from api.kernel.operation import AnswerBody, Command
+from api.kernel.pagination import Paged
+from core.kg.rules.claims import (
+    CLAIM_CHARACTERS_MOST,
+    NOTE_CHARACTERS_MOST,
+    TICKER_CHARACTERS_MOST,
+    ClaimKind,
+)
+from core.urls import URL_CHARACTERS_MOST
+
+KindWord = Literal["project", "backer", "event", "risk", "other"]
+assert set(KindWord.__args__) == set(ClaimKind)  # type: ignore[attr-defined]  # of a Literal
+
+Ticker = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=TICKER_CHARACTERS_MOST,
+        description="the token's ticker, in any case: BTC",
+    ),
+]
+
+
+class MakeClaim(Command):
+    base: Ticker
+    claim: Annotated[
+        str,
+        Field(max_length=CLAIM_CHARACTERS_MOST, description="one line of plain text"),
+    ]
+    source_url: Annotated[
+        str,
+        Field(
+            max_length=URL_CHARACTERS_MOST,
+            description="an https link where anybody can see it; it is never fetched here",
+        ),
+    ]
+    kind: KindWord = Field(default="other", description="what it is about")
+
+
+class ClaimsQuery(Paged):
+    """The newest first."""
+
+    base: Ticker | None = None
+
+
+class ClaimVerdict(Command):
+    id: Annotated[int, Field(ge=1, description="the claim's id"), WHOLE]
+    verdict: Literal["verified", "rejected"]
+    note: Annotated[str, Field(max_length=NOTE_CHARACTERS_MOST)] | None = Field(
+        default=None, description="why; operators alone read it"
+    )
+
+
+class CommunityClaim(AnswerBody):
+    claim_id: int
+    base: str
+    kind: KindWord
+    claim: str
+    source_url: str
+    state: Literal["unverified", "verified"]
+    is_fact: Literal[False] = Field(description="a claim is never a fact of this service")
+    agent_id: int = Field(description="who claims it")
+    made_at: str
+    decided_at: str | None = Field(description="when an operator looked; null: nobody did yet")
+
+
+class CommunityClaims(AnswerBody):
+    claims: list[CommunityClaim]
+    next_cursor: str | None
+
+
+class DecidedClaim(AnswerBody):
+    claim_id: int
+    state: Literal["verified", "rejected"]
+    decided_at: str

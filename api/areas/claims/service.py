@@ -1,0 +1,106 @@
+"""Claims about tokens are made, listed and decided on (docs/claims.md)."""
+
+from api.areas.claims.schemas import (
+    ClaimsQuery,
+    ClaimVerdict,
+    CommunityClaim,
+    CommunityClaims,
+    DecidedClaim,
+    MakeClaim,
+)
+from api.kernel.caller import AgentCaller, Nobody, OperatorCaller
+from api.kernel.cases import require_unlocked
+from api.kernel.operation import Answer, NextCall, ReadCall, Refusal, WriteCall
+from api.kernel.pagination import page_of
+from core.earn.rules.payout import person_of
+from core.kg import claims
+from core.kg.claims import Claimant, PublishedClaim, SentClaim
+from core.kg.rules.claims import (
+    NOTE_CHARACTERS_MOST,
+    ClaimKind,
+    ClaimState,
+    ClaimStateError,
+    ClaimsUsedUpError,
+    SameClaimError,
+    claim_source,
+    claimed_ticker,
+    require_claim,
+)
+from core.texts import require_text
+from core.times import instant_text, instant_text_or_none, next_day
+
+
+def make(call: WriteCall, caller: AgentCaller, command: MakeClaim) -> Answer[CommunityClaim]:
+    """Errors: InvalidParameterError; Refusal same_claim, account_locked, rate_limited."""
+    require_claim(command.claim)
+    sent = SentClaim(
+        claimed_ticker("base", command.base),
+        ClaimKind(command.kind),
+        command.claim,
+        claim_source(command.source_url),
+    )
+    require_unlocked(call, caller.account_id)
+    person = person_of(caller.account_id, caller.owner_id)
+    by = Claimant(caller.account_id, person, caller.owner_id is not None)
+    most = call.deps.limits.claims_per_person_per_day
+    try:
+        made = claims.add(call.db, by, sent, most, call.now)
+    except ClaimsUsedUpError as error:
+        again = next_day(call.now)
+        raise Refusal(
+            "rate_limited",
+            f"{error}; claim again from {instant_text(again)} on.",
+            remaining={"claims": 0},
+            retry_at=again,
+            next_calls=("claims.list",),
+        ) from error
+    except SameClaimError as error:
+        raise _same(error) from error
+    return Answer(_shown(made), status=201)
+
+
+def page(call: ReadCall, caller: Nobody, command: ClaimsQuery) -> Answer[CommunityClaims]:
+    """Errors: InvalidParameterError."""
+    token = None if command.base is None else claimed_ticker("base", command.base)
+    asked = page_of(call, "claims.list", command)
+    found = claims.page(call.db, token, asked.before, asked.limit + 1)
+    shown, next_cursor = asked.cut(found, lambda one: one.id)
+    return Answer(CommunityClaims(claims=[_shown(one) for one in shown], next_cursor=next_cursor))
+
+
+def decide(call: WriteCall, caller: OperatorCaller, command: ClaimVerdict) -> Answer[DecidedClaim]:
+    """Errors: InvalidParameterError; Refusal not_found, wrong_status, same_claim."""
+    if command.note is not None:
+        require_text("note", command.note, NOTE_CHARACTERS_MOST, lines=True)
+    claim = claims.held(call.db, command.id)
+    if claim is None:
+        raise Refusal("not_found", f"There is no claim {command.id}.", next_calls=("queue.list",))
+    verdict = ClaimState(command.verdict)
+    try:
+        claims.decide(call.db, claim, verdict, caller.account_id, command.note, call.now)
+    except ClaimStateError as error:
+        raise Refusal("wrong_status", f"{error}.", next_calls=("queue.list",)) from error
+    except SameClaimError as error:
+        raise _same(error) from error
+    return Answer(
+        DecidedClaim(claim_id=claim.id, state=command.verdict, decided_at=instant_text(call.now))
+    )
+
+
+def _same(error: SameClaimError) -> Refusal:
+    return Refusal("same_claim", f"{error}.", next_calls=(NextCall("claims.list"),))
+
+
+def _shown(one: PublishedClaim) -> CommunityClaim:
+    return CommunityClaim(
+        claim_id=one.id,
+        base=one.token,
+        kind=one.kind.value,
+        claim=one.claim,
+        source_url=one.source_url,
+        state="verified" if one.is_verified else "unverified",
+        is_fact=False,
+        agent_id=one.agent_id,
+        made_at=instant_text(one.made_at),
+        decided_at=instant_text_or_none(one.decided_at),
+    )

@@ -1,0 +1,187 @@
+"""Claims of the community about tokens: made, decided on, read. Nothing here commits.
+
+Law: whoever has published claims to show gets at most VERIFIED_SHOWN verified and UNVERIFIED_SHOWN
+unverified ones of a token, and of the unverified ones one of a person: nobody fills a note alone.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import literal_column, select
+from sqlalchemy.orm import Session
+
+from core.db import locks
+from core.db.counting import count_up_to
+from core.db.engine import WriteSession
+from core.db.locks import LockClass
+from core.kg.rules.claims import (
+    PUBLISHED,
+    UNVERIFIED_SHOWN,
+    VERIFIED_SHOWN,
+    ClaimKind,
+    ClaimState,
+    SameClaimError,
+    require_news,
+    require_room,
+    same_words,
+)
+from core.kg.tables import KgClaim, KgClaimVerdict
+from core.times import start_of_day
+
+_NEWEST_LOOKED_AT = 200
+# words of the partial indexes' predicates, no parameters: a prepared statement must not lose them
+_IS_PUBLISHED = KgClaim.state.in_([literal_column(f"'{one}'") for one in PUBLISHED])
+_IS_WAITING = KgClaim.state == literal_column(f"'{ClaimState.UNVERIFIED}'")
+
+
+@dataclass(frozen=True, slots=True)
+class Claimant:
+    """`person`: an owner with all agents, or an agent without one."""
+
+    agent_id: int
+    person: str
+    is_owned: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SentClaim:
+    """Checked by the rules: core/kg/rules/claims.py."""
+
+    token: str
+    kind: ClaimKind
+    claim: str
+    source_url: str
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedClaim:
+    """What is shown of a claim. `is_verified`: an operator saw it at its source; otherwise it is
+    no fact, and is shown as none.
+    """
+
+    id: int
+    token: str
+    kind: ClaimKind
+    claim: str
+    source_url: str
+    agent_id: int
+    is_verified: bool
+    made_at: datetime
+    decided_at: datetime | None
+
+
+def published(session: Session, token: str) -> tuple[PublishedClaim, ...]:
+    """Of a ticker in capital letters, the newest first."""
+    verified = _newest(session, token, ClaimState.VERIFIED, VERIFIED_SHOWN)
+    persons, others = set[str](), list[KgClaim]()
+    for one in _newest(session, token, ClaimState.UNVERIFIED, _NEWEST_LOOKED_AT):
+        if one.person not in persons and len(others) < UNVERIFIED_SHOWN:
+            persons.add(one.person)
+            others.append(one)
+    found = sorted([*verified, *others], key=lambda one: one.id, reverse=True)
+    return tuple(_shown(one) for one in found)
+
+
+def page(
+    session: Session, token: str | None, before: int | None, limit: int
+) -> Sequence[PublishedClaim]:
+    """The newest first; `before`: an id, exclusive; `token` None: of all."""
+    query = select(KgClaim).where(_IS_PUBLISHED)
+    if token is not None:
+        query = query.where(KgClaim.token == token)
+    if before is not None:
+        query = query.where(KgClaim.id < before)
+    return [_shown(one) for one in session.scalars(query.order_by(KgClaim.id.desc()).limit(limit))]
+
+
+def waiting(session: Session, after: int, limit: int) -> Sequence[PublishedClaim]:
+    """Unverified ones, the oldest first; `after`: an id, exclusive."""
+    query = select(KgClaim).where(_IS_WAITING, KgClaim.id > after)
+    return [_shown(one) for one in session.scalars(query.order_by(KgClaim.id).limit(limit))]
+
+
+def add(
+    session: WriteSession, by: Claimant, sent: SentClaim, most_a_day: int, now: datetime
+) -> PublishedClaim:
+    """Errors: ClaimsUsedUpError, SameClaimError."""
+    words = same_words(sent.claim)
+    locks.named(LockClass.CLAIM, (by.person,)).wait(session)
+    locks.named(LockClass.CLAIM, (sent.token, words)).wait(session)
+    today = select(KgClaim.id).where(
+        KgClaim.person == by.person, KgClaim.made_at >= start_of_day(now)
+    )
+    require_room(count_up_to(session, today, most_a_day), most_a_day, is_owned=by.is_owned)
+    same = session.scalar(
+        select(KgClaim.id).where(_IS_PUBLISHED, KgClaim.token == sent.token, KgClaim.words == words)
+    )
+    if same is not None:
+        raise SameClaimError(same)
+    row = KgClaim(
+        token=sent.token,
+        kind=sent.kind.value,
+        claim=sent.claim,
+        words=words,
+        source_url=sent.source_url,
+        agent_id=by.agent_id,
+        person=by.person,
+        state=ClaimState.UNVERIFIED.value,
+        made_at=now,
+    )
+    session.add(row)
+    session.flush()
+    return _shown(row)
+
+
+def held(session: WriteSession, claim_id: int) -> KgClaim | None:
+    """The claim, held until the transaction ends."""
+    return session.scalar(select(KgClaim).where(KgClaim.id == claim_id).with_for_update())
+
+
+def decide(
+    session: WriteSession,
+    claim: KgClaim,
+    verdict: ClaimState,
+    operator_id: int,
+    note: str | None,
+    now: datetime,
+) -> None:
+    """`claim` is held. Errors: ClaimStateError, SameClaimError (a rejected one that somebody made
+    again meanwhile).
+    """
+    require_news(claim.id, ClaimState(claim.state), verdict)
+    if claim.state == ClaimState.REJECTED.value:
+        locks.named(LockClass.CLAIM, (claim.token, claim.words)).wait(session)
+        same = session.scalar(
+            select(KgClaim.id).where(
+                _IS_PUBLISHED, KgClaim.token == claim.token, KgClaim.words == claim.words
+            )
+        )
+        if same is not None:
+            raise SameClaimError(same)
+    claim.state, claim.decided_at = verdict.value, now
+    session.add(
+        KgClaimVerdict(
+            claim_id=claim.id, verdict=verdict.value, operator_id=operator_id, note=note, at=now
+        )
+    )
+    session.flush()
+
+
+def _newest(session: Session, token: str, state: ClaimState, limit: int) -> Sequence[KgClaim]:
+    query = select(KgClaim).where(KgClaim.token == token, KgClaim.state == state.value)
+    return session.scalars(query.order_by(KgClaim.id.desc()).limit(limit)).all()
+
+
+def _shown(row: KgClaim) -> PublishedClaim:
+    return PublishedClaim(
+        id=row.id,
+        token=row.token,
+        kind=ClaimKind(row.kind),
+        claim=row.claim,
+        source_url=row.source_url,
+        agent_id=row.agent_id,
+        is_verified=row.state == ClaimState.VERIFIED.value,
+        made_at=row.made_at,
+        decided_at=row.decided_at,
+    )

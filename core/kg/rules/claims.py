@@ -1,0 +1,113 @@
+"""Claims that the community makes of tokens (docs/claims.md).
+
+    unverified --an operator saw it at its source--> verified
+        '-----------an operator did not-----------> rejected      either verdict may be changed later
+
+Laws
+- A claim without a source is none: an https link that a reader can open. Nothing here opens it.
+- A rejected claim is shown nowhere. An unverified one is shown as what it is: not a fact.
+- A person has at most so many claims a UTC day: an owner with all agents, or an agent without owner.
+"""
+
+from enum import StrEnum
+from typing import Final
+
+from core.errors import InvalidParameterError, MandateError
+from core.texts import require_text
+from core.urls import canonical_https
+
+CLAIM_CHARACTERS_MOST: Final = 500
+NOTE_CHARACTERS_MOST: Final = 1_000
+TICKER_CHARACTERS_MOST: Final = 32
+VERIFIED_SHOWN: Final = 20
+UNVERIFIED_SHOWN: Final = 10
+_NO_TICKER: Final = frozenset("/\\.%?#\"'`<>[]{}()|*:,;&")
+
+
+class ClaimKind(StrEnum):
+    """What a claim is about."""
+
+    PROJECT = "project"
+    BACKER = "backer"
+    EVENT = "event"
+    RISK = "risk"
+    OTHER = "other"
+
+
+class ClaimState(StrEnum):
+    UNVERIFIED = "unverified"
+    VERIFIED = "verified"
+    REJECTED = "rejected"
+
+
+PUBLISHED: Final = (ClaimState.UNVERIFIED, ClaimState.VERIFIED)
+
+
+class ClaimsUsedUpError(MandateError):
+    """The person had as many claims as a UTC day allows."""
+
+    def __init__(self, most: int, *, is_owned: bool) -> None:
+        whose = "This owner's agents" if is_owned else "This agent"
+        super().__init__(f"{whose} made {most} claims today, the most in a UTC day")
+        self.most = most
+
+
+class SameClaimError(MandateError):
+    """Somebody said the same of the token, and it is not rejected."""
+
+    def __init__(self, claim_id: int) -> None:
+        super().__init__(f"claim: claim {claim_id} says the same; claim something else")
+        self.claim_id = claim_id
+
+
+class ClaimStateError(MandateError):
+    """The verdict is the one that the claim has."""
+
+    def __init__(self, claim_id: int, state: ClaimState) -> None:
+        super().__init__(
+            f"Claim {claim_id} is {state} already; a verdict changes it or is left out"
+        )
+        self.claim_id = claim_id
+        self.state = state
+
+
+def claimed_ticker(field: str, sent: str) -> str:
+    """The ticker in capital letters. Errors: InvalidParameterError."""
+    require_text(field, sent, TICKER_CHARACTERS_MOST)
+    ticker = sent.upper()
+    if len(ticker) > TICKER_CHARACTERS_MOST or any(
+        one.isspace() or one in _NO_TICKER for one in ticker
+    ):
+        raise InvalidParameterError(
+            field,
+            f"write a ticker such as BTC: 1 to {TICKER_CHARACTERS_MOST} characters without spaces "
+            "and punctuation",
+        )
+    return ticker
+
+
+def require_claim(claim: str) -> None:
+    """Errors: InvalidParameterError."""
+    require_text("claim", claim, CLAIM_CHARACTERS_MOST)
+
+
+def claim_source(url: str) -> str:
+    """The link as it is kept. Errors: InvalidParameterError."""
+    return canonical_https("source_url", url)
+
+
+def same_words(claim: str) -> str:
+    """What two claims have in common that say the same: letters without case, spaces as one."""
+    return " ".join(claim.casefold().split())
+
+
+def require_room(made_today: int, most: int, *, is_owned: bool) -> None:
+    """Errors: ClaimsUsedUpError; a person may make exactly `most`."""
+    if made_today >= most:
+        raise ClaimsUsedUpError(most, is_owned=is_owned)
+
+
+def require_news(claim_id: int, state: ClaimState, verdict: ClaimState) -> None:
+    """Errors: ClaimStateError."""
+    if state is verdict:
+        raise ClaimStateError(claim_id, state)

@@ -1,0 +1,181 @@
+"""The two detectors of insights, run over what changed (docs/shadow-fund.md#insights). Nothing here
+commits.
+
+Law: usual figures are those of seven days, and change every two hours (`usual_makers`); a run reads
+beside them one row a listing, and samples only of listings whose newest look says something.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from sqlalchemy import text, update
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session
+
+from core.db.engine import WriteSession
+from core.market.rules.insights import (
+    DRAIN_WITHIN,
+    SUSTAINED,
+    ClosedCoin,
+    InsightCard,
+    InsightKind,
+    MakerLook,
+    MakerUsual,
+    card_key,
+    drains,
+    is_candidate,
+    maker_card,
+    maker_sign,
+)
+from core.market.shadow_tables import MarketInsight
+
+MOST_CANDIDATES: Final = 2_000
+_USUAL: Final = text("""
+with mid as (
+    select listing_id, percentile_cont(0.5) within group (order by spread_p50_bps) as spread,
+           percentile_cont(0.5) within group (order by depth_2_usd) as depth
+    from snap_2h where bucket >= :week and n > 0 group by listing_id
+)
+select r.listing_id, m.spread, m.depth,
+       percentile_cont(0.5) within group (order by abs(r.spread_p50_bps - m.spread)) as mad
+from snap_2h r join mid m on m.listing_id = r.listing_id
+where r.bucket >= :week and r.n > 0 and m.spread is not null and m.depth is not null
+group by r.listing_id, m.spread, m.depth
+""")
+_NOW: Final = text("""
+select listing_id, exchange, token, is_simulated, sampled_at as at, spread_bps, bid_2_usd, ask_2_usd
+from listing_state where sampled_at > :fresh
+""")
+_LOOKS: Final = text("""
+select listing_id, ts as at, spread_bps, bid_2_usd, ask_2_usd from snap_1m
+where listing_id = any(:ids) and ts > :since and fault is null order by listing_id, ts
+""")
+# The coins that each exchange closed; what is still closed; the smallest book of the coin there.
+_CLOSED: Final = text("""
+with closed as (
+    select exchange, native_base, asset_id, array_agg(distinct chain) as chains from transfer_event
+    where was_open and is_open is false and at > :since group by exchange, native_base, asset_id
+)
+select c.exchange, c.native_base, c.chains, a.ticker,
+       exists (select from network_status n where n.exchange = c.exchange and n.native_base = c.native_base
+               and n.chain = any(c.chains)
+               and (n.can_deposit is false or n.can_withdraw is false)) as is_closed,
+       s.listing_id, least(s.bid_2_usd, s.ask_2_usd) as depth, coalesce(s.is_simulated, false) as is_simulated
+from closed c join market_asset a on a.id = c.asset_id
+left join lateral (
+    select * from listing_state where asset_id = c.asset_id and exchange = c.exchange
+    order by order_usd desc, listing_id limit 1
+) s on true
+order by c.exchange, c.native_base
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class InsightsRun:
+    cards: int
+    suppressed: int
+
+
+def usual_makers(session: Session, now: datetime) -> Mapping[int, MakerUsual]:
+    """By listing; they change with each bucket, and no faster."""
+    rows = session.execute(_USUAL, {"week": now - timedelta(days=7)})
+    return {row.listing_id: MakerUsual(row.spread, row.mad, row.depth) for row in rows}
+
+
+def step(session: WriteSession, usual: Mapping[int, MakerUsual], now: datetime) -> InsightsRun:
+    """Write what the detectors see now."""
+    found = [*_drains(session, usual, now), *_makers(session, usual, now)]
+    suppressed = 0
+    for card, is_simulated in found:
+        _put(session, card, now, is_simulated=is_simulated)
+    for card, _ in found:
+        if card.kind is InsightKind.VENUE_RISK:
+            suppressed += _suppress(session, card.exchange, now)
+    return InsightsRun(len(found), suppressed)
+
+
+def _drains(
+    session: Session, usual: Mapping[int, MakerUsual], now: datetime
+) -> Iterable[tuple[InsightCard, bool]]:
+    by_venue: defaultdict[str, list[ClosedCoin]] = defaultdict(list)
+    simulated = set[str]()
+    for row in session.execute(_CLOSED, {"since": now - DRAIN_WITHIN}):
+        known = usual.get(row.listing_id)
+        by_venue[row.exchange].append(
+            ClosedCoin(
+                token=row.ticker,
+                chains=frozenset(row.chains),
+                is_still_closed=row.is_closed,
+                depth_usd=row.depth,
+                usual_depth_usd=None if known is None else known.depth_usd,
+            )
+        )
+        if row.is_simulated:
+            simulated.add(row.exchange)
+    for exchange, closed in by_venue.items():
+        for card in drains(exchange, closed):
+            yield card, exchange in simulated
+
+
+def _makers(
+    session: Session, usual: Mapping[int, MakerUsual], now: datetime
+) -> Iterable[tuple[InsightCard, bool]]:
+    rows = session.execute(_NOW, {"fresh": now - timedelta(minutes=10)})
+    said = [one for one in rows if is_candidate(usual.get(one.listing_id), _look(one))]
+    said = sorted(said, key=lambda one: one.listing_id)[:MOST_CANDIDATES]
+    looks: defaultdict[int, list[MakerLook]] = defaultdict(list)
+    if said:
+        since = now - SUSTAINED - timedelta(minutes=10)
+        ids = [one.listing_id for one in said]
+        for row in session.execute(_LOOKS, {"ids": ids, "since": since}):
+            looks[row.listing_id].append(_look(row))
+    for one in said:
+        known = usual[one.listing_id]
+        kind = maker_sign(known, looks[one.listing_id])
+        if kind is not None:
+            yield maker_card(kind, one.exchange, one.token, known, _look(one)), one.is_simulated
+
+
+def _look(row: Any) -> MakerLook:
+    return MakerLook(row.at, row.spread_bps, row.bid_2_usd, row.ask_2_usd)
+
+
+def _put(session: WriteSession, card: InsightCard, now: datetime, *, is_simulated: bool) -> None:
+    """The day's card; nothing is written where nothing of it changed."""
+    values = {"headline": card.headline, "evidence": dict(card.evidence)}
+    add = insert(MarketInsight).values(
+        key=card_key(card, now.date()),
+        kind=card.kind.value,
+        exchange=card.exchange,
+        token=card.token,
+        day=now.date(),
+        is_suppressed=False,
+        is_simulated=is_simulated,
+        at=now,
+        updated_at=now,
+        **values,
+    )
+    session.execute(
+        add.on_conflict_do_update(
+            index_elements=["key"],
+            set_=values | {"updated_at": now},
+            where=MarketInsight.headline.is_distinct_from(add.excluded.headline),
+        )
+    )
+
+
+def _suppress(session: WriteSession, exchange: str, now: datetime) -> int:
+    done = session.execute(
+        update(MarketInsight)
+        .where(
+            MarketInsight.exchange == exchange,
+            MarketInsight.kind == InsightKind.VENUE_DRAIN.value,
+            MarketInsight.day == now.date(),
+            MarketInsight.is_suppressed.is_(False),
+        )
+        .values(is_suppressed=True, updated_at=now)
+    )
+    return int(done.rowcount)  # type: ignore[attr-defined]  # of a CursorResult

@@ -1,0 +1,301 @@
+"""The shadow fund over rows: entered once, closed once, summed once (docs/shadow-fund.md)."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+from sqlalchemy import select, text
+
+from core.db.engine import Database
+from core.market import parts, queries, samples, shadow, shadow_views
+from core.market.facts import DataSource
+from core.market.rules.shadow import Dimension
+from core.market.shadow_tables import ShadowBook, ShadowMove, ShadowTrade, ShadowVenue
+from core.market.tables import (
+    MarketGap,
+    MarketGapEpisode,
+    MarketNetwork,
+    MarketTransferEvent,
+)
+from tests.integration.core.market.conftest import NOON, batch, market
+
+CHAIN = "eip155:1"
+MINUTE = timedelta(minutes=1)
+
+
+class Fund:
+    """ABC at kucoin, where it costs 100 dollars, and at kraken, where it brings 110."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        with database.write() as session:
+            parts.ensure_ahead(session, NOON)
+            for exchange in ("kucoin", "kraken"):
+                queries.learn_markets(
+                    session, exchange, [market(exchange, "ABC")], DataSource.SIMULATED, NOON
+                )
+            (one,) = queries.known_listings(session, "kucoin")
+            (other,) = queries.known_listings(session, "kraken")
+            self.asset_id, self.buy, self.sell = one.asset_id, one.listing_id, other.listing_id
+            session.add(
+                MarketNetwork(
+                    exchange="kucoin",
+                    native_base="ABC",
+                    chain=CHAIN,
+                    asset_id=self.asset_id,
+                    can_deposit=True,
+                    can_withdraw=True,
+                    contract=None,
+                    is_native=False,
+                    withdraw_fee=0.01,
+                    deposit_since=NOON,
+                    withdraw_since=NOON,
+                    scans=3,
+                    seen_at=NOON,
+                )
+            )
+            session.add(
+                MarketGap(
+                    buy_id=self.buy,
+                    sell_id=self.sell,
+                    asset_id=self.asset_id,
+                    token="ABC",
+                    buy_exchange="kucoin",
+                    sell_exchange="kraken",
+                    gross_bps=1_000.0,
+                    net_1k_bps=900.0,
+                    net_5k_bps=None,
+                    net_10k_bps=None,
+                    transferable="open",
+                    chains=[CHAIN],
+                    is_actionable=True,
+                    suspect=None,
+                    fx_source="par",
+                    buy_at=NOON,
+                    sell_at=NOON,
+                    observed_at=NOON,
+                )
+            )
+
+    def episode(self, at: datetime) -> None:
+        with self.database.write() as session:
+            session.execute(text("update arb_episode set ended_at = now() where ended_at is null"))
+            session.add(
+                MarketGapEpisode(
+                    asset_id=self.asset_id,
+                    buy_id=self.buy,
+                    sell_id=self.sell,
+                    began_at=at,
+                    last_at=at,
+                    ended_at=None,
+                    best_net_1k_bps=900.0,
+                )
+            )
+
+    def sample(self, listing: int, at: datetime, mid: float) -> None:
+        one = batch((listing,), at)
+        measures = replace(one.measures, mid=np.array([mid]))
+        with self.database.write() as session:
+            samples.copy_samples(session, replace(one, measures=measures))
+
+    def both(self, at: datetime, buy: float = 100.0, sell: float = 110.0) -> None:
+        self.sample(self.buy, at, buy)
+        self.sample(self.sell, at, sell)
+
+    def close_withdrawals(self, at: datetime) -> None:
+        with self.database.write() as session:
+            session.add(
+                MarketTransferEvent(
+                    exchange="kucoin",
+                    native_base="ABC",
+                    chain=CHAIN,
+                    asset_id=self.asset_id,
+                    direction="withdraw",
+                    was_open=True,
+                    is_open=False,
+                    at=at,
+                )
+            )
+
+    def run(self, now: datetime) -> shadow.ShadowRun:
+        with self.database.write() as session:
+            return shadow.run(session, now)
+
+    def trade(self) -> ShadowTrade:
+        with self.database.read() as session:
+            found = session.scalars(select(ShadowTrade)).one()
+            session.expunge(found)
+            return found
+
+    def venue(self, exchange: str) -> ShadowVenue:
+        with self.database.read() as session:
+            found = session.get_one(ShadowVenue, exchange)
+            session.expunge(found)
+            return found
+
+
+@pytest.fixture
+def fund(database: Database) -> Fund:
+    return Fund(database)
+
+
+def test_a_gap__is_bought_at_the_next_sample_and_sold_once_it_was_transferred(fund: Fund) -> None:
+    fund.episode(NOON)
+    fund.both(NOON, buy=1.0)  # the episode's own sample is not the next one
+    fund.both(NOON + MINUTE)
+    assert fund.run(NOON + 4 * MINUTE).entered == 0
+    assert fund.run(NOON + 5 * MINUTE).entered == 1
+    assert fund.run(NOON + 6 * MINUTE).entered == 0
+    trade = fund.trade()
+    assert (trade.state, trade.chain) == ("open", CHAIN)
+    assert trade.due_at == NOON + 16 * MINUTE
+    assert trade.coins == pytest.approx(1_000 / (100 * 1.00125 * 1.001))
+    fund.both(NOON + 17 * MINUTE)
+    assert fund.run(NOON + 25 * MINUTE).closed == 0
+    assert fund.run(NOON + 26 * MINUTE).closed == 1
+    assert fund.run(NOON + 27 * MINUTE).closed == 0
+    trade = fund.trade()
+    coins = 1_000 / (100 * 1.00125 * 1.001) - 0.01
+    expected = coins * 110 * (1 - 0.00125) * (1 - 0.004) - 1_000
+    assert (trade.state, trade.pnl_usd_e6) == ("settled", round(expected * 1_000_000))
+    assert fund.venue("kucoin").usd_e6 == 9_000_000_000
+    assert fund.venue("kraken").usd_e6 == 11_000_000_000 + (trade.pnl_usd_e6 or 0)
+    with fund.database.read() as session:
+        book = session.get_one(ShadowBook, 1)
+        assert (book.unplaced_usd_e6, book.is_simulated) == (80_000_000_000, True)
+        (slice_,) = shadow_views.slices(session, [Dimension.VENUE_PAIR])
+        assert (slice_.key, slice_.n, slice_.pnl_usd_e6) == (
+            {"venue_pair": "kucoin>kraken"},
+            1,
+            trade.pnl_usd_e6,
+        )
+
+
+def test_withdrawals_that_close_meanwhile__have_the_coins_sold_where_they_were_bought(
+    fund: Fund,
+) -> None:
+    fund.episode(NOON)
+    fund.both(NOON + MINUTE)
+    fund.run(NOON + 5 * MINUTE)
+    fund.close_withdrawals(NOON + 10 * MINUTE)
+    fund.both(NOON + 17 * MINUTE, buy=99.0)
+    fund.run(NOON + 26 * MINUTE)
+    trade = fund.trade()
+    assert (trade.state, trade.reason) == ("returned", "withdrawals_closed")
+    assert trade.pnl_usd_e6 is not None
+    assert trade.pnl_usd_e6 < -10_000_000
+    assert fund.venue("kucoin").usd_e6 == 10_000_000_000 + trade.pnl_usd_e6
+    assert (fund.venue("kucoin").returned, fund.venue("kucoin").hits) == (1, 0)
+
+
+def test_a_trade_that_no_sample_prices__has_no_result_and_gets_its_stake_back(fund: Fund) -> None:
+    fund.episode(NOON)
+    fund.both(NOON + MINUTE)
+    fund.run(NOON + 5 * MINUTE)
+    assert fund.run(NOON + 26 * MINUTE).voided == 1
+    assert (fund.trade().state, fund.trade().pnl_usd_e6) == ("void", None)
+    assert fund.venue("kucoin").usd_e6 == 10_000_000_000
+    with fund.database.read() as session:
+        assert shadow_views.bins(session) == []
+
+
+def test_an_episode_without_a_sample__is_skipped(fund: Fund) -> None:
+    fund.episode(NOON)
+    assert fund.run(NOON + 5 * MINUTE).skipped == 1
+    assert (fund.trade().state, fund.trade().reason) == ("skipped", "no_sample")
+
+
+def test_an_unknown_fee__enters_nothing(fund: Fund) -> None:
+    with fund.database.write() as session:
+        session.execute(text("update network_status set withdraw_fee = null"))
+    fund.episode(NOON)
+    fund.both(NOON + MINUTE)
+    fund.run(NOON + 5 * MINUTE)
+    assert fund.trade().reason == "fee_unknown"
+
+
+def test_an_empty_venue__enters_nothing(fund: Fund) -> None:
+    for n in range(11):
+        fund.episode(NOON + n * MINUTE)
+    for n in range(12):
+        fund.both(NOON + n * MINUTE)
+    done = fund.run(NOON + 16 * MINUTE)
+    assert (done.entered, done.skipped) == (10, 1)
+    with fund.database.read() as session:
+        reasons = session.scalars(
+            select(ShadowTrade.reason).where(ShadowTrade.state == "skipped")
+        ).all()
+        patterns = session.scalars(select(ShadowTrade.fingerprint).order_by("episode_id")).all()
+    assert reasons == ["no_capital"]
+    assert patterns[0]["deviation_pattern"] != "recurring"
+    assert {one["deviation_pattern"] for one in patterns[1:]} == {"recurring"}
+
+
+def test_capital__is_moved_once_a_day(fund: Fund) -> None:
+    with fund.database.write() as session:
+        for exchange, usd, worth in (("kucoin", 1_000, 50.0), ("kraken", 19_000, 50.0)):
+            session.add(
+                ShadowVenue(
+                    exchange=exchange,
+                    usd_e6=usd * 1_000_000,
+                    opportunity_usd=worth,
+                    opportunity_at=NOON,
+                    quote="USDT",
+                    settled=0,
+                    returned=0,
+                    voided=0,
+                    skipped=0,
+                    hits=0,
+                    pnl_usd_e6=0,
+                )
+            )
+    assert [fund.run(NOON + n * MINUTE).moves for n in range(3)] == [1, 0, 0]
+    with fund.database.read() as session:
+        move = session.scalars(select(ShadowMove)).one()
+        assert (move.from_exchange, move.to_exchange, move.usd_e6) == (
+            "kraken",
+            "kucoin",
+            4_000_000_000,
+        )
+    assert fund.venue("kucoin").usd_e6 == 5_000_000_000
+    assert fund.venue("kraken").usd_e6 == 14_999_000_000
+
+
+def _plan(session: Any, statement: Any, values: dict[str, Any]) -> str:
+    rows = session.execute(text(f"explain {statement}"), values)
+    return "\n".join(row[0] for row in rows)
+
+
+@pytest.mark.parametrize("rows", [100_000, pytest.param(1_000_000, marks=pytest.mark.story)])
+def test_a_run_among_many_trades__reads_what_is_new_alone(fund: Fund, rows: int) -> None:
+    with fund.database.write() as session:
+        session.execute(text("set local statement_timeout = 0"))
+        session.execute(text("set local session_replication_role = replica"))
+        session.execute(
+            text("""
+insert into shadow_trade (episode_id, asset_id, token, buy_id, sell_id, buy_exchange, sell_exchange, fingerprint,
+                          coins, is_simulated, state, pnl_usd_e6, entered_at, due_at)
+select n, :asset, 'ABC', n % 1000, n % 997, 'kucoin', 'kraken', '{}', 1, true, 'settled', 1,
+       cast(:at as timestamptz) - n * interval '10 seconds', :at
+from generate_series(1, :rows) n
+"""),
+            {"asset": fund.asset_id, "at": NOON, "rows": rows},
+        )
+        session.execute(
+            text("""
+insert into arb_episode (asset_id, buy_id, sell_id, began_at, last_at, ended_at, best_net_1k_bps)
+select :asset, :buy, :sell, :at, :at, :at, 1 from generate_series(1, :rows)
+"""),
+            {"asset": fund.asset_id, "buy": fund.buy, "sell": fund.sell, "at": NOON, "rows": rows},
+        )
+        session.execute(text("analyze shadow_trade"))
+        session.execute(text("analyze arb_episode"))
+    with fund.database.write() as session:
+        new = {"after": rows - 10, "ripe": NOON, "most": 500, "within": 5 * MINUTE}
+        entered = _plan(session, shadow._EPISODES.text, new)
+        due = _plan(session, shadow._DUE.text, new)
+    assert "Seq Scan on arb_episode" not in entered
+    assert "Seq Scan on shadow_trade" not in entered + due
+    assert "ix_shadow_trade_open" in due

@@ -1,0 +1,90 @@
+"""What may be claimed of a token (docs/claims.md)."""
+
+import pytest
+
+from core.errors import InvalidParameterError
+from core.kg.rules.claims import (
+    ClaimState,
+    ClaimStateError,
+    ClaimsUsedUpError,
+    claim_source,
+    claimed_ticker,
+    require_claim,
+    require_news,
+    require_room,
+    same_words,
+)
+
+
+@pytest.mark.parametrize(
+    ("sent", "kept"), [("link", "LINK"), ("NO", "NO"), ("1inch", "1INCH"), ("柴犬", "柴犬")]
+)
+def test_a_ticker__is_kept_in_capital_letters(sent: str, kept: str) -> None:
+    assert claimed_ticker("base", sent) == kept
+
+
+def test_a_ticker_of_32_characters__is_taken() -> None:
+    assert claimed_ticker("base", "A" * 32) == "A" * 32
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        "",
+        "A" * 33,
+        "ß" * 17,
+        "../A",
+        "A/B",
+        "A B",
+        "A\x00",
+        "<b>",
+        "[[A]]",
+        "A\u202e",
+        "%2e%2e",
+        "A:",
+    ],
+)
+def test_what_is_no_ticker__is_refused(sent: str) -> None:
+    with pytest.raises(InvalidParameterError, match="base: "):
+        claimed_ticker("base", sent)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["", "javascript:alert(1)", "http://a.example/", "https://u:p@a.example/", "data:text/html,x"],
+)
+def test_a_source_that_is_no_https_link__is_refused(url: str) -> None:
+    with pytest.raises(InvalidParameterError, match="source_url: "):
+        claim_source(url)
+
+
+def test_a_claim_of_500_characters__is_taken() -> None:
+    require_claim("a" * 500)
+
+
+@pytest.mark.parametrize("claim", ["", "a" * 501, "a\nb", "a\u202eb", "\u3164"])
+def test_a_claim_that_is_no_line_of_plain_text__is_refused(claim: str) -> None:
+    with pytest.raises(InvalidParameterError, match="claim: "):
+        require_claim(claim)
+
+
+def test_claims_that_differ_in_case_and_spaces_alone__say_the_same() -> None:
+    assert same_words("Listed  on  Upbit ") == same_words("listed on UPBIT")
+
+
+def test_the_last_claim_of_the_day__is_taken() -> None:
+    require_room(9, 10, is_owned=False)
+
+
+def test_one_more__is_refused() -> None:
+    with pytest.raises(ClaimsUsedUpError, match="This owner's agents made 10 claims today"):
+        require_room(10, 10, is_owned=True)
+
+
+def test_a_verdict_that_changes_nothing__is_refused() -> None:
+    with pytest.raises(ClaimStateError):
+        require_news(7, ClaimState.VERIFIED, ClaimState.VERIFIED)
+
+
+def test_a_verdict__may_be_changed() -> None:
+    require_news(7, ClaimState.VERIFIED, ClaimState.REJECTED)
