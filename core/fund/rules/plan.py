@@ -152,11 +152,7 @@ class SignalPlan:
 
 
 def plan(facts: PlanFacts) -> SignalPlan:
-    return (
-        _vault_and_session(facts)
-        or _account(facts)
-        or _order(facts, _delta(facts), _known(facts))
-    )
+    return gate(facts) or _account(facts) or _order(facts, _delta(facts), _known(facts))
 
 
 def target_usdc_e6(nav_usdc_e6: int, weight_e4: int, leverage_e2: int) -> int:
@@ -190,7 +186,8 @@ def _skipped(reason: PlanReason) -> SignalPlan:
     return SignalPlan(disposition=Disposition.SKIPPED, reason=reason)
 
 
-def _vault_and_session(facts: PlanFacts) -> SignalPlan | None:
+def gate(facts: PlanFacts) -> SignalPlan | None:
+    """The checks that need neither the account nor the market; None: they pass."""
     if facts.is_paused:
         return _refused(PlanReason.VAULT_PAUSED)
     if facts.is_live and facts.is_superseded:

@@ -1,0 +1,237 @@
+"""The operations of the area fund."""
+
+from api.areas.fund import schemas
+from api.areas.fund.service import mirrors, operators, plans, signals, vaults
+from api.kernel.auth import ANYBODY, ANYBODY_OR_KEY_OR_OWNER, BY_KEY, BY_OPERATOR
+from api.kernel.operation import Area, Operation, Read, Reason, Write
+from api.kernel.scopes import ANY_SCOPE
+from api.kernel.tool import Profile, Tool, ToolKind
+
+ADDRESS = "0x1111111111111111111111111111111111111111"
+
+_READS: tuple[Operation, ...] = (
+    Read(
+        key="fund.vaults",
+        path="/fund/vaults",
+        auth=ANYBODY,
+        summary="List the vaults whose signals may be mirrored.",
+        command=schemas.VaultsQuery,
+        answer=schemas.FundVaultList,
+        handler=vaults.browse,
+    ),
+    Read(
+        key="fund.vault",
+        path="/fund/vaults/{id}",
+        auth=ANYBODY,
+        summary="Read a vault: its frozen rules, their hash, and counts.",
+        command=schemas.FundVaultPath,
+        answer=schemas.FundVaultRead,
+        handler=vaults.read,
+        refuses=("not_found",),
+    ),
+    Read(
+        key="fund.liquidity",
+        path="/fund/vaults/{id}/liquidity",
+        auth=ANYBODY,
+        summary="Read grade, session and cap of every market that a vault may signal.",
+        command=schemas.FundVaultPath,
+        answer=schemas.VaultLiquidity,
+        handler=vaults.liquidity,
+        refuses=("not_found",),
+    ),
+    Read(
+        key="fund.signals",
+        path="/fund/vaults/{id}/signals",
+        auth=ANYBODY_OR_KEY_OR_OWNER,
+        summary="List a vault's signals that are 24 hours old or older; live=1: the live ones.",
+        command=schemas.SignalsQuery,
+        answer=schemas.SignalPage,
+        handler=signals.browse,
+        refuses=("not_found", "auth_required"),
+        tool=Tool("fund_signals", "List a fund's signals", ToolKind.READ, Profile.CONNECTOR),
+    ),
+    Read(
+        key="fund.live",
+        path="/fund/vaults/{id}/signals/live",
+        auth=BY_KEY,
+        scope="read",
+        summary="List a vault's live signals that you paid for, and count those that you did not.",
+        command=schemas.FundVaultPath,
+        answer=schemas.SignalPage,
+        handler=signals.live,
+        refuses=("not_found",),
+    ),
+    Read(
+        key=signals.READ,
+        path="/fund/signals/{signal_id}",
+        auth=BY_KEY,
+        scope="read",
+        summary="Read one signal; a live one is paid for, once.",
+        command=schemas.SignalPath,
+        answer=schemas.SignalRead,
+        handler=signals.read,
+        price=signals.READ_PRICE,
+        sells=signals.sells,
+        refuses=("not_found",),
+    ),
+    Read(
+        key="fund.own_mirror",
+        path="/fund/vaults/{id}/mirrors/me",
+        auth=BY_KEY,
+        summary="Read your consent to a vault, and the fills that you reported.",
+        command=schemas.MirrorQuery,
+        answer=schemas.OwnMirror,
+        handler=mirrors.own,
+        refuses=("not_found", "consent_missing"),
+    ),
+)
+
+_WRITES: tuple[Operation, ...] = (
+    Write(
+        key="fund.consent",
+        path="/fund/vaults/{id}/mirrors",
+        auth=BY_KEY,
+        scope="sign",
+        summary="Consent to mirror a vault in an account of yours, with your own caps.",
+        more="A record of consent: never a deposit, and never a key.",
+        command=schemas.GiveConsent,
+        answer=schemas.MirrorShown,
+        handler=mirrors.consent,
+        refuses=("not_found", "account_locked", "rules_changed"),
+        idempotent=True,
+    ),
+    Write(
+        key="fund.revoke",
+        method="DELETE",
+        path="/fund/vaults/{id}/mirrors",
+        auth=BY_KEY,
+        scope=ANY_SCOPE,
+        summary="Revoke your consent to a vault.",
+        command=schemas.FundVaultPath,
+        answer=schemas.ConsentRevoked,
+        handler=mirrors.revoke,
+        refuses=("not_found", "consent_missing"),
+    ),
+    Write(
+        key="fund.plan",
+        path="/fund/signals/{id}/plan",
+        auth=BY_KEY,
+        scope="read",
+        summary="Plan a signal: an order of your account's size. Nothing is placed.",
+        more="A live signal is paid for once, by its read or its first plan; every plan without an "
+        "order is free.",
+        command=schemas.PlanSignal,
+        answer=schemas.PlanShown,
+        handler=plans.make,
+        refuses=(
+            "not_found",
+            "consent_missing",
+            "rules_changed",
+            "credit_insufficient",
+        ),
+        idempotent=True,
+        tool=Tool(
+            "fund_signal_plan", "Plan a fund's signal", ToolKind.WRITE, Profile.CONNECTOR
+        ),
+    ),
+    Write(
+        key="fund.report_fill",
+        path="/fund/signals/{id}/fills",
+        auth=BY_KEY,
+        scope=ANY_SCOPE,
+        summary="Report what you traded on a signal; free, and kept as your own word.",
+        command=schemas.ReportFill,
+        answer=schemas.FillShown,
+        handler=mirrors.report,
+        refuses=("not_found", "account_locked", "consent_missing", "signal_locked"),
+        idempotent=True,
+        status=201,
+        also=(200,),
+    ),
+)
+
+_OPERATORS: tuple[Operation, ...] = (
+    Write(
+        key="fund.publish",
+        path="/admin/fund/vaults/{id}/signals",
+        auth=BY_OPERATOR,
+        summary="Publish a signal of a vault.",
+        command=schemas.PublishSignal,
+        answer=schemas.SignalShown,
+        handler=operators.publish,
+        refuses=("not_found", "vault_paused"),
+        idempotent=True,
+        status=201,
+    ),
+    Write(
+        key="fund.freeze",
+        path="/admin/fund/vaults/{id}/rules",
+        auth=BY_OPERATOR,
+        summary="Freeze new rules of a vault; consents to the old ones end.",
+        command=schemas.FreezeRules,
+        answer=schemas.RulesFrozen,
+        handler=operators.freeze,
+        refuses=("not_found",),
+        idempotent=True,
+        status=201,
+    ),
+    Write(
+        key="fund.pause",
+        path="/admin/fund/vaults/{id}/pause",
+        auth=BY_OPERATOR,
+        summary="Pause the mirroring of a vault.",
+        command=schemas.FundVaultPath,
+        answer=schemas.VaultPaused,
+        handler=operators.pause,
+        refuses=("not_found", "wrong_status"),
+        idempotent=True,
+    ),
+    Write(
+        key="fund.resume",
+        path="/admin/fund/vaults/{id}/resume",
+        auth=BY_OPERATOR,
+        summary="Resume the mirroring of a vault.",
+        command=schemas.FundVaultPath,
+        answer=schemas.VaultPaused,
+        handler=operators.resume,
+        refuses=("not_found", "wrong_status"),
+        idempotent=True,
+    ),
+)
+
+AREA = Area(
+    name="fund",
+    about="Signals of fund vaults, that followers mirror in accounts of their own.",
+    operations=(*_READS, *_WRITES, *_OPERATORS),
+    reasons={
+        "consent_missing": Reason(
+            409,
+            False,
+            "caller",
+            ("fund.vaults",),
+            "You have no consent to vault 7 that stands; read its rules, and consent to them.",
+        ),
+        "rules_changed": Reason(
+            409,
+            False,
+            "caller",
+            ("fund.vaults",),
+            "rules_hash: the vault's rules are 0x5d0c... now; read them, and consent to them.",
+        ),
+        "signal_locked": Reason(
+            409,
+            False,
+            "caller",
+            ("fund.vaults",),
+            "You have not paid for signal 12, which is live; read or plan it first.",
+        ),
+        "vault_paused": Reason(
+            409,
+            False,
+            "caller",
+            ("fund.vaults",),
+            "Vault 7 is paused; resume it first.",
+        ),
+    },
+    capabilities=("fund_signals",),
+)
