@@ -59,7 +59,8 @@ def freeze(call: WriteCall, caller: OperatorCaller, command: FreezeRules) -> Ans
             version=rules.version,
             rules_hash=hex_of(digest),
             frozen_at=instant_text(call.now),
-        )
+        ),
+        status=201,
     )
 
 
@@ -81,7 +82,7 @@ def publish(call: WriteCall, caller: OperatorCaller, command: PublishSignal) -> 
     seq = signal_ledger.publish(call.db, signal, caller.account_id, call.now)
     published = fund.find_signal(call.db, seq)
     assert published is not None, "it was published just now"
-    return Answer(shown_signal(published, call, is_superseded=False))
+    return Answer(shown_signal(published, call, is_superseded=False), status=201)
 
 
 def pause(call: WriteCall, caller: OperatorCaller, command: FundVaultPath) -> Answer[VaultPaused]:
