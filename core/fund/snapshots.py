@@ -76,9 +76,7 @@ def _sigma(found: MarketLiquidity) -> int | None:
     """Of a day: the root of the squared returns, for as many buckets as a day has."""
     if not found.buckets or found.squares is None or not 0 <= found.squares < math.inf:
         return None
-    return math.ceil(
-        math.sqrt(found.squares * BUCKETS_A_DAY / found.buckets) * BPS_E2_PER_ONE
-    )
+    return math.ceil(math.sqrt(found.squares * BUCKETS_A_DAY / found.buckets) * BPS_E2_PER_ONE)
 
 
 def _mid(value: float | None) -> Decimal | None:

@@ -131,9 +131,7 @@ class FundMirror(Base):
             unique=True,
             postgresql_where=text("revoked_at is null"),
         ),
-        Index(
-            "ix_fund_mirror_vault_id", "vault_id", postgresql_where=text("revoked_at is null")
-        ),
+        Index("ix_fund_mirror_vault_id", "vault_id", postgresql_where=text("revoked_at is null")),
     )
 
     id: Mapped[int] = mapped_column(Identity(always=True), primary_key=True)

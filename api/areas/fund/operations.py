@@ -130,9 +130,7 @@ _WRITES: tuple[Operation, ...] = (
             "credit_insufficient",
         ),
         idempotent=True,
-        tool=Tool(
-            "fund_signal_plan", "Plan a fund's signal", ToolKind.WRITE, Profile.CONNECTOR
-        ),
+        tool=Tool("fund_signal_plan", "Plan a fund's signal", ToolKind.WRITE, Profile.CONNECTOR),
     ),
     Write(
         key="fund.report_fill",
@@ -159,7 +157,7 @@ _OPERATORS: tuple[Operation, ...] = (
         command=schemas.PublishSignal,
         answer=schemas.SignalShown,
         handler=operators.publish,
-        refuses=("not_found", "vault_paused"),
+        refuses=("not_found", "wrong_status"),
         idempotent=True,
         status=201,
     ),
@@ -224,13 +222,6 @@ AREA = Area(
             "caller",
             ("fund.vaults",),
             "You have not paid for signal 12, which is live; read or plan it first.",
-        ),
-        "vault_paused": Reason(
-            409,
-            False,
-            "caller",
-            ("fund.vaults",),
-            "Vault 7 is paused; resume it first.",
         ),
     },
     capabilities=("fund_signals",),

@@ -300,10 +300,10 @@ class ReportFill(Command):
     filled_at: Instant
     price: Number
     qty: Number
-    side: FillSide
-    venue_order_id: (
-        Annotated[str, Field(min_length=1, max_length=ORDER_ID_CHARACTERS)] | None
-    ) = None
+    side: Literal["buy", "sell"]
+    venue_order_id: Annotated[str, Field(min_length=1, max_length=ORDER_ID_CHARACTERS)] | None = (
+        None
+    )
 
 
 # Operators

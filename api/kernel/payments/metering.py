@@ -187,9 +187,7 @@ def _by_credits(
     require_spend(read.caller)
     payload = {"price": read.price.key, "resource": read.resource}
     try:
-        spend(
-            read.caller.account_id, needed, key or f"read:{uuid.uuid4().hex}", payload, read.now
-        )
+        spend(read.caller.account_id, needed, key or f"read:{uuid.uuid4().hex}", payload, read.now)
     except NotEnoughCreditsError as error:
         return _Shortfall(
             error.needed, error.available, free_reads_of(read.caller, read.deps.limits)

@@ -90,9 +90,7 @@ def rules_of(document: Mapping[str, Any]) -> FrozenRules:
         kind=FundKind(document["kind"]),
         mandate=document["mandate"],
         universe=tuple(
-            UniverseMarket(
-                one["market"], one["session"], usdc_e6_from_text(one["min_order_usd"])
-            )
+            UniverseMarket(one["market"], one["session"], usdc_e6_from_text(one["min_order_usd"]))
             for one in document["universe"]
         ),
         most_leverage_e2=leverage_e2(document["max_leverage"], "max_leverage"),

@@ -50,7 +50,7 @@ class PlanReason(StrEnum):
     GRADE_F = "grade_f"
     MARKET_UNMEASURED = "market_unmeasured"
     AT_TARGET = "at_target"
-    BELOW_MINIMUM = "below_minimum"
+    ORDER_TOO_SMALL = "order_too_small"
 
 
 class CapReason(StrEnum):
@@ -236,7 +236,7 @@ def _order(facts: PlanFacts, delta: _Delta, account: FollowerAccount) -> SignalP
     bound = min(caps, key=lambda cap: caps[cap])
     notional = min(wanted, caps[bound])
     if notional < max(facts.least_order_usdc_e6, facts.snapshot.least_order_usdc_e6, 1):
-        return _skipped(PlanReason.BELOW_MINIMUM)
+        return _skipped(PlanReason.ORDER_TOO_SMALL)
     snapshot = facts.snapshot
     order = PlannedOrder(
         side=side,

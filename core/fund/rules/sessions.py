@@ -67,9 +67,7 @@ def calendar_of(name: str, text: str) -> TradingCalendar:
     return TradingCalendar(name, tuple((opens, closes) for opens, closes in sessions))
 
 
-def session_at(
-    calendars: dict[str, TradingCalendar], name: str, now: datetime
-) -> MarketSession:
+def session_at(calendars: dict[str, TradingCalendar], name: str, now: datetime) -> MarketSession:
     """The session of a market whose rules name this calendar. A calendar that is not kept is
     unknown.
     """

@@ -103,9 +103,7 @@ def require_signal(rules: FrozenRules, signal: NewSignal) -> None:
         )
 
 
-def require_fill(
-    fill: NewFill, signal_at: datetime, mid: Decimal | None, now: datetime
-) -> None:
+def require_fill(fill: NewFill, signal_at: datetime, mid: Decimal | None, now: datetime) -> None:
     """`mid`: the snapshot that it is compared with. Errors: InvalidParameterError,
     InvalidNumberError; the report is then not counted.
     """

@@ -18,7 +18,7 @@ from api.kernel.pagination import page_of
 from core.errors import InvalidNumberError, InvalidParameterError
 from core.fund import queries as fund
 from core.fund.rules.frozen import leverage_text, rules_of
-from core.fund.rules.signals import NewFill, is_live, positive_decimal, require_fill
+from core.fund.rules.signals import FillSide, NewFill, is_live, positive_decimal, require_fill
 from core.fund.tables import FundFill, FundMirror, FundSignal
 from core.hexes import address_of, bytes_of, hex_of
 from core.money import usdc_text
@@ -67,9 +67,7 @@ def own(call: ReadCall, caller: AgentCaller, command: MirrorQuery) -> Answer[Own
     if mirror is None:
         raise consent_missing(vault.id)
     page = page_of(call, "fund.own_mirror", command)
-    found = fund.fills_before(
-        call.db, caller.account_id, vault.id, page.before, page.limit + 1
-    )
+    found = fund.fills_before(call.db, caller.account_id, vault.id, page.before, page.limit + 1)
     shown, next_cursor = page.cut(found, lambda fill: fill.id)
     rules = fund.rules_in_force(call.db, [vault])[vault.id]
     return Answer(
@@ -90,7 +88,7 @@ def report(call: WriteCall, caller: AgentCaller, command: ReportFill) -> Answer[
     mirror = consent_of(call, caller, signal, command.account_address)
     _require_seen(call, caller, signal)
     fill = NewFill(
-        side=command.side,
+        side=FillSide(command.side),
         price=positive_decimal(command.price, "price"),
         quantity=positive_decimal(command.qty, "qty"),
         filled_at=command.filled_at,
@@ -102,9 +100,7 @@ def report(call: WriteCall, caller: AgentCaller, command: ReportFill) -> Answer[
     return Answer(_fill(kept), status=201 if is_new else 200)
 
 
-def consent_of(
-    call: Call, caller: AgentCaller, signal: FundSignal, address: str
-) -> FundMirror:
+def consent_of(call: Call, caller: AgentCaller, signal: FundSignal, address: str) -> FundMirror:
     """The consent that stands, for this very account. Errors: InvalidParameterError; Refusal
     consent_missing.
     """

@@ -11,7 +11,7 @@ from api.areas.fund.schemas import (
 )
 from api.areas.fund.service.shown import no_vault, shown_signal
 from api.kernel.caller import OperatorCaller
-from api.kernel.operation import Answer, Refusal, WriteCall
+from api.kernel.operation import Answer, NextCall, Refusal, WriteCall
 from core.errors import fields_in
 from core.fund import queries as fund
 from core.fund.calendars import kept
@@ -65,10 +65,14 @@ def freeze(call: WriteCall, caller: OperatorCaller, command: FreezeRules) -> Ans
 
 
 def publish(call: WriteCall, caller: OperatorCaller, command: PublishSignal) -> Answer[SignalShown]:
-    """Errors: InvalidParameterError, InvalidNumberError; Refusal not_found, vault_paused."""
+    """Errors: InvalidParameterError, InvalidNumberError; Refusal not_found, wrong_status."""
     vault = _held(call, command.id)
     if vault.is_paused:
-        raise Refusal("vault_paused", f"Vault {vault.id} is paused; resume it first.")
+        raise Refusal(
+            "wrong_status",
+            f"Vault {vault.id} is paused; resume it first.",
+            next_calls=(NextCall("fund.resume", {"id": str(vault.id)}),),
+        )
     rules = rules_of(fund.rules_in_force(call.db, [vault])[vault.id].document)
     signal = NewSignal(
         vault_id=vault.id,

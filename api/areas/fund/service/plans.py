@@ -1,6 +1,6 @@
 """A plan: one signal as an order of the follower's size. Nothing is ever placed.
 
-    consent, its rules --> plan (core/fund/rules/plan.py) --> paid, last --> kept
+consent, its rules --> plan (core/fund/rules/plan.py) --> paid, last --> kept
 """
 
 from dataclasses import replace
@@ -102,7 +102,7 @@ SAYS: Final[dict[PlanReason, tuple[str, str, str, str]]] = {
         "caller",
         "fund.vault",
     ),
-    PlanReason.BELOW_MINIMUM: (
+    PlanReason.ORDER_TOO_SMALL: (
         "capped_notional_usd",
         "the order is below the market's minimum",
         "caller",
@@ -183,9 +183,7 @@ def _charge(call: WriteCall, caller: AgentCaller, seq: int) -> int:
     require_spend(caller)
     said = {"price": PRICE, "signal": seq}
     try:
-        credit_ledger.spend(
-            call.db, caller.account_id, needed, fund.sale_key(seq), said, call.now
-        )
+        credit_ledger.spend(call.db, caller.account_id, needed, fund.sale_key(seq), said, call.now)
     except NotEnoughCreditsError as error:
         raise _cannot_pay(call, caller, seq, error) from error
     fund.record_sale(call.db, caller.account_id, seq, CREDITS, PRICE, call.now)

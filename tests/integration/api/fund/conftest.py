@@ -113,9 +113,7 @@ def accounts() -> KnownAccounts:
 
 
 @pytest.fixture
-def deps(
-    database: Database, clock: Clock, chain: FewAnswersChain, accounts: KnownAccounts
-) -> Deps:
+def deps(database: Database, clock: Clock, chain: FewAnswersChain, accounts: KnownAccounts) -> Deps:
     return replace(deps_of(database, clock, chain), fund_accounts=accounts)
 
 
@@ -141,9 +139,9 @@ def follower(client: TestClient, deps: Deps, clock: Clock) -> Follower:
 
 
 def roll_up(session: WriteSession, listing_id: int, now: datetime, rv: float) -> None:
-    """The twelve roll-ups of the last day, each with this root of squared returns."""
+    """The roll-ups of the last day and of five to come, each with this root of squared returns."""
     begins = now.replace(minute=0, second=0, microsecond=0) - timedelta(hours=24)
-    parts.ensure(session, parts.ROLLUPS, begins, now)
+    parts.ensure(session, parts.ROLLUPS, begins, now + timedelta(days=6))
     rows = [
         {
             "listing_id": listing_id,
@@ -155,7 +153,7 @@ def roll_up(session: WriteSession, listing_id: int, now: datetime, rv: float) ->
             "rv": rv,
             "coverage": 1.0,
         }
-        for number in range(12)
+        for number in range(72)
     ]
     session.execute(insert(MarketRollup), rows)
 
@@ -261,4 +259,3 @@ def vault_with(
 def vault(deps: Deps, clock: Clock, markets: None) -> int:
     """A spot vault of BTC, ETH and SOL."""
     return vault_with(deps, clock)
-

@@ -235,7 +235,7 @@ def test_a_paused_vault__takes_no_signal_until_it_is_resumed(office: Office, vau
     assert office.post(f"{path}/pause").json()["mirroring_paused"] is True
     assert reason(office.post(f"{path}/pause")) == (409, "wrong_status")
     signal = {"market": BTC, "target_weight": "0.25", "target_leverage": "1"}
-    assert reason(office.post(f"{path}/signals", signal)) == (409, "vault_paused")
+    assert reason(office.post(f"{path}/signals", signal)) == (409, "wrong_status")
     assert office.post(f"{path}/resume").json()["mirroring_paused"] is False
     assert office.post(f"{path}/signals", signal).status_code == 201
 
