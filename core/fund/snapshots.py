@@ -10,7 +10,7 @@ Laws
 import math
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Final
+from typing import Final, TypeGuard
 
 from sqlalchemy.orm import Session
 
@@ -88,12 +88,12 @@ def _times(one: float | None, other: float) -> float | None:
 
 
 def _down(usd: float | None) -> int | None:
-    return None if not _is_amount(usd) or usd is None else math.floor(usd * USDC_E6_PER_USDC)
+    return math.floor(usd * USDC_E6_PER_USDC) if _is_amount(usd) else None
 
 
 def _up(usd: float | None) -> int | None:
-    return None if not _is_amount(usd) or usd is None else math.ceil(usd * USDC_E6_PER_USDC)
+    return math.ceil(usd * USDC_E6_PER_USDC) if _is_amount(usd) else None
 
 
-def _is_amount(usd: float | None) -> bool:
+def _is_amount(usd: float | None) -> TypeGuard[float]:
     return usd is not None and 0 <= usd <= MOST_USD

@@ -265,7 +265,8 @@ def _caps(
         return caps
     room = account.nav_usdc_e6 * facts.max_leverage_e2 // LEVERAGE_E2_ONE - account.gross_usdc_e6
     liquidity = facts.snapshot.liquidity_cap_usdc_e6
-    assert liquidity is not None and ladder is not None, "their checks came before"
+    assert liquidity is not None, "its check came before"
+    assert ladder is not None, "its check came before"
     return caps | {
         CapReason.LEVERAGE: max(room, 0),
         CapReason.LIQUIDITY: liquidity,

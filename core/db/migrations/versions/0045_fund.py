@@ -248,7 +248,8 @@ def _fund_plan() -> None:
             name=op.f("ck_fund_plan_disposition"),
         ),
         sa.CheckConstraint(
-            "reason in ('vault_paused', 'signal_superseded', 'session_closed', 'session_unknown', 'leverage_above_consent', 'account_unknown', 'grade_unknown', 'grade_f', 'market_unmeasured', 'at_target', 'order_too_small')",
+            "reason in ('vault_paused', 'signal_superseded', 'session_closed', 'session_unknown', 'leverage_above_consent', "
+            "'account_unknown', 'grade_unknown', 'grade_f', 'market_unmeasured', 'at_target', 'order_too_small')",
             name=op.f("ck_fund_plan_reason"),
         ),
         sa.CheckConstraint(

@@ -7,7 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from api.kernel.operation import Deps
 from core.credits.ledger import writer as credit_ledger
 from core.fund.ledger import writer as signal_ledger
-from core.fund.tables import FundSignalSale
+from core.fund.tables import FundSignal, FundSignalSale
+from core.identity.tables import ApiKey
 from tests.integration.api.conftest import Clock, Limit, reason
 from tests.integration.api.fund.conftest import (
     BTC,
@@ -160,8 +161,6 @@ def test_a_later_signal_of_the_market__supersedes_in_its_vault_alone(
 def test_a_key_without_spend__reads_no_live_signal(
     follower: Follower, office: Office, vault: int, deps: Deps
 ) -> None:
-    from core.identity.tables import ApiKey
-
     signal = office.publish(vault)
     with deps.database.write() as session:
         key = session.query(ApiKey).filter(ApiKey.account_id == follower.user_id).one()
@@ -179,7 +178,7 @@ def test_the_ledger_of_signals__is_sound_and_in_the_order_of_its_times(
     office.publish(vault)
     with deps.database.read() as session:
         assert signal_ledger.verify(session) == []
-        first, second = session.query(signal_ledger.FundSignal).order_by("seq").all()
+        first, second = session.query(FundSignal).order_by(FundSignal.seq).all()
         assert first.at == second.at
 
 
