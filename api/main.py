@@ -48,6 +48,7 @@ from core.custody.keys import KeyMaker, KeyRing
 from core.custody.seals import tell_unknown
 from core.db.engine import Bounds, Database
 from core.errors import InvalidParameterError
+from core.fund.accounts import NoAccounts, SimulatedAccounts
 from core.house import House
 from core.identity.queries import set_operator_key
 from core.mandate.chain.reader import VaultReader
@@ -148,6 +149,7 @@ def deps_of(settings: Settings) -> Deps:
         receipts=_receipts(settings),
         perps=perps_terms(settings.hl_url, settings.hl_exit_allowance_bps),
         eth_price=FixedEthPrice(settings.gas_eth_usd),
+        fund_accounts=SimulatedAccounts(chain) if _is_local(settings) else NoAccounts(),
     )
 
 

@@ -18,6 +18,7 @@ from functools import cache
 from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict
+from sqlalchemy.orm import Session
 
 from api.kernel import streams as event_streams
 from api.kernel.address_rates import AddressRates
@@ -43,6 +44,8 @@ from core.chain.signer import DigestSigner
 from core.credits.rules.prices import PRICES
 from core.custody.keys import KeyMaker
 from core.db.engine import Database, ReadSession, WriteSession
+from core.db.locks import AdvisoryLock
+from core.fund.accounts import FollowerAccounts, NoAccounts
 from core.house import House
 from core.mandate.chain.reader import VaultReader
 from core.perps.rules.leg import PerpsTerms
@@ -104,6 +107,21 @@ class Events(AnswerBody):
     """An answer that goes on: server-sent events (api/kernel/streams.py)."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneSale:
+    """What an answer sells once to an account, whichever call it comes with: no free read covers it
+    (docs/rules.md#what-is-sold-once).
+
+    `key`: of the account's credit ledger. `lock`: held while it is paid. `is_paid`: asked under that
+    lock. `record` writes that it is, in the transaction that pays: by credits or usdc.
+    """
+
+    key: str
+    lock: AdvisoryLock
+    is_paid: Callable[[Session], bool]
+    record: Callable[[WriteSession, str], None]
+
+
 AnswerT = TypeVar("AnswerT", bound=BaseModel, covariant=True)
 
 
@@ -114,7 +132,8 @@ class Answer(Generic[AnswerT]):
     `lines` go out instead of the body: text of whole lines, made while it is sent, after the call's
     own session has ended. `file` makes what a read answers instead of the body, after its session
     has ended; it may raise Refusal. Its media type is one that the row names in `also_as`.
-    `events`: where the stream begins that goes out instead of the body.
+    `events`: where the stream begins that goes out instead of the body. Of a read that has a price:
+    `sale`, where it is sold once; `is_covered`: this answer costs nothing.
     """
 
     body: AnswerT
@@ -123,6 +142,8 @@ class Answer(Generic[AnswerT]):
     lines: Iterator[str] | None = None
     file: Callable[[], File] | None = None
     events: event_streams.StreamPlace | None = None
+    sale: OneSale | None = None
+    is_covered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +240,7 @@ class Deps:
     address_rates: AddressRates = field(default_factory=AddressRates)
     perps: PerpsTerms | None = None  # None: the perpetuals leg is off
     eth_price: EthPrices = field(default_factory=lambda: FixedEthPrice(None))
+    fund_accounts: FollowerAccounts = field(default_factory=NoAccounts)
     stream_times: event_streams.StreamTimes = field(default_factory=event_streams.StreamTimes)
     reopens: event_streams.Reopens = field(default_factory=event_streams.Reopens)
     streams: event_streams.Streams | None = None  # of one application, which makes them

@@ -45,6 +45,7 @@ from api.kernel.operation import (
     Command,
     Deps,
     Family,
+    OneSale,
     Operation,
     Outcome,
     ReadCall,
@@ -218,10 +219,12 @@ def _read(run: _Run) -> Outcome | metering.Settle:
     with run.deps.database.read() as session:
         answer = _answer_read(run, session)
     outcome = _outcome(run, answer)
-    return outcome if run.operation.price is None else _charged(run, outcome)
+    if run.operation.price is None or answer.is_covered:
+        return outcome
+    return _charged(run, outcome, answer.sale)
 
 
-def _charged(run: _Run, outcome: Outcome) -> Outcome | metering.Settle:
+def _charged(run: _Run, outcome: Outcome, sale: OneSale | None) -> Outcome | metering.Settle:
     resource = url_of(run.deps.base_url, run.operation, run.fields)
     slot = idempotency.slot_of(
         run.operation, run.caller, run.ids, _command(run), run.idempotency_key
@@ -236,6 +239,7 @@ def _charged(run: _Run, outcome: Outcome) -> Outcome | metering.Settle:
         slot=slot,
         deps=run.deps,
         now=run.now,
+        sale=sale,
     )
     return metering.charged(read, outcome)
 

@@ -60,6 +60,7 @@ class LockClass(StrEnum):
     RESERVE_CLAIM = "reserve_claim"
     SPONSORED_BUYER = "sponsored_buyer"
     CLAIM = "claim"
+    FUND_SIGNAL = "fund_signal"
 
 
 @dataclass(frozen=True, slots=True)

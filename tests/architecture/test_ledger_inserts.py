@@ -102,6 +102,7 @@ def test_rows_of_the_ledgers_are_inserted_by_the_ledgers_alone() -> None:
 def test_the_ledgers__are_those_that_the_tables_declare() -> None:
     assert ledgers() == {
         "CreditEntry": "credit_entry",
+        "FundSignal": "fund_signal",
         "MandateEvent": "mandate_event",
         "MarketWarning": "warning_event",
         "TransferEntry": "transfer_entry",

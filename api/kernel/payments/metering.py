@@ -12,13 +12,16 @@ Laws
 - One call is charged at most once. With an Idempotency-Key the first answer is kept in the
   transaction that charges, and a repeated call gets it again, uncharged. While a payment for it is
   settled, the key is held, and no other payment is looked at.
+- What is sold once to an account (OneSale) has no free reads, and is charged once whatever calls ask
+  for it, and however they pay: under its lock it is asked whether it is paid.
 - HEAD has no body to sell: it is answered as a call that pays nothing (RFC 9110, 9.3.2).
 """
 
 import uuid
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from functools import partial
 from typing import Any, Final
 
@@ -28,9 +31,9 @@ from x402.schemas import PaymentPayload
 from api.kernel import idempotency
 from api.kernel.caller import AgentCaller
 from api.kernel.limits import Limits
-from api.kernel.operation import Outcome, Refusal
+from api.kernel.operation import OneSale, Outcome, Refusal
 from api.kernel.payments import exact, vault
-from api.kernel.payments.offer import EXACT, VAULT, MeteredRead, Till, unpaid
+from api.kernel.payments.offer import CREDITS, EXACT, VAULT, MeteredRead, Till, unpaid
 from api.kernel.payments.payment_config import PaymentConfig
 from api.kernel.payments.sent import payload_of
 from api.kernel.scopes import SPEND_SCOPE
@@ -39,11 +42,13 @@ from core.credits.ledger import writer as credit_ledger
 from core.credits.queries import ReadsUsedUp
 from core.credits.rules.buckets import NotEnoughCreditsError
 from core.credits.rules.free_reads import FreeReads, PoolLimits, pools_of
-from core.db.engine import driver_of
+from core.db.engine import WriteSession, driver_of
 from core.times import next_day
 
 FREE_HEADER = "X-Free-Reads-Remaining"
 CREDITS_HEADER = "X-Credits-Charged"
+NOTHING_CHARGED: Final[Mapping[str, str]] = {CREDITS_HEADER: "0"}
+SOLD_AGAIN_S: Final = 2
 
 Settle = Callable[[], Outcome]
 """What is left of a call that a payment covers: look it up or settle it, which waits for a chain,
@@ -77,7 +82,12 @@ def charged(read: MeteredRead, outcome: Outcome) -> Outcome | Settle:
     """
     if read.payment.only_asks:
         raise _unpaid(read, _Shortfall(read.price.credits or 0))
-    if read.slot is None:
+    if read.sale is not None and read.slot is None:
+        with read.deps.database.write() as session:
+            paid: dict[str, str] | _Shortfall = _sold_once(read, read.sale, session)
+        if not isinstance(paid, _Shortfall):
+            return _with(outcome, paid)
+    elif read.slot is None:
         paid = _charged_alone(read)
         if not isinstance(paid, _Shortfall):
             return _with(outcome, paid)
@@ -88,8 +98,11 @@ def charged(read: MeteredRead, outcome: Outcome) -> Outcome | Settle:
                 return replace(kept, media_type=outcome.media_type)
             # first, since what pays holds rows that other calls wait for
             read.slot.keep(session, outcome, read.now)
-            paid = _free_read(read, lambda: nullcontext(driver_of(session))) or _by_credits(
-                read, partial(credit_ledger.spend, session)
+            paid = (
+                _sold_once(read, read.sale, session)
+                if read.sale is not None
+                else _free_read(read, lambda: nullcontext(driver_of(session)))
+                or _by_credits(read, partial(credit_ledger.spend, session))
             )
             if not isinstance(paid, _Shortfall):
                 return _with(outcome, paid)
@@ -104,6 +117,20 @@ def _charged_alone(read: MeteredRead) -> dict[str, str] | _Shortfall:
     return _free_read(read, read.deps.database.statements) or _by_credits(
         read, partial(credit_ledger.spend_alone, read.deps.database)
     )
+
+
+def _sold_once(
+    read: MeteredRead, sale: OneSale, session: WriteSession
+) -> dict[str, str] | _Shortfall:
+    """By credits, where nothing has paid for it yet."""
+    sale.lock.wait(session)
+    if sale.is_paid(session):
+        return dict(NOTHING_CHARGED)
+    paid = _by_credits(read, partial(credit_ledger.spend, session), sale.key)
+    if isinstance(paid, _Shortfall):
+        return paid
+    sale.record(session, CREDITS)
+    return {CREDITS_HEADER: paid[CREDITS_HEADER]}
 
 
 def _with(outcome: Outcome, headers: Mapping[str, str]) -> Outcome:
@@ -147,15 +174,20 @@ def free_reads_of(caller: AgentCaller, limits: Limits) -> FreeReads:
     )
 
 
-def _by_credits(read: MeteredRead, spend: Callable[..., object]) -> dict[str, str] | _Shortfall:
-    """`spend` is the ledger's, with what it writes on. Errors: Refusal agent_key_scope."""
+def _by_credits(
+    read: MeteredRead, spend: Callable[..., object], key: str | None = None
+) -> dict[str, str] | _Shortfall:
+    """`spend` is the ledger's, with what it writes on; `key`: of the posting, of what is sold once.
+
+    Errors: Refusal agent_key_scope.
+    """
     needed = read.price.credits or 0
     if not isinstance(read.caller, AgentCaller):
         return _Shortfall(needed)
-    _require_spend(read.caller)
+    require_spend(read.caller)
     payload = {"price": read.price.key, "resource": read.resource}
     try:
-        spend(read.caller.account_id, needed, f"read:{uuid.uuid4().hex}", payload, read.now)
+        spend(read.caller.account_id, needed, key or f"read:{uuid.uuid4().hex}", payload, read.now)
     except NotEnoughCreditsError as error:
         return _Shortfall(
             error.needed, error.available, free_reads_of(read.caller, read.deps.limits)
@@ -163,11 +195,13 @@ def _by_credits(read: MeteredRead, spend: Callable[..., object]) -> dict[str, st
     return {FREE_HEADER: "0", CREDITS_HEADER: str(needed)}
 
 
-def _require_spend(caller: AgentCaller) -> None:
-    """Free reads need the scope read alone; what costs something needs spend too."""
+def require_spend(caller: AgentCaller) -> None:
+    """Free reads need the scope read alone; what costs something needs spend too. Errors: Refusal
+    agent_key_scope.
+    """
     if caller.scopes is not None and SPEND_SCOPE not in caller.scopes:
         detail = (
-            "Today's free reads are used up and this key lacks the scope spend; its owner can "
+            "No free read covers this call and this key lacks the scope spend; its owner can "
             "grant it."
         )
         raise Refusal(
@@ -203,7 +237,9 @@ def _settle(
     outcome: Outcome,
 ) -> Outcome:
     """One connection for all of it: what it holds, the slot and the payment, ends with it."""
-    with read.deps.database.pinned() as session:
+    with read.deps.database.pinned() as session, _for_sale(read, session) as is_paid:
+        if is_paid:
+            return _with(outcome, NOTHING_CHARGED)
         till = Till(session, read, payment_config, outcome)
         if read.slot is None:
             return _with(outcome, pay(till, payload))
@@ -213,6 +249,32 @@ def _settle(
             return _with(outcome, exact.paid_before(till, read.slot, payload) or pay(till, payload))
 
 
+@contextmanager
+def _for_sale(read: MeteredRead, session: WriteSession) -> Iterator[bool]:
+    """Whether what is sold once is paid already; nobody else pays for it meanwhile.
+
+    Errors: Refusal settlement_pending while another call does.
+    """
+    sale = read.sale
+    if sale is None:
+        yield False
+        return
+    if not sale.lock.try_hold(session):
+        detail = "Another call of yours is paying for this; send the same call again in a moment."
+        raise Refusal(
+            "settlement_pending", detail, retry_at=read.now + timedelta(seconds=SOLD_AGAIN_S)
+        )
+    try:
+        session.commit()
+        is_paid = sale.is_paid(session)
+        session.commit()
+        yield is_paid
+    finally:
+        session.rollback()
+        sale.lock.release(session)
+        session.commit()
+
+
 def _unpaid(read: MeteredRead, shortfall: _Shortfall) -> Refusal:
     if read.payment.v1 is not None:
         detail = (
@@ -220,6 +282,8 @@ def _unpaid(read: MeteredRead, shortfall: _Shortfall) -> Refusal:
             "with PAYMENT-SIGNATURE."
         )
         return unpaid(read, "payment_invalid", detail)
+    if read.sale is not None and shortfall.available is not None:
+        return not_enough(read, shortfall.needed, shortfall.available)
     if shortfall.available is None or shortfall.free is None:
         detail = (
             f"This read costs {_text(shortfall.needed)} with an agent's key, or a payment as "
@@ -227,6 +291,16 @@ def _unpaid(read: MeteredRead, shortfall: _Shortfall) -> Refusal:
         )
         return unpaid(read, "payment_required", detail)
     return _credit_insufficient(read, shortfall.needed, shortfall.available, shortfall.free)
+
+
+def not_enough(read: MeteredRead, needed: int, available: int) -> Refusal:
+    """The 402 of what no free read covers."""
+    detail = (
+        f"This costs {_text(needed)}, once; you have {available}. Earn or convert credits, or pay "
+        "as accepts says."
+    )
+    counts = {"needed": needed, "available": available, "shortfall": needed - available}
+    return unpaid(read, "credit_insufficient", detail, block={"credit": counts})
 
 
 def _text(amount: int) -> str:

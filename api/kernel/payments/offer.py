@@ -16,13 +16,14 @@ from x402.schemas import PaymentRequired, PaymentRequirements, ResourceInfo, Set
 
 from api.kernel.caller import Caller
 from api.kernel.idempotency import IdempotencySlot
-from api.kernel.operation import Deps, Operation, Outcome, Refusal
+from api.kernel.operation import Deps, OneSale, Operation, Outcome, Refusal
 from api.kernel.payments.payment_config import MAX_TIMEOUT_S, PaymentConfig
 from core.credits.rules.prices import PRICES, Price
 from core.db.engine import WriteSession
 from core.payments.chain import resource_hash
 
 EXACT, VAULT = "exact", "vault"
+CREDITS, USDC = "credits", "usdc"  # what something that is sold once was paid by
 ADAPTER = "x402_adapter"
 
 
@@ -43,7 +44,7 @@ class MeteredRead:
     """A read that has a price and an answer, before it is paid.
 
     `resource` is its URL; `client` the network address as limits count it; `idempotency_key` as it
-    was sent; `slot`: of that key, where the caller has one.
+    was sent; `slot`: of that key, where the caller has one. `sale`: what it sells once.
     """
 
     operation: Operation
@@ -55,6 +56,7 @@ class MeteredRead:
     slot: IdempotencySlot | None
     deps: Deps
     now: datetime
+    sale: OneSale | None = None
 
     @property
     def price(self) -> Price:
@@ -78,7 +80,11 @@ class Till:
     outcome: Outcome
 
     def serve(self) -> None:
-        """End the transaction that serves; it keeps the answer to the idempotency key."""
+        """End the transaction that serves; it keeps the answer to the idempotency key, and that
+        what is sold once is sold.
+        """
+        if self.read.sale is not None:
+            self.read.sale.record(self.session, USDC)
         if self.read.slot is not None:
             self.read.slot.keep(self.session, self.outcome, self.read.now)
         self.session.commit()
@@ -130,19 +136,9 @@ def unpaid(
 
     `failed` adds the facilitator's answer in PAYMENT-RESPONSE, `block` fields to the block.
     """
-    payment_config = read.deps.payment_config
-    if payment_config is None or read.amount_usdc_e6 is None:
+    required = payment_required(read, detail)
+    if required is None:
         return Refusal(reason, detail, block=block)
-    offers = (exact_requirements(read, payment_config), vault_requirements(read, payment_config))
-    required = PaymentRequired(
-        error=detail,
-        resource=ResourceInfo(
-            url=read.resource,
-            description=read.operation.summary,
-            mime_type=read.operation.media_type,
-        ),
-        accepts=[offer for offer in offers if offer is not None],
-    )
     headers = {PAYMENT_REQUIRED_HEADER: _header(required)}
     if failed is not None:
         headers[PAYMENT_RESPONSE_HEADER] = _header(failed)
@@ -152,6 +148,23 @@ def unpaid(
         extra=required.model_dump(by_alias=True, exclude_none=True),
         block=block,
         headers=headers,
+    )
+
+
+def payment_required(read: MeteredRead, detail: str) -> PaymentRequired | None:
+    """None: it can't be paid in USDC here."""
+    payment_config = read.deps.payment_config
+    if payment_config is None or read.amount_usdc_e6 is None:
+        return None
+    offers = (exact_requirements(read, payment_config), vault_requirements(read, payment_config))
+    return PaymentRequired(
+        error=detail,
+        resource=ResourceInfo(
+            url=read.resource,
+            description=read.operation.summary,
+            mime_type=read.operation.media_type,
+        ),
+        accepts=[offer for offer in offers if offer is not None],
     )
 
 

@@ -49,8 +49,8 @@ PRICES: Final[Mapping[str, Price]] = {
     price.key: price
     for price in (
         _price("playbook_read", 1, 10_000, FeeStatus.CHARGING),
-        _price("live_signal_read", 10),
-        _price("live_signal_plan", 10),
+        _price("live_signal_read", 10, 100_000, FeeStatus.CHARGING),
+        _price("live_signal_plan", 10, status=FeeStatus.CHARGING),
         _price("rooms_first_post", 5, status=FeeStatus.CHARGING),
         _price("subscription_tier_1_month", 10_000, status=FeeStatus.CHARGING),
         _price("subscription_tier_2_month", 25_000, status=FeeStatus.CHARGING),

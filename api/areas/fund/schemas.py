@@ -1,0 +1,348 @@
+"""Commands and answers of fund signals (docs/fund.md)."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from api.kernel.fields import WHOLE, Address, Flag, Instant, JsonDecimal, PositiveUsdc
+from api.kernel.operation import AnswerBody, Command
+from api.kernel.pagination import Paged
+from core.errors import InvalidNumberError
+from core.fund.rules.frozen import MOST_MARKETS, FundKind, leverage_e2, weight_e4
+from core.fund.rules.plan import CapReason, Disposition, PlanReason
+from core.fund.rules.sessions import SessionState
+from core.fund.rules.signals import FillSide
+
+HASH_PATTERN = r"^0x[0-9a-fA-F]{64}$"
+NAME_CHARACTERS, MANDATE_CHARACTERS, ORDER_ID_CHARACTERS = 80, 2_000, 100
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int | JsonDecimal):
+        raise PydanticCustomError("invalid_number", "write the number as text, such as 0.25", {})
+    return str(getattr(value, "literal", value))
+
+
+def _weight(value: Any) -> int:
+    try:
+        return weight_e4(_text(value), "")
+    except InvalidNumberError as error:
+        raise PydanticCustomError("invalid_number", "{rule}", {"rule": error.rule}) from error
+
+
+def _leverage(value: Any) -> int:
+    try:
+        return leverage_e2(_text(value), "")
+    except InvalidNumberError as error:
+        raise PydanticCustomError("invalid_number", "{rule}", {"rule": error.rule}) from error
+
+
+Weight = Annotated[
+    int,
+    BeforeValidator(_weight),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "pattern": r"^-?[01](\.[0-9]{1,4})?$", "examples": ["0.2500"]},
+                {"type": "number", "minimum": -1, "maximum": 1},
+            ],
+            "description": "a share of the NAV before leverage, -1 to 1, with at most 4 decimals",
+        }
+    ),
+]
+Leverage = Annotated[
+    int,
+    BeforeValidator(_leverage),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "pattern": r"^[0-9]{1,2}(\.[0-9]{1,2})?$", "examples": ["1.50"]},
+                {"type": "number", "exclusiveMinimum": 0, "maximum": 20},
+            ],
+            "description": "a multiple from 0.01 to 20 with at most 2 decimals",
+        }
+    ),
+]
+Id = Annotated[int, Field(ge=1, le=2**53 - 1), WHOLE]
+RulesHash = Annotated[
+    str, Field(pattern=HASH_PATTERN, description="the rules_hash of the vault read")
+]
+MarketName = Annotated[
+    str,
+    Field(
+        pattern=r"^[a-z0-9][a-z0-9_.:-]{0,99}$",
+        description="the token_id of a listing: binance_btc_usdt",
+    ),
+]
+Number = Annotated[
+    str,
+    BeforeValidator(_text),
+    Field(max_length=40),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "pattern": r"^[0-9]{1,16}(\.[0-9]{1,18})?$"},
+                {"type": "number", "exclusiveMinimum": 0},
+            ],
+            "description": "above 0, with at most 18 decimals",
+        }
+    ),
+]
+
+# Vaults
+
+
+class VaultsQuery(Paged):
+    """The newest first."""
+
+
+class FundVaultPath(Command):
+    id: Id
+
+
+class FundVaultRow(AnswerBody):
+    id: int
+    name: str
+    kind: FundKind
+    mirroring_paused: bool
+    rules_hash: str
+    simulated: Literal[True] = Field(
+        default=True, description="true: of simulated data; left out otherwise"
+    )
+
+
+class FundVaultList(AnswerBody):
+    vaults: list[FundVaultRow]
+    next_cursor: str | None
+
+
+class FundVaultRead(FundVaultRow):
+    mandate: str
+    frozen_rules: dict[str, Any] = Field(
+        description="rules_hash is 0x and the SHA-256 of this object's canonical JSON (RFC 8785)"
+    )
+    frozen_at: str
+    created_at: str
+    mirrors_count: int = Field(description="consents to the current rules that stand")
+    signals_count: int
+    latest_signal_at: str | None
+    fills_count: int = Field(description="reports of fills, of source self_report")
+
+
+class MarketSessionShown(AnswerBody):
+    state: SessionState
+    next_open: str | None = Field(description="of a closed session; null: it is not closed")
+    closes_at: str | None = Field(description="null: not open, or it never closes")
+
+
+class MarketLiquidityRow(AnswerBody):
+    market: str
+    grade: str | None
+    provisional: bool
+    session: MarketSessionShown
+    cap_usd: str | None = Field(
+        description="the most that one order that increases may take; null: unknown"
+    )
+    min_order_usd: str
+    depth_usd: str | None = Field(description="median within 2 %, of the smaller side")
+    volume_24h_usd: str | None
+    daily_volatility_bps: str | None
+
+
+class VaultLiquidity(AnswerBody):
+    vault_id: int
+    rules_hash: str
+    markets: list[MarketLiquidityRow]
+
+
+# Signals
+
+
+class SignalsQuery(Paged):
+    """The newest first."""
+
+    id: Id
+    live: Annotated[
+        Flag, Field(description="true: those younger than 24 hours, for an agent's key")
+    ] = False
+
+
+class SignalPath(Command):
+    signal_id: Id
+
+
+class SignalShown(AnswerBody):
+    signal_id: int
+    vault_id: int
+    market: str
+    target_weight: str = Field(description="share of the NAV, before leverage; negative: short")
+    target_leverage: str
+    at: str
+    historical: bool = Field(description="24 hours old or older, and free")
+    superseded: bool = Field(description="a later signal of this vault and market is there")
+    rules_version: int
+    mid: str | None = Field(description="of the book when it was published, in the quote currency")
+    prev_hash: str | None = Field(description="null while it is live (docs/fund.md)")
+    row_hash: str | None
+
+
+class SignalPage(AnswerBody):
+    vault_id: int
+    mirroring_paused: bool
+    rules_hash: str
+    signals: list[SignalShown]
+    next_cursor: str | None
+    locked_count: int = Field(default=0, description="live ones that you have not paid for")
+    payment_required: dict[str, Any] | None = Field(
+        default=None, description="x402 requirements of one signal; left out: none is locked"
+    )
+
+
+class SignalRead(SignalShown):
+    pass
+
+
+# Consents
+
+
+class GiveConsent(Command):
+    id: Id
+    account_address: Address
+    max_order_usd: PositiveUsdc
+    max_leverage: Leverage
+    rules_hash: RulesHash
+
+
+class FillShown(AnswerBody):
+    fill_id: int
+    signal_id: int
+    side: FillSide
+    price: str
+    qty: str
+    venue_order_id: str | None
+    filled_at: str
+    reported_at: str
+    source: Literal["self_report"]
+
+
+class MirrorShown(AnswerBody):
+    vault_id: int
+    account_address: str
+    max_order_usd: str
+    max_leverage: str
+    rules_hash: str
+    is_current: bool = Field(description="it stands, and the vault's rules are still these")
+    given_at: str
+    revoked_at: str | None
+
+
+class MirrorQuery(Paged):
+    """Fills, the newest first."""
+
+    id: Id
+
+
+class OwnMirror(MirrorShown):
+    fills: list[FillShown] = Field(description="what you reported; nothing proves it")
+    next_cursor: str | None
+
+
+class ConsentRevoked(AnswerBody):
+    vault_id: int
+    revoked_at: str
+
+
+# Plans and fills
+
+
+class PlanSignal(Command):
+    id: Id
+    account_address: Address
+
+
+class OrderShown(AnswerBody):
+    side: FillSide
+    reduce_only: bool
+    target_notional_usd: str
+    position_notional_usd: str
+    wanted_notional_usd: str
+    capped_notional_usd: str
+    capped_by: CapReason | None
+    reference_price: str | None = Field(description="mid of the book, in the quote currency")
+
+
+class PlanShown(AnswerBody):
+    signal_id: int
+    vault_id: int
+    disposition: Disposition
+    reason: PlanReason | None
+    retry_at: str | None
+    grade: str | None
+    provisional: bool
+    session: MarketSessionShown
+    capped_notional_usd: str | None
+    impact_bps: str | None = Field(description="null: unknown, or there is no order")
+    charged: bool
+    charged_credits: int
+    historical: bool
+    order: OrderShown | None
+    nav_usd: str | None
+    rules_hash: str
+    service: dict[str, Any] = Field(
+        default_factory=dict, description="of a plan without an order: field, rule, next calls"
+    )
+
+
+class ReportFill(Command):
+    id: Id
+    account_address: Address
+    filled_at: Instant
+    price: Number
+    qty: Number
+    side: Literal["buy", "sell"]
+    venue_order_id: Annotated[str, Field(min_length=1, max_length=ORDER_ID_CHARACTERS)] | None = (
+        None
+    )
+
+
+# Operators
+
+
+class RuledMarket(Command):
+    market: MarketName
+    session: Annotated[
+        str, Field(max_length=20, description="always, or the code of a calendar: XNYS")
+    ] = "always"
+    min_order_usd: PositiveUsdc
+
+
+class FundRulesBody(Command):
+    mandate: Annotated[str, Field(min_length=1, max_length=MANDATE_CHARACTERS)]
+    max_leverage: Leverage
+    universe: Annotated[list[RuledMarket], Field(min_length=1, max_length=MOST_MARKETS)]
+
+
+class FreezeRules(Command):
+    id: Id
+    rules: FundRulesBody
+
+
+class RulesFrozen(AnswerBody):
+    vault_id: int
+    version: int
+    rules_hash: str
+    frozen_at: str
+
+
+class PublishSignal(Command):
+    id: Id
+    market: MarketName
+    target_weight: Weight
+    target_leverage: Leverage
+
+
+class VaultPaused(AnswerBody):
+    vault_id: int
+    mirroring_paused: bool
+    at: str

@@ -1,0 +1,3 @@
+"""The services of fund signals: vaults, signals, mirrors (consents and fills), plans, operators;
+`shown` is what they show in one way.
+"""

@@ -1,0 +1,255 @@
+"""A plan: one signal as an order of the follower's size. Nothing is ever placed.
+
+consent, its rules --> plan (core/fund/rules/plan.py) --> paid, last --> kept
+"""
+
+from dataclasses import replace
+from typing import Any, Final
+
+from api.areas.fund.schemas import OrderShown, PlanShown, PlanSignal
+from api.areas.fund.service import signals
+from api.areas.fund.service.mirrors import consent_missing, require_address, rules_changed
+from api.areas.fund.service.shown import no_signal, session_of, shown_session
+from api.kernel.caller import AgentCaller
+from api.kernel.operation import Answer, NextCall, Refusal, WriteCall
+from api.kernel.payments.metering import not_enough, require_spend
+from api.kernel.payments.offer import CREDITS
+from api.kernel.refusals import next_items
+from core.credits.ledger import writer as credit_ledger
+from core.credits.rules.buckets import NotEnoughCreditsError
+from core.credits.rules.prices import PRICES
+from core.errors import InvalidParameterError
+from core.fund import queries as fund
+from core.fund.queries import SignalPlace
+from core.fund.rules.frozen import bps_text
+from core.fund.rules.plan import (
+    MarketSnapshot,
+    PlanFacts,
+    PlannedOrder,
+    PlanReason,
+    SignalPlan,
+    gate,
+    plan,
+)
+from core.fund.rules.signals import decimal_text, is_live
+from core.fund.snapshots import snapshot_of
+from core.fund.tables import FundMirror
+from core.hexes import address_of, hex_of
+from core.money import usdc_text
+from core.times import instant_text_or_none
+
+PRICE: Final = "live_signal_plan"
+
+# What each reason is about: the field, its rule, who can fix it, the call that helps.
+SAYS: Final[dict[PlanReason, tuple[str, str, str, str]]] = {
+    PlanReason.VAULT_PAUSED: (
+        "vault_id",
+        "mirroring is paused by the service's operators",
+        "service",
+        "fund.vault",
+    ),
+    PlanReason.SIGNAL_SUPERSEDED: (
+        "id",
+        "a later signal of this vault and market is there; plan that one",
+        "caller",
+        "fund.live",
+    ),
+    PlanReason.SESSION_CLOSED: (
+        "market",
+        "it trades in sessions, and none is open; plan again from retry_at on",
+        "caller",
+        "fund.liquidity",
+    ),
+    PlanReason.SESSION_UNKNOWN: (
+        "market",
+        "its calendar does not reach this time, and sessions are not guessed",
+        "service",
+        "fund.liquidity",
+    ),
+    PlanReason.LEVERAGE_ABOVE_CONSENT: (
+        "max_leverage",
+        "the signal's leverage is above that of your consent",
+        "caller",
+        "fund.vault",
+    ),
+    PlanReason.ACCOUNT_UNKNOWN: (
+        "account_address",
+        "what this account holds is not known here",
+        "service",
+        "fund.vault",
+    ),
+    PlanReason.GRADE_UNKNOWN: (
+        "grade",
+        "an order that increases needs a market with a grade",
+        "service",
+        "fund.liquidity",
+    ),
+    PlanReason.GRADE_F: (
+        "grade",
+        "an order that increases needs a market of grade D or better",
+        "service",
+        "fund.liquidity",
+    ),
+    PlanReason.MARKET_UNMEASURED: (
+        "market",
+        "its book, volume or volatility is not known now",
+        "service",
+        "fund.liquidity",
+    ),
+    PlanReason.AT_TARGET: (
+        "account_address",
+        "the account holds what the signal says",
+        "caller",
+        "fund.vault",
+    ),
+    PlanReason.ORDER_TOO_SMALL: (
+        "capped_notional_usd",
+        "the order is below the market's minimum",
+        "caller",
+        "fund.liquidity",
+    ),
+}
+
+
+def make(call: WriteCall, caller: AgentCaller, command: PlanSignal) -> Answer[PlanShown]:
+    """Errors: InvalidParameterError; Refusal not_found, consent_missing, rules_changed,
+    credit_insufficient, agent_key_scope; OutsideError.
+    """
+    place = fund.place_of(call.db, caller.account_id, command.id) or no_signal(command.id)
+    mirror = _consent(place, command.account_address)
+    facts = _facts(call, place, mirror, snapshot_of(call.db, place.signal.market, call.now))
+    made = gate(facts)
+    if made is None:
+        account = call.deps.fund_accounts.read(call.db, address_of(mirror.address))
+        facts = replace(facts, account=account)
+        made = plan(facts)
+    charged = 0
+    if made.is_charged:
+        charged = _charge(call, caller, place.signal.seq)
+        made = replace(made, is_charged=charged > 0)
+    fund.record_plan(call.db, place, mirror, made, facts.snapshot.mid, call.now)
+    return Answer(_shown(call, place, facts, made, charged))
+
+
+def _consent(place: SignalPlace, address: str) -> FundMirror:
+    """Errors: InvalidParameterError; Refusal consent_missing, rules_changed."""
+    mirror, current = place.mirror, place.rules.digest
+    if mirror is None:
+        raise consent_missing(place.vault.id)
+    if mirror.rules_hash != current:
+        raise rules_changed(place.vault.id, current)
+    require_address(mirror, address)
+    return mirror
+
+
+def _facts(
+    call: WriteCall,
+    place: SignalPlace,
+    mirror: FundMirror,
+    snapshot: MarketSnapshot,
+) -> PlanFacts:
+    """Without the account, which is asked last. Errors: InvalidParameterError for a market that the rules have no more."""
+    signal, market = place.signal, place.rules.market(place.signal.market)
+    if market is None:
+        raise InvalidParameterError(
+            "id", "the vault's rules have this signal's market no more; plan a later signal"
+        )
+    return PlanFacts(
+        market=signal.market,
+        weight_e4=signal.weight_e4,
+        leverage_e2=signal.leverage_e2,
+        is_live=is_live(signal.at, call.now),
+        is_paid=place.is_paid,
+        is_paused=place.vault.is_paused,
+        is_superseded=place.is_superseded,
+        session=session_of(market.session, call),
+        max_order_usdc_e6=mirror.max_order_usdc_e6,
+        max_leverage_e2=mirror.max_leverage_e2,
+        least_order_usdc_e6=market.least_order_usdc_e6,
+        account=None,
+        snapshot=snapshot,
+    )
+
+
+def _charge(call: WriteCall, caller: AgentCaller, seq: int) -> int:
+    """The credits that it took: none where the signal was paid meanwhile.
+
+    Errors: Refusal credit_insufficient, agent_key_scope.
+    """
+    needed = PRICES[PRICE].credits or 0
+    fund.sale_lock(caller.account_id, seq).wait(call.db)
+    if fund.is_paid(call.db, caller.account_id, seq):
+        return 0
+    require_spend(caller)
+    said = {"price": PRICE, "signal": seq}
+    try:
+        credit_ledger.spend(call.db, caller.account_id, needed, fund.sale_key(seq), said, call.now)
+    except NotEnoughCreditsError as error:
+        raise _cannot_pay(call, caller, seq, error) from error
+    fund.record_sale(call.db, caller.account_id, seq, CREDITS, PRICE, call.now)
+    return needed
+
+
+def _cannot_pay(
+    call: WriteCall, caller: AgentCaller, seq: int, error: NotEnoughCreditsError
+) -> Refusal:
+    """The 402 of the signal's read, which USDC pays for too; its plan is free then."""
+    refusal = not_enough(signals.metered(call, caller, seq), error.needed, error.available)
+    refusal.next_calls = (NextCall(signals.READ, {"signal_id": str(seq)}), "credits.balance")
+    return refusal
+
+
+def _shown(
+    call: WriteCall, place: SignalPlace, facts: PlanFacts, made: SignalPlan, charged: int
+) -> PlanShown:
+    order, account = made.order, facts.account
+    impact = None if order is None else order.impact_bps_e2
+    block = {} if made.reason is None else {"service": _block(call, place, made, made.reason)}
+    return PlanShown(
+        signal_id=place.signal.seq,
+        vault_id=place.vault.id,
+        disposition=made.disposition,
+        reason=made.reason,
+        retry_at=instant_text_or_none(made.retry_at),
+        grade=facts.snapshot.grade,
+        provisional=facts.snapshot.is_provisional,
+        session=shown_session(facts.session),
+        capped_notional_usd=None if order is None else usdc_text(order.notional_usdc_e6),
+        impact_bps=None if impact is None else bps_text(impact),
+        charged=charged > 0,
+        charged_credits=charged,
+        historical=not facts.is_live,
+        order=None if order is None else _order(order, facts.snapshot),
+        nav_usd=None if account is None else usdc_text(account.nav_usdc_e6),
+        rules_hash=hex_of(place.rules.digest),
+        **block,
+    )
+
+
+def _order(order: PlannedOrder, snapshot: MarketSnapshot) -> OrderShown:
+    return OrderShown(
+        side=order.side,
+        reduce_only=order.is_reduce_only,
+        target_notional_usd=usdc_text(order.target_usdc_e6),
+        position_notional_usd=usdc_text(order.position_usdc_e6),
+        wanted_notional_usd=usdc_text(order.wanted_usdc_e6),
+        capped_notional_usd=usdc_text(order.notional_usdc_e6),
+        capped_by=order.capped_by,
+        reference_price=None if snapshot.mid is None else decimal_text(snapshot.mid),
+    )
+
+
+def _block(
+    call: WriteCall, place: SignalPlace, made: SignalPlan, reason: PlanReason
+) -> dict[str, Any]:
+    field, rule, who_fixes, helps = SAYS[reason]
+    calls = (NextCall(helps, {"id": str(place.vault.id)}),)
+    return {
+        "reason": reason.value,
+        "field": field,
+        "rule": rule,
+        "retry_safe": made.retry_at is not None,
+        "who_fixes": who_fixes,
+        "retry_at": instant_text_or_none(made.retry_at),
+        "next": next_items(calls, {}, call.deps.catalogue),
+    }

@@ -1,0 +1,67 @@
+"""What several calls of fund signals show in one way."""
+
+from typing import NoReturn
+
+from api.areas.fund.schemas import MarketSessionShown, SignalShown
+from api.kernel.operation import Call, Refusal
+from core.fund import queries as fund
+from core.fund.calendars import kept
+from core.fund.rules.frozen import leverage_text, weight_text
+from core.fund.rules.sessions import MarketSession, session_at
+from core.fund.rules.signals import is_live
+from core.fund.tables import FundSignal, FundVault
+from core.hexes import hex_of
+from core.times import instant_text, instant_text_or_none
+
+
+def vault_of(call: Call, vault_id: int) -> FundVault:
+    """Errors: Refusal not_found."""
+    found = fund.find_vault(call.db, vault_id)
+    if found is None:
+        raise no_vault(vault_id)
+    return found
+
+
+def no_vault(vault_id: int) -> Refusal:
+    return Refusal(
+        "not_found", f"There is no vault {vault_id}; list them.", next_calls=("fund.vaults",)
+    )
+
+
+def no_signal(signal_id: int) -> NoReturn:
+    """Errors: Refusal not_found."""
+    raise Refusal(
+        "not_found",
+        f"There is no signal {signal_id}; list those of a vault.",
+        next_calls=("fund.vaults",),
+    )
+
+
+def session_of(name: str, call: Call) -> MarketSession:
+    return session_at(kept(), name, call.now)
+
+
+def shown_session(session: MarketSession) -> MarketSessionShown:
+    return MarketSessionShown(
+        state=session.state,
+        next_open=instant_text_or_none(session.next_open),
+        closes_at=instant_text_or_none(session.closes_at),
+    )
+
+
+def shown_signal(signal: FundSignal, call: Call, *, is_superseded: bool) -> SignalShown:
+    is_past = not is_live(signal.at, call.now)
+    return SignalShown(
+        signal_id=signal.seq,
+        vault_id=signal.vault_id,
+        market=signal.market,
+        target_weight=weight_text(signal.weight_e4),
+        target_leverage=leverage_text(signal.leverage_e2),
+        at=instant_text(signal.at),
+        historical=is_past,
+        superseded=is_superseded,
+        rules_version=signal.rules_version,
+        mid=signal.mid,
+        prev_hash=hex_of(signal.prev_hash) if is_past else None,
+        row_hash=hex_of(signal.row_hash) if is_past else None,
+    )

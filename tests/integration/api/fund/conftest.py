@@ -1,0 +1,261 @@
+"""A vault, an operator who publishes, and followers with accounts whose worth tests say."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import insert
+from sqlalchemy.orm import Session
+from starlette.testclient import TestClient
+
+from api.kernel.operation import Deps
+from core.credits.ledger import writer as credit_ledger
+from core.db.engine import Database, WriteSession
+from core.fund import queries as fund
+from core.fund.rules.frozen import FrozenRules, FundKind, UniverseMarket
+from core.fund.rules.plan import FollowerAccount
+from core.listings.queries import add_listings, find_listing
+from core.listings.rules import Symbol
+from core.market import parts
+from core.market.tables import (
+    MarketAsset,
+    MarketListing,
+    MarketListingState,
+    MarketRollup,
+)
+from core.money import UsdcE6
+from tests.integration.api.conftest import (
+    KEY,
+    Clock,
+    FewAnswersChain,
+    connect,
+    deps_of,
+)
+
+ADDRESS = "0x1111111111111111111111111111111111111111"
+USD = 1_000_000
+BTC, ETH, SHARE = "binance_btc_usdt", "binance_eth_usdt", "binance_sol_usdt"
+
+
+@dataclass
+class KnownAccounts:
+    """Accounts as a test has them; any other is unknown."""
+
+    known: dict[str, FollowerAccount] = field(default_factory=dict)
+    reads: int = 0
+
+    def read(self, session: Session, address: str) -> FollowerAccount | None:
+        self.reads += 1
+        return self.known.get(address.lower())
+
+
+@dataclass
+class Follower:
+    client: TestClient
+    deps: Deps
+    clock: Clock
+    user_id: int
+    key: dict[str, str]
+
+    def get(self, path: str, **query: Any) -> Any:
+        return self.client.get(path, params=query, headers=self.key)
+
+    def post(self, path: str, body: dict[str, Any], **headers: str) -> Any:
+        return self.client.post(path, json=body, headers=self.key | headers)
+
+    def credits(self) -> int:
+        with self.deps.database.read() as session:
+            return credit_ledger.load_balance(session, self.user_id).available
+
+    def consent(self, vault_id: int, **body: Any) -> Any:
+        said = self.client.get(f"/fund/vaults/{vault_id}").json()
+        return self.post(
+            f"/fund/vaults/{vault_id}/mirrors",
+            {
+                "account_address": ADDRESS,
+                "max_order_usd": "500.00",
+                "max_leverage": "1.00",
+                "rules_hash": said["rules_hash"],
+                **body,
+            },
+        )
+
+    def plan(self, signal_id: int, address: str = ADDRESS) -> Any:
+        return self.post(f"/fund/signals/{signal_id}/plan", {"account_address": address})
+
+
+@dataclass
+class Office:
+    """What operators do."""
+
+    client: TestClient
+    headers: dict[str, str]
+
+    def post(self, path: str, body: dict[str, Any] | None = None) -> Any:
+        return self.client.post(path, json=body or {}, headers=self.headers)
+
+    def publish(
+        self, vault_id: int, weight: str = "0.2500", market: str = BTC, leverage: str = "1.00"
+    ) -> int:
+        answer = self.post(
+            f"/admin/fund/vaults/{vault_id}/signals",
+            {"market": market, "target_weight": weight, "target_leverage": leverage},
+        )
+        assert answer.status_code == 201, answer.text
+        return int(answer.json()["signal_id"])
+
+
+@pytest.fixture
+def accounts() -> KnownAccounts:
+    return KnownAccounts({ADDRESS: FollowerAccount(1_000 * USD, {})})
+
+
+@pytest.fixture
+def deps(database: Database, clock: Clock, chain: FewAnswersChain, accounts: KnownAccounts) -> Deps:
+    return replace(deps_of(database, clock, chain), fund_accounts=accounts)
+
+
+@pytest.fixture
+def office(client: TestClient, operator: dict[str, str]) -> Office:
+    return Office(client, operator)
+
+
+def follower_of(client: TestClient, deps: Deps, clock: Clock, amount: int = 100) -> Follower:
+    made = connect(client)
+    before = 0
+    with deps.database.write() as session:
+        before = credit_ledger.load_balance(session, made["user_id"]).available
+        if amount > before:
+            credit_ledger.earn(session, made["user_id"], amount - before, "test", {}, clock.now)
+    return Follower(client, deps, clock, made["user_id"], {KEY: made["api_key"]})
+
+
+@pytest.fixture
+def follower(client: TestClient, deps: Deps, clock: Clock) -> Follower:
+    """An agent with 100 credits."""
+    return follower_of(client, deps, clock)
+
+
+def roll_up(session: WriteSession, listing_id: int, now: datetime, rv: float) -> None:
+    """The roll-ups of the last day and of five to come, each with this root of squared returns."""
+    begins = now.replace(minute=0, second=0, microsecond=0) - timedelta(hours=24)
+    parts.ensure(session, parts.ROLLUPS, begins, now + timedelta(days=6))
+    rows = [
+        {
+            "listing_id": listing_id,
+            "bucket": begins + number * timedelta(hours=2),
+            "expected": 120,
+            "n": 120,
+            "rejected": 0,
+            "gaps": 0,
+            "rv": rv,
+            "coverage": 1.0,
+        }
+        for number in range(72)
+    ]
+    session.execute(insert(MarketRollup), rows)
+
+
+def market(session: WriteSession, clock: Clock, base: str, **state: Any) -> int:
+    """A listing at binance that was looked at; its id."""
+    listing = find_listing(session, "binance", Symbol(base, "USDT"))
+    assert listing is not None
+    asset_id = session.scalars(
+        insert(MarketAsset).values(ticker=base).returning(MarketAsset.id)
+    ).one()
+    named = {"exchange": "binance", "listing_id": listing.id, "asset_id": asset_id}
+    session.add(
+        MarketListing(
+            **named,
+            native_id=f"{base}USDT",
+            native_base=base,
+            native_quote="USDT",
+            base=base,
+            quote="USDT",
+            min_size_quote=5.0,
+            first_seen_at=clock.now,
+            seen_at=clock.now,
+        )
+    )
+    session.flush()
+    measured = {
+        "in_depth_usd": 123_456.0,
+        "in_spread_bps": 4.25,
+        "in_volume_24h_usd": 5e7,
+        "grade": "B",
+        "is_provisional": False,
+        "mid": 91_250.5,
+        "usd_per_quote": 1.0,
+        "fx_source": "par",
+        **{f"{side}_05_usd": 50_000.0 for side in ("bid", "ask")},
+        **{f"{side}_1_usd": 90_000.0 for side in ("bid", "ask")},
+        **{f"{side}_2_usd": 150_000.0 for side in ("bid", "ask")},
+        "sampled_at": clock.now,
+        "every_s": 60,
+    }
+    session.add(
+        MarketListingState(
+            **named,
+            **(measured | state),
+            token=base,
+            symbol=f"{base}/USDT",
+            token_id=listing.token_id,
+            source="simulated",
+            is_simulated=True,
+            is_truncated=False,
+            first_seen_at=clock.now,
+            updated_at=clock.now,
+        )
+    )
+    session.flush()
+    roll_up(session, listing.id, clock.now, rv=0.01)
+    return int(listing.id)
+
+
+@pytest.fixture
+def markets(deps: Deps, clock: Clock) -> None:
+    """BTC of grade B, ETH of grade F, and SOL, which trades in the sessions of XNYS."""
+    with deps.database.write() as session:
+        pairs = [Symbol(base, "USDT") for base in ("BTC", "ETH", "SOL")]
+        add_listings(session, "binance", pairs, is_simulated=True, now=clock.now)
+        market(session, clock, "BTC")
+        market(session, clock, "ETH", grade="F")
+        market(session, clock, "SOL")
+
+
+def vault_with(
+    deps: Deps,
+    clock: Clock,
+    kind: FundKind = FundKind.SPOT,
+    most_leverage_e2: int = 100,
+    universe: Iterable[UniverseMarket] | None = None,
+) -> int:
+    with deps.database.write() as session:
+        vault_id = fund.add_vault(
+            session, "Majors", kind, is_simulated=True, maker_id=None, now=clock.now
+        )
+        rules = FrozenRules(
+            vault_id=vault_id,
+            version=1,
+            kind=kind,
+            mandate="Large coins, weekly.",
+            universe=tuple(
+                universe
+                or (
+                    UniverseMarket(BTC, "always", UsdcE6(10 * USD)),
+                    UniverseMarket(ETH, "always", UsdcE6(10 * USD)),
+                    UniverseMarket(SHARE, "XNYS", UsdcE6(10 * USD)),
+                )
+            ),
+            most_leverage_e2=most_leverage_e2,
+        )
+        fund.freeze(session, rules, None, clock.now)
+    return vault_id
+
+
+@pytest.fixture
+def vault(deps: Deps, clock: Clock, markets: None) -> int:
+    """A spot vault of BTC, ETH and SOL."""
+    return vault_with(deps, clock)

@@ -1,0 +1,384 @@
+"""Consents, plans and fills, over the real pipeline (docs/fund.md#plans)."""
+
+from datetime import datetime, timedelta
+from itertools import product
+from typing import Any
+
+import pytest
+
+from api.kernel.operation import Deps
+from core.credits.ledger import writer as credit_ledger
+from core.credits.tables import CreditEntry
+from core.fund.rules.frozen import FundKind
+from core.fund.rules.plan import FollowerAccount
+from core.fund.tables import FundPlan
+from core.market.tables import MarketListingState
+from tests.integration.api.conftest import Clock, reason
+from tests.integration.api.fund.conftest import (
+    ADDRESS,
+    BTC,
+    ETH,
+    SHARE,
+    USD,
+    Follower,
+    KnownAccounts,
+    Office,
+    follower_of,
+    vault_with,
+)
+
+OTHER = "0x2222222222222222222222222222222222222222"
+
+
+@pytest.fixture
+def mirrored(follower: Follower, vault: int) -> int:
+    assert follower.consent(vault).status_code == 200
+    return vault
+
+
+def planned(follower: Follower, signal: int) -> dict[str, Any]:
+    answer = follower.plan(signal)
+    assert answer.status_code == 200, answer.text
+    return dict(answer.json())
+
+
+# Consents
+
+
+def test_a_consent__is_given_shown_replaced_and_revoked(follower: Follower, vault: int) -> None:
+    path = f"/fund/vaults/{vault}/mirrors"
+    assert reason(follower.get(f"{path}/me")) == (409, "consent_missing")
+    given = follower.consent(vault).json()
+    assert (given["account_address"], given["max_order_usd"]) == (ADDRESS, "500.000000")
+    assert follower.consent(vault, max_order_usd="50").json()["max_order_usd"] == "50.000000"
+    assert follower.client.get(f"/fund/vaults/{vault}").json()["mirrors_count"] == 1
+    assert follower.client.delete(path, headers=follower.key).status_code == 200
+    assert follower.client.get(f"/fund/vaults/{vault}").json()["mirrors_count"] == 0
+    own = follower.get(f"{path}/me").json()
+    assert (own["is_current"], own["revoked_at"]) == (False, "2026-11-21T12:00:00Z")
+    again = follower.client.delete(path, headers=follower.key)
+    assert reason(again) == (409, "consent_missing")
+
+
+def test_a_consent_above_the_vaults_leverage__is_refused(follower: Follower, vault: int) -> None:
+    answer = follower.consent(vault, max_leverage="1.01")
+    assert (answer.status_code, answer.json()["detail"]) == (
+        400,
+        "max_leverage: the vault's rules allow 1.00 at most.",
+    )
+
+
+def test_a_consent__with_a_size_of_zero_or_a_key_of_another_form_is_refused(
+    follower: Follower, vault: int
+) -> None:
+    for field, value in (
+        ("max_order_usd", "0"),
+        ("rules_hash", "0x12"),
+        ("account_address", "0x12"),
+        ("api_key", "secret"),
+    ):
+        answer = follower.consent(vault, **{field: value})
+        assert (answer.status_code, field in answer.json()["detail"]) == (400, True)
+
+
+# Plans that are made
+
+
+def test_a_plan__is_an_order_of_the_followers_size_and_charged_once(
+    follower: Follower, office: Office, mirrored: int
+) -> None:
+    signal = office.publish(mirrored)
+    plan = planned(follower, signal)
+    assert (plan["disposition"], plan["reason"], plan["historical"]) == ("ready", None, False)
+    assert (plan["charged"], plan["charged_credits"], follower.credits()) == (True, 10, 90)
+    assert (plan["capped_notional_usd"], plan["nav_usd"]) == ("250.000000", "1000.000000")
+    assert plan["order"] == {
+        "side": "buy",
+        "reduce_only": False,
+        "target_notional_usd": "250.000000",
+        "position_notional_usd": "0.000000",
+        "wanted_notional_usd": "250.000000",
+        "capped_notional_usd": "250.000000",
+        "capped_by": None,
+        "reference_price": "91250.5",
+    }
+    # the walk: 250 of the 50,000 within 0.5 %, at its far edge, 50.01; the root law has 0.78
+    assert (plan["grade"], plan["impact_bps"]) == ("B", "50.01")
+    again = planned(follower, signal)
+    assert (again["charged"], again["charged_credits"], follower.credits()) == (False, 0, 90)
+    assert follower.get(f"/fund/signals/{signal}").status_code == 200
+    assert follower.credits() == 90
+
+
+def test_a_plan_above_the_consents_order__is_capped(
+    follower: Follower, office: Office, mirrored: int
+) -> None:
+    plan = planned(follower, office.publish(mirrored, weight="0.75"))
+    assert (plan["disposition"], plan["capped_notional_usd"]) == ("capped", "500.000000")
+    assert plan["order"]["wanted_notional_usd"] == "750.000000"
+    assert plan["order"]["capped_by"] == "max_order"
+
+
+def test_a_plan_of_a_large_account__is_capped_by_the_market(
+    follower: Follower, office: Office, vault: int, accounts: KnownAccounts
+) -> None:
+    accounts.known[ADDRESS] = FollowerAccount(10_000_000 * USD, {})
+    follower.consent(vault, max_order_usd="1000000")
+    plan = planned(follower, office.publish(vault))
+    # 10 % of 123,456, and of that 75 % for grade B
+    assert (plan["capped_notional_usd"], plan["order"]["capped_by"]) == (
+        "9259.200000",
+        "liquidity",
+    )
+
+
+def test_a_reduction__needs_no_grade(
+    follower: Follower, office: Office, mirrored: int, accounts: KnownAccounts
+) -> None:
+    accounts.known[ADDRESS] = FollowerAccount(1_000 * USD, {ETH: 300 * USD})
+    plan = planned(follower, office.publish(mirrored, weight="0.1", market=ETH))
+    assert (plan["disposition"], plan["grade"]) == ("ready", "F")
+    assert (plan["order"]["side"], plan["order"]["reduce_only"]) == ("sell", True)
+    assert plan["capped_notional_usd"] == "200.000000"
+
+
+def test_a_historical_signal__is_planned_for_free_even_if_it_is_superseded(
+    follower: Follower, office: Office, mirrored: int, clock: Clock, deps: Deps
+) -> None:
+    signal = office.publish(mirrored)
+    office.publish(mirrored, weight="0.5")
+    clock.pass_(hours=24)
+    freshen(deps, clock.now)
+    plan = planned(follower, signal)
+    assert (plan["disposition"], plan["historical"], plan["charged"]) == ("ready", True, False)
+    assert follower.credits() == 100
+
+
+def freshen(deps: Deps, now: datetime) -> None:
+    with deps.database.write() as session:
+        for state in session.query(MarketListingState):
+            state.sampled_at = now
+
+
+def test_a_half_day__closes_at_its_own_hour(
+    follower: Follower, office: Office, mirrored: int, clock: Clock, deps: Deps
+) -> None:
+    """The day after Thanksgiving 2026: New York closes at 18:00 UTC."""
+    clock.now = datetime.fromisoformat("2026-11-27T17:59:59+00:00")
+    freshen(deps, clock.now)
+    signal = office.publish(mirrored, market=SHARE)
+    assert planned(follower, signal)["session"] == {
+        "state": "open",
+        "next_open": None,
+        "closes_at": "2026-11-27T18:00:00Z",
+    }
+    clock.pass_(seconds=1)
+    other = follower_of(follower.client, deps, clock)
+    other.consent(mirrored)
+    plan = planned(other, signal)
+    assert (plan["disposition"], plan["reason"]) == ("deferred", "session_closed")
+    assert (plan["retry_at"], plan["session"]["next_open"]) == (
+        "2026-11-30T14:30:00Z",
+        "2026-11-30T14:30:00Z",
+    )
+    assert other.credits() == 100
+
+
+# Plans that are not made
+
+
+def test_a_plan_without_a_consent_or_with_an_old_one__is_refused_with_the_next_call(
+    follower: Follower, office: Office, vault: int
+) -> None:
+    signal = office.publish(vault)
+    missing = follower.plan(signal)
+    assert reason(missing) == (409, "consent_missing")
+    assert missing.json()["service"]["next"][0]["path"] == f"/fund/vaults/{vault}"
+    follower.consent(vault)
+    universe = [{"market": BTC, "min_order_usd": "10"}]
+    rules = {"mandate": "Weekly.", "max_leverage": "1", "universe": universe}
+    office.post(f"/admin/fund/vaults/{vault}/rules", {"rules": rules})
+    assert reason(follower.plan(signal)) == (409, "rules_changed")
+    assert follower.credits() == 100
+
+
+def test_a_plan_for_another_account__is_refused(
+    follower: Follower, office: Office, mirrored: int
+) -> None:
+    answer = follower.plan(office.publish(mirrored), address=OTHER)
+    assert (answer.status_code, answer.json()["detail"].split(":")[0]) == (400, "account_address")
+    assert follower.credits() == 100
+
+
+def test_a_plan_of_an_unknown_signal__is_404(follower: Follower, mirrored: int) -> None:
+    assert reason(follower.plan(12)) == (404, "not_found")
+
+
+def test_a_plan_without_credits__is_the_402_of_the_signals_read(
+    follower: Follower, office: Office, vault: int, deps: Deps, clock: Clock
+) -> None:
+    poor = follower_of(follower.client, deps, clock, amount=0)
+    with deps.database.write() as session:
+        credit_ledger.spend(session, poor.user_id, 1, "gone", {}, clock.now)
+    poor.consent(vault)
+    signal = office.publish(vault)
+    refused = poor.plan(signal)
+    assert reason(refused) == (402, "credit_insufficient")
+    assert refused.json()["service"]["next"][0]["path"] == f"/fund/signals/{signal}"
+    assert (poor.credits(), "notional" in refused.text) == (9, False)
+    with deps.database.read() as session:
+        assert session.query(FundPlan).count() == 0
+
+
+CHECKS = ("paused", "superseded", "session", "leverage", "account", "grade", "minimum")
+REASONS = {
+    "paused": ("refused", "vault_paused"),
+    "superseded": ("refused", "signal_superseded"),
+    "session": ("deferred", "session_closed"),
+    "leverage": ("refused", "leverage_above_consent"),
+    "account": ("refused", "account_unknown"),
+    "grade": ("refused", "grade_f"),
+    "minimum": ("skipped", "order_too_small"),
+}
+
+
+def test_every_combination_of_failing_checks__names_the_first_and_charges_nothing(
+    follower: Follower,
+    office: Office,
+    markets: None,
+    accounts: KnownAccounts,
+    deps: Deps,
+    clock: Clock,
+) -> None:
+    """All 127 of them, each planned over HTTP."""
+    vault = vault_with(deps, clock, FundKind.PERP, most_leverage_e2=500)
+    follower.consent(vault, max_leverage="2.00")
+    monday = datetime.fromisoformat("2026-11-23T15:00:00+00:00")
+    wrong = []
+    for failing in product((False, True), repeat=len(CHECKS)):
+        fails = dict(zip(CHECKS, failing, strict=True))
+        if not any(failing):
+            continue
+        clock.now = monday + timedelta(hours=9 if fails["session"] else 0)
+        market = SHARE if fails["session"] else BTC
+        leverage = "3.00" if fails["leverage"] else "1.00"
+        signal = office.publish(vault, market=market, leverage=leverage)
+        if fails["superseded"]:
+            office.publish(vault, market=market, leverage=leverage)
+        nav = USD if fails["minimum"] else 1_000 * USD
+        accounts.known = {} if fails["account"] else {ADDRESS: FollowerAccount(nav, {})}
+        with deps.database.write() as session:
+            for state in session.query(MarketListingState):
+                state.sampled_at = clock.now
+                state.grade = "F" if fails["grade"] else "B"
+        if fails["paused"]:
+            office.post(f"/admin/fund/vaults/{vault}/pause")
+        plan = planned(follower, signal)
+        if fails["paused"]:
+            office.post(f"/admin/fund/vaults/{vault}/resume")
+        first = next(check for check in CHECKS if fails[check])
+        got = plan["disposition"], plan["reason"]
+        if got != REASONS[first] or plan["charged"] or plan["order"] is not None:
+            wrong.append((fails, got))
+        block = plan["service"]
+        if not (block["field"] and block["rule"] and block["next"]):
+            wrong.append((fails, block))
+    assert wrong == []
+    assert follower.credits() == 100
+    with deps.database.read() as session:
+        assert session.query(CreditEntry).filter(CreditEntry.kind == "spend").count() == 0
+
+
+def test_past_the_calendars_horizon__a_session_is_unknown_and_refused(
+    follower: Follower, office: Office, mirrored: int, clock: Clock
+) -> None:
+    clock.now = datetime.fromisoformat("2027-11-26T18:00:00+00:00")
+    plan = planned(follower, office.publish(mirrored, market=SHARE))
+    assert (plan["disposition"], plan["reason"]) == ("refused", "session_unknown")
+    assert plan["session"] == {"state": "unknown", "next_open": None, "closes_at": None}
+    assert (plan["retry_at"], follower.credits()) == (None, 100)
+
+
+def test_an_increase_without_a_grade_or_with_an_old_book__is_refused(
+    follower: Follower, office: Office, mirrored: int, deps: Deps, clock: Clock
+) -> None:
+    signal = office.publish(mirrored)
+    with deps.database.write() as session:
+        for state in session.query(MarketListingState):
+            state.grade = None
+    assert planned(follower, signal)["reason"] == "grade_unknown"
+    with deps.database.write() as session:
+        for state in session.query(MarketListingState):
+            state.grade = "A"
+    clock.pass_(minutes=11)
+    assert planned(follower, signal)["reason"] == "market_unmeasured"
+    assert follower.credits() == 100
+
+
+# Fills
+
+
+def fill(**changes: Any) -> dict[str, Any]:
+    return {
+        "account_address": ADDRESS,
+        "filled_at": "2026-11-21T12:00:00Z",
+        "price": "91250.5",
+        "qty": "0.0027",
+        "side": "buy",
+        **changes,
+    }
+
+
+def test_a_fill__is_kept_once_as_a_self_report_and_counted(
+    follower: Follower, office: Office, mirrored: int
+) -> None:
+    signal = office.publish(mirrored)
+    planned(follower, signal)
+    path = f"/fund/signals/{signal}/fills"
+    first, again = (follower.post(path, fill(venue_order_id="x-1")) for _ in range(2))
+    assert [first.status_code, again.status_code] == [201, 200]
+    assert (first.json()["source"], first.json()["qty"]) == ("self_report", "0.0027")
+    assert follower.post(path, fill()).status_code == 201
+    own = follower.get(f"/fund/vaults/{mirrored}/mirrors/me").json()
+    assert [one["source"] for one in own["fills"]] == ["self_report"] * 2
+    assert follower.client.get(f"/fund/vaults/{mirrored}").json()["fills_count"] == 2
+    assert follower.credits() == 90
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("price", "109500.6"),  # 20 % above
+        ("price", "73000.4"),  # 20 % below
+        ("price", "100375.55000001"),  # 10 % and a little
+        ("price", "0"),
+        ("qty", "0"),
+        ("qty", "1e5"),
+        ("filled_at", "2026-11-21T11:59:59Z"),
+        ("filled_at", "2026-11-21T12:00:01Z"),
+        ("side", "hold"),
+        ("account_address", OTHER),
+    ],
+)
+def test_a_fill_that_cannot_be__is_400_names_its_field_and_is_not_counted(
+    follower: Follower, office: Office, mirrored: int, field: str, value: str
+) -> None:
+    signal = office.publish(mirrored)
+    planned(follower, signal)
+    answer = follower.post(f"/fund/signals/{signal}/fills", fill(**{field: value}))
+    assert (answer.status_code, field in answer.json()["detail"]) == (400, True)
+    assert follower.client.get(f"/fund/vaults/{mirrored}").json()["fills_count"] == 0
+
+
+def test_a_fill_ten_percent_off__counts(follower: Follower, office: Office, mirrored: int) -> None:
+    signal = office.publish(mirrored)
+    planned(follower, signal)
+    answer = follower.post(f"/fund/signals/{signal}/fills", fill(price="100375.55"))
+    assert answer.status_code == 201
+
+
+def test_a_fill_of_a_live_signal_that_was_not_paid__is_refused(
+    follower: Follower, office: Office, mirrored: int
+) -> None:
+    answer = follower.post(f"/fund/signals/{office.publish(mirrored)}/fills", fill())
+    assert reason(answer) == (409, "signal_locked")
