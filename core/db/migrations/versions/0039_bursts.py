@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0039"
-down_revision = "0036"
+down_revision = "0037"
 branch_labels = None
 depends_on = None
 
