@@ -2800,7 +2800,7 @@ class ReserveReserveQuote(TypedDict):
     at: str
 
 
-ReserveBuyState: TypeAlias = "Literal['prepared', 'expired', 'accepted', 'fee_paid', 'stopped', 'bought', 'paid', 'bought_without_fee', 'fee_owed', 'nothing_paid']"
+ReserveBuyState: TypeAlias = "Literal['prepared', 'expired', 'accepted', 'fee_paid', 'stopped', 'bought', 'paid', 'bought_without_fee', 'fee_owed', 'nothing_paid', 'disputed']"
 
 
 class ReserveCreditedConversion(TypedDict):
@@ -3225,7 +3225,7 @@ class SponsoredPreparedBuy(TypedDict):
 
 SponsoredAuthorizationState: TypeAlias = "Literal['open', 'paid', 'dead']"
 
-SponsoredBuyState: TypeAlias = "Literal['prepared', 'expired', 'accepted', 'fee_paid', 'stopped', 'bought', 'paid', 'bought_without_fee', 'fee_owed', 'nothing_paid']"
+SponsoredBuyState: TypeAlias = "Literal['prepared', 'expired', 'accepted', 'fee_paid', 'stopped', 'bought', 'paid', 'bought_without_fee', 'fee_owed', 'nothing_paid', 'disputed']"
 
 
 class SponsoredBuyTransfer(TypedDict):
@@ -3233,8 +3233,10 @@ class SponsoredBuyTransfer(TypedDict):
     amount_usdc: str
     to_address: str
     state: SponsoredAuthorizationState
-    is_final: bool  # true: a safe block says so, and it will not change
-    why: str | None  # of a dead one: cancelled, elsewhere or lapsed
+    is_final: bool  # true: a safe block says so, it is proved, and it will not change
+    why: (
+        str | None
+    )  # of a dead one: cancelled, elsewhere or lapsed; of an open one: disputed, since the service's nodes disagree about it
     tx_hash: str | None
     tokens: str | None  # minted by the purchase, 1e-18 tokens
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.chain import results
-from core.chain.abi import function
+from core.chain.abi import AbiDecodeError, function
 from core.chain.fees import layer_1_fee_wei
 from core.chain.reader import ChainReader, block_argument
+from core.chain.rpc import RpcRefusedError
 from core.errors import OutsideError
 from core.money import UsdcE6
 from core.sponsored.rules import UNSIGNED_BUY_BYTES, GasPrice
@@ -29,33 +30,46 @@ class PoolNow:
     at: int
 
 
-class TreasuryDisputedError(OutsideError):
-    """Nodes name different treasuries: nobody is asked to sign a payment to either."""
+class PoolDisputedError(OutsideError):
+    """Nodes say different things of the pool at one block: nobody is asked to sign for either."""
+
+
+NAMES = ("reserve", "totalSupply", "treasury", "paused")
 
 
 def pool_now(chain: ChainReader, token: str) -> PoolNow:
-    """Errors: RpcError; TreasuryDisputedError; OutsideError when the node names no newest block."""
+    """As one node says it, and none of the others that answer denies at that very block.
+
+    Errors: RpcError; PoolDisputedError; OutsideError when the node names no newest block.
+    """
     header = chain.header()
     if header is None:
         raise OutsideError("the node names no newest block")
-    names = ("reserve", "totalSupply", "treasury", "paused")
-    calls = [_call(token, name, block_argument(header.hash)) for name in names]
-    answers = chain.rpc.batch(calls, [results.code] * len(calls))
-    reserve, supply, treasury, paused = (
-        function("ReserveToken", name).decode_output(answer)[0]
-        for name, answer in zip(names, answers, strict=True)
-    )
-    others = chain.rpc.batch_of_others(
-        [_call(token, "treasury", "latest")], OTHERS_S, [results.code]
-    )
-    said = {
-        function("ReserveToken", "treasury").decode_output(answer)[0]
-        for (answer,) in others.values()
-        if isinstance(answer, bytes)
-    }
-    if said - {treasury}:
-        raise TreasuryDisputedError("nodes name different treasuries of the reserve token")
+    calls = [_call(token, name, block_argument(header.hash)) for name in NAMES]
+    parse = [results.code] * len(calls)
+    said = tuple(map(_decoded, NAMES, chain.rpc.batch(calls, parse)))
+    newest = ("eth_call", [calls[NAMES.index("treasury")][1][0], "latest"])
+    others = chain.rpc.batch_of_others([*calls, newest], OTHERS_S, [*parse, results.code])
+    for answers in others.values():
+        *at_block, treasury_now = map(_said, (*NAMES, "treasury"), answers)
+        if None not in at_block and tuple(at_block) != said:
+            raise PoolDisputedError("nodes say different things of the reserve token at one block")
+        if treasury_now not in (None, said[NAMES.index("treasury")]):
+            raise PoolDisputedError("nodes name different treasuries of the reserve token")
+    reserve, supply, treasury, paused = said
     return PoolNow(UsdcE6(reserve), supply, treasury, paused, header.hash, header.timestamp)
+
+
+def _said(name: str, answer: bytes | RpcRefusedError) -> Any:
+    """None: it says nothing of it, or what it says cannot be read."""
+    try:
+        return _decoded(name, answer) if isinstance(answer, bytes) else None
+    except AbiDecodeError:
+        return None
+
+
+def _decoded(name: str, answer: bytes) -> Any:
+    return function("ReserveToken", name).decode_output(answer)[0]
 
 
 def _call(token: str, name: str, at: Any) -> tuple[str, list[Any]]:

@@ -33,6 +33,8 @@ REQUESTS_A_BUY = 3  # how often it is asked to be sent
 FRESH_S = 60  # a sponsor that has not shown itself for so long is away
 BPS = 10_000
 DEFAULT_RISE_BPS = 50
+# between a node's word and the record: some blocks with large purchases lie between them at most
+MOST_APART_BPS = 500
 MOST_RISE_BPS = 200
 
 # Gas of `SponsoredBuy.buy`: docs/gas.md measures 161,105 with the test token; Circle's USDC checks
@@ -302,6 +304,14 @@ def fee_after_credit(fee: UsdcE6, owed: UsdcE6) -> tuple[UsdcE6, UsdcE6]:
     """(what is signed, what of `owed` it uses up)."""
     used = UsdcE6(min(fee, max(owed, 0)))
     return UsdcE6(fee - used), used
+
+
+def is_apart(told: tuple[int, int], recorded: tuple[int, int]) -> bool:
+    """Whether two prices, each (reserve, supply), differ by more than MOST_APART_BPS of the
+    recorded one.
+    """
+    one, other = told[0] * recorded[1], recorded[0] * told[1]
+    return abs(one - other) * BPS > MOST_APART_BPS * other
 
 
 def least_tokens_down(tokens: int, rise_bps: int) -> int:

@@ -83,7 +83,7 @@ def run(place: JobPlace, now: datetime) -> Mapping[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class _Compared:
     """`faults` there are; `right` None: the rows were not all read."""
 
     chain_id: int
@@ -94,7 +94,7 @@ class _Look:
     right: Mapping[RunningPart, Total] | None
 
 
-def _look(place: JobPlace, token: str, now: datetime) -> _Look:
+def _look(place: JobPlace, token: str, now: datetime) -> _Compared:
     with place.database.read() as session:
         chain_id = blocks.cursor_chain(session, TIP)
         record = queries.state(session)
@@ -121,10 +121,10 @@ def _look(place: JobPlace, token: str, now: datetime) -> _Look:
             raise RecordMovedError(f"block {record.block} was replaced; the next run asks again")
     found = faults(chain_id, record, contract, sums)
     _keep(place, chain_id, record, contract, now, is_reconciled=not found)
-    return _Look(chain_id, record.block, found, compared, running, right)
+    return _Compared(chain_id, record.block, found, compared, running, right)
 
 
-def _end(place: JobPlace, look: _Look, now: datetime, *, are_totals_wrong: bool) -> None:
+def _end(place: JobPlace, look: _Compared, now: datetime, *, are_totals_wrong: bool) -> None:
     """What was compared need not be again, unless it differs; wrong totals are corrected."""
     with place.database.write() as session:
         place.fence(session)

@@ -82,8 +82,13 @@ class BuyTransfer(AnswerBody):
     amount_usdc: str
     to_address: str
     state: AuthorizationState
-    is_final: bool = Field(description="true: a safe block says so, and it will not change")
-    why: str | None = Field(description="of a dead one: cancelled, elsewhere or lapsed")
+    is_final: bool = Field(
+        description="true: a safe block says so, it is proved, and it will not change"
+    )
+    why: str | None = Field(
+        description="of a dead one: cancelled, elsewhere or lapsed; of an open one: disputed, since "
+        "the service's nodes disagree about it"
+    )
     tx_hash: str | None
     tokens: str | None = Field(description="minted by the purchase, 1e-18 tokens")
 

@@ -39,7 +39,7 @@ from core.reserve import rules as reserve
 from core.sponsored import documents, queries, sending
 from core.sponsored.prices import EthPrice
 from core.sponsored.queries import SeenBuy, SponsoredBuy
-from core.sponsored.readings import PoolNow, TreasuryDisputedError, pool_now
+from core.sponsored.readings import PoolDisputedError, PoolNow, pool_now
 from core.sponsored.rules import (
     BUY_GAS,
     BUYS_A_DAY,
@@ -60,6 +60,7 @@ from core.sponsored.rules import (
     covered_wei,
     fee_after_credit,
     fee_usdc_e6,
+    is_apart,
     is_away,
     least_tokens_down,
     state_of,
@@ -261,13 +262,16 @@ def _pool(call: Call, token: str) -> PoolNow:
     """At the newest block. Errors: RpcError; Refusal sponsor_unavailable."""
     try:
         pool = pool_now(call.deps.chain, token)
-    except TreasuryDisputedError:
-        _refuse_sponsor("nodes disagree whom the fee is paid to")
+    except PoolDisputedError:
+        _refuse_sponsor("nodes disagree about the pool, or whom the fee is paid to")
     recorded = reserve_token.state(call.db)
     if recorded is None or recorded.treasury is None:
         _refuse_sponsor("the record does not name yet whom the fee is paid to")
     if recorded.treasury != pool.treasury:
         _refuse_sponsor("node and record disagree whom the fee is paid to")
+    recorded_pool = recorded.reserve_usdc_e6, recorded.supply
+    if is_apart((pool.reserve_usdc_e6, pool.supply), recorded_pool):
+        _refuse_sponsor("node and record disagree about the price; the record may lag")
     if pool.is_paused:
         _refuse_sponsor("buying is paused at the token")
     return pool

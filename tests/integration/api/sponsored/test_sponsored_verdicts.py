@@ -4,24 +4,34 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
+
+from api.areas.sponsored.service import buys
 from core.chain import proof
+from core.chain.abi import function
 from core.chain.rpc import Rpc
 from core.mandate.chain.decode import TRANSFER_TOPIC
 from core.mandate.chain.reader import VaultReader
+from core.sponsored.readings import PoolDisputedError, pool_now
 from indexer.chain.tip import TipLoop
-from tests.integration.api.sponsored.conftest import LyingWire, SponsoredStage
+from tests.integration.api.conftest import reason
+from tests.integration.api.sponsored.conftest import Lie, LyingWire, SponsoredStage
 from tests.integration.chain_fixtures import DeployedChain
 
 
-def follow_by(stage: SponsoredStage, *wires: LyingWire) -> None:
-    """An indexer whose nodes are the stage's own, each behind one of these ways."""
-    stage.follower.tip.close()
+def reader_by(stage: SponsoredStage, *wires: LyingWire) -> VaultReader:
+    """Of several nodes: the stage's own, each behind one of these ways."""
     url = stage.chain.anvil.url
     urls = [f"{url}/?node={number}" for number in range(len(wires))]
     rpc = Rpc(urls, transport=Ways(dict(zip(urls, wires, strict=True))))
     stage.rpcs.append(rpc)
-    reader = VaultReader(rpc, stage.chain.contracts)
-    chain = replace(stage.follower.chain, reader=reader)
+    return VaultReader(rpc, stage.chain.contracts)
+
+
+def follow_by(stage: SponsoredStage, *wires: LyingWire) -> None:
+    """An indexer whose nodes these are."""
+    stage.follower.tip.close()
+    chain = replace(stage.follower.chain, reader=reader_by(stage, *wires))
     stage.follower._tip = TipLoop(chain, lambda: datetime.fromtimestamp(stage.chain.now, UTC))
 
 
@@ -179,3 +189,72 @@ def test_disputes__are_counted(stage: SponsoredStage, agent: dict[str, str]) -> 
     metrics = stage.follower.tip.chain.metrics
     assert metrics.sponsored_unproved._value.get() == 2
     assert metrics.sponsored_disputes._value.get() == 2
+
+
+# What a quote rests on
+
+
+def supply_of(percent: int) -> Lie:
+    """A node that multiplies the token's supply."""
+    selector = function("ReserveToken", "totalSupply").encode()
+
+    def lie(call: dict[str, Any], result: Any) -> Any:
+        if call["method"] == "eth_call" and call["params"][0]["data"] == selector:
+            return f"0x{int(result, 16) * percent // 100:064x}"
+        return result
+
+    return lie
+
+
+def test_a_pool_that_another_node_denies_at_that_block__is_no_quote(stage: SponsoredStage) -> None:
+    token = stage.chain.contracts["reserve_token"]
+    honest = pool_now(reader_by(stage, LyingWire(), LyingWire()), token)
+    assert honest.supply > 0
+    for wires in (
+        (LyingWire(supply_of(101)), LyingWire()),
+        (LyingWire(), LyingWire(supply_of(99))),
+    ):
+        with pytest.raises(PoolDisputedError):
+            pool_now(reader_by(stage, *wires), token)
+
+
+def quoting_by(stage: SponsoredStage, lie: Lie, monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = reader_by(stage, LyingWire(lie))
+    monkeypatch.setattr(buys, "pool_now", lambda chain, token: pool_now(reader, token))
+
+
+@pytest.mark.parametrize("percent", [94, 106])
+def test_a_lone_node_that_lies_about_the_price__is_held_against_the_record(
+    stage: SponsoredStage, agent: dict[str, str], monkeypatch: pytest.MonkeyPatch, percent: int
+) -> None:
+    quoting_by(stage, supply_of(percent), monkeypatch)
+    answer = stage.prepare(agent)
+    assert reason(answer) == (503, "sponsor_unavailable")
+    assert "price" in answer.text
+
+
+def test_a_lone_node_that_quotes_too_many_tokens__costs_the_buyer_nothing(
+    stage: SponsoredStage, agent: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The contract refuses to mint less than was signed for."""
+    quoting_by(stage, supply_of(104), monkeypatch)
+    had = stage.usdc(stage.buyer.address)
+    quote = stage.bought(agent)
+    stage.processes[0].run()
+    assert stage.processes[0].wire.sent == []
+    stage.pass_time(2_000)
+    stage.be_safe()
+    said = stage.state(agent, quote)
+    assert (said["state"], said["is_final"]) == ("nothing_paid", True)
+    assert stage.usdc(stage.buyer.address) == had
+
+
+def test_a_lone_node_that_quotes_too_few_tokens__changes_nothing_of_what_is_minted(
+    stage: SponsoredStage, agent: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest = stage.prepared(agent)
+    quoting_by(stage, supply_of(96), monkeypatch)
+    quote = stage.bought(agent)
+    assert int(quote["tokens"]) < int(honest["tokens"])
+    stage.processes[0].run()
+    assert stage.tokens(stage.buyer.address) == int(honest["tokens"])

@@ -22,6 +22,7 @@ from core.sponsored.rules import (
     covered_wei,
     fee_after_credit,
     fee_usdc_e6,
+    is_apart,
     least_tokens_down,
     part_to_send,
     state_of,
@@ -61,6 +62,13 @@ def test_fee__is_rounded_up_and_has_a_most(wei: int, fee: int | None) -> None:
 )
 def test_fee_after_credit__worked_numbers(fee: int, owed: int, signed: int, used: int) -> None:
     assert fee_after_credit(UsdcE6(fee), UsdcE6(owed)) == (signed, used)
+
+
+@pytest.mark.parametrize(
+    ("told", "is_too_far"), [(950, False), (949, True), (1_050, False), (1_051, True)]
+)
+def test_prices__are_apart_above_five_percent(told: int, is_too_far: bool) -> None:
+    assert is_apart((told, 7), (1_000, 7)) is is_too_far
 
 
 def test_least_tokens__worked_number() -> None:
