@@ -166,8 +166,7 @@ def _has_form(body: object) -> bool:
     if not isinstance(body, dict) or body.keys() != _BODY.keys():
         return False
     return all(
-        isinstance(body[name], kind)  # type: ignore[arg-type]  # a type, or a union with None
-        and (kind is bool or not isinstance(body[name], bool))
+        isinstance(body[name], kind) and (kind is bool or not isinstance(body[name], bool))
         for name, kind in _BODY.items()
     )
 
