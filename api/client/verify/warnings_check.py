@@ -64,7 +64,7 @@ class WarningsChecked:
 
 
 @dataclass(slots=True)
-class _State:
+class _Warnings:
     """What the rows so far come to. `open`: the row that issued, by key; `ended`: when what that
     row issued was cleared.
     """
@@ -82,7 +82,7 @@ def check_warnings(lines: Iterable[bytes], kept: Sequence[tuple[int, bytes]]) ->
 
     Errors: WarningsDifferError.
     """
-    state, wanted = _State(), dict[int, set[bytes]]()
+    state, wanted = _Warnings(), dict[int, set[bytes]]()
     for seq, row_hash in kept:
         wanted.setdefault(seq, set()).add(row_hash)
     _require_kept(wanted, 0, GENESIS)
@@ -126,7 +126,7 @@ def _read(line: bytes, rows: int) -> Mapping[str, Any]:
     return found  # type: ignore[no-any-return]  # an object, as was seen
 
 
-def _begin(found: Mapping[str, Any], state: _State) -> None:
+def _begin(found: Mapping[str, Any], state: _Warnings) -> None:
     expected = {"format": FORMAT, "version": 1, "genesis_hash": GENESIS.hex()}
     if {name: found.get(name) for name in expected} != expected:
         raise WarningsDifferError("warnings.form", None, "this is no ledger of warnings, version 1")
@@ -146,7 +146,7 @@ def _end(found: Mapping[str, Any], done: WarningsChecked) -> None:
         raise WarningsDifferError("warnings.head", seq, "the head has another hash than the row")
 
 
-def _row(found: Mapping[str, Any], state: _State) -> None:
+def _row(found: Mapping[str, Any], state: _Warnings) -> None:
     done, body = state.done, found.get("body")
     seq = done.rows + 1
     if set(found) != {"body", "prev_hash", "row_hash"} or not _has_form(body):
@@ -171,7 +171,7 @@ def _has_form(body: object) -> bool:
     )
 
 
-def _happened(body: Mapping[str, Any], state: _State) -> None:
+def _happened(body: Mapping[str, Any], state: _Warnings) -> None:
     """Its time and what it does to the warning fit what was before."""
     seq, key = body["seq"], (body["exchange"], body["asset_id"], body["type"])
     try:
