@@ -2655,6 +2655,13 @@ class ReportsReportPage(TypedDict):
     next_cursor: str | None
 
 
+class ResearchBurstSecond(TypedDict):
+    at: str
+    mid: float | None  # in the quote currency
+    spread_bps: float | None
+    depth_usd: float | None  # of the smaller side within 2 %
+
+
 class ResearchKpiBucket(TypedDict):
     at: str
     n: int  # samples that were measured
@@ -2685,6 +2692,9 @@ class ResearchMicroburst(TypedDict):
     max_spread_bps: float | None
     min_depth_usd: float | None
     recovery_s: float | None  # null: not within the capture
+    seconds: (
+        list[ResearchBurstSecond] | None
+    )  # what was seen; of the newest three captures, null in older ones
 
 
 class ResearchMicrobursts(TypedDict):
@@ -4115,6 +4125,13 @@ class BoardCalls(Calls):
                 ),
             ),
         )
+
+    def ledger(self, *, after: int | None = None) -> dict[str, Any]:
+        """Download the ledger of warnings as canonical JSON lines with row hashes, 5,000 rows at most, to verify it.
+
+        GET /board/warnings/ledger; credential: none.
+        """
+        return self._send("GET", "/board/warnings/ledger", "none", given(after=after))
 
     def timeline(
         self,

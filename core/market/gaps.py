@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 
 from core.db.engine import WriteSession
 from core.market.rules.arbitrage import ArbPair, ArbSnapshot
-from core.market.rules.reel import GAP_BPS, GapEpisode, GapObservation, step_episode
+from core.market.rules.reel import GAP_BPS, GapEpisode, GapObservation, is_told, step_episode
 from core.market.tables import (
     MarketAssetGapHour,
     MarketGap,
@@ -25,7 +25,6 @@ from core.market.tables import (
     MarketSpread,
 )
 
-LEAST_CHANGE_BPS: Final = 1.0
 REEL_KEPT: Final = timedelta(days=7)
 
 
@@ -94,11 +93,7 @@ def _change(one: SeenGap, was: MarketGap | None) -> dict[str, Any]:
 
 
 def _is_news(one: SeenGap, was: MarketGap | None) -> bool:
-    return (
-        was is None
-        or abs(was.gross_bps - one.pair.gross_bps) >= LEAST_CHANGE_BPS
-        or was.is_actionable != one.pair.is_actionable
-    )
+    return was is None or is_told(was.gross_bps, was.is_actionable, one.pair)
 
 
 def _replace_gaps(

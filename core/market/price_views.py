@@ -22,7 +22,7 @@ _MOST_USD: Final = 1e9  # beyond it a figure is no price
 
 
 @dataclass(frozen=True, slots=True)
-class EthPrice:
+class EthMedian:
     """`price_e6`: US dollars per ETH times 1e6, rounded to the nearest, a half to the even one.
     `venues`: how many it is the median of. `as_of`: the minute of the oldest of them.
     `is_simulated`: they are of the simulator.
@@ -34,7 +34,7 @@ class EthPrice:
     is_simulated: bool
 
 
-def eth_usd_median(session: Session, now: datetime) -> EthPrice | None:
+def eth_usd_median(session: Session, now: datetime) -> EthMedian | None:
     """The median over exchanges of their newest measured mid of ETH in USD or USDT, each at most
     five minutes old; a dollar of USDT counts as one.
 
@@ -63,11 +63,11 @@ def eth_usd_median(session: Session, now: datetime) -> EthPrice | None:
 
 def _median(
     seen: Iterable[tuple[str, float, datetime, bool]], *, is_simulated: bool
-) -> EthPrice | None:
+) -> EthMedian | None:
     newest = {exchange: (price, at) for exchange, price, at, _ in seen}
     if len(newest) < LEAST_VENUES:
         return None
-    return EthPrice(
+    return EthMedian(
         price_e6=round(median(price for price, _ in newest.values()) * _E6),
         venues=len(newest),
         as_of=min(at for _, at in newest.values()),

@@ -102,7 +102,7 @@ class BurstWish:
 
 
 @dataclass
-class _Newest:
+class _NewestBook:
     """The book that a second of a capture has. `stands`: also in the seconds after, because its
     websocket would tell of a change.
     """
@@ -278,7 +278,7 @@ class VenueBursts:
 
     async def _seconds(self, wish: BurstWish) -> list[BurstSample]:
         """A sample for each second of a minute that has a book which can be measured."""
-        newest, samples = _Newest(), list[BurstSample]()
+        newest, samples = _NewestBook(), list[BurstSample]()
         feed = asyncio.ensure_future(self._feed(wish.look.native_id, newest))
         try:
             judged: Book | None = None
@@ -301,12 +301,12 @@ class VenueBursts:
             raise error
         return samples
 
-    async def _feed(self, native_id: str, newest: _Newest) -> None:
+    async def _feed(self, native_id: str, newest: _NewestBook) -> None:
         if self.venue.capabilities.websocket:
             await self._watched(native_id, newest)
         await self._polled(native_id, newest)
 
-    async def _watched(self, native_id: str, newest: _Newest) -> None:
+    async def _watched(self, native_id: str, newest: _NewestBook) -> None:
         """Until the websocket is quiet or breaks."""
         stream = self.venue.watch_book(native_id)
         reason = "ended"
@@ -327,7 +327,7 @@ class VenueBursts:
             await stream.aclose()
         log.warning("polled instead", exchange=self.venue.exchange, reason=reason)
 
-    async def _polled(self, native_id: str, newest: _Newest) -> None:
+    async def _polled(self, native_id: str, newest: _NewestBook) -> None:
         """Until it failed three times in a row."""
         levels = min(LEVELS, self.venue.capabilities.max_book_levels)
         failures = 0

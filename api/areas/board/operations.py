@@ -2,7 +2,7 @@
 
 from api.areas.board import schemas, service
 from api.kernel.auth import ANYBODY
-from api.kernel.operation import Area, Read
+from api.kernel.operation import Area, Lines, Read
 from api.kernel.tool import Profile, Tool, ToolKind
 
 BOARD_KEPT_S, WARNINGS_KEPT_S = 5, 10
@@ -36,6 +36,17 @@ AREA = Area(
             max_age_s=WARNINGS_KEPT_S,
             keeps=True,
             tool=Tool("get_warnings", "List crisis warnings", ToolKind.READ, Profile.CONNECTOR),
+        ),
+        Read(
+            key="board.ledger",
+            path="/board/warnings/ledger",
+            auth=ANYBODY,
+            summary="Download the ledger of warnings as canonical JSON lines with row hashes, 5,000 "
+            "rows at most, to verify it.",
+            command=schemas.WarningLedgerQuery,
+            answer=Lines,
+            handler=service.ledger,
+            media_type="application/x-ndjson",
         ),
         Read(
             key="board.timeline",

@@ -13,6 +13,7 @@ from api.areas.board.schemas import (
     TimelineEntry,
     TimelineQuery,
     TokenTimeline,
+    WarningLedgerQuery,
     WarningsQuery,
     WarningStatistics,
     WciReport,
@@ -29,9 +30,10 @@ from api.kernel.board_row import (
 )
 from api.kernel.built import built
 from api.kernel.caller import Nobody
-from api.kernel.operation import Answer, ReadCall, Refusal
+from api.kernel.operation import Answer, Lines, ReadCall, Refusal
 from api.kernel.pagination import page_of
 from core.market import board_views, warning_views
+from core.market.ledger import export
 from core.market.rules import wci_figures
 from core.market.rules.warnings import RULES
 from core.market.rules.wci import DEFINITION_SINCE, VERSION
@@ -41,6 +43,7 @@ from core.market.warning_views import TimelineKind, TimelineRow, WarningFilter
 from core.times import instant_text, instant_text_or_none
 
 B3: Final = "B3"
+LEDGER_ROWS: Final = 5_000  # of an answer, about 3 MB
 PREDICTIVE: Final = frozenset(rule.type.value for rule in RULES if rule.is_predictive)
 SKIP_BITS: Final = 12  # of a place in a timeline: how many rows of its instant were shown
 MOST_SKIPPED: Final = 2**SKIP_BITS - 1
@@ -99,6 +102,11 @@ def warnings(call: ReadCall, caller: Nobody, command: WarningsQuery) -> Answer[B
             **simulated(board_views.is_simulated(call.db)),
         )
     )
+
+
+def ledger(call: ReadCall, caller: Nobody, command: WarningLedgerQuery) -> Answer[Lines]:
+    """The ledger of warnings behind a row (docs/verify.md#the-ledger-of-warnings)."""
+    return Answer(Lines(), lines=iter([*export.lines(call.db, command.after, LEDGER_ROWS)]))
 
 
 def timeline(call: ReadCall, caller: Nobody, command: TimelineQuery) -> Answer[TokenTimeline]:

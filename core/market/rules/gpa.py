@@ -8,11 +8,11 @@ Laws
 - What has no grade is counted, and on no list.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from core.market.rules.grade import Letter, better, worse
+from core.market.rules.grade import Letter
 
 POINTS: Final = {Letter.A: 4, Letter.B: 3, Letter.C: 2, Letter.D: 1, Letter.F: 0}
 WATCHLIST_PERCENT: Final = 5
@@ -43,19 +43,6 @@ class Watchlist:
     graded: int
     unknown: int
     percent: int
-
-
-def asset_grade(
-    current: Mapping[str, Letter | None], hourly: Mapping[str, Sequence[Letter | None]]
-) -> AssetGrade:
-    """`current`: the letter of each venue now; `hourly`: its letters of the last seven days."""
-    letters = [letter for letter in current.values() if letter is not None]
-    if not letters:
-        return AssetGrade(None, None, None, 0)
-    best = worst = letters[0]
-    for letter in letters:
-        best, worst = better(best, letter), worse(worst, letter)
-    return AssetGrade(best, worst, gpa(hourly.values()), len(letters))
 
 
 def gpa(hourly: Iterable[Sequence[Letter | None]]) -> float | None:

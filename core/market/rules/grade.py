@@ -11,7 +11,6 @@ Laws
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, TypeAlias
@@ -199,14 +198,6 @@ def step(state: GradeState, scored: GradeScore | None) -> GradeState:
     if sure == state.letter:
         return GradeState(state.letter, streak)
     return GradeState(sure, 0 if sure == scored.letter else direction)
-
-
-def worst_moves(letters: Sequence[Letter | None]) -> int:
-    """By how many letters the newest stands below the best before it (0: not below); what is not
-    graded is passed over.
-    """
-    known = [LETTERS.index(letter) for letter in letters if letter is not None]
-    return max((known[-1] - min(known[:-1])), 0) if len(known) > 1 else 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ Laws
   break; what it does in between is the same episode.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -16,18 +16,6 @@ from core.market.rules.arbitrage import ArbPair
 LEAST_CHANGE_BPS: Final = 1.0
 GAP_BPS: Final = 25.0
 ENDS_AFTER: Final = timedelta(minutes=5)
-
-
-@dataclass(frozen=True, slots=True)
-class ReelRow:
-    """`before_bps`: of the row before it; None: the first of the pair."""
-
-    buy_at: str
-    sell_at: str
-    at: datetime
-    gross_bps: float
-    before_bps: float | None
-    is_actionable: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +44,13 @@ class EpisodeStep:
     going: GapEpisode | None
 
 
-def reel_row(last: ReelRow | None, seen: ArbPair, at: datetime) -> ReelRow | None:
-    """None: nothing to tell."""
-    if (
-        last is not None
-        and abs(seen.gross_bps - last.gross_bps) < LEAST_CHANGE_BPS
-        and seen.is_actionable == last.is_actionable
-    ):
-        return None
-    before = None if last is None else last.gross_bps
-    return ReelRow(seen.buy_at, seen.sell_at, at, seen.gross_bps, before, seen.is_actionable)
+def is_told(was_bps: float | None, was_actionable: bool, seen: ArbPair) -> bool:
+    """Whether the reel has a row of it. `was_bps`: what the pair's gap was; None: there was none."""
+    return (
+        was_bps is None
+        or abs(was_bps - seen.gross_bps) >= LEAST_CHANGE_BPS
+        or was_actionable != seen.is_actionable
+    )
 
 
 def step_episode(going: GapEpisode | None, seen: GapObservation) -> EpisodeStep:
@@ -97,9 +82,3 @@ def episodes(seen: Iterable[GapObservation]) -> tuple[GapEpisode, ...]:
         if step.ended is not None:
             found.append(step.ended)
     return (*found, step.going) if step.going is not None else tuple(found)
-
-
-def actionable_share(seen: Sequence[GapObservation]) -> float | None:
-    """Of the observations with a gap above 25 bps; None: there was none."""
-    gaps = [one for one in seen if one.gross_bps > GAP_BPS]
-    return sum(one.is_actionable for one in gaps) / len(gaps) if gaps else None

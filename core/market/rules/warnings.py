@@ -12,11 +12,11 @@ Laws
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from enum import StrEnum
 from typing import Final
 
-from core.market.rules.identity import Coin, Identities, IdentityVerdict
+from core.market.rules.identity import IdentityVerdict
 
 RULE_VERSION: Final = "warnings_v1"
 SAME_WITHIN: Final = timedelta(hours=24)
@@ -51,14 +51,6 @@ class WarningSign(StrEnum):
     RAISE = "raise"
     HOLD = "hold"
     CLEAR = "clear"
-
-
-class RaiseKind(StrEnum):
-    """What raising comes to, given what there was of the type."""
-
-    ALREADY_OPEN = "already_open"
-    SAME_AGAIN = "same_again"
-    NEW = "new"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,31 +120,6 @@ def signs(facts: WarningFacts, is_open: Iterable[WarningType]) -> tuple[WarningC
         if is_news:
             found.append(WarningChange(rule.type, sign, evidence(rule.type, facts)))
     return tuple(found)
-
-
-def raise_kind(is_open: bool, cleared_at: datetime | None, now: datetime) -> RaiseKind:
-    """Exactly 24 hours after the clearing it is a new one."""
-    if is_open:
-        return RaiseKind.ALREADY_OPEN
-    if cleared_at is not None and now - cleared_at < SAME_WITHIN:
-        return RaiseKind.SAME_AGAIN
-    return RaiseKind.NEW
-
-
-def cross_flags(
-    declaring: Coin, listed: Iterable[Coin], identities: Identities
-) -> tuple[Coin, ...]:
-    """The coins at other exchanges that a new outcome of `declaring` is written onto."""
-    return tuple(
-        sorted(
-            {
-                coin
-                for coin in listed
-                if coin.exchange != declaring.exchange
-                and identities.is_strongly_same(coin, declaring)
-            }
-        )
-    )
 
 
 def evidence(of: WarningType, facts: WarningFacts) -> dict[str, str]:

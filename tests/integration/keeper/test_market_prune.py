@@ -119,7 +119,7 @@ def test_reports__live_90_days_after_their_two_hours(
 
     assert dropped(ends - timedelta(seconds=1)) == 0
     assert dropped(ends) == 2
-    with database.read() as session:
-        has = [reports.has_report(session, account_id, one) for one in ids]
+    with database.read() as reading:
+        has = [reports.has_report(reading, account_id, one) for one in ids]
     assert has == [False, True, False, True]
     assert dropped(ends + timedelta(hours=2)) == 2

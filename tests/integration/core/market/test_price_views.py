@@ -8,7 +8,7 @@ from sqlalchemy import update
 from core.db.engine import Database
 from core.market import queries
 from core.market.facts import DataSource, MarketStatus
-from core.market.price_views import EthPrice, eth_usd_median
+from core.market.price_views import EthMedian, eth_usd_median
 from core.market.tables import MarketListingState
 from tests.integration.core.market.conftest import NOON, market
 
@@ -39,7 +39,7 @@ def seen(
         )
 
 
-def price(database: Database) -> EthPrice | None:
+def price(database: Database) -> EthMedian | None:
     with database.read() as session:
         return eth_usd_median(session, NOON)
 
@@ -53,7 +53,7 @@ def two(database: Database) -> Database:
 
 def test_three_exchanges__give_the_median_and_the_oldest_minute(two: Database) -> None:
     seen(two, "gate", 9_999.0)
-    assert price(two) == EthPrice(3_010_500_000, 3, LATE, is_simulated=False)
+    assert price(two) == EthMedian(3_010_500_000, 3, LATE, is_simulated=False)
 
 
 def test_four_exchanges__give_the_middle_of_the_middle_two(two: Database) -> None:
@@ -110,4 +110,4 @@ def test_simulated_prices__never_stand_beside_live_ones(two: Database) -> None:
 def test_simulated_prices_alone__say_so(database: Database) -> None:
     for name in ("gate", "okx", "mexc"):
         seen(database, name, 3_000.0, source=DataSource.SIMULATED)
-    assert price(database) == EthPrice(3_000_000_000, 3, NOON, is_simulated=True)
+    assert price(database) == EthMedian(3_000_000_000, 3, NOON, is_simulated=True)

@@ -22,7 +22,7 @@ SECOND_S = 0.002
 
 
 @dataclass
-class Store:
+class KeptBursts:
     left: int = 100
     ids: int = 20
     counted: list[int] = field(default_factory=list)
@@ -50,7 +50,7 @@ class Store:
         return (ConnectionError,)
 
 
-class Venue:
+class BurstyVenue:
     exchange = "kucoin"
 
     def __init__(self) -> None:
@@ -111,8 +111,8 @@ WIDE = 31.0
 
 
 def captures(
-    venue: Venue,
-    store: Store,
+    venue: BurstyVenue,
+    store: KeptBursts,
     looks: Sequence[BurstLook],
     *,
     targets: frozenset[int] = frozenset({1}),
@@ -140,7 +140,7 @@ def captures(
 
 
 def test_a_minute_that_is_unusual__is_captured_and_counted() -> None:
-    venue, store = Venue(), Store()
+    venue, store = BurstyVenue(), KeptBursts()
 
     captures(venue, store, [look(spread=WIDE)])
 
@@ -154,16 +154,16 @@ def test_a_minute_that_is_unusual__is_captured_and_counted() -> None:
 
 
 def test_an_ordinary_minute__is_not_captured() -> None:
-    store = Store()
-    captures(Venue(), store, [look(spread=30.0)])
+    store = KeptBursts()
+    captures(BurstyVenue(), store, [look(spread=30.0)])
     assert (store.written, store.counted) == ({}, [])
 
 
 def test_a_move__is_from_the_minute_before_alone() -> None:
-    store, before = Store(), NOON - timedelta(minutes=1)
+    store, before = KeptBursts(), NOON - timedelta(minutes=1)
     older = NOON - timedelta(minutes=2)
     captures(
-        Venue(),
+        BurstyVenue(),
         store,
         [look(1, minute=before), look(1, mid=100.6), look(2, minute=older), look(2, mid=100.6)],
         targets=frozenset({1, 2}),
@@ -177,7 +177,7 @@ def test_a_websocket_that_fails__is_polled_instead(
     broken: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bursts, "QUIET_S", 3.0)
-    venue, store = Venue(), Store()
+    venue, store = BurstyVenue(), KeptBursts()
     venue.watch = getattr(venue, broken)
 
     captures(venue, store, [look(spread=WIDE)])
@@ -187,7 +187,7 @@ def test_a_websocket_that_fails__is_polled_instead(
 
 
 def test_a_venue_without_a_websocket__is_polled() -> None:
-    venue, store = Venue(), Store()
+    venue, store = BurstyVenue(), KeptBursts()
     venue.capabilities = replace(venue.capabilities, websocket=False)
 
     captures(venue, store, [look(spread=WIDE)])
@@ -197,7 +197,7 @@ def test_a_venue_without_a_websocket__is_polled() -> None:
 
 
 def test_polls__have_a_pace_of_the_venue() -> None:
-    venue, store = Venue(), Store()
+    venue, store = BurstyVenue(), KeptBursts()
     venue.capabilities = replace(venue.capabilities, websocket=False, books_per_minute=2_400)
 
     wide = [look(n, spread=WIDE) for n in (1, 2, 3)]
@@ -210,7 +210,7 @@ def test_polls__have_a_pace_of_the_venue() -> None:
 
 
 def test_a_venue_that_fails_altogether__ends_the_capture_alone() -> None:
-    venue, store = Venue(), Store()
+    venue, store = BurstyVenue(), KeptBursts()
     venue.watch, venue.error = venue.broken, VenueErrorReason.UNREACHABLE
 
     made = captures(venue, store, [look(spread=WIDE)])
@@ -221,14 +221,14 @@ def test_a_venue_that_fails_altogether__ends_the_capture_alone() -> None:
 
 
 def test_a_database_that_fails__ends_the_capture_alone() -> None:
-    store = Store(breaks=True)
-    made = captures(Venue(), store, [look(spread=WIDE)])
+    store = KeptBursts(breaks=True)
+    made = captures(BurstyVenue(), store, [look(spread=WIDE)])
     assert store.written == {}
     assert made._running == 0
 
 
 def test_a_flood_of_triggers__is_bounded() -> None:
-    venue, store = Venue(), Store(ids=1_000)
+    venue, store = BurstyVenue(), KeptBursts(ids=1_000)
     flood = [look(n, spread=WIDE) for n in range(1_000)]
 
     made = captures(venue, store, flood, targets=frozenset(range(1_000)), beats=400)
@@ -238,17 +238,17 @@ def test_a_flood_of_triggers__is_bounded() -> None:
 
 
 def test_captures_at_once__are_bounded() -> None:
-    venue = Venue()
+    venue = BurstyVenue()
     wide = [look(n, spread=WIDE) for n in range(6)]
-    captures(venue, Store(), wide, targets=frozenset(range(6)), at_once=2, beats=20)
+    captures(venue, KeptBursts(), wide, targets=frozenset(range(6)), at_once=2, beats=20)
     assert len(venue.watched) == 2
 
 
 def test_targets__come_before_others() -> None:
-    venue = Venue()
+    venue = BurstyVenue()
     captures(
         venue,
-        Store(),
+        KeptBursts(),
         [look(n, spread=WIDE) for n in (5, 6, 1, 2, 3, 4)],
         targets=frozenset({1, 2, 3, 4}),
         beats=20,
@@ -257,20 +257,20 @@ def test_targets__come_before_others() -> None:
 
 
 def test_others__are_captured_one_at_a_time_and_not_counted() -> None:
-    venue, store = Venue(), Store()
+    venue, store = BurstyVenue(), KeptBursts()
     captures(venue, store, [look(n, spread=WIDE) for n in (5, 6, 7)], beats=20)
     assert (venue.watched, store.counted) == (["M5"], [])
 
 
 def test_a_target_without_a_capture_left__is_one_of_the_others() -> None:
-    venue, store = Venue(), Store(left=0)
+    venue, store = BurstyVenue(), KeptBursts(left=0)
     wide = [look(n, spread=WIDE) for n in (1, 2)]
     captures(venue, store, wide, targets=frozenset({1, 2}), beats=20)
     assert (venue.watched, store.counted) == (["M1"], [1, 2])
 
 
 def test_a_pair__rests_for_ten_minutes_also_after_a_restart() -> None:
-    venue, store = Venue(), Store(begun_at={1: NOON - timedelta(seconds=599)})
+    venue, store = BurstyVenue(), KeptBursts(begun_at={1: NOON - timedelta(seconds=599)})
     captures(venue, store, [look(1, spread=WIDE)], beats=20)
     captures(
         venue, store, [look(1, spread=WIDE)], beats=20, now=lambda: NOON + timedelta(seconds=1)
@@ -279,8 +279,8 @@ def test_a_pair__rests_for_ten_minutes_also_after_a_restart() -> None:
 
 
 def test_no_room__is_no_capture() -> None:
-    venue = Venue()
-    captures(venue, Store(), [look(spread=WIDE)], at_once=0, beats=20)
+    venue = BurstyVenue()
+    captures(venue, KeptBursts(), [look(spread=WIDE)], at_once=0, beats=20)
     assert venue.watched == []
 
 
@@ -288,7 +288,7 @@ def test_no_room__is_no_capture() -> None:
 def test_books_that_cannot_be_measured__are_no_samples(
     bids: tuple[tuple[float, float], ...],
 ) -> None:
-    venue, store = Venue(), Store()
+    venue, store = BurstyVenue(), KeptBursts()
     good = venue.standing()
 
     async def odd() -> AsyncGenerator[Book, None]:

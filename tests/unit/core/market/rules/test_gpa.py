@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.market.rules.gpa import AssetGrade, GradedToken, asset_grade, gpa, watchlist
+from core.market.rules.gpa import AssetGrade, GradedToken, gpa, watchlist
 from core.market.rules.grade import Letter
 
 A, B, C, D, F = Letter
@@ -14,16 +14,6 @@ A, B, C, D, F = Letter
 
 def token(name: str, gpa_7d: float | None, worst: Letter | None = D) -> GradedToken:
     return GradedToken(name, AssetGrade(worst, worst, gpa_7d, 1))
-
-
-def test_an_asset__has_its_best_and_its_worst_venue() -> None:
-    found = asset_grade({"a": B, "b": D, "c": None}, {"a": [B], "b": [D], "c": [None]})
-
-    assert found == AssetGrade(B, D, 2.0, 2)
-
-
-def test_an_asset_that_nobody_graded__has_nothing() -> None:
-    assert asset_grade({"a": None}, {"a": [A]}) == AssetGrade(None, None, None, 0)
 
 
 def test_the_worked_gpa__is_what_the_page_says() -> None:

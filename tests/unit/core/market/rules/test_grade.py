@@ -26,7 +26,6 @@ from core.market.rules.grade import (
     no_states,
     step,
     step_many,
-    worst_moves,
 )
 from core.market.rules.window import WindowSamples, grade_inputs
 from tests.unit.core.mandate.rules.worked import table
@@ -221,14 +220,6 @@ def test_one_step__never_passes_the_windows_own_letter(score: float, was: Letter
     places = [LETTERS.index(one) for one in (was, found, letter_of(score))]
 
     assert min(places[0], places[2]) <= places[1] <= max(places[0], places[2])
-
-
-@pytest.mark.parametrize(
-    ("letters", "moves"),
-    [("A", 0), ("AB", 1), ("AC", 2), ("CAF", 4), ("FA", 0), ("A-C", 2), ("AC-", 2), ("--", 0)],
-)
-def test_a_drop__is_counted_from_the_best_before(letters: str, moves: int) -> None:
-    assert worst_moves([None if one == "-" else Letter(one) for one in letters]) == moves
 
 
 maybe = st.one_of(st.none(), st.floats(0, 1e10))

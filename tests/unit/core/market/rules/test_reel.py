@@ -11,10 +11,8 @@ from core.market.rules.arbitrage import ArbPair
 from core.market.rules.reel import (
     GapEpisode,
     GapObservation,
-    ReelRow,
-    actionable_share,
     episodes,
-    reel_row,
+    is_told,
 )
 from core.market.rules.transfer import GateState
 
@@ -35,7 +33,6 @@ PAIR = ArbPair(
     age_s=0,
     apart_s=0,
 )
-ROW = ReelRow("a", "b", NOW, 100.0, None, is_actionable=True)
 
 
 def gaps(**by_minute: float) -> list[GapObservation]:
@@ -49,22 +46,19 @@ def minute(count: float) -> datetime:
     return NOW + timedelta(minutes=count)
 
 
-def test_the_first_gap__has_a_row() -> None:
-    assert reel_row(None, PAIR, NOW) == ROW
+def test_the_first_gap__is_told() -> None:
+    assert is_told(None, True, PAIR)
 
 
-@pytest.mark.parametrize(("gross_bps", "is_told"), [(100.99, False), (101.0, True), (99.0, True)])
-def test_a_change_of_one_basis_point__has_a_row(gross_bps: float, is_told: bool) -> None:
-    found = reel_row(ROW, replace(PAIR, gross_bps=gross_bps), NOW)
-
-    assert (found is not None) is is_told
-    if found is not None:
-        assert found.before_bps == 100.0
+@pytest.mark.parametrize(
+    ("gross_bps", "told"), [(100.0, False), (100.99, False), (101.0, True), (99.0, True)]
+)
+def test_a_change_of_one_basis_point__is_told(gross_bps: float, told: bool) -> None:
+    assert is_told(100.0, True, replace(PAIR, gross_bps=gross_bps)) is told
 
 
-def test_what_stops_being_actionable__has_a_row() -> None:
-    assert reel_row(ROW, replace(PAIR, is_actionable=False), NOW) is not None
-    assert reel_row(ROW, PAIR, NOW) is None
+def test_what_stops_being_actionable__is_told() -> None:
+    assert is_told(100.0, True, replace(PAIR, is_actionable=False))
 
 
 def test_the_worked_episodes__are_two() -> None:
@@ -84,11 +78,6 @@ def test_25_basis_points__are_no_episode() -> None:
 def test_five_minutes_without__end_it() -> None:
     assert len(episodes(gaps(m0=30, m4=30))) == 1
     assert len(episodes(gaps(m0=30, m5=30))) == 2
-
-
-def test_the_share__is_of_gaps_alone() -> None:
-    assert actionable_share(gaps(m0=40, m1=30, m2=10)) == 0.5
-    assert actionable_share(gaps(m0=10)) is None
 
 
 @given(st.lists(st.tuples(st.integers(1, 8), st.sampled_from((10.0, 30.0))), max_size=30))

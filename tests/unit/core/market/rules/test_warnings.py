@@ -1,7 +1,7 @@
 """Each warning at both of its thresholds."""
 
 from dataclasses import fields
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -13,13 +13,10 @@ from core.market.rules.warnings import (
     PREDICTIVE,
     RULE_OF,
     RULES,
-    RaiseKind,
     WarningFacts,
     WarningSign,
     WarningType,
-    cross_flags,
     evidence,
-    raise_kind,
     signs,
 )
 from tests.unit.core.mandate.rules.worked import table
@@ -147,23 +144,6 @@ def test_every_fact__is_looked_at_by_a_rule() -> None:
     assert seen == {field.name for field in fields(WarningFacts)}
 
 
-@pytest.mark.parametrize(
-    ("is_open", "cleared_ago_s", "kind"),
-    [
-        (True, None, RaiseKind.ALREADY_OPEN),
-        (False, None, RaiseKind.NEW),
-        (False, 86_399, RaiseKind.SAME_AGAIN),
-        (False, 86_400, RaiseKind.NEW),
-    ],
-)
-def test_a_warning_that_is_raised_again__is_the_same_for_a_day(
-    is_open: bool, cleared_ago_s: int | None, kind: RaiseKind
-) -> None:
-    cleared = None if cleared_ago_s is None else NOW - timedelta(seconds=cleared_ago_s)
-
-    assert raise_kind(is_open, cleared, NOW) is kind
-
-
 def test_a_cross_flag__goes_to_other_exchanges_of_the_same_contract_alone() -> None:
     rows = [
         says("a", "XYZ", ETH, address(1)),
@@ -176,9 +156,11 @@ def test_a_cross_flag__goes_to_other_exchanges_of_the_same_contract_alone() -> N
         says("f", "XYZ", BSC, address(3)),
     ]
     listed = tickers(rows, Coin("g", "XYZ"))
-    found = cross_flags(Coin("a", "XYZ"), listed, identify(listed, rows))
+    same = identify(listed, rows).is_strongly_same
+    declaring = Coin("a", "XYZ")
+    found = {one for one in listed if one.exchange != "a" and same(one, declaring)}
 
-    assert found == (Coin("b", "XYZ"), Coin("c", "RENAMED"))
+    assert found == {Coin("b", "XYZ"), Coin("c", "RENAMED")}
 
 
 numbers = st.one_of(st.none(), st.floats(0, 1e6))
