@@ -19,7 +19,7 @@ from api.kernel.operation import AnswerBody, ReadCall
 from core.errors import InvalidParameterError
 from core.listings.rules import EXCHANGES, TICKER_PATTERN, exchange_of
 from core.market import board_views
-from core.market.board_views import BoardValues, PlacedRow, OpenOfAsset
+from core.market.board_views import BoardValues, OpenOfAsset, PlacedRow
 from core.market.rules.grade import Letter
 from core.times import instant_text, instant_text_or_none, utc_text
 
