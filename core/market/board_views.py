@@ -83,7 +83,7 @@ class PlacedRow:
     warnings: Sequence[tuple[str, str, int]]
 
 
-_VERSION: Final = (
+_VERSION: Final[tuple[Any, ...]] = (
     MarketListingState.listing_id,
     MarketListingState.asset_id,
     MarketListingState.updated_at,

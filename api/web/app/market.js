@@ -112,7 +112,7 @@ export function Depth({ row }) {
 
 /** @param {{row: BoardRow}} props */
 export function Pair({ row }) {
-  return html`<a href=${link("token", row.token_id)}>${cut(row.symbol, 41)}</a>${row.simulated ? html` <${Badge}>simulated<//>` : null}${row.status === "halted" || row.status === "delisted" ? html` <${Badge} tone="loss">${row.status}<//>` : null}`;
+  return html`<a href=${link("token", row.token_id)}>${cut(row.symbol, 41)}</a>${row.simulated ? html` <abbr class="quiet" title="of a simulated world">sim</abbr>` : null}${row.status === "halted" || row.status === "delisted" ? html` <${Badge} tone="loss">${row.status}<//>` : null}`;
 }
 
 /** @param {{row: {sampled_at: string | null, stale: boolean}}} props */

@@ -60,7 +60,7 @@ export const MEASURED_COLUMNS = [
   },
   {
     key: "price",
-    label: "Price, USD",
+    label: "Price, $",
     isNumber: true,
     text: (row) => figure(row.price_usd),
     sortBy: (row) => row.price_usd,
@@ -77,7 +77,7 @@ export const MEASURED_COLUMNS = [
   },
   {
     key: "depth",
-    label: "Depth, USD",
+    label: "Depth, $",
     isNumber: true,
     hint: "Within 2 % of the mid, on the smaller side",
     text: (row) => dollars(depthOf(row)),
@@ -86,7 +86,7 @@ export const MEASURED_COLUMNS = [
   },
   {
     key: "volume",
-    label: "24 h, USD",
+    label: "24 h, $",
     hint: "Volume of the last 24 hours",
     isNumber: true,
     text: (row) => dollars(row.volume_24h_usd),

@@ -120,7 +120,7 @@ function Book({ book }) {
       <tbody>${WITHIN.map(([label, bid, ask]) => html`<tr><th scope="row">${label}</th><td class="number"><${Known} text=${dollars(book[bid])} />${bar(book[bid], "settled")}</td><td class="number"><${Known} text=${dollars(book[ask])} />${bar(book[ask], "loss")}</td></tr>`)}</tbody></table></div>
     <div class="table" tabindex="0"><table><thead><tr><th scope="col">To trade, USD</th><th scope="col" class="number">Buying costs</th><th scope="col" class="number">Selling costs</th></tr></thead>
       <tbody>${SLIPS.map(([label, buy, sell]) => html`<tr><th scope="row">${label}</th><td class="number"><${Known} text=${bps(book[buy])} why="The book ends before." /></td><td class="number"><${Known} text=${bps(book[sell])} why="The book ends before." /></td></tr>`)}</tbody></table></div>
-    <p class="quiet">Bids and asks differ by ${share(book.imbalance) ?? "an unknown share"} of both within 2 %${book.imbalance === null ? "" : book.imbalance < 0 ? ": more is offered than sought" : book.imbalance > 0 ? ": more is sought than offered" : ""}.</p>
+    <p class="quiet">Bids and asks differ by ${book.imbalance === null ? "an unknown share" : share(Math.abs(book.imbalance))} of both within 2 %${book.imbalance === null ? "" : book.imbalance < 0 ? ": more is offered than sought" : book.imbalance > 0 ? ": more is sought than offered" : ""}.</p>
     ${book.is_truncated ? html`<p class="quiet">The exchange shows no deeper book: depth is at least this.</p>` : null}</section>`;
 }
 
