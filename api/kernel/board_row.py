@@ -19,7 +19,7 @@ from api.kernel.operation import AnswerBody, ReadCall
 from core.errors import InvalidParameterError
 from core.listings.rules import EXCHANGES, TICKER_PATTERN, exchange_of
 from core.market import board_views
-from core.market.board_views import BoardValues, PlacedRow, StandingWarning
+from core.market.board_views import BoardValues, OpenOfAsset, PlacedRow
 from core.market.rules.grade import Letter
 from core.times import instant_text, instant_text_or_none, utc_text
 
@@ -175,7 +175,7 @@ def _shown(row: BoardValues) -> KeptRow:
     return KeptRow(fields, row["sampled_at"], row["every_s"])
 
 
-def open_warning(one: StandingWarning) -> OpenWarning:
+def open_warning(one: OpenOfAsset) -> OpenWarning:
     return OpenWarning(
         type=one.type,
         severity=one.severity,

@@ -6,7 +6,6 @@ tables is never kept. It is bounded: the row that was not asked for longest goes
 """
 
 from collections import OrderedDict
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from threading import Lock
@@ -21,7 +20,7 @@ MOST_ROWS: Final = 8_192  # three kilobytes each
 class KeptRow:
     """`fields`: shared by all who find it, and never changed."""
 
-    fields: Mapping[str, Any]
+    fields: dict[str, Any]
     sampled_at: datetime | None
     every_s: int | None
 

@@ -83,7 +83,7 @@ class PlacedRow:
     warnings: Sequence[tuple[str, str, int]]
 
 
-_VERSION: Final = (
+_VERSION: Final[tuple[Any, ...]] = (
     MarketListingState.listing_id,
     MarketListingState.asset_id,
     MarketListingState.updated_at,
@@ -196,7 +196,7 @@ def networks_of(session: Session, asset_id: int, limit: int) -> Sequence[MarketN
 
 
 @dataclass(frozen=True, slots=True)
-class StandingWarning:
+class OpenOfAsset:
     """An open warning as a row of the board shows it."""
 
     asset_id: int
@@ -208,7 +208,7 @@ class StandingWarning:
 
 def standing_of(
     session: Session, asset_ids: Collection[int]
-) -> Mapping[int, Sequence[StandingWarning]]:
+) -> Mapping[int, Sequence[OpenOfAsset]]:
     """The open warnings of these assets, each asset's newest first."""
     query = (
         select(
@@ -221,9 +221,9 @@ def standing_of(
         .where(MarketWarningStanding.asset_id == any_(_ids(asset_ids)))
         .order_by(MarketWarningStanding.seq.desc())
     )
-    found: dict[int, list[StandingWarning]] = {}
+    found: dict[int, list[OpenOfAsset]] = {}
     for row in session.execute(query):
-        one = StandingWarning(*row)
+        one = OpenOfAsset(*row)
         found.setdefault(one.asset_id, []).append(one)
     return found
 

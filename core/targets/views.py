@@ -11,9 +11,9 @@ from sqlalchemy import Select, case, func, select
 from sqlalchemy.orm import Session
 
 from core.listings.tables import ExchangeListing
-from core.market.board_views import standing_of
+from core.market.board_views import OpenOfAsset, standing_of
 from core.market.rules.warnings import WarningSeverity
-from core.market.tables import MarketListingState, MarketWarningStanding
+from core.market.tables import MarketListingState
 from core.subscriptions.rules import Tier
 from core.subscriptions.tables import Subscription
 from core.targets.rules import TargetLimits, TargetState
@@ -113,7 +113,7 @@ def targets_of(
 
 
 def _scan(
-    state: MarketListingState | None, open_ones: Mapping[int, Sequence[MarketWarningStanding]]
+    state: MarketListingState | None, open_ones: Mapping[int, Sequence[OpenOfAsset]]
 ) -> TargetScan | None:
     if state is None:
         return None

@@ -2,7 +2,7 @@
 //
 // Figures of markets are numbers, never money; unknown stays a word with its reason.
 
-import { cut, words } from "./format.js";
+import { clock, cut, words } from "./format.js";
 import { link } from "./router.js";
 import { Badge, html, Time, Unknown } from "./ui.js";
 
@@ -80,11 +80,13 @@ const SEVERITY_TONES = /** @type {Readonly<Record<string, string>>} */ ({
   warning: "attention",
 });
 
-/** The newest, and how many more. @param {{warnings: readonly OpenWarning[]}} props */
-export function Warnings({ warnings: [first, ...more] }) {
+/** The newest, and how many more; when, in the title. @param {{warnings: readonly OpenWarning[]}} props */
+export function Warnings({ warnings }) {
+  const [first] = warnings;
   if (first === undefined) return html`<span class="quiet">none</span>`;
-  const rest = more.map((one) => words(one.type)).join(", ");
-  return html`<span class="row"><${Warned} one=${first} />${more.length > 0 ? html`<span class="quiet" title=${rest}>and ${more.length} more</span>` : null}</span>`;
+  const all = warnings.map((one) => `${words(one.type)}, since ${clock(one.issued_at)}`).join("; ");
+  const more = warnings.length - 1;
+  return html`<span class="row" title=${all}><${Badge} tone=${SEVERITY_TONES[first.severity] ?? ""}>${words(first.type)}<//>${more > 0 ? html`<span class="quiet">+${more}</span>` : null}</span>`;
 }
 
 /** @param {{one: {type: string | null, severity: string | null, issued_at?: string}}} props */
@@ -110,7 +112,7 @@ export function Depth({ row }) {
 
 /** @param {{row: BoardRow}} props */
 export function Pair({ row }) {
-  return html`<a href=${link("token", row.token_id)}>${cut(row.symbol, 41)}</a>${row.simulated ? html` <${Badge}>simulated<//>` : null}${row.status === "halted" || row.status === "delisted" ? html` <${Badge} tone="loss">${row.status}<//>` : null}`;
+  return html`<a href=${link("token", row.token_id)}>${cut(row.symbol, 41)}</a>${row.simulated ? html` <abbr class="quiet" title="of a simulated world">sim</abbr>` : null}${row.status === "halted" || row.status === "delisted" ? html` <${Badge} tone="loss">${row.status}<//>` : null}`;
 }
 
 /** @param {{row: {sampled_at: string | null, stale: boolean}}} props */

@@ -4,7 +4,7 @@ import { counted, words } from "./format.js";
 import { place, setQuery } from "./router.js";
 import { download, html, useEffect, useMemo, useRef, useState } from "./ui.js";
 
-const ROW_PX = 46;
+const ROW_PX = 46; // app.css holds rows of .table.virtual to it
 const SPARE_ROWS = 12;
 const VIRTUAL_FROM = 200;
 
@@ -123,8 +123,7 @@ function Head({ name, columns, order }) {
 
 /** @param {any} props */
 function Row({ row, columns, isFixed = false }) {
-  const style = isFixed ? `height:${ROW_PX}px` : undefined;
-  return html`<tr style=${style}>${columns.map(
+  return html`<tr class=${isFixed ? "fixed" : undefined}>${columns.map(
     (/** @type {Column<any>} */ column) =>
       html`<td class=${column.isNumber ? "number" : column.isName ? "name" : ""}>${column.show ? column.show(row) : column.text(row)}</td>`,
   )}</tr>`;

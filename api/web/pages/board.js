@@ -2,20 +2,8 @@
 
 import { get } from "../app/api.js";
 import { integer, words } from "../app/format.js";
-import {
-  Age,
-  bps,
-  Depth,
-  depthOf,
-  dollars,
-  figure,
-  Known,
-  Letter,
-  Pair,
-  share,
-  Transfers,
-  Warnings,
-} from "../app/market.js";
+import { Known, share, Warnings } from "../app/market.js";
+import { AGE_COLUMN, MEASURED_COLUMNS, pairColumn, venueColumn } from "../app/market_columns.js";
 import { Read } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
 import { place, setQuery } from "../app/router.js";
@@ -31,7 +19,6 @@ import { Empty, Figure, html, Notice, PageHead } from "../app/ui.js";
 
 const MOST_ROWS = 1_000;
 const EVERY_S = 30;
-const ORDER = "ABCDF";
 
 export default function Board() {
   const exchange = place.value.query.get("exchange");
@@ -77,84 +64,16 @@ function Grid({ data, exchange, coverage }) {
     ${data.next_offset === null ? null : html`<p class="quiet">The first ${integer(data.rows.length)}${data.total === null ? "" : ` of ${integer(data.total)}`} listings by volume; choose an exchange to see its others.</p>`}`;
 }
 
-/** @type {import("../app/table.js").Column<BoardRow>[]} */
 const COLUMNS = [
-  {
-    key: "symbol",
-    label: "Pair",
-    isName: true,
-    text: (row) => row.symbol,
-    sortBy: (row) => row.symbol,
-    show: (row) => html`<${Pair} row=${row} />`,
-  },
-  {
-    key: "exchange",
-    label: "At",
-    text: (row) => row.exchange,
-    sortBy: (row) => row.exchange,
-    show: (row) => html`<abbr title=${row.exchange}>${row.exchange_code}</abbr>`,
-  },
-  {
-    key: "grade",
-    label: "Grade",
-    hint: "Of liquidity: depth, spread, slippage, volume, uptime",
-    text: (row) => row.grade,
-    sortBy: (row) => (row.grade === null ? null : ORDER.indexOf(row.grade)),
-    show: (row) => html`<${Letter} letter=${row.grade} provisional=${row.provisional} />`,
-  },
-  {
-    key: "price",
-    label: "Price, USD",
-    isNumber: true,
-    text: (row) => figure(row.price_usd),
-    sortBy: (row) => row.price_usd,
-    show: (row) =>
-      html`<${Known} text=${figure(row.price_usd)} why="Its book was never measured." />`,
-  },
-  {
-    key: "spread",
-    label: "Spread",
-    isNumber: true,
-    text: (row) => bps(row.spread_bps),
-    sortBy: (row) => row.spread_bps,
-    show: (row) => html`<${Known} text=${bps(row.spread_bps)} />`,
-  },
-  {
-    key: "depth",
-    label: "Depth, USD",
-    isNumber: true,
-    hint: "Within 2 % of the mid, on the smaller side",
-    text: (row) => dollars(depthOf(row)),
-    sortBy: (row) => depthOf(row),
-    show: (row) => html`<${Depth} row=${row} />`,
-  },
-  {
-    key: "volume",
-    label: "Volume, 24 h",
-    isNumber: true,
-    text: (row) => dollars(row.volume_24h_usd),
-    sortBy: (row) => row.volume_24h_usd,
-    show: (row) => html`<${Known} text=${dollars(row.volume_24h_usd)} />`,
-  },
-  {
-    key: "transfer",
-    label: "Transfers",
-    text: (row) => `deposit ${row.deposit}, withdraw ${row.withdraw}`,
-    sortBy: (row) => `${row.deposit} ${row.withdraw}`,
-    show: (row) => html`<${Transfers} row=${row} />`,
-  },
+  pairColumn(),
+  venueColumn(true),
+  ...MEASURED_COLUMNS,
   {
     key: "warnings",
     label: "Warnings",
-    text: (row) => row.warnings.map((one) => words(one.type)).join(", "),
-    sortBy: (row) => row.warnings.length,
-    show: (row) => html`<${Warnings} warnings=${row.warnings} />`,
+    text: (/** @type {BoardRow} */ row) => row.warnings.map((one) => words(one.type)).join(", "),
+    sortBy: (/** @type {BoardRow} */ row) => row.warnings.length,
+    show: (/** @type {BoardRow} */ row) => html`<${Warnings} warnings=${row.warnings} />`,
   },
-  {
-    key: "age",
-    label: "Seen",
-    text: (row) => row.sampled_at,
-    sortBy: (row) => row.sampled_at,
-    show: (row) => html`<${Age} row=${row} />`,
-  },
+  AGE_COLUMN,
 ];

@@ -6,17 +6,15 @@ import {
   Age,
   bps,
   Depth,
-  depthOf,
   dollars,
   figure,
   Known,
   Letter,
-  Pair,
   share,
   Transfer,
-  Transfers,
   Warned,
 } from "../app/market.js";
+import { AGE_COLUMN, MEASURED_COLUMNS, pairColumn, venueColumn } from "../app/market_columns.js";
 import { Read } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
 import { link } from "../app/router.js";
@@ -115,84 +113,21 @@ const SLIPS = /** @type {const} */ ([
 function Book({ book }) {
   const most = Math.max(book.bid_2_usd ?? 0, book.ask_2_usd ?? 0);
   const bar = (/** @type {number | null} */ value, /** @type {string} */ tone) =>
-    html`<meter class=${`depth ${tone}`} min="0" max=${most || 1} value=${value ?? 0} aria-hidden="true"></meter>`;
+    value !== null &&
+    html`<meter class=${`depth ${tone}`} min="0" max=${most || 1} value=${value} aria-hidden="true"></meter>`;
   return html`<section class="card" aria-labelledby="book"><h2 id="book">The book</h2>
-    <div class="table" tabindex="0"><table><thead><tr><th scope="col">Within</th><th scope="col" class="number">Bids, USD</th><th scope="col"></th><th scope="col" class="number">Asks, USD</th><th scope="col"></th></tr></thead>
-      <tbody>${WITHIN.map(([label, bid, ask]) => html`<tr><th scope="row">${label}</th><td class="number"><${Known} text=${dollars(book[bid])} /></td><td>${bar(book[bid], "settled")}</td><td class="number"><${Known} text=${dollars(book[ask])} /></td><td>${bar(book[ask], "loss")}</td></tr>`)}</tbody></table></div>
+    <div class="table" tabindex="0"><table><thead><tr><th scope="col">Within</th><th scope="col" class="number">Bids, USD</th><th scope="col" class="number">Asks, USD</th></tr></thead>
+      <tbody>${WITHIN.map(([label, bid, ask]) => html`<tr><th scope="row">${label}</th><td class="number"><${Known} text=${dollars(book[bid])} />${bar(book[bid], "settled")}</td><td class="number"><${Known} text=${dollars(book[ask])} />${bar(book[ask], "loss")}</td></tr>`)}</tbody></table></div>
     <div class="table" tabindex="0"><table><thead><tr><th scope="col">To trade, USD</th><th scope="col" class="number">Buying costs</th><th scope="col" class="number">Selling costs</th></tr></thead>
       <tbody>${SLIPS.map(([label, buy, sell]) => html`<tr><th scope="row">${label}</th><td class="number"><${Known} text=${bps(book[buy])} why="The book ends before." /></td><td class="number"><${Known} text=${bps(book[sell])} why="The book ends before." /></td></tr>`)}</tbody></table></div>
+    <p class="quiet">Bids and asks differ by ${book.imbalance === null ? "an unknown share" : share(Math.abs(book.imbalance))} of both within 2 %${book.imbalance === null ? "" : book.imbalance < 0 ? ": more is offered than sought" : book.imbalance > 0 ? ": more is sought than offered" : ""}.</p>
     ${book.is_truncated ? html`<p class="quiet">The exchange shows no deeper book: depth is at least this.</p>` : null}</section>`;
 }
 
 /** @param {{data: TokenDetail}} props */
 function Venues({ data }) {
   const own = data.listing.token_id;
-  /** @type {import("../app/table.js").Column<BoardRow>[]} */
-  const columns = [
-    {
-      key: "symbol",
-      label: "Pair",
-      isName: true,
-      text: (row) => row.symbol,
-      sortBy: (row) => row.symbol,
-      show: (row) =>
-        row.token_id === own
-          ? html`<strong>${row.symbol}</strong> <span class="quiet">this page</span>`
-          : html`<${Pair} row=${row} />`,
-    },
-    { key: "at", label: "Exchange", text: (row) => row.exchange, sortBy: (row) => row.exchange },
-    {
-      key: "grade",
-      label: "Grade",
-      text: (row) => row.grade,
-      sortBy: (row) => row.grade,
-      show: (row) => html`<${Letter} letter=${row.grade} provisional=${row.provisional} />`,
-    },
-    {
-      key: "price",
-      label: "Price, USD",
-      isNumber: true,
-      text: (row) => figure(row.price_usd, 6),
-      sortBy: (row) => row.price_usd,
-      show: (row) => html`<${Known} text=${figure(row.price_usd, 6)} />`,
-    },
-    {
-      key: "spread",
-      label: "Spread",
-      isNumber: true,
-      text: (row) => bps(row.spread_bps),
-      sortBy: (row) => row.spread_bps,
-      show: (row) => html`<${Known} text=${bps(row.spread_bps)} />`,
-    },
-    {
-      key: "depth",
-      label: "Depth, USD",
-      isNumber: true,
-      text: (row) => dollars(depthOf(row)),
-      sortBy: (row) => depthOf(row),
-      show: (row) => html`<${Depth} row=${row} />`,
-    },
-    {
-      key: "volume",
-      label: "Volume, 24 h",
-      isNumber: true,
-      text: (row) => dollars(row.volume_24h_usd),
-      sortBy: (row) => row.volume_24h_usd,
-      show: (row) => html`<${Known} text=${dollars(row.volume_24h_usd)} />`,
-    },
-    {
-      key: "transfers",
-      label: "Transfers",
-      text: (row) => `deposit ${row.deposit}, withdraw ${row.withdraw}`,
-      show: (row) => html`<${Transfers} row=${row} />`,
-    },
-    {
-      key: "seen",
-      label: "Seen",
-      text: (row) => row.sampled_at,
-      show: (row) => html`<${Age} row=${row} />`,
-    },
-  ];
+  const columns = [pairColumn(own), venueColumn(), ...MEASURED_COLUMNS, AGE_COLUMN];
   return html`<section class="card stack" aria-labelledby="venues"><h2 id="venues">Venues side by side</h2>
     <${Table} name="venues" label="venues" columns=${columns} rows=${data.venues} keyOf=${(/** @type {BoardRow} */ row) => row.token_id} filter=${false} /></section>`;
 }

@@ -45,17 +45,11 @@ function Graph({ asset, networks }) {
     asset.contracts.map((one) => ({ text: `${one.chain}:${one.address}`, group: 0 })),
     520,
   );
-  const lines = networks.flatMap((one) => {
-    const coin = coins.get(`${one.exchange}:${one.ticker}`);
-    const address = one.native ? "native" : (one.contract ?? "");
-    const key =
-      keys.get(`${one.chain}:${address}`) ?? keys.get(`${one.chain}:${address.toLowerCase()}`);
-    return coin && key ? [{ coin, key }] : [];
-  });
+  const lines = told(asset, networks, coins, keys);
   const height = Math.max(coins.size, keys.size) * ROW + 8;
   const about = `${coins.size} coins of exchanges and ${keys.size} contracts in ${asset.groups.length} ${asset.groups.length === 1 ? "group" : "groups"}. The table of contracts has the same.`;
   return html`<div class="table" tabindex="0" role="region" aria-label="Identity graph"><svg class="graph" viewBox=${`0 0 760 ${height}`} width="760" height=${height} role="img" aria-label=${about}>
-    ${lines.map(({ coin, key }) => html`<line x1=${coin.x + 190} y1=${coin.y} x2=${key.x - 6} y2=${key.y} />`)}
+    ${lines.map(({ coin, key }) => html`<line class="tells" x1=${coin.x + 190} y1=${coin.y} x2=${key.x - 6} y2=${key.y} />`)}
     ${asset.links.map((one) => {
       const [from, to] = [keys.get(one.one), keys.get(one.other)];
       return from && to
@@ -65,6 +59,32 @@ function Graph({ asset, networks }) {
     ${[...coins.values()].map((one) => html`<g key=${one.text}><circle cx=${one.x + 186} cy=${one.y} r="4" /><text x=${one.x + 176} y=${one.y + 5} text-anchor="end">${cut(one.text, 24)}</text></g>`)}
     ${[...keys.values()].map((one) => html`<g key=${one.text}><circle cx=${one.x - 4} cy=${one.y} r="4" /><text x=${one.x + 8} y=${one.y + 5}>${shortKey(one.text)}</text></g>`)}
   </svg></div>`;
+}
+
+/**
+ * Which coin stands on which contract: what an exchange tells of its networks, and where it tells none, the
+ * contracts that it is known to list.
+ * @param {TokenAsset} asset @param {readonly TokenNetwork[]} networks
+ * @param {ReadonlyMap<string, Node>} coins @param {ReadonlyMap<string, Node>} keys
+ */
+function told(asset, networks, coins, keys) {
+  /** @type {Map<string, {coin: Node, key: Node}>} */
+  const lines = new Map();
+  const join = (/** @type {string} */ name, /** @type {string} */ text) => {
+    const coin = coins.get(name);
+    const key = keys.get(text) ?? keys.get(text.toLowerCase());
+    if (coin && key) lines.set(`${name} ${key.text}`, { coin, key });
+  };
+  for (const one of networks)
+    join(
+      `${one.exchange}:${one.ticker}`,
+      `${one.chain}:${one.native ? "native" : (one.contract ?? "")}`,
+    );
+  for (const contract of asset.contracts)
+    for (const name of coins.keys())
+      if (contract.exchanges.includes(name.slice(0, name.indexOf(":"))))
+        join(name, `${contract.chain}:${contract.address}`);
+  return [...lines.values()];
 }
 
 /** @param {{text: string, group: number}[]} found @param {number} x @returns {Map<string, Node>} */

@@ -5,11 +5,15 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from api.areas.board.schemas import BoardPage
+from api.areas.tokens.schemas import FoundTokens
+from api.kernel.board_row import BoardRow
 from core.db.engine import Database
+from core.market.ledger.writer import write
 from core.market.tables import MarketListingState
 from tests.integration.api.conftest import Clock
 from tests.integration.api.market.conftest import ReadJson
-from tests.market_rows import MarketIds
+from tests.market_rows import MarketIds, warning
 
 BY_VOLUME = [
     "binance_btc_usdt", "upbit_btc_krw", "kraken_btc_usd", "binance_link_usdt",
@@ -164,6 +168,8 @@ def test_q_and_exchange__choose_rows__and_wildcards_are_letters(
         ("offset=100001", "offset"),
         ("q=", "q"),
         ("q=" + "A" * 42, "q"),
+        ("q=" + "%25" * 200, "q"),
+        ("q=BTC%00", "A text holds a NUL or half a surrogate pair; leave it out."),
         ("exchange=Binance", "exchange"),
         ("exchange=nowhere", "exchange"),
         ("sort=price", "sort"),
@@ -225,3 +231,33 @@ def test_a_refusal__is_not_kept(market: MarketIds, client: TestClient) -> None:
     first, again = (client.get("/board?limit=0") for _ in range(2))
     assert (first.status_code, again.status_code) == (400, 400)
     assert "age" not in again.headers
+
+
+def test_each_answer_of_rows__is_what_its_model_would_be_sent_as(
+    market: MarketIds, read: ReadJson
+) -> None:
+    for kind, path in ((BoardPage, "/board"), (FoundTokens, "/tokens/search?q=BTC")):
+        body = read(path)
+        assert body["rows"]
+        assert kind.model_validate(body).model_dump(mode="json", exclude_unset=True) == body
+        assert set(body["rows"][0]) == set(BoardRow.model_fields)
+
+
+def test_a_row_that_another_process_wrote__is_read_again(
+    market: MarketIds, read: ReadJson, database: Database, clock: Clock
+) -> None:
+    before = row(read, "upbit_btc_krw")
+    with database.write() as session:
+        session.get_one(MarketListingState, market.listings["upbit_btc_krw"]).mid = 1.0
+    clock.pass_(seconds=5)
+    assert (before["price"], row(read, "upbit_btc_krw")["price"]) == (126_000_000, 1)
+
+
+def test_a_warning_that_was_issued_since__is_shown_beside_a_row_that_was_kept(
+    market: MarketIds, read: ReadJson, database: Database, clock: Clock
+) -> None:
+    assert row(read, "kraken_btc_usd")["warnings"] == []
+    with database.write() as session:
+        write(session, [warning(market, "kraken_btc_usd", "spread_blowout", "warning")], [])
+    clock.pass_(seconds=5)
+    assert [one["type"] for one in row(read, "kraken_btc_usd")["warnings"]] == ["spread_blowout"]

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from api.areas.research.schemas import KpiBucket, ResearchPair
 from core.db.engine import Database
 from core.listings.queries import add_listings, find_listing
 from core.listings.rules import Symbol
@@ -119,6 +120,14 @@ def test_ninety_days__are_1080_buckets_in_the_order_of_time(
     assert (len(buckets), times) == (1_080, sorted(times))
     assert (buckets[0]["spread_p50_bps"], buckets[0]["deposit_open_share"]) == (4, 1)
     assert buckets[0]["withdraw_open_share"] is None
+
+
+def test_the_answer__is_what_its_model_would_be_sent_as(
+    target: MarketIds, research: Research
+) -> None:
+    body = research(f"{PATH}?days=90")
+    assert ResearchPair.model_validate(body).model_dump(mode="json", exclude_unset=True) == body
+    assert set(body["kpi_2h"][0]) == set(KpiBucket.model_fields)
 
 
 def test_both_routes__answer_alike(target: MarketIds, research: Research) -> None:

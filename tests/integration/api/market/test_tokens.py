@@ -60,10 +60,23 @@ def test_search__answers_the_boards_rows_in_pages(market: MarketIds, read: ReadJ
 
 
 @pytest.mark.parametrize(
-    "query", ["", "q=", "q=" + "A" * 42, "q=B&limit=0", "q=B&limit=101", "q=B&offset=10001"]
+    ("query", "field"),
+    [
+        ("", "q"),
+        ("q=", "q"),
+        ("q=" + "A" * 42, "q"),
+        ("q=" + "_" * 200, "q"),
+        ("q=BTC%00", "A text holds a NUL or half a surrogate pair; leave it out."),
+        ("q=B&limit=0", "limit"),
+        ("q=B&limit=101", "limit"),
+        ("q=B&offset=10001", "offset"),
+    ],
 )
-def test_search__out_of_bounds__is_refused(client: TestClient, query: str) -> None:
-    assert client.get(f"/tokens/search?{query}").status_code == 400
+def test_search__out_of_bounds__is_refused_by_name(
+    client: TestClient, query: str, field: str
+) -> None:
+    answer = client.get(f"/tokens/search?{query}")
+    assert (answer.status_code, answer.json()["detail"].partition(":")[0]) == (400, field)
 
 
 def test_a_price__says_how_old_it_is(market: MarketIds, read: ReadJson, clock: Clock) -> None:
