@@ -80,7 +80,6 @@ def test_claims_of_a_token_that_nobody_lists__are_shown() -> None:
 def test_what_is_not_known__is_no_text() -> None:
     body = body_of(replace(WHOLE, venues=(), onchain=()), NoteTier.PRO)
     assert "None" not in body
-    assert "nan" not in body
     assert "unknown" in body  # of deposits and withdrawals, which are neither open nor closed
 
 
