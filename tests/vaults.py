@@ -27,7 +27,7 @@ DEVICES: Final = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IG
 PORTABLE: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,119}\.md")
 
 
-class _OneOfEach(yaml.SafeLoader):
+class _OneOfEach(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML has no types
     """PyYAML takes a key twice and says nothing."""
 
 
