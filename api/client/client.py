@@ -8,6 +8,7 @@ Each call sends the one credential that its route takes. A refused call raises R
 sharing between threads while credentials change; calls themselves may run side by side.
 """
 
+import re
 import time
 import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from eth_account.signers.local import LocalAccount
 
 KEY_HEADER = "X-SVC-User-Key"
+_PLACEHOLDER = re.compile(r"\{(\w+)(?::(\w+))?\}")
 BEHIND_S = 2.0  # that a replica of the service's database may be behind
 
 
@@ -354,14 +356,11 @@ def fill_path(path: str, fields: Mapping[str, Any]) -> tuple[str, dict[str, Any]
     slashes.
     """
     rest = dict(fields)
-    segments = []
-    for segment in path.split("/"):
-        if segment.startswith("{") and segment.endswith("}"):
-            name, _, kind = segment[1:-1].partition(":")
-            segments.append(quote(str(rest.pop(name)), safe="/" if kind == "path" else ""))
-        else:
-            segments.append(segment)
-    return "/".join(segments), rest
+
+    def filled(found: re.Match[str]) -> str:
+        return quote(str(rest.pop(found[1])), safe="/" if found[2] == "path" else "")
+
+    return _PLACEHOLDER.sub(filled, path), rest
 
 
 def _query_text(value: Any) -> str:

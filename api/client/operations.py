@@ -503,6 +503,7 @@ class DiscoveryRateLimits(TypedDict):
     wrong_recovery_codes_per_hour: int
     open_transfer_reports_per_agent: int
     starter_wallet_transfers_per_utc_day: int
+    notes_without_key_per_address_and_minute: int
     body_bytes: int
 
 
@@ -2454,6 +2455,20 @@ class MiningReversedEntry(TypedDict):
     reviewed_by: str
     withdrawn_credits: int  # left the queue unpaid
     owed_credits: int  # had been paid, and is a debt now
+
+
+class NotesNoteEntry(TypedDict):
+    token: str
+    file: str  # its file in the export, without .md
+    grade: Literal["A", "B", "C", "D", "F"] | None
+    identity: str | None
+    exchanges: list[str]
+
+
+class NotesNoteList(TypedDict):
+    notes: list[NotesNoteEntry]
+    next_after: str | None
+    simulated: NotRequired[Literal[True] | None]
 
 
 PerpsDegraded: TypeAlias = "Literal['hl_unreadable', 'hl_account_mode', 'hl_key_lost']"
@@ -5679,6 +5694,50 @@ class MiningCalls(Calls):
         )
 
 
+class NotesCalls(Calls):
+    """The calls notes.* of the catalogue."""
+
+    def read(self, token: str) -> dict[str, Any]:
+        """Read a token's note: the free one, or with an agent's key the pro one.
+
+        GET /kg/{token}.md; credential: optional.
+        """
+        return self._send("GET", "/kg/{token}.md", "optional", {"token": token})
+
+    def list(
+        self,
+        *,
+        q: str | None = None,
+        links_to: str | None = None,
+        after: str | None = None,
+        limit: int | None = None,
+    ) -> NotesNoteList:
+        """List the tokens that have a note, by ticker, or those whose notes link to one.
+
+        GET /kg/notes; credential: none.
+        """
+        return cast(
+            "NotesNoteList",
+            self._send(
+                "GET", "/kg/notes", "none", given(q=q, links_to=links_to, after=after, limit=limit)
+            ),
+        )
+
+    def index(self) -> dict[str, Any]:
+        """Read the index of all notes as markdown.
+
+        GET /kg/index; credential: none.
+        """
+        return self._send("GET", "/kg/index", "none", {})
+
+    def export(self) -> dict[str, Any]:
+        """Download all free notes, with what they link to, as a zip for note apps.
+
+        GET /kg/export; credential: none.
+        """
+        return self._send("GET", "/kg/export", "none", {})
+
+
 class PerpsCalls(Calls):
     """The calls perps.* of the catalogue."""
 
@@ -6684,6 +6743,7 @@ class Areas:
         self.identity = IdentityCalls(send, follow)
         self.mandates = MandatesCalls(send, follow)
         self.mining = MiningCalls(send, follow)
+        self.notes = NotesCalls(send, follow)
         self.perps = PerpsCalls(send, follow)
         self.playbooks = PlaybooksCalls(send, follow)
         self.queue = QueueCalls(send, follow)

@@ -96,7 +96,7 @@ class NotPaid(Refused):
 
 def body_of(response: httpx.Response) -> dict[str, Any]:
     """The JSON object of an answer; another kind is {"content_type", "text"}, a PDF
-    {"content_type", "content"}, a refusal {"detail"}.
+    or zip {"content_type", "content"}, a refusal {"detail"}.
     """
     media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type == "application/json" or media_type.endswith("+json"):
@@ -108,7 +108,7 @@ def body_of(response: httpx.Response) -> dict[str, Any]:
             return found
     if not response.is_success:
         return {"detail": f"the answer is not this service's: {response.text[:200]!r}"}
-    if media_type == "application/pdf":
+    if media_type in ("application/pdf", "application/zip"):
         return {"content_type": media_type, "content": response.content}
     return {"content_type": media_type, "text": response.text}
 

@@ -95,6 +95,7 @@ def at_work(place: Place) -> dict[str, str]:
         "mandates": "mandates", "mandate": f"mandates/{mandate_id}", "record": f"mandates/{mandate_id}/record",
         "sign": f"mandates/{draft_id}", "new-mandate": "new", "agents": "agents", "agent": f"agents/{hall}",
         "statements": f"statements?mandate={mandate_id}", "rules": "rules", "status": "status",
+        "notes": "notes", "note": "notes/BTC", "note-listed": "notes/LINK", "note-unknown": "notes/NOSUCH",
     }  # fmt: skip
 
 

@@ -45,11 +45,3 @@ class NoteList(AnswerBody):
     notes: list[NoteEntry]
     next_after: str | None
     simulated: Literal[True] | None = None
-
-
-class NoteExport(AnswerBody):
-    """What the zip holds; the answer is the zip."""
-
-    made_at: str
-    notes: int
-    bytes: int

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from api.areas.notes.schemas import NoteEntry, NoteExport, NoteList, NotePath, NotesQuery
+from api.areas.notes.schemas import NoteEntry, NoteList, NotePath, NotesQuery
 from api.kernel.board_row import as_letter, simulated
 from api.kernel.caller import AgentCaller, Nobody, OwnerCaller
 from api.kernel.operation import Answer, File, NoInput, ReadCall, Refusal, Text
@@ -12,7 +12,6 @@ from core.kg.rules.facts import NoteTier
 from core.kg.rules.names import ticker_of, token_file
 from core.kg.rules.note import rendered_at
 from core.market import board_views
-from core.times import instant_text
 
 ZIP: Final = "application/zip"
 MOST_INDEXED: Final = 20_000
@@ -61,8 +60,8 @@ def index(call: ReadCall, caller: Nobody, command: NoInput) -> Answer[Text]:
     return Answer(Text(text=index_text(tokens, rendered_at(call.now, NoteTier.FREE))))
 
 
-def export(call: ReadCall, caller: Nobody, command: NoInput) -> Answer[NoteExport]:
-    """Errors: Refusal temporarily_unavailable."""
+def export(call: ReadCall, caller: Nobody, command: NoInput) -> Answer[Text]:
+    """The zip that the slow job made last. Errors: Refusal temporarily_unavailable."""
     found = queries.export(call.db)
     if found is None:
         raise Refusal(
@@ -70,7 +69,4 @@ def export(call: ReadCall, caller: Nobody, command: NoInput) -> Answer[NoteExpor
             "The notes are being put together for the first time; ask again in a minute.",
         )
     file = File(ZIP, vault.NAME, found.content)
-    body = NoteExport(
-        made_at=instant_text(found.made_at), notes=found.notes, bytes=len(found.content)
-    )
-    return Answer(body, file=lambda: file)
+    return Answer(Text(text=""), file=lambda: file)

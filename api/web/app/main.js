@@ -38,6 +38,7 @@ const PAGES = {
   gallery: { load: () => import("../pages/gallery.js"), label: "Gallery", isPublic: true },
   board: { load: () => import("../pages/board.js"), label: "Board", isPublic: true },
   token: { load: () => import("../pages/token.js"), isPublic: true },
+  notes: { load: () => import("../pages/notes.js"), label: "Notes", isPublic: true },
   earn: { load: () => import("../pages/earn.js"), label: "Earn", isPublic: true },
   tasks: { load: () => import("../pages/tasks.js"), label: "Tasks", isPublic: true },
   rooms: { load: () => import("../pages/rooms.js"), label: "Rooms", isPublic: true },

@@ -18,7 +18,7 @@ from core.credits.rules.prices import PRICES
 
 SPEC = Path("tests/spec")
 # Lower it with every route that lands. It never rises.
-PENDING = 40
+PENDING = 38
 
 
 def rows_of(name: str) -> list[dict[str, str]]:
@@ -79,6 +79,7 @@ def test_every_tool_that_the_catalogue_names__is_of_the_specification() -> None:
 WIDENED = {
     "GET /agent/catalog": auth.ANYBODY_OR_KEY_OR_OWNER,
     "POST /auth/agent/connect": auth.ANYBODY_OR_OWNER,
+    "GET /kg/{token}.md": auth.ANYBODY_OR_KEY_OR_OWNER,  # a key makes the note pro
     "GET /me/notices": auth.BY_KEY_OWNER_OR_BEARER,
     "GET /me/violations": auth.BY_KEY_OWNER_OR_BEARER,
     "GET /earn/me": auth.BY_KEY_OR_OWNER,

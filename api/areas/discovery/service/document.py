@@ -147,5 +147,6 @@ def _rate_limits(call: Call) -> RateLimits:
         wrong_recovery_codes_per_hour=limits.recovery_failures_per_hour,
         open_transfer_reports_per_agent=limits.open_transfer_reports,
         starter_wallet_transfers_per_utc_day=limits.custodial_transfers_per_day,
+        notes_without_key_per_address_and_minute=limits.notes_per_address_per_minute,
         body_bytes=limits.body_bytes,
     )

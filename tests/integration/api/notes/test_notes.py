@@ -5,6 +5,9 @@ from datetime import UTC, datetime
 import pytest
 
 from core.db.engine import Database
+from core.kg.notes import queries
+from core.kg.notes.vault import vault_of
+from core.kg.rules.facts import NoteFacts
 from core.market.tables import MarketAssetState, MarketNetwork
 from tests.integration.api.conftest import KEY, Clock, Limit, TestClient
 from tests.integration.api.notes.conftest import front_of, sections_of
@@ -126,7 +129,7 @@ def test_what_a_venue_writes__is_text(
                 seen_at=clock.now,
                 deposit_since=clock.now,
                 withdraw_since=clock.now,
-            )  # fmt: skip
+            )
         )
     note = read(client, "LINK")
     assert "`unknown:]] <img src=x onerror=alert(1)> [x](javascript:1) ¦'`" in note
@@ -169,13 +172,13 @@ def test_an_unknown_token__is_a_valid_note_of_the_pro_tier_too(
 def test_what_is_no_ticker__is_refused(client: TestClient, path: str) -> None:
     answer = client.get(path)
     assert answer.status_code == 400, answer.text
-    assert answer.json()["service"]["reason"] == "invalid_parameter"
+    assert list(answer.json()) == ["detail"]
 
 
 def test_a_letter_that_becomes_an_ascii_one__is_another_ticker(
     client: TestClient, market: MarketIds
 ) -> None:
-    """U+017F in upper case is S: a note of `DUſT` was that of DUST."""
+    """U+017F in upper case is S, so that with it a note of another ticker was that of DUST."""
     assert "Coverage is limited" in read(client, "DU%C5%BFT")
 
 
@@ -255,3 +258,31 @@ def test_the_list__finds_by_how_tickers_begin(client: TestClient, market: Market
     assert tokens("after=BTC&limit=1") == ["DUST"]
     assert client.get("/kg/notes?limit=2").json()["next_after"] == "DUST"
     assert client.get("/kg/notes?limit=501").status_code == 400
+
+
+def test_the_vault__is_what_the_job_made__kept_an_hour(
+    client: TestClient, market: MarketIds, database: Database, clock: Clock
+) -> None:
+    early = client.get("/kg/export")
+    assert (early.status_code, early.json()["detail"][:9]) == (503, "The notes")
+
+    made = vault_of([NoteFacts(token="BTC", is_known=True)], clock.now)
+    with database.write() as session:
+        queries.keep_export(session, made.content, made.notes, clock.now)
+    answer = client.get("/kg/export")
+    assert answer.content == made.content
+    assert answer.headers["content-type"] == "application/zip"
+    assert answer.headers["Content-Disposition"] == 'attachment; filename="notes.zip"'
+    assert answer.headers["Cache-Control"] == "public, max-age=3600"
+    again = client.get("/kg/export", headers={"If-None-Match": answer.headers["ETag"]})
+    assert (again.status_code, again.content) == (304, b"")
+
+
+def test_backlinks__are_the_notes_that_lead_to_one(
+    client: TestClient, market: MarketIds, database: Database
+) -> None:
+    with database.write() as session:
+        queries.replace_links(session, {("class/crypto", "LINK"), ("class/crypto", "BTC")})
+    found = client.get("/kg/notes?links_to=class/crypto").json()["notes"]
+    assert [one["token"] for one in found] == ["BTC", "LINK"]
+    assert client.get("/kg/notes?links_to=class/other").json()["notes"] == []

@@ -7,7 +7,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.catalogue import catalogue
-from api.kernel.auth import ANYBODY
 from api.kernel.kept_answers import MOST_PLACE, KeptAnswers, place_of
 
 NOW = datetime(2026, 11, 26, 12, tzinfo=UTC)
@@ -92,4 +91,4 @@ def test_a_query_that_is_too_long__has_no_place() -> None:
 def test_only_what_anybody_may_read__is_kept() -> None:
     keeping = [one for one in catalogue().operations if one.keeps]
     assert keeping
-    assert all(one.auth is ANYBODY and one.max_age_s and one.method == "GET" for one in keeping)
+    assert all(one.auth.is_free and one.max_age_s and one.method == "GET" for one in keeping)

@@ -1,0 +1,60 @@
+"""Looks at gaps above 25 bps, by asset and hour, and what notes make of them."""
+
+from datetime import timedelta
+
+from core.db.engine import Database
+from core.kg.notes import views
+from core.market import gaps
+from core.market.gaps import SeenGap
+from core.market.rules.arbitrage import ArbPair
+from core.market.rules.transfer import GateState
+from tests.integration.core.market.conftest import NOON, Listed
+
+
+def seen(listed: Listed, asset: int, gross_bps: float, *, is_actionable: bool) -> SeenGap:
+    pair = ArbPair(
+        buy_at="kucoin",
+        sell_at="okx",
+        buy_price=100.0,
+        sell_price=101.0,
+        gross_bps=gross_bps,
+        net_bps=(12.0, None, None),
+        gate=GateState.OPEN,
+        chains=("eip155:1",),
+        is_transferable=True,
+        is_actionable=is_actionable,
+        suspicions=(),
+        fx_sources=("par", "par"),
+        age_s=1.0,
+        apart_s=1.0,
+    )
+    buy, sell = listed.ids if asset == 0 else listed.ids[::-1]
+    return SeenGap(listed.assets[asset], ("BTC", "ETH")[asset], buy, sell, NOON, NOON, pair)
+
+
+def test_looks_at_gaps__are_counted_for_each_asset__for_seven_days(
+    database: Database, listed: Listed
+) -> None:
+    looks = [(30.0, True), (40.0, False), (25.1, False), (25.0, True)]
+    for minute, (gross, is_actionable) in enumerate(looks):
+        found = [
+            seen(listed, 0, gross, is_actionable=is_actionable),
+            seen(listed, 1, 90.0, is_actionable=True),
+        ]
+        with database.write() as session:
+            gaps.write(session, found, [], NOON + timedelta(minutes=minute))
+
+    def actionable_pct(token: str, days: float) -> float | None:
+        with database.read() as session:
+            now = NOON + timedelta(days=days)
+            return views.facts_of(session, token, now).one_price_actionable_pct
+
+    assert actionable_pct("BTC", 0.1) == 100 / 3
+    assert actionable_pct("ETH", 7) == 100
+    assert actionable_pct("ETH", 7.1) is None
+    with database.write() as session:
+        assert gaps.prune(session, NOON + timedelta(days=7.1)) > 0
+        assert (
+            session.connection().exec_driver_sql("select count(*) from arb_asset_hour").scalar()
+            == 0
+        )

@@ -1,0 +1,137 @@
+"""The vault of notes: what note apps make of it, and what its links are."""
+
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from core.db.engine import Database
+from core.earn.rules.payout import PayoutLimits
+from core.kg.notes import queries, views
+from core.mandate.chain.reader import VaultReader
+from core.market.tables import MarketAsset, MarketAssetState, MarketListingState
+from core.targets.rules import TargetLimits
+from keeper.areas.notes import run
+from keeper.schedule import JobPlace
+from tests.market_rows import MarketIds, add_market
+from tests.vaults import (
+    faults_of,
+    front_and_body,
+    newer_yaml_faults_of,
+    notes_of,
+    wikilinks_of,
+)
+
+NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
+HOSTILE = (
+    "CON", "NUL", "COM1", "nul", "Nul", "aux.md", "NO", "ON", "1E5", "0X1F", "btc", "Btc",
+    "비트코인", "ビット", "🚀", "..", "../x", "a/b", "a\\b", "C:", "- x", "# h", "[[X]]", "]] |",
+    "<img src=x onerror=alert(1)>", "`code`", "*b*", "~", "null", "'", '"', "a: b", "{x: 1}",
+    "!!python/object", "&a", "*a", "%%x%%", "$x$", "\u202eRTL", "_INDEX", "index", "\u2028",
+)  # fmt: skip
+
+
+def place_of(database: Database) -> JobPlace:
+    return JobPlace(
+        database=database,
+        reader=cast("VaultReader", SimpleNamespace(contracts={}, rpc=None)),
+        fence=lambda _: None,
+        mark_retention_days=90,
+        intent_retention_days=90,
+        payouts=PayoutLimits(),
+        targets=TargetLimits(20, 100),
+    )
+
+
+@pytest.fixture
+def market(database: Database) -> MarketIds:
+    with database.write() as session:
+        return add_market(session, NOON)
+
+
+def made(database: Database, at: datetime = NOON) -> bytes:
+    run(place_of(database), at)
+    with database.read() as session:
+        found = queries.export(session)
+        assert found is not None
+        return found.content
+
+
+def add_assets(database: Database, tickers: tuple[str, ...], **more: Any) -> None:
+    with database.write() as session:
+        for ticker in tickers:
+            asset = MarketAsset(ticker=ticker)
+            session.add(asset)
+            session.flush()
+            values: dict[str, Any] = {
+                "exchanges": ["binance"], "is_simulated": True, "updated_at": NOON, **more,
+            }  # fmt: skip
+            session.add(MarketAssetState(asset_id=asset.id, token=ticker, **values))
+
+
+def test_the_vault__has_every_note_and_what_they_lead_to(
+    database: Database, market: MarketIds
+) -> None:
+    notes = notes_of(made(database))
+    assert sorted(notes) == [
+        "BTC.md", "DUST.md", "LINK.md", "_index.md", "chain/eip155-1.md", "chain/eip155-10.md",
+        "class/crypto.md", "event/delist_notice.md", "event/depth_collapse.md",
+        "event/transfer_halt.md", "event/withdraw_closed.md",
+    ]  # fmt: skip
+    hub = front_and_body(notes["chain/eip155-1.md"])[1]
+    assert wikilinks_of(hub) == ["DUST", "LINK", "_index"]
+    assert wikilinks_of(front_and_body(notes["_index.md"])[1]) == ["BTC", "DUST", "LINK"]
+    assert "\ntier: free\n" in notes["BTC.md"]
+
+
+def test_the_vault_of_hostile_names__is_read_by_everybody(
+    database: Database, market: MarketIds
+) -> None:
+    contract = {"chain": "unknown:<b>]]\n---", "address": "0x`|\n# h", "exchanges": ["<i>"]}
+    add_assets(database, HOSTILE, contracts=[contract], identity="collision", transfer="open")
+    content = made(database)
+    assert faults_of(content) == []
+    assert newer_yaml_faults_of(content) == []
+    notes = notes_of(content)
+    titles = {
+        front_and_body(note)[0].splitlines()[0] for path, note in notes.items() if "/" not in path
+    }
+    assert len(titles - {"type: index"}) == len(HOSTILE) + 3
+    assert len(wikilinks_of(front_and_body(notes["flag/collision.md"])[1])) == len(HOSTILE) + 1
+
+
+def test_tickers_of_one_contract__lead_to_each_other(database: Database, market: MarketIds) -> None:
+    with database.write() as session:
+        for token_id in ("binance_btc_usdt", "binance_link_usdt"):
+            state = session.get_one(MarketListingState, market.listings[token_id])
+            state.strong_group = "eip155:1:0x51"
+    notes = notes_of(made(database))
+    assert "- Same contract under another ticker: [[LINK]]" in notes["BTC.md"]
+    assert "- Same contract under another ticker: [[BTC]]" in notes["LINK.md"]
+    with database.read() as session:
+        back = views.listed(session, prefix="", links_to="BTC", after="", limit=9)
+    assert [one.token for one in back] == ["LINK"]
+
+
+def test_links__are_those_of_the_newest_vault(database: Database, market: MarketIds) -> None:
+    def to_the_class() -> list[str]:
+        with database.read() as session:
+            rows = views.listed(session, prefix="", links_to="class/crypto", after="", limit=9)
+            return [one.token for one in rows]
+
+    made(database)
+    assert to_the_class() == ["BTC", "DUST", "LINK"]
+    with database.write() as session:
+        state = session.get_one(MarketListingState, market.listings["mexc_dust_usdt"])
+        state.asset_class = None
+    made(database)
+    assert to_the_class() == ["BTC", "LINK"]
+
+
+def test_the_same_facts_and_time__are_the_same_bytes(database: Database, market: MarketIds) -> None:
+    assert made(database) == made(database)
+
+
+def test_a_market_without_tokens__has_an_index(database: Database) -> None:
+    assert list(notes_of(made(database))) == ["_index.md"]

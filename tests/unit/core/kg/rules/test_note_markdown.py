@@ -1,0 +1,70 @@
+"""Text from outside in markdown: that text, and nothing else."""
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from core.kg.rules.markdown_text import code, escaped, link, one_line, wikilink
+from tests.vaults import parser
+
+HOSTILE = (
+    "# h", "- x", "+ x", "* x", "1. x", "1) x", "> q", "```", "~~~", "| a | b |", "---", "===",
+    "**b**", "_i_", "~~s~~", "==m==", "`c`", "[x](javascript:alert(1))", "![x](https://e.example/x.png)",
+    "[[BTC]]", "![[BTC]]", "<script>alert(1)</script>", "<https://evil.example>", "https://evil.example",
+    "www.evil.example", "a@b.example", "&lt;b&gt;", "#tag", "%%c%%", "$x$", "^block", "[^1]", "\\", "{{x}}",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("before", ["", "- ", "x "])
+def test_what_looks_like_markdown__is_text(text: str, before: str) -> None:
+    tokens = parser().enable("strikethrough").parse(before + escaped(text))
+    assert {one.type for one in tokens} <= {
+        "paragraph_open", "inline", "paragraph_close",
+        "bullet_list_open", "list_item_open", "list_item_close", "bullet_list_close",
+    }  # fmt: skip
+    assert sum(one.type == "list_item_open" for one in tokens) == (before == "- ")
+    (inline,) = [one for one in tokens if one.type == "inline"]
+    shown = "".join(one.content for one in inline.children or ())
+    assert {one.type for one in inline.children or ()} <= {"text", "text_special"}
+    assert shown == ("" if before == "- " else before) + text
+
+
+@given(st.text(max_size=60))
+@example("a\n# b\r\n- c\x85d")
+def test_any_text__is_one_paragraph_of_text(text: str) -> None:
+    _, inline, _ = parser().parse("x " + escaped(text))
+    assert {one.type for one in inline.children or ()} <= {"text", "text_special"}
+
+
+def test_what_cannot_be_seen__is_left_out() -> None:
+    assert one_line("a\u202eb\u200bc\x00d\n\ne") == "abcd e"
+    assert one_line("x" * 301) == "x" * 299 + "…"
+    assert one_line("x" * 300) == "x" * 300
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["javascript:alert(1)", "http://e.example", "//e.example", "https://u@e.example", "data:x"],
+)
+def test_a_link_to_anything_but_https__is_text(url: str) -> None:
+    (_, inline, _) = parser().parse(link("x", url))
+    assert not any(one.type == "link_open" for one in inline.children or ())
+
+
+def test_a_link__cannot_be_ended_by_its_url_or_label() -> None:
+    written = link("a](https://evil.example)[b", "https://e.example/a_(b)|c[d]")
+    (_, inline, _) = parser().parse(written)
+    opened = [one for one in inline.children or () if one.type == "link_open"]
+    assert [one.attrs["href"] for one in opened] == ["https://e.example/a_%28b%29%7Cc%5Bd%5D"]
+
+
+def test_code__cannot_be_ended() -> None:
+    assert code("a`b|c\nd") == "`a'b¦c d`"
+    assert code("") == ""
+
+
+def test_a_wikilinks_label__cannot_end_it() -> None:
+    assert wikilink("chain/x--1", "]] [x](y) | `#^") == "[[chain/x--1|x (y)]]"
+    assert wikilink("BTC", "BTC") == "[[BTC]]"
+    assert wikilink("X--1", "[[]]") == "[[X--1]]"

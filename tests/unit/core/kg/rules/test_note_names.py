@@ -1,0 +1,112 @@
+"""Tickers, and the files and links that lead to their notes."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.errors import InvalidParameterError
+from core.kg.rules.names import HubKind, hub_file, ticker_of, token_file
+
+PORTABLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_]*(?:-{1,2}[a-z0-9]+)?")
+DEVICE = re.compile(r"con|prn|aux|nul|(?:com|lpt)[0-9]")
+
+
+@pytest.mark.parametrize(
+    ("sent", "meant"),
+    [
+        ("btc", "BTC"), ("BTC", "BTC"), ("1inch", "1INCH"), ("비트", "비트"), ("\u0442", "\u0422"),
+        ("straße", "STRAßE"), ("\u0131", "\u0131"), ("\u017f", "\u017f"), ("e\u0301", "\u00c9"),
+        ("brk.b", "BRK.B"), ("a b", "A B"), ("A" * 32, "A" * 32),
+    ],
+)  # fmt: skip
+def test_ticker__is_in_upper_case_where_that_is_the_same_letter(sent: str, meant: str) -> None:
+    assert ticker_of(sent) == meant
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        "",
+        "A" * 33,
+        "..",
+        ".",
+        "../x",
+        "a/b",
+        "a\\b",
+        "a\0b",
+        " a",
+        "a ",
+        ".a",
+        "\u202ea",
+        "\n",
+        "a\ufffd",
+    ],
+)
+def test_what_is_no_ticker__is_refused(sent: str) -> None:
+    with pytest.raises(InvalidParameterError) as refused:
+        ticker_of(sent)
+    assert refused.value.field == "token"
+
+
+@pytest.mark.parametrize(
+    ("ticker", "file"),
+    [
+        ("BTC", "BTC"), ("1INCH", "1INCH"), ("CON", "CON--a3dbc4b6"), ("COM1", "COM1--6eac394b"),
+        ("COM10", "COM10"), ("비트코인", "token--f386c9a9"), ("btc", "btc--9f86d081"),
+    ],
+)  # fmt: skip
+def test_a_file__is_the_ticker_where_every_system_can_hold_it(ticker: str, file: str) -> None:
+    written = token_file(ticker)
+    assert written.split("--")[0] == file.split("--")[0]
+    assert ("--" in written) is ("--" in file)
+
+
+@given(st.text(min_size=1, max_size=32))
+def test_a_file__can_be_held_by_every_system(ticker: str) -> None:
+    written = token_file(ticker)
+    assert PORTABLE.fullmatch(written)
+    assert not DEVICE.fullmatch(written.lower())
+    assert len(written) <= 60
+
+
+@given(st.sets(st.text(alphabet="AaBb1._-/ é", min_size=1, max_size=6), max_size=40))
+def test_files__of_two_tickers_differ_where_case_does_not_count(tickers: set[str]) -> None:
+    assert len({token_file(one).lower() for one in tickers}) == len(tickers)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "file"),
+    [
+        (HubKind.CHAIN, "eip155:1", "chain/eip155-1"),
+        (HubKind.CLASS, "tokenised_equity", "class/tokenised_equity"),
+        (HubKind.EVENT, "withdraw_closed", "event/withdraw_closed"),
+        (HubKind.FLAG, "collision", "flag/collision"),
+    ],
+)
+def test_a_hubs_file__says_what_it_is_of(kind: HubKind, name: str, file: str) -> None:
+    assert hub_file(kind, name) == file
+
+
+def test_a_hubs_file__of_names_that_look_alike__differs() -> None:
+    names = [
+        "eip155:1",
+        "eip155-1",
+        "EIP155:1",
+        "eip155_1",
+        "unknown:eip155:1",
+        "nul",
+        "NUL",
+        "con:1",
+    ]
+    assert len({hub_file(HubKind.CHAIN, one) for one in names}) == len(names)
+
+
+@given(st.text(min_size=1, max_size=200), st.sampled_from(HubKind))
+def test_a_hubs_file__can_be_held_by_every_system(name: str, kind: HubKind) -> None:
+    folder, _, file = hub_file(kind, name).partition("/")
+    assert folder == kind
+    assert PORTABLE.fullmatch(file)
+    assert file == file.lower()
+    assert not DEVICE.fullmatch(file)
