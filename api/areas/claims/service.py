@@ -14,7 +14,7 @@ from api.kernel.operation import Answer, NextCall, ReadCall, Refusal, WriteCall
 from api.kernel.pagination import page_of
 from core.earn.rules.payout import person_of
 from core.kg import claims
-from core.kg.claims import TokenClaimant, PublishedClaim, SentClaim
+from core.kg.claims import PublishedClaim, SentClaim, TokenClaimant
 from core.kg.rules.claims import (
     NOTE_CHARACTERS_MOST,
     ClaimKind,
