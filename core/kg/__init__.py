@@ -1,1 +1,0 @@
-"""Knowledge notes and claims about tokens."""

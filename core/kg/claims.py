@@ -36,7 +36,7 @@ _IS_WAITING = KgClaim.state == literal_column(f"'{ClaimState.UNVERIFIED}'")
 
 
 @dataclass(frozen=True, slots=True)
-class Claimant:
+class TokenClaimant:
     """`person`: an owner with all agents, or an agent without one."""
 
     agent_id: int
@@ -102,7 +102,7 @@ def waiting(session: Session, after: int, limit: int) -> Sequence[PublishedClaim
 
 
 def add(
-    session: WriteSession, by: Claimant, sent: SentClaim, most_a_day: int, now: datetime
+    session: WriteSession, by: TokenClaimant, sent: SentClaim, most_a_day: int, now: datetime
 ) -> PublishedClaim:
     """Errors: ClaimsUsedUpError, SameClaimError."""
     words = same_words(sent.claim)

@@ -48,7 +48,6 @@ AREA = Area(
             command=schemas.ClaimVerdict,
             answer=schemas.DecidedClaim,
             handler=service.decide,
-            example={"verdict": "verified", "note": "The post of that day says so."},
             refuses=("wrong_status", "same_claim"),
             idempotent=True,
         ),

@@ -14,7 +14,7 @@ from api.kernel.operation import Answer, NextCall, ReadCall, Refusal, WriteCall
 from api.kernel.pagination import page_of
 from core.earn.rules.payout import person_of
 from core.kg import claims
-from core.kg.claims import Claimant, PublishedClaim, SentClaim
+from core.kg.claims import PublishedClaim, SentClaim, TokenClaimant
 from core.kg.rules.claims import (
     NOTE_CHARACTERS_MOST,
     ClaimKind,
@@ -41,7 +41,7 @@ def make(call: WriteCall, caller: AgentCaller, command: MakeClaim) -> Answer[Com
     )
     require_unlocked(call, caller.account_id)
     person = person_of(caller.account_id, caller.owner_id)
-    by = Claimant(caller.account_id, person, caller.owner_id is not None)
+    by = TokenClaimant(caller.account_id, person, caller.owner_id is not None)
     most = call.deps.limits.claims_per_person_per_day
     try:
         made = claims.add(call.db, by, sent, most, call.now)
