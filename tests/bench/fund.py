@@ -12,6 +12,7 @@ import asyncio
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -43,7 +44,7 @@ from core.listings.rules import Symbol
 from core.market import parts
 from core.market.tables import MarketAsset, MarketListing, MarketListingState, MarketRollup
 from core.money import UsdcE6
-from tests.bench.api import ROOT, _free_port, _until_up
+from tests.bench.api import ROOT, _free_port
 from tests.bench.load import percentile
 
 PEPPER = "p" * 32
@@ -51,6 +52,7 @@ PACE, PACED_S, PACED_CONNECTIONS = 167, 12.0, 64
 CONNECTIONS, SECONDS = 8, 10.0
 AGENTS = 7_000
 AT_ONCE = 64
+UP_S = 120.0
 MARKET = "binance_btc_usdt"
 USDC = "0x" + "12" * 20
 
@@ -255,6 +257,18 @@ def charges_of_reads(database: Database, port: int, seq: int, key: str, account_
         return int(session.scalar(spent) or 0) // 10
 
 
+def _until_up(port: int) -> None:
+    begun = time.monotonic()
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+            return
+        except OSError:
+            if time.monotonic() - begun > UP_S:
+                raise
+            time.sleep(0.1)
+
+
 @contextmanager
 def served(folder: Path, database_url: str) -> Iterator[int]:
     port, node = _free_port(), _free_port()
@@ -288,8 +302,8 @@ def served(folder: Path, database_url: str) -> Iterator[int]:
             for command in commands
         ]
         try:
-            _until_up(node)
-            _until_up(port)
+            for where in (node, port):
+                _until_up(where)
             yield port
         finally:
             for process in processes:
