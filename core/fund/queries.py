@@ -134,7 +134,7 @@ def freeze(session: WriteSession, rules: FrozenRules, by_id: int | None, now: da
 
 
 def set_paused(
-    session: WriteSession, vault: FundVault, is_paused: bool, by_id: int, now: datetime
+    session: WriteSession, vault: FundVault, is_paused: bool, by_id: int | None, now: datetime
 ) -> None:
     """The vault is held."""
     vault.is_paused = is_paused
