@@ -61,12 +61,14 @@ def add_simulated(session: WriteSession, now: datetime) -> int:
     """Once, into a database without vaults; how many were added."""
     if session.scalar(select(exists().where(FundVault.id > 0))):
         return 0
-    vaults = [(_add(session, one, now), one) for one in VAULTS]
-    published = sorted(
-        ((hours, vault_id, *what) for vault_id, one in vaults for hours, *what in one.signals),
-        reverse=True,
-    )
-    for hours, vault_id, market, weight, leverage in published:
+    published = list[tuple[int, int, str, int, int]]()
+    for one in VAULTS:
+        vault_id = _add(session, one, now)
+        published += [
+            (hours, vault_id, market, weight, leverage)
+            for hours, market, weight, leverage in one.signals
+        ]
+    for hours, vault_id, market, weight, leverage in sorted(published, reverse=True):
         signal = NewSignal(
             vault_id=vault_id,
             rules_version=1,
@@ -76,7 +78,7 @@ def add_simulated(session: WriteSession, now: datetime) -> int:
             mid=None,
         )
         signal_ledger.publish(session, signal, None, now - timedelta(hours=hours))
-    return len(vaults)
+    return len(VAULTS)
 
 
 def _add(session: WriteSession, one: SimulatedVault, now: datetime) -> int:
