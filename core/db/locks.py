@@ -59,7 +59,7 @@ class LockClass(StrEnum):
     TASK_CLAIM = "task_claim"
     RESERVE_CLAIM = "reserve_claim"
     SPONSORED_BUYER = "sponsored_buyer"
-    FUND_SIGNAL = "fund_signal"
+    SIGNAL_SALE = "signal_sale"
 
 
 @dataclass(frozen=True, slots=True)

@@ -280,7 +280,7 @@ def place_of(session: Session, account_id: int, seq: int) -> SignalPlace | None:
 
 def sale_lock(account_id: int, seq: int) -> AdvisoryLock:
     """Held by whoever pays for this signal."""
-    return locks.named(LockClass.FUND_SIGNAL, (str(account_id), str(seq)))
+    return locks.named(LockClass.SIGNAL_SALE, (str(account_id), str(seq)))
 
 
 def sale_key(seq: int) -> str:
