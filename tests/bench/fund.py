@@ -270,7 +270,8 @@ def _until_up(port: int) -> None:
 
 
 @contextmanager
-def served(folder: Path, database_url: str) -> Iterator[int]:
+def served(folder: Path, database_url: str) -> Iterator[tuple[int, int]]:
+    """The port, and the process that serves it."""
     port, node = _free_port(), _free_port()
     record = {
         "chain_id": 84532,
@@ -304,11 +305,22 @@ def served(folder: Path, database_url: str) -> Iterator[int]:
         try:
             for where in (node, port):
                 _until_up(where)
-            yield port
+            yield port, processes[0].pid
         finally:
             for process in processes:
                 process.kill()
                 process.wait()
+
+
+def _plans(database: Database) -> int:
+    with database.read() as session:
+        return session.scalar(select(func.count()).select_from(FundPlan)) or 0
+
+
+def _cpu_s(pid: int) -> float:
+    """What a process has computed for."""
+    user, system = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 def measured(folder: Path, database_url: str) -> dict[str, Any]:
@@ -317,18 +329,23 @@ def measured(folder: Path, database_url: str) -> dict[str, Any]:
         seq, keys = seed(session, datetime.now(UTC))
     requests = [plan_of(seq, key, address) for key, address in keys]
     on_time = round(PACE * PACED_S)
-    with served(folder, database_url) as port:
+    with served(folder, database_url) as (port, pid):
         asyncio.run(closed_loop(port, requests[:200]))  # warm
+        before, begun = _plans(database), _cpu_s(pid)
         rate = asyncio.run(closed_loop(port, requests[200 : -on_time - 1]))
+        own_ms = 1_000 * (_cpu_s(pid) - begun) / (_plans(database) - before)
         waited = asyncio.run(paced(port, requests[-on_time - 1 : -1]))
         key, address = keys[-1]
         charges = charges_of_reads(database, port, seq, key, int(address, 16))
+    plans = _plans(database)
     with database.read() as session:
-        plans = session.scalar(select(func.count()).select_from(FundPlan)) or 0
         sold = session.scalar(
             select(func.count()).where(CreditEntry.base_key == fund.sale_key(seq))
         )
-    print(f"{plans} plans, each charged: {sold == plans + 1}; p50 {percentile(waited, 0.5):.4f} s")
+    print(
+        f"{plans} plans, each charged: {sold == plans + 1}; p50 {percentile(waited, 0.5):.4f} s; "
+        f"{own_ms:.2f} ms of the worker's CPU a plan"
+    )
     database.close()
     return {
         "plans_per_min": round(rate),
