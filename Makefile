@@ -2,6 +2,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help setup build abis exit-page docs demo up seed-world test unit check format test-deep test-deep-ci conformance prove coverage gas mutants bench bench-indexer bench-keeper bench-api bench-verify bench-hall bench-events bench-economy bench-market bench-notes screenshots client deploy verify lock clean
+.PHONY: help setup build abis exit-page docs demo up seed-world test unit check format test-deep test-deep-ci conformance prove coverage gas mutants bench bench-indexer bench-keeper bench-api bench-verify bench-hall bench-events bench-economy bench-market bench-fund screenshots client deploy verify lock clean
 
 PY := .venv/bin/python
 FORGE := $(CURDIR)/node_modules/.bin/forge-native
@@ -144,6 +145,7 @@ mutants: node_modules/.ready .venv/.ready ## prove that the tests notice: each n
 	@$(PY) -m scripts.mutate --sequences
 
 bench: bench-indexer bench-keeper bench-api bench-verify bench-hall bench-events bench-economy bench-market bench-notes ## every figure of speed, beside a bound measured in the same run
+bench: bench-indexer bench-keeper bench-api bench-verify bench-hall bench-events bench-economy bench-market bench-fund ## every figure of speed, beside a bound measured in the same run
 
 bench-indexer: build ## from a mined block to its committed row
 	@$(PY) -m tests.bench.indexer
@@ -172,6 +174,8 @@ bench-market: build ## 6,000 simulated pairs each minute for MINUTES (5), rows b
 
 bench-notes: build ## notes rendered a second, a note's p99 beside a bare SELECT, the vault of 6,000 notes
 	@$(PY) -m tests.bench.notes
+bench-fund: build ## plans of signals by one worker, each charged: how many a minute, p99 at 167 a second, charges of 64 reads at once
+	@$(PY) -m tests.bench.fund
 
 screenshots: build .build/browser.ready ## pictures of the console's pages into docs/console: light, dark and at the width of a phone
 	@$(PY) -m tests.browser.screenshots

@@ -1,9 +1,10 @@
-"""The simulated listings of a local stack."""
+"""The simulated listings of a local stack, and the vaults that signal them."""
 
 from datetime import UTC, datetime
 from typing import Final
 
 from core.db.engine import Database, WriteSession
+from core.fund.simulated import add_simulated as add_vaults
 from core.listings.simulated import add_made_up, add_simulated
 from core.mining.rules.registry import CONTRACT_ADDRESS
 from core.mining.views import simulated_without
@@ -16,6 +17,7 @@ def add_simulated_listings(database_url: str) -> int:
     database = Database(database_url, application_name="devstack")
     try:
         with database.write() as session:
+            add_vaults(session, datetime.now(UTC))
             return keep_simulated(session, datetime.now(UTC))
     finally:
         database.close()

@@ -772,6 +772,219 @@ class FeedsFeedData(TypedDict):
     simulated: NotRequired[Literal[True]]  # true: of simulated exchanges; left out otherwise
 
 
+FundFundKind: TypeAlias = "Literal['spot', 'perp']"
+
+
+class FundFundVaultRow(TypedDict):
+    id: int
+    name: str
+    kind: FundFundKind
+    mirroring_paused: bool
+    rules_hash: str
+    simulated: NotRequired[Literal[True]]  # true: of simulated data; left out otherwise
+
+
+class FundFundVaultList(TypedDict):
+    vaults: list[FundFundVaultRow]
+    next_cursor: str | None
+
+
+class FundFundVaultRead(TypedDict):
+    id: int
+    name: str
+    kind: FundFundKind
+    mirroring_paused: bool
+    rules_hash: str
+    simulated: NotRequired[Literal[True]]  # true: of simulated data; left out otherwise
+    mandate: str
+    frozen_rules: dict[
+        str, Any
+    ]  # rules_hash is 0x and the SHA-256 of this object's canonical JSON (RFC 8785)
+    frozen_at: str
+    created_at: str
+    mirrors_count: int  # consents to the current rules that stand
+    signals_count: int
+    latest_signal_at: str | None
+    fills_count: int  # reports of fills, of source self_report
+
+
+class FundMarketLiquidityRow(TypedDict):
+    market: str
+    grade: str | None
+    provisional: bool
+    session: FundMarketSessionShown
+    cap_usd: str | None  # the most that one order that increases may take; null: unknown
+    min_order_usd: str
+    depth_usd: str | None  # median within 2 %, of the smaller side
+    volume_24h_usd: str | None
+    daily_volatility_bps: str | None
+
+
+class FundMarketSessionShown(TypedDict):
+    state: FundSessionState
+    next_open: str | None  # of a closed session; null: it is not closed
+    closes_at: str | None  # null: not open, or it never closes
+
+
+FundSessionState: TypeAlias = "Literal['open', 'closed', 'unknown']"
+
+
+class FundVaultLiquidity(TypedDict):
+    vault_id: int
+    rules_hash: str
+    markets: list[FundMarketLiquidityRow]
+
+
+class FundSignalShown(TypedDict):
+    signal_id: int
+    vault_id: int
+    market: str
+    target_weight: str  # share of the NAV, before leverage; negative: short
+    target_leverage: str
+    at: str
+    historical: bool  # 24 hours old or older, and free
+    superseded: bool  # a later signal of this vault and market is there
+    rules_version: int
+    mid: str | None  # of the book when it was published, in the quote currency
+    prev_hash: str | None  # null while it is live (docs/fund.md)
+    row_hash: str | None
+
+
+class FundSignalPage(TypedDict):
+    vault_id: int
+    mirroring_paused: bool
+    rules_hash: str
+    signals: list[FundSignalShown]
+    next_cursor: str | None
+    locked_count: NotRequired[int]  # live ones that you have not paid for
+    payment_required: NotRequired[
+        dict[str, Any] | None
+    ]  # x402 requirements of one signal; left out: none is locked
+
+
+class FundSignalRead(TypedDict):
+    signal_id: int
+    vault_id: int
+    market: str
+    target_weight: str  # share of the NAV, before leverage; negative: short
+    target_leverage: str
+    at: str
+    historical: bool  # 24 hours old or older, and free
+    superseded: bool  # a later signal of this vault and market is there
+    rules_version: int
+    mid: str | None  # of the book when it was published, in the quote currency
+    prev_hash: str | None  # null while it is live (docs/fund.md)
+    row_hash: str | None
+
+
+class FundFillShown(TypedDict):
+    fill_id: int
+    signal_id: int
+    side: FundFillSide
+    price: str
+    qty: str
+    venue_order_id: str | None
+    filled_at: str
+    reported_at: str
+    source: Literal["self_report"]
+
+
+FundFillSide: TypeAlias = "Literal['buy', 'sell']"
+
+
+class FundOwnMirror(TypedDict):
+    vault_id: int
+    account_address: str
+    max_order_usd: str
+    max_leverage: str
+    rules_hash: str
+    is_current: bool  # it stands, and the vault's rules are still these
+    given_at: str
+    revoked_at: str | None
+    fills: list[FundFillShown]  # what you reported; nothing proves it
+    next_cursor: str | None
+
+
+class FundMirrorShown(TypedDict):
+    vault_id: int
+    account_address: str
+    max_order_usd: str
+    max_leverage: str
+    rules_hash: str
+    is_current: bool  # it stands, and the vault's rules are still these
+    given_at: str
+    revoked_at: str | None
+
+
+class FundConsentRevoked(TypedDict):
+    vault_id: int
+    revoked_at: str
+
+
+FundCapReason: TypeAlias = "Literal['max_order', 'leverage', 'liquidity', 'book']"
+
+FundDisposition: TypeAlias = "Literal['ready', 'capped', 'skipped', 'deferred', 'refused']"
+
+
+class FundOrderShown(TypedDict):
+    side: FundFillSide
+    reduce_only: bool
+    target_notional_usd: str
+    position_notional_usd: str
+    wanted_notional_usd: str
+    capped_notional_usd: str
+    capped_by: FundCapReason | None
+    reference_price: str | None  # mid of the book, in the quote currency
+
+
+FundPlanReason: TypeAlias = "Literal['vault_paused', 'signal_superseded', 'session_closed', 'session_unknown', 'leverage_above_consent', 'account_unknown', 'grade_unknown', 'grade_f', 'market_unmeasured', 'at_target', 'order_too_small']"
+
+
+class FundPlanShown(TypedDict):
+    signal_id: int
+    vault_id: int
+    disposition: FundDisposition
+    reason: FundPlanReason | None
+    retry_at: str | None
+    grade: str | None
+    provisional: bool
+    session: FundMarketSessionShown
+    capped_notional_usd: str | None
+    impact_bps: str | None  # null: unknown, or there is no order
+    charged: bool
+    charged_credits: int
+    historical: bool
+    order: FundOrderShown | None
+    nav_usd: str | None
+    rules_hash: str
+    service: NotRequired[dict[str, Any]]  # of a plan without an order: field, rule, next calls
+
+
+class FundFundRulesBody(TypedDict):
+    mandate: str
+    max_leverage: str  # a multiple from 0.01 to 20 with at most 2 decimals
+    universe: list[FundRuledMarket]
+
+
+class FundRuledMarket(TypedDict):
+    market: str  # the token_id of a listing: binance_btc_usdt
+    session: NotRequired[str]  # always, or the code of a calendar: XNYS
+    min_order_usd: str  # USDC with at most six decimals; text, or a number without an exponent
+
+
+class FundRulesFrozen(TypedDict):
+    vault_id: int
+    version: int
+    rules_hash: str
+    frozen_at: str
+
+
+class FundVaultPaused(TypedDict):
+    vault_id: int
+    mirroring_paused: bool
+    at: str
+
+
 class GalleryCitedClaim(TypedDict):
     url: str
     source_name: str
@@ -4472,6 +4685,275 @@ class FeedsCalls(Calls):
         )
 
 
+class FundCalls(Calls):
+    """The calls fund.* of the catalogue."""
+
+    def vaults(self, *, cursor: str | None = None, limit: int | None = None) -> FundFundVaultList:
+        """List the vaults whose signals may be mirrored.
+
+        GET /fund/vaults; credential: none.
+        """
+        return cast(
+            "FundFundVaultList",
+            self._send("GET", "/fund/vaults", "none", given(cursor=cursor, limit=limit)),
+        )
+
+    def vault(self, id: int) -> FundFundVaultRead:
+        """Read a vault: its frozen rules, their hash, and counts.
+
+        GET /fund/vaults/{id}; credential: none.
+        """
+        return cast("FundFundVaultRead", self._send("GET", "/fund/vaults/{id}", "none", {"id": id}))
+
+    def liquidity(self, id: int) -> FundVaultLiquidity:
+        """Read grade, session and cap of every market that a vault may signal.
+
+        GET /fund/vaults/{id}/liquidity; credential: none.
+        """
+        return cast(
+            "FundVaultLiquidity",
+            self._send("GET", "/fund/vaults/{id}/liquidity", "none", {"id": id}),
+        )
+
+    def signals(
+        self,
+        id: int,
+        *,
+        cursor: str | None = None,
+        limit: int | None = None,
+        live: bool | None = None,
+    ) -> FundSignalPage:
+        """List a vault's signals that are 24 hours old or older; live=1: the live ones.
+
+        GET /fund/vaults/{id}/signals; credential: optional.
+        """
+        return cast(
+            "FundSignalPage",
+            self._send(
+                "GET",
+                "/fund/vaults/{id}/signals",
+                "optional",
+                {"id": id} | given(cursor=cursor, limit=limit, live=live),
+            ),
+        )
+
+    def live(self, id: int) -> FundSignalPage:
+        """List a vault's live signals that you paid for, and count those that you did not.
+
+        GET /fund/vaults/{id}/signals/live; credential: key.
+        """
+        return cast(
+            "FundSignalPage", self._send("GET", "/fund/vaults/{id}/signals/live", "key", {"id": id})
+        )
+
+    def signal(self, signal_id: int) -> FundSignalRead:
+        """Read one signal; a live one is paid for, once.
+
+        GET /fund/signals/{signal_id}; credential: key.
+        """
+        return cast(
+            "FundSignalRead",
+            self._send("GET", "/fund/signals/{signal_id}", "key", {"signal_id": signal_id}),
+        )
+
+    def own_mirror(
+        self, id: int, *, cursor: str | None = None, limit: int | None = None
+    ) -> FundOwnMirror:
+        """Read your consent to a vault, and the fills that you reported.
+
+        GET /fund/vaults/{id}/mirrors/me; credential: key.
+        """
+        return cast(
+            "FundOwnMirror",
+            self._send(
+                "GET",
+                "/fund/vaults/{id}/mirrors/me",
+                "key",
+                {"id": id} | given(cursor=cursor, limit=limit),
+            ),
+        )
+
+    def consent(
+        self,
+        id: int,
+        *,
+        account_address: str,
+        max_order_usd: str,
+        max_leverage: str,
+        rules_hash: str,
+        idempotency_key: str | None = None,
+    ) -> FundMirrorShown:
+        """Consent to mirror a vault in an account of yours, with your own caps.
+
+        POST /fund/vaults/{id}/mirrors; credential: key.
+        """
+        return cast(
+            "FundMirrorShown",
+            self._send(
+                "POST",
+                "/fund/vaults/{id}/mirrors",
+                "key",
+                {
+                    "id": id,
+                    "account_address": account_address,
+                    "max_order_usd": max_order_usd,
+                    "max_leverage": max_leverage,
+                    "rules_hash": rules_hash,
+                },
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    def revoke(self, id: int) -> FundConsentRevoked:
+        """Revoke your consent to a vault.
+
+        DELETE /fund/vaults/{id}/mirrors; credential: key.
+        """
+        return cast(
+            "FundConsentRevoked",
+            self._send("DELETE", "/fund/vaults/{id}/mirrors", "key", {"id": id}),
+        )
+
+    def plan(
+        self, id: int, *, account_address: str, idempotency_key: str | None = None
+    ) -> FundPlanShown:
+        """Plan a signal: an order of your account's size. Nothing is placed.
+
+        POST /fund/signals/{id}/plan; credential: key.
+        """
+        return cast(
+            "FundPlanShown",
+            self._send(
+                "POST",
+                "/fund/signals/{id}/plan",
+                "key",
+                {"id": id, "account_address": account_address},
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    def report_fill(
+        self,
+        id: int,
+        *,
+        account_address: str,
+        filled_at: str,
+        price: str,
+        qty: str,
+        side: Literal["buy", "sell"],
+        venue_order_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> FundFillShown:
+        """Report what you traded on a signal; free, and kept as your own word.
+
+        POST /fund/signals/{id}/fills; credential: key.
+        """
+        return cast(
+            "FundFillShown",
+            self._send(
+                "POST",
+                "/fund/signals/{id}/fills",
+                "key",
+                {
+                    "id": id,
+                    "account_address": account_address,
+                    "filled_at": filled_at,
+                    "price": price,
+                    "qty": qty,
+                    "side": side,
+                }
+                | given(venue_order_id=venue_order_id),
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    def publish(
+        self,
+        id: int,
+        *,
+        market: str,
+        target_weight: str,
+        target_leverage: str,
+        idempotency_key: str | None = None,
+    ) -> FundSignalShown:
+        """Publish a signal of a vault.
+
+        POST /admin/fund/vaults/{id}/signals; credential: operator.
+        """
+        return cast(
+            "FundSignalShown",
+            self._send(
+                "POST",
+                "/admin/fund/vaults/{id}/signals",
+                "operator",
+                {
+                    "id": id,
+                    "market": market,
+                    "target_weight": target_weight,
+                    "target_leverage": target_leverage,
+                },
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    def freeze(
+        self, id: int, *, rules: FundFundRulesBody, idempotency_key: str | None = None
+    ) -> FundRulesFrozen:
+        """Freeze new rules of a vault; consents to the old ones end.
+
+        POST /admin/fund/vaults/{id}/rules; credential: operator.
+        """
+        return cast(
+            "FundRulesFrozen",
+            self._send(
+                "POST",
+                "/admin/fund/vaults/{id}/rules",
+                "operator",
+                {"id": id, "rules": rules},
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    def pause(self, id: int, *, idempotency_key: str | None = None) -> FundVaultPaused:
+        """Pause the mirroring of a vault.
+
+        POST /admin/fund/vaults/{id}/pause; credential: operator.
+        """
+        return cast(
+            "FundVaultPaused",
+            self._send(
+                "POST",
+                "/admin/fund/vaults/{id}/pause",
+                "operator",
+                {"id": id},
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    def resume(self, id: int, *, idempotency_key: str | None = None) -> FundVaultPaused:
+        """Resume the mirroring of a vault.
+
+        POST /admin/fund/vaults/{id}/resume; credential: operator.
+        """
+        return cast(
+            "FundVaultPaused",
+            self._send(
+                "POST",
+                "/admin/fund/vaults/{id}/resume",
+                "operator",
+                {"id": id},
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+
 class GalleryCalls(Calls):
     """The calls gallery.* of the catalogue."""
 
@@ -6738,6 +7220,7 @@ class Areas:
         self.discovery = DiscoveryCalls(send, follow)
         self.earn = EarnCalls(send, follow)
         self.feeds = FeedsCalls(send, follow)
+        self.fund = FundCalls(send, follow)
         self.gallery = GalleryCalls(send, follow)
         self.hall = HallCalls(send, follow)
         self.identity = IdentityCalls(send, follow)

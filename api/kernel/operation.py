@@ -18,7 +18,6 @@ from functools import cache
 from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict
-from sqlalchemy.orm import Session
 
 from api.kernel import streams as event_streams
 from api.kernel.address_rates import AddressRates
@@ -27,6 +26,7 @@ from api.kernel.caller import Caller
 from api.kernel.kept_rows import KeptRows
 from api.kernel.limits import Limits
 from api.kernel.metrics import ApiMetrics
+from api.kernel.one_sale import OneSale
 from api.kernel.payments.payment_config import PaymentConfig
 from api.kernel.payments.used_up import UsedUp
 from api.kernel.tokens import TokenKind, mint
@@ -44,7 +44,6 @@ from core.chain.signer import DigestSigner
 from core.credits.rules.prices import PRICES
 from core.custody.keys import KeyMaker
 from core.db.engine import Database, ReadSession, WriteSession
-from core.db.locks import AdvisoryLock
 from core.fund.accounts import FollowerAccounts, NoAccounts
 from core.house import House
 from core.mandate.chain.reader import VaultReader
@@ -107,21 +106,6 @@ class Events(AnswerBody):
     """An answer that goes on: server-sent events (api/kernel/streams.py)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OneSale:
-    """What an answer sells once to an account, whichever call it comes with: no free read covers it
-    (docs/rules.md#what-is-sold-once).
-
-    `key`: of the account's credit ledger. `lock`: held while it is paid. `is_paid`: asked under that
-    lock. `record` writes that it is, in the transaction that pays: by credits or usdc.
-    """
-
-    key: str
-    lock: AdvisoryLock
-    is_paid: Callable[[Session], bool]
-    record: Callable[[WriteSession, str], None]
-
-
 AnswerT = TypeVar("AnswerT", bound=BaseModel, covariant=True)
 
 
@@ -132,8 +116,7 @@ class Answer(Generic[AnswerT]):
     `lines` go out instead of the body: text of whole lines, made while it is sent, after the call's
     own session has ended. `file` makes what a read answers instead of the body, after its session
     has ended; it may raise Refusal. Its media type is one that the row names in `also_as`.
-    `events`: where the stream begins that goes out instead of the body. Of a read that has a price:
-    `sale`, where it is sold once; `is_covered`: this answer costs nothing.
+    `events`: where the stream begins that goes out instead of the body. `sale`: what is sold once.
     """
 
     body: AnswerT
@@ -143,7 +126,6 @@ class Answer(Generic[AnswerT]):
     file: Callable[[], File] | None = None
     events: event_streams.StreamPlace | None = None
     sale: OneSale | None = None
-    is_covered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -445,10 +427,7 @@ class Catalogue:
         for area in self.areas:
             for name, reason in area.reasons.items():
                 if self.reasons.setdefault(name, reason) is not reason:
-                    raise ValueError(
-                        f"the reason {name} has two homes; keep the one of {area.name}, or the "
-                        "other"
-                    )
+                    raise ValueError(f"the reason {name} has two homes; keep one of them")
         self._require_agreement()
 
     def _require_agreement(self) -> None:
@@ -458,9 +437,7 @@ class Catalogue:
         if twice:
             raise ValueError(f"declared twice: {', '.join(sorted(twice))}")
         for area in self.areas:
-            strange = [
-                operation.key for operation in area.operations if operation.area != area.name
-            ]
+            strange = [one.key for one in area.operations if one.area != area.name]
             if strange:
                 raise ValueError(
                     f"{', '.join(strange)}: a key of the area {area.name} begins with {area.name}."

@@ -40,12 +40,12 @@ from api.kernel.credentials import (
 )
 from api.kernel.idempotency import SecretSlot
 from api.kernel.metrics import NO_REASON, Served
+from api.kernel.one_sale import OneSale
 from api.kernel.operation import (
     Answer,
     Command,
     Deps,
     Family,
-    OneSale,
     Operation,
     Outcome,
     ReadCall,
@@ -219,9 +219,10 @@ def _read(run: _Run) -> Outcome | metering.Settle:
     with run.deps.database.read() as session:
         answer = _answer_read(run, session)
     outcome = _outcome(run, answer)
-    if run.operation.price is None or answer.is_covered:
+    sale = answer.sale
+    if run.operation.price is None or (sale is not None and sale.is_covered):
         return outcome
-    return _charged(run, outcome, answer.sale)
+    return _charged(run, outcome, sale)
 
 
 def _charged(run: _Run, outcome: Outcome, sale: OneSale | None) -> Outcome | metering.Settle:

@@ -60,7 +60,7 @@ class LockClass(StrEnum):
     RESERVE_CLAIM = "reserve_claim"
     SPONSORED_BUYER = "sponsored_buyer"
     CLAIM = "claim"
-    FUND_SIGNAL = "fund_signal"
+    SIGNAL_SALE = "signal_sale"
 
 
 @dataclass(frozen=True, slots=True)

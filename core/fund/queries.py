@@ -134,7 +134,7 @@ def freeze(session: WriteSession, rules: FrozenRules, by_id: int | None, now: da
 
 
 def set_paused(
-    session: WriteSession, vault: FundVault, is_paused: bool, by_id: int, now: datetime
+    session: WriteSession, vault: FundVault, is_paused: bool, by_id: int | None, now: datetime
 ) -> None:
     """The vault is held."""
     vault.is_paused = is_paused
@@ -280,7 +280,7 @@ def place_of(session: Session, account_id: int, seq: int) -> SignalPlace | None:
 
 def sale_lock(account_id: int, seq: int) -> AdvisoryLock:
     """Held by whoever pays for this signal."""
-    return locks.named(LockClass.FUND_SIGNAL, (str(account_id), str(seq)))
+    return locks.named(LockClass.SIGNAL_SALE, (str(account_id), str(seq)))
 
 
 def sale_key(seq: int) -> str:

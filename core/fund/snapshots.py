@@ -14,7 +14,7 @@ from typing import Final, TypeGuard
 
 from sqlalchemy.orm import Session
 
-from core.fund.rules.impact import Ladder, Rung
+from core.fund.rules.impact import BookLadder, Rung
 from core.fund.rules.plan import MarketSnapshot
 from core.market.liquidity_views import BUCKETS_A_DAY, MarketLiquidity, liquidity_of
 from core.money import USDC_E6_PER_USDC
@@ -60,7 +60,7 @@ def _is_old(found: MarketLiquidity, now: datetime) -> bool:
     return now - found.sampled_at > allowed
 
 
-def _ladder(within: tuple[float | None, ...], *, is_buy: bool) -> Ladder | None:
+def _ladder(within: tuple[float | None, ...], *, is_buy: bool) -> BookLadder | None:
     """`within`: dollars up to each edge, those before included."""
     totals = [_down(one) for one in within]
     rungs, before = list[Rung](), 0
@@ -69,7 +69,7 @@ def _ladder(within: tuple[float | None, ...], *, is_buy: bool) -> Ladder | None:
             return None
         rungs.append(Rung(edge, total - before))
         before = total
-    return Ladder(is_buy, tuple(rungs))
+    return BookLadder(is_buy, tuple(rungs))
 
 
 def _sigma(found: MarketLiquidity) -> int | None:

@@ -42,7 +42,7 @@ class FundVault(Base):
 
 
 class FundVaultEvent(Base):
-    """An operator paused a vault, or resumed it."""
+    """A vault was paused, or resumed. `by_id` null, as of rules and signals: the simulator."""
 
     __tablename__ = "fund_vault_event"
     __table_args__ = (
@@ -55,7 +55,7 @@ class FundVaultEvent(Base):
     vault_id: Mapped[int] = mapped_column(ForeignKey("fund_vault.id"))
     kind: Mapped[str] = mapped_column(Text)
     at: Mapped[datetime]
-    by_id: Mapped[int] = mapped_column(ForeignKey("account.id"))
+    by_id: Mapped[int | None] = mapped_column(ForeignKey("account.id"))
 
 
 class FundRules(Base):
@@ -97,7 +97,7 @@ class FundSignal(Base):
     leverage_e2: Mapped[int] = mapped_column(Integer)
     mid: Mapped[str | None] = mapped_column(Text)
     at: Mapped[datetime]
-    by_id: Mapped[int] = mapped_column(ForeignKey("account.id"))
+    by_id: Mapped[int | None] = mapped_column(ForeignKey("account.id"))
     prev_hash: Mapped[bytes] = mapped_column(Hash32)
     row_hash: Mapped[bytes] = mapped_column(Hash32)
 

@@ -24,7 +24,7 @@ LEDGER: Final = "fund_signals"
 ONE: Final = 1  # the only ledger of its kind, and the only head
 
 
-def publish(session: WriteSession, signal: NewSignal, by_id: int, now: datetime) -> int:
+def publish(session: WriteSession, signal: NewSignal, by_id: int | None, now: datetime) -> int:
     """The number of the signal's row, which is the signal's id."""
     empty = {"seq": 0, "row_hash": genesis(LEDGER, ONE), "at": None}
     head = lock_head(session, FundSignalHead, {"id": ONE}, empty)

@@ -27,7 +27,7 @@ class Rung:
 
 
 @dataclass(frozen=True, slots=True)
-class Ladder:
+class BookLadder:
     """One side of a book, the nearest rung first; each rung has what the ones before it lack.
 
     Errors: ValueError for rungs that do not rise, or of less than nothing.
@@ -52,7 +52,7 @@ class Ladder:
         return BPS_E2_ONE + (rung.offset_bps_e2 if self.is_buy else -rung.offset_bps_e2)
 
 
-def walk_bps_e2(ladder: Ladder, amount_usdc_e6: int) -> int | None:
+def walk_bps_e2(ladder: BookLadder, amount_usdc_e6: int) -> int | None:
     """What taking `amount_usdc_e6` from the ladder costs against the mid, rounded up.
 
     The mean price is the amount over what it buys, so that each rung counts by amount / price.
@@ -86,7 +86,7 @@ def root_bps_e2(amount_usdc_e6: int, volume_usdc_e6: int, sigma_bps_e2: int) -> 
 
 
 def impact_bps_e2(
-    ladder: Ladder | None,
+    ladder: BookLadder | None,
     amount_usdc_e6: int,
     volume_usdc_e6: int | None,
     sigma_bps_e2: int | None,

@@ -20,7 +20,7 @@ from enum import StrEnum
 from typing import Final
 
 from core.fund.rules.frozen import LEVERAGE_E2_ONE, WEIGHT_E4_ONE
-from core.fund.rules.impact import Ladder, impact_bps_e2
+from core.fund.rules.impact import BookLadder, impact_bps_e2
 from core.fund.rules.sessions import MarketSession, SessionState
 
 DEPTH_SHARE: Final = 10  # an order takes a tenth of the depth within 2 % at most
@@ -85,8 +85,8 @@ class MarketSnapshot:
     depth_usdc_e6: int | None = None
     volume_usdc_e6: int | None = None
     sigma_bps_e2: int | None = None
-    buys: Ladder | None = None
-    sells: Ladder | None = None
+    buys: BookLadder | None = None
+    sells: BookLadder | None = None
     mid: Decimal | None = None
     least_order_usdc_e6: int = 0
 
@@ -106,7 +106,7 @@ class MarketSnapshot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlanFacts:
+class SignalFacts:
     """All that decides. `is_paid`: this follower paid for this signal before."""
 
     market: str
@@ -151,7 +151,7 @@ class SignalPlan:
     is_charged: bool = False
 
 
-def plan(facts: PlanFacts) -> SignalPlan:
+def plan(facts: SignalFacts) -> SignalPlan:
     return gate(facts) or _account(facts) or _order(facts, _delta(facts), _known(facts))
 
 
@@ -186,7 +186,7 @@ def _skipped(reason: PlanReason) -> SignalPlan:
     return SignalPlan(disposition=Disposition.SKIPPED, reason=reason)
 
 
-def gate(facts: PlanFacts) -> SignalPlan | None:
+def gate(facts: SignalFacts) -> SignalPlan | None:
     """The checks that need neither the account nor the market; None: they pass."""
     if facts.is_paused:
         return _refused(PlanReason.VAULT_PAUSED)
@@ -205,7 +205,7 @@ def gate(facts: PlanFacts) -> SignalPlan | None:
     return None
 
 
-def _account(facts: PlanFacts) -> SignalPlan | None:
+def _account(facts: SignalFacts) -> SignalPlan | None:
     if facts.account is None:
         return _refused(PlanReason.ACCOUNT_UNKNOWN)
     delta, snapshot = _delta(facts), facts.snapshot
@@ -218,18 +218,18 @@ def _account(facts: PlanFacts) -> SignalPlan | None:
     return None if snapshot.is_measured else _refused(PlanReason.MARKET_UNMEASURED)
 
 
-def _known(facts: PlanFacts) -> FollowerAccount:
+def _known(facts: SignalFacts) -> FollowerAccount:
     assert facts.account is not None, "its check came before"
     return facts.account
 
 
-def _delta(facts: PlanFacts) -> _Delta:
+def _delta(facts: SignalFacts) -> _Delta:
     account = _known(facts)
     target = target_usdc_e6(account.nav_usdc_e6, facts.weight_e4, facts.leverage_e2)
     return _Delta(target, account.positions.get(facts.market, 0))
 
 
-def _order(facts: PlanFacts, delta: _Delta, account: FollowerAccount) -> SignalPlan:
+def _order(facts: SignalFacts, delta: _Delta, account: FollowerAccount) -> SignalPlan:
     wanted, side = abs(delta.amount), "buy" if delta.amount > 0 else "sell"
     ladder = facts.snapshot.buys if delta.amount > 0 else facts.snapshot.sells
     caps = _caps(facts, delta, account, ladder)
@@ -258,7 +258,7 @@ def _order(facts: PlanFacts, delta: _Delta, account: FollowerAccount) -> SignalP
 
 
 def _caps(
-    facts: PlanFacts, delta: _Delta, account: FollowerAccount, ladder: Ladder | None
+    facts: SignalFacts, delta: _Delta, account: FollowerAccount, ladder: BookLadder | None
 ) -> dict[CapReason, int]:
     caps = {CapReason.MAX_ORDER: facts.max_order_usdc_e6}
     if delta.is_reduction:

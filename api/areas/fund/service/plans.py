@@ -24,9 +24,9 @@ from core.fund.queries import SignalPlace
 from core.fund.rules.frozen import bps_text
 from core.fund.rules.plan import (
     MarketSnapshot,
-    PlanFacts,
     PlannedOrder,
     PlanReason,
+    SignalFacts,
     SignalPlan,
     gate,
     plan,
@@ -147,14 +147,14 @@ def _facts(
     place: SignalPlace,
     mirror: FundMirror,
     snapshot: MarketSnapshot,
-) -> PlanFacts:
+) -> SignalFacts:
     """Without the account, which is asked last. Errors: InvalidParameterError for a market that the rules have no more."""
     signal, market = place.signal, place.rules.market(place.signal.market)
     if market is None:
         raise InvalidParameterError(
             "id", "the vault's rules have this signal's market no more; plan a later signal"
         )
-    return PlanFacts(
+    return SignalFacts(
         market=signal.market,
         weight_e4=signal.weight_e4,
         leverage_e2=signal.leverage_e2,
@@ -200,7 +200,7 @@ def _cannot_pay(
 
 
 def _shown(
-    call: WriteCall, place: SignalPlace, facts: PlanFacts, made: SignalPlan, charged: int
+    call: WriteCall, place: SignalPlace, facts: SignalFacts, made: SignalPlan, charged: int
 ) -> PlanShown:
     order, account = made.order, facts.account
     impact = None if order is None else order.impact_bps_e2

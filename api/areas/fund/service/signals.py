@@ -13,7 +13,8 @@ from api.areas.fund.schemas import (
 )
 from api.areas.fund.service.shown import no_signal, shown_signal, vault_of
 from api.kernel.caller import AgentCaller, Nobody, OwnerCaller
-from api.kernel.operation import Answer, Call, OneSale, ReadCall, Refusal
+from api.kernel.one_sale import OneSale
+from api.kernel.operation import Answer, Call, ReadCall, Refusal
 from api.kernel.pagination import page_of
 from api.kernel.payments.offer import MeteredRead, SentPayment, payment_required
 from api.kernel.payments.resources import url_of
@@ -85,8 +86,7 @@ def read(call: ReadCall, caller: AgentCaller, command: SignalPath) -> Answer[Sig
     )
     return Answer(
         SignalRead(**shown.model_dump()),
-        sale=sale_of(call, caller.account_id, signal.seq, READ_PRICE),
-        is_covered=is_covered,
+        sale=sale_of(call, caller.account_id, signal.seq, is_covered=is_covered),
     )
 
 
@@ -95,9 +95,9 @@ def sells(command: SignalPath) -> bool:
     return True
 
 
-def sale_of(call: Call, account_id: int, seq: int, price_key: str) -> OneSale:
+def sale_of(call: Call, account_id: int, seq: int, *, is_covered: bool) -> OneSale:
     def record(session: WriteSession, paid_by: str) -> None:
-        fund.record_sale(session, account_id, seq, paid_by, price_key, call.now)
+        fund.record_sale(session, account_id, seq, paid_by, READ_PRICE, call.now)
 
     def is_paid(session: Session) -> bool:
         return fund.is_paid(session, account_id, seq)
@@ -107,6 +107,7 @@ def sale_of(call: Call, account_id: int, seq: int, price_key: str) -> OneSale:
         lock=fund.sale_lock(account_id, seq),
         is_paid=is_paid,
         record=record,
+        is_covered=is_covered,
     )
 
 

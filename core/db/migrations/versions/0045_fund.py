@@ -138,7 +138,7 @@ def _fund_rules() -> None:
         sa.Column("vault_id", sa.BigInteger(), nullable=False),
         sa.Column("kind", sa.Text(), nullable=False),
         sa.Column("at", AT, nullable=False),
-        sa.Column("by_id", sa.BigInteger(), nullable=False),
+        sa.Column("by_id", sa.BigInteger(), nullable=True),
         sa.CheckConstraint("kind in ('paused', 'resumed')", name=op.f("ck_fund_vault_event_kind")),
         sa.ForeignKeyConstraint(["by_id"], ["account.id"], name=op.f("fk_fund_vault_event_by_id")),
         sa.ForeignKeyConstraint(
@@ -159,7 +159,7 @@ def _fund_rules() -> None:
         sa.Column("leverage_e2", sa.Integer(), nullable=False),
         sa.Column("mid", sa.Text(), nullable=True),
         sa.Column("at", AT, nullable=False),
-        sa.Column("by_id", sa.BigInteger(), nullable=False),
+        sa.Column("by_id", sa.BigInteger(), nullable=True),
         sa.Column("prev_hash", sa.LargeBinary(length=32), nullable=False),
         sa.Column("row_hash", sa.LargeBinary(length=32), nullable=False),
         sa.CheckConstraint("abs(weight_e4) <= 10000", name=op.f("ck_fund_signal_weight_e4")),

@@ -90,8 +90,8 @@ def test_prices__show_every_fee_without_a_key(client: TestClient) -> None:
     assert by_key["live_signal_read"] == {
         "key": "live_signal_read",
         "credits": 10,
-        "usdc": None,
-        "status": "not_charged_yet",
+        "usdc": "0.100000",
+        "status": "charging",
     }
     assert found["payout_point_price"] == 20
     limits = {one["key"]: (one["value"], one["status"]) for one in found["limits"]}

@@ -3,8 +3,8 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from core.fund.rules.impact import Ladder, Rung
-from core.fund.rules.plan import FollowerAccount, MarketSnapshot, PlanFacts
+from core.fund.rules.impact import BookLadder, Rung
+from core.fund.rules.plan import FollowerAccount, MarketSnapshot, SignalFacts
 from core.fund.rules.sessions import MarketSession, SessionState
 from core.market.liquidity_views import MarketLiquidity
 
@@ -36,10 +36,10 @@ def liquidity(**changes: Any) -> MarketLiquidity:
     return MarketLiquidity(**(plain | changes))
 
 
-def ladder(is_buy: bool, *usd: int) -> Ladder:
+def ladder(is_buy: bool, *usd: int) -> BookLadder:
     edges = (5_001, 10_001, 20_001)
     rungs = (Rung(edge, size * USD) for edge, size in zip(edges, usd, strict=False))
-    return Ladder(is_buy, tuple(rungs))
+    return BookLadder(is_buy, tuple(rungs))
 
 
 def snapshot(**changes: Any) -> MarketSnapshot:
@@ -55,7 +55,7 @@ def snapshot(**changes: Any) -> MarketSnapshot:
     return MarketSnapshot(**(plain | changes))
 
 
-def facts(**changes: Any) -> PlanFacts:
+def facts(**changes: Any) -> SignalFacts:
     """A live signal of a quarter, for an account of 1,000 that holds nothing."""
     plain: dict[str, Any] = {
         "market": MARKET,
@@ -72,4 +72,4 @@ def facts(**changes: Any) -> PlanFacts:
         "account": FollowerAccount(1_000 * USD, {}),
         "snapshot": snapshot(),
     }
-    return PlanFacts(**(plain | changes))
+    return SignalFacts(**(plain | changes))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.fund.rules.impact import (
-    Ladder,
+    BookLadder,
     Rung,
     impact_bps_e2,
     root_bps_e2,
@@ -24,12 +24,12 @@ amounts = st.integers(0, 10**14)
 
 
 @st.composite
-def ladders(draw: st.DrawFn) -> Ladder:
+def ladders(draw: st.DrawFn) -> BookLadder:
     offsets = sorted(draw(st.sets(st.integers(0, 999_999), min_size=1, max_size=6)))
-    return Ladder(draw(st.booleans()), tuple(Rung(offset, draw(amounts)) for offset in offsets))
+    return BookLadder(draw(st.booleans()), tuple(Rung(offset, draw(amounts)) for offset in offsets))
 
 
-def slow_walk(ladder: Ladder, amount: int) -> Fraction | None:
+def slow_walk(ladder: BookLadder, amount: int) -> Fraction | None:
     """Rung by rung, in fractions: what is bought, and what it cost on the mean, in hundredths of a
     basis point.
     """
@@ -49,7 +49,7 @@ def ceiling(value: Fraction) -> int:
 
 
 @given(ladders(), st.data())
-def test_the_walk__equals_the_slow_reference(ladder: Ladder, data: st.DataObject) -> None:
+def test_the_walk__equals_the_slow_reference(ladder: BookLadder, data: st.DataObject) -> None:
     amount = data.draw(st.integers(0, ladder.total_usdc_e6 + 1))
     slow = slow_walk(ladder, amount)
     assert walk_bps_e2(ladder, amount) == (None if slow is None else ceiling(slow))
@@ -67,7 +67,7 @@ def test_the_root__is_the_smallest_whole_number_that_is_not_below_it(
 
 @given(ladders(), st.integers(1, 10**16), st.integers(0, 5_000_000), st.data())
 def test_the_impact__is_monotone_and_never_below_the_walk(
-    ladder: Ladder, volume: int, sigma: int, data: st.DataObject
+    ladder: BookLadder, volume: int, sigma: int, data: st.DataObject
 ) -> None:
     sizes = st.integers(0, ladder.total_usdc_e6)
     less, more = sorted((data.draw(sizes), data.draw(sizes)))
@@ -128,7 +128,7 @@ def test_the_ladder_of_a_measured_book__never_costs_less_than_the_book(
 def test_the_walk__in_worked_numbers(is_buy: bool, amount: int, walk: int | None) -> None:
     sizes = (50_000 * USD, 40_000 * USD, 60_000 * USD)
     rungs = tuple(Rung(edge, size) for edge, size in zip(EDGES_BPS_E2, sizes, strict=True))
-    assert walk_bps_e2(Ladder(is_buy, rungs), amount) == walk
+    assert walk_bps_e2(BookLadder(is_buy, rungs), amount) == walk
 
 
 def test_the_root__in_worked_numbers() -> None:
@@ -138,7 +138,7 @@ def test_the_root__in_worked_numbers() -> None:
 
 @pytest.mark.parametrize("unknown", ["ladder", "volume", "sigma", "no_volume"])
 def test_the_impact__of_a_market_that_is_not_known_is_unknown(unknown: str) -> None:
-    ladder = None if unknown == "ladder" else Ladder(True, (Rung(5_001, USD),))
+    ladder = None if unknown == "ladder" else BookLadder(True, (Rung(5_001, USD),))
     volume = None if unknown == "volume" else 0 if unknown == "no_volume" else USD
     assert impact_bps_e2(ladder, 1, volume, None if unknown == "sigma" else 1) is None
 
@@ -148,7 +148,7 @@ def test_the_impact__of_a_market_that_is_not_known_is_unknown(unknown: str) -> N
 )
 def test_rungs_that_do_not_rise__are_no_ladder(rungs: tuple[tuple[int, int], ...]) -> None:
     with pytest.raises(ValueError, match="rungs rise"):
-        Ladder(True, tuple(Rung(*one) for one in rungs))
+        BookLadder(True, tuple(Rung(*one) for one in rungs))
 
 
 def test_a_market_of_which_a_number_is_none_or_no_number__is_unknown_there() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from core.fund.rules.sessions import TradingCalendar, calendar_of
 
-FOLDER = Path(__file__).parent
+FOLDER = Path(__file__).parent / "calendar_files"
 
 
 @cache

@@ -1,0 +1,103 @@
+"""Vaults for a local stack, marked as simulated: one of each kind of case that a follower meets.
+
+majors      spot; signals of three days, of 30 hours, of two hours and of one
+paused      spot, with a live signal, and mirroring paused
+leveraged   perp, up to 3
+sessions    spot, of a market that trades in New York's sessions
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from sqlalchemy import exists, select
+
+from core.db.engine import WriteSession
+from core.fund import queries as fund
+from core.fund.ledger import writer as signal_ledger
+from core.fund.rules.frozen import FrozenRules, FundKind, UniverseMarket
+from core.fund.rules.signals import NewSignal
+from core.fund.tables import FundVault
+from core.money import UsdcE6
+
+LEAST_ORDER: Final = UsdcE6(10_000_000)
+BTC, ETH, SOL = "binance_btc_usdt", "binance_eth_usdt", "binance_sol_usdt"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulatedVault:
+    """`signals`: hours ago, market, weight in ten-thousandths, leverage in hundredths."""
+
+    name: str
+    kind: FundKind = FundKind.SPOT
+    session: str = "always"
+    most_leverage_e2: int = 100
+    is_paused: bool = False
+    signals: tuple[tuple[int, str, int, int], ...]
+
+
+VAULTS: Final = (
+    SimulatedVault(
+        name="Simulated majors",
+        signals=(
+            (72, ETH, 3_000, 100),
+            (30, BTC, 2_000, 100),
+            (2, BTC, 2_500, 100),
+            (1, ETH, 2_000, 100),
+        ),
+    ),
+    SimulatedVault(name="Simulated, paused", is_paused=True, signals=((3, BTC, 1_000, 100),)),
+    SimulatedVault(
+        name="Simulated, leveraged",
+        kind=FundKind.PERP,
+        most_leverage_e2=300,
+        signals=((4, SOL, -2_000, 200), (1, BTC, 2_500, 300)),
+    ),
+    SimulatedVault(name="Simulated, in sessions", session="XNYS", signals=((26, SOL, 1_000, 100),)),
+)
+
+
+def add_simulated(session: WriteSession, now: datetime) -> int:
+    """Once, into a database without vaults; how many were added."""
+    if session.scalar(select(exists().where(FundVault.id > 0))):
+        return 0
+    published = list[tuple[int, int, str, int, int]]()
+    for one in VAULTS:
+        vault_id = _add(session, one, now)
+        published += [
+            (hours, vault_id, market, weight, leverage)
+            for hours, market, weight, leverage in one.signals
+        ]
+    for hours, vault_id, market, weight, leverage in sorted(published, reverse=True):
+        signal = NewSignal(
+            vault_id=vault_id,
+            rules_version=1,
+            market=market,
+            weight_e4=weight,
+            leverage_e2=leverage,
+            mid=None,
+        )
+        signal_ledger.publish(session, signal, None, now - timedelta(hours=hours))
+    return len(VAULTS)
+
+
+def _add(session: WriteSession, one: SimulatedVault, now: datetime) -> int:
+    vault_id = fund.add_vault(
+        session, one.name, one.kind, is_simulated=True, maker_id=None, now=now
+    )
+    rules = FrozenRules(
+        vault_id=vault_id,
+        version=1,
+        kind=one.kind,
+        mandate=f"{one.name}: large coins, as a local stack has them.",
+        universe=tuple(
+            UniverseMarket(market, one.session, LEAST_ORDER) for market in (BTC, ETH, SOL)
+        ),
+        most_leverage_e2=one.most_leverage_e2,
+    )
+    fund.freeze(session, rules, None, now)
+    if one.is_paused:
+        vault = fund.hold_vault(session, vault_id)
+        assert vault is not None, "it was added just now"
+        fund.set_paused(session, vault, True, None, now)
+    return vault_id
