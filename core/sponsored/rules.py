@@ -182,7 +182,7 @@ def can_send(valid_before: int, now: int) -> bool:
 
 NEXT_STEPS: Mapping[tuple[BuyState, bool], str] = {
     (BuyState.PREPARED, False): "Sign both documents and hand them in before the quote expires.",
-    (BuyState.EXPIRED, True): "The quote expired and nothing was signed for it; prepare another.",
+    (BuyState.EXPIRED, True): "The quote expired before it was handed in; prepare another.",
     (BuyState.ACCEPTED, False): (
         "The service sends both transfers in one transaction. If it cannot before the "
         "authorizations end, nothing is paid."

@@ -31,6 +31,7 @@ from core.reserve.queries import ReserveState
 from core.reserve.rules import ConversionStatus
 from core.reserve.tables import ReserveConversion
 from core.sponsored import queries as sponsored
+from core.sponsored.prices import EthUnknown
 from core.sponsored.queries import SeenBuy
 from core.sponsored.rules import NEXT_STEPS, Heights, is_away, state_of, transfer_of
 from core.times import instant_text, utc_text
@@ -77,8 +78,9 @@ def _why_no_sponsor(call: Call) -> str | None:
         )
     if sign.balance_wei == 0:
         return "the sponsor has no ETH; ask again later, or buy with your own gas"
-    if call.deps.eth_price.now(call.db, call.now) is None:
-        return "what ETH costs in USDC is not known here; buy with your own gas"
+    eth = call.deps.eth_price.now(call.db, call.now)
+    if isinstance(eth, EthUnknown):
+        return f"what ETH costs in USDC is not known: {eth.why}; buy with your own gas"
     recorded = queries.state(call.db)
     if recorded is not None and recorded.is_paused:
         return "buying is paused at the token; redeeming and converting go on"

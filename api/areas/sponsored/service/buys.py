@@ -13,6 +13,7 @@ Laws
 
 import base64
 import secrets
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import NoReturn
 
@@ -26,8 +27,16 @@ from api.areas.sponsored.schemas import (
     SponsoredBuyState,
 )
 from api.areas.sponsored.service.gas import eth_price, gas_price
+from api.areas.sponsored.service.next_calls import (
+    OWN_BUYS,
+    OWN_GAS,
+    asked_again,
+    first_quote,
+    quoted_again,
+    state_of_buy,
+)
 from api.kernel.caller import AgentCaller
-from api.kernel.operation import Answer, Call, ReadCall, Refusal, WriteCall
+from api.kernel.operation import Answer, Call, NextCall, ReadCall, Refusal, WriteCall
 from api.kernel.sessions import lock_caller
 from core.chain.signatures import recovered_address
 from core.hexes import hex_of
@@ -36,8 +45,9 @@ from core.money import UsdcE6, usdc_text
 from core.reserve import queries as reserve_token
 from core.reserve import rules as reserve
 from core.sponsored import documents, queries, sending
-from core.sponsored.prices import EthPrice
+from core.sponsored.prices import EthInUsdc
 from core.sponsored.queries import SeenBuy, SponsoredBuy
+from core.sponsored.quotes import QuoteStanding, standing
 from core.sponsored.readings import PoolNow, TreasuryDisputedError, pool_now
 from core.sponsored.rules import (
     BUY_GAS,
@@ -70,16 +80,17 @@ def prepare(call: WriteCall, caller: AgentCaller, command: PrepareBuy) -> Answer
     """Errors: Refusal below_minimum, invalid_parameter, buyer_has_code, insufficient_usdc,
     sponsor_unavailable, gas_price_unknown.
     """
-    _require_amount(command.usd)
+    _require_amount(command)
     token, batch = _contracts(call)
     pool = _pool(call, token)
-    _require_plain(call, command.buyer)
+    _require_plain(call, caller, command.buyer, command.usd)
     recipient = command.recipient or command.buyer
     if recipient.lower() in (token.lower(), "0x" + "00" * 20):
         raise Refusal(
             "invalid_parameter",
             "recipient: write the address of whoever gets the tokens; neither the zero address nor "
             "the token itself can hold them.",
+            next_calls=(asked_again(command, recipient=command.buyer),),
         )
     eth = eth_price(call)
     gas = gas_price(call.deps.chain, UNSIGNED_BUY_BYTES)
@@ -90,7 +101,13 @@ def prepare(call: WriteCall, caller: AgentCaller, command: PrepareBuy) -> Answer
     heights = queries.heights(call.db, call.deps.chain_id)
     owed = queries.owed_usdc_e6(call.db, call.deps.chain_id, command.buyer, heights)
     fee, credit = fee_after_credit(whole_fee, owed)
-    _require_balance(call, command.buyer, UsdcE6(command.usd + fee), pool.block_hash)
+    _require_balance(
+        call,
+        command.buyer,
+        (command.usd, fee),
+        pool.block_hash,
+        lambda usd: asked_again(command, usd=usd),
+    )
     made = _quote(call, caller, command, pool, (token, batch, recipient), (fee, credit), gas)
     queries.add_buy(call.db, made)
     return Answer(_prepared(call, made, gas, eth))
@@ -103,28 +120,30 @@ def buy(call: WriteCall, caller: AgentCaller, command: HandInBuy) -> Answer[Spon
     lock_caller(call, caller)
     found = queries.lock_buy(call.db, command.id)
     if found is None or found.account_id != caller.account_id:
-        _refuse_unknown(command.id)
+        _refuse_unknown(caller, command.id)
     if found.accepted_at is not None:
         _require_same(found, command)
         return Answer(_state(call, _seen(call, caller, found.id)), 202)
     if call.now >= found.expires_at:
         raise Refusal(
             "quote_expired",
-            f"The quote was good until {instant_text(found.expires_at)}, and nothing was paid; "
+            f"id: the quote was good until {instant_text(found.expires_at)}, and nothing was paid; "
             "prepare another.",
+            next_calls=(quoted_again(found),),
         )
     _require_signed(call, found, command)
-    _require_place_today(call, caller)
+    _require_place_today(call, caller, found)
     queries.lock_buyer(call.db, found.buyer)
     token, batch = _contracts(call)
     pool = _pool(call, token)
     if (found.reserve_token, found.batch, found.treasury) != (token, batch, pool.treasury):
         raise Refusal(
             "quote_expired",
-            "The contract or its treasury is another one than when it was quoted, so the fee would "
+            "id: the contract or its treasury is another one than when it was quoted, so the fee would "
             "not be taken; prepare another.",
+            next_calls=(quoted_again(found),),
         )
-    _require_plain(call, found.buyer)
+    _require_plain(call, caller, found.buyer, found.amount_usdc_e6)
     _require_sponsor(call, found.covers_wei)
     _require_unused(call, found)
     heights = queries.heights(call.db, call.deps.chain_id)
@@ -133,11 +152,17 @@ def buy(call: WriteCall, caller: AgentCaller, command: HandInBuy) -> Answer[Spon
     ):
         raise Refusal(
             "quote_expired",
-            "The fees owed to the buyer, which lowered this fee, were used by another buy meanwhile; "
-            "prepare another.",
+            "id: the fees owed to the buyer, which lowered this fee, were used by another buy "
+            "meanwhile; prepare another.",
+            next_calls=(quoted_again(found),),
         )
-    total = UsdcE6(found.amount_usdc_e6 + found.fee_usdc_e6)
-    _require_balance(call, found.buyer, total, pool.block_hash)
+    _require_balance(
+        call,
+        found.buyer,
+        (found.amount_usdc_e6, found.fee_usdc_e6),
+        pool.block_hash,
+        lambda usd: quoted_again(found, usd=usd),
+    )
     queries.accept(call.db, found.id, command.purchase_signature, command.fee_signature, call.now)
     seen = _seen(call, caller, found.id)
     sending.ask(call.db, seen.buy, BuyPart.BOTH, 1, call.now)
@@ -196,7 +221,7 @@ def _new_id() -> str:
     return "sb_" + base64.b32encode(secrets.token_bytes(ID_BYTES)).decode().lower()
 
 
-def _prepared(call: Call, made: SponsoredBuy, gas: GasPrice, eth: EthPrice) -> PreparedBuy:
+def _prepared(call: Call, made: SponsoredBuy, gas: GasPrice, eth: EthInUsdc) -> PreparedBuy:
     usdc = call.deps.contracts["usdc"]
     return PreparedBuy(
         id=made.id,
@@ -208,8 +233,10 @@ def _prepared(call: Call, made: SponsoredBuy, gas: GasPrice, eth: EthPrice) -> P
         recipient=made.recipient,
         batch=made.batch,
         salt=made.salt,
-        tokens=str(made.tokens),
-        min_tokens=str(made.min_tokens),
+        tokens=reserve.token_text(made.tokens),
+        tokens_base=str(made.tokens),
+        min_tokens=reserve.token_text(made.min_tokens),
+        min_tokens_base=str(made.min_tokens),
         purchase=documents.purchase_document(usdc, made).typed_data,
         fee=documents.fee_document(usdc, made).typed_data,
         gas=GasQuote(
@@ -220,6 +247,7 @@ def _prepared(call: Call, made: SponsoredBuy, gas: GasPrice, eth: EthPrice) -> P
             covers_wei=str(made.covers_wei),
             eth_usd=usdc_text(eth.usdc_e6_per_eth),
             source=eth.source,
+            eth_as_of=None if eth.as_of is None else instant_text(eth.as_of),
         ),
         expires_at=instant_text(made.expires_at),
         valid_before=_second_text(made.valid_before),
@@ -233,16 +261,21 @@ def _second_text(at: int) -> str:
 # What is refused
 
 
-def _require_amount(amount: UsdcE6) -> None:
+def _require_amount(asked: PrepareBuy) -> None:
     least, most = usdc_text(LEAST_USDC_E6), usdc_text(MOST_USDC_E6)
-    if amount < LEAST_USDC_E6:
+    if asked.usd < LEAST_USDC_E6:
         raise Refusal(
             "below_minimum",
-            f"usd: a sponsored buy is of {least} USDC or more, and {usdc_text(amount)} was asked "
+            f"usd: a sponsored buy is of {least} USDC or more, and {usdc_text(asked.usd)} was asked "
             "for; less than that you buy with your own gas.",
+            next_calls=(asked_again(asked, usd=LEAST_USDC_E6), OWN_GAS),
         )
-    if amount > MOST_USDC_E6:
-        raise Refusal("invalid_parameter", f"usd: write at most {most}.")
+    if asked.usd > MOST_USDC_E6:
+        raise Refusal(
+            "invalid_parameter",
+            f"usd: write at most {most}.",
+            next_calls=(asked_again(asked, usd=MOST_USDC_E6),),
+        )
 
 
 def _contracts(call: Call) -> tuple[str, str]:
@@ -273,7 +306,8 @@ def _refuse_sponsor(why: str) -> NoReturn:
     raise Refusal(
         "sponsor_unavailable",
         f"Sponsored buys are not taken now: {why}. Nothing was paid; ask again later, or buy with "
-        "your own gas.",
+        "your own gas. GET /reserve/config says in sponsor_enabled when they are.",
+        next_calls=(OWN_GAS,),
     )
 
 
@@ -286,26 +320,48 @@ def _require_sponsor(call: Call, wei: int) -> None:
         _refuse_sponsor("the sponsor is short of ETH")
 
 
-def _require_plain(call: Call, buyer: str) -> None:
+def _require_plain(call: Call, caller: AgentCaller, buyer: str, usd: UsdcE6) -> None:
     if call.deps.chain.code_at(buyer):
+        own = caller.wallet_address
+        other = () if own is None or own == buyer else (first_quote(own, usd),)
         raise Refusal(
             "buyer_has_code",
             f"buyer: there is code at {buyer} (a contract wallet, or a delegation of EIP-7702), which "
             "may refuse what it signed. Name a wallet with a key alone, or buy with your own gas.",
+            next_calls=(*other, OWN_GAS),
         )
 
 
-def _require_balance(call: Call, buyer: str, total: UsdcE6, at: str) -> None:
-    """At that block, without what other buys of the wallet may still take."""
+def _require_balance(
+    call: Call,
+    buyer: str,
+    asked: tuple[UsdcE6, UsdcE6],
+    at: str,
+    quote: Callable[[UsdcE6], NextCall],
+) -> None:
+    """At that block, without what other buys of the wallet may still take.
+
+    `asked`: net amount and fee. `quote`: the call that asks for a quote of so much.
+    """
+    amount, fee = asked
     held = call.deps.chain.usdc_balance(buyer, at)
     pledged = queries.pledged_usdc_e6(call.db, call.deps.chain_id, buyer, int(call.now.timestamp()))
-    if held - pledged < total:
+    free = max(0, held - pledged)
+    if free < amount + fee:
+        affordable = UsdcE6(free - fee)
+        is_enough = affordable >= LEAST_USDC_E6
+        less = (
+            f"or prepare one of {usdc_text(affordable)} or less"
+            if is_enough
+            else f"which is too little for the least buy of {usdc_text(LEAST_USDC_E6)} and its fee"
+        )
         raise Refusal(
             "insufficient_usdc",
-            f"The buyer holds {usdc_text(held)} USDC, {usdc_text(pledged)} of it pledged to buys under "
-            f"way; this one takes {usdc_text(total)} with its fee. Send USDC to {buyer}, or prepare "
-            "one of less.",
-            remaining=usdc_text(max(0, held - pledged)),
+            f"buyer: it holds {usdc_text(held)} USDC, {usdc_text(pledged)} of it pledged to buys under "
+            f"way; this one takes {usdc_text(amount + fee)} with its fee. Send "
+            f"{usdc_text(amount + fee - free)} USDC to {buyer} and prepare it again, {less}.",
+            remaining=usdc_text(free),
+            next_calls=(quote(affordable if is_enough else amount),),
         )
 
 
@@ -314,7 +370,9 @@ def _require_unused(call: Call, found: SponsoredBuy) -> None:
     if used:
         raise Refusal(
             "quote_expired",
-            "One of the two authorizations was used or cancelled already; prepare another.",
+            "id: one of its two authorizations was used or cancelled already; read which, and prepare "
+            "another for what is left.",
+            next_calls=(state_of_buy(found), quoted_again(found)),
         )
 
 
@@ -332,37 +390,43 @@ def _require_signed(call: Call, found: SponsoredBuy, command: HandInBuy) -> None
             raise Refusal(
                 "signature_invalid",
                 f"{field}: it is not {found.buyer}'s signature of the document that was prepared; "
-                "sign it as it is, with the buyer's own key. Nothing was written.",
-                next_calls=("sponsored.prepare",),
+                "sign it as it is, with the buyer's own key, 65 bytes r, s, v with s in the lower half, "
+                f"and hand both in before {instant_text(found.expires_at)}. Nothing was written.",
+                next_calls=(state_of_buy(found), quoted_again(found)),
             )
 
 
 def _require_same(found: SponsoredBuy, command: HandInBuy) -> None:
-    said = (command.purchase_signature.lower(), command.fee_signature.lower())
-    if said != (found.purchase_signature, found.fee_signature):
-        raise Refusal(
-            "already_handed_in",
-            "This buy was handed in with other signatures; those stand. Read what became of it.",
-        )
+    for field in ("purchase_signature", "fee_signature"):
+        if getattr(command, field).lower() != getattr(found, field):
+            raise Refusal(
+                "already_handed_in",
+                f"{field}: buy {found.id} was handed in with another one, which counts. Read what "
+                "became of it.",
+                next_calls=(state_of_buy(found),),
+            )
 
 
-def _require_place_today(call: Call, caller: AgentCaller) -> None:
+def _require_place_today(call: Call, caller: AgentCaller, found: SponsoredBuy) -> None:
     taken = queries.accepted_since(call.db, caller.account_id, start_of_day(call.now))
     if taken >= BUYS_A_DAY:
         raise Refusal(
             "rate_limited",
-            f"This account has handed in {BUYS_A_DAY} sponsored buys today; hand in the next from "
-            "00:00 UTC on, or buy with your own gas. Nothing was paid.",
+            f"id: this account has handed in {BUYS_A_DAY} sponsored buys today, the most of a UTC day. "
+            f"Prepare another from {instant_text(next_day(call.now))} on, or buy with your own gas. "
+            "Nothing was paid.",
             retry_at=next_day(call.now),
-            next_calls=("sponsored.prepare",),
+            next_calls=(quoted_again(found), OWN_GAS),
         )
 
 
-def _refuse_unknown(buy_id: str) -> NoReturn:
+def _refuse_unknown(caller: AgentCaller, buy_id: str) -> NoReturn:
+    own = caller.wallet_address
     raise Refusal(
         "not_found",
-        f"You have no sponsored buy {buy_id}; prepare one first.",
-        next_calls=("sponsored.prepare",),
+        f"id: you have no sponsored buy {buy_id}; a quote that was not handed in is dropped a day after "
+        "its end. Prepare one first.",
+        next_calls=(OWN_BUYS, *(() if own is None else (first_quote(own, LEAST_USDC_E6),))),
     )
 
 
@@ -372,7 +436,7 @@ def _refuse_unknown(buy_id: str) -> NoReturn:
 def _seen(call: Call, caller: AgentCaller, buy_id: str) -> SeenBuy:
     found = queries.find(call.db, caller.account_id, buy_id)
     if found is None:
-        _refuse_unknown(buy_id)
+        _refuse_unknown(caller, buy_id)
     return found
 
 
@@ -381,26 +445,25 @@ def _state(call: Call, seen: SeenBuy) -> SponsoredBuyState:
     heights = queries.heights(call.db, made.chain_id)
     purchase = transfer_of(seen.purchase, made.valid_before, heights)
     fee = transfer_of(seen.fee, made.valid_before, heights)
-    state, is_final = state_of(purchase, fee)
-    request = None
     if made.accepted_at is None:
-        is_final = call.now >= made.expires_at
-        state = BuyState.EXPIRED if is_final else BuyState.PREPARED
+        said, request = standing(purchase, fee, is_over=call.now >= made.expires_at), None
     else:
+        state, is_final = state_of(purchase, fee)
+        said = QuoteStanding(state, is_final, NEXT_STEPS[state, is_final])
         key = sending.key_of(made.id, made.requests)
         request = outbox.states_of(call.db, [key]).get(key)
-    is_owed = state is BuyState.FEE_OWED and is_final
+    is_owed = said.state is BuyState.FEE_OWED and said.is_final
     return SponsoredBuyState(
         id=made.id,
-        state=state,
-        is_final=is_final,
+        state=said.state,
+        is_final=said.is_final,
         sending=None if request is None else request.state,
         transfers=[
             _transfer("purchase", made.amount_usdc_e6, made.reserve_token, purchase),
             _transfer("fee", made.fee_usdc_e6, made.treasury, fee),
         ],
         owed_usdc=usdc_text(made.fee_usdc_e6 if is_owed else 0),
-        next=NEXT_STEPS[state, is_final],
+        next=said.next,
         expires_at=instant_text(made.expires_at),
         valid_before=_second_text(made.valid_before),
     )
@@ -415,5 +478,5 @@ def _transfer(kind: str, amount: UsdcE6, to: str, found: TransferFate) -> BuyTra
         is_final=found.is_final,
         why=found.why,
         tx_hash=found.tx_hash,
-        tokens=None if found.tokens is None else str(found.tokens),
+        tokens=None if found.tokens is None else reserve.token_text(found.tokens),
     )
