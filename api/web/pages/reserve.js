@@ -75,7 +75,7 @@ function Actions({ config, isPaused }) {
     { again: [changed.value] },
   );
   return html`<${NeedsWallet} />
-    <div class="two">
+    <div class="two even">
       <${Buy} config=${config} isPaused=${isPaused} />
       <${SponsoredBuy} config=${config} />
       <${Redeem} config=${config} held=${held.data} />
@@ -196,7 +196,7 @@ function WorthOf({ of: { worth, isAmount, isAsked }, held, typed, show }) {
   ) =>
     found === null
       ? null
-      : html`${show(found)}${held !== null && found.amount > held ? html`<p><${Badge} tone="loss">more than your wallet holds<//></p>` : null}`}<//>`;
+      : html`<div class="stack tight">${show(found)}${held !== null && found.amount > held ? html`<p><${Badge} tone="loss">more than your wallet holds<//></p>` : null}</div>`}<//>`;
 }
 
 /** @param {bigint | null} held @param {string} typed */
