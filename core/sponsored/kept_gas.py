@@ -30,7 +30,7 @@ class GasReading:
     as_of: datetime
 
 
-class KeptGas:
+class SharedGasReading:
     """Of one process. `sizes` are the same at each call."""
 
     def __init__(self) -> None:

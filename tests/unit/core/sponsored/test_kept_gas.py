@@ -9,7 +9,7 @@ import pytest
 
 from core.chain.reader import ChainReader
 from core.chain.rpc import RpcRefusedError
-from core.sponsored.kept_gas import KeptGas
+from core.sponsored.kept_gas import SharedGasReading
 from tests.unit.core.sponsored.test_gas_readings import CountingReader, SevenWeiHeader
 
 NOON = datetime(2026, 11, 24, 12, tzinfo=UTC)
@@ -33,13 +33,13 @@ class HeldReader(CountingReader):
         return super().header()
 
 
-def read(kept: KeptGas, reader: CountingReader, at: datetime) -> datetime:
+def read(kept: SharedGasReading, reader: CountingReader, at: datetime) -> datetime:
     return kept.read(cast("ChainReader", reader), SIZES, at).as_of
 
 
 @pytest.mark.parametrize(("after_s", "asked"), [(0, 1), (4.999, 1), (5, 2), (-1, 2)])
 def test_a_reading__is_kept_for_five_seconds(after_s: float, asked: int) -> None:
-    kept, reader = KeptGas(), CountingReader()
+    kept, reader = SharedGasReading(), CountingReader()
     assert read(kept, reader, NOON) == NOON
     later = NOON + timedelta(seconds=after_s)
     assert read(kept, reader, later) == (NOON if asked == 1 else later)
@@ -47,7 +47,7 @@ def test_a_reading__is_kept_for_five_seconds(after_s: float, asked: int) -> None
 
 
 def test_many_at_once__ask_the_node_once() -> None:
-    kept, reader = KeptGas(), HeldReader()
+    kept, reader = SharedGasReading(), HeldReader()
     with ThreadPoolExecutor(READERS) as pool:
         found = [pool.submit(read, kept, reader, NOON) for _ in range(READERS)]
         assert reader.asked_once.wait(10)
@@ -57,7 +57,7 @@ def test_many_at_once__ask_the_node_once() -> None:
 
 
 def test_an_error__is_everybodys_who_waited_and_nobodys_later() -> None:
-    kept, reader = KeptGas(), HeldReader(fails=True)
+    kept, reader = SharedGasReading(), HeldReader(fails=True)
     reader.let_go.set()
     with pytest.raises(RpcRefusedError):
         read(kept, reader, NOON)
