@@ -771,6 +771,219 @@ class FeedsFeedData(TypedDict):
     simulated: NotRequired[Literal[True]]  # true: of simulated exchanges; left out otherwise
 
 
+FundFundKind: TypeAlias = "Literal['spot', 'perp']"
+
+
+class FundFundVaultRow(TypedDict):
+    id: int
+    name: str
+    kind: FundFundKind
+    mirroring_paused: bool
+    rules_hash: str
+    simulated: NotRequired[Literal[True]]  # true: of simulated data; left out otherwise
+
+
+class FundFundVaultList(TypedDict):
+    vaults: list[FundFundVaultRow]
+    next_cursor: str | None
+
+
+class FundFundVaultRead(TypedDict):
+    id: int
+    name: str
+    kind: FundFundKind
+    mirroring_paused: bool
+    rules_hash: str
+    simulated: NotRequired[Literal[True]]  # true: of simulated data; left out otherwise
+    mandate: str
+    frozen_rules: dict[
+        str, Any
+    ]  # rules_hash is 0x and the SHA-256 of this object's canonical JSON (RFC 8785)
+    frozen_at: str
+    created_at: str
+    mirrors_count: int  # consents to the current rules that stand
+    signals_count: int
+    latest_signal_at: str | None
+    fills_count: int  # reports of fills, of source self_report
+
+
+class FundMarketLiquidityRow(TypedDict):
+    market: str
+    grade: str | None
+    provisional: bool
+    session: FundMarketSessionShown
+    cap_usd: str | None  # the most that one order that increases may take; null: unknown
+    min_order_usd: str
+    depth_usd: str | None  # median within 2 %, of the smaller side
+    volume_24h_usd: str | None
+    daily_volatility_bps: str | None
+
+
+class FundMarketSessionShown(TypedDict):
+    state: FundSessionState
+    next_open: str | None  # of a closed session; null: it is not closed
+    closes_at: str | None  # null: not open, or it never closes
+
+
+FundSessionState: TypeAlias = "Literal['open', 'closed', 'unknown']"
+
+
+class FundVaultLiquidity(TypedDict):
+    vault_id: int
+    rules_hash: str
+    markets: list[FundMarketLiquidityRow]
+
+
+class FundSignalShown(TypedDict):
+    signal_id: int
+    vault_id: int
+    market: str
+    target_weight: str  # share of the NAV, before leverage; negative: short
+    target_leverage: str
+    at: str
+    historical: bool  # 24 hours old or older, and free
+    superseded: bool  # a later signal of this vault and market is there
+    rules_version: int
+    mid: str | None  # of the book when it was published, in the quote currency
+    prev_hash: str | None  # null while it is live (docs/fund.md)
+    row_hash: str | None
+
+
+class FundSignalPage(TypedDict):
+    vault_id: int
+    mirroring_paused: bool
+    rules_hash: str
+    signals: list[FundSignalShown]
+    next_cursor: str | None
+    locked_count: NotRequired[int]  # live ones that you have not paid for
+    payment_required: NotRequired[
+        dict[str, Any] | None
+    ]  # x402 requirements of one signal; left out: none is locked
+
+
+class FundSignalRead(TypedDict):
+    signal_id: int
+    vault_id: int
+    market: str
+    target_weight: str  # share of the NAV, before leverage; negative: short
+    target_leverage: str
+    at: str
+    historical: bool  # 24 hours old or older, and free
+    superseded: bool  # a later signal of this vault and market is there
+    rules_version: int
+    mid: str | None  # of the book when it was published, in the quote currency
+    prev_hash: str | None  # null while it is live (docs/fund.md)
+    row_hash: str | None
+
+
+class FundFillShown(TypedDict):
+    fill_id: int
+    signal_id: int
+    side: FundFillSide
+    price: str
+    qty: str
+    venue_order_id: str | None
+    filled_at: str
+    reported_at: str
+    source: Literal["self_report"]
+
+
+FundFillSide: TypeAlias = "Literal['buy', 'sell']"
+
+
+class FundOwnMirror(TypedDict):
+    vault_id: int
+    account_address: str
+    max_order_usd: str
+    max_leverage: str
+    rules_hash: str
+    is_current: bool  # it stands, and the vault's rules are still these
+    given_at: str
+    revoked_at: str | None
+    fills: list[FundFillShown]  # what you reported; nothing proves it
+    next_cursor: str | None
+
+
+class FundMirrorShown(TypedDict):
+    vault_id: int
+    account_address: str
+    max_order_usd: str
+    max_leverage: str
+    rules_hash: str
+    is_current: bool  # it stands, and the vault's rules are still these
+    given_at: str
+    revoked_at: str | None
+
+
+class FundConsentRevoked(TypedDict):
+    vault_id: int
+    revoked_at: str
+
+
+FundCapReason: TypeAlias = "Literal['max_order', 'leverage', 'liquidity', 'book']"
+
+FundDisposition: TypeAlias = "Literal['ready', 'capped', 'skipped', 'deferred', 'refused']"
+
+
+class FundOrderShown(TypedDict):
+    side: FundFillSide
+    reduce_only: bool
+    target_notional_usd: str
+    position_notional_usd: str
+    wanted_notional_usd: str
+    capped_notional_usd: str
+    capped_by: FundCapReason | None
+    reference_price: str | None  # mid of the book, in the quote currency
+
+
+FundPlanReason: TypeAlias = "Literal['vault_paused', 'signal_superseded', 'session_closed', 'session_unknown', 'leverage_above_consent', 'account_unknown', 'grade_unknown', 'grade_f', 'market_unmeasured', 'at_target', 'order_too_small']"
+
+
+class FundPlanShown(TypedDict):
+    signal_id: int
+    vault_id: int
+    disposition: FundDisposition
+    reason: FundPlanReason | None
+    retry_at: str | None
+    grade: str | None
+    provisional: bool
+    session: FundMarketSessionShown
+    capped_notional_usd: str | None
+    impact_bps: str | None  # null: unknown, or there is no order
+    charged: bool
+    charged_credits: int
+    historical: bool
+    order: FundOrderShown | None
+    nav_usd: str | None
+    rules_hash: str
+    service: NotRequired[dict[str, Any]]  # of a plan without an order: field, rule, next calls
+
+
+class FundFundRulesBody(TypedDict):
+    mandate: str
+    max_leverage: str  # a multiple from 0.01 to 20 with at most 2 decimals
+    universe: list[FundRuledMarket]
+
+
+class FundRuledMarket(TypedDict):
+    market: str  # the token_id of a listing: binance_btc_usdt
+    session: NotRequired[str]  # always, or the code of a calendar: XNYS
+    min_order_usd: str  # USDC with at most six decimals; text, or a number without an exponent
+
+
+class FundRulesFrozen(TypedDict):
+    vault_id: int
+    version: int
+    rules_hash: str
+    frozen_at: str
+
+
+class FundVaultPaused(TypedDict):
+    vault_id: int
+    mirroring_paused: bool
+    at: str
+
+
 class GalleryCitedClaim(TypedDict):
     url: str
     source_name: str
@@ -2456,6 +2669,26 @@ class MiningReversedEntry(TypedDict):
     owed_credits: int  # had been paid, and is a debt now
 
 
+class NotesNoteEntry(TypedDict):
+    token: str
+    file: str  # its file in the export, without .md
+    grade: Literal["A", "B", "C", "D", "F"] | None
+    identity: str | None
+    exchanges: list[str]
+
+
+class NotesNoteList(TypedDict):
+    notes: list[NotesNoteEntry]
+    next_after: str | None
+    simulated: NotRequired[Literal[True] | None]
+
+
+class NotesNoteExport(TypedDict):
+    made_at: str
+    notes: int
+    bytes: int
+
+
 PerpsDegraded: TypeAlias = "Literal['hl_unreadable', 'hl_account_mode', 'hl_key_lost']"
 
 PerpsLegStatus: TypeAlias = "Literal['bound', 'unbound']"
@@ -2770,6 +3003,7 @@ class ResearchResearchPair(TypedDict):
 class ReserveReserveContracts(TypedDict):
     reserve_token: str
     usdc: str
+    sponsored_buy: str | None  # the batch of sponsored buys; null: none is here
 
 
 class ReserveReserveConfig(TypedDict):
@@ -2821,6 +3055,7 @@ class ReserveCreditedConversion(TypedDict):
     tokens: str
     usdc: str
     credits: int  # whole credits; what is left below one is carried
+    is_own: bool  # the linked wallet made it; false: another wallet did
     credited_at: str
 
 
@@ -2836,6 +3071,7 @@ class ReserveHeldConversion(TypedDict):
         "not_safe", "unregistered_ref", "set_aside"
     ]  # not_safe: its block may still be replaced; unregistered_ref: no account has the reference, its holder's account can claim it; set_aside: crediting failed and is tried again
     trouble: str | None
+    is_own: bool  # the linked wallet made it; false: another wallet did
     seen_at: str
 
 
@@ -2847,6 +3083,7 @@ class ReserveOwnPurchase(TypedDict):
     recipient: str
     usdc: str
     tokens: str
+    is_own: bool  # the linked wallet paid; false: another one did for it
     at: str
 
 
@@ -2868,12 +3105,33 @@ class ReserveOwnReserve(TypedDict):
     account_ref: str | None  # null: none was issued yet
     wallet_address: str | None  # null: none is linked
     carried_usdc: str  # of conversions for account_ref, below a whole credit
-    held: list[ReserveHeldConversion]  # the newest 100 conversions, those not credited
+    held: list[
+        ReserveHeldConversion
+    ]  # of the first 100 conversions, those not credited; the linked wallet's come first, then those that others made for account_ref, each the newest first
     credited: list[ReserveCreditedConversion]  # and those credited
-    purchases: list[ReserveOwnPurchase]  # the linked wallet's newest 50, on chain
+    next_conversions: (
+        str | None
+    )  # cursor of GET /reserve/me/conversions for those after; null: that is all
+    purchases: list[
+        ReserveOwnPurchase
+    ]  # the first 50 on chain; those that the linked wallet paid come first, then those that others paid for it
+    next_purchases: (
+        str | None
+    )  # cursor of GET /reserve/me/purchases for those after; null: that is all
     sponsored: list[
         ReserveOwnSponsoredBuy
     ]  # the newest 50 sponsored buys that this account handed in
+
+
+class ReserveOwnConversions(TypedDict):
+    held: list[ReserveHeldConversion]  # of this page, those not credited
+    credited: list[ReserveCreditedConversion]  # of this page, those credited
+    next_cursor: str | None  # null: that is all
+
+
+class ReserveOwnPurchases(TypedDict):
+    purchases: list[ReserveOwnPurchase]
+    next_cursor: str | None  # null: that is all
 
 
 class ReserveIssuedRef(TypedDict):
@@ -2893,9 +3151,13 @@ ReserveConversionStatus: TypeAlias = (
 class ReserveClaimedConversions(TypedDict):
     account_ref: str
     holder: str
-    conversions: int  # that were held and are credited within seconds
-    usdc: str
-    status: ReserveConversionStatus
+    conversions: int  # that are claimed and not credited yet
+    usdc: str  # of these together
+    status: ReserveConversionStatus  # waiting: they are credited within seconds, or once their block is safe; credited: all are
+    pending: int  # of these, in blocks that may still be replaced
+    pending_until_block: (
+        int | None
+    )  # they are credited once this block is safe, about a minute after it; null: none is pending
 
 
 class RoomsHiveRoom(TypedDict):
@@ -3204,14 +3466,22 @@ class ShadowInsights(TypedDict):
     cards: list[ShadowInsight]  # the newest first
 
 
+SponsoredEthSource: TypeAlias = "Literal['market', 'fixed']"
+
+
 class SponsoredGasQuote(TypedDict):
     base_fee_wei: str
     priority_fee_wei: str
     layer_1_fee_wei: str  # for the transaction's bytes, an upper bound
     gas: int
     covers_wei: str  # the most that the fee pays for, a quarter above the cost
-    eth_usd: str
-    source: str  # where the price of ETH comes from; fixed: the operator
+    eth_usd: (
+        str  # what 1 ETH is reckoned at, USD: of the market the median over exchanges and 5 % more
+    )
+    source: (
+        SponsoredEthSource  # market: the median over exchanges; fixed: the operator's own figure
+    )
+    eth_as_of: str | None  # of the oldest price in the median; null: the figure is fixed
 
 
 class SponsoredPreparedBuy(TypedDict):
@@ -3223,9 +3493,11 @@ class SponsoredPreparedBuy(TypedDict):
     treasury: str
     recipient: str  # who gets the tokens
     batch: str  # the contract SponsoredBuy
-    salt: str  # of ReserveToken.buyNonce: with it a signer computes both nonces, which name recipient, min_tokens and fee
-    tokens: str  # what the purchase would mint now, in 1e-18 tokens
-    min_tokens: str
+    salt: str  # of ReserveToken.buyNonce: with it a signer computes both nonces, which name recipient, min_tokens_base and fee
+    tokens: str  # what the purchase would mint now, eighteen decimals, as everywhere under /reserve
+    tokens_base: str  # the same in base units of 1e-18, as contracts take it
+    min_tokens: str  # what it mints at least, eighteen decimals, as everywhere under /reserve
+    min_tokens_base: str  # the same in base units of 1e-18, as contracts take it
     purchase: dict[str, Any]  # for eth_signTypedData_v4
     fee: dict[str, Any]  # for eth_signTypedData_v4
     gas: SponsoredGasQuote
@@ -3248,7 +3520,9 @@ class SponsoredBuyTransfer(TypedDict):
         str | None
     )  # of a dead one: cancelled, elsewhere or lapsed; of an open one: disputed, since the service's nodes disagree about it
     tx_hash: str | None
-    tokens: str | None  # minted by the purchase, 1e-18 tokens
+    tokens: (
+        str | None
+    )  # minted by the purchase, eighteen decimals, as everywhere under /reserve; null: none are
 
 
 class SponsoredSponsoredBuyState(TypedDict):
@@ -3272,10 +3546,17 @@ class SponsoredGasRow(TypedDict):
 
 
 class SponsoredGasTable(TypedDict):
+    as_of: str  # when the node was asked; everybody gets this answer meanwhile
+    good_until: str  # from then on the node is asked anew
     base_fee_wei: str
     priority_fee_wei: str
-    eth_usd: str
-    source: str  # where the price of ETH comes from; fixed: the operator
+    eth_usd: (
+        str  # what 1 ETH is reckoned at, USD: of the market the median over exchanges and 5 % more
+    )
+    source: (
+        SponsoredEthSource  # market: the median over exchanges; fixed: the operator's own figure
+    )
+    eth_as_of: str | None  # of the oldest price in the median; null: the figure is fixed
     actions: list[SponsoredGasRow]
 
 
@@ -4453,6 +4734,275 @@ class FeedsCalls(Calls):
                 "/feeds/data/{feed_key}",
                 "key",
                 {"feed_key": feed_key} | given(since=since, limit=limit),
+            ),
+        )
+
+
+class FundCalls(Calls):
+    """The calls fund.* of the catalogue."""
+
+    def vaults(self, *, cursor: str | None = None, limit: int | None = None) -> FundFundVaultList:
+        """List the vaults whose signals may be mirrored.
+
+        GET /fund/vaults; credential: none.
+        """
+        return cast(
+            "FundFundVaultList",
+            self._send("GET", "/fund/vaults", "none", given(cursor=cursor, limit=limit)),
+        )
+
+    def vault(self, id: int) -> FundFundVaultRead:
+        """Read a vault: its frozen rules, their hash, and counts.
+
+        GET /fund/vaults/{id}; credential: none.
+        """
+        return cast("FundFundVaultRead", self._send("GET", "/fund/vaults/{id}", "none", {"id": id}))
+
+    def liquidity(self, id: int) -> FundVaultLiquidity:
+        """Read grade, session and cap of every market that a vault may signal.
+
+        GET /fund/vaults/{id}/liquidity; credential: none.
+        """
+        return cast(
+            "FundVaultLiquidity",
+            self._send("GET", "/fund/vaults/{id}/liquidity", "none", {"id": id}),
+        )
+
+    def signals(
+        self,
+        id: int,
+        *,
+        cursor: str | None = None,
+        limit: int | None = None,
+        live: bool | None = None,
+    ) -> FundSignalPage:
+        """List a vault's signals that are 24 hours old or older; live=1: the live ones.
+
+        GET /fund/vaults/{id}/signals; credential: optional.
+        """
+        return cast(
+            "FundSignalPage",
+            self._send(
+                "GET",
+                "/fund/vaults/{id}/signals",
+                "optional",
+                {"id": id} | given(cursor=cursor, limit=limit, live=live),
+            ),
+        )
+
+    def live(self, id: int) -> FundSignalPage:
+        """List a vault's live signals that you paid for, and count those that you did not.
+
+        GET /fund/vaults/{id}/signals/live; credential: key.
+        """
+        return cast(
+            "FundSignalPage", self._send("GET", "/fund/vaults/{id}/signals/live", "key", {"id": id})
+        )
+
+    def signal(self, signal_id: int) -> FundSignalRead:
+        """Read one signal; a live one is paid for, once.
+
+        GET /fund/signals/{signal_id}; credential: key.
+        """
+        return cast(
+            "FundSignalRead",
+            self._send("GET", "/fund/signals/{signal_id}", "key", {"signal_id": signal_id}),
+        )
+
+    def own_mirror(
+        self, id: int, *, cursor: str | None = None, limit: int | None = None
+    ) -> FundOwnMirror:
+        """Read your consent to a vault, and the fills that you reported.
+
+        GET /fund/vaults/{id}/mirrors/me; credential: key.
+        """
+        return cast(
+            "FundOwnMirror",
+            self._send(
+                "GET",
+                "/fund/vaults/{id}/mirrors/me",
+                "key",
+                {"id": id} | given(cursor=cursor, limit=limit),
+            ),
+        )
+
+    def consent(
+        self,
+        id: int,
+        *,
+        account_address: str,
+        max_order_usd: str,
+        max_leverage: str,
+        rules_hash: str,
+        idempotency_key: str | None = None,
+    ) -> FundMirrorShown:
+        """Consent to mirror a vault in an account of yours, with your own caps.
+
+        POST /fund/vaults/{id}/mirrors; credential: key.
+        """
+        return cast(
+            "FundMirrorShown",
+            self._send(
+                "POST",
+                "/fund/vaults/{id}/mirrors",
+                "key",
+                {
+                    "id": id,
+                    "account_address": account_address,
+                    "max_order_usd": max_order_usd,
+                    "max_leverage": max_leverage,
+                    "rules_hash": rules_hash,
+                },
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    def revoke(self, id: int) -> FundConsentRevoked:
+        """Revoke your consent to a vault.
+
+        DELETE /fund/vaults/{id}/mirrors; credential: key.
+        """
+        return cast(
+            "FundConsentRevoked",
+            self._send("DELETE", "/fund/vaults/{id}/mirrors", "key", {"id": id}),
+        )
+
+    def plan(
+        self, id: int, *, account_address: str, idempotency_key: str | None = None
+    ) -> FundPlanShown:
+        """Plan a signal: an order of your account's size. Nothing is placed.
+
+        POST /fund/signals/{id}/plan; credential: key.
+        """
+        return cast(
+            "FundPlanShown",
+            self._send(
+                "POST",
+                "/fund/signals/{id}/plan",
+                "key",
+                {"id": id, "account_address": account_address},
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    def report_fill(
+        self,
+        id: int,
+        *,
+        account_address: str,
+        filled_at: str,
+        price: str,
+        qty: str,
+        side: Literal["buy", "sell"],
+        venue_order_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> FundFillShown:
+        """Report what you traded on a signal; free, and kept as your own word.
+
+        POST /fund/signals/{id}/fills; credential: key.
+        """
+        return cast(
+            "FundFillShown",
+            self._send(
+                "POST",
+                "/fund/signals/{id}/fills",
+                "key",
+                {
+                    "id": id,
+                    "account_address": account_address,
+                    "filled_at": filled_at,
+                    "price": price,
+                    "qty": qty,
+                    "side": side,
+                }
+                | given(venue_order_id=venue_order_id),
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    def publish(
+        self,
+        id: int,
+        *,
+        market: str,
+        target_weight: str,
+        target_leverage: str,
+        idempotency_key: str | None = None,
+    ) -> FundSignalShown:
+        """Publish a signal of a vault.
+
+        POST /admin/fund/vaults/{id}/signals; credential: operator.
+        """
+        return cast(
+            "FundSignalShown",
+            self._send(
+                "POST",
+                "/admin/fund/vaults/{id}/signals",
+                "operator",
+                {
+                    "id": id,
+                    "market": market,
+                    "target_weight": target_weight,
+                    "target_leverage": target_leverage,
+                },
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    def freeze(
+        self, id: int, *, rules: FundFundRulesBody, idempotency_key: str | None = None
+    ) -> FundRulesFrozen:
+        """Freeze new rules of a vault; consents to the old ones end.
+
+        POST /admin/fund/vaults/{id}/rules; credential: operator.
+        """
+        return cast(
+            "FundRulesFrozen",
+            self._send(
+                "POST",
+                "/admin/fund/vaults/{id}/rules",
+                "operator",
+                {"id": id, "rules": rules},
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    def pause(self, id: int, *, idempotency_key: str | None = None) -> FundVaultPaused:
+        """Pause the mirroring of a vault.
+
+        POST /admin/fund/vaults/{id}/pause; credential: operator.
+        """
+        return cast(
+            "FundVaultPaused",
+            self._send(
+                "POST",
+                "/admin/fund/vaults/{id}/pause",
+                "operator",
+                {"id": id},
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    def resume(self, id: int, *, idempotency_key: str | None = None) -> FundVaultPaused:
+        """Resume the mirroring of a vault.
+
+        POST /admin/fund/vaults/{id}/resume; credential: operator.
+        """
+        return cast(
+            "FundVaultPaused",
+            self._send(
+                "POST",
+                "/admin/fund/vaults/{id}/resume",
+                "operator",
+                {"id": id},
+                idempotent=True,
+                idempotency_key=idempotency_key,
             ),
         )
 
@@ -5679,6 +6229,50 @@ class MiningCalls(Calls):
         )
 
 
+class NotesCalls(Calls):
+    """The calls notes.* of the catalogue."""
+
+    def read(self, token: str) -> dict[str, Any]:
+        """Read a token's note: the free one, or with an agent's key the pro one.
+
+        GET /kg/{token}.md; credential: optional.
+        """
+        return self._send("GET", "/kg/{token}.md", "optional", {"token": token})
+
+    def list(
+        self,
+        *,
+        q: str | None = None,
+        links_to: str | None = None,
+        after: str | None = None,
+        limit: int | None = None,
+    ) -> NotesNoteList:
+        """List the tokens that have a note, by ticker, or those whose notes link to one.
+
+        GET /kg/notes; credential: none.
+        """
+        return cast(
+            "NotesNoteList",
+            self._send(
+                "GET", "/kg/notes", "none", given(q=q, links_to=links_to, after=after, limit=limit)
+            ),
+        )
+
+    def index(self) -> dict[str, Any]:
+        """Read the index of all notes as markdown.
+
+        GET /kg/index; credential: none.
+        """
+        return self._send("GET", "/kg/index", "none", {})
+
+    def export(self) -> NotesNoteExport:
+        """Download all free notes, with what they link to, as a zip for note apps.
+
+        GET /kg/export; credential: none.
+        """
+        return cast("NotesNoteExport", self._send("GET", "/kg/export", "none", {}))
+
+
 class PerpsCalls(Calls):
     """The calls perps.* of the catalogue."""
 
@@ -5937,6 +6531,30 @@ class ReserveCalls(Calls):
         GET /reserve/me; credential: key.
         """
         return cast("ReserveOwnReserve", self._send("GET", "/reserve/me", "key", {}))
+
+    def conversions(
+        self, *, cursor: str | None = None, limit: int | None = None
+    ) -> ReserveOwnConversions:
+        """Read your conversions page by page: your wallet's own, then others' for you.
+
+        GET /reserve/me/conversions; credential: key.
+        """
+        return cast(
+            "ReserveOwnConversions",
+            self._send("GET", "/reserve/me/conversions", "key", given(cursor=cursor, limit=limit)),
+        )
+
+    def purchases(
+        self, *, cursor: str | None = None, limit: int | None = None
+    ) -> ReserveOwnPurchases:
+        """Read your wallet's purchases page by page: what it paid, then what others did.
+
+        GET /reserve/me/purchases; credential: key.
+        """
+        return cast(
+            "ReserveOwnPurchases",
+            self._send("GET", "/reserve/me/purchases", "key", given(cursor=cursor, limit=limit)),
+        )
 
     def issue_ref(self, *, idempotency_key: str | None = None) -> ReserveIssuedRef:
         """Get your account_ref, which conversions into your credit name.
@@ -6679,11 +7297,13 @@ class Areas:
         self.discovery = DiscoveryCalls(send, follow)
         self.earn = EarnCalls(send, follow)
         self.feeds = FeedsCalls(send, follow)
+        self.fund = FundCalls(send, follow)
         self.gallery = GalleryCalls(send, follow)
         self.hall = HallCalls(send, follow)
         self.identity = IdentityCalls(send, follow)
         self.mandates = MandatesCalls(send, follow)
         self.mining = MiningCalls(send, follow)
+        self.notes = NotesCalls(send, follow)
         self.perps = PerpsCalls(send, follow)
         self.playbooks = PlaybooksCalls(send, follow)
         self.queue = QueueCalls(send, follow)

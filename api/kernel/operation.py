@@ -18,10 +18,10 @@ from functools import cache
 from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict
-from sqlalchemy.orm import Session
 
 from api.kernel import streams as event_streams
 from api.kernel.address_rates import AddressRates
+from api.kernel.answer_parts import File, OneSale
 from api.kernel.auth import Auth
 from api.kernel.caller import Caller
 from api.kernel.kept_rows import KeptRows
@@ -44,11 +44,11 @@ from core.chain.signer import DigestSigner
 from core.credits.rules.prices import PRICES
 from core.custody.keys import KeyMaker
 from core.db.engine import Database, ReadSession, WriteSession
-from core.db.locks import AdvisoryLock
 from core.fund.accounts import FollowerAccounts, NoAccounts
 from core.house import House
 from core.mandate.chain.reader import VaultReader
 from core.perps.rules.leg import PerpsTerms
+from core.sponsored.kept_gas import SharedGasReading
 from core.sponsored.prices import EthPrices, FixedEthPrice
 
 
@@ -64,15 +64,6 @@ class NoInput(Command):
     """The command of a call that takes nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class File:
-    """An answer that is no JSON. `name`: what it is saved as, of A-Z a-z 0-9 . _ - alone."""
-
-    media_type: str
-    name: str
-    content: bytes
-
-
 def _as_published(schema: dict[str, Any]) -> None:
     """Open to further fields, and described in lines as long as their paragraphs."""
     schema.pop("additionalProperties", None)
@@ -82,10 +73,8 @@ def _as_published(schema: dict[str, Any]) -> None:
 
 
 class AnswerBody(BaseModel):
-    """Base of every answer.
-
-    A handler may set no field that is not declared, and OpenAPI still says that a version may add
-    some.
+    """Base of every answer. A handler may set no field that is not declared, and OpenAPI still says
+    that a version may add some.
 
     What is left unset is left out: a field with a default is there only where it says something.
     """
@@ -105,21 +94,6 @@ class Lines(AnswerBody):
 
 class Events(AnswerBody):
     """An answer that goes on: server-sent events (api/kernel/streams.py)."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OneSale:
-    """What an answer sells once to an account, whichever call it comes with: no free read covers it
-    (docs/rules.md#what-is-sold-once).
-
-    `key`: of the account's credit ledger. `lock`: held while it is paid. `is_paid`: asked under that
-    lock. `record` writes that it is, in the transaction that pays: by credits or usdc.
-    """
-
-    key: str
-    lock: AdvisoryLock
-    is_paid: Callable[[Session], bool]
-    record: Callable[[WriteSession, str], None]
 
 
 AnswerT = TypeVar("AnswerT", bound=BaseModel, covariant=True)
@@ -241,6 +215,7 @@ class Deps:
     perps: PerpsTerms | None = None  # None: the perpetuals leg is off
     eth_price: EthPrices = field(default_factory=lambda: FixedEthPrice(None))
     fund_accounts: FollowerAccounts = field(default_factory=NoAccounts)
+    kept_gas: SharedGasReading = field(default_factory=SharedGasReading)
     stream_times: event_streams.StreamTimes = field(default_factory=event_streams.StreamTimes)
     reopens: event_streams.Reopens = field(default_factory=event_streams.Reopens)
     streams: event_streams.Streams | None = None  # of one application, which makes them

@@ -29,6 +29,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from api.kernel import idempotency
+from api.kernel.answer_parts import OneSale
 from api.kernel.caller import AgentCaller, Caller, Nobody, OperatorCaller, OwnerCaller
 from api.kernel.credentials import (
     Credentials,
@@ -45,7 +46,6 @@ from api.kernel.operation import (
     Command,
     Deps,
     Family,
-    OneSale,
     Operation,
     Outcome,
     ReadCall,

@@ -29,9 +29,10 @@ from psycopg import Connection
 from x402.schemas import PaymentPayload
 
 from api.kernel import idempotency
+from api.kernel.answer_parts import OneSale
 from api.kernel.caller import AgentCaller
 from api.kernel.limits import Limits
-from api.kernel.operation import OneSale, Outcome, Refusal
+from api.kernel.operation import Outcome, Refusal
 from api.kernel.payments import exact, vault
 from api.kernel.payments.offer import CREDITS, EXACT, VAULT, MeteredRead, Till, unpaid
 from api.kernel.payments.payment_config import PaymentConfig

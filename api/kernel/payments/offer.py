@@ -14,9 +14,10 @@ from typing import Any
 from x402.http.constants import PAYMENT_REQUIRED_HEADER, PAYMENT_RESPONSE_HEADER
 from x402.schemas import PaymentRequired, PaymentRequirements, ResourceInfo, SettleResponse
 
+from api.kernel.answer_parts import OneSale
 from api.kernel.caller import Caller
 from api.kernel.idempotency import IdempotencySlot
-from api.kernel.operation import Deps, OneSale, Operation, Outcome, Refusal
+from api.kernel.operation import Deps, Operation, Outcome, Refusal
 from api.kernel.payments.payment_config import MAX_TIMEOUT_S, PaymentConfig
 from core.credits.rules.prices import PRICES, Price
 from core.db.engine import WriteSession

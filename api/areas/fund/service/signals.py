@@ -12,8 +12,9 @@ from api.areas.fund.schemas import (
     SignalsQuery,
 )
 from api.areas.fund.service.shown import no_signal, shown_signal, vault_of
+from api.kernel.answer_parts import OneSale
 from api.kernel.caller import AgentCaller, Nobody, OwnerCaller
-from api.kernel.operation import Answer, Call, OneSale, ReadCall, Refusal
+from api.kernel.operation import Answer, Call, ReadCall, Refusal
 from api.kernel.pagination import page_of
 from api.kernel.payments.offer import MeteredRead, SentPayment, payment_required
 from api.kernel.payments.resources import url_of
