@@ -1,6 +1,7 @@
 """A refused sponsored buy says which field, which rule, and the call that goes on, as it can be sent."""
 
 from dataclasses import replace
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -9,9 +10,11 @@ import pytest
 from eth_account import Account
 
 from api.main import create_app
+from core.keeper import gas
 from core.money import usdc_text
-from core.sponsored import queries
+from core.sponsored import queries, sending
 from core.sponsored.prices import FixedEthPrice
+from core.times import instant_text, next_day
 from tests.integration.api.conftest import BASE_URL
 from tests.integration.api.in_process import AppClient
 from tests.integration.api.sponsored.conftest import (
@@ -235,6 +238,55 @@ def test_the_51st_of_a_day__says_from_when_and_what_to_ask_then(
     assert answer.json()["service"]["retry_at"] in said
     assert [one["path"] for one in calls] == [PREPARE, "/reserve/config"]
     assert calls[0]["body"]["usd"] == "10.000000"
+
+
+def test_after_three_failures__says_from_when_and_what_to_ask_then(
+    stage: SponsoredStage, agent: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quote = stage.prepared(agent)
+    monkeypatch.setattr(sending, "failed_since", lambda *_: 3)
+    answer = stage.hand_in(agent, stage.signed(quote))
+    said, calls = told(answer, "rate_limited")
+    assert said.startswith("id: 3 transactions")
+    assert answer.json()["service"]["retry_at"] in said
+    assert [one["path"] for one in calls] == [PREPARE, "/reserve/config"]
+    assert calls[0]["body"]["usd"] == "10.000000"
+
+
+@pytest.mark.parametrize(
+    ("spent", "kept", "seconds", "is_tomorrow", "is_prepared"),
+    [
+        (1, 0, 0, True, True),  # what is spent today stays spent
+        (0, 1, 0, False, False),  # what is kept is given back, and the quote is good for longer
+        (0, 1, 240, False, True),
+    ],
+)
+def test_the_gas_of_a_day__says_from_when_and_what_to_send_then(
+    stage: SponsoredStage,
+    agent: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    spent: int,
+    kept: int,
+    seconds: int,
+    is_tomorrow: bool,
+    is_prepared: bool,
+) -> None:
+    quote = stage.prepared(agent)
+    body = stage.signed(quote)
+    budget = stage.deps.limits.sponsor_gas_wei_per_account_per_day
+    monkeypatch.setattr(gas, "used_wei", lambda *_: (spent * budget, kept * budget))
+    stage.clock.pass_(seconds=seconds)
+    answer = stage.hand_in(agent, body)
+    said, calls = told(answer, "rate_limited")
+    assert said.startswith("id: the gas that the service pays")
+    retry_at = answer.json()["service"]["retry_at"]
+    assert retry_at in said
+    soon = instant_text(stage.clock.now + timedelta(minutes=1))
+    assert retry_at == (instant_text(next_day(stage.clock.now)) if is_tomorrow else soon)
+    first = PREPARE if is_prepared else f"{BUY}/{quote['id']}"
+    assert [one["path"] for one in calls] == [first, "/reserve/config"]
+    assert ("Prepare another" in said) is is_prepared
 
 
 # What is said of a quote that was not handed in
