@@ -54,7 +54,7 @@ from core.identity.queries import set_operator_key
 from core.mandate.chain.reader import VaultReader
 from core.perps.rules.leg import perps_terms
 from core.settings import Settings
-from core.sponsored.prices import FixedEthPrice
+from core.sponsored.prices import EthSource, eth_prices
 from core.startup import read_settings, refusals
 
 MIN_PEPPER_CHARACTERS = 32
@@ -148,7 +148,9 @@ def deps_of(settings: Settings) -> Deps:
         guard=_guard(settings),
         receipts=_receipts(settings),
         perps=perps_terms(settings.hl_url, settings.hl_exit_allowance_bps),
-        eth_price=FixedEthPrice(settings.gas_eth_usd),
+        eth_price=eth_prices(
+            settings.gas_eth_usd, EthSource(settings.gas_eth_source), is_local=_is_local(settings)
+        ),
         fund_accounts=SimulatedAccounts(chain) if _is_local(settings) else NoAccounts(),
     )
 

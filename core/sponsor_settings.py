@@ -4,6 +4,7 @@ costs.
 
 from decimal import Decimal
 from pathlib import Path
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
@@ -41,6 +42,11 @@ class SponsorSettings(BaseModel):
         gt=0,
         le=1_000_000,
         decimal_places=6,
-        description="what 1 ETH costs in USD, as the price of gas in USDC is reckoned; none: it is "
-        "not known, and no sponsored buy is quoted",
+        description="what 1 ETH costs in USD: what exchanges are held against, or the price itself; "
+        "none: it is not known, and no sponsored buy is quoted",
+    )
+    gas_eth_source: Literal["market", "fixed"] = Field(
+        default="market",
+        description="what gas is reckoned in USDC by: market, the median over exchanges, within half "
+        "and twice GAS_ETH_USD; fixed, GAS_ETH_USD itself",
     )

@@ -393,6 +393,7 @@ class Stack:
             "SPONSOR_PRIVATE_KEY": wallet_of(SPONSOR_NUMBER)["private_key"],
             "SPONSOR_GAS_WEI_PER_DAY": str(10**19),
             "GAS_ETH_USD": "1000",
+            "GAS_ETH_SOURCE": "fixed",
             "OPERATOR_KEY": self.facts["operator_key"],
             "KEEPER_PRIVATE_KEY": self.facts["accounts"]["keeper"]["private_key"],
             "GUARD_PRIVATE_KEY": self.facts["accounts"]["guard"]["private_key"],
@@ -403,8 +404,7 @@ class Stack:
             "X402_GAS_WEI_PER_USDC": str(10**18),
             "X402_GAS_WEI_PER_DAY": str(10**19),
             "X402_CONTRACT_GAS_WEI_PER_DAY": str(10**18),
-            # Everybody on this machine shares one address: the limits per address would only be in
-            # the way.
+            # Everybody here shares one address: limits per address would only be in the way.
             "REGISTRATIONS_PER_MINUTE": "10000",
             "REGISTRATIONS_PER_DAY": "100000",
             "OWNER_SIGN_UPS_PER_DAY": "100000",

@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict
 
 from api.kernel import streams as event_streams
 from api.kernel.address_rates import AddressRates
+from api.kernel.answer_parts import File as File
 from api.kernel.auth import Auth
 from api.kernel.caller import Caller
 from api.kernel.kept_rows import KeptRows
@@ -48,6 +49,7 @@ from core.fund.accounts import FollowerAccounts, NoAccounts
 from core.house import House
 from core.mandate.chain.reader import VaultReader
 from core.perps.rules.leg import PerpsTerms
+from core.sponsored.kept_gas import SharedGasReading
 from core.sponsored.prices import EthPrices, FixedEthPrice
 
 
@@ -63,15 +65,6 @@ class NoInput(Command):
     """The command of a call that takes nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class File:
-    """An answer that is no JSON. `name`: what it is saved as, of A-Z a-z 0-9 . _ - alone."""
-
-    media_type: str
-    name: str
-    content: bytes
-
-
 def _as_published(schema: dict[str, Any]) -> None:
     """Open to further fields, and described in lines as long as their paragraphs."""
     schema.pop("additionalProperties", None)
@@ -81,10 +74,8 @@ def _as_published(schema: dict[str, Any]) -> None:
 
 
 class AnswerBody(BaseModel):
-    """Base of every answer.
-
-    A handler may set no field that is not declared, and OpenAPI still says that a version may add
-    some.
+    """Base of every answer. A handler may set no field that is not declared, and OpenAPI still says
+    that a version may add some.
 
     What is left unset is left out: a field with a default is there only where it says something.
     """
@@ -223,6 +214,7 @@ class Deps:
     perps: PerpsTerms | None = None  # None: the perpetuals leg is off
     eth_price: EthPrices = field(default_factory=lambda: FixedEthPrice(None))
     fund_accounts: FollowerAccounts = field(default_factory=NoAccounts)
+    kept_gas: SharedGasReading = field(default_factory=SharedGasReading)
     stream_times: event_streams.StreamTimes = field(default_factory=event_streams.StreamTimes)
     reopens: event_streams.Reopens = field(default_factory=event_streams.Reopens)
     streams: event_streams.Streams | None = None  # of one application, which makes them

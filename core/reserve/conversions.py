@@ -192,26 +192,20 @@ def _take_back(
     converted.usdc_e6 -= row.usdc_e6
 
 
-def release_held(
-    session: WriteSession, account_ref: bytes, holders: Collection[bytes]
-) -> list[tuple[int, int]]:
-    """What these holders converted for the reference waits for its credit again; (tokens, USDC base
-    units) of each.
-    """
-    return [
-        (row.tokens, row.usdc_e6)
-        for row in session.execute(
-            update(ReserveConversion)
-            .where(
-                ReserveConversion.account_ref == account_ref,
-                ReserveConversion.holder.in_(holders),
-                ReserveConversion.status == ConversionStatus.HELD.value,
-                not_orphaned(ReserveConversion.chain_id, ReserveConversion.block_hash),
-            )
-            .values(status=ConversionStatus.WAITING.value)
-            .returning(ReserveConversion.tokens, ReserveConversion.usdc_e6)
+def release_held(session: WriteSession, account_ref: bytes, holders: Collection[bytes]) -> int:
+    """What these holders converted for the reference waits for its credit again; how many were held."""
+    released = session.execute(
+        update(ReserveConversion)
+        .where(
+            ReserveConversion.account_ref == account_ref,
+            ReserveConversion.holder.in_(holders),
+            ReserveConversion.status == ConversionStatus.HELD.value,
+            not_orphaned(ReserveConversion.chain_id, ReserveConversion.block_hash),
         )
-    ]
+        .values(status=ConversionStatus.WAITING.value)
+        .returning(ReserveConversion.log_index)
+    )
+    return len(released.all())
 
 
 def claim_lock(account_ref: bytes, holder: bytes) -> AdvisoryLock:

@@ -1,13 +1,24 @@
 """All SQL of the reserve token but the crediting of conversions (conversions.py)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Select, exists, func, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    exists,
+    func,
+    literal_column,
+    or_,
+    select,
+    true,
+    tuple_,
+    update,
+)
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.orm import InstrumentedAttribute, Session
+from sqlalchemy.orm import Session
 
 from core.blocks import queries as blocks
 from core.blocks.queries import RESERVE_FOLLOWED, TIP, not_orphaned
@@ -115,31 +126,122 @@ def conversion_counts(session: Session, chain_id: int) -> dict[str, int]:
     return {status.value: found.get(status.value, 0) for status in _OPEN}
 
 
+@dataclass(frozen=True, slots=True)
+class ListPlace:
+    """A row of an account's list: its own wallet's rows come first, then what others sent it, each the
+    newest first.
+    """
+
+    is_others: bool
+    number: int
+    log_index: int
+
+
 def conversions_of(
-    session: Session, account_id: int, account_ref: bytes | None, wallet: bytes | None, limit: int
-) -> Sequence[ReserveConversion]:
-    """Those of an account's reference and those that its wallet made, and what was credited to it;
-    the newest first.
+    session: Session,
+    account_id: int,
+    account_ref: bytes | None,
+    wallet: bytes | None,
+    limit: int,
+    after: ListPlace | None = None,
+) -> list[ReserveConversion]:
+    """What an account's wallet converted, unless another account got it, and then what others
+    converted for it. `after`: exclusive.
+
+    Each part is read backwards in an index of its own, so that a page costs the same however many
+    rows strangers send.
     """
     row = ReserveConversion
-    mine = [row.account_id == account_id]
-    mine += [] if account_ref is None else [row.account_ref == account_ref]
-    mine += [] if wallet is None else [row.holder == wallet]
-    found = (
-        select(row)
-        .where(or_(*mine), row.status != ConversionStatus.REVERSED.value)
-        .order_by(row.number.desc(), row.log_index.desc())
-        .limit(limit)
-    )
-    return session.scalars(found).all()
+    mine = row.account_id == account_id
+
+    def part(left: int, place: ListPlace | None, *where: ColumnElement[bool]) -> Sequence[Any]:
+        query = select(row).where(*where, row.status != ConversionStatus.REVERSED.value)
+        return session.scalars(_backwards(query, row, place).limit(left)).all()
+
+    found: list[ReserveConversion] = []
+    if wallet is not None and not (after and after.is_others):
+        is_or_may_be_mine = or_(mine, row.account_id.is_(None))
+        found += part(limit, after, row.holder == wallet, is_or_may_be_mine)
+    left, place = limit - len(found), after if after and after.is_others else None
+    if left:
+        of_others = [] if wallet is None else [row.holder != wallet]
+        branches = [mine] + ([] if account_ref is None else [row.account_ref == account_ref])
+        found += _newest([part(left, place, one, *of_others) for one in branches], left)
+    return found
 
 
-def is_held(session: Session, account_ref: bytes, holder: bytes | None = None) -> bool:
-    """Whether a conversion for this reference is held, of that holder or of anybody."""
+def _backwards(
+    query: Select[Any],
+    row: type[ReserveConversion] | type[ReserveEvent],
+    place: ListPlace | None,
+) -> Select[Any]:
+    if place is not None:
+        query = query.where(
+            tuple_(row.number, row.log_index) < tuple_(place.number, place.log_index)
+        )
+    return query.order_by(row.number.desc(), row.log_index.desc())
+
+
+def _newest(branches: Iterable[Sequence[Any]], limit: int) -> list[Any]:
+    """Of several lists, a row that is in two of them once."""
+    found = {(one.number, one.log_index): one for branch in branches for one in branch}
+    return [found[place] for place in sorted(found, reverse=True)[:limit]]
+
+
+def is_to_be_credited(session: Session, account_ref: bytes, holder: bytes | None = None) -> bool:
+    """Whether a conversion for this reference waits for its credit or is held, of that holder or of
+    anybody.
+    """
     row = ReserveConversion
-    where = [row.account_ref == account_ref, row.status == ConversionStatus.HELD.value]
+    where = [row.account_ref == account_ref, row.status.in_([status.value for status in _OPEN])]
     where += [] if holder is None else [row.holder == holder]
     return bool(session.scalar(select(exists().where(*where))))
+
+
+def first_holder(session: Session, account_ref: bytes) -> bytes | None:
+    """Who made the oldest conversion for the reference that is not credited; None: nobody. Dust that
+    others send later does not hide them.
+    """
+    row = ReserveConversion
+    query = (
+        select(row.holder)
+        .where(row.account_ref == account_ref, row.status.in_([one.value for one in _OPEN]))
+        .order_by(row.number, row.log_index)
+        .limit(1)
+    )
+    return session.scalar(query)
+
+
+@dataclass(frozen=True, slots=True)
+class ToBeCredited:
+    """What a holder converted for a reference and is not credited yet. `unsafe`: how many of these
+    are in blocks that may still be replaced, up to the block `until`; None: none is.
+    """
+
+    conversions: int
+    usdc_e6: int
+    unsafe: int
+    until: int | None
+
+
+def to_be_credited(
+    session: Session, account_ref: bytes, holder: bytes, safe: int | None
+) -> ToBeCredited:
+    """`safe`: the newest safe block; None: there is none yet."""
+    row = ReserveConversion
+    is_unsafe = true() if safe is None else row.number > safe
+    query = select(
+        func.count(),
+        func.coalesce(func.sum(row.usdc_e6), 0),
+        func.count().filter(is_unsafe),
+        func.max(row.number).filter(is_unsafe),
+    ).where(
+        row.account_ref == account_ref,
+        row.holder == holder,
+        row.status.in_([one.value for one in _OPEN]),
+    )
+    conversions, usdc_e6, unsafe, until = session.execute(query).one()
+    return ToBeCredited(conversions, int(usdc_e6), unsafe, until)
 
 
 # References and claims
@@ -188,28 +290,27 @@ def add_claim(
     )
 
 
-def purchases_of(session: Session, wallet: bytes, limit: int) -> Sequence[ReserveEvent]:
-    """Purchases that a wallet paid for or got the tokens of, the newest first."""
+def purchases_of(
+    session: Session, wallet: bytes, limit: int, after: ListPlace | None = None
+) -> list[ReserveEvent]:
+    """Purchases that a wallet paid for, and then those that others paid for it. `after`: exclusive.
+    Read as `conversions_of`.
+    """
     row = ReserveEvent
+    is_purchase = row.kind == literal_column(f"'{ReserveEventKind.BOUGHT.value}'")  # as its index
 
-    def some(column: InstrumentedAttribute[bytes | None]) -> Select[Any]:
-        return (
-            select(row)
-            .where(
-                column == wallet,
-                row.kind == ReserveEventKind.BOUGHT.value,
-                not_orphaned(row.chain_id, row.block_hash),
-            )
-            .order_by(row.number.desc(), row.log_index.desc())
-            .limit(limit)
-        )
+    def part(left: int, place: ListPlace | None, *where: ColumnElement[bool]) -> Sequence[Any]:
+        counts = not_orphaned(row.chain_id, row.block_hash)
+        query = select(row).where(*where, is_purchase, counts)
+        return session.scalars(_backwards(query, row, place).limit(left)).all()
 
-    found = {
-        (one.number, one.log_index): one
-        for query in (some(row.party), some(row.recipient))
-        for one in session.scalars(query)
-    }
-    return [found[place] for place in sorted(found, reverse=True)[:limit]]
+    found: list[ReserveEvent] = []
+    if not (after and after.is_others):
+        found += part(limit, after, row.party == wallet)
+    left, place = limit - len(found), after if after and after.is_others else None
+    if left:
+        found += part(left, place, row.recipient == wallet, row.party != wallet)
+    return found
 
 
 # Readings

@@ -23,11 +23,18 @@ class ReserveEvent(Base):
     __table_args__ = (
         CheckConstraint(f"kind in {sql_list(ReserveEventKind)}", name="kind"),
         Index("ix_reserve_event_chain_id_number_log_index", "chain_id", "number", "log_index"),
-        Index("ix_reserve_event_party", "party", "number"),
+        Index(
+            "ix_reserve_event_buyer",
+            "party",
+            "number",
+            "log_index",
+            postgresql_where=text("kind = 'bought'"),
+        ),
         Index(
             "ix_reserve_event_recipient",
             "recipient",
             "number",
+            "log_index",
             postgresql_where=text("recipient is not null"),
         ),
         Index("ix_reserve_event_tx_hash", "tx_hash"),
@@ -79,9 +86,17 @@ class ReserveConversion(Base):
             unique=True,
             postgresql_where=text("status = 'credited'"),
         ),
-        Index("ix_reserve_conversion_account_ref_number", "account_ref", "number"),
         Index("ix_reserve_conversion_chain_id_number", "chain_id", "number"),
-        Index("ix_reserve_conversion_holder_number", "holder", "number"),
+        # a page of an account's own is read backwards in each of these
+        Index("ix_reserve_conversion_account_ref", "account_ref", "number", "log_index"),
+        Index("ix_reserve_conversion_holder", "holder", "number", "log_index"),
+        Index(
+            "ix_reserve_conversion_account_id",
+            "account_id",
+            "number",
+            "log_index",
+            postgresql_where=text("account_id is not null"),
+        ),
     )
 
     chain_id: Mapped[int] = mapped_column(primary_key=True)

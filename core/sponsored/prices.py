@@ -1,29 +1,59 @@
-"""What ETH costs in USDC, for the price of gas. A port: whoever knows a price implements it."""
+"""What ETH costs in USDC, for the price of gas.
+
+    market  the median over exchanges and 5 % more, where it is within half and twice the operator's figure
+    fixed   the operator's own figure
+
+Laws
+- One exchange alone moves nothing: the median is of three or more, each looked at within minutes.
+- What the market says is held against GAS_ETH_USD; neither takes the other's place unasked.
+- Rounded up: it is what is charged by.
+Source: docs/sponsored-buys.md#the-price-of-eth.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import ROUND_CEILING, Decimal
-from typing import Protocol
+from enum import StrEnum
+from typing import Final, Protocol
 
 from sqlalchemy.orm import Session
 
-from core.money import USDC_E6_PER_USDC, UsdcE6
+from core.market.price_views import LEAST_VENUES, eth_usd_median
+from core.money import USDC_E6_PER_USDC, UsdcE6, usdc_text
 
-FIXED = "fixed"  # the operator's own figure, GAS_ETH_USD
+MARGIN_PERCENT: Final = 105  # of the market's median: ETH may rise before the gas is paid
+MOST_FACTOR: Final = (
+    2  # how far the median may be from the operator's figure, inclusive, either way
+)
+
+
+class EthSource(StrEnum):
+    """`market`: the exchanges that are watched. `fixed`: the operator, GAS_ETH_USD."""
+
+    MARKET = "market"
+    FIXED = "fixed"
 
 
 @dataclass(frozen=True, slots=True)
-class EthPrice:
-    """`source`: a name that is shown with whatever is reckoned by it."""
+class EthInUsdc:
+    """`source` is shown with whatever is reckoned by it. `as_of`: the oldest price in it; None: it is
+    the operator's figure, which has no time.
+    """
 
     usdc_e6_per_eth: UsdcE6
-    source: str
+    source: EthSource
+    as_of: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EthUnknown:
+    """`why`: a clause that says what is missing."""
+
+    why: str
 
 
 class EthPrices(Protocol):
-    def now(self, session: Session, now: datetime) -> EthPrice | None:
-        """None: it is not known, or too old."""
-        ...
+    def now(self, session: Session, now: datetime) -> EthInUsdc | EthUnknown: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +62,47 @@ class FixedEthPrice:
 
     usd: Decimal | None
 
-    def now(self, session: Session, now: datetime) -> EthPrice | None:
+    def now(self, session: Session, now: datetime) -> EthInUsdc | EthUnknown:
         if self.usd is None:
-            return None
-        base_units = (self.usd * USDC_E6_PER_USDC).to_integral_value(ROUND_CEILING)
-        return EthPrice(UsdcE6(int(base_units)), FIXED)
+            return EthUnknown("the operator has not set GAS_ETH_USD")
+        return EthInUsdc(_base_units_up(self.usd), EthSource.FIXED)
+
+
+@dataclass(frozen=True, slots=True)
+class MarketEthPrice:
+    """`usd`: the operator's figure, which the market's is held against; None: nothing to hold it
+    against, so that none is known. `is_local`: the simulator's prices count.
+    """
+
+    usd: Decimal | None
+    is_local: bool
+
+    def now(self, session: Session, now: datetime) -> EthInUsdc | EthUnknown:
+        if self.usd is None:
+            return EthUnknown(
+                "the operator has not set GAS_ETH_USD, which exchanges are held against"
+            )
+        found = eth_usd_median(session, now)
+        if found is None:
+            return EthUnknown(f"fewer than {LEAST_VENUES} exchanges have a fresh price of it")
+        if found.is_simulated and not self.is_local:
+            return EthUnknown("the exchanges that are watched here are simulated")
+        figure = _base_units_up(self.usd)
+        if not figure <= found.price_e6 * MOST_FACTOR <= figure * MOST_FACTOR**2:
+            return EthUnknown(
+                f"the median of {found.venues} exchanges is {usdc_text(UsdcE6(found.price_e6))} USD, more "
+                f"than {MOST_FACTOR} times away from the operator's figure of {usdc_text(figure)}"
+            )
+        charged = -(-found.price_e6 * MARGIN_PERCENT // 100)
+        return EthInUsdc(UsdcE6(charged), EthSource.MARKET, found.as_of)
+
+
+def eth_prices(usd: Decimal | None, source: EthSource, *, is_local: bool) -> EthPrices:
+    """As the settings GAS_ETH_USD and GAS_ETH_SOURCE say."""
+    if source is EthSource.FIXED:
+        return FixedEthPrice(usd)
+    return MarketEthPrice(usd, is_local)
+
+
+def _base_units_up(usd: Decimal) -> UsdcE6:
+    return UsdcE6(int((usd * USDC_E6_PER_USDC).to_integral_value(ROUND_CEILING)))

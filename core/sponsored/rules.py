@@ -215,7 +215,7 @@ def can_send(valid_before: int, now: int) -> bool:
 
 NEXT_STEPS: Mapping[tuple[BuyState, bool], str] = {
     (BuyState.PREPARED, False): "Sign both documents and hand them in before the quote expires.",
-    (BuyState.EXPIRED, True): "The quote expired and nothing was signed for it; prepare another.",
+    (BuyState.EXPIRED, True): "The quote expired before it was handed in; prepare another.",
     (BuyState.ACCEPTED, False): (
         "The service sends both transfers in one transaction. If it cannot before the "
         "authorizations end, nothing is paid."
@@ -252,12 +252,6 @@ NEXT_STEPS: Mapping[tuple[BuyState, bool], str] = {
         "prepare no other buy for the same money before this one is final."
     ),
 }
-
-# the same state of a buy that was not handed in
-FEE_PAID_EARLY = (
-    "The fee was submitted before the buy was handed in. Hand in both signatures before the quote "
-    "expires, and the purchase is sent by itself; otherwise the fee is owed to the buyer."
-)
 
 
 # What it costs

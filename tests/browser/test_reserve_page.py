@@ -1,13 +1,17 @@
 """The Reserve page by clicks: a quote as one types, a purchase, a redemption, a conversion into credit."""
 
 import re
+from collections.abc import Callable
+from typing import Any
 
-from playwright.sync_api import Page, expect
+import pytest
+from playwright.sync_api import Page, Route, expect
 
 from api.client import Client
 from tests.browser.conftest import Open, Opened, Place
 
 NOBODYS = "0x" + "ab" * 32
+THIEF = "0x90F79bf6EB2c4f870365E785982E1f101E93b906"
 
 
 def connected(open_page: Open, place: Place) -> Opened:
@@ -56,6 +60,7 @@ def test_reserve__buys_redeems_and_converts_by_clicks(
     expect(page.get_by_text(re.compile(r"Your wallet holds [1-9]")).first).to_be_visible()
 
     page.get_by_label("Tokens to redeem").fill("1000")
+    expect(page.get_by_test_id("redeems")).to_contain_text(re.compile(r"10\.[0-9]"))
     page.get_by_role("button", name="Redeem for USDC").click()
     send(page, "Redeem 1000 RSV")
 
@@ -64,6 +69,7 @@ def test_reserve__buys_redeems_and_converts_by_clicks(
     page.get_by_role("button", name=re.compile("Get a reference|Convert for this agent")).click()
     expect(page.get_by_text("an account has this reference")).to_be_visible()
     page.get_by_label("Tokens to convert").fill("100")
+    expect(page.get_by_test_id("converts")).to_contain_text(re.compile(r"10[0-9] credits"))
     page.get_by_role("button", name="Convert", exact=True).click()
     send(page, "Convert 100 RSV")
     waits = page.get_by_text("waits until its block is safe")
@@ -95,6 +101,133 @@ def test_reserve__buys_by_two_signatures_and_no_transaction(
     assert (bought["usdc"], bought["buyer"]) == ("12.500000", wallet.address)
     expect(page.get_by_text(re.compile(r"Your wallet holds [1-9]")).first).to_be_visible()
     assert opened.errors == []
+
+
+def test_reserve__tells_what_typed_tokens_are_worth_and_what_is_too_much(
+    open_page: Open, place: Place
+) -> None:
+    opened = connected(open_page, place)
+    page = opened.page
+    redeem = page.get_by_role("region", name="Redeem")
+    for typed, said in (("0", "above 0"), ("1.0000000000000000001", "eighteen decimals")):
+        redeem.get_by_label("Tokens to redeem").fill(typed)
+        expect(redeem.get_by_text(said)).to_be_visible()
+        expect(redeem.get_by_role("button", name="Redeem for USDC")).to_be_disabled()
+    redeem.get_by_label("Tokens to redeem").fill("1000000000")
+    expect(redeem.get_by_text("more than your wallet holds")).to_be_visible()
+    expect(redeem.get_by_role("button", name="Redeem for USDC")).to_be_disabled()
+    convert = page.get_by_role("region", name="Convert into credit")
+    convert.get_by_label("Tokens to convert").fill("0.5")
+    expect(convert.get_by_test_id("converts")).to_have_text("0 credits")
+    assert opened.errors == []
+
+
+# A server that lies, or a hand between it and the page
+
+Lie = Callable[[dict[str, Any]], None]
+
+
+def other_payee(offer: dict[str, Any]) -> None:
+    """As a thief would: what the page shows names them too."""
+    offer["treasury"] = offer["fee"]["message"]["to"] = THIEF
+
+
+def purchase_to_a_thief(offer: dict[str, Any]) -> None:
+    offer["purchase"]["message"]["to"] = THIEF
+
+
+def for_ever(offer: dict[str, Any]) -> None:
+    offer["valid_before"] = "2099-01-01T00:00:00Z"
+    for part in ("purchase", "fee"):
+        offer[part]["message"]["validBefore"] = "4070908800"
+
+
+def another_batch(offer: dict[str, Any]) -> None:
+    offer["batch"] = THIEF
+
+
+def another_chain(offer: dict[str, Any]) -> None:
+    for part in ("purchase", "fee"):
+        offer[part]["domain"]["chainId"] = 8453
+
+
+def another_usdc(offer: dict[str, Any]) -> None:
+    for part in ("purchase", "fee"):
+        offer[part]["domain"]["verifyingContract"] = THIEF
+
+
+def more_money(offer: dict[str, Any]) -> None:
+    offer["amount_usdc"], offer["purchase"]["message"]["value"] = "500.000000", "500000000"
+
+
+def hardly_any_tokens(offer: dict[str, Any]) -> None:
+    offer["min_tokens"], offer["min_tokens_base"] = "0.000000000000000001", "1"
+
+
+LIES: dict[Lie, str] = {
+    other_payee: "who gets the fee",
+    purchase_to_a_thief: "the receiver",
+    for_ever: "how long it is good",
+    another_batch: "the contract that sends both",
+    another_chain: "its network",
+    another_usdc: "its contract",
+    more_money: "the amount",
+    hardly_any_tokens: "how many tokens you get at least",
+}
+
+
+@pytest.mark.parametrize(
+    ("lie", "said"), LIES.items(), ids=lambda one: getattr(one, "__name__", "")
+)
+def test_reserve__refuses_an_offer_that_was_changed_on_its_way(
+    open_page: Open, place: Place, agent: Client, lie: Lie, said: str
+) -> None:
+    opened = connected(open_page, place)
+    page = opened.page
+
+    def change(route: Route) -> None:
+        answer = route.fetch()
+        offer = answer.json()
+        lie(offer)
+        route.fulfill(response=answer, json=offer)
+
+    page.route("**/reserve/buy/sponsored/prepare", change)
+    panel = page.get_by_role("region", name="Buy without ETH")
+    panel.get_by_label("USDC for tokens").fill("5")
+    panel.get_by_label("Key of the agent that buys").fill(str(agent.key))
+    panel.get_by_role("button", name="Get a quote").click()
+    alert = panel.get_by_role("alert")
+    expect(alert).to_contain_text(f"asks for something else than this page shows: {said}")
+    expect(alert).to_contain_text("Your wallet was not asked")
+    expect(panel.get_by_role("button", name="Sign both and buy")).to_have_count(0)
+    assert "eth_signTypedData_v4" not in opened.wallet.asked
+
+
+def test_reserve__refuses_contracts_that_the_chain_does_not_confirm(
+    open_page: Open, place: Place, agent: Client
+) -> None:
+    """The service's own list of contracts names another USDC: documents and list agree, the token does not."""
+    opened = open_page(place.wallet())
+    page = opened.page
+
+    def change(route: Route) -> None:
+        answer = route.fetch()
+        text = answer.text()
+        real = place.facts["contracts"]["usdc"]
+        changed = text.replace(real, THIEF)
+        assert changed != text
+        route.fulfill(response=answer, body=changed)
+
+    for path in ("**/reserve/config", "**/reserve/buy/sponsored/prepare"):
+        page.route(path, change)
+    opened.go("reserve")
+    page.get_by_role("button", name=opened.wallet.name).click()
+    panel = page.get_by_role("region", name="Buy without ETH")
+    panel.get_by_label("USDC for tokens").fill("5")
+    panel.get_by_label("Key of the agent that buys").fill(str(agent.key))
+    panel.get_by_role("button", name="Get a quote").click()
+    expect(panel.get_by_role("alert")).to_contain_text("the token's USDC")
+    assert "eth_signTypedData_v4" not in opened.wallet.asked
 
 
 def test_reserve__burns_nothing_for_a_reference_that_nobody_has(

@@ -8,6 +8,7 @@ from pydantic_core import PydanticCustomError
 
 from api.kernel.fields import PositiveUsdc
 from api.kernel.operation import AnswerBody, Command
+from api.kernel.pagination import Paged
 from core.reserve.rules import ConversionStatus
 from core.sponsored.rules import BuyState
 
@@ -45,6 +46,10 @@ class RefPath(Command):
     account_ref: AccountRef
 
 
+class OwnList(Paged):
+    """A page of one's own rows."""
+
+
 class ClaimConversions(Command):
     account_ref: AccountRef
 
@@ -52,6 +57,7 @@ class ClaimConversions(Command):
 class ReserveContracts(AnswerBody):
     reserve_token: str
     usdc: str
+    sponsored_buy: str | None = Field(description="the batch of sponsored buys; null: none is here")
 
 
 class ReserveConfig(AnswerBody):
@@ -119,6 +125,7 @@ class HeldConversion(AnswerBody):
         "tried again"
     )
     trouble: str | None
+    is_own: bool = Field(description="the linked wallet made it; false: another wallet did")
     seen_at: str
 
 
@@ -130,6 +137,7 @@ class CreditedConversion(AnswerBody):
     tokens: str
     usdc: str
     credits: int = Field(description="whole credits; what is left below one is carried")
+    is_own: bool = Field(description="the linked wallet made it; false: another wallet did")
     credited_at: str
 
 
@@ -141,6 +149,7 @@ class OwnPurchase(AnswerBody):
     recipient: str
     usdc: str
     tokens: str
+    is_own: bool = Field(description="the linked wallet paid; false: another one did for it")
     at: str
 
 
@@ -164,17 +173,48 @@ class OwnReserve(AnswerBody):
     account_ref: str | None = Field(description="null: none was issued yet")
     wallet_address: str | None = Field(description="null: none is linked")
     carried_usdc: str = Field(description="of conversions for account_ref, below a whole credit")
-    held: list[HeldConversion] = Field(description="the newest 100 conversions, those not credited")
+    held: list[HeldConversion] = Field(
+        description="of the first 100 conversions, those not credited; the linked wallet's come first, "
+        "then those that others made for account_ref, each the newest first"
+    )
     credited: list[CreditedConversion] = Field(description="and those credited")
-    purchases: list[OwnPurchase] = Field(description="the linked wallet's newest 50, on chain")
+    next_conversions: str | None = Field(
+        description="cursor of GET /reserve/me/conversions for those after; null: that is all"
+    )
+    purchases: list[OwnPurchase] = Field(
+        description="the first 50 on chain; those that the linked wallet paid come first, then those "
+        "that others paid for it"
+    )
+    next_purchases: str | None = Field(
+        description="cursor of GET /reserve/me/purchases for those after; null: that is all"
+    )
     sponsored: list[OwnSponsoredBuy] = Field(
         description="the newest 50 sponsored buys that this account handed in"
     )
 
 
+class OwnConversions(AnswerBody):
+    held: list[HeldConversion] = Field(description="of this page, those not credited")
+    credited: list[CreditedConversion] = Field(description="of this page, those credited")
+    next_cursor: str | None = Field(description="null: that is all")
+
+
+class OwnPurchases(AnswerBody):
+    purchases: list[OwnPurchase]
+    next_cursor: str | None = Field(description="null: that is all")
+
+
 class ClaimedConversions(AnswerBody):
     account_ref: str
     holder: str
-    conversions: int = Field(description="that were held and are credited within seconds")
-    usdc: str
-    status: ConversionStatus
+    conversions: int = Field(description="that are claimed and not credited yet")
+    usdc: str = Field(description="of these together")
+    status: ConversionStatus = Field(
+        description="waiting: they are credited within seconds, or once their block is safe; "
+        "credited: all are"
+    )
+    pending: int = Field(description="of these, in blocks that may still be replaced")
+    pending_until_block: int | None = Field(
+        description="they are credited once this block is safe, about a minute after it; null: none is "
+        "pending"
+    )

@@ -1,7 +1,7 @@
 """The reserve token: configuration, state, quotes, references, conversions (docs/reserve.md)."""
 
 import secrets
-from typing import Final
+from typing import Final, NoReturn
 
 from api.areas.reserve.schemas import (
     ClaimConversions,
@@ -10,7 +10,10 @@ from api.areas.reserve.schemas import (
     HeldConversion,
     IssuedRef,
     KnownRef,
+    OwnConversions,
+    OwnList,
     OwnPurchase,
+    OwnPurchases,
     OwnReserve,
     OwnSponsoredBuy,
     RefPath,
@@ -23,14 +26,16 @@ from api.areas.reserve.schemas import (
 )
 from api.kernel.caller import AgentCaller, Nobody
 from api.kernel.operation import Answer, Call, NextCall, NoInput, Refusal, WriteCall
+from api.kernel.pagination import page_of
 from core.errors import InvalidNumberError
 from core.hexes import address_of, bytes_of, hex_of
 from core.money import usdc_text
 from core.reserve import conversions, queries, rules
-from core.reserve.queries import ReserveState
+from core.reserve.queries import ListPlace, ReserveState
 from core.reserve.rules import ConversionStatus
 from core.reserve.tables import ReserveConversion
 from core.sponsored import queries as sponsored
+from core.sponsored.prices import EthUnknown
 from core.sponsored.queries import SeenBuy
 from core.sponsored.rules import NEXT_STEPS, Heights, is_away, state_of
 from core.times import instant_text, utc_text
@@ -44,6 +49,7 @@ WHY_HELD: Final[dict[str, WhyHeld]] = {
     ConversionStatus.SET_ASIDE: "set_aside",
 }
 SPONSORED_SHOWN: Final = 50
+LOG_BITS, OTHERS_BIT = 22, 62  # of a cursor: logs of a block, blocks, whose row it is
 
 
 def config(call: Call, caller: Nobody, command: NoInput) -> Answer[ReserveConfig]:
@@ -53,7 +59,11 @@ def config(call: Call, caller: Nobody, command: NoInput) -> Answer[ReserveConfig
         ReserveConfig(
             network=f"eip155:{call.deps.chain_id}",
             chain_id=call.deps.chain_id,
-            contracts=ReserveContracts(reserve_token=_token(call), usdc=contracts["usdc"]),
+            contracts=ReserveContracts(
+                reserve_token=_token(call),
+                usdc=contracts["usdc"],
+                sponsored_buy=contracts.get("sponsored_buy"),
+            ),
             token_decimals=18,
             buy_percent=rules.BUY_PERCENT,
             usdc_a_credit=usdc_text(rules.USDC_E6_A_CREDIT),
@@ -77,8 +87,9 @@ def _why_no_sponsor(call: Call) -> str | None:
         )
     if sign.balance_wei == 0:
         return "the sponsor has no ETH; ask again later, or buy with your own gas"
-    if call.deps.eth_price.now(call.db, call.now) is None:
-        return "what ETH costs in USDC is not known here; buy with your own gas"
+    eth = call.deps.eth_price.now(call.db, call.now)
+    if isinstance(eth, EthUnknown):
+        return f"what ETH costs in USDC is not known: {eth.why}; buy with your own gas"
     recorded = queries.state(call.db)
     if recorded is not None and recorded.is_paused:
         return "buying is paused at the token; redeeming and converting go on"
@@ -160,40 +171,95 @@ def _state(call: Call) -> ReserveState:
 
 
 def me(call: Call, caller: AgentCaller, command: NoInput) -> Answer[OwnReserve]:
-    wallet = None if caller.wallet_address is None else bytes_of(caller.wallet_address)
     ref = queries.ref_of(call.db, caller.account_id)
-    rows = queries.conversions_of(call.db, caller.account_id, ref, wallet, CONVERSIONS_SHOWN)
     converted = 0 if ref is None else queries.converted_e6(call.db, caller.account_id, ref)
-    purchases = [] if wallet is None else queries.purchases_of(call.db, wallet, PURCHASES_SHOWN)
-    bought = sponsored.buys_of(call.db, caller.account_id, SPONSORED_SHOWN)
+    first = _conversions(call, caller, OwnList(limit=CONVERSIONS_SHOWN))
+    bought = _purchases(call, caller, OwnList(limit=PURCHASES_SHOWN))
+    handed_in = sponsored.buys_of(call.db, caller.account_id, SPONSORED_SHOWN)
     heights = sponsored.heights(call.db, call.deps.chain_id)
     return Answer(
         OwnReserve(
             account_ref=None if ref is None else hex_of(ref),
             wallet_address=caller.wallet_address,
             carried_usdc=usdc_text(converted % rules.USDC_E6_A_CREDIT),
-            held=[_held(row, WHY_HELD[row.status]) for row in rows if row.status in WHY_HELD],
-            credited=[
-                _credited(row)
-                for row in rows
-                if row.account_id == caller.account_id and row.credited_at is not None
-            ],
-            purchases=[
-                OwnPurchase(
-                    tx_hash=hex_of(one.tx_hash),
-                    log_index=one.log_index,
-                    block=one.number,
-                    buyer=address_of(one.party or b""),
-                    recipient=address_of(one.recipient or b""),
-                    usdc=usdc_text(one.usdc_e6),
-                    tokens=rules.token_text(one.tokens),
-                    at=utc_text(one.at),
-                )
-                for one in purchases
-            ],
-            sponsored=[_sponsored(one, heights) for one in bought],
+            held=first.held,
+            credited=first.credited,
+            next_conversions=first.next_cursor,
+            purchases=bought.purchases,
+            next_purchases=bought.next_cursor,
+            sponsored=[_sponsored(one, heights) for one in handed_in],
         )
     )
+
+
+def own_conversions(call: Call, caller: AgentCaller, command: OwnList) -> Answer[OwnConversions]:
+    """Errors: InvalidParameterError that names cursor."""
+    return Answer(_conversions(call, caller, command))
+
+
+def own_purchases(call: Call, caller: AgentCaller, command: OwnList) -> Answer[OwnPurchases]:
+    """Errors: InvalidParameterError that names cursor."""
+    return Answer(_purchases(call, caller, command))
+
+
+def _conversions(call: Call, caller: AgentCaller, command: OwnList) -> OwnConversions:
+    page = page_of(call, "reserve.conversions", command)
+    ref, wallet = queries.ref_of(call.db, caller.account_id), _wallet(caller)
+    after = _list_place(page.before)
+    asked = (caller.account_id, ref, wallet, page.limit + 1, after)
+    found = queries.conversions_of(call.db, *asked)
+    rows, cursor = page.cut(
+        found, lambda row: _place_number(row.holder != wallet, row.number, row.log_index)
+    )
+    return OwnConversions(
+        held=[_held(row, WHY_HELD[row.status], wallet) for row in rows if row.status in WHY_HELD],
+        credited=[_credited(row, wallet) for row in rows if row.credited_at is not None],
+        next_cursor=cursor,
+    )
+
+
+def _purchases(call: Call, caller: AgentCaller, command: OwnList) -> OwnPurchases:
+    page = page_of(call, "reserve.purchases", command)
+    wallet = _wallet(caller)
+    if wallet is None:
+        return OwnPurchases(purchases=[], next_cursor=None)
+    found = queries.purchases_of(call.db, wallet, page.limit + 1, _list_place(page.before))
+    rows, cursor = page.cut(
+        found, lambda row: _place_number(row.party != wallet, row.number, row.log_index)
+    )
+    return OwnPurchases(
+        purchases=[
+            OwnPurchase(
+                tx_hash=hex_of(one.tx_hash),
+                log_index=one.log_index,
+                block=one.number,
+                buyer=address_of(one.party or b""),
+                recipient=address_of(one.recipient or b""),
+                usdc=usdc_text(one.usdc_e6),
+                tokens=rules.token_text(one.tokens),
+                is_own=one.party == wallet,
+                at=utc_text(one.at),
+            )
+            for one in rows
+        ],
+        next_cursor=cursor,
+    )
+
+
+def _wallet(caller: AgentCaller) -> bytes | None:
+    return None if caller.wallet_address is None else bytes_of(caller.wallet_address)
+
+
+def _place_number(is_others: bool, number: int, log_index: int) -> int:
+    """A ListPlace as a cursor has it: own rows first, then block and log; 8 bytes."""
+    return (is_others << OTHERS_BIT) | (number << LOG_BITS) | log_index
+
+
+def _list_place(place: int | None) -> ListPlace | None:
+    if place is None:
+        return None
+    number = (place & ~(1 << OTHERS_BIT)) >> LOG_BITS
+    return ListPlace(bool(place >> OTHERS_BIT), number, place & (1 << LOG_BITS) - 1)
 
 
 def _sponsored(seen: SeenBuy, heights: Heights) -> OwnSponsoredBuy:
@@ -216,7 +282,7 @@ def _sponsored(seen: SeenBuy, heights: Heights) -> OwnSponsoredBuy:
     )
 
 
-def _held(row: ReserveConversion, why: WhyHeld) -> HeldConversion:
+def _held(row: ReserveConversion, why: WhyHeld, wallet: bytes | None) -> HeldConversion:
     return HeldConversion(
         tx_hash=hex_of(row.tx_hash),
         log_index=row.log_index,
@@ -227,11 +293,12 @@ def _held(row: ReserveConversion, why: WhyHeld) -> HeldConversion:
         usdc=usdc_text(row.usdc_e6),
         why=why,
         trouble=row.trouble,
+        is_own=row.holder == wallet,
         seen_at=instant_text(row.seen_at),
     )
 
 
-def _credited(row: ReserveConversion) -> CreditedConversion:
+def _credited(row: ReserveConversion, wallet: bytes | None) -> CreditedConversion:
     assert row.credited_at is not None, "only credited ones are written so"
     return CreditedConversion(
         tx_hash=hex_of(row.tx_hash),
@@ -241,6 +308,7 @@ def _credited(row: ReserveConversion) -> CreditedConversion:
         tokens=rules.token_text(row.tokens),
         usdc=usdc_text(row.usdc_e6),
         credits=row.credits or 0,
+        is_own=row.holder == wallet,
         credited_at=instant_text(row.credited_at),
     )
 
@@ -268,11 +336,7 @@ def claim(
     """
     ref, said = bytes_of(command.account_ref), command.account_ref
     if caller.wallet_address is None:
-        raise Refusal(
-            "wallet_not_linked",
-            "You have no linked wallet; conversions are claimed by the account whose linked wallet "
-            "made them. Link the wallet that converted (POST /auth/wallet/link), then claim.",
-        )
+        _refuse_unlinked(queries.first_holder(call.db, ref))
     if queries.owner_of_ref(call.db, ref) is not None:
         raise Refusal(
             "ref_registered",
@@ -288,22 +352,44 @@ def claim(
             f"account_ref: what {caller.wallet_address} converts for it was claimed by another "
             "account before this wallet was yours; convert to your own account_ref.",
         )
-    if claimant is None and not queries.is_held(call.db, ref, holder):
-        _refuse_claim(caller.wallet_address, others=queries.is_held(call.db, ref))
+    if claimant is None and not queries.is_to_be_credited(call.db, ref, holder):
+        _refuse_claim(caller.wallet_address, others=queries.is_to_be_credited(call.db, ref))
     queries.add_claim(call.db, ref, holder, caller.account_id, call.now)
-    released = conversions.release_held(call.db, ref, [holder])
+    conversions.release_held(call.db, ref, [holder])
+    safe = sponsored.heights(call.db, call.deps.chain_id).safe_number
+    waits = queries.to_be_credited(call.db, ref, holder, safe)
     return Answer(
         ClaimedConversions(
             account_ref=said,
             holder=caller.wallet_address,
-            conversions=len(released),
-            usdc=usdc_text(sum(usdc_e6 for _, usdc_e6 in released)),
-            status=ConversionStatus.WAITING if released else ConversionStatus.CREDITED,
+            conversions=waits.conversions,
+            usdc=usdc_text(waits.usdc_e6),
+            status=ConversionStatus.WAITING if waits.conversions else ConversionStatus.CREDITED,
+            pending=waits.unsafe,
+            pending_until_block=waits.until,
         )
     )
 
 
-def _refuse_claim(wallet: str, *, others: bool) -> None:
+def _refuse_unlinked(holder: bytes | None) -> NoReturn:
+    """`holder`: who converted for the reference; None: nobody."""
+    who = (
+        "the wallet that converted" if holder is None else f"{address_of(holder)}, which converted"
+    )
+    link = {} if holder is None else {"wallet_address": address_of(holder), "purpose": "link"}
+    raise Refusal(
+        "wallet_not_linked",
+        "account_ref: you have no linked wallet, and conversions are claimed by the account whose linked "
+        f"wallet made them. Link {who}: sign the message of POST /auth/wallet/nonce with it, send the "
+        "signature to POST /auth/wallet/link, then claim again.",
+        next_calls=(
+            *((NextCall("identity.nonce", body=link),) if link else ()),
+            NextCall("identity.wallet_status"),
+        ),
+    )
+
+
+def _refuse_claim(wallet: str, *, others: bool) -> NoReturn:
     if others:
         raise Refusal(
             "not_your_conversion",
@@ -313,8 +399,8 @@ def _refuse_claim(wallet: str, *, others: bool) -> None:
         )
     raise Refusal(
         "nothing_to_claim",
-        f"account_ref: nothing that {wallet} converted is held for it. A conversion can be claimed "
-        "once its block is safe; your linked wallet has to be the one that converted "
-        "(POST /auth/wallet/link).",
-        next_calls=(NextCall("reserve.me"), NextCall("identity.link")),
+        f"account_ref: nothing that {wallet}, the wallet that you linked, converted for it is known. A "
+        "conversion can be claimed as soon as its block was read, a few seconds after it was mined; "
+        "GET /reserve/me lists it under held.",
+        next_calls=(NextCall("reserve.me"), NextCall("reserve.state")),
     )

@@ -7,6 +7,7 @@ from api.areas.sponsored.service import buys, gas
 from api.kernel.auth import ANYBODY, BY_KEY
 from api.kernel.operation import Area, NoInput, Read, Reason, Write
 
+EXAMPLE_BUYER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 AREA = Area(
     name="sponsored",
     about="Purchases of reserve tokens whose gas the service pays.",
@@ -18,9 +19,11 @@ AREA = Area(
             scope="tx",
             summary="Get a quote for a purchase and the two documents to sign: the net amount, and "
             "the gas fee to the pool's treasury.",
+            more="Whoever signs compares both with what they asked for, and computes the nonces.",
             command=schemas.PrepareBuy,
             answer=schemas.PreparedBuy,
             handler=buys.prepare,
+            example={"usd": "10.000000", "buyer": EXAMPLE_BUYER},
             refuses=(
                 "below_minimum",
                 "buyer_has_code",
@@ -64,6 +67,7 @@ AREA = Area(
             path="/gas/quote",
             auth=ANYBODY,
             summary="Read what gas costs now, by action, in USDC.",
+            more="The node is asked once in 5 seconds; everybody gets that answer meanwhile.",
             command=NoInput,
             answer=schemas.GasTable,
             handler=gas.quote,
@@ -75,7 +79,7 @@ AREA = Area(
             400,
             False,
             "caller",
-            ("sponsored.prepare",),
+            ("sponsored.prepare", "reserve.config"),
             example="usd: a sponsored buy is of 5.000000 USDC or more, and 4.999999 was asked for.",
         ),
         "insufficient_usdc": Reason(
@@ -83,15 +87,16 @@ AREA = Area(
             False,
             "owner",
             ("sponsored.prepare",),
-            example="The buyer holds 20.000000 USDC, 15.000000 of it pledged to buys under way; "
-            "this one takes 10.020000.",
+            example="buyer: it holds 20.000000 USDC, 14.000000 of it pledged to buys under way; this one "
+            "takes 10.020000 with its fee. Send 4.020000 USDC to it and prepare it again, or prepare one "
+            "of 5.980000 or less.",
         ),
         "buyer_has_code": Reason(
             409,
             False,
             "caller",
-            ("sponsored.prepare",),
-            example="There is code at the buyer's address; a sponsored buy takes a wallet with a key "
+            ("sponsored.prepare", "reserve.config"),
+            example="buyer: there is code at its address; a sponsored buy takes a wallet with a key "
             "alone.",
         ),
         "quote_expired": Reason(
@@ -99,28 +104,30 @@ AREA = Area(
             False,
             "caller",
             ("sponsored.prepare",),
-            example="The quote was good until 2026-02-01T00:05:00Z; prepare another.",
+            example="id: the quote was good until 2026-02-01T00:05:00Z; prepare another.",
         ),
         "already_handed_in": Reason(
             409,
             False,
             "caller",
             ("sponsored.read",),
-            example="This buy was handed in with other signatures.",
+            example="fee_signature: buy sb_abcdefghij234567 was handed in with another one, which counts.",
         ),
         "sponsor_unavailable": Reason(
             503,
             True,
             "service",
-            ("sponsored.gas_quote",),
-            example="The service cannot send sponsored buys now; buy with your own gas meanwhile.",
+            ("reserve.config",),
+            example="Sponsored buys are not taken now: the sponsor is short of ETH. Nothing was sent; ask "
+            "again later, or buy with your own gas.",
         ),
         "gas_price_unknown": Reason(
             503,
             True,
             "service",
-            (),
-            example="What ETH costs in USDC is not known now, so gas has no price in USDC.",
+            ("sponsored.gas_quote", "reserve.config"),
+            example="What ETH costs in USDC is not known, so gas has no price in USDC: fewer than 3 "
+            "exchanges have a fresh price of it.",
         ),
     },
 )

@@ -6,7 +6,14 @@ from pydantic import Field
 
 from api.kernel.fields import WHOLE, Address, PositiveUsdc
 from api.kernel.operation import AnswerBody, Command
+from core.sponsored.prices import EthSource
 from core.sponsored.rules import DEFAULT_RISE_BPS, MOST_RISE_BPS, AuthorizationState, BuyState
+
+TOKENS = "eighteen decimals, as everywhere under /reserve"
+BASE_UNITS = "the same in base units of 1e-18, as contracts take it"
+ETH_USD = "what 1 ETH is reckoned at, USD: of the market the median over exchanges and 5 % more"
+SOURCE = "market: the median over exchanges; fixed: the operator's own figure"
+ETH_AS_OF = "of the oldest price in the median; null: the figure is fixed"
 
 Signature65 = Annotated[
     str,
@@ -39,8 +46,9 @@ class GasQuote(AnswerBody):
     layer_1_fee_wei: str = Field(description="for the transaction's bytes, an upper bound")
     gas: int
     covers_wei: str = Field(description="the most that the fee pays for, a quarter above the cost")
-    eth_usd: str
-    source: str = Field(description="where the price of ETH comes from; fixed: the operator")
+    eth_usd: str = Field(description=ETH_USD)
+    source: EthSource = Field(description=SOURCE)
+    eth_as_of: str | None = Field(description=ETH_AS_OF)
 
 
 class PreparedBuy(AnswerBody):
@@ -56,10 +64,12 @@ class PreparedBuy(AnswerBody):
     batch: str = Field(description="the contract SponsoredBuy")
     salt: str = Field(
         description="of ReserveToken.buyNonce: with it a signer computes both nonces, which name "
-        "recipient, min_tokens and fee"
+        "recipient, min_tokens_base and fee"
     )
-    tokens: str = Field(description="what the purchase would mint now, in 1e-18 tokens")
-    min_tokens: str
+    tokens: str = Field(description=f"what the purchase would mint now, {TOKENS}")
+    tokens_base: str = Field(description=BASE_UNITS)
+    min_tokens: str = Field(description=f"what it mints at least, {TOKENS}")
+    min_tokens_base: str = Field(description=BASE_UNITS)
     purchase: dict[str, Any] = Field(description="for eth_signTypedData_v4")
     fee: dict[str, Any] = Field(description="for eth_signTypedData_v4")
     gas: GasQuote
@@ -90,7 +100,7 @@ class BuyTransfer(AnswerBody):
         "the service's nodes disagree about it"
     )
     tx_hash: str | None
-    tokens: str | None = Field(description="minted by the purchase, 1e-18 tokens")
+    tokens: str | None = Field(description=f"minted by the purchase, {TOKENS}; null: none are")
 
 
 class SponsoredBuyState(AnswerBody):
@@ -118,8 +128,11 @@ class GasRow(AnswerBody):
 
 
 class GasTable(AnswerBody):
+    as_of: str = Field(description="when the node was asked; everybody gets this answer meanwhile")
+    good_until: str = Field(description="from then on the node is asked anew")
     base_fee_wei: str
     priority_fee_wei: str
-    eth_usd: str
-    source: str = Field(description="where the price of ETH comes from; fixed: the operator")
+    eth_usd: str = Field(description=ETH_USD)
+    source: EthSource = Field(description=SOURCE)
+    eth_as_of: str | None = Field(description=ETH_AS_OF)
     actions: list[GasRow]

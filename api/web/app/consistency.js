@@ -3,7 +3,8 @@
 // Laws
 // - Terms are signed only if each figure in them is the one on the page, for this owner, by this factory.
 // - The vault's address is computed here from the terms, so money is approved or authorized for that vault alone.
-// - A sponsored buy pays the reserve token and its treasury, what the page says, and mints to the buyer.
+// - A sponsored buy pays the reserve token and its treasury, what the page says, and mints to the buyer. The contracts
+//   are those of GET /reserve/config, and token and batch say so themselves.
 // - A call is of this network, sends no ether, and is the function that the button names, at the mandate's vault, its
 //   factory or USDC. What a vault pays out goes to its owner.
 //
@@ -32,8 +33,20 @@ import { WalletError } from "./wallet-errors.js";
 
 const WORD = 64; // hex digits of 32 bytes
 const AUTHORIZATION = ["from", "to", "value", "validAfter", "validBefore", "nonce"];
+const AUTHORIZATION_FORM = /** @type {readonly (readonly [string, string])[]} */ ([
+  ["address", "from"],
+  ["address", "to"],
+  ["uint256", "value"],
+  ["uint256", "validAfter"],
+  ["uint256", "validBefore"],
+  ["bytes32", "nonce"],
+]);
 const DOMAIN = ["name", "version", "chainId", "verifyingContract"];
-const MOST_FEE = 5_000_000n; // of a sponsored buy, USDC base units: nothing dearer is quoted
+// Of a sponsored buy: nothing dearer is quoted, USDC base units; nor for longer, seconds, with five minutes more for a
+// clock that is wrong; nor below the token's own quote by more, in hundredths of a percent.
+const MOST_FEE = 5_000_000n;
+const MOST_GOOD_S = 1_800 + 300;
+const MOST_RISE_BPS = 200n;
 const VERSION = 2; // of terms: the only one that is issued
 
 const TERMS =
@@ -111,21 +124,38 @@ export function requireAuthorization(document, { owner, service, vault, digest, 
 }
 
 /**
- * The two authorizations of a sponsored buy: the amount to the reserve token, for these tokens at least and for the
- * buyer itself, and the fee that is shown to the token's treasury. Both numbers are computed here, as the contracts do.
- * @param {any} offer of POST /reserve/buy/sponsored/prepare
- * @param {{buyer: string, config: import("./answers.js").ReserveConfig, amount: bigint, treasury: bigint}} shown
- *   `treasury`: the token's own answer
+ * What the contracts themselves say of a purchase: the token's treasury, its USDC, what it would mint now (1e-18), and
+ * the token that the batch contract buys.
+ * @typedef {{treasury: bigint, usdc: bigint, tokens: bigint, reserve: bigint}} PurchaseFacts
  */
-export function requirePurchase(offer, { buyer, config, amount, treasury }) {
+
+/**
+ * The two authorizations of a sponsored buy: the amount to the reserve token, for these tokens at least and for the
+ * buyer itself, and the fee that is shown to the token's treasury, both for half an hour at most. Both numbers are
+ * computed here, as the contracts do.
+ * @param {any} offer of POST /reserve/buy/sponsored/prepare
+ * @param {{buyer: string, config: import("./answers.js").ReserveConfig, amount: bigint, facts: PurchaseFacts,
+ *   now: number}} shown `now`: unix seconds
+ */
+export function requirePurchase(offer, { buyer, config, amount, facts, now }) {
   read("the authorization", () => {
     const { chain_id: chainId, contracts } = config;
     const token = contracts.reserve_token;
     const fee = units(offer.fee_usdc) ?? -1n;
-    const payee = `0x${treasury.toString(16).padStart(40, "0")}`;
+    const payee = addressOf(facts.treasury);
+    same("the token's USDC", addressOf(facts.usdc), contracts.usdc);
+    same("the contract that sends both", offer.batch, contracts.sponsored_buy);
+    same("the token that is bought", addressOf(facts.reserve), token);
     if (fee < 0n || fee > MOST_FEE) throw differs("the fee", offer.fee_usdc);
     same("who gets the tokens", offer.recipient, buyer);
-    const least = BigInt(offer.min_tokens);
+    same("who gets the fee", offer.treasury, payee);
+    same("the amount", units(offer.amount_usdc), amount);
+    same("the sum", units(offer.total_usdc), amount + fee);
+    const least = BigInt(offer.min_tokens_base);
+    if (least * 10_000n < facts.tokens * (10_000n - MOST_RISE_BPS))
+      throw differs("how many tokens you get at least", offer.min_tokens);
+    same("how many tokens you get at least", tokensOf(offer.min_tokens), least);
+    const ends = requireEnd(offer, now);
     const places = addressWord(token) + addressWord(buyer) + addressWord(buyer);
     const terms = uintWord(amount) + uintWord(least) + wordOf(offer.salt);
     const ofBuy = hashOfWords(uintWord(chainId) + places + terms);
@@ -137,18 +167,38 @@ export function requirePurchase(offer, { buyer, config, amount, treasury }) {
       ["TransferWithAuthorization", offer.fee, payee, fee, ofFee],
     ]);
     for (const [name, document, to, value, nonce] of documents) {
-      requireForm(
-        document,
-        name,
-        AUTHORIZATION.map((member) => /** @type {[string, string]} */ (["", member])),
-      );
+      requireForm(document, name, AUTHORIZATION_FORM);
       requireDomain(document.domain, null, null, chainId, contracts.usdc);
+      same("from when it is good", document.message.validAfter, 0);
+      same("how long it is good", document.message.validBefore, ends);
       same("the payer", document.message.from, buyer);
       same("the receiver", document.message.to, to);
       same("the amount", document.message.value, value);
       same("the authorization's number", document.message.nonce, nonce);
     }
   });
+}
+
+/**
+ * When both authorizations end, unix seconds: in the future, and not for longer than a quote is.
+ * @param {any} offer @param {number} now
+ */
+function requireEnd(offer, now) {
+  const ends = Date.parse(offer.valid_before) / 1000;
+  const isBounded = Number.isInteger(ends) && now < ends && ends <= now + MOST_GOOD_S;
+  if (!isBounded || !(Date.parse(offer.expires_at) / 1000 <= ends))
+    throw differs("how long it is good", offer.valid_before);
+  return ends;
+}
+
+/** @param {bigint} word */
+function addressOf(word) {
+  return `0x${word.toString(16).padStart(40, "0")}`;
+}
+
+/** @param {string} text tokens with eighteen decimals @returns {bigint | null} in 1e-18 */
+function tokensOf(text) {
+  return /^\d{1,60}\.\d{18}$/.test(text) ? BigInt(text.replace(".", "")) : null;
 }
 
 /** @param {string} text a bytes32 @returns {string} its digits */

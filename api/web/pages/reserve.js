@@ -5,7 +5,7 @@
 import { addressWord, uintWord } from "../app/abi.js";
 import { get, getByKey, postByKey } from "../app/api.js";
 import { SELECTORS } from "../app/contracts.js";
-import { integer, sentenced, units, words } from "../app/format.js";
+import { amountText, integer, sentenced, units, words } from "../app/format.js";
 import { Read, Refused } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
 import { walletState } from "../app/session.js";
@@ -39,6 +39,7 @@ import { SponsoredBuy } from "./sponsored_buy.js";
 
 const EVERY_S = 15;
 const TYPED_MS = 250;
+const A_CREDIT = 10_000n; // base units of USDC
 const REF = /^0x[0-9a-f]{64}$/i;
 
 export default function Reserve() {
@@ -74,7 +75,7 @@ function Actions({ config, isPaused }) {
     { again: [changed.value] },
   );
   return html`<${NeedsWallet} />
-    <div class="two">
+    <div class="two even">
       <${Buy} config=${config} isPaused=${isPaused} />
       <${SponsoredBuy} config=${config} />
       <${Redeem} config=${config} held=${held.data} />
@@ -159,9 +160,55 @@ function TokensField({ label, id, typed, held, onType }) {
     ${held === null ? null : html`<p class="hint">Your wallet holds ${tokenText(held)} RSV.</p>`}</div>`;
 }
 
+/**
+ * What typed tokens are worth now, base units of USDC, by the contract's own answer; null: no amount, or no wallet to
+ * ask through.
+ * @param {ReserveConfig} config @param {string} typed
+ */
+function useWorth(config, typed) {
+  const settled = useTyped(typed);
+  const amount = tokenUnits(settled);
+  const { address } = walletState.value;
+  const worth = useResource(
+    async () =>
+      amount === null || address === null
+        ? null
+        : { amount, usdc: await ask(config, SELECTORS.quoteRedeem + uintWord(amount)) },
+    [settled, address],
+    { everyS: EVERY_S, again: [changed.value] },
+  );
+  return { worth, isAmount: amount !== null, isAsked: address !== null };
+}
+
+/** @typedef {{amount: bigint, usdc: bigint}} Worth */
+
+/**
+ * @param {{of: ReturnType<typeof useWorth>, held: bigint | null, typed: string, show: (worth: Worth) => unknown}} props
+ */
+function WorthOf({ of: { worth, isAmount, isAsked }, held, typed, show }) {
+  if (typed.trim() === "") return null;
+  if (!isAmount)
+    return html`<p class="quiet">Write an amount above 0 with at most eighteen decimals.</p>`;
+  if (!isAsked)
+    return html`<p class="quiet">Connect a wallet to see what these tokens are worth.</p>`;
+  return html`<${Read} of=${worth} what="what these tokens are worth">${(
+    /** @type {Worth | null} */ found,
+  ) =>
+    found === null
+      ? null
+      : html`<div class="stack tight">${show(found)}${held !== null && found.amount > held ? html`<p><${Badge} tone="loss">more than your wallet holds<//></p>` : null}</div>`}<//>`;
+}
+
+/** @param {bigint | null} held @param {string} typed */
+function isPayable(held, typed) {
+  const amount = tokenUnits(typed);
+  return amount !== null && (held === null || amount <= held);
+}
+
 /** @param {{config: ReserveConfig, held: bigint | null}} props */
 function Redeem({ config, held }) {
   const [typed, setTyped] = useState("");
+  const worth = useWorth(config, typed);
   const { isBusy, error, run } = useWork();
   const redeem = (/** @type {Event} */ event) => {
     event.preventDefault();
@@ -176,7 +223,8 @@ function Redeem({ config, held }) {
   };
   return html`<section class="card stack" aria-labelledby="redeem"><h2 id="redeem">Redeem</h2>
     <form class="stack" onSubmit=${redeem}><${TokensField} label="Tokens to redeem" id="redeem-tokens" typed=${typed} held=${held} onType=${setTyped} />
-      <div class="row"><button disabled=${isBusy || tokenUnits(typed) === null}>Redeem for USDC</button></div></form>
+      <div aria-live="polite"><${WorthOf} of=${worth} held=${held} typed=${typed} show=${(/** @type {Worth} */ { usdc }) => html`<dl class="pairs"><dt>You get</dt><dd data-testid="redeems"><${Amount} value=${amountText(usdc)} /></dd></dl>`} /></div>
+      <div class="row"><button disabled=${isBusy || !isPayable(held, typed)}>Redeem for USDC</button></div></form>
     <p class="quiet">No fee, never paused. The transaction fails if it would pay less than the contract says now.</p>
     <${Refused} error=${error} /></section>`;
 }
@@ -184,6 +232,7 @@ function Redeem({ config, held }) {
 /** @param {{config: ReserveConfig, held: bigint | null, ref: string, onRef: (ref: string) => void}} props */
 function Convert({ config, held, ref, onRef }) {
   const [typed, setTyped] = useState("");
+  const worth = useWorth(config, typed);
   const isRef = REF.test(ref);
   const known = useResource(
     (stop) => (isRef ? get(`/reserve/refs/${ref}`, undefined, stop) : Promise.resolve(null)),
@@ -195,7 +244,8 @@ function Convert({ config, held, ref, onRef }) {
     return run(async () => {
       const from = await sender();
       const found = await get(`/reserve/refs/${ref}`);
-      if (!found.is_known) throw new Error("No account has this reference: nothing was burned.");
+      if (!found.is_known || found.account_ref.toLowerCase() !== ref.toLowerCase())
+        throw new Error("No account has this reference: nothing was burned.");
       const data = SELECTORS.convert + uintWord(tokenUnits(typed) ?? 0n) + ref.slice(2);
       const to = config.contracts.reserve_token;
       await begin({ title: `Convert ${typed} RSV`, from, calls: [called(config, to, data)] });
@@ -203,6 +253,11 @@ function Convert({ config, held, ref, onRef }) {
   };
   return html`<section class="card stack" aria-labelledby="convert"><h2 id="convert">Convert into credit</h2>
     <form class="stack" onSubmit=${convert}><${TokensField} label="Tokens to convert" id="convert-tokens" typed=${typed} held=${held} onType=${setTyped} />
+      <div aria-live="polite"><${WorthOf} of=${worth} held=${held} typed=${typed} show=${(
+        /** @type {Worth} */ { usdc },
+      ) => html`<dl class="pairs"><dt>The agent gets</dt><dd data-testid="converts">${integer(Number(usdc / A_CREDIT))} credits</dd>
+        <dt>For</dt><dd><${Amount} value=${amountText(usdc)} /></dd>
+        <dt>Carried to the next</dt><dd><${Amount} value=${amountText(usdc % A_CREDIT)} /></dd></dl>`} /></div>
       <div class="field"><label for="ref">The agent's account_ref</label><input id="ref" required spellcheck="false" autocomplete="off" value=${ref} onInput=${(/** @type {InputOf} */ event) => onRef(event.currentTarget.value.trim())} />
         <p class="hint">An agent gets it at POST /reserve/me/ref, or below with its key.</p></div>
       <div aria-live="polite">${
@@ -218,7 +273,7 @@ function Convert({ config, held, ref, onRef }) {
                   ? html`<p><${Badge} tone="settled">an account has this reference<//></p>`
                   : html`<${Notice} tone="loss" title="No account has this reference"><p>What is converted for it would be held until the agent whose linked wallet you use claims it. Check the reference; nothing can be sent from here.</p><//>`
       }</div>
-      <div class="row"><button disabled=${isBusy || tokenUnits(typed) === null || known.data?.is_known !== true}>Convert</button></div></form>
+      <div class="row"><button disabled=${isBusy || !isPayable(held, typed) || known.data?.is_known !== true}>Convert</button></div></form>
     <p class="quiet">One way: tokens are burned, and 0.01 USDC of their share is one credit, once the block is safe. What is left below a credit is carried.</p>
     <${Refused} error=${error} /></section>`;
 }
@@ -301,6 +356,7 @@ const COLUMNS = [
 function Held({ one, wallet, isBusy, onClaim }) {
   const mayClaim = one.why === "unregistered_ref" && one.holder === wallet;
   return html`<li class="stack tight"><div class="head"><span>${tokenText(one.tokens)} RSV, <${Amount} value=${one.usdc} /></span><${Badge} tone="attention">${WHY[one.why] ?? words(one.why)}<//></div>
+    ${one.is_own ? null : html`<p class="quiet">Converted by another wallet, <${Hash} value=${one.holder} label="the wallet" /></p>`}
     ${one.trouble ? html`<p class="quiet">${sentenced(one.trouble)}</p>` : null}
     ${mayClaim ? html`<div class="row"><button type="button" disabled=${isBusy} onClick=${() => onClaim(one.account_ref)}>Claim</button></div>` : null}</li>`;
 }

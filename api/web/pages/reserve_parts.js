@@ -30,9 +30,12 @@ export async function sender() {
   return walletState.value.address ?? (await chosenWallet().connect());
 }
 
-/** @param {ReserveConfig} config @param {string} data @returns {Promise<bigint>} what the token itself answers */
-export async function ask(config, data) {
-  const call = { to: config.contracts.reserve_token, data };
+/**
+ * @param {ReserveConfig} config @param {string} data @param {string} [to] the token, unless named
+ * @returns {Promise<bigint>} what the contract itself answers
+ */
+export async function ask(config, data, to = config.contracts.reserve_token) {
+  const call = { to, data };
   const wallet = chosenWallet();
   await wallet.requireChain(config.chain_id);
   const [word = "0"] = wordsOf(await wallet.request("eth_call", [call, "latest"]), 1);

@@ -1,9 +1,11 @@
 // A purchase of reserve tokens by two signatures: the service sends one transaction and pays its gas, for a fee in USDC.
 //
-// Before the wallet is asked, both documents are held against what is shown, and the fee's payee against the token's
-// own treasury. The agent's key stays in the page.
+// Before the wallet is asked, both documents are held against what is shown, against GET /reserve/config, and against
+// what token and batch contract say themselves; once more just before they are signed. The agent's key stays in the page.
 
+import { uintWord } from "../app/abi.js";
 import { getByKey, postByKey } from "../app/api.js";
+import { SELECTORS } from "../app/contracts.js";
 import { units, words } from "../app/format.js";
 import { keccak256 } from "../app/keccak.js";
 import { Read, Refused } from "../app/refusal.js";
@@ -21,12 +23,31 @@ import { ask, sender, tokenText } from "./reserve_parts.js";
  * @typedef {import("../app/answers.js").SponsoredBuyState} SponsoredBuyState
  * @typedef {import("../app/ui.js").InputOf} InputOf
  * `buyer` signs `offer`, with the agent's key that asked for it.
- * @typedef {{offer: PreparedBuy, buyer: string, agentKey: string}} Prepared
+ * @typedef {{offer: PreparedBuy, buyer: string, agentKey: string, amount: bigint}} Prepared
  */
 
 const EVERY_S = 3;
 const LEAST = 5_000_000n;
-const TREASURY = keccak256("treasury()").slice(0, 10);
+const [TREASURY, QUOTE_BUY, RESERVE] = ["treasury()", "quoteBuy(uint256)", "RESERVE()"].map(
+  (signature) => keccak256(signature).slice(0, 10),
+);
+
+/**
+ * Errors: WalletError where something differs; nothing is signed then.
+ * @param {ReserveConfig} config @param {Omit<Prepared, "agentKey">} prepared
+ */
+async function requireSame(config, { offer, buyer, amount }) {
+  const { requirePurchase } = await import("../app/consistency.js");
+  const batch = config.contracts.sponsored_buy;
+  if (batch === null) throw new Error("The service has no contract for sponsored buys.");
+  const facts = {
+    treasury: await ask(config, `${TREASURY}`),
+    usdc: await ask(config, SELECTORS.usdc),
+    tokens: await ask(config, QUOTE_BUY + uintWord(amount)),
+    reserve: await ask(config, `${RESERVE}`, batch),
+  };
+  requirePurchase(offer, { buyer, config, amount, facts, now: Date.now() / 1000 });
+}
 
 /** @param {{config: ReserveConfig}} props */
 export function SponsoredBuy({ config }) {
@@ -45,20 +66,21 @@ export function SponsoredBuy({ config }) {
       const agentKey = key.trim();
       const path = "/reserve/buy/sponsored/prepare";
       const offer = await postByKey(path, agentKey, { usd: typed, buyer });
-      const { requirePurchase } = await import("../app/consistency.js");
-      const treasury = await ask(config, TREASURY);
-      requirePurchase(offer, { buyer, config, amount: units(typed) ?? 0n, treasury });
-      setPrepared({ offer, buyer, agentKey });
+      const asked = { offer, buyer, amount: units(typed) ?? 0n };
+      await requireSame(config, asked);
+      setPrepared({ ...asked, agentKey });
     });
   };
-  const sign = (/** @type {Prepared} */ { offer, buyer, agentKey }) =>
+  const sign = (/** @type {Prepared} */ shown) =>
     run(async () => {
+      const { offer, buyer, agentKey } = shown;
+      await requireSame(config, shown);
       const wallet = chosenWallet();
       const purchase_signature = await wallet.signTypedData(offer.purchase, { from: buyer });
       const fee_signature = await wallet.signTypedData(offer.fee, { from: buyer });
       const body = { id: offer.id, purchase_signature, fee_signature };
       await postByKey("/reserve/buy/sponsored", agentKey, body);
-      setHandedIn({ offer, buyer, agentKey });
+      setHandedIn(shown);
       setPrepared(null);
     });
   return html`<section class="card stack" aria-labelledby="sponsored"><h2 id="sponsored">Buy without ETH</h2>
@@ -77,7 +99,7 @@ export function SponsoredBuy({ config }) {
 
 /** @param {{offer: PreparedBuy, isBusy: boolean, onSign: () => void}} props */
 function Offered({ offer, isBusy, onSign }) {
-  return html`<dl class="pairs" aria-label="The quote"><dt>You get at least</dt><dd data-testid="sponsored-least">${tokenText(BigInt(offer.min_tokens))} RSV</dd>
+  return html`<dl class="pairs" aria-label="The quote"><dt>You get at least</dt><dd data-testid="sponsored-least">${tokenText(offer.min_tokens)} RSV</dd>
     <dt>For</dt><dd><${Amount} value=${offer.amount_usdc} /></dd>
     <dt>Fee for gas</dt><dd><${Amount} value=${offer.fee_usdc} /></dd>
     ${units(offer.credit_usdc) === 0n ? null : html`<dt>Less, as owed to you</dt><dd><${Amount} value=${offer.credit_usdc} /></dd>`}
@@ -111,6 +133,6 @@ function HandedIn({ of: { offer, agentKey } }) {
 
 /** @param {{one: BuyTransfer}} props */
 function Transferred({ one }) {
-  return html`<li class="head"><span>${words(one.kind)} <${Amount} value=${one.amount_usdc} />${one.tokens === null ? null : `, ${tokenText(BigInt(one.tokens))} RSV`}</span>
+  return html`<li class="head"><span>${words(one.kind)} <${Amount} value=${one.amount_usdc} />${one.tokens === null ? null : `, ${tokenText(one.tokens)} RSV`}</span>
     <span>${words(one.why ?? one.state)}${one.tx_hash === null ? null : html` <${Hash} value=${one.tx_hash} label="the transaction" />`}</span></li>`;
 }

@@ -207,7 +207,7 @@ def test_an_unknown_reference__is_held_until_its_holder_claims_it(
     with following.database.write() as session:
         conversions.claim_lock(ref, holder).wait(session)
         queries.add_claim(session, ref, holder, mine, now_utc())
-        assert len(conversions.release_held(session, ref, [holder])) == 1
+        assert conversions.release_held(session, ref, [holder]) == 1
     credit_all(following)
     assert balance(following.database, mine).converted == 101  # 1.019801 USDC
     token.convert(AGENT, 100 * ONE, STRANGERS_REF)  # a claim stands for later ones too

@@ -184,9 +184,12 @@ test("a sign-in is for this site and this account", () => {
 // What core.sponsored.documents writes of a purchase for 12.500000 USDC: its numbers are the contracts'.
 const SPONSORED = JSON.parse(readFileSync(new URL("sponsored_offer.json", import.meta.url), "utf8"));
 const purchase = (change = () => {}) => {
-  const { offer, buyer, config, treasury } = copy(SPONSORED);
-  change(offer);
-  const shown = { buyer, config, amount: 12_500_000n, treasury: BigInt(treasury) };
+  const { offer, buyer, config, treasury, tokens, now } = copy(SPONSORED);
+  const { usdc, reserve_token: reserve } = config.contracts;
+  const facts = { treasury, usdc, reserve, tokens };
+  const shown = { buyer, config, amount: 12_500_000n, facts, now };
+  change(offer, shown);
+  for (const name of Object.keys(facts)) facts[name] = BigInt(facts[name]);
   return () => requirePurchase(offer, shown);
 };
 
@@ -195,7 +198,29 @@ test("a sponsored buy of ours passes", purchase());
 const OTHER_BUYS = {
   "with the tokens for somebody else": (data) => (data.recipient = THIEF),
   "of another amount": (data) => (data.purchase.message.value = "12500001"),
-  "of fewer tokens than shown": (data) => (data.min_tokens = "1170000000000000000001"),
+  "of fewer tokens than shown": (data) => (data.min_tokens_base = "1170000000000000000001"),
+  "of fewer tokens in words": (data) => (data.min_tokens = "1170.000000000000000001"),
+  "for nearly no tokens": (data) => {
+    data.min_tokens = "0.000000000000000001";
+    data.min_tokens_base = "1";
+  },
+  "that costs more in all": (data) => (data.total_usdc = "12.520001"),
+  "that says another amount": (data) => (data.amount_usdc = "12.500001"),
+  "with a fee that it says is somebody else's": (data) => (data.treasury = THIEF),
+  "good for ever": (data) => {
+    data.valid_before = "2099-01-01T00:00:00Z";
+    for (const one of ["purchase", "fee"]) data[one].message.validBefore = "4070908800";
+  },
+  "with a fee good for ever": (data) => (data.fee.message.validBefore = "4070908800"),
+  "good from later on": (data) => (data.purchase.message.validAfter = "1799999999"),
+  "that has ended": (_, shown) => (shown.now = 1_800_000_000),
+  "with a value that reads as text": (data) =>
+    (data.fee.types.TransferWithAuthorization[2].type = "string"),
+  "at a batch contract that buys something else": (_, { facts }) => (facts.reserve = THIEF),
+  "of a token that takes another USDC": (_, { facts }) => (facts.usdc = THIEF),
+  "without a batch contract in the service's own list": (_, { config }) =>
+    (config.contracts.sponsored_buy = null),
+  "of a token that would mint more": (_, { facts }) => (facts.tokens = "1193877551020408163266"),
   "to another contract": (data) => (data.purchase.message.to = THIEF),
   "that anybody may submit": (data) => (data.purchase.primaryType = "TransferWithAuthorization"),
   "with a number of its own": (data) => (data.purchase.message.nonce = `0x${"00".repeat(32)}`),

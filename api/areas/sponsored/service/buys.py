@@ -13,6 +13,7 @@ Laws
 
 import base64
 import secrets
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import NoReturn
 
@@ -25,26 +26,32 @@ from api.areas.sponsored.schemas import (
     PreparedBuy,
     SponsoredBuyState,
 )
+from api.areas.sponsored.service.day_limits import require_place_today
 from api.areas.sponsored.service.gas import eth_price, gas_price
+from api.areas.sponsored.service.next_calls import (
+    OWN_BUYS,
+    OWN_GAS,
+    asked_again,
+    first_quote,
+    quoted_again,
+    state_of_buy,
+)
+from api.areas.sponsored.service.signed import require_same, require_signed
 from api.kernel.caller import AgentCaller
-from api.kernel.operation import Answer, Call, ReadCall, Refusal, WriteCall
+from api.kernel.operation import Answer, Call, NextCall, ReadCall, Refusal, WriteCall
 from api.kernel.sessions import lock_caller
-from core.chain.signatures import recovered_address
 from core.hexes import hex_of
-from core.keeper import gas
 from core.keeper import requests as outbox
 from core.money import UsdcE6, usdc_text
 from core.reserve import queries as reserve_token
 from core.reserve import rules as reserve
 from core.sponsored import documents, queries, sending
-from core.sponsored.prices import EthPrice
+from core.sponsored.prices import EthInUsdc
 from core.sponsored.queries import SeenBuy, SponsoredBuy
+from core.sponsored.quotes import QuoteStanding, standing
 from core.sponsored.readings import PoolDisputedError, PoolNow, pool_now
 from core.sponsored.rules import (
     BUY_GAS,
-    BUYS_A_DAY,
-    FAILURES_A_DAY,
-    FEE_PAID_EARLY,
     GOOD_S,
     LEAST_USDC_E6,
     MOST_USDC_E6,
@@ -65,25 +72,27 @@ from core.sponsored.rules import (
     least_tokens_down,
     state_of,
 )
-from core.times import instant_text, next_day, start_of_day
+from core.times import instant_text
 
 ID_BYTES = 10
+RECORD_S = 5  # within about so long the record has what a block holds
 
 
 def prepare(call: WriteCall, caller: AgentCaller, command: PrepareBuy) -> Answer[PreparedBuy]:
     """Errors: Refusal below_minimum, invalid_parameter, buyer_has_code, insufficient_usdc,
     sponsor_unavailable, gas_price_unknown.
     """
-    _require_amount(command.usd)
+    _require_amount(command)
     token, batch = _contracts(call)
     pool = _pool(call, token)
-    _require_plain(call, command.buyer)
+    _require_plain(call, caller, command.buyer, command.usd)
     recipient = command.recipient or command.buyer
     if recipient.lower() in (token.lower(), "0x" + "00" * 20):
         raise Refusal(
             "invalid_parameter",
             "recipient: write the address of whoever gets the tokens; neither the zero address nor "
             "the token itself can hold them.",
+            next_calls=(asked_again(command, recipient=command.buyer),),
         )
     eth = eth_price(call)
     price = gas_price(call.deps.chain, UNSIGNED_BUY_BYTES)
@@ -94,7 +103,13 @@ def prepare(call: WriteCall, caller: AgentCaller, command: PrepareBuy) -> Answer
     heights = queries.heights(call.db, call.deps.chain_id)
     owed = queries.owed_usdc_e6(call.db, call.deps.chain_id, command.buyer, heights)
     fee, credit = fee_after_credit(whole_fee, owed)
-    _require_balance(call, command.buyer, UsdcE6(command.usd + fee), pool.block_hash)
+    _require_balance(
+        call,
+        command.buyer,
+        (command.usd, fee, fee),
+        pool.block_hash,
+        lambda usd: asked_again(command, usd=usd),
+    )
     made = _quote(call, caller, command, pool, (token, batch, recipient), (fee, credit), price)
     queries.add_buy(call.db, made)
     return Answer(_prepared(call, made, price, eth))
@@ -107,28 +122,25 @@ def buy(call: WriteCall, caller: AgentCaller, command: HandInBuy) -> Answer[Spon
     lock_caller(call, caller)
     found = queries.lock_buy(call.db, command.id)
     if found is None or found.account_id != caller.account_id:
-        _refuse_unknown(command.id)
+        _refuse_unknown(caller, command.id)
     if found.accepted_at is not None:
-        _require_same(found, command)
+        require_same(found, command)
         return Answer(_state(call, _seen(call, caller, found.id)), 202)
     if call.now >= found.expires_at:
-        raise Refusal(
-            "quote_expired",
-            f"The quote was good until {instant_text(found.expires_at)}, and nothing was paid; "
-            "prepare another.",
-        )
-    _require_signed(call, found, command)
-    _require_place_today(call, caller, found.covers_wei)
+        _refuse_late(call, caller, found)
+    require_signed(call, found, command)
+    require_place_today(call, caller, found)
     queries.lock_buyer(call.db, found.buyer)
     token, batch = _contracts(call)
     pool = _pool(call, token)
     if (found.reserve_token, found.batch, found.treasury) != (token, batch, pool.treasury):
         raise Refusal(
             "quote_expired",
-            "The contract or its treasury is another one than when it was quoted, so the fee would "
+            "id: the contract or its treasury is another one than when it was quoted, so the fee would "
             "not be taken; prepare another.",
+            next_calls=(quoted_again(found),),
         )
-    _require_plain(call, found.buyer)
+    _require_plain(call, caller, found.buyer, found.amount_usdc_e6)
     _require_sponsor(call, found.covers_wei)
     part = _part_left(call, caller, found)
     heights = queries.heights(call.db, call.deps.chain_id)
@@ -137,12 +149,21 @@ def buy(call: WriteCall, caller: AgentCaller, command: HandInBuy) -> Answer[Spon
     ):
         raise Refusal(
             "quote_expired",
-            "The fees owed to the buyer, which lowered this fee, were used by another buy meanwhile; "
-            "prepare another.",
+            "id: the fees owed to the buyer, which lowered this fee, were used by another buy "
+            "meanwhile; prepare another.",
+            next_calls=(quoted_again(found),),
         )
-    fee = found.fee_usdc_e6 if part is BuyPart.BOTH else 0
-    total = UsdcE6(found.amount_usdc_e6 + fee)
-    _require_balance(call, found.buyer, total, pool.block_hash)
+    _require_balance(
+        call,
+        found.buyer,
+        (
+            found.amount_usdc_e6,
+            found.fee_usdc_e6 if part is BuyPart.BOTH else UsdcE6(0),
+            found.fee_usdc_e6,
+        ),
+        pool.block_hash,
+        lambda usd: quoted_again(found, usd=usd),
+    )
     queries.accept(call.db, found.id, command.purchase_signature, command.fee_signature, call.now)
     seen = _seen(call, caller, found.id)
     sending.ask(call.db, seen.buy, part, 1, call.now)
@@ -201,7 +222,7 @@ def _new_id() -> str:
     return "sb_" + base64.b32encode(secrets.token_bytes(ID_BYTES)).decode().lower()
 
 
-def _prepared(call: Call, made: SponsoredBuy, price: GasPrice, eth: EthPrice) -> PreparedBuy:
+def _prepared(call: Call, made: SponsoredBuy, price: GasPrice, eth: EthInUsdc) -> PreparedBuy:
     usdc = call.deps.contracts["usdc"]
     return PreparedBuy(
         id=made.id,
@@ -213,8 +234,10 @@ def _prepared(call: Call, made: SponsoredBuy, price: GasPrice, eth: EthPrice) ->
         recipient=made.recipient,
         batch=made.batch,
         salt=made.salt,
-        tokens=str(made.tokens),
-        min_tokens=str(made.min_tokens),
+        tokens=reserve.token_text(made.tokens),
+        tokens_base=str(made.tokens),
+        min_tokens=reserve.token_text(made.min_tokens),
+        min_tokens_base=str(made.min_tokens),
         purchase=documents.purchase_document(usdc, made).typed_data,
         fee=documents.fee_document(usdc, made).typed_data,
         gas=GasQuote(
@@ -225,6 +248,7 @@ def _prepared(call: Call, made: SponsoredBuy, price: GasPrice, eth: EthPrice) ->
             covers_wei=str(made.covers_wei),
             eth_usd=usdc_text(eth.usdc_e6_per_eth),
             source=eth.source,
+            eth_as_of=None if eth.as_of is None else instant_text(eth.as_of),
         ),
         expires_at=instant_text(made.expires_at),
         valid_before=_second_text(made.valid_before),
@@ -238,16 +262,21 @@ def _second_text(at: int) -> str:
 # What is refused
 
 
-def _require_amount(amount: UsdcE6) -> None:
+def _require_amount(asked: PrepareBuy) -> None:
     least, most = usdc_text(LEAST_USDC_E6), usdc_text(MOST_USDC_E6)
-    if amount < LEAST_USDC_E6:
+    if asked.usd < LEAST_USDC_E6:
         raise Refusal(
             "below_minimum",
-            f"usd: a sponsored buy is of {least} USDC or more, and {usdc_text(amount)} was asked "
+            f"usd: a sponsored buy is of {least} USDC or more, and {usdc_text(asked.usd)} was asked "
             "for; less than that you buy with your own gas.",
+            next_calls=(asked_again(asked, usd=LEAST_USDC_E6), OWN_GAS),
         )
-    if amount > MOST_USDC_E6:
-        raise Refusal("invalid_parameter", f"usd: write at most {most}.")
+    if asked.usd > MOST_USDC_E6:
+        raise Refusal(
+            "invalid_parameter",
+            f"usd: write at most {most}.",
+            next_calls=(asked_again(asked, usd=MOST_USDC_E6),),
+        )
 
 
 def _contracts(call: Call) -> tuple[str, str]:
@@ -280,8 +309,9 @@ def _pool(call: Call, token: str) -> PoolNow:
 def _refuse_sponsor(why: str) -> NoReturn:
     raise Refusal(
         "sponsor_unavailable",
-        f"Sponsored buys are not taken now: {why}. Nothing was paid; ask again later, or buy with "
-        "your own gas.",
+        f"Sponsored buys are not taken now: {why}. Nothing was sent; ask again later, or buy with "
+        "your own gas. GET /reserve/config says in sponsor_enabled when they are.",
+        next_calls=(OWN_GAS,),
     )
 
 
@@ -294,26 +324,49 @@ def _require_sponsor(call: Call, wei: int) -> None:
         _refuse_sponsor("the sponsor is short of ETH")
 
 
-def _require_plain(call: Call, buyer: str) -> None:
+def _require_plain(call: Call, caller: AgentCaller, buyer: str, usd: UsdcE6) -> None:
     if call.deps.chain.code_at(buyer):
+        own = caller.wallet_address
+        other = () if own is None or own == buyer else (first_quote(own, usd),)
         raise Refusal(
             "buyer_has_code",
             f"buyer: there is code at {buyer} (a contract wallet, or a delegation of EIP-7702), which "
             "may refuse what it signed. Name a wallet with a key alone, or buy with your own gas.",
+            next_calls=(*other, OWN_GAS),
         )
 
 
-def _require_balance(call: Call, buyer: str, total: UsdcE6, at: str) -> None:
-    """At that block, without what other buys of the wallet may still take."""
+def _require_balance(
+    call: Call,
+    buyer: str,
+    asked: tuple[UsdcE6, UsdcE6, UsdcE6],
+    at: str,
+    quote: Callable[[UsdcE6], NextCall],
+) -> None:
+    """At that block, without what other buys of the wallet may still take.
+
+    `asked`: net amount, the fee that is still to be taken, and about what another quote's would be.
+    `quote`: the call that asks for a quote of so much.
+    """
+    amount, fee, next_fee = asked
     held = call.deps.chain.usdc_balance(buyer, at)
     pledged = queries.pledged_usdc_e6(call.db, call.deps.chain_id, buyer, int(call.now.timestamp()))
-    if held - pledged < total:
+    free = max(0, held - pledged)
+    if free < amount + fee:
+        affordable = UsdcE6(free - next_fee)
+        is_enough = affordable >= LEAST_USDC_E6
+        less = (
+            f"or prepare one of {usdc_text(affordable)} or less"
+            if is_enough
+            else f"which is too little for the least buy of {usdc_text(LEAST_USDC_E6)} and its fee"
+        )
         raise Refusal(
             "insufficient_usdc",
-            f"The buyer holds {usdc_text(held)} USDC, {usdc_text(pledged)} of it pledged to buys under "
-            f"way; this one takes {usdc_text(total)} with its fee. Send USDC to {buyer}, or prepare "
-            "one of less.",
-            remaining=usdc_text(max(0, held - pledged)),
+            f"buyer: it holds {usdc_text(held)} USDC, {usdc_text(pledged)} of it pledged to buys under "
+            f"way; this one takes {usdc_text(amount + fee)} with its fee of {usdc_text(fee)}. Send "
+            f"{usdc_text(amount + fee - free)} USDC to {buyer} and ask again, {less}.",
+            remaining=usdc_text(free),
+            next_calls=(quote(affordable if is_enough else amount),),
         )
 
 
@@ -327,90 +380,48 @@ def _part_left(call: Call, caller: AgentCaller, found: SponsoredBuy) -> BuyPart:
         return BuyPart.BOTH
     fee = _seen(call, caller, found.id).fee
     if used == {found.fee_nonce} and fee is None:
-        _refuse_sponsor(
-            "the fee was submitted alone a moment ago, and the record does not show yet what it paid; "
-            "hand both in again in a few seconds"
+        retry_at = call.now + timedelta(seconds=RECORD_S)
+        raise Refusal(
+            "sponsor_unavailable",
+            "id: its fee was submitted alone a moment ago, and the record does not show yet what it paid. "
+            "The service sent nothing; hand both in again in a few seconds, before "
+            f"{instant_text(found.expires_at)}, and the purchase is sent by itself.",
+            retry_at=retry_at,
+            next_calls=(state_of_buy(found),),
         )
     if used == {found.fee_nonce} and fee is not None and fee.use is Use.PAID:
         return BuyPart.PURCHASE
     raise Refusal(
         "quote_expired",
-        "One of the two authorizations was used or cancelled already; prepare another.",
+        "id: one of its two authorizations was used or cancelled already; read which, and prepare "
+        "another for what is left.",
+        next_calls=(state_of_buy(found), quoted_again(found)),
     )
 
 
-def _require_signed(call: Call, found: SponsoredBuy, command: HandInBuy) -> None:
-    usdc = call.deps.contracts["usdc"]
-    for field, signature, document in (
-        (
-            "purchase_signature",
-            command.purchase_signature,
-            documents.purchase_document(usdc, found),
-        ),
-        ("fee_signature", command.fee_signature, documents.fee_document(usdc, found)),
-    ):
-        if recovered_address(document.digest, signature) != found.buyer:
-            raise Refusal(
-                "signature_invalid",
-                f"{field}: it is not {found.buyer}'s signature of the document that was prepared; "
-                "sign it as it is, with the buyer's own key. Nothing was written.",
-                next_calls=("sponsored.prepare",),
-            )
-
-
-def _require_same(found: SponsoredBuy, command: HandInBuy) -> None:
-    said = (command.purchase_signature.lower(), command.fee_signature.lower())
-    if said != (found.purchase_signature, found.fee_signature):
+def _refuse_late(call: Call, caller: AgentCaller, found: SponsoredBuy) -> NoReturn:
+    seen, until = _seen(call, caller, found.id), instant_text(found.expires_at)
+    if seen.purchase is None and seen.fee is None:
         raise Refusal(
-            "already_handed_in",
-            "This buy was handed in with other signatures; those stand. Read what became of it.",
+            "quote_expired",
+            f"id: the quote was good until {until}, and the service sent nothing for it; prepare another.",
+            next_calls=(quoted_again(found),),
         )
+    raise Refusal(
+        "quote_expired",
+        f"id: the quote was good until {until}, and the service sent nothing for it, but one of its "
+        "authorizations was submitted or cancelled; read which, and prepare another for what is left.",
+        next_calls=(state_of_buy(found), quoted_again(found)),
+    )
 
 
-def _require_place_today(call: Call, caller: AgentCaller, wei: int) -> None:
-    """Errors: Refusal rate_limited."""
-    taken = queries.accepted_since(call.db, caller.account_id, start_of_day(call.now))
-    if taken >= BUYS_A_DAY:
-        raise Refusal(
-            "rate_limited",
-            f"This account has handed in {BUYS_A_DAY} sponsored buys today; hand in the next from "
-            "00:00 UTC on, or buy with your own gas. Nothing was paid.",
-            retry_at=next_day(call.now),
-            next_calls=("sponsored.prepare",),
-        )
-    failed = sending.failed_since(call.db, caller.account_id, start_of_day(call.now))
-    if failed >= FAILURES_A_DAY:
-        raise Refusal(
-            "rate_limited",
-            f"{failed} transactions for this account's sponsored buys failed on chain today, which the "
-            f"service paid for, so nothing is sent for it until {instant_text(next_day(call.now))}. "
-            "Cancel no authorization and spend no pledged money; until then buy with your own gas. "
-            "Nothing was paid.",
-            retry_at=next_day(call.now),
-            next_calls=("sponsored.prepare",),
-        )
-    scope = gas.sponsor_scope(caller.account_id)
-    budget = call.deps.limits.sponsor_gas_wei_per_account_per_day
-    spent, reserved = gas.used_wei(call.db, gas.day_of(call.now), scope)
-    if spent + reserved + wei > budget:
-        is_used_up = spent + wei > budget
-        raise Refusal(
-            "rate_limited",
-            f"The gas that the service pays for an account's sponsored buys in a day is used up: of "
-            f"{budget} wei {spent} are spent and {reserved} kept for buys under way, and this one may "
-            f"cost {wei}. Hand it in again "
-            f"{'from 00:00 UTC on' if is_used_up else 'in a minute'}, or buy with your own gas. "
-            "Nothing was paid.",
-            retry_at=next_day(call.now) if is_used_up else call.now + timedelta(minutes=1),
-            next_calls=("sponsored.prepare",),
-        )
-
-
-def _refuse_unknown(buy_id: str) -> NoReturn:
+def _refuse_unknown(caller: AgentCaller, buy_id: str) -> NoReturn:
+    own = caller.wallet_address
     raise Refusal(
         "not_found",
-        f"You have no sponsored buy {buy_id}; prepare one first.",
-        next_calls=("sponsored.prepare",),
+        f"id: you have no sponsored buy {buy_id}; a quote that was not handed in is dropped a day after "
+        "its end. Prepare one first.",
+        next_calls=(OWN_BUYS, *(() if own is None else (first_quote(own, LEAST_USDC_E6),))),
     )
 
 
@@ -420,7 +431,7 @@ def _refuse_unknown(buy_id: str) -> NoReturn:
 def _seen(call: Call, caller: AgentCaller, buy_id: str) -> SeenBuy:
     found = queries.find(call.db, caller.account_id, buy_id)
     if found is None:
-        _refuse_unknown(buy_id)
+        _refuse_unknown(caller, buy_id)
     return found
 
 
@@ -428,30 +439,25 @@ def _state(call: Call, seen: SeenBuy) -> SponsoredBuyState:
     made = seen.buy
     heights = queries.heights(call.db, made.chain_id)
     purchase, fee = seen.fates(heights)
-    state, is_final = state_of(purchase, fee)
-    request = None
-    step = NEXT_STEPS[state, is_final]
-    if made.accepted_at is None and seen.purchase is None and seen.fee is None:
-        is_final = call.now >= made.expires_at
-        state = BuyState.EXPIRED if is_final else BuyState.PREPARED
-        step = NEXT_STEPS[state, is_final]
-    elif made.accepted_at is None:
-        step = FEE_PAID_EARLY if state is BuyState.FEE_PAID else step
+    if made.accepted_at is None:
+        said, request = standing(purchase, fee, is_over=call.now >= made.expires_at), None
     else:
+        state, is_final = state_of(purchase, fee)
+        said = QuoteStanding(state, is_final, NEXT_STEPS[state, is_final])
         key = sending.key_of(made.id, made.requests)
         request = outbox.states_of(call.db, [key]).get(key)
-    is_owed = state is BuyState.FEE_OWED and is_final
+    is_owed = said.state is BuyState.FEE_OWED and said.is_final
     return SponsoredBuyState(
         id=made.id,
-        state=state,
-        is_final=is_final,
+        state=said.state,
+        is_final=said.is_final,
         sending=None if request is None else request.state,
         transfers=[
             _transfer("purchase", made.amount_usdc_e6, made.reserve_token, purchase),
             _transfer("fee", made.fee_usdc_e6, made.treasury, fee),
         ],
         owed_usdc=usdc_text(made.fee_usdc_e6 if is_owed else 0),
-        next=step,
+        next=said.next,
         expires_at=instant_text(made.expires_at),
         valid_before=_second_text(made.valid_before),
     )
@@ -466,5 +472,5 @@ def _transfer(kind: str, amount: UsdcE6, to: str, found: TransferFate) -> BuyTra
         is_final=found.is_final,
         why=found.why,
         tx_hash=found.tx_hash,
-        tokens=None if found.tokens is None else str(found.tokens),
+        tokens=None if found.tokens is None else reserve.token_text(found.tokens),
     )

@@ -8,144 +8,39 @@ from typing import Any
 
 import pytest
 from eth_account.signers.local import LocalAccount
+from eth_utils.address import to_checksum_address
 from starlette.testclient import TestClient
 
 from api.kernel.operation import Deps
 from api.main import create_app
-from core.blocks import queries as blocks
-from core.blocks.queries import RESERVE_FOLLOWED, SAFE, TIP, Cursor
-from core.chain.blocks import BlockHeader, RawLog
 from core.db.engine import Database
-from core.reserve import conversions, queries
-from core.reserve.events import NewReserveEvent, add_events, adopt_conversions
-from core.reserve.rules import ReserveEventKind, ReserveFact
+from core.reserve import queries
 from core.sponsored import queries as sponsored
 from core.sponsored.prices import FixedEthPrice
-from tests.integration.api.conftest import (
-    BASE_URL,
-    KEY,
-    Clock,
-    FewAnswersChain,
-    connect,
-    deps_of,
-    reason,
-)
+from tests.integration.api.conftest import BASE_URL, Clock, connect, reason
 from tests.integration.api.in_process import AppClient
-from tests.integration.api.test_identity import link
+from tests.integration.api.reserve.conftest import (
+    CHAIN,
+    MINED_AT,
+    NOBODYS,
+    ONE,
+    OTHER,
+    STABLE,
+    TOKEN,
+    USDC,
+    Chain,
+    by,
+    hash_of,
+    linked,
+)
 
-CHAIN, ONE, USDC = 84532, 10**18, 10**6
-TOKEN, STABLE = "0x" + "a1" * 20, "0x" + "a2" * 20
 BATCH, SPONSOR = "0x" + "a3" * 20, "0x" + "a4" * 20
-TREASURY, OTHER = "0x" + "b1" * 20, "0x" + "b2" * 20
-NOBODYS = "0x" + "cd" * 32
-MINED_AT = 1_790_000_000
-
-
-@pytest.fixture
-def deps(database: Database, clock: Clock, chain: FewAnswersChain) -> Deps:
-    contracts = {"reserve_token": TOKEN, "usdc": STABLE}
-    return replace(deps_of(database, clock, chain), contracts=contracts)
-
-
-def hash_of(number: int) -> str:
-    return "0x" + f"{number:064x}"
-
-
-class Chain:
-    """Blocks written as the indexer would, one event each."""
-
-    def __init__(self, database: Database, clock: Clock) -> None:
-        self.database, self.clock, self.height = database, clock, 1
-        with database.write() as session:
-            blocks.add_block(session, CHAIN, self._header(1), clock.now)
-            at = Cursor(1, hash_of(1))
-            blocks.start_cursor(session, TIP, CHAIN, at, 1, clock.now)
-            blocks.save_mark(session, RESERVE_FOLLOWED, CHAIN, at, 1, clock.now)
-
-    def _header(self, number: int) -> BlockHeader:
-        return BlockHeader(
-            number=number,
-            hash=hash_of(number),
-            parent_hash=hash_of(number - 1),
-            timestamp=MINED_AT + number,
-            logs_bloom=0,
-            transaction_hashes=(),
-            base_fee_wei=None,
-        )
-
-    def take(self, fact: ReserveFact) -> None:
-        before = Cursor(self.height, hash_of(self.height))
-        self.height += 1
-        number, now = self.height, self.clock.now
-        log = RawLog(
-            address=TOKEN,
-            topics=(),
-            data="0x",
-            block_number=number,
-            block_hash=hash_of(number),
-            tx_hash=hash_of(10_000 + number),
-            tx_index=0,
-            log_index=0,
-        )
-        with self.database.write() as session:
-            blocks.add_block(session, CHAIN, self._header(number), now)
-            add_events(session, CHAIN, [NewReserveEvent(fact, log, MINED_AT + number)])
-            adopt_conversions(session, CHAIN, number, number, now)
-            at = Cursor(number, hash_of(number))
-            blocks.move_cursor(session, TIP, before, at, 1, now)
-
-    def bought(self, who: str, usdc_e6: int, tokens: int) -> None:
-        self.take(
-            ReserveFact(
-                ReserveEventKind.BOUGHT, party=who, recipient=who, tokens=tokens, usdc_e6=usdc_e6
-            )
-        )
-
-    def converted(self, who: str, ref: str, tokens: int, usdc_e6: int) -> None:
-        self.take(
-            ReserveFact(
-                ReserveEventKind.CONVERTED,
-                party=who,
-                account_ref=ref,
-                tokens=tokens,
-                usdc_e6=usdc_e6,
-            )
-        )
-
-    def credit(self) -> None:
-        with self.database.write() as session:
-            at = Cursor(self.height, hash_of(self.height))
-            blocks.save_mark(session, SAFE, CHAIN, at, 1, self.clock.now)
-            turn = conversions.due(session, CHAIN, self.height, None, self.clock.now)
-            for place in turn.rows:
-                conversions.credit(session, place, self.clock.now)
-
-
-@pytest.fixture
-def token(database: Database, clock: Clock) -> Chain:
-    found = Chain(database, clock)
-    found.bought(OTHER, 102 * USDC, 10_000 * ONE)
-    return found
-
-
-@pytest.fixture
-def agent(client: TestClient) -> dict[str, Any]:
-    return connect(client)
-
-
-def by(agent: dict[str, Any]) -> dict[str, str]:
-    return {KEY: agent["api_key"]}
-
-
-def linked(client: TestClient, agent: dict[str, Any], wallet: LocalAccount) -> str:
-    assert link(client, agent["bearer_token"], wallet)[0] == 200
-    return str(wallet.address)
 
 
 def test_config__names_contracts_and_network(client: TestClient) -> None:
     found = client.get("/reserve/config").json()
     assert found["network"] == "eip155:84532"
-    assert found["contracts"] == {"reserve_token": TOKEN, "usdc": STABLE}
+    assert found["contracts"] == {"reserve_token": TOKEN, "usdc": STABLE, "sponsored_buy": None}
     assert found["sponsor_enabled"] is False
     assert "no contract for sponsored buys" in found["sponsor_reason"]
 
@@ -324,6 +219,7 @@ def test_a_claim__credits_what_the_linked_wallet_converted(
     body = {"account_ref": NOBODYS}
     answer = client.post("/reserve/me/claims", json=body, headers=by(agent))
     assert (answer.status_code, answer.json()["conversions"]) == (200, 1)
+    assert (answer.json()["pending"], answer.json()["pending_until_block"]) == (0, None)
     token.credit()
     balance = client.get("/reserve/me", headers=by(agent)).json()
     assert [one["credits"] for one in balance["credited"]] == [100]
@@ -352,7 +248,31 @@ def test_a_claim__without_a_linked_wallet__names_the_link(
     token.credit()
     answer = client.post("/reserve/me/claims", json={"account_ref": NOBODYS}, headers=by(agent))
     assert reason(answer) == (409, "wallet_not_linked")
-    assert "/auth/wallet/link" in answer.text
+    assert "/auth/wallet/link" in answer.json()["detail"]
+    first = answer.json()["service"]["next"][0]
+    asked = {"wallet_address": to_checksum_address(OTHER), "purpose": "link"}
+    assert (first["path"], first["body"]) == ("/auth/wallet/nonce", asked)
+    message = client.post(first["path"], json=first["body"])
+    assert (message.status_code, "message" in message.json()) == (200, True)
+
+
+def test_a_claim_before_the_block_is_safe__is_taken_and_settles_when_it_is(
+    client: TestClient, agent: dict[str, Any], token: Chain, wallet: LocalAccount
+) -> None:
+    """The claim was refused until a minute after the conversion, and nothing said when to come back."""
+    mine = linked(client, agent, wallet)
+    token.converted(mine, NOBODYS, 100 * ONE, USDC)
+    body = {"account_ref": NOBODYS}
+    answer = client.post("/reserve/me/claims", json=body, headers=by(agent))
+    assert answer.status_code == 200, answer.text
+    found = answer.json()
+    assert (found["conversions"], found["usdc"], found["status"]) == (1, "1.000000", "waiting")
+    assert (found["pending"], found["pending_until_block"]) == (1, token.height)
+    token.credit()
+    own = client.get("/reserve/me", headers=by(agent)).json()
+    assert [one["credits"] for one in own["credited"]] == [100]
+    again = client.post("/reserve/me/claims", json=body, headers=by(agent)).json()
+    assert (again["conversions"], again["status"]) == (0, "credited")
 
 
 def test_a_claim_of_anothers_conversion__is_refused(

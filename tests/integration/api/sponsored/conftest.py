@@ -297,7 +297,7 @@ class SponsoredStage:
             message["from"],
             message["from"],
             int(message["value"]),
-            int(quote["min_tokens"]),
+            int(quote["min_tokens_base"]),
             0,
             int(message["validBefore"]),
             salt,

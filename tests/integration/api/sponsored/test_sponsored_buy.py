@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from eth_account import Account
 
+from core.reserve.rules import token_text
 from core.sponsored import documents, queries
 from tests.integration.api.sponsored.conftest import (
     TREASURY,
@@ -35,7 +36,7 @@ def test_a_buy__is_sent_in_one_transaction_and_final_at_a_safe_block(
     assert len({one["tx_hash"] for one in seen["transfers"]}) == 1
     assert stage.usdc(TREASURY) == fee_of(quote)
     assert stage.usdc(stage.buyer.address) == had - 10 * USDC - fee_of(quote)
-    assert seen["transfers"][0]["tokens"] == str(stage.tokens(stage.buyer.address))
+    assert seen["transfers"][0]["tokens"] == token_text(stage.tokens(stage.buyer.address))
 
     stage.be_safe()
     done = stage.state(agent, quote)
@@ -66,7 +67,7 @@ def test_a_buy__is_among_the_accounts_own_once_it_was_handed_in(
     assert (done["state"], done["is_final"]) == ("paid", True)
     assert done["next"] == told["next"]
     assert done["tx_hash"] == told["transfers"][0]["tx_hash"]
-    assert done["tokens"].replace(".", "").lstrip("0") == told["transfers"][0]["tokens"]
+    assert done["tokens"] == told["transfers"][0]["tokens"]
     assert own(stage.agent()) == []
 
 
@@ -76,7 +77,7 @@ def test_a_quote__has_all_that_its_nonces_hold(
     """So that a signer need not take the service's word for recipient, least tokens and fee."""
     quote, chain_id = stage.prepared(agent), stage.deps.chain_id
     token = stage.chain.contracts["reserve_token"]
-    least = int(quote["min_tokens"])
+    least = int(quote["min_tokens_base"])
     places = (token, stage.buyer.address, quote["recipient"])
     of_buy = documents.buy_nonce(chain_id, *places, 10 * USDC, least, quote["salt"])
     assert quote["purchase"]["message"]["nonce"] == of_buy
@@ -89,7 +90,7 @@ def test_a_quote__names_what_is_minted_to_the_last_unit(
 ) -> None:
     quote = stage.bought(agent, "12.345678")
     stage.processes[0].run()
-    assert str(stage.tokens(stage.buyer.address)) == quote["tokens"]
+    assert str(stage.tokens(stage.buyer.address)) == quote["tokens_base"]
 
 
 @pytest.mark.parametrize(("usd", "status"), [("4.999999", 400), ("5.000000", 200)])
@@ -301,7 +302,7 @@ def test_a_fee_submitted_alone__leads_to_the_purchase(
     stage.index()
     assert stage.state(agent, quote)["state"] == "paid"
     assert stage.usdc(TREASURY) == fee_of(quote)
-    assert str(stage.tokens(stage.buyer.address)) == quote["tokens"]
+    assert str(stage.tokens(stage.buyer.address)) == quote["tokens_base"]
 
 
 def test_a_fee_paid_for_nothing__lowers_the_next_buy(

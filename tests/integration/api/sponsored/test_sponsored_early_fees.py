@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
+from core.reserve.rules import token_text
 from core.sponsored import queries
 from tests.integration.api.conftest import reason
 from tests.integration.api.sponsored.conftest import SponsoredStage
@@ -36,7 +37,7 @@ def test_a_fee_submitted_early__leads_to_the_purchase_once_it_is_handed_in(
     stage.be_safe()
     said = stage.state(agent, quote)
     assert (said["state"], said["is_final"]) == ("paid", True)
-    assert stage.tokens(stage.buyer.address) == int(said["transfers"][0]["tokens"])
+    assert token_text(stage.tokens(stage.buyer.address)) == said["transfers"][0]["tokens"]
 
 
 def owed_for(stage: SponsoredStage, agent: dict[str, str], quote: dict[str, Any]) -> None:

@@ -1,0 +1,40 @@
+"""Whether both signatures are the buyer's own, and the ones that were handed in."""
+
+from api.areas.sponsored.schemas import HandInBuy
+from api.areas.sponsored.service.next_calls import quoted_again, state_of_buy
+from api.kernel.operation import Call, Refusal
+from core.chain.signatures import recovered_address
+from core.sponsored import documents
+from core.sponsored.queries import SponsoredBuy
+from core.times import instant_text
+
+
+def require_signed(call: Call, found: SponsoredBuy, command: HandInBuy) -> None:
+    usdc = call.deps.contracts["usdc"]
+    for field, signature, document in (
+        (
+            "purchase_signature",
+            command.purchase_signature,
+            documents.purchase_document(usdc, found),
+        ),
+        ("fee_signature", command.fee_signature, documents.fee_document(usdc, found)),
+    ):
+        if recovered_address(document.digest, signature) != found.buyer:
+            raise Refusal(
+                "signature_invalid",
+                f"{field}: it is not {found.buyer}'s signature of the document that was prepared; "
+                "sign it as it is, with the buyer's own key, 65 bytes r, s, v with s in the lower half, "
+                f"and hand both in before {instant_text(found.expires_at)}. Nothing was written.",
+                next_calls=(state_of_buy(found), quoted_again(found)),
+            )
+
+
+def require_same(found: SponsoredBuy, command: HandInBuy) -> None:
+    for field in ("purchase_signature", "fee_signature"):
+        if getattr(command, field).lower() != getattr(found, field):
+            raise Refusal(
+                "already_handed_in",
+                f"{field}: buy {found.id} was handed in with another one, which counts. Read what "
+                "became of it.",
+                next_calls=(state_of_buy(found),),
+            )

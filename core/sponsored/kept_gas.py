@@ -1,0 +1,77 @@
+"""What the node says of gas, asked once for everybody who asks within a few seconds.
+
+    --|--- the node is asked ---|------------- KEEP_S ------------|--> asked again
+      whoever comes here waits    whoever comes here gets the same
+
+Law: one question at a time. Who waits for it gets its answer or its error, and asks none of their
+own; an error is not kept.
+"""
+
+from collections.abc import Collection, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
+from datetime import datetime
+from threading import Lock
+from typing import Final
+
+from core.chain.reader import ChainReader
+from core.errors import OutsideError
+from core.sponsored.readings import gas_by_size
+from core.sponsored.rules import GasPrice
+
+KEEP_S: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class GasReading:
+    """`by_size`: of each size of a transaction that is known. `as_of`: when the node was asked."""
+
+    by_size: Mapping[int, GasPrice]
+    as_of: datetime
+
+
+class SharedGasReading:
+    """Of one process. `sizes` are the same at each call."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._flight: Future[GasReading] | None = None
+        self._asked_at: datetime | None = None
+
+    def read(self, chain: ChainReader, sizes: Collection[int], now: datetime) -> GasReading:
+        """At most KEEP_S old, exclusive. Errors: RpcError, as the node's question gave it."""
+        with self._lock:
+            flight, is_ours = self._flight, False
+            if flight is None or not self._is_fresh(now):
+                flight, is_ours = Future(), True
+                self._flight, self._asked_at = flight, now
+        if is_ours:
+            self._ask(flight, chain, sizes, now)
+        return flight.result()
+
+    def _is_fresh(self, now: datetime) -> bool:
+        """A clock that was set back makes nothing last longer."""
+        at = self._asked_at
+        return at is not None and 0 <= (now - at).total_seconds() < KEEP_S
+
+    def _ask(
+        self,
+        flight: Future[GasReading],
+        chain: ChainReader,
+        sizes: Collection[int],
+        now: datetime,
+    ) -> None:
+        try:
+            flight.set_result(GasReading(gas_by_size(chain, sizes), now))
+        except OutsideError as error:
+            flight.set_exception(error)
+        finally:
+            if not flight.done():
+                flight.cancel()
+            if flight.cancelled() or flight.exception() is not None:
+                self._forget(flight)
+
+    def _forget(self, flight: Future[GasReading]) -> None:
+        with self._lock:
+            if self._flight is flight:
+                self._flight = None
