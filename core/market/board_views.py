@@ -113,19 +113,21 @@ _WARNINGS: Final = (
     .label("warnings")
 )
 _PLACED: Final = (*_VERSION, _WARNINGS)
+_PLACE: Final = (MarketListingState.listing_id, MarketListingState.order_usd)
+SELECTIVE: Final = 3  # characters
 
 
 def board_page(
     session: Session, exchange: str | None, prefix: str | None, offset: int, limit: int
 ) -> Sequence[PlacedRow]:
     """Listings by volume, the largest first; `prefix`: how their symbols begin."""
-    query = select(*_PLACED)
+    query = select(*_PLACE)
     if exchange is not None:
         query = query.where(MarketListingState.exchange == exchange)
     if prefix is not None:
-        query = query.where(MarketListingState.symbol.startswith(prefix, autoescape=True))
-    ordered = query.order_by(MarketListingState.order_usd.desc(), MarketListingState.listing_id)
-    return _versions(session, ordered.offset(offset).limit(limit))
+        query = query.where(_begins(prefix))
+    ordered = query.order_by(_order(prefix).desc(), MarketListingState.listing_id)
+    return _placed_at(session, ordered.offset(offset).limit(limit))
 
 
 def values_of(session: Session, listing_ids: Collection[int]) -> Sequence[BoardValues]:
@@ -145,23 +147,40 @@ def _placed(row: Any) -> PlacedRow:
 
 def found_tokens(session: Session, prefix: str, offset: int, limit: int) -> Sequence[PlacedRow]:
     """Listings whose symbols begin so; those of the very token first, each by volume."""
-    token, most = prefix.partition("/")[0], offset + limit
-    starts = MarketListingState.symbol.startswith(prefix, autoescape=True)
-    is_token = MarketListingState.token == token
-    own = starts & MarketListingState.symbol.startswith(f"{token}/", autoescape=True)
+    token, slash, _ = prefix.partition("/")
+    most = offset + limit
 
-    def ids(of: ColumnElement[bool], rank: int) -> Any:
-        listing_id, order = MarketListingState.listing_id, MarketListingState.order_usd
-        query = select(listing_id, order, literal(rank).label("rank")).where(of)
-        return query.order_by(order.desc(), listing_id).limit(most)
+    def ranked(rank: int, *where: ColumnElement[bool]) -> Any:
+        query = select(*_PLACE, literal(rank).label("rank")).where(*where)
+        ordered = query.order_by(_order(prefix).desc(), MarketListingState.listing_id)
+        return ordered.limit(most)
 
-    found = union_all(ids(own, 0), ids(starts & ~is_token, 1)).subquery()
-    query = (
-        select(*_PLACED)
-        .join(found, found.c.listing_id == MarketListingState.listing_id)
-        .order_by(found.c.rank, found.c.order_usd.desc(), found.c.listing_id)
-    )
-    return _versions(session, query.offset(offset).limit(limit))
+    found = [ranked(0, _begins(prefix if slash else f"{token}/"))]
+    if not slash:
+        found.append(ranked(1, _begins(prefix), MarketListingState.token != token))
+    place = union_all(*found).subquery()
+    query = select(place).order_by(place.c.rank, place.c.order_usd.desc(), place.c.listing_id)
+    return _placed_at(session, query.offset(offset).limit(limit))
+
+
+def _begins(prefix: str) -> ColumnElement[bool]:
+    return MarketListingState.symbol.startswith(prefix, autoescape=True)
+
+
+def _order(prefix: str | None) -> ColumnElement[float]:
+    """What lists are sorted by. Few symbols begin with three letters: they are found by their
+    index and sorted, since a walk down the index of the order may pass all others by.
+    """
+    order = MarketListingState.order_usd.expression
+    return order + 0 if prefix is not None and len(prefix) >= SELECTIVE else order
+
+
+def _placed_at(session: Session, places: Select[Any]) -> Sequence[PlacedRow]:
+    """The rows of these places, in their order; what is beside a row is read of those alone."""
+    found = places.subquery()
+    by_rank = [found.c.rank] if "rank" in found.c else []
+    query = select(*_PLACED).join(found, found.c.listing_id == MarketListingState.listing_id)
+    return _versions(session, query.order_by(*by_rank, found.c.order_usd.desc(), found.c.listing_id))
 
 
 def find_state(session: Session, token_id: str) -> MarketListingState | None:

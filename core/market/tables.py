@@ -45,6 +45,7 @@ from core.market.scan_tables import MarketWci as MarketWci
 from core.market.shadow_tables import MarketInsight as MarketInsight
 
 LETTERS = "in ('A', 'B', 'C', 'D', 'F')"
+WARNING_FILTERS = ("exchange", "type", "severity")
 PARTS = "market_parts"  # the schema of partitions
 
 
@@ -451,6 +452,15 @@ class MarketWarning(Base):
         Index("ix_warning_event_clears_seq", "clears_seq"),
         Index("ix_warning_event_asset_id_seq", "asset_id", "seq"),
         Index("ix_warning_event_at_seq", "at", "seq"),
+        *(
+            Index(
+                f"ix_warning_event_{name}_seq",
+                name,
+                "seq",
+                postgresql_where=text("action = 'issued'"),
+            )
+            for name in WARNING_FILTERS
+        ),
         LEDGER,
     )
 
@@ -493,6 +503,7 @@ class MarketWarningStanding(Base):
         UniqueConstraint("exchange", "asset_id", "type"),
         Index("ix_warning_standing_asset_id", "asset_id"),
         Index("ix_warning_standing_issued_at_seq", text("issued_at desc"), text("seq desc")),
+        *(Index(f"ix_warning_standing_{name}_seq", name, "seq") for name in WARNING_FILTERS),
     )
 
     seq: Mapped[int] = mapped_column(
