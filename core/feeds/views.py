@@ -256,6 +256,6 @@ _SOURCES: Final[Mapping[FeedKey, _Source]] = {
             _INSIGHT,
             *("kind", "exchange", "token", "headline", "evidence", "is_suppressed", "is_simulated"),
         ),
-        is_state=True,
+        by_time=True,
     ),
 }
