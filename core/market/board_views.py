@@ -113,7 +113,7 @@ _WARNINGS: Final = (
     .label("warnings")
 )
 _PLACED: Final = (*_VERSION, _WARNINGS)
-_PLACE: Final = (MarketListingState.listing_id, MarketListingState.order_usd)
+_PLACE: Final[tuple[Any, ...]] = (MarketListingState.listing_id, MarketListingState.order_usd)
 SELECTIVE: Final = 3  # characters
 
 
@@ -180,7 +180,9 @@ def _placed_at(session: Session, places: Select[Any]) -> Sequence[PlacedRow]:
     found = places.subquery()
     by_rank = [found.c.rank] if "rank" in found.c else []
     query = select(*_PLACED).join(found, found.c.listing_id == MarketListingState.listing_id)
-    return _versions(session, query.order_by(*by_rank, found.c.order_usd.desc(), found.c.listing_id))
+    return _versions(
+        session, query.order_by(*by_rank, found.c.order_usd.desc(), found.c.listing_id)
+    )
 
 
 def find_state(session: Session, token_id: str) -> MarketListingState | None:
