@@ -10,10 +10,12 @@ length and its exponent are known to be small.
 
 import json
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from api.kernel.fields import JsonDecimal
 from api.kernel.operation import Refusal
+from api.kernel.validation import Place, field_path
 
 MAX_DEPTH = 32
 MAX_VALUES = 20_000
@@ -76,24 +78,39 @@ def _require_few_values(raw: bytes) -> None:
             raise _refused(f"the body holds more than {MAX_VALUES} values; send fewer at a time")
 
 
-def require_storable(value: Any, depth: int = 0) -> None:
-    """Refuse what Postgres can't keep, and deep nesting. Errors: Refusal."""
+def require_storable(value: Any) -> None:
+    """Refuse what Postgres can't keep, by the field's name, and deep nesting. Errors: Refusal."""
+    place = _unstorable(value, 0)
+    if place is not None:
+        raise Refusal(
+            "invalid_parameter",
+            f"{field_path(place)}: it holds a NUL or half a surrogate pair; leave that out.",
+        )
+
+
+def _unstorable(value: Any, depth: int) -> Place | None:
+    """Where the first text stands that can't be kept; one that is a name stands at itself.
+
+    Errors: Refusal.
+    """
     kind = type(value)
     if kind in _PLAIN:
-        return
+        return None
     if depth > MAX_DEPTH:
         raise _refused(f"the body is nested too deep; stay within {MAX_DEPTH} levels")
     if isinstance(value, str):
-        if _UNSTORABLE.search(value):
-            raise _refused("a text holds a NUL or half a surrogate pair; leave it out")
-    elif isinstance(value, dict):
-        for name, item in value.items():
-            require_storable(name, depth + 1)
-            require_storable(item, depth + 1)
+        return () if _UNSTORABLE.search(value) else None
+    items: Iterable[tuple[int | str, Any]] = ()
+    if isinstance(value, dict):
+        items = value.items()
     elif isinstance(value, list):
-        for item in value:
-            if type(item) not in _PLAIN:
-                require_storable(item, depth + 1)
+        items = enumerate(value)
+    for name, item in items:
+        if isinstance(name, str) and _UNSTORABLE.search(name):
+            return (name,)
+        if type(item) not in _PLAIN and (inner := _unstorable(item, depth + 1)) is not None:
+            return (name, *inner)
+    return None
 
 
 def _refused(detail: str) -> Refusal:

@@ -34,6 +34,18 @@ SENTENCES = {
     "string_pattern_mismatch": "write it in the form {pattern}",
 }
 
+Place = tuple[int | str, ...]
+"""Names and indexes of what was sent, outermost first."""
+
+
+def field_path(place: Place) -> str:
+    """As refusals name a field; a name that the caller made up is cut, and shown without odd
+    characters.
+    """
+    return (
+        ".".join("".join(c for c in str(part) if c.isprintable())[:40] for part in place) or "body"
+    )
+
 
 def command_of(command: type[Command], fields: Mapping[str, Any]) -> Command:
     """Errors: Refusal invalid_number, invalid_parameter, or not_found for an id of a form that
@@ -50,24 +62,15 @@ def command_of(command: type[Command], fields: Mapping[str, Any]) -> Command:
 
 @dataclass(frozen=True, slots=True)
 class _Fault:
-    """One rule that a field breaks.
+    """One rule that a field breaks."""
 
-    `place`: names and indexes of what was sent, outermost first.
-    """
-
-    place: tuple[int | str, ...]
+    place: Place
     type: str
     words: str
 
     @property
     def field(self) -> str:
-        """The field's path; a name that the caller made up is cut, and shown without odd
-        characters.
-        """
-        return (
-            ".".join("".join(c for c in str(part) if c.isprintable())[:40] for part in self.place)
-            or "body"
-        )
+        return field_path(self.place)
 
     @property
     def sentence(self) -> str:

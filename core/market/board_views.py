@@ -4,17 +4,21 @@ Law: an order has an index, and a page reads its own rows alone; figures of the 
 a slow job (`market_summary`).
 """
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from math import ceil
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from sqlalchemy import (
     BigInteger,
     ColumnElement,
+    Integer,
     Select,
     any_,
+    bindparam,
     cast,
     exists,
     func,
@@ -113,19 +117,30 @@ _WARNINGS: Final = (
     .label("warnings")
 )
 _PLACED: Final = (*_VERSION, _WARNINGS)
+_PLACE: Final[tuple[Any, ...]] = (MarketListingState.listing_id, MarketListingState.order_usd)
+SELECTIVE: Final = 3  # characters
 
 
 def board_page(
     session: Session, exchange: str | None, prefix: str | None, offset: int, limit: int
 ) -> Sequence[PlacedRow]:
     """Listings by volume, the largest first; `prefix`: how their symbols begin."""
-    query = select(*_PLACED)
-    if exchange is not None:
-        query = query.where(MarketListingState.exchange == exchange)
-    if prefix is not None:
-        query = query.where(MarketListingState.symbol.startswith(prefix, autoescape=True))
-    ordered = query.order_by(MarketListingState.order_usd.desc(), MarketListingState.listing_id)
-    return _versions(session, ordered.offset(offset).limit(limit))
+    statement = _board(exchange is not None, prefix is not None, _is_selective(prefix))
+    values = {
+        "exchange": exchange, "begins": _pattern(prefix or ""), "offset": offset, "most": limit,
+    }  # fmt: skip
+    return _versions(session, statement, values)
+
+
+@cache
+def _board(of_exchange: bool, of_prefix: bool, is_selective: bool) -> Select[Any]:
+    query = select(*_PLACE)
+    if of_exchange:
+        query = query.where(MarketListingState.exchange == bindparam("exchange"))
+    if of_prefix:
+        query = query.where(MarketListingState.symbol.like(bindparam("begins")))
+    ordered = query.order_by(_order(is_selective).desc(), MarketListingState.listing_id)
+    return _placed_at(ordered.offset(bindparam("offset")).limit(bindparam("most")))
 
 
 def values_of(session: Session, listing_ids: Collection[int]) -> Sequence[BoardValues]:
@@ -134,8 +149,10 @@ def values_of(session: Session, listing_ids: Collection[int]) -> Sequence[BoardV
     return [dict(zip(ROW, row, strict=True)) for row in session.execute(query)]
 
 
-def _versions(session: Session, query: Select[Any]) -> Sequence[PlacedRow]:
-    return [_placed(row) for row in session.execute(query)]
+def _versions(
+    session: Session, query: Select[Any], values: Mapping[str, Any] | None = None
+) -> Sequence[PlacedRow]:
+    return [_placed(row) for row in session.execute(query, values)]
 
 
 def _placed(row: Any) -> PlacedRow:
@@ -145,23 +162,56 @@ def _placed(row: Any) -> PlacedRow:
 
 def found_tokens(session: Session, prefix: str, offset: int, limit: int) -> Sequence[PlacedRow]:
     """Listings whose symbols begin so; those of the very token first, each by volume."""
-    token, most = prefix.partition("/")[0], offset + limit
-    starts = MarketListingState.symbol.startswith(prefix, autoescape=True)
-    is_token = MarketListingState.token == token
-    own = starts & MarketListingState.symbol.startswith(f"{token}/", autoescape=True)
+    token, slash, _ = prefix.partition("/")
+    values = {
+        "begins": _pattern(prefix), "own": _pattern(prefix if slash else f"{token}/"),
+        "token": token, "most": offset + limit, "offset": offset, "limit": limit,
+    }  # fmt: skip
+    return _versions(session, _search(bool(slash), _is_selective(prefix)), values)
 
-    def ids(of: ColumnElement[bool], rank: int) -> Any:
-        listing_id, order = MarketListingState.listing_id, MarketListingState.order_usd
-        query = select(listing_id, order, literal(rank).label("rank")).where(of)
-        return query.order_by(order.desc(), listing_id).limit(most)
 
-    found = union_all(ids(own, 0), ids(starts & ~is_token, 1)).subquery()
-    query = (
-        select(*_PLACED)
-        .join(found, found.c.listing_id == MarketListingState.listing_id)
-        .order_by(found.c.rank, found.c.order_usd.desc(), found.c.listing_id)
-    )
-    return _versions(session, query.offset(offset).limit(limit))
+@cache
+def _search(is_pair: bool, is_selective: bool) -> Select[Any]:
+    symbol = MarketListingState.symbol
+    most: ColumnElement[int] = bindparam("most", type_=Integer)
+
+    def ranked(rank: int, *where: ColumnElement[bool]) -> Any:
+        query = select(*_PLACE, literal_column(str(rank)).label("rank")).where(*where)
+        order = _order(is_selective).desc()
+        return query.order_by(order, MarketListingState.listing_id).limit(most)
+
+    found = [ranked(0, symbol.like(bindparam("own")))]
+    if not is_pair:
+        is_other = MarketListingState.token != bindparam("token")
+        found.append(ranked(1, symbol.like(bindparam("begins")), is_other))
+    place = union_all(*found).subquery()
+    query = select(place).order_by(place.c.rank, place.c.order_usd.desc(), place.c.listing_id)
+    return _placed_at(query.offset(bindparam("offset")).limit(bindparam("limit")))
+
+
+def _pattern(prefix: str) -> str:
+    """What begins so, for LIKE: nothing of the prefix is a wildcard."""
+    return re.sub(r"([\\%_])", r"\\\1", prefix) + "%"
+
+
+def _is_selective(prefix: str | None) -> bool:
+    return prefix is not None and len(prefix) >= SELECTIVE
+
+
+def _order(is_selective: bool) -> ColumnElement[float]:
+    """What lists are sorted by. Few symbols begin with three letters: they are found by their
+    index and sorted, since a walk down the index of the order may pass all others by.
+    """
+    order = MarketListingState.order_usd.expression
+    return order + literal_column("0") if is_selective else order
+
+
+def _placed_at(places: Select[Any]) -> Select[Any]:
+    """The rows of these places, in their order; what is beside a row is read of those alone."""
+    found = places.subquery()
+    by_rank = [found.c.rank] if "rank" in found.c else []
+    query = select(*_PLACED).join(found, found.c.listing_id == MarketListingState.listing_id)
+    return query.order_by(*by_rank, found.c.order_usd.desc(), found.c.listing_id)
 
 
 def find_state(session: Session, token_id: str) -> MarketListingState | None:

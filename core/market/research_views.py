@@ -3,10 +3,10 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import select
-from sqlalchemy.dialects.postgresql import distinct_on
+from sqlalchemy import BigInteger, cast, func, select
+from sqlalchemy.dialects.postgresql import aggregate_order_by, distinct_on
 from sqlalchemy.orm import Session
 
 from core.market.bursts import unpacked
@@ -31,6 +31,43 @@ def rollups(session: Session, listing_id: int, since: datetime) -> Sequence[Any]
         MarketRollup.listing_id == listing_id, MarketRollup.bucket >= since
     )
     return session.execute(query.order_by(MarketRollup.bucket)).all()
+
+
+FIGURES: Final = (
+    "open", "high", "low", "close", "spread_p5_bps", "spread_p50_bps", "spread_p95_bps",
+    "depth_1_usd", "depth_2_usd", "slip_1k_bps", "slip_10k_bps", "volume_24h_usd", "rv",
+    "deposit_share", "withdraw_share", "coverage",
+)  # fmt: skip
+COUNTS: Final = ("expected", "n", "rejected", "gaps", "skew_ms")
+
+
+@dataclass(frozen=True, slots=True)
+class RollupColumns:
+    """Two-hour figures column by column, in the order of time. `at`: seconds since 1970."""
+
+    at: Sequence[int]
+    counts: Mapping[str, Sequence[int | None]]
+    figures: Mapping[str, Sequence[float | None]]
+
+
+def rollup_columns(session: Session, listing_id: int, since: datetime) -> RollupColumns:
+    """As `rollups`, for many: a thousand rows of twenty columns are read as twenty JSON lists, a
+    fifth of what it costs to read each value by itself.
+    """
+    bucket = MarketRollup.bucket
+    columns = (
+        cast(func.extract("epoch", bucket), BigInteger),
+        *(getattr(MarketRollup, name) for name in (*COUNTS, *FIGURES)),
+    )
+    query = select(*(func.json_agg(aggregate_order_by(one, bucket)) for one in columns))
+    found = session.execute(
+        query.where(MarketRollup.listing_id == listing_id, bucket >= since)
+    ).one()
+    at, *rest = (one or [] for one in found)
+    named = dict(zip((*COUNTS, *FIGURES), rest, strict=True))
+    return RollupColumns(
+        at, {name: named[name] for name in COUNTS}, {name: named[name] for name in FIGURES}
+    )
 
 
 def peers(session: Session, exchange: str) -> PeerFigures:

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from operator import attrgetter
 from typing import Any, Final
+
+import numpy as np
 
 from api.areas.research.schemas import (
     BurstSecond,
@@ -22,13 +23,13 @@ from api.areas.research.schemas import (
     ResearchQuery,
 )
 from api.kernel.board_row import simulated
-from api.kernel.built import built, short
+from api.kernel.built import built, shorts
 from api.kernel.caller import AgentCaller
 from api.kernel.operation import Answer, NextCall, ReadCall, Refusal
 from core.listings.queries import find_listing
 from core.listings.rules import Symbol, exchange_of, symbol_in_body, symbol_in_path
 from core.market import board_views, research_views
-from core.market.research_views import PeerFigures
+from core.market.research_views import PeerFigures, RollupColumns
 from core.market.rules.research import BurstSample, feed_status, percentiles
 from core.market.tables import MarketListingState
 from core.targets import views as targets
@@ -45,7 +46,6 @@ NO_ONCHAIN: Final = "no_source"
 
 _RENAMED: Final = {"deposit_open_share": "deposit_share", "withdraw_open_share": "withdraw_share"}
 FIGURES: Final = tuple(name for name in KpiBucket.model_fields if name not in ("at", "n"))
-_figures: Final = attrgetter(*(_RENAMED.get(name, name) for name in FIGURES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +72,11 @@ def _research(
     call: ReadCall, caller: AgentCaller, exchange: str, symbol: Symbol, days: int
 ) -> Answer[ResearchPair]:
     pair = _pair(call, caller, exchange_of("exchange", exchange).id, symbol, days)
-    rows = research_views.rollups(call.db, pair.state.listing_id, pair.since)
+    rows = research_views.rollup_columns(call.db, pair.state.listing_id, pair.since)
     peers = research_views.peers(call.db, pair.state.exchange)
     fields = {
         "meta": _meta(call, pair).model_dump(mode="json"),
-        "kpi_2h": [_bucket(row) for row in rows],
+        "kpi_2h": _buckets(rows),
         "percentiles": _percentiles(rows, peers).model_dump(mode="json"),
         "microburst": _bursts(call, pair).model_dump(mode="json"),
         "onchain": _onchain(call, pair.state.asset_id).model_dump(mode="json"),
@@ -135,23 +135,27 @@ def _meta(call: ReadCall, pair: _Pair) -> ResearchMeta:
     )
 
 
-def _bucket(row: Any) -> dict[str, Any]:
-    """A KpiBucket as a JSON object."""
-    figures = zip(FIGURES, map(short, _figures(row)), strict=True)
-    return {"at": instant_text(row.bucket), "n": row.n, **dict(figures)}
+def _buckets(rows: RollupColumns) -> list[dict[str, Any]]:
+    """KpiBuckets as JSON objects."""
+    times = np.datetime_as_string(np.array(rows.at, dtype="datetime64[s]")).tolist()
+    columns = (shorts(rows.figures[_RENAMED.get(name, name)]) for name in FIGURES)
+    return [
+        {"at": f"{at}Z", "n": n, **dict(zip(FIGURES, figures, strict=True))}
+        for at, n, figures in zip(times, rows.counts["n"], zip(*columns, strict=True), strict=True)
+    ]
 
 
-def _percentiles(rows: Sequence[Any], peers: PeerFigures) -> Percentiles:
+def _percentiles(rows: RollupColumns, peers: PeerFigures) -> Percentiles:
     return Percentiles(
-        spread_bps=_percentile(rows, "spread_p50_bps", peers.spread_bps),
-        depth_2_usd=_percentile(rows, "depth_2_usd", peers.depth_usd),
-        slip_10k_bps=_percentile(rows, "slip_10k_bps", peers.slip_10k_bps),
-        volume_24h_usd=_percentile(rows, "volume_24h_usd", peers.volume_24h_usd),
+        spread_bps=_percentile(rows.figures["spread_p50_bps"], peers.spread_bps),
+        depth_2_usd=_percentile(rows.figures["depth_2_usd"], peers.depth_usd),
+        slip_10k_bps=_percentile(rows.figures["slip_10k_bps"], peers.slip_10k_bps),
+        volume_24h_usd=_percentile(rows.figures["volume_24h_usd"], peers.volume_24h_usd),
     )
 
 
-def _percentile(rows: Sequence[Any], name: str, peers: Sequence[float]) -> PercentileOf:
-    history = [value for row in rows if (value := getattr(row, name)) is not None]
+def _percentile(values: Sequence[float | None], peers: Sequence[float]) -> PercentileOf:
+    history = [value for value in values if value is not None]
     if not history:
         return PercentileOf(value=None, own=None, peers=None, peers_n=len(peers))
     ranks = percentiles(history[-1], history, peers)
@@ -211,12 +215,13 @@ def _onchain(call: ReadCall, asset_id: int) -> OnchainReport:
     return OnchainReport(chains=chains, reason=None if chains else NO_ONCHAIN)
 
 
-def _health(rows: Sequence[Any], state: MarketListingState, now: datetime) -> ResearchHealth:
+def _health(rows: RollupColumns, state: MarketListingState, now: datetime) -> ResearchHealth:
     """Of the two-hour rows; a window that began before the pair was listed expects none of it."""
-    expected, received = sum(row.expected for row in rows), sum(row.n for row in rows)
-    rejected = sum(row.rejected for row in rows)
+    expected, received, rejected, gaps = (
+        sum(filter(None, rows.counts[name])) for name in ("expected", "n", "rejected", "gaps")
+    )
     coverage = min(received / expected, 1.0) if expected else None
-    skews = [row.skew_ms for row in rows if row.skew_ms is not None]
+    skews = [one for one in rows.counts["skew_ms"] if one is not None]
     skew_ms = skews[-1] if skews else None
     staleness = None if state.sampled_at is None else now - state.sampled_at
     looks = timedelta(seconds=state.every_s or 0)
@@ -227,7 +232,7 @@ def _health(rows: Sequence[Any], state: MarketListingState, now: datetime) -> Re
         received=received,
         rejected=rejected,
         coverage=coverage,
-        gaps=sum(row.gaps for row in rows),
+        gaps=gaps,
         staleness_s=None if staleness is None else max(int(staleness.total_seconds()), 0),
         clock_skew_ms=skew_ms,
     )

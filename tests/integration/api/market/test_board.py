@@ -169,7 +169,7 @@ def test_q_and_exchange__choose_rows__and_wildcards_are_letters(
         ("q=", "q"),
         ("q=" + "A" * 42, "q"),
         ("q=" + "%25" * 200, "q"),
-        ("q=BTC%00", "A text holds a NUL or half a surrogate pair; leave it out."),
+        ("q=BTC%00", "q"),
         ("exchange=Binance", "exchange"),
         ("exchange=nowhere", "exchange"),
         ("sort=price", "sort"),

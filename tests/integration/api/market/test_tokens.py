@@ -66,7 +66,7 @@ def test_search__answers_the_boards_rows_in_pages(market: MarketIds, read: ReadJ
         ("q=", "q"),
         ("q=" + "A" * 42, "q"),
         ("q=" + "_" * 200, "q"),
-        ("q=BTC%00", "A text holds a NUL or half a surrogate pair; leave it out."),
+        ("q=BTC%00", "q"),
         ("q=B&limit=0", "limit"),
         ("q=B&limit=101", "limit"),
         ("q=B&offset=10001", "offset"),

@@ -9,6 +9,8 @@ from api.kernel.body import MAX_NUMBER_CHARACTERS, MAX_VALUES, parse_object
 from api.kernel.fields import JsonDecimal
 from api.kernel.operation import Refusal
 
+UNSTORABLE = "it holds a NUL or half a surrogate pair; leave that out."
+
 
 def test_a_fraction__keeps_the_text_it_was_written_as() -> None:
     amount = parse_object(b'{"amount_usdc": 0.10000000000000000001}')["amount_usdc"]
@@ -35,8 +37,11 @@ def test_an_empty_body__is_an_empty_object() -> None:
         (b"[1]", "The body is not a JSON object; send {...} with the fields of the call."),
         (b'{"a": 1, "b": {"c": 1, "c": 2}}', "The body names 'c' twice; send each field once."),
         (b'{"a": NaN}', "NaN is not JSON; write a decimal, or null where it is unknown."),
-        (b'{"a": "\\u0000"}', "A text holds a NUL or half a surrogate pair; leave it out."),
-        (b'{"a": ["\\ud800"]}', "A text holds a NUL or half a surrogate pair; leave it out."),
+        (b'{"a": "\\u0000"}', f"a: {UNSTORABLE}"),
+        (b'{"b": 1, "a": ["x", "\\ud800"]}', f"a.1: {UNSTORABLE}"),
+        (b'{"a": {"b": [{"c": "x\\u0000"}]}}', f"a.b.0.c: {UNSTORABLE}"),
+        (b'{"a": {"b\\u0000c": 1}}', f"a.bc: {UNSTORABLE}"),
+        (b'{"\\u0000": 1}', f"body: {UNSTORABLE}"),
         (
             b'{"a":' + b"[" * 40 + b"]" * 40 + b"}",
             "The body is nested too deep; stay within 32 levels.",
@@ -58,6 +63,9 @@ def test_an_empty_body__is_an_empty_object() -> None:
         "NaN",
         "NUL",
         "half a pair",
+        "NUL deep inside",
+        "NUL in a name",
+        "NUL as a name",
         "33 levels",
         "a bomb",
         "81 digits",
