@@ -101,6 +101,23 @@ def test_hour__with_seven_hours_of_samples__is_graded_once_and_provisional(
     assert (other.grade, other.score, other.gates) == (None, None, [])
 
 
+def test_hours_of_crossed_books__count_against_uptime_and_shut_the_gate(
+    database: Database, listed: Listed
+) -> None:
+    hour = NOON + timedelta(hours=24)
+    with database.write() as session:
+        for minute in range(0, 24 * 60, 4):
+            at = NOON + timedelta(minutes=minute)
+            fault = "crossed" if minute < 17 * 60 else None
+            samples.copy_samples(session, batch(listed.ids[:1], at, fault=fault, every_s=240))
+        grading.grade_hour(session, hour, hour)
+    with database.read() as session:
+        state = session.get_one(MarketListingState, listed.ids[0])
+    assert state.in_uptime == pytest.approx(7 / 24)
+    assert (state.in_hours, state.in_coverage) == (7.0, 1.0)
+    assert (state.gates, state.grade) == (["low_uptime"], "D")
+
+
 def test_partitions__past_their_days__are_thinned_to_targets_and_then_dropped(
     database: Database, listed: Listed
 ) -> None:
