@@ -22,7 +22,7 @@ INPUTS: Final = (
     *("uptime", "hours", "coverage"),
 )
 
-# A side that ends before 10,000 dollars is dearer than any figure (rules/window.py).
+# A side that ends before 10,000 dollars is dearer than any figure.
 _WINDOWS: Final = text("""
 with looks as (
     select listing_id,
