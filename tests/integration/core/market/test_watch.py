@@ -8,7 +8,12 @@ from sqlalchemy import select
 from core.db.engine import Database
 from core.market import identity, networks, queries, watch
 from core.market.facts import DataSource, NetworkStatus
-from core.market.tables import MarketWarning, MarketWarningStanding
+from core.market.tables import (
+    MarketNetwork,
+    MarketTransferEvent,
+    MarketWarning,
+    MarketWarningStanding,
+)
 from tests.integration.core.market.conftest import NOON, market
 
 BASES = [f"C{n:02}" for n in range(12)]
@@ -20,7 +25,9 @@ def list_at(database: Database, bases: list[str]) -> None:
         queries.learn_markets(session, "kucoin", found, DataSource.SIMULATED, NOON)
 
 
-def tell(database: Database, minute: int, can_deposit: bool | None) -> None:
+def tell(
+    database: Database, minute: int, can_deposit: bool | None, bases: list[str] = BASES
+) -> None:
     told = [
         NetworkStatus(
             exchange="kucoin",
@@ -32,7 +39,7 @@ def tell(database: Database, minute: int, can_deposit: bool | None) -> None:
             is_native=False,
             withdraw_fee=None,
         )
-        for base in BASES
+        for base in bases
     ]
     with database.write() as session:
         networks.learn_networks(session, "kucoin", told, NOON + timedelta(minutes=minute))
@@ -69,3 +76,26 @@ def test_warnings_of_what_is_listed_no_more__are_over(database: Database) -> Non
         standing = session.scalars(select(MarketWarningStanding.token)).all()
     assert (done.cleared, list(over)) == (1, [BASES[11]])
     assert sorted(standing) == BASES[:11]
+
+
+def test_a_network_that_is_told_no_more__is_unknown(database: Database) -> None:
+    list_at(database, BASES)
+    tell(database, 0, True)
+    for minute in (1, 2):
+        tell(database, minute, True, BASES[:11])
+    with database.read() as session:
+        row = session.get_one(MarketNetwork, ("kucoin", BASES[11], "eip155:1"))
+        events = session.execute(
+            select(
+                MarketTransferEvent.native_base,
+                MarketTransferEvent.direction,
+                MarketTransferEvent.was_open,
+                MarketTransferEvent.is_open,
+            ).order_by(MarketTransferEvent.direction)
+        ).all()
+    assert (row.can_deposit, row.can_withdraw, row.withdraw_fee) == (None, None, None)
+    assert row.deposit_since == NOON + timedelta(minutes=1)
+    assert [tuple(one) for one in events] == [
+        (BASES[11], "deposit", True, None),
+        (BASES[11], "withdraw", True, None),
+    ]
