@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from core.market.scan_tables import MarketWci
 from core.market.tables import (
+    MarketAsset,
     MarketListing,
     MarketNotice,
     MarketOutcome,
@@ -78,6 +79,9 @@ def issued_warnings(
     """All that were ever issued, the newest first, each with the time at which it was over."""
     query = _chosen(select(MarketWarning), chosen)
     query = query.where(MarketWarning.action == "issued")
+    if chosen.token is not None:  # its asset has an index
+        asset = select(MarketAsset.id).where(MarketAsset.ticker == chosen.token).scalar_subquery()
+        query = query.where(MarketWarning.asset_id == asset)
     if before is not None:
         query = query.where(MarketWarning.seq < before)
     rows = session.scalars(query.order_by(MarketWarning.seq.desc()).limit(limit)).all()
