@@ -80,6 +80,19 @@ def test_two_hours__of_ten_samples_a_minute_apart__are_rolled_up(
     assert row.skew_ms == 120
 
 
+def test_a_side_that_ends_before_a_thousand_dollars__leaves_the_slip_unknown(
+    database: Database, listed: Listed
+) -> None:
+    found = batch(listed.ids[:1], NOON)
+    found.measures.slip_sell_1k_bps[:] = np.nan
+    with database.write() as session:
+        samples.copy_samples(session, found)
+        rollups.roll(session, NOON, NOON + timedelta(hours=2))
+    with database.read() as session:
+        row = session.get_one(MarketRollup, (listed.ids[0], NOON))
+    assert (row.slip_1k_bps, row.slip_10k_bps) == (None, 12.5)
+
+
 def test_hour__with_seven_hours_of_samples__is_graded_once_and_provisional(
     database: Database, listed: Listed
 ) -> None:
