@@ -119,13 +119,16 @@ def board_page(
     session: Session, exchange: str | None, prefix: str | None, offset: int, limit: int
 ) -> Sequence[PlacedRow]:
     """Listings by volume, the largest first; `prefix`: how their symbols begin."""
-    query = select(*_PLACED)
+    # the page first: warnings of the rows before it are not gathered
+    order = MarketListingState.order_usd.desc(), MarketListingState.listing_id
+    page = select(MarketListingState.listing_id)
     if exchange is not None:
-        query = query.where(MarketListingState.exchange == exchange)
+        page = page.where(MarketListingState.exchange == exchange)
     if prefix is not None:
-        query = query.where(MarketListingState.symbol.startswith(prefix, autoescape=True))
-    ordered = query.order_by(MarketListingState.order_usd.desc(), MarketListingState.listing_id)
-    return _versions(session, ordered.offset(offset).limit(limit))
+        page = page.where(MarketListingState.symbol.startswith(prefix, autoescape=True))
+    ids = page.order_by(*order).offset(offset).limit(limit).subquery()
+    query = select(*_PLACED).join(ids, ids.c.listing_id == MarketListingState.listing_id)
+    return _versions(session, query.order_by(*order))
 
 
 def values_of(session: Session, listing_ids: Collection[int]) -> Sequence[BoardValues]:
