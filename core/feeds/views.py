@@ -40,6 +40,7 @@ from core.market.tables import (
 )
 from core.times import instant_text
 
+PLACED_AMONG: Final = 1_000  # rows from a time on; ids and times part by a transaction's length
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 
@@ -100,7 +101,10 @@ def place_at(session: Session, key: FeedKey, at: datetime) -> FeedPlace | None:
     if source.by_time:
         return FeedPlace((at - _EPOCH) // _MICROSECOND, 0)
     time = source.at if source.written is None else source.written
-    first = session.scalar(select(func.min(source.id)).select_from(source.rows).where(time >= at))
+    # over the index of times: the least id of all would be looked for from the oldest row on
+    near = select(source.id.label("id")).select_from(source.rows).where(time >= at)
+    near_rows = near.order_by(time, source.id).limit(PLACED_AMONG).subquery()
+    first = session.scalar(select(func.min(near_rows.c.id)))
     if first is not None:
         return FeedPlace(0, first - 1)
     last = session.scalar(select(func.max(source.id)).select_from(source.rows))

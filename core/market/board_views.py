@@ -311,8 +311,8 @@ def summary(session: Session) -> MarketSummary | None:
 
 
 def watched(session: Session, percent: int, most: int) -> WatchedAssets:
-    """The lowest `percent` of graded assets, rounded up, in the order of core.market.rules.gpa;
-    `most` of them at most.
+    """The lowest `percent` of graded assets, rounded up: by GPA, worst letter, name; `most` of
+    them at most.
     """
     is_graded = MarketAssetState.gpa_7d.is_not(None)
     graded = session.scalar(select(func.count()).where(is_graded)) or 0

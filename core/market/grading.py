@@ -22,7 +22,7 @@ INPUTS: Final = (
     *("uptime", "hours", "coverage"),
 )
 
-# A side that ends before 10,000 dollars is dearer than any figure (rules/window.py).
+# A side that ends before 10,000 dollars is dearer than any figure.
 _WINDOWS: Final = text("""
 with looks as (
     select listing_id,
@@ -31,7 +31,7 @@ with looks as (
            percentile_cont(0.5) within group (order by spread_bps) as spread,
            percentile_cont(0.5) within group (order by volume_24h_usd) filter (where fault is null) as volume,
            coalesce(sum(every_s) filter (where fault is null), 0)::float8 as valid_s, sum(every_s)::float8 as seen_s,
-           min(ts) filter (where fault is null) as first, max(every_s) as every_s,
+           min(ts) filter (where fault is null) as first, min(ts) as first_look, max(every_s) as every_s,
            2 * count(*) filter (where is_truncated) > count(*) filter (where fault is null) as is_truncated
     from (
         select *, greatest(coalesce(slip_buy_10k_bps, 'Infinity'), coalesce(slip_sell_10k_bps, 'Infinity')) as slip
@@ -42,7 +42,7 @@ with looks as (
     where bucket >= :month and bucket < :hour group by listing_id
 )
 select s.listing_id, s.grade, s.grade_streak, l.depth, l.spread, l.slip, l.volume, m.volume as volume_30d,
-       l.valid_s, l.seen_s, l.first, l.every_s, l.is_truncated
+       l.valid_s, l.seen_s, l.first, l.first_look, l.every_s, l.is_truncated
 from listing_state s
 left join looks l on l.listing_id = s.listing_id
 left join months m on m.listing_id = s.listing_id
@@ -149,13 +149,20 @@ def _write(session: WriteSession, rows: Sequence[Row[Any]], hour: datetime, now:
 def _inputs(
     rows: Sequence[Row[Any]], hour: datetime
 ) -> dict[str, np.ndarray[Any, np.dtype[np.float64]]]:
-    """GradeInputs of each; a listing without a valid sample has no hours, and so no grade."""
+    """GradeInputs of each; a listing without a valid sample has no hours, and so no grade. What is
+    expected begins with the first look, whatever it found: hours of refused books are no uptime.
+    """
 
     def column(name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
         return np.array([_number(getattr(row, name)) for row in rows])
 
-    age_s = np.array([0.0 if r.first is None else (hour - r.first).total_seconds() for r in rows])
-    whole_s = np.clip(np.maximum(age_s, column("every_s")), 1.0, DAY.total_seconds())
+    def since_s(name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+        found = (getattr(row, name) for row in rows)
+        return np.array([0.0 if at is None else (hour - at).total_seconds() for at in found])
+
+    age_s = since_s("first")
+    looked_s = np.maximum(since_s("first_look"), column("every_s"))
+    whole_s = np.clip(looked_s, 1.0, DAY.total_seconds())
     whole_s = np.nan_to_num(whole_s, nan=1.0)
     slip = column("slip")
     return {

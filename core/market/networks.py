@@ -4,10 +4,11 @@ commits.
 Laws
 - Unknown is a state of its own: open, closed and unknown change into one another by an event each.
 - An answer with less than 80 % of what was known is half an answer, and changes nothing.
+- A network that a whole answer no longer has is unknown; its contract stays what it was.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -22,6 +23,7 @@ from core.market.tables import MarketListing, MarketNetwork, MarketTransferEvent
 
 IN_ORDER: Final = "transfer_event"
 DIRECTIONS: Final = ("deposit", "withdraw")
+_UNKNOWN: Final = (None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,12 @@ def learn_networks(
     if len(new) < WHOLE_SHARE * sum(key[0] in assets for key in old):
         return NetworksLearned(0, 0, is_partial=True)
     rows, events = list[dict[str, Any]](), list[dict[str, Any]]()
-    for key, one in new.items():
+    untold = {
+        key: _untold(was)
+        for key, was in old.items()
+        if key not in new and key[0] in assets and (was.can_deposit, was.can_withdraw) != _UNKNOWN
+    }
+    for key, one in {**new, **untold}.items():
         was = old.get(key)
         rows.append(_network_row(one, assets[one.native_base], was, now))
         if was is not None:
@@ -61,6 +68,11 @@ def learn_networks(
         locks.own(IN_ORDER).wait(session)  # ids are committed in their order (docs/feeds.md)
         session.execute(insert(MarketTransferEvent), events)
     return NetworksLearned(len(rows), len(events), is_partial=False)
+
+
+def _untold(was: MarketNetwork) -> NetworkStatus:
+    known = network_status(was)
+    return replace(known, can_deposit=None, can_withdraw=None, withdraw_fee=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,8 @@ BEGINNING: Final = datetime(2000, 1, 1, tzinfo=UTC)
 _ROLL: Final = text("""
 with looks as (
     select *, least(bid_1_usd, ask_1_usd) as depth_1, least(bid_2_usd, ask_2_usd) as depth_2,
-           greatest(slip_buy_1k_bps, slip_sell_1k_bps) as slip_1k,
+           case when slip_buy_1k_bps is not null and slip_sell_1k_bps is not null
+                then greatest(slip_buy_1k_bps, slip_sell_1k_bps) end as slip_1k,
            case when slip_buy_10k_bps is not null and slip_sell_10k_bps is not null
                 then greatest(slip_buy_10k_bps, slip_sell_10k_bps) end as slip_10k,
            ln(mid / lag(mid) over w) as move,

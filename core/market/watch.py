@@ -56,7 +56,7 @@ where kind is not null and at > :quarter group by exchange, asset_id
 """)
 _CLOSED: Final = text("""
 select exchange, count(distinct native_base) as n from transfer_event
-where is_open is false and at > :day group by exchange
+where was_open and is_open is false and at > :day group by exchange
 """)
 _SUPPLY: Final = text("""
 select d.asset_id, max(d.supply / b.supply - 1) as change
@@ -119,11 +119,14 @@ def step(
     session: WriteSession,
     found: list[tuple[ListedCoin, WarningFacts]],
 ) -> WarningsWritten:
-    """Issue and clear what the facts say."""
+    """Issue and clear what the facts say, and clear what stands of coins that are listed no more."""
     standing = defaultdict[tuple[str, int], dict[WarningType, StandingWarning]](dict)
     for one in writer.standing(session):
         standing[one.exchange, one.asset_id][WarningType(one.type)] = one
-    raised, cleared = list[NewWarning](), list[StandingWarning]()
+    listed = {(coin.coin.exchange, coin.asset_id) for coin, _ in found}
+    gone = [types for key, types in standing.items() if key not in listed]
+    raised = list[NewWarning]()
+    cleared = [one for types in gone for one in types.values()]
     for coin, of in found:
         here = standing.get((coin.coin.exchange, coin.asset_id), {})
         for change in rules.signs(of, here):

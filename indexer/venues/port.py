@@ -81,11 +81,6 @@ class Capabilities:
     books_a_call: int
     books_per_minute: int
 
-    @property
-    def has_deep_books(self) -> bool:
-        """A book usually reaches 2 % from the mid."""
-        return self.max_book_levels >= 100
-
 
 @dataclass(frozen=True, slots=True)
 class Parsed(Generic[T]):

@@ -122,14 +122,3 @@ def time_of_ms(value: object) -> datetime | None:
 def time_of_s(value: object) -> datetime | None:
     found = number_of(value)
     return None if found is None else time_of_ms(found * 1_000)
-
-
-def time_of_iso(value: object) -> datetime | None:
-    """Text with an offset: without one a time is unknown."""
-    if not isinstance(value, str) or len(value) > 40:
-        return None
-    try:
-        found = datetime.fromisoformat(value)
-    except ValueError:
-        return None
-    return None if found.tzinfo is None else found.astimezone(UTC)

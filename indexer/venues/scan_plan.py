@@ -1,6 +1,6 @@
 """Which books of a venue are due in a minute (docs/market-store.md#turns). Pure.
 
-budget 600 a minute, 40 targets, 2,000 others:  each minute 40 targets + 560 others in turn
+budget 600 a minute, 40 targets, 2,000 others:  each minute 40 targets + 500 others in turn
                                                 every_s: 60 of targets, 240 of others
 """
 

@@ -109,8 +109,8 @@ class ArbLeg:
 @dataclass(frozen=True, slots=True)
 class ArbSnapshot:
     """Three venues and more. size_usd: what buying all legs costs, fees included, up to where the
-    next unit earns nothing. actionable_profit_usd: of legs whose way is open and whose profit is
-    above zero. dispersion: (highest mid - lowest) / median.
+    next unit earns nothing. actionable_profit_usd: of legs whose way is open, whose profit is above
+    zero and whose gain, after taker fees, is 30 % at most. dispersion: (highest mid - lowest) / median.
     """
 
     venues: tuple[str, ...]
@@ -167,9 +167,10 @@ def snapshot(
     """`ways`: by (buy at, sell at); one that is missing is unverified. None: fewer than three venues
     have a fresh book. The cheapest asks, with fees, meet the dearest bids until nothing is left to
     earn; a venue never meets itself, since its own book is not crossed. A venue whose fee is not
-    known is left out.
+    known, or whose market is halted, is left out.
     """
-    fresh = [s for s in sides if s.taker_fee_bps is not None and _is_fresh((s,), now)]
+    able = [s for s in sides if s.taker_fee_bps is not None and not s.is_halted]
+    fresh = [s for s in able if _is_fresh((s,), now)]
     if fresh:
         newest = max(side.at for side in fresh)
         fresh = [s for s in fresh if (newest - s.at).total_seconds() <= MOST_APART_S]
@@ -184,10 +185,16 @@ def snapshot(
         size_usd=sum(leg.buy_usd for leg in legs),
         profit_usd=sum(leg.sell_usd - leg.buy_usd for leg in legs),
         actionable_profit_usd=sum(
-            max(leg.profit_usd or 0.0, 0.0) for leg in legs if leg.gate is GateState.OPEN
+            max(leg.profit_usd or 0.0, 0.0) for leg in legs if _is_believed(leg)
         ),
         legs=tuple(legs),
     )
+
+
+def _is_believed(leg: ArbLeg) -> bool:
+    """Whether its way is open and it is not suspect."""
+    most = leg.buy_usd * (1 + SUSPECT_GROSS_BPS / _BPS)
+    return leg.gate is GateState.OPEN and leg.sell_usd <= most
 
 
 def _is_fresh(sides: Sequence[ArbSide], now: datetime) -> bool:

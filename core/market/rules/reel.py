@@ -6,7 +6,6 @@ Laws
   break; what it does in between is the same episode.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -71,14 +70,3 @@ def step_episode(going: GapEpisode | None, seen: GapObservation) -> EpisodeStep:
         was_actionable=going.was_actionable or seen.is_actionable,
     )
     return EpisodeStep(ended, going)
-
-
-def episodes(seen: Iterable[GapObservation]) -> tuple[GapEpisode, ...]:
-    """All of one pair's, from its observations in the order of time."""
-    found: list[GapEpisode] = []
-    step = EpisodeStep(None, None)
-    for one in seen:
-        step = step_episode(step.going, one)
-        if step.ended is not None:
-            found.append(step.ended)
-    return (*found, step.going) if step.going is not None else tuple(found)

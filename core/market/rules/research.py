@@ -1,26 +1,17 @@
-"""What a pair's minutes come to: two-hour figures, percentiles, health, bursts
-(docs/market.md#research).
+"""What is made of a pair's two-hour figures (core/market/rollups.py) and minutes: percentiles, health,
+bursts (docs/market.md#research).
 
-Laws
-- A bucket begins at an even hour UTC and ends before the next; it may be short, and says how short.
-- A percentile is a middle rank: 50 where all values are equal.
-- Unknown minutes of deposits and withdrawals are in neither part of a share.
+Law: a percentile is a middle rank: 50 where all values are equal.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from itertools import pairwise
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-Floats: TypeAlias = npt.NDArray[np.float64]
-
-BUCKET_US: Final = 7_200_000_000
-MINUTES_IN_BUCKET: Final = 120
 GAP_FROM: Final = timedelta(minutes=3)
 GAP_LOOKS: Final = 3
 HEALTHY_COVERAGE: Final = 0.8
@@ -33,27 +24,11 @@ _BPS: Final = 10_000.0
 
 
 @dataclass(frozen=True, slots=True)
-class MinuteColumns:
-    """One listing's minutes, in the order of time. NaN: unknown. can_*: 1, 0 or NaN."""
-
-    ts_us: npt.NDArray[np.int64]
-    mid: Floats
-    spread_bps: Floats
-    depth_1_usd: Floats
-    depth_2_usd: Floats
-    slip_1k_bps: Floats
-    slip_10k_bps: Floats
-    volume_24h_usd: Floats
-    can_deposit: Floats
-    can_withdraw: Floats
-
-
-@dataclass(frozen=True, slots=True)
 class PairKpi:
-    """Two hours of a listing; None: not known in any of its minutes.
+    """Two hours of a listing; None: not known in any of its samples.
 
-    rv: the root of the sum of squared log returns from minute to minute. *_open: the share of known
-    minutes. coverage: minutes / 120.
+    rv: the root of the sum of squared log returns from sample to sample. *_open: the share of known
+    samples. coverage: samples / expected ones.
     """
 
     begins_us: int
@@ -134,43 +109,6 @@ class FeedStatus(StrEnum):
     NO_DATA = "no_data"
 
 
-@dataclass(frozen=True, slots=True)
-class FeedGap:
-    begins_at: datetime
-    ends_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class DataHealth:
-    """staleness_s: since the newest sample. clock_skew_ms: the median of receipt less venue time.
-    rejected: by reason, books that were no sample. gaps: of three minutes and more.
-    """
-
-    status: FeedStatus
-    expected: int
-    received: int
-    coverage: float
-    gaps: tuple[FeedGap, ...]
-    staleness_s: float | None
-    clock_skew_ms: float | None
-    rejected: Mapping[str, int]
-
-
-def kpi_2h(minutes: MinuteColumns) -> tuple[PairKpi, ...]:
-    """Minutes without a mid or spread are no minutes; buckets without one are left out."""
-    kept = ~(np.isnan(minutes.mid) | np.isnan(minutes.spread_bps))
-    if not kept.any():
-        return ()
-    bucket = minutes.ts_us[kept] // BUCKET_US
-    begins = np.flatnonzero(np.r_[True, bucket[1:] != bucket[:-1]])
-    ends = np.r_[begins[1:], len(bucket)]
-    places = np.flatnonzero(kept)
-    return tuple(
-        _kpi(minutes, places[begin:end], int(bucket[begin]) * BUCKET_US)
-        for begin, end in zip(begins, ends, strict=True)
-    )
-
-
 def percentiles(value: float, history: Sequence[float], peers: Sequence[float]) -> PairPercentiles:
     return PairPercentiles(rank(value, history), rank(value, peers))
 
@@ -227,36 +165,6 @@ def burst_summary(
     )
 
 
-def data_health(
-    received_at: Sequence[datetime],
-    skews_ms: Sequence[float],
-    rejected: Mapping[str, int],
-    since: datetime,
-    now: datetime,
-    cadence: timedelta = timedelta(minutes=1),
-) -> DataHealth:
-    """Of [since, now]. `received_at`: in the order of time. The state: feed_status."""
-    expected = max(int((now - since) / cadence), 1)
-    received = len(received_at)
-    least_gap = gap_from(cadence)
-    edges = (since, *received_at, now)
-    gaps = tuple(FeedGap(begin, end) for begin, end in pairwise(edges) if end - begin >= least_gap)
-    coverage = min(received / expected, 1.0)
-    skew_ms = float(np.median(skews_ms)) if skews_ms else None
-    staleness = now - received_at[-1] if received else None
-    status = feed_status(received, sum(rejected.values()), coverage, staleness, cadence, skew_ms)
-    return DataHealth(
-        status=status,
-        expected=expected,
-        received=received,
-        coverage=coverage,
-        gaps=gaps,
-        staleness_s=None if staleness is None else staleness.total_seconds(),
-        clock_skew_ms=skew_ms,
-        rejected=dict(rejected),
-    )
-
-
 def gap_from(cadence: timedelta) -> timedelta:
     """From when on nothing received is a gap: three looks, at least three minutes; inclusive."""
     return max(GAP_FROM, GAP_LOOKS * cadence)
@@ -282,38 +190,3 @@ def feed_status(
     is_rejected = rejected > MOST_REJECTED * (received + rejected)
     is_skewed = skew_ms is not None and abs(skew_ms) > MOST_SKEW_MS
     return FeedStatus.DEGRADED if is_short or is_rejected or is_skewed else FeedStatus.OK
-
-
-def _kpi(minutes: MinuteColumns, rows: npt.NDArray[np.intp], begins_us: int) -> PairKpi:
-    mid, spread = minutes.mid[rows], minutes.spread_bps[rows]
-    p5, p50, p95 = (float(p) for p in np.percentile(spread, (5, 50, 95)))
-    return PairKpi(
-        begins_us=begins_us,
-        n=len(rows),
-        open=float(mid[0]),
-        high=float(mid.max()),
-        low=float(mid.min()),
-        close=float(mid[-1]),
-        spread_p5_bps=p5,
-        spread_p50_bps=p50,
-        spread_p95_bps=p95,
-        depth_1_usd=_median(minutes.depth_1_usd[rows]),
-        depth_2_usd=_median(minutes.depth_2_usd[rows]),
-        slip_1k_bps=_median(minutes.slip_1k_bps[rows]),
-        slip_10k_bps=_median(minutes.slip_10k_bps[rows]),
-        volume_24h_usd=_median(minutes.volume_24h_usd[rows]),
-        rv=float(np.sqrt(np.square(np.diff(np.log(mid))).sum())),
-        deposit_open=_mean(minutes.can_deposit[rows]),
-        withdraw_open=_mean(minutes.can_withdraw[rows]),
-        coverage=min(len(rows) / MINUTES_IN_BUCKET, 1.0),
-    )
-
-
-def _median(values: Floats) -> float | None:
-    known = values[~np.isnan(values)]
-    return float(np.median(known)) if len(known) else None
-
-
-def _mean(values: Floats) -> float | None:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else None

@@ -150,11 +150,6 @@ def fingerprint(facts: EntryFacts) -> dict[str, str]:
     }
 
 
-def is_covered(key: Mapping[str, str]) -> bool:
-    """Whether every dimension is known."""
-    return UNKNOWN not in key.values()
-
-
 def spread_of(bins: Sequence[tuple[int, int]], pnl_usd_e6: int) -> PaperSpread:
     """`bins`: (basis points, how many), in ascending order. A quantile is the smallest result that
     so many percent do not exceed, to one basis point.

@@ -14,12 +14,6 @@ from core.market.facts import NetworkStatus
 from core.market.rules.identity import key_of
 
 
-class WalletState(StrEnum):
-    OPEN = "open"
-    CLOSED = "closed"
-    UNKNOWN = "unknown"
-
-
 class TransferReach(StrEnum):
     """Of a token over its venues."""
 
@@ -44,12 +38,6 @@ class TransferGate:
     state: GateState
     chains: tuple[str, ...]
     fee: float | None
-
-
-def wallet_state(is_open: bool | None) -> WalletState:
-    if is_open is None:
-        return WalletState.UNKNOWN
-    return WalletState.OPEN if is_open else WalletState.CLOSED
 
 
 def any_open(flags: Iterable[bool | None]) -> bool | None:

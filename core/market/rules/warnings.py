@@ -62,7 +62,7 @@ class WarningFacts:
     letters_down_24h: below the best letter of 24 hours. price_first_7d: the median of the first seven
     days here. supply_change_24h: 0.1 is 10 %. is_*: what the exchange declares now. foreign_outcome:
     an outcome of the same contract was declared elsewhere in the last 90 days. venue_bases_closed:
-    bases of the exchange that were closed within 24 hours.
+    bases of the exchange that went from open to closed within 24 hours.
     """
 
     deposit_closed_s: float | None = None
@@ -279,7 +279,7 @@ RULES: Final = (
         _S.CRITICAL,
         False,
         "the exchange has declared its delisting",
-        "the notice is withdrawn",
+        "90 days after its newest such notice",
         lambda facts: _flag(facts.is_delisting_declared),
     ),
     WarningRule(
@@ -287,7 +287,7 @@ RULES: Final = (
         _S.CRITICAL,
         False,
         "the exchange has declared that its trading is suspended",
-        "trading resumes",
+        "90 days after its newest such notice",
         lambda facts: _flag(facts.is_suspension_declared),
     ),
     WarningRule(

@@ -51,7 +51,9 @@ def listed(database: Database) -> Listed:
     return Listed(tuple(one.listing_id for one in known), tuple(one.asset_id for one in known))
 
 
-def batch(ids: tuple[int, ...], minute: datetime, *, fault: str | None = None) -> SampleBatch:
+def batch(
+    ids: tuple[int, ...], minute: datetime, *, fault: str | None = None, every_s: int = 60
+) -> SampleBatch:
     """The same measures of each: a mid of 100, 100,000 dollars a side; or the fault."""
     count = len(ids)
     one = np.full(count, 100_000.0)
@@ -63,7 +65,7 @@ def batch(ids: tuple[int, ...], minute: datetime, *, fault: str | None = None) -
     return SampleBatch(
         minutes_us=at_us,
         listing_ids=np.array(ids),
-        every_s=np.full(count, 60),
+        every_s=np.full(count, every_s),
         measures=MeasureGrid(**grid, is_truncated=np.zeros(count, dtype=np.bool_)),
         fx_sources=["par"] * count,
         volumes_usd=np.full(count, 5e6),

@@ -80,6 +80,19 @@ def test_two_hours__of_ten_samples_a_minute_apart__are_rolled_up(
     assert row.skew_ms == 120
 
 
+def test_a_side_that_ends_before_a_thousand_dollars__leaves_the_slip_unknown(
+    database: Database, listed: Listed
+) -> None:
+    found = batch(listed.ids[:1], NOON)
+    found.measures.slip_sell_1k_bps[:] = np.nan
+    with database.write() as session:
+        samples.copy_samples(session, found)
+        rollups.roll(session, NOON, NOON + timedelta(hours=2))
+    with database.read() as session:
+        row = session.get_one(MarketRollup, (listed.ids[0], NOON))
+    assert (row.slip_1k_bps, row.slip_10k_bps) == (None, 12.5)
+
+
 def test_hour__with_seven_hours_of_samples__is_graded_once_and_provisional(
     database: Database, listed: Listed
 ) -> None:
@@ -99,6 +112,23 @@ def test_hour__with_seven_hours_of_samples__is_graded_once_and_provisional(
     assert (state.grade, row.letter, state.is_provisional) == ("B", "B", True)
     assert (state.in_uptime, state.in_hours, state.in_spread_bps) == (1.0, 7.0, 10.0)
     assert (other.grade, other.score, other.gates) == (None, None, [])
+
+
+def test_hours_of_crossed_books__count_against_uptime_and_shut_the_gate(
+    database: Database, listed: Listed
+) -> None:
+    hour = NOON + timedelta(hours=24)
+    with database.write() as session:
+        for minute in range(0, 24 * 60, 4):
+            at = NOON + timedelta(minutes=minute)
+            fault = "crossed" if minute < 17 * 60 else None
+            samples.copy_samples(session, batch(listed.ids[:1], at, fault=fault, every_s=240))
+        grading.grade_hour(session, hour, hour)
+    with database.read() as session:
+        state = session.get_one(MarketListingState, listed.ids[0])
+    assert state.in_uptime == pytest.approx(7 / 24)
+    assert (state.in_hours, state.in_coverage) == (7.0, 1.0)
+    assert (state.gates, state.grade) == (["low_uptime"], "D")
 
 
 def test_partitions__past_their_days__are_thinned_to_targets_and_then_dropped(

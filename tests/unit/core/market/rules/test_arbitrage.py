@@ -146,6 +146,22 @@ def test_three_venues__sell_where_it_is_dearest_what_is_cheapest_first() -> None
     assert found.dispersion == pytest.approx((101.5 - 99.875) / 99.95)
 
 
+def test_a_halted_market__is_in_no_snapshot() -> None:
+    sides = [BUY, replace(SELL, is_halted=True), THIRD]
+
+    assert snapshot(sides, {}, NOW) is None
+
+
+@pytest.mark.parametrize(("bid", "is_suspect"), [(130.1, False), (130.6, True)])
+def test_a_leg_of_more_than_30_percent__is_nothing_to_act_on(bid: float, is_suspect: bool) -> None:
+    sides = [BUY, side("b", [(bid, 8)], [(140, 1)]), replace(THIRD, asks=((120, 5),))]
+    found = snapshot(sides, {("a", "b"): OPEN}, NOW)
+
+    assert found is not None
+    assert [leg.buy_at for leg in found.legs] == ["a"]
+    assert (found.actionable_profit_usd == 0) is is_suspect
+
+
 def test_no_gap__is_no_leg() -> None:
     found = snapshot([BUY, replace(BUY, exchange="b"), replace(BUY, exchange="c")], {}, NOW)
 

@@ -27,7 +27,6 @@ from core.market.rules.grade import (
     step,
     step_many,
 )
-from core.market.rules.window import WindowSamples, grade_inputs
 from tests.unit.core.mandate.rules.worked import table
 
 GOOD = GradeInputs(
@@ -332,74 +331,4 @@ def score_columns(rows: list[GradeScore | None]) -> ScoreColumns:
         parts=np.zeros((len(rows), 5)),
         is_gated=np.array([row is not None and bool(row.gates) for row in rows]),
         is_provisional=np.zeros(len(rows), dtype=np.bool_),
-    )
-
-
-HOUR_US = 3_600_000_000
-
-
-def samples(slips: list[float], truncated: int = 0) -> WindowSamples:
-    count = len(slips)
-    even = np.arange(1.0, count + 1)
-    return WindowSamples(
-        bid_2_usd=even * 1_000,
-        ask_2_usd=even * 500,
-        spread_bps=even,
-        slip_buy_10k_bps=np.array(slips),
-        slip_sell_10k_bps=np.ones(count),
-        volume_24h_usd=np.array([math.nan, *[7.0] * (count - 1)]),
-        is_truncated=np.arange(count) < truncated,
-    )
-
-
-def window(of: WindowSamples, *, refused: int = 0, first_seen_us: int = 0) -> GradeInputs:
-    found = grade_inputs(
-        of,
-        first_seen_us=first_seen_us,
-        ends_us=48 * HOUR_US,
-        expected=10,
-        refused=refused,
-        volume_30d_mean_usd=None,
-    )
-    assert found is not None
-    return found
-
-
-def test_a_window__is_the_medians_of_its_samples() -> None:
-    found = window(samples([2.0, 3.0, 4.0]), refused=2)
-
-    assert found == GradeInputs(1_000.0, 2.0, 3.0, 7.0, None, 0.3, 24.0, 0.5, False)
-
-
-def test_a_side_that_ends_before__stands_above_all_in_the_median() -> None:
-    assert window(samples([math.nan, 3.0, 4.0])).slip_10k_bps == 4.0
-    assert window(samples([math.nan, math.nan, 4.0])).slip_10k_bps is None
-
-
-def test_a_window_is_cut_off_when_more_than_half_of_its_books_are() -> None:
-    assert not window(samples([1.0] * 4, truncated=2)).is_truncated
-    assert window(samples([1.0] * 4, truncated=3)).is_truncated
-
-
-def test_a_window_of_a_young_listing__has_the_hours_since_its_first_sample() -> None:
-    assert window(samples([1.0]), first_seen_us=43 * HOUR_US).hours == 5.0
-
-
-def test_a_window_without_samples__has_no_inputs() -> None:
-    empty = grade_inputs(
-        samples_of_none(),
-        first_seen_us=0,
-        ends_us=48 * HOUR_US,
-        expected=10,
-        refused=10,
-        volume_30d_mean_usd=None,
-    )
-
-    assert empty is None
-
-
-def samples_of_none() -> WindowSamples:
-    nothing = np.array([])
-    return WindowSamples(
-        nothing, nothing, nothing, nothing, nothing, nothing, np.array([], dtype=np.bool_)
     )

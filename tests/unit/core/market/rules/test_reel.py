@@ -1,5 +1,6 @@
 """Rows of the reel, and episodes."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -11,8 +12,8 @@ from core.market.rules.arbitrage import ArbPair
 from core.market.rules.reel import (
     GapEpisode,
     GapObservation,
-    episodes,
     is_told,
+    step_episode,
 )
 from core.market.rules.transfer import GateState
 
@@ -40,6 +41,16 @@ def gaps(**by_minute: float) -> list[GapObservation]:
         GapObservation(NOW + timedelta(minutes=float(minute[1:])), gap, is_actionable=gap > 35)
         for minute, gap in by_minute.items()
     ]
+
+
+def episodes(seen: Iterable[GapObservation]) -> tuple[GapEpisode, ...]:
+    """All of one pair's, step by step."""
+    found, going = list[GapEpisode](), None
+    for one in seen:
+        step = step_episode(going, one)
+        going = step.going
+        found += [] if step.ended is None else [step.ended]
+    return (*found, *([] if going is None else [going]))
 
 
 def minute(count: float) -> datetime:

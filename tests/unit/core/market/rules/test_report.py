@@ -25,7 +25,7 @@ from core.market.rules.report import (
 from core.market.rules.report_texts import TEXTS, ReportLanguage
 from core.market.rules.research import PairKpi, PairPercentiles
 from core.market.rules.risk import RiskFactor, RiskInputs, calibration, risk
-from core.market.rules.transfer import TransferReach, WalletState
+from core.market.rules.transfer import TransferReach
 from core.market.rules.warnings import WarningSeverity, WarningType
 from tests.unit.core.market.rules.coins import ETH, address, says
 
@@ -161,7 +161,7 @@ def test_simulated_data__has_its_watermark() -> None:
 def test_a_wallet__is_printed_as_open_closed_or_unknown() -> None:
     (row,) = section(report(), "transfer").tables[0].rows
 
-    assert row == (ETH, WalletState.OPEN, WalletState.CLOSED, "unknown")
+    assert row == (ETH, "open", "closed", "unknown")
 
 
 def test_the_newest_warning__stands_first() -> None:

@@ -13,7 +13,6 @@ from core.market.rules.shadow import (
     bought,
     fingerprint,
     folded,
-    is_covered,
     result_bps,
     result_usd_e6,
     spread_of,
@@ -100,11 +99,6 @@ def test_the_first_cause_that_holds__is_the_cause(changes: dict[str, object], ca
 )
 def test_the_pattern__follows_size_and_repetition(changes: dict[str, object], pattern: str) -> None:
     assert fingerprint(facts(**changes))["deviation_pattern"] == pattern
-
-
-def test_a_chain_that_is_not_known__is_not_covered() -> None:
-    assert is_covered(fingerprint(facts()))
-    assert not is_covered(fingerprint(facts(chain=None)))
 
 
 def test_no_trade__has_no_mean_and_no_quantile() -> None:

@@ -12,7 +12,6 @@ from core.market.rules.transfer import (
     any_open,
     gate,
     token_transfer,
-    wallet_state,
 )
 from tests.unit.core.market.rules.coins import BSC, ETH, address, says
 
@@ -33,10 +32,6 @@ def test_a_venue__is_closed_only_where_all_its_chains_are(
     flags: tuple[bool | None, ...], is_open: bool | None
 ) -> None:
     assert any_open(flags) is is_open
-
-
-def test_a_flag_that_is_missing__is_unknown() -> None:
-    assert [wallet_state(flag) for flag in FLAGS] == ["open", "closed", "unknown"]
 
 
 def at(exchange: str, chain: str, deposit: bool | None, withdraw: bool | None) -> NetworkStatus:

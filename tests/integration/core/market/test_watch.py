@@ -1,0 +1,101 @@
+"""The facts of warnings, and the warnings of what is listed no more."""
+
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import select
+
+from core.db.engine import Database
+from core.market import identity, networks, queries, watch
+from core.market.facts import DataSource, NetworkStatus
+from core.market.tables import (
+    MarketNetwork,
+    MarketTransferEvent,
+    MarketWarning,
+    MarketWarningStanding,
+)
+from tests.integration.core.market.conftest import NOON, market
+
+BASES = [f"C{n:02}" for n in range(12)]
+
+
+def list_at(database: Database, bases: list[str]) -> None:
+    with database.write() as session:
+        found = [market("kucoin", base) for base in bases]
+        queries.learn_markets(session, "kucoin", found, DataSource.SIMULATED, NOON)
+
+
+def tell(
+    database: Database, minute: int, can_deposit: bool | None, bases: list[str] = BASES
+) -> None:
+    told = [
+        NetworkStatus(
+            exchange="kucoin",
+            native_base=base,
+            chain="eip155:1",
+            can_deposit=can_deposit,
+            can_withdraw=True,
+            contract=None,
+            is_native=False,
+            withdraw_fee=None,
+        )
+        for base in bases
+    ]
+    with database.write() as session:
+        networks.learn_networks(session, "kucoin", told, NOON + timedelta(minutes=minute))
+
+
+@pytest.mark.parametrize(("before", "closed"), [(True, {12}), (None, {0})])
+def test_what_was_unknown_and_is_closed__was_not_closed_now(
+    database: Database, before: bool | None, closed: set[int]
+) -> None:
+    list_at(database, BASES)
+    tell(database, 0, before)
+    tell(database, 1, False)
+    with database.read() as session:
+        now = NOON + timedelta(minutes=2)
+        found = watch.facts(session, identity.load(session), {}, now)
+    assert {one.venue_bases_closed for _, one in found} == closed
+
+
+def test_warnings_of_what_is_listed_no_more__are_over(database: Database) -> None:
+    list_at(database, BASES)
+    tell(database, 0, True)
+    tell(database, 1, False)
+    now = NOON + timedelta(minutes=2)
+    with database.write() as session:
+        done = watch.step(session, watch.facts(session, identity.load(session), {}, now))
+    assert done.issued == 12  # venue_risk of each
+    list_at(database, BASES[:11])
+    with database.write() as session:
+        done = watch.step(session, watch.facts(session, identity.load(session), {}, now))
+    with database.read() as session:
+        over = session.scalars(
+            select(MarketWarning.token).where(MarketWarning.action == "cleared")
+        ).all()
+        standing = session.scalars(select(MarketWarningStanding.token)).all()
+    assert (done.cleared, list(over)) == (1, [BASES[11]])
+    assert sorted(standing) == BASES[:11]
+
+
+def test_a_network_that_is_told_no_more__is_unknown(database: Database) -> None:
+    list_at(database, BASES)
+    tell(database, 0, True)
+    for minute in (1, 2):
+        tell(database, minute, True, BASES[:11])
+    with database.read() as session:
+        row = session.get_one(MarketNetwork, ("kucoin", BASES[11], "eip155:1"))
+        events = session.execute(
+            select(
+                MarketTransferEvent.native_base,
+                MarketTransferEvent.direction,
+                MarketTransferEvent.was_open,
+                MarketTransferEvent.is_open,
+            ).order_by(MarketTransferEvent.direction)
+        ).all()
+    assert (row.can_deposit, row.can_withdraw, row.withdraw_fee) == (None, None, None)
+    assert row.deposit_since == NOON + timedelta(minutes=1)
+    assert [tuple(one) for one in events] == [
+        (BASES[11], "deposit", True, None),
+        (BASES[11], "withdraw", True, None),
+    ]
