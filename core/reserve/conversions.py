@@ -67,16 +67,21 @@ class DueConversions:
 
 
 def due(
-    session: Session, chain_id: int, safe: int, after: bytes | None, now: datetime
+    session: Session,
+    chain_id: int,
+    safe: int,
+    after: bytes | None,
+    now: datetime,
+    most_holders: int = HOLDERS_A_ROUND,
 ) -> DueConversions:
-    """At most HOLDERS_A_ROUND x ROWS_A_HOLDER rows at or below the safe height, holder by holder,
+    """At most `most_holders` x ROWS_A_HOLDER rows at or below the safe height, holder by holder,
     from the one after `after` on.
     """
     found = session.execute(
         _DUE,
         {
             "after": after or b"",
-            "holders": HOLDERS_A_ROUND,
+            "holders": most_holders,
             "rows": ROWS_A_HOLDER,
             "chain_id": chain_id,
             "safe": safe,
@@ -87,7 +92,7 @@ def due(
     places = tuple(
         (row.chain_id, row.block_hash, row.log_index) for row in found if row.block_hash is not None
     )
-    return DueConversions(places, found[-1].holder if len(holders) == HOLDERS_A_ROUND else None)
+    return DueConversions(places, found[-1].holder if len(holders) == most_holders else None)
 
 
 @dataclass(frozen=True, slots=True)

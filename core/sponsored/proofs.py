@@ -97,12 +97,21 @@ class SafeSpan:
 
 
 def unproved(
-    session: Session, chain_id: int, span: SafeSpan, now: datetime, limit: int
+    session: Session,
+    chain_id: int,
+    span: SafeSpan,
+    now: datetime,
+    limit: int,
+    resting: Collection[str] = (),
 ) -> Unproved:
     """What is due of them: at most `limit` uses, and as many of each transfer of buys; where there are
-    none, of quotes that nobody handed in, whose fee may have been submitted all the same.
+    none, of quotes that nobody handed in, whose fee may have been submitted all the same. `resting`:
+    blocks that are left out.
     """
-    query = _unproved_uses(chain_id, span).where(_is_due(SponsoredUse.nonce, now))
+    query = _unproved_uses(chain_id, span).where(
+        _is_due(SponsoredUse.nonce, now),
+        SponsoredUse.block_hash.not_in([bytes_of(one) for one in resting]),
+    )
     in_blocks = dict[str, tuple[str, ...]]()
     for block_hash, nonce in session.execute(query.limit(limit)):
         key = hex_of(block_hash)

@@ -12,6 +12,8 @@ Laws
 - One conversion is one transaction, fenced; what one fails of is its own trouble.
 - A bloom does not cover what stands in a log's body, so that the node that gave a conversion could make it
   larger: it is credited as every node that answers has it, and waits while none does.
+- What a turn asks for is strangers' choice: where no node answers it the next one is half as large, down
+  to one holder, whose turn then is over.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,11 +24,11 @@ import structlog
 from core.blocks import queries as repository
 from core.blocks.queries import RESERVE, RESERVE_FOLLOWED, SAFE, TIP, Cursor
 from core.chain import results
-from core.chain.abi import AbiDecodeError
+from core.chain.abi import AbiDecodeError, address_word
 from core.chain.blocks import RawLog
 from core.chain.rpc import Request, RpcError, RpcRefusedError
 from core.db.engine import WriteSession
-from core.hexes import bytes_of, hex_of
+from core.hexes import address_of, bytes_of, hex_of
 from core.reserve import conversions
 from core.reserve.conversions import Place, ToldConversion
 from core.reserve.decode import CONVERTED_TOPIC, decode_reserve_log
@@ -186,6 +188,7 @@ class Crediting:
         self._chain = chain
         self._clock = clock
         self._after: bytes | None = None
+        self._holders = conversions.HOLDERS_A_ROUND
 
     def round(self) -> None:
         """Errors: LeadershipLostError, and the database's that say nothing of a row."""
@@ -194,11 +197,16 @@ class Crediting:
             safe = repository.cursor(session, SAFE)
             if safe is None or repository.cursor(session, RESERVE_FOLLOWED) is None:
                 return
-            turn = conversions.due(session, chain.chain_id, safe.number, self._after, now)
+            turn = conversions.due(
+                session, chain.chain_id, safe.number, self._after, now, self._holders
+            )
             told = conversions.told(session, turn.rows)
         agreed = self._agreed(told) if told else set[Place]()
         if agreed is None:
+            self._after = turn.last if self._holders == 1 else self._after
+            self._holders = max(1, self._holders // 2)
             return
+        self._holders = min(conversions.HOLDERS_A_ROUND, 2 * self._holders)
         for place in turn.rows:
             if place in agreed:
                 self._credit(place)
@@ -208,19 +216,23 @@ class Crediting:
 
     def _agreed(self, told: Mapping[Place, ToldConversion]) -> set[Place] | None:
         """Those that all nodes that answer have as they are recorded; None: none answers."""
-        places = list(told)
+        of_place = {
+            place: (hex_of(place[1]), address_of(one.holder), hex_of(one.account_ref))
+            for place, one in told.items()
+        }
+        asked = list(dict.fromkeys(of_place.values()))  # each log is told once
         requests: list[Request] = [
             (
                 "eth_getLogs",
                 [
                     {
-                        "blockHash": hex_of(place[1]),
+                        "blockHash": block_hash,
                         "address": self._chain.reserve_token,
-                        "topics": [CONVERTED_TOPIC, None, hex_of(told[place].account_ref)],
+                        "topics": [CONVERTED_TOPIC, address_word(holder), account_ref],
                     }
                 ],
             )
-            for place in places
+            for block_hash, holder, account_ref in asked
         ]
         said = self._chain.reader.rpc.batch_of_each(
             requests, NODES_WITHIN_S, parse=[results.logs] * len(requests)
@@ -228,7 +240,8 @@ class Crediting:
         if not said:
             return None
         agreed = set[Place]()
-        for number, place in enumerate(places):
+        for place in told:
+            number = asked.index(of_place[place])
             answers = [one[number] for one in said.values()]
             logs = [one for one in answers if not isinstance(one, RpcRefusedError)]
             if logs and all(_has(one, place, told[place]) for one in logs):

@@ -11,9 +11,13 @@
 Laws
 - A block's hash is the record's, and two nodes agreed that it is safe where two answer
   (finality.py); so whose receipts they are does not matter.
-- What no node answers is no dispute: it waits, and a gauge says so.
+- What no node answers is no dispute: it waits, and a gauge says so. Its block rests, 5 s at first and
+  10 minutes at most, so that blocks whose receipts are too many to be had hold up no other.
+- What cannot be read, or contradicts itself, is no word of a node.
+- The loop of the tip waits meanwhile: a round begins nothing new after ROUND_S.
 """
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -25,7 +29,7 @@ from sqlalchemy.orm import Session
 from core.blocks import queries as repository
 from core.blocks.queries import SAFE
 from core.chain import proof, results
-from core.chain.abi import address_word, function
+from core.chain.abi import AbiDecodeError, FunctionAbi, address_word, function
 from core.chain.blocks import RawLog
 from core.chain.proof import SealedHeader, SealedReceipts
 from core.chain.rpc import Request
@@ -38,6 +42,7 @@ from indexer.chain.fetch import BlockContradictionError, verified
 
 NODES_WITHIN_S = 5.0
 A_ROUND = 20
+ROUND_S = 10.0
 FULL_LOOK = timedelta(minutes=5)  # between looks at all that was ever quoted
 RECENT_S, RECENT_BLOCKS = 86_400, 43_200  # what each round looks at
 WORD_BYTES = 32
@@ -49,10 +54,20 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """What a node says of a block's uses. `is_proved`: by the block's own hash."""
+    """What a node says of a block's uses; None: it contradicts itself. `is_proved`: by the block's own
+    hash.
+    """
 
-    uses: Uses
+    uses: Uses | None
     is_proved: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Rest:
+    """Of a block of which no node told: it is asked again after `wait`, at `until`."""
+
+    until: datetime
+    wait: timedelta
 
 
 class Proving:
@@ -62,10 +77,14 @@ class Proving:
         self._chain = chain
         self._clock = clock
         self._full_at: datetime | None = None
+        self._resting = dict[str, _Rest]()
+        self._over_at = 0.0
 
     def round(self) -> None:
         """Errors: LeadershipLostError, and the database's."""
         chain, now = self._chain, self._clock()
+        self._over_at = time.monotonic() + ROUND_S
+        resting = {block: rest for block, rest in self._resting.items() if rest.until > now}
         with chain.database.read() as session:
             safe = repository.cursor(session, SAFE)
             if safe is None or queries.heights(session, chain.chain_id).safe_at is None:
@@ -76,40 +95,53 @@ class Proving:
                 safe.number, safe_at, max(0, safe.number - RECENT_BLOCKS), safe_at - RECENT_S
             )
             span = SafeSpan(safe.number, safe_at) if is_full else recent
-            waiting = proofs.unproved(session, chain.chain_id, span, now, A_ROUND)
+            waiting = proofs.unproved(session, chain.chain_id, span, now, A_ROUND, resting)
             counts = proofs.unproved_counts(session, chain.chain_id, span) if is_full else None
         for block_hash, nonces in waiting.blocks.items():
-            self._prove_block(block_hash, nonces)
-        if waiting.unused:
+            if not self._prove_block(block_hash, nonces) or self._is_over():
+                break
+        if waiting.unused and not self._is_over():
             self._prove_unused(waiting, safe.hash, span)
         self._full_at = now if is_full else self._full_at
         if counts is not None or waiting.blocks or waiting.unused:
             with chain.database.read() as session:
                 chain.metrics.sponsored(*proofs.unproved_counts(session, chain.chain_id, recent))
 
+    def _is_over(self) -> bool:
+        return time.monotonic() >= self._over_at
+
     # A block that holds uses
 
-    def _prove_block(self, block_hash: str, nonces: Sequence[str]) -> None:
+    def _prove_block(self, block_hash: str, nonces: Sequence[str]) -> bool:
+        """Whether any node told of it; else it rests."""
         told = self._told_of(block_hash)
         if not told:
-            return
-        proved = next((one for one in told.values() if one.is_proved), None)
+            self._rest(block_hash)
+            return False
+        self._resting.pop(block_hash, None)
+        proved = next((one.uses for one in told.values() if one.is_proved), None)
         if proved is not None:
-            self._replace(block_hash, nonces, proved.uses, ProvedBy.RECEIPTS)
-            return
-        said = {
-            name: tuple(use for use in one.uses if use.nonce in nonces)
-            for name, one in told.items()
-        }
-        if len(said) > 1 and len(set(said.values())) == 1:
-            self._replace(block_hash, nonces, next(iter(said.values())), ProvedBy.NODES)
-            return
-        names = ", ".join(sorted(said))
+            self._replace(block_hash, nonces, proved, ProvedBy.RECEIPTS)
+            return True
+        said = [
+            None if one.uses is None else tuple(use for use in one.uses if use.nonce in nonces)
+            for one in told.values()
+        ]
+        if len(said) > 1 and said[0] is not None and len(set(said)) == 1:
+            self._replace(block_hash, nonces, said[0], ProvedBy.NODES)
+            return True
+        names = ", ".join(sorted(told))
         self._dispute(
             nonces,
             f"what {names} say of block {block_hash} does not make up its hash, and no second node "
             "says the same",
         )
+        return True
+
+    def _rest(self, block_hash: str) -> None:
+        rest = self._resting.get(block_hash)
+        wait = proofs.FIRST_WAIT if rest is None else min(proofs.MOST_WAIT, 2 * rest.wait)
+        self._resting[block_hash] = _Rest(self._clock() + wait, wait)
 
     def _told_of(self, block_hash: str) -> dict[str, _Told]:
         """By node, of those that answer of this very block."""
@@ -146,13 +178,12 @@ class Proving:
 
     def _prove_unused(self, waiting: Unproved, safe_hash: str, span: SafeSpan) -> None:
         chain, nonces = self._chain, list(waiting.unused)
-        state = function("MockUSDC", "authorizationState")
         requests: list[Request] = [("eth_getBlockByHash", [safe_hash, False])]
         requests += [
             (
                 "eth_call",
                 [
-                    {"to": chain.usdc, "data": state.encode(waiting.unused[nonce], nonce)},
+                    {"to": chain.usdc, "data": _state().encode(waiting.unused[nonce], nonce)},
                     {"blockHash": safe_hash},
                 ],
             )
@@ -168,10 +199,12 @@ class Proving:
             return
         alone = len(chain.reader.rpc.names) == 1
         for place, nonce in enumerate(nonces, 1):
+            if self._is_over():
+                return
             said = {
-                name: state.decode_output(word)[0]
+                name: used
                 for name, answer in answers.items()
-                if isinstance(word := answer[place], bytes) and len(word) == WORD_BYTES
+                if (used := _was_used(answer[place])) is not None
             }
             if True in said.values():
                 self._look_for(nonce, waiting, span)
@@ -252,13 +285,27 @@ def _told(
     try:
         block = verified(header.header, receipts.receipts)
     except BlockContradictionError:
-        return _Told((), is_proved=False)
+        return _Told(None, is_proved=False)
     # neighbours of one transaction are told by its hash, which the root does not cover
     is_distinct = len(set(header.header.transaction_hashes)) == len(receipts.receipts)
     is_proved = (
         is_distinct and header.receipts_root is not None and header.receipts_root == receipts.root
     )
     return _Told(authorizations_in(block.logs, usdc), is_proved)
+
+
+def _state() -> FunctionAbi:
+    return function("MockUSDC", "authorizationState")
+
+
+def _was_used(word: object) -> bool | None:
+    """None: it says nothing of it."""
+    if not isinstance(word, bytes) or len(word) != WORD_BYTES:
+        return None
+    try:
+        return bool(_state().decode_output(word)[0])
+    except AbiDecodeError:
+        return None
 
 
 def _is_agreed_time(headers: Sequence[SealedHeader], block_hash: str, at: int) -> bool:
