@@ -147,9 +147,10 @@ def _contracts(found: TickerIdentity) -> list[dict[str, Any]]:
     """Of each group its keys, with who lists a coin of the group."""
     shown: list[dict[str, Any]] = []
     for group in found.groups[:MOST_GROUPS_SHOWN]:
-        exchanges = group.exchanges
-        for key in group.keys[: MOST_CONTRACTS_SHOWN - len(shown)]:
-            shown.append({"chain": key.chain, "address": key.address, "exchanges": [*exchanges]})
+        shown += [
+            {"chain": key.chain, "address": key.address, "exchanges": [*group.exchanges]}
+            for key in group.keys[: MOST_CONTRACTS_SHOWN - len(shown)]
+        ]
     return shown
 
 

@@ -13,11 +13,9 @@ _MOST: Final = 10**MOST_DIGITS
 
 # Of a text of an answer: whether it may hold one. \u: a digit may be written as its code point.
 _SUSPECT: Final = re.compile(
-    rf"\\u|\d[\d_.]*\s*[eE]\s*[-+]?[\d_]{{3,}}|[\d_.]{{{MOST_DIGITS}}}|NaN|Infinity"
+    rf"\\u|\d[\d_.]*\s*[eE]\s*[-+]?[\d_]{{3,}}|\d{{{MOST_DIGITS}}}|NaN|Infinity"
 )
-_FAR: Final = re.compile(
-    rf"\s*[-+]?[\d_.]+\s*[eE]\s*[-+]?[\d_]{{4,}}\s*|\s*[-+]?[\d_.\s]{{{MOST_DIGITS},}}"
-)
+_FAR: Final = re.compile(r"\s*[-+]?[\d_.]+\s*[eE]\s*[-+]?[\d_]{4,}\s*")
 
 
 def within_reach(text: str, answer: Any) -> Any:
