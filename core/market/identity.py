@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import bindparam, select, update
 from sqlalchemy.orm import Session
@@ -22,6 +22,11 @@ from core.market.tables import (
     MarketListingState,
     MarketNetwork,
 )
+
+# Of what is shown of a ticker, whatever a venue says of contracts.
+MOST_COINS_SHOWN: Final = 128
+MOST_GROUPS_SHOWN: Final = 64
+MOST_CONTRACTS_SHOWN: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +104,9 @@ def _asset_row(graph: CoinGraph, token: str, coins: list[ListedCoin]) -> dict[st
         "identity": None if found is None else str(found.verdict),
         "transfer": str(token_transfer(statuses)),
         "contracts": [] if found is None else _contracts(found),
-        "groups": [] if found is None else [asdict(group) for group in map(_group, found.groups)],
+        "groups": []
+        if found is None
+        else [asdict(group) for group in map(_group, found.groups[:MOST_GROUPS_SHOWN])],
         "links": [] if found is None else [asdict(link) for link in map(_link, found.links)],
     }
 
@@ -120,7 +127,10 @@ class ShownLink:
 
 
 def _group(group: Any) -> ShownGroup:
-    return ShownGroup(":".join(group.id), [f"{c.exchange}:{c.native_base}" for c in group.coins])
+    return ShownGroup(
+        ":".join(group.id),
+        [f"{c.exchange}:{c.native_base}" for c in group.coins[:MOST_COINS_SHOWN]],
+    )
 
 
 def _link(link: Any) -> ShownLink:
@@ -135,15 +145,13 @@ def _link(link: Any) -> ShownLink:
 
 def _contracts(found: TickerIdentity) -> list[dict[str, Any]]:
     """Of each group its keys, with who lists a coin of the group."""
-    return [
-        {
-            "chain": key.chain,
-            "address": key.address,
-            "exchanges": sorted({coin.exchange for coin in group.coins}),
-        }
-        for group in found.groups
-        for key in group.keys
-    ]
+    shown: list[dict[str, Any]] = []
+    for group in found.groups[:MOST_GROUPS_SHOWN]:
+        shown += [
+            {"chain": key.chain, "address": key.address, "exchanges": [*group.exchanges]}
+            for key in group.keys[: MOST_CONTRACTS_SHOWN - len(shown)]
+        ]
+    return shown
 
 
 def _show_groups(session: WriteSession, graph: CoinGraph) -> int:

@@ -412,12 +412,12 @@ class CcxtVenue:
         told = (
             read.id
             or hashlib.sha256(
-                f"{read.published_at.isoformat()}\x1f{read.title}".encode()
+                f"{read.published_at.isoformat()}\x1f{read.title}".encode("utf-8", "replace")
             ).hexdigest()
         )
         return VenueNotice(
             exchange=self.exchange,
-            id=told[:80],
+            id=shortened(told),
             kind=read.kind or kind_of(title),
             scope=read.scope or scope_of(title),
             native_bases=read.native_bases or bases_in(title, self._bases),

@@ -109,7 +109,7 @@ def volume_of(row: Row) -> float | None:
     quote = number_of(row.get("quoteVolume"))
     if quote is None:
         base, last = number_of(row.get("baseVolume")), number_of(row.get("last"))
-        quote = None if base is None or last is None else base * last
+        quote = None if base is None or last is None else number_of(base * last)
     return quote if quote is not None and quote >= 0 else None
 
 

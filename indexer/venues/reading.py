@@ -2,11 +2,11 @@
 never false, never zero.
 """
 
-import math
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from core.market.rules.book import LEAST_NUMBER, MOST_NUMBER
 from indexer.venues.port import MAX_ID
 
 Row = Mapping[str, Any]
@@ -54,12 +54,16 @@ def at_path(value: object, *keys: str) -> object:
 
 
 def text_in(row: Row, key: str, limit: int = MAX_ID) -> str | None:
-    """None where it is missing or empty. Errors: RowError for a text that is too long."""
+    """None where it is missing or empty. Errors: RowError for a text that is too long, or has what
+    cannot be seen (and no database keeps).
+    """
     value = row.get(key)
     if not isinstance(value, str | int) or isinstance(value, bool) or value == "":
         return None
     if len(str(value)) > limit:
         raise RowError("text_too_long", key)
+    if not str(value).isprintable():
+        raise RowError("not_printable", value)
     return str(value)
 
 
@@ -87,14 +91,14 @@ def opposite(value: bool | None) -> bool | None:
 
 
 def number_of(value: object) -> float | None:
-    """Finite, of a number or its text."""
+    """Of a number or its text; None where no market has such a figure."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
         found = float(value)
     except (ValueError, OverflowError):
         return None
-    return found if math.isfinite(found) else None
+    return found if found == 0 or LEAST_NUMBER <= abs(found) <= MOST_NUMBER else None
 
 
 def number_in(row: Row, key: str) -> float | None:

@@ -16,11 +16,19 @@ from typing import Any, Protocol
 
 import aiohttp
 import yarl
-from ccxt.base.errors import BadResponse, ExchangeNotAvailable, RequestTimeout
+from ccxt.base.errors import BadResponse, BaseError, ExchangeNotAvailable, RequestTimeout
 
+from indexer.venues.parsing import UNEXPECTED_SHAPES
 from indexer.venues.port import MAX_ANSWER_BYTES
+from indexer.venues.reach import within_reach
 
 _CHUNK = 65_536
+# ccxt's parsers of one row, and what stands for a row that they cannot read
+_ROWS: Mapping[str, Mapping[str, Any]] = {
+    "parse_market": {"spot": True},
+    "parse_ticker": {"symbol": None},
+    "parse_spot_or_uta_ticker": {"symbol": None},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +117,7 @@ def client_class(
             sent = self.prepare_request_headers(headers)
             request = VenueRequest(method, url, sent, body, self.timeout / 1_000)
             answer = await transport.send(request)
-            parsed = self.parse_json(answer.text)
+            parsed = within_reach(answer.text, self.parse_json(answer.text))
             self.last_response_headers = dict(answer.headers)
             told = (answer.status, "", url, method)
             self.handle_errors(*told, dict(answer.headers), answer.text, parsed, sent, body)
@@ -118,4 +126,19 @@ def client_class(
                 raise BadResponse(f"no JSON: {answer.text[:80]}")
             return parsed
 
+    for name, unread in _ROWS.items():
+        if hasattr(base, name):
+            setattr(OverTransport, name, _by_itself(getattr(base, name), unread))
     return OverTransport
+
+
+def _by_itself(parse: Callable[..., Any], unread: Mapping[str, Any]) -> Callable[..., Any]:
+    """ccxt's parser of a row; what it cannot read is `unread`, so that it costs no other row."""
+
+    def parsed(*values: Any, **named: Any) -> Any:
+        try:
+            return parse(*values, **named)
+        except (*UNEXPECTED_SHAPES, BaseError):
+            return dict(unread)
+
+    return parsed

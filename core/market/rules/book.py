@@ -25,6 +25,10 @@ Flags: TypeAlias = npt.NDArray[np.bool_]
 Level: TypeAlias = tuple[float, float]
 
 MOST_LEVELS: Final = 5_000
+# Of a price or a size. What is computed of them, and of their rates, stays finite and above zero:
+# a database refuses a whole statement for one figure that does not.
+LEAST_NUMBER: Final = 1e-30
+MOST_NUMBER: Final = 1e30
 MOST_SKEW_S: Final = 300.0
 MOST_AGE_S: Final = 120.0
 SMALL_USD: Final = 1_000.0
@@ -42,7 +46,7 @@ class BookFault(StrEnum):
     EMPTY = "empty"
     ONE_SIDED = "one_sided"
     TOO_DEEP = "too_deep"
-    NOT_A_SIZE = "not_a_size"  # NaN, infinite, zero or negative
+    NOT_A_SIZE = "not_a_size"  # NaN, zero, negative, or beyond what any market has
     NON_MONOTONE = "non_monotone"
     CROSSED = "crossed"
 
@@ -68,7 +72,10 @@ def judge(book: Book) -> BookFault | None:
     if max(len(bids), len(asks)) > MOST_LEVELS:
         return BookFault.TOO_DEEP
     if not all(
-        0 < number < math.inf for side in (bids, asks) for level in side for number in level
+        LEAST_NUMBER <= number <= MOST_NUMBER
+        for side in (bids, asks)
+        for level in side
+        for number in level
     ):
         return BookFault.NOT_A_SIZE
     if _rises(bids) or _rises(asks[::-1]):
@@ -206,7 +213,7 @@ def judge_many(grid: BookGrid) -> npt.NDArray[np.int8]:
             too_deep |= ~np.isnan(price[:, MOST_LEVELS:]).all(axis=1)
     sides = (grid.bid_price, grid.bid_size, grid.ask_price, grid.ask_size)
     not_a_size = np.logical_or.reduce(
-        [((side <= 0) | np.isinf(side)).any(axis=1) for side in sides]
+        [((side < LEAST_NUMBER) | (side > MOST_NUMBER)).any(axis=1) for side in sides]
         + [
             (np.isnan(price) != np.isnan(size)).any(axis=1)
             for price, size in (sides[:2], sides[2:])

@@ -7,6 +7,7 @@ Laws
 - Names and tickers join nothing; only a shared key does, or a link between keys.
 - A link that two exchanges make, or a curated one, is strong. One exchange's alone is weak: it
   never joins two groups that two other exchanges each stand behind. The order of rows is no matter.
+- Weak links alone make no group of more than 256 keys: those that would are refused, all of them.
 - `unknown:<raw>` chains and addresses that cannot be ones of their chain make no key.
 """
 
@@ -21,6 +22,8 @@ from core.market.facts import NetworkStatus
 
 NATIVE: Final = "native"
 MOST_KEYS_OF_A_COIN: Final = 64
+MOST_KEYS_OF_A_GROUP: Final = 256  # that weak links are believed to make
+MOST_LINKS_TOLD: Final = 128  # of a ticker
 ANCHORED_FROM: Final = 3  # exchanges, with the one that makes the weak link
 _EVM = re.compile("0x[0-9a-fA-F]{40}")
 _BASE58 = re.compile("[1-9A-HJ-NP-Za-km-z]{32,44}")
@@ -68,11 +71,14 @@ class KeyLink:
 
 @dataclass(frozen=True, slots=True)
 class IdentityGroup:
-    """What is one asset. `id`: its smallest key, so it is the same whoever asks."""
+    """What is one asset. `id`: its smallest key, so it is the same whoever asks. `exchanges`: that
+    list a coin of it.
+    """
 
     id: ContractKey
     keys: tuple[ContractKey, ...]
     coins: tuple[Coin, ...]
+    exchanges: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,12 +161,7 @@ def identify(
         if len(exchanges) > 1:
             strong.join(*pair)
     merged = _joined(strong, makers, coins_of)
-    groups = {
-        root: IdentityGroup(
-            root, keys, tuple(sorted({coin for key in keys for coin in coins_of[key]}))
-        )
-        for root, keys in merged.groups().items()
-    }
+    groups = {root: _group(root, keys, coins_of) for root, keys in merged.groups().items()}
     links = [
         KeyLink(
             one,
@@ -177,6 +178,13 @@ def identify(
         group_of=_one_root(keys_of, merged),
         strong_group_of=_one_root(keys_of, strong),
     )
+
+
+def _group(
+    root: ContractKey, keys: tuple[ContractKey, ...], coins_of: Mapping[ContractKey, set[Coin]]
+) -> IdentityGroup:
+    coins = tuple(sorted({coin for key in keys for coin in coins_of[key]}))
+    return IdentityGroup(root, keys, coins, tuple(sorted({coin.exchange for coin in coins})))
 
 
 class _Sets:
@@ -266,7 +274,16 @@ def _joined(
     for region, anchors in sorted(reached.items()):
         if len(anchors) == 1:
             merged.join(region, *anchors)
-    return merged
+    return _without_sprawl(strong, merged)
+
+
+def _without_sprawl(strong: _Sets, merged: _Sets) -> _Sets:
+    """The same; where weak links made a group of more keys than an asset has, they join nothing."""
+    kept = _Sets(())
+    for root, keys in merged.groups().items():
+        for key in keys:
+            kept.join(root if len(keys) <= MOST_KEYS_OF_A_GROUP else strong.root(key), key)
+    return kept
 
 
 def _one_root(
@@ -290,6 +307,7 @@ def _verdicts(
     for link in links:
         for root in {merged.root(link.one), merged.root(link.other)}:
             links_of[root].append(link)
+    told = {root: found[:MOST_LINKS_TOLD] for root, found in links_of.items()}  # in their order
     answers = {}
     for ticker, listed in sorted(coins.items()):
         keys = {key for coin in listed for key in keys_of.get(coin, ())}
@@ -301,9 +319,9 @@ def _verdicts(
             tuple(groups[root] for root in roots),
             tuple(
                 sorted(
-                    {link for root in roots for link in links_of[root]},
+                    {link for root in roots for link in told.get(root, ())},
                     key=lambda link: (link.one, link.other),
-                )
+                )[:MOST_LINKS_TOLD]
             ),
             without,
         )

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from core.market.facts import MarketStatus, NoticeKind
+from core.urls import is_https
 from indexer.venues.quirks.base import (
     MarketFlags,
     NetworkCall,
@@ -52,8 +53,7 @@ def _title(row: Row, key: str) -> str:
 
 def _url(row: Row, key: str) -> str | None:
     value = row.get(key)
-    is_link = isinstance(value, str) and value.startswith("https://") and len(value) <= 500
-    return str(value) if is_link else None
+    return value if isinstance(value, str) and is_https(value) else None
 
 
 def _dated(at: datetime | None) -> datetime:

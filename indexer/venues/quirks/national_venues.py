@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Final
 
 from core.market.facts import MarketStatus
+from core.urls import is_https
 from indexer.venues.quirks.base import (
     MarketFlags,
     NetworkCall,
@@ -90,8 +91,8 @@ def _bithumb_notice(row: Row) -> NoticeRow:
     title, link = row.get("title"), row.get("pc_url")
     if not isinstance(title, str) or not title.strip():
         raise RowError("missing_title")
-    is_link = isinstance(link, str) and link.startswith("https://") and len(link) <= 500
-    return NoticeRow(None, title, link if is_link else None, _korean_time(row.get("published_at")))
+    url = link if isinstance(link, str) and is_https(link) else None
+    return NoticeRow(None, title, url, _korean_time(row.get("published_at")))
 
 
 def _korean_time(value: object) -> datetime:

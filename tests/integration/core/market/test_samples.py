@@ -1,5 +1,6 @@
 """Samples as they are written, shown, rolled up, graded and let go."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import numpy as np
@@ -9,6 +10,7 @@ from sqlalchemy import select, text
 
 from core.db.engine import Database
 from core.market import copying, grading, parts, rollups, samples
+from core.market.rules.book import LEAST_NUMBER, MOST_NUMBER
 from core.market.tables import MarketGrade, MarketListingState, MarketRollup, MarketSample
 from tests.integration.core.market.conftest import NOON, Listed, batch
 
@@ -148,3 +150,18 @@ def test_partitions__past_their_days__are_thinned_to_targets_and_then_dropped(
 def test_partitions__of_another_table__are_refused(database: Database) -> None:
     with pytest.raises(Exception, match="has no partitions"), database.write() as session:
         session.execute(text("select market_drop_parts('account', now())"))
+
+
+def test_the_widest_figures_that_a_book_may_have__are_shown_and_rolled_up(
+    database: Database, listed: Listed
+) -> None:
+    for minute, mid in enumerate((MOST_NUMBER, LEAST_NUMBER, MOST_NUMBER)):
+        at = NOON + timedelta(minutes=minute)
+        sample = batch(listed.ids, at)
+        mids, rates = sample.measures.mid.copy(), sample.measures.usd_per_quote.copy()
+        mids[0] = rates[0] = mid
+        sample = replace(sample, measures=replace(sample.measures, mid=mids, usd_per_quote=rates))
+        with database.write() as session:
+            samples.write(session, sample, at, at)
+    with database.write() as session:
+        assert rollups.roll(session, NOON, NOON + timedelta(minutes=10)) == 2

@@ -13,7 +13,9 @@ import pytest
 
 from core.market.rules.book import BookFault, TimeFault, judge, judge_time
 from indexer.venues.ccxt_venue import CcxtVenue
+from indexer.venues.parsing import volume_of
 from indexer.venues.port import VenueError, VenueErrorReason
+from indexer.venues.reading import RowError, text_in
 from indexer.venues.transport import VenueAnswer
 from tests.unit.indexer.venues.native.global_payloads import BINANCE, KUCOIN, OKX, kucoin_of, okx_of
 from tests.unit.indexer.venues.native.long_tail_payloads import BITGET, GATE, bitget_of
@@ -273,3 +275,33 @@ def test_an_infinite_volume__is_unknown() -> None:
 
     assert (only.volume_24h_quote, only.last) == (None, None)
     assert not math.isinf(only.bid or 0)
+
+
+@pytest.mark.parametrize(
+    ("volume", "base", "last", "told"),
+    [("1e300", "1", "1", 1), ("", "1e20", "1e20", None), ("1e-300", "", "1", None)],
+)
+def test_a_volume_that_no_market_has__is_unknown(
+    volume: str, base: str, last: str, told: float | None
+) -> None:
+    assert volume_of({"quoteVolume": volume, "baseVolume": base, "last": last}) == told
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["https://a.test/\x00", "https://a.test/\ud800", 'https://a.test/"><i>', "https://u:p@a.test/"],
+)
+def test_a_link_that_no_page_may_show__is_none_beside_its_notice(url: str) -> None:
+    row = {"annId": "7", "annTitle": "Delisting of AAAQ", "annUrl": url, "cTime": MS}
+    venue = venue_of("kucoin", **{"/api/v3/announcements": kucoin_of({"items": [row]})})
+
+    found = asked(venue.notices(NOW - timedelta(days=2)))
+
+    assert found is not None
+    assert [(one.url, one.id) for one in found.values] == [(None, "7")]
+
+
+@pytest.mark.parametrize("sign", ["\x00", "\ud800", "\u202e"])
+def test_a_text_that_no_database_keeps__is_a_fault_beside_the_others(sign: str) -> None:
+    with pytest.raises(RowError):
+        text_in({"chain": f"ETH{sign}"}, "chain")

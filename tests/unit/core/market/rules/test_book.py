@@ -59,6 +59,8 @@ BAD = {
     "a price that is NaN": (of(((math.nan, 1.0),), ASKS), BookFault.NOT_A_SIZE),
     "a size that is NaN": (of(BIDS, ((100.1, math.nan),)), BookFault.NOT_A_SIZE),
     "a price without end": (of(BIDS, ((math.inf, 1.0),)), BookFault.NOT_A_SIZE),
+    "a price that no market has": (of(BIDS, ((1e31, 1.0),)), BookFault.NOT_A_SIZE),
+    "a size that no market has": (of(BIDS, ((100.1, 1e-31),)), BookFault.NOT_A_SIZE),
     "a negative size": (of(((99.9, -1.0),), ASKS), BookFault.NOT_A_SIZE),
     "a size of zero": (of(((99.9, 0.0),), ASKS), BookFault.NOT_A_SIZE),
     "a negative price": (of(((-99.9, 1.0),), ASKS), BookFault.NOT_A_SIZE),

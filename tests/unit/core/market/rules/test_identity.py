@@ -12,6 +12,8 @@ from core.market.facts import NetworkStatus
 from core.market.rules.identity import (
     ANCHORED_FROM,
     MOST_KEYS_OF_A_COIN,
+    MOST_KEYS_OF_A_GROUP,
+    MOST_LINKS_TOLD,
     Coin,
     ContractKey,
     Identities,
@@ -325,3 +327,26 @@ def test_one_exchange__joins_no_two_groups_that_others_stand_behind_whatever_it_
     assert not found.is_same(Coin("a", "XYZ"), Coin("c", "FAKE"))
     assert found.is_same(Coin("a", "XYZ"), Coin("b", "XYZ"))
     assert found.is_same(Coin("c", "FAKE"), Coin("d", "FAKE"))
+
+
+@pytest.mark.parametrize(
+    ("coins_listed", "is_one"), [(MOST_KEYS_OF_A_GROUP - 1, True), (MOST_KEYS_OF_A_GROUP, False)]
+)
+def test_one_exchange_that_chains_all_its_coins__makes_no_group_of_them(
+    coins_listed: int, is_one: bool
+) -> None:
+    rows = [says("liar", f"C{i}", ETH, address(n)) for i in range(coins_listed) for n in (i, i + 1)]
+    found = identify(tickers(rows), rows)
+
+    assert (len(found.groups) == 1) is is_one
+    assert found.is_same(Coin("liar", "C0"), Coin("liar", "C1")) is is_one
+    assert all(len(one.links) <= MOST_LINKS_TOLD for one in found.tickers.values())
+
+
+def test_such_a_chain__leaves_what_two_exchanges_say() -> None:
+    rows = [says("liar", f"C{i}", ETH, address(n)) for i in range(400) for n in (i, i + 1)]
+    rows += [*listing("a", (ETH, 7), (BSC, 7)), *listing("b", (ETH, 7), (BSC, 7))]
+    found = identify(tickers(rows), rows)
+
+    assert found.is_same(Coin("a", "XYZ"), Coin("b", "XYZ"))
+    assert not found.is_same(Coin("liar", "C6"), Coin("liar", "C7"))

@@ -67,7 +67,11 @@ FACTS = ReportFacts(
     is_simulated=True,
     price=0.000012345,
     verdict=IdentityVerdict.VERIFIED_SAME,
-    groups=(IdentityGroup(KEY, (KEY,), (Coin("binance", "XYZ"), Coin("upbit", "XYZ"))),),
+    groups=(
+        IdentityGroup(
+            KEY, (KEY,), (Coin("binance", "XYZ"), Coin("upbit", "XYZ")), ("binance", "upbit")
+        ),
+    ),
     letter=Letter.B,
     inputs=INPUTS,
     score=grade(INPUTS),
