@@ -38,7 +38,11 @@ def community_of(note: str) -> list[str]:
 
 
 def test_a_claim__is_in_the_note_as_no_fact__and_moves_once_an_operator_saw_its_source(
-    client: TestClient, market: MarketIds, agent: dict[str, str], operator: dict[str, str]
+    client: TestClient,
+    market: MarketIds,
+    agent: dict[str, str],
+    operator: dict[str, str],
+    clock: Clock,
 ) -> None:
     id_ = claim(client, agent, "link", "It has a dog.", "project")
     assert community_of(note_of(client, "LINK")) == [
@@ -46,6 +50,7 @@ def test_a_claim__is_in_the_note_as_no_fact__and_moves_once_an_operator_saw_its_
         f"- *Unverified.* project: It has a dog. ([source](<{SOURCE}>), 2026-11-21)",
     ]
     verify(client, operator, id_)
+    clock.pass_(seconds=60)  # a free note may be kept so long
     for headers in (None, agent):
         assert community_of(note_of(client, "LINK", headers)) == [
             "Verified claims, each looked up at its source:",
@@ -83,11 +88,16 @@ def test_a_claim_of_a_token_that_nobody_lists__is_in_its_note(
 
 
 def test_a_backer__is_a_link_once_it_is_verified(
-    client: TestClient, market: MarketIds, agent: dict[str, str], operator: dict[str, str]
+    client: TestClient,
+    market: MarketIds,
+    agent: dict[str, str],
+    operator: dict[str, str],
+    clock: Clock,
 ) -> None:
     id_ = claim(client, agent, "LINK", "Example Capital", "backer")
     assert "[[backer/" not in note_of(client, "LINK")
     verify(client, operator, id_)
+    clock.pass_(seconds=60)
     note = note_of(client, "LINK")
     (line,) = [one for one in note.splitlines() if one.startswith("- Backer: ")]
     assert line.startswith("- Backer: [[backer/example_capital--")
