@@ -4,11 +4,11 @@ Law: whoever has published claims to show gets at most VERIFIED_SHOWN verified a
 unverified ones of a token, and of the unverified ones one of a person: nobody fills a note alone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import literal_column, select
+from sqlalchemy import literal_column, select, text
 from sqlalchemy.orm import Session
 
 from core.db import locks
@@ -30,6 +30,22 @@ from core.kg.tables import KgClaim, KgClaimVerdict
 from core.times import start_of_day
 
 _NEWEST_LOOKED_AT = 200
+# Of each ticker: the newest verified ones, and of the newest others the newest of each person.
+_SHOWN = text(
+    f"""
+select found.* from unnest(cast(:tokens as text[])) as asked (token) cross join lateral (
+    (select * from kg_claim where token = asked.token and state = '{ClaimState.VERIFIED}'
+     order by id desc limit {VERIFIED_SHOWN})
+    union all
+    (select * from (
+        select distinct on (person) * from (
+            select * from kg_claim where token = asked.token and state = '{ClaimState.UNVERIFIED}'
+            order by id desc limit {_NEWEST_LOOKED_AT}
+        ) newest order by person, id desc
+     ) one_of_each order by id desc limit {UNVERIFIED_SHOWN})
+) found order by found.id desc
+"""  # noqa: S608 (of constants alone)
+)
 # words of the partial indexes' predicates, no parameters: a prepared statement must not lose them
 _IS_PUBLISHED = KgClaim.state.in_([literal_column(f"'{one}'") for one in PUBLISHED])
 _IS_WAITING = KgClaim.state == literal_column(f"'{ClaimState.UNVERIFIED}'")
@@ -73,14 +89,16 @@ class PublishedClaim:
 
 def published(session: Session, token: str) -> tuple[PublishedClaim, ...]:
     """Of a ticker in capital letters, the newest first."""
-    verified = _newest(session, token, ClaimState.VERIFIED, VERIFIED_SHOWN)
-    persons, others = set[str](), list[KgClaim]()
-    for one in _newest(session, token, ClaimState.UNVERIFIED, _NEWEST_LOOKED_AT):
-        if one.person not in persons and len(others) < UNVERIFIED_SHOWN:
-            persons.add(one.person)
-            others.append(one)
-    found = sorted([*verified, *others], key=lambda one: one.id, reverse=True)
-    return tuple(_shown(one) for one in found)
+    return tuple(published_of(session, (token,)).get(token, ()))
+
+
+def published_of(session: Session, tokens: Sequence[str]) -> Mapping[str, Sequence[PublishedClaim]]:
+    """The same of many, in one query; a ticker without claims is left out."""
+    found = dict[str, list[PublishedClaim]]()
+    query = select(KgClaim).from_statement(_SHOWN.bindparams(tokens=list(tokens)))
+    for one in session.scalars(query):
+        found.setdefault(one.token, []).append(_shown(one))
+    return found
 
 
 def page(
@@ -166,11 +184,6 @@ def decide(
         )
     )
     session.flush()
-
-
-def _newest(session: Session, token: str, state: ClaimState, limit: int) -> Sequence[KgClaim]:
-    query = select(KgClaim).where(KgClaim.token == token, KgClaim.state == state.value)
-    return session.scalars(query.order_by(KgClaim.id.desc()).limit(limit)).all()
 
 
 def _shown(row: KgClaim) -> PublishedClaim:

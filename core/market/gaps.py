@@ -180,6 +180,8 @@ def _episode(seen: SeenGap, now: datetime) -> MarketGapEpisode:
         last_at=now,
         ended_at=None,
         best_net_1k_bps=seen.pair.net_bps[0] or 0.0,
+        buy_fee_bps=seen.pair.taker_fees_bps[0],
+        sell_fee_bps=seen.pair.taker_fees_bps[1],
     )
 
 

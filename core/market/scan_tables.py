@@ -143,7 +143,9 @@ class MarketGapChange(Base):
 
 
 class MarketGapEpisode(Base):
-    """A gap that stayed actionable; over when it was not for five minutes."""
+    """A gap that stayed actionable; over when it was not for five minutes. `_fee_bps`: what a taker
+    paid in both markets when it began.
+    """
 
     __tablename__ = "arb_episode"
     __table_args__ = (
@@ -166,6 +168,8 @@ class MarketGapEpisode(Base):
     last_at: Mapped[datetime]
     ended_at: Mapped[datetime | None]
     best_net_1k_bps: Mapped[float]
+    buy_fee_bps: Mapped[float | None]
+    sell_fee_bps: Mapped[float | None]
 
 
 class MarketGapHour(Base):

@@ -15,7 +15,6 @@ from sqlalchemy.dialects.postgresql import insert
 
 from core.db.engine import WriteSession
 from core.market.rules import quartermaster
-from core.market.rules.arbitrage import taker_bps
 from core.market.rules.quartermaster import PaperVenue, decayed
 from core.market.rules.shadow import (
     CLOSED,
@@ -33,6 +32,7 @@ from core.market.rules.shadow import (
     transfer_time,
 )
 from core.market.shadow_tables import (
+    ShadowAsset,
     ShadowBin,
     ShadowBook,
     ShadowMove,
@@ -55,10 +55,10 @@ from snap_1m where listing_id = {listing} and ts > {after} and ts <= {until}
 _EPISODES: Final = text(
     f"""
 with new as (
-    select id, asset_id, buy_id, sell_id, began_at from arb_episode
+    select id, asset_id, buy_id, sell_id, began_at, buy_fee_bps, sell_fee_bps from arb_episode
     where id > :after and began_at <= :ripe order by id limit :most
 )
-select e.id, e.asset_id, e.buy_id, e.sell_id, e.began_at, b.token,
+select e.id, e.asset_id, e.buy_id, e.sell_id, e.began_at, e.buy_fee_bps, e.sell_fee_bps, b.token,
        b.exchange as buy_exchange, s.exchange as sell_exchange, b.grade as buy_grade, s.grade as sell_grade,
        b.is_simulated or s.is_simulated as is_simulated,
        coalesce(b.has_st_tag or b.has_caution or s.has_st_tag or s.has_caution, false) as is_designated,
@@ -94,7 +94,8 @@ select max(id) from (
 """)
 _DUE: Final = text(
     f"""
-select p.episode_id, p.buy_exchange, p.sell_exchange, p.coins, p.fee_coins, p.fingerprint, p.due_at,
+select p.episode_id, p.asset_id, p.buy_exchange, p.sell_exchange, p.coins, p.fee_coins, p.buy_fee_bps,
+       p.sell_fee_bps, p.fingerprint, p.entered_at, p.due_at,
        exists (select from transfer_event t where t.asset_id = p.asset_id and t.exchange = p.buy_exchange
                and t.direction = 'withdraw' and t.is_open is false and (p.chain is null or t.chain = p.chain)
                and t.at > p.entered_at and t.at <= p.due_at) as is_closed,
@@ -187,6 +188,8 @@ def _enter(
 def _why_not(row: Row[Any], trade: ShadowTrade, venue: ShadowVenue) -> str | None:
     if row.bought_at is None or row.seen_at is None:
         return "no_sample"
+    if row.buy_fee_bps is None or row.sell_fee_bps is None:
+        return "taker_fee_unknown"
     if trade.coins is None:
         return "book_too_short" if row.withdraw_fee is not None else "fee_unknown"
     if trade.coins <= row.withdraw_fee:
@@ -196,8 +199,8 @@ def _why_not(row: Row[Any], trade: ShadowTrade, venue: ShadowVenue) -> str | Non
 
 def _trade(row: Row[Any], *, is_recurring: bool) -> ShadowTrade:
     coins = None
-    if row.buy_mid is not None and row.withdraw_fee is not None:
-        side = ShadowSide(row.buy_mid, row.buy_slip, taker_bps(row.buy_exchange))
+    if None not in (row.buy_mid, row.withdraw_fee, row.buy_fee_bps):
+        side = ShadowSide(row.buy_mid, row.buy_slip, row.buy_fee_bps)
         coins = bought(side)
     at = row.bought_at or row.began_at
     facts = EntryFacts(
@@ -224,6 +227,8 @@ def _trade(row: Row[Any], *, is_recurring: bool) -> ShadowTrade:
         fingerprint=fingerprint(facts),
         coins=coins,
         fee_coins=row.withdraw_fee,
+        buy_fee_bps=row.buy_fee_bps,
+        sell_fee_bps=row.sell_fee_bps,
         sigma_24h=row.sigma,
         is_simulated=row.is_simulated,
         state=ShadowState.OPEN.value,
@@ -285,11 +290,13 @@ def _close(
     due = {"ripe": now - EXIT_WITHIN, "within": EXIT_WITHIN, "most": A_RUN}
     for row in session.execute(_DUE, due):
         at = row.buy_exchange if row.is_closed else row.sell_exchange
-        mid, slip = (
-            (row.here_mid, row.here_slip) if row.is_closed else (row.there_mid, row.there_slip)
+        mid, slip, fee = (
+            (row.here_mid, row.here_slip, row.buy_fee_bps)
+            if row.is_closed
+            else (row.there_mid, row.there_slip, row.sell_fee_bps)
         )
         coins = row.coins if row.is_closed else row.coins - row.fee_coins
-        pnl = None if mid is None else result_usd_e6(coins, ShadowSide(mid, slip, taker_bps(at)))
+        pnl = None if mid is None else result_usd_e6(coins, ShadowSide(mid, slip, fee))
         venue = venues[row.buy_exchange]
         if pnl is None:
             state = ShadowState.VOID
@@ -299,7 +306,7 @@ def _close(
         else:
             state = ShadowState.RETURNED if row.is_closed else ShadowState.SETTLED
             venues[at].usd_e6 += STAKE_USD_E6 + pnl
-            _count(session, venue, state, row.fingerprint, pnl)
+            _count(session, venue, state, row, pnl)
             closed += 1
         session.execute(
             update(ShadowTrade)
@@ -322,7 +329,7 @@ def _count(
     session: WriteSession,
     venue: ShadowVenue,
     state: ShadowState,
-    fingerprint_: Mapping[str, str],
+    trade: Row[Any],
     pnl: int,
 ) -> None:
     assert state in CLOSED
@@ -338,14 +345,27 @@ def _count(
     session.execute(
         binned.on_conflict_do_update(index_elements=["pnl_bps"], set_={"n": ShadowBin.n + 1})
     )
-    sliced = insert(ShadowSlice).values(**fingerprint_, n=1, hits=hit, pnl_usd_e6=pnl)
+    _sum_up(session, ShadowSlice, trade.fingerprint, hit, pnl)
+    _sum_up(session, ShadowAsset, {"asset_id": trade.asset_id}, hit, pnl, since=trade.entered_at)
+
+
+def _sum_up(
+    session: WriteSession,
+    table: type[ShadowSlice | ShadowAsset],
+    key: Mapping[str, Any],
+    hit: int,
+    pnl: int,
+    **first: datetime,
+) -> None:
+    """`first`: what the first row of the key keeps."""
+    summed = insert(table).values(**key, **first, n=1, hits=hit, pnl_usd_e6=pnl)
     session.execute(
-        sliced.on_conflict_do_update(
-            index_elements=list(fingerprint_),
+        summed.on_conflict_do_update(
+            index_elements=list(key),
             set_={
-                "n": ShadowSlice.n + 1,
-                "hits": ShadowSlice.hits + hit,
-                "pnl_usd_e6": ShadowSlice.pnl_usd_e6 + pnl,
+                "n": table.n + 1,
+                "hits": table.hits + hit,
+                "pnl_usd_e6": table.pnl_usd_e6 + pnl,
             },
         )
     )

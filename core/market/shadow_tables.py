@@ -1,7 +1,7 @@
 """Tables of the shadow fund, which holds no money, and of insights. Import them from
 core.market.tables.
 
-- shadow_venue, shadow_bin and shadow_slice are kept with each trade that closes, in its transaction:
+- shadow_venue, shadow_bin, shadow_slice and shadow_asset are kept with each trade that closes, in its transaction:
   whoever reads the fund reads no trade.
 - `_usd_e6`: paper micro-dollars, not USDC.
 """
@@ -19,7 +19,8 @@ from core.market.rules.shadow import CLOSED, ShadowState
 
 class ShadowTrade(Base):
     """What the paper fund did with an episode of a gap. `coins`: bought; `fee_coins`: what
-    withdrawing them costs; `sigma_24h`: standard deviation of a day's log returns; `fingerprint`: of entry.
+    withdrawing them costs; `_fee_bps`: of a taker, of the episode; `sigma_24h`: standard deviation of
+    a day's log returns; `fingerprint`: of entry.
     """
 
     __tablename__ = "shadow_trade"
@@ -29,6 +30,10 @@ class ShadowTrade(Base):
             f"(state in {sql_list(CLOSED)}) = (pnl_usd_e6 is not null)", name="pnl_usd_e6"
         ),
         CheckConstraint("(state = 'skipped') = (coins is null)", name="coins"),
+        CheckConstraint(
+            "state = 'skipped' or (buy_fee_bps is not null and sell_fee_bps is not null)",
+            name="fee_bps",
+        ),
         Index(
             "ix_shadow_trade_open", "due_at", "episode_id", postgresql_where=text("state = 'open'")
         ),
@@ -47,6 +52,8 @@ class ShadowTrade(Base):
     fingerprint: Mapped[dict[str, Any]]
     coins: Mapped[float | None]
     fee_coins: Mapped[float | None]
+    buy_fee_bps: Mapped[float | None]
+    sell_fee_bps: Mapped[float | None]
     sigma_24h: Mapped[float | None]
     is_simulated: Mapped[bool]
     state: Mapped[str] = mapped_column(Text)
@@ -103,6 +110,20 @@ class ShadowSlice(Base):
     n: Mapped[int]
     hits: Mapped[int]
     pnl_usd_e6: Mapped[int]
+
+
+class ShadowAsset(Base):
+    """Closed trades of one asset; `since`: when the first of them was entered."""
+
+    __tablename__ = "shadow_asset"
+
+    asset_id: Mapped[int] = mapped_column(
+        ForeignKey("market_asset.id"), primary_key=True, autoincrement=False
+    )
+    n: Mapped[int]
+    hits: Mapped[int]
+    pnl_usd_e6: Mapped[int]
+    since: Mapped[datetime]
 
 
 class ShadowMove(Base):

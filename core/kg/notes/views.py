@@ -13,8 +13,11 @@ from typing import Any, Final, TypeVar
 from sqlalchemy import bindparam, select, text
 from sqlalchemy.orm import Session
 
+from core.kg.claims import PublishedClaim, published, published_of
 from core.kg.notes.tables import KgLink
+from core.kg.rules.claims import backer_named
 from core.kg.rules.facts import (
+    NoteClaim,
     NoteContract,
     NoteEvent,
     NoteFacts,
@@ -24,6 +27,7 @@ from core.kg.rules.facts import (
     NoteNetwork,
     NoteOnchain,
     NoteProject,
+    NoteTrackRecord,
     NoteVenue,
     NoteWarning,
 )
@@ -87,7 +91,9 @@ select a.token, a.grade, a.grade_worst, a.gpa_7d, a.graded_venues, a.identity, a
     (select json_agg(json_build_array(c.chain, c.supply, c.holders, c.top10_share, c.transfers_24h, c.at) order by c.chain)
         from (select distinct on (chain) * from onchain_day where asset_id = a.asset_id
             order by chain, day desc limit 20) c
-    ) onchain
+    ) onchain,
+    (select json_build_array(p.n, p.hits, p.pnl_usd_e6, p.since) from shadow_asset p where p.asset_id = a.asset_id
+    ) paper
 from asset_state a
 """
 _ONE: Final = text(f"{_FACTS} where a.token = :token")
@@ -105,16 +111,20 @@ class ListedNote:
 
 
 def facts_of(session: Session, token: str, now: datetime) -> NoteFacts:
-    """Of a token that nobody lists: that alone."""
+    """Of a token that nobody lists: what is claimed of it, alone."""
     row = session.execute(_ONE, {"token": token, **_since(now)}).one_or_none()
-    return NoteFacts(token=token) if row is None else facts_from(row)
+    claims = published(session, token)
+    if row is None:
+        return NoteFacts(token=token, claims=_each(claims, _claim))
+    return facts_from(row, claims)
 
 
 def all_facts(session: Session, now: datetime) -> Iterator[NoteFacts]:
     """Of every token that exchanges list, in the order of the database."""
     after = ""
     while rows := session.execute(_PAGE, {"after": after, **_since(now)}).all():
-        yield from map(facts_from, rows)
+        claims = published_of(session, [row.token for row in rows])
+        yield from (facts_from(row, claims.get(row.token, ())) for row in rows)
         after = rows[-1].token
 
 
@@ -140,8 +150,8 @@ def tokens(session: Session, most: int) -> Sequence[str]:
     ).all()
 
 
-def facts_from(row: Any) -> NoteFacts:
-    """A row of the statement as values."""
+def facts_from(row: Any, claims: Sequence[PublishedClaim]) -> NoteFacts:
+    """A row of the statement as values, with what is claimed of its token."""
     classes = {one[-1] for one in row.venues or ()} - {None}
     looks, actionable = row.looks
     return NoteFacts(
@@ -169,6 +179,8 @@ def facts_from(row: Any) -> NoteFacts:
         arb_hits_24h=int(row.hits) if len(row.exchanges) > 1 else None,
         one_price_actionable_pct=100 * actionable / looks if looks else None,
         onchain=_each(row.onchain, lambda one: _of(NoteOnchain, *one[:5], _time(one[5]))),
+        claims=_each(claims, _claim),
+        track_record=None if row.paper is None else _track_record(*row.paper),
     )
 
 
@@ -179,6 +191,21 @@ def _since(now: datetime) -> dict[str, datetime]:
 def _each(rows: Any, made: Callable[[Any], Any]) -> tuple[Any, ...]:
     """No rows are null."""
     return tuple(map(made, rows or ()))
+
+
+def _claim(one: PublishedClaim) -> NoteClaim:
+    return NoteClaim(
+        kind=one.kind.value,
+        text=one.claim,
+        source_url=one.source_url,
+        is_verified=one.is_verified,
+        at=one.made_at,
+        backer=backer_named(one.kind, one.claim),
+    )
+
+
+def _track_record(closed: int, won: int, pnl_usd_e6: int, since: str) -> NoteTrackRecord:
+    return NoteTrackRecord(closed, won, pnl_usd_e6 / 1_000_000, _time(since))
 
 
 def _contract(one: Any) -> NoteContract:

@@ -13,10 +13,12 @@ from enum import StrEnum
 from typing import Final
 
 from core.errors import InvalidParameterError, MandateError
+from core.kg.rules.names import capitals
 from core.texts import require_text
 from core.urls import canonical_https
 
 CLAIM_CHARACTERS_MOST: Final = 500
+BACKER_CHARACTERS_MOST: Final = 64
 NOTE_CHARACTERS_MOST: Final = 1_000
 TICKER_CHARACTERS_MOST: Final = 32
 VERIFIED_SHOWN: Final = 20
@@ -74,7 +76,7 @@ class ClaimStateError(MandateError):
 def claimed_ticker(field: str, sent: str) -> str:
     """The ticker in capital letters. Errors: InvalidParameterError."""
     require_text(field, sent, TICKER_CHARACTERS_MOST)
-    ticker = sent.upper()
+    ticker = capitals(sent)
     if len(ticker) > TICKER_CHARACTERS_MOST or any(
         one.isspace() or one in _NO_TICKER for one in ticker
     ):
@@ -94,6 +96,11 @@ def require_claim(claim: str) -> None:
 def claim_source(url: str) -> str:
     """The link as it is kept. Errors: InvalidParameterError."""
     return canonical_https("source_url", url)
+
+
+def backer_named(kind: ClaimKind, claim: str) -> str | None:
+    """Whom a claim of a backer names: all of it, where it is short enough for a name. None: nobody."""
+    return claim if kind is ClaimKind.BACKER and len(claim) <= BACKER_CHARACTERS_MOST else None
 
 
 def same_words(claim: str) -> str:

@@ -19,7 +19,7 @@ class NoteTier(StrEnum):
 @dataclass(frozen=True, slots=True)
 class NoteClaim:
     """What somebody says of a token, and where it can be read. `is_verified`: an operator looked it
-    up; else it is no fact. `backer`: whom a verified claim names as one; None: it names none.
+    up; else it is no fact. `backer`: whom it names as one; None: it names none.
     """
 
     kind: str
@@ -32,9 +32,11 @@ class NoteClaim:
 
 @dataclass(frozen=True, slots=True)
 class NoteTrackRecord:
-    """What the paper fund made of gaps of this token; never real money."""
+    """What the paper fund made of gaps of this token; never real money. `since`: when the first of
+    its closed trades was entered.
+    """
 
-    settled: int
+    closed: int
     won: int
     profit_usd: float
     since: datetime

@@ -15,7 +15,7 @@ from typing import Final
 
 from core.urls import is_https
 
-TEXT_CHARACTERS_MOST: Final = 300
+TEXT_CHARACTERS_MOST: Final = 500
 _SIGNS: Final = re.compile(r"[!-,:-@\[-`{-~]|^[-+]|(?<=\d)\.|\.(?=\.)|(?<=www)\.|(?<=WWW)\.")
 _HARMLESS: Final = frozenset(",'\"?;")
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})

@@ -54,7 +54,11 @@ def ticker_of(sent: str) -> str:
         raise InvalidParameterError(
             "token", "write a ticker, such as BTC: no path, and no dot or space at its ends"
         )
-    return "".join(map(_upper, unicodedata.normalize("NFC", sent)))
+    return capitals(unicodedata.normalize("NFC", sent))
+
+
+def capitals(ticker: str) -> str:
+    return "".join(map(_upper, ticker))
 
 
 def _upper(one: str) -> str:

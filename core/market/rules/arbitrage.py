@@ -25,23 +25,6 @@ MOST_AGE_S: Final = 90.0
 MOST_APART_S: Final = 60.0
 SUSPECT_GROSS_BPS: Final = 3_000.0
 _BPS: Final = 10_000.0
-# Published fees of a taker without a discount, in bps; another venue's: 10.
-_TAKER_BPS: Final = {
-    "coinbase": 60.0,
-    "kraken": 40.0,
-    "upbit": 5.0,
-    "bithumb": 25.0,
-    "coinone": 20.0,
-    "korbit": 15.0,
-    "gate": 20.0,
-    "mexc": 5.0,
-}
-_USUAL_TAKER_BPS: Final = 10.0
-
-
-def taker_bps(exchange: str) -> float:
-    """What a taker pays there without a discount."""
-    return _TAKER_BPS.get(exchange, _USUAL_TAKER_BPS)
 
 
 class Suspicion(StrEnum):
@@ -73,7 +56,9 @@ class ArbSide:
 
 @dataclass(frozen=True, slots=True)
 class ArbPair:
-    """Buy at one venue, sell at the other. net_bps: by SIZES_USD. `sources`: of both rates."""
+    """Buy at one venue, sell at the other. net_bps: by SIZES_USD. `sources`: of both rates;
+    taker_fees_bps: of both markets, None: unknown.
+    """
 
     buy_at: str
     sell_at: str
@@ -87,6 +72,7 @@ class ArbPair:
     is_actionable: bool
     suspicions: tuple[Suspicion, ...]
     fx_sources: tuple[str, str]
+    taker_fees_bps: tuple[float | None, float | None]
     age_s: float
     apart_s: float
 
@@ -156,6 +142,7 @@ def pair(
         is_actionable=is_gain and is_transferable and not suspicions,
         suspicions=suspicions,
         fx_sources=(buy.fx_source, sell.fx_source),
+        taker_fees_bps=(buy.taker_fee_bps, sell.taker_fee_bps),
         age_s=age_s,
         apart_s=apart_s,
     )

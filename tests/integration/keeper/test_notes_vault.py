@@ -5,10 +5,13 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from sqlalchemy import Engine, event
 
 from core.db.engine import Database
 from core.earn.rules.payout import PayoutLimits
+from core.identity.tables import Account
 from core.kg.notes import queries, views
+from core.kg.tables import KgClaim
 from core.mandate.chain.reader import VaultReader
 from core.market.tables import MarketAsset, MarketAssetState, MarketListingState
 from core.targets.rules import TargetLimits
@@ -135,3 +138,50 @@ def test_the_same_facts_and_time__are_the_same_bytes(database: Database, market:
 
 def test_a_market_without_tokens__has_an_index(database: Database) -> None:
     assert list(notes_of(made(database))) == ["_index.md"]
+
+
+def test_the_vaults_claims__are_read_by_one_query_a_page_of_250(
+    database: Database, market: MarketIds
+) -> None:
+    tickers = tuple(f"T{n:03d}" for n in range(260))
+    add_assets(database, tickers)
+    claimed = (*tickers[::37], "BTC")
+    with database.write() as session:
+        agent = Account(kind="agent", name="A", created_at=NOON)
+        session.add(agent)
+        session.flush()
+        for ticker in claimed:
+            session.add(
+                KgClaim(
+                    token=ticker,
+                    kind="other",
+                    claim=f"{ticker} <b>is</b> [[fine]].",
+                    words=f"{ticker} is fine.",
+                    source_url="https://blog.example/post",
+                    agent_id=agent.id,
+                    person="agent:1",
+                    state="unverified",
+                    made_at=NOON,
+                )
+            )
+    queries_sent = list[str]()
+
+    def on_query(_conn: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        if "kg_claim" in statement:
+            queries_sent.append(statement)
+
+    event.listen(Engine, "before_cursor_execute", on_query)
+    try:
+        with database.read() as session:
+            found = list(views.all_facts(session, NOON))
+    finally:
+        event.remove(Engine, "before_cursor_execute", on_query)
+    assert len(found) == 263
+    assert len(queries_sent) == 2
+    assert {one.token for one in found if one.claims} == set(claimed)
+    with database.read() as session:
+        assert views.facts_of(session, "T037", NOON) in found
+    notes = notes_of(made(database))
+    assert "- *Unverified.* other: T037 \\<b\\>is\\</b\\> \\[\\[fine\\]\\]" in notes["T037.md"]
+    assert "**Not facts.**" in notes["T037.md"]
+    assert "Community intel" not in notes["T036.md"]

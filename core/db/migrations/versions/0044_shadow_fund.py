@@ -13,6 +13,7 @@ TABLES = (
     "market_insight",
     "shadow_book",
     "shadow_move",
+    "shadow_asset",
     "shadow_slice",
     "shadow_bin",
     "shadow_venue",
@@ -29,3 +30,5 @@ def upgrade() -> None:
 def downgrade() -> None:
     for table in TABLES:
         op.drop_table(table)
+    op.drop_column("arb_episode", "sell_fee_bps")
+    op.drop_column("arb_episode", "buy_fee_bps")

@@ -1,3 +1,5 @@
+ALTER TABLE arb_episode ADD COLUMN buy_fee_bps DOUBLE PRECISION, ADD COLUMN sell_fee_bps DOUBLE PRECISION;
+
 CREATE TABLE shadow_trade (
     episode_id BIGINT NOT NULL,
     asset_id BIGINT NOT NULL,
@@ -10,6 +12,8 @@ CREATE TABLE shadow_trade (
     fingerprint JSONB NOT NULL,
     coins DOUBLE PRECISION,
     fee_coins DOUBLE PRECISION,
+    buy_fee_bps DOUBLE PRECISION,
+    sell_fee_bps DOUBLE PRECISION,
     sigma_24h DOUBLE PRECISION,
     is_simulated BOOLEAN NOT NULL,
     state TEXT NOT NULL,
@@ -22,6 +26,7 @@ CREATE TABLE shadow_trade (
     CONSTRAINT ck_shadow_trade_state CHECK (state in ('open', 'settled', 'returned', 'void', 'skipped')),
     CONSTRAINT ck_shadow_trade_pnl_usd_e6 CHECK ((state in ('settled', 'returned')) = (pnl_usd_e6 is not null)),
     CONSTRAINT ck_shadow_trade_coins CHECK ((state = 'skipped') = (coins is null)),
+    CONSTRAINT ck_shadow_trade_fee_bps CHECK (state = 'skipped' or (buy_fee_bps is not null and sell_fee_bps is not null)),
     CONSTRAINT fk_shadow_trade_asset_id FOREIGN KEY(asset_id) REFERENCES market_asset (id),
     CONSTRAINT fk_shadow_trade_buy_id FOREIGN KEY(buy_id) REFERENCES market_listing (listing_id),
     CONSTRAINT fk_shadow_trade_sell_id FOREIGN KEY(sell_id) REFERENCES market_listing (listing_id)
@@ -65,6 +70,16 @@ CREATE TABLE shadow_slice (
     hits BIGINT NOT NULL,
     pnl_usd_e6 BIGINT NOT NULL,
     CONSTRAINT pk_shadow_slice PRIMARY KEY (gap_cause, deviation_pattern, venue_pair, chain, grade_pair, session)
+);
+
+CREATE TABLE shadow_asset (
+    asset_id BIGINT NOT NULL,
+    n BIGINT NOT NULL,
+    hits BIGINT NOT NULL,
+    pnl_usd_e6 BIGINT NOT NULL,
+    since TIMESTAMP WITH TIME ZONE NOT NULL,
+    CONSTRAINT pk_shadow_asset PRIMARY KEY (asset_id),
+    CONSTRAINT fk_shadow_asset_asset_id FOREIGN KEY(asset_id) REFERENCES market_asset (id)
 );
 
 CREATE TABLE shadow_move (

@@ -25,6 +25,7 @@ def seen(listed: Listed, asset: int, gross_bps: float, *, is_actionable: bool) -
         is_actionable=is_actionable,
         suspicions=(),
         fx_sources=("par", "par"),
+        taker_fees_bps=(10.0, None),
         age_s=1.0,
         apart_s=1.0,
     )

@@ -12,7 +12,7 @@ from core.db.engine import Database
 from core.market import parts, queries, samples, shadow, shadow_views
 from core.market.facts import DataSource
 from core.market.rules.shadow import Dimension
-from core.market.shadow_tables import ShadowBook, ShadowMove, ShadowTrade, ShadowVenue
+from core.market.shadow_tables import ShadowAsset, ShadowBook, ShadowMove, ShadowTrade, ShadowVenue
 from core.market.tables import (
     MarketGap,
     MarketGapEpisode,
@@ -79,7 +79,7 @@ class Fund:
                 )
             )
 
-    def episode(self, at: datetime) -> None:
+    def episode(self, at: datetime, sell_fee_bps: float | None = 40.0) -> None:
         with self.database.write() as session:
             session.execute(text("update arb_episode set ended_at = now() where ended_at is null"))
             session.add(
@@ -91,6 +91,8 @@ class Fund:
                     last_at=at,
                     ended_at=None,
                     best_net_1k_bps=900.0,
+                    buy_fee_bps=10.0,
+                    sell_fee_bps=sell_fee_bps,
                 )
             )
 
@@ -171,6 +173,9 @@ def test_a_gap__is_bought_at_the_next_sample_and_sold_once_it_was_transferred(fu
             1,
             trade.pnl_usd_e6,
         )
+        asset = session.get_one(ShadowAsset, fund.asset_id)
+        assert (asset.n, asset.hits, asset.pnl_usd_e6) == (1, 1, trade.pnl_usd_e6)
+        assert asset.since == trade.entered_at
 
 
 def test_withdrawals_that_close_meanwhile__have_the_coins_sold_where_they_were_bought(
@@ -214,6 +219,27 @@ def test_an_unknown_fee__enters_nothing(fund: Fund) -> None:
     fund.both(NOON + MINUTE)
     fund.run(NOON + 5 * MINUTE)
     assert fund.trade().reason == "fee_unknown"
+
+
+def test_an_unknown_fee_of_a_taker__enters_nothing_and_is_counted(fund: Fund) -> None:
+    fund.episode(NOON, sell_fee_bps=None)
+    fund.both(NOON + MINUTE)
+    assert fund.run(NOON + 5 * MINUTE).skipped == 1
+    trade = fund.trade()
+    assert (trade.state, trade.reason, trade.coins) == ("skipped", "taker_fee_unknown", None)
+    assert fund.venue("kucoin").skipped == 1
+    assert fund.venue("kucoin").usd_e6 == 10_000_000_000
+
+
+def test_a_market_that_pays_its_takers__gives_more_than_one_without_a_fee(fund: Fund) -> None:
+    fund.episode(NOON, sell_fee_bps=-1.0)
+    fund.both(NOON + MINUTE)
+    fund.run(NOON + 5 * MINUTE)
+    fund.both(NOON + 17 * MINUTE)
+    fund.run(NOON + 26 * MINUTE)
+    coins = 1_000 / (100 * 1.00125 * 1.001) - 0.01
+    expected = coins * 110 * (1 - 0.00125) * 1.0001 - 1_000
+    assert fund.trade().pnl_usd_e6 == round(expected * 1_000_000)
 
 
 def test_an_empty_venue__enters_nothing(fund: Fund) -> None:
@@ -276,8 +302,8 @@ def test_a_run_among_many_trades__reads_what_is_new_alone(fund: Fund, rows: int)
         session.execute(
             text("""
 insert into shadow_trade (episode_id, asset_id, token, buy_id, sell_id, buy_exchange, sell_exchange, fingerprint,
-                          coins, is_simulated, state, pnl_usd_e6, entered_at, due_at)
-select n, :asset, 'ABC', n % 1000, n % 997, 'kucoin', 'kraken', '{}', 1, true, 'settled', 1,
+                          coins, buy_fee_bps, sell_fee_bps, is_simulated, state, pnl_usd_e6, entered_at, due_at)
+select n, :asset, 'ABC', n % 1000, n % 997, 'kucoin', 'kraken', '{}', 1, 10, 40, true, 'settled', 1,
        cast(:at as timestamptz) - n * interval '10 seconds', :at
 from generate_series(1, :rows) n
 """),

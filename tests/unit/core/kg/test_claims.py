@@ -4,9 +4,11 @@ import pytest
 
 from core.errors import InvalidParameterError
 from core.kg.rules.claims import (
+    ClaimKind,
     ClaimState,
     ClaimStateError,
     ClaimsUsedUpError,
+    backer_named,
     claim_source,
     claimed_ticker,
     require_claim,
@@ -17,7 +19,14 @@ from core.kg.rules.claims import (
 
 
 @pytest.mark.parametrize(
-    ("sent", "kept"), [("link", "LINK"), ("NO", "NO"), ("1inch", "1INCH"), ("柴犬", "柴犬")]
+    ("sent", "kept"),
+    [
+        ("link", "LINK"),
+        ("NO", "NO"),
+        ("1inch", "1INCH"),
+        ("\u017ftra\xdf", "\u017fTRA\xdf"),
+        ("柴犬", "柴犬"),
+    ],
 )
 def test_a_ticker__is_kept_in_capital_letters(sent: str, kept: str) -> None:
     assert claimed_ticker("base", sent) == kept
@@ -32,7 +41,6 @@ def test_a_ticker_of_32_characters__is_taken() -> None:
     [
         "",
         "A" * 33,
-        "ß" * 17,
         "../A",
         "A/B",
         "A B",
@@ -47,6 +55,21 @@ def test_a_ticker_of_32_characters__is_taken() -> None:
 def test_what_is_no_ticker__is_refused(sent: str) -> None:
     with pytest.raises(InvalidParameterError, match="base: "):
         claimed_ticker("base", sent)
+
+
+@pytest.mark.parametrize(
+    ("kind", "claim", "named"),
+    [
+        ("backer", "Example Capital", "Example Capital"),
+        ("backer", "x" * 64, "x" * 64),
+        ("backer", "x" * 65, None),
+        ("project", "Example Capital", None),
+    ],
+)
+def test_a_backer__is_named_by_a_short_claim_of_that_kind(
+    kind: str, claim: str, named: str | None
+) -> None:
+    assert backer_named(ClaimKind(kind), claim) == named
 
 
 @pytest.mark.parametrize(

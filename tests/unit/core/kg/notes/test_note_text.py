@@ -58,8 +58,7 @@ def test_claims_and_the_paper_fund__are_on_both_tiers(tier: NoteTier) -> None:
     assert "- *Unverified.* partnership: \\<b\\>Soon" in body
     assert "(source `javascript:1`, 2026-11-26)" in body
     assert (
-        "Paper trades, never real money: 5 settled since 2026-11-26, 3 with a gain, 12.5 USD"
-        in body
+        "Paper trades, never real money: 5 closed since 2026-11-26, 3 with a gain, 12.5 USD" in body
     )
 
 

@@ -31,6 +31,7 @@ PAIR = ArbPair(
     is_actionable=True,
     suspicions=(),
     fx_sources=("par", "par"),
+    taker_fees_bps=(10.0, 40.0),
     age_s=0,
     apart_s=0,
 )
