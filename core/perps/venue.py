@@ -1,4 +1,4 @@
-"""The ports to the perpetuals venue. keeper.hyperliquid_venue and keeper.hyperliquid_desk implement
+"""The ports to the perpetuals venue. core.perps.hyperliquid_venue and core.perps.hyperliquid_desk implement
 them.
 """
 

@@ -5,7 +5,7 @@ Laws
   no float stands between a row and the wire.
 - Nothing here holds a key: a signature is asked for, of one digest.
 - An order carries its cloid and `expiresAfter`: the venue takes it once, and no later.
-- What fails is an OutsideError, as for readings (keeper.hyperliquid_venue), and says nothing of
+- What fails is an OutsideError, as for readings (core.perps.hyperliquid_venue), and says nothing of
   whether the order arrived.
 """
 
@@ -20,6 +20,13 @@ from hyperliquid.utils.signing import order_wires_to_order_action, sign_l1_actio
 from hyperliquid.utils.types import Cloid
 
 from core.hexes import bytes_of, hex_of
+from core.perps.hyperliquid_venue import (
+    ANSWER_S,
+    FAILURES,
+    BoundedSession,
+    VenueUnreachableError,
+    bare_info,
+)
 from core.perps.rules.answers import VenueAnswerError, is_agent_of
 from core.perps.rules.leg import MAINNET_URL, NETWORKS
 from core.perps.rules.order_answers import (
@@ -38,13 +45,6 @@ from core.perps.rules.orders import (
     e8_text,
 )
 from core.perps.venue import Sign
-from keeper.hyperliquid_venue import (
-    ANSWER_S,
-    FAILURES,
-    BoundedSession,
-    VenueUnreachableError,
-    bare_info,
-)
 
 IMMEDIATE = {"limit": {"tif": "Ioc"}}
 
