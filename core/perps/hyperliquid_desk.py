@@ -25,7 +25,8 @@ from hyperliquid.utils.signing import (
 )
 from hyperliquid.utils.types import Cloid
 
-from core.hexes import bytes_of, hex_of
+from core.hexes import bytes_of, checksum_address, hex_of
+from core.money import USDC_E6_PER_USDC, UsdcE6
 from core.perps.hyperliquid_venue import (
     ANSWER_S,
     FAILURES,
@@ -35,6 +36,7 @@ from core.perps.hyperliquid_venue import (
 )
 from core.perps.rules.answers import VenueAnswerError, is_agent_of
 from core.perps.rules.leg import MAINNET_URL, NETWORKS
+from core.perps.rules.operator_orders import OperatorCaps
 from core.perps.rules.order_answers import (
     answer_by_cloid,
     answer_of_send,
@@ -50,7 +52,8 @@ from core.perps.rules.orders import (
     VenuePosition,
     e8_text,
 )
-from core.perps.venue import Sign, ToSign
+from core.perps.venue import OperatorDesk, Sign, ToSign
+from core.perps_settings import PerpsSettings
 
 IMMEDIATE = {"limit": {"tif": "Ioc"}}
 RESTING = {"limit": {"tif": "Gtc"}}
@@ -141,6 +144,21 @@ class HyperliquidDesk:
             return ask(self._info)
         except FAILURES as error:
             raise VenueUnreachableError(f"no answer ({type(error).__name__})") from None
+
+
+def operator_desk(settings: PerpsSettings) -> OperatorDesk | None:
+    """None: the operator's orders are off."""
+    if settings.hl_url is None or settings.hl_operator_account is None:
+        return None
+    return OperatorDesk(
+        venue=HyperliquidDesk(settings.hl_url),
+        account=checksum_address(settings.hl_operator_account.lower()),
+        caps=OperatorCaps(
+            per_order_usdc_e6=UsdcE6(settings.hl_order_usdc * USDC_E6_PER_USDC),
+            per_day_usdc_e6=UsdcE6(settings.hl_orders_usdc_per_day * USDC_E6_PER_USDC),
+        ),
+        allowance_bps=settings.hl_exit_allowance_bps,
+    )
 
 
 def _action(order: VenueOrder, cloid: str) -> Any:
