@@ -52,7 +52,9 @@ from core.fund.accounts import NoAccounts, SimulatedAccounts
 from core.house import House
 from core.identity.queries import set_operator_key
 from core.mandate.chain.reader import VaultReader
+from core.perps.hyperliquid_desk import operator_desk
 from core.perps.rules.leg import perps_terms
+from core.perps_settings import PerpsSettings
 from core.settings import Settings
 from core.sponsored.prices import EthSource, eth_prices
 from core.startup import read_settings, refusals
@@ -148,6 +150,7 @@ def deps_of(settings: Settings) -> Deps:
         guard=_guard(settings),
         receipts=_receipts(settings),
         perps=perps_terms(settings.hl_url, settings.hl_exit_allowance_bps),
+        operator_desk=operator_desk(PerpsSettings.model_validate(settings, from_attributes=True)),
         eth_price=eth_prices(
             settings.gas_eth_usd, EthSource(settings.gas_eth_source), is_local=_is_local(settings)
         ),

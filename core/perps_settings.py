@@ -16,3 +16,14 @@ class PerpsSettings(BaseModel):
     hl_exit_allowance_bps: int = count(
         100, "how far from the mid price a closing order may fill, basis points", 1, 2_000
     )
+    hl_operator_account: str | None = Field(
+        default=None,
+        pattern=r"^0x[0-9a-fA-F]{40}$",
+        description="the operator's account at the perpetuals venue; none: its order routes are off",
+    )
+    hl_order_usdc: int = count(
+        1_000, "the largest amount that one order of the operator may fill, USDC", 0, 10**9
+    )
+    hl_orders_usdc_per_day: int = count(
+        10_000, "what orders of the operator may open in a UTC day, USDC", 0, 10**9
+    )

@@ -33,6 +33,7 @@ from core.errors import InvalidParameterError, OutsideError, text_of
 from core.exporter import Server, serve_or_tell
 from core.keeper.gas import GasBudgets
 from core.mandate.chain.reader import VaultReader
+from core.perps.hyperliquid_venue import HyperliquidVenue
 from core.settings import Settings
 from core.startup import read_settings, refusals
 from core.watchdog import Watchdog
@@ -40,7 +41,6 @@ from keeper import funds, perps_closing, seals, status
 from keeper.anchoring import Anchoring
 from keeper.drafts import Caps
 from keeper.funds import Funds
-from keeper.hyperliquid_venue import HyperliquidVenue
 from keeper.market import GWEI
 from keeper.metrics import KeeperMetrics
 from keeper.observe import Observer

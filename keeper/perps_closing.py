@@ -33,6 +33,7 @@ from core.mandate.rules.perps_notes import order_note, result_note, stop_line_no
 from core.money import usdc_text
 from core.perps import orders as rows
 from core.perps import queries as legs
+from core.perps.hyperliquid_desk import HyperliquidDesk
 from core.perps.orders import SentOrder
 from core.perps.queries import Leg
 from core.perps.rules import closing
@@ -52,7 +53,6 @@ from core.perps.rules.orders import (
 )
 from core.perps.venue import PerpsDesk
 from core.perps.views import OfMandate, of_mandate
-from keeper.hyperliquid_desk import HyperliquidDesk
 from keeper.perps_readings import record_reading
 from keeper.schedule import Job, JobSkippedError
 

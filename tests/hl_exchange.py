@@ -2,8 +2,8 @@
 free loopback port, so that the SDK itself is tested.
 
 An order is taken when EIP-712 recovery of its action's hash gives an agent that the account
-approved; the account is the one that approved it. Orders are IOC: they fill at the mid, up to
-`liquidity`, when their limit reaches it.
+approved; the account is the one that approved it. Orders fill at the mid, up to `liquidity`, when
+their limit reaches it; else a GTC order rests.
 """
 
 import asyncio
@@ -149,10 +149,10 @@ class Exchange:
         if (signer, sent["nonce"]) in self.nonces:
             return {"status": "err", "response": "Invalid nonce: duplicate nonce"}
         self.nonces.add((signer, sent["nonce"]))
-        statuses = [self._take(order, owner) for order in sent["action"]["orders"]]
+        statuses = [self.take(order, owner) for order in sent["action"]["orders"]]
         return {"status": "ok", "response": {"type": "order", "data": {"statuses": statuses}}}
 
-    def _take(self, order: dict[str, Any], owner: str) -> Any:
+    def take(self, order: dict[str, Any], owner: str) -> Any:
         if self.refuses is not None:
             return {"error": self.refuses}
         if any(one.get("c") == order.get("c") for one in self.orders if order.get("c")):
@@ -170,6 +170,9 @@ class Exchange:
         limit = Decimal(order["p"])
         filled = size if self.liquidity is None else min(size, self.liquidity)
         if not filled or (limit < mid if order["b"] else limit > mid):
+            if order["t"]["limit"]["tif"] == "Gtc":
+                row["status"] = "open"
+                return {"resting": {"oid": row["oid"]}}
             return {"error": NO_MATCH}
         self.holder(owner).positions[coin] = held + (filled if order["b"] else -filled)
         row |= {"sz": str(Decimal(order["s"]) - filled), "status": "filled"}

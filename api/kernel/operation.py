@@ -49,6 +49,7 @@ from core.fund.accounts import FollowerAccounts, NoAccounts
 from core.house import House
 from core.mandate.chain.reader import VaultReader
 from core.perps.rules.leg import PerpsTerms
+from core.perps.venue import OperatorDesk
 from core.sponsored.kept_gas import SharedGasReading
 from core.sponsored.prices import EthPrices, FixedEthPrice
 
@@ -212,6 +213,7 @@ class Deps:
     board_rows: KeptRows = field(default_factory=KeptRows)
     address_rates: AddressRates = field(default_factory=AddressRates)
     perps: PerpsTerms | None = None  # None: the perpetuals leg is off
+    operator_desk: OperatorDesk | None = None  # None: the operator's order routes are off
     eth_price: EthPrices = field(default_factory=lambda: FixedEthPrice(None))
     fund_accounts: FollowerAccounts = field(default_factory=NoAccounts)
     kept_gas: SharedGasReading = field(default_factory=SharedGasReading)

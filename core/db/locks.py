@@ -61,6 +61,7 @@ class LockClass(StrEnum):
     SPONSORED_BUYER = "sponsored_buyer"
     CLAIM = "claim"
     SIGNAL_SALE = "signal_sale"
+    OPERATOR_ORDER = "operator_order"
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from core.db.base import Base, Uint256, sql_list
 from core.perps.rules.closing import ClosingStatus, LeftOpen
 from core.perps.rules.leg import Degraded, LegStatus
+from core.perps.rules.operator_orders import LIVE_TYPES, ClaimedOutcome, OrderState
 from core.perps.rules.orders import OPEN, OrderOutcome, Side
 
 LIVE = f"status = '{LegStatus.BOUND}'"
@@ -88,6 +89,47 @@ class PerpsOrder(Base):
     placed_at: Mapped[datetime]
     expires_at: Mapped[datetime]  # the venue takes it no later
     outcome: Mapped[str] = mapped_column(Text)
+
+
+class PerpsOperatorOrder(Base):
+    """An order of the operator's own account, written before there is anything to sign. `by_id`: who
+    prepared it; `reported`: what whoever signed it said became of it.
+    """
+
+    __tablename__ = "perps_operator_order"
+    __table_args__ = (
+        CheckConstraint(f"state in {sql_list(OrderState)}", name="state"),
+        CheckConstraint(f"side in {sql_list(Side)}", name="side"),
+        CheckConstraint(f"kind in {sql_list(LIVE_TYPES)}", name="kind"),
+        CheckConstraint(f"reported in {sql_list(ClaimedOutcome)}", name="reported"),
+        CheckConstraint("(reported is null) = (reported_at is null)", name="reported_at"),
+        UniqueConstraint("cloid"),
+        UniqueConstraint("account", "nonce_ms"),
+        Index("ix_perps_operator_order_account_placed_at", "account", "placed_at"),
+    )
+
+    id: Mapped[int] = mapped_column(Identity(always=True), primary_key=True)
+    by_id: Mapped[int] = mapped_column(ForeignKey("account.id"))
+    account: Mapped[bytes] = mapped_column(BYTEA)
+    cloid: Mapped[bytes] = mapped_column(BYTEA)
+    nonce_ms: Mapped[int]
+    asset: Mapped[int] = mapped_column(Integer)  # the venue's number of the market
+    coin: Mapped[str] = mapped_column(Text)
+    side: Mapped[str] = mapped_column(Text)
+    kind: Mapped[str] = mapped_column(Text)
+    size_e8: Mapped[int] = mapped_column(Uint256)
+    limit_px_e8: Mapped[int] = mapped_column(Uint256)
+    reduce_only: Mapped[bool]
+    largest_usdc_e6: Mapped[int] = mapped_column(Uint256)
+    placed_at: Mapped[datetime]
+    expires_at: Mapped[datetime]  # the venue takes it no later
+    state: Mapped[str] = mapped_column(Text)
+    avg_px_e8: Mapped[int | None] = mapped_column(Uint256)
+    total_sz_e8: Mapped[int | None] = mapped_column(Uint256)
+    oid: Mapped[int | None]
+    reported: Mapped[str | None] = mapped_column(Text)
+    reported_at: Mapped[datetime | None]
+    signal_seq: Mapped[int | None] = mapped_column(ForeignKey("fund_signal.seq"))
 
 
 class PerpsClosing(Base):

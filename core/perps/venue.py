@@ -1,12 +1,14 @@
-"""The ports to the perpetuals venue. keeper.hyperliquid_venue and keeper.hyperliquid_desk implement
+"""The ports to the perpetuals venue. core.perps.hyperliquid_venue and core.perps.hyperliquid_desk implement
 them.
 """
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 from core.perps.rules.leg import AccountReading
+from core.perps.rules.operator_orders import OperatorCaps
 from core.perps.rules.orders import OrderAnswer, VenueMarket, VenueOrder, VenuePosition
 
 Sign = Callable[[str], str]  # a 0x digest into a 0x signature of 65 bytes r, s, v
@@ -58,3 +60,45 @@ class PerpsDesk(Protocol):
     ) -> OrderAnswer:
         """Send once. An error says nothing of whether the order arrived."""
         ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToSign:
+    """What a key signs for an order: EIP-712 typed data, and its digest, 0x and 64 hex digits."""
+
+    digest: str
+    typed_data: Mapping[str, Any]
+
+
+class RelayDesk(PerpsDesk, Protocol):
+    """A desk for orders that somebody else signs. The signature covers order, cloid, nonce and
+    expiry, and the venue takes a nonce once: the same order relayed again is never a second one.
+    """
+
+    def to_sign(
+        self, order: VenueOrder, cloid: str, *, nonce_ms: int, expires_at: datetime
+    ) -> ToSign:
+        """Asks nothing of the venue."""
+        ...
+
+    def relay(
+        self,
+        order: VenueOrder,
+        cloid: str,
+        *,
+        nonce_ms: int,
+        expires_at: datetime,
+        signature: str,
+    ) -> OrderAnswer:
+        """`signature`: 65 bytes r, s, v. Errors: OutsideError, as of `send`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorDesk:
+    """Where the operator's own orders go: its one account, and what its orders may open."""
+
+    venue: RelayDesk
+    account: str  # checksummed
+    caps: OperatorCaps
+    allowance_bps: int

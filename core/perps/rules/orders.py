@@ -94,7 +94,9 @@ class VenueMarket:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VenueOrder:
-    """A limit order that fills at once or not at all (IOC). `size_e8` is above 0."""
+    """A limit order that fills at once or not at all (IOC), or `rests` until it is cancelled (GTC).
+    `size_e8` is above 0.
+    """
 
     asset: int
     coin: str
@@ -102,6 +104,7 @@ class VenueOrder:
     size_e8: int
     limit_px_e8: int
     reduce_only: bool
+    rests: bool = False
 
     @property
     def notional_usdc_e6(self) -> UsdcE6:
@@ -144,26 +147,29 @@ def closing_order(position: VenuePosition, market: VenueMarket, allowance_bps: i
     The limit price is rounded towards the mid to a price that the venue takes.
     """
     is_long = position.size_e8 > 0
-    tick = _tick_e8(market)
-    if is_long:
-        worst = -(-market.mid_e8 * (10_000 - allowance_bps) // 10_000)
-        limit = -(-worst // tick) * tick
-    else:
-        limit = market.mid_e8 * (10_000 + allowance_bps) // 10_000 // tick * tick
     return VenueOrder(
         asset=market.asset,
         coin=position.coin,
         side=Side.SELL if is_long else Side.BUY,
         size_e8=abs(position.size_e8),
-        limit_px_e8=limit,
+        limit_px_e8=worst_px_e8(market, allowance_bps, is_buy=not is_long),
         reduce_only=True,
     )
 
 
-def _tick_e8(market: VenueMarket) -> int:
-    """The step of prices near the mid: a power of ten."""
-    significant: int = 10 ** max(0, len(str(market.mid_e8)) - SIGNIFICANT)
-    smallest: int = 10 ** (DECIMALS - max(0, PRICE_DECIMALS - market.size_decimals))
+def worst_px_e8(market: VenueMarket, allowance_bps: int, *, is_buy: bool) -> int:
+    """`allowance_bps` from the mid, rounded towards it to a price that the venue takes."""
+    tick = tick_e8(market.mid_e8, market.size_decimals)
+    if is_buy:
+        return market.mid_e8 * (10_000 + allowance_bps) // 10_000 // tick * tick
+    worst = -(-market.mid_e8 * (10_000 - allowance_bps) // 10_000)
+    return -(-worst // tick) * tick
+
+
+def tick_e8(px_e8: int, size_decimals: int) -> int:
+    """The step of prices near this one: a power of ten."""
+    significant: int = 10 ** max(0, len(str(px_e8)) - SIGNIFICANT)
+    smallest: int = 10 ** (DECIMALS - max(0, PRICE_DECIMALS - size_decimals))
     return max(min(significant, E8), smallest)
 
 

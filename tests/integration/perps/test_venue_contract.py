@@ -13,9 +13,9 @@ from eth_account import Account
 from hyperliquid.exchange import Exchange as SdkExchange
 
 from core.errors import OutsideError
+from core.perps.hyperliquid_venue import HyperliquidVenue
 from core.perps.rules.leg import AccountReading, Degraded
 from core.perps.venue import PerpsVenue
-from keeper.hyperliquid_venue import HyperliquidVenue
 from tests.hl_exchange import Exchange, serving
 
 OWNER, AGENT = "0x" + "a1" * 20, "0x" + "b2" * 20

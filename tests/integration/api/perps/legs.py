@@ -14,8 +14,8 @@ from core.custody.keys import CustodySigner, KeyRing
 from core.mandate import queries as mandates
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules import events as ev
+from core.perps.hyperliquid_desk import HyperliquidDesk
 from core.perps.venue import PerpsDesk
-from keeper.hyperliquid_desk import HyperliquidDesk
 from keeper.perps_closing import ClosingPlace, Closings
 from tests.hl_exchange import Exchange, Holder
 from tests.integration.api.mandates.stage import Stage

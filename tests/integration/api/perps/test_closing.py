@@ -11,10 +11,10 @@ from sqlalchemy import text
 from core.custody.keys import CustodySigner, KeyRing
 from core.db.leadership import LeadershipLostError
 from core.jobs.rules import ATTENTION
+from core.perps.hyperliquid_desk import HyperliquidDesk
 from core.perps.rules.closing import SLOWEST_RETRY_S, STUCK_TRIES
 from core.perps.rules.orders import LIFE, SKEW_S, OrderAnswer, VenueOrder, cloid_of
 from keeper import perps_closing
-from keeper.hyperliquid_desk import HyperliquidDesk
 from tests.hl_exchange import NO_MATCH
 from tests.integration.api.perps.legs import WALLET, LegStage
 

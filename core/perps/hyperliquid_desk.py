@@ -5,7 +5,7 @@ Laws
   no float stands between a row and the wire.
 - Nothing here holds a key: a signature is asked for, of one digest.
 - An order carries its cloid and `expiresAfter`: the venue takes it once, and no later.
-- What fails is an OutsideError, as for readings (keeper.hyperliquid_venue), and says nothing of
+- What fails is an OutsideError, as for readings (core.perps.hyperliquid_venue), and says nothing of
   whether the order arrived.
 """
 
@@ -13,15 +13,30 @@ from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from typing import Any
 
-from eth_account.messages import SignableMessage
+from eth_account.messages import encode_typed_data
+from eth_utils.conversions import to_hex
 from eth_utils.crypto import keccak
 from hyperliquid.info import Info
-from hyperliquid.utils.signing import order_wires_to_order_action, sign_l1_action
+from hyperliquid.utils.signing import (
+    action_hash,
+    construct_phantom_agent,
+    l1_payload,
+    order_wires_to_order_action,
+)
 from hyperliquid.utils.types import Cloid
 
-from core.hexes import bytes_of, hex_of
+from core.hexes import bytes_of, checksum_address, hex_of
+from core.money import USDC_E6_PER_USDC, UsdcE6
+from core.perps.hyperliquid_venue import (
+    ANSWER_S,
+    FAILURES,
+    BoundedSession,
+    VenueUnreachableError,
+    bare_info,
+)
 from core.perps.rules.answers import VenueAnswerError, is_agent_of
 from core.perps.rules.leg import MAINNET_URL, NETWORKS
+from core.perps.rules.operator_orders import OperatorCaps
 from core.perps.rules.order_answers import (
     answer_by_cloid,
     answer_of_send,
@@ -37,16 +52,11 @@ from core.perps.rules.orders import (
     VenuePosition,
     e8_text,
 )
-from core.perps.venue import Sign
-from keeper.hyperliquid_venue import (
-    ANSWER_S,
-    FAILURES,
-    BoundedSession,
-    VenueUnreachableError,
-    bare_info,
-)
+from core.perps.venue import OperatorDesk, Sign, ToSign
+from core.perps_settings import PerpsSettings
 
 IMMEDIATE = {"limit": {"tif": "Ioc"}}
+RESTING = {"limit": {"tif": "Gtc"}}
 
 
 class HyperliquidDesk:
@@ -92,16 +102,40 @@ class HyperliquidDesk:
         expires_at: datetime,
         sign: Sign,
     ) -> OrderAnswer:
-        action = order_wires_to_order_action([_wire(order, cloid)])
         self._last_nonce = nonce = max(self._last_nonce + 1, _ms(placed_at))
-        expires, is_mainnet = _ms(expires_at), self._url == MAINNET_URL
-        signature = sign_l1_action(DigestWallet(sign), action, None, nonce, expires, is_mainnet)
+        digest = self.to_sign(order, cloid, nonce_ms=nonce, expires_at=expires_at).digest
+        return self.relay(
+            order, cloid, nonce_ms=nonce, expires_at=expires_at, signature=sign(digest)
+        )
+
+    def to_sign(
+        self, order: VenueOrder, cloid: str, *, nonce_ms: int, expires_at: datetime
+    ) -> ToSign:
+        hashed = action_hash(_action(order, cloid), None, nonce_ms, _ms(expires_at))
+        agent = construct_phantom_agent(hashed, self._url == MAINNET_URL)
+        data = l1_payload(agent)
+        signable = encode_typed_data(full_message=data)
+        digest = keccak(b"\x19" + signable.version + signable.header + signable.body)
+        shown = {**data, "message": {**agent, "connectionId": hex_of(hashed)}}
+        return ToSign(digest=hex_of(digest), typed_data=shown)
+
+    def relay(
+        self,
+        order: VenueOrder,
+        cloid: str,
+        *,
+        nonce_ms: int,
+        expires_at: datetime,
+        signature: str,
+    ) -> OrderAnswer:
+        raw = bytes_of(signature)
+        r, s = int.from_bytes(raw[:32], "big"), int.from_bytes(raw[32:64], "big")
         body = {
-            "action": action,
-            "nonce": nonce,
-            "signature": signature,
+            "action": _action(order, cloid),
+            "nonce": nonce_ms,
+            "signature": {"r": to_hex(r), "s": to_hex(s), "v": raw[64]},
             "vaultAddress": None,
-            "expiresAfter": expires,
+            "expiresAfter": _ms(expires_at),
         }
         return answer_of_send(self._asked(lambda info: info.post("/exchange", body)))
 
@@ -112,18 +146,23 @@ class HyperliquidDesk:
             raise VenueUnreachableError(f"no answer ({type(error).__name__})") from None
 
 
-class DigestWallet:
-    """What the SDK asks of a wallet."""
+def operator_desk(settings: PerpsSettings) -> OperatorDesk | None:
+    """None: the operator's orders are off."""
+    if settings.hl_url is None or settings.hl_operator_account is None:
+        return None
+    return OperatorDesk(
+        venue=HyperliquidDesk(settings.hl_url),
+        account=checksum_address(settings.hl_operator_account.lower()),
+        caps=OperatorCaps(
+            per_order_usdc_e6=UsdcE6(settings.hl_order_usdc * USDC_E6_PER_USDC),
+            per_day_usdc_e6=UsdcE6(settings.hl_orders_usdc_per_day * USDC_E6_PER_USDC),
+        ),
+        allowance_bps=settings.hl_exit_allowance_bps,
+    )
 
-    def __init__(self, sign: Sign) -> None:
-        self._sign = sign
 
-    def sign_message(self, message: SignableMessage) -> Mapping[str, int]:
-        """EIP-712, by EIP-191."""
-        digest = keccak(b"\x19" + message.version + message.header + message.body)
-        raw = bytes_of(self._sign(hex_of(digest)))
-        r, s = int.from_bytes(raw[:32], "big"), int.from_bytes(raw[32:64], "big")
-        return {"r": r, "s": s, "v": raw[64]}
+def _action(order: VenueOrder, cloid: str) -> Any:
+    return order_wires_to_order_action([_wire(order, cloid)])
 
 
 def _wire(order: VenueOrder, cloid: str) -> Any:
@@ -134,7 +173,7 @@ def _wire(order: VenueOrder, cloid: str) -> Any:
         "p": e8_text(order.limit_px_e8),
         "s": e8_text(order.size_e8),
         "r": order.reduce_only,
-        "t": IMMEDIATE,
+        "t": RESTING if order.rests else IMMEDIATE,
         "c": cloid,
     }
 

@@ -1,0 +1,391 @@
+"""The operator's orders by HTTP: what is signed elsewhere is relayed once, within the caps."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from eth_account import Account
+from eth_account.messages import encode_typed_data
+from sqlalchemy import func, select
+from starlette.testclient import TestClient
+
+from api.kernel.operation import Deps
+from api.main import create_app
+from core.db.engine import Database
+from core.money import UsdcE6
+from core.perps.hyperliquid_desk import HyperliquidDesk
+from core.perps.rules.operator_orders import OperatorCaps
+from core.perps.tables import PerpsOperatorOrder
+from core.perps.venue import OperatorDesk
+from tests.hl_exchange import Exchange, serving
+from tests.integration.api.conftest import Clock, FewAnswersChain, connect, deps_of, reason
+from tests.perps_desk import FakeDesk
+
+ACCOUNT = "0x" + "A1" * 20
+WALLET = Account.from_key("0x" + "44" * 32)
+STRANGER = Account.from_key("0x" + "55" * 32)
+CAPS = OperatorCaps(per_order_usdc_e6=UsdcE6(1_000_000_000), per_day_usdc_e6=UsdcE6(1_500_000_000))
+PATH = "/mandate-wallet/order"
+MADE_UP = "0x" + "ab" * 16
+
+
+@dataclass
+class Trader:
+    """The operator, with the key that signs."""
+
+    client: TestClient
+    headers: dict[str, str]
+    venue: FakeDesk
+    clock: Clock
+
+    @property
+    def exchange(self) -> Exchange:
+        return self.venue.exchange
+
+    def post(self, path: str, body: dict[str, Any], **headers: str) -> Any:
+        return self.client.post(PATH + path, json=body, headers=self.headers | headers)
+
+    def prepare(self, headers: dict[str, str] | None = None, **changed: Any) -> Any:
+        body = {
+            "sign_mode": "client",
+            "coin": "BTC",
+            "side": "buy",
+            "type": "market",
+            "size": "0.01",
+        }
+        return self.post(
+            "",
+            {name: value for name, value in (body | changed).items() if value is not None},
+            **(headers or {}),
+        )
+
+    def prepared(self, **changed: Any) -> dict[str, Any]:
+        answer = self.prepare(**changed)
+        assert answer.status_code == 201, answer.text
+        return dict(answer.json())
+
+    def execute(self, made: dict[str, Any], key: Any = WALLET) -> Any:
+        signed = key.unsafe_sign_hash(made["sign"]["digest"]).signature.to_0x_hex()
+        return self.post("/execute", {"confirm_id": made["confirm_id"], "signature": signed})
+
+    def record(self, made: dict[str, Any], outcome: str, **more: Any) -> Any:
+        return self.post("/record", {"confirm_id": made["confirm_id"], "outcome": outcome, **more})
+
+    def holds(self, **positions: str) -> None:
+        self.exchange.holder(ACCOUNT).positions = {
+            coin: Decimal(size) for coin, size in positions.items()
+        }
+
+    @property
+    def held(self) -> dict[str, str]:
+        return {coin: str(size) for coin, size in self.exchange.holder(ACCOUNT).positions.items()}
+
+
+@pytest.fixture
+def exchange(clock: Clock) -> Exchange:
+    exchange = Exchange()
+    exchange.now_ms = lambda: int(clock.now.timestamp() * 1_000)
+    exchange.holder(ACCOUNT).agents.add(WALLET.address.lower())
+    return exchange
+
+
+@pytest.fixture
+def venue(exchange: Exchange) -> FakeDesk:
+    return FakeDesk(exchange)
+
+
+@pytest.fixture
+def desk(venue: FakeDesk) -> OperatorDesk:
+    return OperatorDesk(venue=venue, account=ACCOUNT, caps=CAPS, allowance_bps=100)
+
+
+@pytest.fixture
+def deps(database: Database, clock: Clock, chain: FewAnswersChain, desk: OperatorDesk) -> Deps:
+    return replace(deps_of(database, clock, chain), operator_desk=desk)
+
+
+@pytest.fixture
+def trader(client: TestClient, operator: dict[str, str], venue: FakeDesk, clock: Clock) -> Trader:
+    return Trader(client, operator, venue, clock)
+
+
+def rows(deps: Deps) -> int:
+    with deps.database.read() as session:
+        return session.scalar(select(func.count()).select_from(PerpsOperatorOrder)) or 0
+
+
+def states(deps: Deps) -> list[str]:
+    with deps.database.read() as session:
+        query = select(PerpsOperatorOrder.state).order_by(PerpsOperatorOrder.id)
+        return list(session.scalars(query))
+
+
+# Who
+
+
+@pytest.mark.parametrize("path", ["", "/execute", "/record"])
+def test_an_agent__is_not_authorized(trader: Trader, path: str) -> None:
+    answer = trader.client.post(
+        PATH + path, json={}, headers={"X-SVC-User-Key": connect(trader.client)["api_key"]}
+    )
+    assert (answer.status_code, answer.json()["detail"]) == (403, "not authorized")
+
+
+def test_without_an_account_at_the_venue__the_routes_are_off(trader: Trader, deps: Deps) -> None:
+    app = create_app(replace(deps, operator_desk=None))
+    client = TestClient(app, base_url=str(trader.client.base_url))
+    off = replace(trader, client=client).prepare()
+    assert reason(off) == (404, "tw_feature_disabled")
+
+
+# Prepare
+
+
+def test_a_prepared_order__is_a_row_and_nothing_is_sent(trader: Trader, deps: Deps) -> None:
+    made = trader.prepared()
+    assert (made["status"], made["limit_px"], made["largest_fill_usdc"], made["mid"]) == (
+        "prepared", "60600", "606.000000", "60000",
+    )  # fmt: skip
+    assert made["left_today_usdc"] == "894.000000"
+    assert (states(deps), trader.exchange.orders) == (["prepared"], [])
+
+
+def test_a_sale__counts_what_it_fills_at_above_the_mid(trader: Trader) -> None:
+    made = trader.prepared(side="sell")
+    assert (made["limit_px"], made["largest_fill_usdc"]) == ("59400", "606.000000")
+
+
+def test_the_same_idempotency_key__prepares_once(trader: Trader, deps: Deps) -> None:
+    first, again = (trader.prepare(headers={"Idempotency-Key": "k"}).json() for _ in range(2))
+    assert (first, rows(deps)) == (again, 1)
+
+
+@pytest.mark.parametrize(
+    ("changed", "refused", "names"),
+    [
+        ({"type": "twap"}, (400, "order_type_not_live"), "type"),
+        ({"type": "anything"}, (400, "invalid_parameter"), "type"),
+        ({"sign_mode": "server"}, (400, "invalid_parameter"), "sign_mode"),
+        ({"coin": "NOPE"}, (400, "invalid_parameter"), "coin"),
+        ({"size": "0.000001"}, (400, "invalid_number"), "size"),
+        ({"size": "0"}, (400, "invalid_number"), "size"),
+        ({"size": "0.0001"}, (400, "invalid_number"), "size"),
+        ({"type": "limit"}, (400, "invalid_parameter"), "limit_px"),
+        ({"limit_px": "60000"}, (400, "invalid_parameter"), "limit_px"),
+        ({"type": "limit", "limit_px": "60000.5"}, (400, "invalid_number"), "limit_px"),
+        ({"size": "0.02"}, (409, "over_order_cap"), "size"),
+        ({"reduce_only": True}, (409, "position_not_reduced"), "reduce_only"),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_what_breaks_a_rule__is_refused_and_not_written(
+    trader: Trader, deps: Deps, changed: dict[str, Any], refused: tuple[int, str], names: str
+) -> None:
+    answer = trader.prepare(**changed)
+    assert reason(answer) == refused
+    assert answer.json()["detail"].startswith(names)
+    assert rows(deps) == 0
+
+
+def test_the_largest_order_that_the_cap_takes__is_prepared(trader: Trader) -> None:
+    at_cap = trader.prepared(type="limit", limit_px="50000", size="0.02")
+    assert at_cap["largest_fill_usdc"] == "1000.000000"
+    over = trader.prepare(type="limit", limit_px="50001", size="0.02")
+    assert reason(over) == (409, "over_order_cap")
+    assert over.json()["service"]["remaining"] == "1000.000000"
+
+
+def test_the_days_cap__counts_prepared_orders_until_they_never_arrived(trader: Trader) -> None:
+    made = trader.prepared(type="limit", limit_px="50000", size="0.02")
+    over = trader.prepare().json()["service"]
+    assert (over["reason"], over["remaining"]) == ("over_order_cap", "500.000000")
+    fix = over["next"][0]
+    assert (fix["path"], fix["body"]["confirm_id"]) == (f"{PATH}/record", made["confirm_id"])
+    trader.clock.pass_(seconds=90)
+    assert trader.post("/record", fix["body"]).json()["status"] == "never_arrived"
+    assert trader.prepare().status_code == 201
+
+
+@pytest.mark.parametrize(
+    ("held", "side", "size", "status"),
+    [
+        ("0.5", "sell", "0.5", 201),
+        ("0.5", "sell", "0.50001", 409),
+        ("0.5", "buy", "0.01", 409),
+        ("-0.5", "buy", "0.5", 201),
+        ("-0.5", "sell", "0.01", 409),
+    ],
+)
+def test_reduce_only__is_checked_against_the_position_and_ignores_caps(
+    trader: Trader, held: str, side: str, size: str, status: int
+) -> None:
+    trader.holds(BTC=held)
+    assert trader.prepare(side=side, size=size, reduce_only=True).status_code == status
+
+
+def test_a_position_that_can_t_be_read__is_no_reduction(trader: Trader, deps: Deps) -> None:
+    trader.holds(BTC="0.5")
+    trader.venue.down.add("positions")
+    answer = trader.prepare(side="sell", reduce_only=True)
+    assert reason(answer) == (503, "temporarily_unavailable")
+    assert rows(deps) == 0
+
+
+# Execute
+
+
+def test_a_signed_order__is_filled_once_however_often_it_is_executed(trader: Trader) -> None:
+    made = trader.prepared()
+    first, again = trader.execute(made), trader.execute(made)
+    assert first.status_code == 200, first.text
+    assert first.json() == again.json()
+    assert [first.json()[name] for name in ("status", "avg_px", "filled_size")] == [
+        "accepted", "60000", "0.01",
+    ]  # fmt: skip
+    assert (trader.held, trader.venue.relayed) == ({"BTC": "0.01"}, 1)
+
+
+def test_a_lost_answer__is_asked_for_and_not_sent_again(trader: Trader) -> None:
+    made = trader.prepared()
+    trader.venue.loses_answers = True
+    assert trader.execute(made).json()["status"] == "unknown"
+    assert trader.execute(made).json()["status"] == "accepted"
+    assert (trader.held, trader.venue.relayed) == ({"BTC": "0.01"}, 1)
+
+
+def test_a_venue_that_is_down__leaves_the_order_unknown_until_it_takes_it(trader: Trader) -> None:
+    made = trader.prepared()
+    trader.venue.down.add("relay")
+    assert trader.execute(made).json()["status"] == "unknown"
+    trader.venue.down.clear()
+    assert trader.execute(made).json()["status"] == "accepted"
+
+
+def test_an_order_after_its_time__is_settled_only_when_it_is_sure(trader: Trader) -> None:
+    made = trader.prepared()
+    trader.clock.pass_(seconds=60)
+    waits = trader.execute(made)
+    assert reason(waits) == (409, "order_unsettled")
+    assert waits.headers["Retry-After"] == "30"
+    trader.clock.pass_(seconds=30)
+    assert trader.execute(made).json()["status"] == "never_arrived"
+    assert trader.venue.relayed == 0
+
+
+def test_a_strangers_signature__is_refused_before_it_is_relayed(trader: Trader, deps: Deps) -> None:
+    made = trader.prepared()
+    assert reason(trader.execute(made, STRANGER)) == (400, "signature_invalid")
+    nobodys = trader.post(
+        "/execute", {"confirm_id": made["confirm_id"], "signature": "0x" + "00" * 65}
+    )
+    assert reason(nobodys) == (400, "signature_invalid")
+    assert (states(deps), trader.venue.relayed) == (["prepared"], 0)
+
+
+def test_a_position_that_was_closed_meanwhile__is_not_reduced(trader: Trader) -> None:
+    trader.holds(BTC="0.5")
+    made = trader.prepared(side="sell", size="0.5", reduce_only=True)
+    trader.holds()
+    assert reason(trader.execute(made)) == (409, "position_not_reduced")
+    assert trader.venue.relayed == 0
+
+
+def test_a_sale_that_a_higher_mid_made_too_large__is_refused(trader: Trader) -> None:
+    made = trader.prepared(side="sell")
+    trader.exchange.mids["BTC"] = "100000.0"
+    assert reason(trader.execute(made)) == (409, "over_order_cap")
+    trader.exchange.mids["BTC"] = "99000.0"
+    assert trader.execute(made).json()["largest_fill_usdc"] == "999.900000"
+
+
+def test_a_limit_order__rests(trader: Trader) -> None:
+    made = trader.prepared(type="limit", limit_px="50000")
+    done = trader.execute(made).json()
+    assert (done["status"], done["filled_size"], done["avg_px"]) == ("accepted", "0", None)
+
+
+def test_an_order_that_the_venue_rejects__is_rejected(trader: Trader) -> None:
+    trader.exchange.refuses = "Insufficient margin"
+    assert trader.execute(trader.prepared()).json()["status"] == "rejected"
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [("/execute", {"signature": "0x" + "00" * 65}), ("/record", {"outcome": "not_sent"})],
+)
+def test_an_order_that_was_never_prepared__is_not_found(
+    trader: Trader, path: str, body: dict[str, str]
+) -> None:
+    answer = trader.post(path, {"confirm_id": MADE_UP, **body})
+    assert reason(answer) == (404, "not_found")
+    assert answer.json()["service"]["next"][0]["path"] == PATH
+
+
+# Record
+
+
+def test_an_outcome__is_recorded_once_and_stays(trader: Trader) -> None:
+    made = trader.prepared()
+    trader.execute(made)
+    first, again = trader.record(made, "accepted"), trader.record(made, "accepted")
+    assert first.json() == again.json()
+    assert first.json()["reported"] == "accepted"
+    assert reason(trader.record(made, "rejected")) == (409, "wrong_status")
+
+
+def test_an_order_that_its_signer_sent__is_recorded_as_the_venue_has_it(trader: Trader) -> None:
+    made = trader.prepared()
+    trader.venue.loses_answers = True
+    trader.execute(made)  # as if another had sent it: no answer reached the service
+    recorded = trader.record(made, "accepted").json()
+    assert (recorded["status"], recorded["filled_size"]) == ("accepted", "0.01")
+
+
+def test_an_outcome_that_the_venue_disproves__is_refused_with_the_true_one(trader: Trader) -> None:
+    made = trader.prepared()
+    trader.execute(made)
+    answer = trader.record(made, "not_sent")
+    assert reason(answer) == (409, "outcome_disproved")
+    fix = answer.json()["service"]["next"][0]
+    assert trader.post("/record", fix["body"]).json()["reported"] == "accepted"
+
+
+def test_not_sent__is_taken_when_the_order_can_no_longer_arrive(trader: Trader) -> None:
+    made = trader.prepared()
+    trader.clock.pass_(seconds=89)
+    assert reason(trader.record(made, "not_sent")) == (409, "order_unsettled")
+    trader.clock.pass_(seconds=1)
+    assert trader.record(made, "not_sent").json()["status"] == "never_arrived"
+
+
+def test_a_signal_that_does_not_exist__is_refused(trader: Trader) -> None:
+    made = trader.prepared()
+    trader.execute(made)
+    answer = trader.record(made, "accepted", signal_id=7)
+    assert reason(answer) == (404, "not_found")
+    assert trader.record(made, "accepted").json()["signal_id"] is None
+
+
+# Through the SDK
+
+
+@pytest.fixture
+def served(exchange: Exchange) -> Iterator[str]:
+    with serving(exchange) as url:
+        yield url
+
+
+def test_through_the_sdk__a_wallet_signs_the_typed_data(
+    served: str, deps: Deps, trader: Trader
+) -> None:
+    desk = replace(deps.operator_desk, venue=HyperliquidDesk(served))  # type: ignore[type-var]
+    app = create_app(replace(deps, operator_desk=desk))
+    live = replace(trader, client=TestClient(app, base_url=str(trader.client.base_url)))
+    made = live.prepared()
+    signable = encode_typed_data(full_message=made["sign"]["typed_data"])
+    signature = WALLET.sign_message(signable).signature.to_0x_hex()
+    done = live.post("/execute", {"confirm_id": made["confirm_id"], "signature": signature})
+    assert done.json()["status"] == "accepted", done.text
+    assert live.held == {"BTC": "0.01"}

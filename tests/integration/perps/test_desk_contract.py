@@ -1,0 +1,144 @@
+"""One contract for the fake desk and for the SDK's against a local exchange: orders that somebody
+else signs.
+"""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+import pytest
+from eth_account import Account
+from eth_account.messages import encode_typed_data
+
+from core.errors import OutsideError
+from core.perps.hyperliquid_desk import HyperliquidDesk
+from core.perps.rules.orders import (
+    REJECTED,
+    OrderAnswer,
+    OrderOutcome,
+    Side,
+    VenueMarket,
+    VenueOrder,
+    VenuePosition,
+)
+from core.perps.venue import RelayDesk
+from tests.hl_exchange import Exchange, serving
+from tests.perps_desk import FakeDesk
+
+OWNER = "0x" + "a1" * 20
+KEY = Account.from_key("0x" + "44" * 32)
+STRANGER = Account.from_key("0x" + "55" * 32)
+NOW = datetime(2026, 11, 26, 12, 0, 0, tzinfo=UTC)
+NONCE = int(NOW.timestamp()) * 1_000
+EXPIRES = NOW + timedelta(seconds=60)
+CLOID = "0x" + "5e" * 16
+BUY = VenueOrder(
+    asset=0, coin="BTC", side=Side.BUY, size_e8=1_000_000, limit_px_e8=60_600 * 10**8,
+    reduce_only=False,
+)  # fmt: skip
+LOW = VenueOrder(
+    asset=0, coin="BTC", side=Side.BUY, size_e8=1_000_000, limit_px_e8=50_000 * 10**8,
+    reduce_only=False, rests=True,
+)  # fmt: skip
+FILLED = OrderAnswer(
+    outcome=OrderOutcome.ACCEPTED, avg_px_e8=60_000 * 10**8, total_sz_e8=1_000_000, oid=1
+)
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[tuple[Exchange, str]]:
+    exchange = Exchange()
+    with serving(exchange) as url:
+        yield exchange, url
+
+
+@pytest.fixture
+def exchange(served: tuple[Exchange, str]) -> Exchange:
+    found, _ = served
+    found.reset()
+    found.now_ms = lambda: NONCE
+    found.holder(OWNER).agents.add(KEY.address.lower())
+    return found
+
+
+@pytest.fixture(params=["fake", "sdk"])
+def desk(
+    request: pytest.FixtureRequest, exchange: Exchange, served: tuple[Exchange, str]
+) -> RelayDesk:
+    if request.param == "fake":
+        return FakeDesk(exchange)
+    return HyperliquidDesk(served[1], answer_s=1.0)
+
+
+def relay(
+    desk: RelayDesk, order: VenueOrder = BUY, nonce_ms: int = NONCE, key: object = KEY
+) -> OrderAnswer:
+    digest = desk.to_sign(order, CLOID, nonce_ms=nonce_ms, expires_at=EXPIRES).digest
+    signed = key.unsafe_sign_hash(digest)  # type: ignore[attr-defined]
+    return desk.relay(
+        order, CLOID, nonce_ms=nonce_ms, expires_at=EXPIRES, signature=signed.signature.to_0x_hex()
+    )
+
+
+def test_a_market__has_its_number_its_steps_and_its_mid(
+    desk: RelayDesk, exchange: Exchange
+) -> None:
+    found = desk.markets(["BTC", "NOPE"], "")
+    assert found == {"BTC": VenueMarket(asset=0, size_decimals=5, mid_e8=60_000 * 10**8)}
+
+
+def test_positions__are_signed(desk: RelayDesk, exchange: Exchange) -> None:
+    exchange.holder(OWNER).positions = {"BTC": Decimal("-0.5"), "ETH": Decimal(0)}
+    assert desk.positions(OWNER, "") == (VenuePosition(coin="BTC", size_e8=-50_000_000),)
+
+
+def test_a_key__is_taken_for_the_account_that_approved_it(
+    desk: RelayDesk, exchange: Exchange
+) -> None:
+    assert desk.takes_key(OWNER, KEY.address)
+    assert not desk.takes_key(OWNER, STRANGER.address)
+
+
+def test_an_order_that_was_signed_elsewhere__is_filled(desk: RelayDesk, exchange: Exchange) -> None:
+    assert relay(desk) == FILLED
+    assert exchange.holder(OWNER).positions == {"BTC": Decimal("0.01")}
+
+
+def test_the_same_order_again__fills_nothing_more(desk: RelayDesk, exchange: Exchange) -> None:
+    relay(desk)
+    assert relay(desk) == REJECTED
+    assert exchange.holder(OWNER).positions == {"BTC": Decimal("0.01")}
+
+
+def test_a_limit_that_is_not_reached__rests(desk: RelayDesk, exchange: Exchange) -> None:
+    resting = OrderAnswer(outcome=OrderOutcome.ACCEPTED, total_sz_e8=0, oid=1)
+    assert relay(desk, LOW) == resting
+    assert desk.find(OWNER, CLOID) == resting
+
+
+def test_a_strangers_signature__is_rejected(desk: RelayDesk, exchange: Exchange) -> None:
+    assert relay(desk, key=STRANGER) == REJECTED
+    assert desk.find(OWNER, CLOID) is None
+
+
+def test_an_order_after_its_expiry__is_rejected(desk: RelayDesk, exchange: Exchange) -> None:
+    exchange.now_ms = lambda: int(EXPIRES.timestamp()) * 1_000 + 1
+    assert relay(desk) == REJECTED
+
+
+def test_the_signature__covers_the_nonce(desk: RelayDesk) -> None:
+    first = desk.to_sign(BUY, CLOID, nonce_ms=NONCE, expires_at=EXPIRES)
+    assert first != desk.to_sign(BUY, CLOID, nonce_ms=NONCE + 1, expires_at=EXPIRES)
+
+
+def test_the_typed_data_of_the_sdks_desk__has_the_digest(served: tuple[Exchange, str]) -> None:
+    desk = HyperliquidDesk(served[1])
+    sign = desk.to_sign(BUY, CLOID, nonce_ms=NONCE, expires_at=EXPIRES)
+    signable = encode_typed_data(full_message=dict(sign.typed_data))
+    by_wallet = KEY.sign_message(signable).signature
+    assert by_wallet == KEY.unsafe_sign_hash(sign.digest).signature
+
+
+def test_a_venue_that_does_not_answer__is_an_error(served: tuple[Exchange, str]) -> None:
+    with pytest.raises(OutsideError):
+        relay(HyperliquidDesk("http://127.0.0.1:1", answer_s=0.2))
