@@ -9,6 +9,7 @@ from api.kernel.fields import WHOLE, Address, Flag, Instant, JsonDecimal, Positi
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
 from core.errors import InvalidNumberError
+from core.fund.rules.creation import REASON_CHARACTERS, CreationState
 from core.fund.rules.frozen import MOST_MARKETS, FundKind, leverage_e2, weight_e4
 from core.fund.rules.plan import CapReason, Disposition, PlanReason
 from core.fund.rules.sessions import SessionState
@@ -304,6 +305,35 @@ class ReportFill(Command):
     venue_order_id: Annotated[str, Field(min_length=1, max_length=ORDER_ID_CHARACTERS)] | None = (
         None
     )
+
+
+# Creation requests
+
+
+class CreationRequestPath(Command):
+    id: Id
+
+
+class MarkCreated(Command):
+    id: Id
+    address: Address
+
+
+class RejectCreation(Command):
+    id: Id
+    reason: Annotated[str, Field(min_length=1, max_length=REASON_CHARACTERS)]
+
+
+class CreationRequestShown(AnswerBody):
+    request_id: int
+    vault_id: int
+    state: CreationState
+    requested_at: str
+    approved_at: str | None
+    created_at: str | None
+    address: str | None = Field(description="where the vault is, as the operator says")
+    rejected_at: str | None
+    reason: str | None = Field(description="of a rejection")
 
 
 # Operators
