@@ -1,6 +1,6 @@
 """Requests for the creation of a vault: asked for, moved by operators, read. Nothing here commits."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -122,3 +122,13 @@ def waiting(session: Session, after: int, limit: int) -> Sequence[FundCreationRe
     """Those that an operator has to move, the oldest first; `after`: an id, exclusive."""
     query = select(FundCreationRequest).where(_IS_WAITING, FundCreationRequest.id > after)
     return session.scalars(query.order_by(FundCreationRequest.id).limit(limit)).all()
+
+
+def pilot_of(session: Session, account_ids: Collection[int]) -> FundVault | None:
+    """The oldest pilot of these makers, a spot one before a perp one, which leads to no vault."""
+    return session.scalar(
+        select(FundVault)
+        .where(FundVault.maker_id.in_(account_ids))
+        .order_by(FundVault.kind == FundKind.PERP.value, FundVault.id)
+        .limit(1)
+    )

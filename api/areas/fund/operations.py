@@ -1,7 +1,7 @@
 """The operations of the area fund."""
 
 from api.areas.fund import schemas
-from api.areas.fund.service import creation, mirrors, operators, plans, signals, vaults
+from api.areas.fund.service import creation, journey, mirrors, operators, plans, signals, vaults
 from api.kernel.auth import (
     ANY_CREDENTIAL,
     ANYBODY,
@@ -13,8 +13,6 @@ from api.kernel.auth import (
 from api.kernel.operation import Area, Operation, Read, Reason, Write
 from api.kernel.scopes import ANY_SCOPE
 from api.kernel.tool import Profile, Tool, ToolKind
-
-ADDRESS = "0x1111111111111111111111111111111111111111"
 
 _READS: tuple[Operation, ...] = (
     Read(
@@ -205,6 +203,15 @@ _OPERATORS: tuple[Operation, ...] = (
 )
 
 _CREATION: tuple[Operation, ...] = (
+    Read(
+        key="fund.journey",
+        path="/fund/me/journey",
+        auth=ANYBODY_OR_KEY_OR_OWNER,
+        summary="Read where you stand on the way to a vault of your own; signed out: an example.",
+        command=schemas.JourneyQuery,
+        answer=schemas.JourneyShown,
+        handler=journey.read,
+    ),
     Write(
         key="fund.request_creation",
         path="/fund/vaults/{id}/request-creation",
@@ -249,7 +256,6 @@ _CREATION: tuple[Operation, ...] = (
         command=schemas.MarkCreated,
         answer=schemas.CreationRequestShown,
         handler=creation.mark_created,
-        example={"address": ADDRESS},
         refuses=("not_found", "wrong_status"),
         idempotent=True,
     ),

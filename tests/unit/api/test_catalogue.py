@@ -18,7 +18,7 @@ from core.credits.rules.prices import PRICES
 
 SPEC = Path("tests/spec")
 # Lower it with every route that lands. It never rises.
-PENDING = 9
+PENDING = 8
 
 
 def rows_of(name: str) -> list[dict[str, str]]:

@@ -107,6 +107,7 @@ FIELDS: dict[str, dict[str, Any]] = {
             "universe": [{"market": "binance_btc_usdt", "min_order_usd": "10"}],
         }
     },
+    "fund.mark_created": {"address": WALLET},
     "fund.reject_creation": {"reason": "x"},
     "transfers.report": {
         "chain_id": 84532, "asset": "USDC", "amount": "1", "tx_hash": "0x" + "ab" * 32,
