@@ -960,6 +960,36 @@ class FundPlanShown(TypedDict):
     service: NotRequired[dict[str, Any]]  # of a plan without an order: field, rule, next calls
 
 
+class FundJourneyApi(TypedDict):
+    endpoint: str  # {id}: of a vault that you do not have yet
+    method: str
+    mcp_tool: str | None
+
+
+FundJourneyNode: TypeAlias = "Literal['register', 'link_wallet', 'first_earn', 'apply', 'pilot', 'track_record', 'request_creation', 'vault']"
+
+
+class FundJourneyNodeShown(TypedDict):
+    node: FundJourneyNode
+    state: FundNodeState  # next: it has not begun
+    manual_href: str | None  # the page for people
+    api: FundJourneyApi | None  # null: no call does it
+    cost: Literal["free"] | None  # null: no call does it
+
+
+FundNodeState: TypeAlias = "Literal['done', 'in_progress', 'next']"
+
+
+class FundJourneyShown(TypedDict):
+    nodes: list[FundJourneyNodeShown]
+    vault_id: int | None  # your pilot; null: you have none
+    spot_pilot_days: int
+    perp_record_days: int
+    example: NotRequired[
+        Literal[True]
+    ]  # true: of nobody, since nothing was sent; left out otherwise
+
+
 FundCreationState: TypeAlias = "Literal['requested', 'approved', 'created', 'rejected']"
 
 
@@ -4891,6 +4921,13 @@ class FundCalls(Calls):
                 idempotency_key=idempotency_key,
             ),
         )
+
+    def journey(self) -> FundJourneyShown:
+        """Read where you stand on the way to a vault of your own; signed out: an example.
+
+        GET /fund/me/journey; credential: optional.
+        """
+        return cast("FundJourneyShown", self._send("GET", "/fund/me/journey", "optional", {}))
 
     def request_creation(
         self, id: int, *, idempotency_key: str | None = None
