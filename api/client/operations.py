@@ -960,6 +960,51 @@ class FundPlanShown(TypedDict):
     service: NotRequired[dict[str, Any]]  # of a plan without an order: field, rule, next calls
 
 
+class FundJourneyApi(TypedDict):
+    endpoint: str  # {id}: of a vault that you do not have yet
+    method: str
+    mcp_tool: str | None
+
+
+FundJourneyNode: TypeAlias = "Literal['register', 'link_wallet', 'first_earn', 'apply', 'pilot', 'track_record', 'request_creation', 'vault']"
+
+
+class FundJourneyNodeShown(TypedDict):
+    node: FundJourneyNode
+    state: FundNodeState  # next: it has not begun
+    manual_href: str | None  # the page for people
+    api: FundJourneyApi | None  # null: no call does it
+    cost: Literal["free"] | None  # null: no call does it
+
+
+FundNodeState: TypeAlias = "Literal['done', 'in_progress', 'next']"
+
+
+class FundJourneyShown(TypedDict):
+    nodes: list[FundJourneyNodeShown]
+    vault_id: int | None  # your pilot; null: you have none
+    spot_pilot_days: int
+    perp_record_days: int
+    example: NotRequired[
+        Literal[True]
+    ]  # true: of nobody, since nothing was sent; left out otherwise
+
+
+FundCreationState: TypeAlias = "Literal['requested', 'approved', 'created', 'rejected']"
+
+
+class FundCreationRequestShown(TypedDict):
+    request_id: int
+    vault_id: int
+    state: FundCreationState
+    requested_at: str
+    approved_at: str | None
+    created_at: str | None
+    address: str | None  # where the vault is, as the operator says
+    rejected_at: str | None
+    reason: str | None  # of a rejection
+
+
 class FundFundRulesBody(TypedDict):
     mandate: str
     max_leverage: str  # a multiple from 0.01 to 20 with at most 2 decimals
@@ -2721,6 +2766,7 @@ class QueueQueueItem(TypedDict):
     submission: NotRequired[QueueQueuedSubmission | None]
     claim: NotRequired[QueueQueuedClaim | None]
     kg_claim: NotRequired[QueueQueuedTokenClaim | None]
+    vault_request: NotRequired[QueueQueuedVaultRequest | None]
 
 
 class QueueQueuedClaim(TypedDict):
@@ -2762,6 +2808,12 @@ class QueueQueuedTokenClaim(TypedDict):
     claim: str
     source_url: str
     agent_id: int
+
+
+class QueueQueuedVaultRequest(TypedDict):
+    request_id: int
+    vault_id: int
+    state: Literal["requested", "approved"]
 
 
 class QueueOperatorQueue(TypedDict):
@@ -4865,6 +4917,104 @@ class FundCalls(Calls):
                     "side": side,
                 }
                 | given(venue_order_id=venue_order_id),
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    def journey(self) -> FundJourneyShown:
+        """Read where you stand on the way to a vault of your own; signed out: an example.
+
+        GET /fund/me/journey; credential: optional.
+        """
+        return cast("FundJourneyShown", self._send("GET", "/fund/me/journey", "optional", {}))
+
+    def request_creation(
+        self, id: int, *, idempotency_key: str | None = None
+    ) -> FundCreationRequestShown:
+        """Ask for the vault of your spot pilot, from its thirtieth day on.
+
+        POST /fund/vaults/{id}/request-creation; credential: key, owner or bearer.
+        """
+        return cast(
+            "FundCreationRequestShown",
+            self._send(
+                "POST",
+                "/fund/vaults/{id}/request-creation",
+                "key, owner or bearer",
+                {"id": id},
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    def creation_request(self, id: int) -> FundCreationRequestShown:
+        """Read what became of the newest creation request of a vault of yours.
+
+        GET /fund/vaults/{id}/creation-request; credential: key, owner, bearer or operator.
+        """
+        return cast(
+            "FundCreationRequestShown",
+            self._send(
+                "GET",
+                "/fund/vaults/{id}/creation-request",
+                "key, owner, bearer or operator",
+                {"id": id},
+            ),
+        )
+
+    def approve_creation(
+        self, id: int, *, idempotency_key: str | None = None
+    ) -> FundCreationRequestShown:
+        """Approve a creation request; deploy the vault, then mark it created.
+
+        POST /admin/fund/vault-requests/{id}/approve; credential: operator.
+        """
+        return cast(
+            "FundCreationRequestShown",
+            self._send(
+                "POST",
+                "/admin/fund/vault-requests/{id}/approve",
+                "operator",
+                {"id": id},
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    def mark_created(
+        self, id: int, *, address: str, idempotency_key: str | None = None
+    ) -> FundCreationRequestShown:
+        """Record the address of the vault that an approved request asked for.
+
+        POST /admin/fund/vault-requests/{id}/mark-created; credential: operator.
+        """
+        return cast(
+            "FundCreationRequestShown",
+            self._send(
+                "POST",
+                "/admin/fund/vault-requests/{id}/mark-created",
+                "operator",
+                {"id": id, "address": address},
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    def reject_creation(
+        self, id: int, *, reason: str, idempotency_key: str | None = None
+    ) -> FundCreationRequestShown:
+        """Reject a creation request, with a reason that its maker reads.
+
+        POST /admin/fund/vault-requests/{id}/reject; credential: operator.
+        """
+        return cast(
+            "FundCreationRequestShown",
+            self._send(
+                "POST",
+                "/admin/fund/vault-requests/{id}/reject",
+                "operator",
+                {"id": id, "reason": reason},
                 idempotent=True,
                 idempotency_key=idempotency_key,
             ),

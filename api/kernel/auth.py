@@ -82,6 +82,10 @@ BY_KEY_OR_OWNER: Auth[AgentCaller | OwnerCaller] = Auth(
 BY_KEY_OWNER_OR_BEARER: Auth[AgentCaller | OwnerCaller | BearerCaller] = Auth(
     "key, owner or bearer", frozenset({Credential.KEY, Credential.OWNER, Credential.BEARER})
 )
+ANY_CREDENTIAL: Auth[AgentCaller | OwnerCaller | BearerCaller | OperatorCaller] = Auth(
+    "key, owner, bearer or operator",
+    frozenset({Credential.KEY, Credential.OWNER, Credential.BEARER, Credential.OPERATOR}),
+)
 ANYBODY_OR_OWNER: Auth[Nobody | OwnerCaller] = Auth(
     "none or owner", frozenset({Credential.NOTHING, Credential.OWNER})
 )
@@ -96,6 +100,7 @@ EVERY: tuple[Auth[Caller], ...] = (
     BY_OPERATOR,
     BY_KEY_OR_OWNER,
     BY_KEY_OWNER_OR_BEARER,
+    ANY_CREDENTIAL,
     ANYBODY_OR_OWNER,
     ANYBODY_OR_KEY_OR_OWNER,
 )

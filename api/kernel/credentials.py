@@ -144,13 +144,15 @@ def caller_for(operation: Operation, proven: Proven, operator_addresses: frozens
     Errors: Refusal auth_required, auth_invalid, scope_denied, not_authorized.
     """
     takes = operation.auth.takes
-    if Credential.OPERATOR in takes:
+    if takes == {Credential.OPERATOR}:
         return _operator(proven, operator_addresses)
     if takes == {Credential.BEARER}:
         return _bearer(proven)
     if Credential.KEY in takes and isinstance(proven.by_key, AgentCaller):
         return proven.by_key
     is_operator = _is_operator(proven, operator_addresses)
+    if Credential.OPERATOR in takes and (is_operator or isinstance(proven.by_key, OperatorCaller)):
+        return _operator(proven, operator_addresses)
     takes_session = Credential.SESSION in takes or (Credential.OWNER in takes and not is_operator)
     if takes_session and isinstance(proven.by_bearer, OwnerCaller):
         return proven.by_bearer

@@ -18,6 +18,7 @@ from sqlalchemy.dialects.postgresql import BYTEA
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.db.base import LEDGER, LOG, Base, Hash32, Uint256, sql_list
+from core.fund.rules.creation import WAITING, CreationState
 from core.fund.rules.frozen import FundKind
 from core.fund.rules.plan import Disposition, PlanReason
 from core.fund.rules.signals import FillSide
@@ -223,3 +224,56 @@ class FundBookPosition(Base):
     market: Mapped[str] = mapped_column(Text, primary_key=True)
     notional_usdc_e6: Mapped[int] = mapped_column(Uint256)
     updated_at: Mapped[datetime]
+
+
+class FundCreationRequest(Base):
+    """A maker asks for the vault of its pilot. `state`: where its newest FundCreationMove brought
+    it.
+    """
+
+    __tablename__ = "fund_creation_request"
+    __table_args__ = (
+        CheckConstraint(f"state in {sql_list(CreationState)}", name="state"),
+        Index(
+            "uq_fund_creation_request_standing",
+            "vault_id",
+            unique=True,
+            postgresql_where=text("state <> 'rejected'"),
+        ),
+        Index("ix_fund_creation_request_vault_id_id", "vault_id", "id"),
+        Index(
+            "ix_fund_creation_request_waiting",
+            "id",
+            postgresql_where=text(f"state in {sql_list(WAITING)}"),
+        ),
+    )
+
+    id: Mapped[int] = mapped_column(Identity(always=True), primary_key=True)
+    vault_id: Mapped[int] = mapped_column(ForeignKey("fund_vault.id"))
+    account_id: Mapped[int] = mapped_column(ForeignKey("account.id"))
+    state: Mapped[str] = mapped_column(Text)
+    requested_at: Mapped[datetime]
+
+
+class FundCreationMove(Base):
+    """An operator brought a request to this state. `address`: where the vault is, as the operator
+    says.
+    """
+
+    __tablename__ = "fund_creation_move"
+    __table_args__ = (
+        CheckConstraint("state in ('approved', 'created', 'rejected')", name="state"),
+        CheckConstraint("(address is not null) = (state = 'created')", name="address"),
+        CheckConstraint("(reason is not null) = (state = 'rejected')", name="reason"),
+        UniqueConstraint("address"),
+        LOG,
+    )
+
+    request_id: Mapped[int] = mapped_column(
+        ForeignKey("fund_creation_request.id"), primary_key=True
+    )
+    state: Mapped[str] = mapped_column(Text, primary_key=True)
+    address: Mapped[bytes | None] = mapped_column(BYTEA)
+    reason: Mapped[str | None] = mapped_column(Text)
+    by_id: Mapped[int] = mapped_column(ForeignKey("account.id"))
+    at: Mapped[datetime]

@@ -1,13 +1,18 @@
 """The operations of the area fund."""
 
 from api.areas.fund import schemas
-from api.areas.fund.service import mirrors, operators, plans, signals, vaults
-from api.kernel.auth import ANYBODY, ANYBODY_OR_KEY_OR_OWNER, BY_KEY, BY_OPERATOR
+from api.areas.fund.service import creation, journey, mirrors, operators, plans, signals, vaults
+from api.kernel.auth import (
+    ANY_CREDENTIAL,
+    ANYBODY,
+    ANYBODY_OR_KEY_OR_OWNER,
+    BY_KEY,
+    BY_KEY_OWNER_OR_BEARER,
+    BY_OPERATOR,
+)
 from api.kernel.operation import Area, Operation, Read, Reason, Write
 from api.kernel.scopes import ANY_SCOPE
 from api.kernel.tool import Profile, Tool, ToolKind
-
-ADDRESS = "0x1111111111111111111111111111111111111111"
 
 _READS: tuple[Operation, ...] = (
     Read(
@@ -197,10 +202,80 @@ _OPERATORS: tuple[Operation, ...] = (
     ),
 )
 
+_CREATION: tuple[Operation, ...] = (
+    Read(
+        key="fund.journey",
+        path="/fund/me/journey",
+        auth=ANYBODY_OR_KEY_OR_OWNER,
+        summary="Read where you stand on the way to a vault of your own; signed out: an example.",
+        command=schemas.JourneyQuery,
+        answer=schemas.JourneyShown,
+        handler=journey.read,
+    ),
+    Write(
+        key="fund.request_creation",
+        path="/fund/vaults/{id}/request-creation",
+        auth=BY_KEY_OWNER_OR_BEARER,
+        scope=ANY_SCOPE,
+        summary="Ask for the vault of your spot pilot, from its thirtieth day on.",
+        more="Asking again answers the request that stands.",
+        command=schemas.FundVaultPath,
+        answer=schemas.CreationRequestShown,
+        handler=creation.request,
+        refuses=("not_found", "not_maker", "account_locked", "perp_vault", "pilot_too_young"),
+        idempotent=True,
+        status=201,
+        also=(200,),
+    ),
+    Read(
+        key="fund.creation_request",
+        path="/fund/vaults/{id}/creation-request",
+        auth=ANY_CREDENTIAL,
+        summary="Read what became of the newest creation request of a vault of yours.",
+        command=schemas.FundVaultPath,
+        answer=schemas.CreationRequestShown,
+        handler=creation.read,
+        refuses=("not_found", "not_maker"),
+    ),
+    Write(
+        key="fund.approve_creation",
+        path="/admin/fund/vault-requests/{id}/approve",
+        auth=BY_OPERATOR,
+        summary="Approve a creation request; deploy the vault, then mark it created.",
+        command=schemas.CreationRequestPath,
+        answer=schemas.CreationRequestShown,
+        handler=creation.approve,
+        refuses=("not_found", "wrong_status"),
+        idempotent=True,
+    ),
+    Write(
+        key="fund.mark_created",
+        path="/admin/fund/vault-requests/{id}/mark-created",
+        auth=BY_OPERATOR,
+        summary="Record the address of the vault that an approved request asked for.",
+        command=schemas.MarkCreated,
+        answer=schemas.CreationRequestShown,
+        handler=creation.mark_created,
+        refuses=("not_found", "wrong_status"),
+        idempotent=True,
+    ),
+    Write(
+        key="fund.reject_creation",
+        path="/admin/fund/vault-requests/{id}/reject",
+        auth=BY_OPERATOR,
+        summary="Reject a creation request, with a reason that its maker reads.",
+        command=schemas.RejectCreation,
+        answer=schemas.CreationRequestShown,
+        handler=creation.reject,
+        refuses=("not_found", "wrong_status"),
+        idempotent=True,
+    ),
+)
+
 AREA = Area(
     name="fund",
     about="Signals of fund vaults, that followers mirror in accounts of their own.",
-    operations=(*_READS, *_WRITES, *_OPERATORS),
+    operations=(*_READS, *_WRITES, *_CREATION, *_OPERATORS),
     reasons={
         "consent_missing": Reason(
             409,
@@ -222,6 +297,27 @@ AREA = Area(
             "caller",
             ("fund.vaults",),
             "You have not paid for signal 12, which is live; read or plan it first.",
+        ),
+        "not_maker": Reason(
+            403,
+            False,
+            "caller",
+            ("fund.vaults",),
+            "Vault 7 is not yours; its maker asks for it and reads its creation request.",
+        ),
+        "perp_vault": Reason(
+            409,
+            False,
+            "service",
+            ("fund.vaults",),
+            "Vault 7 is a perp vault; only a spot vault is created by request.",
+        ),
+        "pilot_too_young": Reason(
+            409,
+            True,
+            "caller",
+            ("fund.request_creation",),
+            "The pilot of vault 7 is less than 30 days old; ask from 2026-12-26T12:00:00Z on.",
         ),
     },
     capabilities=("fund_signals",),

@@ -9,7 +9,9 @@ from api.kernel.fields import WHOLE, Address, Flag, Instant, JsonDecimal, Positi
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
 from core.errors import InvalidNumberError
+from core.fund.rules.creation import REASON_CHARACTERS, CreationState
 from core.fund.rules.frozen import MOST_MARKETS, FundKind, leverage_e2, weight_e4
+from core.fund.rules.journey import JourneyNode, NodeState
 from core.fund.rules.plan import CapReason, Disposition, PlanReason
 from core.fund.rules.sessions import SessionState
 from core.fund.rules.signals import FillSide
@@ -303,6 +305,66 @@ class ReportFill(Command):
     side: Literal["buy", "sell"]
     venue_order_id: Annotated[str, Field(min_length=1, max_length=ORDER_ID_CHARACTERS)] | None = (
         None
+    )
+
+
+# Creation requests
+
+
+class CreationRequestPath(Command):
+    id: Id
+
+
+class MarkCreated(Command):
+    id: Id
+    address: Address
+
+
+class RejectCreation(Command):
+    id: Id
+    reason: Annotated[str, Field(min_length=1, max_length=REASON_CHARACTERS)]
+
+
+class CreationRequestShown(AnswerBody):
+    request_id: int
+    vault_id: int
+    state: CreationState
+    requested_at: str
+    approved_at: str | None
+    created_at: str | None
+    address: str | None = Field(description="where the vault is, as the operator says")
+    rejected_at: str | None
+    reason: str | None = Field(description="of a rejection")
+
+
+# The journey
+
+
+class JourneyQuery(Command):
+    pass
+
+
+class JourneyApi(AnswerBody):
+    endpoint: str = Field(description="{id}: of a vault that you do not have yet")
+    method: str
+    mcp_tool: str | None
+
+
+class JourneyNodeShown(AnswerBody):
+    node: JourneyNode
+    state: NodeState = Field(description="next: it has not begun")
+    manual_href: str | None = Field(description="the page for people")
+    api: JourneyApi | None = Field(description="null: no call does it")
+    cost: Literal["free"] | None = Field(description="null: no call does it")
+
+
+class JourneyShown(AnswerBody):
+    nodes: list[JourneyNodeShown]
+    vault_id: int | None = Field(description="your pilot; null: you have none")
+    spot_pilot_days: int
+    perp_record_days: int
+    example: Literal[True] = Field(
+        default=True, description="true: of nobody, since nothing was sent; left out otherwise"
     )
 
 

@@ -63,14 +63,23 @@ class QueuedTokenClaim(AnswerBody):
     agent_id: int
 
 
+class QueuedVaultRequest(AnswerBody):
+    """A maker asks for a vault; approved ones wait for their address."""
+
+    request_id: int
+    vault_id: int
+    state: Literal["requested", "approved"]
+
+
 class QueueItem(AnswerBody):
-    """`submission`, `claim` or `kg_claim`, by the kind."""
+    """`submission`, `claim`, `kg_claim` or `vault_request`, by the kind."""
 
     id: int
     at: str = Field(description="since when it waits")
     submission: QueuedSubmission | None = None
     claim: QueuedClaim | None = None
     kg_claim: QueuedTokenClaim | None = None
+    vault_request: QueuedVaultRequest | None = None
 
 
 class OperatorQueue(AnswerBody):

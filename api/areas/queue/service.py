@@ -8,6 +8,7 @@ from api.areas.queue.schemas import (
     QueuedClaim,
     QueuedSubmission,
     QueuedTokenClaim,
+    QueuedVaultRequest,
     QueueItem,
     QueueQuery,
 )
@@ -15,6 +16,7 @@ from api.kernel.caller import OperatorCaller
 from api.kernel.operation import Answer, Call, ReadCall
 from api.kernel.pagination import page_of
 from core.earn.rules.points import points_text
+from core.fund import creation
 from core.kg import claims
 from core.listings.rules import Symbol
 from core.mining import views as mining
@@ -125,9 +127,23 @@ def _token_claims(call: Call, after: int, limit: int) -> list[QueueItem]:
     ]
 
 
+def _vault_requests(call: Call, after: int, limit: int) -> list[QueueItem]:
+    return [
+        QueueItem(
+            id=one.id,
+            at=instant_text(one.requested_at),
+            vault_request=QueuedVaultRequest(
+                request_id=one.id, vault_id=one.vault_id, state=one.state
+            ),
+        )
+        for one in creation.waiting(call.db, after, limit)
+    ]
+
+
 OF_KIND: Final[Mapping[str, Waiting]] = {
     "submission": _submissions,
     "proof": _proofs,
     "claim": _open_claims,
     "kg_claim": _token_claims,
+    "vault_request": _vault_requests,
 }

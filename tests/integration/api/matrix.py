@@ -41,7 +41,7 @@ class Who(Enum):
         return frozenset((self.value[1] or "").split(" and ")) - {""}
 
 
-OF_NOBODY = ("/hive/", "/tasks/")  # whose ids name what everybody may read
+OF_NOBODY = ("/hive/", "/tasks/", "/fund/")  # whose ids name what everybody may read
 OF_ONE_AGENT = "/reserve/buy/"  # what another agent of the same owner does not read either
 STRANGERS = (Who.STRANGERS_KEY, Who.STRANGER)
 

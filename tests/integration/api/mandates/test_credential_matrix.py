@@ -47,9 +47,13 @@ PATHS = {
     "{symbol}": "BTC_USDT",
     "/hive/rooms/{id}": "/hive/rooms/1",
     "/hive/messages/{id}": "/hive/messages/1",
+    "/fund/vaults/{id}": "/fund/vaults/99",
+    "/fund/signals/{id}": "/fund/signals/99",
+    "{signal_id}": "99",
+    "/vault-requests/{id}": "/vault-requests/99",
 }
 # their path names what there is not: that it is not found says that the caller came in
-MADE_UP = ("safety.case_close", "tasks.verdict")
+MADE_UP = ("safety.case_close", "tasks.verdict", "fund.")
 LISTING = {"product_type": "model", "title": "A model", "summary": "", "price_model": "free"}
 RPC = {"Accept": "application/json, text/event-stream"}
 OWN = Account.from_key("0x" + "22" * 32).address  # the stage's owner
@@ -87,6 +91,24 @@ FIELDS: dict[str, dict[str, Any]] = {
     "reports.list": {"exchange": "binance", "symbol": "BTC/USDT"},
     "perps.bind": {"owner_address": OWN, "agent_address": ADAPTER},
     "gallery.create": LISTING,
+    "fund.consent": {
+        "account_address": WALLET, "max_order_usd": "1", "max_leverage": "1",
+        "rules_hash": "0x" + "ab" * 32,
+    },
+    "fund.plan": {"account_address": WALLET},
+    "fund.report_fill": {
+        "account_address": WALLET, "filled_at": "2026-11-21T12:00:00Z", "price": "1", "qty": "1",
+        "side": "buy",
+    },
+    "fund.publish": {"market": "binance_btc_usdt", "target_weight": "0", "target_leverage": "1"},
+    "fund.freeze": {
+        "rules": {
+            "mandate": "x", "max_leverage": "1",
+            "universe": [{"market": "binance_btc_usdt", "min_order_usd": "10"}],
+        }
+    },
+    "fund.mark_created": {"address": WALLET},
+    "fund.reject_creation": {"reason": "x"},
     "transfers.report": {
         "chain_id": 84532, "asset": "USDC", "amount": "1", "tx_hash": "0x" + "ab" * 32,
         "direction": "in",
@@ -200,7 +222,7 @@ def _answer(stage: Stage, row: Operation, path: str, sent: dict[str, str]) -> st
     reason = str(refused.get("service", {}).get("reason"))
     if refused.get("detail") == "not authorized":  # also where a core route has no block
         reason = "not_authorized"
-    if reason == "not_found" and ("{id}" not in row.path or row.key in MADE_UP):
+    if reason == "not_found" and ("{id}" not in row.path or row.key.startswith(MADE_UP)):
         return SERVED
     return reason if reason in KEEPS_OUT else SERVED
 
