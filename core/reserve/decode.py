@@ -1,5 +1,8 @@
 """A log of the reserve token -> what it moved, by the ABI alone. Who emitted it is not looked at
 here.
+
+An amount that no contract can have is a node's lie: sums of such would fit no column, and a block with
+one would never be written.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,6 +13,7 @@ from core.chain.blocks import RawLog
 from core.reserve.rules import ReserveEventKind, ReserveFact
 
 CONTRACT: Final = "ReserveToken"
+MOST_AMOUNT: Final = 2**128  # base units of USDC or of the token, exclusive
 _MAKERS: Final[Mapping[str, Callable[[Mapping[str, Any]], ReserveFact]]] = {
     "Bought": lambda said: ReserveFact(
         ReserveEventKind.BOUGHT,
@@ -55,10 +59,13 @@ def is_event_of_reserve(log: RawLog) -> bool:
 
 
 def decode_reserve_log(log: RawLog) -> ReserveFact:
-    """Errors: AbiDecodeError when the body is not what the ABI says, or no event is kept by that
-    topic.
+    """Errors: AbiDecodeError when the body is not what the ABI says, an amount is out of range, or no
+    event is kept by that topic.
     """
     if not is_event_of_reserve(log):
         raise AbiDecodeError("no event of the reserve token that is kept")
     event = _EVENTS[log.topics[0]]
-    return _MAKERS[event.name](event.decode(log.topics, log.data))
+    fact = _MAKERS[event.name](event.decode(log.topics, log.data))
+    if max(fact.tokens, fact.usdc_e6) >= MOST_AMOUNT:
+        raise AbiDecodeError("an amount that the reserve token cannot have")
+    return fact

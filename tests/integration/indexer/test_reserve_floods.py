@@ -20,7 +20,7 @@ from tests.integration.indexer.test_reserve import (
     statuses,
     token,
 )
-from tests.integration.indexer.test_reserve_attacks import nodes
+from tests.integration.indexer.test_reserve_attacks import makes_up, nodes
 from tests.integration.reserve_token import TokenOnChain
 from tests.personas import AGENT, OWNER
 
@@ -98,3 +98,19 @@ def test_conversions_of_one_block__are_asked_for_once(
     Crediting(following.chain, now_utc).round()
     assert statuses(following.database) == ["credited"] * conversions.ROWS_A_HOLDER
     assert len(asked) == 1
+
+
+def test_amounts_that_no_contract_can_have__stop_no_block(
+    following: Follower, token: TokenOnChain, nodes: Callable[..., Clocked]
+) -> None:
+    """Each fits its column; their sum does not."""
+    ref = reference(following.database, account(following.database))
+    token.buy(AGENT, 102 * USDC)
+    clocked = nodes("first")
+    clocked.rounds(4)
+    clocked.wire.view = makes_up(2**256 - 1)
+    for _ in range(10):
+        token.convert(AGENT, ONE, ref)
+    clocked.rounds(12)
+    assert clocked.tip.cursor.number == following.deployed.reader.block_number()
+    assert statuses(following.database) == []
