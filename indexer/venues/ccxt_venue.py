@@ -46,6 +46,7 @@ from indexer.venues.parsing import (
     volume_of,
 )
 from indexer.venues.port import (
+    MAX_BOOK_BYTES,
     MAX_CANDLES,
     MAX_FAULTS,
     MAX_LEVELS,
@@ -72,7 +73,7 @@ from indexer.venues.reading import (
     shortened,
     time_of_ms,
 )
-from indexer.venues.transport import VenueTransport, client_class
+from indexer.venues.transport import VenueTransport, client_class, most_characters
 
 CALL_S: Final = 20.0  # a call with all its requests
 MOST_TAKER_FEE: Final = 0.05  # of what is taken; a greater one is a figure of another unit
@@ -160,7 +161,7 @@ class CcxtVenue:
     async def book(self, native_id: str, levels: int) -> Book:
         symbol = await self._symbol(native_id)
         limit = self._limit(levels)
-        found = await self._call(self._client.fetch_order_book(symbol, limit))
+        found = await self._of_books(self._client.fetch_order_book(symbol, limit))
         return self._understood(lambda: self._book(native_id, found, limit))
 
     async def books(self, native_ids: tuple[str, ...], levels: int) -> Parsed[Book]:
@@ -170,7 +171,7 @@ class CcxtVenue:
             return Parsed(tuple([await self.book(one, levels) for one in native_ids]))
         symbols = {await self._symbol(one): one for one in native_ids}
         limit = self._limit(levels)
-        found = await self._call(self._client.fetch_order_books(list(symbols), limit))
+        found = await self._of_books(self._client.fetch_order_books(list(symbols), limit))
         rows = self._understood(lambda: row_of(found))
         missing = [
             VenueFault("no_book", one) for symbol, one in symbols.items() if symbol not in rows
@@ -264,6 +265,13 @@ class CcxtVenue:
             raise self._error(VenueErrorReason.REFUSED, error) from error
         except (*UNEXPECTED_SHAPES, RecursionError) as error:
             raise self._error(VenueErrorReason.NOT_UNDERSTOOD, type(error).__name__) from error
+
+    async def _of_books(self, called: Awaitable[T]) -> T:
+        before = most_characters.set(MAX_BOOK_BYTES)
+        try:
+            return await self._call(called)
+        finally:
+            most_characters.reset(before)
 
     async def _raw(self, call: RawCall) -> list[object]:
         client = self._client

@@ -31,6 +31,7 @@ from core.market.facts import (
 T = TypeVar("T")
 
 MAX_ANSWER_BYTES: Final = 32 * 1024 * 1024  # exchangeInfo of a large venue is about 15 MB
+MAX_BOOK_BYTES: Final = 4 * 1024 * 1024  # a book of 500 levels a side is about 100 kB
 MAX_MARKETS: Final = 10_000
 MAX_NETWORKS: Final = 40_000
 MAX_LEVELS: Final = 500  # per side; a venue's further levels are dropped, and the book is truncated

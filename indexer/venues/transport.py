@@ -10,6 +10,7 @@ shapes and quirks of a venue are read by the same code whatever the answer came 
 
 import asyncio
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
@@ -23,6 +24,9 @@ from indexer.venues.port import MAX_ANSWER_BYTES
 from indexer.venues.reach import within_reach
 
 _CHUNK = 65_536
+# Of an answer to what is asked now: reading a text holds up every venue, so a call that expects
+# little reads little.
+most_characters: ContextVar[int] = ContextVar("most_characters", default=MAX_ANSWER_BYTES)
 # ccxt's parsers of one row, and what stands for a row that they cannot read
 _ROWS: Mapping[str, Mapping[str, Any]] = {
     "parse_market": {"spot": True},
@@ -117,6 +121,8 @@ def client_class(
             sent = self.prepare_request_headers(headers)
             request = VenueRequest(method, url, sent, body, self.timeout / 1_000)
             answer = await transport.send(request)
+            if len(answer.text) > (most := most_characters.get()):
+                raise BadResponse(f"an answer of more than {most} characters")
             parsed = within_reach(answer.text, self.parse_json(answer.text))
             self.last_response_headers = dict(answer.headers)
             told = (answer.status, "", url, method)

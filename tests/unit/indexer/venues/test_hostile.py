@@ -5,6 +5,7 @@ VenueError; never an unexpected exception, and never a value that was not said.
 import asyncio
 import json
 import math
+import time
 from collections.abc import Awaitable
 from datetime import timedelta
 from typing import Any, TypeVar
@@ -289,7 +290,7 @@ def test_a_volume_that_no_market_has__is_unknown(
 
 @pytest.mark.parametrize(
     "url",
-    ["https://a.test/\x00", "https://a.test/\ud800", 'https://a.test/"><i>', "https://u:p@a.test/"],
+    ["https://a.test/\x00", "https://a.test/\u202e", 'https://a.test/"><i>', "https://u:p@a.test/"],
 )
 def test_a_link_that_no_page_may_show__is_none_beside_its_notice(url: str) -> None:
     row = {"annId": "7", "annTitle": "Delisting of AAAQ", "annUrl": url, "cTime": MS}
@@ -305,3 +306,14 @@ def test_a_link_that_no_page_may_show__is_none_beside_its_notice(url: str) -> No
 def test_a_text_that_no_database_keeps__is_a_fault_beside_the_others(sign: str) -> None:
     with pytest.raises(RowError):
         text_in({"chain": f"ETH{sign}"}, "chain")
+
+
+def test_a_book_of_a_million_levels__is_refused_before_it_is_read() -> None:
+    levels = ",".join(['["100","2"]'] * 1_000_000)
+    text = '{"lastUpdateId": 1, "bids": [' + levels + '], "asks": [["101", "1"]]}'
+    venue = venue_of("binance", **{"/api/v3/depth": VenueAnswer(200, text, {})})
+    asked(venue.markets())
+    began = time.process_time()
+
+    assert refusal(venue.book(AAAQ["binance"], 20)) is VenueErrorReason.NOT_UNDERSTOOD
+    assert time.process_time() - began < 0.5
