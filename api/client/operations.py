@@ -2729,6 +2729,70 @@ class NotesNoteList(TypedDict):
     simulated: NotRequired[Literal[True] | None]
 
 
+OrdersOrderType: TypeAlias = "Literal['market', 'limit', 'stop_market', 'stop_limit', 'post_only', 'entry_with_tpsl', 'position_tpsl', 'scale', 'twap']"
+
+OrdersSide: TypeAlias = "Literal['buy', 'sell']"
+
+OrdersClaimedOutcome: TypeAlias = "Literal['accepted', 'rejected', 'not_sent']"
+
+OrdersOrderState: TypeAlias = (
+    "Literal['prepared', 'accepted', 'rejected', 'unknown', 'never_arrived']"
+)
+
+
+class OrdersToSignShown(TypedDict):
+    digest: str
+    typed_data: dict[str, Any]  # EIP-712, for a wallet or a signing library
+
+
+class OrdersOrderPrepared(TypedDict):
+    confirm_id: str  # also the venue's client order id
+    status: OrdersOrderState
+    account: str
+    coin: str
+    side: OrdersSide
+    type: OrdersOrderType
+    size: str
+    limit_px: str
+    reduce_only: bool
+    largest_fill_usdc: str
+    prepared_at: str
+    expires_at: str
+    avg_px: str | None
+    filled_size: str | None
+    oid: int | None
+    reported: OrdersClaimedOutcome | None
+    signal_id: int | None
+    source: str
+    note: str
+    mid: str
+    left_today_usdc: str  # what orders may still open today, this one counted
+    nonce: int
+    sign: OrdersToSignShown
+
+
+class OrdersOperatorOrderShown(TypedDict):
+    confirm_id: str  # also the venue's client order id
+    status: OrdersOrderState
+    account: str
+    coin: str
+    side: OrdersSide
+    type: OrdersOrderType
+    size: str
+    limit_px: str
+    reduce_only: bool
+    largest_fill_usdc: str
+    prepared_at: str
+    expires_at: str
+    avg_px: str | None
+    filled_size: str | None
+    oid: int | None
+    reported: OrdersClaimedOutcome | None
+    signal_id: int | None
+    source: str
+    note: str
+
+
 PerpsDegraded: TypeAlias = "Literal['hl_unreadable', 'hl_account_mode', 'hl_key_lost']"
 
 PerpsLegStatus: TypeAlias = "Literal['bound', 'unbound']"
@@ -6370,6 +6434,71 @@ class NotesCalls(Calls):
         return self._send("GET", "/kg/export", "none", {})
 
 
+class OrdersCalls(Calls):
+    """The calls orders.* of the catalogue."""
+
+    def prepare(
+        self,
+        *,
+        sign_mode: Literal["client"],
+        coin: str,
+        side: OrdersSide,
+        type: OrdersOrderType,
+        size: str,
+        limit_px: str | None = None,
+        reduce_only: bool | None = None,
+        idempotency_key: str | None = None,
+    ) -> OrdersOrderPrepared:
+        """Prepare an order of the operator's account; nothing is sent.
+
+        POST /mandate-wallet/order; credential: operator.
+        """
+        return cast(
+            "OrdersOrderPrepared",
+            self._send(
+                "POST",
+                "/mandate-wallet/order",
+                "operator",
+                {"sign_mode": sign_mode, "coin": coin, "side": side, "type": type, "size": size}
+                | given(limit_px=limit_px, reduce_only=reduce_only),
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    def execute(self, *, confirm_id: str, signature: str) -> OrdersOperatorOrderShown:
+        """Relay a prepared order with your signature, once; again it says what became of it.
+
+        POST /mandate-wallet/order/execute; credential: operator.
+        """
+        return cast(
+            "OrdersOperatorOrderShown",
+            self._send(
+                "POST",
+                "/mandate-wallet/order/execute",
+                "operator",
+                {"confirm_id": confirm_id, "signature": signature},
+            ),
+        )
+
+    def record(
+        self, *, confirm_id: str, outcome: OrdersClaimedOutcome, signal_id: int | None = None
+    ) -> OrdersOperatorOrderShown:
+        """Record what became of a prepared order, and the signal that it follows; the venue has to bear it out.
+
+        POST /mandate-wallet/order/record; credential: operator.
+        """
+        return cast(
+            "OrdersOperatorOrderShown",
+            self._send(
+                "POST",
+                "/mandate-wallet/order/record",
+                "operator",
+                {"confirm_id": confirm_id, "outcome": outcome} | given(signal_id=signal_id),
+            ),
+        )
+
+
 class PerpsCalls(Calls):
     """The calls perps.* of the catalogue."""
 
@@ -7377,6 +7506,7 @@ class Areas:
         self.mandates = MandatesCalls(send, follow)
         self.mining = MiningCalls(send, follow)
         self.notes = NotesCalls(send, follow)
+        self.orders = OrdersCalls(send, follow)
         self.perps = PerpsCalls(send, follow)
         self.playbooks = PlaybooksCalls(send, follow)
         self.queue = QueueCalls(send, follow)

@@ -48,7 +48,7 @@ AREA = Area(
             more="While the status is unknown, send the same call again: the venue takes what you "
             "signed once.",
             command=schemas.ExecuteOrder,
-            answer=schemas.OrderShown,
+            answer=schemas.OperatorOrderShown,
             handler=service.execute,
             example={"confirm_id": CONFIRM_ID, "signature": "0x" + "00" * 65},
             refuses=(
@@ -68,7 +68,7 @@ AREA = Area(
             summary="Record what became of a prepared order, and the signal that it follows; the "
             "venue has to bear it out.",
             command=schemas.RecordOrder,
-            answer=schemas.OrderShown,
+            answer=schemas.OperatorOrderShown,
             handler=service.record,
             example={"confirm_id": CONFIRM_ID, "outcome": "not_sent"},
             refuses=(

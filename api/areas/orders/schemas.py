@@ -62,7 +62,7 @@ class ToSignShown(AnswerBody):
     typed_data: dict[str, Any] = Field(description="EIP-712, for a wallet or a signing library")
 
 
-class OrderShown(AnswerBody):
+class OperatorOrderShown(AnswerBody):
     """`status` and the figures of fills are the venue's; `reported` is what you said."""
 
     confirm_id: str = Field(description="also the venue's client order id")
@@ -86,7 +86,7 @@ class OrderShown(AnswerBody):
     note: str
 
 
-class OrderPrepared(OrderShown):
+class OrderPrepared(OperatorOrderShown):
     mid: str
     left_today_usdc: str = Field(description="what orders may still open today, this one counted")
     nonce: int

@@ -14,8 +14,8 @@ from datetime import timedelta
 
 from api.areas.orders.schemas import (
     ExecuteOrder,
+    OperatorOrderShown,
     OrderPrepared,
-    OrderShown,
     PrepareOrder,
     RecordOrder,
     ToSignShown,
@@ -123,7 +123,9 @@ def prepare(
     )
 
 
-def execute(call: WriteCall, caller: OperatorCaller, command: ExecuteOrder) -> Answer[OrderShown]:
+def execute(
+    call: WriteCall, caller: OperatorCaller, command: ExecuteOrder
+) -> Answer[OperatorOrderShown]:
     """Errors: Refusal, OutsideError while nothing was relayed."""
     desk = _desk(call)
     rows.lock_account(call.db, desk.account)
@@ -143,7 +145,9 @@ def execute(call: WriteCall, caller: OperatorCaller, command: ExecuteOrder) -> A
     return Answer(_shown(desk, rows.settle(call.db, held.id, found, said)))
 
 
-def record(call: WriteCall, caller: OperatorCaller, command: RecordOrder) -> Answer[OrderShown]:
+def record(
+    call: WriteCall, caller: OperatorCaller, command: RecordOrder
+) -> Answer[OperatorOrderShown]:
     """Errors: Refusal, OutsideError."""
     desk = _desk(call)
     rows.lock_account(call.db, desk.account)
@@ -347,9 +351,9 @@ def _disproved(held: PreparedOrder, error: OutcomeDisprovedError) -> Refusal:
 # What is shown
 
 
-def _shown(desk: OperatorDesk, held: PreparedOrder) -> OrderShown:
+def _shown(desk: OperatorDesk, held: PreparedOrder) -> OperatorOrderShown:
     order = held.order
-    return OrderShown(
+    return OperatorOrderShown(
         confirm_id=held.cloid,
         status=held.state,
         account=held.account,
