@@ -3114,6 +3114,7 @@ class ResearchResearchPair(TypedDict):
 class ReserveReserveContracts(TypedDict):
     reserve_token: str
     usdc: str
+    sponsored_buy: str | None  # the batch of sponsored buys; null: none is here
 
 
 class ReserveReserveConfig(TypedDict):
@@ -3165,6 +3166,7 @@ class ReserveCreditedConversion(TypedDict):
     tokens: str
     usdc: str
     credits: int  # whole credits; what is left below one is carried
+    is_own: bool  # the linked wallet made it; false: another wallet did
     credited_at: str
 
 
@@ -3180,6 +3182,7 @@ class ReserveHeldConversion(TypedDict):
         "not_safe", "unregistered_ref", "set_aside"
     ]  # not_safe: its block may still be replaced; unregistered_ref: no account has the reference, its holder's account can claim it; set_aside: crediting failed and is tried again
     trouble: str | None
+    is_own: bool  # the linked wallet made it; false: another wallet did
     seen_at: str
 
 
@@ -3191,6 +3194,7 @@ class ReserveOwnPurchase(TypedDict):
     recipient: str
     usdc: str
     tokens: str
+    is_own: bool  # the linked wallet paid; false: another one did for it
     at: str
 
 
@@ -3212,12 +3216,33 @@ class ReserveOwnReserve(TypedDict):
     account_ref: str | None  # null: none was issued yet
     wallet_address: str | None  # null: none is linked
     carried_usdc: str  # of conversions for account_ref, below a whole credit
-    held: list[ReserveHeldConversion]  # the newest 100 conversions, those not credited
+    held: list[
+        ReserveHeldConversion
+    ]  # of the first 100 conversions, those not credited; the linked wallet's come first, then those that others made for account_ref, each the newest first
     credited: list[ReserveCreditedConversion]  # and those credited
-    purchases: list[ReserveOwnPurchase]  # the linked wallet's newest 50, on chain
+    next_conversions: (
+        str | None
+    )  # cursor of GET /reserve/me/conversions for those after; null: that is all
+    purchases: list[
+        ReserveOwnPurchase
+    ]  # the first 50 on chain; those that the linked wallet paid come first, then those that others paid for it
+    next_purchases: (
+        str | None
+    )  # cursor of GET /reserve/me/purchases for those after; null: that is all
     sponsored: list[
         ReserveOwnSponsoredBuy
     ]  # the newest 50 sponsored buys that this account handed in
+
+
+class ReserveOwnConversions(TypedDict):
+    held: list[ReserveHeldConversion]  # of this page, those not credited
+    credited: list[ReserveCreditedConversion]  # of this page, those credited
+    next_cursor: str | None  # null: that is all
+
+
+class ReserveOwnPurchases(TypedDict):
+    purchases: list[ReserveOwnPurchase]
+    next_cursor: str | None  # null: that is all
 
 
 class ReserveIssuedRef(TypedDict):
@@ -3237,9 +3262,13 @@ ReserveConversionStatus: TypeAlias = (
 class ReserveClaimedConversions(TypedDict):
     account_ref: str
     holder: str
-    conversions: int  # that were held and are credited within seconds
-    usdc: str
-    status: ReserveConversionStatus
+    conversions: int  # that are claimed and not credited yet
+    usdc: str  # of these together
+    status: ReserveConversionStatus  # waiting: they are credited within seconds, or once their block is safe; credited: all are
+    pending: int  # of these, in blocks that may still be replaced
+    pending_until_block: (
+        int | None
+    )  # they are credited once this block is safe, about a minute after it; null: none is pending
 
 
 class RoomsHiveRoom(TypedDict):
@@ -3548,14 +3577,22 @@ class ShadowInsights(TypedDict):
     cards: list[ShadowInsight]  # the newest first
 
 
+SponsoredEthSource: TypeAlias = "Literal['market', 'fixed']"
+
+
 class SponsoredGasQuote(TypedDict):
     base_fee_wei: str
     priority_fee_wei: str
     layer_1_fee_wei: str  # for the transaction's bytes, an upper bound
     gas: int
     covers_wei: str  # the most that the fee pays for, a quarter above the cost
-    eth_usd: str
-    source: str  # where the price of ETH comes from; fixed: the operator
+    eth_usd: (
+        str  # what 1 ETH is reckoned at, USD: of the market the median over exchanges and 5 % more
+    )
+    source: (
+        SponsoredEthSource  # market: the median over exchanges; fixed: the operator's own figure
+    )
+    eth_as_of: str | None  # of the oldest price in the median; null: the figure is fixed
 
 
 class SponsoredPreparedBuy(TypedDict):
@@ -3567,9 +3604,11 @@ class SponsoredPreparedBuy(TypedDict):
     treasury: str
     recipient: str  # who gets the tokens
     batch: str  # the contract SponsoredBuy
-    salt: str  # of ReserveToken.buyNonce: with it a signer computes both nonces, which name recipient, min_tokens and fee
-    tokens: str  # what the purchase would mint now, in 1e-18 tokens
-    min_tokens: str
+    salt: str  # of ReserveToken.buyNonce: with it a signer computes both nonces, which name recipient, min_tokens_base and fee
+    tokens: str  # what the purchase would mint now, eighteen decimals, as everywhere under /reserve
+    tokens_base: str  # the same in base units of 1e-18, as contracts take it
+    min_tokens: str  # what it mints at least, eighteen decimals, as everywhere under /reserve
+    min_tokens_base: str  # the same in base units of 1e-18, as contracts take it
     purchase: dict[str, Any]  # for eth_signTypedData_v4
     fee: dict[str, Any]  # for eth_signTypedData_v4
     gas: SponsoredGasQuote
@@ -3592,7 +3631,9 @@ class SponsoredBuyTransfer(TypedDict):
         str | None
     )  # of a dead one: cancelled, elsewhere or lapsed; of an open one: disputed, since the service's nodes disagree about it
     tx_hash: str | None
-    tokens: str | None  # minted by the purchase, 1e-18 tokens
+    tokens: (
+        str | None
+    )  # minted by the purchase, eighteen decimals, as everywhere under /reserve; null: none are
 
 
 class SponsoredSponsoredBuyState(TypedDict):
@@ -3616,10 +3657,17 @@ class SponsoredGasRow(TypedDict):
 
 
 class SponsoredGasTable(TypedDict):
+    as_of: str  # when the node was asked; everybody gets this answer meanwhile
+    good_until: str  # from then on the node is asked anew
     base_fee_wei: str
     priority_fee_wei: str
-    eth_usd: str
-    source: str  # where the price of ETH comes from; fixed: the operator
+    eth_usd: (
+        str  # what 1 ETH is reckoned at, USD: of the market the median over exchanges and 5 % more
+    )
+    source: (
+        SponsoredEthSource  # market: the median over exchanges; fixed: the operator's own figure
+    )
+    eth_as_of: str | None  # of the oldest price in the median; null: the figure is fixed
     actions: list[SponsoredGasRow]
 
 
@@ -6757,6 +6805,30 @@ class ReserveCalls(Calls):
         GET /reserve/me; credential: key.
         """
         return cast("ReserveOwnReserve", self._send("GET", "/reserve/me", "key", {}))
+
+    def conversions(
+        self, *, cursor: str | None = None, limit: int | None = None
+    ) -> ReserveOwnConversions:
+        """Read your conversions page by page: your wallet's own, then others' for you.
+
+        GET /reserve/me/conversions; credential: key.
+        """
+        return cast(
+            "ReserveOwnConversions",
+            self._send("GET", "/reserve/me/conversions", "key", given(cursor=cursor, limit=limit)),
+        )
+
+    def purchases(
+        self, *, cursor: str | None = None, limit: int | None = None
+    ) -> ReserveOwnPurchases:
+        """Read your wallet's purchases page by page: what it paid, then what others did.
+
+        GET /reserve/me/purchases; credential: key.
+        """
+        return cast(
+            "ReserveOwnPurchases",
+            self._send("GET", "/reserve/me/purchases", "key", given(cursor=cursor, limit=limit)),
+        )
 
     def issue_ref(self, *, idempotency_key: str | None = None) -> ReserveIssuedRef:
         """Get your account_ref, which conversions into your credit name.
