@@ -68,7 +68,7 @@ def open_warnings(
     session: Session, chosen: WarningFilter, before: int | None, limit: int
 ) -> Sequence[MarketWarningStanding]:
     """The newest first; `before`: a seq, exclusive."""
-    query = _chosen(select(MarketWarningStanding), MarketWarningStanding, chosen)
+    query = _chosen(select(MarketWarningStanding), chosen)
     if before is not None:
         query = query.where(MarketWarningStanding.seq < before)
     return session.scalars(query.order_by(MarketWarningStanding.seq.desc()).limit(limit)).all()
@@ -78,7 +78,7 @@ def issued_warnings(
     session: Session, chosen: WarningFilter, before: int | None, limit: int
 ) -> Sequence[tuple[MarketWarning, datetime | None]]:
     """All that were ever issued, the newest first, each with the time at which it was over."""
-    query = _chosen(select(MarketWarning), MarketWarning, chosen).where(_IS_ISSUED)
+    query = _chosen(select(MarketWarning), chosen).where(_IS_ISSUED)
     if before is not None:
         query = query.where(MarketWarning.seq < before)
     rows = session.scalars(query.order_by(MarketWarning.seq.desc()).limit(limit)).all()
@@ -115,15 +115,13 @@ def timeline(
     return found[:limit]
 
 
-def _chosen(
-    query: Select[Any], of: type[MarketWarning | MarketWarningStanding], chosen: WarningFilter
-) -> Select[Any]:
+def _chosen(query: Select[Any], chosen: WarningFilter) -> Select[Any]:
     wanted = {name: getattr(chosen, name) for name in ("exchange", "type", "severity")}
     query = query.filter_by(**{name: value for name, value in wanted.items() if value is not None})
     if chosen.token is None:
         return query
     asset = select(MarketAsset.id).where(MarketAsset.ticker == chosen.token).scalar_subquery()
-    return query.where(of.asset_id == asset)
+    return query.filter_by(asset_id=asset)
 
 
 def _warnings(

@@ -168,8 +168,10 @@ def test_the_domain_has_no_clock(name: str) -> None:
     ] == []
 
 
-STATISTICS = ROOT / "core" / "market", ROOT / "core" / "feeds"
-"""Where floats are right: statistics over market data (docs/market.md). No money is made of them."""
+STATISTICS = tuple(ROOT / "core" / context for context in ("market", "feeds", "kg"))
+"""Where floats are right: statistics over market data (docs/market.md), and notes that tell of them.
+No money is made of them.
+"""
 
 
 def test_the_domain_has_no_float() -> None:
