@@ -33,7 +33,8 @@ BUY_ID = "sb_" + "a" * 16
 PATHS = {
     "/sponsored/{id}": f"/sponsored/{BUY_ID}",
     "{atom_id}": "first-call",
-    "{pb}": "agent",
+    "{pb}": "first-hour",
+    "{token}": "BTC",
     "{path}": "loop.md",
     "/violations/{id}": "/violations/1",
     "/tasks/{id}": "/tasks/1",
