@@ -193,7 +193,7 @@ def request(robbed: Robbed, row: Operation, headers: dict[str, str], **body: Any
     path = (
         row.path.replace("{id}", str(robbed.id))
         .replace("{atom_id}", "first-call")
-        .replace("{pb}/{path}", "agent/loop.md")
+        .replace("{pb}/{path}", "first-hour/loop.md")
     )
     writes = {"json": body, "headers": headers | {"Accept": "application/json, text/event-stream"}}
     sent: dict[str, Any] = {"headers": headers} if row.method == "GET" else writes

@@ -54,7 +54,7 @@ def receipts(client: Client) -> list[tuple[str, bool]]:
 def test_a_page__is_paid_and_comes(shop: Shop) -> None:
     client = reader(shop)
 
-    page = client.playbooks.read("agent", "loop.md")
+    page = client.playbooks.read("first-hour", "loop.md")
 
     assert page["text"].startswith("#")
     assert (receipts(client), shop.income) == ([("0.010000", True)], PRICE)
@@ -64,7 +64,7 @@ def test_a_paid_page_whose_answer_is_lost__is_paid_once(shop: Shop) -> None:
     shop.open(free_reads_per_day=0, welcome_credits=0)
     client = reader(shop, shop.agent()[KEY], losses=1)
 
-    assert client.playbooks.read("agent", "loop.md")["text"].startswith("#")
+    assert client.playbooks.read("first-hour", "loop.md")["text"].startswith("#")
 
     assert shop.income == PRICE
 
@@ -73,7 +73,7 @@ def test_above_the_payers_limit__nothing_is_signed(shop: Shop) -> None:
     client = reader(shop, max_per_call_usdc="0.009999")
 
     with pytest.raises(NotPaid, match=r"0\.010000 USDC is above 0\.009999 a call"):
-        client.playbooks.read("agent", "loop.md")
+        client.playbooks.read("first-hour", "loop.md")
 
     assert (receipts(client), shop.income) == ([], 0)
 
@@ -81,7 +81,7 @@ def test_above_the_payers_limit__nothing_is_signed(shop: Shop) -> None:
 def test_an_agent_with_free_reads__pays_nothing(shop: Shop) -> None:
     client = reader(shop, shop.agent()[KEY])
 
-    client.playbooks.read("agent", "loop.md")
+    client.playbooks.read("first-hour", "loop.md")
 
     assert (receipts(client), shop.income) == ([], 0)
 
@@ -91,6 +91,6 @@ def test_a_payer_without_money__is_refused_and_told_why(shop: Shop) -> None:
     client.payer = Payer("0x" + "77" * 32, asset=shop.chain.contracts["usdc"])
 
     with pytest.raises(Refused, match="payment_invalid"):
-        client.playbooks.read("agent", "loop.md")
+        client.playbooks.read("first-hour", "loop.md")
 
     assert shop.income == 0

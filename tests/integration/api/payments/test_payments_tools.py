@@ -36,7 +36,7 @@ from tests.integration.api.serving import served
 from tests.integration.chain_fixtures import DeployedChain
 
 TOOL = "playbook_read"
-ARGUMENTS = {"pb": "agent", "path": "loop.md"}
+ARGUMENTS = {"pb": "first-hour", "path": "loop.md"}
 
 
 @pytest.fixture
