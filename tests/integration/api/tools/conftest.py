@@ -16,7 +16,7 @@ __all__ = ["chain", "deps", "mandate_id", "origin", "people", "stage"]
 
 JSON = {"Accept": "application/json"}
 CONNECTOR = {
-    "agent_connect", "get_rules", "reserve_state", "reserve_quote",
+    "agent_connect", "get_rules", "reserve_state", "reserve_quote", "fund_signals", "fund_signal_plan",
     "get_price", "get_price_stats", "get_stats", "get_warnings", "search_tokens",
 }  # fmt: skip
 """The tools of the profile that is shown when none is named."""
