@@ -21,9 +21,9 @@ from pydantic import BaseModel, ConfigDict
 
 from api.kernel import streams as event_streams
 from api.kernel.address_rates import AddressRates
-from api.kernel.answer_parts import File as File
 from api.kernel.auth import Auth
 from api.kernel.caller import Caller
+from api.kernel.file import File
 from api.kernel.kept_rows import KeptRows
 from api.kernel.limits import Limits
 from api.kernel.metrics import ApiMetrics

@@ -3,9 +3,9 @@
 from typing import Final
 
 from api.areas.notes.schemas import NoteEntry, NoteList, NotePath, NotesQuery
-from api.kernel.answer_parts import File
 from api.kernel.board_row import as_letter, simulated
 from api.kernel.caller import AgentCaller, Nobody, OwnerCaller
+from api.kernel.file import File
 from api.kernel.operation import Answer, NoInput, ReadCall, Refusal, Text
 from core.kg.notes import queries, vault, views
 from core.kg.notes.rendering import index_text, note_text

@@ -9,9 +9,9 @@ from api.areas.reports.schemas import (
     ReportPath,
     ReportsQuery,
 )
-from api.kernel.answer_parts import File
 from api.kernel.caller import AgentCaller
 from api.kernel.cases import require_unlocked
+from api.kernel.file import File
 from api.kernel.operation import Answer, Call, NextCall, ReadCall, Refusal, WriteCall
 from api.kernel.pagination import page_of
 from api.kernel.tiers import most_reports, require_tier
