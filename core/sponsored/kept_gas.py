@@ -3,8 +3,9 @@
     --|--- the node is asked ---|------------- KEEP_S ------------|--> asked again
       whoever comes here waits    whoever comes here gets the same
 
-Law: one question at a time. Who waits for it gets its answer or its error, and asks none of their
-own; an error is not kept.
+Law: one question in KEEP_S, so that a node that takes longer has a few at once and never one for each
+caller. Who waits for one gets its answer or its error, and asks none of their own; an error is not
+kept.
 """
 
 from collections.abc import Collection, Mapping
