@@ -223,8 +223,8 @@ def _signed(owner: Client, place: Place, agent: Client) -> str:
     return mandate_id
 
 
-def until(holds: Callable[[], bool]) -> None:
-    ends = time.monotonic() + WITHIN_MS / 1000
+def until(holds: Callable[[], bool], within_s: float = WITHIN_MS / 1000) -> None:
+    ends = time.monotonic() + within_s
     while not holds():
         assert time.monotonic() < ends
         time.sleep(0.2)

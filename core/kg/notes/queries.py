@@ -1,6 +1,7 @@
 """Reads and writes of the vault of notes and of links. Nothing here commits."""
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import bindparam, delete, select
@@ -17,8 +18,18 @@ def export(session: Session) -> KgExport | None:
     return session.get(KgExport, 1)
 
 
-def made_at(session: Session) -> datetime | None:
-    return session.scalar(select(KgExport.made_at))
+@dataclass(frozen=True, slots=True)
+class LastVault:
+    """`notes`: files in it, hubs and the index among them."""
+
+    at: datetime
+    notes: int
+
+
+def last_made(session: Session) -> LastVault | None:
+    """None: none was made yet."""
+    found = session.execute(select(KgExport.made_at, KgExport.notes)).one_or_none()
+    return found and LastVault(found.made_at, found.notes)
 
 
 def keep_export(session: WriteSession, content: bytes, notes: int, now: datetime) -> None:

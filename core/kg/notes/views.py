@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from math import isfinite
 from typing import Any, Final, TypeVar
 
-from sqlalchemy import bindparam, select, text
+from sqlalchemy import bindparam, func, select, text
 from sqlalchemy.orm import Session
 
 from core.kg.claims import PublishedClaim, published, published_of
@@ -117,6 +117,11 @@ def facts_of(session: Session, token: str, now: datetime) -> NoteFacts:
     if row is None:
         return NoteFacts(token=token, claims=_each(claims, _claim))
     return facts_from(row, claims)
+
+
+def count(session: Session) -> int:
+    """Tokens that exchanges list."""
+    return session.scalar(select(func.count()).select_from(MarketAssetState)) or 0
 
 
 def all_facts(session: Session, now: datetime) -> Iterator[NoteFacts]:

@@ -1,22 +1,22 @@
 """The vault of notes: what note apps make of it, and what its links are."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from sqlalchemy import Engine, event
+from sqlalchemy import Engine, delete, event
 
 from core.db.engine import Database
 from core.earn.rules.payout import PayoutLimits
 from core.identity.tables import Account
 from core.kg.notes import queries, views
-from core.kg.tables import KgClaim
+from core.kg.tables import KgClaim, KgExport
 from core.mandate.chain.reader import VaultReader
 from core.market.tables import MarketAsset, MarketAssetState, MarketListingState
 from core.targets.rules import TargetLimits
 from keeper.areas.notes import run
-from keeper.schedule import JobPlace
+from keeper.schedule import JobPlace, JobSkippedError
 from tests.market_rows import MarketIds, add_market
 from tests.vaults import (
     faults_of,
@@ -27,6 +27,7 @@ from tests.vaults import (
 )
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
+MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 HOSTILE = (
     "CON", "NUL", "COM1", "nul", "Nul", "aux.md", "NO", "ON", "1E5", "0X1F", "btc", "Btc",
     "비트코인", "ビット", "🚀", "..", "../x", "a/b", "a\\b", "C:", "- x", "# h", "[[X]]", "]] |",
@@ -128,12 +129,26 @@ def test_links__are_those_of_the_newest_vault(database: Database, market: Market
     with database.write() as session:
         state = session.get_one(MarketListingState, market.listings["mexc_dust_usdt"])
         state.asset_class = None
-    made(database)
+    made(database, NOON + HOUR)
     assert to_the_class() == ["BTC", "LINK"]
 
 
 def test_the_same_facts_and_time__are_the_same_bytes(database: Database, market: MarketIds) -> None:
-    assert made(database) == made(database)
+    first = made(database)
+    with database.write() as session:
+        session.execute(delete(KgExport))
+    assert made(database) == first
+
+
+def test_within_the_hour__only_tokens_that_are_new_give_another_vault(database: Database) -> None:
+    assert list(notes_of(made(database))) == ["_index.md"]
+    with pytest.raises(JobSkippedError):
+        run(place_of(database), NOON + MINUTE)
+    add_assets(database, ("BTC",))
+    assert list(notes_of(made(database, NOON + MINUTE))) == ["BTC.md", "_index.md"]
+    with pytest.raises(JobSkippedError):
+        run(place_of(database), NOON + MINUTE + HOUR - timedelta(microseconds=1))
+    assert run(place_of(database), NOON + MINUTE + HOUR)["notes"] == 2
 
 
 def test_a_market_without_tokens__has_an_index(database: Database) -> None:
