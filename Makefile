@@ -1,7 +1,7 @@
 # One command a job; each sets itself up on a fresh machine and may be run again. `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build abis exit-page docs demo up seed-world test unit check format test-deep test-deep-ci conformance prove coverage gas mutants bench bench-indexer bench-keeper bench-api bench-verify bench-hall bench-events bench-economy bench-market bench-notes bench-fund screenshots client deploy verify lock clean
+.PHONY: help setup build abis exit-page docs demo up seed-world test unit check format test-deep test-deep-ci conformance prove coverage gas mutants bench bench-indexer bench-keeper bench-api bench-verify bench-hall bench-events bench-economy bench-market bench-notes bench-fund screenshots client deploy verify preflight lock clean
 
 PY := .venv/bin/python
 FORGE := $(CURDIR)/node_modules/.bin/forge-native
@@ -189,6 +189,10 @@ deploy: build ## deploy to NETWORK of ape-config.yaml (devnet, sepolia); idempot
 verify: build ## read the deployment of NETWORK back from the chain: code and immutables byte for byte, offices, listings
 	@test -n "$(NETWORK)" || { echo "say where: make verify NETWORK=sepolia RPC_URL=https://..."; exit 2; }
 	@.venv/bin/ape run verify --network base:$(NETWORK):node
+
+preflight: build ## ask all that the processes stand on before they start: NETWORK=sepolia and their environment; says of each part ok, or what to do
+	@test -n "$(NETWORK)" || { echo "say where: make preflight NETWORK=sepolia, with the environment of the processes"; exit 2; }
+	@$(PY) -m scripts.preflight --network $(NETWORK)
 
 lock: .venv/.ready ## pin the Python packages again after a change of pyproject.toml
 	@$(PY) -m uv pip compile pyproject.toml --group dev --generate-hashes --no-emit-index-url --no-header --quiet -o requirements.lock

@@ -23,26 +23,17 @@ from ape.cli import ConnectedProviderCommand
 from ape.contracts import ContractInstance
 from ape.exceptions import ApeException
 
-from core.mandate.venues.registry import Creation, venues
-from scripts._deployed_code import (
-    Domain,
-    Immutable,
-    address_word,
-    code_faults,
-    domain_immutables,
-    immutable_places,
-    is_same_program,
-)
+from scripts._deployed_code import code_faults, immutable_places, is_same_program
 from scripts._deployments import (
     ADAPTERS,
     ROOT,
     Deployed,
     Record,
-    create_address,
     load,
     node_chain_id,
     record_path,
 )
+from scripts._expected_code import expected_immutables
 from scripts._office_log import (
     DEFAULT_ADMIN_ROLE,
     KEEPER_ADMIN_ROLE,
@@ -93,64 +84,6 @@ class Findings:
         self.check(what, not faults, "; ".join(faults) or fine)
 
 
-def addresses(*named: tuple[str, str]) -> tuple[Immutable, ...]:
-    return tuple(Immutable(name, address_word(address)) for name, address in named)
-
-
-Expected = Callable[[Deployed, dict[str, str], int], tuple[Immutable, ...]]
-
-
-def adapter_immutables(creation: Creation) -> Expected:
-    def expected(one: Deployed, at: dict[str, str], chain_id: int) -> tuple[Immutable, ...]:
-        known = {**dict(zip(creation.arguments, one.args, strict=False)), **at}
-        named = addresses(*((variable, known[name]) for variable, name in creation.immutables))
-        if creation.domain is None:
-            return named
-        return (*named, *domain_immutables(Domain(creation.domain, "1", chain_id, one.address)))
-
-    return expected
-
-
-# The immutables of each contract in the order of declaration, from the record: (its entry,
-# addresses by name, chain id).
-EXPECTED: dict[str, Expected] = {
-    "MandateVaultFactory": lambda one, at, chain_id: (
-        *addresses(
-            ("implementation", create_address(one.address, 1)),
-            ("usdc", at["usdc"]),
-            ("validator", create_address(one.address, 2)),
-        ),
-        *domain_immutables(Domain("Mandate Wallet", "2", chain_id, one.address)),
-    ),
-    "MandateVault": lambda one, at, chain_id: addresses(
-        ("USDC", at["usdc"]), ("FACTORY", at["factory"])
-    ),
-    "Erc6492Validator": lambda one, at, chain_id: (),
-    "TestVenue": lambda one, at, chain_id: addresses(
-        ("USDC", at["usdc"]), ("operator", one.args[1])
-    ),
-    **{venue.contract: adapter_immutables(venue.creation) for venue in venues().declared},
-    "ReserveToken": lambda one, at, chain_id: addresses(("USDC", at["usdc"])),
-    "RecordAnchor": lambda one, at, chain_id: addresses(("FACTORY", at["factory"])),
-    "SponsoredBuy": lambda one, at, chain_id: addresses(
-        ("RESERVE", at["reserve_token"]), ("USDC", at["usdc"])
-    ),
-    "MockUSDC": lambda one, at, chain_id: copied(
-        domain_immutables(Domain("USDC", "2", chain_id, one.address))
-    ),
-}
-
-
-def copied(domain: tuple[Immutable, ...]) -> tuple[Immutable, ...]:
-    """Of code that was built at one address and copied to another: the address that it cached, and
-    what hangs on it, are nobody's.
-    """
-    return tuple(
-        Immutable(one.name, None) if one.name in ("_cachedDomainSeparator", "_cachedThis") else one
-        for one in domain
-    )
-
-
 def check_code(findings: Findings, one: Deployed, record: Record) -> None:
     found = bytes(chain.provider.get_code(one.address))
     if one.contract == "FiatToken":
@@ -170,9 +103,7 @@ def check_code(findings: Findings, one: Deployed, record: Record) -> None:
         raise click.ClickException(
             f"forge's build of {one.contract} is not of these sources; run `make build`"
         )
-    expected = EXPECTED[one.contract](
-        one, {known.name: known.address for known in record.contracts}, record.chain_id
-    )
+    expected = expected_immutables(one, record)
     faults = code_faults(compiled, found, immutable_places(artifact), expected)
     findings.expect_none(
         f"{one.name} code", faults, f"{len(found)} bytes, {len(expected)} immutables"

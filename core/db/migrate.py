@@ -56,6 +56,12 @@ def head() -> str | None:
     return ScriptDirectory(str(MIGRATIONS)).get_current_head()
 
 
+def revisions() -> frozenset[str]:
+    """All that this version of the code knows."""
+    script = ScriptDirectory(str(MIGRATIONS))
+    return frozenset(one.revision for one in script.walk_revisions())
+
+
 def differences(url: str) -> list[str]:
     """Where the tables of the contexts and the migrated database differ; empty = they agree."""
     return _with_connection(url, _differences)

@@ -1,0 +1,475 @@
+"""What a deployment stands on, asked part by part: nodes, clock, database, contracts, offices,
+accounts, disk, ports (`make preflight`).
+
+Laws
+- Each finding is one sentence: what is there, or what is wrong and what to do. None shows a value
+  of a secret setting, and a node is named by host and port.
+- Nothing is sent, written or locked.
+- A part that fails is a finding, and the others are asked all the same.
+"""
+
+import json
+import os
+import shutil
+import socket
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import text
+from sqlalchemy.exc import OperationalError, SQLAlchemyError
+
+from core.chain.abi import AbiDecodeError, function
+from core.chain.blocks import BlockHeader
+from core.chain.provider import names_of
+from core.chain.rpc import Rpc, RpcError
+from core.chain.signer import LocalKeySigner, Signer
+from core.db import migrate
+from core.db.engine import Bounds, Database
+from core.errors import InvalidParameterError
+from core.jobs.rules import ATTENTION
+from core.mandate.chain.reader import VaultReader
+from core.money import eth_text
+from core.public_accounts import PUBLIC_ACCOUNTS
+from core.settings import Deployment, Settings
+from keeper.funds import Funds
+from keeper.main import key_places
+from keeper.market import GWEI
+from keeper.schedule import JobSkippedError
+from keeper.signers import require_all_allowed, signers_of
+from keeper.signing import SignerRefusedError, is_local
+from keeper.state import Role
+from scripts._deployed_code import code_faults, immutable_places
+from scripts._deployments import ADAPTERS, ROOT, Record, load
+from scripts._expected_code import expected_immutables
+from scripts._recorded import record_faults
+
+ANSWER_S = 3.0
+SOON = Bounds(pool_size=2, overflow=2, pool_wait_s=3, connect_s=3, statement_s=5, lock_s=1)
+MOST_HEAD_AGE_S = 60  # a block of Base comes every 2 s
+MOST_CLOCK_S = 2.0  # between this machine and the database
+MOST_AHEAD_S = 5  # of a block's time over ours
+COMMON_DEPTH = 8  # blocks below the lower of two heads that both nodes must agree on
+LEAST_POSTGRES = 15
+LEAST_FREE_BYTES = 5 * 10**9
+GIGABYTE = 10**9
+ARTIFACTS = ROOT / ".build" / "forge"
+COMPILED = ROOT / ".build" / "__local__.json"  # Ape's, which is what was deployed
+MIGRATE = "python -m core.db.migrate upgrade URL"
+
+
+@dataclass(frozen=True, slots=True)
+class PreflightLine:
+    """`says`: what was found; of a fault also what to do."""
+
+    is_right: bool
+    what: str
+    says: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preflight:
+    """What the checks ask. `nodes`: one reader a node, by host and port."""
+
+    settings: Settings
+    deployment: Deployment
+    record: Record
+    nodes: Mapping[str, VaultReader]
+    all_nodes: VaultReader
+    database: Database
+    signers: Mapping[Role, Signer]
+
+    def client(self) -> str:
+        """Errors: RpcError."""
+        return str(self.all_nodes.rpc.call("web3_clientVersion"))
+
+    def close(self) -> None:
+        for reader in (*self.nodes.values(), self.all_nodes):
+            reader.rpc.close()
+        self.database.close()
+
+
+Check = Callable[[Preflight], Iterable[PreflightLine]]
+
+
+def asked_of(settings: Settings) -> Preflight:
+    """Nothing is asked yet. Errors: InvalidParameterError; SystemExit for a record that is another
+    chain's.
+    """
+    deployment = settings.deployment("factory", "usdc")
+    names = names_of(settings.rpc_urls)
+    return Preflight(
+        settings=settings,
+        deployment=deployment,
+        record=load(settings.deployment_file, settings.chain_id),
+        nodes={
+            name: VaultReader(
+                Rpc([url], answer_s=ANSWER_S, deadline_s=ANSWER_S), deployment.contracts
+            )
+            for name, url in zip(names, settings.rpc_urls, strict=True)
+        },
+        all_nodes=VaultReader(
+            Rpc(settings.rpc_urls, answer_s=ANSWER_S, deadline_s=2 * ANSWER_S),
+            deployment.contracts,
+        ),
+        database=Database(settings.database_url, application_name="preflight", bounds=SOON),
+        signers=signers_of(key_places(settings)),
+    )
+
+
+def right(what: str, says: str) -> PreflightLine:
+    return PreflightLine(True, what, says)
+
+
+def wrong(what: str, says: str) -> PreflightLine:
+    return PreflightLine(False, what, says)
+
+
+def check_nodes(asked: Preflight) -> Iterator[PreflightLine]:
+    """Each node: the right chain, and a young head; all of them: the same blocks."""
+    heads: dict[str, BlockHeader] = {}
+    for name, reader in asked.nodes.items():
+        what = f"node {name}"
+        try:
+            chain_id, head = reader.chain_id(), reader.header()
+        except RpcError as error:
+            yield wrong(what, f"no answer ({error}): is it up, and is its URL in RPC_URLS right?")
+            continue
+        if chain_id != asked.settings.chain_id:
+            yield wrong(
+                what,
+                f"it serves chain {chain_id}, CHAIN_ID is {asked.settings.chain_id}: put another "
+                "node into RPC_URLS",
+            )
+        elif head is None:
+            yield wrong(what, "it has no newest block: wait until it is synced")
+        elif (age := time.time() - head.timestamp) > MOST_HEAD_AGE_S:
+            yield wrong(
+                what,
+                f"its newest block {head.number} is {age:.0f} s old: wait until it is synced, and "
+                "see the clock's line",
+            )
+        else:
+            heads[name] = head
+            yield right(what, f"chain {chain_id}, block {head.number} is {max(0, age):.0f} s old")
+    yield from _agreement(asked, heads)
+
+
+def _agreement(asked: Preflight, heads: Mapping[str, BlockHeader]) -> Iterator[PreflightLine]:
+    what = "nodes agree"
+    if len(asked.nodes) == 1:
+        if is_local(asked.client()):
+            yield right(what, "one node, of a chain on this machine")
+        else:
+            yield wrong(what, "there is one node alone: add one of another provider to RPC_URLS")
+        return
+    if len(heads) < 2:
+        yield wrong(what, "fewer than two nodes can be compared: mend the ones above")
+        return
+    height = max(0, min(head.number for head in heads.values()) - COMMON_DEPTH)
+    blocks = {name: asked.nodes[name].header(height) for name in heads}
+    hashes = {name: block and block.hash for name, block in blocks.items()}
+    if len(set(hashes.values())) == 1 and None not in hashes.values():
+        yield right(what, f"on block {height}")
+    else:
+        told = ", ".join(f"{name} has {found or 'none'}" for name, found in hashes.items())
+        yield wrong(what, f"not on block {height}: {told}; leave out the one that is wrong")
+
+
+def check_clock(asked: Preflight) -> Iterator[PreflightLine]:
+    """Against the database, and against the newest block, which is never ahead of a right clock."""
+    what = "clock"
+    faults, compared = [], []
+    try:
+        with asked.database.read() as session:
+            before = time.time()
+            said = session.execute(text("select clock_timestamp()")).scalar_one()
+            after = time.time()
+        compared.append("the database's")
+        if off := _beyond(before - said.timestamp(), said.timestamp() - after):
+            faults.append(f"{off} the database's")
+    except SQLAlchemyError:
+        pass  # the database's own line says it
+    try:
+        head = asked.all_nodes.header()
+    except RpcError:
+        head = None  # the nodes' own lines say it
+    if head is not None:
+        compared.append("the newest block's")
+        ahead = head.timestamp - time.time()
+        if ahead > MOST_AHEAD_S:
+            faults.append(f"{ahead:.0f} s behind the newest block's")
+    if faults:
+        yield wrong(
+            what, f"this machine's is {' and '.join(faults)}: set it by NTP (`timedatectl`)"
+        )
+    elif compared:
+        yield right(what, f"agrees with {' and '.join(compared)}")
+    else:
+        yield wrong(what, "nothing answers that it could be compared with: mend the lines above")
+
+
+def _beyond(ahead_s: float, behind_s: float) -> str | None:
+    if ahead_s > MOST_CLOCK_S:
+        return f"{ahead_s:.0f} s ahead of"
+    return f"{behind_s:.0f} s behind" if behind_s > MOST_CLOCK_S else None
+
+
+def check_database(asked: Preflight) -> Iterator[PreflightLine]:
+    what, migrations = "database", "migrations"
+    url = asked.settings.database_url
+    try:
+        with asked.database.read() as session:
+            number, is_replica, size = session.execute(
+                text(
+                    "select current_setting('server_version_num')::int, pg_is_in_recovery(),"
+                    " pg_database_size(current_database())"
+                )
+            ).one()
+    except OperationalError as error:
+        yield wrong(
+            what,
+            f"no connection ({type(error.orig).__name__}): is it up, and is DATABASE_URL right?",
+        )
+        return
+    version = number // 10_000
+    if version < LEAST_POSTGRES:
+        yield wrong(what, f"Postgres {version}: {LEAST_POSTGRES} or newer is needed")
+    elif is_replica:
+        yield wrong(what, "it is a replica and takes no write: name the primary in DATABASE_URL")
+    else:
+        yield right(what, f"Postgres {version}, {size / GIGABYTE:.1f} GB")
+    found, newest = migrate.current(url), migrate.head()
+    if found is None:
+        yield wrong(migrations, f"it was never migrated: run `{MIGRATE}`")
+    elif found != newest and found in migrate.revisions():
+        yield wrong(migrations, f"it is at {found}, this code needs {newest}: run `{MIGRATE}`")
+    elif found != newest:
+        yield wrong(
+            migrations,
+            f"it is at {found}, which this code does not know (it knows {newest}): start the code "
+            "that migrated it",
+        )
+    elif different := migrate.differences(url):
+        yield wrong(
+            migrations,
+            f"at {found}, but {len(different)} tables or columns differ from it, first "
+            f"{different[0]:.120}: restore from a backup, or ask who changed them by hand",
+        )
+    else:
+        yield right(migrations, f"at {found}, the newest, and all tables are as it has them")
+
+
+def check_contracts(asked: Preflight) -> Iterator[PreflightLine]:
+    """Each byte of the code, as `make verify` does it, from every node."""
+    on_devnet = is_local(asked.client())
+    faults = list(record_faults(asked.record, on_devnet=on_devnet))
+    if faults:
+        yield wrong("record", f"{faults[0]}: run `make deploy`, or set DEPLOYMENT_FILE")
+        return
+    yield right(
+        "record", f"{len(asked.record.contracts)} contracts of chain {asked.record.chain_id}"
+    )
+    compiled = json.loads(COMPILED.read_text())["contractTypes"]
+    for name, reader in asked.nodes.items():
+        differing = []
+        for one in asked.record.contracts:
+            try:
+                found = reader.code_at(one.address)
+            except RpcError as error:
+                differing.append(f"{one.name} can't be read ({error})")
+                break
+            if not found:
+                differing.append(f"{one.name} has no code at {one.address}")
+            elif one.contract in compiled:
+                expected = expected_immutables(one, asked.record)
+                artifact = ARTIFACTS / f"{one.contract}.sol" / f"{one.contract}.json"
+                places = immutable_places(json.loads(artifact.read_text()))
+                code = bytes.fromhex(
+                    compiled[one.contract]["runtimeBytecode"]["bytecode"].removeprefix("0x")
+                )
+                differing += [
+                    f"{one.name}: {fault}" for fault in code_faults(code, found, places, expected)
+                ]
+        what = f"contracts by {name}"
+        if differing:
+            yield wrong(
+                what,
+                f"{differing[0]} ({len(differing)} faults): is DEPLOYMENT_FILE of this chain? "
+                "`make verify` shows all",
+            )
+        else:
+            yield right(what, "every byte of code is what this tree compiles to")
+
+
+def check_offices(asked: Preflight) -> Iterator[PreflightLine]:
+    """Who the contracts obey, what is paused, which adapters are listed."""
+    reader, at = asked.all_nodes, asked.deployment.contracts
+    try:
+        paused = _view(reader, "MandateVaultFactory", "paused", at["factory"])
+        usdc = reader.usdc_of_factory()
+        unlisted = [name for name in ADAPTERS if name in at and not reader.is_adapter(at[name])]
+        guard = reader.guard()
+    except (RpcError, AbiDecodeError) as error:
+        yield wrong("factory", f"no answer ({error}): mend the nodes above")
+        return
+    if usdc != reader.contracts["usdc"]:
+        yield wrong(
+            "factory", f"its USDC is {usdc}, the record has {at['usdc']}: use the right record"
+        )
+    elif paused:
+        yield wrong("factory", "it is paused, no vault can be made: its admin calls unpause()")
+    else:
+        yield right("factory", "not paused")
+    if unlisted:
+        yield wrong("adapters", f"{', '.join(unlisted)}: not listed; the admin calls listAdapter()")
+    else:
+        yield right("adapters", "all of the record are listed")
+    signer = _key_of("GUARD", asked.settings)
+    if signer is None:
+        yield right("guard", "no key is set: vaults do not pay for calls")
+    elif signer != guard:
+        yield wrong(
+            "guard",
+            f"the key is of {signer}, the factory obeys {guard}: set GUARD_KEYSTORE to that "
+            "account's, or let the keeper's admin propose the other",
+        )
+    else:
+        yield right("guard", guard)
+
+
+def _view(reader: VaultReader, contract: str, name: str, to: str) -> Any:
+    abi = function(contract, name)
+    return abi.decode_output(reader.call(to, abi.encode()))[0]
+
+
+def _key_of(prefix: str, settings: Settings) -> str | None:
+    """The account of a key of the API; None: none is set. Errors: InvalidParameterError."""
+    name = prefix.lower()
+    plain = getattr(settings, f"{name}_private_key")
+    keystore = getattr(settings, f"{name}_keystore")
+    password = getattr(settings, f"{name}_keystore_password_file")
+    try:
+        if plain is not None:
+            key = bytes.fromhex(plain.get_secret_value().removeprefix("0x"))
+            return LocalKeySigner(key).address
+        if keystore is None or password is None:
+            return None
+        return LocalKeySigner.from_keystore(keystore, password.read_text().strip()).address
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InvalidParameterError(
+            f"{prefix}_KEYSTORE",
+            f"it can't be opened ({type(error).__name__}); check file and password",
+        ) from None
+
+
+def check_keeper(asked: Preflight) -> Iterator[PreflightLine]:
+    """Its accounts: may they sign here, does the factory obey them, can they pay."""
+    settings, what = asked.settings, "keeper"
+    try:
+        require_all_allowed(asked.signers, key_places(settings), asked.client())
+        did = Funds(
+            asked.all_nodes,
+            asked.database,
+            asked.signers,
+            settings.keeper_stop_max_fee_gwei * GWEI,
+            {
+                Role.CUSTODY: settings.custody_gas_wei_per_day,
+                Role.SPONSOR: settings.sponsor_gas_wei_per_day,
+            },
+        ).run(datetime.now(UTC))
+    except JobSkippedError:
+        yield wrong(
+            what,
+            "no key is set, it would only log: set KEEPER_KEYSTORE or KEEPER_REMOTE_SIGNER_URL",
+        )
+    except SignerRefusedError as error:
+        yield wrong(what, str(error))
+    except (RpcError, SQLAlchemyError) as error:
+        yield wrong(what, f"not known ({type(error).__name__}): mend the lines above")
+    else:
+        if ATTENTION in did:
+            yield wrong(what, did[ATTENTION])
+        else:
+            roles = ", ".join(f"{role} {one.address}" for role, one in asked.signers.items())
+            yield right(what, f"{roles}: the factory obeys it, all can pay")
+
+
+def check_settler(asked: Preflight) -> Iterator[PreflightLine]:
+    """Who is paid for calls, and whose gas it costs."""
+    settings, what = asked.settings, "settler"
+    if settings.x402_pay_to is None:
+        yield right(what, "X402_PAY_TO is not set: no payments are taken")
+        return
+    if settings.x402_facilitator_url is not None:
+        yield right(what, "a facilitator settles")
+        return
+    account = _key_of("X402_SETTLE", settings)
+    if account is None:
+        yield wrong(what, "X402_PAY_TO is set and nobody settles: set X402_SETTLE_KEYSTORE")
+    elif account in PUBLIC_ACCOUNTS and not is_local(asked.client()):
+        yield wrong(what, f"{account} is a public test account: make a key that is yours alone")
+    elif (missing := settings.x402_gas_wei_per_day - asked.all_nodes.balance_wei(account)) > 0:
+        yield wrong(what, f"send at least {eth_text(missing)} ETH to {account}")
+    else:
+        yield right(what, f"{account} can pay for a day")
+
+
+def check_receipts(asked: Preflight) -> Iterator[PreflightLine]:
+    account = _key_of("RECEIPT", asked.settings)
+    yield right("receipts", "no key is set: none are signed" if account is None else account)
+
+
+def check_disk(asked: Preflight) -> Iterator[PreflightLine]:
+    for folder in (Path.cwd(), Path(tempfile.gettempdir())):
+        free = shutil.disk_usage(folder).free
+        what = f"disk at {folder}"
+        if free < LEAST_FREE_BYTES:
+            yield wrong(
+                what,
+                f"{free / GIGABYTE:.1f} GB are free, {LEAST_FREE_BYTES // GIGABYTE} are wanted: "
+                "free some",
+            )
+        else:
+            yield right(what, f"{free / GIGABYTE:.0f} GB free")
+
+
+def check_ports(asked: Preflight) -> Iterator[PreflightLine]:
+    settings = asked.settings
+    wanted = {
+        name: getattr(settings, name.lower())
+        for name in ("PORT", "API_METRICS_PORT", "INDEXER_METRICS_PORT", "KEEPER_METRICS_PORT")
+    }
+    for name, port in wanted.items():
+        if port == 0:
+            continue
+        if (twice := [other for other, one in wanted.items() if one == port]) != [name]:
+            yield wrong(f"port {port}", f"{' and '.join(twice)} are the same: set another")
+            continue
+        try:
+            with socket.create_server((settings.host, port), reuse_port=False):
+                yield right(f"port {port}", f"{name}, free")
+        except OSError as error:
+            yield wrong(
+                f"port {port}",
+                f"{name} can't be listened on at {settings.host} ({os.strerror(error.errno or 0)}): stop who has "
+                f"it (`ss -ltnp`), or set {name}",
+            )
+
+
+CHECKS: Mapping[str, Check] = {
+    "nodes": check_nodes,
+    "clock": check_clock,
+    "database": check_database,
+    "contracts": check_contracts,
+    "offices": check_offices,
+    "keeper": check_keeper,
+    "settler": check_settler,
+    "receipts": check_receipts,
+    "disk": check_disk,
+    "ports": check_ports,
+}

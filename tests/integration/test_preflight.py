@@ -1,0 +1,222 @@
+"""What `make preflight` finds wrong, each thing by its own sentence."""
+
+import json
+import shutil
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from sqlalchemy import text
+
+from core.chain.abi_text import call_by_signature
+from core.db.engine import Database
+from core.settings import Settings
+from scripts import _preflight as preflight
+from scripts._preflight import CHECKS, Preflight, Check, PreflightLine, asked_of
+from scripts.preflight import findings_of
+from tests.integration.chain_fixtures import CHAIN_ID, DeployedChain
+from tests.personas import DEPLOYER, KEEPER, OWNER, STRANGER
+
+NOBODY_LISTENS = "http://127.0.0.1:1"
+
+
+class Place(NamedTuple):
+    deployed: DeployedChain
+    database_url: str
+    record: Path
+
+    def asked(self, **changes: Any) -> Preflight:
+        settings: dict[str, Any] = {
+            "database_url": self.database_url,
+            "rpc_urls": self.deployed.anvil.url,
+            "deployment_file": self.record,
+            "keeper_private_key": KEEPER.private_key,
+            **changes,
+        }
+        return asked_of(Settings(**settings))
+
+
+@pytest.fixture
+def place(deployed: DeployedChain, database_url: str, tmp_path: Path) -> Place:
+    record = tmp_path / "record.json"
+    contracts: list[dict[str, Any]] = [
+        {
+            "name": name, "contract": "FiatToken", "address": address, "block": 1, "tx": None,
+            "args": [], "creation_hash": "",
+        }
+        for name, address in deployed.contracts.items()
+    ]  # fmt: skip
+    record.write_text(
+        json.dumps({"chain_id": CHAIN_ID, "block": 1, "commit": "0" * 40, "contracts": contracts})
+    )
+    return Place(deployed, database_url, record)
+
+
+def found(check: Check, place: Place, **changes: Any) -> list[PreflightLine]:
+    asked = place.asked(**changes)
+    try:
+        return findings_of(check, asked)
+    finally:
+        asked.close()
+
+
+def faults(check: Check, place: Place, **changes: Any) -> str:
+    return "\n".join(
+        f"{one.what}: {one.says}" for one in found(check, place, **changes) if not one.is_right
+    )
+
+
+@pytest.mark.parametrize(
+    "check",
+    [preflight.check_nodes, preflight.check_clock, preflight.check_database, preflight.check_offices,
+     preflight.check_keeper, preflight.check_settler, preflight.check_receipts],
+)  # fmt: skip
+def test_where_all_is_right__nothing_is_wrong(place: Place, check: Check) -> None:
+    told = found(check, place)
+    assert told
+    assert faults(check, place) == ""
+
+
+def test_a_node_of_another_chain__is_named(place: Place) -> None:
+    record = json.loads(place.record.read_text())
+    place.record.write_text(json.dumps(record | {"chain_id": 8453}))
+    said = faults(preflight.check_nodes, place, chain_id=8453)
+    assert "it serves chain 84532, CHAIN_ID is 8453: put another node into RPC_URLS" in said
+
+
+def test_a_node_that_is_down__leaves_the_other_uncompared(place: Place) -> None:
+    said = faults(
+        preflight.check_nodes, place, rpc_urls=f"{place.deployed.anvil.url},{NOBODY_LISTENS}"
+    )
+    assert "node 127.0.0.1:1: no answer" in said
+    assert "nodes agree: fewer than two nodes can be compared" in said
+
+
+def test_a_head_that_is_old__is_named(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + 120)
+    assert " s old: wait until it is synced" in faults(preflight.check_nodes, place)
+
+
+@pytest.mark.parametrize(
+    ("off_s", "says"), [(300, "300 s ahead of the database's"), (-300, "300 s behind the")]
+)
+def test_a_clock_off_by_five_minutes__is_named(
+    place: Place, monkeypatch: pytest.MonkeyPatch, off_s: int, says: str
+) -> None:
+    real = time.time
+    monkeypatch.setattr(time, "time", lambda: real() + off_s)
+    said = faults(preflight.check_clock, place)
+    assert says in said
+    assert "set it by NTP" in said
+
+
+def test_a_database_that_is_down__is_named(place: Place) -> None:
+    said = faults(
+        preflight.check_database, place, database_url="postgresql+psycopg://u:hidden@127.0.0.1:1/no"
+    )
+    assert "database: no connection (OperationalError): is it up" in said
+    assert "hidden" not in said
+
+
+@pytest.mark.parametrize(
+    ("statement", "says"),
+    [
+        ("drop table alembic_version", "it was never migrated: run `python -m core.db.migrate"),
+        ("update alembic_version set version_num = '0003'", "it is at 0003, this code needs"),
+        ("update alembic_version set version_num = '9999'", "9999, which this code does not know"),
+        ("alter table room drop column message_count", "1 tables or columns differ from it"),
+    ],
+)
+def test_half_a_migration__is_named(
+    place: Place, database: Database, statement: str, says: str
+) -> None:
+    with database.write() as session:
+        session.execute(text(statement))
+    assert says in faults(preflight.check_database, place)
+
+
+def test_a_record_of_another_deployment__is_named(place: Place) -> None:
+    record = json.loads(place.record.read_text())
+    for one in record["contracts"]:
+        one["address"] = "0x" + "11" * 20
+    place.record.write_text(json.dumps(record))
+    assert "factory: no answer" in faults(preflight.check_offices, place)
+
+
+def test_a_record_that_is_not_whole__is_named(place: Place) -> None:
+    assert faults(preflight.check_contracts, place).startswith("record: ")
+
+
+def test_a_factory_that_is_paused__and_a_guard_of_another_account__are_named(place: Place) -> None:
+    factory = place.deployed.contracts["factory"]
+    place.deployed.succeed(DEPLOYER, factory, call_by_signature("pause()", ()))
+    said = faults(
+        preflight.check_offices,
+        place,
+        guard_private_key=STRANGER.private_key,
+    )
+    assert "factory: it is paused" in said
+    assert f"guard: the key is of {STRANGER.address}, the factory obeys" in said
+
+
+def test_a_keeper_without_funds__is_named(place: Place) -> None:
+    keeper = KEEPER.address
+    place.deployed.rpc.call("anvil_setBalance", [keeper, "0x1"])
+    said = faults(preflight.check_keeper, place)
+    assert "Send at least" in said
+    assert keeper in said
+
+
+def test_a_keeper_that_the_factory_does_not_obey__is_named(place: Place) -> None:
+    said = faults(
+        preflight.check_keeper,
+        place,
+        keeper_private_key=STRANGER.private_key,
+    )
+    assert "keeper: The factory names the keeper" in said
+
+
+def test_no_key__is_named(place: Place) -> None:
+    said = faults(preflight.check_keeper, place, keeper_private_key=None)
+    assert said.startswith("keeper: no key is set")
+
+
+def test_a_payee_whom_nobody_settles_for__is_named(place: Place) -> None:
+    said = faults(preflight.check_settler, place, x402_pay_to=OWNER.address)
+    assert "X402_PAY_TO is set and nobody settles" in said
+
+
+def test_a_disk_that_is_full__is_named(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        shutil, "disk_usage", lambda folder: shutil._ntuple_diskusage(10**12, 10**12, 10**8)
+    )
+    assert "0.1 GB are free, 5 are wanted: free some" in faults(preflight.check_disk, place)
+
+
+def test_a_port_that_is_taken__and_one_that_is_set_twice__are_named(place: Place) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        said = faults(preflight.check_ports, place, port=port)
+        assert (
+            f"port {port}: PORT can't be listened on at 127.0.0.1 (Address already in use)" in said
+        )
+    said = faults(preflight.check_ports, place, port=port, keeper_metrics_port=port)
+    assert f"port {port}: PORT and KEEPER_METRICS_PORT are the same" in said
+
+
+def test_a_part_that_fails__is_a_finding(place: Place) -> None:
+    def fails(asked: Preflight) -> Iterator[PreflightLine]:
+        yield preflight.right("first", "there")
+        raise OSError("gone")
+
+    assert found(fails, place)[1] == preflight.wrong("fails", "gone (OSError)")
+
+
+def test_nothing_answers__and_every_part_has_its_line(place: Place) -> None:
+    nowhere = {"rpc_urls": NOBODY_LISTENS, "database_url": "postgresql+psycopg://127.0.0.1:1/no"}
+    for check in CHECKS.values():
+        assert found(check, place, **nowhere)
