@@ -15,7 +15,7 @@ from core.chain.abi_text import call_by_signature
 from core.db.engine import Database
 from core.settings import Settings
 from scripts import _preflight as preflight
-from scripts._preflight import CHECKS, Preflight, Check, PreflightLine, asked_of
+from scripts._preflight import CHECKS, Check, Preflight, PreflightLine, asked_of
 from scripts.preflight import findings_of
 from tests.integration.chain_fixtures import CHAIN_ID, DeployedChain
 from tests.personas import DEPLOYER, KEEPER, OWNER, STRANGER
