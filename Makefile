@@ -1,7 +1,7 @@
 # One command a job; each sets itself up on a fresh machine and may be run again. `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build abis exit-page docs demo up seed-world test unit check format test-deep test-deep-ci conformance prove coverage gas mutants bench bench-indexer bench-keeper bench-api bench-verify bench-hall bench-events bench-economy bench-market bench-notes bench-fund screenshots client deploy verify preflight lock clean
+.PHONY: help setup build abis exit-page docs demo up seed-world test unit check format test-deep test-deep-ci conformance prove coverage gas mutants bench bench-indexer bench-keeper bench-api bench-verify bench-hall bench-events bench-economy bench-market bench-notes bench-fund screenshots client deploy verify verify-source preflight lock clean
 
 PY := .venv/bin/python
 FORGE := $(CURDIR)/node_modules/.bin/forge-native
@@ -189,6 +189,10 @@ deploy: build ## deploy to NETWORK of ape-config.yaml (devnet, sepolia); idempot
 verify: build ## read the deployment of NETWORK back from the chain: code and immutables byte for byte, offices, listings
 	@test -n "$(NETWORK)" || { echo "say where: make verify NETWORK=sepolia RPC_URL=https://..."; exit 2; }
 	@.venv/bin/ape run verify --network base:$(NETWORK):node
+
+verify-source: build ## write what block explorers and Sourcify take to show the sources of NETWORK's contracts, into .build/verify-source
+	@test -n "$(NETWORK)" || { echo "say where: make verify-source NETWORK=sepolia"; exit 2; }
+	@$(PY) -m scripts.verify_source --network $(NETWORK)
 
 preflight: build ## ask all that the processes stand on before they start: NETWORK=sepolia and their environment; says of each part ok, or what to do
 	@test -n "$(NETWORK)" || { echo "say where: make preflight NETWORK=sepolia, with the environment of the processes"; exit 2; }

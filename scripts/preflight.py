@@ -10,6 +10,7 @@ import sys
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from time import monotonic
+from typing import Annotated
 
 import typer
 from sqlalchemy.exc import SQLAlchemyError
@@ -48,7 +49,7 @@ def said(what: str, running: Future[list[PreflightLine]], until: float) -> list[
 
 @app.command()
 def cli(
-    network: str = typer.Option(..., help="of ape-config.yaml: devnet, sepolia"),
+    network: Annotated[str, typer.Option(help="of ape-config.yaml: devnet, sepolia")],
 ) -> None:
     """One line for each thing that the processes need; 1 when any is wrong."""
     os.environ.setdefault("DEPLOYMENT_FILE", str(record_path(network)))
