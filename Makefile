@@ -68,9 +68,10 @@ abis: build ## write the ABIs that the processes read, and what the browser's mo
 exit-page: setup ## write api/web/exit.html, the way out with a wallet alone, from api/web/exit
 	@$(PY) -m scripts.build_exit
 
-docs: setup ## write docs/api.md, docs/openapi.json, the table of docs/mcp.md and the client's calls from the catalogue; docs/erc7730
+docs: setup ## write docs/api.md, docs/openapi.json, the table of docs/mcp.md and the client's calls from the catalogue; docs/erc7730; Grafana's dashboards
 	@$(PY) -m scripts.export_api
 	@$(PY) -m scripts.export_descriptors
+	@$(PY) -m scripts.export_dashboards
 
 demo: build ## the whole story of a mandate, told and checked step by step on a local chain and database
 	@$(PY) -m scripts.demo
