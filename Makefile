@@ -201,6 +201,7 @@ preflight: build ## ask all that the processes stand on before they start: NETWO
 
 lock: .venv/.ready ## pin the Python packages again after a change of pyproject.toml
 	@$(PY) -m uv pip compile pyproject.toml --group dev --generate-hashes --no-emit-index-url --no-header --quiet -o requirements.lock
+	@$(PY) -m uv pip compile pyproject.toml --constraint requirements.lock --generate-hashes --no-emit-index-url --no-header --quiet -o requirements-run.lock
 	@$(PY) -m uv pip compile requirements-audit.in --generate-hashes --no-emit-index-url --no-header --quiet -o requirements-audit.lock
 
 clean: ## remove everything that the commands made

@@ -1,0 +1,87 @@
+"""The image, the compose file and the systemd units start the processes that there are, and with no
+more rights than they need.
+"""
+
+import configparser
+import importlib
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())
+IMAGE = (ROOT / "Containerfile").read_text()
+UNITS = sorted((ROOT / "docs" / "operations" / "systemd").glob("*.service"))
+PROCESSES = ("api", "indexer", "keeper", "scanner", "worker")
+PINNED = re.compile(r"^([a-z0-9._-]+)(?:\[[a-z,]+\])?==(\S+)", re.MULTILINE)
+
+
+def pinned(file: str) -> dict[str, str]:
+    return dict(PINNED.findall((ROOT / file).read_text()))
+
+
+def unit_of(file: Path) -> configparser.ConfigParser:
+    unit = configparser.ConfigParser(interpolation=None)
+    unit.optionxform = str  # type: ignore[assignment,method-assign]  # as documented
+    unit.read_string(file.read_text())
+    return unit
+
+
+def require_exists(command: list[str]) -> None:
+    """`python -m module [command]`, of a module and a command of it."""
+    assert command[1] == "-m"
+    module = importlib.import_module(command[2])
+    if len(command) > 3:
+        known = [one.name or one.callback.__name__ for one in module.app.registered_commands]
+        assert command[3] in known
+
+
+def test_the_packages_of_the_image__are_those_of_the_tests_without_what_only_builds_and_tests() -> (
+    None
+):
+    run, every = pinned("requirements-run.lock"), pinned("requirements.lock")
+    assert run.items() <= every.items()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    wanted = {re.split(r"[\[<>=]", one)[0] for one in project["project"]["dependencies"]}
+    assert wanted <= run.keys()
+    assert run.keys() & {"eth-ape", "pytest", "ruff", "mypy"} == set()
+    assert "://" not in (ROOT / "requirements-run.lock").read_text()
+
+
+def test_the_image__runs_as_nobody_and_copies_all_that_the_processes_import() -> None:
+    assert re.search(r"^USER 10001:10001$", IMAGE, re.MULTILINE)
+    copied = set(re.findall(r"^COPY (\S+) \S+$", IMAGE, re.MULTILINE))
+    assert copied >= {"core", "indexer", "keeper", "api", "docs/playbooks"}
+    ignored = (ROOT / ".containerignore").read_text().split()
+    assert copied <= {one.removeprefix("!") for one in ignored if one.startswith("!")}
+
+
+@pytest.mark.parametrize("name", PROCESSES)
+def test_a_service__starts_a_process_that_there_is__and_writes_nothing(name: str) -> None:
+    service = COMPOSE["services"][name]
+    require_exists(service["command"])
+    assert (service["read_only"], service["cap_drop"]) == (True, ["ALL"])
+    assert all(volume.endswith(":ro") for volume in service["volumes"])
+
+
+def test_the_services__are_the_processes_a_database_and_its_migrations() -> None:
+    assert set(COMPOSE["services"]) == {*PROCESSES, "database", "migrations"}
+    assert [file.stem.removeprefix("mandate-") for file in UNITS] == sorted(PROCESSES)
+
+
+@pytest.mark.parametrize("file", UNITS, ids=lambda file: str(file.stem))
+def test_a_unit__starts_the_process_of_the_service_with_its_name(file: Path) -> None:
+    service = unit_of(file)["Service"]
+    name = file.stem.removeprefix("mandate-")
+    command = service["ExecStart"].split()
+    require_exists(command)
+    assert command[1:] == COMPOSE["services"][name]["command"][1:]
+    assert (service["User"], service["NoNewPrivileges"], service["ProtectSystem"]) == (
+        "mandate", "true", "strict",
+    )  # fmt: skip
+    keys = "ReadOnlyPaths" if name in ("api", "keeper") else "InaccessiblePaths"
+    assert service[keys].endswith("/etc/mandate/keys")
