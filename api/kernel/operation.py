@@ -68,8 +68,12 @@ class NoInput(Command):
 
 
 def _as_published(schema: dict[str, Any]) -> None:
-    """Open to further fields, and described in lines as long as their paragraphs."""
+    """Open to further fields, and described in lines as long as their paragraphs. What is left out
+    is not there: it has no default.
+    """
     schema.pop("additionalProperties", None)
+    for told in schema.get("properties", {}).values():
+        told.pop("default", None)
     if "description" in schema:
         paragraphs = schema["description"].split("\n\n")
         schema["description"] = "\n\n".join(" ".join(text.split()) for text in paragraphs)

@@ -3,13 +3,14 @@
 Law: `open_exposures` alone reads trades, those that are open, over their own index.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from core.market.rules.quartermaster import WON, PaperVenue, decayed
 from core.market.rules.shadow import STAKE_USD_E6, UNKNOWN, Dimension, PaperSlice, ShadowState
 from core.market.shadow_tables import (
     MarketInsight,
@@ -42,6 +43,19 @@ def book(session: Session) -> ShadowBook | None:
 
 def venues(session: Session) -> Sequence[ShadowVenue]:
     return session.scalars(select(ShadowVenue).order_by(ShadowVenue.exchange)).all()
+
+
+def paper_venues(rows: Iterable[ShadowVenue], now: datetime) -> list[PaperVenue]:
+    """What the quartermaster decides by, as of now."""
+    return [
+        PaperVenue(
+            one.exchange,
+            one.usd_e6,
+            decayed(one.opportunity_usd, one.opportunity_at, now),
+            one.quote == WON,
+        )
+        for one in rows
+    ]
 
 
 def bins(session: Session) -> list[tuple[int, int]]:

@@ -83,12 +83,12 @@ def hub_text(kind: HubKind, name: str, tokens: Sequence[str], at: datetime) -> s
     return _template("hub").render(values)
 
 
-def index_text(tokens: Iterable[str], at: datetime) -> str:
-    """All tokens by how they begin."""
+def index_text(tokens: Iterable[str], count: int, at: datetime) -> str:
+    """Tokens by how they begin. `count`: of all that have a note, also of those that are not here."""
     ordered = sorted(tokens)
     letters = [(letter, list(group)) for letter, group in groupby(ordered, lambda one: one[:1])]
     front = _front({"type": "index", "updated": instant_text(at), "source": "kg"})
-    return _template("index").render(front=front, count=len(ordered), letters=letters)
+    return _template("index").render(front=front, count=count, shown=len(ordered), letters=letters)
 
 
 def contract_blocks(

@@ -142,7 +142,7 @@ class NoteProject:
 class NoteGap:
     buy_exchange: str
     sell_exchange: str
-    gross_bps: float
+    gross_bps: float | None
     net_1k_bps: float | None
     transfer: str
     is_actionable: bool
@@ -166,7 +166,8 @@ class NoteFacts:
 
     `contracts`, `groups`, `links`: the identity graph over all exchanges; `related`: other tickers
     of the same contracts. `one_price_actionable_pct`: of looks at gaps above 25 bps in seven days,
-    those that were actionable. `is_simulated`: of a made-up world.
+    those that were actionable. `arb_hits_24h` None: no two exchanges are known to list one asset, so
+    that nothing was compared. `is_simulated`: of a made-up world.
     """
 
     token: str

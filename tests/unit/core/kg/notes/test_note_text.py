@@ -108,7 +108,13 @@ def test_a_vault_whose_links_lead_nowhere__has_faults() -> None:
 
 
 def test_the_index__has_tokens_by_how_they_begin() -> None:
-    text = index_text(["NO", "BTC", "비트", "1INCH", "CON"], datetime(2026, 11, 26, tzinfo=UTC))
+    text = index_text(["NO", "BTC", "비트", "1INCH", "CON"], 5, datetime(2026, 11, 26, tzinfo=UTC))
     headings = [line for line in text.splitlines() if line.startswith("## ")]
     assert headings == ["## 1", "## B", "## C", "## N", "## 비"]
-    assert "5 tokens have a note." in text
+    assert "5 tokens have a note.\n\n## 1" in text
+
+
+def test_an_index_of_the_first__says_how_many_there_are() -> None:
+    """It said that 20,000 tokens have a note wherever there were more."""
+    text = index_text(["BTC"], 20_001, datetime(2026, 11, 26, tzinfo=UTC))
+    assert "20,001 tokens have a note. These are the first 1; `GET /kg/notes` lists all" in text
