@@ -64,7 +64,7 @@ def bins(session: Session) -> list[tuple[int, int]]:
 
 
 def slices(session: Session, dims: Sequence[Dimension]) -> list[PaperSlice]:
-    """Closed trades by these dimensions; without one all as one."""
+    """Closed trades by these dimensions, one at least."""
     columns = [_DIMENSIONS[one] for one in dims]
     sums = (
         func.sum(ShadowSlice.n),
@@ -72,13 +72,15 @@ def slices(session: Session, dims: Sequence[Dimension]) -> list[PaperSlice]:
         func.sum(ShadowSlice.pnl_usd_e6),
     )
     rows = session.execute(select(*columns, *sums).select_from(ShadowSlice).group_by(*columns))
-    found = []
-    for row in rows:
-        *key, n, hits, pnl = row
-        if n is not None:  # a sum over nothing
-            names = dict(zip((one.value for one in dims), key, strict=True))
-            found.append(PaperSlice(names, int(n), int(hits), int(pnl)))
-    return found
+    return [
+        PaperSlice(
+            {one.value: value for one, value in zip(dims, key, strict=True)},
+            int(n),
+            int(hits),
+            int(pnl),
+        )
+        for *key, n, hits, pnl in rows
+    ]
 
 
 def covered(session: Session) -> int:

@@ -10,8 +10,9 @@ from pydantic import Field
 from api.kernel.board_row import Figure
 from api.kernel.fields import WHOLE
 from api.kernel.operation import AnswerBody, Command
+from core.market.rules.shadow import Dimension
 
-DIMENSIONS = "gap_cause, deviation_pattern, venue_pair, chain, grade_pair, session"
+DIMENSIONS = ", ".join(Dimension)
 MOST_DIMENSIONS, MOST_SLICES, MOST_CARDS = 3, 200, 200
 SIMULATED = "true: gaps of simulated exchanges among them; left out otherwise"
 PAPER = "paper, never real capital"

@@ -161,16 +161,15 @@ def insights(call: ReadCall, caller: Nobody, command: InsightsQuery) -> Answer[I
 def _dimensions(sent: str) -> list[Dimension]:
     """Errors: InvalidParameterError."""
     names = [one.strip() for one in sent.split(",")]
-    known = {one.value: one for one in Dimension}
     if (
         not 1 <= len(names) <= MOST_DIMENSIONS
         or len(set(names)) < len(names)
-        or not known.keys() >= set(names)
+        or not set(names) <= set(Dimension)
     ):
         raise InvalidParameterError(
             "dims", f"write one to {MOST_DIMENSIONS} of {DIMENSIONS}, each once, with commas"
         )
-    return [known[one] for one in names]
+    return [Dimension(one) for one in names]
 
 
 def _result(one: ShadowVenue) -> PaperVenueResult:

@@ -116,6 +116,19 @@ def test_hour__with_seven_hours_of_samples__is_graded_once_and_provisional(
     assert (other.grade, other.score, other.gates) == (None, None, [])
 
 
+def test_a_grade_that_took_long__sets_no_row_back_behind_a_look_of_meanwhile(
+    database: Database, listed: Listed
+) -> None:
+    """Whoever had read the feed `board` up to a time in between missed that look."""
+    look = NOON + timedelta(seconds=20)
+    with database.write() as session:
+        samples.write(session, batch(listed.ids, NOON), NOON, look)
+    with database.write() as session:
+        grading.grade_hour(session, NOON + timedelta(hours=1), NOON)
+    with database.read() as session:
+        assert session.get_one(MarketListingState, listed.ids[0]).updated_at == look
+
+
 def test_hours_of_crossed_books__count_against_uptime_and_shut_the_gate(
     database: Database, listed: Listed
 ) -> None:
