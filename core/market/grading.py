@@ -71,7 +71,8 @@ where s.listing_id = x.id
 _ASSETS: Final = text("""
 with venues as (
     select distinct on (asset_id, exchange) asset_id, exchange, grade, gpa_7d
-    from listing_state where grade is not null order by asset_id, exchange, order_usd desc, listing_id
+    from listing_state where grade is not null and status is distinct from 'delisted'
+    order by asset_id, exchange, order_usd desc, listing_id
 ), graded as (
     select asset_id, min(grade) as grade, max(grade) as worst, avg(gpa_7d) as gpa, count(*) as n from venues group by asset_id
 )

@@ -53,7 +53,10 @@ select a.token, a.grade, a.grade_worst, a.gpa_7d, a.graded_venues, a.identity, a
     (select json_agg(json_build_array(
             n.exchange, n.chain, n.can_deposit, n.can_withdraw, n.deposit_since, n.withdraw_since, n.withdraw_fee)
             order by n.exchange, n.native_base, n.chain)
-        from (select * from network_status where asset_id = a.asset_id order by exchange, native_base, chain limit 200) n
+        from (select * from network_status s where asset_id = a.asset_id and exists (
+            select from market_listing l where l.asset_id = a.asset_id and l.exchange = s.exchange
+                and l.native_base = s.native_base and l.delisted_at is null
+            ) order by exchange, native_base, chain limit 200) n
     ) networks,
     (select json_agg(r.token order by r.token)
         from (select distinct o.token

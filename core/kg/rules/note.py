@@ -90,10 +90,8 @@ def maker_venues(facts: NoteFacts) -> tuple[str, ...]:
     """
     tightest = dict[str, tuple[float, float | None]]()
     for one in facts.venues:
-        spread = one.median_spread_bps
-        if spread is not None and (
-            one.exchange not in tightest or spread < tightest[one.exchange][0]
-        ):
+        spread, best = one.median_spread_bps, tightest.get(one.exchange)
+        if one.is_listed and spread is not None and (best is None or spread < best[0]):
             tightest[one.exchange] = spread, one.uptime
     if len(tightest) < 2:
         return ()

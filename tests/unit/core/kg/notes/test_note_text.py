@@ -1,7 +1,7 @@
 """Notes as text: what each tier shows, and that their links are those that the rules know."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -19,7 +19,7 @@ from core.kg.rules.facts import (
 )
 from core.kg.rules.names import INDEX
 from core.kg.rules.note import edges
-from tests.unit.core.kg.rules.test_note import NOON, WHOLE
+from tests.unit.core.kg.rules.test_note import NOON, WHOLE, venue
 from tests.vaults import faults_of, front_and_body, wikilinks_of
 
 VERIFIED = NoteClaim("backer", "Led the round", "https://e.example/a", True, NOON, "Fund One")
@@ -118,3 +118,19 @@ def test_an_index_of_the_first__says_how_many_there_are() -> None:
     """It said that 20,000 tokens have a note wherever there were more."""
     text = index_text(["BTC"], 20_001, datetime(2026, 11, 26, tzinfo=UTC))
     assert "20,001 tokens have a note. These are the first 1; `GET /kg/notes` lists all" in text
+
+
+def test_one_price__is_of_listings_that_are_there_and_were_seen_at_the_same_time() -> None:
+    """The last price of a delisted pair, or of one that stands still, was compared with those of now."""
+    seen = {"price_usd": 10.0, "sampled_at": NOON}
+    here = replace(venue("okx", 1.0), **seen)
+    venues = (
+        here,
+        replace(here, exchange="gate", price_usd=10.2),
+        replace(here, exchange="mexc", price_usd=15.0, status="delisted"),
+        replace(here, exchange="bybit", price_usd=20.0, sampled_at=NOON - timedelta(hours=1)),
+    )
+    body = body_of(replace(WHOLE, venues=venues), NoteTier.PRO)
+    one_price = body.partition("## One Price")[2].partition("##")[0]
+    assert "From the lowest to the highest: 2.0 % of the median" in one_price
+    assert one_price.count("X/USDT") == 3
