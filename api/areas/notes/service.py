@@ -32,7 +32,7 @@ def listed(call: ReadCall, caller: Nobody, command: NotesQuery) -> Answer[NoteLi
     found = views.listed(
         call.db,
         prefix=capitals(command.q),
-        links_to=command.links_to,
+        links_to=None if command.links_to is None else _file(command.links_to),
         after=command.after,
         limit=command.limit + 1,
     )
@@ -54,6 +54,11 @@ def listed(call: ReadCall, caller: Nobody, command: NotesQuery) -> Answer[NoteLi
             **simulated(board_views.is_simulated(call.db)),
         )
     )
+
+
+def _file(named: str) -> str:
+    """The file that is meant: a hub's or a token's, or a ticker's."""
+    return named if "/" in named or "--" in named else token_file(capitals(named))
 
 
 def index(call: ReadCall, caller: Nobody, command: NoInput) -> Answer[Text]:
