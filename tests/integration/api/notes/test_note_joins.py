@@ -160,7 +160,7 @@ values (:asset, 'eip155:1', :day, 'Infinity', 7, 'NaN', :at)
         )
         session.execute(text("update arb_observation set net_1k_bps = 'NaN'"))
     note = note_of(client, "LINK", agent)
-    assert "- `eip155:1`, 2026-11-21: holders 7\n" in note
+    assert "- `eip155:1`, 2026-11-21; holders 7\n" in note
     assert "bps after fees" not in note_of(client, "BTC", agent)
 
 

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
+from sqlalchemy import text
 
 from core.db.engine import Database
 from core.kg.notes import queries
@@ -52,8 +53,10 @@ def test_a_free_note__has_its_keys_in_order__and_a_locked_teaser(
 
 
 def test_a_pro_note__adds_keys_and_sections__and_is_open(
-    client: TestClient, market: MarketIds, agent: dict[str, str]
+    client: TestClient, market: MarketIds, agent: dict[str, str], database: Database
 ) -> None:
+    with database.write() as session:
+        session.execute(text("update listing_state set strong_group = 'g' where token = 'BTC'"))
     note = read(client, "btc", agent)
     front = front_of(note)
     assert list(front)[-5:] == ["tier", "grade_7d", "arb_hits_24h", "mm_venues", "simulated"]

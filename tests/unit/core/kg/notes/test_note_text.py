@@ -122,8 +122,7 @@ def test_an_index_of_the_first__says_how_many_there_are() -> None:
 
 def test_one_price__is_of_listings_that_are_there_and_were_seen_at_the_same_time() -> None:
     """The last price of a delisted pair, or of one that stands still, was compared with those of now."""
-    seen = {"price_usd": 10.0, "sampled_at": NOON}
-    here = replace(venue("okx", 1.0), **seen)
+    here = replace(venue("okx", 1.0), price_usd=10.0, sampled_at=NOON)
     venues = (
         here,
         replace(here, exchange="gate", price_usd=10.2),
