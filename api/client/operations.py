@@ -387,9 +387,6 @@ class CreditsLimitEntry(TypedDict):
     key: str
     value: int
     unit: str
-    status: Literal[
-        "enforced", "not_enforced_yet"
-    ]  # not_enforced_yet while what it limits is not live
 
 
 class CreditsPriceEntry(TypedDict):
@@ -3343,9 +3340,7 @@ class RoomsReleasedPost(TypedDict):
 
 RulesTopic: TypeAlias = "Literal['Deposits & withdrawals', 'NAV & pricing gate', 'Rebalancing', 'Supply auction', 'Supplier tiers', 'Fees', 'Bonds', 'Roles & keys', 'Emergency exits', 'Pilot limits', 'Agent access & pricing']"
 
-RulesEnforcer: TypeAlias = (
-    "Literal['contract constant', 'contract immutable', 'contract', 'server', 'policy']"
-)
+RulesEnforcer: TypeAlias = "Literal['contract constant', 'contract immutable', 'server', 'policy']"
 
 
 class RulesPublishedRule(TypedDict):
@@ -3452,7 +3447,7 @@ class ShadowPaperVenueResult(TypedDict):
     void: int
     skipped: int
     hit_rate: float | None  # of those with a result; null: there is none
-    pnl_usd: str
+    pnl_usd: str | None
     worst_usd: str | None
 
 
@@ -3492,7 +3487,7 @@ class ShadowPaperBand(TypedDict):
 
 
 class ShadowPaperHedge(TypedDict):
-    reserved_usd: str
+    reserved_usd: str | None  # null: no position's volatility is known
     in_transit_usd: str
     positions: int
     unknown: int  # positions without a known volatility, not in the reserve
@@ -3523,7 +3518,7 @@ class ShadowPlannedMove(TypedDict):
 class ShadowQuartermaster(TypedDict):
     paper: Literal[True]
     capital_usd: str  # at venues; paper, never real capital
-    unplaced_usd: str  # not at a venue yet
+    unplaced_usd: str | None  # not at a venue yet; null: it did not run yet
     venues: list[ShadowPaperBand]
     concentrated: list[str]
     planned: list[ShadowPlannedMove]  # carried out on paper after 00:00 UTC
@@ -3574,7 +3569,7 @@ class ShadowInsight(TypedDict):
 
 class ShadowInsights(TypedDict):
     days: int
-    cards: list[ShadowInsight]  # the newest first
+    cards: list[ShadowInsight]  # the newest first, at most 200; the feed insights has all
 
 
 SponsoredEthSource: TypeAlias = "Literal['market', 'fixed']"

@@ -1,47 +1,36 @@
 """Answers of many rows, built as the JSON objects that their models declare.
 
-    handler          built(BoardPage, {...})     on the call's thread, with its bytes
-    pipeline         the object as it is          nothing is validated or copied again
-    tests            the object equals what the model itself would write of it
+    handler          Answer(BuiltBody[BoardPage]({...}))     its bytes are made on the call's thread
+    pipeline         the body as it is                       nothing is validated or copied again
+    tests            the body equals what the model itself would write of it
 
 Validating two hundred rows of forty fields costs more than reading them. The declared model stays
-the documentation (OpenAPI, client, tools), and tests hold each object to it.
+the documentation (OpenAPI, client, tools), and tests hold each body to it.
 """
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, Generic, TypeVar, cast
 
 import msgspec
 import numpy as np
 from pydantic import BaseModel
 
-AnswerT = TypeVar("AnswerT", bound=BaseModel)
+ModelT = TypeVar("ModelT", bound=BaseModel, covariant=True)
 
 _encode = msgspec.json.Encoder().encode
 
 
-class BuiltBody(dict[str, Any]):
-    """A body with the bytes that say the same."""
+class BuiltBody(dict[str, Any], Generic[ModelT]):
+    """What a model of that type would be sent as, with its bytes (`text`): JSON values alone, unset
+    fields left out.
+    """
 
     __slots__ = ("text",)
 
     def __init__(self, fields: Mapping[str, Any]) -> None:
         super().__init__(fields)
         self.text: bytes = _encode(fields)
-
-
-class _Built:
-    def __init__(self, body: BuiltBody) -> None:
-        self.body = body
-
-    def model_dump(self, **_: object) -> BuiltBody:
-        return self.body
-
-
-def built(kind: type[AnswerT], fields: Mapping[str, Any]) -> AnswerT:
-    """What a model of `kind` would be sent as: JSON values alone, unset fields left out."""
-    return cast("AnswerT", _Built(BuiltBody(fields)))
 
 
 def short(value: float | None) -> float | None:

@@ -22,6 +22,7 @@ from pydantic import BaseModel, ConfigDict
 from api.kernel import streams as event_streams
 from api.kernel.address_rates import AddressRates
 from api.kernel.auth import Auth
+from api.kernel.built import BuiltBody
 from api.kernel.caller import Caller
 from api.kernel.file import File
 from api.kernel.kept_rows import KeptRows
@@ -67,8 +68,12 @@ class NoInput(Command):
 
 
 def _as_published(schema: dict[str, Any]) -> None:
-    """Open to further fields, and described in lines as long as their paragraphs."""
+    """Open to further fields, and described in lines as long as their paragraphs. What is left out
+    is not there: it has no default.
+    """
     schema.pop("additionalProperties", None)
+    for told in schema.get("properties", {}).values():
+        told.pop("default", None)
     if "description" in schema:
         paragraphs = schema["description"].split("\n\n")
         schema["description"] = "\n\n".join(" ".join(text.split()) for text in paragraphs)
@@ -103,7 +108,8 @@ AnswerT = TypeVar("AnswerT", bound=BaseModel, covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Answer(Generic[AnswerT]):
-    """`body`: what is answered, as its type declares it. `headers` are added and not replayed.
+    """`body`: what is answered, as its type declares it, or built as that. `headers` are added and not
+    replayed.
 
     `lines` go out instead of the body: text of whole lines, made while it is sent, after the call's
     own session has ended. `file` makes what a read answers instead of the body, after its session
@@ -111,7 +117,7 @@ class Answer(Generic[AnswerT]):
     `events`: where the stream begins that goes out instead of the body. `sale`: what is sold once.
     """
 
-    body: AnswerT
+    body: AnswerT | BuiltBody[AnswerT]
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
     lines: Iterator[str] | None = None

@@ -29,6 +29,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from api.kernel import idempotency
+from api.kernel.built import BuiltBody
 from api.kernel.caller import AgentCaller, Caller, Nobody, OperatorCaller, OwnerCaller
 from api.kernel.credentials import (
     Credentials,
@@ -331,7 +332,11 @@ def _outside(run: _Run) -> Iterator[None]:
 
 def _outcome(run: _Run, answer: Answer[BaseModel]) -> Outcome:
     file = None if answer.file is None else answer.file()
-    body = answer.body.model_dump(mode="json", exclude_unset=True, by_alias=True)
+    body = (
+        answer.body
+        if isinstance(answer.body, BuiltBody)
+        else answer.body.model_dump(mode="json", exclude_unset=True, by_alias=True)
+    )
     stream = None if answer.events is None else OpenedStream(answer.events, _holder(run))
     return Outcome(
         answer.status, body, answer.headers, run.operation.media_type, answer.lines, file, stream

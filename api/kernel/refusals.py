@@ -239,7 +239,15 @@ REASONS: Mapping[str, Reason] = {
         "the same payment again.",
     ),
     "internal_error": Reason(500, False, "service", ()),
+    "tw_feature_disabled": Reason(
+        404, False, "service", (), example="This feature is switched off."
+    ),
 }
+
+
+def feature_off(detail: str) -> Refusal:
+    """Of calls to a part that this deployment has not set up. `detail` names the settings."""
+    return Refusal("tw_feature_disabled", detail, extra={"code": "tw_feature_disabled"})
 
 
 def refusal_of(error: MandateError) -> Refusal:

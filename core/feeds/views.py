@@ -66,7 +66,8 @@ class DataFeedRow:
 class _Source:
     """Where a feed's rows come from. `written`: the time by which they settle; None: they are
     committed in the order of their ids. `by_time`: the order is (at, id), not id alone, and they
-    settle by `at` unless they are `in_order`, committed in that order.
+    settle by `at` unless they are `in_order`, committed in that order. `declared`: `at` is what an
+    exchange says, and follows no order of ids.
     """
 
     rows: FromClause
@@ -76,6 +77,7 @@ class _Source:
     written: ColumnElement[Any] | None = None
     by_time: bool = False
     in_order: bool = False
+    declared: bool = False
 
 
 def fields_of(key: FeedKey) -> tuple[str, ...]:
@@ -99,12 +101,13 @@ def place_at(session: Session, key: FeedKey, at: datetime) -> FeedPlace | None:
     """The place behind which rows from that time on are; None: there are none yet."""
     source = _SOURCES[key]
     if source.by_time:
-        return FeedPlace((at - _EPOCH) // _MICROSECOND, 0)
+        return FeedPlace(max((at - _EPOCH) // _MICROSECOND, 0), 0)
     time = source.at if source.written is None else source.written
-    # over the index of times: the least id of all would be looked for from the oldest row on
     near = select(source.id.label("id")).select_from(source.rows).where(time >= at)
-    near_rows = near.order_by(time, source.id).limit(PLACED_AMONG).subquery()
-    first = session.scalar(select(func.min(near_rows.c.id)))
+    if not source.declared:
+        # over the index of times: the least id of all would be looked for from the oldest row on
+        near = near.order_by(time, source.id).limit(PLACED_AMONG)
+    first = session.scalar(select(func.min(near.subquery().c.id)))
     if first is not None:
         return FeedPlace(0, first - 1)
     last = session.scalar(select(func.max(source.id)).select_from(source.rows))
@@ -240,6 +243,7 @@ _SOURCES: Final[Mapping[FeedKey, _Source]] = {
             _ASSET.c.ticker.label("token"),
             *_columns(_OUTCOME, "kind", "exclusion", "is_genuine"),
         ),
+        declared=True,
     ),
     FeedKey.TIMELINE: _Source(
         _NOTICE,

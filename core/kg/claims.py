@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import literal_column, select, text
+from sqlalchemy import select, text
 from sqlalchemy.orm import Session
 
 from core.db import locks
@@ -16,7 +16,6 @@ from core.db.counting import count_up_to
 from core.db.engine import WriteSession
 from core.db.locks import LockClass
 from core.kg.rules.claims import (
-    PUBLISHED,
     UNVERIFIED_SHOWN,
     VERIFIED_SHOWN,
     ClaimKind,
@@ -26,7 +25,7 @@ from core.kg.rules.claims import (
     require_room,
     same_words,
 )
-from core.kg.tables import KgClaim, KgClaimVerdict
+from core.kg.tables import IS_PUBLISHED, IS_WAITING, KgClaim, KgClaimVerdict
 from core.times import start_of_day
 
 _NEWEST_LOOKED_AT = 200
@@ -46,9 +45,6 @@ select found.* from unnest(cast(:tokens as text[])) as asked (token) cross join 
 ) found order by found.id desc
 """  # noqa: S608 (of constants alone)
 )
-# words of the partial indexes' predicates, no parameters: a prepared statement must not lose them
-_IS_PUBLISHED = KgClaim.state.in_([literal_column(f"'{one}'") for one in PUBLISHED])
-_IS_WAITING = KgClaim.state == literal_column(f"'{ClaimState.UNVERIFIED}'")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +101,7 @@ def page(
     session: Session, token: str | None, before: int | None, limit: int
 ) -> Sequence[PublishedClaim]:
     """The newest first; `before`: an id, exclusive; `token` None: of all."""
-    query = select(KgClaim).where(_IS_PUBLISHED)
+    query = select(KgClaim).where(IS_PUBLISHED)
     if token is not None:
         query = query.where(KgClaim.token == token)
     if before is not None:
@@ -115,7 +111,7 @@ def page(
 
 def waiting(session: Session, after: int, limit: int) -> Sequence[PublishedClaim]:
     """Unverified ones, the oldest first; `after`: an id, exclusive."""
-    query = select(KgClaim).where(_IS_WAITING, KgClaim.id > after)
+    query = select(KgClaim).where(IS_WAITING, KgClaim.id > after)
     return [_shown(one) for one in session.scalars(query.order_by(KgClaim.id).limit(limit))]
 
 
@@ -131,7 +127,7 @@ def add(
     )
     require_room(count_up_to(session, today, most_a_day), most_a_day, is_owned=by.is_owned)
     same = session.scalar(
-        select(KgClaim.id).where(_IS_PUBLISHED, KgClaim.token == sent.token, KgClaim.words == words)
+        select(KgClaim.id).where(IS_PUBLISHED, KgClaim.token == sent.token, KgClaim.words == words)
     )
     if same is not None:
         raise SameClaimError(same)
@@ -172,7 +168,7 @@ def decide(
         locks.named(LockClass.CLAIM, (claim.token, claim.words)).wait(session)
         same = session.scalar(
             select(KgClaim.id).where(
-                _IS_PUBLISHED, KgClaim.token == claim.token, KgClaim.words == claim.words
+                IS_PUBLISHED, KgClaim.token == claim.token, KgClaim.words == claim.words
             )
         )
         if same is not None:

@@ -10,7 +10,9 @@ from core.kg.notes.tables import KgExport as KgExport
 from core.kg.notes.tables import KgLink as KgLink
 from core.kg.rules.claims import PUBLISHED, ClaimKind, ClaimState
 
+# Of indexes, and of queries as these very words: a prepared statement must not lose them.
 IS_PUBLISHED = text(f"state in {sql_list(PUBLISHED)}")
+IS_WAITING = text(f"state = '{ClaimState.UNVERIFIED}'")
 
 
 class KgClaim(Base):
@@ -26,7 +28,7 @@ class KgClaim(Base):
         Index("ix_kg_claim_token_state_id", "token", "state", "id"),
         Index("ix_kg_claim_person_made_at", "person", "made_at"),
         Index("ix_kg_claim_published", "id", postgresql_where=IS_PUBLISHED),
-        Index("ix_kg_claim_waiting", "id", postgresql_where=text("state = 'unverified'")),
+        Index("ix_kg_claim_waiting", "id", postgresql_where=IS_WAITING),
         Index("uq_kg_claim_words", "token", "words", unique=True, postgresql_where=IS_PUBLISHED),
     )
 

@@ -182,6 +182,9 @@ def _episode(seen: SeenGap, now: datetime) -> MarketGapEpisode:
         best_net_1k_bps=seen.pair.net_bps[0] or 0.0,
         buy_fee_bps=seen.pair.taker_fees_bps[0],
         sell_fee_bps=seen.pair.taker_fees_bps[1],
+        net_1k_bps=seen.pair.net_bps[0],
+        chain=seen.pair.withdraw_chain,
+        withdraw_fee=seen.pair.withdraw_fee,
     )
 
 

@@ -56,7 +56,7 @@ update listing_state s set grade = x.grade, grade_streak = x.streak, score = x.s
     in_depth_usd = x.depth_usd, in_spread_bps = x.spread_bps, in_slip_10k_bps = x.slip_10k_bps,
     in_volume_24h_usd = x.volume_24h_usd, in_volume_30d_usd = x.volume_30d_mean_usd, in_uptime = x.uptime,
     in_hours = x.hours, in_coverage = x.coverage, gpa_7d = g.gpa, graded_at = :hour, grade_version = :version,
-    order_usd = coalesce(x.volume_24h_usd, s.order_usd), updated_at = :now
+    order_usd = coalesce(x.volume_24h_usd, s.order_usd), updated_at = greatest(s.updated_at, :now)
 from unnest(:ids, :grade, :streak, :score, :provisional, :gates, :part_depth, :part_spread, :part_slippage,
             :part_volume, :part_uptime, :depth_usd, :spread_bps, :slip_10k_bps, :volume_24h_usd,
             :volume_30d_mean_usd, :uptime, :hours, :coverage)
@@ -71,7 +71,8 @@ where s.listing_id = x.id
 _ASSETS: Final = text("""
 with venues as (
     select distinct on (asset_id, exchange) asset_id, exchange, grade, gpa_7d
-    from listing_state where grade is not null order by asset_id, exchange, order_usd desc, listing_id
+    from listing_state where grade is not null and status is distinct from 'delisted'
+    order by asset_id, exchange, order_usd desc, listing_id
 ), graded as (
     select asset_id, min(grade) as grade, max(grade) as worst, avg(gpa_7d) as gpa, count(*) as n from venues group by asset_id
 )

@@ -79,15 +79,16 @@ def load(session: Session) -> CoinGraph:
 
 
 def show(session: WriteSession, graph: CoinGraph, now: datetime) -> int:
-    """Bring the states of assets and listings in line; how many of either changed."""
+    """Bring the states of assets and listings in line, also of those that nobody lists any more; how
+    many of either changed.
+    """
     by_token: defaultdict[str, list[ListedCoin]] = defaultdict(list)
     for one in graph.coins:
         by_token[one.token].append(one)
-    old = {one.token: one for one in session.scalars(select(MarketAssetState))}
     changed = 0
-    for token, coins in by_token.items():
-        state, new = old.get(token), _asset_row(graph, token, coins)
-        if state is not None and any(getattr(state, name) != new[name] for name in new):
+    for state in session.scalars(select(MarketAssetState)):
+        new = _asset_row(graph, state.token, by_token.get(state.token, []))
+        if any(getattr(state, name) != new[name] for name in new):
             for name, value in new.items():
                 setattr(state, name, value)
             state.updated_at = now

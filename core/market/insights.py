@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import text, update
+from sqlalchemy import exists, text, update
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, aliased
 
 from core.db.engine import WriteSession
 from core.market.rules.insights import (
@@ -33,6 +33,8 @@ from core.market.rules.insights import (
 from core.market.shadow_tables import MarketInsight
 
 MOST_CANDIDATES: Final = 2_000
+LEAST_BUCKETS: Final = 12  # a day of them: of fewer nothing is usual
+FRESH: Final = timedelta(hours=1)  # an older book says nothing of now
 _USUAL: Final = text("""
 with mid as (
     select listing_id, percentile_cont(0.5) within group (order by spread_p50_bps) as spread,
@@ -43,7 +45,7 @@ select r.listing_id, m.spread, m.depth,
        percentile_cont(0.5) within group (order by abs(r.spread_p50_bps - m.spread)) as mad
 from snap_2h r join mid m on m.listing_id = r.listing_id
 where r.bucket >= :week and r.n > 0 and m.spread is not null and m.depth is not null
-group by r.listing_id, m.spread, m.depth
+group by r.listing_id, m.spread, m.depth having count(r.spread_p50_bps) >= :least
 """)
 _NOW: Final = text("""
 select listing_id, exchange, token, is_simulated, sampled_at as at, spread_bps, bid_2_usd, ask_2_usd
@@ -63,7 +65,8 @@ select c.exchange, c.native_base, c.chains, a.ticker,
        exists (select from network_status n where n.exchange = c.exchange and n.native_base = c.native_base
                and n.chain = any(c.chains)
                and (n.can_deposit is false or n.can_withdraw is false)) as is_closed,
-       s.listing_id, least(s.bid_2_usd, s.ask_2_usd) as depth, coalesce(s.is_simulated, false) as is_simulated
+       s.listing_id, case when s.sampled_at > :fresh then least(s.bid_2_usd, s.ask_2_usd) end as depth,
+       coalesce(s.is_simulated, false) as is_simulated
 from closed c join market_asset a on a.id = c.asset_id
 left join lateral (
     select * from listing_state where asset_id = c.asset_id and exchange = c.exchange
@@ -81,20 +84,16 @@ class InsightsRun:
 
 def usual_makers(session: Session, now: datetime) -> Mapping[int, MakerUsual]:
     """By listing; they change with each bucket, and no faster."""
-    rows = session.execute(_USUAL, {"week": now - timedelta(days=7)})
+    rows = session.execute(_USUAL, {"week": now - timedelta(days=7), "least": LEAST_BUCKETS})
     return {row.listing_id: MakerUsual(row.spread, row.mad, row.depth) for row in rows}
 
 
 def step(session: WriteSession, usual: Mapping[int, MakerUsual], now: datetime) -> InsightsRun:
     """Write what the detectors see now."""
     found = [*_drains(session, usual, now), *_makers(session, usual, now)]
-    suppressed = 0
     for card, is_simulated in found:
         _put(session, card, now, is_simulated=is_simulated)
-    for card, _ in found:
-        if card.kind is InsightKind.VENUE_RISK:
-            suppressed += _suppress(session, card.exchange, now)
-    return InsightsRun(len(found), suppressed)
+    return InsightsRun(len(found), _suppress(session, now))
 
 
 def _drains(
@@ -102,7 +101,8 @@ def _drains(
 ) -> Iterable[tuple[InsightCard, bool]]:
     by_venue: defaultdict[str, list[ClosedCoin]] = defaultdict(list)
     simulated = set[str]()
-    for row in session.execute(_CLOSED, {"since": now - DRAIN_WITHIN}):
+    bounds = {"since": now - DRAIN_WITHIN, "fresh": now - FRESH}
+    for row in session.execute(_CLOSED, bounds):
         known = usual.get(row.listing_id)
         by_venue[row.exchange].append(
             ClosedCoin(
@@ -144,7 +144,9 @@ def _look(row: Any) -> MakerLook:
 
 
 def _put(session: WriteSession, card: InsightCard, now: datetime, *, is_simulated: bool) -> None:
-    """The day's card; nothing is written where nothing of it changed."""
+    """The day's card. One of a coin keeps what was seen first; one of a venue is written again when
+    anything of it changed.
+    """
     values = {"headline": card.headline, "evidence": dict(card.evidence)}
     add = insert(MarketInsight).values(
         key=card_key(card, now.date()),
@@ -162,19 +164,29 @@ def _put(session: WriteSession, card: InsightCard, now: datetime, *, is_simulate
         add.on_conflict_do_update(
             index_elements=["key"],
             set_=values | {"updated_at": now},
-            where=MarketInsight.headline.is_distinct_from(add.excluded.headline),
+            where=(MarketInsight.kind == InsightKind.VENUE_RISK.value)
+            & MarketInsight.evidence.is_distinct_from(add.excluded.evidence),
         )
     )
 
 
-def _suppress(session: WriteSession, exchange: str, now: datetime) -> int:
+def _suppress(session: WriteSession, now: datetime) -> int:
+    """The day's cards of coins whose venue has one of its own that day, also where fewer than ten of
+    them are left by now.
+    """
+    venue = aliased(MarketInsight)
+    says_it_all = exists().where(
+        venue.exchange == MarketInsight.exchange,
+        venue.kind == InsightKind.VENUE_RISK.value,
+        venue.day == now.date(),
+    )
     done = session.execute(
         update(MarketInsight)
         .where(
-            MarketInsight.exchange == exchange,
             MarketInsight.kind == InsightKind.VENUE_DRAIN.value,
             MarketInsight.day == now.date(),
             MarketInsight.is_suppressed.is_(False),
+            says_it_all,
         )
         .values(is_suppressed=True, updated_at=now)
     )

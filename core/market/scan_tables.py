@@ -143,8 +143,9 @@ class MarketGapChange(Base):
 
 
 class MarketGapEpisode(Base):
-    """A gap that stayed actionable; over when it was not for five minutes. `_fee_bps`: what a taker
-    paid in both markets when it began.
+    """A gap that stayed actionable; over when it was not for five minutes. As it was when it began:
+    `_fee_bps`, what a taker paid in both markets; `net_1k_bps`, what 1,000 dollars would have made;
+    `chain`, the cheapest open one, and what a withdrawal there cost, in coins.
     """
 
     __tablename__ = "arb_episode"
@@ -170,6 +171,9 @@ class MarketGapEpisode(Base):
     best_net_1k_bps: Mapped[float]
     buy_fee_bps: Mapped[float | None]
     sell_fee_bps: Mapped[float | None]
+    net_1k_bps: Mapped[float | None]
+    chain: Mapped[str | None] = mapped_column(Text)
+    withdraw_fee: Mapped[float | None]
 
 
 class MarketGapHour(Base):

@@ -14,12 +14,14 @@ from sqlalchemy import Row, select, text, update
 from sqlalchemy.dialects.postgresql import insert
 
 from core.db.engine import WriteSession
+from core.market import shadow_views
 from core.market.rules import quartermaster
-from core.market.rules.quartermaster import PaperVenue, decayed
+from core.market.rules.quartermaster import decayed
 from core.market.rules.shadow import (
     CLOSED,
     ENTRY_WITHIN,
     EXIT_WITHIN,
+    RECURS_WITHIN,
     STAKE_USD,
     STAKE_USD_E6,
     EntryFacts,
@@ -46,6 +48,17 @@ FIRST_AT_VENUE_USD_E6: Final = 10_000_000_000
 A_RUN: Final = 500
 KEPT: Final = timedelta(days=400)
 
+# A day's volatility is that of its whole two hours; where some are not known, of the others.
+BUCKETS_A_DAY: Final = 12
+SIGMA_BUCKETS_LEAST: Final = 6
+# Samples of a minute are written until it is over.
+WRITTEN_WITHIN: Final = timedelta(minutes=1)
+
+# The letter that a listing had when the episode began.
+_LETTER = """
+select g.letter from grade_hour g where g.listing_id = {listing} and g.hour <= e.began_at
+  and g.hour > e.began_at - interval '24 hours' order by g.hour desc limit 1
+"""
 # The first sample of a listing in (after, until] that measured something.
 _SAMPLE = """
 select ts, mid * usd_per_quote as mid_usd, slip_buy_1k_bps, slip_sell_1k_bps, usd_per_quote
@@ -55,33 +68,28 @@ from snap_1m where listing_id = {listing} and ts > {after} and ts <= {until}
 _EPISODES: Final = text(
     f"""
 with new as (
-    select id, asset_id, buy_id, sell_id, began_at, buy_fee_bps, sell_fee_bps from arb_episode
-    where id > :after and began_at <= :ripe order by id limit :most
+    select id, asset_id, buy_id, sell_id, began_at, buy_fee_bps, sell_fee_bps, net_1k_bps, chain, withdraw_fee
+    from arb_episode where id > :after and began_at <= :ripe order by id limit :most
 )
-select e.id, e.asset_id, e.buy_id, e.sell_id, e.began_at, e.buy_fee_bps, e.sell_fee_bps, b.token,
-       b.exchange as buy_exchange, s.exchange as sell_exchange, b.grade as buy_grade, s.grade as sell_grade,
+select e.*, b.token, b.exchange as buy_exchange, s.exchange as sell_exchange,
+       ({_LETTER.format(listing="e.buy_id")}) as buy_grade, ({_LETTER.format(listing="e.sell_id")}) as sell_grade,
        b.is_simulated or s.is_simulated as is_simulated,
        coalesce(b.has_st_tag or b.has_caution or s.has_st_tag or s.has_caution, false) as is_designated,
-       bl.quote as buy_quote, sl.quote as sell_quote, bl.native_base,
-       (select c.net_1k_bps from arb_change c where c.asset_id = e.asset_id and c.at = e.began_at
-        and c.buy_exchange = b.exchange and c.sell_exchange = s.exchange order by c.id limit 1) as net_1k_bps,
-       g.chains[1] as chain, fee.withdraw_fee,
+       bl.quote as buy_quote, sl.quote as sell_quote,
        bought.ts as bought_at, bought.mid_usd as buy_mid, bought.slip_buy_1k_bps as buy_slip,
        bought.usd_per_quote as rate, sold.ts as seen_at,
-       exists (select from transfer_event t where t.asset_id = e.asset_id and t.is_open
+       exists (select from transfer_event t where t.asset_id = e.asset_id and t.was_open is false and t.is_open
                and t.at > e.began_at - interval '24 hours' and t.at <= e.began_at) as is_reopened,
        exists (select from shadow_trade p where p.buy_id = e.buy_id and p.sell_id = e.sell_id
-               and p.entered_at > e.began_at - interval '24 hours') as is_recurring,
-       (select sqrt(sum(r.rv * r.rv)) from snap_2h r where r.listing_id = e.buy_id
-        and r.bucket > e.began_at - interval '24 hours' and r.bucket <= e.began_at) as sigma
+               and p.entered_at > e.began_at - :recurs) as is_recurring,
+       (select case when count(r.rv) >= {SIGMA_BUCKETS_LEAST} then sqrt({BUCKETS_A_DAY} * avg(r.rv * r.rv)) end
+        from snap_2h r where r.listing_id = e.buy_id and r.bucket > e.began_at - interval '26 hours'
+        and r.bucket <= e.began_at - interval '2 hours') as sigma
 from new e
 join listing_state b on b.listing_id = e.buy_id
 join listing_state s on s.listing_id = e.sell_id
 join market_listing bl on bl.listing_id = e.buy_id
 join market_listing sl on sl.listing_id = e.sell_id
-left join arb_observation g on g.buy_id = e.buy_id and g.sell_id = e.sell_id
-left join network_status fee on fee.exchange = b.exchange and fee.native_base = bl.native_base
-    and fee.chain = g.chains[1]
 left join lateral ({_SAMPLE.format(listing="e.buy_id", after="e.began_at", until="e.began_at + :within")}) bought on true
 left join lateral ({_SAMPLE.format(listing="e.sell_id", after="e.began_at", until="e.began_at + :within")}) sold on true
 order by e.id
@@ -158,13 +166,17 @@ def _book(session: WriteSession, now: datetime) -> ShadowBook:
 def _enter(
     session: WriteSession, book: ShadowBook, venues: dict[str, ShadowVenue], now: datetime
 ) -> tuple[int, int]:
-    bounds = {"after": book.episode_id, "ripe": now - ENTRY_WITHIN, "most": A_RUN}
+    bounds = {"after": book.episode_id, "ripe": now - ENTRY_WITHIN - WRITTEN_WITHIN, "most": A_RUN}
     last = session.scalar(_LAST, bounds)
     entered = skipped = 0
-    pairs = set[tuple[int, int]]()
-    for row in session.execute(_EPISODES, bounds | {"within": ENTRY_WITHIN}):
-        trade = _trade(row, is_recurring=row.is_recurring or (row.buy_id, row.sell_id) in pairs)
-        pairs.add((row.buy_id, row.sell_id))
+    newest = dict[tuple[int, int], datetime]()  # entries of this run, which no statement sees yet
+    for row in session.execute(
+        _EPISODES, bounds | {"within": ENTRY_WITHIN, "recurs": RECURS_WITHIN}
+    ):
+        pair = row.buy_id, row.sell_id
+        is_again = pair in newest and newest[pair] > row.began_at - RECURS_WITHIN
+        trade = _trade(row, is_recurring=row.is_recurring or is_again)
+        newest[pair] = trade.entered_at
         venue = _venue(session, book, venues, row.buy_exchange, row.buy_quote, row.began_at)
         _venue(session, book, venues, row.sell_exchange, row.sell_quote, row.began_at)
         _note_opportunity(venue, row)
@@ -287,7 +299,7 @@ def _close(
     session: WriteSession, venues: Mapping[str, ShadowVenue], now: datetime
 ) -> tuple[int, int]:
     closed = voided = 0
-    due = {"ripe": now - EXIT_WITHIN, "within": EXIT_WITHIN, "most": A_RUN}
+    due = {"ripe": now - EXIT_WITHIN - WRITTEN_WITHIN, "within": EXIT_WITHIN, "most": A_RUN}
     for row in session.execute(_DUE, due):
         at = row.buy_exchange if row.is_closed else row.sell_exchange
         mid, slip, fee = (
@@ -374,11 +386,6 @@ def _sum_up(
 # Where capital is
 
 
-def _paper(one: ShadowVenue, now: datetime) -> PaperVenue:
-    worth = decayed(one.opportunity_usd, one.opportunity_at, now)
-    return PaperVenue(one.exchange, one.usd_e6, worth, one.quote == quartermaster.WON)
-
-
 def _rebalance(
     session: WriteSession, book: ShadowBook, venues: Mapping[str, ShadowVenue], now: datetime
 ) -> int:
@@ -386,7 +393,7 @@ def _rebalance(
     if book.rebalanced_on == now.date() or not venues:
         return 0
     book.rebalanced_on = now.date()
-    planned = quartermaster.moves([_paper(one, now) for one in venues.values()])
+    planned = quartermaster.moves(shadow_views.paper_venues(venues.values(), now))
     held = quartermaster.after({name: one.usd_e6 for name, one in venues.items()}, planned)
     for name, usd_e6 in held.items():
         venues[name].usd_e6 = usd_e6

@@ -3,13 +3,14 @@
 Law: `open_exposures` alone reads trades, those that are open, over their own index.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from core.market.rules.quartermaster import WON, PaperVenue, decayed
 from core.market.rules.shadow import STAKE_USD_E6, UNKNOWN, Dimension, PaperSlice, ShadowState
 from core.market.shadow_tables import (
     MarketInsight,
@@ -44,13 +45,26 @@ def venues(session: Session) -> Sequence[ShadowVenue]:
     return session.scalars(select(ShadowVenue).order_by(ShadowVenue.exchange)).all()
 
 
+def paper_venues(rows: Iterable[ShadowVenue], now: datetime) -> list[PaperVenue]:
+    """What the quartermaster decides by, as of now."""
+    return [
+        PaperVenue(
+            one.exchange,
+            one.usd_e6,
+            decayed(one.opportunity_usd, one.opportunity_at, now),
+            one.quote == WON,
+        )
+        for one in rows
+    ]
+
+
 def bins(session: Session) -> list[tuple[int, int]]:
     rows = session.execute(select(ShadowBin.pnl_bps, ShadowBin.n).order_by(ShadowBin.pnl_bps))
     return [(row.pnl_bps, row.n) for row in rows]
 
 
 def slices(session: Session, dims: Sequence[Dimension]) -> list[PaperSlice]:
-    """Closed trades by these dimensions; without one all as one."""
+    """Closed trades by these dimensions, one at least."""
     columns = [_DIMENSIONS[one] for one in dims]
     sums = (
         func.sum(ShadowSlice.n),
@@ -58,13 +72,15 @@ def slices(session: Session, dims: Sequence[Dimension]) -> list[PaperSlice]:
         func.sum(ShadowSlice.pnl_usd_e6),
     )
     rows = session.execute(select(*columns, *sums).select_from(ShadowSlice).group_by(*columns))
-    found = []
-    for row in rows:
-        *key, n, hits, pnl = row
-        if n is not None:  # a sum over nothing
-            names = dict(zip((one.value for one in dims), key, strict=True))
-            found.append(PaperSlice(names, int(n), int(hits), int(pnl)))
-    return found
+    return [
+        PaperSlice(
+            {one.value: value for one, value in zip(dims, key, strict=True)},
+            int(n),
+            int(hits),
+            int(pnl),
+        )
+        for *key, n, hits, pnl in rows
+    ]
 
 
 def covered(session: Session) -> int:

@@ -28,7 +28,7 @@ from api.kernel.board_row import (
     ticker_of,
     transfer_word,
 )
-from api.kernel.built import built
+from api.kernel.built import BuiltBody
 from api.kernel.caller import Nobody
 from api.kernel.operation import Answer, Lines, ReadCall, Refusal
 from api.kernel.pagination import page_of
@@ -67,7 +67,7 @@ def rows(call: ReadCall, caller: Nobody, command: BoardRowsQuery) -> Answer[Boar
         "total": board_views.counted(call.db, "listings") if is_whole else None,
         **simulated(any("simulated" in row for row in page)),
     }
-    return Answer(built(BoardPage, fields))
+    return Answer(BuiltBody[BoardPage](fields))
 
 
 def warnings(call: ReadCall, caller: Nobody, command: WarningsQuery) -> Answer[BoardWarnings]:

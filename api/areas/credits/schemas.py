@@ -1,14 +1,12 @@
 """Commands and answers of the credit routes (docs/credits.md)."""
 
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field
 
 from api.kernel.operation import AnswerBody
 from api.kernel.pagination import Paged
 from core.credits.rules.prices import FeeStatus
-
-LimitStatus = Literal["enforced", "not_enforced_yet"]
 
 
 class LedgerQuery(Paged):
@@ -63,7 +61,6 @@ class LimitEntry(AnswerBody):
     key: str
     value: int
     unit: str
-    status: LimitStatus = Field(description="not_enforced_yet while what it limits is not live")
 
 
 class DailyCalls(AnswerBody):

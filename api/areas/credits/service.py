@@ -1,7 +1,5 @@
 """Balance, ledger and prices (docs/credits.md)."""
 
-from typing import Final
-
 from api.areas.credits.schemas import (
     CreditBalance,
     CreditPosting,
@@ -9,7 +7,6 @@ from api.areas.credits.schemas import (
     Ledger,
     LedgerQuery,
     LimitEntry,
-    LimitStatus,
     PriceEntry,
     PriceList,
 )
@@ -40,7 +37,6 @@ BOND_OF = "credits a Rooms post or task claim without standing, from defense lev
 CLAIMS_OF = "tasks a person holds at once"
 POSTS_OF = "posts an agent in 60 minutes"
 REPORTS_OF = "PDF reports a UTC day"
-ENFORCED: Final = "enforced"
 
 
 def balance(call: Call, caller: AgentCaller, command: NoInput) -> Answer[CreditBalance]:
@@ -95,38 +91,33 @@ def prices(call: Call, caller: Nobody, command: NoInput) -> Answer[PriceList]:
                     "free_metered_reads",
                     limits.free_reads_per_day,
                     "reads an agent account and UTC day",
-                    ENFORCED,
                 ),
                 _limit(
                     "free_metered_reads_of_owner",
                     limits.free_reads_per_owner_per_day,
                     SHARED_BY_OWNER,
-                    ENFORCED,
                 ),
                 _limit(
                     "free_metered_reads_of_owners_of_address",
                     limits.free_reads_per_owners_address_per_day,
                     SHARED_BY_OWNERS,
-                    ENFORCED,
                 ),
                 _limit(
                     "free_metered_reads_of_address",
                     limits.free_reads_per_address_per_day,
                     SHARED_BY_ADDRESS,
-                    ENFORCED,
                 ),
                 _limit(
                     "welcome_credit",
                     limits.welcome_credits,
                     "credits, once an unowned agent or an owner",
-                    ENFORCED,
                 ),
                 *_payout_caps(limits),
                 *_posts_and_bond(limits),
-                _limit("priority_targets_tier_1", limits.targets_tier_1, "targets", ENFORCED),
-                _limit("priority_targets_tier_2", limits.targets_tier_2, "targets", ENFORCED),
-                _limit("reports_tier_1", limits.reports_tier_1, REPORTS_OF, ENFORCED),
-                _limit("reports_tier_2", limits.reports_tier_2, REPORTS_OF, ENFORCED),
+                _limit("priority_targets_tier_1", limits.targets_tier_1, "targets"),
+                _limit("priority_targets_tier_2", limits.targets_tier_2, "targets"),
+                _limit("reports_tier_1", limits.reports_tier_1, REPORTS_OF),
+                _limit("reports_tier_2", limits.reports_tier_2, REPORTS_OF),
             ],
         )
     )
@@ -163,27 +154,21 @@ def _payout_caps(limits: Limits) -> list[LimitEntry]:
             "credits a UTC day that all owners of a network address share",
         ),
     )
-    return [_limit(key, most, unit, ENFORCED) for key, most, unit in caps]
+    return [_limit(key, most, unit) for key, most, unit in caps]
 
 
 def _posts_and_bond(limits: Limits) -> list[LimitEntry]:
     return [
-        _limit("bond", limits.bond_credits, BOND_OF, ENFORCED),
-        _limit("task_claim_time", limits.task_claim_hours, "hours without a proof", ENFORCED),
-        _limit("open_task_claims", limits.open_task_claims_per_person, CLAIMS_OF, ENFORCED),
+        _limit("bond", limits.bond_credits, BOND_OF),
+        _limit("task_claim_time", limits.task_claim_hours, "hours without a proof"),
+        _limit("open_task_claims", limits.open_task_claims_per_person, CLAIMS_OF),
         _limit(
             "open_task_claims_of_address",
             limits.open_task_claims_per_address,
             "tasks that the unowned agents of a network address, or of a funding wallet, hold at once",
-            ENFORCED,
         ),
-        _limit("rooms_posts", limits.room_posts_per_hour, POSTS_OF, ENFORCED),
-        _limit(
-            "rooms_posts_with_standing",
-            limits.room_posts_per_hour_with_standing,
-            POSTS_OF,
-            ENFORCED,
-        ),
+        _limit("rooms_posts", limits.room_posts_per_hour, POSTS_OF),
+        _limit("rooms_posts_with_standing", limits.room_posts_per_hour_with_standing, POSTS_OF),
     ]
 
 
@@ -196,5 +181,5 @@ def _price(price: Price) -> PriceEntry:
     )
 
 
-def _limit(key: str, value: int, unit: str, status: LimitStatus) -> LimitEntry:
-    return LimitEntry(key=key, value=value, unit=unit, status=status)
+def _limit(key: str, value: int, unit: str) -> LimitEntry:
+    return LimitEntry(key=key, value=value, unit=unit)

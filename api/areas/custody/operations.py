@@ -55,9 +55,6 @@ AREA = Area(
         ),
     ),
     reasons={
-        "tw_feature_disabled": Reason(
-            404, False, "service", (), example="This feature is switched off."
-        ),
         "wallet_waits": Reason(
             409,
             True,

@@ -7,9 +7,10 @@ from pydantic import Field
 from api.kernel.board_row import LetterWord
 from api.kernel.fields import WHOLE
 from api.kernel.operation import AnswerBody, Command
+from core.kg.rules.names import TICKER_CHARACTERS_MOST
 
 DEFAULT_LISTED, MOST_LISTED = 100, 500
-MOST_TICKER, MOST_PATH = 32, 120
+MOST_PATH = 120
 
 
 class NotePath(Command):
@@ -17,15 +18,15 @@ class NotePath(Command):
 
 
 class NotesQuery(Command):
-    q: Annotated[str, Field(max_length=MOST_TICKER)] = Field(
+    q: Annotated[str, Field(max_length=TICKER_CHARACTERS_MOST)] = Field(
         default="", description="how tickers begin; any case"
     )
     links_to: Annotated[str | None, Field(max_length=MOST_PATH)] = Field(
         default=None,
-        description="those alone whose notes link to this one, such as chain/eip155-1 or BTC, as the "
-        "newest export has them",
+        description="those alone whose notes link to this file or ticker, such as chain/eip155-1 or "
+        "BTC, as the newest export has them",
     )
-    after: Annotated[str, Field(max_length=MOST_TICKER)] = Field(
+    after: Annotated[str, Field(max_length=TICKER_CHARACTERS_MOST)] = Field(
         default="", description="next_after of the page before"
     )
     limit: Annotated[int, Field(ge=1, le=MOST_LISTED), WHOLE] = DEFAULT_LISTED

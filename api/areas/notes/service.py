@@ -10,7 +10,7 @@ from api.kernel.operation import Answer, NoInput, ReadCall, Refusal, Text
 from core.kg.notes import queries, vault, views
 from core.kg.notes.rendering import index_text, note_text
 from core.kg.rules.facts import NoteTier
-from core.kg.rules.names import ticker_of, token_file
+from core.kg.rules.names import capitals, ticker_of, token_file
 from core.kg.rules.note import rendered_at
 from core.market import board_views
 
@@ -31,8 +31,8 @@ def read(
 def listed(call: ReadCall, caller: Nobody, command: NotesQuery) -> Answer[NoteList]:
     found = views.listed(
         call.db,
-        prefix=command.q.upper(),
-        links_to=command.links_to,
+        prefix=capitals(command.q),
+        links_to=None if command.links_to is None else _file(command.links_to),
         after=command.after,
         limit=command.limit + 1,
     )
@@ -56,9 +56,14 @@ def listed(call: ReadCall, caller: Nobody, command: NotesQuery) -> Answer[NoteLi
     )
 
 
+def _file(named: str) -> str:
+    """The file that is meant: a hub's or a token's, or a ticker's."""
+    return named if "/" in named or "--" in named else token_file(capitals(named))
+
+
 def index(call: ReadCall, caller: Nobody, command: NoInput) -> Answer[Text]:
-    tokens = views.tokens(call.db, MOST_INDEXED)
-    return Answer(Text(text=index_text(tokens, rendered_at(call.now, NoteTier.FREE))))
+    tokens, count = views.tokens(call.db, MOST_INDEXED), views.count(call.db)
+    return Answer(Text(text=index_text(tokens, count, rendered_at(call.now, NoteTier.FREE))))
 
 
 def export(call: ReadCall, caller: Nobody, command: NoInput) -> Answer[Text]:

@@ -22,6 +22,7 @@ from api.areas.orders.schemas import (
 )
 from api.kernel.caller import OperatorCaller
 from api.kernel.operation import Answer, Call, NextCall, Refusal, WriteCall
+from api.kernel.refusals import feature_off
 from core.chain.signatures import recovered_address
 from core.errors import InvalidParameterError, OutsideError
 from core.fund import queries as fund
@@ -226,11 +227,10 @@ def _relayed(desk: OperatorDesk, held: PreparedOrder, signature: str) -> OrderAn
 
 def _desk(call: Call) -> OperatorDesk:
     if call.deps.operator_desk is None:
-        detail = (
+        raise feature_off(
             "The operator's orders are off: the operator of this service has to set HL_URL and "
             "HL_OPERATOR_ACCOUNT."
         )
-        raise Refusal("tw_feature_disabled", detail, extra={"code": "tw_feature_disabled"})
     return call.deps.operator_desk
 
 

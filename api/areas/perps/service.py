@@ -10,6 +10,7 @@ Laws
 from api.areas.perps.schemas import BindLeg, LegAnswer, LegPath, LegView
 from api.kernel.caller import OwnerCaller
 from api.kernel.operation import Answer, Call, NextCall, Refusal, WriteCall
+from api.kernel.refusals import feature_off
 from core.alerts.queries import withdraw_hl_key_lost
 from core.mandate import queries as mandates
 from core.mandate.ledger import writer as mandate_ledger
@@ -106,11 +107,10 @@ def unbind(call: WriteCall, caller: OwnerCaller, command: LegPath) -> Answer[Leg
 
 def _terms(call: Call) -> PerpsTerms:
     if call.deps.perps is None:
-        detail = (
+        raise feature_off(
             "The perpetuals leg is off: the operator of this service has to set HL_URL. Mandates "
             "work without it."
         )
-        raise Refusal("tw_feature_disabled", detail, extra={"code": "tw_feature_disabled"})
     return call.deps.perps
 
 

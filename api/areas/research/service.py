@@ -23,7 +23,7 @@ from api.areas.research.schemas import (
     ResearchQuery,
 )
 from api.kernel.board_row import simulated
-from api.kernel.built import built, shorts
+from api.kernel.built import BuiltBody, shorts
 from api.kernel.caller import AgentCaller
 from api.kernel.operation import Answer, NextCall, ReadCall, Refusal
 from core.listings.queries import find_listing
@@ -83,7 +83,7 @@ def _research(
         "data_health": _health(rows, pair.state, call.now).model_dump(mode="json"),
         **simulated(pair.state.is_simulated),
     }
-    return Answer(built(ResearchPair, fields))
+    return Answer(BuiltBody[ResearchPair](fields))
 
 
 def _pair(call: ReadCall, caller: AgentCaller, exchange: str, symbol: Symbol, days: int) -> _Pair:

@@ -10,8 +10,9 @@ from pydantic import Field
 from api.kernel.board_row import Figure
 from api.kernel.fields import WHOLE
 from api.kernel.operation import AnswerBody, Command
+from core.market.rules.shadow import Dimension
 
-DIMENSIONS = "gap_cause, deviation_pattern, venue_pair, chain, grade_pair, session"
+DIMENSIONS = ", ".join(Dimension)
 MOST_DIMENSIONS, MOST_SLICES, MOST_CARDS = 3, 200, 200
 SIMULATED = "true: gaps of simulated exchanges among them; left out otherwise"
 PAPER = "paper, never real capital"
@@ -45,7 +46,7 @@ class PaperVenueResult(AnswerBody):
     void: int
     skipped: int
     hit_rate: Figure = Field(description="of those with a result; null: there is none")
-    pnl_usd: str
+    pnl_usd: str | None
     worst_usd: str | None
 
 
@@ -95,7 +96,7 @@ class PlannedMove(AnswerBody):
 class PaperHedge(AnswerBody):
     """1.5 standard deviations of a day of what is in transit."""
 
-    reserved_usd: str
+    reserved_usd: str | None = Field(description="null: no position's volatility is known")
     in_transit_usd: str
     positions: int
     unknown: int = Field(description="positions without a known volatility, not in the reserve")
@@ -120,7 +121,7 @@ class PaperLogistics(AnswerBody):
 class Quartermaster(AnswerBody):
     paper: Literal[True]
     capital_usd: str = Field(description=f"at venues; {PAPER}")
-    unplaced_usd: str = Field(description="not at a venue yet")
+    unplaced_usd: str | None = Field(description="not at a venue yet; null: it did not run yet")
     venues: list[PaperBand]
     concentrated: list[str]
     planned: list[PlannedMove] = Field(description="carried out on paper after 00:00 UTC")
@@ -169,4 +170,6 @@ class Insight(AnswerBody):
 
 class Insights(AnswerBody):
     days: int
-    cards: list[Insight] = Field(description="the newest first")
+    cards: list[Insight] = Field(
+        description=f"the newest first, at most {MOST_CARDS}; the feed insights has all"
+    )

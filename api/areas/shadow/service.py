@@ -29,7 +29,6 @@ from core.errors import InvalidParameterError
 from core.market import shadow_views as views
 from core.market.rules import quartermaster, shadow
 from core.market.rules.insights import DETECTOR_OF, InsightKind
-from core.market.rules.quartermaster import PaperVenue, decayed
 from core.market.rules.shadow import STAKE_USD_E6, Dimension
 from core.market.shadow_tables import MarketInsight, ShadowBook, ShadowVenue
 from core.money import UsdcE6, usdc_text
@@ -66,7 +65,7 @@ def fund(call: ReadCall, caller: Nobody, command: NoInput) -> Answer[PaperFund]:
 
 def bands(call: ReadCall, caller: Nobody, command: NoInput) -> Answer[Quartermaster]:
     rows, book = views.venues(call.db), views.book(call.db)
-    held = [_paper(call, one) for one in rows]
+    held = views.paper_venues(rows, call.now)
     found = quartermaster.bands(held)
     exposures = views.open_exposures(call.db)
     reserved, unknown = quartermaster.hedge_usd_e6(exposures)
@@ -75,7 +74,7 @@ def bands(call: ReadCall, caller: Nobody, command: NoInput) -> Answer[Quartermas
         Quartermaster(
             paper=True,
             capital_usd=_usd(sum(one.usd_e6 for one in rows)),
-            unplaced_usd=_usd(0 if book is None else book.unplaced_usd_e6),
+            unplaced_usd=None if book is None else _usd(book.unplaced_usd_e6),
             venues=[
                 PaperBand(
                     exchange=one.exchange,
@@ -101,7 +100,7 @@ def bands(call: ReadCall, caller: Nobody, command: NoInput) -> Answer[Quartermas
                 for one in quartermaster.moves(held)
             ],
             hedge=PaperHedge(
-                reserved_usd=_usd(reserved),
+                reserved_usd=None if reserved is None else _usd(reserved),
                 in_transit_usd=_usd(sum(usd_e6 for usd_e6, _ in exposures)),
                 positions=len(exposures),
                 unknown=unknown,
@@ -162,32 +161,27 @@ def insights(call: ReadCall, caller: Nobody, command: InsightsQuery) -> Answer[I
 def _dimensions(sent: str) -> list[Dimension]:
     """Errors: InvalidParameterError."""
     names = [one.strip() for one in sent.split(",")]
-    known = {one.value: one for one in Dimension}
     if (
         not 1 <= len(names) <= MOST_DIMENSIONS
         or len(set(names)) < len(names)
-        or not known.keys() >= set(names)
+        or not set(names) <= set(Dimension)
     ):
         raise InvalidParameterError(
             "dims", f"write one to {MOST_DIMENSIONS} of {DIMENSIONS}, each once, with commas"
         )
-    return [known[one] for one in names]
-
-
-def _paper(call: ReadCall, one: ShadowVenue) -> PaperVenue:
-    worth = decayed(one.opportunity_usd, one.opportunity_at, call.now)
-    return PaperVenue(one.exchange, one.usd_e6, worth, one.quote == quartermaster.WON)
+    return [Dimension(one) for one in names]
 
 
 def _result(one: ShadowVenue) -> PaperVenueResult:
+    n = one.settled + one.returned
     return PaperVenueResult(
         exchange=one.exchange,
         settled=one.settled,
         returned=one.returned,
         void=one.voided,
         skipped=one.skipped,
-        hit_rate=_share(one.hits, one.settled + one.returned),
-        pnl_usd=_usd(one.pnl_usd_e6),
+        hit_rate=_share(one.hits, n),
+        pnl_usd=_usd(one.pnl_usd_e6) if n else None,
         worst_usd=None if one.worst_usd_e6 is None else _usd(one.worst_usd_e6),
     )
 

@@ -37,7 +37,7 @@ from api.kernel.board_row import (
     symbol_prefix,
     transfer_word,
 )
-from api.kernel.built import built
+from api.kernel.built import BuiltBody
 from api.kernel.caller import Nobody
 from api.kernel.operation import Answer, ReadCall, Refusal
 from core.market import board_views, gap_views, research_views
@@ -68,7 +68,7 @@ def search(call: ReadCall, caller: Nobody, command: SearchQuery) -> Answer[Found
         "next_offset": command.offset + command.limit if len(found) > command.limit else None,
         **simulated(any("simulated" in row for row in page)),
     }
-    return Answer(built(FoundTokens, fields))
+    return Answer(BuiltBody[FoundTokens](fields))
 
 
 def read(call: ReadCall, caller: Nobody, command: TokenPath) -> Answer[TokenDetail]:

@@ -8,7 +8,7 @@ Laws
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache, lru_cache
 from itertools import groupby
 from pathlib import Path
@@ -26,6 +26,7 @@ from core.kg.rules.yaml_text import block
 from core.listings.rules import EXCHANGES
 from core.times import instant_text
 
+SAME_TIME: Final = timedelta(hours=1)
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
 _INCLUDE: Final = re.compile(r'^\{% include "([a-z_.]+)" %\}\n', re.MULTILINE)
@@ -54,6 +55,7 @@ _HUBS: Final = {
 
 def note_text(facts: NoteFacts, tier: NoteTier, at: datetime) -> str:
     """A token's note. `at`: when its facts were read."""
+    priced = [one for one in facts.venues if one.price_usd is not None and one.is_listed]
     values = {
         "front": Markdown(note.frontmatter(facts, tier, at)),
         "facts": facts,
@@ -62,8 +64,8 @@ def note_text(facts: NoteFacts, tier: NoteTier, at: datetime) -> str:
         "backers": note.backers_of(facts),
         "blocks": contract_blocks(facts),
         "makers": note.maker_venues(facts),
-        "priced": [one for one in facts.venues if one.price_usd is not None],
-        "dispersion": _dispersion(facts.venues),
+        "priced": priced,
+        "dispersion": _dispersion(priced),
         "verified": [one for one in facts.claims if one.is_verified],
         "unverified": [one for one in facts.claims if not one.is_verified],
     }
@@ -83,12 +85,12 @@ def hub_text(kind: HubKind, name: str, tokens: Sequence[str], at: datetime) -> s
     return _template("hub").render(values)
 
 
-def index_text(tokens: Iterable[str], at: datetime) -> str:
-    """All tokens by how they begin."""
+def index_text(tokens: Iterable[str], count: int, at: datetime) -> str:
+    """Tokens by how they begin. `count`: of all that have a note, also of those that are not here."""
     ordered = sorted(tokens)
     letters = [(letter, list(group)) for letter, group in groupby(ordered, lambda one: one[:1])]
     front = _front({"type": "index", "updated": instant_text(at), "source": "kg"})
-    return _template("index").render(front=front, count=len(ordered), letters=letters)
+    return _template("index").render(front=front, count=count, shown=len(ordered), letters=letters)
 
 
 def contract_blocks(
@@ -112,7 +114,10 @@ def event_words(kind: str) -> str:
 
 
 def _dispersion(venues: Iterable[NoteVenue]) -> float | None:
-    prices = [one.price_usd for one in venues if one.price_usd is not None]
+    """Of prices that were seen within an hour of the newest."""
+    seen = [(one.price_usd, one.sampled_at) for one in venues if one.price_usd and one.sampled_at]
+    newest = max((at for _, at in seen), default=None)
+    prices = [price for price, at in seen if newest is not None and at > newest - SAME_TIME]
     usual = median(prices) if len(prices) > 1 else 0
     return (max(prices) - min(prices)) / usual if usual > 0 else None
 

@@ -53,7 +53,7 @@ def vault_of(facts: Iterable[NoteFacts], at: datetime) -> NoteVault:
         for edge in led_to:
             if edge.kind is not None:
                 add(edge.path, hub_text(edge.kind, edge.name, sorted(led_to[edge]), at))
-        add(INDEX, index_text(tokens, at))
+        add(INDEX, index_text(tokens, len(tokens), at))
         count = len(file.filelist)
     links = {(edge.path, token) for edge, sources in led_to.items() for token in sources}
     return NoteVault(buffer.getvalue(), count, frozenset(links))

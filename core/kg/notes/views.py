@@ -53,11 +53,15 @@ select a.token, a.grade, a.grade_worst, a.gpa_7d, a.graded_venues, a.identity, a
     (select json_agg(json_build_array(
             n.exchange, n.chain, n.can_deposit, n.can_withdraw, n.deposit_since, n.withdraw_since, n.withdraw_fee)
             order by n.exchange, n.native_base, n.chain)
-        from (select * from network_status where asset_id = a.asset_id order by exchange, native_base, chain limit 200) n
+        from (select * from network_status s where asset_id = a.asset_id and exists (
+            select from market_listing l where l.asset_id = a.asset_id and l.exchange = s.exchange
+                and l.native_base = s.native_base and l.delisted_at is null
+            ) order by exchange, native_base, chain limit 200) n
     ) networks,
-    (select json_agg(distinct o.token)
-        from listing_state s join listing_state o on o.strong_group = s.strong_group
-        where s.asset_id = a.asset_id and o.asset_id <> a.asset_id
+    (select json_agg(r.token order by r.token)
+        from (select distinct o.token
+            from listing_state s join listing_state o on o.strong_group = s.strong_group
+            where s.asset_id = a.asset_id and o.asset_id <> a.asset_id order by o.token limit 30) r
     ) related,
     (select json_agg(json_build_array(w.exchange, w.type, w.severity, w.issued_at) order by w.seq desc)
         from (select * from warning_standing where asset_id = a.asset_id order by seq desc limit 30) w
@@ -72,11 +76,14 @@ select a.token, a.grade, a.grade_worst, a.gpa_7d, a.graded_venues, a.identity, a
             order by d.id desc limit 20) o
     ) outcomes,
     (select json_agg(json_build_array('delisted', l.exchange, l.delisted_at))
-        from market_listing l where l.asset_id = a.asset_id and l.delisted_at is not null
+        from (select * from market_listing where asset_id = a.asset_id and delisted_at is not null
+            order by delisted_at desc, listing_id limit 30) l
     ) delistings,
-    (select json_agg(json_build_array(f.field_name, f.value, l.exchange, f.approved_at) order by f.field_name, l.exchange)
-        from market_listing l join mining_fact f on f.listing_id = l.listing_id
-        where l.asset_id = a.asset_id and f.field_name like '%\\_url'
+    (select json_agg(json_build_array(f.field_name, f.value, f.exchange, f.approved_at)
+            order by f.field_name, f.exchange, f.approved_at desc)
+        from (select f.field_name, f.value, l.exchange, f.approved_at
+            from market_listing l join mining_fact f on f.listing_id = l.listing_id
+            where l.asset_id = a.asset_id and f.field_name like '%\\_url' order by f.approved_at desc limit 30) f
     ) project,
     (select json_agg(json_build_array(
             g.buy_exchange, g.sell_exchange, g.gross_bps, g.net_1k_bps, g.transferable, g.is_actionable, g.suspect,
@@ -85,6 +92,9 @@ select a.token, a.grade, a.grade_worst, a.gpa_7d, a.graded_venues, a.identity, a
             order by net_1k_bps desc nulls last, buy_id, sell_id limit 10) g
     ) gaps,
     (select count(*) from arb_episode e where e.asset_id = a.asset_id and e.last_at >= :day_ago) hits,
+    exists (select from listing_state s where s.asset_id = a.asset_id and s.strong_group is not null
+        group by s.strong_group having count(distinct s.exchange) > 1
+    ) is_compared,
     (select json_build_array(sum(h.gaps), sum(h.actionable))
         from arb_asset_hour h where h.asset_id = a.asset_id and h.hour >= :week_ago
     ) looks,
@@ -150,6 +160,7 @@ def listed(
 
 
 def tokens(session: Session, most: int) -> Sequence[str]:
+    """The first of all that exchanges list, in the order of the database."""
     return session.scalars(
         select(MarketAssetState.token).order_by(MarketAssetState.token).limit(most)
     ).all()
@@ -180,10 +191,10 @@ def facts_from(row: Any, claims: Sequence[PublishedClaim]) -> NoteFacts:
         warnings=_each(row.warnings, lambda one: _of(NoteWarning, *one[:3], _time(one[3]))),
         events=_events(row),
         project=_each(row.project, lambda one: _of(NoteProject, *one[:3], _time(one[3]))),
-        gaps=_each(row.gaps, lambda one: _of(NoteGap, *one[:7], _time(one[7]))),
-        arb_hits_24h=int(row.hits) if len(row.exchanges) > 1 else None,
+        gaps=_each(row.gaps, _gap),
+        arb_hits_24h=row.hits if row.is_compared or row.hits else None,
         one_price_actionable_pct=100 * actionable / looks if looks else None,
-        onchain=_each(row.onchain, lambda one: _of(NoteOnchain, *one[:5], _time(one[5]))),
+        onchain=_each(row.onchain, _onchain),
         claims=_each(claims, _claim),
         track_record=None if row.paper is None else _track_record(*row.paper),
     )
@@ -230,6 +241,14 @@ def _venue(one: Any) -> NoteVenue:
 
 def _network(one: Any) -> NoteNetwork:
     return _of(NoteNetwork, *one[:4], _time(one[4]), _time(one[5]), _figure(one[6]))
+
+
+def _gap(one: Any) -> NoteGap:
+    return _of(NoteGap, *one[:2], *map(_figure, one[2:4]), *one[4:7], _time(one[7]))
+
+
+def _onchain(one: Any) -> NoteOnchain:
+    return _of(NoteOnchain, one[0], *map(_figure, one[1:5]), _time(one[5]))
 
 
 def _of(kind: Callable[..., T], *values: Any) -> T:

@@ -13,14 +13,13 @@ from enum import StrEnum
 from typing import Final
 
 from core.errors import InvalidParameterError, MandateError
-from core.kg.rules.names import capitals
+from core.kg.rules.names import TICKER_CHARACTERS_MOST, ticker_of
 from core.texts import require_text
 from core.urls import canonical_https
 
 CLAIM_CHARACTERS_MOST: Final = 500
 BACKER_CHARACTERS_MOST: Final = 64
 NOTE_CHARACTERS_MOST: Final = 1_000
-TICKER_CHARACTERS_MOST: Final = 32
 VERIFIED_SHOWN: Final = 20
 UNVERIFIED_SHOWN: Final = 10
 _NO_TICKER: Final = frozenset("/\\.%?#\"'`<>[]{}()|*:,;&")
@@ -74,12 +73,9 @@ class ClaimStateError(MandateError):
 
 
 def claimed_ticker(field: str, sent: str) -> str:
-    """The ticker in capital letters. Errors: InvalidParameterError."""
-    require_text(field, sent, TICKER_CHARACTERS_MOST)
-    ticker = capitals(sent)
-    if len(ticker) > TICKER_CHARACTERS_MOST or any(
-        one.isspace() or one in _NO_TICKER for one in ticker
-    ):
+    """The ticker of its note, without spaces and punctuation. Errors: InvalidParameterError."""
+    ticker = ticker_of(sent, field)
+    if any(one.isspace() or one in _NO_TICKER for one in ticker):
         raise InvalidParameterError(
             field,
             f"write a ticker such as BTC: 1 to {TICKER_CHARACTERS_MOST} characters without spaces "

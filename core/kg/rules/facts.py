@@ -70,7 +70,7 @@ class NoteLink:
 
 @dataclass(frozen=True, slots=True)
 class NoteVenue:
-    """A listing of the token: what a board row shows of it."""
+    """A listing of the token: what a board row shows of it. `status` delisted: as it was last."""
 
     exchange: str
     symbol: str
@@ -93,6 +93,10 @@ class NoteVenue:
     volume_24h_usd: float | None
     uptime: float | None
     sampled_at: datetime | None
+
+    @property
+    def is_listed(self) -> bool:
+        return self.status != "delisted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +146,7 @@ class NoteProject:
 class NoteGap:
     buy_exchange: str
     sell_exchange: str
-    gross_bps: float
+    gross_bps: float | None
     net_1k_bps: float | None
     transfer: str
     is_actionable: bool
@@ -162,11 +166,12 @@ class NoteOnchain:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoteFacts:
-    """All that is known of a token. `is_known`: an exchange lists it.
+    """All that is known of a token. `is_known`: an exchange lists it, or did.
 
     `contracts`, `groups`, `links`: the identity graph over all exchanges; `related`: other tickers
     of the same contracts. `one_price_actionable_pct`: of looks at gaps above 25 bps in seven days,
-    those that were actionable. `is_simulated`: of a made-up world.
+    those that were actionable. `arb_hits_24h` None: no two exchanges are known to list one asset, so
+    that nothing was compared. `is_simulated`: of a made-up world.
     """
 
     token: str

@@ -43,18 +43,20 @@ class HubKind(StrEnum):
     BACKER = "backer"
 
 
-def ticker_of(sent: str) -> str:
+def ticker_of(sent: str, field: str = "token") -> str:
     """The ticker that is meant: any case; what has no upper case of its own stays.
 
     Errors: InvalidParameterError for what is no ticker: a path, more than 32 characters, characters
     that cannot be seen.
     """
-    require_text("token", sent, TICKER_CHARACTERS_MOST)
+    require_text(field, sent, TICKER_CHARACTERS_MOST)
     if _PATH_SIGNS & set(sent) or ".." in sent or sent.strip(". ") != sent:
         raise InvalidParameterError(
-            "token", "write a ticker, such as BTC: no path, and no dot or space at its ends"
+            field, "write a ticker, such as BTC: no path, and no dot or space at its ends"
         )
-    return capitals(unicodedata.normalize("NFC", sent))
+    ticker = capitals(unicodedata.normalize("NFC", sent))
+    require_text(field, ticker, TICKER_CHARACTERS_MOST)  # what is composed may have more characters
+    return ticker
 
 
 def capitals(ticker: str) -> str:

@@ -85,21 +85,22 @@ def letter_of(gpa: float | None) -> str | None:
 
 def maker_venues(facts: NoteFacts) -> tuple[str, ...]:
     """Exchanges where somebody seems to make a market: in at least 80 % of 24 hours' looks the book
-    had two sides, and its median spread is at most the median of all exchanges that list the token.
+    of its tightest pair had two sides, and the median spread there is at most the median of those of
+    all exchanges that list the token.
     """
-    spreads = [one.median_spread_bps for one in facts.venues if one.median_spread_bps is not None]
-    if len(spreads) < 2:
+    tightest = dict[str, tuple[float, float | None]]()
+    for one in facts.venues:
+        spread, best = one.median_spread_bps, tightest.get(one.exchange)
+        if one.is_listed and spread is not None and (best is None or spread < best[0]):
+            tightest[one.exchange] = spread, one.uptime
+    if len(tightest) < 2:
         return ()
-    usual = median(spreads)
-    found = {
-        one.exchange
-        for one in facts.venues
-        if one.median_spread_bps is not None
-        and one.median_spread_bps <= usual
-        and one.uptime is not None
-        and one.uptime >= MAKER_UPTIME
-    }
-    return tuple(sorted(found))
+    usual = median(spread for spread, _ in tightest.values())
+    return tuple(
+        exchange
+        for exchange, (spread, uptime) in sorted(tightest.items())
+        if spread <= usual and uptime is not None and uptime >= MAKER_UPTIME
+    )
 
 
 def chains_of(facts: NoteFacts) -> tuple[str, ...]:

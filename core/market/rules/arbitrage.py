@@ -56,8 +56,9 @@ class ArbSide:
 
 @dataclass(frozen=True, slots=True)
 class ArbPair:
-    """Buy at one venue, sell at the other. net_bps: by SIZES_USD. `sources`: of both rates;
-    taker_fees_bps: of both markets, None: unknown.
+    """Buy at one venue, sell at the other. net_bps: by SIZES_USD. `fx_sources`: of both rates;
+    taker_fees_bps: of both markets, None: unknown. withdraw_fee: the least of the open chains, in
+    coins, and its chain.
     """
 
     buy_at: str
@@ -73,6 +74,8 @@ class ArbPair:
     suspicions: tuple[Suspicion, ...]
     fx_sources: tuple[str, str]
     taker_fees_bps: tuple[float | None, float | None]
+    withdraw_chain: str | None
+    withdraw_fee: float | None
     age_s: float
     apart_s: float
 
@@ -143,6 +146,8 @@ def pair(
         suspicions=suspicions,
         fx_sources=(buy.fx_source, sell.fx_source),
         taker_fees_bps=(buy.taker_fee_bps, sell.taker_fee_bps),
+        withdraw_chain=way.fee_chain,
+        withdraw_fee=way.fee,
         age_s=age_s,
         apart_s=apart_s,
     )

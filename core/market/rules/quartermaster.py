@@ -6,8 +6,8 @@
 Laws
 - A venue's weight is its part of what opportunities were worth lately (half-life 7 days).
 - floor = half the weight, cap = 1.5 times the weight and at most 35 %; the floor is never above it.
-- A move takes from a venue no more than it has above its cap (and the fee), and gives another no more
-  than it lacks to its floor.
+- A move takes from a venue no more than it has above its cap, and gives another no more than it lacks
+  to its floor. Its fee comes on top: a venue gives only what it can also pay the fee for.
 - Moves change where capital is, never how much there is, but for their fee.
 """
 
@@ -24,7 +24,7 @@ HEDGE_SIGMAS: Final = 1.5
 LEAST_MOVE_USD_E6: Final = 10_000_000
 _DAY_S: Final = 86_400.0
 _FLAT_FEE_USD_E6: Final = 1_000_000
-_WON_FEE_SHARE: Final = 0.001
+_WON_FEE_OF: Final = 1_000  # a thousandth
 _PLAIN_S: Final = 1_800
 _WON_S: Final = 3_600
 
@@ -95,32 +95,36 @@ def moves(venues: Sequence[PaperVenue]) -> tuple[PaperMove, ...]:
         for name, one in found.items()
         if one.status is BandStatus.UNDER
     }
+    held = {one.exchange: one.usd_e6 for one in venues}
     pairs = sorted(
         ((a, b) for a in spare for b in need),
         key=lambda pair: (won[pair[0]] + won[pair[1]], pair),
     )
     planned = list[PaperMove]()
     for from_at, to_at in pairs:
-        amount = min(spare[from_at], need[to_at])
+        steps = won[from_at] + won[to_at]
+        payable = (held[from_at] - _FLAT_FEE_USD_E6) * _WON_FEE_OF // (_WON_FEE_OF + steps)
+        amount = min(spare[from_at], need[to_at], payable)
         if amount < LEAST_MOVE_USD_E6:
             continue
+        fee = _FLAT_FEE_USD_E6 + amount // _WON_FEE_OF * steps
         spare[from_at] -= amount
         need[to_at] -= amount
-        steps = won[from_at] + won[to_at]
-        fee = _FLAT_FEE_USD_E6 + round(amount * _WON_FEE_SHARE) * steps
+        held[from_at] -= amount + fee
         takes_s = _WON_S if steps else _PLAIN_S
         planned.append(PaperMove(from_at, to_at, amount, fee, takes_s))
     return tuple(planned)
 
 
-def hedge_usd_e6(exposures: Sequence[tuple[int, float | None]]) -> tuple[int, int]:
-    """What a hedge of coins in transit reserves, and how many have no known volatility.
+def hedge_usd_e6(exposures: Sequence[tuple[int, float | None]]) -> tuple[int | None, int]:
+    """What a hedge of coins in transit reserves, and how many have no known volatility. None: none
+    of them has.
 
     `exposures`: (worth, standard deviation of 24 hours).
     """
     known = [(usd_e6, sigma) for usd_e6, sigma in exposures if sigma is not None]
     reserved = sum(round(HEDGE_SIGMAS * sigma * usd_e6) for usd_e6, sigma in known)
-    return reserved, len(exposures) - len(known)
+    return (reserved if known or not exposures else None), len(exposures) - len(known)
 
 
 def after(venues: Mapping[str, int], planned: Sequence[PaperMove]) -> dict[str, int]:

@@ -22,6 +22,7 @@ STAKE_USD: Final = 1_000.0
 STAKE_USD_E6: Final = 1_000_000_000
 ENTRY_WITHIN: Final = timedelta(minutes=5)
 EXIT_WITHIN: Final = timedelta(minutes=10)
+RECURS_WITHIN: Final = timedelta(hours=24)
 WIDE_BPS: Final = 200.0
 MOST_BIN_BPS: Final = 5_000
 UNKNOWN: Final = "unknown"

@@ -32,12 +32,13 @@ class GateState(StrEnum):
 @dataclass(frozen=True, slots=True)
 class TransferGate:
     """From A to B. `chains`: those that are open; `fee`: the least withdrawal fee of A on them, in
-    units of the token; None: unknown.
+    units of the token, and `fee_chain` where it is asked; None: unknown.
     """
 
     state: GateState
     chains: tuple[str, ...]
     fee: float | None
+    fee_chain: str | None = None
 
 
 def any_open(flags: Iterable[bool | None]) -> bool | None:
@@ -68,10 +69,9 @@ def gate(source: Sequence[NetworkStatus], target: Sequence[NetworkStatus]) -> Tr
     found = [(a, _pair(a, b)) for a, b in pairs]
     usable = [a for a, state in found if state is GateState.OPEN]
     if usable:
-        fees = [a.withdraw_fee for a in usable if a.withdraw_fee is not None]
-        return TransferGate(
-            GateState.OPEN, tuple(sorted({a.chain for a in usable})), min(fees, default=None)
-        )
+        chains = tuple(sorted({a.chain for a in usable}))
+        fees = [(a.withdraw_fee, a.chain) for a in usable if a.withdraw_fee is not None]
+        return TransferGate(GateState.OPEN, chains, *min(fees, default=(None, None)))
     is_unsure = not pairs or any(state is GateState.UNVERIFIED for _, state in found)
     return TransferGate(GateState.UNVERIFIED if is_unsure else GateState.CLOSED, (), None)
 

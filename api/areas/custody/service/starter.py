@@ -29,6 +29,7 @@ from api.areas.custody.schemas import (
 from api.areas.custody.service import room
 from api.kernel.caller import AgentCaller
 from api.kernel.operation import Answer, Call, NoInput, Refusal, WriteCall
+from api.kernel.refusals import feature_off
 from api.kernel.sessions import lock_caller
 from core.custody import queries as custody
 from core.custody.keys import KeyMaker, UnknownKeyVersionError, authorization_nonce
@@ -218,11 +219,10 @@ def _wallet(found: SealedKey | None) -> SealedKey:
 
 def _key_maker(call: Call) -> KeyMaker:
     if call.deps.custody is None:
-        detail = (
+        raise feature_off(
             "Starter wallets are off: the operator of this service has to set CUSTODY_KEY. A "
             "wallet of your own can be linked meanwhile."
         )
-        raise Refusal("tw_feature_disabled", detail, extra={"code": "tw_feature_disabled"})
     return call.deps.custody
 
 

@@ -13,6 +13,8 @@ from typing import Final
 
 from api.kernel.limits import Limits
 from core.credits.rules.prices import PAYOUT_POINT_PRICE, PRICES
+from core.fund.rules.creation import LEAST_PILOT
+from core.fund.rules.journey import SPOT_PILOT
 
 CONSTANTS: Final = "ConstantsLib"
 CONTRACTS_PAGE: Final = "docs/contracts.md"
@@ -33,11 +35,10 @@ class Topic(StrEnum):
 
 
 class Enforcer(StrEnum):
-    """`CONTRACT`: the contract's code, where the rule is no single number."""
+    """`CONTRACT_IMMUTABLE`: what the owner signed, and the contract's code, which nobody changes."""
 
     CONTRACT_CONSTANT = "contract constant"
     CONTRACT_IMMUTABLE = "contract immutable"
-    CONTRACT = "contract"
     SERVER = "server"
     POLICY = "policy"
 
@@ -57,7 +58,7 @@ class Binding:
     topic: Topic
     rule: str
     source: str
-    enforced_by: Enforcer = Enforcer.CONTRACT
+    enforced_by: Enforcer = Enforcer.CONTRACT_IMMUTABLE
     value: str | None = None
     unit: str | None = None
     status: RuleStatus = RuleStatus.LIVE
@@ -134,7 +135,6 @@ CONTRACT_RULES: Final = (
         "At or below the stop line that the owner signed, a mark stops the vault in its own "
         "transaction; anybody may call the stop line too.",
         "MandateVault.mark, enforceStopLine",
-        Enforcer.CONTRACT_IMMUTABLE,
     ),
     Binding(
         "per_action",
@@ -142,7 +142,6 @@ CONTRACT_RULES: Final = (
         "One call, or one batch, spends at most the cap per action that the owner signed, "
         "inclusive.",
         "OverPerTxCap",
-        Enforcer.CONTRACT_IMMUTABLE,
     ),
     _constant(
         "day_window",
@@ -166,7 +165,6 @@ CONTRACT_RULES: Final = (
         Topic.REBALANCING,
         "From the end that the owner signed no action of the agent passes.",
         "MandateEnded",
-        Enforcer.CONTRACT_IMMUTABLE,
     ),
     Binding(
         "performance_fee",
@@ -174,7 +172,6 @@ CONTRACT_RULES: Final = (
         "The agent's fee is a share, signed by the owner, of what was received above what was "
         "spent, rounded down; it is paid when the mandate settles.",
         "MandateVault.settle",
-        Enforcer.CONTRACT_IMMUTABLE,
     ),
     Binding(
         "fee_payee",
@@ -279,7 +276,7 @@ ANNOUNCED_RULES: Final = (
 def vault_rules(limits: Limits) -> tuple[Binding, ...]:
     """All rules, by topic in the topics' order."""
     order = list(Topic)
-    found = (*CONTRACT_RULES, *_of_settings(limits), *_of_prices(), *ANNOUNCED_RULES)
+    found = (*CONTRACT_RULES, *_of_settings(limits), *_of_prices(), *_of_pilots(), *ANNOUNCED_RULES)
     return tuple(sorted(found, key=lambda one: order.index(one.topic)))
 
 
@@ -346,3 +343,21 @@ def _of_prices() -> Iterator[Binding]:
         ),
     ):
         yield Binding(id_, Topic.ACCESS, rule, source, Enforcer.SERVER, value, "credits")
+
+
+def _of_pilots() -> Iterator[Binding]:
+    for id_, rule, least, source in (
+        (
+            "spot_pilot",
+            "A spot pilot counts as done in its maker's journey after this long.",
+            SPOT_PILOT,
+            "GET /fund/me/journey: spot_pilot_days",
+        ),
+        (
+            "pilot_before_creation",
+            "The maker of a fund requests its vault this long after the pilot began, at the earliest.",
+            LEAST_PILOT,
+            "POST /fund/vaults/{id}/request-creation",
+        ),
+    ):
+        yield Binding(id_, Topic.PILOT, rule, source, Enforcer.SERVER, str(least.days), "days")

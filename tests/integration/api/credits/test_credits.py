@@ -94,6 +94,5 @@ def test_prices__show_every_fee_without_a_key(client: TestClient) -> None:
         "status": "charging",
     }
     assert found["payout_point_price"] == 20
-    limits = {one["key"]: (one["value"], one["status"]) for one in found["limits"]}
-    assert limits["free_metered_reads"] == (100, "enforced")
-    assert {status for _, status in limits.values()} == {"enforced"}
+    limits = {one["key"]: one["value"] for one in found["limits"]}
+    assert limits["free_metered_reads"] == 100

@@ -340,6 +340,29 @@ def test_designations__that_are_written_at_once__come_in_the_order_of_their_ids(
     assert [row["data"]["exchange"] for row in page["rows"]] == ["gate", "mexc"]
 
 
+def test_designations_since_a_time__begin_with_the_first_that_was_written__however_many_are_older(
+    reader: Subscriber, deps: Deps, clock: Clock
+) -> None:
+    """An exchange lists its newest notice first, so that it is written before the older ones: it was
+    not among the first thousand by time, and reading began behind it.
+    """
+    reading = NoticeReading(OutcomeKind.ST_TAG, None, is_genuine=True)
+    with deps.database.write() as session:
+        asset_id = add_asset(session)
+        declared = [clock.now, *[clock.now - timedelta(minutes=1)] * 1_000]
+        outcomes.add_outcomes(
+            session,
+            [NewOutcome(f"x{n}", asset_id, reading, at, None) for n, at in enumerate(declared)],
+        )
+    page = read(reader, "designations", since="2026-11-21T11:00:00Z", limit=1)
+    assert [row["data"]["exchange"] for row in page["rows"]] == ["x0"]
+
+
+def test_a_place_before_1970__can_be_sent_again(reader: Subscriber) -> None:
+    page = read(reader, "board", since="1969-12-31T00:00:00Z")
+    assert read(reader, "board", since=page["next_since"])["rows"] == []
+
+
 def declared_apart(database: Database, declare: Callable[[WriteSession, str], None]) -> None:
     with database.write() as session:
         declare(session, "mexc")

@@ -140,3 +140,37 @@ def test_what_the_paper_fund_made_of_a_token__is_marked_paper(
     for headers in (None, agent):
         assert says in note_of(client, "BTC", headers)
     assert "Shadow-fund" not in note_of(client, "LINK")
+
+
+def test_figures_that_no_chain_has__are_left_out(
+    client: TestClient,
+    market: MarketIds,
+    database: Database,
+    clock: Clock,
+    agent: dict[str, str],
+) -> None:
+    """JSON has no infinity, so that the database writes it as a text, which no figure is made of."""
+    with database.write() as session:
+        session.execute(
+            text("""
+insert into onchain_day (asset_id, chain, day, supply, holders, top10_share, at)
+values (:asset, 'eip155:1', :day, 'Infinity', 7, 'NaN', :at)
+"""),
+            {"asset": market.assets["LINK"], "day": clock.now.date(), "at": clock.now},
+        )
+        session.execute(text("update arb_observation set net_1k_bps = 'NaN'"))
+    note = note_of(client, "LINK", agent)
+    assert "- `eip155:1`, 2026-11-21; holders 7\n" in note
+    assert "bps after fees" not in note_of(client, "BTC", agent)
+
+
+def test_a_token_whose_listings_were_never_compared__has_no_count_of_gaps(
+    client: TestClient, market: MarketIds, database: Database, agent: dict[str, str]
+) -> None:
+    """It said 0 wherever two exchanges had the ticker."""
+    assert "\narb_hits_24h:" not in note_of(client, "LINK", agent)
+    with database.write() as session:
+        session.execute(
+            text("update listing_state set strong_group = 'eip155:1:0x51' where token = 'LINK'")
+        )
+    assert "\narb_hits_24h: 0\n" in note_of(client, "LINK", agent)

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
+from sqlalchemy import text
 
 from core.db.engine import Database
 from core.kg.notes import queries
@@ -52,8 +53,10 @@ def test_a_free_note__has_its_keys_in_order__and_a_locked_teaser(
 
 
 def test_a_pro_note__adds_keys_and_sections__and_is_open(
-    client: TestClient, market: MarketIds, agent: dict[str, str]
+    client: TestClient, market: MarketIds, agent: dict[str, str], database: Database
 ) -> None:
+    with database.write() as session:
+        session.execute(text("update listing_state set strong_group = 'g' where token = 'BTC'"))
     note = read(client, "btc", agent)
     front = front_of(note)
     assert list(front)[-5:] == ["tier", "grade_7d", "arb_hits_24h", "mm_venues", "simulated"]
@@ -286,3 +289,14 @@ def test_backlinks__are_the_notes_that_lead_to_one(
     found = client.get("/kg/notes?links_to=class/crypto").json()["notes"]
     assert [one["token"] for one in found] == ["BTC", "LINK"]
     assert client.get("/kg/notes?links_to=class/other").json()["notes"] == []
+
+
+@pytest.mark.parametrize("named", ["con", "CON", "CON--a3dbc4b6"])
+def test_backlinks_of_a_ticker_whose_file_has_another_name__are_found_by_either(
+    client: TestClient, market: MarketIds, database: Database, named: str
+) -> None:
+    """The console asks by ticker, and told of no link to CON."""
+    with database.write() as session:
+        queries.replace_links(session, {("CON--a3dbc4b6", "LINK")})
+    found = client.get(f"/kg/notes?links_to={named}").json()["notes"]
+    assert [one["token"] for one in found] == ["LINK"]

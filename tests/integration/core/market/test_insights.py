@@ -114,6 +114,39 @@ def test_the_same_again__writes_nothing(venue: Venue) -> None:
         assert (card.at, card.updated_at) == (NOON + MINUTE, NOON + MINUTE)
 
 
+def test_what_opened_again__changes_the_card_of_the_venue(venue: Venue) -> None:
+    """Its headline stayed the same, and with it `still_closed`, for the rest of the day."""
+    venue.close(0, 10, NOON)
+    venue.step(NOON + MINUTE)
+    with venue.database.write() as session:
+        session.execute(
+            text("update network_status set can_withdraw = true where native_base = 'T00'")
+        )
+    venue.step(NOON + 2 * MINUTE)
+    with venue.database.read() as session:
+        (card,) = session.scalars(select(MarketInsight))
+        assert (card.evidence["count"], card.evidence["still_closed"]) == (10, 9)
+        assert card.updated_at == NOON + 2 * MINUTE
+
+
+def test_a_card_of_a_coin__is_suppressed_all_day_once_its_venue_has_one(venue: Venue) -> None:
+    morning = NOON - timedelta(hours=23)
+    venue.close(0, 10, morning)
+    venue.step(NOON)
+    later = morning + timedelta(days=1)  # the ten are a day ago; an eleventh is not
+    venue.close(10, 1, NOON)
+    venue.look(later)
+    venue.step(later)
+    assert venue.cards() == [("venue_risk", None, False), ("venue_drain", "T10", True)]
+
+
+def test_a_book_of_more_than_an_hour_ago__drains_nothing(venue: Venue) -> None:
+    venue.close(0, 1, NOON)
+    assert venue.step(NOON + timedelta(hours=1)).cards == 0
+    venue.look(NOON + timedelta(hours=1))
+    assert venue.step(NOON + timedelta(hours=1)).cards == 1
+
+
 def test_what_was_unknown_before__did_not_close(venue: Venue) -> None:
     venue.close(0, 10, NOON, was_open=None)
     assert venue.step(NOON + MINUTE).cards == 0
@@ -135,7 +168,7 @@ def test_half_an_hour_of_thin_and_wide_books__is_a_card_each(venue: Venue) -> No
 
 def test_usual_makers__are_medians_of_two_hour_rows(venue: Venue) -> None:
     with venue.database.write() as session:
-        for n, spread in enumerate((8.0, 10.0, 13.0)):
+        for n, spread in enumerate((8.0, 10.0, 13.0) * 4):
             session.execute(
                 text("""
 insert into snap_2h (listing_id, bucket, expected, n, rejected, gaps, spread_p50_bps, depth_2_usd, coverage)
@@ -145,11 +178,14 @@ values (:id, :bucket, 120, 120, 0, 0, :spread, :depth, 1)
                     "id": venue.ids[0],
                     "bucket": NOON - timedelta(hours=2 * n),
                     "spread": spread,
-                    "depth": 100.0 * (n + 1),
+                    "depth": 100.0 * (n % 3 + 1),
                 },
             )
         found = insights.usual_makers(session, NOON)
+        session.execute(text("delete from snap_2h where bucket = :at"), {"at": NOON})
+        of_less_than_a_day = insights.usual_makers(session, NOON)
     assert found == {venue.ids[0]: MakerUsual(10.0, 2.0, 200.0)}
+    assert of_less_than_a_day == {}
 
 
 def test_the_feed__has_a_card_again_when_it_is_suppressed(venue: Venue) -> None:

@@ -2,12 +2,15 @@
 
 from datetime import timedelta
 
+from sqlalchemy import select
+
 from core.db.engine import Database
 from core.kg.notes import views
 from core.market import gaps
 from core.market.gaps import SeenGap
 from core.market.rules.arbitrage import ArbPair
 from core.market.rules.transfer import GateState
+from core.market.tables import MarketGapEpisode
 from tests.integration.core.market.conftest import NOON, Listed
 
 
@@ -26,6 +29,8 @@ def seen(listed: Listed, asset: int, gross_bps: float, *, is_actionable: bool) -
         suspicions=(),
         fx_sources=("par", "par"),
         taker_fees_bps=(10.0, None),
+        withdraw_chain="eip155:1",
+        withdraw_fee=0.5,
         age_s=1.0,
         apart_s=1.0,
     )
@@ -59,3 +64,16 @@ def test_looks_at_gaps__are_counted_for_each_asset__for_seven_days(
             session.connection().exec_driver_sql("select count(*) from arb_asset_hour").scalar()
             == 0
         )
+
+
+def test_an_episode__keeps_what_the_gap_was_worth_and_how_it_could_be_moved_when_it_began(
+    database: Database, listed: Listed
+) -> None:
+    for minute, gross in enumerate((30.0, 90.0)):
+        with database.write() as session:
+            found = [seen(listed, 0, gross, is_actionable=True)]
+            gaps.write(session, found, [], NOON + timedelta(minutes=minute))
+    with database.read() as session:
+        (episode,) = session.scalars(select(MarketGapEpisode))
+        assert (episode.net_1k_bps, episode.chain, episode.withdraw_fee) == (12.0, "eip155:1", 0.5)
+        assert (episode.buy_fee_bps, episode.sell_fee_bps) == (10.0, None)

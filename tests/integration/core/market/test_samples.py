@@ -9,9 +9,15 @@ import pytest
 from sqlalchemy import select, text
 
 from core.db.engine import Database
-from core.market import copying, grading, parts, rollups, samples
+from core.market import copying, grading, identity, parts, rollups, samples
 from core.market.rules.book import LEAST_NUMBER, MOST_NUMBER
-from core.market.tables import MarketGrade, MarketListingState, MarketRollup, MarketSample
+from core.market.tables import (
+    MarketAssetState,
+    MarketGrade,
+    MarketListingState,
+    MarketRollup,
+    MarketSample,
+)
 from tests.integration.core.market.conftest import NOON, Listed, batch
 
 
@@ -114,6 +120,51 @@ def test_hour__with_seven_hours_of_samples__is_graded_once_and_provisional(
     assert (state.grade, row.letter, state.is_provisional) == ("B", "B", True)
     assert (state.in_uptime, state.in_hours, state.in_spread_bps) == (1.0, 7.0, 10.0)
     assert (other.grade, other.score, other.gates) == (None, None, [])
+
+
+def test_a_grade_that_took_long__sets_no_row_back_behind_a_look_of_meanwhile(
+    database: Database, listed: Listed
+) -> None:
+    """Whoever had read the feed `board` up to a time in between missed that look."""
+    look = NOON + timedelta(seconds=20)
+    with database.write() as session:
+        samples.write(session, batch(listed.ids, NOON), NOON, look)
+    with database.write() as session:
+        grading.grade_hour(session, NOON + timedelta(hours=1), NOON)
+    with database.read() as session:
+        assert session.get_one(MarketListingState, listed.ids[0]).updated_at == look
+
+
+def test_a_token_that_nobody_lists_any_more__is_ungraded_and_nowhere(
+    database: Database, listed: Listed
+) -> None:
+    """It kept its exchanges, its transfers and the letter of its last exchange for good."""
+    hour = NOON + timedelta(hours=7)
+    with database.write() as session:
+        for minute in range(420):
+            at = NOON + timedelta(minutes=minute)
+            samples.copy_samples(session, batch(listed.ids[:1], at))
+        grading.grade_hour(session, hour, hour)
+        identity.show(session, identity.load(session), hour)
+    with database.read() as session:
+        asset = session.get_one(MarketAssetState, listed.assets[0])
+        assert (asset.grade, asset.exchanges) == ("B", ["kucoin"])
+    with database.write() as session:
+        session.execute(
+            text("update market_listing set delisted_at = :at where listing_id = :id"),
+            {"at": hour, "id": listed.ids[0]},
+        )
+        session.get_one(MarketListingState, listed.ids[0]).status = "delisted"
+        session.flush()
+        grading.grade_hour(session, hour + timedelta(hours=1), hour)
+        identity.show(session, identity.load(session), hour)
+    with database.read() as session:
+        asset = session.get_one(MarketAssetState, listed.assets[0])
+        assert (asset.grade, asset.grade_worst, asset.gpa_7d, asset.graded_venues) == (
+            *(None, None, None),
+            0,
+        )
+        assert (asset.exchanges, asset.transfer, asset.identity) == ([], "unknown", None)
 
 
 def test_hours_of_crossed_books__count_against_uptime_and_shut_the_gate(

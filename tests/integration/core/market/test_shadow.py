@@ -11,22 +11,26 @@ from sqlalchemy import select, text
 from core.db.engine import Database
 from core.market import parts, queries, samples, shadow, shadow_views
 from core.market.facts import DataSource
-from core.market.rules.shadow import Dimension
+from core.market.rules.shadow import ENTRY_WITHIN, EXIT_WITHIN, Dimension
 from core.market.shadow_tables import ShadowAsset, ShadowBook, ShadowMove, ShadowTrade, ShadowVenue
 from core.market.tables import (
-    MarketGap,
     MarketGapEpisode,
-    MarketNetwork,
+    MarketGrade,
     MarketTransferEvent,
 )
 from tests.integration.core.market.conftest import NOON, batch, market
 
 CHAIN = "eip155:1"
 MINUTE = timedelta(minutes=1)
+RIPE = ENTRY_WITHIN + shadow.WRITTEN_WITHIN
+DUE = 16 * MINUTE + EXIT_WITHIN + shadow.WRITTEN_WITHIN
 
 
 class Fund:
-    """ABC at kucoin, where it costs 100 dollars, and at kraken, where it brings 110."""
+    """ABC at kucoin, where it costs 100 dollars, and at kraken, where it brings 110. When the fund
+    runs, the gap is gone: its way and fee were read of gaps that still are, so that only gaps that
+    lasted were traded.
+    """
 
     def __init__(self, database: Database) -> None:
         self.database = database
@@ -39,47 +43,13 @@ class Fund:
             (one,) = queries.known_listings(session, "kucoin")
             (other,) = queries.known_listings(session, "kraken")
             self.asset_id, self.buy, self.sell = one.asset_id, one.listing_id, other.listing_id
-            session.add(
-                MarketNetwork(
-                    exchange="kucoin",
-                    native_base="ABC",
-                    chain=CHAIN,
-                    asset_id=self.asset_id,
-                    can_deposit=True,
-                    can_withdraw=True,
-                    contract=None,
-                    is_native=False,
-                    withdraw_fee=0.01,
-                    deposit_since=NOON,
-                    withdraw_since=NOON,
-                    scans=3,
-                    seen_at=NOON,
-                )
-            )
-            session.add(
-                MarketGap(
-                    buy_id=self.buy,
-                    sell_id=self.sell,
-                    asset_id=self.asset_id,
-                    token="ABC",
-                    buy_exchange="kucoin",
-                    sell_exchange="kraken",
-                    gross_bps=1_000.0,
-                    net_1k_bps=900.0,
-                    net_5k_bps=None,
-                    net_10k_bps=None,
-                    transferable="open",
-                    chains=[CHAIN],
-                    is_actionable=True,
-                    suspect=None,
-                    fx_source="par",
-                    buy_at=NOON,
-                    sell_at=NOON,
-                    observed_at=NOON,
-                )
-            )
 
-    def episode(self, at: datetime, sell_fee_bps: float | None = 40.0) -> None:
+    def episode(
+        self,
+        at: datetime,
+        sell_fee_bps: float | None = 40.0,
+        withdraw_fee: float | None = 0.01,
+    ) -> None:
         with self.database.write() as session:
             session.execute(text("update arb_episode set ended_at = now() where ended_at is null"))
             session.add(
@@ -93,6 +63,9 @@ class Fund:
                     best_net_1k_bps=900.0,
                     buy_fee_bps=10.0,
                     sell_fee_bps=sell_fee_bps,
+                    net_1k_bps=900.0,
+                    chain=CHAIN,
+                    withdraw_fee=withdraw_fee,
                 )
             )
 
@@ -147,17 +120,17 @@ def test_a_gap__is_bought_at_the_next_sample_and_sold_once_it_was_transferred(fu
     fund.episode(NOON)
     fund.both(NOON, buy=1.0)  # the episode's own sample is not the next one
     fund.both(NOON + MINUTE)
-    assert fund.run(NOON + 4 * MINUTE).entered == 0
-    assert fund.run(NOON + 5 * MINUTE).entered == 1
-    assert fund.run(NOON + 6 * MINUTE).entered == 0
+    assert fund.run(NOON + RIPE - timedelta.resolution).entered == 0
+    assert fund.run(NOON + RIPE).entered == 1
+    assert fund.run(NOON + RIPE + MINUTE).entered == 0
     trade = fund.trade()
     assert (trade.state, trade.chain) == ("open", CHAIN)
     assert trade.due_at == NOON + 16 * MINUTE
     assert trade.coins == pytest.approx(1_000 / (100 * 1.00125 * 1.001))
     fund.both(NOON + 17 * MINUTE)
-    assert fund.run(NOON + 25 * MINUTE).closed == 0
-    assert fund.run(NOON + 26 * MINUTE).closed == 1
-    assert fund.run(NOON + 27 * MINUTE).closed == 0
+    assert fund.run(NOON + DUE - MINUTE).closed == 0
+    assert fund.run(NOON + DUE).closed == 1
+    assert fund.run(NOON + DUE + MINUTE).closed == 0
     trade = fund.trade()
     coins = 1_000 / (100 * 1.00125 * 1.001) - 0.01
     expected = coins * 110 * (1 - 0.00125) * (1 - 0.004) - 1_000
@@ -183,10 +156,10 @@ def test_withdrawals_that_close_meanwhile__have_the_coins_sold_where_they_were_b
 ) -> None:
     fund.episode(NOON)
     fund.both(NOON + MINUTE)
-    fund.run(NOON + 5 * MINUTE)
+    fund.run(NOON + RIPE)
     fund.close_withdrawals(NOON + 10 * MINUTE)
     fund.both(NOON + 17 * MINUTE, buy=99.0)
-    fund.run(NOON + 26 * MINUTE)
+    fund.run(NOON + DUE)
     trade = fund.trade()
     assert (trade.state, trade.reason) == ("returned", "withdrawals_closed")
     assert trade.pnl_usd_e6 is not None
@@ -198,8 +171,8 @@ def test_withdrawals_that_close_meanwhile__have_the_coins_sold_where_they_were_b
 def test_a_trade_that_no_sample_prices__has_no_result_and_gets_its_stake_back(fund: Fund) -> None:
     fund.episode(NOON)
     fund.both(NOON + MINUTE)
-    fund.run(NOON + 5 * MINUTE)
-    assert fund.run(NOON + 26 * MINUTE).voided == 1
+    fund.run(NOON + RIPE)
+    assert fund.run(NOON + DUE).voided == 1
     assert (fund.trade().state, fund.trade().pnl_usd_e6) == ("void", None)
     assert fund.venue("kucoin").usd_e6 == 10_000_000_000
     with fund.database.read() as session:
@@ -208,23 +181,21 @@ def test_a_trade_that_no_sample_prices__has_no_result_and_gets_its_stake_back(fu
 
 def test_an_episode_without_a_sample__is_skipped(fund: Fund) -> None:
     fund.episode(NOON)
-    assert fund.run(NOON + 5 * MINUTE).skipped == 1
+    assert fund.run(NOON + RIPE).skipped == 1
     assert (fund.trade().state, fund.trade().reason) == ("skipped", "no_sample")
 
 
 def test_an_unknown_fee__enters_nothing(fund: Fund) -> None:
-    with fund.database.write() as session:
-        session.execute(text("update network_status set withdraw_fee = null"))
-    fund.episode(NOON)
+    fund.episode(NOON, withdraw_fee=None)
     fund.both(NOON + MINUTE)
-    fund.run(NOON + 5 * MINUTE)
+    fund.run(NOON + RIPE)
     assert fund.trade().reason == "fee_unknown"
 
 
 def test_an_unknown_fee_of_a_taker__enters_nothing_and_is_counted(fund: Fund) -> None:
     fund.episode(NOON, sell_fee_bps=None)
     fund.both(NOON + MINUTE)
-    assert fund.run(NOON + 5 * MINUTE).skipped == 1
+    assert fund.run(NOON + RIPE).skipped == 1
     trade = fund.trade()
     assert (trade.state, trade.reason, trade.coins) == ("skipped", "taker_fee_unknown", None)
     assert fund.venue("kucoin").skipped == 1
@@ -234,12 +205,96 @@ def test_an_unknown_fee_of_a_taker__enters_nothing_and_is_counted(fund: Fund) ->
 def test_a_market_that_pays_its_takers__gives_more_than_one_without_a_fee(fund: Fund) -> None:
     fund.episode(NOON, sell_fee_bps=-1.0)
     fund.both(NOON + MINUTE)
-    fund.run(NOON + 5 * MINUTE)
+    fund.run(NOON + RIPE)
     fund.both(NOON + 17 * MINUTE)
-    fund.run(NOON + 26 * MINUTE)
+    fund.run(NOON + DUE)
     coins = 1_000 / (100 * 1.00125 * 1.001) - 0.01
     expected = coins * 110 * (1 - 0.00125) * 1.0001 - 1_000
     assert fund.trade().pnl_usd_e6 == round(expected * 1_000_000)
+
+
+def test_a_sample_of_the_last_minute__is_waited_for_until_it_is_written(fund: Fund) -> None:
+    fund.episode(NOON)
+    fund.run(NOON + ENTRY_WITHIN)
+    fund.both(NOON + ENTRY_WITHIN)
+    assert fund.run(NOON + RIPE).entered == 1
+
+
+@pytest.mark.parametrize(("hours", "pattern"), [(24, "recurring"), (25, "wide")])
+def test_a_pair_of_more_than_a_day_ago__does_not_recur_whichever_run_saw_it(
+    fund: Fund, hours: int, pattern: str
+) -> None:
+    """All pairs of a run recurred, so that a fund that was down for days knew no fresh gap."""
+    for at in (NOON, NOON + timedelta(hours=hours)):
+        fund.episode(at)
+    fund.both(NOON + MINUTE)
+    fund.run(NOON + timedelta(hours=hours) + RIPE)
+    with fund.database.read() as session:
+        (_, later) = session.scalars(select(ShadowTrade).order_by(ShadowTrade.episode_id))
+        assert later.fingerprint["deviation_pattern"] == pattern
+
+
+def test_a_fingerprint__has_the_letters_of_when_the_gap_began(fund: Fund) -> None:
+    with fund.database.write() as session:
+        for hour, letter in ((-1, "B"), (0, "A"), (1, "F")):
+            session.add_all(
+                MarketGrade(
+                    listing_id=one,
+                    hour=NOON + timedelta(hours=hour),
+                    letter=letter,
+                    score=50.0,
+                    is_provisional=False,
+                    version="grade_v1",
+                )
+                for one in (fund.buy, fund.sell)
+            )
+    fund.episode(NOON)
+    fund.both(NOON + MINUTE)
+    fund.run(NOON + timedelta(hours=2))
+    assert fund.trade().fingerprint["grade_pair"] == "A/A"
+
+
+@pytest.mark.parametrize(("was_open", "cause"), [(False, "transfer_reopened"), (None, "unknown")])
+def test_what_became_known_again__did_not_reopen(
+    fund: Fund, was_open: bool | None, cause: str
+) -> None:
+    with fund.database.write() as session:
+        session.add(
+            MarketTransferEvent(
+                exchange="kucoin",
+                native_base="ABC",
+                chain=CHAIN,
+                asset_id=fund.asset_id,
+                direction="withdraw",
+                was_open=was_open,
+                is_open=True,
+                at=NOON - MINUTE,
+            )
+        )
+    fund.episode(NOON)
+    fund.both(NOON + MINUTE)
+    fund.run(NOON + RIPE)
+    assert fund.trade().fingerprint["gap_cause"] == cause
+
+
+@pytest.mark.parametrize(("known", "sigma"), [(12, 0.12**0.5), (6, 0.12**0.5), (5, None)])
+def test_a_days_deviation__counts_two_hours_that_are_not_known_as_the_others(
+    fund: Fund, known: int, sigma: float | None
+) -> None:
+    """They counted as hours without a move."""
+    with fund.database.write() as session:
+        for n in range(known):
+            session.execute(
+                text("""
+insert into snap_2h (listing_id, bucket, expected, n, rejected, gaps, rv, coverage)
+values (:id, :bucket, 120, 120, 0, 0, 0.1, 1)
+"""),
+                {"id": fund.buy, "bucket": NOON - timedelta(hours=2 * (n + 1))},
+            )
+    fund.episode(NOON)
+    fund.both(NOON + MINUTE)
+    fund.run(NOON + RIPE)
+    assert fund.trade().sigma_24h == (sigma and pytest.approx(sigma))
 
 
 def test_an_empty_venue__enters_nothing(fund: Fund) -> None:
@@ -247,7 +302,7 @@ def test_an_empty_venue__enters_nothing(fund: Fund) -> None:
         fund.episode(NOON + n * MINUTE)
     for n in range(12):
         fund.both(NOON + n * MINUTE)
-    done = fund.run(NOON + 16 * MINUTE)
+    done = fund.run(NOON + 10 * MINUTE + RIPE)
     assert (done.entered, done.skipped) == (10, 1)
     with fund.database.read() as session:
         reasons = session.scalars(
@@ -319,7 +374,13 @@ select :asset, :buy, :sell, :at, :at, :at, 1 from generate_series(1, :rows)
         session.execute(text("analyze shadow_trade"))
         session.execute(text("analyze arb_episode"))
     with fund.database.write() as session:
-        new = {"after": rows - 10, "ripe": NOON, "most": 500, "within": 5 * MINUTE}
+        new = {
+            "after": rows - 10,
+            "ripe": NOON,
+            "most": 500,
+            "within": 5 * MINUTE,
+            "recurs": 1440 * MINUTE,
+        }
         entered = _plan(session, shadow._EPISODES.text, new)
         due = _plan(session, shadow._DUE.text, new)
     assert "Seq Scan on arb_episode" not in entered

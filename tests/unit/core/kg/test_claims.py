@@ -26,6 +26,7 @@ from core.kg.rules.claims import (
         ("1inch", "1INCH"),
         ("\u017ftra\xdf", "\u017fTRA\xdf"),
         ("柴犬", "柴犬"),
+        ("cafe\u0301", "CAF\xc9"),  # composed, as its note is found
     ],
 )
 def test_a_ticker__is_kept_in_capital_letters(sent: str, kept: str) -> None:

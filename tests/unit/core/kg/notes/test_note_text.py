@@ -1,7 +1,7 @@
 """Notes as text: what each tier shows, and that their links are those that the rules know."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -19,7 +19,7 @@ from core.kg.rules.facts import (
 )
 from core.kg.rules.names import INDEX
 from core.kg.rules.note import edges
-from tests.unit.core.kg.rules.test_note import NOON, WHOLE
+from tests.unit.core.kg.rules.test_note import NOON, WHOLE, venue
 from tests.vaults import faults_of, front_and_body, wikilinks_of
 
 VERIFIED = NoteClaim("backer", "Led the round", "https://e.example/a", True, NOON, "Fund One")
@@ -108,7 +108,28 @@ def test_a_vault_whose_links_lead_nowhere__has_faults() -> None:
 
 
 def test_the_index__has_tokens_by_how_they_begin() -> None:
-    text = index_text(["NO", "BTC", "비트", "1INCH", "CON"], datetime(2026, 11, 26, tzinfo=UTC))
+    text = index_text(["NO", "BTC", "비트", "1INCH", "CON"], 5, datetime(2026, 11, 26, tzinfo=UTC))
     headings = [line for line in text.splitlines() if line.startswith("## ")]
     assert headings == ["## 1", "## B", "## C", "## N", "## 비"]
-    assert "5 tokens have a note." in text
+    assert "5 tokens have a note.\n\n## 1" in text
+
+
+def test_an_index_of_the_first__says_how_many_there_are() -> None:
+    """It said that 20,000 tokens have a note wherever there were more."""
+    text = index_text(["BTC"], 20_001, datetime(2026, 11, 26, tzinfo=UTC))
+    assert "20,001 tokens have a note. These are the first 1; `GET /kg/notes` lists all" in text
+
+
+def test_one_price__is_of_listings_that_are_there_and_were_seen_at_the_same_time() -> None:
+    """The last price of a delisted pair, or of one that stands still, was compared with those of now."""
+    here = replace(venue("okx", 1.0), price_usd=10.0, sampled_at=NOON)
+    venues = (
+        here,
+        replace(here, exchange="gate", price_usd=10.2),
+        replace(here, exchange="mexc", price_usd=15.0, status="delisted"),
+        replace(here, exchange="bybit", price_usd=20.0, sampled_at=NOON - timedelta(hours=1)),
+    )
+    body = body_of(replace(WHOLE, venues=venues), NoteTier.PRO)
+    one_price = body.partition("## One Price")[2].partition("##")[0]
+    assert "From the lowest to the highest: 2.0 % of the median" in one_price
+    assert one_price.count("X/USDT") == 3

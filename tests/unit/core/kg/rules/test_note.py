@@ -136,6 +136,13 @@ def test_makers__are_where_the_median_spread_is_at_most_the_usual__and_both_side
 
 def test_one_venue_alone__is_compared_with_nobody() -> None:
     assert maker_venues(replace(WHOLE, venues=(venue("a", 1.0), venue("b", None)))) == ()
+    assert maker_venues(replace(WHOLE, venues=(venue("a", 1.0), venue("a", 2.0)))) == ()
+
+
+def test_a_venue_of_many_pairs__is_compared_once_by_its_tightest() -> None:
+    wide = tuple(venue("a", 9.0) for _ in range(3))
+    facts = replace(WHOLE, venues=(*wide, venue("a", 3.0), venue("b", 2.0), venue("c", 4.0)))
+    assert maker_venues(facts) == ("a", "b")
 
 
 def test_edges__are_chains_class_flag_tokens_events_and_backers_of_verified_claims() -> None:

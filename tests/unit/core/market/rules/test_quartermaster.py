@@ -76,6 +76,17 @@ def test_a_hedge__is_one_and_a_half_deviations_of_what_is_known() -> None:
     assert hedge_usd_e6([(1_000 * USD, 0.02), (1_000 * USD, None)]) == (30 * USD, 1)
 
 
+def test_a_hedge_of_what_is_not_known__is_not_known() -> None:
+    assert hedge_usd_e6([(1_000 * USD, None)]) == (None, 1)
+    assert hedge_usd_e6([]) == (0, 0)
+
+
+def test_a_venue_that_gives_all__keeps_what_the_fee_takes() -> None:
+    """Its weight is 0, so its cap is too; it gave all it had, and the fee made it owe a dollar."""
+    (planned,) = moves([venue("a", 3_500, 0.0), venue("b", 0, 1.0), venue("c", 6_500, 0.0)])
+    assert (planned.from_at, planned.usd_e6, planned.fee_usd_e6) == ("a", 3_499 * USD, USD)
+
+
 VENUES = st.lists(
     st.builds(
         PaperVenue,
@@ -95,6 +106,12 @@ def test_moves__keep_all_capital_but_their_fees(venues: list[PaperVenue]) -> Non
     held = after({one.exchange: one.usd_e6 for one in venues}, planned)
     fees = sum(one.fee_usd_e6 for one in planned)
     assert sum(held.values()) == sum(one.usd_e6 for one in venues) - fees
+
+
+@given(VENUES)
+def test_no_venue__owes_after_its_moves(venues: list[PaperVenue]) -> None:
+    held = after({one.exchange: one.usd_e6 for one in venues}, moves(venues))
+    assert min(held.values(), default=0) >= 0
 
 
 @given(VENUES)

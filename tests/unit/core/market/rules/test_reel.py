@@ -32,6 +32,8 @@ PAIR = ArbPair(
     suspicions=(),
     fx_sources=("par", "par"),
     taker_fees_bps=(10.0, 40.0),
+    withdraw_chain="eip155:1",
+    withdraw_fee=0.5,
     age_s=0,
     apart_s=0,
 )

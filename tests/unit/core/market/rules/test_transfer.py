@@ -113,7 +113,7 @@ def test_a_chains_own_coin__needs_no_contract() -> None:
     here = [says("a", "ETH", ETH, None, is_native=True)]
     there = [says("b", "ETH", ETH, None, is_native=True)]
 
-    assert gate(here, there) == TransferGate(GateState.OPEN, (ETH,), 0.5)
+    assert gate(here, there) == TransferGate(GateState.OPEN, (ETH,), 0.5, ETH)
 
 
 def test_the_fee__is_the_least_of_the_chains_that_are_open() -> None:
@@ -128,7 +128,7 @@ def test_the_fee__is_the_least_of_the_chains_that_are_open() -> None:
         says("b", "XYZ", "eip155:10", address(3), deposit=False),
     ]
 
-    assert gate(here, there) == TransferGate(GateState.OPEN, (ETH, BSC), 0.1)
+    assert gate(here, there) == TransferGate(GateState.OPEN, (ETH, BSC), 0.1, BSC)
 
 
 def test_a_fee_that_nobody_tells__is_unknown() -> None:
