@@ -302,7 +302,8 @@ class VenueScan:
     async def _asked_for(self, what: str, call: Awaitable[T], state: _Minute) -> T | None:
         """The answer; None: it failed, which is counted."""
         try:
-            answer = await asyncio.wait_for(call, CALL_S)
+            async with asyncio.timeout(CALL_S):
+                answer = await call
         except TimeoutError:
             state.failures[VenueErrorReason.TIMEOUT] += 1
             log.warning("venue call", exchange=self.exchange, call=what, reason="timeout")

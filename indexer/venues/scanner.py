@@ -336,6 +336,7 @@ class Scanner:
     async def _rest(self, seconds: float) -> None:
         """Until then, or the end."""
         try:
-            await asyncio.wait_for(self._ended.wait(), max(seconds, 0.0))
+            async with asyncio.timeout(max(seconds, 0.0)):
+                await self._ended.wait()
         except TimeoutError:
             return
