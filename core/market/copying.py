@@ -17,6 +17,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from sqlalchemy.orm import Session
 
 from core.db.engine import WriteSession, driver_of
 
@@ -134,3 +135,21 @@ def copy_columns(session: WriteSession, table: str, columns: Mapping[str, CopyCo
     with driver_of(session).cursor() as cursor, cursor.copy(statement.encode()) as copy:
         copy.write(body)
     return count
+
+
+def row_of(*types: str) -> np.dtype[Any]:
+    """How a row of columns that are never null is sent: `v0`, `v1` ... are their values."""
+    pairs = ((f"l{at}", ">i4", f"v{at}", one) for at, one in enumerate(types))
+    fields = [(name, kind) for l, size, v, one in pairs for name, kind in ((l, size), (v, one))]
+    return np.dtype([("n", ">i2"), *fields])
+
+
+def read_rows(session: Session, statement: bytes, row: np.dtype[Any]) -> Array:
+    """What `copy (select ...) to stdout (format binary)` answers, all at once: rows of one width, so
+    that a million of them are one array.
+    """
+    session.connection()
+    with driver_of(session).cursor() as cursor, cursor.copy(statement) as copy:
+        body = b"".join(copy)
+    count = (len(body) - len(HEADER) - len(TRAILER)) // row.itemsize
+    return np.frombuffer(body, dtype=row, count=count, offset=len(HEADER))
