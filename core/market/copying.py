@@ -36,6 +36,10 @@ class CopyColumn:
     is_null: npt.NDArray[np.bool_]
     texts: tuple[bytes, ...] | None = None
 
+    def of(self, rows: npt.NDArray[np.bool_]) -> "CopyColumn":
+        """Those rows of it."""
+        return CopyColumn(self.values[rows], self.is_null[rows], self.texts)
+
 
 def integers(values: Array, *, bits: int = 64) -> CopyColumn:
     return CopyColumn(values.astype(f">i{bits // 8}"), np.zeros(len(values), dtype=np.bool_))
@@ -43,10 +47,18 @@ def integers(values: Array, *, bits: int = 64) -> CopyColumn:
 
 def floats(values: Array) -> CopyColumn:
     """NaN is null. Infinite is refused: it is no figure. Errors: ValueError."""
-    numbers = values.astype(np.float64)
+    return floats_of(values.reshape(1, -1))[0]
+
+
+def floats_of(grid: Array) -> list[CopyColumn]:
+    """A column of each row of the grid, as `floats`. Errors: ValueError."""
+    numbers = grid.astype(np.float64)
     if np.isinf(numbers).any():
         raise ValueError("an infinite number is no figure")
-    return CopyColumn(numbers.astype(">f8"), np.isnan(numbers))
+    return [
+        CopyColumn(values, is_null)
+        for values, is_null in zip(numbers.astype(">f8"), np.isnan(numbers), strict=True)
+    ]
 
 
 def flags(values: Array) -> CopyColumn:

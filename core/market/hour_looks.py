@@ -33,9 +33,10 @@ class HourDepth:
 
 @dataclass
 class HourLooks:
-    """The looks of the last hour, in the order of their minutes. `until`: those up to then are held."""
+    """The looks of the last hour. `until`: those up to then are held; `rows_read`: by the last run."""
 
     until: datetime | None = None
+    rows_read: int = 0
     _held: npt.NDArray[Any] = field(default_factory=lambda: np.empty(0, dtype=_LOOK))
 
     def read(self, session: Session, now: datetime) -> Mapping[int, HourDepth]:
@@ -47,6 +48,7 @@ class HourLooks:
             self._held = self._held[:0]
         statement = _LOOKS.format(since=since.isoformat(), now=now.isoformat()).encode()
         fresh = read_rows(session, statement, _LOOK)
+        self.rows_read = fresh.size
         kept = self._held[
             (self._held["v1"] > _us(now - HOUR)) & (self._held["v1"] <= _us(since))
         ]

@@ -116,7 +116,8 @@ def warn(place: JobPlace, held: MarketHeld, now: datetime) -> Mapping[str, Any]:
             held.known = usual.known(session, now)
         found = watch.facts(session, identity.load(session), held.known, held.looks, now)
         done = watch.step(session, found)
-    return {"issued": done.issued, "reopened": done.reopened, "cleared": done.cleared}
+    told = {"issued": done.issued, "reopened": done.reopened, "cleared": done.cleared}
+    return told | {"looks": held.looks.rows_read}
 
 
 def publish(place: JobPlace, now: datetime) -> Mapping[str, Any]:

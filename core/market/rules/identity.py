@@ -23,7 +23,7 @@ from core.market.facts import NetworkStatus
 
 NATIVE: Final = "native"
 MOST_KEYS_OF_A_COIN: Final = 64
-MOST_LINKS_OF_AN_EXCHANGE: Final = 50_000  # 64 keys of a coin are 2,016 links; large exchanges make 10,000
+MOST_LINKS_OF_AN_EXCHANGE: Final = 50_000  # 64 keys of a coin are 2,016
 MOST_KEYS_OF_A_GROUP: Final = 256  # that weak links are believed to make
 MOST_LINKS_TOLD: Final = 128  # of a ticker
 ANCHORED_FROM: Final = 3  # exchanges, with the one that makes the weak link

@@ -17,7 +17,7 @@ from tests.integration.core.market.conftest import NOON, Listed, batch
 
 def test_sample__written__is_read_as_it_was_and_shown(database: Database, listed: Listed) -> None:
     with database.write() as session:
-        assert samples.write(session, batch(listed.ids, NOON), NOON, NOON) == 2
+        assert samples.write(session, batch(listed.ids, NOON), NOON) == 2
     with database.read() as session:
         row = session.scalars(
             select(MarketSample).where(MarketSample.listing_id == listed.ids[0])
@@ -34,8 +34,8 @@ def test_fault__written__keeps_the_last_measures_and_says_why(
 ) -> None:
     later = NOON + timedelta(minutes=1)
     with database.write() as session:
-        samples.write(session, batch(listed.ids, NOON), NOON, NOON)
-        samples.write(session, batch(listed.ids, later, fault="crossed"), later, later)
+        samples.write(session, batch(listed.ids, NOON), NOON)
+        samples.write(session, batch(listed.ids, later, fault="crossed"), later)
     with database.read() as session:
         state = session.get_one(MarketListingState, listed.ids[0])
         faulty = session.scalars(select(MarketSample.mid).where(MarketSample.ts == later)).all()
@@ -45,14 +45,14 @@ def test_fault__written__keeps_the_last_measures_and_says_why(
 
 def test_minute__written_twice__is_refused(database: Database, listed: Listed) -> None:
     with database.write() as session:
-        samples.write(session, batch(listed.ids, NOON), NOON, NOON)
+        samples.write(session, batch(listed.ids, NOON), NOON)
     with pytest.raises(psycopg.errors.UniqueViolation), database.write() as session:
-        samples.write(session, batch(listed.ids, NOON), NOON, NOON)
+        samples.write(session, batch(listed.ids, NOON), NOON)
 
 
 def test_takeover__asks_what_the_minute_has(database: Database, listed: Listed) -> None:
     with database.write() as session:
-        samples.write(session, batch(listed.ids[:1], NOON), NOON, NOON)
+        samples.write(session, batch(listed.ids[:1], NOON), NOON)
     with database.read() as session:
         assert samples.sampled_in(session, NOON, listed.ids) == {listed.ids[0]}
         assert samples.sampled_in(session, NOON, listed.ids[1:]) == frozenset()
@@ -70,7 +70,7 @@ def test_two_hours__of_ten_samples_a_minute_apart__are_rolled_up(
     with database.write() as session:
         for minute in range(10):
             at = NOON + timedelta(minutes=minute)
-            samples.write(session, batch(listed.ids, at), at, at)
+            samples.write(session, batch(listed.ids, at), at)
         assert rollups.roll(session, NOON, NOON + timedelta(minutes=10)) == 2
         assert rollups.roll(session, NOON, NOON + timedelta(hours=2)) == 2
     with database.read() as session:
@@ -162,6 +162,6 @@ def test_the_widest_figures_that_a_book_may_have__are_shown_and_rolled_up(
         mids[0] = rates[0] = mid
         sample = replace(sample, measures=replace(sample.measures, mid=mids, usd_per_quote=rates))
         with database.write() as session:
-            samples.write(session, sample, at, at)
+            samples.write(session, sample, at)
     with database.write() as session:
         assert rollups.roll(session, NOON, NOON + timedelta(minutes=10)) == 2
