@@ -95,6 +95,49 @@ def test_a_side_that_ends_before_a_thousand_dollars__leaves_the_slip_unknown(
     assert (row.slip_1k_bps, row.slip_10k_bps) == (None, 12.5)
 
 
+@pytest.mark.parametrize(("thin", "shown"), [(0, 12.5), (4, 12.5), (5, None), (10, None)])
+def test_a_book_that_ends_before_ten_thousand_dollars__is_dearer_than_any_figure(
+    database: Database, listed: Listed, thin: int, shown: float | None
+) -> None:
+    """Of ten looks so many end before: from half of them on there is no figure."""
+    with database.write() as session:
+        for minute in range(10):
+            at = NOON + timedelta(minutes=minute)
+            found = batch(listed.ids[:1], at)
+            if minute < thin:
+                found.measures.slip_buy_10k_bps[:] = np.nan
+            samples.copy_samples(session, found)
+        rollups.roll(session, NOON, NOON + timedelta(minutes=10))
+    with database.read() as session:
+        row = session.get_one(MarketRollup, (listed.ids[0], NOON))
+    assert (row.n, row.slip_1k_bps, row.slip_10k_bps) == (10, 12.5, shown)
+
+
+def test_faults_and_books_of_one_batch__are_shown_each_as_it_is(
+    database: Database, listed: Listed
+) -> None:
+    later = NOON + timedelta(minutes=1)
+    mixed = replace(batch(listed.ids, later), faults=["crossed", None])
+    with database.write() as session:
+        samples.write(session, batch(listed.ids, NOON), NOON)
+        assert samples.write(session, mixed, later) == 2
+    with database.read() as session:
+        one, other = (session.get_one(MarketListingState, id_) for id_ in listed.ids)
+    assert (one.fault, one.fault_at, one.sampled_at) == ("crossed", later, NOON)
+    assert (other.fault, other.fault_at, other.sampled_at) == (None, None, later)
+    assert (other.can_deposit, other.can_withdraw, other.fx_source) == (True, None, "par")
+    assert other.venue_at == later
+
+
+def test_an_older_minute__is_kept_and_not_shown(database: Database, listed: Listed) -> None:
+    earlier = NOON - timedelta(minutes=1)
+    with database.write() as session:
+        samples.write(session, batch(listed.ids, NOON), NOON)
+        assert samples.write(session, batch(listed.ids, earlier), NOON) == 2
+    with database.read() as session:
+        assert session.get_one(MarketListingState, listed.ids[0]).sampled_at == NOON
+
+
 def test_hour__with_seven_hours_of_samples__is_graded_once_and_provisional(
     database: Database, listed: Listed
 ) -> None:
