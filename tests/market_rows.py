@@ -18,7 +18,7 @@ from sqlalchemy.dialects.postgresql import insert
 from core.db.engine import WriteSession
 from core.listings.queries import add_listings, find_listing
 from core.listings.rules import Symbol
-from core.market import parts
+from core.market import grading, parts
 from core.market.copying import copy_columns, floats, integers, times
 from core.market.facts import DataSource, MarketStatus
 from core.market.ledger.writer import NewWarning, PastWarning, import_history
@@ -109,6 +109,7 @@ def add_pairs(session: WriteSession, pairs: Iterable[ListedPair], now: datetime)
     counts = {"assets": len(assets), "listings": len(pairs)}
     session.execute(insert(MarketCount), [{"name": name, "n": n} for name, n in counts.items()])
     session.flush()
+    grading.show_peers(session, now)
     return MarketIds(listings, assets)
 
 

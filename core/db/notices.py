@@ -106,4 +106,5 @@ class Listener:
             while True:
                 async for notice in connection.notifies(timeout=ASK_S):
                     yield topics_of(notice.payload)
-                await asyncio.wait_for(connection.execute("select 1"), ANSWER_S)
+                async with asyncio.timeout(ANSWER_S):
+                    await connection.execute("select 1")

@@ -80,11 +80,6 @@ class _Source:
     declared: bool = False
 
 
-def fields_of(key: FeedKey) -> tuple[str, ...]:
-    """What the data of a feed's rows has."""
-    return tuple(column.name for column in _SOURCES[key].data)
-
-
 def page(
     session: Session, key: FeedKey, after: FeedPlace | None, limit: int, now: datetime
 ) -> Sequence[DataFeedRow]:

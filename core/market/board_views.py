@@ -28,7 +28,7 @@ from sqlalchemy import (
     union_all,
 )
 from sqlalchemy.dialects.postgresql import ARRAY, aggregate_order_by
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, aliased
 
 from core.market.facts import DataSource
 from core.market.scan_tables import MarketSummary, MarketVenueState
@@ -122,25 +122,52 @@ SELECTIVE: Final = 3  # characters
 
 
 def board_page(
-    session: Session, exchange: str | None, prefix: str | None, offset: int, limit: int
+    session: Session,
+    exchange: str | None,
+    prefix: str | None,
+    offset: int,
+    limit: int,
+    after: int | None = None,
 ) -> Sequence[PlacedRow]:
-    """Listings by volume, the largest first; `prefix`: how their symbols begin."""
-    statement = _board(exchange is not None, prefix is not None, _is_selective(prefix))
+    """Listings by volume, the largest first; `prefix`: how their symbols begin; `after`: those behind
+    this listing. An offset costs the rows before it, a listing nothing.
+    """
+    asked = (exchange is not None, prefix is not None, _is_selective(prefix))
     values = {
         "exchange": exchange, "begins": _pattern(prefix or ""), "offset": offset, "most": limit,
+        "after": after,
     }  # fmt: skip
-    return _versions(session, statement, values)
+    return _versions(session, (_board if after is None else _board_after)(*asked), values)
 
 
 @cache
 def _board(of_exchange: bool, of_prefix: bool, is_selective: bool) -> Select[Any]:
+    query = _listed(of_exchange, of_prefix)
+    ordered = query.order_by(_order(is_selective).desc(), MarketListingState.listing_id)
+    return _placed_at(ordered.offset(bindparam("offset")).limit(bindparam("most")))
+
+
+@cache
+def _board_after(of_exchange: bool, of_prefix: bool, is_selective: bool) -> Select[Any]:
+    """Those of the listing's own volume first: each part is a walk from its place in the index."""
+    order, listing_id = _order(is_selective), MarketListingState.listing_id
+    last, most = aliased(MarketListingState), bindparam("most", type_=Integer)
+    place = select(last.order_usd).where(last.listing_id == bindparam("after")).scalar_subquery()
+    asked = _listed(of_exchange, of_prefix)
+    same = asked.where(order == place, listing_id > bindparam("after")).order_by(listing_id)
+    less = asked.where(order < place).order_by(order.desc(), listing_id)
+    found = union_all(same.limit(most), less.limit(most)).subquery()
+    query = select(found).order_by(found.c.order_usd.desc(), found.c.listing_id)
+    return _placed_at(query.limit(most))
+
+
+def _listed(of_exchange: bool, of_prefix: bool) -> Select[Any]:
     query = select(*_PLACE)
     if of_exchange:
         query = query.where(MarketListingState.exchange == bindparam("exchange"))
     if of_prefix:
         query = query.where(MarketListingState.symbol.like(bindparam("begins")))
-    ordered = query.order_by(_order(is_selective).desc(), MarketListingState.listing_id)
-    return _placed_at(ordered.offset(bindparam("offset")).limit(bindparam("most")))
+    return query
 
 
 def values_of(session: Session, listing_ids: Collection[int]) -> Sequence[BoardValues]:

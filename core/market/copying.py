@@ -17,6 +17,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from sqlalchemy.orm import Session
 
 from core.db.engine import WriteSession, driver_of
 
@@ -35,6 +36,10 @@ class CopyColumn:
     is_null: npt.NDArray[np.bool_]
     texts: tuple[bytes, ...] | None = None
 
+    def of(self, rows: npt.NDArray[np.bool_]) -> "CopyColumn":
+        """Those rows of it."""
+        return CopyColumn(self.values[rows], self.is_null[rows], self.texts)
+
 
 def integers(values: Array, *, bits: int = 64) -> CopyColumn:
     return CopyColumn(values.astype(f">i{bits // 8}"), np.zeros(len(values), dtype=np.bool_))
@@ -42,10 +47,18 @@ def integers(values: Array, *, bits: int = 64) -> CopyColumn:
 
 def floats(values: Array) -> CopyColumn:
     """NaN is null. Infinite is refused: it is no figure. Errors: ValueError."""
-    numbers = values.astype(np.float64)
+    return floats_of(values.reshape(1, -1))[0]
+
+
+def floats_of(grid: Array) -> list[CopyColumn]:
+    """A column of each row of the grid, as `floats`. Errors: ValueError."""
+    numbers = grid.astype(np.float64)
     if np.isinf(numbers).any():
         raise ValueError("an infinite number is no figure")
-    return CopyColumn(numbers.astype(">f8"), np.isnan(numbers))
+    return [
+        CopyColumn(values, is_null)
+        for values, is_null in zip(numbers.astype(">f8"), np.isnan(numbers), strict=True)
+    ]
 
 
 def flags(values: Array) -> CopyColumn:
@@ -134,3 +147,21 @@ def copy_columns(session: WriteSession, table: str, columns: Mapping[str, CopyCo
     with driver_of(session).cursor() as cursor, cursor.copy(statement.encode()) as copy:
         copy.write(body)
     return count
+
+
+def row_of(*types: str) -> np.dtype[Any]:
+    """How a row of columns that are never null is sent: `v0`, `v1` ... are their values."""
+    pairs = ((f"l{at}", ">i4", f"v{at}", one) for at, one in enumerate(types))
+    fields = [(name, kind) for l, size, v, one in pairs for name, kind in ((l, size), (v, one))]
+    return np.dtype([("n", ">i2"), *fields])
+
+
+def read_rows(session: Session, statement: bytes, row: np.dtype[Any]) -> Array:
+    """What `copy (select ...) to stdout (format binary)` answers, all at once: rows of one width, so
+    that a million of them are one array.
+    """
+    session.connection()
+    with driver_of(session).cursor() as cursor, cursor.copy(statement) as copy:
+        body = b"".join(copy)
+    count = (len(body) - len(HEADER) - len(TRAILER)) // row.itemsize
+    return np.frombuffer(body, dtype=row, count=count, offset=len(HEADER))

@@ -55,7 +55,7 @@ update listing_state s set grade = x.grade, grade_streak = x.streak, score = x.s
     part_slippage = x.part_slippage, part_volume = x.part_volume, part_uptime = x.part_uptime,
     in_depth_usd = x.depth_usd, in_spread_bps = x.spread_bps, in_slip_10k_bps = x.slip_10k_bps,
     in_volume_24h_usd = x.volume_24h_usd, in_volume_30d_usd = x.volume_30d_mean_usd, in_uptime = x.uptime,
-    in_hours = x.hours, in_coverage = x.coverage, gpa_7d = g.gpa, graded_at = :hour, grade_version = :version,
+    in_hours = x.hours, in_coverage = x.coverage, gpa_7d = g.gpa, best_24h = g.best, graded_at = :hour, grade_version = :version,
     order_usd = coalesce(x.volume_24h_usd, s.order_usd), updated_at = greatest(s.updated_at, :now)
 from unnest(:ids, :grade, :streak, :score, :provisional, :gates, :part_depth, :part_spread, :part_slippage,
             :part_volume, :part_uptime, :depth_usd, :spread_bps, :slip_10k_bps, :volume_24h_usd,
@@ -63,7 +63,8 @@ from unnest(:ids, :grade, :streak, :score, :provisional, :gates, :part_depth, :p
     as x(id, grade, streak, score, provisional, gates, part_depth, part_spread, part_slippage, part_volume,
          part_uptime, depth_usd, spread_bps, slip_10k_bps, volume_24h_usd, volume_30d_mean_usd, uptime, hours, coverage)
 left join (
-    select listing_id, avg(array_position(array['F', 'D', 'C', 'B', 'A'], letter) - 1)::float8 as gpa
+    select listing_id, avg(array_position(array['F', 'D', 'C', 'B', 'A'], letter) - 1)::float8 as gpa,
+           min(letter) filter (where hour > :day) as best
     from grade_hour where hour > :week and hour <= :hour and letter is not null group by listing_id
 ) g on g.listing_id = x.id
 where s.listing_id = x.id
@@ -84,6 +85,35 @@ where a.asset_id = b.asset_id
       is distinct from (g.grade, g.worst, g.gpa, coalesce(g.n, 0)::int)
 """)
 
+# Sorted once, when it changes, instead of at every read.
+_PEERS: Final = text(
+    """
+with found as (
+    select exchange, array_agg(in_spread_bps order by in_spread_bps) filter (where in_spread_bps is not null) as spread,
+           array_agg(in_depth_usd order by in_depth_usd) filter (where in_depth_usd is not null) as depth,
+           array_agg(coalesce(in_slip_10k_bps, 'Infinity') order by coalesce(in_slip_10k_bps, 'Infinity')) as slip,
+           array_agg(in_volume_24h_usd order by in_volume_24h_usd) filter (where in_volume_24h_usd is not null) as volume
+    from listing_state where in_hours > 0 and status is distinct from 'delisted' group by exchange
+), gone as (
+    delete from market_peers where exchange not in (select exchange from found)
+)
+insert into market_peers (exchange, spread_bps, depth_usd, slip_10k_bps, volume_24h_usd, spread_n, depth_n, slip_n,
+    volume_n, computed_at)
+select exchange, {thinned}, coalesce(cardinality(spread), 0), coalesce(cardinality(depth), 0),
+       coalesce(cardinality(slip), 0), coalesce(cardinality(volume), 0), :now
+from found
+on conflict (exchange) do update set spread_bps = excluded.spread_bps, depth_usd = excluded.depth_usd,
+    slip_10k_bps = excluded.slip_10k_bps, volume_24h_usd = excluded.volume_24h_usd, spread_n = excluded.spread_n,
+    depth_n = excluded.depth_n, slip_n = excluded.slip_n, volume_n = excluded.volume_n, computed_at = excluded.computed_at
+""".format(
+        thinned=", ".join(
+            f"case when cardinality({one}) > 1000 then (select array_agg({one}[1 + i * (cardinality({one}) - 1) / 999] "
+            f"order by i) from generate_series(0, 999) i) else coalesce({one}, '{{}}') end"
+            for one in ("spread", "depth", "slip", "volume")
+        )
+    )
+)
+
 
 def grade_hour(session: WriteSession, hour: datetime, now: datetime) -> int:
     """Grade the window that ends at `hour`, once; how many listings. 0: it was done before."""
@@ -98,7 +128,13 @@ def grade_hour(session: WriteSession, hour: datetime, now: datetime) -> int:
         return 0
     _write(session, rows, hour, now)
     session.execute(_ASSETS, {"hour": hour, "now": now})
+    show_peers(session, now)
     return len(rows)
+
+
+def show_peers(session: WriteSession, now: datetime) -> None:
+    """What the graded pairs of each exchange have, for percentiles among them."""
+    session.execute(_PEERS, {"now": now})
 
 
 def _write(session: WriteSession, rows: Sequence[Row[Any]], hour: datetime, now: datetime) -> None:
@@ -143,7 +179,8 @@ def _write(session: WriteSession, rows: Sequence[Row[Any]], hour: datetime, now:
     for name, kind in typed.items():
         statement = statement.replace(f":{name},", f"cast(:{name} as {kind}),")
         statement = statement.replace(f":{name})", f"cast(:{name} as {kind}))")
-    beside = {"hour": hour, "now": now, "week": hour - timedelta(days=7), "version": GRADE_VERSION}
+    beside = {"hour": hour, "now": now, "day": hour - DAY, "week": hour - timedelta(days=7)}
+    beside |= {"version": GRADE_VERSION}
     session.execute(text(statement), shown | beside)
 
 

@@ -1,7 +1,7 @@
 """The two detectors of insights, run over what changed (docs/shadow-fund.md#insights). Nothing here
 commits.
 
-Law: usual figures are those of seven days, and change every two hours (`usual_makers`); a run reads
+Law: usual figures are those of seven days, and change every two hours (usual.py); a run reads
 beside them one row a listing, and samples only of listings whose newest look says something.
 """
 
@@ -33,20 +33,7 @@ from core.market.rules.insights import (
 from core.market.shadow_tables import MarketInsight
 
 MOST_CANDIDATES: Final = 2_000
-LEAST_BUCKETS: Final = 12  # a day of them: of fewer nothing is usual
 FRESH: Final = timedelta(hours=1)  # an older book says nothing of now
-_USUAL: Final = text("""
-with mid as (
-    select listing_id, percentile_cont(0.5) within group (order by spread_p50_bps) as spread,
-           percentile_cont(0.5) within group (order by depth_2_usd) as depth
-    from snap_2h where bucket >= :week and n > 0 group by listing_id
-)
-select r.listing_id, m.spread, m.depth,
-       percentile_cont(0.5) within group (order by abs(r.spread_p50_bps - m.spread)) as mad
-from snap_2h r join mid m on m.listing_id = r.listing_id
-where r.bucket >= :week and r.n > 0 and m.spread is not null and m.depth is not null
-group by r.listing_id, m.spread, m.depth having count(r.spread_p50_bps) >= :least
-""")
 _NOW: Final = text("""
 select listing_id, exchange, token, is_simulated, sampled_at as at, spread_bps, bid_2_usd, ask_2_usd
 from listing_state where sampled_at > :fresh
@@ -80,12 +67,6 @@ order by c.exchange, c.native_base
 class InsightsRun:
     cards: int
     suppressed: int
-
-
-def usual_makers(session: Session, now: datetime) -> Mapping[int, MakerUsual]:
-    """By listing; they change with each bucket, and no faster."""
-    rows = session.execute(_USUAL, {"week": now - timedelta(days=7), "least": LEAST_BUCKETS})
-    return {row.listing_id: MakerUsual(row.spread, row.mad, row.depth) for row in rows}
 
 
 def step(session: WriteSession, usual: Mapping[int, MakerUsual], now: datetime) -> InsightsRun:

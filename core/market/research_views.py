@@ -10,19 +10,19 @@ from sqlalchemy.dialects.postgresql import aggregate_order_by, distinct_on
 from sqlalchemy.orm import Session
 
 from core.market.bursts import unpacked
-from core.market.rules.research import BurstSample
+from core.market.rules.research import NO_PEERS, BurstSample, PeerValues
 from core.market.scan_tables import MarketBurst, MarketOnchain
-from core.market.tables import MarketListingState, MarketRollup
+from core.market.tables import MarketPeers, MarketRollup
 
 
 @dataclass(frozen=True, slots=True)
 class PeerFigures:
-    """What the pairs of one exchange have now."""
+    """What the pairs of one exchange had when they were last graded."""
 
-    spread_bps: Sequence[float]
-    depth_usd: Sequence[float]
-    slip_10k_bps: Sequence[float]
-    volume_24h_usd: Sequence[float]
+    spread_bps: PeerValues = NO_PEERS
+    depth_usd: PeerValues = NO_PEERS
+    slip_10k_bps: PeerValues = NO_PEERS
+    volume_24h_usd: PeerValues = NO_PEERS
 
 
 def rollups(session: Session, listing_id: int, since: datetime) -> Sequence[Any]:
@@ -71,18 +71,16 @@ def rollup_columns(session: Session, listing_id: int, since: datetime) -> Rollup
 
 
 def peers(session: Session, exchange: str) -> PeerFigures:
-    columns = (
-        MarketListingState.in_spread_bps,
-        MarketListingState.in_depth_usd,
-        MarketListingState.in_slip_10k_bps,
-        MarketListingState.in_volume_24h_usd,
+    """Four sorted arrays, whatever the number of pairs."""
+    row = session.get(MarketPeers, exchange)
+    if row is None:
+        return PeerFigures()
+    return PeerFigures(
+        PeerValues(row.spread_bps, row.spread_n),
+        PeerValues(row.depth_usd, row.depth_n),
+        PeerValues(row.slip_10k_bps, row.slip_n),
+        PeerValues(row.volume_24h_usd, row.volume_n),
     )
-    rows = session.execute(select(*columns).where(MarketListingState.exchange == exchange)).all()
-
-    def known(place: int) -> Sequence[float]:
-        return [value for row in rows if (value := row[place]) is not None]
-
-    return PeerFigures(known(0), known(1), known(2), known(3))
 
 
 def bursts(session: Session, listing_id: int, since: datetime, limit: int) -> Sequence[Any]:

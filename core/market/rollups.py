@@ -12,13 +12,13 @@ from core.db.engine import WriteSession
 BUCKET: Final = timedelta(hours=2)
 BEGINNING: Final = datetime(2000, 1, 1, tzinfo=UTC)
 
+# A side that ends before the amount is dearer than any figure: of a bucket whose middle look has one
+# the slip is null, though it was measured (docs/market-store.md#two-hours).
 _ROLL: Final = text("""
 with looks as (
     select *, least(bid_1_usd, ask_1_usd) as depth_1, least(bid_2_usd, ask_2_usd) as depth_2,
-           case when slip_buy_1k_bps is not null and slip_sell_1k_bps is not null
-                then greatest(slip_buy_1k_bps, slip_sell_1k_bps) end as slip_1k,
-           case when slip_buy_10k_bps is not null and slip_sell_10k_bps is not null
-                then greatest(slip_buy_10k_bps, slip_sell_10k_bps) end as slip_10k,
+           greatest(coalesce(slip_buy_1k_bps, 'Infinity'), coalesce(slip_sell_1k_bps, 'Infinity')) as slip_1k,
+           greatest(coalesce(slip_buy_10k_bps, 'Infinity'), coalesce(slip_sell_10k_bps, 'Infinity')) as slip_10k,
            ln(mid / lag(mid) over w) as move,
            ts - lag(ts) over w > greatest(interval '3 minutes', every_s * interval '3 seconds') as is_gap
     from snap_1m where ts >= :bucket and ts < :ends and fault is null
@@ -48,7 +48,9 @@ insert into snap_2h (listing_id, bucket, expected, n, rejected, gaps, skew_ms, o
     slip_10k_bps, volume_24h_usd, rv, deposit_share, withdraw_share, truncated_share, coverage)
 select coalesce(r.listing_id, f.listing_id), :bucket, e.expected, coalesce(r.n, 0), coalesce(f.n, 0),
        coalesce(r.gaps, 0), r.skew_ms::int, r.open, r.high, r.low, r.close, r.usd_per_quote,
-       r.spread[1], r.spread[2], r.spread[3], r.depth_1, r.depth_2, r.slip_1k, r.slip_10k, r.volume, r.rv,
+       r.spread[1], r.spread[2], r.spread[3], r.depth_1, r.depth_2,
+       case when r.slip_1k < 'Infinity' then r.slip_1k end, case when r.slip_10k < 'Infinity' then r.slip_10k end,
+       r.volume, r.rv,
        r.deposit, r.withdraw, r.truncated, least(coalesce(r.n, 0) / e.expected::float8, 1)
 from rolled r full join rejected f on f.listing_id = r.listing_id
 cross join lateral (

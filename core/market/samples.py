@@ -1,23 +1,25 @@
 """Samples of a minute, written and queryable at once (docs/market-store.md#a-minute).
 
-    measured books of a venue --COPY--> snap_1m --one statement--> listing_state
+    measured books of a venue --COPY--> snap_1m
+                              --arrays of one statement--> listing_state, each row by its key
 
 Law: one batch is one venue and one minute, so that a listing has one row in it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import BigInteger, any_, cast, select, text
+from sqlalchemy import BigInteger, any_, cast, select
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Session
 
-from core.db.engine import WriteSession
+from core.db.engine import WriteSession, driver_of
 from core.market import copying
+from core.market.arrays import array
 from core.market.rules.book import MeasureGrid
 from core.market.tables import MarketSample
 
@@ -31,25 +33,40 @@ SHOWN: Final = (
     *("fx_source", "is_truncated", "volume_24h_usd", "can_deposit", "can_withdraw"),
     *("venue_at", "received_at"),
 )
-_SHOW: Final = text(
+KINDS: Final = {
+    "listing_id": "bigint", "ts": "timestamptz", "every_s": "integer", "fault": "text",
+    **dict.fromkeys(SHOWN, "float8"),
+    "fx_source": "text", "is_truncated": "boolean", "can_deposit": "boolean",
+    "can_withdraw": "boolean", "venue_at": "timestamptz", "received_at": "timestamptz",
+}
+"""The columns of a sample and their types."""
+
+# The rows come as they were measured: to find them again in the series would cost as much as to write
+# them.
+_SHOW: Final = (
     "update listing_state s set "  # noqa: S608 (columns are named above, values are bound)
     + ", ".join(f"{name} = x.{name}" for name in SHOWN)
     + """, price_usd = x.mid * x.usd_per_quote, sampled_at = x.ts, every_s = x.every_s,
-        fault = null, fault_at = null, updated_at = :now,
+        fault = null, fault_at = null, updated_at = %s,
         order_usd = case when s.order_usd = 0 then coalesce(x.volume_24h_usd, 0) else s.order_usd end
-    from snap_1m x
-    where x.ts = :ts and x.listing_id = any(:ids) and x.listing_id = s.listing_id
-      and x.fault is null and (s.sampled_at is null or s.sampled_at <= x.ts)"""
+    from unnest("""
+    + ", ".join(f"%s::{kind}[]" for kind in KINDS.values())
+    + f") as x({', '.join(KINDS)})"
+    + """
+    where x.listing_id = s.listing_id and x.fault is null and (s.sampled_at is null or s.sampled_at <= x.ts)"""
 )
-_FAULTS: Final = text(
-    """update listing_state s set fault = x.fault, fault_at = x.ts, every_s = x.every_s, updated_at = :now
-    from snap_1m x
-    where x.ts = :ts and x.listing_id = any(:ids) and x.listing_id = s.listing_id and x.fault is not null"""
+_FAULTED: Final = ("listing_id", "ts", "every_s", "fault")
+_FAULTS: Final = """
+update listing_state s set fault = x.fault, fault_at = x.ts, every_s = x.every_s, updated_at = %s
+from unnest(%s::bigint[], %s::timestamptz[], %s::integer[], %s::text[]) as x(listing_id, ts, every_s, fault)
+where x.listing_id = s.listing_id and x.fault is not null"""
+
+# A database that crashes may lose the last second of samples: they are of the minute under way. And
+# each row is found by its key: a small table would be read whole for every batch.
+_AS_WRITTEN: Final = (
+    "set local synchronous_commit = off; set local enable_hashjoin = off;"
+    " set local enable_mergejoin = off"
 )
-
-
-# A database that crashes may lose the last second of samples: they are of the minute under way.
-_LOSABLE: Final = text("set local synchronous_commit = off")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,25 +88,35 @@ class SampleBatch:
     faults: Sequence[str | None]
 
 
-def write(session: WriteSession, batch: SampleBatch, minute: datetime, now: datetime) -> int:
+def write(session: WriteSession, batch: SampleBatch, now: datetime) -> int:
     """Add the samples of one minute and show them; how many.
 
     Errors: the database's; a minute that has no partition, or a listing that was sampled in it
     already.
     """
-    session.execute(_LOSABLE)
-    count = copy_samples(session, batch)
-    if count:
-        named = {"ts": minute, "ids": batch.listing_ids.tolist(), "now": now}
-        session.execute(_SHOW, named)
-        if any(fault is not None for fault in batch.faults):
-            session.execute(_FAULTS, named)
+    if not len(batch.listing_ids):
+        return 0
+    columns = columns_of(batch)
+    driver_of(session).execute(_AS_WRITTEN)
+    count = copying.copy_columns(session, MarketSample.__tablename__, columns)
+    _shown(session, columns, now)
     return count
 
 
-def show(session: WriteSession, minute: datetime, ids: Sequence[int], now: datetime) -> None:
-    """What the measured samples of this minute say of these listings."""
-    session.execute(_SHOW, {"ts": minute, "ids": list(ids), "now": now})
+def show(session: WriteSession, batch: SampleBatch, minute: datetime, now: datetime) -> None:
+    """What the samples of this minute say, of those that are in the series."""
+    of_minute = batch.minutes_us == copying.unix_us(minute)
+    _shown(session, {name: one.of(of_minute) for name, one in columns_of(batch).items()}, now)
+
+
+def _shown(session: WriteSession, columns: Mapping[str, copying.CopyColumn], now: datetime) -> None:
+    packed = {name: array(columns[name], kind) for name, kind in KINDS.items()}
+    driver = driver_of(session)
+    is_fault = ~columns["fault"].is_null
+    if not is_fault.all():
+        driver.execute(_SHOW, [now, *packed.values()])
+    if is_fault.any():
+        driver.execute(_FAULTS, [now, *(packed[name] for name in _FAULTED)])
 
 
 def copy_samples(session: WriteSession, batch: SampleBatch) -> int:
@@ -100,18 +127,17 @@ def copy_samples(session: WriteSession, batch: SampleBatch) -> int:
 def columns_of(batch: SampleBatch) -> dict[str, copying.CopyColumn]:
     count = len(batch.listing_ids)
     is_fault = np.fromiter((one is not None for one in batch.faults), np.bool_, count)
-
-    def measured(values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-        return np.where(is_fault, np.nan, values)
-
+    grid = np.stack([getattr(batch.measures, name) for name in MEASURES])
+    grid[:, is_fault] = np.nan
+    truncated = np.where(is_fault, np.nan, batch.measures.is_truncated)
     return {
         "listing_id": copying.integers(batch.listing_ids),
         "ts": copying.times(batch.minutes_us),
         "every_s": copying.integers(batch.every_s, bits=32),
         "fault": copying.words(batch.faults),
-        **{name: copying.floats(measured(getattr(batch.measures, name))) for name in MEASURES},
+        **dict(zip(MEASURES, copying.floats_of(grid), strict=True)),
         "fx_source": copying.words(batch.fx_sources),
-        "is_truncated": copying.flags(measured(batch.measures.is_truncated)),
+        "is_truncated": copying.flags(truncated),
         "volume_24h_usd": copying.floats(batch.volumes_usd),
         "can_deposit": copying.flags(batch.can_deposit),
         "can_withdraw": copying.flags(batch.can_withdraw),

@@ -8,14 +8,13 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 from sqlalchemy import text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-from core.db.engine import WriteSession, driver_of
+from core.db.engine import WriteSession
 from core.market import gaps
-from core.market.copying import EPOCH_US, HEADER
+from core.market.copying import EPOCH_US, read_rows, row_of
 from core.market.rules import wci
 from core.market.rules.wci import CallColumns, OutcomeColumns, WciReading
 from core.market.tables import MarketSummary, MarketWci
@@ -31,31 +30,13 @@ _OUTCOMES: Final = b"""copy (
                                 'caution_designation'], kind)::int8 - 1
     from market_outcome where kind is not null
 ) to stdout (format binary)"""
-_CALL: Final = np.dtype(
-    [
-        ("n", ">i2"),
-        *(
-            (f"{k}{i}", t)
-            for i, t in enumerate((">i8", ">i8", "i1"))
-            for k, t in (("l", ">i4"), ("v", t))
-        ),
-    ]
-)
-_OUTCOME: Final = np.dtype(
-    [
-        ("n", ">i2"),
-        *(
-            (f"{k}{i}", t)
-            for i, t in enumerate((">i8", ">i8", "i1", ">i8"))
-            for k, t in (("l", ">i4"), ("v", t))
-        ),
-    ]
-)
+_CALL: Final = row_of(">i8", ">i8", "i1")
+_OUTCOME: Final = row_of(">i8", ">i8", "i1", ">i8")
 
 
 def read_wci(session: Session, now: datetime) -> tuple[WciReading, WciReading]:
     """B3 and B3.1 as of now."""
-    calls, outcomes = _rows(session, _CALLS, _CALL), _rows(session, _OUTCOMES, _OUTCOME)
+    calls, outcomes = read_rows(session, _CALLS, _CALL), read_rows(session, _OUTCOMES, _OUTCOME)
     called = CallColumns(
         calls["v0"].astype(np.int64),
         calls["v1"].astype(np.int64) + EPOCH_US,
@@ -129,12 +110,3 @@ def summarise(session: WriteSession, now: datetime) -> Mapping[str, Any]:
 
 def _plain(one: WciReading) -> dict[str, Any]:
     return {"headline": asdict(one.headline), "second": asdict(one.second)}
-
-
-def _rows(session: Session, statement: bytes, shape: np.dtype[Any]) -> npt.NDArray[Any]:
-    session.connection()
-    with driver_of(session).cursor() as cursor, cursor.copy(statement) as copy:
-        body = b"".join(copy)
-    begins = len(HEADER)
-    count = (len(body) - begins - 2) // shape.itemsize
-    return np.frombuffer(body, dtype=shape, count=count, offset=begins)

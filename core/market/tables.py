@@ -43,6 +43,8 @@ from core.market.scan_tables import MarketSummary as MarketSummary
 from core.market.scan_tables import MarketVenueState as MarketVenueState
 from core.market.scan_tables import MarketWci as MarketWci
 from core.market.shadow_tables import MarketInsight as MarketInsight
+from core.market.usual_tables import MarketPeers as MarketPeers
+from core.market.usual_tables import MarketUsual as MarketUsual
 from core.market.warning_tables import MarketWarning as MarketWarning
 from core.market.warning_tables import MarketWarningHead as MarketWarningHead
 from core.market.warning_tables import MarketWarningStanding as MarketWarningStanding
@@ -293,6 +295,7 @@ class MarketListingState(_Measured, Base):
     gpa_7d: Mapped[float | None]
     graded_at: Mapped[datetime | None]
     grade_version: Mapped[str | None] = mapped_column(Text)
+    best_24h: Mapped[str | None] = mapped_column(Text)  # the best letter of the 24 hours until then
     strong_group: Mapped[str | None] = mapped_column(Text)
     order_usd: Mapped[float] = mapped_column(server_default=text("0"))
     updated_at: Mapped[datetime]

@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 
 from core.db.engine import WriteSession
 from core.market.facts import NetworkStatus
+from core.market.hour_looks import HourDepth, HourLooks
 from core.market.identity import CoinGraph, ListedCoin
 from core.market.ledger import writer
 from core.market.ledger.writer import NewWarning, StandingWarning, WarningsWritten
@@ -25,30 +26,11 @@ from core.market.rules.warnings import (
     WarningSign,
     WarningType,
 )
+from core.market.usual import UsualFigures
 
-_USUAL: Final = text("""
-with first as (select listing_id, min(bucket) as bucket from snap_2h where n > 0 group by listing_id)
-select r.listing_id,
-       percentile_cont(0.5) within group (order by depth_2_usd) filter (where r.bucket >= :week) as depth_7d,
-       percentile_cont(0.95) within group (order by spread_p50_bps) filter (where r.bucket >= :week) as spread_7d,
-       percentile_cont(0.5) within group (order by close * usd_per_quote)
-           filter (where r.bucket < f.bucket + interval '7 days' and f.bucket <= :week) as price_first
-from snap_2h r join first f on f.listing_id = r.listing_id where r.n > 0 group by r.listing_id
-""")
 _NOW: Final = text("""
-with hour as (
-    select listing_id, max(least(bid_2_usd, ask_2_usd)) as high, min(least(bid_2_usd, ask_2_usd)) as low,
-           sum(every_s) as seen_s
-    from snap_1m where ts > :hour and fault is null group by listing_id
-), best as (
-    select listing_id, min(letter) as letter from grade_hour where hour > :day and letter is not null group by listing_id
-)
-select s.listing_id, s.price_usd, s.spread_bps, s.grade, s.in_volume_30d_usd, s.in_hours, s.has_st_tag, s.has_caution,
-       case when h.seen_s >= 1800 then h.high end as high, case when h.seen_s >= 1800 then h.low end as low,
-       b.letter as best, s.sampled_at
-from listing_state s
-left join hour h on h.listing_id = s.listing_id
-left join best b on b.listing_id = s.listing_id
+select listing_id, price_usd, spread_bps, grade, in_volume_30d_usd, in_hours, has_st_tag, has_caution, best_24h as best
+from listing_state
 """)
 _DECLARED: Final = text("""
 select exchange, asset_id, array_agg(distinct kind) as kinds from market_outcome
@@ -64,28 +46,19 @@ from onchain_day d join onchain_day b on b.asset_id = d.asset_id and b.chain = d
 where d.day = :today and b.supply > 0 group by d.asset_id
 """)
 BAD: Final = frozenset({"st_tag", "delist_notice", "suspend_notice"})
-FRESH: Final = timedelta(hours=1)
-
-
-@dataclass(frozen=True, slots=True)
-class UsualFigures:
-    depth_7d_usd: float | None
-    spread_p95_7d_bps: float | None
-    price_first_7d_usd: float | None
-
-
-def usual(session: Session, now: datetime) -> Mapping[int, UsualFigures]:
-    """By listing; they change with each bucket, and no faster."""
-    rows = session.execute(_USUAL, {"week": now - timedelta(days=7)})
-    return {row[0]: UsualFigures(row[1], row[2], row[3]) for row in rows}
 
 
 def facts(
-    session: Session, graph: CoinGraph, known: Mapping[int, UsualFigures], now: datetime
+    session: Session,
+    graph: CoinGraph,
+    known: Mapping[int, UsualFigures],
+    looks: HourLooks,
+    now: datetime,
 ) -> list[tuple[ListedCoin, WarningFacts]]:
-    """Of every coin at every exchange."""
+    """Of every coin at every exchange. `looks`: held between runs."""
     day = now - timedelta(days=1)
-    rows = {row.listing_id: row for row in session.execute(_NOW, {"hour": now - FRESH, "day": day})}
+    rows = {row.listing_id: row for row in session.execute(_NOW)}
+    depths = looks.read(session, now)
     declared = {
         (row.exchange, row.asset_id): frozenset(row.kinds)
         for row in session.execute(_DECLARED, {"quarter": now - timedelta(days=90)})
@@ -100,6 +73,7 @@ def facts(
             _facts(
                 rows.get(one.listing_id),
                 known.get(one.listing_id),
+                depths.get(one.listing_id),
                 _transfers(graph.statuses.get(one.coin, ()), since, now),
                 declared.get((one.coin.exchange, one.asset_id), frozenset()),
                 _Beside(
@@ -179,6 +153,7 @@ class _Transfers:
 def _facts(
     row: Row[Any] | None,
     known: UsualFigures | None,
+    depth: HourDepth | None,
     moves: _Transfers,
     kinds: frozenset[str],
     beside: _Beside,
@@ -189,8 +164,8 @@ def _facts(
         deposit_closed_s=moves.deposit_closed_s,
         withdraw_closed_s=moves.withdraw_closed_s,
         closed_scans=moves.scans,
-        depth_highest_1h_usd=None if row is None else row.high,
-        depth_lowest_1h_usd=None if row is None else row.low,
+        depth_highest_1h_usd=None if depth is None else depth.high_usd,
+        depth_lowest_1h_usd=None if depth is None else depth.low_usd,
         depth_median_7d_usd=None if known is None else known.depth_7d_usd,
         spread_bps=None if row is None else row.spread_bps,
         spread_p95_7d_bps=None if known is None else known.spread_p95_7d_bps,

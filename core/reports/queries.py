@@ -16,6 +16,7 @@ from core.reports.rules import (
     RENDERING_FOR,
     ReportFailure,
     ReportState,
+    is_spent,
 )
 from core.reports.tables import ReportHolder, StoredReport
 
@@ -47,7 +48,9 @@ def find_report(session: Session, order: ReportOrder) -> StoredReport | None:
 
 
 def request(session: WriteSession, account_id: int, order: ReportOrder, now: datetime) -> int:
-    """The report's id: made if there is none, queued again if it failed; the account has it now."""
+    """The report's id: made if there is none, queued again if it failed and is not spent; the account
+    has it now. Attempts that ended its process stay counted.
+    """
     made = insert(StoredReport).values(
         listing_id=order.listing_id,
         version=order.version,
@@ -61,8 +64,10 @@ def request(session: WriteSession, account_id: int, order: ReportOrder, now: dat
     session.execute(made.on_conflict_do_nothing())
     # a statement of its own: it sees the report that another transaction made meanwhile
     report = session.scalars(_of(order)).one()
-    if report.state == ReportState.FAILED.value:
-        _move(session, report.id, ReportState.QUEUED, now, failure=None, attempts=0)
+    is_failed = report.state == ReportState.FAILED.value
+    if is_failed and not is_spent(report.failure, report.attempts):
+        given_up = report.attempts - report.attempts % MOST_ATTEMPTS
+        _move(session, report.id, ReportState.QUEUED, now, failure=None, attempts=given_up)
     holder = insert(ReportHolder).values(
         account_id=account_id, report_id=report.id, requested_at=now
     )
@@ -113,7 +118,7 @@ def requeue_abandoned(session: WriteSession, now: datetime) -> int:
     )
     gave_up = session.execute(
         update(StoredReport)
-        .where(*died, StoredReport.attempts >= MOST_ATTEMPTS)
+        .where(*died, StoredReport.attempts % MOST_ATTEMPTS == 0)
         .values(state=ReportState.FAILED.value, failure=ReportFailure.GAVE_UP.value, state_at=now)
         .returning(StoredReport.id)
     )

@@ -20,7 +20,13 @@ from core.market.rules.grade import GradeInputs, Letter, grade
 from core.market.rules.identity import Coin, IdentityGroup, IdentityVerdict
 from core.market.rules.notices import OutcomeKind
 from core.market.rules.report import ComparableOutcome, ReportFacts, WarningRow
-from core.market.rules.research import PairKpi, PairPercentiles, percentiles
+from core.market.rules.research import (
+    PairKpi,
+    PairPercentiles,
+    PeerValues,
+    percentiles,
+    slips_of,
+)
 from core.market.rules.risk import RiskCalibration, RiskInputs, calibration, risk
 from core.market.rules.warnings import WarningSeverity, WarningType
 from core.market.tables import (
@@ -160,15 +166,22 @@ def _percentiles(
 ) -> Mapping[str, PairPercentiles]:
     """Of each figure that is known now, in the pair's history and among its exchange's pairs."""
     beside = peers(session, state.exchange)
-    figures: tuple[tuple[str, float | None, str, Sequence[float]], ...] = (
-        ("spread", state.in_spread_bps, "spread_p50_bps", beside.spread_bps),
-        ("depth", state.in_depth_usd, "depth_2_usd", beside.depth_usd),
-        ("slip", state.in_slip_10k_bps, "slip_10k_bps", beside.slip_10k_bps),
-        ("volume", state.in_volume_24h_usd, "volume_24h_usd", beside.volume_24h_usd),
+    slip = math.inf if state.in_hours and state.in_slip_10k_bps is None else state.in_slip_10k_bps
+    slips = slips_of([row.n for row in history], [row.slip_10k_bps for row in history])
+    figures: tuple[tuple[str, float | None, Sequence[float], PeerValues], ...] = (
+        ("spread", state.in_spread_bps, _known(history, "spread_p50_bps"), beside.spread_bps),
+        ("depth", state.in_depth_usd, _known(history, "depth_2_usd"), beside.depth_usd),
+        ("slip", slip, slips, beside.slip_10k_bps),
+        (
+            "volume",
+            state.in_volume_24h_usd,
+            _known(history, "volume_24h_usd"),
+            beside.volume_24h_usd,
+        ),
     )
     return {
-        name: percentiles(value, _known(history, column), others)
-        for name, value, column, others in figures
+        name: percentiles(value, own, others)
+        for name, value, own, others in figures
         if value is not None
     }
 

@@ -34,6 +34,7 @@ from core.market.facts import (
     VenueFault,
     VenueNotice,
 )
+from indexer.venues.apart import ListReader
 from indexer.venues.chains import chain_of, is_own_coin
 from indexer.venues.parsing import (
     UNEXPECTED_SHAPES,
@@ -114,6 +115,11 @@ class CcxtVenue:
         # The key goes to the calls alone that need one.
         self._keys = keys
         self._client = _client(exchange, transport, now, self._quirks.options, None, is_paced)
+        self._lists = ListReader(
+            lambda over: _client(exchange, over, now, self._quirks.options, None, False),
+            transport,
+            self._client.throttle if is_paced else _at_once,
+        )
         self._others: dict[str, Any] = {}
         self._is_paced = is_paced
         self._symbols: dict[str, str] = {}  # native id -> ccxt's symbol
@@ -121,14 +127,18 @@ class CcxtVenue:
         self._bases: frozenset[str] = frozenset()
 
     async def markets(self) -> Parsed[ListedMarket]:
-        fetch = getattr(self._client, self._quirks.market_method)
-        found = await self._call(fetch(dict(self._quirks.market_params)))
+        wanted = (self._quirks.market_method, dict(self._quirks.market_params))
+        found = await self._call(self._lists.call(*wanted))
         rows = self._listed(found, MAX_MARKETS * 4)
         spot = [one for one in rows if not isinstance(one, dict) or one.get("spot") is True]
         if len(spot) > MAX_MARKETS:
             raise self._error(VenueErrorReason.NOT_UNDERSTOOD, f"{len(spot)} markets")
-        answer = parsed(
-            spot, lambda one: (self._market(one), row_of(one)), lambda one: row_of(one).get("id")
+        answer = await self._lists.read(
+            lambda: parsed(
+                spot,
+                lambda one: (self._market(one), row_of(one)),
+                lambda one: row_of(one).get("id"),
+            )
         )
         if spot and not answer.values:
             raise self._error(VenueErrorReason.NOT_UNDERSTOOD, "no market can be read")
@@ -140,8 +150,12 @@ class CcxtVenue:
         if wanted is None or (wanted.call.needs_key and self._keys is None):
             return None
         rows = await self._raw(wanted.call)
-        answer = parsed(
-            rows, lambda row: [self._network(one) for one in wanted.read(row_of(row))], about_row
+        answer = await self._lists.read(
+            lambda: parsed(
+                rows,
+                lambda row: [self._network(one) for one in wanted.read(row_of(row))],
+                about_row,
+            )
         )
         statuses = tuple(one for group in answer.values for one in group)
         if len(statuses) > MAX_NETWORKS or (rows and not statuses):
@@ -150,10 +164,12 @@ class CcxtVenue:
 
     async def tickers(self) -> Parsed[Ticker]:
         await self._needed()
-        found = await self._call(self._client.fetch_tickers())
+        found = await self._call(self._lists.call("fetch_tickers"))
         rows = row_of(found) if isinstance(found, dict) else {}
-        known = [one for symbol, one in rows.items() if symbol in self._ids]
-        answer = parsed(known[:MAX_MARKETS], self._ticker, lambda one: row_of(one).get("symbol"))
+        known = [one for symbol, one in rows.items() if symbol in self._ids][:MAX_MARKETS]
+        answer = await self._lists.read(
+            lambda: parsed(known, self._ticker, lambda one: row_of(one).get("symbol"))
+        )
         if not answer.values:
             raise self._error(VenueErrorReason.NOT_UNDERSTOOD, "no ticker of a known market")
         return answer
@@ -234,6 +250,7 @@ class CcxtVenue:
             await client.close()
 
     async def close(self) -> None:
+        self._lists.close()
         for client in (self._client, *self._others.values()):
             await client.close()
         await self._transport.close()
@@ -329,6 +346,7 @@ class CcxtVenue:
             told.append(row)
         self._bases = frozenset(self._natives(one)[0] for one in told)
         self._client.set_markets(told)
+        self._lists.client.set_markets_from_exchange(self._client)
 
     def _native_id(self, row: Row) -> str:
         if self._quirks.names_pairs:
@@ -434,6 +452,10 @@ class CcxtVenue:
             published_at=read.published_at,
             effective_at=read.effective_at,
         )
+
+
+async def _at_once() -> None:
+    """What is recorded has no pace."""
 
 
 def _client(

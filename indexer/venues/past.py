@@ -253,9 +253,9 @@ def _copy_samples(  # on the thread that writes: each a value
     now: datetime,
 ) -> int:
     """The last look is shown."""
-    count = samples.copy_samples(session, _batch(found, world, exchange, ids))
-    newest = datetime.fromtimestamp(int(found.at_s[-1]), UTC)
-    samples.show(session, newest, ids[found.rows].tolist(), now)
+    batch = _batch(found, world, exchange, ids)
+    count = samples.copy_samples(session, batch)
+    samples.show(session, batch, datetime.fromtimestamp(int(found.at_s[-1]), UTC), now)
     return count
 
 

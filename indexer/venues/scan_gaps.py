@@ -1,10 +1,14 @@
 """Gaps between the books that are at hand, each minute (docs/market-store.md#gaps).
 
-Law: only listings of one strong identity are compared, never of one ticker.
+Laws
+- Only listings of one strong identity are compared, never of one ticker.
+- Of an exchange with several quotes of a coin one pair stands for it, and stays while its book is
+  fresh: two books that take turns in being the newer one would end a gap and begin another each
+  minute.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import permutations
@@ -13,7 +17,7 @@ from typing import Final
 from core.market.facts import Book, MarketStatus
 from core.market.gaps import SeenGap, SeenSpread
 from core.market.identity import CoinGraph
-from core.market.rules.arbitrage import ArbPair, ArbSide, pair, snapshot
+from core.market.rules.arbitrage import ArbPair, ArbSide, is_fresh, pair, snapshot
 from core.market.rules.identity import Coin, IdentityVerdict
 from core.market.rules.transfer import TransferGate, gate
 from indexer.venues.scan_books import ScannedListing
@@ -28,10 +32,11 @@ class HeldBook:
 
 
 class GapScan:
-    """Keeps the newest measured book of each listing, in dollars."""
+    """Keeps the newest measured book of each listing, in dollars, and which pair stands for a coin."""
 
     def __init__(self) -> None:
         self._books: dict[int, HeldBook] = {}
+        self._standing: dict[tuple[tuple[str, str], str], int] = {}  # by group and exchange: its pair
 
     def hold(
         self,
@@ -58,7 +63,7 @@ class GapScan:
     def seen(self, graph: CoinGraph, now: datetime) -> tuple[list[SeenGap], list[SeenSpread]]:
         """Pairs whose bid is above the other's ask, and assets of three venues and more."""
         gaps, spreads = list[SeenGap](), list[SeenSpread]()
-        for books in self._by_identity(graph).values():
+        for books in self._by_identity(graph, now).values():
             gates = _gates(graph, books)
             ticker = graph.identities.tickers.get(books[0].listing.base)
             is_collision = ticker is not None and ticker.verdict is IdentityVerdict.COLLISION
@@ -76,19 +81,43 @@ class GapScan:
                     spreads.append(SeenSpread(listing.asset_id, listing.base, all_sides))
         return gaps, _largest(spreads)
 
-    def _by_identity(self, graph: CoinGraph) -> dict[tuple[str, str], list[HeldBook]]:
-        """By strong group, one book an exchange: of its most recent pair."""
-        found: defaultdict[tuple[str, str], dict[str, HeldBook]] = defaultdict(dict)
+    def _by_identity(
+        self, graph: CoinGraph, now: datetime
+    ) -> dict[tuple[str, str], list[HeldBook]]:
+        """By strong group, one book an exchange."""
+        by_place: defaultdict[tuple[tuple[str, str], str], list[HeldBook]] = defaultdict(list)
         strong = graph.identities.strong_group_of
         for held in self._books.values():
             group = strong.get(Coin(held.side.exchange, held.listing.native_base))
-            if group is None:
-                continue
-            here = found[group]
-            old = here.get(held.side.exchange)
-            if old is None or old.side.at < held.side.at:
-                here[held.side.exchange] = held
-        return {group: list(books.values()) for group, books in found.items() if len(books) > 1}
+            if group is not None:
+                by_place[group, held.side.exchange].append(held)
+        found: defaultdict[tuple[str, str], list[HeldBook]] = defaultdict(list)
+        largest = {one.listing_id for one in graph.coins}
+        standing = dict[tuple[tuple[str, str], str], int]()
+        for place, books in by_place.items():
+            chosen = _standing(books, self._standing.get(place), largest, now)
+            standing[place] = chosen.listing.listing_id
+            found[place[0]].append(chosen)
+        self._standing = standing
+        return {group: books for group, books in found.items() if len(books) > 1}
+
+
+def _standing(
+    books: list[HeldBook], last_id: int | None, largest: Collection[int], now: datetime
+) -> HeldBook:
+    """The pair that stands for a coin at its exchange: the one that did, while its book is fresh;
+    else a coin's largest pair; else the newest book.
+    """
+    return max(
+        books,
+        key=lambda one: (
+            is_fresh(one.side, now),
+            one.listing.listing_id == last_id,
+            one.listing.listing_id in largest,
+            one.side.at,
+            -one.listing.listing_id,
+        ),
+    )
 
 
 def _gates(graph: CoinGraph, books: list[HeldBook]) -> Mapping[tuple[str, str], TransferGate]:

@@ -38,7 +38,7 @@ NETWORKS_EVERY: Final = timedelta(minutes=5)
 NOTICES_EVERY: Final = timedelta(minutes=2)
 NOTICES_BACK: Final = timedelta(days=2)
 WORKERS: Final = 4
-BUFFER_ROWS: Final = 400
+BUFFER_ROWS: Final = 1_000
 BUFFER_S: Final = 1.0
 ODD_SHARE: Final = 0.5  # of books with one fault, from which on the venue is degraded by it
 LAGS_KEPT: Final = 20_000
@@ -70,7 +70,7 @@ class ScanStore(Protocol):
         """Those of them that the minute has."""
         ...
 
-    def write_samples(self, batch: SampleBatch, minute: datetime, now: datetime) -> int: ...
+    def write_samples(self, batch: SampleBatch, now: datetime) -> int: ...
 
     def write_minute(self, run: ScannedMinute, report: VenueReport, now: datetime) -> None: ...
 
@@ -227,10 +227,7 @@ class VenueScan:
         taken = list(fresh.values())
         every_s = {name: state.planned.every_s(name) for name in fresh}
         batch = scan_books.measured(taken, self._listings, beside, every_s, self._last, state.at)
-        if (
-            await self._written(state, self._store.write_samples, batch, state.at, self._now())
-            is None
-        ):
+        if await self._written(state, self._store.write_samples, batch, self._now()) is None:
             return
         written_at = self._now()
         for place, (book, fault) in enumerate(zip(taken, batch.faults, strict=True)):
@@ -302,7 +299,8 @@ class VenueScan:
     async def _asked_for(self, what: str, call: Awaitable[T], state: _Minute) -> T | None:
         """The answer; None: it failed, which is counted."""
         try:
-            answer = await asyncio.wait_for(call, CALL_S)
+            async with asyncio.timeout(CALL_S):
+                answer = await call
         except TimeoutError:
             state.failures[VenueErrorReason.TIMEOUT] += 1
             log.warning("venue call", exchange=self.exchange, call=what, reason="timeout")

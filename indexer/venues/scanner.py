@@ -119,10 +119,10 @@ class ScannerStore:
         with self.database.read() as session:
             return samples.sampled_in(session, minute, ids)
 
-    def write_samples(self, batch: SampleBatch, minute: datetime, now: datetime) -> int:
+    def write_samples(self, batch: SampleBatch, now: datetime) -> int:
         with self.database.write() as session:
             self.fence(session)
-            return samples.write(session, batch, minute, now)
+            return samples.write(session, batch, now)
 
     def write_minute(self, run: ScannedMinute, report: VenueReport, now: datetime) -> None:
         with self.database.write() as session:
@@ -336,6 +336,7 @@ class Scanner:
     async def _rest(self, seconds: float) -> None:
         """Until then, or the end."""
         try:
-            await asyncio.wait_for(self._ended.wait(), max(seconds, 0.0))
+            async with asyncio.timeout(max(seconds, 0.0)):
+                await self._ended.wait()
         except TimeoutError:
             return

@@ -9,9 +9,9 @@ Each is one transaction, and does again what a run before it left undone.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from core.market import (
     bursts,
@@ -24,10 +24,13 @@ from core.market import (
     scans,
     shadow,
     statistics,
+    usual,
     watch,
 )
+from core.market.hour_looks import HourLooks
 from core.market.parts import MarketRetention
 from core.market.rules.insights import MakerUsual
+from core.market.usual import UsualFigures
 from core.targets import views as targets
 from keeper.schedule import Job, JobPlace
 
@@ -44,34 +47,52 @@ RUNS_DAYS: Final = 7
 BATCH: Final = 5_000
 MOST_BATCHES: Final = 20  # of captures a run; the next run goes on
 
-UsualByBucket: TypeAlias = dict[datetime, Mapping[int, watch.UsualFigures]]
-MakersByBucket: TypeAlias = dict[datetime, Mapping[int, MakerUsual]]
+
+
+@dataclass
+class MarketHeld:
+    """What jobs of one process keep between their runs: usual figures until the next bucket is taken,
+    and the looks of the last hour.
+    """
+
+    known: Mapping[int, UsualFigures] | None = None
+    makers: Mapping[int, MakerUsual] | None = None
+    looks: HourLooks = field(default_factory=HourLooks)
+    taken: datetime | None = None  # the bucket that was taken last
 
 
 def jobs(place: JobPlace) -> tuple[Job, ...]:
-    usual: UsualByBucket = {}
-    makers: MakersByBucket = {}
+    held = MarketHeld()
     return (
-        Job("rollups", ROLLUPS_S, lambda now: roll(place, now)),
+        Job("rollups", ROLLUPS_S, lambda now: roll(place, held, now)),
         Job("coins", COINS_S, lambda now: show_coins(place, now)),
         Job("grades", GRADES_S, lambda now: grade(place, now)),
-        Job("warnings", WARNINGS_S, lambda now: warn(place, usual, now)),
+        Job("warnings", WARNINGS_S, lambda now: warn(place, held, now)),
         Job("wci", WCI_S, lambda now: publish(place, now)),
         Job("summary", SUMMARY_S, lambda now: summarise(place, now)),
         Job("shadow", SHADOW_S, lambda now: replay(place, now)),
-        Job("insights", INSIGHTS_S, lambda now: detect(place, makers, now)),
+        Job("insights", INSIGHTS_S, lambda now: detect(place, held, now)),
         Job("market_prune", PRUNE_S, lambda now: prune(place, now)),
     )
 
 
-def roll(place: JobPlace, now: datetime) -> Mapping[str, Any]:
-    """The bucket under way, and the one before while it may still grow."""
+def roll(place: JobPlace, held: MarketHeld, now: datetime) -> Mapping[str, Any]:
+    """The bucket under way, and the one before while it may still grow; what is usual follows from
+    that one, once.
+    """
     bucket = rollups.bucket_of(now)
+    before = bucket - rollups.BUCKET
     with place.database.write() as session:
         place.fence(session)
         parts.ensure_ahead(session, now)
-        count = rollups.roll(session, bucket - rollups.BUCKET, now)
-        return {"before": count, "now": rollups.roll(session, bucket, now)}
+        done = {"before": rollups.roll(session, before, now)}
+        done["now"] = rollups.roll(session, bucket, now)
+        done["usual"] = usual.fold(session, before) if held.taken != before else 0
+    if done["usual"]:
+        held.known = held.makers = None
+    elif held.taken != before:
+        held.taken = before
+    return done
 
 
 def grade(place: JobPlace, now: datetime) -> Mapping[str, Any]:
@@ -88,17 +109,15 @@ def show_coins(place: JobPlace, now: datetime) -> Mapping[str, Any]:
         return {"changed": identity.show(session, identity.load(session), now)}
 
 
-def warn(place: JobPlace, usual: UsualByBucket, now: datetime) -> Mapping[str, Any]:
-    """`usual`: what a run before found for this bucket, kept for the next."""
-    bucket = rollups.bucket_of(now)
+def warn(place: JobPlace, held: MarketHeld, now: datetime) -> Mapping[str, Any]:
     with place.database.write() as session:
         place.fence(session)
-        if bucket not in usual:
-            usual.clear()
-            usual[bucket] = watch.usual(session, now)
-        found = watch.facts(session, identity.load(session), usual[bucket], now)
+        if held.known is None:
+            held.known = usual.known(session, now)
+        found = watch.facts(session, identity.load(session), held.known, held.looks, now)
         done = watch.step(session, found)
-    return {"issued": done.issued, "reopened": done.reopened, "cleared": done.cleared}
+    told = {"issued": done.issued, "reopened": done.reopened, "cleared": done.cleared}
+    return told | {"looks": held.looks.rows_read}
 
 
 def publish(place: JobPlace, now: datetime) -> Mapping[str, Any]:
@@ -119,15 +138,12 @@ def replay(place: JobPlace, now: datetime) -> Mapping[str, Any]:
         return asdict(shadow.run(session, now))
 
 
-def detect(place: JobPlace, makers: MakersByBucket, now: datetime) -> Mapping[str, Any]:
-    """`makers`: what a run before found for this bucket, kept for the next."""
-    bucket = rollups.bucket_of(now)
+def detect(place: JobPlace, held: MarketHeld, now: datetime) -> Mapping[str, Any]:
     with place.database.write() as session:
         place.fence(session)
-        if bucket not in makers:
-            makers.clear()
-            makers[bucket] = insights.usual_makers(session, now)
-        return asdict(insights.step(session, makers[bucket], now))
+        if held.makers is None:
+            held.makers = usual.makers(session, now)
+        return asdict(insights.step(session, held.makers, now))
 
 
 def prune(place: JobPlace, now: datetime) -> Mapping[str, Any]:

@@ -116,7 +116,7 @@ async def books(database: Database, minute: datetime) -> tuple[float, list[sampl
     for venue in venues_of(of):
         for found in await _answers(venue, sorted(listings[venue.exchange])):
             batch = _measured(found, listings[venue.exchange], minute)
-            count += store.write_samples(batch, minute, now_utc())
+            count += store.write_samples(batch, now_utc())
             batches.append(batch)
     return count / (time.perf_counter() - began), batches
 
@@ -154,7 +154,7 @@ def ingest(
         moved = [_at(one, at) for one in batches]
         with ThreadPoolExecutor(min(32, (os.cpu_count() or 1) + 4)) as threads:
             began = time.perf_counter()
-            done = [threads.submit(store.write_samples, one, at, now_utc()) for one in moved]
+            done = [threads.submit(store.write_samples, one, now_utc()) for one in moved]
             count = sum(one.result() for one in done)
             shown.append(count / (time.perf_counter() - began))
         columns = [samples.columns_of(one) for one in moved]
@@ -294,7 +294,7 @@ def main() -> None:
     minute = now_utc().replace(second=0, microsecond=0) - timedelta(minutes=30)
     found = dict[str, Any]()
     with place() as where:
-        database = Database(where.database_url, bounds=Bounds(trust_s=5))
+        database = Database(where.database_url, bounds=Bounds(pool_size=10, trust_s=5))
         try:
             with cpu("books: from the venue's answer to a queryable row"):
                 rate, batches = asyncio.run(books(database, minute))

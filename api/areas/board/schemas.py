@@ -25,7 +25,20 @@ class BoardRowsQuery(Command):
         default=None, description="how symbols begin, such as BTC or BTC/US; any case"
     )
     limit: Annotated[int, Field(ge=1, le=MOST_ROWS), WHOLE] = DEFAULT_ROWS
-    offset: Annotated[int, Field(ge=0, le=MOST_OFFSET), WHOLE] = 0
+    offset: Annotated[
+        int, Field(ge=0, le=MOST_OFFSET, description="at most 10,000; further on, cursor"), WHOLE
+    ] = 0
+    cursor: (
+        Annotated[str, Field(max_length=64, description="the next_cursor of the page before")]
+        | None
+    ) = None
+
+
+class BoardPlace(Paged):
+    """What a cursor of the board is bound to."""
+
+    exchange: str | None
+    q: str | None
 
 
 class BoardPage(AnswerBody):
@@ -34,7 +47,10 @@ class BoardPage(AnswerBody):
     rows: list[BoardRow]
     limit: int
     offset: int
-    next_offset: int | None = Field(description="of the page after; null: there is none")
+    next_offset: int | None = Field(
+        description="of the page after; null: there is none, or it is beyond 10,000"
+    )
+    next_cursor: str | None = Field(description="of the page after; null: there is none")
     total: int | None = Field(description="listings of all pages; null with exchange or q")
     simulated: Literal[True] | None = None
 

@@ -6,6 +6,7 @@ from typing import Final
 
 from api.areas.board.schemas import (
     BoardPage,
+    BoardPlace,
     BoardRowsQuery,
     BoardWarnings,
     CrisisWarning,
@@ -43,6 +44,7 @@ from core.market.warning_views import TimelineKind, TimelineRow, WarningFilter
 from core.times import instant_text, instant_text_or_none
 
 B3: Final = "B3"
+MOST_PASSED_BY: Final = 10_000  # rows before a page that are read for nothing
 LEDGER_ROWS: Final = 5_000  # of an answer, about 3 MB
 PREDICTIVE: Final = frozenset(rule.type.value for rule in RULES if rule.is_predictive)
 SKIP_BITS: Final = 12  # of a place in a timeline: how many rows of its instant were shown
@@ -52,18 +54,32 @@ EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def rows(call: ReadCall, caller: Nobody, command: BoardRowsQuery) -> Answer[BoardPage]:
-    """A page of the board. Errors: InvalidParameterError."""
+    """A page of the board. Errors: InvalidParameterError; Refusal invalid_parameter."""
     exchange = exchange_or_none(command.exchange)
     prefix = None if command.q is None else symbol_prefix(command.q)
-    found = board_views.board_page(call.db, exchange, prefix, command.offset, command.limit + 1)
+    if command.offset > MOST_PASSED_BY or (command.cursor is not None and command.offset):
+        raise Refusal(
+            "invalid_parameter",
+            f"offset: at most {MOST_PASSED_BY}, and none beside cursor; send the next_cursor of the "
+            "page before as cursor, or narrow the board with exchange or q.",
+            next_calls=("board.rows",),
+        )
+    place = BoardPlace(exchange=exchange, q=prefix, cursor=command.cursor)
+    page_after = page_of(call, "board.rows", place)
+    found = board_views.board_page(
+        call.db, exchange, prefix, command.offset, command.limit + 1, page_after.before
+    )
     shown = found[: command.limit]
+    has_more, next_offset = len(found) > command.limit, command.offset + command.limit
+    is_near = command.cursor is None and next_offset <= MOST_PASSED_BY
     is_whole = exchange is None and prefix is None
     page = rows_of(call, shown)
     fields = {
         "rows": page,
         "limit": command.limit,
         "offset": command.offset,
-        "next_offset": command.offset + command.limit if len(found) > command.limit else None,
+        "next_offset": next_offset if has_more and is_near else None,
+        "next_cursor": page_after.cursor(shown[-1].version.listing_id) if has_more else None,
         "total": board_views.counted(call.db, "listings") if is_whole else None,
         **simulated(any("simulated" in row for row in page)),
     }

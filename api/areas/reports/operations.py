@@ -18,7 +18,7 @@ AREA = Area(
             command=schemas.OrderReport,
             answer=schemas.ReportEntry,
             handler=service.order,
-            refuses=("account_locked", "not_found", "tier_required", "rate_limited"),
+            refuses=("account_locked", "not_found", "tier_required", "rate_limited", "report_failed"),
             example={"exchange": "binance", "symbol": "BTC/USDT"},
             idempotent=True,
         ),

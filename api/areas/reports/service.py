@@ -21,7 +21,7 @@ from core.listings.tables import ExchangeListing
 from core.market.rules.report import bucket_at
 from core.reports import queries
 from core.reports.queries import ReportOrder
-from core.reports.rules import ReportState
+from core.reports.rules import BUCKET, MOST_ATTEMPTS, ReportState, is_spent
 from core.reports.tables import StoredReport
 from core.subscriptions.rules import Tier
 from core.times import instant_text, next_day, start_of_day
@@ -32,7 +32,7 @@ ASK_AGAIN = timedelta(seconds=5)
 
 def order(call: WriteCall, caller: AgentCaller, command: OrderReport) -> Answer[ReportEntry]:
     """Errors: InvalidParameterError; Refusal not_found, account_locked, tier_required,
-    rate_limited.
+    rate_limited, report_failed.
     """
     listing = _listing(call, command.exchange, command.symbol)
     require_unlocked(call, caller.account_id)  # and its orders are counted one after the other
@@ -46,6 +46,8 @@ def order(call: WriteCall, caller: AgentCaller, command: OrderReport) -> Answer[
     found = queries.find_report(call.db, wanted)
     if found is None or not queries.has_report(call.db, caller.account_id, found.id):
         _require_room(call, caller, tier)
+    if found is not None and is_spent(found.failure, found.attempts):
+        raise _spent(found, listing)
     queries.request(call.db, caller.account_id, wanted, call.now)
     report = queries.find_report(call.db, wanted)
     assert report is not None, "it was asked for just now"
@@ -99,18 +101,33 @@ def download(call: ReadCall, caller: AgentCaller, command: ReportPath) -> Answer
     return Answer(_entry(report, listing), file=lambda: file)
 
 
-def _not_there(call: Call, report: StoredReport, listing: ExchangeListing) -> Refusal:
-    order = {
+def _spent(report: StoredReport, listing: ExchangeListing) -> Refusal:
+    ends = report.bucket + BUCKET
+    return Refusal(
+        "report_failed",
+        f"Report {report.id} was given up {report.attempts // MOST_ATTEMPTS} times, and is not queued "
+        f"again; order the next one from {instant_text(ends)} on.",
+        next_calls=(NextCall("reports.order", body=_order_of(report, listing)),),
+    )
+
+
+def _order_of(report: StoredReport, listing: ExchangeListing) -> dict[str, str]:
+    return {
         "exchange": listing.exchange,
         "symbol": Symbol(listing.base, listing.quote).in_body,
         "lang": report.lang,
         "version": report.version,
     }
+
+
+def _not_there(call: Call, report: StoredReport, listing: ExchangeListing) -> Refusal:
+    if is_spent(report.failure, report.attempts):
+        return _spent(report, listing)
     if report.state == ReportState.FAILED.value:
         return Refusal(
             "report_failed",
             f"Report {report.id} could not be made: {report.failure}. Order it again.",
-            next_calls=(NextCall("reports.order", body=order),),
+            next_calls=(NextCall("reports.order", body=_order_of(report, listing)),),
         )
     return Refusal(
         "report_not_ready",

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from math import isfinite
 from typing import Any, Final
 
 import numpy as np
@@ -30,7 +31,13 @@ from core.listings.queries import find_listing
 from core.listings.rules import Symbol, exchange_of, symbol_in_body, symbol_in_path
 from core.market import board_views, research_views
 from core.market.research_views import PeerFigures, RollupColumns
-from core.market.rules.research import BurstSample, feed_status, percentiles
+from core.market.rules.research import (
+    BurstSample,
+    PeerValues,
+    feed_status,
+    percentiles,
+    slips_of,
+)
 from core.market.tables import MarketListingState
 from core.targets import views as targets
 from core.targets.limits import target_limits
@@ -149,17 +156,21 @@ def _percentiles(rows: RollupColumns, peers: PeerFigures) -> Percentiles:
     return Percentiles(
         spread_bps=_percentile(rows.figures["spread_p50_bps"], peers.spread_bps),
         depth_2_usd=_percentile(rows.figures["depth_2_usd"], peers.depth_usd),
-        slip_10k_bps=_percentile(rows.figures["slip_10k_bps"], peers.slip_10k_bps),
+        slip_10k_bps=_percentile(
+            slips_of(rows.counts["n"], rows.figures["slip_10k_bps"]), peers.slip_10k_bps
+        ),
         volume_24h_usd=_percentile(rows.figures["volume_24h_usd"], peers.volume_24h_usd),
     )
 
 
-def _percentile(values: Sequence[float | None], peers: Sequence[float]) -> PercentileOf:
+def _percentile(values: Sequence[float | None], peers: PeerValues) -> PercentileOf:
     history = [value for value in values if value is not None]
     if not history:
-        return PercentileOf(value=None, own=None, peers=None, peers_n=len(peers))
-    ranks = percentiles(history[-1], history, peers)
-    return PercentileOf(value=history[-1], own=ranks.own, peers=ranks.peers, peers_n=len(peers))
+        return PercentileOf(value=None, own=None, peers=None, peers_n=peers.n)
+    newest = history[-1]
+    ranks = percentiles(newest, history, peers)
+    value = newest if isfinite(newest) else None
+    return PercentileOf(value=value, own=ranks.own, peers=ranks.peers, peers_n=peers.n)
 
 
 def _bursts(call: ReadCall, pair: _Pair) -> Microbursts:

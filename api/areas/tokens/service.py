@@ -42,6 +42,7 @@ from api.kernel.caller import Nobody
 from api.kernel.operation import Answer, ReadCall, Refusal
 from core.market import board_views, gap_views, research_views
 from core.market.rules.grade import WEIGHTS
+from core.market.rules.research import middle_slip
 from core.market.scan_tables import MarketGap
 from core.market.tables import MarketAssetState, MarketListingState, MarketNetwork
 from core.times import instant_text, instant_text_or_none
@@ -149,7 +150,7 @@ def price_stats(
             volatility_bps=_volatility_bps(priced),
             spread_bps=_median(priced, "spread_p50_bps"),
             depth_2_usd=_median(priced, "depth_2_usd"),
-            slip_10k_bps=_median(priced, "slip_10k_bps"),
+            slip_10k_bps=middle_slip([one.n for one in priced], [one.slip_10k_bps for one in priced]),
             volume_24h_usd=_mean(priced, "volume_24h_usd"),
             quote=state.symbol.partition("/")[2],
             series=[_point(row) for row in rows] if command.series else None,

@@ -20,7 +20,7 @@ from sqlalchemy.orm import Session, aliased
 from core.canonical import canonical_json
 from core.db.copying import bytes_cell, copy_lines, json_cell, number_cell, text_cell, time_cell
 from core.db.engine import WriteSession
-from core.ledger.chain import Link, chain_faults, genesis, link_hash, lock_head, plain_payload
+from core.ledger.chain import genesis, link_hash, lock_head, plain_payload
 from core.market.rules.warnings import SAME_WITHIN
 from core.market.tables import MarketWarning, MarketWarningHead, MarketWarningStanding
 from core.times import exact_instant_text
@@ -176,28 +176,6 @@ def standing(session: Session) -> list[StandingWarning]:
     return [StandingWarning(*row) for row in session.execute(query)]
 
 
-def verify(session: Session) -> list[str]:
-    """What is wrong with the ledger, its head or the standing warnings; empty: sound."""
-    rows = session.scalars(select(MarketWarning).order_by(MarketWarning.seq)).all()
-    links = [Link(row.seq, row.prev_hash, row.row_hash, body_of(_plain(row))) for row in rows]
-    first = genesis(LEDGER, ONE)
-    faults = chain_faults(links, first)
-    head = session.get(MarketWarningHead, ONE)
-    if head is None:
-        return [*faults, "the ledger has rows and no head"] if rows else faults
-    if (head.seq, head.row_hash) != ((rows[-1].seq, rows[-1].row_hash) if rows else (0, first)):
-        faults.append(f"head: at seq {head.seq}, and the ledger is not")
-    expected = set[int]()
-    for row in rows:
-        if row.clears_seq is not None:
-            expected.discard(row.clears_seq)
-        else:
-            expected.add(row.seq if row.reopens_seq is None else row.reopens_seq)
-    if expected != set(session.scalars(select(MarketWarningStanding.seq))):
-        faults.append("the standing warnings are not those that were issued and not cleared")
-    return faults
-
-
 def body_of(row: Mapping[str, Any]) -> dict[str, Any]:
     """What is hashed of a row: all but the hashes."""
     return {name: row[name] for name in COPIED[:-2] if name != "at"} | {
@@ -317,10 +295,6 @@ def _stand(session: WriteSession, shown: Sequence[Mapping[str, Any]], over: Sequ
         session.execute(delete(MarketWarningStanding).where(MarketWarningStanding.seq.in_(over)))
     if shown:
         session.execute(insert(MarketWarningStanding), list(shown))
-
-
-def _plain(row: MarketWarning) -> dict[str, Any]:
-    return {name: getattr(row, name) for name in COPIED}
 
 
 def _line(row: Mapping[str, Any]) -> str:

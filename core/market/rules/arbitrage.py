@@ -116,7 +116,7 @@ def pair(
     """None: a book is older than 90 s, or they are more than 60 s apart, or from the future."""
     age_s = max((now - side.at).total_seconds() for side in (buy, sell))
     apart_s = abs((buy.at - sell.at).total_seconds())
-    if not _is_fresh((buy, sell), now) or apart_s > MOST_APART_S:
+    if not (is_fresh(buy, now) and is_fresh(sell, now)) or apart_s > MOST_APART_S:
         return None
     bid, ask = sell.bids[0][0], buy.asks[0][0]
     gross_bps = _BPS * (bid - ask) / ask
@@ -162,7 +162,7 @@ def snapshot(
     known, or whose market is halted, is left out.
     """
     able = [s for s in sides if s.taker_fee_bps is not None and not s.is_halted]
-    fresh = [s for s in able if _is_fresh((s,), now)]
+    fresh = [s for s in able if is_fresh(s, now)]
     if fresh:
         newest = max(side.at for side in fresh)
         fresh = [s for s in fresh if (newest - s.at).total_seconds() <= MOST_APART_S]
@@ -189,8 +189,9 @@ def _is_believed(leg: ArbLeg) -> bool:
     return leg.gate is GateState.OPEN and leg.sell_usd <= most
 
 
-def _is_fresh(sides: Sequence[ArbSide], now: datetime) -> bool:
-    return all(-MOST_APART_S <= (now - side.at).total_seconds() <= MOST_AGE_S for side in sides)
+def is_fresh(side: ArbSide, now: datetime) -> bool:
+    """At most 90 s old, nor from a future that no clock's fault explains."""
+    return -MOST_APART_S <= (now - side.at).total_seconds() <= MOST_AGE_S
 
 
 def _net_bps(buy: ArbSide, sell: ArbSide, way: TransferGate, size_usd: int) -> float | None:

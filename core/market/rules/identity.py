@@ -8,11 +8,12 @@ Laws
 - A link that two exchanges make, or a curated one, is strong. One exchange's alone is weak: it
   never joins two groups that two other exchanges each stand behind. The order of rows is no matter.
 - Weak links alone make no group of more than 256 keys: those that would are refused, all of them.
+- An exchange makes 50,000 links at most: its coins with the fewest keys are believed first.
 - `unknown:<raw>` chains and addresses that cannot be ones of their chain make no key.
 """
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -22,6 +23,7 @@ from core.market.facts import NetworkStatus
 
 NATIVE: Final = "native"
 MOST_KEYS_OF_A_COIN: Final = 64
+MOST_LINKS_OF_AN_EXCHANGE: Final = 50_000  # 64 keys of a coin are 2,016
 MOST_KEYS_OF_A_GROUP: Final = 256  # that weak links are believed to make
 MOST_LINKS_TOLD: Final = 128  # of a ticker
 ANCHORED_FROM: Final = 3  # exchanges, with the one that makes the weak link
@@ -227,7 +229,11 @@ def _links(
 ) -> dict[tuple[ContractKey, ContractKey], set[str]]:
     """The exchanges that list both keys under one coin, per pair of keys."""
     makers: defaultdict[tuple[ContractKey, ContractKey], set[str]] = defaultdict(set)
-    for coin, keys in keys_of.items():
+    made = Counter[str]()
+    for coin, keys in sorted(keys_of.items(), key=lambda one: (len(one[1]), one[0])):
+        made[coin.exchange] += len(keys) * (len(keys) - 1) // 2
+        if made[coin.exchange] > MOST_LINKS_OF_AN_EXCHANGE:
+            continue
         for place, one in enumerate(keys):
             for other in keys[place + 1 :]:
                 makers[one, other].add(coin.exchange)

@@ -1,13 +1,18 @@
 """What is made of a pair's two-hour figures (core/market/rollups.py) and minutes: percentiles, health,
 bursts (docs/market.md#research).
 
-Law: a percentile is a middle rank: 50 where all values are equal.
+Laws
+- A percentile is a middle rank: 50 where all values are equal.
+- A book that ends before 10,000 dollars is dearer than any figure: its slip counts as infinite, and is
+  shown as None.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from statistics import median
 from typing import Final
 
 import numpy as np
@@ -49,6 +54,17 @@ class PairKpi:
     deposit_open: float | None
     withdraw_open: float | None
     coverage: float
+
+
+@dataclass(frozen=True, slots=True)
+class PeerValues:
+    """Values of `n` pairs, or some of them at even distances; infinite: the book ends before."""
+
+    values: Sequence[float]
+    n: int
+
+
+NO_PEERS: Final = PeerValues((), 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +125,21 @@ class FeedStatus(StrEnum):
     NO_DATA = "no_data"
 
 
-def percentiles(value: float, history: Sequence[float], peers: Sequence[float]) -> PairPercentiles:
-    return PairPercentiles(rank(value, history), rank(value, peers))
+def percentiles(value: float, history: Sequence[float], peers: PeerValues) -> PairPercentiles:
+    return PairPercentiles(rank(value, history), rank(value, peers.values))
+
+
+def slips_of(counts: Sequence[int | None], slips: Sequence[float | None]) -> list[float]:
+    """Of the buckets that were measured, in their order; infinite where the middle book ends before."""
+    pairs = zip(counts, slips, strict=True)
+    return [math.inf if slip is None else slip for n, slip in pairs if n]
+
+
+def middle_slip(counts: Sequence[int | None], slips: Sequence[float | None]) -> float | None:
+    """The median over buckets; None: none was measured, or the middle book ends before."""
+    found = slips_of(counts, slips)
+    middle = median(found) if found else math.inf
+    return middle if math.isfinite(middle) else None
 
 
 def rank(value: float, among: Sequence[float]) -> float | None:

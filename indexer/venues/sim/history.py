@@ -4,8 +4,7 @@ A bucket is looked at `SAMPLES` times, evenly; `n` and `expected` count those, s
 imported says what it stands on. 500 pairs for 90 days take about three seconds.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -98,8 +97,8 @@ def buckets(world: SimWorld, starts_s: Seconds, rows: Rows) -> SimBuckets:
         spread_p95_bps=_quantile(spreads, n, 0.95),
         depth_1_usd=_median(by_bucket(depths[0.01]), n),
         depth_2_usd=_median(by_bucket(depths[0.02]), n),
-        slip_1k_bps=_median(by_bucket(slips[1_000.0])),
-        slip_10k_bps=_median(by_bucket(slips[10_000.0])),
+        slip_1k_bps=_finite(_median(by_bucket(slips[1_000.0]), n)),
+        slip_10k_bps=_finite(_median(by_bucket(slips[10_000.0]), n)),
         volume_24h_usd=_median(by_bucket(found.volume_24h_usd), n),
         rv=moves,
         deposit_share=_share(found.can_deposit.reshape(mids.shape)),
@@ -108,29 +107,6 @@ def buckets(world: SimWorld, starts_s: Seconds, rows: Rows) -> SimBuckets:
         has_st_tag=found.has_st_tag.reshape(mids.shape)[:, :, -1],
         has_caution=found.has_caution.reshape(mids.shape)[:, :, -1],
     )
-
-
-def history(world: SimWorld) -> Iterator[SimBuckets]:
-    """The whole scripted history, exchange by exchange."""
-    starts_s = bucket_starts(world)
-    for rows in world.rows_at.values():
-        if rows.size:
-            yield buckets(world, starts_s, rows)
-
-
-def flat(found: SimBuckets) -> dict[str, np.ndarray[tuple[int], np.dtype[np.generic]]]:
-    """The columns as one long row each, pair by pair, with `row` and `start_s` beside them."""
-    shape = found.n.shape
-    answer: dict[str, np.ndarray[tuple[int], np.dtype[np.generic]]] = {
-        "row": np.repeat(found.rows, shape[1]),
-        "start_s": np.tile(found.starts_s, shape[0]),
-        "expected": np.full(shape[0] * shape[1], found.expected),
-    }
-    for one in fields(found):
-        grid = getattr(found, one.name)
-        if isinstance(grid, np.ndarray) and grid.shape == shape:
-            answer[one.name] = grid.reshape(-1)
-    return answer
 
 
 def _ordered(grid: Floats) -> Floats:
@@ -149,7 +125,13 @@ def _quantile(values: Floats, n: Rows, share: float) -> Floats:
     above = np.minimum(below + 1, np.maximum(n - 1, 0))
     lower, upper = (picked(values, at) for at in (below, above))
     with np.errstate(invalid="ignore"):  # of none both are infinite
-        return np.where(n > 0, lower + (upper - lower) * (place - below), np.nan)
+        between = np.where(place > below, lower + (upper - lower) * (place - below), lower)
+        return np.where(n > 0, between, np.nan)
+
+
+def _finite(slips: Floats) -> Floats:
+    """A book that ends before is dearer than any figure; a bucket of mostly such has none."""
+    return np.where(np.isfinite(slips), slips, np.nan)
 
 
 def _path(mids: Floats, n: Rows) -> tuple[Floats, Floats, Floats, Floats, Floats]:

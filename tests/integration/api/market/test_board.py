@@ -11,7 +11,7 @@ from api.kernel.board_row import BoardRow
 from core.db.engine import Database
 from core.market.ledger.writer import write
 from core.market.tables import MarketListingState
-from tests.integration.api.conftest import Clock
+from tests.integration.api.conftest import Clock, reason
 from tests.integration.api.market.conftest import ReadJson
 from tests.market_rows import MarketIds, warning
 
@@ -35,6 +35,7 @@ def test_before_anything_was_scanned__the_board_is_empty(read: ReadJson) -> None
         "limit": 200,
         "offset": 0,
         "next_offset": None,
+        "next_cursor": None,
         "total": 0,
     }
 
@@ -54,6 +55,54 @@ def test_pages__are_the_board_in_its_order(market: MarketIds, read: ReadJson) ->
         found += ids(page)
         offset = page["next_offset"]
     assert found == BY_VOLUME
+
+
+@pytest.mark.parametrize("query", ["", "&exchange=binance", "&q=BTC", "&q=B"])
+@pytest.mark.parametrize("first", ["", "&offset=1"])
+def test_cursors__walk_the_same_way_as_offsets(
+    market: MarketIds, read: ReadJson, query: str, first: str
+) -> None:
+    whole = ids(read(f"/board?limit=100{query}{first}"))
+    found, place = [], first
+    while place is not None:
+        page = read(f"/board?limit=1{query}{place}")
+        found += ids(page)
+        place = None if page["next_cursor"] is None else f"&cursor={page['next_cursor']}"
+    assert found == whole
+
+
+def test_cursors__pass_by_equal_volumes_once_each(
+    market: MarketIds, read: ReadJson, database: Database
+) -> None:
+    with database.write() as session:
+        for row in session.query(MarketListingState):
+            row.order_usd = 0.0
+    found, place = [], ""
+    while place is not None:
+        page = read(f"/board?limit=2{place}")
+        found += ids(page)
+        place = None if page["next_cursor"] is None else f"&cursor={page['next_cursor']}"
+    assert sorted(found) == sorted(BY_VOLUME)
+    assert len(found) == len(BY_VOLUME)
+
+
+def test_far_down__an_offset_is_refused_with_the_way_on(
+    market: MarketIds, client: TestClient
+) -> None:
+    assert client.get("/board?offset=10000").status_code == 200
+    for query in ("offset=10001", "offset=100000"):
+        refused = client.get(f"/board?{query}")
+        assert reason(refused) == (400, "invalid_parameter")
+        assert refused.json()["detail"].startswith("offset: at most 10000, and none beside cursor")
+        assert refused.json()["service"]["next"][0]["path"] == "/board"
+
+
+def test_a_cursor__of_other_filters_or_beside_an_offset_is_refused(
+    market: MarketIds, client: TestClient, read: ReadJson
+) -> None:
+    cursor = read("/board?limit=1")["next_cursor"]
+    for query in (f"exchange=binance&cursor={cursor}", f"offset=1&cursor={cursor}", "cursor=x"):
+        assert reason(client.get(f"/board?{query}")) == (400, "invalid_parameter")
 
 
 def test_an_offset_past_the_end__is_an_empty_page(market: MarketIds, read: ReadJson) -> None:

@@ -182,3 +182,33 @@ def test_a_report_whose_process_died__is_tried_three_times(
     assert reader.get(f"/reports/{report_id}").json()["detail"] == (
         f"Report {report_id} could not be made: gave_up. Order it again."
     )
+
+
+def test_a_report_that_ends_its_process__is_not_ordered_for_ever(
+    reader: Subscriber, deps: Deps, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def die(*_: Any) -> None:
+        died.append(1)
+        raise KeyboardInterrupt
+
+    died = list[int]()
+    monkeypatch.setattr(reports, "print_report", die)
+    report_id = ordered(reader).json()["report_id"]
+    for _ in range(3):
+        assert ordered(reader).json()["state"] == "queued"
+        for _ in range(3):
+            with pytest.raises(KeyboardInterrupt):
+                work(deps, clock.now)
+            clock.pass_(minutes=6)
+        assert work(deps, clock.now)["abandoned"] == 1
+    refused = ordered(reader)
+    assert reason(refused) == (409, "report_failed")
+    assert refused.json()["detail"] == (
+        f"Report {report_id} was given up 3 times, and is not queued again; order the next one from "
+        "2026-11-21T14:00:00Z on."
+    )
+    assert refused.json() == reader.get(f"/reports/{report_id}").json()
+    assert work(deps, clock.now) == {"ready": 0, "failed": 0, "abandoned": 0}
+    assert len(died) == 9
+    clock.pass_(hours=2)
+    assert ordered(reader).json()["state"] == "queued"

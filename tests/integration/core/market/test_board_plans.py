@@ -66,6 +66,17 @@ def page(exchange: str | None = None, prefix: str | None = None, offset: int = 0
     return lambda session: board_views.board_page(session, exchange, prefix, offset, 201)
 
 
+def page_after(place: int, exchange: str | None = None) -> Asked:
+    """Behind the listing that has so many before it."""
+
+    def ask(session: Session) -> object:
+        first = session.execute(text("select min(listing_id) from listing_state")).scalar_one()
+        after = first + place - 1
+        return board_views.board_page(session, exchange, None, 0, 201, after)
+
+    return ask
+
+
 def found(prefix: str, offset: int = 0) -> Asked:
     return lambda session: board_views.found_tokens(session, prefix, offset, 21)
 
@@ -89,6 +100,8 @@ RARE: Final[Mapping[str, str]] = {
 ASKED: Final[Mapping[str, Asked]] = {
     "the board": page(),
     "its fifth page": page(offset=800),
+    "its last page but one, by a cursor": page_after(99_000),
+    "an exchange far down, by a cursor": page_after(99_000, "okx"),
     "an exchange": page("binance"),
     "a small exchange": page("coinone"),
     "q of a token": page(prefix="T77/"),

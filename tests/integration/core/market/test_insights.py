@@ -10,7 +10,7 @@ from sqlalchemy import select, text
 from core.db.engine import Database
 from core.feeds import views as feeds
 from core.feeds.rules import FeedKey
-from core.market import insights, parts, queries, samples, shadow_views
+from core.market import insights, parts, queries, samples, shadow_views, usual
 from core.market.facts import DataSource
 from core.market.rules.insights import MakerUsual
 from core.market.tables import MarketInsight, MarketTransferEvent
@@ -42,7 +42,7 @@ class Venue:
             ask_2_usd=np.full(count, depth),
         )
         with self.database.write() as session:
-            samples.write(session, replace(one, measures=measures), at, at)
+            samples.write(session, replace(one, measures=measures), at)
 
     def close(self, first: int, count: int, at: datetime, *, was_open: bool | None = True) -> None:
         with self.database.write() as session:
@@ -181,9 +181,14 @@ values (:id, :bucket, 120, 120, 0, 0, :spread, :depth, 1)
                     "depth": 100.0 * (n % 3 + 1),
                 },
             )
-        found = insights.usual_makers(session, NOON)
-        session.execute(text("delete from snap_2h where bucket = :at"), {"at": NOON})
-        of_less_than_a_day = insights.usual_makers(session, NOON)
+        usual.fold(session, NOON)
+        found = usual.makers(session, NOON)
+        session.execute(
+            text("delete from snap_2h where bucket < :at"), {"at": NOON - timedelta(hours=21)}
+        )
+        session.execute(text("delete from market_usual"))
+        usual.fold(session, NOON)
+        of_less_than_a_day = usual.makers(session, NOON)
     assert found == {venue.ids[0]: MakerUsual(10.0, 2.0, 200.0)}
     assert of_less_than_a_day == {}
 

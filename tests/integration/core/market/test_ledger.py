@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.orm import Session
 
+from api.client.verify.warnings_check import check_warnings
 from core.db.engine import Database
-from core.market.ledger import writer
+from core.market.ledger import export, writer
 from core.market.ledger.writer import HistoryRefusedError, NewWarning, PastWarning
 from tests.integration.core.market.conftest import NOON, Listed
 
@@ -28,6 +30,13 @@ def warning(listed: Listed, kind: str = "depth_collapse", **more: Any) -> NewWar
     return NewWarning(**values | more)
 
 
+def assert_sound(session: Session) -> None:
+    """As anybody checks it, and with as many warnings standing as its rows leave open."""
+    served = [line.encode() for line in export.lines(session, 0, 1_000)]
+    found = check_warnings(served, [])
+    assert (found.is_whole, found.open) == (True, len(writer.standing(session)))
+
+
 def test_warning__issued__stands_once_at_the_database_s_time(
     database: Database, listed: Listed
 ) -> None:
@@ -36,7 +45,7 @@ def test_warning__issued__stands_once_at_the_database_s_time(
     with database.write() as session:
         assert writer.write(session, [warning(listed)], []).issued == 0
         age = session.scalar(text("select clock_timestamp() - at from warning_event"))
-        assert writer.verify(session) == []
+        assert_sound(session)
         assert len(writer.standing(session)) == 1
     assert timedelta(0) <= age < timedelta(minutes=1)
 
@@ -52,7 +61,7 @@ def test_warning__raised_within_a_day_of_its_end__is_the_same_again(
         again = writer.write(session, [warning(listed)], [])
         assert (again.issued, again.reopened) == (0, 1)
         assert writer.standing(session) == first
-        assert writer.verify(session) == []
+        assert_sound(session)
 
 
 def test_history__imported__is_in_the_order_of_its_times_and_marked(
@@ -64,7 +73,7 @@ def test_history__imported__is_in_the_order_of_its_times_and_marked(
     ]
     with database.write() as session:
         assert writer.import_history(session, past) == 3
-        assert writer.verify(session) == []
+        assert_sound(session)
         rows = session.execute(
             text("select action, type, is_imported from warning_event order by seq")
         ).all()
@@ -111,11 +120,3 @@ def test_row__that_is_dated_back_or_not_chained__is_refused_by_the_database(  # 
     )
     with pytest.raises(DBAPIError, match=why), database.write() as session:
         session.execute(text(forged))
-
-
-def test_row__changed_behind_the_triggers__is_found(database: Database, listed: Listed) -> None:
-    with database.write() as session:
-        writer.write(session, [warning(listed)], [])
-        session.execute(text("alter table warning_event disable trigger user"))
-        session.execute(text("update warning_event set type = 'grade_drop'"))
-        assert writer.verify(session) == ["seq 1: its content does not give its row_hash"]

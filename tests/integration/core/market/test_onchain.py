@@ -7,6 +7,7 @@ from sqlalchemy import select
 from core.db.engine import Database
 from core.market import identity, onchain, queries, watch
 from core.market.facts import DataSource, OnchainFigures
+from core.market.hour_looks import HourLooks
 from core.market.onchain import CoinFigures
 from core.market.tables import MarketOnchain, MarketWarningStanding
 from indexer.venues.sim.onchain import figures_at
@@ -43,7 +44,7 @@ def test_a_supply_that_grew_by_a_tenth__is_warned_of(database: Database, listed:
         onchain.write(session, before, (NOON - DAY).date())
         onchain.write(session, [told("BTC", 110.0), told("ETH", 109.0)], NOON.date())
     with database.write() as session:
-        watch.step(session, watch.facts(session, identity.load(session), {}, NOON))
+        watch.step(session, watch.facts(session, identity.load(session), {}, HourLooks(), NOON))
     with database.read() as session:
         columns = MarketWarningStanding.token, MarketWarningStanding.type
         found = [tuple(row) for row in session.execute(select(*columns))]
@@ -59,6 +60,6 @@ def test_the_simulated_jump__is_warned_of_on_its_day(database: Database) -> None
             at = MIDNIGHT - back * DAY
             assert onchain.write(session, figures_at(world, at), at.date()) >= 1
         now = NOON - 11 * DAY
-        watch.step(session, watch.facts(session, identity.load(session), {}, now))
+        watch.step(session, watch.facts(session, identity.load(session), {}, HourLooks(), now))
     with database.read() as session:
         assert list(session.scalars(select(MarketWarningStanding.token))) == ["SUPLQ"]

@@ -92,7 +92,7 @@ def test_the_market__is_there_again_after_a_way_down_and_up(
     database: Database, database_url: str, listed: Listed
 ) -> None:
     with database.write() as session:
-        samples.write(session, batch(listed.ids, NOON), NOON, NOON)
+        samples.write(session, batch(listed.ids, NOON), NOON)
     downgrade(database_url, BEFORE_MINUTES)
     assert migrate.current(database_url) == BEFORE_MINUTES
     with database.read() as session:

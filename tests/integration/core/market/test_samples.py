@@ -23,7 +23,7 @@ from tests.integration.core.market.conftest import NOON, Listed, batch
 
 def test_sample__written__is_read_as_it_was_and_shown(database: Database, listed: Listed) -> None:
     with database.write() as session:
-        assert samples.write(session, batch(listed.ids, NOON), NOON, NOON) == 2
+        assert samples.write(session, batch(listed.ids, NOON), NOON) == 2
     with database.read() as session:
         row = session.scalars(
             select(MarketSample).where(MarketSample.listing_id == listed.ids[0])
@@ -40,8 +40,8 @@ def test_fault__written__keeps_the_last_measures_and_says_why(
 ) -> None:
     later = NOON + timedelta(minutes=1)
     with database.write() as session:
-        samples.write(session, batch(listed.ids, NOON), NOON, NOON)
-        samples.write(session, batch(listed.ids, later, fault="crossed"), later, later)
+        samples.write(session, batch(listed.ids, NOON), NOON)
+        samples.write(session, batch(listed.ids, later, fault="crossed"), later)
     with database.read() as session:
         state = session.get_one(MarketListingState, listed.ids[0])
         faulty = session.scalars(select(MarketSample.mid).where(MarketSample.ts == later)).all()
@@ -51,14 +51,14 @@ def test_fault__written__keeps_the_last_measures_and_says_why(
 
 def test_minute__written_twice__is_refused(database: Database, listed: Listed) -> None:
     with database.write() as session:
-        samples.write(session, batch(listed.ids, NOON), NOON, NOON)
+        samples.write(session, batch(listed.ids, NOON), NOON)
     with pytest.raises(psycopg.errors.UniqueViolation), database.write() as session:
-        samples.write(session, batch(listed.ids, NOON), NOON, NOON)
+        samples.write(session, batch(listed.ids, NOON), NOON)
 
 
 def test_takeover__asks_what_the_minute_has(database: Database, listed: Listed) -> None:
     with database.write() as session:
-        samples.write(session, batch(listed.ids[:1], NOON), NOON, NOON)
+        samples.write(session, batch(listed.ids[:1], NOON), NOON)
     with database.read() as session:
         assert samples.sampled_in(session, NOON, listed.ids) == {listed.ids[0]}
         assert samples.sampled_in(session, NOON, listed.ids[1:]) == frozenset()
@@ -76,7 +76,7 @@ def test_two_hours__of_ten_samples_a_minute_apart__are_rolled_up(
     with database.write() as session:
         for minute in range(10):
             at = NOON + timedelta(minutes=minute)
-            samples.write(session, batch(listed.ids, at), at, at)
+            samples.write(session, batch(listed.ids, at), at)
         assert rollups.roll(session, NOON, NOON + timedelta(minutes=10)) == 2
         assert rollups.roll(session, NOON, NOON + timedelta(hours=2)) == 2
     with database.read() as session:
@@ -99,6 +99,49 @@ def test_a_side_that_ends_before_a_thousand_dollars__leaves_the_slip_unknown(
     with database.read() as session:
         row = session.get_one(MarketRollup, (listed.ids[0], NOON))
     assert (row.slip_1k_bps, row.slip_10k_bps) == (None, 12.5)
+
+
+@pytest.mark.parametrize(("thin", "shown"), [(0, 12.5), (4, 12.5), (5, None), (10, None)])
+def test_a_book_that_ends_before_ten_thousand_dollars__is_dearer_than_any_figure(
+    database: Database, listed: Listed, thin: int, shown: float | None
+) -> None:
+    """Of ten looks so many end before: from half of them on there is no figure."""
+    with database.write() as session:
+        for minute in range(10):
+            at = NOON + timedelta(minutes=minute)
+            found = batch(listed.ids[:1], at)
+            if minute < thin:
+                found.measures.slip_buy_10k_bps[:] = np.nan
+            samples.copy_samples(session, found)
+        rollups.roll(session, NOON, NOON + timedelta(minutes=10))
+    with database.read() as session:
+        row = session.get_one(MarketRollup, (listed.ids[0], NOON))
+    assert (row.n, row.slip_1k_bps, row.slip_10k_bps) == (10, 12.5, shown)
+
+
+def test_faults_and_books_of_one_batch__are_shown_each_as_it_is(
+    database: Database, listed: Listed
+) -> None:
+    later = NOON + timedelta(minutes=1)
+    mixed = replace(batch(listed.ids, later), faults=["crossed", None])
+    with database.write() as session:
+        samples.write(session, batch(listed.ids, NOON), NOON)
+        assert samples.write(session, mixed, later) == 2
+    with database.read() as session:
+        one, other = (session.get_one(MarketListingState, id_) for id_ in listed.ids)
+    assert (one.fault, one.fault_at, one.sampled_at) == ("crossed", later, NOON)
+    assert (other.fault, other.fault_at, other.sampled_at) == (None, None, later)
+    assert (other.can_deposit, other.can_withdraw, other.fx_source) == (True, None, "par")
+    assert other.venue_at == later
+
+
+def test_an_older_minute__is_kept_and_not_shown(database: Database, listed: Listed) -> None:
+    earlier = NOON - timedelta(minutes=1)
+    with database.write() as session:
+        samples.write(session, batch(listed.ids, NOON), NOON)
+        assert samples.write(session, batch(listed.ids, earlier), NOON) == 2
+    with database.read() as session:
+        assert session.get_one(MarketListingState, listed.ids[0]).sampled_at == NOON
 
 
 def test_hour__with_seven_hours_of_samples__is_graded_once_and_provisional(
@@ -213,6 +256,6 @@ def test_the_widest_figures_that_a_book_may_have__are_shown_and_rolled_up(
         mids[0] = rates[0] = mid
         sample = replace(sample, measures=replace(sample.measures, mid=mids, usd_per_quote=rates))
         with database.write() as session:
-            samples.write(session, sample, at, at)
+            samples.write(session, sample, at)
     with database.write() as session:
         assert rollups.roll(session, NOON, NOON + timedelta(minutes=10)) == 2

@@ -8,6 +8,7 @@ from sqlalchemy import select
 from core.db.engine import Database
 from core.market import identity, networks, queries, watch
 from core.market.facts import DataSource, NetworkStatus
+from core.market.hour_looks import HourLooks
 from core.market.tables import (
     MarketNetwork,
     MarketTransferEvent,
@@ -54,7 +55,7 @@ def test_what_was_unknown_and_is_closed__was_not_closed_now(
     tell(database, 1, False)
     with database.read() as session:
         now = NOON + timedelta(minutes=2)
-        found = watch.facts(session, identity.load(session), {}, now)
+        found = watch.facts(session, identity.load(session), {}, HourLooks(), now)
     assert {one.venue_bases_closed for _, one in found} == closed
 
 
@@ -64,11 +65,15 @@ def test_warnings_of_what_is_listed_no_more__are_over(database: Database) -> Non
     tell(database, 1, False)
     now = NOON + timedelta(minutes=2)
     with database.write() as session:
-        done = watch.step(session, watch.facts(session, identity.load(session), {}, now))
+        done = watch.step(
+            session, watch.facts(session, identity.load(session), {}, HourLooks(), now)
+        )
     assert done.issued == 12  # venue_risk of each
     list_at(database, BASES[:11])
     with database.write() as session:
-        done = watch.step(session, watch.facts(session, identity.load(session), {}, now))
+        done = watch.step(
+            session, watch.facts(session, identity.load(session), {}, HourLooks(), now)
+        )
     with database.read() as session:
         over = session.scalars(
             select(MarketWarning.token).where(MarketWarning.action == "cleared")

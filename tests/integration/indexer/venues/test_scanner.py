@@ -263,3 +263,27 @@ def test_spare__that_takes_over_in_a_minute__adds_what_it_lacks(
         run = session.get_one(MarketScanRun, ("kucoin", NOON))
         assert run.measured == 5
         assert [one.exchange for one in venues(session)] == ["kucoin"]
+
+
+def test_a_scan_that_is_cancelled_as_an_answer_comes__ends(store: ScannerStore) -> None:
+    """`asyncio.wait_for` of Python 3.11 gave the answer and forgot the cancellation."""
+
+    async def run() -> bool:
+        venue = StandIn("kucoin", Hands().now)
+        answered = asyncio.get_running_loop().create_future()
+
+        async def markets() -> Parsed[ListedMarket]:
+            await answered
+            return Parsed(())
+
+        venue.markets = markets  # type: ignore[method-assign]
+        task = asyncio.ensure_future(scan_of(venue, store).minute(NOON))
+        for _ in range(5):
+            await asyncio.sleep(0)
+        answered.set_result(None)
+        await asyncio.sleep(0)  # the answer is there, and nobody has taken it yet
+        task.cancel()
+        await asyncio.wait({task})
+        return task.cancelled()
+
+    assert asyncio.run(run())

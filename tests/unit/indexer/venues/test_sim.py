@@ -13,7 +13,7 @@ from core.market.rules.book import BookFault, grid_of, judge, measure_many
 from indexer.venues.port import VenueError, VenueErrorReason
 from indexer.venues.sim.cast import EXCHANGES, HALTED
 from indexer.venues.sim.columns import columns
-from indexer.venues.sim.history import SAMPLES, bucket_starts, buckets, flat, history
+from indexer.venues.sim.history import SAMPLES, bucket_starts, buckets
 from indexer.venues.sim.onchain import onchain_of
 from indexer.venues.sim.script import script_of
 from indexer.venues.sim.venue import SimVenue
@@ -270,14 +270,3 @@ def test_what_an_exchange_cannot_tell_of_transfers__is_unknown_in_the_history() 
     found = buckets(WORLD, bucket_starts(WORLD)[-1:], WORLD.rows_at["coinbase"])
 
     assert np.isnan(found.deposit_share).all()
-
-
-def test_flat__has_a_value_of_each_column_per_pair_and_bucket() -> None:
-    first = next(iter(history(WORLD)))
-    columns_of = flat(first)
-
-    assert {one.size for one in columns_of.values()} == {first.n.size}
-    place = 5 * first.n.shape[1] + 9
-    assert columns_of["row"][place] == first.rows[5]
-    assert columns_of["start_s"][place] == first.starts_s[9]
-    assert columns_of["close"][place] == first.close[5, 9]

@@ -13,6 +13,7 @@ from core.market.rules.identity import (
     ANCHORED_FROM,
     MOST_KEYS_OF_A_COIN,
     MOST_KEYS_OF_A_GROUP,
+    MOST_LINKS_OF_AN_EXCHANGE,
     MOST_LINKS_TOLD,
     Coin,
     ContractKey,
@@ -350,3 +351,24 @@ def test_such_a_chain__leaves_what_two_exchanges_say() -> None:
 
     assert found.is_same(Coin("a", "XYZ"), Coin("b", "XYZ"))
     assert not found.is_same(Coin("liar", "C6"), Coin("liar", "C7"))
+
+
+def test_an_exchange_that_names_sixty_four_keys_of_each_coin__makes_no_more_links_than_there_are() -> (
+    None
+):
+    """Forty thousand networks, which is all that an exchange may tell."""
+    sound = [status for at in ("a", "b") for status in listing(at, (ETH, 1), (BSC, 2))]
+    flood = [
+        says("flood", f"C{coin}", ETH, address(10_000 + coin * 64 + key))
+        for coin in range(625)
+        for key in range(64)
+    ]
+    own = listing("flood", (ETH, 1), (BSC, 2))
+    statuses = [*flood, *sound, *own]
+
+    found = identify(tickers(statuses), statuses)
+
+    assert found.is_strongly_same(Coin("a", "XYZ"), Coin("b", "XYZ"))
+    assert found.is_strongly_same(Coin("a", "XYZ"), Coin("flood", "XYZ"))
+    joined = {coin for coin in found.group_of if coin.exchange == "flood"}
+    assert len(joined) == 1 + MOST_LINKS_OF_AN_EXCHANGE // (64 * 63 // 2)

@@ -1,5 +1,6 @@
 """Two-hour figures against the statistics module; health; bursts."""
 
+import math
 import statistics
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -9,16 +10,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.market.rules.research import (
+    NO_PEERS,
     BurstFacts,
     BurstSample,
     BurstTrigger,
     FeedStatus,
     PairPercentiles,
+    PeerValues,
     burst_summary,
     burst_trigger,
     feed_status,
+    middle_slip,
     percentiles,
     rank,
+    slips_of,
 )
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -30,7 +35,33 @@ def test_a_percentile__is_a_middle_rank() -> None:
     assert rank(1, [1, 1, 1]) == 50.0
     assert rank(0, [1]) == 0.0
     assert rank(2, [1]) == 100.0
-    assert percentiles(3, [1, 2, 3, 4], []) == PairPercentiles(62.5, None)
+    assert percentiles(3, [1, 2, 3, 4], NO_PEERS) == PairPercentiles(62.5, None)
+
+
+def test_a_book_that_ends_before__is_dearer_than_any_and_equal_to_its_like() -> None:
+    slips = slips_of([120, 120, 0, 120, None], [8.0, None, None, 5.0, None])
+    assert slips == [8.0, math.inf, 5.0]
+    assert percentiles(math.inf, slips, PeerValues([1.0, 9.0, math.inf, math.inf], 4)) == (
+        PairPercentiles(100 * 2.5 / 3, 75.0)
+    )
+    assert rank(9.0, [1.0, 9.0, math.inf, math.inf]) == 37.5
+
+
+@pytest.mark.parametrize(
+    ("counts", "slips", "middle"),
+    [
+        ([1, 1, 1], [8.0, None, 5.0], 8.0),
+        ([1, 1, 1], [8.0, None, None], None),
+        ([1, 1], [8.0, None], None),
+        ([1, 0, 0], [8.0, None, None], 8.0),
+        ([0], [None], None),
+        ([], [], None),
+    ],
+)
+def test_the_middle_slip__counts_books_that_end_before(
+    counts: list[int], slips: list[float | None], middle: float | None
+) -> None:
+    assert middle_slip(counts, slips) == middle
 
 
 @given(st.lists(st.integers(0, 5), min_size=1), st.integers(0, 5))
