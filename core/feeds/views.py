@@ -178,6 +178,7 @@ _SOURCES: Final[Mapping[FeedKey, _Source]] = {
             *("can_deposit", "can_withdraw", "is_truncated", "grade", "is_simulated"),
         ),
         by_time=True,
+        in_order=True,  # who changes states takes turns (core/market/states.py)
     ),
     FeedKey.GRADES: _Source(
         _GRADE.join(_STATE, _STATE.c.listing_id == _GRADE.c.listing_id),

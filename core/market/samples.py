@@ -17,7 +17,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Session
 
 from core.db.engine import WriteSession
-from core.market import copying
+from core.market import copying, states
 from core.market.rules.book import MeasureGrid
 from core.market.tables import MarketSample
 
@@ -80,7 +80,8 @@ def write(session: WriteSession, batch: SampleBatch, minute: datetime, now: date
     session.execute(_LOSABLE)
     count = copy_samples(session, batch)
     if count:
-        named = {"ts": minute, "ids": batch.listing_ids.tolist(), "now": now}
+        turn = states.take_turn(session, now)
+        named = {"ts": minute, "ids": batch.listing_ids.tolist(), "now": turn}
         session.execute(_SHOW, named)
         if any(fault is not None for fault in batch.faults):
             session.execute(_FAULTS, named)
@@ -89,7 +90,8 @@ def write(session: WriteSession, batch: SampleBatch, minute: datetime, now: date
 
 def show(session: WriteSession, minute: datetime, ids: Sequence[int], now: datetime) -> None:
     """What the measured samples of this minute say of these listings."""
-    session.execute(_SHOW, {"ts": minute, "ids": list(ids), "now": now})
+    turn = states.take_turn(session, now)
+    session.execute(_SHOW, {"ts": minute, "ids": list(ids), "now": turn})
 
 
 def copy_samples(session: WriteSession, batch: SampleBatch) -> int:
