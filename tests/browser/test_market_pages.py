@@ -29,7 +29,7 @@ def test_the_board__sorts_and_filters_with_its_state_in_the_address(visitor: Ope
 def test_a_listing_without_a_grade__is_unknown__not_f(visitor: Opened) -> None:
     visitor.go("board?board.q=LINK/KRW")
     row = visitor.page.get_by_role("row").filter(has_text="LINK/KRW")
-    expect(row.get_by_label("unknown: Not enough was seen of it to grade it.")).to_be_visible()
+    expect(row.get_by_label("unknown: Not enough data to grade it.")).to_be_visible()
     expect(row.get_by_text("unknown").last).to_be_visible()
 
 
@@ -37,7 +37,7 @@ def test_a_row__leads_to_the_page_of_its_token(visitor: Opened) -> None:
     visitor.go("board?board.q=BTC/USDT")
     visitor.page.get_by_role("link", name="BTC/USDT").click()
     expect(visitor.page.get_by_role("heading", name="BTC/USDT", level=1)).to_be_visible()
-    for name in ("Why this grade", "The book", "Venues side by side", "Timeline of BTC"):
+    for name in ("Why this grade", "Order book", "Venues side by side", "Timeline of BTC"):
         expect(visitor.page.get_by_role("heading", name=name)).to_be_visible()
     expect(visitor.page.get_by_text("simulated").first).to_be_visible()
 

@@ -9,6 +9,7 @@ import {
   figure,
   Known,
   Letter,
+  NOT_MEASURED,
   Pair,
   Transfers,
 } from "./market.js";
@@ -65,7 +66,7 @@ export const MEASURED_COLUMNS = [
     text: (row) => figure(row.price_usd),
     sortBy: (row) => row.price_usd,
     show: (row) =>
-      html`<${Known} text=${figure(row.price_usd)} why="Its book was never measured." />`,
+      html`<${Known} text=${figure(row.price_usd)} why=${NOT_MEASURED} />`,
   },
   {
     key: "spread",

@@ -26,16 +26,16 @@ export function Timeline({ token }) {
   return html`<section class="card" aria-labelledby="timeline"><h2 id="timeline">Timeline of ${token}</h2>
     <${Read} of=${found} what="the timeline">${(/** @type {Listed} */ data) =>
       data.rows.length === 0
-        ? html`<p class="quiet">Nothing happened to it since it was listed.</p>`
+        ? html`<p class="quiet">Nothing has happened since it was listed.</p>`
         : html`<ul class="list timeline">${data.rows.map((row) => html`<li class="row" key=${hashOf(row)}><span class="quiet"><${Time} at=${row.at} /></span><span class="grow"><${What} row=${row} /></span><span class="quiet">${row.exchange}</span></li>`)}</ul>
           <${Older} next=${data.next} isBusy=${older.isBusy} onMore=${older.run} />`}<//>
     <${Refused} error=${older.error} /></section>`;
 }
 
 const SAID = /** @type {Readonly<Record<string, string>>} */ ({
-  warning_issued: "warned",
-  warning_cleared: "over",
-  warning_reopened: "warned again",
+  warning_issued: "issued",
+  warning_cleared: "cleared",
+  warning_reopened: "reopened",
 });
 
 /** @param {{row: TimelineEntry}} props */
@@ -62,6 +62,10 @@ function hashOf(row) {
     row.direction,
     row.chain,
     row.symbol,
+    row.severity,
+    row.state,
+    row.title,
+    JSON.stringify(row.evidence),
   ].join("|");
   let hash = 0;
   for (const one of text) hash = (Math.imul(hash, 31) + one.charCodeAt(0)) | 0;
