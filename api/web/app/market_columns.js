@@ -62,6 +62,7 @@ export const MEASURED_COLUMNS = [
   {
     key: "price",
     label: "Price, $",
+    unit: "usd",
     isNumber: true,
     text: (row) => figure(row.price_usd),
     sortBy: (row) => row.price_usd,
@@ -71,6 +72,7 @@ export const MEASURED_COLUMNS = [
   {
     key: "spread",
     label: "Spread",
+    unit: "bps",
     isNumber: true,
     text: (row) => bps(row.spread_bps),
     sortBy: (row) => row.spread_bps,
@@ -79,6 +81,7 @@ export const MEASURED_COLUMNS = [
   {
     key: "depth",
     label: "Depth, $",
+    unit: "usd",
     isNumber: true,
     hint: "Within 2 % of the mid, on the smaller side",
     text: (row) => dollars(depthOf(row)),
@@ -88,6 +91,7 @@ export const MEASURED_COLUMNS = [
   {
     key: "volume",
     label: "24 h, $",
+    unit: "usd",
     hint: "Volume of the last 24 hours",
     isNumber: true,
     text: (row) => dollars(row.volume_24h_usd),
