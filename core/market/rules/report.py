@@ -56,7 +56,8 @@ class ComparableOutcome:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportFacts:
     """All that either version prints; None: unknown. `kpis`, `percentiles` (by figure: spread, depth,
-    slip, volume) and `comparable` are of version 2.
+    slip, volume) and `comparable` are of version 2. `_count`: with those that are not given; None:
+    all are.
     """
 
     exchange: str
@@ -77,15 +78,18 @@ class ReportFacts:
     kpis: tuple[PairKpi, ...] = ()
     percentiles: Mapping[str, PairPercentiles] | None = None
     comparable: tuple[ComparableOutcome, ...] = ()
+    warnings_count: int | None = None
+    comparable_count: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ReportTable:
-    """`left_out`: rows beyond the first twenty."""
+    """`left_out`: rows beyond the first twenty; `empty`: what is printed where there is no row."""
 
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     left_out: int = 0
+    empty: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +178,9 @@ def _identity(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:
     )
     header = (words["chain"], words["contracts"])
     return ReportSection(
-        "identity", words["identity"], (ReportTable((), rows), _table(header, contracts))
+        "identity",
+        words["identity"],
+        (ReportTable((), rows), _table(header, contracts, words["unknown"])),
     )
 
 
@@ -225,7 +231,7 @@ def _transfer(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:
         for one in facts.networks
     ]
     header = (words["chain"], words["deposit"], words["withdraw"], words["fee"])
-    return ReportSection("transfer", words["transfer"], (_table(header, rows),))
+    return ReportSection("transfer", words["transfer"], (_table(header, rows, words["unknown"]),))
 
 
 def _warnings(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:
@@ -239,7 +245,8 @@ def _warnings(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:
         for one in sorted(facts.warnings, key=lambda one: one.issued_at, reverse=True)
     ]
     header = (words["warning"], words["severity"], words["issued"], words["cleared"])
-    return ReportSection("warnings", words["warnings"], (_table(header, rows),))
+    table = _table(header, rows, words["none"], facts.warnings_count)
+    return ReportSection("warnings", words["warnings"], (table,))
 
 
 def _risk(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:
@@ -261,7 +268,7 @@ def _risk(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:
         for part in risk.parts
     ]
     header = (words["factor"], words["value"], words["contribution"])
-    return ReportSection("risk", words["risk"], (ReportTable((), rows), _table(header, parts)))
+    return ReportSection("risk", words["risk"], (ReportTable((), rows), _table(header, parts, words["unknown"])))
 
 
 def _history(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:
@@ -296,7 +303,7 @@ def _percentiles(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:
         for figure, one in (facts.percentiles or {}).items()
     ]
     header = (words["figure"], words["own"], words["among_peers"])
-    return ReportSection("percentiles", words["peers"], (_table(header, rows),))
+    return ReportSection("percentiles", words["peers"], (_table(header, rows, words["unknown"]),))
 
 
 def _comparable(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:
@@ -305,7 +312,8 @@ def _comparable(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:
         for one in facts.comparable
     ]
     header = tuple(words[name] for name in ("token", "exchange", "outcome", "at", "foreseen"))
-    return ReportSection("comparable", words["comparable"], (_table(header, rows),))
+    table = _table(header, rows, words["none"], facts.comparable_count)
+    return ReportSection("comparable", words["comparable"], (table,))
 
 
 def _method(words: Mapping[str, str]) -> ReportSection:
@@ -313,8 +321,12 @@ def _method(words: Mapping[str, str]) -> ReportSection:
     return ReportSection("method", words["method"], paragraphs=tuple(words[name] for name in names))
 
 
-def _table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> ReportTable:
-    return ReportTable(header, tuple(rows[:MOST_ROWS]), max(len(rows) - MOST_ROWS, 0))
+def _table(
+    header: tuple[str, ...], rows: Sequence[tuple[str, ...]], empty: str, count: int | None = None
+) -> ReportTable:
+    """`count`: of all rows, where not all are given."""
+    left_out = (len(rows) if count is None else count) - MOST_ROWS
+    return ReportTable(header, tuple(rows[:MOST_ROWS]), max(left_out, 0), empty)
 
 
 def _time(at: datetime) -> str:
