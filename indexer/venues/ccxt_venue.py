@@ -108,9 +108,7 @@ class CcxtVenue:
         self._quirks = QUIRKS[exchange]
         told: Capabilities = self._quirks.capabilities(has_keys=keys is not None)
         # A recording holds requests: a websocket would leave the machine.
-        self.capabilities = replace(
-            told, websocket=told.websocket and source is DataSource.LIVE
-        )
+        self.capabilities = replace(told, websocket=told.websocket and source is DataSource.LIVE)
         self._transport, self._now = transport, now
         is_paced = source is DataSource.LIVE
         # The key goes to the calls alone that need one.

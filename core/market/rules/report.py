@@ -160,7 +160,8 @@ def printed(report: PairReport) -> tuple[str, ...]:
     for section in report.sections:
         texts += [section.heading, *section.paragraphs]
         for table in section.tables:
-            texts += [*table.header, *(cell for row in table.rows for cell in row)]
+            cells = [cell for row in table.rows for cell in row]
+            texts += [*table.header, *cells] if cells else [table.empty]
         for chart in section.charts:
             texts += [chart.title, chart.lowest, chart.highest, chart.newest]
     return tuple(texts)
@@ -172,7 +173,7 @@ def _identity(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:
     rows = (
         (words["exchange"], facts.exchange),
         (words["pair"], facts.symbol),
-        (words["price"], _number(facts.price, words)),
+        (f"{words['price']}, {_quote(facts)}", _number(facts.price, words)),
         (words["verdict"], words[facts.verdict]),
         (words["listed_on"], ", ".join(exchanges) or words["unknown"]),
     )
@@ -180,7 +181,10 @@ def _identity(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:
     return ReportSection(
         "identity",
         words["identity"],
-        (ReportTable((), rows), _table(header, contracts, words["unknown"])),
+        (
+            ReportTable((), rows),
+            _table(header, contracts, f"{words['contracts']}: {words['unknown']}"),
+        ),
     )
 
 
@@ -268,20 +272,26 @@ def _risk(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:
         for part in risk.parts
     ]
     header = (words["factor"], words["value"], words["contribution"])
-    return ReportSection("risk", words["risk"], (ReportTable((), rows), _table(header, parts, words["unknown"])))
+    return ReportSection(
+        "risk", words["risk"], (ReportTable((), rows), _table(header, parts, words["unknown"]))
+    )
 
 
 def _history(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:
     times = [datetime.fromtimestamp(kpi.begins_us / 1e6, UTC) for kpi in facts.kpis]
     lines: tuple[tuple[str, list[float | None]], ...] = (
-        ("history_price", [kpi.close for kpi in facts.kpis]),
-        ("history_spread", [kpi.spread_p50_bps for kpi in facts.kpis]),
-        ("history_depth", [kpi.depth_2_usd for kpi in facts.kpis]),
+        (f"{words['history_price']}, {_quote(facts)}", [kpi.close for kpi in facts.kpis]),
+        (words["history_spread"], [kpi.spread_p50_bps for kpi in facts.kpis]),
+        (words["history_depth"], [kpi.depth_2_usd for kpi in facts.kpis]),
     )
-    charts = tuple(_chart(words[name], times, values, words) for name, values in lines)
+    charts = tuple(_chart(title, times, values, words) for title, values in lines)
     rows = tuple((chart.title, chart.lowest, chart.highest, chart.newest) for chart in charts)
     header = (words["figure"], words["lowest"], words["highest"], words["newest"])
     return ReportSection("history", words["history"], (ReportTable(header, rows),), charts)
+
+
+def _quote(facts: ReportFacts) -> str:
+    return facts.symbol.partition("/")[2]
 
 
 def _chart(

@@ -99,14 +99,15 @@ def _kinds(operation: Operation) -> Iterator[tuple[str, str]]:
         ways = [schema["$defs"][one["$ref"].rpartition("/")[2]] if "$ref" in one else one
                 for one in field.get("anyOf", [field])]  # fmt: skip
         types = {"word" if "enum" in one else one.get("type") for one in ways} - {"null"}
-        yield name, {"string": "text", "integer": "number", "boolean": "flag"}.get(
-            kind := types.pop(), str(kind)
+        yield (
+            name,
+            {"string": "text", "integer": "number", "boolean": "flag"}.get(
+                kind := types.pop(), str(kind)
+            ),
         )
 
 
-FIELDS: Final = [
-    (key, name, kind) for key, one in OPERATIONS.items() for name, kind in _kinds(one)
-]
+FIELDS: Final = [(key, name, kind) for key, one in OPERATIONS.items() for name, kind in _kinds(one)]
 
 
 def _faults(answer: Any, field: str | None, sent: object) -> list[str]:
@@ -384,4 +385,3 @@ def test_a_refusal__has_a_sentence_and_a_next_call_beyond_the_catalogue(
     assert answer.json()["service"]["reason"] == reason
     assert _faults(answer, None, key) == []
     assert answer.json()["service"]["next"][0]["path"] != "/agent/catalog"
-

@@ -23,9 +23,7 @@ FAR = NOON + timedelta(days=1)  # whoever reads: long after every time that is w
 WAIT_S = 20
 
 
-def read_on(
-    database: Database, after: FeedPlace | None, limit: int = 500
-) -> Sequence[DataFeedRow]:
+def read_on(database: Database, after: FeedPlace | None, limit: int = 500) -> Sequence[DataFeedRow]:
     with database.read() as session:
         return views.page(session, FeedKey.BOARD, after, limit, FAR)
 
