@@ -22,7 +22,7 @@ from core.listings.rules import Symbol
 from core.safety.queries import open_case
 from core.safety.tables import ViolationCase
 from keeper.areas import reports
-from tests.integration.api.conftest import KEY, Clock, Limit
+from tests.integration.api.conftest import Clock, Limit
 from tests.integration.api.subscriptions.conftest import Subscriber, subscriber_of
 from tests.market_rows import MarketIds
 
