@@ -245,6 +245,7 @@ class CcxtVenue:
         made = _client(
             self.exchange, self._transport, self._now, self._quirks.options, None, self._is_paced
         )
+        made.open()  # or it has no loop for what it asks by REST before it connects, as of KuCoin
         return made.set_markets_from_exchange(self._client)
 
     # --- calls
