@@ -266,7 +266,7 @@ def test_an_unknown_profile__is_refused(
 def test_the_refusal_of_a_profile__names_those_that_exist(client: TestClient) -> None:
     answer = send(client, LIST, profile="everything")
     assert (
-        answer.json()["error"]["message"] == "profile: it should be 'connector', 'claw' or 'full'."
+        answer.json()["error"]["message"] == "profile: write 'connector', 'claw' or 'full'."
     )
 
 

@@ -71,10 +71,11 @@ def test_a_clock_that_is_behind__never_takes_a_state_back_before_the_cursor(
 
 
 def test_a_pair_that_is_gone__is_told_behind_the_cursor(database: Database, listed: Listed) -> None:
-    cursor = last_place(database)
-    with database.write() as session:
-        found = [market("kucoin", "BTC")]
-        queries.learn_markets(session, "kucoin", found, DataSource.SIMULATED, NOON)
+    found = [market("kucoin", base) for base in ("BTC", "ETH", *(f"T{n}" for n in range(20)))]
+    for markets in (found, [one for one in found if one.base != "ETH"]):
+        cursor = last_place(database)
+        with database.write() as session:
+            queries.learn_markets(session, "kucoin", markets, DataSource.SIMULATED, NOON)
     assert [row.place.id for row in read_on(database, cursor)] == [listed.ids[1]]
 
 
