@@ -42,7 +42,7 @@ def values_of(report: PairReport) -> dict[str, object]:
     return {
         "report": report,
         "language": report.language.value,
-        "more": TEXTS[report.language]["more"],
+        "words": TEXTS[report.language],
         "lines": {
             chart.title: line_of(chart) for section in report.sections for chart in section.charts
         },

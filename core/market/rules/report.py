@@ -15,12 +15,12 @@ from typing import Final
 
 from core.market.facts import NetworkStatus
 from core.market.rules.gpa import AssetGrade
-from core.market.rules.grade import GradeInputs, GradeScore, Letter
-from core.market.rules.identity import IdentityGroup, IdentityVerdict
+from core.market.rules.grade import WEIGHTS, GradeInputs, GradeScore, Letter
+from core.market.rules.identity import NATIVE, IdentityGroup, IdentityVerdict
 from core.market.rules.notices import OutcomeKind
 from core.market.rules.report_texts import TEXTS, ReportLanguage
 from core.market.rules.research import PairKpi, PairPercentiles
-from core.market.rules.risk import RiskCalibration, RiskReading
+from core.market.rules.risk import RiskCalibration, RiskFactor, RiskReading
 from core.market.rules.warnings import WarningSeverity, WarningType
 
 MOST_ROWS: Final = 20
@@ -169,7 +169,11 @@ def printed(report: PairReport) -> tuple[str, ...]:
 
 def _identity(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:
     exchanges = sorted({coin.exchange for group in facts.groups for coin in group.coins})
-    contracts = [(key.chain, key.address) for group in facts.groups for key in group.keys]
+    contracts = [
+        (key.chain, words["own_coin"] if key.address == NATIVE else key.address)
+        for group in facts.groups
+        for key in group.keys
+    ]
     rows = (
         (words["exchange"], facts.exchange),
         (words["pair"], facts.symbol),
@@ -214,14 +218,13 @@ def _parts(score: GradeScore | None, words: Mapping[str, str]) -> tuple[ReportTa
     if score is None:
         return ()
     parts = score.components
-    rows = (
-        (words["depth"], _fixed(parts.depth, 4, words)),
-        (words["spread"], _fixed(parts.spread, 4, words)),
-        (words["slip"], _fixed(parts.slippage, 4, words)),
-        (words["volume"], _fixed(parts.volume, 4, words)),
-        (words["uptime"], _fixed(parts.uptime, 4, words)),
+    shown = (parts.depth, parts.spread, parts.slippage, parts.volume, parts.uptime)
+    names = ("part_depth", "part_spread", "part_slip", "part_volume", "part_uptime")
+    rows = tuple(
+        (words[name], _fixed(part, 4, words), f"{weight:.2f}")
+        for name, part, weight in zip(names, shown, WEIGHTS, strict=True)
     )
-    return (ReportTable((words["component"], words["value"]), rows),)
+    return (ReportTable((words["component"], words["part"], words["weight"]), rows),)
 
 
 def _transfer(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:
@@ -248,7 +251,7 @@ def _warnings(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:
         )
         for one in sorted(facts.warnings, key=lambda one: one.issued_at, reverse=True)
     ]
-    header = (words["warning"], words["severity"], words["issued"], words["cleared"])
+    header = (words["warning_type"], words["severity"], words["issued"], words["cleared"])
     table = _table(header, rows, words["none"], facts.warnings_count)
     return ReportSection("warnings", words["warnings"], (table,))
 
@@ -265,7 +268,7 @@ def _risk(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:
     )
     parts = [
         (
-            words[part.factor],
+            words["low_gpa" if part.factor is RiskFactor.GPA else part.factor],
             _fixed(part.value, 2, words),
             _fixed(part.contribution, 4, words),
         )

@@ -178,9 +178,33 @@ def test_the_newest_warning__stands_first() -> None:
 def test_the_grade__is_printed_with_its_inputs_and_parts() -> None:
     found = cells(report(), "grade")
 
-    assert (found["Grade"], found["Score, 0 to 100"], found["7-day GPA, 0 to 4"]) == ("B", "72.35", "3.50")
+    assert (found["Grade"], found["Score, 0 to 100"], found["7-day GPA, 0 to 4"]) == (
+        "B",
+        "72.35",
+        "3.50",
+    )
     assert found["Median depth within 2 %, USD"] == "100,000"
-    assert cells(report(), "grade", 1)["Median spread, bps"] == "0.7085"
+    assert section(report(), "grade").tables[1].rows[1] == ("spread", "0.7085", "0.20")
+
+
+def test_what_an_empty_table_is_of__is_said_to_be_none_or_unknown() -> None:
+    """A heading stood with nothing below it."""
+    found = report(facts=replace(FACTS, warnings=(), networks=(), comparable=()))
+    says = {
+        one.id: [table.empty for table in one.tables if not table.rows] for one in found.sections
+    }
+
+    assert (says["warnings"], says["comparable"], says["transfer"]) == (
+        ["none"],
+        ["none"],
+        ["unknown"],
+    )
+
+
+def test_a_gpa__is_not_called_like_how_far_its_factor_holds() -> None:
+    """A GPA of 3.5 was printed as 3.50 above and as 0.00 below."""
+    assert "7-day GPA, 0 to 4" not in cells(report(), "risk", 1)
+    assert cells(report(), "risk", 1)["low 7-day GPA"] == "0.00"
 
 
 def test_what_has_no_grade__says_unknown_and_has_no_parts() -> None:
