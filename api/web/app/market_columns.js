@@ -66,8 +66,7 @@ export const MEASURED_COLUMNS = [
     isNumber: true,
     text: (row) => figure(row.price_usd),
     sortBy: (row) => row.price_usd,
-    show: (row) =>
-      html`<${Known} text=${figure(row.price_usd)} why=${NOT_MEASURED} />`,
+    show: (row) => html`<${Known} text=${figure(row.price_usd)} why=${NOT_MEASURED} />`,
   },
   {
     key: "spread",
