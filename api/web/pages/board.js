@@ -47,7 +47,7 @@ function Overview({ coverage, warned }) {
     <section class="card figures" aria-label="Coverage">
       <${Figure} label="Listings"><${Known} text=${integer(coverage?.listings)} /><//>
       <${Figure} label="Tokens"><${Known} text=${integer(coverage?.assets)} /><//>
-      <${Figure} label="Exchanges" note=${troubled.length ? `${troubled.length} in trouble` : "all respond"}><${Known} text=${integer(coverage?.exchanges.length)} /><//>
+      <${Figure} label="Exchanges" note=${coverage?.exchanges.length === 0 ? "none is watched yet" : troubled.length ? `${troubled.length} in trouble` : "all respond"}><${Known} text=${integer(coverage?.exchanges.length)} /><//>
       <${Figure} label="Outcomes foreseen, 90 days" note=${rate ? `${rate.hits} of ${rate.units} delistings and designations` : "nothing counted yet"}><${Known} text=${share(rate?.rate)} why="No outcome was declared in the window." /><//>
       <${Figure} label="Warning precision, 90 days" note=${rate ? `${integer(rate.warnings_issued)} warnings issued` : "nothing counted yet"}><${Known} text=${share(rate?.precision)} why="No warning was issued in the window." /><//>
     </section>`;

@@ -46,7 +46,8 @@ export default function Token({ path: [id = ""] }) {
   );
   if (id === "")
     return html`<${Empty} title="Which token?"><p class="quiet">Choose one from the board.</p><div class="row"><a class="button" href=${link("board")}>Open the board</a></div><//>`;
-  return html`<${Read} of=${found} what="the token">${(/** @type {TokenDetail} */ data) => html`<${Shown} key=${id} data=${data} />`}<//>`;
+  const isRefused = found.data === null && found.error !== null;
+  return html`${isRefused ? html`<${PageHead} title=${cut(id, 80)} />` : null}<${Read} of=${found} what="the token">${(/** @type {TokenDetail} */ data) => html`<${Shown} key=${id} data=${data} />`}<//>`;
 }
 
 /** @param {{data: TokenDetail}} props */

@@ -2,7 +2,7 @@
 
 import { get } from "../app/api.js";
 import { cut, words } from "../app/format.js";
-import { Transfer, Warned } from "../app/market.js";
+import { bps, dollars, figure, Transfer, Warned } from "../app/market.js";
 import { Older, usePaged } from "../app/paged.js";
 import { Read, Refused } from "../app/refusal.js";
 import { Badge, html, Time } from "../app/ui.js";
@@ -38,16 +38,32 @@ const SAID = /** @type {Readonly<Record<string, string>>} */ ({
   warning_reopened: "reopened",
 });
 
+const DIRECTIONS = /** @type {Readonly<Record<string, string>>} */ ({
+  deposit: "deposits",
+  withdraw: "withdrawals",
+});
+
+/** One of a warning's figures: its name says its unit. @param {string} name @param {unknown} value */
+function fact(name, value) {
+  if (value === true) return words(name.replace(/^(is|has)_/, ""));
+  const number = value === null || value === "" ? Number.NaN : Number(value);
+  if (Number.isNaN(number) || typeof value === "boolean") return `${words(name)} ${String(value)}`;
+  if (name.endsWith("_usd")) return `${words(name.slice(0, -4))} ${dollars(number)} USD`;
+  if (name.endsWith("_bps")) return `${words(name.slice(0, -4))} ${bps(number)}`;
+  if (name.endsWith("_s")) return `${words(name.slice(0, -2))} for ${figure(number / 3_600, 3)} h`;
+  return `${words(name)} ${figure(number)}`;
+}
+
 /** @param {{row: TimelineEntry}} props */
 function What({ row }) {
   if (row.kind === "transfer")
-    return html`<${Transfer} name=${`${row.direction}s`} state=${row.state ?? "unknown"} /> <code>${cut(row.chain ?? "", 40)}</code>`;
+    return html`<${Transfer} name=${DIRECTIONS[row.direction ?? ""] ?? "transfers"} state=${row.state ?? "unknown"} /> <code>${cut(row.chain ?? "", 40)}</code>`;
   if (row.kind === "listed" || row.kind === "delisted")
     return html`<${Badge} tone=${row.kind === "delisted" ? "loss" : ""}>${row.kind}<//> ${row.symbol}`;
   if (row.kind === "outcome")
     return html`<${Badge} tone="loss">declared: ${words(row.type)}<//> ${row.title ? cut(row.title, 160) : null}`;
   const figures = Object.entries(row.evidence ?? {})
-    .map(([name, value]) => `${words(name)} ${String(value)}`)
+    .map(([name, value]) => fact(name, value))
     .join(", ");
   return html`<${Warned} one=${{ type: row.type, severity: row.kind === "warning_cleared" ? null : row.severity }} /> ${SAID[row.kind] ?? words(row.kind)} <span class="quiet">${cut(figures, 160)}</span>`;
 }
