@@ -31,6 +31,8 @@ SENTENCES = {
     "too_long": "send at most {max_length} items",
     "greater_than_equal": "write a number that is not below {ge}",
     "less_than_equal": "write a number that is not above {le}",
+    "literal_error": "write {expected}",
+    "enum": "write {expected}",
     "string_pattern_mismatch": "write it in the form {pattern}",
 }
 

@@ -115,6 +115,7 @@ _FEEDS: Final = (
         fields={
             "action": "issued, cleared or reopened",
             "clears": COUNT + OR_NULL,
+            "reopens": COUNT + OR_NULL,
             "exchange": TEXT,
             "token": TEXT,
             "type": TEXT,
@@ -126,6 +127,7 @@ _FEEDS: Final = (
         sample={
             "action": "issued",
             "clears": None,
+            "reopens": None,
             "exchange": "gate",
             "token": "ABC",
             "type": "depth_collapse",

@@ -176,6 +176,7 @@ _SOURCES: Final[Mapping[FeedKey, _Source]] = {
             *("can_deposit", "can_withdraw", "is_truncated", "grade", "is_simulated"),
         ),
         by_time=True,
+        in_order=True,  # who changes states takes turns (core/market/states.py)
     ),
     FeedKey.GRADES: _Source(
         _GRADE.join(_STATE, _STATE.c.listing_id == _GRADE.c.listing_id),
@@ -198,6 +199,7 @@ _SOURCES: Final[Mapping[FeedKey, _Source]] = {
         (
             _WARNING.c.action,
             _WARNING.c.clears_seq.label("clears"),
+            _WARNING.c.reopens_seq.label("reopens"),
             *_columns(_WARNING, "exchange", "token", "type", "severity", "is_predictive"),
             *_columns(_WARNING, "rule_version", "row_hash"),
         ),

@@ -10,7 +10,7 @@ import numpy as np
 from sqlalchemy import Row, text
 
 from core.db.engine import WriteSession
-from core.market import copying
+from core.market import copying, states
 from core.market.history import PARTS
 from core.market.rules import grade
 from core.market.rules.grade import GRADE_VERSION, LETTERS, GradeColumns, GradeInputs
@@ -179,7 +179,8 @@ def _write(session: WriteSession, rows: Sequence[Row[Any]], hour: datetime, now:
     for name, kind in typed.items():
         statement = statement.replace(f":{name},", f"cast(:{name} as {kind}),")
         statement = statement.replace(f":{name})", f"cast(:{name} as {kind}))")
-    beside = {"hour": hour, "now": now, "day": hour - DAY, "week": hour - timedelta(days=7)}
+    turn = states.take_turn(session, now)
+    beside = {"hour": hour, "now": turn, "day": hour - DAY, "week": hour - timedelta(days=7)}
     beside |= {"version": GRADE_VERSION}
     session.execute(text(statement), shown | beside)
 

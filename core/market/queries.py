@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 from core.db.engine import WriteSession
 from core.listings import queries as listings
 from core.listings.rules import TICKER_PATTERN, Symbol, token_id
+from core.market import states
 from core.market.facts import DataSource, ListedMarket, MarketStatus
 from core.market.rules.notices import TagSighting
 from core.market.tables import (
@@ -253,7 +254,8 @@ def _show(
     if not rows:
         return
     names = {(one.base, one.quote): name for name, one in taken.items()}
-    states = [
+    turn = states.take_turn(session, now)
+    shown = [
         {
             "listing_id": row["listing_id"],
             "asset_id": row["asset_id"],
@@ -268,7 +270,7 @@ def _show(
             "has_st_tag": row["has_st_tag"],
             "has_caution": row["has_caution"],
             "first_seen_at": row["first_seen_at"],
-            "updated_at": now,
+            "updated_at": turn,
         }
         for row in rows
     ]
@@ -278,7 +280,7 @@ def _show(
         add.on_conflict_do_update(
             index_elements=["listing_id"], set_={name: add.excluded[name] for name in moved}
         ),
-        states,
+        shown,
     )
 
 
@@ -294,7 +296,7 @@ def _end(session: WriteSession, listing_ids: Sequence[int], now: datetime) -> No
     session.execute(
         update(MarketListingState)
         .where(MarketListingState.listing_id.in_(listing_ids))
-        .values(**gone, updated_at=now)
+        .values(**gone, updated_at=states.take_turn(session, now))
     )
 
 

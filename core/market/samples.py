@@ -18,7 +18,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Session
 
 from core.db.engine import WriteSession, driver_of
-from core.market import copying
+from core.market import copying, states
 from core.market.arrays import array
 from core.market.rules.book import MeasureGrid
 from core.market.tables import MarketSample
@@ -34,10 +34,17 @@ SHOWN: Final = (
     *("venue_at", "received_at"),
 )
 KINDS: Final = {
-    "listing_id": "bigint", "ts": "timestamptz", "every_s": "integer", "fault": "text",
+    "listing_id": "bigint",
+    "ts": "timestamptz",
+    "every_s": "integer",
+    "fault": "text",
     **dict.fromkeys(SHOWN, "float8"),
-    "fx_source": "text", "is_truncated": "boolean", "can_deposit": "boolean",
-    "can_withdraw": "boolean", "venue_at": "timestamptz", "received_at": "timestamptz",
+    "fx_source": "text",
+    "is_truncated": "boolean",
+    "can_deposit": "boolean",
+    "can_withdraw": "boolean",
+    "venue_at": "timestamptz",
+    "received_at": "timestamptz",
 }
 """The columns of a sample and their types."""
 
@@ -99,14 +106,15 @@ def write(session: WriteSession, batch: SampleBatch, now: datetime) -> int:
     columns = columns_of(batch)
     driver_of(session).execute(_AS_WRITTEN)
     count = copying.copy_columns(session, MarketSample.__tablename__, columns)
-    _shown(session, columns, now)
+    _shown(session, columns, states.take_turn(session, now))
     return count
 
 
 def show(session: WriteSession, batch: SampleBatch, minute: datetime, now: datetime) -> None:
     """What the samples of this minute say, of those that are in the series."""
+    turn = states.take_turn(session, now)
     of_minute = batch.minutes_us == copying.unix_us(minute)
-    _shown(session, {name: one.of(of_minute) for name, one in columns_of(batch).items()}, now)
+    _shown(session, {name: one.of(of_minute) for name, one in columns_of(batch).items()}, turn)
 
 
 def _shown(session: WriteSession, columns: Mapping[str, copying.CopyColumn], now: datetime) -> None:

@@ -275,3 +275,13 @@ class MarketHistory(Base):
     origin: Mapped[datetime]
     size: Mapped[int]
     imported_at: Mapped[datetime]
+
+
+class MarketStateTurn(Base):
+    """The newest turn of who changes listing states; its row is theirs until they commit."""
+
+    __tablename__ = "listing_state_turn"
+    __table_args__ = (CheckConstraint("id = 1", name="one_row"),)
+
+    id: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
+    at: Mapped[datetime]

@@ -96,7 +96,7 @@ def summarise(session: WriteSession, now: datetime) -> Mapping[str, Any]:
     grades = text(
         "select grade, count(*) from listing_state where grade is not null group by grade"
     )
-    figures["grades"] = dict(session.execute(grades).tuples().all())
+    figures["grades"] = dict(session.execute(grades).all())
     seen = gaps.figures(session, now)
     figures |= {"arb_hits_24h": seen.hits_24h, "actionable_share_7d": seen.actionable_share_7d}
     put = insert(MarketSummary).values(id=1, figures=figures, wci={}, wci_at=None, computed_at=now)

@@ -39,6 +39,7 @@ from core.market.scan_tables import MarketHistory as MarketHistory
 from core.market.scan_tables import MarketOnchain as MarketOnchain
 from core.market.scan_tables import MarketScanRun as MarketScanRun
 from core.market.scan_tables import MarketSpread as MarketSpread
+from core.market.scan_tables import MarketStateTurn as MarketStateTurn
 from core.market.scan_tables import MarketSummary as MarketSummary
 from core.market.scan_tables import MarketVenueState as MarketVenueState
 from core.market.scan_tables import MarketWci as MarketWci

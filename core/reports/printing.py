@@ -13,7 +13,7 @@ from core.market.rules.report import (
     ReportVersion,
     pair_report,
 )
-from core.market.rules.report_texts import ReportLanguage
+from core.market.rules.report_texts import TEXTS, ReportLanguage
 from core.pdf.printing import pdf_of
 from core.reports.queries import PrintedReport
 
@@ -42,6 +42,7 @@ def values_of(report: PairReport) -> dict[str, object]:
     return {
         "report": report,
         "language": report.language.value,
+        "words": TEXTS[report.language],
         "lines": {
             chart.title: line_of(chart) for section in report.sections for chart in section.charts
         },

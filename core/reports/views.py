@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from statistics import median
 from typing import Any, Final
 
-from sqlalchemy import exists, func, select
+from sqlalchemy import case, exists, func, select
 from sqlalchemy.orm import Session, aliased
 
 from core.market.board_views import asset_state
@@ -38,6 +38,7 @@ from core.market.tables import (
     MarketOutcome,
     MarketTransferEvent,
     MarketWarning,
+    MarketWarningStanding,
 )
 from core.reports.tables import StoredReport
 
@@ -62,6 +63,8 @@ def facts_of(
     ticker = graph.identities.tickers.get(state.token)
     history = rollups(session, listing_id, now - HISTORY)
     inputs = _inputs(state)
+    warnings, warnings_count = _warnings(session, state)
+    comparable, comparable_count = _comparable(session, state.exchange)
     return ReportFacts(
         exchange=state.exchange,
         symbol=state.symbol,
@@ -75,12 +78,14 @@ def facts_of(
         score=None if inputs is None else grade(inputs),
         asset=_asset_grade(asset),
         networks=graph.statuses.get(coin, ()),
-        warnings=_warnings(session, state),
+        warnings=warnings,
+        warnings_count=warnings_count,
         risk=risk(_risk_inputs(session, (state, listing, asset), graph, group, history, now)),
         calibration=_calibration(session, now),
         kpis=tuple(kpi for row in history if (kpi := _kpi(row)) is not None),
         percentiles=_percentiles(session, state, history),
-        comparable=_comparable(session, state.exchange),
+        comparable=comparable,
+        comparable_count=comparable_count,
     )
 
 
@@ -115,12 +120,20 @@ def _asset_grade(asset: MarketAssetState | None) -> AssetGrade:
     return AssetGrade(best, worst, asset.gpa_7d, asset.graded_venues)
 
 
-def _warnings(session: Session, state: MarketListingState) -> tuple[WarningRow, ...]:
-    """The newest of the pair's exchange and token, each with its end."""
+def _warnings(session: Session, state: MarketListingState) -> tuple[tuple[WarningRow, ...], int]:
+    """The newest of the pair's exchange and token, each with its end; and how many there are."""
     end = aliased(MarketWarning)
     ended_at = select(func.max(end.at)).where(end.clears_seq == MarketWarning.seq).scalar_subquery()
+    # one that was over and is not after all is open (docs/market-store.md)
+    is_open = exists().where(MarketWarningStanding.seq == MarketWarning.seq)
     query = (
-        select(MarketWarning.type, MarketWarning.severity, MarketWarning.at, ended_at)
+        select(
+            MarketWarning.type,
+            MarketWarning.severity,
+            MarketWarning.at,
+            case((is_open, None), else_=ended_at),
+            func.count().over(),
+        )
         .where(
             MarketWarning.asset_id == state.asset_id,
             MarketWarning.exchange == state.exchange,
@@ -129,10 +142,12 @@ def _warnings(session: Session, state: MarketListingState) -> tuple[WarningRow, 
         .order_by(MarketWarning.seq.desc())
         .limit(MOST_ROWS)
     )
-    return tuple(
+    found = session.execute(query).all()
+    rows = tuple(
         WarningRow(WarningType(type_), WarningSeverity(severity), issued_at, cleared_at)
-        for type_, severity, issued_at, cleared_at in session.execute(query)
+        for type_, severity, issued_at, cleared_at, _ in found
     )
+    return rows, found[0][-1] if found else 0
 
 
 def _kpi(row: Any) -> PairKpi | None:
@@ -190,8 +205,10 @@ def _known(history: Sequence[Any], column: str) -> list[float]:
     return [value for row in history if (value := getattr(row, column)) is not None]
 
 
-def _comparable(session: Session, exchange: str) -> tuple[ComparableOutcome, ...]:
-    """The newest outcomes at the exchange, and whether a warning led each by 24 hours."""
+def _comparable(session: Session, exchange: str) -> tuple[tuple[ComparableOutcome, ...], int]:
+    """The newest outcomes at the exchange, and whether a warning led each by 24 hours; and how many
+    there are.
+    """
     foreseen = exists().where(
         MarketWarning.asset_id == MarketOutcome.asset_id,
         MarketWarning.exchange == MarketOutcome.exchange,
@@ -201,17 +218,25 @@ def _comparable(session: Session, exchange: str) -> tuple[ComparableOutcome, ...
         MarketWarning.at >= MarketOutcome.at - HISTORY,
     )
     query = (
-        select(MarketAsset.ticker, MarketOutcome.kind, MarketOutcome.at, foreseen)
+        select(
+            MarketAsset.ticker,
+            MarketOutcome.kind,
+            MarketOutcome.at,
+            foreseen,
+            func.count().over(),
+        )
         .join(MarketAsset, MarketAsset.id == MarketOutcome.asset_id)
         .where(MarketOutcome.exchange == exchange, MarketOutcome.kind.is_not(None))
         .order_by(MarketOutcome.id.desc())
         .limit(MOST_ROWS)
     )
-    return tuple(
+    found = session.execute(query).all()
+    rows = tuple(
         ComparableOutcome(token, exchange, OutcomeKind(kind), at, was_foreseen)
-        for token, kind, at, was_foreseen in session.execute(query)
+        for token, kind, at, was_foreseen, _ in found
         if kind is not None
     )
+    return rows, found[0][-1] if found else 0
 
 
 def _calibration(session: Session, now: datetime) -> RiskCalibration:
@@ -313,16 +338,11 @@ def _designated(session: Session, group: IdentityGroup, graph: CoinGraph, coin: 
 
 def _has_cross_flag(session: Session, state: MarketListingState) -> bool:
     flag = exists().where(
-        MarketWarning.asset_id == state.asset_id,
-        MarketWarning.exchange == state.exchange,
-        MarketWarning.type == WarningType.CROSS_EXCHANGE.value,
-        MarketWarning.action == "issued",
-        ~exists().where(_END.clears_seq == MarketWarning.seq),
+        MarketWarningStanding.asset_id == state.asset_id,
+        MarketWarningStanding.exchange == state.exchange,
+        MarketWarningStanding.type == WarningType.CROSS_EXCHANGE.value,
     )
     return bool(session.scalar(select(flag)))
-
-
-_END: Final = aliased(MarketWarning)
 
 
 def _supply_change(session: Session, asset_id: int, now: datetime) -> float | None:

@@ -109,7 +109,7 @@ class CcxtVenue:
         self._quirks = QUIRKS[exchange]
         told: Capabilities = self._quirks.capabilities(has_keys=keys is not None)
         # A recording holds requests: a websocket would leave the machine.
-        self.capabilities = replace(told, websocket=source is DataSource.LIVE)
+        self.capabilities = replace(told, websocket=told.websocket and source is DataSource.LIVE)
         self._transport, self._now = transport, now
         is_paced = source is DataSource.LIVE
         # The key goes to the calls alone that need one.
@@ -262,6 +262,7 @@ class CcxtVenue:
         made = _client(
             self.exchange, self._transport, self._now, self._quirks.options, None, self._is_paced
         )
+        made.open()  # or it has no loop for what it asks by REST before it connects, as of KuCoin
         return made.set_markets_from_exchange(self._client)
 
     # --- calls

@@ -14,9 +14,10 @@ from api.kernel.cases import require_unlocked
 from api.kernel.file import File
 from api.kernel.operation import Answer, Call, NextCall, ReadCall, Refusal, WriteCall
 from api.kernel.pagination import page_of
+from api.kernel.pairs import listing_of
 from api.kernel.tiers import most_reports, require_tier
 from core.listings import queries as listings
-from core.listings.rules import Symbol, exchange_of, symbol_in_body
+from core.listings.rules import Symbol, symbol_in_body
 from core.listings.tables import ExchangeListing
 from core.market.rules.report import bucket_at
 from core.reports import queries
@@ -34,7 +35,7 @@ def order(call: WriteCall, caller: AgentCaller, command: OrderReport) -> Answer[
     """Errors: InvalidParameterError; Refusal not_found, account_locked, tier_required,
     rate_limited, report_failed.
     """
-    listing = _listing(call, command.exchange, command.symbol)
+    listing = listing_of(call, command.exchange, symbol_in_body("symbol", command.symbol))
     require_unlocked(call, caller.account_id)  # and its orders are counted one after the other
     tier = require_tier(call, caller, Tier.TIER_1, WHAT)
     wanted = ReportOrder(
@@ -72,7 +73,7 @@ def _require_room(call: WriteCall, caller: AgentCaller, tier: Tier) -> None:
 def own(call: ReadCall, caller: AgentCaller, command: ReportsQuery) -> Answer[ReportPage]:
     """Errors: InvalidParameterError; Refusal not_found, tier_required."""
     require_tier(call, caller, Tier.TIER_1, WHAT)
-    listing = _listing(call, command.exchange, command.symbol)
+    listing = listing_of(call, command.exchange, symbol_in_body("symbol", command.symbol))
     page = page_of(call, "reports.list", command)
     found = queries.reports_before(
         call.db, caller.account_id, listing.id, page.before, page.limit + 1
@@ -158,18 +159,3 @@ def _entry(report: StoredReport, listing: ExchangeListing) -> ReportEntry:
         sha256=None if report.sha256 is None else report.sha256.hex(),
         **({"simulated": True} if is_simulated else {}),
     )
-
-
-def _listing(call: Call, exchange: str, symbol: str) -> ExchangeListing:
-    """Errors: InvalidParameterError; Refusal not_found."""
-    found_exchange = exchange_of("exchange", exchange).id
-    pair = symbol_in_body("symbol", symbol)
-    found = listings.find_listing(call.db, found_exchange, pair)
-    if found is None:
-        raise Refusal(
-            "not_found",
-            f"symbol: the service has no listing {pair.in_body} at {found_exchange}; name one that "
-            "it returned.",
-            next_calls=("mining.landscape",),
-        )
-    return found

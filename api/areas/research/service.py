@@ -27,8 +27,9 @@ from api.kernel.board_row import simulated
 from api.kernel.built import BuiltBody, shorts
 from api.kernel.caller import AgentCaller
 from api.kernel.operation import Answer, NextCall, ReadCall, Refusal
-from core.listings.queries import find_listing
-from core.listings.rules import Symbol, exchange_of, symbol_in_body, symbol_in_path
+from api.kernel.pairs import listing_of
+from core.listings.rules import Symbol, symbol_in_body, symbol_in_path
+from core.listings.tables import ExchangeListing
 from core.market import board_views, research_views
 from core.market.research_views import PeerFigures, RollupColumns
 from core.market.rules.research import (
@@ -78,7 +79,7 @@ def read_pair(call: ReadCall, caller: AgentCaller, command: ResearchQuery) -> An
 def _research(
     call: ReadCall, caller: AgentCaller, exchange: str, symbol: Symbol, days: int
 ) -> Answer[ResearchPair]:
-    pair = _pair(call, caller, exchange_of("exchange", exchange).id, symbol, days)
+    pair = _pair(call, caller, listing_of(call, exchange, symbol), days)
     rows = research_views.rollup_columns(call.db, pair.state.listing_id, pair.since)
     peers = research_views.peers(call.db, pair.state.exchange)
     fields = {
@@ -93,15 +94,9 @@ def _research(
     return Answer(BuiltBody[ResearchPair](fields))
 
 
-def _pair(call: ReadCall, caller: AgentCaller, exchange: str, symbol: Symbol, days: int) -> _Pair:
+def _pair(call: ReadCall, caller: AgentCaller, listing: ExchangeListing, days: int) -> _Pair:
     """Errors: Refusal not_found, target_required."""
-    listing = find_listing(call.db, exchange, symbol)
-    if listing is None:
-        raise Refusal(
-            "not_found",
-            f"{exchange} lists no {symbol.in_body}; look the pair up on the board.",
-            next_calls=("board.rows",),
-        )
+    exchange, symbol = listing.exchange, Symbol(listing.base, listing.quote)
     limits = target_limits(call.deps.limits)
     own = targets.targets_of(call.db, caller.account_id, call.now, limits)
     target = next((one for one in own if one.listing_id == listing.id), None)

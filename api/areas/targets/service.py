@@ -14,10 +14,10 @@ from api.areas.targets.schemas import (
 from api.kernel.caller import AgentCaller
 from api.kernel.cases import require_unlocked
 from api.kernel.operation import Answer, Call, NextCall, NoInput, Refusal, WriteCall
+from api.kernel.pairs import listing_of
 from api.kernel.refusals import call_items
 from api.kernel.tiers import require_tier
-from core.listings import queries as listings
-from core.listings.rules import Symbol, exchange_of, symbol_in_body
+from core.listings.rules import Symbol, symbol_in_body
 from core.listings.tables import ExchangeListing
 from core.subscriptions.queries import tier_of
 from core.subscriptions.rules import Tier
@@ -34,7 +34,7 @@ def add(call: WriteCall, caller: AgentCaller, command: AddTarget) -> Answer[Adde
     """Errors: InvalidParameterError; Refusal not_found, account_locked, tier_required,
     target_limit.
     """
-    listing = _listing(call, command)
+    listing = listing_of(call, command.exchange, symbol_in_body("symbol", command.symbol))
     require_unlocked(call, caller.account_id)  # and its targets are added one after the other
     tier = require_tier(call, caller, Tier.TIER_1, WHAT)
     if command.microburst_hf_captures:
@@ -83,7 +83,7 @@ def _put(
 
 def remove(call: WriteCall, caller: AgentCaller, command: TargetPair) -> Answer[RemovedTarget]:
     """Errors: InvalidParameterError; Refusal not_found."""
-    listing = _listing(call, command)
+    listing = listing_of(call, command.exchange, symbol_in_body("symbol", command.symbol))
     symbol = Symbol(listing.base, listing.quote).in_body
     if not queries.remove_target(call.db, caller.account_id, listing.id):
         raise Refusal(
@@ -155,21 +155,6 @@ def _next_steps(call: Call, exchange: str, symbol: Symbol) -> list[dict[str, Any
         "targets.list",
     )
     return call_items(steps, {}, call.deps.catalogue)
-
-
-def _listing(call: Call, command: TargetPair) -> ExchangeListing:
-    """Errors: InvalidParameterError; Refusal not_found."""
-    exchange = exchange_of("exchange", command.exchange).id
-    symbol = symbol_in_body("symbol", command.symbol)
-    found = listings.find_listing(call.db, exchange, symbol)
-    if found is None:
-        raise Refusal(
-            "not_found",
-            f"symbol: the service has no listing {symbol.in_body} at {exchange}; name one that it "
-            "returned.",
-            next_calls=("mining.landscape",),
-        )
-    return found
 
 
 def _simulated(is_simulated: bool) -> dict[str, Any]:

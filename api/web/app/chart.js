@@ -77,11 +77,18 @@ export function drawSeries(box, points, colour) {
     color: of(colour),
     lineWidth: 2,
     priceLineVisible: false,
-    priceFormat: { type: "price", precision, minMove: 10 ** -precision },
+    priceFormat: { type: "custom", minMove: 10 ** -precision, formatter: axisText },
   });
   line.setData(/** @type {any} */ (points.map(({ at, value }) => ({ time: seconds(at), value }))));
   chart.timeScale().fitContent();
   return () => chart.remove();
+}
+
+/** 18,280,102 is "18.28M" on an axis. @param {number} value */
+function axisText(value) {
+  return Math.abs(value) >= 1e6
+    ? value.toLocaleString("en-US", { notation: "compact", maximumSignificantDigits: 4 })
+    : value.toLocaleString("en-US", { maximumSignificantDigits: 6 });
 }
 
 /** An empty chart in the page's colours. @param {HTMLElement} box */

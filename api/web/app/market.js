@@ -38,6 +38,8 @@ export function Known({ text, why }) {
   return text === null ? html`<${Unknown} why=${why} />` : text;
 }
 
+export const NOT_MEASURED = "Its order book has not been measured yet.";
+
 const LETTER_TONES = /** @type {Readonly<Record<string, string>>} */ ({
   A: "settled",
   B: "settled",
@@ -48,8 +50,8 @@ const LETTER_TONES = /** @type {Readonly<Record<string, string>>} */ ({
 
 /** @param {{letter: string | null, provisional?: boolean | null}} props */
 export function Letter({ letter, provisional = false }) {
-  if (letter === null) return html`<${Unknown} why="Not enough was seen of it to grade it." />`;
-  return html`<${Badge} tone=${LETTER_TONES[letter] ?? ""}>${letter}${provisional ? html` <span title="Less than a day was seen, or not all of it">provisional</span>` : null}<//>`;
+  if (letter === null) return html`<${Unknown} why="Not enough data to grade it." />`;
+  return html`<${Badge} tone=${LETTER_TONES[letter] ?? ""}>${letter}${provisional ? html` <span title="From less than a day of data, or with gaps">provisional</span>` : null}<//>`;
 }
 
 const TRANSFER_TONES = /** @type {Readonly<Record<string, string>>} */ ({
@@ -57,7 +59,7 @@ const TRANSFER_TONES = /** @type {Readonly<Record<string, string>>} */ ({
   closed: "loss",
 });
 const WHY_UNKNOWN =
-  "This exchange does not tell, or has not been asked yet; it may be open or closed.";
+  "This exchange does not report it, or has not been asked yet: it may be open or closed.";
 
 /** @param {{name: string, state: string}} props */
 export function Transfer({ name, state }) {
@@ -106,17 +108,17 @@ export function Depth({ row }) {
   const text = dollars(depthOf(row));
   if (text === null) return html`<${Unknown} />`;
   return row.is_truncated
-    ? html`<span title="The exchange shows no deeper book: it is at least this.">≥ ${text}</span>`
+    ? html`<span title="The exchange shows no deeper order book: real depth is at least this.">≥ ${text}</span>`
     : text;
 }
 
 /** @param {{row: BoardRow}} props */
 export function Pair({ row }) {
-  return html`<a href=${link("token", row.token_id)}>${cut(row.symbol, 41)}</a>${row.simulated ? html` <abbr class="quiet" title="of a simulated world">sim</abbr>` : null}${row.status === "halted" || row.status === "delisted" ? html` <${Badge} tone="loss">${row.status}<//>` : null}`;
+  return html`<a href=${link("token", row.token_id)}>${cut(row.symbol, 41)}</a>${row.simulated ? html` <abbr class="quiet" title="from a simulated market">sim</abbr>` : null}${row.status === "halted" || row.status === "delisted" ? html` <${Badge} tone="loss">${row.status}<//>` : null}`;
 }
 
 /** @param {{row: {sampled_at: string | null, stale: boolean}}} props */
 export function Age({ row }) {
-  if (row.sampled_at === null) return html`<${Unknown} why="Its book was never measured." />`;
+  if (row.sampled_at === null) return html`<${Unknown} why=${NOT_MEASURED} />`;
   return html`<span class=${row.stale ? "attention" : "quiet"}>${row.stale ? "▲ " : ""}<${Time} at=${row.sampled_at} /></span>`;
 }

@@ -9,6 +9,7 @@ import {
   figure,
   Known,
   Letter,
+  NOT_MEASURED,
   Pair,
   Transfers,
 } from "./market.js";
@@ -61,15 +62,16 @@ export const MEASURED_COLUMNS = [
   {
     key: "price",
     label: "Price, $",
+    unit: "usd",
     isNumber: true,
     text: (row) => figure(row.price_usd),
     sortBy: (row) => row.price_usd,
-    show: (row) =>
-      html`<${Known} text=${figure(row.price_usd)} why="Its book was never measured." />`,
+    show: (row) => html`<${Known} text=${figure(row.price_usd)} why=${NOT_MEASURED} />`,
   },
   {
     key: "spread",
     label: "Spread",
+    unit: "bps",
     isNumber: true,
     text: (row) => bps(row.spread_bps),
     sortBy: (row) => row.spread_bps,
@@ -78,6 +80,7 @@ export const MEASURED_COLUMNS = [
   {
     key: "depth",
     label: "Depth, $",
+    unit: "usd",
     isNumber: true,
     hint: "Within 2 % of the mid, on the smaller side",
     text: (row) => dollars(depthOf(row)),
@@ -87,6 +90,7 @@ export const MEASURED_COLUMNS = [
   {
     key: "volume",
     label: "24 h, $",
+    unit: "usd",
     hint: "Volume of the last 24 hours",
     isNumber: true,
     text: (row) => dollars(row.volume_24h_usd),

@@ -9,9 +9,10 @@ const SPARE_ROWS = 12;
 const VIRTUAL_FROM = 200;
 
 /**
- * `sortBy` gives what rows are ordered by, `text` what a filter finds and a CSV holds; null is unknown and last.
+ * `sortBy` gives what rows are ordered by, `text` what a filter finds and a CSV holds; null is unknown and last. A column
+ * with a `unit` is of numbers that the page shows rounded: a CSV has the whole number that it is sorted by.
  * @template Row
- * @typedef {{key: string, label: string, isNumber?: boolean, isName?: boolean, hint?: string,
+ * @typedef {{key: string, label: string, isNumber?: boolean, isName?: boolean, hint?: string, unit?: string,
  *   sortBy?: (row: Row) => bigint | number | string | null, text: (row: Row) => string | null,
  *   show?: (row: Row) => any}} Column
  */
@@ -161,6 +162,11 @@ export function csv(columns, rows) {
     const value = text === null ? "" : /^[=+@\t\r]|^-(?![\d.]+$)/.test(text) ? `'${text}` : text;
     return /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
   };
-  const lines = rows.map((row) => columns.map((column) => cell(column.text(row))).join(","));
-  return `${[columns.map((column) => cell(words(column.key))).join(","), ...lines].join("\r\n")}\r\n`;
+  const value = (/** @type {Column<any>} */ column, /** @type {any} */ row) => {
+    const number = column.unit === undefined ? null : (column.sortBy?.(row) ?? null);
+    return number === null ? column.text(row) : String(number);
+  };
+  const head = columns.map((column) => cell(words(`${column.key} ${column.unit ?? ""}`.trim())));
+  const lines = rows.map((row) => columns.map((column) => cell(value(column, row))).join(","));
+  return `${[head.join(","), ...lines].join("\r\n")}\r\n`;
 }

@@ -33,7 +33,7 @@ export default function Board() {
   const warned = useResource((stop) => get("/board/warnings", { limit: 1 }, stop), [], {
     everyS: 60,
   });
-  return html`<${PageHead} title="Board" lead="What exchanges trade, the largest volume first. A grade is of liquidity alone, and stands beside what it was computed from." />
+  return html`<${PageHead} title="Board" lead="Every pair that the watched exchanges list, the largest volume first. Grades rate liquidity alone; open a pair to see the figures behind its grade." />
     <${Overview} coverage=${coverage.data} warned=${warned.data} />
     <${Read} of=${found} what="the board">${(/** @type {BoardPage} */ data) => html`<${Grid} data=${data} exchange=${exchange} coverage=${coverage.data} />`}<//>`;
 }
@@ -42,26 +42,26 @@ export default function Board() {
 function Overview({ coverage, warned }) {
   const troubled = coverage?.exchanges.filter((one) => one.state !== "ok") ?? [];
   const rate = warned?.stats.wci_b31?.headline;
-  return html`${coverage?.simulated ? html`<${Notice} title="Simulated market"><p>No exchange is watched: prices, grades and warnings are of a simulated world.</p><//>` : null}
-    ${troubled.map((one) => html`<${Notice} key=${one.exchange} tone="attention" title=${`${one.exchange} is ${one.state}`}><p>${one.reason ? `${words(one.reason)}; ` : ""}what is shown of it may be old.</p><//>`)}
+  return html`${coverage?.simulated ? html`<${Notice} title="Simulated market"><p>No real exchange is connected. Prices, grades and warnings come from a simulated market.</p><//>` : null}
+    ${troubled.map((one) => html`<${Notice} key=${one.exchange} tone="attention" title=${`${one.exchange} is ${one.state}`}><p>${one.reason ? `${words(one.reason)}; ` : ""}its figures may be out of date.</p><//>`)}
     <section class="card figures" aria-label="Coverage">
       <${Figure} label="Listings"><${Known} text=${integer(coverage?.listings)} /><//>
       <${Figure} label="Tokens"><${Known} text=${integer(coverage?.assets)} /><//>
-      <${Figure} label="Exchanges" note=${troubled.length ? `${troubled.length} not ok` : "all answer"}><${Known} text=${integer(coverage?.exchanges.length)} /><//>
-      <${Figure} label="Foreseen, 90 days" note=${rate ? `${rate.hits} of ${rate.units} declared outcomes` : "nothing counted yet"}><${Known} text=${share(rate?.rate)} why="No outcome was declared in the window." /><//>
-      <${Figure} label="Precision, 90 days" note=${rate ? `${integer(rate.warnings_issued)} warnings issued` : "nothing counted yet"}><${Known} text=${share(rate?.precision)} why="No warning was issued in the window." /><//>
+      <${Figure} label="Exchanges" note=${coverage?.exchanges.length === 0 ? "none is watched yet" : troubled.length ? `${troubled.length} in trouble` : "all respond"}><${Known} text=${integer(coverage?.exchanges.length)} /><//>
+      <${Figure} label="Outcomes foreseen, 90 days" note=${rate ? `${rate.hits} of ${rate.units} delistings and designations` : "nothing counted yet"}><${Known} text=${share(rate?.rate)} why="No outcome was declared in the window." /><//>
+      <${Figure} label="Warning precision, 90 days" note=${rate ? `${integer(rate.warnings_issued)} warnings issued` : "nothing counted yet"}><${Known} text=${share(rate?.precision)} why="No warning was issued in the window." /><//>
     </section>`;
 }
 
 /** @param {{data: BoardPage, exchange: string | null, coverage: StatsSummary | null}} props */
 function Grid({ data, exchange, coverage }) {
   if (data.rows.length === 0 && exchange === null)
-    return html`<${Empty} title="Nothing was scanned yet"><p class="quiet">Listings appear within a minute of the scanner's start.</p><//>`;
+    return html`<${Empty} title="Nothing was scanned yet"><p class="quiet">Pairs appear within a minute of the scanner's start.</p><//>`;
   const names = coverage?.exchanges.map((one) => one.exchange) ?? (exchange ? [exchange] : []);
   return html`<${Table} name="board" label="listings" columns=${COLUMNS} rows=${data.rows} keyOf=${(/** @type {BoardRow} */ row) => row.token_id} sort="-volume">
       <label class="row">Exchange <select value=${exchange ?? ""} onChange=${(/** @type {import("../app/ui.js").InputOf} */ event) => setQuery({ exchange: event.currentTarget.value || null })}>
         <option value="">all</option>${names.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}</select></label><//>
-    ${data.next_offset === null ? null : html`<p class="quiet">The first ${integer(data.rows.length)}${data.total === null ? "" : ` of ${integer(data.total)}`} listings by volume; choose an exchange to see its others.</p>`}`;
+    ${data.next_offset === null ? null : html`<p class="quiet">The first ${integer(data.rows.length)}${data.total === null ? "" : ` of ${integer(data.total)}`} pairs by volume; choose an exchange to see more of its pairs.</p>`}`;
 }
 
 const COLUMNS = [

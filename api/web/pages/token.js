@@ -10,6 +10,7 @@ import {
   figure,
   Known,
   Letter,
+  NOT_MEASURED,
   share,
   Transfer,
   Warned,
@@ -45,19 +46,20 @@ export default function Token({ path: [id = ""] }) {
   );
   if (id === "")
     return html`<${Empty} title="Which token?"><p class="quiet">Choose one from the board.</p><div class="row"><a class="button" href=${link("board")}>Open the board</a></div><//>`;
-  return html`<${Read} of=${found} what="the token">${(/** @type {TokenDetail} */ data) => html`<${Shown} key=${id} data=${data} />`}<//>`;
+  const isRefused = found.data === null && found.error !== null;
+  return html`${isRefused ? html`<${PageHead} title=${cut(id, 80)} />` : null}<${Read} of=${found} what="the token">${(/** @type {TokenDetail} */ data) => html`<${Shown} key=${id} data=${data} />`}<//>`;
 }
 
 /** @param {{data: TokenDetail}} props */
 function Shown({ data }) {
   const { listing, asset } = data;
-  return html`<${PageHead} title=${listing.symbol} lead=${html`At ${listing.exchange}, listed ${clock(data.listed_since)} or before`}>
+  return html`<${PageHead} title=${listing.symbol} lead=${html`On ${listing.exchange}, first seen ${clock(data.listed_since)}`}>
       ${listing.simulated ? html`<${Badge}>simulated<//>` : null}<a class="button" href=${link("board")}>Board</a><//>
-    ${listing.stale ? html`<${Notice} tone="attention" title="These figures are old"><p>${listing.fault ? `Its last book was not usable: ${words(listing.fault)}.` : "No book was measured for three looks."}</p><//>` : null}
-    ${asset?.identity === "collision" ? html`<${Notice} tone="loss" title="Several coins share this ticker"><p>Exchanges list different contracts as ${asset.token}; see its identity below before you compare or transfer.</p><//>` : null}
+    ${listing.stale ? html`<${Notice} tone="attention" title="These figures are out of date"><p>${listing.fault ? `Its last order book could not be used: ${words(listing.fault)}.` : "The last three scans measured no order book."}</p><//>` : null}
+    ${asset?.identity === "collision" ? html`<${Notice} tone="loss" title="Several coins share this ticker"><p>Exchanges list different contracts as ${asset.token}. Check its identity below before you compare prices or transfer.</p><//>` : null}
     <section class="card figures" aria-label="Now">
-      <${Figure} label="Grade" note=${listing.score === null ? "not enough seen" : `${figure(listing.score, 3)} of 100`}><${Letter} letter=${listing.grade} provisional=${listing.provisional} /><//>
-      <${Figure} label="Price, USD" note=${html`<${Age} row=${listing} />`}><${Known} text=${figure(listing.price_usd, 6)} why="Its book was never measured." /><//>
+      <${Figure} label="Grade" note=${listing.score === null ? "not enough data" : `${figure(listing.score, 3)} of 100`}><${Letter} letter=${listing.grade} provisional=${listing.provisional} /><//>
+      <${Figure} label="Price, USD" note=${html`<${Age} row=${listing} />`}><${Known} text=${figure(listing.price_usd, 6)} why=${NOT_MEASURED} /><//>
       <${Figure} label="Spread"><${Known} text=${bps(listing.spread_bps)} /><//>
       <${Figure} label="Depth within 2 %, USD"><${Depth} row=${listing} /><//>
       <${Figure} label="Volume, 24 h"><${Known} text=${dollars(listing.volume_24h_usd)} /><//>
@@ -88,14 +90,14 @@ function Grade({ data: { grade, listing } }) {
   return html`<section class="card" aria-labelledby="grade"><h2 id="grade">Why this grade</h2>
     ${
       grade.score === null
-        ? html`<p class="quiet">Not enough was seen in the last 24 hours: a grade needs six hours and half of the samples.</p>`
+        ? html`<p class="quiet">Not enough data in the last 24 hours: a grade needs at least six hours and half of the expected samples.</p>`
         : html`<div class="table" tabindex="0"><table><thead><tr><th scope="col">Part</th><th scope="col" class="number">24 h median</th><th scope="col" class="number">Part, 0 to 1</th><th scope="col" class="number">Weight</th><th scope="col" class="number">Points</th></tr></thead>
       <tbody>${PARTS.map((name) => {
         const part = grade.parts[name];
-        return html`<tr><th scope="row">${name}</th><td class="number"><${Known} text=${shown[name]} /></td><td class="number"><${Known} text=${figure(part, 3)} why="Not known, so it is left out with its weight." /></td><td class="number">${figure(grade.weights[name])}</td><td class="number"><${Known} text=${part === null ? null : figure(100 * part * grade.weights[name], 3)} /></td></tr>`;
+        return html`<tr><th scope="row">${name}</th><td class="number"><${Known} text=${shown[name]} /></td><td class="number"><${Known} text=${figure(part, 3)} why="Unknown, so this part and its weight are left out." /></td><td class="number">${figure(grade.weights[name])}</td><td class="number"><${Known} text=${part === null ? null : figure(100 * part * grade.weights[name], 3)} /></td></tr>`;
       })}</tbody></table></div>
-      ${grade.gates.length > 0 ? html`<p>At most D: ${grade.gates.map((one) => html`<${Badge} tone="attention">${words(one)}<//> `)}</p>` : null}
-      <p class="quiet">Formula ${grade.version ?? "unknown"}; 7-day mean ${figure(grade.gpa_7d, 3) ?? "unknown"} of 4; graded <${Time} at=${grade.graded_at} />. Transfers never move it.</p>`
+      ${grade.gates.length > 0 ? html`<p>Capped at D by ${grade.gates.map((one) => html`<${Badge} tone="attention">${words(one)}<//> `)}</p>` : null}
+      <p class="quiet">Formula ${grade.version ?? "unknown"}; 7-day mean ${figure(grade.gpa_7d, 3) ?? "unknown"} of 4; graded <${Time} at=${grade.graded_at} />. Deposits and withdrawals do not change it.</p>`
     }</section>`;
 }
 
@@ -109,19 +111,27 @@ const SLIPS = /** @type {const} */ ([
   ["10,000", "slip_buy_10k_bps", "slip_sell_10k_bps"],
 ]);
 
+/** @param {number | null} imbalance bids less asks, by their sum */
+function balance(imbalance) {
+  if (imbalance === null) return "Which side is deeper within 2 % is unknown.";
+  if (imbalance === 0) return "Bids and asks within 2 % are equally deep.";
+  const [more, less] = imbalance > 0 ? ["bids", "asks"] : ["asks", "bids"];
+  return `Within 2 % there are more ${more} than ${less}, by ${share(Math.abs(imbalance))} of both together.`;
+}
+
 /** @param {{book: TokenBook}} props */
 function Book({ book }) {
   const most = Math.max(book.bid_2_usd ?? 0, book.ask_2_usd ?? 0);
   const bar = (/** @type {number | null} */ value, /** @type {string} */ tone) =>
     value !== null &&
     html`<meter class=${`depth ${tone}`} min="0" max=${most || 1} value=${value} aria-hidden="true"></meter>`;
-  return html`<section class="card" aria-labelledby="book"><h2 id="book">The book</h2>
+  return html`<section class="card" aria-labelledby="book"><h2 id="book">Order book</h2>
     <div class="table" tabindex="0"><table><thead><tr><th scope="col">Within</th><th scope="col" class="number">Bids, USD</th><th scope="col" class="number">Asks, USD</th></tr></thead>
       <tbody>${WITHIN.map(([label, bid, ask]) => html`<tr><th scope="row">${label}</th><td class="number"><${Known} text=${dollars(book[bid])} />${bar(book[bid], "settled")}</td><td class="number"><${Known} text=${dollars(book[ask])} />${bar(book[ask], "loss")}</td></tr>`)}</tbody></table></div>
     <div class="table" tabindex="0"><table><thead><tr><th scope="col">To trade, USD</th><th scope="col" class="number">Buying costs</th><th scope="col" class="number">Selling costs</th></tr></thead>
-      <tbody>${SLIPS.map(([label, buy, sell]) => html`<tr><th scope="row">${label}</th><td class="number"><${Known} text=${bps(book[buy])} why="The book ends before." /></td><td class="number"><${Known} text=${bps(book[sell])} why="The book ends before." /></td></tr>`)}</tbody></table></div>
-    <p class="quiet">Bids and asks differ by ${book.imbalance === null ? "an unknown share" : share(Math.abs(book.imbalance))} of both within 2 %${book.imbalance === null ? "" : book.imbalance < 0 ? ": more is offered than sought" : book.imbalance > 0 ? ": more is sought than offered" : ""}.</p>
-    ${book.is_truncated ? html`<p class="quiet">The exchange shows no deeper book: depth is at least this.</p>` : null}</section>`;
+      <tbody>${SLIPS.map(([label, buy, sell]) => html`<tr><th scope="row">${label}</th><td class="number"><${Known} text=${bps(book[buy])} why="The order book ends before that much is traded." /></td><td class="number"><${Known} text=${bps(book[sell])} why="The order book ends before that much is traded." /></td></tr>`)}</tbody></table></div>
+    <p class="quiet">${balance(book.imbalance)}</p>
+    ${book.is_truncated ? html`<p class="quiet">The exchange shows no deeper order book: real depth is at least this.</p>` : null}</section>`;
 }
 
 /** @param {{data: TokenDetail}} props */
@@ -136,13 +146,13 @@ function Venues({ data }) {
 function Networks({ rows }) {
   return html`<section class="card" aria-labelledby="networks"><h2 id="networks">Deposits and withdrawals</h2>${
     rows.length === 0
-      ? html`<p class="quiet">No exchange that lists it tells of its networks: they are unknown, neither open nor closed.</p>`
+      ? html`<p class="quiet">No exchange that lists it reports its networks, so whether transfers are open is unknown.</p>`
       : html`<div class="table" tabindex="0" role="region" aria-label="Networks"><table><thead><tr><th scope="col">Exchange</th><th scope="col">Chain</th><th scope="col">Deposits</th><th scope="col">Withdrawals</th><th scope="col">Contract</th></tr></thead>
         <tbody>${rows.map(
           (one) => html`<tr><td>${one.exchange}</td><td><code>${cut(one.chain, 40)}</code></td>
           <td><${Transfer} name="" state=${one.deposit} /> <span class="quiet">since <${Time} at=${one.deposit_since} /></span></td>
           <td><${Transfer} name="" state=${one.withdraw} /> <span class="quiet">since <${Time} at=${one.withdraw_since} /></span></td>
-          <td>${one.native ? "the chain's own coin" : one.contract ? html`<code>${cut(one.contract, 60)}</code>` : html`<${Unknown} why="The exchange does not tell." />`}</td></tr>`,
+          <td>${one.native ? "the chain's own coin" : one.contract ? html`<code>${cut(one.contract, 60)}</code>` : html`<${Unknown} why="The exchange does not report it." />`}</td></tr>`,
         )}</tbody></table></div>`
   }</section>`;
 }
@@ -158,5 +168,5 @@ function Gaps({ rows }) {
       ) => html`<tr><td>${one.buy_exchange}</td><td>${one.sell_exchange}</td><td class="number"><${Known} text=${bps(one.gross_bps)} /></td><td class="number"><${Known} text=${bps(one.net_1k_bps)} /></td>
       <td>${one.suspect ? html`<${Badge} tone="attention">${words(one.suspect)}<//>` : html`<${Transfer} name="" state=${one.transfer} />`}${one.actionable ? html` <${Badge} tone="settled">actionable<//>` : null}</td><td class="quiet"><${Time} at=${one.observed_at} /></td></tr>`,
     )}</tbody></table></div>
-    <p class="quiet">${integer(rows.length)} of its best.</p></section>`;
+    <p class="quiet">The ${rows.length === 1 ? "best gap" : `${integer(rows.length)} best gaps`} by what 1,000 dollars would earn after fees.</p></section>`;
 }

@@ -26,13 +26,13 @@ export function Charts({ id, symbol }) {
   });
   return html`<section class="card stack" aria-labelledby="charts"><div class="row"><h2 id="charts" class="grow">Price and depth</h2>
       <span class="segments" role="group" aria-label="Days">${SPANS.map((one) => html`<button type="button" aria-pressed=${one === days} onClick=${() => setQuery({ days: String(one) })}>${one} d</button>`)}</span></div>
-    <${Read} of=${found} what="its past">${(/** @type {TokenPriceStats} */ data) => html`<${Drawn} data=${data} symbol=${symbol} />`}<//></section>`;
+    <${Read} of=${found} what="its history">${(/** @type {TokenPriceStats} */ data) => html`<${Drawn} data=${data} symbol=${symbol} />`}<//></section>`;
 }
 
 /** @param {{data: TokenPriceStats, symbol: string}} props */
 function Drawn({ data, symbol }) {
   const points = (data.series ?? []).filter((one) => one.close !== null);
-  if (points.length === 0) return html`<p class="quiet">Nothing was measured in these days.</p>`;
+  if (points.length === 0) return html`<p class="quiet">Nothing was measured in this period.</p>`;
   const last = points.at(-1);
   return html`<p class="quiet">${figure(data.low) ?? "unknown"} to ${figure(data.high) ?? "unknown"} ${data.quote}, median spread ${bps(data.spread_bps) ?? "unknown"}, median depth ${dollars(data.depth_2_usd) ?? "unknown"} USD.</p>
     <${Chart} points=${points} field="close" colour="--ink" label=${`Price of ${symbol} over ${data.days} days; now ${figure(last?.close ?? null) ?? "unknown"} ${data.quote}. The table below has its points.`} />

@@ -11,10 +11,10 @@ import { Badge, Hash, html, Unknown } from "../app/ui.js";
  */
 
 const VERDICTS = /** @type {Readonly<Record<string, [string, string]>>} */ ({
-  verified_same: ["settled", "one coin everywhere, by its contracts"],
-  partial: ["", "one coin as far as contracts are known; some exchanges tell none"],
+  verified_same: ["settled", "the same coin on every exchange, by its contracts"],
+  partial: ["", "the same coin as far as contracts are known; some exchanges report none"],
   collision: ["loss", "several coins share this ticker"],
-  no_contract_data: ["", "no exchange tells a contract, so nothing is joined"],
+  no_contract_data: ["", "no exchange reports a contract, so listings cannot be matched"],
 });
 const ROW = 34;
 const MOST_NODES = 40;
@@ -32,7 +32,7 @@ export function Identity({ asset, networks }) {
         : html`<details><summary>Contracts</summary><div class="table" tabindex="0"><table><thead><tr><th scope="col">Chain</th><th scope="col">Address</th><th scope="col">Listed by</th></tr></thead>
         <tbody>${asset.contracts.map((one) => html`<tr><td><code>${cut(one.chain, 40)}</code></td><td>${one.address === "native" ? "the chain's own coin" : html`<${Hash} value=${one.address} label="the address" />`}</td><td>${one.exchanges.join(", ")}</td></tr>`)}</tbody></table></div></details>`
     }
-    ${asset.links.some((one) => one.weak) ? html`<p class="quiet">A dashed line is weak: one exchange alone says so, and it never joins what several others stand behind.</p>` : null}</section>`;
+    ${asset.links.some((one) => one.weak) ? html`<p class="quiet">A dashed line is a weak link: only one exchange reports it, and it never merges what several others confirm.</p>` : null}</section>`;
 }
 
 /** Coins on the left, contracts on the right; what is one asset has one line style. @param {{asset: TokenAsset, networks: readonly TokenNetwork[]}} props */

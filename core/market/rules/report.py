@@ -15,12 +15,12 @@ from typing import Final
 
 from core.market.facts import NetworkStatus
 from core.market.rules.gpa import AssetGrade
-from core.market.rules.grade import GradeInputs, GradeScore, Letter
-from core.market.rules.identity import IdentityGroup, IdentityVerdict
+from core.market.rules.grade import WEIGHTS, GradeInputs, GradeScore, Letter
+from core.market.rules.identity import NATIVE, IdentityGroup, IdentityVerdict
 from core.market.rules.notices import OutcomeKind
 from core.market.rules.report_texts import TEXTS, ReportLanguage
 from core.market.rules.research import PairKpi, PairPercentiles
-from core.market.rules.risk import RiskCalibration, RiskReading
+from core.market.rules.risk import RiskCalibration, RiskFactor, RiskReading
 from core.market.rules.warnings import WarningSeverity, WarningType
 
 MOST_ROWS: Final = 20
@@ -56,7 +56,8 @@ class ComparableOutcome:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportFacts:
     """All that either version prints; None: unknown. `kpis`, `percentiles` (by figure: spread, depth,
-    slip, volume) and `comparable` are of version 2.
+    slip, volume) and `comparable` are of version 2. `_count`: with those that are not given; None:
+    all are.
     """
 
     exchange: str
@@ -77,15 +78,18 @@ class ReportFacts:
     kpis: tuple[PairKpi, ...] = ()
     percentiles: Mapping[str, PairPercentiles] | None = None
     comparable: tuple[ComparableOutcome, ...] = ()
+    warnings_count: int | None = None
+    comparable_count: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ReportTable:
-    """`left_out`: rows beyond the first twenty."""
+    """`left_out`: rows beyond the first twenty; `empty`: what is printed where there is no row."""
 
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     left_out: int = 0
+    empty: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +160,8 @@ def printed(report: PairReport) -> tuple[str, ...]:
     for section in report.sections:
         texts += [section.heading, *section.paragraphs]
         for table in section.tables:
-            texts += [*table.header, *(cell for row in table.rows for cell in row)]
+            cells = [cell for row in table.rows for cell in row]
+            texts += [*table.header, *cells] if cells else [table.empty]
         for chart in section.charts:
             texts += [chart.title, chart.lowest, chart.highest, chart.newest]
     return tuple(texts)
@@ -164,17 +169,26 @@ def printed(report: PairReport) -> tuple[str, ...]:
 
 def _identity(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:
     exchanges = sorted({coin.exchange for group in facts.groups for coin in group.coins})
-    contracts = [(key.chain, key.address) for group in facts.groups for key in group.keys]
+    contracts = [
+        (key.chain, words["own_coin"] if key.address == NATIVE else key.address)
+        for group in facts.groups
+        for key in group.keys
+    ]
     rows = (
         (words["exchange"], facts.exchange),
         (words["pair"], facts.symbol),
-        (words["price"], _number(facts.price, words)),
+        (f"{words['price']}, {_quote(facts)}", _number(facts.price, words)),
         (words["verdict"], words[facts.verdict]),
         (words["listed_on"], ", ".join(exchanges) or words["unknown"]),
     )
     header = (words["chain"], words["contracts"])
     return ReportSection(
-        "identity", words["identity"], (ReportTable((), rows), _table(header, contracts))
+        "identity",
+        words["identity"],
+        (
+            ReportTable((), rows),
+            _table(header, contracts, f"{words['contracts']}: {words['unknown']}"),
+        ),
     )
 
 
@@ -204,14 +218,13 @@ def _parts(score: GradeScore | None, words: Mapping[str, str]) -> tuple[ReportTa
     if score is None:
         return ()
     parts = score.components
-    rows = (
-        (words["depth"], _fixed(parts.depth, 4, words)),
-        (words["spread"], _fixed(parts.spread, 4, words)),
-        (words["slip"], _fixed(parts.slippage, 4, words)),
-        (words["volume"], _fixed(parts.volume, 4, words)),
-        (words["uptime"], _fixed(parts.uptime, 4, words)),
+    shown = (parts.depth, parts.spread, parts.slippage, parts.volume, parts.uptime)
+    names = ("part_depth", "part_spread", "part_slip", "part_volume", "part_uptime")
+    rows = tuple(
+        (words[name], _fixed(part, 4, words), f"{weight:.2f}")
+        for name, part, weight in zip(names, shown, WEIGHTS, strict=True)
     )
-    return (ReportTable((words["component"], words["value"]), rows),)
+    return (ReportTable((words["component"], words["part"], words["weight"]), rows),)
 
 
 def _transfer(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:
@@ -225,7 +238,7 @@ def _transfer(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:
         for one in facts.networks
     ]
     header = (words["chain"], words["deposit"], words["withdraw"], words["fee"])
-    return ReportSection("transfer", words["transfer"], (_table(header, rows),))
+    return ReportSection("transfer", words["transfer"], (_table(header, rows, words["unknown"]),))
 
 
 def _warnings(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:
@@ -238,8 +251,9 @@ def _warnings(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:
         )
         for one in sorted(facts.warnings, key=lambda one: one.issued_at, reverse=True)
     ]
-    header = (words["warning"], words["severity"], words["issued"], words["cleared"])
-    return ReportSection("warnings", words["warnings"], (_table(header, rows),))
+    header = (words["warning_type"], words["severity"], words["issued"], words["cleared"])
+    table = _table(header, rows, words["none"], facts.warnings_count)
+    return ReportSection("warnings", words["warnings"], (table,))
 
 
 def _risk(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:
@@ -254,27 +268,33 @@ def _risk(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:
     )
     parts = [
         (
-            words[part.factor],
+            words["low_gpa" if part.factor is RiskFactor.GPA else part.factor],
             _fixed(part.value, 2, words),
             _fixed(part.contribution, 4, words),
         )
         for part in risk.parts
     ]
     header = (words["factor"], words["value"], words["contribution"])
-    return ReportSection("risk", words["risk"], (ReportTable((), rows), _table(header, parts)))
+    return ReportSection(
+        "risk", words["risk"], (ReportTable((), rows), _table(header, parts, words["unknown"]))
+    )
 
 
 def _history(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:
     times = [datetime.fromtimestamp(kpi.begins_us / 1e6, UTC) for kpi in facts.kpis]
     lines: tuple[tuple[str, list[float | None]], ...] = (
-        ("history_price", [kpi.close for kpi in facts.kpis]),
-        ("history_spread", [kpi.spread_p50_bps for kpi in facts.kpis]),
-        ("history_depth", [kpi.depth_2_usd for kpi in facts.kpis]),
+        (f"{words['history_price']}, {_quote(facts)}", [kpi.close for kpi in facts.kpis]),
+        (words["history_spread"], [kpi.spread_p50_bps for kpi in facts.kpis]),
+        (words["history_depth"], [kpi.depth_2_usd for kpi in facts.kpis]),
     )
-    charts = tuple(_chart(words[name], times, values, words) for name, values in lines)
+    charts = tuple(_chart(title, times, values, words) for title, values in lines)
     rows = tuple((chart.title, chart.lowest, chart.highest, chart.newest) for chart in charts)
     header = (words["figure"], words["lowest"], words["highest"], words["newest"])
     return ReportSection("history", words["history"], (ReportTable(header, rows),), charts)
+
+
+def _quote(facts: ReportFacts) -> str:
+    return facts.symbol.partition("/")[2]
 
 
 def _chart(
@@ -296,7 +316,7 @@ def _percentiles(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:
         for figure, one in (facts.percentiles or {}).items()
     ]
     header = (words["figure"], words["own"], words["among_peers"])
-    return ReportSection("percentiles", words["peers"], (_table(header, rows),))
+    return ReportSection("percentiles", words["peers"], (_table(header, rows, words["unknown"]),))
 
 
 def _comparable(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:
@@ -305,7 +325,8 @@ def _comparable(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:
         for one in facts.comparable
     ]
     header = tuple(words[name] for name in ("token", "exchange", "outcome", "at", "foreseen"))
-    return ReportSection("comparable", words["comparable"], (_table(header, rows),))
+    table = _table(header, rows, words["none"], facts.comparable_count)
+    return ReportSection("comparable", words["comparable"], (table,))
 
 
 def _method(words: Mapping[str, str]) -> ReportSection:
@@ -313,8 +334,12 @@ def _method(words: Mapping[str, str]) -> ReportSection:
     return ReportSection("method", words["method"], paragraphs=tuple(words[name] for name in names))
 
 
-def _table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> ReportTable:
-    return ReportTable(header, tuple(rows[:MOST_ROWS]), max(len(rows) - MOST_ROWS, 0))
+def _table(
+    header: tuple[str, ...], rows: Sequence[tuple[str, ...]], empty: str, count: int | None = None
+) -> ReportTable:
+    """`count`: of all rows, where not all are given."""
+    left_out = (len(rows) if count is None else count) - MOST_ROWS
+    return ReportTable(header, tuple(rows[:MOST_ROWS]), max(left_out, 0), empty)
 
 
 def _time(at: datetime) -> str:

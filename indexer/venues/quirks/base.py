@@ -109,6 +109,7 @@ class VenueQuirks:
     native_keys: tuple[str, str] | None = None  # of its row, where ccxt gives its own names as ids
     has_candles: bool = True
     watch_levels: int | None = None  # asked of the websocket; None: what it gives
+    has_websocket: bool = True
     names_pairs: bool = True  # a market has an id that stays
     books_a_call: int = 1
 
@@ -125,7 +126,7 @@ class VenueQuirks:
             st_tag=self.tells_st_tag,
             caution=self.tells_caution,
             candles=self.has_candles,
-            websocket=True,
+            websocket=self.has_websocket,
             max_book_levels=self.levels[-1],
             books_a_call=self.books_a_call,
             books_per_minute=self.books_per_minute,

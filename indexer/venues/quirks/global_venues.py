@@ -433,6 +433,7 @@ MEXC: Final = VenueQuirks(
     flags=_mexc_flags,
     levels=(100, 500),
     books_per_minute=260,
+    has_websocket=False,  # its frames are protobuf, for which ccxt wants a package beside it
     options=_SPOT,
     tells_st_tag=True,
     networks=NetworkCall(

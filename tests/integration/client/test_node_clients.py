@@ -29,6 +29,7 @@ from tests.integration.api.payments.shop import (
 from tests.integration.api.serving import served
 from tests.integration.chain_fixtures import DeployedChain
 from tests.integration.indexer.conftest import Follower, follower, leadership  # noqa: F401 (fixtures)
+from tests.market_rows import add_market
 from tests.personas import AGENT, OWNER, STRANGER
 
 NODE = Path(__file__).parent / "node"
@@ -113,11 +114,20 @@ def test_an_owner__goes_from_sign_in_to_withdrawal(
 
 
 def test_the_typescript_client_of_mcp__takes_every_tool_and_every_refusal(deps: Deps) -> None:
+    with deps.database.write() as session:
+        add_market(session, deps.clock())
     with served(lambda base_url: create_app(replace(deps, base_url=base_url))) as base_url:
         seen = run("tools.mjs", base_url=base_url)
     assert (seen["untitled"], seen["without_answer"]) == ([], [])
     assert seen["policies"] == [seen["agent"]] * 2
     assert (seen["refused"], seen["missing"]) == ([True, "auth_required"], [True, "not_found"])
+    assert seen["market"] == [
+        *(["search_tokens", "rows"], ["search_tokens", "rows"], ["get_stats", "listings"]),
+        *(["get_warnings", "warnings"], ["get_warnings", "warnings"]),
+        *(["get_price", "token_id"], ["get_price", "token_id"]),
+        *(["get_price_stats", "token_id"], ["get_price_stats", "token_id"]),
+        *(["get_price", "not_found"], ["get_price_stats", "invalid_parameter"]),
+    ]
 
 
 def test_the_typescript_client_of_x402__pays_the_page_and_leaves_the_door_alone(

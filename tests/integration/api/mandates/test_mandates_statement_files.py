@@ -134,7 +134,7 @@ def test_statement__in_another_form__is_refused_with_the_field_named(
 ) -> None:
     answer = stage.call("GET", path.format(id=mandate_id), stage.owner, format=form)
     assert reason(answer) == (400, "invalid_parameter")
-    assert answer.json()["detail"] == "format: it should be 'json', 'csv' or 'pdf'."
+    assert answer.json()["detail"] == "format: write 'json', 'csv' or 'pdf'."
 
 
 @pytest.mark.parametrize("form", ["csv", "pdf"])

@@ -6,7 +6,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from core.db.engine import Database
+from core.market import statistics
 from core.subscriptions.tables import Subscription
+from core.times import instant_text
 from tests.integration.api.conftest import KEY, connect, reason
 from tests.integration.api.market.conftest import ReadJson
 from tests.market_rows import ListedPair, MarketIds, add_pairs
@@ -131,3 +133,15 @@ def test_the_pro_snapshot__needs_tier_2(
             "transfer": "open",
         }
     ]
+
+
+def test_the_summary__has_the_figures_of_the_whole_once_they_were_counted(
+    market: MarketIds, database: Database, now: datetime, read: ReadJson
+) -> None:
+    with database.write() as session:
+        statistics.summarise(session, now)
+    found = read("/stats/summary")
+    figures = {name: found["figures"][name] for name in ("listings", "tokens", "graded_listings")}
+    assert figures == {"listings": 6, "tokens": 3, "graded_listings": 5}
+    assert found["figures"]["grades"] == {"A": 2, "B": 2, "F": 1}
+    assert found["computed_at"] == instant_text(now)

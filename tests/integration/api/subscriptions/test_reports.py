@@ -2,14 +2,19 @@
 
 import hashlib
 import io
-from datetime import datetime
+import re
+from datetime import datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from pypdf import PdfReader
+from sqlalchemy import select
 
 from api.kernel.operation import Deps
+from core.market.ledger import writer
+from core.market.ledger.writer import NewWarning, PastWarning, StandingWarning
+from core.market.tables import MarketListingState, MarketWarningStanding
 from core.reports.tables import StoredReport
 from keeper.areas import reports
 from tests.integration.api.conftest import Clock, Limit, reason
@@ -17,6 +22,7 @@ from tests.integration.api.subscriptions.conftest import Subscriber, measured, s
 
 pytestmark = pytest.mark.usefixtures("listed")
 
+OPEN = r"UTC\s+open\b"  # when it was issued, and that it has no end
 PAIR = {"exchange": "binance", "symbol": "BTC/USDT"}
 
 
@@ -212,3 +218,63 @@ def test_a_report_that_ends_its_process__is_not_ordered_for_ever(
     assert len(died) == 9
     clock.pass_(hours=2)
     assert ordered(reader).json()["state"] == "queued"
+
+
+def test_a_warning_that_was_over_and_is_not_after_all__is_open_in_the_report_too(
+    reader: Subscriber, deps: Deps, clock: Clock
+) -> None:
+    """The board said so, and the report that it was cleared."""
+    with deps.database.write() as session:
+        asset_id = session.scalars(select(MarketListingState.asset_id)).one()
+        raised = warning_of(asset_id)
+        writer.write(session, [raised], [])
+    with deps.database.write() as session:
+        one = session.scalars(select(MarketWarningStanding)).one()
+        standing = StandingWarning(one.seq, one.exchange, one.asset_id, one.type, one.issued_at)
+        assert writer.write(session, [], [standing]).cleared == 1
+    assert not re.search(OPEN, printed_of(reader, deps, clock, "v1"))
+    clock.pass_(hours=2)
+    with deps.database.write() as session:
+        assert writer.write(session, [raised], []).reopened == 1
+    assert [one["cleared_at"] for one in warnings_of(reader)] == [None]
+    assert re.search(OPEN, printed_of(reader, deps, clock, "v1"))
+
+
+def test_a_report__says_how_many_warnings_it_leaves_out_of_all(
+    reader: Subscriber, deps: Deps, clock: Clock
+) -> None:
+    """It counted those alone that it had read: 30, whatever there were."""
+    with deps.database.write() as session:
+        asset_id = session.scalars(select(MarketListingState.asset_id)).one()
+        ended = clock.now - timedelta(days=2)
+        past = [
+            PastWarning(warning_of(asset_id), ended - timedelta(hours=30 * n), ended - timedelta(hours=30 * n - 1))
+            for n in range(75, 0, -1)
+        ]  # fmt: skip
+        writer.import_history(session, past)
+    assert "and 55 more" in printed_of(reader, deps, clock, "v1")
+
+
+def warning_of(asset_id: int) -> NewWarning:
+    return NewWarning(
+        exchange="binance",
+        asset_id=asset_id,
+        token="BTC",
+        listing_id=None,
+        type="depth_collapse",
+        severity="warning",
+        is_predictive=True,
+        evidence={},
+        rule_version="warnings_v1",
+    )
+
+
+def warnings_of(reader: Subscriber) -> list[dict[str, Any]]:
+    return list(reader.client.get("/board/warnings?token=BTC&all=1").json()["warnings"])
+
+
+def printed_of(reader: Subscriber, deps: Deps, clock: Clock, version: str) -> str:
+    """The text of the report of these two hours, in English."""
+    report_id = ordered(reader, version=version).json()["report_id"]
+    work(deps, clock.now)
+    return text_of(reader.get(f"/reports/{report_id}").content)

@@ -19,6 +19,20 @@ const refused = await nobody.callTool({ name: "mandate_list", arguments: {} });
 const { client: agent } = await connected({ "X-SVC-User-Key": made.api_key });
 const byNumber = await agent.callTool({ name: "agent_policy_get", arguments: { id: made.user_id } });
 const byText = await agent.callTool({ name: "agent_policy_get", arguments: { id: String(made.user_id) } });
+// with figures and without: a listing that was graded, one that was not, one that nobody knows
+const market = [
+  ["search_tokens", { q: "LINK" }], ["search_tokens", { q: "nothing at all" }], ["get_stats", {}],
+  ["get_warnings", { all: true }], ["get_warnings", { token: "DUST", limit: 1 }],
+  ["get_price", { token_id: "binance_btc_usdt" }], ["get_price", { token_id: "bithumb_link_krw" }],
+  ["get_price_stats", { token_id: "binance_btc_usdt", days: 90, series: true }],
+  ["get_price_stats", { token_id: "mexc_dust_usdt" }],
+  ["get_price", { token_id: "binance_nosuch_usdt" }], ["get_price_stats", { token_id: "binance_btc_usdt", days: 91 }],
+];
+const read = [];
+for (const [name, given] of market) {
+  const { isError, structuredContent } = await agent.callTool({ name, arguments: given });
+  read.push([name, isError === true ? structuredContent.service.reason : Object.keys(structuredContent)[0]]);
+}
 const missing = await agent.callTool({ name: "mandate_get", arguments: { id: "m_aaaaaaaaaa" } });
 
 console.log(
@@ -29,6 +43,7 @@ console.log(
     refused: [refused.isError, refused.structuredContent.service.reason],
     policies: [byNumber, byText].map((result) => result.structuredContent.agent_id),
     agent: String(made.user_id),
+    market: read,
     missing: [missing.isError, missing.structuredContent.service.reason],
   }),
 );

@@ -25,7 +25,6 @@ from core.market.rules.report import (
 from core.market.rules.report_texts import TEXTS, ReportLanguage
 from core.market.rules.research import PairKpi, PairPercentiles
 from core.market.rules.risk import RiskFactor, RiskInputs, calibration, risk
-from core.market.rules.transfer import TransferReach
 from core.market.rules.warnings import WarningSeverity, WarningType
 from tests.unit.core.market.rules.coins import ETH, address, says
 
@@ -151,7 +150,7 @@ def test_both_languages__have_the_same_words_and_none_is_empty() -> None:
 
 
 @pytest.mark.parametrize(
-    "names", [WarningType, WarningSeverity, OutcomeKind, IdentityVerdict, RiskFactor, TransferReach]
+    "names", [WarningType, WarningSeverity, OutcomeKind, IdentityVerdict, RiskFactor]
 )
 def test_every_value_that_may_be_printed__has_a_word(names: type) -> None:
     assert {str(one) for one in names} <= TEXTS[EN].keys()  # type: ignore[attr-defined]  # enums
@@ -179,9 +178,33 @@ def test_the_newest_warning__stands_first() -> None:
 def test_the_grade__is_printed_with_its_inputs_and_parts() -> None:
     found = cells(report(), "grade")
 
-    assert (found["Grade"], found["Score"], found["GPA of 7 days"]) == ("B", "72.35", "3.50")
+    assert (found["Grade"], found["Score, 0 to 100"], found["7-day GPA, 0 to 4"]) == (
+        "B",
+        "72.35",
+        "3.50",
+    )
     assert found["Median depth within 2 %, USD"] == "100,000"
-    assert cells(report(), "grade", 1)["Median spread, bps"] == "0.7085"
+    assert section(report(), "grade").tables[1].rows[1] == ("spread", "0.7085", "0.20")
+
+
+def test_what_an_empty_table_is_of__is_said_to_be_none_or_unknown() -> None:
+    """A heading stood with nothing below it."""
+    found = report(facts=replace(FACTS, warnings=(), networks=(), comparable=()))
+    says = {
+        one.id: [table.empty for table in one.tables if not table.rows] for one in found.sections
+    }
+
+    assert (says["warnings"], says["comparable"], says["transfer"]) == (
+        ["none"],
+        ["none"],
+        ["unknown"],
+    )
+
+
+def test_a_gpa__is_not_called_like_how_far_its_factor_holds() -> None:
+    """A GPA of 3.5 was printed as 3.50 above and as 0.00 below."""
+    assert "7-day GPA, 0 to 4" not in cells(report(), "risk", 1)
+    assert cells(report(), "risk", 1)["low 7-day GPA"] == "0.00"
 
 
 def test_what_has_no_grade__says_unknown_and_has_no_parts() -> None:
@@ -190,14 +213,14 @@ def test_what_has_no_grade__says_unknown_and_has_no_parts() -> None:
 
     assert cells(found, "grade")["Grade"] == "unknown"
     assert cells(found, "grade")["Provisional"] == "unknown"
-    assert cells(found, "identity")["Price"] == "unknown"
+    assert cells(found, "identity")["Price, KRW"] == "unknown"
     assert len(section(found, "grade").tables) == 1
 
 
 def test_a_risk_of_too_little__is_unknown() -> None:
     found = cells(report(facts=replace(FACTS, risk=risk(RiskInputs()))), "risk")
 
-    assert (found["Probability"], found["Score"], found["Coverage"]) == (
+    assert (found["Probability"], found["Score, 0 to 100"], found["Coverage"]) == (
         "unknown",
         "unknown",
         "0.00 %",
@@ -254,7 +277,7 @@ def test_a_table__has_twenty_rows_and_says_how_many_more() -> None:
     ],
 )
 def test_a_number__is_printed_without_an_exponent(price: float, text: str) -> None:
-    assert cells(report(facts=replace(FACTS, price=price)), "identity")["Price"] == text
+    assert cells(report(facts=replace(FACTS, price=price)), "identity")["Price, KRW"] == text
 
 
 @pytest.mark.parametrize(
