@@ -15,7 +15,6 @@ from core.kg.rules.note import rendered_at
 from core.market import board_views
 
 ZIP: Final = "application/zip"
-MOST_INDEXED: Final = 20_000
 
 
 def read(
@@ -57,7 +56,7 @@ def listed(call: ReadCall, caller: Nobody, command: NotesQuery) -> Answer[NoteLi
 
 
 def index(call: ReadCall, caller: Nobody, command: NoInput) -> Answer[Text]:
-    tokens = views.tokens(call.db, MOST_INDEXED)
+    tokens = views.tokens(call.db)
     return Answer(Text(text=index_text(tokens, rendered_at(call.now, NoteTier.FREE))))
 
 

@@ -1,18 +1,20 @@
 """What notes are written from, read of the market's and mining's rows: one statement for a token,
 and the same for a page of them.
 
-Law: what a token has many of is read up to a bound, the newest or largest first.
+Law: what a token has many of is read up to a bound, the newest or largest first; so are tokens,
+where all of them are read.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from math import isfinite
 from typing import Any, Final, TypeVar
 
-from sqlalchemy import bindparam, func, select, text
+from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session
 
+from core.db.counting import count_up_to
 from core.kg.claims import PublishedClaim, published, published_of
 from core.kg.notes.tables import KgLink
 from core.kg.rules.claims import backer_named
@@ -36,6 +38,7 @@ from core.market.tables import MarketAssetState
 T = TypeVar("T")
 
 PAGE: Final = 250
+MOST_NOTES: Final = 20_000  # of the vault and the index
 MOST_EVENTS: Final = 30
 DAY: Final = timedelta(days=1)
 WEEK: Final = timedelta(days=7)
@@ -55,9 +58,12 @@ select a.token, a.grade, a.grade_worst, a.gpa_7d, a.graded_venues, a.identity, a
             order by n.exchange, n.native_base, n.chain)
         from (select * from network_status where asset_id = a.asset_id order by exchange, native_base, chain limit 200) n
     ) networks,
-    (select json_agg(distinct o.token)
-        from listing_state s join listing_state o on o.strong_group = s.strong_group
-        where s.asset_id = a.asset_id and o.asset_id <> a.asset_id
+    (select json_agg(distinct r.token)
+        from (select distinct strong_group from listing_state
+            where asset_id = a.asset_id and strong_group is not null limit 20) s
+        cross join lateral (select token from listing_state where strong_group = s.strong_group
+            order by token limit 100) r
+        where r.token <> a.token
     ) related,
     (select json_agg(json_build_array(w.exchange, w.type, w.severity, w.issued_at) order by w.seq desc)
         from (select * from warning_standing where asset_id = a.asset_id order by seq desc limit 30) w
@@ -72,11 +78,14 @@ select a.token, a.grade, a.grade_worst, a.gpa_7d, a.graded_venues, a.identity, a
             order by d.id desc limit 20) o
     ) outcomes,
     (select json_agg(json_build_array('delisted', l.exchange, l.delisted_at))
-        from market_listing l where l.asset_id = a.asset_id and l.delisted_at is not null
+        from (select exchange, delisted_at from market_listing
+            where asset_id = a.asset_id and delisted_at is not null order by delisted_at desc, listing_id limit 20) l
     ) delistings,
-    (select json_agg(json_build_array(f.field_name, f.value, l.exchange, f.approved_at) order by f.field_name, l.exchange)
-        from market_listing l join mining_fact f on f.listing_id = l.listing_id
-        where l.asset_id = a.asset_id and f.field_name like '%\\_url'
+    (select json_agg(json_build_array(p.field_name, p.value, p.exchange, p.approved_at) order by p.field_name, p.exchange)
+        from (select f.field_name, f.value, l.exchange, f.approved_at
+            from market_listing l join mining_fact f on f.listing_id = l.listing_id
+            where l.asset_id = a.asset_id and f.field_name like '%\\_url'
+            order by f.approved_at desc, f.field_name, l.listing_id limit 60) p
     ) project,
     (select json_agg(json_build_array(
             g.buy_exchange, g.sell_exchange, g.gross_bps, g.net_1k_bps, g.transferable, g.is_actionable, g.suspect,
@@ -97,9 +106,7 @@ select a.token, a.grade, a.grade_worst, a.gpa_7d, a.graded_venues, a.identity, a
 from asset_state a
 """
 _ONE: Final = text(f"{_FACTS} where a.token = :token")
-_PAGE: Final = text(f"{_FACTS} where a.token > :after order by a.token limit :most").bindparams(
-    bindparam("most", PAGE)
-)
+_PAGE: Final = text(f"{_FACTS} where a.token = any(cast(:tokens as text[])) order by a.token")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,17 +127,20 @@ def facts_of(session: Session, token: str, now: datetime) -> NoteFacts:
 
 
 def count(session: Session) -> int:
-    """Tokens that exchanges list."""
-    return session.scalar(select(func.count()).select_from(MarketAssetState)) or 0
+    """Tokens that exchanges list, up to MOST_NOTES."""
+    return count_up_to(session, select(MarketAssetState.asset_id), MOST_NOTES)
 
 
 def all_facts(session: Session, now: datetime) -> Iterator[NoteFacts]:
-    """Of every token that exchanges list, in the order of the database."""
-    after = ""
-    while rows := session.execute(_PAGE, {"after": after, **_since(now)}).all():
-        claims = published_of(session, [row.token for row in rows])
-        yield from (facts_from(row, claims.get(row.token, ())) for row in rows)
-        after = rows[-1].token
+    """Of `tokens`, in the order of the database; related are those among them alone."""
+    every = tokens(session)
+    there = frozenset(every)
+    for first in range(0, len(every), PAGE):
+        page = every[first : first + PAGE]
+        claims = published_of(session, page)
+        for row in session.execute(_PAGE, {"tokens": page, **_since(now)}):
+            facts = facts_from(row, claims.get(row.token, ()))
+            yield replace(facts, related=tuple(one for one in facts.related if one in there))
 
 
 def listed(
@@ -149,10 +159,15 @@ def listed(
     return [ListedNote(*row) for row in rows]
 
 
-def tokens(session: Session, most: int) -> Sequence[str]:
-    return session.scalars(
-        select(MarketAssetState.token).order_by(MarketAssetState.token).limit(most)
-    ).all()
+def tokens(session: Session) -> list[str]:
+    """Of the tokens that exchanges list MOST_NOTES, in the order of the database. Where there are
+    more, those that most exchanges list: whoever lists a hundred thousand alone displaces nobody.
+    """
+    of = MarketAssetState
+    most = (
+        select(of.asset_id).order_by(func.cardinality(of.exchanges).desc(), of.token).limit(MOST_NOTES)
+    )
+    return [*session.scalars(select(of.token).where(of.asset_id.in_(most)).order_by(of.token))]
 
 
 def facts_from(row: Any, claims: Sequence[PublishedClaim]) -> NoteFacts:

@@ -8,7 +8,7 @@ Laws
 - floor = half the weight, cap = 1.5 times the weight and at most 35 %; the floor is never above it.
 - A move takes from a venue no more than it has above its cap (and the fee), and gives another no more
   than it lacks to its floor.
-- Moves change where capital is, never how much there is, but for their fee.
+- Moves change where capital is, never how much there is, but for their fee; no venue owes one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ HEDGE_SIGMAS: Final = 1.5
 LEAST_MOVE_USD_E6: Final = 10_000_000
 _DAY_S: Final = 86_400.0
 _FLAT_FEE_USD_E6: Final = 1_000_000
-_WON_FEE_SHARE: Final = 0.001
+_WON_FEE_PART: Final = 1_000  # of what is moved
 _PLAIN_S: Final = 1_800
 _WON_S: Final = 3_600
 
@@ -99,15 +99,17 @@ def moves(venues: Sequence[PaperVenue]) -> tuple[PaperMove, ...]:
         ((a, b) for a in spare for b in need),
         key=lambda pair: (won[pair[0]] + won[pair[1]], pair),
     )
+    held = {name: one.usd_e6 for name, one in found.items()}
     planned = list[PaperMove]()
     for from_at, to_at in pairs:
-        amount = min(spare[from_at], need[to_at])
+        steps = won[from_at] + won[to_at]
+        amount = min(spare[from_at], need[to_at], _affordable(held[from_at], steps))
         if amount < LEAST_MOVE_USD_E6:
             continue
+        fee = _fee(amount, steps)
         spare[from_at] -= amount
         need[to_at] -= amount
-        steps = won[from_at] + won[to_at]
-        fee = _FLAT_FEE_USD_E6 + round(amount * _WON_FEE_SHARE) * steps
+        held[from_at] -= amount + fee
         takes_s = _WON_S if steps else _PLAIN_S
         planned.append(PaperMove(from_at, to_at, amount, fee, takes_s))
     return tuple(planned)
@@ -146,6 +148,15 @@ def _band(one: PaperVenue, total: int, worth: float) -> VenueBand:
     elif share > cap:
         status = BandStatus.OVER
     return VenueBand(one.exchange, one.usd_e6, share, weight, floor, cap, status, is_concentrated)
+
+
+def _fee(usd_e6: int, steps: int) -> int:
+    return _FLAT_FEE_USD_E6 + usd_e6 // _WON_FEE_PART * steps
+
+
+def _affordable(usd_e6: int, steps: int) -> int:
+    """The most that can be moved of it, the fee paid."""
+    return max(usd_e6 - _FLAT_FEE_USD_E6, 0) * _WON_FEE_PART // (_WON_FEE_PART + steps)
 
 
 def _part(share: float | None, total: int) -> int:

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from sqlalchemy import Engine, delete, event
+from sqlalchemy import Engine, delete, event, text
 
 from core.db.engine import Database
 from core.earn.rules.payout import PayoutLimits
@@ -13,10 +13,15 @@ from core.identity.tables import Account
 from core.kg.notes import queries, views
 from core.kg.tables import KgClaim, KgExport
 from core.mandate.chain.reader import VaultReader
+from core.market import queries as queries_market
+from core.market.facts import DataSource
 from core.market.tables import MarketAsset, MarketAssetState, MarketListingState
 from core.targets.rules import TargetLimits
-from keeper.areas.notes import run
+from core.kg.notes.queries import LastVault
+from core.kg.rules.names import HubKind, hub_file
+from keeper.areas.notes import is_kept, run
 from keeper.schedule import JobPlace, JobSkippedError
+from tests.integration.core.market.conftest import market as market_of
 from tests.market_rows import MarketIds, add_market
 from tests.vaults import (
     faults_of,
@@ -149,6 +154,87 @@ def test_within_the_hour__only_tokens_that_are_new_give_another_vault(database: 
     with pytest.raises(JobSkippedError):
         run(place_of(database), NOON + MINUTE + HOUR - timedelta(microseconds=1))
     assert run(place_of(database), NOON + MINUTE + HOUR)["notes"] == 2
+
+
+@pytest.mark.parametrize(
+    ("files", "tokens", "kept_for"),
+    [
+        (11, 10, HOUR),
+        (11, 11, timedelta(seconds=1.1)),
+        (1, 20_000, timedelta(seconds=0.1)),
+        (6_000, 6_000, timedelta(minutes=10)),
+        (6_000, 5_999, HOUR),
+        (100_000, 100_000, HOUR),
+    ],
+)
+def test_a_vault_that_lacks_tokens__is_kept_the_longer_the_more_it_has(
+    files: int, tokens: int, kept_for: timedelta
+) -> None:
+    last = LastVault(NOON, files)
+    assert is_kept(last, tokens, NOON)
+    assert is_kept(last, tokens, NOON + kept_for - timedelta(microseconds=1))
+    assert not is_kept(last, tokens, NOON + kept_for)
+    assert not is_kept(last, tokens, NOON - timedelta(microseconds=1))
+
+
+def test_tokens_that_come_each_minute__do_not_have_it_written_each_minute(database: Database) -> None:
+    """A venue lists 60 new tickers a minute; ten hours of that were 600 vaults."""
+    written, place = 0, place_of(database)
+    for minute in range(60):
+        add_assets(database, tuple(f"M{minute}N{n}" for n in range(60)))
+        try:
+            run(place, NOON + minute * MINUTE)
+        except JobSkippedError:
+            continue
+        written += 1
+    assert written < 20
+
+
+def test_two_hubs_of_one_path__are_one_file(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """32 bits of a hash are found again in minutes: two chains that a venue made up may share them."""
+    monkeypatch.setattr("core.kg.rules.names.hashlib.sha256", lambda _: SimpleNamespace(hexdigest=lambda: "0" * 64))
+    chains = ("unknown:a b", "unknown:a/b")
+    assert len({hub_file(HubKind.CHAIN, one) for one in chains}) == 1
+    for ticker, chain in zip(("AAA", "BBB"), chains, strict=True):
+        contract = {"chain": chain, "address": "0x1", "exchanges": ["binance"]}
+        add_assets(database, (ticker,), contracts=[contract])
+    content = made(database)
+    assert faults_of(content) == []
+    assert wikilinks_of(front_and_body(notes_of(content)["chain/unknown_a_b--00000000.md"])[1]) == [
+        "AAA", "BBB", "_index",
+    ]  # fmt: skip
+
+
+def test_a_contract_of_a_thousand_tickers__gives_each_note_a_hundred_links(
+    database: Database, market: MarketIds
+) -> None:
+    tickers = tuple(f"S{n:04}" for n in range(1_000))
+    with database.write() as session:
+        queries_market.learn_markets(
+            session, "kucoin", [market_of("kucoin", one) for one in tickers], DataSource.SIMULATED, NOON
+        )
+        session.execute(text("update listing_state set strong_group = 'eip155:1:0x51'"))
+    with database.read() as session:
+        facts = {one.token: one for one in views.all_facts(session, NOON)}
+        assert len(facts) == 1_003
+        assert {len(one.related) for one in facts.values()} <= {99, 100}
+        assert views.facts_of(session, "BTC", NOON).related == facts["BTC"].related
+        assert facts["BTC"].related[:3] == ("DUST", "LINK", "S0000")
+
+
+def test_of_more_tokens_than_a_vault_holds__those_stay_that_most_exchanges_list(
+    database: Database, market: MarketIds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(views, "MOST_NOTES", 3)
+    add_assets(database, ("ALSO",), exchanges=["binance", "mexc", "okx", "kraken"])
+    add_assets(database, tuple(f"AA{n}" for n in range(9)))
+    with database.read() as session:
+        assert views.count(session) == 3
+        assert len(views.tokens(session)) == 3
+        assert {"ALSO", "BTC", "LINK"} == set(views.tokens(session))
+    assert faults_of(made(database)) == []
 
 
 def test_a_market_without_tokens__has_an_index(database: Database) -> None:

@@ -105,6 +105,27 @@ def test_nine_drained_coins__are_nine_cards_and_the_tenth_makes_one_of_them(venu
     assert [(one.kind, one.evidence["count"]) for one in shown] == [("venue_risk", 10)]
 
 
+def test_a_coin_under_ten_names__is_one_coin(venue: Venue) -> None:
+    venue.close(0, 1, NOON)
+    one = venue.known[0]
+    with venue.database.write() as session:
+        for n in range(12):
+            session.add(
+                MarketTransferEvent(
+                    exchange="mexc",
+                    native_base=f"{one.base}{n}",
+                    chain="eip155:1",
+                    asset_id=one.asset_id,
+                    direction="deposit",
+                    was_open=True,
+                    is_open=False,
+                    at=NOON,
+                )
+            )
+    assert venue.step(NOON + MINUTE).cards == 1
+    assert venue.cards() == [("venue_drain", "T00", False)]
+
+
 def test_the_same_again__writes_nothing(venue: Venue) -> None:
     venue.close(0, 10, NOON)
     venue.step(NOON + MINUTE)
