@@ -1,5 +1,5 @@
-"""Bounds of notes: claims of a token by their place, related tokens by theirs, and a digest of the words
-of a claim.
+"""Bounds of what one tells: claims of a token, related tokens and cards of an exchange by their place,
+and a digest of the words of a claim.
 """
 
 import sqlalchemy as sa
@@ -22,6 +22,10 @@ def upgrade() -> None:
         postgresql_where=IS_PUBLISHED,
     )
     op.execute("update kg_claim set words = encode(sha256(convert_to(words, 'UTF8')), 'hex')")
+    op.drop_index("ix_market_insight_day_id", "market_insight")
+    op.create_index(
+        "ix_market_insight_exchange_day_id", "market_insight", ["exchange", "day", "id"]
+    )
     op.drop_index("ix_listing_state_strong_group", "listing_state")
     op.create_index(
         "ix_listing_state_strong_group_token",
@@ -32,6 +36,8 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
+    op.drop_index("ix_market_insight_exchange_day_id", "market_insight")
+    op.create_index("ix_market_insight_day_id", "market_insight", ["day", "id"])
     op.drop_index("ix_listing_state_strong_group_token", "listing_state")
     op.create_index(
         "ix_listing_state_strong_group",
