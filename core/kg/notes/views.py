@@ -40,6 +40,8 @@ T = TypeVar("T")
 PAGE: Final = 250
 MOST_NOTES: Final = 20_000  # of the vault and the index
 MOST_EVENTS: Final = 30
+MOST_CONTRACTS: Final = 64
+MOST_COINS: Final = 20  # of a group
 DAY: Final = timedelta(days=1)
 WEEK: Final = timedelta(days=7)
 
@@ -174,6 +176,9 @@ def facts_from(row: Any, claims: Sequence[PublishedClaim]) -> NoteFacts:
     """A row of the statement as values, with what is claimed of its token."""
     classes = {one[-1] for one in row.venues or ()} - {None}
     looks, actionable = row.looks
+    contracts = _each(row.contracts[:MOST_CONTRACTS], _contract)
+    shown = {f"{one.chain}:{one.address}" for one in contracts}
+    groups = [one for one in row.groups if one["id"] in shown]
     return NoteFacts(
         token=row.token,
         is_known=True,
@@ -186,8 +191,8 @@ def facts_from(row: Any, claims: Sequence[PublishedClaim]) -> NoteFacts:
         transfer=row.transfer,
         asset_class=classes.pop() if len(classes) == 1 else None,
         exchanges=tuple(row.exchanges),
-        contracts=_each(row.contracts, _contract),
-        groups=_each(row.groups, lambda one: NoteGroup(one["id"], tuple(one["coins"]))),
+        contracts=contracts,
+        groups=_each(groups, lambda one: NoteGroup(one["id"], tuple(one["coins"][:MOST_COINS]))),
         links=_each(row.links, _link),
         related=tuple(row.related or ()),
         venues=_each(row.venues, _venue),

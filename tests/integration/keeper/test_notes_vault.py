@@ -224,6 +224,23 @@ def test_a_contract_of_a_thousand_tickers__gives_each_note_a_hundred_links(
         assert facts["BTC"].related[:3] == ("DUST", "LINK", "S0000")
 
 
+def test_a_ticker_of_hundreds_of_contracts__has_a_note_of_64(database: Database) -> None:
+    """What a venue tells of contracts is bounded for the board; a note, which 20,000 have, is less."""
+    keys = [f"0x{n:040x}" for n in range(256)]
+    contracts = [{"chain": "eip155:1", "address": one, "exchanges": ["binance"]} for one in keys]
+    coins = [f"binance:S{n}" for n in range(128)]
+    groups = [{"id": f"eip155:1:{one}", "coins": coins} for one in keys[::4]]
+    add_assets(database, ("AAA",), contracts=contracts, groups=groups, identity="collision")
+    with database.read() as session:
+        facts = views.facts_of(session, "AAA", NOON)
+    assert len(facts.contracts) == 64
+    assert [one.id for one in facts.groups] == [one["id"] for one in groups[:16]]
+    assert {len(one.coins) for one in facts.groups} == {20}
+    content = made(database)
+    assert faults_of(content) == []
+    assert len(notes_of(content)["AAA.md"]) < 40_000
+
+
 def test_of_more_tokens_than_a_vault_holds__those_stay_that_most_exchanges_list(
     database: Database, market: MarketIds, monkeypatch: pytest.MonkeyPatch
 ) -> None:
