@@ -167,7 +167,9 @@ def tokens(session: Session) -> list[str]:
     """
     of = MarketAssetState
     most = (
-        select(of.asset_id).order_by(func.cardinality(of.exchanges).desc(), of.token).limit(MOST_NOTES)
+        select(of.asset_id)
+        .order_by(func.cardinality(of.exchanges).desc(), of.token)
+        .limit(MOST_NOTES)
     )
     return [*session.scalars(select(of.token).where(of.asset_id.in_(most)).order_by(of.token))]
 

@@ -101,7 +101,12 @@ def test_claims_that_differ_in_case_and_spaces_alone__say_the_same() -> None:
 
 @pytest.mark.parametrize(
     "claim",
-    ["Li\u200dsted on Upbit", "\uff2cisted on Upbit", "Listed on Upbit\ufe0f", "Listed\u00a0on Upbit"],
+    [
+        "Li\u200dsted on Upbit",
+        "\uff2cisted on Upbit",
+        "Listed on Upbit\ufe0f",
+        "Listed\u00a0on Upbit",
+    ],
 )
 def test_claims_that_look_alike__say_the_same(claim: str) -> None:
     assert same_words(claim) == same_words("listed on upbit")

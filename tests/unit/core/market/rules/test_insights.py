@@ -131,7 +131,17 @@ def test_a_spread_of_exactly_four_deviations__is_no_signal() -> None:
 
 
 def test_what_one_exchange_says_a_thousand_times__comes_behind_the_first_of_each_other() -> None:
-    said = [("loud", n) for n in range(1_000)] + [("quiet", 1_000), ("quiet", 1_001), ("third", 1_002)]
+    said = [("loud", n) for n in range(1_000)] + [
+        ("quiet", 1_000),
+        ("quiet", 1_001),
+        ("third", 1_002),
+    ]
     heard = in_turn(said, lambda one: one[0])
-    assert heard[:5] == [("loud", 0), ("quiet", 1_000), ("third", 1_002), ("loud", 1), ("quiet", 1_001)]
+    assert heard[:5] == [
+        ("loud", 0),
+        ("quiet", 1_000),
+        ("third", 1_002),
+        ("loud", 1),
+        ("quiet", 1_001),
+    ]
     assert sorted(heard) == sorted(said)
