@@ -10,9 +10,9 @@ from api.kernel.pagination import Paged
 from core.kg.rules.claims import (
     CLAIM_CHARACTERS_MOST,
     NOTE_CHARACTERS_MOST,
-    TICKER_CHARACTERS_MOST,
     ClaimKind,
 )
+from core.kg.rules.names import TICKER_CHARACTERS_MOST
 from core.urls import URL_CHARACTERS_MOST
 
 KindWord = Literal["project", "backer", "event", "risk", "other"]

@@ -119,8 +119,11 @@ def test_moves__leave_no_venue_in_debt(venues: list[PaperVenue]) -> None:
 
 @pytest.mark.parametrize(("is_won", "left"), [(False, 0), (True, 1_000)])
 def test_a_venue_without_an_opportunity__gives_all_but_the_fee(is_won: bool, left: int) -> None:
-    giving = {"opportunity": 0.0, "is_won": is_won}
-    venues = [venue("a", 10_000, **giving), venue("b", 0), venue("c", 20_000, **giving)]
+    venues = [
+        venue("a", 10_000, 0.0, is_won=is_won),
+        venue("b", 0),
+        venue("c", 20_000, 0.0, is_won=is_won),
+    ]
     held = after({one.exchange: one.usd_e6 for one in venues}, moves(venues))
     assert 0 <= held["a"] <= left
 
