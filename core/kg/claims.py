@@ -131,6 +131,13 @@ def add(
     )
     if same is not None:
         raise SameClaimError(same)
+    rejected = session.scalar(
+        select(KgClaim.id).where(
+            KgClaim.person == by.person, KgClaim.token == sent.token, KgClaim.words == words
+        )
+    )
+    if rejected is not None:
+        raise SameClaimError(rejected, is_rejected=True)
     row = KgClaim(
         token=sent.token,
         kind=sent.kind.value,

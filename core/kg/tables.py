@@ -16,8 +16,8 @@ IS_WAITING = text(f"state = '{ClaimState.UNVERIFIED}'")
 
 
 class KgClaim(Base):
-    """One claim. `person`: who an owner and all agents of theirs are together; `words`: the claim as
-    it is compared; `state`: of its newest verdict.
+    """One claim. `person`: who an owner and all agents of theirs are together; `words`: a digest
+    of the claim as it is compared; `state`: of its newest verdict.
     """
 
     __tablename__ = "kg_claim"
@@ -28,6 +28,7 @@ class KgClaim(Base):
         Index("ix_kg_claim_token_state_id", "token", "state", "id"),
         Index("ix_kg_claim_person_made_at", "person", "made_at"),
         Index("ix_kg_claim_published", "id", postgresql_where=IS_PUBLISHED),
+        Index("ix_kg_claim_published_token_id", "token", "id", postgresql_where=IS_PUBLISHED),
         Index("ix_kg_claim_waiting", "id", postgresql_where=IS_WAITING),
         Index("uq_kg_claim_words", "token", "words", unique=True, postgresql_where=IS_PUBLISHED),
     )

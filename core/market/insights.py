@@ -26,6 +26,7 @@ from core.market.rules.insights import (
     MakerUsual,
     card_key,
     drains,
+    in_turn,
     is_candidate,
     maker_card,
     maker_sign,
@@ -42,14 +43,14 @@ _LOOKS: Final = text("""
 select listing_id, ts as at, spread_bps, bid_2_usd, ask_2_usd from snap_1m
 where listing_id = any(:ids) and ts > :since and fault is null order by listing_id, ts
 """)
-# The coins that each exchange closed; what is still closed; the smallest book of the coin there.
+# The coins that each exchange closed, each once whatever names it has there; what is still closed; the smallest book of the coin there.
 _CLOSED: Final = text("""
 with closed as (
-    select exchange, native_base, asset_id, array_agg(distinct chain) as chains from transfer_event
-    where was_open and is_open is false and at > :since group by exchange, native_base, asset_id
+    select exchange, asset_id, array_agg(distinct native_base) as names, array_agg(distinct chain) as chains
+    from transfer_event where was_open and is_open is false and at > :since group by exchange, asset_id
 )
-select c.exchange, c.native_base, c.chains, a.ticker,
-       exists (select from network_status n where n.exchange = c.exchange and n.native_base = c.native_base
+select c.exchange, c.chains, a.ticker,
+       exists (select from network_status n where n.exchange = c.exchange and n.native_base = any(c.names)
                and n.chain = any(c.chains)
                and (n.can_deposit is false or n.can_withdraw is false)) as is_closed,
        s.listing_id, case when s.sampled_at > :fresh then least(s.bid_2_usd, s.ask_2_usd) end as depth,
@@ -59,7 +60,7 @@ left join lateral (
     select * from listing_state where asset_id = c.asset_id and exchange = c.exchange
     order by order_usd desc, listing_id limit 1
 ) s on true
-order by c.exchange, c.native_base
+order by c.exchange, a.ticker
 """)
 
 
@@ -106,7 +107,8 @@ def _makers(
 ) -> Iterable[tuple[InsightCard, bool]]:
     rows = session.execute(_NOW, {"fresh": now - timedelta(minutes=10)})
     said = [one for one in rows if is_candidate(usual.get(one.listing_id), _look(one))]
-    said = sorted(said, key=lambda one: one.listing_id)[:MOST_CANDIDATES]
+    said = in_turn(sorted(said, key=lambda one: one.listing_id), lambda one: one.exchange)
+    said = said[:MOST_CANDIDATES]
     looks: defaultdict[int, list[MakerLook]] = defaultdict(list)
     if said:
         since = now - SUSTAINED - timedelta(minutes=10)

@@ -327,14 +327,19 @@ def _close(
                 state=state.value,
                 pnl_usd_e6=pnl,
                 closed_at=now,
-                reason={
-                    ShadowState.RETURNED: "withdrawals_closed",
-                    ShadowState.VOID: "no_sample",
-                }.get(state),
+                reason=_why(state, is_priced=mid is not None and slip is not None),
             )
         )
     session.flush()
     return closed, voided
+
+
+def _why(state: ShadowState, *, is_priced: bool) -> str | None:
+    if state is ShadowState.RETURNED:
+        return "withdrawals_closed"
+    if state is ShadowState.SETTLED:
+        return None
+    return "not_believed" if is_priced else "no_sample"
 
 
 def _count(

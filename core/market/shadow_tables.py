@@ -161,7 +161,7 @@ class MarketInsight(Base):
     __tablename__ = "market_insight"
     __table_args__ = (
         CheckConstraint(f"kind in {sql_list(InsightKind)}", name="kind"),
-        Index("ix_market_insight_day_id", "day", "id"),
+        Index("ix_market_insight_exchange_day_id", "exchange", "day", "id"),
         Index("ix_market_insight_updated_at_id", "updated_at", "id"),
     )
 

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from sqlalchemy import func, select
-from sqlalchemy.orm import Session
+from sqlalchemy import func, select, union_all
+from sqlalchemy.orm import Session, aliased
 
+from core.listings.rules import EXCHANGES
 from core.market.rules.quartermaster import WON, PaperVenue, decayed
 from core.market.rules.shadow import STAKE_USD_E6, UNKNOWN, Dimension, PaperSlice, ShadowState
 from core.market.shadow_tables import (
@@ -24,6 +25,7 @@ from core.market.shadow_tables import (
 
 _DIMENSIONS = {one: ShadowSlice.__table__.c[one.value] for one in Dimension}
 OPEN_LOOKED_AT = 10_000
+MOST_OF_ONE = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +115,20 @@ def logistics(session: Session, since: datetime) -> Logistics:
 
 
 def insights(session: Session, since: date, limit: int) -> Sequence[MarketInsight]:
-    """Cards of that UTC day and later that no card of their venue stands for, the newest first."""
-    query = (
-        select(MarketInsight)
-        .where(MarketInsight.day >= since, MarketInsight.is_suppressed.is_(False))
-        .order_by(MarketInsight.day.desc(), MarketInsight.id.desc())
-    )
+    """Cards of that UTC day and later that no card of their venue stands for, the newest first; of
+    each exchange the newest MOST_OF_ONE, so that none hides what the others do.
+    """
+    of = MarketInsight
+    newest = [
+        select(of)
+        .where(of.exchange == exchange, of.day >= since, of.is_suppressed.is_(False))
+        .order_by(of.day.desc(), of.id.desc())
+        .limit(MOST_OF_ONE)
+        .subquery()
+        for exchange in EXCHANGES
+    ]
+    found = union_all(*(select(one) for one in newest)).subquery()
+    query = select(aliased(of, found)).order_by(found.c.day.desc(), found.c.id.desc())
     return session.scalars(query.limit(limit)).all()
 
 

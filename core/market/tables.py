@@ -247,8 +247,9 @@ class MarketListingState(_Measured, Base):
         Index("ix_listing_state_symbol", "symbol", postgresql_ops={"symbol": "text_pattern_ops"}),
         Index("ix_listing_state_asset_id", "asset_id"),
         Index(
-            "ix_listing_state_strong_group",
+            "ix_listing_state_strong_group_token",
             "strong_group",
+            "token",
             postgresql_where=text("strong_group is not null"),
         ),
         CheckConstraint(f"grade {LETTERS}", name="grade"),

@@ -7,12 +7,14 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from core.kg.notes import queries, views
+from core.kg.notes.queries import LastVault
 from core.kg.notes.vault import vault_of
 from keeper.schedule import Job, JobPlace, JobSkippedError
 
 NAME: Final = "notes"
 EVERY_S: Final = 60
 KEPT_FOR: Final = timedelta(hours=1)
+A_FILE_KEPT: Final = timedelta(milliseconds=100)  # a hundred times what writing it takes
 
 
 def jobs(place: JobPlace) -> tuple[Job, ...]:
@@ -22,16 +24,25 @@ def jobs(place: JobPlace) -> tuple[Job, ...]:
 def run(place: JobPlace, now: datetime) -> Mapping[str, Any]:
     """Read in one snapshot, written in one transaction.
 
-    Made anew once an hour, and at once when the market has as many tokens as the vault has files:
+    Made anew once an hour, and sooner when the market has as many tokens as the vault has files:
     on a first start the market's past comes after the first vault. Errors: JobSkippedError.
     """
     with place.database.read() as reading:
         last = queries.last_made(reading)
-        if last is not None and now < last.at + KEPT_FOR and views.count(reading) < last.notes:
-            raise JobSkippedError("the vault of notes is less than an hour old")
+        if last is not None and is_kept(last, views.count(reading), now):
+            raise JobSkippedError("the vault of notes is new enough")
         vault = vault_of(views.all_facts(reading, now), now)
     with place.database.write() as session:
         place.fence(session)
         changed = queries.replace_links(session, vault.links)
         queries.keep_export(session, vault.content, vault.notes, now)
     return {"notes": vault.notes, "bytes": len(vault.content), "links_changed": changed}
+
+
+def is_kept(last: LastVault, tokens: int, now: datetime) -> bool:
+    """Whether another one need not be made yet. One that lacks tokens is kept too, the longer the
+    more files it has, so that a market that grows all day is no reason to write files all day.
+    """
+    lacks_tokens = tokens >= last.notes
+    kept_for = min(KEPT_FOR, last.notes * A_FILE_KEPT) if lacks_tokens else KEPT_FOR
+    return timedelta(0) <= now - last.at < kept_for  # or a clock was set back

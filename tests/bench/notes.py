@@ -87,7 +87,8 @@ def fill(database: Database) -> None:
 def notes_per_s(database: Database, now: datetime) -> float:
     with database.read() as session:
         since = views._since(now)
-        rows = session.execute(views._PAGE, {"after": "", "most": RENDERED, **since}).all()
+        tokens = views.tokens(session)[:RENDERED]
+        rows = session.execute(views._PAGE, {"tokens": tokens, **since}).all()
     rates = []
     for turn in range(ROUNDS + 1):
         tiers = cycle(NoteTier)

@@ -15,7 +15,6 @@ from core.kg.rules.note import rendered_at
 from core.market import board_views
 
 ZIP: Final = "application/zip"
-MOST_INDEXED: Final = 20_000
 
 
 def read(
@@ -62,7 +61,7 @@ def _file(named: str) -> str:
 
 
 def index(call: ReadCall, caller: Nobody, command: NoInput) -> Answer[Text]:
-    tokens, count = views.tokens(call.db, MOST_INDEXED), views.count(call.db)
+    tokens, count = views.tokens(call.db), views.count(call.db)
     return Answer(Text(text=index_text(tokens, count, rendered_at(call.now, NoteTier.FREE))))
 
 

@@ -1,7 +1,9 @@
 """The vault for note apps: every free note, the hubs that their links lead to, and the index, as one
 zip (docs/notes.md#the-vault).
 
-Law: a link of a note leads to a file of the same vault.
+Laws
+- A link of a note leads to a file of the same vault.
+- A path is one file, also where two names of hubs have one hash.
 """
 
 import io
@@ -13,8 +15,8 @@ from typing import Final
 
 from core.kg.notes.rendering import hub_text, index_text, note_text
 from core.kg.rules.facts import NoteFacts, NoteTier
-from core.kg.rules.names import INDEX, token_file
-from core.kg.rules.note import NoteEdge, edges
+from core.kg.rules.names import INDEX, HubKind, token_file
+from core.kg.rules.note import edges
 
 NAME: Final = "notes.zip"
 _ROOT_ATTRIBUTES: Final = 0o644 << 16
@@ -35,7 +37,8 @@ class NoteVault:
 def vault_of(facts: Iterable[NoteFacts], at: datetime) -> NoteVault:
     """Equal facts and time give equal bytes."""
     tokens: list[str] = []
-    led_to: dict[NoteEdge, list[str]] = {}
+    hubs: dict[str, tuple[HubKind, str]] = {}
+    led_to: dict[str, list[str]] = {}
     buffer = io.BytesIO()
     stamp = at.timetuple()[:6]
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL) as file:
@@ -49,11 +52,12 @@ def vault_of(facts: Iterable[NoteFacts], at: datetime) -> NoteVault:
             tokens.append(one.token)
             add(token_file(one.token), note_text(one, NoteTier.FREE, at))
             for edge in edges(one):
-                led_to.setdefault(edge, []).append(one.token)
-        for edge in led_to:
-            if edge.kind is not None:
-                add(edge.path, hub_text(edge.kind, edge.name, sorted(led_to[edge]), at))
+                if edge.kind is not None:
+                    hubs.setdefault(edge.path, (edge.kind, edge.name))
+                led_to.setdefault(edge.path, []).append(one.token)
+        for path, (kind, name) in hubs.items():
+            add(path, hub_text(kind, name, sorted(set(led_to[path])), at))
         add(INDEX, index_text(tokens, len(tokens), at))
         count = len(file.filelist)
-    links = {(edge.path, token) for edge, sources in led_to.items() for token in sources}
+    links = {(path, token) for path, sources in led_to.items() for token in sources}
     return NoteVault(buffer.getvalue(), count, frozenset(links))

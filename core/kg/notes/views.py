@@ -1,18 +1,20 @@
 """What notes are written from, read of the market's and mining's rows: one statement for a token,
 and the same for a page of them.
 
-Law: what a token has many of is read up to a bound, the newest or largest first.
+Law: what a token has many of is read up to a bound, the newest or largest first; so are tokens,
+where all of them are read.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from math import isfinite
 from typing import Any, Final, TypeVar
 
-from sqlalchemy import bindparam, func, select, text
+from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session
 
+from core.db.counting import count_up_to
 from core.kg.claims import PublishedClaim, published, published_of
 from core.kg.notes.tables import KgLink
 from core.kg.rules.claims import backer_named
@@ -36,7 +38,10 @@ from core.market.tables import MarketAssetState
 T = TypeVar("T")
 
 PAGE: Final = 250
+MOST_NOTES: Final = 20_000  # of the vault and the index
 MOST_EVENTS: Final = 30
+MOST_CONTRACTS: Final = 64
+MOST_COINS: Final = 20  # of a group
 DAY: Final = timedelta(days=1)
 WEEK: Final = timedelta(days=7)
 
@@ -58,10 +63,13 @@ select a.token, a.grade, a.grade_worst, a.gpa_7d, a.graded_venues, a.identity, a
                 and l.native_base = s.native_base and l.delisted_at is null
             ) order by exchange, native_base, chain limit 200) n
     ) networks,
-    (select json_agg(r.token order by r.token)
-        from (select distinct o.token
-            from listing_state s join listing_state o on o.strong_group = s.strong_group
-            where s.asset_id = a.asset_id and o.asset_id <> a.asset_id order by o.token limit 30) r
+    (select json_agg(q.token order by q.token)
+        from (select distinct r.token
+            from (select distinct strong_group from listing_state
+                where asset_id = a.asset_id and strong_group is not null limit 20) s
+            cross join lateral (select token from listing_state where strong_group = s.strong_group
+                order by token limit 100) r
+            where r.token <> a.token order by r.token limit 30) q
     ) related,
     (select json_agg(json_build_array(w.exchange, w.type, w.severity, w.issued_at) order by w.seq desc)
         from (select * from warning_standing where asset_id = a.asset_id order by seq desc limit 30) w
@@ -83,7 +91,8 @@ select a.token, a.grade, a.grade_worst, a.gpa_7d, a.graded_venues, a.identity, a
             order by f.field_name, f.exchange, f.approved_at desc)
         from (select f.field_name, f.value, l.exchange, f.approved_at
             from market_listing l join mining_fact f on f.listing_id = l.listing_id
-            where l.asset_id = a.asset_id and f.field_name like '%\\_url' order by f.approved_at desc limit 30) f
+            where l.asset_id = a.asset_id and f.field_name like '%\\_url' 
+            order by f.approved_at desc, f.field_name, l.listing_id limit 60) f
     ) project,
     (select json_agg(json_build_array(
             g.buy_exchange, g.sell_exchange, g.gross_bps, g.net_1k_bps, g.transferable, g.is_actionable, g.suspect,
@@ -107,9 +116,7 @@ select a.token, a.grade, a.grade_worst, a.gpa_7d, a.graded_venues, a.identity, a
 from asset_state a
 """
 _ONE: Final = text(f"{_FACTS} where a.token = :token")
-_PAGE: Final = text(f"{_FACTS} where a.token > :after order by a.token limit :most").bindparams(
-    bindparam("most", PAGE)
-)
+_PAGE: Final = text(f"{_FACTS} where a.token = any(cast(:tokens as text[])) order by a.token")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,17 +137,20 @@ def facts_of(session: Session, token: str, now: datetime) -> NoteFacts:
 
 
 def count(session: Session) -> int:
-    """Tokens that exchanges list."""
-    return session.scalar(select(func.count()).select_from(MarketAssetState)) or 0
+    """Tokens that exchanges list, up to MOST_NOTES."""
+    return count_up_to(session, select(MarketAssetState.asset_id), MOST_NOTES)
 
 
 def all_facts(session: Session, now: datetime) -> Iterator[NoteFacts]:
-    """Of every token that exchanges list, in the order of the database."""
-    after = ""
-    while rows := session.execute(_PAGE, {"after": after, **_since(now)}).all():
-        claims = published_of(session, [row.token for row in rows])
-        yield from (facts_from(row, claims.get(row.token, ())) for row in rows)
-        after = rows[-1].token
+    """Of `tokens`, in the order of the database; related are those among them alone."""
+    every = tokens(session)
+    there = frozenset(every)
+    for first in range(0, len(every), PAGE):
+        page = every[first : first + PAGE]
+        claims = published_of(session, page)
+        for row in session.execute(_PAGE, {"tokens": page, **_since(now)}):
+            facts = facts_from(row, claims.get(row.token, ()))
+            yield replace(facts, related=tuple(one for one in facts.related if one in there))
 
 
 def listed(
@@ -159,17 +169,26 @@ def listed(
     return [ListedNote(*row) for row in rows]
 
 
-def tokens(session: Session, most: int) -> Sequence[str]:
-    """The first of all that exchanges list, in the order of the database."""
-    return session.scalars(
-        select(MarketAssetState.token).order_by(MarketAssetState.token).limit(most)
-    ).all()
+def tokens(session: Session) -> list[str]:
+    """Of the tokens that exchanges list MOST_NOTES, in the order of the database. Where there are
+    more, those that most exchanges list: whoever lists a hundred thousand alone displaces nobody.
+    """
+    of = MarketAssetState
+    most = (
+        select(of.asset_id)
+        .order_by(func.cardinality(of.exchanges).desc(), of.token)
+        .limit(MOST_NOTES)
+    )
+    return [*session.scalars(select(of.token).where(of.asset_id.in_(most)).order_by(of.token))]
 
 
 def facts_from(row: Any, claims: Sequence[PublishedClaim]) -> NoteFacts:
     """A row of the statement as values, with what is claimed of its token."""
     classes = {one[-1] for one in row.venues or ()} - {None}
     looks, actionable = row.looks
+    contracts = _each(row.contracts[:MOST_CONTRACTS], _contract)
+    shown = {f"{one.chain}:{one.address}" for one in contracts}
+    groups = [one for one in row.groups if one["id"] in shown]
     return NoteFacts(
         token=row.token,
         is_known=True,
@@ -182,8 +201,8 @@ def facts_from(row: Any, claims: Sequence[PublishedClaim]) -> NoteFacts:
         transfer=row.transfer,
         asset_class=classes.pop() if len(classes) == 1 else None,
         exchanges=tuple(row.exchanges),
-        contracts=_each(row.contracts, _contract),
-        groups=_each(row.groups, lambda one: NoteGroup(one["id"], tuple(one["coins"]))),
+        contracts=contracts,
+        groups=_each(groups, lambda one: NoteGroup(one["id"], tuple(one["coins"][:MOST_COINS]))),
         links=_each(row.links, _link),
         related=tuple(row.related or ()),
         venues=_each(row.venues, _venue),

@@ -5,16 +5,18 @@
 
 Laws
 - A claim without a source is none: an https link that a reader can open. Nothing here opens it.
-- A rejected claim is shown nowhere. An unverified one is shown as what it is: not a fact.
+- A rejected claim is shown nowhere, and who made it does not make it again. An unverified one is shown as what it is: not a fact.
 - A person has at most so many claims a UTC day: an owner with all agents, or an agent without owner.
 """
 
+import hashlib
+import unicodedata
 from enum import StrEnum
 from typing import Final
 
 from core.errors import InvalidParameterError, MandateError
 from core.kg.rules.names import TICKER_CHARACTERS_MOST, ticker_of
-from core.texts import require_text
+from core.texts import is_hidden, require_text
 from core.urls import canonical_https
 
 CLAIM_CHARACTERS_MOST: Final = 500
@@ -54,10 +56,11 @@ class ClaimsUsedUpError(MandateError):
 
 
 class SameClaimError(MandateError):
-    """Somebody said the same of the token, and it is not rejected."""
+    """Somebody said the same of the token, and it is not rejected; or this person's was."""
 
-    def __init__(self, claim_id: int) -> None:
-        super().__init__(f"claim: claim {claim_id} says the same; claim something else")
+    def __init__(self, claim_id: int, *, is_rejected: bool = False) -> None:
+        but = " and was rejected" if is_rejected else ""
+        super().__init__(f"claim: claim {claim_id} says the same{but}; claim something else")
         self.claim_id = claim_id
 
 
@@ -100,8 +103,12 @@ def backer_named(kind: ClaimKind, claim: str) -> str | None:
 
 
 def same_words(claim: str) -> str:
-    """What two claims have in common that say the same: letters without case, spaces as one."""
-    return " ".join(claim.casefold().split())
+    """A digest of what two claims have in common that say the same: letters without case, width and
+    what cannot be seen, spaces as one.
+    """
+    letters = unicodedata.normalize("NFKC", claim).casefold()
+    shown = "".join(one for one in letters if not is_hidden(one))
+    return hashlib.sha256(" ".join(shown.split()).encode()).hexdigest()
 
 
 def require_room(made_today: int, most: int, *, is_owned: bool) -> None:

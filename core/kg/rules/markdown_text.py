@@ -13,12 +13,14 @@ import unicodedata
 from functools import lru_cache
 from typing import Final
 
+from core.texts import is_hidden
 from core.urls import is_https
 
 TEXT_CHARACTERS_MOST: Final = 500
-_SIGNS: Final = re.compile(r"[!-,:-@\[-`{-~]|^[-+]|(?<=\d)\.|\.(?=\.)|(?<=www)\.|(?<=WWW)\.")
+_SIGNS: Final = re.compile(r"[!-,:-@\[-`{-~]|^[-+]|(?<=\d)\.|\.(?=\.)|(?<=[wW]{3})\.")
 _HARMLESS: Final = frozenset(",'\"?;")
-_HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_BREAKS: Final = frozenset("\t\n\r\v\f\x85\u2028\u2029")
+_UNASSIGNED: Final = frozenset({"Co", "Cn"})
 _IN_URLS: Final = {"(": "%28", ")": "%29", "[": "%5B", "]": "%5D", "|": "%7C", "*": "%2A", "_": "_"}
 _IN_LABELS: Final = re.compile(r"[\[\]|#^\\`<>*_~=$%!&{}]")
 
@@ -43,9 +45,9 @@ def one_line(text: str, most: int = TEXT_CHARACTERS_MOST) -> str:
     """Without what cannot be seen, spaces as one, cut at `most` characters."""
     if not (text.isascii() and text.isprintable()):
         text = "".join(
-            " " if one in "\t\n\r\v\f\x85\u2028\u2029" else one
+            " " if one in _BREAKS else one
             for one in text
-            if unicodedata.category(one) not in _HIDDEN or one in "\t\n\r\v\f\x85\u2028\u2029"
+            if one in _BREAKS or not (unicodedata.category(one) in _UNASSIGNED or is_hidden(one))
         )
     text = " ".join(text.split())
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"

@@ -18,7 +18,7 @@ from enum import StrEnum
 from typing import Final
 
 from core.errors import InvalidParameterError
-from core.texts import require_text
+from core.texts import is_hidden, require_text
 
 TICKER_CHARACTERS_MOST: Final = 32
 NAME_CHARACTERS_MOST: Final = 40
@@ -47,16 +47,19 @@ def ticker_of(sent: str, field: str = "token") -> str:
     """The ticker that is meant: any case; what has no upper case of its own stays.
 
     Errors: InvalidParameterError for what is no ticker: a path, more than 32 characters, characters
-    that cannot be seen.
+    that cannot be seen, another space than the usual one.
     """
     require_text(field, sent, TICKER_CHARACTERS_MOST)
-    if _PATH_SIGNS & set(sent) or ".." in sent or sent.strip(". ") != sent:
+    written = unicodedata.normalize("NFC", sent)
+    require_text(field, written, TICKER_CHARACTERS_MOST)  # a few letters become several
+    is_path = _PATH_SIGNS & set(written) or ".." in written or written.strip(". ") != written
+    if is_path or any(is_hidden(one) or (one.isspace() and one != " ") for one in written):
         raise InvalidParameterError(
-            field, "write a ticker, such as BTC: no path, and no dot or space at its ends"
+            field,
+            "write a ticker, such as BTC: no path, no dot or space at its ends, and no character "
+            "that cannot be seen",
         )
-    ticker = capitals(unicodedata.normalize("NFC", sent))
-    require_text(field, ticker, TICKER_CHARACTERS_MOST)  # what is composed may have more characters
-    return ticker
+    return capitals(written)
 
 
 def capitals(ticker: str) -> str:

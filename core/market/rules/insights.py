@@ -10,11 +10,14 @@ Laws
 - A card is one per detector, venue, coin and UTC day; seen again it is the same card.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from enum import StrEnum
-from typing import Final
+from typing import Final, TypeVar
+
+T = TypeVar("T")
 
 DRAIN_WITHIN: Final = timedelta(hours=24)
 DRAINED_SHARE: Final = 0.5
@@ -120,6 +123,16 @@ def is_candidate(usual: MakerUsual | None, look: MakerLook) -> bool:
     if usual is None or usual.spread_mad_bps <= 0 or usual.depth_usd <= 0:
         return False
     return _sign(usual, look) is not None
+
+
+def in_turn(said: Iterable[T], exchange_of: Callable[[T], str]) -> list[T]:
+    """The first of each exchange, then the second of each: however much one says, all are heard."""
+    placed, seen = list[tuple[int, T]](), Counter[str]()
+    for one in said:
+        exchange = exchange_of(one)
+        placed.append((seen[exchange], one))
+        seen[exchange] += 1
+    return [one for _, one in sorted(placed, key=lambda of: of[0])]
 
 
 def maker_card(

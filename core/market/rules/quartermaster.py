@@ -24,7 +24,7 @@ HEDGE_SIGMAS: Final = 1.5
 LEAST_MOVE_USD_E6: Final = 10_000_000
 _DAY_S: Final = 86_400.0
 _FLAT_FEE_USD_E6: Final = 1_000_000
-_WON_FEE_OF: Final = 1_000  # a thousandth
+_WON_FEE_PART: Final = 1_000  # of what is moved
 _PLAIN_S: Final = 1_800
 _WON_S: Final = 3_600
 
@@ -95,19 +95,18 @@ def moves(venues: Sequence[PaperVenue]) -> tuple[PaperMove, ...]:
         for name, one in found.items()
         if one.status is BandStatus.UNDER
     }
-    held = {one.exchange: one.usd_e6 for one in venues}
     pairs = sorted(
         ((a, b) for a in spare for b in need),
         key=lambda pair: (won[pair[0]] + won[pair[1]], pair),
     )
+    held = {name: one.usd_e6 for name, one in found.items()}
     planned = list[PaperMove]()
     for from_at, to_at in pairs:
         steps = won[from_at] + won[to_at]
-        payable = (held[from_at] - _FLAT_FEE_USD_E6) * _WON_FEE_OF // (_WON_FEE_OF + steps)
-        amount = min(spare[from_at], need[to_at], payable)
+        amount = min(spare[from_at], need[to_at], _affordable(held[from_at], steps))
         if amount < LEAST_MOVE_USD_E6:
             continue
-        fee = _FLAT_FEE_USD_E6 + amount // _WON_FEE_OF * steps
+        fee = _fee(amount, steps)
         spare[from_at] -= amount
         need[to_at] -= amount
         held[from_at] -= amount + fee
@@ -150,6 +149,15 @@ def _band(one: PaperVenue, total: int, worth: float) -> VenueBand:
     elif share > cap:
         status = BandStatus.OVER
     return VenueBand(one.exchange, one.usd_e6, share, weight, floor, cap, status, is_concentrated)
+
+
+def _fee(usd_e6: int, steps: int) -> int:
+    return _FLAT_FEE_USD_E6 + usd_e6 // _WON_FEE_PART * steps
+
+
+def _affordable(usd_e6: int, steps: int) -> int:
+    """The most that can be moved of it, the fee paid."""
+    return max(usd_e6 - _FLAT_FEE_USD_E6, 0) * _WON_FEE_PART // (_WON_FEE_PART + steps)
 
 
 def _part(share: float | None, total: int) -> int:

@@ -3,12 +3,14 @@
     episode begins --the next sample of both books--> open --transfer's time--> the next sample there
         |                                               |                          '--> settled: sold at the other venue
         |                                               '--withdrawals closed meanwhile--> returned: sold where it was bought
-        '--> skipped: no capital there, no known fee      '--no sample within 10 minutes--> void: no result, not zero
+        '--> skipped: no capital there, no known fee      '--no sample within 10 minutes, or one of a gain
+                                                           that is not believed--> void: no result, not zero
 
 Laws
 - A result is rounded to micro-dollars once, when its trade closes; sums of results are exact.
 - A fingerprint is frozen at entry: nothing that is known later may sort a trade.
 - A dimension that is not known is `unknown`, a slice of its own.
+- A trade loses at most its stake, and a gain above its stake is not believed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,6 +22,7 @@ from typing import Final
 
 STAKE_USD: Final = 1_000.0
 STAKE_USD_E6: Final = 1_000_000_000
+MOST_GAIN_USD: Final = STAKE_USD  # of a trade; whoever tells a price of more tells no price
 ENTRY_WITHIN: Final = timedelta(minutes=5)
 EXIT_WITHIN: Final = timedelta(minutes=10)
 RECURS_WITHIN: Final = timedelta(hours=24)
@@ -125,11 +128,14 @@ def bought(side: ShadowSide) -> float | None:
 
 
 def result_usd_e6(coins: float, side: ShadowSide) -> int | None:
-    """What selling them makes above the stake; negative: a loss. None: the book ends before."""
+    """What selling them makes above the stake; negative: a loss, of the stake at most. None: the book
+    ends before, or it makes more than is believed.
+    """
     if side.slip_bps is None:
         return None
-    got = max(coins, 0.0) * side.mid_usd * (1 - side.slip_bps / _BPS) * (1 - side.taker_bps / _BPS)
-    return round((got - STAKE_USD) * _E6)
+    kept = max(1 - side.slip_bps / _BPS, 0.0) * (1 - side.taker_bps / _BPS)
+    made = max(coins, 0.0) * side.mid_usd * kept - STAKE_USD
+    return round(made * _E6) if made <= MOST_GAIN_USD else None
 
 
 def result_bps(pnl_usd_e6: int) -> int:

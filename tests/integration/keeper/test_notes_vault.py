@@ -5,18 +5,23 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from sqlalchemy import Engine, delete, event
+from sqlalchemy import Engine, delete, event, text
 
 from core.db.engine import Database
 from core.earn.rules.payout import PayoutLimits
 from core.identity.tables import Account
 from core.kg.notes import queries, views
+from core.kg.notes.queries import LastVault
+from core.kg.rules.names import HubKind, hub_file
 from core.kg.tables import KgClaim, KgExport
 from core.mandate.chain.reader import VaultReader
+from core.market import queries as queries_market
+from core.market.facts import DataSource
 from core.market.tables import MarketAsset, MarketAssetState, MarketListingState
 from core.targets.rules import TargetLimits
-from keeper.areas.notes import run
+from keeper.areas.notes import is_kept, run
 from keeper.schedule import JobPlace, JobSkippedError
+from tests.integration.core.market.conftest import market as market_of
 from tests.market_rows import MarketIds, add_market
 from tests.vaults import (
     faults_of,
@@ -149,6 +154,109 @@ def test_within_the_hour__only_tokens_that_are_new_give_another_vault(database: 
     with pytest.raises(JobSkippedError):
         run(place_of(database), NOON + MINUTE + HOUR - timedelta(microseconds=1))
     assert run(place_of(database), NOON + MINUTE + HOUR)["notes"] == 2
+
+
+@pytest.mark.parametrize(
+    ("files", "tokens", "kept_for"),
+    [
+        (11, 10, HOUR),
+        (11, 11, timedelta(seconds=1.1)),
+        (1, 20_000, timedelta(seconds=0.1)),
+        (6_000, 6_000, timedelta(minutes=10)),
+        (6_000, 5_999, HOUR),
+        (100_000, 100_000, HOUR),
+    ],
+)
+def test_a_vault_that_lacks_tokens__is_kept_the_longer_the_more_it_has(
+    files: int, tokens: int, kept_for: timedelta
+) -> None:
+    last = LastVault(NOON, files)
+    assert is_kept(last, tokens, NOON)
+    assert is_kept(last, tokens, NOON + kept_for - timedelta(microseconds=1))
+    assert not is_kept(last, tokens, NOON + kept_for)
+    assert not is_kept(last, tokens, NOON - timedelta(microseconds=1))
+
+
+@pytest.mark.parametrize("a_minute", [1, 60, 1_000, 20_000])
+def test_a_market_that_grows_all_day__has_files_written_a_fiftieth_of_it(a_minute: int) -> None:
+    """A thousand notes are written a second, and a vault has a hub and the index beside its tokens."""
+    last, written = LastVault(NOON, 1), 0
+    for minute in range(24 * 60):
+        tokens, now = min(minute * a_minute, views.MOST_NOTES), NOON + minute * MINUTE
+        if not is_kept(last, tokens, now):
+            last = LastVault(now, tokens + 2)
+            written += last.notes
+    assert 24 <= written / 1_000 <= 24 * 60 * 60 / 50
+
+
+def test_two_hubs_of_one_path__are_one_file(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """32 bits of a hash are found again in minutes: two chains that a venue made up may share them."""
+    monkeypatch.setattr(
+        "core.kg.rules.names.hashlib.sha256", lambda _: SimpleNamespace(hexdigest=lambda: "0" * 64)
+    )
+    chains = ("unknown:a b", "unknown:a/b")
+    assert len({hub_file(HubKind.CHAIN, one) for one in chains}) == 1
+    for ticker, chain in zip(("AAA", "BBB"), chains, strict=True):
+        contract = {"chain": chain, "address": "0x1", "exchanges": ["binance"]}
+        add_assets(database, (ticker,), contracts=[contract])
+    content = made(database)
+    assert faults_of(content) == []
+    assert wikilinks_of(front_and_body(notes_of(content)["chain/unknown_a_b--00000000.md"])[1]) == [
+        "AAA", "BBB", "_index",
+    ]  # fmt: skip
+
+
+def test_a_contract_of_a_thousand_tickers__gives_each_note_a_hundred_links(
+    database: Database, market: MarketIds
+) -> None:
+    tickers = tuple(f"S{n:04}" for n in range(1_000))
+    with database.write() as session:
+        queries_market.learn_markets(
+            session,
+            "kucoin",
+            [market_of("kucoin", one) for one in tickers],
+            DataSource.SIMULATED,
+            NOON,
+        )
+        session.execute(text("update listing_state set strong_group = 'eip155:1:0x51'"))
+    with database.read() as session:
+        facts = {one.token: one for one in views.all_facts(session, NOON)}
+        assert len(facts) == 1_003
+        assert all(90 < len(one.related) <= 100 for one in facts.values())
+        assert views.facts_of(session, "BTC", NOON).related == facts["BTC"].related
+        assert facts["BTC"].related[:3] == ("DUST", "LINK", "S0000")
+
+
+def test_a_ticker_of_hundreds_of_contracts__has_a_note_of_64(database: Database) -> None:
+    """What a venue tells of contracts is bounded for the board; a note, which 20,000 have, is less."""
+    keys = [f"0x{n:040x}" for n in range(256)]
+    contracts = [{"chain": "eip155:1", "address": one, "exchanges": ["binance"]} for one in keys]
+    coins = [f"binance:S{n}" for n in range(128)]
+    groups = [{"id": f"eip155:1:{one}", "coins": coins} for one in keys[::4]]
+    add_assets(database, ("AAA",), contracts=contracts, groups=groups, identity="collision")
+    with database.read() as session:
+        facts = views.facts_of(session, "AAA", NOON)
+    assert len(facts.contracts) == 64
+    assert [one.id for one in facts.groups] == [one["id"] for one in groups[:16]]
+    assert {len(one.coins) for one in facts.groups} == {20}
+    content = made(database)
+    assert faults_of(content) == []
+    assert len(notes_of(content)["AAA.md"]) < 40_000
+
+
+def test_of_more_tokens_than_a_vault_holds__those_stay_that_most_exchanges_list(
+    database: Database, market: MarketIds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(views, "MOST_NOTES", 3)
+    add_assets(database, ("ALSO",), exchanges=["binance", "mexc", "okx", "kraken"])
+    add_assets(database, tuple(f"AA{n}" for n in range(9)))
+    with database.read() as session:
+        assert views.count(session) == 3
+        assert len(views.tokens(session)) == 3
+        assert {"ALSO", "BTC", "LINK"} == set(views.tokens(session))
+    assert faults_of(made(database)) == []
 
 
 def test_a_market_without_tokens__has_an_index(database: Database) -> None:

@@ -85,3 +85,23 @@ def test_what_is_taken__has_no_character_that_formats_or_controls(text: str) -> 
         found = {unicodedata.category(one) for one in text if one not in NOT_REFUSED + "\n"}
         assert found & {"Cc", "Cf", "Cs", "Zl", "Zp"} == set()
         assert text.encode("utf-8")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a\u200c\u200d\u200cb",
+        "a" + "\ufe00\ufe0f" * 9,
+        "x\u034f\u034f\u034f",
+        "\u2764" + "\ufe0f" * 3,
+    ],
+)
+def test_a_row_of_what_shows_nothing__hides_no_text(text: str) -> None:
+    assert not is_taken(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["\u2764\ufe0f\u200d\U0001f525", "\u0645\u06cc\u200c\u062e", "1\ufe0f\u20e3"]
+)
+def test_two_of_them_on_what_is_seen__are_taken(text: str) -> None:
+    assert is_taken(text)

@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0052"
-down_revision = "0049"
+down_revision = "0050"
 branch_labels = None
 depends_on = None
 

@@ -133,9 +133,31 @@ def test_a_rejected_claim_that_somebody_made_again__is_not_verified_beside_it(
 ) -> None:
     first = claim(client, agent).json()["claim_id"]
     decide(client, operator, first, "rejected")
-    assert claim(client, agent).status_code == 201
+    other = {KEY: str(connect(client)["api_key"])}
+    assert claim(client, other).status_code == 201
     refused = decide(client, operator, first, "verified")
     assert (refused.status_code, refused.json()["service"]["reason"]) == (409, "same_claim")
+
+
+def test_a_rejected_claim__is_not_made_again_by_who_made_it(
+    client: TestClient, agent: dict[str, str], operator: dict[str, str]
+) -> None:
+    first = claim(client, agent).json()["claim_id"]
+    decide(client, operator, first, "rejected")
+    for said in ("It has a dog.", "IT  HAS A DOG.", "It has a d\u200dog."):
+        refused = claim(client, agent, said)
+        assert (refused.status_code, refused.json()["service"]["reason"]) == (409, "same_claim")
+        assert f"claim {first} says the same and was rejected" in refused.json()["detail"]
+    assert client.get("/kg/claims").json()["claims"] == []
+    assert claim(client, agent, base="BTC").status_code == 201
+
+
+def test_a_claim_of_a_ticker_in_another_form__is_in_the_note_of_that_ticker(
+    client: TestClient, agent: dict[str, str]
+) -> None:
+    assert claim(client, agent, base="cafe\u0301").json()["base"] == "CAF\u00c9"
+    assert "It has a dog." in client.get("/kg/caf\u00e9.md").text
+    assert len(client.get("/kg/claims", params={"base": "CAFE\u0301"}).json()["claims"]) == 1
 
 
 def test_a_claim_that_is_not_there__is_404(client: TestClient, operator: dict[str, str]) -> None:

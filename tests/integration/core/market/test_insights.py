@@ -105,6 +105,27 @@ def test_nine_drained_coins__are_nine_cards_and_the_tenth_makes_one_of_them(venu
     assert [(one.kind, one.evidence["count"]) for one in shown] == [("venue_risk", 10)]
 
 
+def test_a_coin_under_ten_names__is_one_coin(venue: Venue) -> None:
+    venue.close(0, 1, NOON)
+    one = venue.known[0]
+    with venue.database.write() as session:
+        for n in range(12):
+            session.add(
+                MarketTransferEvent(
+                    exchange="mexc",
+                    native_base=f"{one.base}{n}",
+                    chain="eip155:1",
+                    asset_id=one.asset_id,
+                    direction="deposit",
+                    was_open=True,
+                    is_open=False,
+                    at=NOON,
+                )
+            )
+    assert venue.step(NOON + MINUTE).cards == 1
+    assert venue.cards() == [("venue_drain", "T00", False)]
+
+
 def test_the_same_again__writes_nothing(venue: Venue) -> None:
     venue.close(0, 10, NOON)
     venue.step(NOON + MINUTE)
@@ -191,6 +212,32 @@ values (:id, :bucket, 120, 120, 0, 0, :spread, :depth, 1)
         of_less_than_a_day = usual.makers(session, NOON)
     assert found == {venue.ids[0]: MakerUsual(10.0, 2.0, 200.0)}
     assert of_less_than_a_day == {}
+
+
+def test_an_exchange_of_many_cards__hides_no_other(venue: Venue) -> None:
+    with venue.database.write() as session:
+        for n, exchange in enumerate(["kraken", *["mexc"] * 300]):
+            session.add(
+                MarketInsight(
+                    key=str(n),
+                    kind="mm_exit",
+                    exchange=exchange,
+                    token=f"T{n}",
+                    day=NOON.date(),
+                    headline="",
+                    evidence={},
+                    is_suppressed=n == 300,
+                    is_simulated=True,
+                    at=NOON,
+                    updated_at=NOON,
+                )
+            )
+    with venue.database.read() as session:
+        shown = shadow_views.insights(session, NOON.date(), 200)
+        assert [one.token for one in shown[:2]] == ["T299", "T298"]
+        assert (len(shown), shown[-1].exchange) == (51, "kraken")
+        assert len(shadow_views.insights(session, NOON.date(), 3)) == 3
+        assert shadow_views.insights(session, NOON.date() + timedelta(days=1), 3) == []
 
 
 def test_the_feed__has_a_card_again_when_it_is_suppressed(venue: Venue) -> None:

@@ -179,6 +179,27 @@ def test_a_trade_that_no_sample_prices__has_no_result_and_gets_its_stake_back(fu
         assert shadow_views.bins(session) == []
 
 
+@pytest.mark.parametrize("mid", [1e30, 1e13, 221.0])
+def test_a_price_that_nobody_believes__makes_no_result_and_holds_nothing_up(
+    fund: Fund, mid: float
+) -> None:
+    fund.episode(NOON)
+    fund.episode(NOON + MINUTE)
+    fund.both(NOON + MINUTE)
+    fund.both(NOON + 2 * MINUTE)
+    assert fund.run(NOON + 6 * MINUTE).entered == 2
+    fund.both(NOON + 17 * MINUTE, sell=mid)
+    fund.both(NOON + 18 * MINUTE)
+    done = fund.run(NOON + 28 * MINUTE)
+    assert (done.voided, done.closed) == (1, 1)
+    with fund.database.read() as session:
+        states = session.execute(
+            select(ShadowTrade.state, ShadowTrade.reason).order_by(ShadowTrade.episode_id)
+        ).all()
+    assert [tuple(one) for one in states] == [("void", "not_believed"), ("settled", None)]
+    assert (fund.venue("kucoin").voided, fund.venue("kucoin").settled) == (1, 1)
+
+
 def test_an_episode_without_a_sample__is_skipped(fund: Fund) -> None:
     fund.episode(NOON)
     assert fund.run(NOON + RIPE).skipped == 1

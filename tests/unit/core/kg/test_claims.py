@@ -27,6 +27,7 @@ from core.kg.rules.claims import (
         ("\u017ftra\xdf", "\u017fTRA\xdf"),
         ("柴犬", "柴犬"),
         ("cafe\u0301", "CAF\xc9"),  # composed, as its note is found
+        ("e\u0301", "\u00c9"),
     ],
 )
 def test_a_ticker__is_kept_in_capital_letters(sent: str, kept: str) -> None:
@@ -51,6 +52,9 @@ def test_a_ticker_of_32_characters__is_taken() -> None:
         "A\u202e",
         "%2e%2e",
         "A:",
+        "B\u200dTC",
+        "BTC\ufe0f",
+        "BTC\u3164",
     ],
 )
 def test_what_is_no_ticker__is_refused(sent: str) -> None:
@@ -94,6 +98,25 @@ def test_a_claim_that_is_no_line_of_plain_text__is_refused(claim: str) -> None:
 
 def test_claims_that_differ_in_case_and_spaces_alone__say_the_same() -> None:
     assert same_words("Listed  on  Upbit ") == same_words("listed on UPBIT")
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "Li\u200dsted on Upbit",
+        "\uff2cisted on Upbit",
+        "Listed on Upbit\ufe0f",
+        "Listed\u00a0on Upbit",
+    ],
+)
+def test_claims_that_look_alike__say_the_same(claim: str) -> None:
+    assert same_words(claim) == same_words("listed on upbit")
+
+
+def test_what_is_compared__has_one_length() -> None:
+    """U+FDFA alone becomes 18 letters, and an index holds no row of 2,704 bytes."""
+    assert {len(same_words(one)) for one in ("a", "\ufdfa" * 500)} == {64}
+    assert same_words("a b") != same_words("ab")
 
 
 def test_the_last_claim_of_the_day__is_taken() -> None:

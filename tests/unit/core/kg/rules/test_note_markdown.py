@@ -11,7 +11,7 @@ HOSTILE = (
     "# h", "- x", "+ x", "* x", "1. x", "1) x", "> q", "```", "~~~", "| a | b |", "---", "===",
     "**b**", "_i_", "~~s~~", "==m==", "`c`", "[x](javascript:alert(1))", "![x](https://e.example/x.png)",
     "[[BTC]]", "![[BTC]]", "<script>alert(1)</script>", "<https://evil.example>", "https://evil.example",
-    "www.evil.example", "a@b.example", "&lt;b&gt;", "#tag", "%%c%%", "$x$", "^block", "[^1]", "\\", "{{x}}",
+    "www.evil.example", "wWw.evil.example", "a@b.example", "&lt;b&gt;", "#tag", "%%c%%", "$x$", "^block", "[^1]", "\\", "{{x}}",
 )  # fmt: skip
 
 
@@ -39,6 +39,7 @@ def test_any_text__is_one_paragraph_of_text(text: str) -> None:
 
 def test_what_cannot_be_seen__is_left_out() -> None:
     assert one_line("a\u202eb\u200bc\x00d\n\ne") == "abcd e"
+    assert one_line("a\U000e0100\U000e01ef\ufe0fb\u034f\u3164c") == "abc"
     assert one_line("x" * 501) == "x" * 499 + "…"
     assert one_line("x" * 500) == "x" * 500
 
@@ -68,3 +69,8 @@ def test_a_wikilinks_label__cannot_end_it() -> None:
     assert wikilink("chain/x--1", "]] [x](y) | `#^") == "[[chain/x--1|x (y)]]"
     assert wikilink("BTC", "BTC") == "[[BTC]]"
     assert wikilink("X--1", "[[]]") == "[[X--1]]"
+
+
+@pytest.mark.parametrize("text", ["www.evil.example", "WWW.evil.example", "wWw.evil.example"])
+def test_a_host__is_no_link_where_apps_make_links_of_hosts(text: str) -> None:
+    assert escaped(text) == f"{text[:3]}\\.evil.example"

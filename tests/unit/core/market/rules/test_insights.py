@@ -11,6 +11,7 @@ from core.market.rules.insights import (
     MakerUsual,
     card_key,
     drains,
+    in_turn,
     is_candidate,
     maker_sign,
     one_chain,
@@ -127,3 +128,20 @@ def test_what_is_usual_and_not_known_or_never_varies__gives_no_signal(
 def test_a_spread_of_exactly_four_deviations__is_no_signal() -> None:
     at = MakerLook(NOON, 10.0 + 4 * 1.4826, 1.0, 1.0)
     assert not is_candidate(USUAL, at)
+
+
+def test_what_one_exchange_says_a_thousand_times__comes_behind_the_first_of_each_other() -> None:
+    said = [("loud", n) for n in range(1_000)] + [
+        ("quiet", 1_000),
+        ("quiet", 1_001),
+        ("third", 1_002),
+    ]
+    heard = in_turn(said, lambda one: one[0])
+    assert heard[:5] == [
+        ("loud", 0),
+        ("quiet", 1_000),
+        ("third", 1_002),
+        ("loud", 1),
+        ("quiet", 1_001),
+    ]
+    assert sorted(heard) == sorted(said)

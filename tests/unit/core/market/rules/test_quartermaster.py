@@ -129,6 +129,23 @@ def test_moves__take_from_venues_over_their_cap_and_give_to_those_under_their_fl
 
 
 @given(VENUES)
+def test_moves__leave_no_venue_in_debt(venues: list[PaperVenue]) -> None:
+    held = after({one.exchange: one.usd_e6 for one in venues}, moves(venues))
+    assert min(held.values(), default=0) >= 0
+
+
+@pytest.mark.parametrize(("is_won", "left"), [(False, 0), (True, 1_000)])
+def test_a_venue_without_an_opportunity__gives_all_but_the_fee(is_won: bool, left: int) -> None:
+    venues = [
+        venue("a", 10_000, 0.0, is_won=is_won),
+        venue("b", 0),
+        venue("c", 20_000, 0.0, is_won=is_won),
+    ]
+    held = after({one.exchange: one.usd_e6 for one in venues}, moves(venues))
+    assert 0 <= held["a"] <= left
+
+
+@given(VENUES)
 def test_a_floor__is_never_above_its_cap(venues: list[PaperVenue]) -> None:
     for one in bands(venues):
         assert one.cap is None or one.floor is None or one.floor <= one.cap <= 0.35

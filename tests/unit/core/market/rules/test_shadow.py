@@ -51,6 +51,24 @@ def test_a_book_that_ends_before__buys_and_sells_nothing() -> None:
 
 
 @pytest.mark.parametrize(
+    "side",
+    [
+        ShadowSide(1e30, 0.0, 0.0), ShadowSide(1e308, 0.0, 0.0), ShadowSide(40.01, 0.0, 0.0),
+        ShadowSide(float("nan"), 0.0, 0.0), ShadowSide(1e300, 5.0, -1.0),
+    ],
+)  # fmt: skip
+def test_a_price_that_more_than_doubles_the_stake__is_no_result(side: ShadowSide) -> None:
+    assert result_usd_e6(50.0, side) is None
+    assert result_usd_e6(1e300, side) is None
+
+
+def test_a_trade__gains_and_loses_its_stake_at_most() -> None:
+    assert result_usd_e6(50.0, ShadowSide(40.0, 0.0, 0.0)) == 1_000_000_000
+    for side in (ShadowSide(1e-30, 0.0, 0.0), ShadowSide(1e30, 10_001.0, 0.0)):
+        assert result_usd_e6(50.0, side) == -1_000_000_000
+
+
+@pytest.mark.parametrize(
     ("pnl", "bps"),
     [(0, 0), (99_999, 0), (100_000, 1), (-1, -1), (-100_000, -1), (-100_001, -2), (10**12, 5_000)],
 )
