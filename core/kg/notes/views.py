@@ -69,7 +69,7 @@ select a.token, a.grade, a.grade_worst, a.gpa_7d, a.graded_venues, a.identity, a
                 where asset_id = a.asset_id and strong_group is not null limit 20) s
             cross join lateral (select token from listing_state where strong_group = s.strong_group
                 order by token limit 100) r
-            where r.token <> a.token order by r.token limit 30) q
+            where r.token <> a.token order by r.token limit 100) q
     ) related,
     (select json_agg(json_build_array(w.exchange, w.type, w.severity, w.issued_at) order by w.seq desc)
         from (select * from warning_standing where asset_id = a.asset_id order by seq desc limit 30) w
@@ -91,7 +91,7 @@ select a.token, a.grade, a.grade_worst, a.gpa_7d, a.graded_venues, a.identity, a
             order by f.field_name, f.exchange, f.approved_at desc)
         from (select f.field_name, f.value, l.exchange, f.approved_at
             from market_listing l join mining_fact f on f.listing_id = l.listing_id
-            where l.asset_id = a.asset_id and f.field_name like '%\\_url' 
+            where l.asset_id = a.asset_id and f.field_name like '%\\_url'
             order by f.approved_at desc, f.field_name, l.listing_id limit 60) f
     ) project,
     (select json_agg(json_build_array(
