@@ -10,7 +10,7 @@ from api.kernel.operation import Answer, NoInput, ReadCall, Refusal, Text
 from core.kg.notes import queries, vault, views
 from core.kg.notes.rendering import index_text, note_text
 from core.kg.rules.facts import NoteTier
-from core.kg.rules.names import ticker_of, token_file
+from core.kg.rules.names import capitals, file_meant, ticker_of, token_file
 from core.kg.rules.note import rendered_at
 from core.market import board_views
 
@@ -31,8 +31,8 @@ def read(
 def listed(call: ReadCall, caller: Nobody, command: NotesQuery) -> Answer[NoteList]:
     found = views.listed(
         call.db,
-        prefix=command.q.upper(),
-        links_to=command.links_to,
+        prefix=capitals(command.q),
+        links_to=None if command.links_to is None else file_meant(command.links_to),
         after=command.after,
         limit=command.limit + 1,
     )

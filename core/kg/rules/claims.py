@@ -82,8 +82,8 @@ def claimed_ticker(field: str, sent: str) -> str:
     ):
         raise InvalidParameterError(
             field,
-            f"write a ticker such as BTC: 1 to {TICKER_CHARACTERS_MOST} characters without spaces "
-            "and punctuation",
+            f"write a ticker such as BTC: 1 to {TICKER_CHARACTERS_MOST} characters, no space, and none "
+            f"of {''.join(sorted(_NO_TICKER))}",
         )
     return ticker
 

@@ -1,6 +1,8 @@
 """The guides: found by their manifest, never by a path."""
 
+import json
 import re
+import shlex
 
 import pytest
 
@@ -22,6 +24,23 @@ def test_the_index__is_free_and_every_link_of_it_leads_to_a_guide(client: TestCl
     )
     headers = {KEY: connect(client)["api_key"]}
     assert {client.get(link, headers=headers).status_code for link in links} == {200}
+
+
+def test_the_commands_of_the_index__are_calls(client: TestClient) -> None:
+    """As curl would make them: `--json` is a body with its media type, and makes it a POST."""
+    key = str(connect(client)["api_key"])
+    (block,) = re.findall(
+        r"^```sh\n(.*?)^```$", client.get("/playbook").text, re.MULTILINE | re.DOTALL
+    )
+    for line in block.splitlines():
+        words = shlex.split(line.replace("$BASE", "").replace("$KEY", key))
+        options = dict(zip(words[2::2], words[3::2], strict=True))
+        headers = dict([options["-H"].split(": ")]) if "-H" in options else {}
+        method, body = (
+            ("POST", json.loads(options["--json"])) if "--json" in options else ("GET", None)
+        )
+        assert words[0] == "curl"
+        assert client.request(method, words[1], headers=headers, json=body).status_code == 200
 
 
 def test_an_atom__is_free_without_a_key(client: TestClient) -> None:
