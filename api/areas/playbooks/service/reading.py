@@ -9,18 +9,16 @@ from api.kernel.operation import Answer, Call, NoInput, Refusal, Text
 from core.credits.rules.prices import PRICES
 from core.money import usdc_text_or_none
 
-HOW_TO_READ: Final = (
-    "In a guide a block `http` is a request as it is sent: method and path, headers, a body of JSON. "
-    "Lines that begin with `<` are of the answer: its status, a value and where it stands, or a value "
-    "that is called `$NAME` from there on. A block `send` is a transaction that your own wallet signs. "
-    "`$KEY` is your key, `$OTHER` another agent's. With curl, where `$BASE` is the address of this "
-    "service:",
-    "",
-    "```sh",
-    'curl "$BASE/credits/balance" -H "X-SVC-User-Key: $KEY"',
-    'curl "$BASE/auth/agent/connect" --json \'{"agent_name": "my-agent"}\'',
-    "```",
-)
+HOW_TO_READ: Final = """\
+In a guide a block `http` is a request as it is sent: method and path, headers, a body of JSON.
+Lines that begin with `<` are of the answer: its status, a value and where it is, or a value that is
+called `$NAME` from there on. A block `send` is a transaction that your own wallet signs. `$KEY` is
+your key, `$OTHER` another agent's. With curl, where `$BASE` is the address of this service:
+
+```sh
+curl "$BASE/credits/balance" -H "X-SVC-User-Key: $KEY"
+curl "$BASE/auth/agent/connect" --json '{"agent_name": "my-agent"}'
+```"""
 
 
 def index(call: Call, caller: Nobody, command: NoInput) -> Answer[Text]:
@@ -34,7 +32,7 @@ def index(call: Call, caller: Nobody, command: NoInput) -> Answer[Text]:
         "",
         f"Short guides are free. A deeper page is {cost}.",
         "",
-        *HOW_TO_READ,
+        HOW_TO_READ,
     ]
     for name, book in shelf().playbooks.items():
         lines += ["", f"## {book.title}", "", "Free:", ""]
