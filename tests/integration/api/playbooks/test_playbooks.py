@@ -97,3 +97,17 @@ def test_every_call_that_a_guide_names__is_of_the_catalogue() -> None:
         for call in re.findall(r"`((?:GET|POST|PUT) /[^` ]*)`", text)
     }
     assert named - served == set()
+
+
+def test_every_refusal_that_a_guide_names__is_one_with_that_status() -> None:
+    texts = [page.text for page in shelf().atoms.values()] + [
+        page.text for book in shelf().playbooks.values() for page in book.pages.values()
+    ]
+    named = {
+        (int(status), reason)
+        for text in texts
+        for status, reasons in re.findall(r"\b([45]\d\d) ((?:`[a-z_]+`(?:, | or )?)+)", text)
+        for reason in re.findall(r"[a-z_]+(?=`)", reasons)
+    }
+    assert len(named) > 20
+    assert named <= {(one.status, name) for name, one in catalogue().reasons.items()}
