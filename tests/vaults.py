@@ -77,9 +77,10 @@ def newer_yaml_faults_of(content: bytes) -> list[str]:
 
 
 def _names(paths: list[str]) -> Iterator[str]:
-    for path, times in Counter(one.casefold() for one in paths).items():
+    """Note apps find a note by its name, without its folder and in any case."""
+    for name, times in Counter(one.rpartition("/")[2].casefold() for one in paths).items():
         if times > 1:
-            yield f"{path}: {times} files of that name"
+            yield f"{name}: {times} files of that name"
     for path in paths:
         folder, _, name = path.rpartition("/")
         if folder not in ("", "chain", "class", "flag", "event", "backer"):

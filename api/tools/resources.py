@@ -71,7 +71,7 @@ def call_of(message: Mapping[str, Any]) -> ResourceCall | None:
 def _read(uri: str) -> ResourceCall | None:
     if uri == INDEX_URI:
         return ResourceCall("notes.index", {})
-    if uri.startswith(NOTE_URI):
+    if uri.startswith(NOTE_URI) and not {"?", "#"} & set(uri):  # a ticker's own are quoted
         return ResourceCall("notes.read", {"token": unquote(uri.removeprefix(NOTE_URI))})
     return None
 

@@ -20,8 +20,8 @@ ROUNDS: Final = 5
 CALLS: Final = 2_000
 
 
-def p99_ratio(few: Callable[[], None], many: Callable[[], None]) -> float:
-    """The 99th percentile of `many` by that of `few`: the median of rounds, each of 2,000 calls to
+def p99_ratio(few: Callable[[], None], many: Callable[[], None], calls: int = CALLS) -> float:
+    """The 99th percentile of `many` by that of `few`: the median of rounds, each of `calls` calls to
     either, in turn.
     """
     ratios = []
@@ -29,7 +29,7 @@ def p99_ratio(few: Callable[[], None], many: Callable[[], None]) -> float:
         times: dict[Callable[[], None], list[float]] = {few: [], many: []}
         gc.collect()
         gc.disable()
-        for _ in range(CALLS if turn else 200):
+        for _ in range(calls if turn else calls // 10):
             for call in (few, many):
                 began = time.perf_counter()
                 call()

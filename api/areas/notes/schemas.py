@@ -23,8 +23,8 @@ class NotesQuery(Command):
     )
     links_to: Annotated[str | None, Field(max_length=MOST_PATH)] = Field(
         default=None,
-        description="those alone whose notes link to this file or ticker, such as chain/eip155-1 or "
-        "BTC, as the newest export has them",
+        description="those alone whose notes link to this one, a ticker or a file such as "
+        "chain/eip155-1, as the newest export has them",
     )
     after: Annotated[str, Field(max_length=TICKER_CHARACTERS_MOST)] = Field(
         default="", description="next_after of the page before"

@@ -10,7 +10,7 @@ from api.kernel.operation import Answer, NoInput, ReadCall, Refusal, Text
 from core.kg.notes import queries, vault, views
 from core.kg.notes.rendering import index_text, note_text
 from core.kg.rules.facts import NoteTier
-from core.kg.rules.names import capitals, ticker_of, token_file
+from core.kg.rules.names import capitals, file_meant, ticker_of, token_file
 from core.kg.rules.note import rendered_at
 from core.market import board_views
 
@@ -31,7 +31,7 @@ def listed(call: ReadCall, caller: Nobody, command: NotesQuery) -> Answer[NoteLi
     found = views.listed(
         call.db,
         prefix=capitals(command.q),
-        links_to=None if command.links_to is None else _file(command.links_to),
+        links_to=None if command.links_to is None else file_meant(command.links_to),
         after=command.after,
         limit=command.limit + 1,
     )
@@ -53,11 +53,6 @@ def listed(call: ReadCall, caller: Nobody, command: NotesQuery) -> Answer[NoteLi
             **simulated(board_views.is_simulated(call.db)),
         )
     )
-
-
-def _file(named: str) -> str:
-    """The file that is meant: a hub's or a token's, or a ticker's."""
-    return named if "/" in named or "--" in named else token_file(capitals(named))
 
 
 def index(call: ReadCall, caller: Nobody, command: NoInput) -> Answer[Text]:

@@ -81,8 +81,8 @@ def claimed_ticker(field: str, sent: str) -> str:
     if any(one.isspace() or one in _NO_TICKER for one in ticker):
         raise InvalidParameterError(
             field,
-            f"write a ticker such as BTC: 1 to {TICKER_CHARACTERS_MOST} characters without spaces "
-            "and punctuation",
+            f"write a ticker such as BTC: 1 to {TICKER_CHARACTERS_MOST} characters, no space, and none "
+            f"of {''.join(sorted(_NO_TICKER))}",
         )
     return ticker
 

@@ -4,6 +4,8 @@ Laws
 - It is one line: no heading, list, table, quote, code or HTML begins in it.
 - Every sign of ASCII that markdown, a note app or HTML could read as its own is escaped, so that no
   link, image, wikilink, tag, comment or formula comes of it.
+- A word that readers make a link of, whatever is escaped in it (an address of a page or of mail),
+  is code.
 - Characters that cannot be seen, or that turn the direction of what stands beside them, are left out.
 - A link leads to an https URL, or is text.
 """
@@ -17,12 +19,15 @@ from core.texts import is_hidden
 from core.urls import is_https
 
 TEXT_CHARACTERS_MOST: Final = 500
-_SIGNS: Final = re.compile(r"[!-,:-@\[-`{-~]|^[-+]|(?<=\d)\.|\.(?=\.)|(?<=[wW]{3})\.")
+_SIGNS: Final = re.compile(r"[!-,:-@\[-`{-~]|^[-+]|(?<=\d)\.|\.(?=\.)")
+_LINKED: Final = re.compile(r"//|www\.|\S@\S", re.IGNORECASE)
 _HARMLESS: Final = frozenset(",'\"?;")
 _BREAKS: Final = frozenset("\t\n\r\v\f\x85\u2028\u2029")
 _UNASSIGNED: Final = frozenset({"Co", "Cn"})
-_IN_URLS: Final = {"(": "%28", ")": "%29", "[": "%5B", "]": "%5D", "|": "%7C", "*": "%2A", "_": "_"}
+_IN_URLS: Final = {"(": "%28", ")": "%29", "[": "%5B", "]": "%5D", "|": "%7C", "*": "%2A"}
+_ENTITY: Final = re.compile(r"(&[A-Za-z0-9#]+);")
 _IN_LABELS: Final = re.compile(r"[\[\]|#^\\`<>*_~=$%!&{}]")
+_IN_LINKED_LABELS: Final = re.compile(r"[\[\]|#^\\`<>*_~=$%!&{}:/@.]")
 
 
 class Markdown(str):
@@ -33,7 +38,17 @@ class Markdown(str):
 
 @lru_cache(maxsize=4_096)
 def escaped(text: str) -> Markdown:
-    return Markdown(_SIGNS.sub(_sign, one_line(text)))
+    line = one_line(text)
+    if _LINKED.search(line) is None:
+        return _signs_escaped(line)
+    words = line.split(" ")
+    return Markdown(
+        " ".join(code(one) if _LINKED.search(one) else _signs_escaped(one) for one in words)
+    )
+
+
+def _signs_escaped(line: str) -> Markdown:
+    return Markdown(_SIGNS.sub(_sign, line))
 
 
 def _sign(found: re.Match[str]) -> str:
@@ -65,12 +80,14 @@ def link(label: str, url: str) -> Markdown:
     """A link to an https URL; any other is text."""
     if not is_https(url):
         return Markdown(f"{escaped(label)} {code(url)}")
-    target = "".join(_IN_URLS.get(one, one) for one in url)
-    return Markdown(f"[{escaped(label)}](<{target}>)")
+    target = "".join(_IN_URLS.get(one, one) for one in _ENTITY.sub(r"\1%3B", url))
+    return Markdown(f"[{_signs_escaped(one_line(label))}](<{target}>)")
 
 
 @lru_cache(maxsize=4_096)
 def wikilink(path: str, label: str) -> Markdown:
     """`path`: of core.kg.rules.names. What a label cannot hold is left out of it."""
-    shown = " ".join(_IN_LABELS.sub(" ", one_line(label, 64)).split())
+    shown = one_line(label, 64)
+    signs = _IN_LINKED_LABELS if _LINKED.search(shown) else _IN_LABELS
+    shown = " ".join(signs.sub(" ", shown).split())
     return Markdown(f"[[{path}]]" if shown in ("", path) else f"[[{path}|{shown}]]")

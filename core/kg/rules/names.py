@@ -8,6 +8,9 @@ Laws
 - A name follows from the ticker alone, so that every note can write a link to every other.
 - Two tickers never share a file, not even where case does not count: what is no plain ticker ends
   in `--` and a part of its hash, which no plain ticker does.
+- No two files have one name, whatever their folders: note apps find a note by its name alone. So a
+  ticker that is one of OWN_WORDS has a hash, and so has a hub of any other single word, and of a
+  name that is not ours.
 - A file's name is ASCII, and no device of Windows; it begins and ends with a letter or digit.
 """
 
@@ -26,10 +29,12 @@ HASH_CHARACTERS: Final = 8
 INDEX: Final = "_index"
 
 _PLAIN_TICKER: Final = re.compile(r"[A-Z0-9]{1,32}")
-_PLAIN_NAME: Final = re.compile(r"[a-z0-9]+(?:_[a-z0-9]+)*")
+_PLAIN_NAME: Final = re.compile(r"(?=.{1,40}\Z)[a-z0-9]+(?:_[a-z0-9]+)+")
+OWN_WORDS: Final = frozenset({"crypto", "stablecoin", "collision", "delisted"})
 _CHAIN: Final = re.compile(r"([a-z0-9]{1,12}):([a-z0-9]{1,12})")
 _DEVICE: Final = re.compile(r"con|prn|aux|nul|clock|(?:com|lpt)[0-9]")
 _NOT_PLAIN: Final = re.compile(r"[^A-Za-z0-9]+")
+_HASHED: Final = re.compile(rf"--[0-9a-f]{{{HASH_CHARACTERS}}}\Z")
 _PATH_SIGNS: Final = frozenset("/\\\ufffd")
 
 
@@ -41,6 +46,9 @@ class HubKind(StrEnum):
     FLAG = "flag"
     EVENT = "event"
     BACKER = "backer"
+
+
+_NAMED_BY_US: Final = frozenset({HubKind.CLASS, HubKind.FLAG, HubKind.EVENT})
 
 
 def ticker_of(sent: str, field: str = "token") -> str:
@@ -63,7 +71,8 @@ def ticker_of(sent: str, field: str = "token") -> str:
 
 
 def capitals(ticker: str) -> str:
-    return "".join(map(_upper, ticker))
+    """As tickers are kept: composed characters, in upper case where that is the same letter."""
+    return "".join(map(_upper, unicodedata.normalize("NFC", ticker)))
 
 
 def _upper(one: str) -> str:
@@ -74,9 +83,18 @@ def _upper(one: str) -> str:
 
 def token_file(ticker: str) -> str:
     """The name of the token's file, without its ending."""
-    if _PLAIN_TICKER.fullmatch(ticker) and not _DEVICE.fullmatch(ticker.lower()):
-        return ticker
-    return _with_hash(ticker, "token")
+    if _PLAIN_TICKER.fullmatch(ticker):
+        lower = ticker.lower()
+        if not _DEVICE.fullmatch(lower) and lower not in OWN_WORDS:
+            return ticker
+    return _with_hash(ticker, "token", ticker)
+
+
+def file_meant(sent: str) -> str:
+    """The file, without its ending, that is named by its path or by a token's ticker in any case."""
+    if "/" in sent or _HASHED.search(sent):
+        return sent
+    return token_file(capitals(sent))
 
 
 def hub_file(kind: HubKind, name: str) -> str:
@@ -84,13 +102,12 @@ def hub_file(kind: HubKind, name: str) -> str:
     chain = _CHAIN.fullmatch(name) if kind is HubKind.CHAIN else None
     if chain is not None:
         return f"{kind}/{chain[1]}-{chain[2]}"
-    is_plain = len(name) <= NAME_CHARACTERS_MOST and _PLAIN_NAME.fullmatch(name)
-    if is_plain and not _DEVICE.fullmatch(name):
+    if kind in _NAMED_BY_US and (name in OWN_WORDS or _PLAIN_NAME.fullmatch(name)):
         return f"{kind}/{name}"
-    return f"{kind}/{_with_hash(name, kind).lower()}"
+    return f"{kind}/{_with_hash(name, kind, f'{kind}/{name}').lower()}"
 
 
-def _with_hash(name: str, instead: str) -> str:
-    """`instead`: of a name without a letter or digit of ASCII."""
+def _with_hash(name: str, instead: str, hashed: str) -> str:
+    """`instead`: of a name without a letter or digit of ASCII. `hashed`: what only this file is of."""
     seen = _NOT_PLAIN.sub("_", name[:NAME_CHARACTERS_MOST]).strip("_") or instead
-    return f"{seen}--{hashlib.sha256(name.encode()).hexdigest()[:HASH_CHARACTERS]}"
+    return f"{seen}--{hashlib.sha256(hashed.encode()).hexdigest()[:HASH_CHARACTERS]}"

@@ -11,7 +11,8 @@ from functools import lru_cache
 from math import isfinite
 from typing import Final
 
-_PLAIN: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+# `E5` is no number by any YAML, but one by a pattern of YAML 1.1 that readers have
+_PLAIN: Final = re.compile(r"(?![Ee][0-9_]+\Z)[A-Za-z][A-Za-z0-9_]*")
 _WORDS: Final = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
 # what JSON leaves as it is, and YAML 1.1 reads as a line's end or refuses
 _UNPRINTABLE: Final = re.compile("[\x7f-\xa0\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")

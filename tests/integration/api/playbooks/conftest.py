@@ -31,7 +31,7 @@ from tests.integration.api.mandates.stage import Stage, StageChain
 from tests.integration.api.payments.shop import Shop, shop_on
 from tests.integration.chain_fixtures import DeployedChain
 from tests.integration.indexer.conftest import Follower, follower, leadership  # noqa: F401 (fixtures)
-from tests.personas import AGENT, OWNER
+from tests.personas import AGENT, GUARD, OWNER
 
 PAGE = "/playbooks/size/limits.md"
 
@@ -68,7 +68,7 @@ def world(
         add_listings(
             session, "binance", [Symbol("LINK", "USDT")], is_simulated=False, now=clock.now
         )
-    shop = shop_on(deployed, replace(deps, clock=clock))
+    shop = shop_on(deployed, replace(deps, clock=clock, guard=GUARD.signer))
     with shop.client:
         owner, agent = Account.from_key(OWNER.private_key), Account.from_key(AGENT.private_key)
         people = Stage(
@@ -79,6 +79,7 @@ def world(
         other = connect(shop.client, agent_name="other")
         set_apart(database, other)
         names = {
+            "BASE": BASE_URL,
             "KEY": people.agent[KEY],
             "ME": people.agent_id,
             "OWNER": people.owner["Authorization"].removeprefix("Bearer "),
@@ -89,6 +90,3 @@ def world(
             "LOOKED_AT": instant_text(clock.now - timedelta(minutes=1)),
         }
         yield GuidedWorld(live, shop, names)
-
-
-__all__ = ["BASE_URL"]

@@ -1,6 +1,8 @@
 """The guides: found by their manifest, never by a path."""
 
+import json
 import re
+import shlex
 
 import pytest
 
@@ -22,6 +24,23 @@ def test_the_index__is_free_and_every_link_of_it_leads_to_a_guide(client: TestCl
     )
     headers = {KEY: connect(client)["api_key"]}
     assert {client.get(link, headers=headers).status_code for link in links} == {200}
+
+
+def test_the_commands_of_the_index__are_calls(client: TestClient) -> None:
+    """As curl would make them: `--json` is a body with its media type, and makes it a POST."""
+    key = str(connect(client)["api_key"])
+    (block,) = re.findall(
+        r"^```sh\n(.*?)^```$", client.get("/playbook").text, re.MULTILINE | re.DOTALL
+    )
+    for line in block.splitlines():
+        words = shlex.split(line.replace("$BASE", "").replace("$KEY", key))
+        options = dict(zip(words[2::2], words[3::2], strict=True))
+        headers = dict([options["-H"].split(": ")]) if "-H" in options else {}
+        method, body = (
+            ("POST", json.loads(options["--json"])) if "--json" in options else ("GET", None)
+        )
+        assert words[0] == "curl"
+        assert client.request(method, words[1], headers=headers, json=body).status_code == 200
 
 
 def test_an_atom__is_free_without_a_key(client: TestClient) -> None:
@@ -78,3 +97,17 @@ def test_every_call_that_a_guide_names__is_of_the_catalogue() -> None:
         for call in re.findall(r"`((?:GET|POST|PUT) /[^` ]*)`", text)
     }
     assert named - served == set()
+
+
+def test_every_refusal_that_a_guide_names__is_one_with_that_status() -> None:
+    texts = [page.text for page in shelf().atoms.values()] + [
+        page.text for book in shelf().playbooks.values() for page in book.pages.values()
+    ]
+    named = {
+        (int(status), reason)
+        for text in texts
+        for status, reasons in re.findall(r"\b([45]\d\d) ((?:`[a-z_]+`(?:, | or )?)+)", text)
+        for reason in re.findall(r"[a-z_]+(?=`)", reasons)
+    }
+    assert len(named) > 20
+    assert named <= {(one.status, name) for name, one in catalogue().reasons.items()}

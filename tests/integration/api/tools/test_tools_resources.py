@@ -95,7 +95,10 @@ def test_the_template__names_any_ticker(client: TestClient) -> None:
     assert [one["uriTemplate"] for one in found] == ["kg://notes/{token}"]
 
 
-@pytest.mark.parametrize("uri", ["kg://other", "file:///etc/passwd", "kg://index/"])
+@pytest.mark.parametrize(
+    "uri",
+    ["kg://other", "file:///etc/passwd", "kg://index/", "kg://notes/BTC?x=1", "kg://notes/BTC#x"],
+)
 def test_what_is_no_resource__is_told_so(client: TestClient, uri: str) -> None:
     refused = error(read(client, uri))
     assert refused["code"] == -32602

@@ -9,9 +9,8 @@ from tests.vaults import parser
 
 HOSTILE = (
     "# h", "- x", "+ x", "* x", "1. x", "1) x", "> q", "```", "~~~", "| a | b |", "---", "===",
-    "**b**", "_i_", "~~s~~", "==m==", "`c`", "[x](javascript:alert(1))", "![x](https://e.example/x.png)",
-    "[[BTC]]", "![[BTC]]", "<script>alert(1)</script>", "<https://evil.example>", "https://evil.example",
-    "www.evil.example", "wWw.evil.example", "a@b.example", "&lt;b&gt;", "#tag", "%%c%%", "$x$", "^block", "[^1]", "\\", "{{x}}",
+    "**b**", "_i_", "~~s~~", "==m==", "`c`", "[x](javascript:alert(1))", "![x](data:image/png)", "[x][y]",
+    "[[BTC]]", "![[BTC]]", "<script>alert(1)</script>", "&lt;b&gt;", "#tag", "%%c%%", "$x$", "^block", "[^1]", "\\", "{{x}}",
 )  # fmt: skip
 
 
@@ -30,11 +29,28 @@ def test_what_looks_like_markdown__is_text(text: str, before: str) -> None:
     assert shown == ("" if before == "- " else before) + text
 
 
+@pytest.mark.parametrize(
+    "word",
+    [
+        "https://evil.example/x", "HTTP://evil.example", "<https://evil.example>", "www.evil.example", "wWw.evil.example",
+        "a@b.example", "mailto:a@b.example", "xmpp:a@b.example/c", "(https://evil.example).", "obsidian://open",
+    ],
+)  # fmt: skip
+def test_a_word_that_readers_make_a_link_of__is_code(word: str) -> None:
+    """Readers of GitHub's markdown link it in text, whether or not its signs are escaped."""
+    assert escaped(f"so *{word} says") == f"so `*{word}` says"
+
+
+def test_the_label_of_a_link__is_no_code() -> None:
+    url = "https://e.example/a"
+    assert link(url, url) == "[https\\://e.example/a](<https://e.example/a>)"
+
+
 @given(st.text(max_size=60))
 @example("a\n# b\r\n- c\x85d")
 def test_any_text__is_one_paragraph_of_text(text: str) -> None:
     _, inline, _ = parser().parse("x " + escaped(text))
-    assert {one.type for one in inline.children or ()} <= {"text", "text_special"}
+    assert {one.type for one in inline.children or ()} <= {"text", "text_special", "code_inline"}
 
 
 def test_what_cannot_be_seen__is_left_out() -> None:
@@ -54,10 +70,12 @@ def test_a_link_to_anything_but_https__is_text(url: str) -> None:
 
 
 def test_a_link__cannot_be_ended_by_its_url_or_label() -> None:
-    written = link("a](https://evil.example)[b", "https://e.example/a_(b)|c[d]")
+    written = link("a](https://evil.example)[b", "https://e.example/a_(b)|c[d]?x=1&copy;=2")
     (_, inline, _) = parser().parse(written)
     opened = [one for one in inline.children or () if one.type == "link_open"]
-    assert [one.attrs["href"] for one in opened] == ["https://e.example/a_%28b%29%7Cc%5Bd%5D"]
+    assert [one.attrs["href"] for one in opened] == [
+        "https://e.example/a_%28b%29%7Cc%5Bd%5D?x=1&copy%3B=2"
+    ]
 
 
 def test_code__cannot_be_ended() -> None:
@@ -72,5 +90,5 @@ def test_a_wikilinks_label__cannot_end_it() -> None:
 
 
 @pytest.mark.parametrize("text", ["www.evil.example", "WWW.evil.example", "wWw.evil.example"])
-def test_a_host__is_no_link_where_apps_make_links_of_hosts(text: str) -> None:
-    assert escaped(text) == f"{text[:3]}\\.evil.example"
+def test_a_host__is_code_where_apps_make_links_of_hosts(text: str) -> None:
+    assert escaped(text) == code(text)

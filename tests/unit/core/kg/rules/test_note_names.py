@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InvalidParameterError
-from core.kg.rules.names import HubKind, hub_file, ticker_of, token_file
+from core.kg.rules.names import OWN_WORDS, HubKind, file_meant, hub_file, ticker_of, token_file
 
 PORTABLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_]*(?:-{1,2}[a-z0-9]+)?")
 DEVICE = re.compile(r"con|prn|aux|nul|(?:com|lpt)[0-9]")
@@ -118,3 +118,30 @@ def test_a_hubs_file__can_be_held_by_every_system(name: str, kind: HubKind) -> N
     assert PORTABLE.fullmatch(file)
     assert file == file.lower()
     assert not DEVICE.fullmatch(file)
+
+
+@given(
+    st.sets(st.text(alphabet="aA1_ ", min_size=1, max_size=3), max_size=12),
+    st.sets(st.sampled_from([*OWN_WORDS, "CRYPTO", "sui", "SUI", "withdraw_closed"])),
+)
+def test_a_token_and_a_hub__never_have_one_name__in_no_folder(
+    made: set[str], known: set[str]
+) -> None:
+    """Note apps find a note by its name, without its folder and in any case."""
+    names = made | known
+    paths = {token_file(one) for one in names}
+    paths |= {hub_file(kind, one) for kind in (HubKind.BACKER, HubKind.CHAIN) for one in names}
+    paths |= {hub_file(HubKind.CLASS, one) for one in names & {*OWN_WORDS, "withdraw_closed"}}
+    files = [one.rpartition("/")[2].lower() for one in paths]
+    assert len(set(files)) == len(files)
+
+
+@pytest.mark.parametrize(
+    ("sent", "file"),
+    [
+        ("btc", "BTC"), ("BTC", "BTC"), ("con", "CON--a3dbc4b6"), ("CON--a3dbc4b6", "CON--a3dbc4b6"),
+        ("chain/eip155-1", "chain/eip155-1"), ("e\u0301", token_file("\u00c9")),
+    ],
+)  # fmt: skip
+def test_a_file_is_meant__by_its_path_or_by_a_ticker(sent: str, file: str) -> None:
+    assert file_meant(sent) == file

@@ -11,7 +11,7 @@ from core.kg.rules.yaml_text import block, scalar, text
 @pytest.mark.parametrize(
     "value",
     [
-        "NO", "no", "ON", "off", "Y", "n", "NULL", "null", "TRUE", "1E5", "0x1F", "0o17", "00", "1_000",
+        "NO", "no", "ON", "off", "Y", "n", "NULL", "null", "TRUE", "1E5", "E5", "e1_0", "0x1F", "0o17", "00", "1_000",
         "12:30", "2026-11-26", "~", "", "-", "a: b", "a #b", "- a", "[a]", "{a}", "&a", "*a", "!a",
         "'a'", '"a"', "|", ">", "%a", "@a", "`a", ".inf", ".nan", "=", "<<", "1.5", "+1", " a", "비트",
     ],
@@ -21,7 +21,7 @@ def test_a_text_that_could_be_something_else__is_quoted(value: str) -> None:
     assert yaml.safe_load(text(value)) == value
 
 
-@pytest.mark.parametrize("value", ["BTC", "verified_same", "E5", "A", "F", "Null1", "ONE"])
+@pytest.mark.parametrize("value", ["BTC", "verified_same", "E5X", "A", "F", "Null1", "ONE"])
 def test_a_text_that_can_be_nothing_else__stands_plain(value: str) -> None:
     assert text(value) == value
     assert yaml.safe_load(value) == value
