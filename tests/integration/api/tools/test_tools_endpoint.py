@@ -265,9 +265,7 @@ def test_an_unknown_profile__is_refused(
 
 def test_the_refusal_of_a_profile__names_those_that_exist(client: TestClient) -> None:
     answer = send(client, LIST, profile="everything")
-    assert (
-        answer.json()["error"]["message"] == "profile: write 'connector', 'claw' or 'full'."
-    )
+    assert answer.json()["error"]["message"] == "profile: write 'connector', 'claw' or 'full'."
 
 
 def test_a_tool_that_does_not_exist__is_invalid_params(client: TestClient) -> None:
