@@ -122,10 +122,10 @@ def test_a_reader_of_small_pages_beside_many_writers__sees_the_last_change_of_ea
         ended.set()
         reading.result(WAIT_S)
 
-    with database.read() as session:
+    with database.read() as reader:
         last = {
             FeedPlace(copying.unix_us(row.updated_at), row.listing_id)
-            for row in session.scalars(
+            for row in reader.scalars(
                 select(MarketListingState).where(MarketListingState.listing_id.in_(ids))
             )
         }

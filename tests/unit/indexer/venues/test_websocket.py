@@ -91,7 +91,7 @@ def test_every_venue_with_a_websocket__has_frames_here() -> None:
 @pytest.mark.parametrize("exchange", sorted(FRAMES))
 def test_a_snapshot_and_a_change__are_two_books(exchange: str) -> None:
     frames = FRAMES[exchange]
-    venue = venue_of(exchange, **frames.rest)
+    venue = venue_of(exchange, **frames.rest)  # type: ignore[arg-type]  # payloads
     wired: list[tuple[Any, Any]] = []
 
     def send(sent: list[Frame]) -> None:
