@@ -196,16 +196,30 @@ def test_two_hubs_of_one_path__are_one_file(
     monkeypatch.setattr(
         "core.kg.rules.names.hashlib.sha256", lambda _: SimpleNamespace(hexdigest=lambda: "0" * 64)
     )
-    chains = ("unknown:a b", "unknown:a/b")
+    chains = ("a b:1", "a/b:1")
     assert len({hub_file(HubKind.CHAIN, one) for one in chains}) == 1
     for ticker, chain in zip(("AAA", "BBB"), chains, strict=True):
         contract = {"chain": chain, "address": "0x1", "exchanges": ["binance"]}
         add_assets(database, (ticker,), contracts=[contract])
     content = made(database)
     assert faults_of(content) == []
-    assert wikilinks_of(front_and_body(notes_of(content)["chain/unknown_a_b--00000000.md"])[1]) == [
+    assert wikilinks_of(front_and_body(notes_of(content)["chain/a_b_1--00000000.md"])[1]) == [
         "AAA", "BBB", "_index",
     ]  # fmt: skip
+
+
+def test_chains_that_a_venue_makes_up__have_one_hub(database: Database) -> None:
+    """200 names a coin of 20,000 coins were four million files."""
+    for ticker in ("AAA", "BBB"):
+        names = [f"unknown:{ticker} {n} ]]" for n in range(50)]
+        contracts = [{"chain": one, "address": "0x1", "exchanges": ["binance"]} for one in names]
+        add_assets(database, (ticker,), contracts=contracts)
+    content = made(database)
+    assert faults_of(content) == []
+    notes = notes_of(content)
+    assert sorted(notes) == ["AAA.md", "BBB.md", "_index.md", "chain/unknown.md"]
+    assert wikilinks_of(front_and_body(notes["chain/unknown.md"])[1]) == ["AAA", "BBB", "_index"]
+    assert notes["AAA.md"].count("[[chain/unknown|unknown:AAA ") == 50
 
 
 def test_a_contract_of_a_thousand_tickers__gives_each_note_a_hundred_links(
