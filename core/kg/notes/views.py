@@ -203,10 +203,10 @@ def facts_from(row: Any, claims: Sequence[PublishedClaim]) -> NoteFacts:
         warnings=_each(row.warnings, lambda one: _of(NoteWarning, *one[:3], _time(one[3]))),
         events=_events(row),
         project=_each(row.project, lambda one: _of(NoteProject, *one[:3], _time(one[3]))),
-        gaps=_each(row.gaps, lambda one: _of(NoteGap, *one[:7], _time(one[7]))),
+        gaps=_each(row.gaps, _gap),
         arb_hits_24h=int(row.hits) if len(row.exchanges) > 1 else None,
         one_price_actionable_pct=100 * actionable / looks if looks else None,
-        onchain=_each(row.onchain, lambda one: _of(NoteOnchain, *one[:5], _time(one[5]))),
+        onchain=_each(row.onchain, _onchain),
         claims=_each(claims, _claim),
         track_record=None if row.paper is None else _track_record(*row.paper),
     )
@@ -253,6 +253,14 @@ def _venue(one: Any) -> NoteVenue:
 
 def _network(one: Any) -> NoteNetwork:
     return _of(NoteNetwork, *one[:4], _time(one[4]), _time(one[5]), _figure(one[6]))
+
+
+def _gap(one: Any) -> NoteGap:
+    return _of(NoteGap, *one[:2], *map(_figure, one[2:4]), *one[4:7], _time(one[7]))
+
+
+def _onchain(one: Any) -> NoteOnchain:
+    return _of(NoteOnchain, one[0], *map(_figure, one[1:5]), _time(one[5]))
 
 
 def _of(kind: Callable[..., T], *values: Any) -> T:
