@@ -45,7 +45,9 @@ from core.market.shadow_tables import (
 
 CAPITAL_USD_E6: Final = 100_000_000_000
 FIRST_AT_VENUE_USD_E6: Final = 10_000_000_000
-A_RUN: Final = 500
+A_RUN: Final = 500  # trades that are due
+A_PAGE: Final = 500  # episodes
+PAGES: Final = 8  # of a run: what flaps each minute must not hold up what does not
 KEPT: Final = timedelta(days=400)
 
 # A day's volatility is that of its whole two hours; where some are not known, of the others.
@@ -132,7 +134,12 @@ def run(session: WriteSession, now: datetime) -> ShadowRun:
     venues = {one.exchange: one for one in session.scalars(select(ShadowVenue))}
     moved = _rebalance(session, book, venues, now)
     closed, voided = _close(session, venues, now)
-    entered, skipped = _enter(session, book, venues, now)
+    entered = skipped = 0
+    for _ in range(PAGES):
+        more = _enter(session, book, venues, now)
+        entered, skipped = entered + more[0], skipped + more[1]
+        if sum(more) < A_PAGE:
+            break
     book.computed_at = now
     session.flush()
     return ShadowRun(entered, skipped, closed, voided, moved)
@@ -166,7 +173,8 @@ def _book(session: WriteSession, now: datetime) -> ShadowBook:
 def _enter(
     session: WriteSession, book: ShadowBook, venues: dict[str, ShadowVenue], now: datetime
 ) -> tuple[int, int]:
-    bounds = {"after": book.episode_id, "ripe": now - ENTRY_WITHIN - WRITTEN_WITHIN, "most": A_RUN}
+    """The next page of episodes."""
+    bounds = {"after": book.episode_id, "ripe": now - ENTRY_WITHIN - WRITTEN_WITHIN, "most": A_PAGE}
     last = session.scalar(_LAST, bounds)
     entered = skipped = 0
     newest = dict[tuple[int, int], datetime]()  # entries of this run, which no statement sees yet

@@ -63,13 +63,13 @@ select a.token, a.grade, a.grade_worst, a.gpa_7d, a.graded_venues, a.identity, a
                 and l.native_base = s.native_base and l.delisted_at is null
             ) order by exchange, native_base, chain limit 200) n
     ) networks,
-    (select json_agg(q.token order by q.token)
-        from (select distinct r.token
+    (select json_agg(r.token order by r.token)
+        from (select distinct o.token
             from (select distinct strong_group from listing_state
-                where asset_id = a.asset_id and strong_group is not null limit 20) s
+                where asset_id = a.asset_id and strong_group is not null order by strong_group limit 20) s
             cross join lateral (select token from listing_state where strong_group = s.strong_group
-                order by token limit 100) r
-            where r.token <> a.token order by r.token limit 100) q
+                order by token limit 100) o
+            where o.token <> a.token order by o.token limit 100) r
     ) related,
     (select json_agg(json_build_array(w.exchange, w.type, w.severity, w.issued_at) order by w.seq desc)
         from (select * from warning_standing where asset_id = a.asset_id order by seq desc limit 30) w

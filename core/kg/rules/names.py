@@ -27,6 +27,7 @@ TICKER_CHARACTERS_MOST: Final = 32
 NAME_CHARACTERS_MOST: Final = 40
 HASH_CHARACTERS: Final = 8
 INDEX: Final = "_index"
+UNKNOWN: Final = "unknown"
 
 _PLAIN_TICKER: Final = re.compile(r"[A-Z0-9]{1,32}")
 _PLAIN_NAME: Final = re.compile(r"(?=.{1,40}\Z)[a-z0-9]+(?:_[a-z0-9]+)+")
@@ -97,8 +98,14 @@ def file_meant(sent: str) -> str:
     return token_file(capitals(sent))
 
 
+def hub_name(kind: HubKind, name: str) -> str:
+    """Whose hub it is: chains that this service does not know have one, whatever exchanges call them."""
+    return UNKNOWN if kind is HubKind.CHAIN and name.startswith(f"{UNKNOWN}:") else name
+
+
 def hub_file(kind: HubKind, name: str) -> str:
     """The path of a hub's file, without its ending. `name`: as it is told of, from outside."""
+    name = hub_name(kind, name)
     chain = _CHAIN.fullmatch(name) if kind is HubKind.CHAIN else None
     if chain is not None:
         return f"{kind}/{chain[1]}-{chain[2]}"

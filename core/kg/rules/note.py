@@ -12,7 +12,7 @@ from statistics import median
 from typing import Final
 
 from core.kg.rules.facts import NoteFacts, NoteTier
-from core.kg.rules.names import HubKind, hub_file, token_file
+from core.kg.rules.names import HubKind, hub_file, hub_name, token_file
 from core.kg.rules.yaml_text import Scalar, block
 
 COLLISION: Final = "collision"
@@ -124,7 +124,7 @@ def edges(facts: NoteFacts) -> tuple[NoteEdge, ...]:
 
 def _edges(facts: NoteFacts) -> Iterator[NoteEdge]:
     for chain in chains_of(facts):
-        yield NoteEdge(HubKind.CHAIN, chain)
+        yield NoteEdge(HubKind.CHAIN, hub_name(HubKind.CHAIN, chain))
     if facts.asset_class is not None:
         yield NoteEdge(HubKind.CLASS, facts.asset_class)
     if facts.identity == COLLISION:

@@ -1,5 +1,6 @@
 """The vault of notes: what note apps make of it, and what its links are."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any, cast
@@ -12,6 +13,8 @@ from core.earn.rules.payout import PayoutLimits
 from core.identity.tables import Account
 from core.kg.notes import queries, views
 from core.kg.notes.queries import LastVault
+from core.kg.notes.rendering import note_text
+from core.kg.rules.facts import NoteTier
 from core.kg.rules.names import HubKind, hub_file
 from core.kg.tables import KgClaim, KgExport
 from core.mandate.chain.reader import VaultReader
@@ -196,16 +199,56 @@ def test_two_hubs_of_one_path__are_one_file(
     monkeypatch.setattr(
         "core.kg.rules.names.hashlib.sha256", lambda _: SimpleNamespace(hexdigest=lambda: "0" * 64)
     )
-    chains = ("unknown:a b", "unknown:a/b")
+    chains = ("a b:1", "a/b:1")
     assert len({hub_file(HubKind.CHAIN, one) for one in chains}) == 1
     for ticker, chain in zip(("AAA", "BBB"), chains, strict=True):
         contract = {"chain": chain, "address": "0x1", "exchanges": ["binance"]}
         add_assets(database, (ticker,), contracts=[contract])
     content = made(database)
     assert faults_of(content) == []
-    assert wikilinks_of(front_and_body(notes_of(content)["chain/unknown_a_b--00000000.md"])[1]) == [
+    assert wikilinks_of(front_and_body(notes_of(content)["chain/a_b_1--00000000.md"])[1]) == [
         "AAA", "BBB", "_index",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("figure", ["NaN", "Infinity", "-Infinity", "1e300"])
+def test_a_figure_that_is_none__is_left_out_and_holds_no_note_up(
+    database: Database, market: MarketIds, figure: str
+) -> None:
+    with database.write() as session:
+        for statement in (
+            "update arb_observation set gross_bps = cast(:f as float8), net_1k_bps = cast(:f as float8)",
+            "update asset_state set gpa_7d = cast(:f as float8)",
+            "update network_status set withdraw_fee = cast(:f as float8)",
+            (
+                "update listing_state set price_usd = cast(:f as float8), spread_bps = cast(:f as float8), "
+                "in_spread_bps = cast(:f as float8), in_uptime = cast(:f as float8), score = cast(:f as float8)"
+            ),
+            (
+                "insert into onchain_day (asset_id, chain, day, supply, top10_share, at) select asset_id, 'eip155:1', "
+                "current_date, cast(:f as float8), cast(:f as float8), now() from asset_state"
+            ),
+        ):
+            session.execute(text(statement), {"f": figure})
+    with database.read() as session:
+        for token in market.assets:
+            note = note_text(views.facts_of(session, token, NOON), NoteTier.PRO, NOON)
+            assert not re.search(r"\b(nan|inf|infinity)\b", note, re.IGNORECASE)
+    assert faults_of(made(database)) == []
+
+
+def test_chains_that_a_venue_makes_up__have_one_hub(database: Database) -> None:
+    """200 names a coin of 20,000 coins were four million files."""
+    for ticker in ("AAA", "BBB"):
+        names = [f"unknown:{ticker} {n} ]]" for n in range(50)]
+        contracts = [{"chain": one, "address": "0x1", "exchanges": ["binance"]} for one in names]
+        add_assets(database, (ticker,), contracts=contracts)
+    content = made(database)
+    assert faults_of(content) == []
+    notes = notes_of(content)
+    assert sorted(notes) == ["AAA.md", "BBB.md", "_index.md", "chain/unknown.md"]
+    assert wikilinks_of(front_and_body(notes["chain/unknown.md"])[1]) == ["AAA", "BBB", "_index"]
+    assert notes["AAA.md"].count("[[chain/unknown|unknown:AAA ") == 50
 
 
 def test_a_contract_of_a_thousand_tickers__gives_each_note_a_hundred_links(

@@ -335,6 +335,17 @@ def test_an_empty_venue__enters_nothing(fund: Fund) -> None:
     assert {one["deviation_pattern"] for one in patterns[1:]} == {"recurring"}
 
 
+def test_a_run__takes_page_after_page_up_to_its_bound(
+    fund: Fund, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What flapped faster than a page a minute held up all other trades, and more each minute."""
+    monkeypatch.setattr(shadow, "A_PAGE", 2)
+    for n in range(21):
+        fund.episode(NOON + n * MINUTE)
+    done = [fund.run(NOON + timedelta(hours=1)).skipped for _ in range(3)]
+    assert done == [16, 5, 0]
+
+
 def test_capital__is_moved_once_a_day(fund: Fund) -> None:
     with fund.database.write() as session:
         for exchange, usd, worth in (("kucoin", 1_000, 50.0), ("kraken", 19_000, 50.0)):
