@@ -89,6 +89,7 @@ def test_a_fund_that_never_ran__knows_nothing_and_says_no_zero(client: TestClien
     assert {fund[name] for name in unknown} == {None}
     bands = read(client, "/arb/shadow/quartermaster")
     assert (bands["venues"], bands["planned"], bands["computed_at"]) == ([], [], None)
+    assert bands["unplaced_usd"] is None
     slices = read(client, "/arb/shadow/attribution")
     assert (slices["slices"], slices["pnl_usd"], slices["fingerprint_coverage"]) == ([], None, None)
     assert read(client, "/arb/insights") == {"days": 7, "cards": []}
@@ -108,6 +109,18 @@ def test_the_fund__shows_how_results_lie(client: TestClient) -> None:
     assert fund["hit_rate"] == pytest.approx(2 / 3)
     assert fund["simulated"] is True
     assert sum(one["settled"] for one in fund["by_venue"]) == fund["n"]
+
+
+@pytest.mark.usefixtures("held")
+def test_an_exchange_without_a_result__has_no_sum_of_results(
+    client: TestClient, database: Database
+) -> None:
+    """It was 0.000000, as of an exchange whose gains and losses are equal."""
+    with database.write() as session:
+        venue = session.get_one(ShadowVenue, "upbit")
+        venue.settled, venue.pnl_usd_e6, venue.worst_usd_e6 = 0, 0, None
+    (_, upbit) = read(client, "/arb/shadow/fund")["by_venue"]
+    assert (upbit["hit_rate"], upbit["pnl_usd"], upbit["worst_usd"]) == (None, None, None)
 
 
 @pytest.mark.usefixtures("held")

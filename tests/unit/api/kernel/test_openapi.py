@@ -89,6 +89,14 @@ def test_agents_id__is_taken_as_a_number_and_as_text(document: dict[str, Any]) -
     ] * 3
 
 
+def test_what_an_answer_leaves_out__has_no_default(document: dict[str, Any]) -> None:
+    """`simulated` defaulted to true, so that what was left out, of a real market, read as simulated."""
+    schemas = document["components"]["schemas"]
+    assert "simulated" in schemas["FeedData"]["properties"]
+    assert "simulated" not in schemas["FeedData"]["required"]
+    assert "default" not in schemas["FeedData"]["properties"]["simulated"]
+
+
 def test_tags__are_the_catalogues_areas(document: dict[str, Any]) -> None:
     assert sorted(tag["name"] for tag in document["tags"]) == sorted(
         {row.area for row in catalogue().operations}
