@@ -14,7 +14,9 @@ from sqlalchemy.orm import Session
 from core.market.copying import EPOCH_US, read_rows, row_of, unix_us
 
 HOUR: Final = timedelta(hours=1)
-STILL_WRITTEN: Final = timedelta(minutes=3)  # a minute's books come until it is over, and a bit after
+STILL_WRITTEN: Final = timedelta(
+    minutes=3
+)  # a minute's books come until it is over, and a bit after
 LEAST_SEEN_S: Final = 1_800
 _LOOK: Final = row_of(">i8", ">i8", ">i4", ">f8")
 _LOOKS: Final = """copy (
@@ -49,9 +51,7 @@ class HourLooks:
         statement = _LOOKS.format(since=since.isoformat(), now=now.isoformat()).encode()
         fresh = read_rows(session, statement, _LOOK)
         self.rows_read = fresh.size
-        kept = self._held[
-            (self._held["v1"] > _us(now - HOUR)) & (self._held["v1"] <= _us(since))
-        ]
+        kept = self._held[(self._held["v1"] > _us(now - HOUR)) & (self._held["v1"] <= _us(since))]
         self._held, self.until = np.concatenate((kept, fresh)), now
         return _depths(self._held)
 

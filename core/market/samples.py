@@ -34,10 +34,17 @@ SHOWN: Final = (
     *("venue_at", "received_at"),
 )
 KINDS: Final = {
-    **{"listing_id": "bigint", "ts": "timestamptz", "every_s": "integer", "fault": "text"},
+    "listing_id": "bigint",
+    "ts": "timestamptz",
+    "every_s": "integer",
+    "fault": "text",
     **dict.fromkeys(SHOWN, "float8"),
-    **{"fx_source": "text", "is_truncated": "boolean", "can_deposit": "boolean"},
-    **{"can_withdraw": "boolean", "venue_at": "timestamptz", "received_at": "timestamptz"},
+    "fx_source": "text",
+    "is_truncated": "boolean",
+    "can_deposit": "boolean",
+    "can_withdraw": "boolean",
+    "venue_at": "timestamptz",
+    "received_at": "timestamptz",
 }
 """The columns of a sample and their types."""
 
@@ -109,9 +116,7 @@ def show(session: WriteSession, batch: SampleBatch, minute: datetime, now: datet
     _shown(session, {name: one.of(of_minute) for name, one in columns_of(batch).items()}, now)
 
 
-def _shown(
-    session: WriteSession, columns: Mapping[str, copying.CopyColumn], now: datetime
-) -> None:
+def _shown(session: WriteSession, columns: Mapping[str, copying.CopyColumn], now: datetime) -> None:
     packed = {name: array(columns[name], kind) for name, kind in KINDS.items()}
     driver = driver_of(session)
     is_fault = ~columns["fault"].is_null

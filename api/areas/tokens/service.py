@@ -150,7 +150,9 @@ def price_stats(
             volatility_bps=_volatility_bps(priced),
             spread_bps=_median(priced, "spread_p50_bps"),
             depth_2_usd=_median(priced, "depth_2_usd"),
-            slip_10k_bps=middle_slip([one.n for one in priced], [one.slip_10k_bps for one in priced]),
+            slip_10k_bps=middle_slip(
+                [one.n for one in priced], [one.slip_10k_bps for one in priced]
+            ),
             volume_24h_usd=_mean(priced, "volume_24h_usd"),
             quote=state.symbol.partition("/")[2],
             series=[_point(row) for row in rows] if command.series else None,

@@ -25,7 +25,7 @@ from generate_series(1, 500) l, generate_series(0, 129) b
 
 
 def rows_of(listing_id: int, seed: int, count: int) -> list[MarketRollup]:
-    random = Random(seed)  # noqa: S311 (figures of a test)
+    random = Random(seed)
     found = []
     for number in range(count):
         n = 0 if random.random() < 0.1 else 120

@@ -65,11 +65,15 @@ def test_warnings_of_what_is_listed_no_more__are_over(database: Database) -> Non
     tell(database, 1, False)
     now = NOON + timedelta(minutes=2)
     with database.write() as session:
-        done = watch.step(session, watch.facts(session, identity.load(session), {}, HourLooks(), now))
+        done = watch.step(
+            session, watch.facts(session, identity.load(session), {}, HourLooks(), now)
+        )
     assert done.issued == 12  # venue_risk of each
     list_at(database, BASES[:11])
     with database.write() as session:
-        done = watch.step(session, watch.facts(session, identity.load(session), {}, HourLooks(), now))
+        done = watch.step(
+            session, watch.facts(session, identity.load(session), {}, HourLooks(), now)
+        )
     with database.read() as session:
         over = session.scalars(
             select(MarketWarning.token).where(MarketWarning.action == "cleared")

@@ -353,8 +353,9 @@ def test_such_a_chain__leaves_what_two_exchanges_say() -> None:
     assert not found.is_same(Coin("liar", "C6"), Coin("liar", "C7"))
 
 
-def test_an_exchange_that_names_sixty_four_keys_of_each_coin__makes_no_more_links_than_there_are(
-) -> None:
+def test_an_exchange_that_names_sixty_four_keys_of_each_coin__makes_no_more_links_than_there_are() -> (
+    None
+):
     """Forty thousand networks, which is all that an exchange may tell."""
     sound = [status for at in ("a", "b") for status in listing(at, (ETH, 1), (BSC, 2))]
     flood = [
