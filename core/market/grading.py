@@ -107,7 +107,7 @@ on conflict (exchange) do update set spread_bps = excluded.spread_bps, depth_usd
 """.format(  # noqa: S608 (of constants alone)
         thinned=", ".join(
             f"case when cardinality({one}) > 1000 then (select array_agg({one}[1 + i * (cardinality({one}) - 1) / 999] "
-            f"order by i) from generate_series(0, 999) i) else coalesce({one}, '{{}}') end"
+            f"order by i) from generate_series(0, 999) i) else coalesce({one}, '{{}}') end"  # noqa: S608 (as above)
             for one in ("spread", "depth", "slip", "volume")
         )
     )
