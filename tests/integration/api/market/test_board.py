@@ -63,7 +63,8 @@ def test_cursors__walk_the_same_way_as_offsets(
     market: MarketIds, read: ReadJson, query: str, first: str
 ) -> None:
     whole = ids(read(f"/board?limit=100{query}{first}"))
-    found, place = [], first
+    place: str | None = first
+    found = list[str]()
     while place is not None:
         page = read(f"/board?limit=1{query}{place}")
         found += ids(page)
@@ -77,7 +78,8 @@ def test_cursors__pass_by_equal_volumes_once_each(
     with database.write() as session:
         for row in session.query(MarketListingState):
             row.order_usd = 0.0
-    found, place = [], ""
+    place: str | None = ""
+    found = list[str]()
     while place is not None:
         page = read(f"/board?limit=2{place}")
         found += ids(page)

@@ -159,6 +159,31 @@ def test_hour__with_seven_hours_of_samples__is_graded_once_and_provisional(
     assert (other.grade, other.score, other.gates) == (None, None, [])
 
 
+@pytest.mark.parametrize(("hours_ago", "best"), [(23, "A"), (24, "B")])
+def test_the_best_letter_of_a_day__stands_beside_the_newest(
+    database: Database, listed: Listed, hours_ago: int, best: str
+) -> None:
+    hour = NOON + timedelta(hours=7)
+    with database.write() as session:
+        parts.ensure(session, parts.GRADES, hour - timedelta(days=2), hour)
+        for minute in range(420):
+            at = NOON + timedelta(minutes=minute)
+            samples.copy_samples(session, batch(listed.ids[:1], at))
+        session.add(
+            MarketGrade(
+                listing_id=listed.ids[0],
+                hour=hour - timedelta(hours=hours_ago),
+                letter="A",
+                score=88.0,
+                is_provisional=False,
+                version="grade_v1",
+            )
+        )
+        grading.grade_hour(session, hour, hour)
+        state = session.get_one(MarketListingState, listed.ids[0])
+    assert (state.grade, state.best_24h) == ("B", best)
+
+
 def test_hours_of_crossed_books__count_against_uptime_and_shut_the_gate(
     database: Database, listed: Listed
 ) -> None:
