@@ -104,7 +104,7 @@ from found
 on conflict (exchange) do update set spread_bps = excluded.spread_bps, depth_usd = excluded.depth_usd,
     slip_10k_bps = excluded.slip_10k_bps, volume_24h_usd = excluded.volume_24h_usd, spread_n = excluded.spread_n,
     depth_n = excluded.depth_n, slip_n = excluded.slip_n, volume_n = excluded.volume_n, computed_at = excluded.computed_at
-""".format(
+""".format(  # noqa: S608 (of constants alone)
         thinned=", ".join(
             f"case when cardinality({one}) > 1000 then (select array_agg({one}[1 + i * (cardinality({one}) - 1) / 999] "  # noqa: S608 (as above)
             f"order by i) from generate_series(0, 999) i) else coalesce({one}, '{{}}') end"
