@@ -166,7 +166,9 @@ def scan() -> None:
     with refusals():
         chosen.require_venues(settings.venues)
     database = Database(
-        settings.database_url, application_name=scanner.NAME, bounds=Bounds(pool_size=10, overflow=5)
+        settings.database_url,
+        application_name=scanner.NAME,
+        bounds=Bounds(pool_size=10, overflow=5),
     )
     found = scanner.Scanner(
         database=database,

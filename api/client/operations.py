@@ -217,7 +217,8 @@ class BoardBoardPage(TypedDict):
     rows: list[BoardBoardRow]
     limit: int
     offset: int
-    next_offset: int | None  # of the page after; null: there is none
+    next_offset: int | None  # of the page after; null: there is none, or it is beyond 10,000
+    next_cursor: str | None  # of the page after; null: there is none
     total: int | None  # listings of all pages; null with exchange or q
     simulated: NotRequired[Literal[True] | None]
 
@@ -4468,6 +4469,7 @@ class BoardCalls(Calls):
         q: str | None = None,
         limit: int | None = None,
         offset: int | None = None,
+        cursor: str | None = None,
     ) -> BoardBoardPage:
         """List what exchanges trade, the largest volume first.
 
@@ -4476,7 +4478,10 @@ class BoardCalls(Calls):
         return cast(
             "BoardBoardPage",
             self._send(
-                "GET", "/board", "none", given(exchange=exchange, q=q, limit=limit, offset=offset)
+                "GET",
+                "/board",
+                "none",
+                given(exchange=exchange, q=q, limit=limit, offset=offset, cursor=cursor),
             ),
         )
 

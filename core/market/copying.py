@@ -151,9 +151,8 @@ def copy_columns(session: WriteSession, table: str, columns: Mapping[str, CopyCo
 
 def row_of(*types: str) -> np.dtype[Any]:
     """How a row of columns that are never null is sent: `v0`, `v1` ... are their values."""
-    pairs = ((f"l{at}", ">i4", f"v{at}", one) for at, one in enumerate(types))
-    fields = [(name, kind) for l, size, v, one in pairs for name, kind in ((l, size), (v, one))]
-    return np.dtype([("n", ">i2"), *fields])
+    fields = [((f"l{at}", ">i4"), (f"v{at}", one)) for at, one in enumerate(types)]
+    return np.dtype([("n", ">i2"), *(field for pair in fields for field in pair)])
 
 
 def read_rows(session: Session, statement: bytes, row: np.dtype[Any]) -> Array:

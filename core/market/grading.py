@@ -105,9 +105,9 @@ from found
 on conflict (exchange) do update set spread_bps = excluded.spread_bps, depth_usd = excluded.depth_usd,
     slip_10k_bps = excluded.slip_10k_bps, volume_24h_usd = excluded.volume_24h_usd, spread_n = excluded.spread_n,
     depth_n = excluded.depth_n, slip_n = excluded.slip_n, volume_n = excluded.volume_n, computed_at = excluded.computed_at
-""".format(
+""".format(  # noqa: S608 (of constants alone)
         thinned=", ".join(
-            f"case when cardinality({one}) > 1000 then (select array_agg({one}[1 + i * (cardinality({one}) - 1) / 999] "
+            f"case when cardinality({one}) > 1000 then (select array_agg({one}[1 + i * (cardinality({one}) - 1) / 999] "  # noqa: S608 (as above)
             f"order by i) from generate_series(0, 999) i) else coalesce({one}, '{{}}') end"
             for one in ("spread", "depth", "slip", "volume")
         )
@@ -180,8 +180,8 @@ def _write(session: WriteSession, rows: Sequence[Row[Any]], hour: datetime, now:
         statement = statement.replace(f":{name},", f"cast(:{name} as {kind}),")
         statement = statement.replace(f":{name})", f"cast(:{name} as {kind}))")
     turn = states.take_turn(session, now)
-    beside = {"hour": hour, "now": turn, "day": hour - DAY, "week": hour - timedelta(days=7)}
-    beside |= {"version": GRADE_VERSION}
+    beside: dict[str, Any] = {"hour": hour, "now": turn, "version": GRADE_VERSION}
+    beside |= {"day": hour - DAY, "week": hour - timedelta(days=7)}
     session.execute(text(statement), shown | beside)
 
 

@@ -20,20 +20,19 @@ from core.market.rules.insights import MakerUsual
 
 WEEK: Final = timedelta(days=7)
 LEAST_BUCKETS: Final = 12  # a day of them: of fewer nothing is usual to a maker
-MOST_NEW: Final = 20_000  # listings that begin in one run; the next run goes on
+AT_ONCE: Final = 5_000  # listings of a transaction
 
 _FIGURES: Final = """
 cross join lateral (
     select percentile_cont(0.5) within group (order by depth) as depth,
-           percentile_cont(0.5) within group (order by spread) as middle,
-           percentile_cont(0.95) within group (order by spread) as wide
+           percentile_cont(array[0.5, 0.95]) within group (order by spread) as spread
     from unnest(k.depths, k.spreads) as x(depth, spread)
 ) f
 cross join lateral (
-    select percentile_cont(0.5) within group (order by abs(spread - f.middle)) as mad from unnest(k.spreads) as x(spread)
+    select percentile_cont(0.5) within group (order by abs(spread - f.spread[1])) as mad from unnest(k.spreads) as x(spread)
 ) m
 cross join lateral (
-    select case when k.began <= cast(:bucket as timestamptz) + interval '2 hours' - interval '7 days' then
+    select case when k.first_price is null and k.began <= cast(:bucket as timestamptz) + interval '2 hours' - interval '7 days' then
         (select percentile_cont(0.5) within group (order by price) from unnest(k.firsts) as x(price)) end as price
 ) p
 """
@@ -42,10 +41,10 @@ _BEGIN: Final = text(
     f"""
 insert into market_usual (listing_id, bucket, began, depth_usd, spread_bps, spread_mad_bps, spread_p95_bps,
     first_price_usd, starts, depths_usd, spreads_bps, first_prices_usd)
-select k.listing_id, :bucket, k.began, f.depth, f.middle, m.mad, f.wide, p.price, k.starts, k.depths, k.spreads,
+select k.listing_id, :bucket, k.began, f.depth, f.spread[1], m.mad, f.spread[2], p.price, k.starts, k.depths, k.spreads,
        case when p.price is null then k.firsts else '{{}}' end
 from (
-    select l.listing_id, b.bucket as began, w.starts, w.depths, w.spreads, o.firsts
+    select l.listing_id, b.bucket as began, cast(null as float8) as first_price, w.starts, w.depths, w.spreads, o.firsts
     from (
         select listing_id from market_listing l
         where not exists (select from market_usual u where u.listing_id = l.listing_id)
@@ -71,8 +70,8 @@ on conflict (listing_id) do nothing
 )
 _FOLD: Final = text(
     f"""
-update market_usual u set bucket = :bucket, depth_usd = f.depth, spread_bps = f.middle, spread_mad_bps = m.mad,
-    spread_p95_bps = f.wide, first_price_usd = coalesce(k.first_price, p.price), starts = k.starts,
+update market_usual u set bucket = :bucket, depth_usd = f.depth, spread_bps = f.spread[1], spread_mad_bps = m.mad,
+    spread_p95_bps = f.spread[2], first_price_usd = coalesce(k.first_price, p.price), starts = k.starts,
     depths_usd = k.depths, spreads_bps = k.spreads,
     first_prices_usd = case when coalesce(k.first_price, p.price) is null then k.firsts else '{{}}' end
 from (
@@ -88,6 +87,7 @@ from (
     ) r on true
     cross join lateral (select count(*)::int as old from unnest(v.starts) as x(at) where at <= :before) o
     where v.bucket < :bucket
+    limit :most
 ) k {_FIGURES}
 where u.listing_id = k.listing_id
 """  # noqa: S608 (of constants alone)
@@ -113,10 +113,11 @@ class UsualFigures:
 
 
 def fold(session: WriteSession, bucket: datetime) -> int:
-    """Take the bucket, which is over and rolled up; how many listings have it now that had not."""
-    named = {"bucket": bucket, "before": bucket - WEEK}
-    done = session.execute(_FOLD, named)
-    begun = session.execute(_BEGIN, named | {"most": MOST_NEW})
+    """Take the bucket, which is over and rolled up, of so many listings; how many have it now that
+    had not. 0: all have it.
+    """
+    named = {"bucket": bucket, "before": bucket - WEEK, "most": AT_ONCE}
+    done, begun = session.execute(_FOLD, named), session.execute(_BEGIN, named)
     return int(done.rowcount) + int(begun.rowcount)  # type: ignore[attr-defined]  # of a CursorResult
 
 

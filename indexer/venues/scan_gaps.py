@@ -36,7 +36,9 @@ class GapScan:
 
     def __init__(self) -> None:
         self._books: dict[int, HeldBook] = {}
-        self._standing: dict[tuple[tuple[str, str], str], int] = {}  # by group and exchange: its pair
+        self._standing: dict[
+            tuple[tuple[str, str], str], int
+        ] = {}  # by group and exchange: its pair
 
     def hold(
         self,

@@ -13,7 +13,9 @@ from math import ceil
 from typing import Final
 
 MINUTE_S: Final = 60
-OTHERS_SHARE: Final = 0.25  # of a minute's books: targets leave it to the others, however many there are
+OTHERS_SHARE: Final = (
+    0.25  # of a minute's books: targets leave it to the others, however many there are
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,9 @@ def due(listed: Sequence[str], targets: Collection[str], budget: int, minute: da
     kept = min(ceil(budget * OTHERS_SHARE), len(rest))
     if first and kept == budget:
         one, turns = _turn(first + rest, budget, number)
-        targets_now, others_now = (tuple(n for n in one if (n in wanted) is is_so) for is_so in (True, False))
+        targets_now, others_now = (
+            tuple(n for n in one if (n in wanted) is is_so) for is_so in (True, False)
+        )
         return DueBooks(targets_now, others_now, turns * MINUTE_S, turns * MINUTE_S)
     chosen, target_turns = _turn(first, budget - kept, number)
     others, other_turns = _turn(rest, budget - len(chosen), number)

@@ -45,8 +45,7 @@ INSIGHTS_S: Final = 300
 PRUNE_S: Final = 3_600
 RUNS_DAYS: Final = 7
 BATCH: Final = 5_000
-MOST_BATCHES: Final = 20  # of captures a run; the next run goes on
-
+MOST_BATCHES: Final = 25  # of a run; the next run goes on
 
 
 @dataclass
@@ -87,12 +86,23 @@ def roll(place: JobPlace, held: MarketHeld, now: datetime) -> Mapping[str, Any]:
         parts.ensure_ahead(session, now)
         done = {"before": rollups.roll(session, before, now)}
         done["now"] = rollups.roll(session, bucket, now)
-        done["usual"] = usual.fold(session, before) if held.taken != before else 0
-    if done["usual"]:
+    return done | {"usual": 0 if held.taken == before else _take(place, held, before)}
+
+
+def _take(place: JobPlace, held: MarketHeld, bucket: datetime) -> int:
+    """What is usual after that bucket, a batch a transaction; what is left follows in the next run."""
+    taken = 0
+    for _ in range(MOST_BATCHES):
+        with place.database.write() as session:
+            place.fence(session)
+            count = usual.fold(session, bucket)
+        taken += count
+        if not count:
+            held.taken = bucket
+            break
+    if taken:
         held.known = held.makers = None
-    elif held.taken != before:
-        held.taken = before
-    return done
+    return taken
 
 
 def grade(place: JobPlace, now: datetime) -> Mapping[str, Any]:

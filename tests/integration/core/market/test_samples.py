@@ -175,7 +175,7 @@ def test_a_grade_that_took_long__sets_no_row_back_behind_a_look_of_meanwhile(
     with database.write() as session:
         grading.grade_hour(session, NOON + timedelta(hours=1), NOON)
     with database.read() as session:
-        assert session.get_one(MarketListingState, listed.ids[0]).updated_at == look
+        assert session.get_one(MarketListingState, listed.ids[0]).updated_at > look
 
 
 def test_a_token_that_nobody_lists_any_more__is_ungraded_and_nowhere(
@@ -208,6 +208,31 @@ def test_a_token_that_nobody_lists_any_more__is_ungraded_and_nowhere(
             0,
         )
         assert (asset.exchanges, asset.transfer, asset.identity) == ([], "unknown", None)
+
+
+@pytest.mark.parametrize(("hours_ago", "best"), [(23, "A"), (24, "B")])
+def test_the_best_letter_of_a_day__stands_beside_the_newest(
+    database: Database, listed: Listed, hours_ago: int, best: str
+) -> None:
+    hour = NOON + timedelta(hours=7)
+    with database.write() as session:
+        parts.ensure(session, parts.GRADES, hour - timedelta(days=2), hour)
+        for minute in range(420):
+            at = NOON + timedelta(minutes=minute)
+            samples.copy_samples(session, batch(listed.ids[:1], at))
+        session.add(
+            MarketGrade(
+                listing_id=listed.ids[0],
+                hour=hour - timedelta(hours=hours_ago),
+                letter="A",
+                score=88.0,
+                is_provisional=False,
+                version="grade_v1",
+            )
+        )
+        grading.grade_hour(session, hour, hour)
+        state = session.get_one(MarketListingState, listed.ids[0])
+    assert (state.grade, state.best_24h) == ("B", best)
 
 
 def test_hours_of_crossed_books__count_against_uptime_and_shut_the_gate(
