@@ -25,6 +25,7 @@ from sqlalchemy.exc import ArgumentError
 from core.errors import InvalidParameterError
 from core.house import House
 from core.limits import CallerLimits, count
+from core.fund_settings import FundSettings
 from core.market_settings import MarketSettings
 from core.perps_settings import PerpsSettings
 from core.sponsor_settings import SponsorSettings
@@ -158,7 +159,9 @@ def asked_log_format() -> str:
     return "json" if _LogFormat().log_format == "json" else "console"
 
 
-class Settings(BaseSettings, CallerLimits, House, MarketSettings, PerpsSettings, SponsorSettings):
+class Settings(
+    BaseSettings, CallerLimits, FundSettings, House, MarketSettings, PerpsSettings, SponsorSettings
+):
     """Names are the variables' names.
 
     Lists are written with commas. Defaults suit the local stack of `make up`.

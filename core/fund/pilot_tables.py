@@ -121,7 +121,6 @@ class FundApplication(Base):
             "id",
             postgresql_where=text("bond_currency = 'credit' and not is_bond_returned"),
         ),
-        Index("ix_fund_application_account_id_id", "account_id", "id"),
     )
 
     id: Mapped[int] = mapped_column(Identity(always=True), primary_key=True)
@@ -207,7 +206,6 @@ class FundPaperTrade(Base):
     __tablename__ = "fund_paper_trade"
     __table_args__ = (
         CheckConstraint("(reason is null) = (quantity_e18 is not null)", name="reason"),
-        Index("ix_fund_paper_trade_vault_id_signal_seq", "vault_id", "signal_seq"),
         LOG,
     )
 
