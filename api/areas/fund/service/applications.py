@@ -6,6 +6,8 @@ checked --> bond in credits held | bond in USDC proved by the chain --> kept
 from datetime import timedelta
 from typing import Final
 
+from eth_utils.address import to_checksum_address
+
 from api.areas.fund.schemas.pilots import (
     ApplicationPath,
     ApplicationShown,
@@ -142,7 +144,7 @@ def return_bond(
         assert found.bond_from is not None, "a bond in USDC has both"
         assert found.bond_to is not None, "a bond in USDC has both"
         wanted = BondTransfer(
-            token=call.deps.chain.contracts["usdc"],
+            token=to_checksum_address(call.deps.contracts["usdc"]),
             sender=address_of(found.bond_to),
             to=address_of(found.bond_from),
             amount_usdc_e6=found.bond_usdc_e6 or 0,

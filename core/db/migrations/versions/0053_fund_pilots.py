@@ -1,5 +1,7 @@
 """Indices with their days, applications for pilots with their bonds, paper followers."""
 
+from typing import Any
+
 import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
@@ -222,21 +224,24 @@ def _applications() -> None:
     )
 
 
-def _paper() -> None:
-    sums = (
+def _sums() -> tuple[sa.Column[Any], ...]:
+    return (
         sa.Column("max_drawdown_bps_e2", sa.BigInteger(), nullable=False),
         sa.Column("trades", sa.BigInteger(), nullable=False),
         sa.Column("fees_usdc_e6", AMOUNT, nullable=False),
         sa.Column("impact_usdc_e6", AMOUNT, nullable=False),
         sa.Column("fund_fees_usdc_e6", AMOUNT, nullable=False),
     )
+
+
+def _paper() -> None:
     op.create_table(
         "fund_paper",
         sa.Column("vault_id", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("opened_at", AT, nullable=False),
         sa.Column("cash_usdc_e6", AMOUNT, nullable=False),
         sa.Column("peak_usdc_e6", AMOUNT, nullable=False),
-        *(one.copy() for one in sums),
+        *_sums(),
         sa.Column("accrued_at", AT, nullable=False),
         sa.ForeignKeyConstraint(
             ["vault_id"], ["fund_vault.id"], name=op.f("fk_fund_paper_vault_id")
@@ -283,7 +288,7 @@ def _paper() -> None:
         sa.Column("at", AT, nullable=False),
         sa.Column("nav_usdc_e6", AMOUNT, nullable=False),
         sa.Column("drawdown_bps_e2", sa.BigInteger(), nullable=False),
-        *(one.copy() for one in sums),
+        *_sums(),
         sa.ForeignKeyConstraint(
             ["vault_id"], ["fund_paper.vault_id"], name=op.f("fk_fund_paper_mark_vault_id")
         ),
