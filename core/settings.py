@@ -23,9 +23,9 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from core.errors import InvalidParameterError
+from core.fund_settings import FundSettings
 from core.house import House
 from core.limits import CallerLimits, count
-from core.fund_settings import FundSettings
 from core.market_settings import MarketSettings
 from core.perps_settings import PerpsSettings
 from core.sponsor_settings import SponsorSettings

@@ -76,7 +76,7 @@ def submit(
 
     Errors: NotEnoughCreditsError; InvalidParameterError for a transaction that was a bond before.
     """
-    made = session.scalar(
+    made: FundApplication | None = session.scalar(
         insert(FundApplication)
         .values(
             index_id=new.index_id,
@@ -102,7 +102,9 @@ def submit(
     )
     if made is None:
         if waiting_of(session, account_id, new.index_id) is None:
-            raise InvalidParameterError("bond_tx", "this transfer paid another bond; send a new one")
+            raise InvalidParameterError(
+                "bond_tx", "this transfer paid another bond; send a new one"
+            )
         return None
     if bond.credits is not None:
         said = {"for": "fund_application", "application": made.id}

@@ -126,11 +126,16 @@ def _shown(session: Session, found: Sequence[FundIndex]) -> list[ShownIndex]:
             FundIndex.id,
             FundIndexDay.is_simulated,
             func.count(FundIndexMember.weight_e4).label("constituents"),
-            func.count().filter(
-                FundIndexMember.weight_e4.is_not(None), FundIndexMember.is_deliverable
-            ).label("deliverables"),
+            func.count()
+            .filter(
+                FundIndexMember.weight_e4.is_not(None), FundIndexMember.is_deliverable.is_(True)
+            )
+            .label("deliverables"),
         )
-        .join(FundIndexDay, (FundIndexDay.index_id == FundIndex.id) & (FundIndexDay.day == FundIndex.day))
+        .join(
+            FundIndexDay,
+            (FundIndexDay.index_id == FundIndex.id) & (FundIndexDay.day == FundIndex.day),
+        )
         .join(
             FundIndexMember,
             (FundIndexMember.index_id == FundIndexDay.index_id)
@@ -140,7 +145,7 @@ def _shown(session: Session, found: Sequence[FundIndex]) -> list[ShownIndex]:
         .group_by(FundIndex.id, FundIndexDay.is_simulated)
     )
     of_day = {row.id: row for row in counts}
-    vaults: dict[int, list[int]] = {}
+    vaults: dict[int | None, list[int]] = {}
     funds = select(FundVault.index_id, FundVault.id).where(FundVault.index_id.in_(ids))
     for index_id, vault_id in session.execute(funds.order_by(FundVault.id)):
         vaults.setdefault(index_id, []).append(vault_id)

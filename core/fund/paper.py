@@ -105,7 +105,8 @@ def shown_mark(session: Session, vault_id: int, now: datetime) -> FundPaperMark 
         select(FundPaperMark)
         .where(
             FundPaperMark.vault_id == vault_id,
-            FundPaperMark.at < func.coalesce(oldest_live, literal_column("'infinity'::timestamptz")),
+            FundPaperMark.at
+            < func.coalesce(oldest_live, literal_column("'infinity'::timestamptz")),
         )
         .order_by(FundPaperMark.hour.desc())
         .limit(1)

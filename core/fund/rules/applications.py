@@ -143,9 +143,7 @@ def require_undecided(state: ApplicationState, wanted: ApplicationState) -> None
         raise ApplicationStateError(state, wanted)
 
 
-def bond_due_at(
-    state: ApplicationState, decided_at: datetime | None
-) -> datetime | None:
+def bond_due_at(state: ApplicationState, decided_at: datetime | None) -> datetime | None:
     """From when on the bond is to be given back (inclusive); None: nobody has decided yet."""
     if decided_at is None:
         return None

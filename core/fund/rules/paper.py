@@ -179,9 +179,7 @@ def filled(book: PaperBook, market: str, fill: PaperFill) -> PaperBook:
     )
 
 
-def marked(
-    book: PaperBook, nav_usdc_e6: int, fee_bps: int, at: datetime
-) -> tuple[PaperBook, int]:
+def marked(book: PaperBook, nav_usdc_e6: int, fee_bps: int, at: datetime) -> tuple[PaperBook, int]:
     """The book with the fund's fee of the time since the last mark, its highest NAV and its largest
     drawdown; and the NAV after that fee. `fee_bps`: of the NAV, a year of 365 days.
     """

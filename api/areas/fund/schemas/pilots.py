@@ -120,7 +120,9 @@ class BondShown(AnswerBody):
     usd: str | None = Field(description="of a bond in USDC; credit has no rate in dollars")
     credits: int | None
     state: BondState
-    due_at: str | None = Field(description="from when on it is given back; null: nobody decided yet")
+    due_at: str | None = Field(
+        description="from when on it is given back; null: nobody decided yet"
+    )
     paid_by: str | None = Field(description="the transfer that paid a bond in USDC")
     returned_at: str | None
     returned_by: str | None = Field(description="the transfer that gave it back")

@@ -54,9 +54,7 @@ Applicant = AgentCaller | OwnerCaller | BearerCaller
 SAFE_IN: Final = timedelta(seconds=30)
 
 
-def apply(
-    call: WriteCall, caller: Applicant, command: ApplyForPilot
-) -> Answer[ApplicationShown]:
+def apply(call: WriteCall, caller: Applicant, command: ApplyForPilot) -> Answer[ApplicationShown]:
     """Errors: InvalidParameterError, InvalidNumberError; Refusal not_found, account_locked,
     already_applied, bond_currency_refused, bond_unpaid, credit_insufficient, wallet_not_linked,
     settlement_pending; those of chain reads.
@@ -310,9 +308,7 @@ def _shown(call: Call, application: FundApplication) -> ApplicationShown:
             due_at=instant_text_or_none(kept.due_at),
             paid_by=None if application.bond_tx is None else hex_of(application.bond_tx),
             returned_at=None if returned is None else instant_text(returned.at),
-            returned_by=None
-            if returned is None or returned.tx is None
-            else hex_of(returned.tx),
+            returned_by=None if returned is None or returned.tx is None else hex_of(returned.tx),
         ),
         spot_pilot_days=SPOT_PILOT.days,
         vault_id=application.vault_id,

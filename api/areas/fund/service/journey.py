@@ -76,8 +76,9 @@ def _node(
 ) -> JourneyNodeShown:
     key = CALLS[node]
     operation = call.deps.catalogue.by_key[key]
-    is_of_pilot = pilot is not None and "/vaults/" in operation.path
-    path = operation.path.replace("{id}", str(pilot.id)) if is_of_pilot else operation.path
+    path = operation.path
+    if pilot is not None and "/vaults/" in path:
+        path = path.replace("{id}", str(pilot.id))
     return JourneyNodeShown(
         node=node,
         state=state,

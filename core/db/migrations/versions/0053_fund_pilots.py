@@ -124,7 +124,9 @@ def _applications() -> None:
         sa.Column("bond_tx", sa.LargeBinary(length=32), nullable=True),
         sa.Column("bond_from", postgresql.BYTEA(), nullable=True),
         sa.Column("bond_to", postgresql.BYTEA(), nullable=True),
-        sa.Column("is_bond_returned", sa.Boolean(), server_default=sa.text("false"), nullable=False),
+        sa.Column(
+            "is_bond_returned", sa.Boolean(), server_default=sa.text("false"), nullable=False
+        ),
         sa.Column("vault_id", sa.BigInteger(), nullable=True),
         sa.Column("submitted_at", AT, nullable=False),
         sa.Column("decided_at", AT, nullable=True),

@@ -14,8 +14,8 @@ from core.chain.blocks import RawLog, TransactionReceipt
 from core.db.engine import WriteSession
 from core.earn.rules.payout import PayoutLimits
 from core.fund import indices
-from core.identity.tables import Account
 from core.hexes import bytes_of
+from core.identity.tables import Account
 from core.listings.queries import add_listings, find_listing
 from core.listings.rules import Symbol
 from core.mandate.chain.reader import VaultReader

@@ -171,7 +171,11 @@ def test_a_transfer_that_reverted__pays_nothing(world: IndexWorld, payer: Follow
 def test_a_transfer_that_is_not_safe_yet__is_asked_for_again(
     world: IndexWorld, payer: Follower, block: int | None
 ) -> None:
-    tx = "0x" + "77" * 32 if block is None else world.chain.pay(WALLET, TREASURY, 2_500_000_000, block)
+    tx = (
+        "0x" + "77" * 32
+        if block is None
+        else world.chain.pay(WALLET, TREASURY, 2_500_000_000, block)
+    )
     refused = world.apply(payer, bond_tx=tx)
     assert reason(refused) == (503, "settlement_pending")
     assert refused.json()["service"]["retry_at"] == "2026-11-21T12:00:30Z"

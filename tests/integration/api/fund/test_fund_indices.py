@@ -24,7 +24,9 @@ def world(deps: Deps, clock: Clock, office: Office) -> IndexWorld:
     with deps.database.write() as session:
         list_coin(session, clock.now, "BTC", TWO, withdraws=False)
         list_coin(session, clock.now, "LINK", TWO)
-        list_coin(session, clock.now, "UNI", {"binance": 100_000.0, "okx": 50_000.0}, withdraws=None)
+        list_coin(
+            session, clock.now, "UNI", {"binance": 100_000.0, "okx": 50_000.0}, withdraws=None
+        )
         list_coin(session, clock.now, "AAVE", TWO, identity="collision")
         list_coin(session, clock.now, "XRP", {"binance": 400_000.0})
     world = IndexWorld(deps, clock, TransferChain(), office, 0)

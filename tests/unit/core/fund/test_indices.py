@@ -166,5 +166,5 @@ def test_every_file_of_an_index__can_be_read() -> None:
 
 @pytest.mark.parametrize("members", ["", 'X = ["money"]'])
 def test_a_file_without_members_or_of_unknown_categories__is_refused(members: str) -> None:
-    with pytest.raises(ValueError, match="members|Category"):
+    with pytest.raises(ValueError, match=r"members|Category"):
         definition_of("x", f'name = "X"\ndelivery_chain = "eip155:1"\n[members]\n{members}\n')

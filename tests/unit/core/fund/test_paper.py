@@ -5,7 +5,6 @@
 from dataclasses import replace
 from datetime import timedelta
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,7 +32,9 @@ HOUR, YEAR = timedelta(hours=1), timedelta(days=365)
 PRICES = st.integers(1, 10**24)
 
 
-def order(side: str = "buy", usd: int = 2_500, impact: int = 5_001, **changes: object) -> PlannedOrder:
+def order(
+    side: str = "buy", usd: int = 2_500, impact: int = 5_001, **changes: object
+) -> PlannedOrder:
     plain = PlannedOrder(
         side=side,
         is_reduce_only=False,
@@ -172,7 +173,7 @@ def test_the_largest_drawdown__is_the_slow_reference(navs: list[int]) -> None:
 def test_trading_at_one_price__never_gains(mid: int, weights: list[int], leverage: int) -> None:
     book, before = opened(AT), START_USDC_E6
     for weight in weights:
-        worth = {MARKET: worth_usdc_e6(held, mid) for held in book.positions.values()}
+        worth = {name: worth_usdc_e6(held, mid) for name, held in book.positions.items()}
         made = plan(
             facts(
                 weight_e4=weight,
