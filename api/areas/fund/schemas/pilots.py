@@ -27,7 +27,9 @@ class IndicesQuery(Command):
 
 class IndexQuery(Command):
     id: Id
-    category: Category | None = Field(default=None, description="of the constituents shown")
+    category: Category | None = Field(
+        default=None, strict=False, description="of the constituents shown"
+    )
     day: Annotated[str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")] | None = Field(
         default=None, description="of UTC: 2026-11-21; without it the newest"
     )
@@ -81,18 +83,18 @@ class IndexRead(IndexShown):
 
 class ApplyForPilot(Command):
     id: Id
-    filter_categories: Annotated[list[Category], Field(max_length=len(Category))] = Field(
-        default=[], description="empty: the whole index"
-    )
-    fund_type: FundType
+    filter_categories: Annotated[
+        list[Annotated[Category, Field(strict=False)]], Field(max_length=len(Category))
+    ] = Field(default=[], description="empty: the whole index")
+    fund_type: Annotated[FundType, Field(strict=False)]
     plan_text: Annotated[str, Field(min_length=1, max_length=MANDATE_CHARACTERS)] = Field(
         description="becomes the mandate of the pilot's frozen rules"
     )
-    rebalance_cadence: Cadence
+    rebalance_cadence: Annotated[Cadence, Field(strict=False)]
     leverage: Leverage
     fee_bps: Annotated[Int, Field(description=f"of the assets a year, 0 to {MOST_FEE_BPS}")]
     tvl_cap_usd: PositiveUsdc
-    bond_currency: BondCurrency = BondCurrency.USDC
+    bond_currency: BondCurrency = Field(default=BondCurrency.USDC, strict=False)
     bond_tx: TxHash | None = Field(
         default=None,
         description="the transfer that paid a bond in USDC; without it the call says what to pay",

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from types import SimpleNamespace
 from typing import Any, cast
 
+from eth_utils.address import to_checksum_address
 from sqlalchemy import insert, select, update
 
 from api.kernel.operation import Deps
@@ -33,7 +34,7 @@ from keeper.schedule import JobPlace
 from tests.integration.api.conftest import Clock, FewAnswersChain
 from tests.integration.api.fund.conftest import Follower, Office
 
-USDC = "0x" + "Aa" * 20
+USDC = to_checksum_address("0x" + "aa" * 20)
 TREASURY = "0x" + "33" * 20
 WALLET = "0x" + "44" * 20
 BODY: dict[str, Any] = {
