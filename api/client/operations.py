@@ -1074,6 +1074,11 @@ class FundApplicationShown(TypedDict):
     reason: str | None  # of a rejection
 
 
+class FundApplicationList(TypedDict):
+    applications: list[FundApplicationShown]  # yours, and an owner's agents'
+    next_cursor: str | None
+
+
 class FundJourneyApi(TypedDict):
     endpoint: str  # {id}: of an index, or of a vault that you do not have yet
     method: str
@@ -5226,6 +5231,23 @@ class FundCalls(Calls):
                 ),
                 idempotent=True,
                 idempotency_key=idempotency_key,
+            ),
+        )
+
+    def own_applications(
+        self, *, cursor: str | None = None, limit: int | None = None
+    ) -> FundApplicationList:
+        """List your applications for pilots, with what became of them and of their bonds.
+
+        GET /fund/me/applications; credential: key, owner or bearer.
+        """
+        return cast(
+            "FundApplicationList",
+            self._send(
+                "GET",
+                "/fund/me/applications",
+                "key, owner or bearer",
+                given(cursor=cursor, limit=limit),
             ),
         )
 

@@ -252,6 +252,16 @@ def waiting(session: Session, after: int, limit: int) -> Sequence[FundApplicatio
     return session.scalars(query.order_by(FundApplication.id).limit(limit)).all()
 
 
+def applications_before(
+    session: Session, account_ids: Collection[int], before: int | None, limit: int
+) -> Sequence[FundApplication]:
+    """Of these accounts, the newest first."""
+    query = select(FundApplication).where(FundApplication.account_id.in_(account_ids))
+    if before is not None:
+        query = query.where(FundApplication.id < before)
+    return session.scalars(query.order_by(FundApplication.id.desc()).limit(limit)).all()
+
+
 def is_applying(session: Session, account_ids: Collection[int]) -> bool:
     """Whether one of these accounts has an application that nobody has decided yet."""
     mine = (

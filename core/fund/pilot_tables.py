@@ -115,6 +115,7 @@ class FundApplication(Base):
             unique=True,
             postgresql_where=text("state = 'submitted'"),
         ),
+        Index("ix_fund_application_account_id_id", "account_id", "id"),
         Index("ix_fund_application_waiting", "id", postgresql_where=text("state = 'submitted'")),
         Index(
             "ix_fund_application_bond_held",

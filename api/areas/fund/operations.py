@@ -327,6 +327,15 @@ _PILOTS: tuple[Operation, ...] = (
         idempotent=True,
         status=201,
     ),
+    Read(
+        key="fund.own_applications",
+        path="/fund/me/applications",
+        auth=BY_KEY_OWNER_OR_BEARER,
+        summary="List your applications for pilots, with what became of them and of their bonds.",
+        command=pilots.OwnApplicationsQuery,
+        answer=pilots.ApplicationList,
+        handler=applications.own,
+    ),
     Write(
         key="fund.approve_application",
         path="/admin/fund/applications/{id}/approve",
@@ -393,7 +402,7 @@ AREA = Area(
             409,
             False,
             "caller",
-            ("fund.indices",),
+            ("fund.own_applications",),
             "Your application 4 for index 1 waits for an operator; another one can follow when it "
             "is decided.",
         ),

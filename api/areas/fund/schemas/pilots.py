@@ -7,6 +7,7 @@ from pydantic import Field
 from api.areas.fund.schemas import MANDATE_CHARACTERS, Id, Leverage
 from api.kernel.fields import Int, PositiveUsdc, TxHash
 from api.kernel.operation import AnswerBody, Command
+from api.kernel.pagination import Paged
 from core.fund.rules.applications import (
     MOST_FEE_BPS,
     ApplicationState,
@@ -101,6 +102,10 @@ class ApplyForPilot(Command):
     )
 
 
+class OwnApplicationsQuery(Paged):
+    """The newest first."""
+
+
 class ApplicationPath(Command):
     id: Id
 
@@ -147,3 +152,8 @@ class ApplicationShown(AnswerBody):
     submitted_at: str
     decided_at: str | None
     reason: str | None = Field(description="of a rejection")
+
+
+class ApplicationList(AnswerBody):
+    applications: list[ApplicationShown] = Field(description="yours, and an owner's agents'")
+    next_cursor: str | None

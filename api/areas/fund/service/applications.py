@@ -9,17 +9,20 @@ from typing import Final
 from eth_utils.address import to_checksum_address
 
 from api.areas.fund.schemas.pilots import (
+    ApplicationList,
     ApplicationPath,
     ApplicationShown,
     ApplyForPilot,
     BondShown,
+    OwnApplicationsQuery,
     RejectApplication,
     ReturnBond,
 )
 from api.areas.fund.service.indices import index_of
 from api.kernel.caller import AgentCaller, BearerCaller, OperatorCaller, OwnerCaller
 from api.kernel.cases import require_unlocked
-from api.kernel.operation import Answer, Call, NextCall, Refusal, WriteCall
+from api.kernel.operation import Answer, Call, NextCall, ReadCall, Refusal, WriteCall
+from api.kernel.pagination import page_of
 from core.credits.rules.buckets import NotEnoughCreditsError
 from core.errors import InvalidParameterError
 from core.fund import applications as rows
@@ -45,7 +48,7 @@ from core.fund.rules.indices import IndexRow, universe_of
 from core.fund.rules.journey import SPOT_PILOT
 from core.fund.tables import FundApplication
 from core.hexes import address_of, hex_of
-from core.identity.queries import find_account
+from core.identity.queries import agent_ids_of_owner, find_account
 from core.money import UsdcE6, usdc_text, usdc_text_or_none
 from core.texts import require_text
 from core.times import instant_text, instant_text_or_none
@@ -91,6 +94,20 @@ def apply(call: WriteCall, caller: Applicant, command: ApplyForPilot) -> Answer[
         assert found is not None, "that is why none was made"
         raise _already(found)
     return Answer(_shown(call, made), status=201)
+
+
+def own(
+    call: ReadCall, caller: Applicant, command: OwnApplicationsQuery
+) -> Answer[ApplicationList]:
+    ids = [caller.account_id]
+    if isinstance(caller, OwnerCaller):
+        ids += agent_ids_of_owner(call.db, caller.account_id)
+    page = page_of(call, "fund.own_applications", command)
+    found = rows.applications_before(call.db, ids, page.before, page.limit + 1)
+    shown, next_cursor = page.cut(found, lambda one: one.id)
+    return Answer(
+        ApplicationList(applications=[_shown(call, one) for one in shown], next_cursor=next_cursor)
+    )
 
 
 def approve(
@@ -261,6 +278,7 @@ def _already(found: FundApplication) -> Refusal:
         "already_applied",
         f"Your application {found.id} for index {found.index_id} waits for an operator; another "
         "one can follow when it is decided.",
+        next_calls=("fund.own_applications",),
     )
 
 

@@ -178,6 +178,7 @@ def _applications() -> None:
         unique=True,
         postgresql_where=sa.text("state = 'submitted'"),
     )
+    op.create_index("ix_fund_application_account_id_id", "fund_application", ["account_id", "id"])
     op.create_index(
         "ix_fund_application_waiting",
         "fund_application",

@@ -295,6 +295,22 @@ def test_an_approved_bond__comes_back_when_the_pilot_is_fourteen_days_old(
 # What is decided
 
 
+def test_an_applicant__reads_what_became_of_its_own_alone(
+    world: IndexWorld, payer: Follower, deps: Deps, clock: Clock
+) -> None:
+    application_id = world.paid(payer).json()["application_id"]
+    rejected = world.move(application_id, "reject", reason="Too broad.").json()
+    second = world.paid(payer).json()
+    said = payer.get("/fund/me/applications").json()["applications"]
+    assert said == [second, rejected]
+    first = payer.get("/fund/me/applications", limit=1).json()
+    assert first["applications"] == [second]
+    rest = payer.get("/fund/me/applications", limit=1, cursor=first["next_cursor"]).json()
+    assert (rest["applications"], rest["next_cursor"]) == ([rejected], None)
+    other = follower_of(payer.client, deps, clock)
+    assert other.get("/fund/me/applications").json()["applications"] == []
+
+
 def test_an_approval__makes_the_applicant_the_maker_of_a_pilot(
     world: IndexWorld, payer: Follower, client: TestClient
 ) -> None:
