@@ -1008,11 +1008,11 @@ class FundConstituentRow(TypedDict):
 class FundExcludedRow(TypedDict):
     token: str
     categories: list[FundCategory]
-    reason: FundExclusion
+    reason: FundMemberExclusion
     rule: str
 
 
-FundExclusion: TypeAlias = (
+FundMemberExclusion: TypeAlias = (
     "Literal['not_listed', 'identity_unverified', 'too_few_venues', 'depth_unknown']"
 )
 

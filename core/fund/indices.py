@@ -15,9 +15,9 @@ from sqlalchemy.orm import Session
 from core.db.engine import WriteSession
 from core.fund.rules.indices import (
     Category,
-    Exclusion,
     IndexDefinition,
     IndexRow,
+    MemberExclusion,
     MemberFacts,
     MemberMarket,
     definition_of,
@@ -216,7 +216,7 @@ def _row(one: FundIndexMember) -> IndexRow:
     return IndexRow(
         ticker=one.ticker,
         categories=tuple(Category(name) for name in one.categories),
-        exclusion=None if one.exclusion is None else Exclusion(one.exclusion),
+        exclusion=None if one.exclusion is None else MemberExclusion(one.exclusion),
         market=one.market,
         weight_e4=one.weight_e4,
         depth_usdc_e6=one.depth_usdc_e6,

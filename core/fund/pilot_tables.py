@@ -25,7 +25,7 @@ from core.fund.rules.applications import (
     Cadence,
     FundType,
 )
-from core.fund.rules.indices import Exclusion
+from core.fund.rules.indices import MemberExclusion
 
 
 class FundIndex(Base):
@@ -65,7 +65,7 @@ class FundIndexMember(Base):
         ForeignKeyConstraint(
             ["index_id", "day"], ["fund_index_day.index_id", "fund_index_day.day"]
         ),
-        CheckConstraint(f"exclusion in {sql_list(Exclusion)}", name="exclusion"),
+        CheckConstraint(f"exclusion in {sql_list(MemberExclusion)}", name="exclusion"),
         CheckConstraint("(exclusion is null) = (weight_e4 is not null)", name="weight_e4"),
         CheckConstraint("(exclusion is null) = (market is not null)", name="market"),
         LOG,

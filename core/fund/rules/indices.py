@@ -33,7 +33,7 @@ class Category(StrEnum):
     RWA = "rwa"
 
 
-class Exclusion(StrEnum):
+class MemberExclusion(StrEnum):
     """Why a member is no constituent; in the order in which it is looked at."""
 
     NOT_LISTED = "not_listed"
@@ -42,11 +42,11 @@ class Exclusion(StrEnum):
     DEPTH_UNKNOWN = "depth_unknown"
 
 
-SAYS: Final[Mapping[Exclusion, str]] = {
-    Exclusion.NOT_LISTED: "no exchange that is read lists it",
-    Exclusion.IDENTITY_UNVERIFIED: "its listings are not verified to be one coin",
-    Exclusion.TOO_FEW_VENUES: f"it has grade C or better on fewer than {LEAST_VENUES} exchanges",
-    Exclusion.DEPTH_UNKNOWN: "the depth of its best market in the last seven days is not known",
+SAYS: Final[Mapping[MemberExclusion, str]] = {
+    MemberExclusion.NOT_LISTED: "no exchange that is read lists it",
+    MemberExclusion.IDENTITY_UNVERIFIED: "its listings are not verified to be one coin",
+    MemberExclusion.TOO_FEW_VENUES: f"it has grade C or better on fewer than {LEAST_VENUES} exchanges",
+    MemberExclusion.DEPTH_UNKNOWN: "the depth of its best market in the last seven days is not known",
 }
 
 
@@ -94,7 +94,7 @@ class IndexRow:
 
     ticker: str
     categories: tuple[Category, ...]
-    exclusion: Exclusion | None
+    exclusion: MemberExclusion | None
     market: str | None
     weight_e4: int | None
     depth_usdc_e6: int | None
@@ -135,15 +135,15 @@ def rows_of(index: IndexDefinition, facts: Mapping[str, MemberFacts]) -> list[In
     ]
 
 
-def exclusion_of(facts: MemberFacts) -> Exclusion | None:
+def exclusion_of(facts: MemberFacts) -> MemberExclusion | None:
     """The first reason; None: it is a constituent."""
     if not facts.markets:
-        return Exclusion.NOT_LISTED
+        return MemberExclusion.NOT_LISTED
     if facts.identity != VERIFIED:
-        return Exclusion.IDENTITY_UNVERIFIED
+        return MemberExclusion.IDENTITY_UNVERIFIED
     if _venues(facts) < LEAST_VENUES:
-        return Exclusion.TOO_FEW_VENUES
-    return None if _best(facts).depth_usdc_e6 else Exclusion.DEPTH_UNKNOWN
+        return MemberExclusion.TOO_FEW_VENUES
+    return None if _best(facts).depth_usdc_e6 else MemberExclusion.DEPTH_UNKNOWN
 
 
 def weights_e4(depths_usdc_e6: Mapping[str, int]) -> dict[str, int]:
@@ -169,7 +169,7 @@ def _capped(roots: Mapping[str, int], cap: Fraction) -> dict[str, Fraction]:
         free = 1 - cap * len(at_cap)
         total = sum(root for ticker, root in roots.items() if ticker not in at_cap)
         shares = {
-            ticker: cap if ticker in at_cap else root * free / total
+            ticker: cap if ticker in at_cap else free * Fraction(root, total)
             for ticker, root in roots.items()
         }
         above = {ticker for ticker, share in shares.items() if share > cap}

@@ -17,7 +17,7 @@ from core.fund.rules.applications import (
     FundType,
 )
 from core.fund.rules.creation import REASON_CHARACTERS
-from core.fund.rules.indices import Category, Exclusion
+from core.fund.rules.indices import Category, MemberExclusion
 
 # Indices
 
@@ -69,7 +69,7 @@ class ConstituentRow(AnswerBody):
 class ExcludedRow(AnswerBody):
     token: str
     categories: list[Category]
-    reason: Exclusion
+    reason: MemberExclusion
     rule: str
 
 

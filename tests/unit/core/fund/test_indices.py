@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from core.fund.indices import kept
 from core.fund.rules.indices import (
     Category,
-    Exclusion,
     IndexDefinition,
     IndexRow,
+    MemberExclusion,
     MemberFacts,
     MemberMarket,
     definition_of,
@@ -55,21 +55,21 @@ def test_a_member_that_passes__is_a_constituent() -> None:
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"markets": ()}, Exclusion.NOT_LISTED),
-        ({"identity": None}, Exclusion.IDENTITY_UNVERIFIED),
-        ({"identity": "collision"}, Exclusion.IDENTITY_UNVERIFIED),
-        ({"markets": (market(),)}, Exclusion.TOO_FEW_VENUES),
-        ({"markets": (market(), market())}, Exclusion.TOO_FEW_VENUES),
-        ({"markets": (market(), market("okx", grade="D"))}, Exclusion.TOO_FEW_VENUES),
-        ({"markets": (market(), market("okx", grade=None))}, Exclusion.TOO_FEW_VENUES),
+        ({"markets": ()}, MemberExclusion.NOT_LISTED),
+        ({"identity": None}, MemberExclusion.IDENTITY_UNVERIFIED),
+        ({"identity": "collision"}, MemberExclusion.IDENTITY_UNVERIFIED),
+        ({"markets": (market(),)}, MemberExclusion.TOO_FEW_VENUES),
+        ({"markets": (market(), market())}, MemberExclusion.TOO_FEW_VENUES),
+        ({"markets": (market(), market("okx", grade="D"))}, MemberExclusion.TOO_FEW_VENUES),
+        ({"markets": (market(), market("okx", grade=None))}, MemberExclusion.TOO_FEW_VENUES),
         (
             {"markets": (market(depth_usdc_e6=None), market("okx", depth_usdc_e6=0))},
-            Exclusion.DEPTH_UNKNOWN,
+            MemberExclusion.DEPTH_UNKNOWN,
         ),
     ],
 )
 def test_a_member_that_does_not__has_its_first_reason(
-    changes: dict[str, Any], reason: Exclusion
+    changes: dict[str, Any], reason: MemberExclusion
 ) -> None:
     assert exclusion_of(member(**changes)) is reason
 
@@ -128,7 +128,7 @@ def row(ticker: str, *categories: Category, weight: int | None = 100) -> IndexRo
     return IndexRow(
         ticker=ticker,
         categories=categories,
-        exclusion=Exclusion.NOT_LISTED if weight is None else None,
+        exclusion=MemberExclusion.NOT_LISTED if weight is None else None,
         market=None if weight is None else f"binance_{ticker.lower()}_usdt",
         weight_e4=weight,
         depth_usdc_e6=None,
@@ -148,7 +148,11 @@ def test_a_universe__has_the_constituents_of_its_categories() -> None:
 def test_rows__are_of_every_member_also_of_one_that_nobody_lists() -> None:
     index = IndexDefinition("x", "X", "eip155:1", {"UNI": (Category.DEFI,), "GONE": ()})
     gone, uni = rows_of(index, {"UNI": member(), "STRANGE": member(ticker="STRANGE")})
-    assert (gone.ticker, gone.exclusion, gone.weight_e4) == ("GONE", Exclusion.NOT_LISTED, None)
+    assert (gone.ticker, gone.exclusion, gone.weight_e4) == (
+        "GONE",
+        MemberExclusion.NOT_LISTED,
+        None,
+    )
     assert (uni.ticker, uni.market, uni.weight_e4) == ("UNI", "binance_uni_usdt", 10_000)
 
 
