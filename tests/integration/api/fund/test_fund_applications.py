@@ -92,7 +92,7 @@ def balance(deps: Deps, account_id: int) -> tuple[int, int]:
 
 def count(deps: Deps, table: Any) -> int:
     with deps.database.read() as session:
-        return session.query(table).count()
+        return int(session.query(table).count())
 
 
 def at_once(number: int, call: Callable[[int], Any]) -> Counter[tuple[int, str]]:

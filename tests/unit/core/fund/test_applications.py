@@ -94,9 +94,8 @@ def test_leverage_1__is_a_spot_pilot_and_more_a_perp_one() -> None:
 def test_an_application_that_breaks_a_rule__names_the_field(
     changes: dict[str, Any], field: str
 ) -> None:
-    with pytest.raises((InvalidNumberError, InvalidParameterError)) as refused:
+    with pytest.raises((InvalidNumberError, InvalidParameterError), match=f"^{field}: "):
         require_application(application(**changes), ["defi", "l2"])
-    assert refused.value.field == field
 
 
 @pytest.mark.parametrize("fee_bps", [0, 1_000])

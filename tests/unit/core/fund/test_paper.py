@@ -4,6 +4,7 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -32,9 +33,7 @@ HOUR, YEAR = timedelta(hours=1), timedelta(days=365)
 PRICES = st.integers(1, 10**24)
 
 
-def order(
-    side: str = "buy", usd: int = 2_500, impact: int = 5_001, **changes: object
-) -> PlannedOrder:
+def order(side: str = "buy", usd: int = 2_500, impact: int = 5_001, **changes: Any) -> PlannedOrder:
     plain = PlannedOrder(
         side=side,
         is_reduce_only=False,
