@@ -155,6 +155,7 @@ def deps_of(settings: Settings) -> Deps:
             settings.gas_eth_usd, EthSource(settings.gas_eth_source), is_local=_is_local(settings)
         ),
         fund_accounts=SimulatedAccounts(chain) if _is_local(settings) else NoAccounts(),
+        fund_credit_bonds=settings.fund_credit_bonds,
     )
 
 

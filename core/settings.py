@@ -23,6 +23,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from core.errors import InvalidParameterError
+from core.fund_settings import FundSettings
 from core.house import House
 from core.limits import CallerLimits, count
 from core.market_settings import MarketSettings
@@ -158,7 +159,9 @@ def asked_log_format() -> str:
     return "json" if _LogFormat().log_format == "json" else "console"
 
 
-class Settings(BaseSettings, CallerLimits, House, MarketSettings, PerpsSettings, SponsorSettings):
+class Settings(
+    BaseSettings, CallerLimits, FundSettings, House, MarketSettings, PerpsSettings, SponsorSettings
+):
     """Names are the variables' names.
 
     Lists are written with commas. Defaults suit the local stack of `make up`.

@@ -400,8 +400,8 @@ class Stack:
             "RECEIPT_PRIVATE_KEY": wallet_of(RECEIPT_NUMBER)["private_key"],
             "X402_PAY_TO": wallet_of(TREASURY_NUMBER)["address"],
             "X402_SETTLE_PRIVATE_KEY": wallet_of(SETTLER_NUMBER)["private_key"],
-            # A local chain's gas costs 1 gwei and more, and is nobody's money.
-            "X402_GAS_WEI_PER_USDC": str(10**18),
+            "HL_OPERATOR_ACCOUNT": self.facts["accounts"]["operator"]["address"],
+            "X402_GAS_WEI_PER_USDC": str(10**18),  # 1 gwei and more, and nobody's money
             "X402_GAS_WEI_PER_DAY": str(10**19),
             "X402_CONTRACT_GAS_WEI_PER_DAY": str(10**18),
             # Everybody here shares one address: limits per address would only be in the way.

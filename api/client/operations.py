@@ -787,6 +787,19 @@ class FundFundVaultList(TypedDict):
     next_cursor: str | None
 
 
+class FundPaperShown(TypedDict):
+    since: str  # it began with 10000.000000 USDC on paper
+    at: str  # of this mark, before the oldest signal that is live
+    nav_usd: str  # net of impact, of exchanges' fees and of the fund's
+    return_bps: str
+    drawdown_bps: str  # below its highest hourly mark
+    max_drawdown_bps: str
+    trades: int
+    impact_usd: str
+    fees_usd: str
+    fund_fees_usd: str
+
+
 class FundFundVaultRead(TypedDict):
     id: int
     name: str
@@ -804,6 +817,8 @@ class FundFundVaultRead(TypedDict):
     signals_count: int
     latest_signal_at: str | None
     fills_count: int  # reports of fills, of source self_report
+    index_id: int | None  # of a pilot: what its universe was taken from
+    paper: FundPaperShown | None  # null: not marked yet (docs/fund.md)
 
 
 class FundMarketLiquidityRow(TypedDict):
@@ -852,6 +867,7 @@ class FundSignalPage(TypedDict):
     vault_id: int
     mirroring_paused: bool
     rules_hash: str
+    paper: FundPaperShown | None  # the vault's paper follower; null: not marked yet
     signals: list[FundSignalShown]
     next_cursor: str | None
     locked_count: NotRequired[int]  # live ones that you have not paid for
@@ -958,8 +974,111 @@ class FundPlanShown(TypedDict):
     service: NotRequired[dict[str, Any]]  # of a plan without an order: field, rule, next calls
 
 
+class FundIndexShown(TypedDict):
+    id: int
+    name: str
+    delivery_chain: str  # CAIP-2
+    day: str | None  # of the newest constituents; null: none yet
+    constituents_count: int
+    deliverables_count: int
+    funds_count: int
+    vault_ids: list[int]  # the funds on it
+    simulated: NotRequired[Literal[True]]  # true: of simulated data; left out otherwise
+
+
+class FundIndexList(TypedDict):
+    indices: list[FundIndexShown]
+
+
+FundCategory: TypeAlias = "Literal['ai', 'defi', 'l2', 'rwa']"
+
+
+class FundConstituentRow(TypedDict):
+    token: str
+    categories: list[FundCategory]
+    market: str  # its deepest listing, which a pilot's universe names
+    weight: str  # share of the whole index, of every category
+    venues: int  # exchanges that grade it C or better
+    depth_usd: str  # median within 2 % of that listing in seven days
+    deliverable: bool | None  # an exchange lets it out on the delivery chain; null: unknown
+
+
+class FundExcludedRow(TypedDict):
+    token: str
+    categories: list[FundCategory]
+    reason: FundMemberExclusion
+    rule: str
+
+
+FundMemberExclusion: TypeAlias = (
+    "Literal['not_listed', 'identity_unverified', 'too_few_venues', 'depth_unknown']"
+)
+
+
+class FundIndexRead(TypedDict):
+    id: int
+    name: str
+    delivery_chain: str  # CAIP-2
+    day: str | None  # of the newest constituents; null: none yet
+    constituents_count: int
+    deliverables_count: int
+    funds_count: int
+    vault_ids: list[int]  # the funds on it
+    simulated: NotRequired[Literal[True]]  # true: of simulated data; left out otherwise
+    categories: list[FundCategory]  # those that its members have
+    constituents: list[FundConstituentRow]  # of `day`, the largest first
+    excluded: list[FundExcludedRow]  # members that are none, with the first reason
+
+
+FundBondCurrency: TypeAlias = "Literal['usdc', 'credit']"
+
+FundCadence: TypeAlias = "Literal['daily', 'weekly', 'monthly', 'quarterly']"
+
+FundFundType: TypeAlias = "Literal['passive', 'active']"
+
+FundApplicationState: TypeAlias = "Literal['submitted', 'approved', 'rejected']"
+
+
+class FundBondShown(TypedDict):
+    currency: FundBondCurrency
+    usd: str | None  # of a bond in USDC; credit has no rate in dollars
+    credits: int | None
+    state: FundBondState
+    due_at: str | None  # from when on it is given back; null: nobody decided yet
+    paid_by: str | None  # the transfer that paid a bond in USDC
+    returned_at: str | None
+    returned_by: str | None  # the transfer that gave it back
+
+
+FundBondState: TypeAlias = "Literal['held', 'due', 'returned']"
+
+
+class FundApplicationShown(TypedDict):
+    application_id: int
+    index_id: int
+    state: FundApplicationState
+    filter_categories: list[FundCategory]
+    fund_type: FundFundType
+    plan_text: str
+    rebalance_cadence: FundCadence
+    leverage: str
+    fee_bps: int
+    tvl_cap_usd: str
+    bond: FundBondShown
+    spot_pilot_days: int
+    vault_id: int | None  # the pilot, of an approved application
+    submitted_at: str
+    decided_at: str | None
+    reason: str | None  # of a rejection
+
+
+class FundApplicationList(TypedDict):
+    applications: list[FundApplicationShown]  # yours, and an owner's agents'
+    next_cursor: str | None
+
+
 class FundJourneyApi(TypedDict):
-    endpoint: str  # {id}: of a vault that you do not have yet
+    endpoint: str  # {id}: of an index, or of a vault that you do not have yet
     method: str
     mcp_tool: str | None
 
@@ -970,9 +1089,9 @@ FundJourneyNode: TypeAlias = "Literal['register', 'link_wallet', 'first_earn', '
 class FundJourneyNodeShown(TypedDict):
     node: FundJourneyNode
     state: FundNodeState  # next: it has not begun
-    manual_href: str | None  # the page for people
-    api: FundJourneyApi | None  # null: no call does it
-    cost: Literal["free"] | None  # null: no call does it
+    manual_href: str  # the page for people
+    api: FundJourneyApi
+    cost: Literal["free", "bond"]  # bond: the service computes it
 
 
 FundNodeState: TypeAlias = "Literal['done', 'in_progress', 'next']"
@@ -2828,7 +2947,23 @@ class QueueQueueItem(TypedDict):
     submission: NotRequired[QueueQueuedSubmission | None]
     claim: NotRequired[QueueQueuedClaim | None]
     kg_claim: NotRequired[QueueQueuedTokenClaim | None]
+    application: NotRequired[QueueQueuedApplication | None]
     vault_request: NotRequired[QueueQueuedVaultRequest | None]
+
+
+class QueueQueuedApplication(TypedDict):
+    application_id: int
+    index_id: int
+    fund_type: str
+    plan_text: str
+    filter_categories: list[str]
+    rebalance_cadence: str
+    leverage: str
+    fee_bps: int
+    tvl_cap_usd: str
+    bond_currency: str
+    bond_usd: str | None
+    bond_credits: int | None
 
 
 class QueueQueuedClaim(TypedDict):
@@ -5029,6 +5164,145 @@ class FundCalls(Calls):
                     "side": side,
                 }
                 | given(venue_order_id=venue_order_id),
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    def indices(self) -> FundIndexList:
+        """List the indices that pilots are made of, with their counts and funds.
+
+        GET /fund/indices; credential: none.
+        """
+        return cast("FundIndexList", self._send("GET", "/fund/indices", "none", {}))
+
+    def index(
+        self, id: int, *, category: FundCategory | None = None, day: str | None = None
+    ) -> FundIndexRead:
+        """Read an index on a day: its constituents, and why other members are none.
+
+        GET /fund/indices/{id}; credential: none.
+        """
+        return cast(
+            "FundIndexRead",
+            self._send(
+                "GET", "/fund/indices/{id}", "none", {"id": id} | given(category=category, day=day)
+            ),
+        )
+
+    def apply(
+        self,
+        id: int,
+        *,
+        fund_type: FundFundType,
+        plan_text: str,
+        rebalance_cadence: FundCadence,
+        leverage: str,
+        fee_bps: int,
+        tvl_cap_usd: str,
+        filter_categories: Sequence[FundCategory] | None = None,
+        bond_currency: FundBondCurrency | None = None,
+        bond_tx: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> FundApplicationShown:
+        """Apply for a pilot on an index, with a bond that the service computes.
+
+        POST /fund/indices/{id}/applications; credential: key, owner or bearer.
+        """
+        return cast(
+            "FundApplicationShown",
+            self._send(
+                "POST",
+                "/fund/indices/{id}/applications",
+                "key, owner or bearer",
+                {
+                    "id": id,
+                    "fund_type": fund_type,
+                    "plan_text": plan_text,
+                    "rebalance_cadence": rebalance_cadence,
+                    "leverage": leverage,
+                    "fee_bps": fee_bps,
+                    "tvl_cap_usd": tvl_cap_usd,
+                }
+                | given(
+                    filter_categories=filter_categories,
+                    bond_currency=bond_currency,
+                    bond_tx=bond_tx,
+                ),
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    def own_applications(
+        self, *, cursor: str | None = None, limit: int | None = None
+    ) -> FundApplicationList:
+        """List your applications for pilots, with what became of them and of their bonds.
+
+        GET /fund/me/applications; credential: key, owner or bearer.
+        """
+        return cast(
+            "FundApplicationList",
+            self._send(
+                "GET",
+                "/fund/me/applications",
+                "key, owner or bearer",
+                given(cursor=cursor, limit=limit),
+            ),
+        )
+
+    def approve_application(
+        self, id: int, *, idempotency_key: str | None = None
+    ) -> FundApplicationShown:
+        """Approve an application: its applicant becomes the maker of a pilot.
+
+        POST /admin/fund/applications/{id}/approve; credential: operator.
+        """
+        return cast(
+            "FundApplicationShown",
+            self._send(
+                "POST",
+                "/admin/fund/applications/{id}/approve",
+                "operator",
+                {"id": id},
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    def reject_application(
+        self, id: int, *, reason: str, idempotency_key: str | None = None
+    ) -> FundApplicationShown:
+        """Reject an application, with a reason that its applicant reads.
+
+        POST /admin/fund/applications/{id}/reject; credential: operator.
+        """
+        return cast(
+            "FundApplicationShown",
+            self._send(
+                "POST",
+                "/admin/fund/applications/{id}/reject",
+                "operator",
+                {"id": id, "reason": reason},
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    def return_bond(
+        self, id: int, *, tx_hash: str | None = None, idempotency_key: str | None = None
+    ) -> FundApplicationShown:
+        """Record that a bond that is due was given back.
+
+        POST /admin/fund/applications/{id}/return-bond; credential: operator.
+        """
+        return cast(
+            "FundApplicationShown",
+            self._send(
+                "POST",
+                "/admin/fund/applications/{id}/return-bond",
+                "operator",
+                {"id": id} | given(tx_hash=tx_hash),
                 idempotent=True,
                 idempotency_key=idempotency_key,
             ),

@@ -222,6 +222,7 @@ class Deps:
     operator_desk: OperatorDesk | None = None  # None: the operator's order routes are off
     eth_price: EthPrices = field(default_factory=lambda: FixedEthPrice(None))
     fund_accounts: FollowerAccounts = field(default_factory=NoAccounts)
+    fund_credit_bonds: Mapping[int, int] = field(default_factory=dict)  # credits, by account
     kept_gas: SharedGasReading = field(default_factory=SharedGasReading)
     stream_times: event_streams.StreamTimes = field(default_factory=event_streams.StreamTimes)
     reopens: event_streams.Reopens = field(default_factory=event_streams.Reopens)

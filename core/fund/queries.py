@@ -67,6 +67,7 @@ def add_vault(
     is_simulated: bool,
     maker_id: int | None,
     now: datetime,
+    index_id: int | None = None,
 ) -> int:
     """The new vault's id; it has no rules yet."""
     vault = FundVault(
@@ -74,6 +75,7 @@ def add_vault(
         kind=kind.value,
         rules_version=0,
         maker_id=maker_id,
+        index_id=index_id,
         is_simulated=is_simulated,
         created_at=now,
     )

@@ -1,11 +1,12 @@
 """Vaults for a local stack, marked as simulated: one of each kind of case that a follower meets.
 
-majors      spot; signals of three days, of 30 hours, of two hours and of one
+majors      spot, on the index of large coins; signals of three days, of 30 hours, of two hours and of one
 paused      spot, with a live signal, and mirroring paused
 leveraged   perp, up to 3
 sessions    spot, of a market that trades in New York's sessions
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -13,6 +14,7 @@ from typing import Final
 from sqlalchemy import exists, select
 
 from core.db.engine import WriteSession
+from core.fund import indices
 from core.fund import queries as fund
 from core.fund.ledger import writer as signal_ledger
 from core.fund.rules.frozen import FrozenRules, FundKind, UniverseMarket
@@ -31,6 +33,7 @@ class SimulatedVault:
     name: str
     kind: FundKind = FundKind.SPOT
     session: str = "always"
+    index: str | None = None
     most_leverage_e2: int = 100
     is_paused: bool = False
     signals: tuple[tuple[int, str, int, int], ...]
@@ -39,6 +42,7 @@ class SimulatedVault:
 VAULTS: Final = (
     SimulatedVault(
         name="Simulated majors",
+        index="majors",
         signals=(
             (72, ETH, 3_000, 100),
             (30, BTC, 2_000, 100),
@@ -61,9 +65,10 @@ def add_simulated(session: WriteSession, now: datetime) -> int:
     """Once, into a database without vaults; how many were added."""
     if session.scalar(select(exists().where(FundVault.id > 0))):
         return 0
+    index_ids = indices.register(session, now)
     published = list[tuple[int, int, str, int, int]]()
     for one in VAULTS:
-        vault_id = _add(session, one, now)
+        vault_id = _add(session, one, index_ids, now)
         published += [
             (hours, vault_id, market, weight, leverage)
             for hours, market, weight, leverage in one.signals
@@ -81,9 +86,17 @@ def add_simulated(session: WriteSession, now: datetime) -> int:
     return len(VAULTS)
 
 
-def _add(session: WriteSession, one: SimulatedVault, now: datetime) -> int:
+def _add(
+    session: WriteSession, one: SimulatedVault, index_ids: Mapping[str, int], now: datetime
+) -> int:
     vault_id = fund.add_vault(
-        session, one.name, one.kind, is_simulated=True, maker_id=None, now=now
+        session,
+        one.name,
+        one.kind,
+        is_simulated=True,
+        maker_id=None,
+        now=now,
+        index_id=None if one.index is None else index_ids[one.index],
     )
     rules = FrozenRules(
         vault_id=vault_id,

@@ -18,6 +18,15 @@ from sqlalchemy.dialects.postgresql import BYTEA
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.db.base import LEDGER, LOG, Base, Hash32, Uint256, sql_list
+from core.fund.pilot_tables import FundApplication as FundApplication
+from core.fund.pilot_tables import FundApplicationMove as FundApplicationMove
+from core.fund.pilot_tables import FundIndex as FundIndex
+from core.fund.pilot_tables import FundIndexDay as FundIndexDay
+from core.fund.pilot_tables import FundIndexMember as FundIndexMember
+from core.fund.pilot_tables import FundPaper as FundPaper
+from core.fund.pilot_tables import FundPaperMark as FundPaperMark
+from core.fund.pilot_tables import FundPaperPosition as FundPaperPosition
+from core.fund.pilot_tables import FundPaperTrade as FundPaperTrade
 from core.fund.rules.creation import WAITING, CreationState
 from core.fund.rules.frozen import FundKind
 from core.fund.rules.plan import Disposition, PlanReason
@@ -26,7 +35,7 @@ from core.fund.rules.signals import FillSide
 
 class FundVault(Base):
     """`is_paused`: as its newest FundVaultEvent says; `rules_version`: its newest rules'. `maker_id`:
-    whose fund it is; null: the service's own.
+    whose fund it is; null: the service's own. `index_id`: what its universe was taken from.
     """
 
     __tablename__ = "fund_vault"
@@ -38,6 +47,7 @@ class FundVault(Base):
     is_paused: Mapped[bool] = mapped_column(server_default=text("false"))
     rules_version: Mapped[int] = mapped_column(Integer)
     maker_id: Mapped[int | None] = mapped_column(ForeignKey("account.id"))
+    index_id: Mapped[int | None] = mapped_column(ForeignKey("fund_index.id"))
     is_simulated: Mapped[bool]
     created_at: Mapped[datetime]
 

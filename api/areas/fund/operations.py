@@ -1,7 +1,18 @@
 """The operations of the area fund."""
 
 from api.areas.fund import schemas
-from api.areas.fund.service import creation, journey, mirrors, operators, plans, signals, vaults
+from api.areas.fund.schemas import pilots
+from api.areas.fund.service import (
+    applications,
+    creation,
+    indices,
+    journey,
+    mirrors,
+    operators,
+    plans,
+    signals,
+    vaults,
+)
 from api.kernel.auth import (
     ANY_CREDENTIAL,
     ANYBODY,
@@ -272,10 +283,99 @@ _CREATION: tuple[Operation, ...] = (
     ),
 )
 
+_PILOTS: tuple[Operation, ...] = (
+    Read(
+        key="fund.indices",
+        path="/fund/indices",
+        auth=ANYBODY,
+        summary="List the indices that pilots are made of, with their counts and funds.",
+        command=pilots.IndicesQuery,
+        answer=pilots.IndexList,
+        handler=indices.browse,
+    ),
+    Read(
+        key="fund.index",
+        path="/fund/indices/{id}",
+        auth=ANYBODY,
+        summary="Read an index on a day: its constituents, and why other members are none.",
+        command=pilots.IndexQuery,
+        answer=pilots.IndexRead,
+        handler=indices.read,
+        refuses=("not_found",),
+    ),
+    Write(
+        key="fund.apply",
+        path="/fund/indices/{id}/applications",
+        auth=BY_KEY_OWNER_OR_BEARER,
+        scope="spend",
+        summary="Apply for a pilot on an index, with a bond that the service computes.",
+        more="The bond is given back when the application is rejected, or when the pilot is 14 "
+        "days old.",
+        command=pilots.ApplyForPilot,
+        answer=pilots.ApplicationShown,
+        handler=applications.apply,
+        refuses=(
+            "not_found",
+            "account_locked",
+            "already_applied",
+            "bond_currency_refused",
+            "bond_unpaid",
+            "credit_insufficient",
+            "wallet_not_linked",
+            "settlement_pending",
+        ),
+        idempotent=True,
+        status=201,
+    ),
+    Read(
+        key="fund.own_applications",
+        path="/fund/me/applications",
+        auth=BY_KEY_OWNER_OR_BEARER,
+        summary="List your applications for pilots, with what became of them and of their bonds.",
+        command=pilots.OwnApplicationsQuery,
+        answer=pilots.ApplicationList,
+        handler=applications.own,
+    ),
+    Write(
+        key="fund.approve_application",
+        path="/admin/fund/applications/{id}/approve",
+        auth=BY_OPERATOR,
+        summary="Approve an application: its applicant becomes the maker of a pilot.",
+        command=pilots.ApplicationPath,
+        answer=pilots.ApplicationShown,
+        handler=applications.approve,
+        refuses=("not_found", "conflict_of_interest", "wrong_status"),
+        idempotent=True,
+    ),
+    Write(
+        key="fund.reject_application",
+        path="/admin/fund/applications/{id}/reject",
+        auth=BY_OPERATOR,
+        summary="Reject an application, with a reason that its applicant reads.",
+        command=pilots.RejectApplication,
+        answer=pilots.ApplicationShown,
+        handler=applications.reject,
+        refuses=("not_found", "conflict_of_interest", "wrong_status"),
+        idempotent=True,
+    ),
+    Write(
+        key="fund.return_bond",
+        path="/admin/fund/applications/{id}/return-bond",
+        auth=BY_OPERATOR,
+        summary="Record that a bond that is due was given back.",
+        more="Of a bond in USDC it names the transfer, which the chain has to prove.",
+        command=pilots.ReturnBond,
+        answer=pilots.ApplicationShown,
+        handler=applications.return_bond,
+        refuses=("not_found", "wrong_status", "settlement_pending"),
+        idempotent=True,
+    ),
+)
+
 AREA = Area(
     name="fund",
     about="Signals of fund vaults, that followers mirror in accounts of their own.",
-    operations=(*_READS, *_WRITES, *_CREATION, *_OPERATORS),
+    operations=(*_READS, *_WRITES, *_PILOTS, *_CREATION, *_OPERATORS),
     reasons={
         "consent_missing": Reason(
             409,
@@ -297,6 +397,30 @@ AREA = Area(
             "caller",
             ("fund.vaults",),
             "You have not paid for signal 12, which is live; read or plan it first.",
+        ),
+        "already_applied": Reason(
+            409,
+            False,
+            "caller",
+            ("fund.own_applications",),
+            "Your application 4 for index 1 waits for an operator; another one can follow when it "
+            "is decided.",
+        ),
+        "bond_currency_refused": Reason(
+            403,
+            False,
+            "caller",
+            ("fund.indices",),
+            "bond_currency: your account is not on the operators' list of bonds in credits; write "
+            "usdc.",
+        ),
+        "bond_unpaid": Reason(
+            409,
+            False,
+            "caller",
+            ("fund.indices",),
+            "bond_tx: the bond is 2500.000000 USDC; send exactly that from 0x1f... to 0x2e..., and "
+            "name the transaction here.",
         ),
         "not_maker": Reason(
             403,

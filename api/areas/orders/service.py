@@ -37,6 +37,7 @@ from core.perps.rules.operator_orders import (
     OrderState,
     OutcomeDisprovedError,
     OverOrderCapError,
+    StrangeSignalError,
     e8_of,
     found_state,
     largest_fill_usdc_e6,
@@ -44,6 +45,7 @@ from core.perps.rules.operator_orders import (
     operator_order,
     require_borne_out,
     require_caps,
+    require_follows,
     require_reducing,
     state_of,
 )
@@ -149,7 +151,7 @@ def execute(
 def record(
     call: WriteCall, caller: OperatorCaller, command: RecordOrder
 ) -> Answer[OperatorOrderShown]:
-    """Errors: Refusal, OutsideError."""
+    """Errors: InvalidParameterError, Refusal, OutsideError."""
     desk = _desk(call)
     rows.lock_account(call.db, desk.account)
     held = _held(call, desk, command.confirm_id)
@@ -157,13 +159,8 @@ def record(
         if (held.reported, held.signal_seq) != (command.outcome, command.signal_id):
             raise _recorded(held)
         return Answer(_shown(desk, held))
-    if command.signal_id is not None and fund.find_signal(call.db, command.signal_id) is None:
-        raise Refusal(
-            "not_found",
-            f"signal_id: there is no signal {command.signal_id}; list those of a vault, or leave it "
-            "out.",
-            next_calls=("fund.vaults",),
-        )
+    if command.signal_id is not None:
+        _require_follows(call, held, command.signal_id)
     held = _settled(call, desk, held)
     try:
         require_borne_out(command.outcome, held.state)
@@ -243,6 +240,21 @@ def _held(call: Call, desk: OperatorDesk, confirm_id: str) -> PreparedOrder:
             next_calls=("orders.prepare",),
         )
     return found
+
+
+def _require_follows(call: Call, held: PreparedOrder, signal_id: int) -> None:
+    signal = fund.find_signal(call.db, signal_id)
+    if signal is None:
+        raise Refusal(
+            "not_found",
+            f"signal_id: there is no signal {signal_id}; list those of a vault, or leave it out.",
+            next_calls=("fund.vaults",),
+        )
+    try:
+        require_follows(held.order, signal.market, signal.weight_e4)
+    except StrangeSignalError as error:
+        rule = f"{error.rule}; name the signal that it follows, or leave it out"
+        raise InvalidParameterError("signal_id", rule) from error
 
 
 def _signer(desk: OperatorDesk, held: PreparedOrder, signature: str) -> str:

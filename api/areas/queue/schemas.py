@@ -71,14 +71,32 @@ class QueuedVaultRequest(AnswerBody):
     state: Literal["requested", "approved"]
 
 
+class QueuedApplication(AnswerBody):
+    """Somebody applies for a pilot on an index, and has paid the bond."""
+
+    application_id: int
+    index_id: int
+    fund_type: str
+    plan_text: str
+    filter_categories: list[str]
+    rebalance_cadence: str
+    leverage: str
+    fee_bps: int
+    tvl_cap_usd: str
+    bond_currency: str
+    bond_usd: str | None
+    bond_credits: int | None
+
+
 class QueueItem(AnswerBody):
-    """`submission`, `claim`, `kg_claim` or `vault_request`, by the kind."""
+    """`submission`, `claim`, `kg_claim`, `application` or `vault_request`, by the kind."""
 
     id: int
     at: str = Field(description="since when it waits")
     submission: QueuedSubmission | None = None
     claim: QueuedClaim | None = None
     kg_claim: QueuedTokenClaim | None = None
+    application: QueuedApplication | None = None
     vault_request: QueuedVaultRequest | None = None
 
 

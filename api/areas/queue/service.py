@@ -5,6 +5,7 @@ from typing import Final
 
 from api.areas.queue.schemas import (
     OperatorQueue,
+    QueuedApplication,
     QueuedClaim,
     QueuedSubmission,
     QueuedTokenClaim,
@@ -16,11 +17,13 @@ from api.kernel.caller import OperatorCaller
 from api.kernel.operation import Answer, Call, ReadCall
 from api.kernel.pagination import page_of
 from core.earn.rules.points import points_text
-from core.fund import creation
+from core.fund import applications, creation
+from core.fund.rules.frozen import leverage_text
 from core.kg import claims
 from core.listings.rules import Symbol
 from core.mining import views as mining
 from core.mining.views import WholeEntry
+from core.money import usdc_text, usdc_text_or_none
 from core.tasks import views as tasks
 from core.tasks.rules import tenths_on_approval
 from core.tasks.views import ShownClaim
@@ -30,12 +33,9 @@ Waiting = Callable[[Call, int, int], list[QueueItem]]
 
 
 def waiting(call: ReadCall, caller: OperatorCaller, command: QueueQuery) -> Answer[OperatorQueue]:
-    """A page goes on above the last id of the one before. Nothing waits of a kind that nothing
-    makes yet.
-    """
+    """A page goes on above the last id of the one before."""
     page = page_of(call, "queue.list", command)
-    of_kind = OF_KIND.get(command.kind)
-    found = [] if of_kind is None else of_kind(call, page.before or 0, page.limit + 1)
+    found = OF_KIND[command.kind](call, page.before or 0, page.limit + 1)
     shown, next_cursor = page.cut(found, lambda item: item.id)
     return Answer(OperatorQueue(kind=command.kind, items=shown, next_cursor=next_cursor))
 
@@ -140,10 +140,35 @@ def _vault_requests(call: Call, after: int, limit: int) -> list[QueueItem]:
     ]
 
 
+def _applications(call: Call, after: int, limit: int) -> list[QueueItem]:
+    return [
+        QueueItem(
+            id=one.id,
+            at=instant_text(one.submitted_at),
+            application=QueuedApplication(
+                application_id=one.id,
+                index_id=one.index_id,
+                fund_type=one.fund_type,
+                plan_text=one.plan_text,
+                filter_categories=one.categories,
+                rebalance_cadence=one.cadence,
+                leverage=leverage_text(one.leverage_e2),
+                fee_bps=one.fee_bps,
+                tvl_cap_usd=usdc_text(one.tvl_cap_usdc_e6),
+                bond_currency=one.bond_currency,
+                bond_usd=usdc_text_or_none(one.bond_usdc_e6),
+                bond_credits=one.bond_credits,
+            ),
+        )
+        for one in applications.waiting(call.db, after, limit)
+    ]
+
+
 OF_KIND: Final[Mapping[str, Waiting]] = {
     "submission": _submissions,
     "proof": _proofs,
     "claim": _open_claims,
     "kg_claim": _token_claims,
+    "application": _applications,
     "vault_request": _vault_requests,
 }

@@ -41,13 +41,15 @@ class NodeState(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JourneyFacts:
     """`awarded_credits`: of awards that stand; `waiting_credits`: what of them is not paid yet.
-    `pilot_began_at` None: no pilot. `request`: of the pilot's newest creation request.
+    `is_applying`: an application waits for an operator. `pilot_began_at` None: no pilot. `request`:
+    of the pilot's newest creation request.
     """
 
     has_account: bool = False
     has_wallet: bool = False
     awarded_credits: int = 0
     waiting_credits: int = 0
+    is_applying: bool = False
     pilot_began_at: datetime | None = None
     request: CreationState | None = None
 
@@ -60,7 +62,7 @@ def journey(facts: JourneyFacts, now: datetime) -> dict[JourneyNode, NodeState]:
         JourneyNode.REGISTER: _done_if(facts.has_account),
         JourneyNode.LINK_WALLET: _done_if(facts.has_wallet),
         JourneyNode.FIRST_EARN: _earned(facts),
-        JourneyNode.APPLY: _done_if(facts.pilot_began_at is not None),
+        JourneyNode.APPLY: _applied(facts),
         JourneyNode.PILOT: _aged(facts.pilot_began_at, SPOT_PILOT, now),
         JourneyNode.TRACK_RECORD: _aged(facts.pilot_began_at, RECORD, now),
         JourneyNode.REQUEST_CREATION: _done_if(facts.request not in (None, CreationState.REJECTED)),
@@ -76,6 +78,12 @@ def _earned(facts: JourneyFacts) -> NodeState:
     if facts.awarded_credits > facts.waiting_credits:
         return NodeState.DONE
     return NodeState.IN_PROGRESS if facts.awarded_credits else NodeState.NEXT
+
+
+def _applied(facts: JourneyFacts) -> NodeState:
+    if facts.pilot_began_at is not None:
+        return NodeState.DONE
+    return NodeState.IN_PROGRESS if facts.is_applying else NodeState.NEXT
 
 
 def _aged(began_at: datetime | None, least: timedelta, now: datetime) -> NodeState:

@@ -136,6 +136,14 @@ class OutcomeDisprovedError(ValueError):
         self.found = found
 
 
+class StrangeSignalError(ValueError):
+    """The order is not one that follows the signal; `rule` says what one would be."""
+
+    def __init__(self, rule: str) -> None:
+        super().__init__(rule)
+        self.rule = rule
+
+
 def operator_cloid(account: str, nonce_ms: int) -> str:
     """0x and 32 hex digits: the venue's client order id, and the confirm_id of the routes."""
     return hex_of(keccak(text=f"operator order:{account.lower()}:{nonce_ms}")[:CLOID_BYTES])
@@ -277,3 +285,22 @@ def require_borne_out(claimed: ClaimedOutcome, found: OrderState) -> None:
     """Errors: OutcomeDisprovedError."""
     if found not in BEARS_OUT[claimed]:
         raise OutcomeDisprovedError(claimed, found)
+
+
+def require_follows(order: VenueOrder, market: str, weight_e4: int) -> None:
+    """Whether the order follows a signal: it trades the coin of the signal's market, and opens on the
+    side of its weight. What only reduces is on either side. `market`: exchange_base_quote.
+
+    Errors: StrangeSignalError.
+    """
+    parts = market.split("_")
+    coin = order.coin[1:] if re.fullmatch("k[A-Z0-9]+", order.coin) else order.coin  # of a thousand
+    if len(parts) != 3 or parts[1] != coin.lower():
+        raise StrangeSignalError(f"the signal is of {market}, and the order of {order.coin}")
+    if order.reduce_only:
+        return
+    side = Side.BUY if weight_e4 > 0 else Side.SELL
+    if weight_e4 == 0:
+        raise StrangeSignalError("the signal closes the position, and the order may open one")
+    if order.side is not side:
+        raise StrangeSignalError(f"the signal opens with {side}, and the order is {order.side}")

@@ -6,7 +6,7 @@ from api.areas.fund.schemas import JourneyApi, JourneyNodeShown, JourneyQuery, J
 from api.kernel.caller import AgentCaller, Nobody, OwnerCaller
 from api.kernel.operation import Answer, Call, ReadCall
 from core.earn.payouts import earnings_of
-from core.fund import creation
+from core.fund import applications, creation
 from core.fund.rules.creation import CreationState
 from core.fund.rules.journey import (
     RECORD,
@@ -19,11 +19,12 @@ from core.fund.rules.journey import (
 from core.fund.tables import FundVault
 from core.identity.queries import agent_ids_of_owner
 
-# The call that a node is done or watched by. Nobody can send an application yet.
+# The call that a node is done or watched by.
 CALLS: Final = {
     JourneyNode.REGISTER: "identity.connect",
     JourneyNode.LINK_WALLET: "identity.link",
     JourneyNode.FIRST_EARN: "tasks.browse",
+    JourneyNode.APPLY: "fund.apply",
     JourneyNode.PILOT: "fund.vault",
     JourneyNode.TRACK_RECORD: "fund.signals",
     JourneyNode.REQUEST_CREATION: "fund.request_creation",
@@ -49,6 +50,7 @@ def read(
         has_wallet=caller.wallet_address is not None,
         awarded_credits=sum(one.credits for one in earned),
         waiting_credits=sum(one.queued_credits for one in earned),
+        is_applying=applications.is_applying(call.db, ids),
         pilot_began_at=None if pilot is None else pilot.created_at,
         request=None if asked is None else CreationState(asked.state),
     )
@@ -72,11 +74,11 @@ def _shown(
 def _node(
     call: Call, node: JourneyNode, state: NodeState, pilot: FundVault | None
 ) -> JourneyNodeShown:
-    key = CALLS.get(node)
-    if key is None:
-        return JourneyNodeShown(node=node, state=state, manual_href=None, api=None, cost=None)
+    key = CALLS[node]
     operation = call.deps.catalogue.by_key[key]
-    path = operation.path if pilot is None else operation.path.replace("{id}", str(pilot.id))
+    path = operation.path
+    if pilot is not None and "/vaults/" in path:
+        path = path.replace("{id}", str(pilot.id))
     return JourneyNodeShown(
         node=node,
         state=state,
@@ -86,5 +88,5 @@ def _node(
             method=operation.method,
             mcp_tool=None if operation.tool is None else operation.tool.name,
         ),
-        cost="free",
+        cost="bond" if node is JourneyNode.APPLY else "free",
     )

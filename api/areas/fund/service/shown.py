@@ -2,15 +2,18 @@
 
 from typing import NoReturn
 
-from api.areas.fund.schemas import MarketSessionShown, SignalShown
+from api.areas.fund.schemas import MarketSessionShown, PaperShown, SignalShown
 from api.kernel.operation import Call, Refusal
+from core.fund import paper
 from core.fund import queries as fund
 from core.fund.calendars import kept
-from core.fund.rules.frozen import leverage_text, weight_text
+from core.fund.rules.frozen import bps_text, leverage_text, weight_text
+from core.fund.rules.paper import return_bps_e2
 from core.fund.rules.sessions import MarketSession, session_at
 from core.fund.rules.signals import is_live
 from core.fund.tables import FundSignal, FundVault
 from core.hexes import hex_of
+from core.money import usdc_text
 from core.times import instant_text, instant_text_or_none
 
 
@@ -46,6 +49,26 @@ def shown_session(session: MarketSession) -> MarketSessionShown:
         state=session.state,
         next_open=instant_text_or_none(session.next_open),
         closes_at=instant_text_or_none(session.closes_at),
+    )
+
+
+def shown_paper(vault: FundVault, call: Call) -> PaperShown | None:
+    mark = paper.shown_mark(call.db, vault.id, call.now)
+    opened_at = None if mark is None else paper.opened_at(call.db, vault.id)
+    if mark is None or opened_at is None:
+        return None
+    gained = return_bps_e2(mark.nav_usdc_e6)
+    return PaperShown(
+        since=instant_text(opened_at),
+        at=instant_text(mark.at),
+        nav_usd=usdc_text(mark.nav_usdc_e6),
+        return_bps=f"{'-' if gained < 0 else ''}{bps_text(abs(gained))}",
+        drawdown_bps=bps_text(mark.drawdown_bps_e2),
+        max_drawdown_bps=bps_text(mark.max_drawdown_bps_e2),
+        trades=mark.trades,
+        impact_usd=usdc_text(mark.impact_usdc_e6),
+        fees_usd=usdc_text(mark.fees_usdc_e6),
+        fund_fees_usd=usdc_text(mark.fund_fees_usdc_e6),
     )
 
 

@@ -11,7 +11,7 @@ from api.areas.fund.schemas import (
     SignalRead,
     SignalsQuery,
 )
-from api.areas.fund.service.shown import no_signal, shown_signal, vault_of
+from api.areas.fund.service.shown import no_signal, shown_paper, shown_signal, vault_of
 from api.kernel.caller import AgentCaller, Nobody, OwnerCaller
 from api.kernel.one_sale import OneSale
 from api.kernel.operation import Answer, Call, ReadCall, Refusal
@@ -146,4 +146,5 @@ def _heading(call: Call, vault: FundVault) -> dict[str, Any]:
         "vault_id": vault.id,
         "mirroring_paused": vault.is_paused,
         "rules_hash": hex_of(rules.rules_hash),
+        "paper": shown_paper(vault, call),
     }

@@ -9,7 +9,7 @@ from api.areas.fund.schemas import (
     VaultLiquidity,
     VaultsQuery,
 )
-from api.areas.fund.service.shown import session_of, shown_session, vault_of
+from api.areas.fund.service.shown import session_of, shown_paper, shown_session, vault_of
 from api.kernel.caller import Nobody
 from api.kernel.operation import Answer, ReadCall
 from api.kernel.pagination import page_of
@@ -47,6 +47,8 @@ def read(call: ReadCall, caller: Nobody, command: FundVaultPath) -> Answer[FundV
             signals_count=counts.signals,
             latest_signal_at=instant_text_or_none(counts.latest_signal_at),
             fills_count=counts.fills,
+            index_id=vault.index_id,
+            paper=shown_paper(vault, call),
         )
     )
 

@@ -51,12 +51,11 @@ def test_a_new_agent__is_registered_and_nothing_else(follower: Follower) -> None
 
 def test_every_api_of_a_node__is_a_call_that_there_is(follower: Follower) -> None:
     nodes = {one["node"]: one for one in follower.get("/fund/me/journey").json()["nodes"]}
-    assert nodes["apply"]["api"] is None
+    assert nodes["apply"]["cost"] == "bond"
     paths = follower.client.get("/openapi.json").json()["paths"]
-    for name, node in nodes.items():
-        if name != "apply":
-            one = paths[node["api"]["endpoint"]][node["api"]["method"].lower()]
-            assert node["manual_href"].endswith("/docs#" + one["operationId"])
+    for node in nodes.values():
+        one = paths[node["api"]["endpoint"]][node["api"]["method"].lower()]
+        assert node["manual_href"].endswith("/docs#" + one["operationId"])
     assert nodes["register"]["api"]["mcp_tool"] == "agent_connect"
 
 

@@ -50,6 +50,8 @@ PATHS = {
     "/hive/messages/{id}": "/hive/messages/1",
     "/fund/vaults/{id}": "/fund/vaults/99",
     "/fund/signals/{id}": "/fund/signals/99",
+    "/fund/indices/{id}": "/fund/indices/99",
+    "/fund/applications/{id}": "/fund/applications/99",
     "{signal_id}": "99",
     "/vault-requests/{id}": "/vault-requests/99",
 }
@@ -109,6 +111,11 @@ FIELDS: dict[str, dict[str, Any]] = {
         }
     },
     "fund.mark_created": {"address": WALLET},
+    "fund.apply": {
+        "fund_type": "active", "plan_text": "x", "rebalance_cadence": "weekly", "leverage": "1",
+        "fee_bps": 0, "tvl_cap_usd": "1",
+    },
+    "fund.reject_application": {"reason": "x"},
     "fund.reject_creation": {"reason": "x"},
     "transfers.report": {
         "chain_id": 84532, "asset": "USDC", "amount": "1", "tx_hash": "0x" + "ab" * 32,

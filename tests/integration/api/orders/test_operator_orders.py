@@ -14,6 +14,10 @@ from starlette.testclient import TestClient
 from api.kernel.operation import Deps
 from api.main import create_app
 from core.db.engine import Database
+from core.fund import queries as fund
+from core.fund.ledger import writer as signal_ledger
+from core.fund.rules.frozen import FrozenRules, FundKind, UniverseMarket
+from core.fund.rules.signals import NewSignal
 from core.money import UsdcE6
 from core.perps.hyperliquid_desk import HyperliquidDesk
 from core.perps.rules.operator_orders import OperatorCaps
@@ -365,6 +369,48 @@ def test_a_signal_that_does_not_exist__is_refused(trader: Trader) -> None:
     trader.execute(made)
     answer = trader.record(made, "accepted", signal_id=7)
     assert reason(answer) == (404, "not_found")
+    assert trader.record(made, "accepted").json()["signal_id"] is None
+
+
+def signal(deps: Deps, clock: Clock, market: str, weight_e4: int) -> int:
+    with deps.database.write() as session:
+        vault_id = fund.add_vault(
+            session, "Majors", FundKind.PERP, is_simulated=True, maker_id=None, now=clock.now
+        )
+        universe = (UniverseMarket(market, "always", UsdcE6(10_000_000)),)
+        rules = FrozenRules(vault_id, 1, FundKind.PERP, "Large coins.", universe, 300)
+        fund.freeze(session, rules, None, clock.now)
+        new = NewSignal(
+            vault_id=vault_id,
+            rules_version=1,
+            market=market,
+            weight_e4=weight_e4,
+            leverage_e2=100,
+            mid=None,
+        )
+        return signal_ledger.publish(session, new, None, clock.now)
+
+
+def test_the_signal_of_the_orders_coin_and_side__is_recorded(trader: Trader, deps: Deps) -> None:
+    made = trader.prepared()
+    trader.execute(made)
+    seq = signal(deps, trader.clock, "binance_btc_usdt", 2_500)
+    assert trader.record(made, "accepted", signal_id=seq).json()["signal_id"] == seq
+
+
+@pytest.mark.parametrize(
+    ("market", "weight_e4"), [("binance_eth_usdt", 2_500), ("binance_btc_usdt", -2_500)]
+)
+def test_a_signal_of_another_coin_or_side__is_refused_and_nothing_is_recorded(
+    trader: Trader, deps: Deps, market: str, weight_e4: int
+) -> None:
+    made = trader.prepared()
+    trader.execute(made)
+    answer = trader.record(
+        made, "accepted", signal_id=signal(deps, trader.clock, market, weight_e4)
+    )
+    assert answer.status_code == 400
+    assert answer.json()["detail"].startswith("signal_id: the signal ")
     assert trader.record(made, "accepted").json()["signal_id"] is None
 
 

@@ -1,5 +1,6 @@
 """What an operator's order could fill, what the day leaves, and what an answer means."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -16,6 +17,7 @@ from core.perps.rules.operator_orders import (
     OrderState,
     OutcomeDisprovedError,
     OverOrderCapError,
+    StrangeSignalError,
     e8_of,
     found_state,
     largest_fill_usdc_e6,
@@ -23,6 +25,7 @@ from core.perps.rules.operator_orders import (
     next_nonce_ms,
     require_borne_out,
     require_caps,
+    require_follows,
     require_reducing,
 )
 from core.perps.rules.orders import Side, VenueOrder, VenuePosition
@@ -150,3 +153,33 @@ def test_a_size__is_read_exactly() -> None:
 def test_what_is_no_size__is_refused(text: str) -> None:
     with pytest.raises(InvalidNumberError):
         e8_of("size", text)
+
+
+@pytest.mark.parametrize(
+    ("coin", "side", "reduce_only", "market", "weight_e4", "follows"),
+    [
+        ("BTC", Side.BUY, False, "binance_btc_usdt", 1, True),
+        ("BTC", Side.SELL, False, "binance_btc_usdt", -1, True),
+        ("BTC", Side.SELL, False, "binance_btc_usdt", 1, False),
+        ("BTC", Side.BUY, False, "binance_btc_usdt", -1, False),
+        ("BTC", Side.BUY, False, "binance_btc_usdt", 0, False),
+        ("BTC", Side.SELL, True, "binance_btc_usdt", 1, True),
+        ("BTC", Side.BUY, True, "binance_btc_usdt", 0, True),
+        ("BTC", Side.BUY, False, "binance_eth_usdt", 1, False),
+        ("BTC", Side.SELL, True, "binance_eth_usdt", 1, False),
+        ("BTC", Side.BUY, False, "btc", 1, False),
+        ("BTC", Side.BUY, False, "binance_btc_usdt_perp", 1, False),
+        ("kPEPE", Side.BUY, False, "binance_pepe_usdt", 1, True),
+        ("KAS", Side.BUY, False, "binance_kas_usdt", 1, True),
+        ("KAS", Side.BUY, False, "binance_as_usdt", 1, False),
+    ],
+)
+def test_an_order__follows_a_signal_of_its_coin_and_side(
+    coin: str, side: Side, reduce_only: bool, market: str, weight_e4: int, follows: bool
+) -> None:
+    made = replace(order(side), coin=coin, reduce_only=reduce_only)
+    if follows:
+        require_follows(made, market, weight_e4)
+        return
+    with pytest.raises(StrangeSignalError):
+        require_follows(made, market, weight_e4)

@@ -103,6 +103,19 @@ class FundVaultPath(Command):
     id: Id
 
 
+class PaperShown(AnswerBody):
+    since: str = Field(description="it began with 10000.000000 USDC on paper")
+    at: str = Field(description="of this mark, before the oldest signal that is live")
+    nav_usd: str = Field(description="net of impact, of exchanges' fees and of the fund's")
+    return_bps: str
+    drawdown_bps: str = Field(description="below its highest hourly mark")
+    max_drawdown_bps: str
+    trades: int
+    impact_usd: str
+    fees_usd: str
+    fund_fees_usd: str
+
+
 class FundVaultRow(AnswerBody):
     id: int
     name: str
@@ -130,6 +143,8 @@ class FundVaultRead(FundVaultRow):
     signals_count: int
     latest_signal_at: str | None
     fills_count: int = Field(description="reports of fills, of source self_report")
+    index_id: int | None = Field(description="of a pilot: what its universe was taken from")
+    paper: PaperShown | None = Field(description="null: not marked yet (docs/fund.md)")
 
 
 class MarketSessionShown(AnswerBody):
@@ -193,6 +208,7 @@ class SignalPage(AnswerBody):
     vault_id: int
     mirroring_paused: bool
     rules_hash: str
+    paper: PaperShown | None = Field(description="the vault's paper follower; null: not marked yet")
     signals: list[SignalShown]
     next_cursor: str | None
     locked_count: int = Field(default=0, description="live ones that you have not paid for")
@@ -345,7 +361,7 @@ class JourneyQuery(Command):
 
 
 class JourneyApi(AnswerBody):
-    endpoint: str = Field(description="{id}: of a vault that you do not have yet")
+    endpoint: str = Field(description="{id}: of an index, or of a vault that you do not have yet")
     method: str
     mcp_tool: str | None
 
@@ -353,9 +369,9 @@ class JourneyApi(AnswerBody):
 class JourneyNodeShown(AnswerBody):
     node: JourneyNode
     state: NodeState = Field(description="next: it has not begun")
-    manual_href: str | None = Field(description="the page for people")
-    api: JourneyApi | None = Field(description="null: no call does it")
-    cost: Literal["free"] | None = Field(description="null: no call does it")
+    manual_href: str = Field(description="the page for people")
+    api: JourneyApi
+    cost: Literal["free", "bond"] = Field(description="bond: the service computes it")
 
 
 class JourneyShown(AnswerBody):

@@ -1,0 +1,116 @@
+"""What is known of coins that an index may hold: who lists them at which grade, how deep, whether they
+are one coin, and whether they can be delivered on a chain (docs/fund.md#indices).
+
+All of it is statistics: float64.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from core.market.tables import (
+    MarketAsset,
+    MarketAssetState,
+    MarketListing,
+    MarketListingState,
+    MarketNetwork,
+    MarketRollup,
+)
+
+WEEK: Final = timedelta(days=7)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoinMarket:
+    """`depth_usd`: the median of the two-hour depths within 2 % in seven days; None: unknown."""
+
+    ticker: str
+    market: str
+    exchange: str
+    grade: str | None
+    depth_usd: float | None
+    is_simulated: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoinState:
+    """`is_deliverable`: a venue says that it lets the coin out on the chain; None: none says."""
+
+    identity: str | None
+    is_deliverable: bool | None
+
+
+def coin_markets(session: Session, tickers: Collection[str], now: datetime) -> list[CoinMarket]:
+    """Listings that stand, of these tickers."""
+    depth = func.percentile_cont(0.5).within_group(MarketRollup.depth_2_usd)
+    depths = (
+        select(depth.label("depth_usd"))
+        .where(
+            MarketRollup.listing_id == MarketListingState.listing_id,
+            MarketRollup.bucket > now - WEEK,
+            MarketRollup.bucket <= now,
+        )
+        .lateral("depths")
+    )
+    query = (
+        select(
+            MarketListingState.token,
+            MarketListingState.token_id,
+            MarketListingState.exchange,
+            MarketListingState.grade,
+            depths.c.depth_usd,
+            MarketListingState.is_simulated,
+        )
+        .join(MarketListing, MarketListing.listing_id == MarketListingState.listing_id)
+        .join(MarketAsset, MarketAsset.id == MarketListingState.asset_id)
+        .join(depths, MarketListingState.listing_id > 0)
+        .where(MarketAsset.ticker.in_(tickers), MarketListing.delisted_at.is_(None))
+        .order_by(MarketListingState.token_id)
+    )
+    return [
+        CoinMarket(
+            ticker=row.token,
+            market=row.token_id,
+            exchange=row.exchange,
+            grade=row.grade,
+            depth_usd=row.depth_usd,
+            is_simulated=row.is_simulated,
+        )
+        for row in session.execute(query)
+    ]
+
+
+def coin_states(session: Session, tickers: Collection[str], chain: str) -> dict[str, CoinState]:
+    """By ticker. A coin without a contract on the chain, nor its own, is not deliverable there."""
+    on_chain = (MarketNetwork.chain == chain) & (
+        MarketNetwork.contract.is_not(None) | MarketNetwork.is_native
+    )
+    query = (
+        select(
+            MarketAssetState.token,
+            MarketAssetState.identity,
+            func.count(MarketNetwork.exchange).label("networks"),
+            func.count(MarketNetwork.exchange).filter(on_chain).label("there"),
+            func.bool_or(MarketNetwork.can_withdraw).filter(on_chain).label("is_open"),
+        )
+        .outerjoin(MarketNetwork, MarketNetwork.asset_id == MarketAssetState.asset_id)
+        .where(MarketAssetState.token.in_(tickers))
+        .group_by(MarketAssetState.asset_id)
+    )
+    return {
+        row.token: CoinState(
+            identity=row.identity,
+            is_deliverable=_deliverable(row.networks, row.there, row.is_open),
+        )
+        for row in session.execute(query)
+    }
+
+
+def _deliverable(networks: int, there: int, is_open: bool | None) -> bool | None:
+    if networks == 0:
+        return None
+    return is_open if there else False

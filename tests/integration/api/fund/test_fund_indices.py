@@ -1,0 +1,144 @@
+"""Indices: written once a day by the slow job, and read with their reasons (docs/fund.md#indices)."""
+
+from typing import Any
+
+import pytest
+from sqlalchemy import select, update
+from sqlalchemy.exc import DBAPIError
+from starlette.testclient import TestClient
+
+from api.kernel.operation import Deps
+from core.fund.tables import FundIndexMember
+from core.market.tables import MarketListingState
+from keeper.areas import fund as jobs
+from tests.integration.api.conftest import Clock, reason
+from tests.integration.api.fund.conftest import Office
+from tests.integration.api.fund.pilots import IndexWorld, TransferChain, list_coin, write_indices
+
+TWO = {"binance": 400_000.0, "okx": 100_000.0}
+
+
+@pytest.fixture
+def world(deps: Deps, clock: Clock, office: Office) -> IndexWorld:
+    """BTC, LINK and UNI pass; AAVE and XRP do not, each for its reason; nobody lists the others."""
+    with deps.database.write() as session:
+        list_coin(session, clock.now, "BTC", TWO, withdraws=False)
+        list_coin(session, clock.now, "LINK", TWO)
+        list_coin(
+            session, clock.now, "UNI", {"binance": 100_000.0, "okx": 50_000.0}, withdraws=None
+        )
+        list_coin(session, clock.now, "AAVE", TWO, identity="collision")
+        list_coin(session, clock.now, "XRP", {"binance": 400_000.0})
+    world = IndexWorld(deps, clock, TransferChain(), office, 0)
+    assert jobs.write_indices(world.job_place(), clock.now) == {"majors": 3, "sectors": 2}
+    listed = office.client.get("/fund/indices").json()["indices"]
+    world.index_id = next(one["id"] for one in listed if one["name"] == "Large coins")
+    return world
+
+
+def read(client: TestClient, world: IndexWorld, **query: str) -> dict[str, Any]:
+    answer = client.get(world.path, params=query)
+    assert answer.status_code == 200, answer.text
+    return dict(answer.json())
+
+
+def test_the_list__counts_constituents_deliverables_and_funds(
+    client: TestClient, world: IndexWorld
+) -> None:
+    first, second = client.get("/fund/indices").json()["indices"]
+    assert first == {
+        "id": world.index_id,
+        "name": "Large coins",
+        "delivery_chain": "eip155:1",
+        "day": "2026-11-21",
+        "constituents_count": 3,
+        "deliverables_count": 1,
+        "funds_count": 0,
+        "vault_ids": [],
+        "simulated": True,
+    }
+    assert (second["name"], second["constituents_count"]) == ("Sectors on Ethereum", 2)
+
+
+def test_constituents__have_weights_markets_and_what_is_known_of_their_delivery(
+    client: TestClient, world: IndexWorld
+) -> None:
+    # roots of 400,000, 400,000 and 100,000: three are of equal parts, since a quarter each is too little
+    rows = read(client, world)["constituents"]
+    assert [(one["token"], one["weight"], one["market"], one["deliverable"]) for one in rows] == [
+        ("BTC", "0.3334", "binance_btc_usdt", False),
+        ("LINK", "0.3333", "binance_link_usdt", True),
+        ("UNI", "0.3333", "binance_uni_usdt", None),
+    ]
+    assert (rows[2]["depth_usd"], rows[2]["venues"]) == ("100000.000000", 2)
+
+
+def test_members_that_are_none__have_their_reason(client: TestClient, world: IndexWorld) -> None:
+    said = {one["token"]: one["reason"] for one in read(client, world)["excluded"]}
+    assert (said["AAVE"], said["XRP"]) == ("identity_unverified", "too_few_venues")
+    assert said["SOL"] == "not_listed"
+    assert len(said) == 17
+
+
+def test_a_category__filters_both_lists(client: TestClient, world: IndexWorld) -> None:
+    said = read(client, world, category="defi")
+    assert [one["token"] for one in said["constituents"]] == ["LINK", "UNI"]
+    assert [one["token"] for one in said["excluded"]] == ["AAVE"]
+    assert said["categories"] == ["ai", "defi", "l2"]
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ({"category": "meme"}, "category"),
+        ({"day": "2026-11-20"}, "day"),
+        ({"day": "2026-13-01"}, "day"),
+        ({"day": "today"}, "day"),
+    ],
+)
+def test_a_query_that_is_wrong__is_400_and_names_the_field(
+    client: TestClient, world: IndexWorld, query: dict[str, str], field: str
+) -> None:
+    answer = client.get(world.path, params=query)
+    assert answer.status_code == 400
+    assert answer.json()["detail"].startswith(f"{field}:")
+
+
+def test_an_index_that_is_not_there__is_404(client: TestClient, world: IndexWorld) -> None:
+    assert reason(client.get("/fund/indices/99")) == (404, "not_found")
+
+
+def test_a_day__is_written_once_and_stays_readable(
+    client: TestClient, world: IndexWorld, clock: Clock
+) -> None:
+    place, deps = world.job_place(), world.deps
+    first = read(client, world)
+    with deps.database.write() as session:
+        link = update(MarketListingState).where(MarketListingState.token == "LINK")
+        session.execute(link.values(grade="D"))
+    clock.pass_(hours=11, minutes=59)
+    assert jobs.write_indices(place, clock.now) == {}
+    assert read(client, world) == first
+    clock.pass_(minutes=1)
+    assert jobs.write_indices(place, clock.now) == {"majors": 2, "sectors": 1}
+    assert read(client, world)["day"] == "2026-11-22"
+    assert [one["token"] for one in read(client, world)["constituents"]] == ["BTC", "UNI"]
+    assert read(client, world, day="2026-11-21")["constituents"] == first["constituents"]
+
+
+def test_a_day_without_any_grade__is_not_written(
+    client: TestClient, deps: Deps, clock: Clock
+) -> None:
+    with deps.database.write() as session:
+        list_coin(session, clock.now, "BTC", TWO, grade=None)
+    index_id = write_indices(deps, clock.now)
+    said = client.get(f"/fund/indices/{index_id}").json()
+    assert (said["day"], said["constituents"], said["excluded"]) == (None, [], [])
+
+
+def test_a_days_rows__are_never_changed(world: IndexWorld) -> None:
+    with world.deps.database.write() as session:
+        assert session.scalar(select(FundIndexMember.day).limit(1)) is not None
+        with pytest.raises(DBAPIError, match="fund_index_member"):
+            session.execute(update(FundIndexMember).values(weight_e4=1))
+        session.rollback()

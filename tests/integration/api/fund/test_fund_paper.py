@@ -1,0 +1,235 @@
+"""The paper follower of a vault: it follows, is marked, and tells no live signal
+(docs/fund.md#the-paper-follower).
+"""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import select, update
+from starlette.testclient import TestClient
+
+from api.kernel.operation import Deps
+from core.fund import indices, paper
+from core.fund.rules.frozen import FundKind, UniverseMarket
+from core.fund.rules.paper import START_USDC_E6
+from core.fund.tables import (
+    FundApplication,
+    FundPaper,
+    FundPaperMark,
+    FundPaperPosition,
+    FundPaperTrade,
+)
+from core.market.tables import MarketListingState
+from core.money import UsdcE6
+from keeper.areas import fund as jobs
+from tests.integration.api.conftest import Clock
+from tests.integration.api.fund.conftest import USD, Follower, Office, vault_with
+from tests.integration.api.fund.pilots import IndexWorld, TransferChain, list_coin, sampled
+
+LINK, UNI = "binance_link_usdt", "binance_uni_usdt"
+TEN = UsdcE6(10 * USD)
+
+
+@pytest.fixture
+def market(deps: Deps, clock: Clock) -> None:
+    """LINK and UNI at 100 dollars, of grade B."""
+    with deps.database.write() as session:
+        list_coin(session, clock.now, "LINK", {"binance": 400_000.0})
+        list_coin(session, clock.now, "UNI", {"binance": 400_000.0})
+
+
+@pytest.fixture
+def vault(deps: Deps, clock: Clock, market: None) -> int:
+    universe = [UniverseMarket(LINK, "always", TEN), UniverseMarket(UNI, "always", TEN)]
+    return vault_with(deps, clock, universe=universe)
+
+
+def follow(deps: Deps, vault_id: int, clock: Clock) -> paper.PaperRun:
+    with deps.database.write() as session:
+        return paper.follow(session, vault_id, clock.now)
+
+
+def shown(client: TestClient, vault_id: int) -> Any:
+    return client.get(f"/fund/vaults/{vault_id}").json()["paper"]
+
+
+def cash(deps: Deps, vault_id: int) -> int:
+    with deps.database.read() as session:
+        return session.get_one(FundPaper, vault_id).cash_usdc_e6
+
+
+def test_a_vault_without_signals__is_ten_thousand(
+    client: TestClient, deps: Deps, clock: Clock, vault: int
+) -> None:
+    assert shown(client, vault) is None
+    assert follow(deps, vault, clock) == paper.PaperRun(0, True)
+    assert shown(client, vault) == {
+        "since": "2026-11-21T12:00:00Z",
+        "at": "2026-11-21T12:00:00Z",
+        "nav_usd": "10000.000000",
+        "return_bps": "0.00",
+        "drawdown_bps": "0.00",
+        "max_drawdown_bps": "0.00",
+        "trades": 0,
+        "impact_usd": "0.000000",
+        "fees_usd": "0.000000",
+        "fund_fees_usd": "0.000000",
+    }
+
+
+def test_a_signal__is_followed_once_net_of_impact_and_fee(
+    deps: Deps, clock: Clock, office: Office, vault: int
+) -> None:
+    seq = office.publish(vault, "0.2500", LINK)
+    assert [follow(deps, vault, clock).trades for _ in range(2)] == [1, 0]
+    with deps.database.read() as session:
+        trade = session.get_one(FundPaperTrade, seq)
+        held = session.get_one(FundPaperPosition, (vault, LINK)).quantity_e18
+        mark = session.scalars(select(FundPaperMark)).one()
+    # 2,500 within the first rung of 50,000: at 100.5001
+    assert (trade.side, trade.usdc_e6, trade.fee_usdc_e6) == ("buy", 2_500 * USD, 2_500_000)
+    assert (trade.impact_usdc_e6, held) == (12_440_287, 24_875_597_138_709_314_717)
+    assert cash(deps, vault) == 7_497_500_000
+    assert (mark.nav_usdc_e6, mark.drawdown_bps_e2) == (9_985_059_713, 1_495)
+
+
+def test_what_is_shown__was_marked_before_the_oldest_live_signal(
+    client: TestClient, deps: Deps, clock: Clock, office: Office, vault: int
+) -> None:
+    follow(deps, vault, clock)
+    clock.pass_(hours=1)
+    sampled(deps, clock.now)
+    office.publish(vault, "0.2500", LINK)
+    follow(deps, vault, clock)
+    assert shown(client, vault)["trades"] == 0
+    clock.pass_(hours=23, minutes=59)
+    sampled(deps, clock.now, mid=80.0)
+    follow(deps, vault, clock)
+    assert shown(client, vault)["nav_usd"] == "10000.000000"
+    clock.pass_(minutes=1)  # the signal is historical now, and free
+    page = client.get(f"/fund/vaults/{vault}/signals").json()
+    assert page["paper"]["trades"] == 1
+    # 24.875597138709314717 coins at 80, and 7,497.50 in cash
+    assert page["paper"]["nav_usd"] == "9487.547771"
+    assert page["paper"]["max_drawdown_bps"] == "512.46"
+    assert page["paper"]["return_bps"] == "-512.46"
+
+
+def test_a_superseded_signal__is_not_followed(
+    deps: Deps, clock: Clock, office: Office, vault: int
+) -> None:
+    office.publish(vault, "0.5000", LINK)
+    last = office.publish(vault, "0.1000", LINK)
+    assert follow(deps, vault, clock).trades == 1
+    with deps.database.read() as session:
+        assert session.scalars(select(FundPaperTrade.signal_seq)).all() == [last]
+
+
+def test_a_signal_of_nothing__ends_the_position(
+    deps: Deps, clock: Clock, office: Office, vault: int
+) -> None:
+    office.publish(vault, "0.2500", LINK)
+    follow(deps, vault, clock)
+    clock.pass_(minutes=5)
+    office.publish(vault, "0.0000", LINK)
+    assert follow(deps, vault, clock).trades == 1
+    with deps.database.read() as session:
+        assert session.scalars(select(FundPaperPosition)).all() == []
+    assert 9_900 * USD < cash(deps, vault) < START_USDC_E6
+
+
+def test_a_signal_of_a_market_without_a_book__waits_for_it(
+    deps: Deps, clock: Clock, office: Office, vault: int
+) -> None:
+    office.publish(vault, "0.2500", LINK)
+    clock.pass_(minutes=11)  # the last look is too old
+    assert follow(deps, vault, clock).trades == 0
+    sampled(deps, clock.now)
+    assert follow(deps, vault, clock).trades == 1
+
+
+def test_a_paused_vault__is_followed_when_it_is_resumed(
+    deps: Deps, clock: Clock, office: Office, vault: int
+) -> None:
+    office.publish(vault, "0.2500", LINK)
+    office.post(f"/admin/fund/vaults/{vault}/pause")
+    assert follow(deps, vault, clock).trades == 0
+    office.post(f"/admin/fund/vaults/{vault}/resume")
+    assert follow(deps, vault, clock).trades == 1
+
+
+def test_a_signal_of_grade_f__is_kept_with_its_reason(
+    deps: Deps, clock: Clock, office: Office, vault: int
+) -> None:
+    with deps.database.write() as session:
+        session.execute(update(MarketListingState).values(grade="F"))
+    seq = office.publish(vault, "0.2500", LINK)
+    assert follow(deps, vault, clock).trades == 0
+    with deps.database.read() as session:
+        assert session.get_one(FundPaperTrade, seq).reason == "grade_f"
+
+
+def test_an_unknown_price__is_no_mark_and_no_trade(
+    deps: Deps, clock: Clock, office: Office, vault: int
+) -> None:
+    office.publish(vault, "0.2500", LINK)
+    follow(deps, vault, clock)
+    clock.pass_(hours=1)
+    with deps.database.write() as session:
+        uni = update(MarketListingState).where(MarketListingState.token == "UNI")
+        session.execute(uni.values(sampled_at=clock.now))
+    office.publish(vault, "0.2500", UNI)
+    assert follow(deps, vault, clock) == paper.PaperRun(0, False)
+    sampled(deps, clock.now)
+    assert follow(deps, vault, clock) == paper.PaperRun(1, True)
+
+
+def test_a_leveraged_vault__may_be_short(
+    deps: Deps, clock: Clock, office: Office, vault: int
+) -> None:
+    universe = [UniverseMarket(LINK, "always", TEN)]
+    perp = vault_with(deps, clock, FundKind.PERP, 300, universe)
+    office.publish(perp, "-0.5000", LINK, "1.00")
+    assert follow(deps, perp, clock).trades == 1
+    with deps.database.read() as session:
+        assert session.get_one(FundPaperPosition, (perp, LINK)).quantity_e18 < 0
+    assert cash(deps, perp) > START_USDC_E6
+    clock.pass_(hours=1)
+    sampled(deps, clock.now, mid=110.0)
+    follow(deps, perp, clock)
+    with deps.database.read() as session:
+        marks = session.scalars(select(FundPaperMark).order_by(FundPaperMark.hour)).all()
+    assert marks[-1].nav_usdc_e6 < marks[0].nav_usdc_e6 < START_USDC_E6
+
+
+def test_the_job__follows_every_vault_and_a_pilot_pays_its_fee(
+    deps: Deps, clock: Clock, office: Office, follower: Follower, vault: int
+) -> None:
+    place = IndexWorld(deps, clock, TransferChain(), office, 0).job_place()
+    with deps.database.write() as session:
+        index_id = indices.register(session, clock.now)["majors"]
+        session.add(
+            FundApplication(
+                index_id=index_id,
+                account_id=follower.user_id,
+                state="approved",
+                categories=[],
+                fund_type="active",
+                plan_text="x",
+                cadence="weekly",
+                leverage_e2=100,
+                fee_bps=200,
+                tvl_cap_usdc_e6=USD,
+                bond_currency="credit",
+                bond_credits=1,
+                vault_id=vault,
+                submitted_at=clock.now,
+                decided_at=clock.now,
+            )
+        )
+    assert jobs.follow(place, clock.now) == {"vaults": 1, "trades": 0, "marks": 1}
+    clock.now += timedelta(days=365)
+    assert jobs.follow(place, clock.now) == {"vaults": 1, "trades": 0, "marks": 1}
+    assert shown(office.client, vault)["fund_fees_usd"] == "200.000000"
+    assert shown(office.client, vault)["nav_usd"] == "9800.000000"
