@@ -14,8 +14,11 @@ Laws
   larger: it is credited as every node that answers has it, and waits while none does.
 - What a turn asks for is strangers' choice: where no node answers it the next one is half as large, down
   to one holder, whose turn then is over.
+- The loop of the tip waits meanwhile: nodes have NODES_WITHIN_S each, and a turn that has taken TURN_S
+  ends, whatever is left of it; the next one goes on from there.
 """
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
@@ -43,7 +46,8 @@ from indexer.chain.quarantine import MAY_REFUSE, refusal_of
 from indexer.chain.range_size import RangeSize
 from indexer.chain.watch import WatchList
 
-NODES_WITHIN_S = 5.0
+NODES_WITHIN_S = 2.0
+TURN_S = 2.0
 
 log = structlog.get_logger(__name__)
 
@@ -192,7 +196,7 @@ class Crediting:
 
     def round(self) -> None:
         """Errors: LeadershipLostError, and the database's that say nothing of a row."""
-        chain, now = self._chain, self._clock()
+        chain, now, over_at = self._chain, self._clock(), time.monotonic() + TURN_S
         with chain.database.read() as session:
             safe = repository.cursor(session, SAFE)
             if safe is None or repository.cursor(session, RESERVE_FOLLOWED) is None:
@@ -212,6 +216,10 @@ class Crediting:
                 self._credit(place)
             else:
                 self._set_aside(place, "Nodes disagree about what was converted.")
+            if time.monotonic() >= over_at:
+                # what is left of this holder's rows has its turn when the others had theirs
+                self._after = told[place].holder
+                return
         self._after = turn.last
 
     def _agreed(self, told: Mapping[Place, ToldConversion]) -> set[Place] | None:
