@@ -31,7 +31,6 @@ import { SponsoredBuy } from "./sponsored_buy.js";
 
 /**
  * @typedef {import("../app/answers.js").HeldConversion} HeldConversion
- * @typedef {import("../app/answers.js").OwnConversions} OwnConversions
  * @typedef {import("../app/answers.js").OwnReserve} OwnReserve
  * @typedef {import("../app/answers.js").ReserveConfig} ReserveConfig
  * @typedef {import("../app/answers.js").ReserveQuote} ReserveQuote
@@ -318,8 +317,8 @@ function OfAgent({ agentKey, onRef }) {
     run(async () => {
       const before = behind(older, data);
       if (before.next === null) return;
-      const path = `/reserve/me/conversions?limit=${PAGE_ROWS}&cursor=${encodeURIComponent(before.next)}`;
-      const page = /** @type {OwnConversions} */ (await getByKey(path, agentKey));
+      const asked = { limit: PAGE_ROWS, cursor: before.next };
+      const page = await getByKey("/reserve/me/conversions", agentKey, undefined, asked);
       setOlder({
         from: data.next_conversions,
         held: [...before.held, ...page.held],
