@@ -157,7 +157,9 @@ def sponsored_buys(codes: CodeReader) -> Builder:
         if left is not part:
             raise LapsedError("one of its authorizations was used or cancelled meanwhile")
         if failed_too_often(session, buy.gas_scopes or (), start_of_day(now)):
-            raise OutsideError("too many transactions of the account, its owner, address or the buyer failed today")
+            raise OutsideError(
+                "too many transactions of the account, its owner, address or the buyer failed today"
+            )
         if codes.code_at(buy.buyer):
             raise OutsideError("the buyer's address has code")
         return bytes_of(call_of(buy, part)[1])

@@ -176,7 +176,10 @@ def _amend_conversions(session: WriteSession, chain_id: int, block_hash: str) ->
         if fact is None:
             session.delete(one)
             continue
-        one.holder, one.account_ref = bytes_of(fact.party or "0x"), bytes_of(fact.account_ref or "0x")
+        one.holder, one.account_ref = (
+            bytes_of(fact.party or "0x"),
+            bytes_of(fact.account_ref or "0x"),
+        )
         one.tokens, one.usdc_e6 = fact.tokens, fact.usdc_e6
     session.flush()
 

@@ -105,7 +105,9 @@ def totals_at(session: Session, chain_id: int, number: int) -> ReserveTotals:
     )
 
 
-def event_blocks(session: Session, chain_id: int, above: int, up_to: int, limit: int) -> list[Cursor]:
+def event_blocks(
+    session: Session, chain_id: int, above: int, up_to: int, limit: int
+) -> list[Cursor]:
     """Canonical blocks with events, above < number <= up_to, oldest first."""
     event = ReserveEvent
     query = (

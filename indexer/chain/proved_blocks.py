@@ -1,6 +1,6 @@
 """What nodes say of a block's logs, and whether the block's own hash says so (core/chain/proof.py).
 
-    header, receipts --keccak(rlp(header)) is the hash, the trie of the receipts has the header's root--> proved
+header, receipts --keccak(rlp(header)) is the hash, the trie of the receipts has the header's root--> proved
 """
 
 from dataclasses import dataclass

@@ -45,7 +45,7 @@ def handed_in_before(stage: SponsoredStage, quote: dict[str, Any], count: int) -
     with stage.database.write() as session:
         session.execute(
             text(
-                f"insert into sponsored_buy (id, buy_nonce, fee_nonce, {columns})"  # noqa: S608
+                f"insert into sponsored_buy (id, buy_nonce, fee_nonce, {columns})"
                 " select id || n, sha256((id || n || 'b')::bytea), sha256((id || n || 'f')::bytea),"
                 f" {columns} from sponsored_buy, generate_series(1, :count) n where id = :id"
             ),

@@ -88,9 +88,7 @@ def test_a_purchase_that_is_submitted_first__costs_the_sponsor_one_failed_transa
     body = stage.signed(quote)
     assert stage.hand_in(agent, body).status_code == 202
     ether = stage.chain.reader.balance_wei(SPONSOR_KEY.address)
-    wire = run_after(
-        stage, lambda: stage.submit_purchase_alone(quote, body, quote["salt"])
-    )
+    wire = run_after(stage, lambda: stage.submit_purchase_alone(quote, body, quote["salt"]))
     end(stage)
     stage.pass_time(2_000)
     stage.be_safe()

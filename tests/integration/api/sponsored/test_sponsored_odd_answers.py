@@ -128,9 +128,7 @@ def test_a_block_whose_receipts_no_node_ever_gives__is_disputed_after_some_tries
     stage.index()
     stage.follower.tip.note_finality()
     for wire in wires:
-        wire.lie = lambda call, result: (
-            None if call["method"] == "eth_getBlockReceipts" else result
-        )
+        wire.lie = lambda call, result: None if call["method"] == "eth_getBlockReceipts" else result
     asked_in_vain(stage, UNTOLD_TRIES - 1)
     assert stage.state(agent, quote)["state"] == "paid"
     asked_in_vain(stage, 1)
