@@ -130,10 +130,13 @@ class Touched:
 
 
 def touched(session: Session, after: int | None, limit: int) -> Touched:
-    """The next ones after an account: those that are never right keep their turn, and nobody else's."""
+    """The next ones after an account, or from the first on where none is left: those that are never
+    right keep their turn, and nobody else's.
+    """
     row = ReserveTouched
-    query = select(row.account_id, row.touches).where(row.account_id > (after or 0))
-    found = session.execute(query.order_by(row.account_id).limit(limit)).all()
+    query = select(row.account_id, row.touches).order_by(row.account_id).limit(limit)
+    found = session.execute(query.where(row.account_id > (after or 0))).all()
+    found = found or session.execute(query).all()
     last = found[-1].account_id if len(found) == limit else None
     return Touched({one.account_id: one.touches for one in found}, last)
 

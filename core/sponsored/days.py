@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Protocol
 
-from sqlalchemy import ColumnElement, any_, exists, func, select
+from sqlalchemy import ColumnElement, exists, func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from core.blocks.queries import not_orphaned
@@ -54,10 +54,13 @@ def sponsor_budgets(gas: SponsorGas) -> GasBudgets:
 def accepted_since(session: Session, scopes: Collection[str], since: datetime) -> Counter[str]:
     """By scope: how many buys were accepted since then."""
     row = SponsoredBuyRow
-    scope = func.unnest(row.gas_scopes).column_valued("scope")
-    query = select(scope, func.count()).select_from(row).join(scope, scope == any_(list(scopes)))
-    query = query.where(row.accepted_at >= since).group_by(scope)
-    return Counter(dict(session.execute(query).tuples().all()))
+    each = (
+        select(func.unnest(row.gas_scopes).label("scope"))
+        .where(row.accepted_at >= since, row.gas_scopes.overlap(list(scopes)))
+        .subquery()
+    )
+    query = select(each.c.scope, func.count()).where(each.c.scope.in_(scopes)).group_by(each.c.scope)
+    return Counter({scope: count for scope, count in session.execute(query)})
 
 
 def failed_since(session: Session, scopes: Collection[str], since: datetime) -> Counter[str]:

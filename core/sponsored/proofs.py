@@ -199,7 +199,7 @@ def _is_due(nonce: InstrumentedAttribute[bytes], now: datetime) -> ColumnElement
 
 def wait_after(tries: int) -> timedelta:
     """How long what was asked so often in vain rests: 5, 10, 20 seconds ... 10 minutes."""
-    return min(MOST_WAIT, FIRST_WAIT * 2 ** min(tries - 1, MOST_DOUBLINGS))
+    return min(MOST_WAIT, FIRST_WAIT * (1 << min(tries - 1, MOST_DOUBLINGS)))
 
 
 # What became of them

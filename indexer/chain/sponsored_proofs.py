@@ -151,7 +151,7 @@ class Proving:
     def _within_s(self, *keys: str) -> float:
         """How long nodes may take for these: longer where they did not tell before."""
         tries = max((self._resting[key].tries for key in keys if key in self._resting), default=0)
-        return min(MOST_WITHIN_S, NODES_WITHIN_S * 2**tries)
+        return min(MOST_WITHIN_S, NODES_WITHIN_S * (1 << min(tries, UNTOLD_TRIES)))
 
     def _replace(self, block_hash: str, nonces: Sequence[str], uses: Uses, by: ProvedBy) -> None:
         """The record holds of this block and these nonces what was proved, and nothing else."""

@@ -227,11 +227,12 @@ def test_what_a_transaction_moves_many_times__changes_no_row_again_and_again(
 ) -> None:
     """Each version of a row is read by the next change of it: ten times as many rows cost a hundred times."""
     with audited.database.write() as session:
+        before = written(session, "reserve_touched")
         for _ in range(MANY):
             session.execute(text("update reserve_converted set usdc_e6 = usdc_e6"))
         assert written(session, "reserve_total")[1] == 0
-        added, changed = written(session, "reserve_touched")
-        assert added + changed == 2  # one for each account
+        after = written(session, "reserve_touched")
+        assert sum(after) - sum(before) == 2  # one for each account
         assert running_totals(session, CHAIN_ID) == totals_of_rows(session, CHAIN_ID)
 
 
@@ -254,7 +255,8 @@ def test_moves_of_the_totals__are_put_together_by_the_job(
         before = running_totals(session, CHAIN_ID)
     assert parts(audited, deployed, now_utc()) == set()
     with audited.database.read() as session:
-        assert session.scalar(text("select count(*) from reserve_total")) == len(RunningPart)
+        rows = session.scalars(text("select part from reserve_total")).all()
+        assert len(rows) == len(set(rows)) > 0
         assert running_totals(session, CHAIN_ID) == before
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from core.chain.abi import topic_of
+from core.chain.abi import events_of
 from core.credits.rules.buckets import Credits
 from core.reserve import queries
 from core.reserve.queries import ReserveState
@@ -15,7 +15,7 @@ from indexer.chain.context import ChainContext
 from indexer.chain.reserve_repair import PASSES, REST, ReserveRepair
 from keeper.areas.reserve import run
 from tests.integration.chain_fixtures import USDC
-from tests.integration.indexer.clocked import NO_BLOOM, Clocked, View
+from tests.integration.indexer.clocked import NO_BLOOM, Clocked, View, true
 from tests.integration.indexer.conftest import Follower, now_utc
 from tests.integration.indexer.test_reserve import (
     ONE,
@@ -40,7 +40,7 @@ WORD = 64
 
 def alters(event: str, word: int, more: int) -> View:
     """A node that adds so much to a word of each such event's body."""
-    topic = topic_of(event)
+    topic = next(topic for topic, one in events_of("ReserveToken").items() if one.name == event)
 
     def changed(found: Any) -> Any:
         if isinstance(found, list):
@@ -179,10 +179,8 @@ def test_a_block_that_was_hidden__is_found_among_all_since_both_were_the_same(
 ) -> None:
     token.buy(OWNER, 50 * USDC)
     clocked = nodes("first")
-    number = following.deployed.reader.block_number() + 1
-    told_a_lie(following, clocked, hides(number))
-    token.buy(AGENT, 102 * USDC)
-    assert following.deployed.reader.block_number() == number
+    told_a_lie(following, clocked, true)
+    clocked.wire.view = hides(token.buy(AGENT, 102 * USDC).block_number)
     token.redeem(AGENT, 1_000 * ONE)
     read_on(following, clocked)
     clocked.wire.views = {}

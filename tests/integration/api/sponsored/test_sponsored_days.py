@@ -137,7 +137,7 @@ def test_the_51st_buy_of_a_day__is_refused_for_an_owners_agents_together(
     other = stage.agent()
     quote = stage.prepared(other)
     with stage.database.write() as session:
-        session.execute(text("insert into account (id, kind, name) values (77, 'owner', 'them')"))
+        session.execute(text("insert into account (id, kind, name, created_at) values (77, 'owner', 'them', now())"))
         session.execute(
             text("update account set owner_id = 77 where id = :id"), {"id": stage.account_id(quote)}
         )
@@ -151,7 +151,7 @@ def test_the_day__ends_at_midnight_utc_by_the_services_own_clock(
 ) -> None:
     """A quote of before midnight is the next day's first; a clock that is set back opens no new day."""
     midnight = next_day(stage.clock.now)
-    stage.pass_time(int((midnight - stage.clock.now).total_seconds()) - 100)
+    stage.pass_time(int((midnight - stage.clock.now).total_seconds()) - 20)
     stage.index()
     stage.processes[0].run()
     stage.tell_time()
