@@ -6,12 +6,13 @@ from typing import Any
 
 import httpx
 import pytest
+from eth_account import Account
 
 from core.keeper import gas
 from core.sponsored.days import sponsor_budgets
 from core.sponsored.rules import FAILURES_A_DAY
 from tests.integration.api.conftest import reason
-from tests.integration.api.sponsored.conftest import LyingWire, SponsoredStage
+from tests.integration.api.sponsored.conftest import USDC, LyingWire, SponsoredStage
 
 
 class FrontRun(LyingWire):
@@ -57,6 +58,8 @@ def test_after_three_failed_transactions__an_account_waits_for_the_next_day(
     assert "failed on chain today" in answer.text
     assert f"{stage.clock.now.date()}" not in answer.json()["service"]["retry_at"]
     other = stage.agent()
+    stage.buyer = Account.create()
+    stage.chain.mint(stage.buyer.address, 100 * USDC)
     stage.bought(other)
 
 

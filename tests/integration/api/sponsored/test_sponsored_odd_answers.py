@@ -113,7 +113,7 @@ def test_a_block_whose_receipts_no_node_gives__holds_up_no_other_buy(
 def asked_in_vain(stage: SponsoredStage, times: int) -> None:
     for _ in range(times):
         stage.prove()
-        stage.pass_time(700)
+        stage.pass_time(170)
 
 
 def test_a_block_whose_receipts_no_node_ever_gives__is_disputed_after_some_tries(
