@@ -59,7 +59,9 @@ def accepted_since(session: Session, scopes: Collection[str], since: datetime) -
         .where(row.accepted_at >= since, row.gas_scopes.overlap(list(scopes)))
         .subquery()
     )
-    query = select(each.c.scope, func.count()).where(each.c.scope.in_(scopes)).group_by(each.c.scope)
+    query = (
+        select(each.c.scope, func.count()).where(each.c.scope.in_(scopes)).group_by(each.c.scope)
+    )
     return Counter({scope: count for scope, count in session.execute(query)})
 
 

@@ -137,7 +137,11 @@ def test_the_51st_buy_of_a_day__is_refused_for_an_owners_agents_together(
     other = stage.agent()
     quote = stage.prepared(other)
     with stage.database.write() as session:
-        session.execute(text("insert into account (id, kind, name, created_at) values (77, 'owner', 'them', now())"))
+        session.execute(
+            text(
+                "insert into account (id, kind, name, created_at) values (77, 'owner', 'them', now())"
+            )
+        )
         session.execute(
             text("update account set owner_id = 77 where id = :id"), {"id": stage.account_id(quote)}
         )

@@ -1,10 +1,9 @@
 """What a hostile client or node tries at one buy, by the documented calls alone."""
 
 import json
-import shutil
 import subprocess
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +12,11 @@ from sqlalchemy import text
 
 from core.keeper import gas
 from core.money import usdc_text
-from core.times import as_utc
 from tests.integration.api.conftest import reason
 from tests.integration.api.sponsored.conftest import USDC, LyingWire, SponsoredStage
+from tests.integration.chain_fixtures import ROOT
 
-CAST = next(Path("node_modules/@foundry-rs").glob("cast-*/bin/cast"), None) or shutil.which("cast")
+CAST = next((ROOT / "node_modules/@foundry-rs").glob("cast-*/bin/cast"))
 Body = dict[str, str]
 
 
@@ -70,7 +69,7 @@ def test_a_quote__can_be_handed_in_until_its_end_exclusive(
     stage: SponsoredStage, agent: dict[str, str]
 ) -> None:
     first, second = stage.prepared(agent), stage.prepared(agent)
-    end = as_utc(first["expires_at"])
+    end = datetime.fromisoformat(first["expires_at"])
     stage.pass_time(int((end - stage.clock.now).total_seconds()) - 2)
     stage.index()
     stage.processes[0].run()
@@ -103,7 +102,6 @@ def test_a_node_that_tells_of_dear_receipts__uses_up_no_more_than_was_kept(
     assert used == (int(quote["gas"]["covers_wei"]), 0)
 
 
-@pytest.mark.skipif(CAST is None, reason="cast is not there")
 def test_another_signers_signatures__are_taken_as_they_are(
     stage: SponsoredStage, agent: dict[str, str], tmp_path: Path
 ) -> None:
