@@ -62,7 +62,7 @@ def accepted_since(session: Session, scopes: Collection[str], since: datetime) -
     query = (
         select(each.c.scope, func.count()).where(each.c.scope.in_(scopes)).group_by(each.c.scope)
     )
-    return Counter({scope: count for scope, count in session.execute(query)})
+    return Counter({str(scope): int(count) for scope, count in session.execute(query)})
 
 
 def failed_since(session: Session, scopes: Collection[str], since: datetime) -> Counter[str]:

@@ -88,8 +88,12 @@ def add_buy(session: WriteSession, buy: SponsoredBuy) -> None:
     session.flush()
 
 
-def lock_buyer(session: WriteSession, buyer: str) -> None:
-    """One at a time for a wallet, whatever accounts hand in for it, until the transaction ends."""
+def lock_buyer(session: WriteSession, buyer: str, owner_id: int | None) -> None:
+    """One at a time for a wallet, whatever accounts hand in for it, and for an owner's agents, until
+    the transaction ends.
+    """
+    if owner_id is not None:
+        named(LockClass.SPONSORED_BUYER, ["owner", str(owner_id)]).wait(session)
     named(LockClass.SPONSORED_BUYER, [buyer.lower()]).wait(session)
 
 

@@ -131,7 +131,7 @@ def buy(call: WriteCall, caller: AgentCaller, command: HandInBuy) -> Answer[Spon
     if call.now >= found.expires_at:
         _refuse_late(call, caller, found)
     require_signed(call, found, command)
-    queries.lock_buyer(call.db, found.buyer)
+    queries.lock_buyer(call.db, found.buyer, caller.owner_id)
     scopes = day_limits.scopes_of(call, caller, found.buyer)
     day_limits.require_place_today(call, found, scopes)
     token, batch = _contracts(call)
