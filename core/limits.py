@@ -89,8 +89,18 @@ class CallerLimits(BaseModel):
         10**16, "the same of one owner's agents together, and of an account without an owner"
     )
     custody_gas_wei_per_account_per_day: int = wei(5 * 10**15, "the same of one account")
+    sponsor_gas_wei_per_day: int = wei(10**16, "gas of all sponsored buys in a UTC day")
+    sponsor_gas_wei_of_new_buyers_per_day: int = wei(
+        5 * 10**15, "of this, that of wallets that no sponsored buy was paid from yet"
+    )
+    sponsor_gas_wei_per_address_per_day: int = wei(
+        4 * 10**15, "the same of the accounts that come from one network address"
+    )
+    sponsor_gas_wei_per_owner_per_day: int = wei(
+        3 * 10**15, "the same of one owner's agents together"
+    )
     sponsor_gas_wei_per_account_per_day: int = wei(
-        2 * 10**15, "gas of an account's sponsored buys in a UTC day"
+        2 * 10**15, "the same of one account, and of one buyer's wallet"
     )
 
     # Metered reads and transfer reports

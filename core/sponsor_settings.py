@@ -8,8 +8,6 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
-from core.limits import wei
-
 
 class SponsorSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -36,7 +34,6 @@ class SponsorSettings(BaseModel):
     sponsor_remote_signer_token_file: Path | None = Field(
         default=None, description="file with the bearer token that it asks for"
     )
-    sponsor_gas_wei_per_day: int = wei(10**16, "gas of all sponsored buys in a UTC day")
     gas_eth_usd: Decimal | None = Field(
         default=None,
         gt=0,

@@ -107,6 +107,7 @@ class Indexer:
         self._beat_due = self._finality_due = self._deposits_due = 0.0
         self._status: dict[str, Any] = {"state": "starting"}
         self._told_waiting = False
+        self._turn = 0  # whose it is of what is done beside rounds, one at a time
 
     def stop(self) -> None:
         """Ask the loop to end after the step that it is in. Safe in a signal handler."""
@@ -238,8 +239,15 @@ class Indexer:
             due += [tip.note_finality, self._read_tags, self._count_held]
             self._finality_due = now + FINALITY_S
         if not done.is_behind and now >= self._deposits_due:
-            due += [lambda: watch_deposits(tip.chain, now_utc()), tip.credit_conversions]
-            due.append(tip.sponsored_proofs.round)
+            due.append(lambda: watch_deposits(tip.chain, now_utc()))
+            # in turns: each may take seconds, and the next block waits meanwhile
+            works = (
+                tip.credit_conversions,
+                tip.sponsored_proofs.round,
+                tip.reserve_repair.round,
+            )
+            due.append(works[self._turn % len(works)])
+            self._turn += 1
             self._deposits_due = now + DEPOSITS_S
         if tip.owes_retry and not done.is_behind:
             due.append(tip.retry_held)

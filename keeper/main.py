@@ -47,7 +47,7 @@ from keeper.observe import Observer
 from keeper.outbox_kinds import outbox_planner
 from keeper.precedence import Precedence
 from keeper.requests.opened import RequestsPlace, share_of
-from keeper.requests.sponsoring import RequestLoops, sponsor_budgets
+from keeper.requests.sponsoring import RequestLoops
 from keeper.schedule import Job, Schedule
 from keeper.sender import Sender
 from keeper.signers import PREFIXES, KeyPlace, require_all_allowed, signers_of
@@ -316,7 +316,7 @@ class Keeper:
             self._leadership,
             self._precedence,
             now_utc,
-            sponsor_budgets=sponsor_budgets(settings),
+            sponsor_gas=settings,
             serves_custody=self._serves_requests,
             count_rpc=self._metrics.count_rpc_of_requests,
         )

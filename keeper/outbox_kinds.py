@@ -27,9 +27,9 @@ from core.keeper.queue import OutboxRequest
 from core.keeper.rules import IntentState
 from core.mandate.chain import calldata, typed_data
 from core.sponsored import queries as sponsored
+from core.sponsored.days import failed_too_often
 from core.sponsored.documents import call_of
-from core.sponsored.rules import FAILURES_A_DAY, BuyPart, can_send, part_to_send
-from core.sponsored.sending import failed_since
+from core.sponsored.rules import BuyPart, can_send, part_to_send
 from core.times import start_of_day
 from keeper.intents import intent_of_request
 from keeper.spared import spared
@@ -156,8 +156,10 @@ def sponsored_buys(codes: CodeReader) -> Builder:
         left = part_to_send(*seen.fates(at))
         if left is not part:
             raise LapsedError("one of its authorizations was used or cancelled meanwhile")
-        if failed_since(session, buy.account_id, start_of_day(now)) >= FAILURES_A_DAY:
-            raise OutsideError("too many of the account's transactions failed today")
+        if failed_too_often(session, buy.gas_scopes or (), start_of_day(now)):
+            raise OutsideError(
+                "too many transactions of the account, its owner, address or the buyer failed today"
+            )
         if codes.code_at(buy.buyer):
             raise OutsideError("the buyer's address has code")
         return bytes_of(call_of(buy, part)[1])

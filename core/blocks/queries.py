@@ -200,6 +200,20 @@ def add_logs(session: WriteSession, chain_id: int, logs: Sequence[RawLog]) -> No
     )
 
 
+def replace_logs(
+    session: WriteSession, chain_id: int, block_hash: str, address: str, logs: Sequence[RawLog]
+) -> None:
+    """Let a block hold these logs of a contract and no others."""
+    session.execute(
+        delete(RawLogRow).where(
+            RawLogRow.chain_id == chain_id,
+            RawLogRow.block_hash == bytes_of(block_hash),
+            RawLogRow.address == bytes_of(address),
+        )
+    )
+    add_logs(session, chain_id, logs)
+
+
 def copy_blocks(
     session: WriteSession, chain_id: int, headers: Sequence[BlockHeader], now: datetime
 ) -> None:

@@ -20,20 +20,22 @@ from sqlalchemy import select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
+from core.credits.rules.free_reads import UNKNOWN_ADDRESS
 from core.db.day_figures import drop_days
 from core.db.engine import WriteSession
-from core.keeper.rules import Purse
 from core.keeper.tables import GasDay
 
 FILLER_GAS = 21_000  # of a transfer of nothing, which takes a nonce
 TOTAL = "total"  # sorts after `account:` and `owner:`
-SPONSOR = "sponsor:"  # scopes of the sponsor's purse: its accounts', and all
+SPONSOR = "sponsor:"  # scopes of the sponsor's purse: what a sponsored buy counts in, and all
+NEW_BUYERS = f"{SPONSOR}new"  # wallets that no sponsored buy paid for yet
 SPONSORS = f"{SPONSOR}total"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GasBudgets:
-    """The most that requests may cost in a UTC day, wei: of all, of an owner, of an account.
+    """The most that requests may cost in a UTC day, wei: of all, of an owner, of an account; of the
+    sponsor's purse also of a network address, and of all new buyers.
 
     One without an owner is its own owner.
     """
@@ -41,14 +43,23 @@ class GasBudgets:
     total_wei: int
     owner_wei: int
     account_wei: int
+    address_wei: int = 0
+    new_buyers_wei: int = 0
 
-    def of(
-        self, account_id: int | None, owner_id: int | None, purse: str = Purse.CUSTODY
-    ) -> dict[str, int]:
+    def of_sponsored(self, scopes: Iterable[str]) -> dict[str, int]:
+        """By scope, in their order."""
+        by_kind = {
+            "account": self.account_wei,
+            "address": self.address_wei,
+            "buyer": self.account_wei,
+            "new": self.new_buyers_wei,
+            "owner": self.owner_wei,
+            "total": self.total_wei,
+        }
+        return {scope: by_kind[kind_of(scope)] for scope in scopes}
+
+    def of(self, account_id: int | None, owner_id: int | None) -> dict[str, int]:
         """By scope, in the order in which rows are locked."""
-        if purse == Purse.SPONSOR:
-            of_account = {} if account_id is None else {sponsor_scope(account_id): self.account_wei}
-            return of_account | {SPONSORS: self.total_wei}
         budgets = {TOTAL: self.total_wei}
         if account_id is not None:
             budgets[account_scope(account_id)] = (
@@ -96,20 +107,34 @@ def account_scope(account_id: int) -> str:
     return f"account:{account_id}"
 
 
-def sponsor_scope(account_id: int) -> str:
-    return f"{SPONSOR}account:{account_id}"
+def sponsored_scopes(
+    *, account_id: int, owner_id: int | None, came_from: str | None, buyer: str, is_new: bool
+) -> tuple[str, ...]:
+    """In what a sponsored buy and its gas count, in the order in which rows are locked.
+
+    `came_from`: as AgentCaller has it. `is_new`: no sponsored buy of the wallet was paid before.
+    """
+    scopes = [
+        f"{SPONSOR}account:{account_id}",
+        f"{SPONSOR}address:{came_from or UNKNOWN_ADDRESS}",
+        f"{SPONSOR}buyer:{buyer.lower()}",
+        *([NEW_BUYERS] if is_new else []),
+        *([] if owner_id is None else [f"{SPONSOR}owner:{owner_id}"]),
+    ]
+    return (*scopes, SPONSORS)
+
+
+def kind_of(scope: str) -> str:
+    """Of a scope of the sponsor's purse: account, address, buyer, new, owner or total."""
+    return scope.removeprefix(SPONSOR).split(":")[0]
 
 
 def owner_scope(owner_id: int) -> str:
     return f"owner:{owner_id}"
 
 
-def scopes_of(
-    account_id: int | None, owner_id: int | None, purse: str = Purse.CUSTODY
-) -> tuple[str, ...]:
+def scopes_of(account_id: int | None, owner_id: int | None) -> tuple[str, ...]:
     """Everything that a request counts in, in the order in which rows are locked."""
-    if purse == Purse.SPONSOR:
-        return (*(() if account_id is None else (sponsor_scope(account_id),)), SPONSORS)
     own = [] if account_id is None else [account_scope(account_id)]
     return (*own, *([] if owner_id is None else [owner_scope(owner_id)]), TOTAL)
 

@@ -76,11 +76,12 @@ class QueuePlace:
     reserved_wei: int
     purse: str = Purse.CUSTODY
     most_wei: int | None = None
+    gas_scopes: tuple[str, ...] | None = None
 
     @property
     def scopes(self) -> tuple[str, ...]:
         """Everything that its gas counts in."""
-        return gas.scopes_of(self.account_id, self.owner_id, self.purse)
+        return self.gas_scopes or gas.scopes_of(self.account_id, self.owner_id)
 
     def within_most(self, wei: int) -> int:
         """So much, or the most that it may ever cost."""
@@ -104,7 +105,9 @@ class QueuePlace:
         return [] if self.gas_day is None else [(scope, self.gas_day) for scope in self.scopes]
 
     def budgets(self, budgets: GasBudgets) -> dict[str, int]:
-        return budgets.of(self.account_id, self.owner_id, self.purse)
+        if self.gas_scopes is not None:
+            return budgets.of_sponsored(self.gas_scopes)
+        return budgets.of(self.account_id, self.owner_id)
 
 
 # What the API does
@@ -118,15 +121,15 @@ def add(
     now: datetime,
     purse: str = Purse.CUSTODY,
     most_wei: int | None = None,
-    account_id: int | None = None,
+    gas_scopes: Sequence[str] | None = None,
 ) -> None:
-    """Queue a request. The caller has counted it. `account_id`: whose gas of its purse it is,
-    where nobody is its payer.
+    """Queue a request. The caller has counted it. `gas_scopes`: in what its gas counts, where nobody
+    is its payer.
     """
     values = {
         "outbox_id": outbox_id,
         "chain_id": chain_id,
-        "account_id": account_id if payer is None else payer.account_id,
+        "account_id": None if payer is None else payer.account_id,
         "owner_id": None if payer is None else payer.owner_id,
         "due_at": now,
         "tries": 0,
@@ -134,6 +137,7 @@ def add(
         "reserved_wei": 0,
         "purse": purse,
         "most_wei": most_wei,
+        "gas_scopes": None if gas_scopes is None else list(gas_scopes),
     }
     session.execute(insert(OutboxQueue).values(**values))
 
@@ -355,4 +359,5 @@ def _place(row: OutboxQueue) -> QueuePlace:
         reserved_wei=row.reserved_wei,
         purse=row.purse,
         most_wei=row.most_wei,
+        gas_scopes=None if row.gas_scopes is None else tuple(row.gas_scopes),
     )

@@ -39,7 +39,7 @@ class NewRequest:
     reason: dict[str, Any]
     purse: str = Purse.CUSTODY
     most_wei: int | None = None  # that it may ever cost; None: what the day's budget has
-    account_id: int | None = None  # whose gas of the sponsor's purse it is
+    gas_scopes: tuple[str, ...] | None = None  # of the sponsor's purse: in what its gas counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def ask(
     added = session.execute(statement).scalar_one_or_none()
     if added is None:
         return session.execute(select(Outbox.id).where(Outbox.key == request.key)).scalar_one()
-    own = (request.purse, request.most_wei, request.account_id)
+    own = (request.purse, request.most_wei, request.gas_scopes)
     outbox_queue.add(session, added, request.chain_id, payer, now, *own)
     if payer is None:
         outbox_queue.count_in_uncapped(session, request.purse)

@@ -13,7 +13,7 @@ from sqlalchemy import (
     UniqueConstraint,
     text,
 )
-from sqlalchemy.dialects.postgresql import BYTEA
+from sqlalchemy.dialects.postgresql import ARRAY, BYTEA
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.db.base import Base, Hash32, Uint256, sql_list
@@ -76,6 +76,8 @@ class OutboxQueue(Base):
     gas_day: Mapped[date | None]  # whose gas is kept for it
     reserved_wei: Mapped[int] = mapped_column(Uint256)
     purse: Mapped[str] = mapped_column(Text, server_default=Purse.CUSTODY)  # whose ETH pays
+    # in what its gas counts, where that is not account, owner and all
+    gas_scopes: Mapped[list[str] | None] = mapped_column(ARRAY(Text))
     # never more for it, whatever gas costs; null: what the day's budget has
     most_wei: Mapped[int | None] = mapped_column(Uint256)
 

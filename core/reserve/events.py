@@ -3,23 +3,33 @@
 Laws
 - Events are written in the order of the chain, from the contract's creation on: each row's numbers
   follow from the row before it.
-- A row that stands is never changed: a block that comes back after a reorg finds its rows, whose
-  numbers are right, since its parents are the same.
+- A row that stands is never changed by what a node says: a block that comes back after a reorg finds
+  its rows, whose numbers are right, since its parents are the same. What a block's own hash proves
+  replaces the rows of that block, and moves the numbers of all that follow.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import literal, select
+from sqlalchemy import Select, literal, select
 from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session
 
 from core.blocks.queries import insert_new, not_orphaned
-from core.chain.blocks import RawLog
+from core.chain.blocks import BlockHeader, RawLog
 from core.db.engine import WriteSession
-from core.hexes import bytes_of
+from core.hexes import address_or_none, bytes_of, hex_of
+from core.reserve import conversions
 from core.reserve.queries import totals_at
-from core.reserve.rules import ConversionStatus, ReserveEventKind, ReserveFact, after
+from core.reserve.rules import (
+    ConversionStatus,
+    ReserveEventKind,
+    ReserveFact,
+    ReserveTotals,
+    after,
+)
 from core.reserve.tables import ReserveConversion, ReserveEvent
 
 
@@ -39,8 +49,8 @@ def add_events(session: WriteSession, chain_id: int, events: Iterable[NewReserve
         return
     totals, rows = totals_at(session, chain_id, found[0].log.block_number - 1), []
     for one in found:
-        fact, log = one.fact, one.log
-        totals = after(totals, fact)
+        totals = after(totals, one.fact)
+        log = one.log
         rows.append(
             {
                 "chain_id": chain_id,
@@ -49,20 +59,129 @@ def add_events(session: WriteSession, chain_id: int, events: Iterable[NewReserve
                 "number": log.block_number,
                 "at": one.at,
                 "tx_hash": bytes_of(log.tx_hash),
-                "kind": fact.kind.value,
-                "party": _bytes_or_none(fact.party),
-                "recipient": _bytes_or_none(fact.recipient),
-                "account_ref": _bytes_or_none(fact.account_ref),
-                "tokens": fact.tokens,
-                "usdc_e6": fact.usdc_e6,
-                "reserve_after_e6": totals.reserve_e6,
-                "supply_after": totals.supply,
-                "owed_after_e6": totals.owed_e6,
-                "is_paused_after": totals.is_paused,
-                "treasury_after": _bytes_or_none(totals.treasury),
+                **_terms(one.fact),
+                **_numbers(totals),
             }
         )
     insert_new(session, ReserveEvent, rows)
+
+
+def _terms(fact: ReserveFact) -> dict[str, Any]:
+    return {
+        "kind": fact.kind.value,
+        "party": _bytes_or_none(fact.party),
+        "recipient": _bytes_or_none(fact.recipient),
+        "account_ref": _bytes_or_none(fact.account_ref),
+        "tokens": fact.tokens,
+        "usdc_e6": fact.usdc_e6,
+    }
+
+
+def _numbers(totals: ReserveTotals) -> dict[str, Any]:
+    return {
+        "reserve_after_e6": totals.reserve_e6,
+        "supply_after": totals.supply,
+        "owed_after_e6": totals.owed_e6,
+        "is_paused_after": totals.is_paused,
+        "treasury_after": _bytes_or_none(totals.treasury),
+    }
+
+
+def _fact(row: ReserveEvent) -> ReserveFact:
+    return ReserveFact(
+        ReserveEventKind(row.kind),
+        party=address_or_none(row.party),
+        recipient=address_or_none(row.recipient),
+        account_ref=None if row.account_ref is None else hex_of(row.account_ref),
+        tokens=row.tokens,
+        usdc_e6=row.usdc_e6,
+    )
+
+
+# What a block's hash proved
+
+
+def is_as_recorded(
+    session: Session, chain_id: int, block_hash: str, events: Sequence[NewReserveEvent]
+) -> bool:
+    """Whether the record has exactly these events of the block."""
+    rows = session.scalars(_of_block(chain_id, block_hash).order_by(ReserveEvent.log_index))
+    kept = [(row.log_index, _fact(row)) for row in rows]
+    return kept == sorted(((one.log.log_index, one.fact) for one in events), key=_first)
+
+
+def _first(pair: tuple[int, ReserveFact]) -> int:
+    return pair[0]
+
+
+def replace_events(
+    session: WriteSession,
+    chain_id: int,
+    block: BlockHeader,
+    events: Sequence[NewReserveEvent],
+    now: datetime,
+) -> None:
+    """Let a block of the record hold these events and no others: the numbers of all that follow are
+    reckoned anew, and its conversions wait again, those that were credited with their credit taken
+    back, where one of them is not as it was.
+    """
+    before = _conversions(session, chain_id, block.hash)
+    for row in session.scalars(_of_block(chain_id, block.hash)):
+        session.delete(row)
+    session.flush()
+    add_events(session, chain_id, events)
+    _renumber(session, chain_id, block.number)
+    if _conversions(session, chain_id, block.hash) == before:
+        return
+    conversions.reverse_blocks(session, chain_id, [block.hash], now)
+    _amend_conversions(session, chain_id, block.hash)
+    adopt_conversions(session, chain_id, block.number, block.number, now)
+
+
+def _of_block(chain_id: int, block_hash: str) -> Select[ReserveEvent]:
+    event = ReserveEvent
+    return select(event).where(event.chain_id == chain_id, event.block_hash == bytes_of(block_hash))
+
+
+def _conversions(session: Session, chain_id: int, block_hash: str) -> set[tuple[int, ReserveFact]]:
+    kind = ReserveEvent.kind == ReserveEventKind.CONVERTED.value
+    rows = session.scalars(_of_block(chain_id, block_hash).where(kind))
+    return {(row.log_index, _fact(row)) for row in rows}
+
+
+def _renumber(session: WriteSession, chain_id: int, number: int) -> None:
+    event = ReserveEvent
+    totals = totals_at(session, chain_id, number)
+    later = select(event).where(
+        event.chain_id == chain_id,
+        event.number > number,
+        not_orphaned(event.chain_id, event.block_hash),
+    )
+    for row in session.scalars(later.order_by(event.number, event.log_index)):
+        totals = after(totals, _fact(row))
+        for name, value in _numbers(totals).items():
+            setattr(row, name, value)
+    session.flush()
+
+
+def _amend_conversions(session: WriteSession, chain_id: int, block_hash: str) -> None:
+    """Reversed ones of the block get the terms of their events; those without one go."""
+    row = ReserveConversion
+    facts = dict(_conversions(session, chain_id, block_hash))
+    kept = session.scalars(
+        select(row).where(row.chain_id == chain_id, row.block_hash == bytes_of(block_hash))
+    )
+    for one in kept:
+        fact = facts.get(one.log_index)
+        if fact is None:
+            session.delete(one)
+            continue
+        one.holder, one.account_ref = (
+            bytes_of(fact.party or "0x"),
+            bytes_of(fact.account_ref or "0x"),
+        )
+        one.tokens, one.usdc_e6 = fact.tokens, fact.usdc_e6
+    session.flush()
 
 
 def _bytes_or_none(text: str | None) -> bytes | None:

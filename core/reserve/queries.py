@@ -21,9 +21,9 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from core.blocks import queries as blocks
-from core.blocks.queries import RESERVE_FOLLOWED, TIP, not_orphaned
+from core.blocks.queries import RESERVE_FOLLOWED, TIP, Cursor, not_orphaned
 from core.db.engine import WriteSession
-from core.hexes import address_or_none
+from core.hexes import address_or_none, hex_of
 from core.reserve.rules import ConversionStatus, ReserveEventKind, ReserveTotals
 from core.reserve.tables import (
     ReserveClaim,
@@ -103,6 +103,26 @@ def totals_at(session: Session, chain_id: int, number: int) -> ReserveTotals:
         row.is_paused_after,
         address_or_none(row.treasury_after),
     )
+
+
+def event_blocks(
+    session: Session, chain_id: int, above: int, up_to: int, limit: int
+) -> list[Cursor]:
+    """Canonical blocks with events, above < number <= up_to, oldest first."""
+    event = ReserveEvent
+    query = (
+        select(event.number, event.block_hash)
+        .where(
+            event.chain_id == chain_id,
+            event.number > above,
+            event.number <= up_to,
+            not_orphaned(event.chain_id, event.block_hash),
+        )
+        .distinct()
+        .order_by(event.number)
+        .limit(limit)
+    )
+    return [Cursor(number, hex_of(raw)) for number, raw in session.execute(query)]
 
 
 # Conversions
@@ -348,6 +368,15 @@ def note_audit(session: WriteSession, chain_id: int, number: int, now: datetime)
         update(ReserveReading)
         .where(ReserveReading.chain_id == chain_id)
         .values(audited_number=number, audited_at=now)
+    )
+
+
+def note_compared(session: WriteSession, chain_id: int, account_id: int | None) -> None:
+    """Touched accounts up to this one were compared; None: all were."""
+    session.execute(
+        update(ReserveReading)
+        .where(ReserveReading.chain_id == chain_id)
+        .values(compared_account_id=account_id)
     )
 
 

@@ -15,6 +15,7 @@ record. Once a day by all rows.
 Source: docs/reserve.md#reconciliation.
 """
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -84,8 +85,8 @@ class ConversionSums:
     sums_credits: int
     ledger_credits: int
     altered: int  # conversions that are not what their event says, or have none
-    odd_sums: int  # accounts' sums that are not their own credited conversions
-    odd_ledgers: int  # accounts whose ledger has other credits than their sums
+    odd_sums: tuple[int, ...]  # accounts whose sums are not their own credited conversions
+    odd_ledgers: tuple[int, ...]  # accounts whose ledger has other credits than their sums
     odd_totals: int = 0  # running totals that are not what all rows come to
 
 
@@ -120,29 +121,59 @@ def conversion_sums(
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """Accounts to compare one by one, with how often each was touched."""
+    """Accounts to compare one by one, with how often each was touched. `last`: of them by id; None: the
+    round begins again.
+    """
 
     touches: Mapping[int, int]
+    last: int | None
 
 
-def touched(session: Session, limit: int) -> Touched:
-    query = select(ReserveTouched.account_id, ReserveTouched.touches)
-    found = session.execute(query.order_by(ReserveTouched.account_id).limit(limit))
-    return Touched({row.account_id: row.touches for row in found})
+def touched(session: Session, after: int | None, limit: int) -> Touched:
+    """The next ones after an account, or from the first on where none is left: those that are never
+    right keep their turn, and nobody else's.
+    """
+    row = ReserveTouched
+    query = select(row.account_id, row.touches).order_by(row.account_id).limit(limit)
+    found = session.execute(query.where(row.account_id > (after or 0))).all()
+    found = found or session.execute(query).all()
+    last = found[-1].account_id if len(found) == limit else None
+    return Touched({one.account_id: one.touches for one in found}, last)
 
 
-def forget(session: WriteSession, compared: Touched) -> None:
-    """These were compared; those that were touched meanwhile are kept."""
-    if compared.touches:
+def forget(session: WriteSession, compared: Touched, odd: Collection[int]) -> None:
+    """These were compared; those that are `odd`, or were touched meanwhile, are kept."""
+    gone = [pair for pair in compared.touches.items() if pair[0] not in odd]
+    if gone:
         key = tuple_(ReserveTouched.account_id, ReserveTouched.touches)
-        session.execute(delete(ReserveTouched).where(key.in_(list(compared.touches.items()))))
+        session.execute(delete(ReserveTouched).where(key.in_(gone)))
 
 
 def running_totals(session: Session, chain_id: int) -> dict[RunningPart, Total]:
     row = ReserveTotal
-    query = select(row.part, row.rows, row.amount).where(row.chain_id.in_((0, chain_id)))
-    found = {part: (rows, int(amount)) for part, rows, amount in session.execute(query)}
+    query = select(row.part, func.sum(row.rows), func.sum(row.amount))
+    query = query.where(row.chain_id.in_((0, chain_id))).group_by(row.part)
+    found = {part: (int(rows), int(amount)) for part, rows, amount in session.execute(query)}
     return {part: found.get(part.value, (0, 0)) for part in RunningPart}
+
+
+def fold_totals(session: WriteSession, limit: int) -> int:
+    """Put moves of the running totals together, at most `limit`; how many. Whoever moves a total
+    meanwhile waits for nothing.
+    """
+    row = ReserveTotal
+    if session.execute(select(row.id).offset(len(RunningPart) * 2).limit(1)).first() is None:
+        return 0
+    first = select(row.id).order_by(row.id).limit(limit)
+    gone = delete(row).where(row.id.in_(first))
+    moves = session.execute(gone.returning(row.chain_id, row.part, row.rows, row.amount)).all()
+    sums: defaultdict[tuple[int, str], list[int]] = defaultdict(lambda: [0, 0])
+    for chain_id, part, rows, amount in moves:
+        sums[chain_id, part][0] += rows
+        sums[chain_id, part][1] += amount
+    for (chain_id, part), (rows, amount) in sums.items():
+        _move(session, chain_id, part, rows, amount)
+    return len(moves)
 
 
 def totals_of_rows(session: Session, chain_id: int) -> dict[RunningPart, Total]:
@@ -177,15 +208,12 @@ def correct_totals(
         rows, amount = (of - was for of, was in zip(right[part], running[part], strict=True))
         if (rows, amount) == (0, 0):
             continue
-        of_chain = 0 if part in OF_NO_CHAIN else chain_id
-        values = {"chain_id": of_chain, "part": part.value, "rows": rows, "amount": amount}
-        moved = {"rows": ReserveTotal.rows + rows, "amount": ReserveTotal.amount + amount}
-        keys = [ReserveTotal.chain_id, ReserveTotal.part]
-        session.execute(
-            insert(ReserveTotal)
-            .values(**values)
-            .on_conflict_do_update(index_elements=keys, set_=moved)
-        )
+        _move(session, 0 if part in OF_NO_CHAIN else chain_id, part.value, rows, amount)
+
+
+def _move(session: WriteSession, chain_id: int, part: str, rows: int, amount: int) -> None:
+    values = {"chain_id": chain_id, "part": part, "rows": rows, "amount": amount}
+    session.execute(insert(ReserveTotal).values(**values))
 
 
 def _altered(session: Session, chain_id: int, above: int) -> int:
@@ -206,8 +234,8 @@ def _altered(session: Session, chain_id: int, above: int) -> int:
     return session.scalar(query) or 0
 
 
-def _odd_sums(session: Session, accounts: Collection[int] | None) -> int:
-    """Of each account and reference."""
+def _odd_sums(session: Session, accounts: Collection[int] | None) -> tuple[int, ...]:
+    """Of each account and reference; an account once for each."""
     row, kept = ReserveConversion, ReserveConverted
     credited = _among(
         select(row.account_id, row.account_ref, func.sum(row.usdc_e6).label("usdc_e6"))
@@ -224,10 +252,11 @@ def _odd_sums(session: Session, accounts: Collection[int] | None) -> int:
     )
     pairs = outerjoin(credited, sums, own, full=True)
     differ = func.coalesce(credited.c.usdc_e6, 0) != func.coalesce(sums.c.usdc_e6, 0)
-    return session.scalar(select(func.count()).select_from(pairs).where(differ)) or 0
+    account = func.coalesce(credited.c.account_id, sums.c.account_id)
+    return tuple(session.scalars(select(account).select_from(pairs).where(differ)))
 
 
-def _odd_ledgers(session: Session, accounts: Collection[int] | None) -> int:
+def _odd_ledgers(session: Session, accounts: Collection[int] | None) -> tuple[int, ...]:
     kept = ReserveConverted
     worth = _among(
         select(
@@ -240,7 +269,8 @@ def _odd_ledgers(session: Session, accounts: Collection[int] | None) -> int:
     posted = converted_credits_by_account(accounts).subquery()
     pairs = outerjoin(worth, posted, worth.c.account_id == posted.c.account_id, full=True)
     differ = func.coalesce(worth.c.credits, 0) != func.coalesce(posted.c.credits, 0)
-    return session.scalar(select(func.count()).select_from(pairs).where(differ)) or 0
+    account = func.coalesce(worth.c.account_id, posted.c.account_id)
+    return tuple(session.scalars(select(account).select_from(pairs).where(differ)))
 
 
 def _among(
@@ -271,8 +301,8 @@ def faults(
         ("credited_usdc", sums.sums_e6, sums.credited_e6),
         ("credits", sums.ledger_credits, sums.sums_credits),
         ("terms", sums.altered, 0),
-        ("sums", sums.odd_sums, 0),
-        ("ledgers", sums.odd_ledgers, 0),
+        ("sums", len(sums.odd_sums), 0),
+        ("ledgers", len(sums.odd_ledgers), 0),
         ("totals", sums.odd_totals, 0),
     )
     found = [
@@ -287,6 +317,7 @@ def faults(
     return found
 
 
+OF_CONTRACT = frozenset({"reserve", "supply", "owed"})  # what the contract itself says otherwise
 _SAYS = {
     "reserve": "the record's reserve is not the contract's",
     "supply": "the record's supply is not the contract's",

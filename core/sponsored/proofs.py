@@ -106,11 +106,11 @@ def unproved(
 ) -> Unproved:
     """What is due of them: at most `limit` uses, and as many of each transfer of buys; where there are
     none, of quotes that nobody handed in, whose fee may have been submitted all the same. `resting`:
-    blocks that are left out.
+    blocks of uses, and nonces of lapses, that are left out.
     """
+    left_out = [bytes_of(one) for one in resting]
     query = _unproved_uses(chain_id, span).where(
-        _is_due(SponsoredUse.nonce, now),
-        SponsoredUse.block_hash.not_in([bytes_of(one) for one in resting]),
+        _is_due(SponsoredUse.nonce, now), SponsoredUse.block_hash.not_in(left_out)
     )
     in_blocks = dict[str, tuple[str, ...]]()
     for block_hash, nonce in session.execute(query.limit(limit)):
@@ -120,11 +120,13 @@ def unproved(
     lapses = [
         row
         for column in (buy_nonce, fee_nonce)
-        for row in session.execute(_due_lapses(column, chain_id, span, now).limit(limit))
+        for row in session.execute(
+            _due_lapses(column, chain_id, span, now).where(column.not_in(left_out)).limit(limit)
+        )
     ]
     if not in_blocks and not lapses:  # quotes cost nothing: they hold up nobody's buy
         quotes = _due_lapses(fee_nonce, chain_id, span, now, of_quotes=True)
-        lapses = list(session.execute(quotes.limit(limit)))
+        lapses = list(session.execute(quotes.where(fee_nonce.not_in(left_out)).limit(limit)))
     unused = {hex_of(nonce): address_of(buyer) for nonce, buyer, _ in lapses}
     since = min((int(created_at.timestamp()) for *_, created_at in lapses), default=span.at)
     return Unproved(in_blocks, unused, since)
@@ -195,6 +197,11 @@ def _is_due(nonce: InstrumentedAttribute[bytes], now: datetime) -> ColumnElement
     return ~exists().where(dispute.nonce == nonce, dispute.next_at > now)
 
 
+def wait_after(tries: int) -> timedelta:
+    """How long what was asked so often in vain rests: 5, 10, 20 seconds ... 10 minutes."""
+    return min(MOST_WAIT, FIRST_WAIT * (1 << min(tries - 1, MOST_DOUBLINGS)))
+
+
 # What became of them
 
 
@@ -243,8 +250,7 @@ def dispute(
         key = {"chain_id": chain_id, "nonce": bytes_of(nonce)}
         row = session.get(table, (chain_id, bytes_of(nonce)))
         tries = 1 if row is None else row.tries + 1
-        wait = min(MOST_WAIT, FIRST_WAIT * 2 ** min(tries - 1, MOST_DOUBLINGS))
-        said = {"why": why, "tries": tries, "next_at": now + wait}
+        said = {"why": why, "tries": tries, "next_at": now + wait_after(tries)}
         session.execute(
             insert(table)
             .values(**key, since=now, **said)

@@ -58,6 +58,7 @@ class SponsoredBuy:
     fee_signature: str | None = None
     accepted_at: datetime | None = None
     requests: int = 0
+    gas_scopes: Sequence[str] | None = None  # of an accepted one: in what it counts for the day
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +88,12 @@ def add_buy(session: WriteSession, buy: SponsoredBuy) -> None:
     session.flush()
 
 
-def lock_buyer(session: WriteSession, buyer: str) -> None:
-    """One at a time for a wallet, whatever accounts hand in for it, until the transaction ends."""
+def lock_buyer(session: WriteSession, buyer: str, owner_id: int | None) -> None:
+    """One at a time for a wallet, whatever accounts hand in for it, and for an owner's agents, until
+    the transaction ends.
+    """
+    if owner_id is not None:
+        named(LockClass.SPONSORED_BUYER, ["owner", str(owner_id)]).wait(session)
     named(LockClass.SPONSORED_BUYER, [buyer.lower()]).wait(session)
 
 
@@ -100,9 +105,14 @@ def lock_buy(session: WriteSession, buy_id: str) -> SponsoredBuy | None:
 
 
 def accept(
-    session: WriteSession, buy_id: str, purchase_signature: str, fee_signature: str, now: datetime
+    session: WriteSession,
+    buy_id: str,
+    purchase_signature: str,
+    fee_signature: str,
+    gas_scopes: Sequence[str],
+    now: datetime,
 ) -> None:
-    """Note both signatures and the first request to send."""
+    """Note both signatures, in what it counts for the day, and the first request to send."""
     session.execute(
         update(SponsoredBuyRow)
         .where(SponsoredBuyRow.id == buy_id)
@@ -110,6 +120,7 @@ def accept(
             purchase_signature=bytes_of(purchase_signature),
             fee_signature=bytes_of(fee_signature),
             accepted_at=now,
+            gas_scopes=list(gas_scopes),
             requests=1,
         )
     )
@@ -126,25 +137,9 @@ def count_request(session: WriteSession, buy_id: str, was: int) -> bool:
     return session.execute(statement).one_or_none() is not None
 
 
-def accepted_since(session: Session, account_id: int, since: datetime) -> int:
-    """How many buys of an account were accepted since then."""
-    return (
-        session.scalar(
-            select(func.count()).where(
-                SponsoredBuyRow.account_id == account_id, SponsoredBuyRow.accepted_at >= since
-            )
-        )
-        or 0
-    )
-
-
-def requests_since(session: Session, account_id: int, since: datetime) -> list[tuple[str, int]]:
-    """(id, how often it was asked to be sent) of an account's buys that were accepted since."""
-    row = SponsoredBuyRow
-    query = select(row.id, row.requests).where(
-        row.account_id == account_id, row.accepted_at >= since
-    )
-    return [(buy_id, requests) for buy_id, requests in session.execute(query)]
+def has_quotes_to_drop(session: Session, ended_before: int) -> bool:
+    """Whether `drop_quotes` would drop any."""
+    return session.execute(_quotes_to_drop(ended_before).limit(1)).first() is not None
 
 
 def drop_quotes(session: WriteSession, ended_before: int, limit: int) -> int:
@@ -152,19 +147,20 @@ def drop_quotes(session: WriteSession, ended_before: int, limit: int) -> int:
     and whose fee is proved never to have been taken. How many went.
     """
     row = SponsoredBuyRow
-    old = (
-        select(row.id)
-        .where(
-            row.accepted_at.is_(None),
-            row.valid_before < ended_before,
-            proofs.is_proved_unused(row.chain_id, row.fee_nonce),
-        )
-        .limit(limit)
-    )
+    old = _quotes_to_drop(ended_before).limit(limit)
     gone = delete(row).where(row.id.in_(old), row.accepted_at.is_(None))
     dropped = session.execute(gone.returning(row.buy_nonce, row.fee_nonce)).all()
     proofs.drop(session, [nonce for pair in dropped for nonce in pair])
     return len(dropped)
+
+
+def _quotes_to_drop(ended_before: int) -> Select[str]:
+    row = SponsoredBuyRow
+    return select(row.id).where(
+        row.accepted_at.is_(None),
+        row.valid_before < ended_before,
+        proofs.is_proved_unused(row.chain_id, row.fee_nonce),
+    )
 
 
 # What the chain says of them
@@ -197,18 +193,20 @@ def buys_of(session: Session, account_id: int, limit: int) -> list[SeenBuy]:
     return [_seen_buy(*row) for row in session.execute(query)]
 
 
-def sendable(session: Session, after: int, most_requests: int, limit: int) -> list[SeenBuy]:
+def sendable(
+    session: Session, after: int, most_requests: int, limit: int, last: str = ""
+) -> list[SeenBuy]:
     """Accepted buys whose authorizations are good after that second, whose purchase is not made and
-    that may be asked for again; first those whose fee is paid, so that buys that wait hold up none.
+    that may be asked for again, by id, from the one after `last` on.
     """
     query = _seen().where(
         SponsoredBuyRow.accepted_at.is_not(None),
         SponsoredBuyRow.valid_before > after,
         SponsoredBuyRow.requests < most_requests,
         PURCHASE.use.is_(None),
+        SponsoredBuyRow.id > last,
     )
-    is_fee_paid = func.coalesce(FEE.use == Use.PAID, False)
-    query = query.order_by(is_fee_paid.desc(), SponsoredBuyRow.valid_before).limit(limit)
+    query = query.order_by(SponsoredBuyRow.id).limit(limit)
     return [_seen_buy(*row) for row in session.execute(query)]
 
 
@@ -466,6 +464,7 @@ _AS_IS = (
     "created_at",
     "accepted_at",
     "requests",
+    "gas_scopes",
 )
 
 

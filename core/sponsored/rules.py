@@ -22,9 +22,16 @@ from core.money import UsdcE6
 
 LEAST_USDC_E6 = UsdcE6(5_000_000)  # net amount, inclusive
 MOST_USDC_E6 = UsdcE6(1_000_000_000_000)  # inclusive; a million USDC
-BUYS_A_DAY = 50  # accepted ones of an account in a UTC day
-# of an account's transactions in a UTC day that fail on chain: nothing more is sent for it
-FAILURES_A_DAY = 3
+BUYS_A_DAY = 50  # accepted ones in a UTC day, by scope
+# transactions in a UTC day that fail on chain, by scope: nothing more is sent for it
+FAILURES_A_DAY, FAILURES_OF_AN_ADDRESS = 3, 9
+MOST_BUYS = {"account": BUYS_A_DAY, "buyer": BUYS_A_DAY, "owner": BUYS_A_DAY}
+MOST_FAILURES = {
+    "account": FAILURES_A_DAY,
+    "address": FAILURES_OF_AN_ADDRESS,
+    "buyer": FAILURES_A_DAY,
+    "owner": FAILURES_A_DAY,
+}
 QUOTE_S = 300  # from the quote on, a buy may be handed in, exclusive
 GOOD_S = 1_800  # from the quote on, both authorizations are good, exclusive
 # before the authorizations end nothing more is signed: a transaction takes some blocks

@@ -5,13 +5,10 @@ accepted --1--> both transfers ... fee submitted alone --2--> the purchase ... t
 
 from datetime import datetime
 
-from sqlalchemy.orm import Session
-
 from core.db.engine import WriteSession
 from core.keeper import requests as outbox
-from core.keeper.rules import IntentState, Purse
+from core.keeper.rules import Purse
 from core.money import usdc_text
-from core.sponsored import queries
 from core.sponsored.documents import call_of
 from core.sponsored.queries import SponsoredBuy
 from core.sponsored.rules import BuyPart
@@ -25,21 +22,9 @@ def key_of(buy_id: str, number: int) -> str:
     return f"{KIND}:{buy_id}:{number}"
 
 
-def failed_since(session: Session, account_id: int, since: datetime) -> int:
-    """How many requests for an account's buys that were accepted since then ended in a transaction
-    that failed on chain.
-    """
-    keys = [
-        key_of(buy_id, number)
-        for buy_id, requests in queries.requests_since(session, account_id, since)
-        for number in range(1, requests + 1)
-    ]
-    states = outbox.states_of(session, keys).values() if keys else ()
-    return sum(one.state == IntentState.REVERTED for one in states)
-
-
 def ask(session: WriteSession, buy: SponsoredBuy, part: BuyPart, number: int, now: datetime) -> int:
     """The id of the request. `buy` is accepted."""
+    assert buy.gas_scopes is not None, "only an accepted buy is sent"
     request = outbox.NewRequest(
         key=key_of(buy.id, number),
         chain_id=buy.chain_id,
@@ -56,6 +41,6 @@ def ask(session: WriteSession, buy: SponsoredBuy, part: BuyPart, number: int, no
         },
         purse=Purse.SPONSOR,
         most_wei=buy.covers_wei,
-        account_id=buy.account_id,
+        gas_scopes=tuple(buy.gas_scopes),
     )
     return outbox.ask(session, request, now)

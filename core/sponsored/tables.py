@@ -5,7 +5,7 @@ the sponsor's heartbeat.
 from datetime import datetime
 
 from sqlalchemy import CheckConstraint, ForeignKey, Index, Text, text
-from sqlalchemy.dialects.postgresql import BYTEA
+from sqlalchemy.dialects.postgresql import ARRAY, BYTEA
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.db.base import Base, Hash32, Uint256, sql_list
@@ -24,6 +24,12 @@ class SponsoredBuyRow(Base):
             "(accepted_at is null) = (purchase_signature is null)"
             " and (accepted_at is null) = (fee_signature is null)",
             name="signed",
+        ),
+        CheckConstraint("(accepted_at is null) = (gas_scopes is null)", name="counted"),
+        Index(
+            "ix_sponsored_buy_accepted_at",
+            "accepted_at",
+            postgresql_where=text("accepted_at is not null"),
         ),
         Index("ix_sponsored_buy_account_id_accepted_at", "account_id", "accepted_at"),
         Index("ix_sponsored_buy_buyer", "buyer", postgresql_where=text("accepted_at is not null")),
@@ -58,6 +64,8 @@ class SponsoredBuyRow(Base):
     purchase_signature: Mapped[bytes | None] = mapped_column(BYTEA)
     fee_signature: Mapped[bytes | None] = mapped_column(BYTEA)
     accepted_at: Mapped[datetime | None]
+    # in what it and its gas count for the day (rules.day_scopes)
+    gas_scopes: Mapped[list[str] | None] = mapped_column(ARRAY(Text))
     # how often it was asked to be sent; the outbox's key of each has its number
     requests: Mapped[int]
 

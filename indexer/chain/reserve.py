@@ -11,11 +11,15 @@ Laws
 - Until all is read, the token is not watched, its state is unknown, and nothing is credited.
 - One conversion is one transaction, fenced; what one fails of is its own trouble.
 - A bloom does not cover what stands in a log's body, so that the node that gave a conversion could make it
-  larger: it is credited as every node that answers has it, and waits while none does.
+  larger: it is credited as every node that answers has it, and waits while none does. Where they disagree
+  the block's own hash decides, so that one that lies withholds nobody's credit.
 - What a turn asks for is strangers' choice: where no node answers it the next one is half as large, down
   to one holder, whose turn then is over.
+- The loop of the tip waits meanwhile: nodes have NODES_WITHIN_S each, and a turn that has taken TURN_S
+  ends, whatever is left of it; the next one goes on from there.
 """
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
@@ -39,11 +43,13 @@ from indexer.chain.context import ChainContext
 from indexer.chain.facts import BlockFacts, facts_of
 from indexer.chain.fetch import BlockContradictionError, BlockUnavailableError, FetchedBlock
 from indexer.chain.fetch_range import RangeReader
+from indexer.chain.proved_blocks import proved_block, told_of
 from indexer.chain.quarantine import MAY_REFUSE, refusal_of
 from indexer.chain.range_size import RangeSize
 from indexer.chain.watch import WatchList
 
-NODES_WITHIN_S = 5.0
+NODES_WITHIN_S = 2.0
+TURN_S = 2.0
 
 log = structlog.get_logger(__name__)
 
@@ -192,7 +198,7 @@ class Crediting:
 
     def round(self) -> None:
         """Errors: LeadershipLostError, and the database's that say nothing of a row."""
-        chain, now = self._chain, self._clock()
+        chain, now, over_at = self._chain, self._clock(), time.monotonic() + TURN_S
         with chain.database.read() as session:
             safe = repository.cursor(session, SAFE)
             if safe is None or repository.cursor(session, RESERVE_FOLLOWED) is None:
@@ -207,11 +213,16 @@ class Crediting:
             self._holders = max(1, self._holders // 2)
             return
         self._holders = min(conversions.HOLDERS_A_ROUND, 2 * self._holders)
+        proved = dict[bytes, FetchedBlock | None]()
         for place in turn.rows:
-            if place in agreed:
+            if place in agreed or self._is_proved(place, told[place], proved):
                 self._credit(place)
             else:
                 self._set_aside(place, "Nodes disagree about what was converted.")
+            if time.monotonic() >= over_at:
+                # what is left of this holder's rows has its turn when the others had theirs
+                self._after = told[place].holder
+                return
         self._after = turn.last
 
     def _agreed(self, told: Mapping[Place, ToldConversion]) -> set[Place] | None:
@@ -247,6 +258,20 @@ class Crediting:
             if logs and all(_has(one, place, told[place]) for one in logs):
                 agreed.add(place)
         return agreed
+
+    def _is_proved(
+        self, place: Place, told: ToldConversion, proved: dict[bytes, FetchedBlock | None]
+    ) -> bool:
+        """By the block's hash. `proved`: blocks that were asked for in this turn."""
+        block_hash = place[1]
+        if block_hash not in proved:
+            rpc = self._chain.reader.rpc
+            proved[block_hash] = proved_block(told_of(rpc, hex_of(block_hash), NODES_WITHIN_S))
+        block = proved[block_hash]
+        token = self._chain.reserve_token
+        return block is not None and _has(
+            [one for one in block.logs if one.address == token], place, told
+        )
 
     def _credit(self, place: Place) -> None:
         chain, now = self._chain, self._clock()

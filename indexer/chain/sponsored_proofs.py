@@ -11,10 +11,12 @@
 Laws
 - A block's hash is the record's, and two nodes agreed that it is safe where two answer
   (finality.py); so whose receipts they are does not matter.
-- What no node answers is no dispute: it waits, and a gauge says so. Its block rests, 5 s at first and
-  10 minutes at most, so that blocks whose receipts are too many to be had hold up no other.
+- What no node answers waits: its block, or the authorization, rests, 5 s at first and 10 minutes at
+  most, so that blocks whose receipts are too many to be had hold up no other. After UNTOLD_TRIES it is
+  disputed, so that whoever reads the buy, and whoever runs this, is told.
 - What cannot be read, or contradicts itself, is no word of a node.
-- The loop of the tip waits meanwhile: a round begins nothing new after ROUND_S.
+- The loop of the tip waits meanwhile: a round begins nothing new after ROUND_S, and nodes have
+  NODES_WITHIN_S to answer, twice as long where they did not before, MOST_WITHIN_S at most.
 """
 
 import time
@@ -31,18 +33,20 @@ from core.blocks.queries import SAFE
 from core.chain import proof, results
 from core.chain.abi import AbiDecodeError, FunctionAbi, address_word, function
 from core.chain.blocks import RawLog
-from core.chain.proof import SealedHeader, SealedReceipts
+from core.chain.proof import SealedHeader
 from core.chain.rpc import Request
 from core.sponsored import proofs, queries
 from core.sponsored.logs import AuthorizationLog, authorization_topics, authorizations_in
 from core.sponsored.proofs import SafeSpan, Unproved
 from core.sponsored.rules import ProvedBy
 from indexer.chain.context import ChainContext
-from indexer.chain.fetch import BlockContradictionError, verified
+from indexer.chain.fetch import FetchedBlock
+from indexer.chain.proved_blocks import proved_block, told_of
 
-NODES_WITHIN_S = 5.0
+NODES_WITHIN_S, MOST_WITHIN_S = 2.0, 8.0
 A_ROUND = 20
-ROUND_S = 10.0
+ROUND_S = 2.0
+UNTOLD_TRIES = 6  # over two and a half minutes
 FULL_LOOK = timedelta(minutes=5)  # between looks at all that was ever quoted
 RECENT_S, RECENT_BLOCKS = 86_400, 43_200  # what each round looks at
 WORD_BYTES = 32
@@ -53,21 +57,11 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """What a node says of a block's uses; None: it contradicts itself. `is_proved`: by the block's own
-    hash.
-    """
-
-    uses: Uses | None
-    is_proved: bool
-
-
-@dataclass(frozen=True, slots=True)
 class _Rest:
-    """Of a block of which no node told: it is asked again after `wait`, at `until`."""
+    """Of what no node told, `tries` times: it is asked again at `until`."""
 
     until: datetime
-    wait: timedelta
+    tries: int
 
 
 class Proving:
@@ -84,7 +78,10 @@ class Proving:
         """Errors: LeadershipLostError, and the database's."""
         chain, now = self._chain, self._clock()
         self._over_at = time.monotonic() + ROUND_S
-        resting = {block: rest for block, rest in self._resting.items() if rest.until > now}
+        self._resting = {
+            key: rest for key, rest in self._resting.items() if now - rest.until < proofs.MOST_WAIT
+        }
+        resting = [key for key, rest in self._resting.items() if rest.until > now]
         with chain.database.read() as session:
             safe = repository.cursor(session, SAFE)
             if safe is None or queries.heights(session, chain.chain_id).safe_at is None:
@@ -114,17 +111,19 @@ class Proving:
 
     def _prove_block(self, block_hash: str, nonces: Sequence[str]) -> bool:
         """Whether any node told of it; else it rests."""
-        told = self._told_of(block_hash)
+        told = told_of(self._chain.reader.rpc, block_hash, self._within_s(block_hash))
         if not told:
-            self._rest(block_hash)
+            self._untold(block_hash, nonces, f"no node gives the receipts of block {block_hash}")
             return False
         self._resting.pop(block_hash, None)
-        proved = next((one.uses for one in told.values() if one.is_proved), None)
+        proved = proved_block(told)
         if proved is not None:
-            self._replace(block_hash, nonces, proved, ProvedBy.RECEIPTS)
+            self._replace(block_hash, nonces, self._uses_in(proved), ProvedBy.RECEIPTS)
             return True
         said = [
-            None if one.uses is None else tuple(use for use in one.uses if use.nonce in nonces)
+            None
+            if one.block is None
+            else tuple(use for use in self._uses_in(one.block) if use.nonce in nonces)
             for one in told.values()
         ]
         if len(said) > 1 and said[0] is not None and len(set(said)) == 1:
@@ -138,28 +137,21 @@ class Proving:
         )
         return True
 
-    def _rest(self, block_hash: str) -> None:
-        rest = self._resting.get(block_hash)
-        wait = proofs.FIRST_WAIT if rest is None else min(proofs.MOST_WAIT, 2 * rest.wait)
-        self._resting[block_hash] = _Rest(self._clock() + wait, wait)
+    def _uses_in(self, block: FetchedBlock) -> Uses:
+        return authorizations_in(block.logs, self._chain.usdc)
 
-    def _told_of(self, block_hash: str) -> dict[str, _Told]:
-        """By node, of those that answer of this very block."""
-        requests: list[Request] = [
-            ("eth_getBlockByHash", [block_hash, False]),
-            ("eth_getBlockReceipts", [block_hash]),
-        ]
-        answers = self._chain.reader.rpc.batch_of_each(
-            requests, NODES_WITHIN_S, parse=[proof.sealed_header, proof.sealed_receipts]
-        )
-        found = dict[str, _Told]()
-        for name, (header, receipts) in answers.items():
-            if not isinstance(header, SealedHeader) or not isinstance(receipts, SealedReceipts):
-                continue
-            told = _told(header, receipts, block_hash, self._chain.usdc)
-            if told is not None:
-                found[name] = told
-        return found
+    def _untold(self, key: str, nonces: Sequence[str], why: str) -> None:
+        """`key`: a block or a nonce, which no node told of once more."""
+        rest = self._resting.get(key)
+        tries = 1 if rest is None else rest.tries + 1
+        self._resting[key] = _Rest(self._clock() + proofs.wait_after(tries), tries)
+        if tries >= UNTOLD_TRIES:
+            self._dispute(nonces, f"{why}; it was asked for {tries} times")
+
+    def _within_s(self, *keys: str) -> float:
+        """How long nodes may take for these: longer where they did not tell before."""
+        tries = max((self._resting[key].tries for key in keys if key in self._resting), default=0)
+        return min(MOST_WITHIN_S, NODES_WITHIN_S * (1 << min(tries, UNTOLD_TRIES)))
 
     def _replace(self, block_hash: str, nonces: Sequence[str], uses: Uses, by: ProvedBy) -> None:
         """The record holds of this block and these nonces what was proved, and nothing else."""
@@ -190,9 +182,11 @@ class Proving:
             for nonce in nonces
         ]
         parse: list[Any] = [proof.sealed_header, *[results.code] * len(nonces)]
-        answers = chain.reader.rpc.batch_of_each(requests, NODES_WITHIN_S, parse=parse)
+        answers = chain.reader.rpc.batch_of_each(requests, self._within_s(*nonces), parse=parse)
         times = [header for header, *_ in answers.values() if isinstance(header, SealedHeader)]
         if not times:
+            for nonce in nonces:
+                self._untold(nonce, [nonce], f"no node answers at block {safe_hash}")
             return
         if not _is_agreed_time(times, safe_hash, span.at):
             self._dispute(nonces, f"nodes disagree about the time of block {safe_hash}")
@@ -223,6 +217,8 @@ class Proving:
                     )
             elif said:
                 self._dispute([nonce], f"only {', '.join(said)} says that it was never used")
+            else:
+                self._untold(nonce, [nonce], "no node says whether it was used")
 
     def _look_for(self, nonce: str, waiting: Unproved, span: SafeSpan) -> None:
         """A use that the record lacks."""
@@ -274,24 +270,6 @@ class Proving:
         with chain.database.write() as session:
             chain.fence(session)
             proofs.dispute(session, chain.chain_id, nonces, why, self._clock())
-
-
-def _told(
-    header: SealedHeader, receipts: SealedReceipts, block_hash: str, usdc: str
-) -> _Told | None:
-    """None: it is no word about that block."""
-    if header.header.hash != block_hash:
-        return None
-    try:
-        block = verified(header.header, receipts.receipts)
-    except BlockContradictionError:
-        return _Told(None, is_proved=False)
-    # neighbours of one transaction are told by its hash, which the root does not cover
-    is_distinct = len(set(header.header.transaction_hashes)) == len(receipts.receipts)
-    is_proved = (
-        is_distinct and header.receipts_root is not None and header.receipts_root == receipts.root
-    )
-    return _Told(authorizations_in(block.logs, usdc), is_proved)
 
 
 def _state() -> FunctionAbi:

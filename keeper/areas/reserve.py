@@ -6,12 +6,13 @@
 Laws
 - What differs once may be a node's lie or a block that is just being replaced: a finding is what
   differs at two looks, at the same block or another.
-- Each look costs what was touched since the last one; once a day all rows are read, and the running
-  totals are held against them.
+- Each look costs what was touched since the last one, ACCOUNTS_A_LOOK accounts in turns: one that differs
+  stays touched and keeps none from being compared. Once a day all rows are read, and the running totals
+  are held against them.
 - The reading is kept for the ratio that `/reserve/state` shows.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -29,12 +30,14 @@ from core.reserve import queries
 from core.reserve.chain import ContractNumbers, contract_numbers
 from core.reserve.queries import ReserveState
 from core.reserve.reconciliation import (
+    OF_CONTRACT,
     RunningPart,
     Total,
     Touched,
     conversion_sums,
     correct_totals,
     faults,
+    fold_totals,
     forget,
     running_totals,
     totals_of_rows,
@@ -47,6 +50,7 @@ EVERY_S: Final = 60
 LOOKS: Final = 2
 FULL_EVERY: Final = timedelta(days=1)
 ACCOUNTS_A_LOOK: Final = 500
+MOVES_A_LOOK: Final = 50_000  # of running totals that are put together
 
 log = structlog.get_logger("keeper")
 
@@ -84,11 +88,12 @@ def run(place: JobPlace, now: datetime) -> Mapping[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Compared:
-    """`faults` there are; `right` None: the rows were not all read."""
+    """`faults` there are; `right` None: the rows were not all read. `odd`: accounts that differ."""
 
     chain_id: int
     block: int
     faults: list[Fault]
+    odd: frozenset[int]
     compared: Touched
     running: Mapping[RunningPart, Total]
     right: Mapping[RunningPart, Total] | None
@@ -103,7 +108,9 @@ def _look(place: JobPlace, token: str, now: datetime) -> _Compared:
         last = queries.reading(session)
         is_full = last is None or last.audited_at is None or now - last.audited_at >= FULL_EVERY
         above = -1 if is_full or last is None else last.audited_number or -1
-        compared, running = touched(session, ACCOUNTS_A_LOOK), running_totals(session, chain_id)
+        after = None if last is None else last.compared_account_id
+        compared = touched(session, after, ACCOUNTS_A_LOOK)
+        running = running_totals(session, chain_id)
         right = totals_of_rows(session, chain_id) if is_full else None
         sums = conversion_sums(
             session,
@@ -120,16 +127,18 @@ def _look(place: JobPlace, token: str, now: datetime) -> _Compared:
         if blocks.canonical_hash(session, chain_id, record.block) != record.block_hash:
             raise RecordMovedError(f"block {record.block} was replaced; the next run asks again")
     found = faults(chain_id, record, contract, sums)
-    _keep(place, chain_id, record, contract, now, is_reconciled=not found)
-    return _Compared(chain_id, record.block, found, compared, running, right)
+    _keep(place, chain_id, record, contract, now, found)
+    odd_accounts = frozenset((*sums.odd_sums, *sums.odd_ledgers))
+    return _Compared(chain_id, record.block, found, odd_accounts, compared, running, right)
 
 
 def _end(place: JobPlace, look: _Compared, now: datetime, *, are_totals_wrong: bool) -> None:
     """What was compared need not be again, unless it differs; wrong totals are corrected."""
     with place.database.write() as session:
         place.fence(session)
-        if not {"sums", "ledgers"} & {one.place["part"] for one in look.faults}:
-            forget(session, look.compared)
+        forget(session, look.compared, look.odd)
+        queries.note_compared(session, look.chain_id, look.compared.last)
+        fold_totals(session, MOVES_A_LOOK)
         if look.right is None:
             return
         if are_totals_wrong:
@@ -143,9 +152,12 @@ def _keep(
     record: ReserveState,
     contract: ContractNumbers,
     now: datetime,
-    *,
-    is_reconciled: bool,
+    found: Collection[Fault],
 ) -> None:
+    """Where the numbers are the same, this is the block from which a later lie is looked for
+    (indexer.chain.reserve_repair).
+    """
+    is_right = not {one.place["part"] for one in found} & OF_CONTRACT
     with place.database.write() as session:
         place.fence(session)
         queries.save_reading(
@@ -159,9 +171,10 @@ def _keep(
                 "supply": contract.supply,
                 "owed_e6": contract.owed_e6,
                 "usdc_e6": contract.usdc_e6,
-                "is_reconciled": is_reconciled,
+                "is_reconciled": not found,
                 "read_at": now,
-            },
+            }
+            | ({"right_number": record.block} if is_right else {}),
         )
 
 

@@ -10,9 +10,11 @@ Laws
   REQUESTS_A_BUY times at most.
 - What is left is what the indexer wrote; nothing is concluded from a receipt. An authorization is
   used once, so that what is sent twice pays once.
+- A buy with nothing to do costs a read: transactions that write are opened for what is asked for, and
+  for quotes that can go. All open buys are looked at, page by page, so that none stands before others.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from functools import partial
 from typing import Any, Final
@@ -20,7 +22,7 @@ from typing import Any, Final
 from core.keeper import requests as outbox
 from core.keeper.rules import ENDS_OF_REQUEST, IntentState
 from core.sponsored import queries, sending
-from core.sponsored.queries import SeenBuy
+from core.sponsored.queries import SponsoredBuy
 from core.sponsored.rules import (
     REQUESTS_A_BUY,
     SEND_MARGIN_S,
@@ -32,7 +34,7 @@ from keeper.schedule import Job, JobPlace
 from keeper.spared import did_of, spared_row
 
 EVERY_S: Final = 5
-A_RUN: Final = 500
+A_PAGE: Final = 500
 QUOTES_A_RUN: Final = 5_000
 NOWHERE: Final = Heights(None, None)  # what is left does not depend on what is final
 
@@ -46,29 +48,55 @@ def run(place: JobPlace, now: datetime) -> Mapping[str, Any]:
     database's.
     """
     at = int(now.timestamp())
-    with place.database.read() as session:
-        open_ = queries.sendable(session, at + SEND_MARGIN_S, REQUESTS_A_BUY, A_RUN)
-    done = [spared_row(partial(_again, place, seen, now), buy=seen.buy.id) for seen in open_]
-    with place.database.write() as session:
-        place.fence(session)
-        dropped = queries.drop_quotes(session, at - queries.KEPT_AFTER_S, QUOTES_A_RUN)
-    return {**did_of("asked_again", done), "quotes_dropped": dropped}
+    done = [
+        spared_row(partial(_again, place, buy, part, now), buy=buy.id)
+        for buy, part in _left(place, at + SEND_MARGIN_S)
+    ]
+    return {**did_of("asked_again", done), "quotes_dropped": _dropped(place, at)}
 
 
-def _again(place: JobPlace, seen: SeenBuy, now: datetime) -> bool:
-    buy = seen.buy
-    part = part_to_send(*seen.fates(NOWHERE))
-    if part is None:
-        return False
+def _left(place: JobPlace, after: int) -> Iterator[tuple[SponsoredBuy, BuyPart]]:
+    """Every buy whose last request has ended, and what of it is to be sent."""
+    last = ""
+    while True:
+        with place.database.read() as session:
+            page = queries.sendable(session, after, REQUESTS_A_BUY, A_PAGE, last)
+            wanted = [
+                (seen.buy, part)
+                for seen in page
+                if (part := part_to_send(*seen.fates(NOWHERE))) is not None
+            ]
+            keys = [sending.key_of(buy.id, buy.requests) for buy, _ in wanted]
+            states = outbox.states_of(session, keys) if keys else {}
+        for (buy, part), key in zip(wanted, keys, strict=True):
+            last_one = states.get(key)
+            if last_one is not None and _may_be_sent_again(last_one.state, part):
+                yield buy, part
+        if len(page) < A_PAGE:
+            return
+        last = page[-1].buy.id
+
+
+def _may_be_sent_again(state: str, part: BuyPart) -> bool:
+    """Of both transfers only what was done, and then orphaned."""
+    return state in ENDS_OF_REQUEST and (part is BuyPart.PURCHASE or state == IntentState.DONE)
+
+
+def _again(place: JobPlace, buy: SponsoredBuy, part: BuyPart, now: datetime) -> bool:
+    """An end of a request is its end for ever; somebody else may have asked meanwhile."""
     with place.database.write() as session:
         place.fence(session)
-        key = sending.key_of(buy.id, buy.requests)
-        last = outbox.states_of(session, [key])[key]
-        if last.state not in ENDS_OF_REQUEST:
-            return False
-        if part is BuyPart.BOTH and last.state != IntentState.DONE:
-            return False
         if not queries.count_request(session, buy.id, buy.requests):
             return False
         sending.ask(session, buy, part, buy.requests + 1, now)
     return True
+
+
+def _dropped(place: JobPlace, at: int) -> int:
+    ended_before = at - queries.KEPT_AFTER_S
+    with place.database.read() as session:
+        if not queries.has_quotes_to_drop(session, ended_before):
+            return 0
+    with place.database.write() as session:
+        place.fence(session)
+        return queries.drop_quotes(session, ended_before, QUOTES_A_RUN)

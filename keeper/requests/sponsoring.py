@@ -9,7 +9,6 @@ through, which is more than that a key is set.
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import Protocol
 
 from sqlalchemy.orm import Session
 
@@ -17,9 +16,9 @@ from core.chain.rpc import Rpc
 from core.chain.signer import Signer
 from core.db.engine import Database
 from core.db.leadership import Leadership
-from core.keeper.gas import GasBudgets
 from core.mandate.chain.reader import VaultReader
 from core.sponsored import queries as sponsored
+from core.sponsored.days import SponsorGas, sponsor_budgets
 from keeper.outbox_kinds import OutboxPlanner
 from keeper.precedence import Precedence
 from keeper.requests.opened import Beat, Requests, RequestsPlace, opened, request_signers
@@ -39,7 +38,7 @@ class RequestLoops:
         precedence: Precedence,
         clock: Callable[[], datetime],
         *,
-        sponsor_budgets: GasBudgets,
+        sponsor_gas: SponsorGas,
         serves_custody: bool,
         count_rpc: Callable[[Rpc], object],
     ) -> None:
@@ -65,7 +64,7 @@ class RequestLoops:
             beat = heartbeat(sponsor.address, place.chain_id, fence)
             self._loops.append(
                 opened(
-                    replace(place, budgets=sponsor_budgets),
+                    replace(place, budgets=sponsor_budgets(sponsor_gas)),
                     planner,
                     signers={Role.SPONSOR: sponsor},
                     epoch=epoch,
@@ -94,22 +93,6 @@ class RequestLoops:
         """Call it after the lead was given back: it may wait for the end of a round."""
         for one in self._loops:
             one.close()
-
-
-class SponsorGas(Protocol):
-    """The settings that say what gas may cost in a UTC day."""
-
-    @property
-    def sponsor_gas_wei_per_day(self) -> int: ...
-
-    @property
-    def sponsor_gas_wei_per_account_per_day(self) -> int: ...
-
-
-def sponsor_budgets(gas: SponsorGas) -> GasBudgets:
-    total_wei = gas.sponsor_gas_wei_per_day
-    account_wei = min(total_wei, gas.sponsor_gas_wei_per_account_per_day)
-    return GasBudgets(total_wei=total_wei, owner_wei=total_wei, account_wei=account_wei)
 
 
 def heartbeat(account: str, chain_id: int, fence: Callable[[Session], None]) -> Beat:

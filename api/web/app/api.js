@@ -108,10 +108,11 @@ export function put(path, body, options = {}) {
  * @param {Path} path
  * @param {string} key
  * @param {AbortSignal} [stop]
+ * @param {import("./answers.js").Query<Path>} [query]
  * @returns {Promise<import("./answers.js").Answer<Path>>}
  */
-export function getByKey(path, key, stop) {
-  return asked("GET", path, { key, signal: stop });
+export function getByKey(path, key, stop, query) {
+  return asked("GET", path, { key, query, signal: stop });
 }
 
 /**

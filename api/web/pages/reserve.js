@@ -6,6 +6,7 @@ import { addressWord, uintWord } from "../app/abi.js";
 import { get, getByKey, postByKey } from "../app/api.js";
 import { SELECTORS } from "../app/contracts.js";
 import { amountText, integer, sentenced, units, words } from "../app/format.js";
+import { Older } from "../app/paged.js";
 import { Read, Refused } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
 import { walletState } from "../app/session.js";
@@ -38,6 +39,7 @@ import { SponsoredBuy } from "./sponsored_buy.js";
  */
 
 const EVERY_S = 15;
+const PAGE_ROWS = 100;
 const TYPED_MS = 250;
 const A_CREDIT = 10_000n; // base units of USDC
 const REF = /^0x[0-9a-f]{64}$/i;
@@ -310,9 +312,30 @@ function OfAgent({ agentKey, onRef }) {
       await postByKey("/reserve/me/claims", agentKey, { account_ref });
       await own.reload();
     });
+  const [older, setOlder] = useState(/** @type {OlderConversions | null} */ (null));
+  const showOlder = (/** @type {OwnReserve} */ data) =>
+    run(async () => {
+      const before = behind(older, data);
+      if (before.next === null) return;
+      const asked = { limit: PAGE_ROWS, cursor: before.next };
+      const page = await getByKey("/reserve/me/conversions", agentKey, undefined, asked);
+      setOlder({
+        from: data.next_conversions,
+        held: [...before.held, ...page.held],
+        credited: [...before.credited, ...page.credited],
+        next: page.next_cursor,
+      });
+    });
   return html`<${Read} of=${own} what="the agent's conversions">${(
-    /** @type {OwnReserve} */ data,
-  ) => html`
+    /** @type {OwnReserve} */ newest,
+  ) => {
+    const more = behind(older, newest);
+    const data = {
+      ...newest,
+      held: [...newest.held, ...more.held],
+      credited: [...newest.credited, ...more.credited],
+    };
+    return html`
       <div class="stack"><p>Reference: ${data.account_ref ? html`<${Hash} value=${data.account_ref} label="the reference" />` : "none yet"}</p>
         <div class="row"><button type="button" disabled=${isBusy} onClick=${issue}>${data.account_ref ? "Convert for this agent" : "Get a reference"}</button></div>
         <p class="quiet">Carried below a credit: <${Amount} value=${data.carried_usdc} /></p>
@@ -321,7 +344,24 @@ function OfAgent({ agentKey, onRef }) {
           data.credited.length === 0
             ? null
             : html`<${Table} name="conversions" label="credited conversions" rows=${data.credited} columns=${COLUMNS} keyOf=${(/** @type {{tx_hash: string, log_index: number}} */ row) => `${row.tx_hash}${row.log_index}`} />`
-        }</div>`}<//><${Refused} error=${error} />`;
+        }<${Older} next=${more.next} isBusy=${isBusy} onMore=${() => showOlder(newest)} /></div>`;
+  }}<//><${Refused} error=${error} />`;
+}
+
+/**
+ * What was read behind a first page; `from`: that page's cursor.
+ * @typedef {{from: string | null, held: HeldConversion[], credited: CreditedConversion[], next: string | null}} OlderConversions
+ */
+
+/**
+ * Behind this first page: where it is another one by now, what was read before is not.
+ * @param {OlderConversions | null} older
+ * @param {OwnReserve} data
+ * @returns {OlderConversions}
+ */
+function behind(older, data) {
+  if (older !== null && older.from === data.next_conversions) return older;
+  return { from: data.next_conversions, held: [], credited: [], next: data.next_conversions };
 }
 
 /** @typedef {import("../app/answers.js").CreditedConversion} CreditedConversion */

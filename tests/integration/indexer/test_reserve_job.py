@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 import pytest
 from sqlalchemy import event, text
 from sqlalchemy.engine import Connection
+from sqlalchemy.orm import Session
 
 from core.audit import queries as audit
 from core.earn.limits import payout_limits
@@ -13,6 +14,7 @@ from core.reserve import queries
 from core.reserve.reconciliation import RunningPart, running_totals, totals_of_rows
 from core.targets.limits import target_limits
 from indexer.chain.context import ChainContext
+from keeper.areas import reserve as job
 from keeper.areas.reserve import run
 from keeper.schedule import JobPlace, JobSkippedError
 from tests.integration.chain_fixtures import CHAIN_ID, USDC, DeployedChain
@@ -207,3 +209,73 @@ def test_running_totals__follow_blocks_that_a_reorg_takes_back(
     assert before[RunningPart.EVENTS][0] == after[RunningPart.EVENTS][0] + 1
     assert after[RunningPart.REPLACED][0] == after[RunningPart.REVERSED][0] == 1
     assert parts(audited, deployed, now_utc()) == set()
+
+
+MANY = 200
+
+
+def written(session: Session, table: str) -> tuple[int, int]:
+    """(rows added, rows changed) by this transaction."""
+    query = """select n_tup_ins, n_tup_upd from pg_stat_xact_user_tables
+                where relname = :table and schemaname = current_schema()"""
+    added, changed = session.execute(text(query), {"table": table}).one()
+    return int(added), int(changed)
+
+
+def test_what_a_transaction_moves_many_times__changes_no_row_again_and_again(
+    audited: Follower,
+) -> None:
+    """Each version of a row is read by the next change of it: ten times as many rows cost a hundred times."""
+    with audited.database.write() as session:
+        before = written(session, "reserve_touched")
+        for _ in range(MANY):
+            session.execute(text("update reserve_converted set usdc_e6 = usdc_e6"))
+        assert written(session, "reserve_total")[1] == 0
+        after = written(session, "reserve_touched")
+        assert sum(after) - sum(before) == 2  # one for each account
+        assert running_totals(session, CHAIN_ID) == totals_of_rows(session, CHAIN_ID)
+
+
+def test_two_transactions__move_the_totals_at_once(audited: Follower) -> None:
+    """One that does not end kept all others waiting, whosever rows they changed."""
+    change = "update reserve_converted set usdc_e6 = usdc_e6 where account_id = (select {}(account_id) from account_of)"
+    with_ = "with account_of as (select account_id from reserve_converted) "
+    with audited.database.write() as slow, audited.database.write() as quick:
+        slow.execute(text(with_ + change.format("min")))
+        quick.execute(text("set local lock_timeout = '2s'"))
+        quick.execute(text(with_ + change.format("max")))
+
+
+def test_moves_of_the_totals__are_put_together_by_the_job(
+    audited: Follower, deployed: DeployedChain
+) -> None:
+    with audited.database.write() as session:
+        for _ in range(MANY):
+            session.execute(text("update reserve_converted set usdc_e6 = usdc_e6"))
+        before = running_totals(session, CHAIN_ID)
+    assert parts(audited, deployed, now_utc()) == set()
+    with audited.database.read() as session:
+        rows = session.scalars(text("select part from reserve_total")).all()
+        assert len(rows) == len(set(rows)) > 0
+        assert running_totals(session, CHAIN_ID) == before
+
+
+def test_an_account_that_never_fits__keeps_no_other_from_being_compared(
+    audited: Follower, deployed: DeployedChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lowest ids came first, and all of a look were kept where one differed."""
+    monkeypatch.setattr(job, "ACCOUNTS_A_LOOK", 1)
+    with audited.database.write() as session:
+        lowest, highest = session.execute(
+            text("select min(account_id), max(account_id) from reserve_converted")
+        ).one()
+        odd = "update reserve_converted set usdc_e6 = usdc_e6 + 1 where account_id = :id"
+        session.execute(text(odd), {"id": lowest})
+        session.execute(text("update reserve_converted set usdc_e6 = usdc_e6"))
+    where = place(audited.chain, deployed)
+    found = [run(where, now_utc())["differences"] for _ in range(3)]
+    assert found == [2, 1, 2]  # the sum of all differs at each look, the account's own in its turn
+    with audited.database.read() as session:
+        left = session.scalars(text("select account_id from reserve_touched")).all()
+    assert left == [lowest]
+    assert highest != lowest

@@ -26,7 +26,7 @@ from api.areas.sponsored.schemas import (
     PreparedBuy,
     SponsoredBuyState,
 )
-from api.areas.sponsored.service.day_limits import require_place_today
+from api.areas.sponsored.service import day_limits
 from api.areas.sponsored.service.gas import eth_price, gas_price
 from api.areas.sponsored.service.next_calls import (
     OWN_BUYS,
@@ -100,6 +100,8 @@ def prepare(call: WriteCall, caller: AgentCaller, command: PrepareBuy) -> Answer
     whole_fee = fee_usdc_e6(covered_wei(price), eth.usdc_e6_per_eth)
     if whole_fee is None:
         _refuse_sponsor("gas is dearer than a sponsored buy may cost")
+    scopes = day_limits.scopes_of(call, caller, command.buyer)
+    day_limits.require_gas_today(call, scopes, covered_wei(price))
     heights = queries.heights(call.db, call.deps.chain_id)
     owed = queries.owed_usdc_e6(call.db, call.deps.chain_id, command.buyer, heights)
     fee, credit = fee_after_credit(whole_fee, owed)
@@ -129,8 +131,9 @@ def buy(call: WriteCall, caller: AgentCaller, command: HandInBuy) -> Answer[Spon
     if call.now >= found.expires_at:
         _refuse_late(call, caller, found)
     require_signed(call, found, command)
-    require_place_today(call, caller, found)
-    queries.lock_buyer(call.db, found.buyer)
+    queries.lock_buyer(call.db, found.buyer, caller.owner_id)
+    scopes = day_limits.scopes_of(call, caller, found.buyer)
+    day_limits.require_place_today(call, found, scopes)
     token, batch = _contracts(call)
     pool = _pool(call, token)
     if (found.reserve_token, found.batch, found.treasury) != (token, batch, pool.treasury):
@@ -164,9 +167,11 @@ def buy(call: WriteCall, caller: AgentCaller, command: HandInBuy) -> Answer[Spon
         pool.block_hash,
         lambda usd: quoted_again(found, usd=usd),
     )
-    queries.accept(call.db, found.id, command.purchase_signature, command.fee_signature, call.now)
+    signatures = command.purchase_signature, command.fee_signature
+    queries.accept(call.db, found.id, *signatures, scopes, call.now)
     seen = _seen(call, caller, found.id)
-    sending.ask(call.db, seen.buy, part, 1, call.now)
+    outbox_id = sending.ask(call.db, seen.buy, part, 1, call.now)
+    day_limits.keep_gas(call, seen.buy, outbox_id, scopes)
     return Answer(_state(call, seen), 202)
 
 

@@ -1,63 +1,143 @@
-"""What an account may have the sponsor pay for in a UTC day."""
+"""What sponsored buys of a UTC day may be: of an account, its owner, the buyer's wallet, the network
+address that they come from, all wallets that are new, and all.
 
-from datetime import timedelta
+    counted before anything is written          buys that were handed in, and transactions that failed
+    kept with the buy, in the same transaction  the most gas that it may cost, of each of these budgets: two that
+                                                come at once never take more than there is
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import NoReturn
 
 from api.areas.sponsored.service.next_calls import OWN_GAS, quoted_again, state_of_buy
 from api.kernel.caller import AgentCaller
-from api.kernel.operation import Call, Refusal
+from api.kernel.operation import Call, Refusal, WriteCall
 from core.keeper import gas
-from core.sponsored import queries, sending
+from core.keeper import queue as outbox_queue
+from core.keeper.gas import NEW_BUYERS, SPONSORS, NoGas, kind_of
+from core.sponsored import days
 from core.sponsored.queries import SponsoredBuy
-from core.sponsored.rules import BUYS_A_DAY, FAILURES_A_DAY
+from core.sponsored.rules import MOST_BUYS, MOST_FAILURES
 from core.times import instant_text, next_day, start_of_day
 
 SOON = timedelta(minutes=1)  # by then gas that is kept for other buys may be given back
+WHOSE = {
+    "account": "this account",
+    "address": "the accounts that come from your network address",
+    "buyer": "the wallet {buyer}",
+    "new": "wallets that no sponsored buy was paid from before",
+    "owner": "your owner's agents",
+    "total": "everybody",
+}
 
 
-def require_place_today(call: Call, caller: AgentCaller, found: SponsoredBuy) -> None:
+def scopes_of(call: Call, caller: AgentCaller, buyer: str) -> tuple[str, ...]:
+    """In what a buy of this wallet counts today."""
+    return gas.sponsored_scopes(
+        account_id=caller.account_id,
+        owner_id=caller.owner_id,
+        came_from=caller.came_from,
+        buyer=buyer,
+        is_new=not days.has_paid_before(call.db, call.deps.chain_id, buyer),
+    )
+
+
+def require_place_today(call: Call, found: SponsoredBuy, scopes: Sequence[str]) -> None:
     """Errors: Refusal rate_limited."""
     today, tomorrow = start_of_day(call.now), next_day(call.now)
-    taken = queries.accepted_since(call.db, caller.account_id, today)
-    if taken >= BUYS_A_DAY:
+    full = days.one_too_many(days.accepted_since(call.db, scopes, today), MOST_BUYS)
+    if full is not None:
         raise Refusal(
             "rate_limited",
-            f"id: this account has handed in {BUYS_A_DAY} sponsored buys today, the most of a UTC day. "
-            f"Prepare another from {instant_text(tomorrow)} on, or buy with your own gas. Nothing was "
-            "sent.",
+            f"id: {_whose(full, found)} handed in {MOST_BUYS[kind_of(full)]} sponsored buys today, the most "
+            f"of a UTC day. Prepare another from {instant_text(tomorrow)} on, or buy with your own gas. "
+            "Nothing was sent.",
             retry_at=tomorrow,
             next_calls=(quoted_again(found), OWN_GAS),
         )
-    failed = sending.failed_since(call.db, caller.account_id, today)
-    if failed >= FAILURES_A_DAY:
+    failed = days.one_too_many(days.failed_since(call.db, scopes, today), MOST_FAILURES)
+    if failed is not None:
+        most = MOST_FAILURES[kind_of(failed)]
         raise Refusal(
             "rate_limited",
-            f"id: {failed} transactions for this account's sponsored buys failed on chain today, which "
-            f"the service paid for; {FAILURES_A_DAY} are the most of a UTC day. Cancel no authorization "
+            f"id: {most} transactions for sponsored buys of {_whose(failed, found)} failed on chain today, "
+            f"which the service paid for; {most} are the most of a UTC day. Cancel no authorization "
             f"and spend no pledged money. Prepare another from {instant_text(tomorrow)} on, or buy with "
             "your own gas. Nothing was sent.",
             retry_at=tomorrow,
             next_calls=(quoted_again(found), OWN_GAS),
         )
-    _require_gas_today(call, caller, found)
 
 
-def _require_gas_today(call: Call, caller: AgentCaller, found: SponsoredBuy) -> None:
-    """Gas that is kept for buys under way is given back within minutes, what is spent is not."""
-    wei, budget = found.covers_wei, call.deps.limits.sponsor_gas_wei_per_account_per_day
-    scope = gas.sponsor_scope(caller.account_id)
-    spent, reserved = gas.used_wei(call.db, gas.day_of(call.now), scope)
-    if spent + reserved + wei <= budget:
-        return
-    is_used_up = spent + wei > budget
-    retry_at = next_day(call.now) if is_used_up else call.now + SOON
+def require_gas_today(call: Call, scopes: Sequence[str], wei: int) -> None:
+    """Before anybody signs: whether the day has so much, of all and of new wallets.
+
+    Errors: Refusal sponsor_unavailable.
+    """
+    budgets, day = days.sponsor_budgets(call.deps.limits), gas.day_of(call.now)
+    for scope in (NEW_BUYERS, SPONSORS):
+        if scope not in scopes:
+            continue
+        (budget,) = budgets.of_sponsored([scope]).values()
+        spent, reserved = gas.used_wei(call.db, day, scope)
+        if spent + reserved + wei > budget:
+            no_gas = NoGas(
+                scope=scope,
+                budget_wei=budget,
+                spent_wei=spent,
+                reserved_wei=reserved,
+                needed_wei=wei,
+            )
+            retry_at = _again_at(call, no_gas)
+            raise Refusal(
+                "sponsor_unavailable",
+                f"usd: {_used_up(no_gas, '')} Prepare it from {instant_text(retry_at)} on, or buy with your "
+                "own gas. Nothing was sent.",
+                retry_at=retry_at,
+                next_calls=(OWN_GAS,),
+            )
+
+
+def keep_gas(call: WriteCall, found: SponsoredBuy, outbox_id: int, scopes: Sequence[str]) -> None:
+    """The most that the request of this id may cost, of each budget; a refusal takes all back with its
+    call.
+
+    Errors: Refusal rate_limited, sponsor_unavailable.
+    """
+    day, budgets = gas.day_of(call.now), days.sponsor_budgets(call.deps.limits)
+    no_gas = gas.reserve(call.db, day, budgets.of_sponsored(scopes), found.covers_wei)
+    if no_gas is not None:
+        _refuse_gas(call, found, no_gas)
+    outbox_queue.keep_gas(call.db, outbox_id, day, found.covers_wei)
+
+
+def _refuse_gas(call: Call, found: SponsoredBuy, no_gas: NoGas) -> NoReturn:
+    retry_at = _again_at(call, no_gas)
     is_good_then = retry_at < found.expires_at
     step = "Hand it in again" if is_good_then else "Prepare another"
+    is_ours = no_gas.scope in (NEW_BUYERS, SPONSORS)
     raise Refusal(
-        "rate_limited",
-        f"id: the gas that the service pays for an account's sponsored buys in a UTC day is used up: of "
-        f"{budget} wei {spent} are spent and {reserved} kept for buys under way, and this one may "
-        f"cost {wei}. {step} from {instant_text(retry_at)} on, or buy with your own gas. Nothing was "
-        "sent.",
+        "sponsor_unavailable" if is_ours else "rate_limited",
+        f"id: {_used_up(no_gas, _whose(no_gas.scope, found))} {step} from {instant_text(retry_at)} on, or "
+        "buy with your own gas. Nothing was sent.",
         retry_at=retry_at,
         next_calls=(state_of_buy(found) if is_good_then else quoted_again(found), OWN_GAS),
     )
+
+
+def _again_at(call: Call, no_gas: NoGas) -> datetime:
+    """Gas that is kept for buys under way is given back within minutes, what is spent is not."""
+    return next_day(call.now) if no_gas.is_used_up else call.now + SOON
+
+
+def _used_up(no_gas: NoGas, whose: str) -> str:
+    return (
+        f"the gas that the service pays for sponsored buys of {whose or WHOSE[kind_of(no_gas.scope)]} in a "
+        f"UTC day is used up: of {no_gas.budget_wei} wei {no_gas.spent_wei} are spent and "
+        f"{no_gas.reserved_wei} kept for buys under way, and this one may cost {no_gas.needed_wei}."
+    )
+
+
+def _whose(scope: str, found: SponsoredBuy) -> str:
+    return WHOSE[kind_of(scope)].format(buyer=found.buyer)

@@ -15,6 +15,7 @@ import httpx
 import pytest
 from eth_account import Account
 from eth_account.signers.local import LocalAccount
+from sqlalchemy import text
 
 from api.kernel.operation import Deps
 from api.main import create_app
@@ -24,9 +25,11 @@ from core.chain.rpc import Rpc
 from core.db.engine import Database, WriteSession
 from core.db.leadership import Leadership
 from core.earn.limits import payout_limits
+from core.keeper import gas
 from core.keeper.gas import GasBudgets
 from core.limits import CallerLimits
 from core.mandate.chain.reader import VaultReader
+from core.sponsored import queries
 from core.sponsored.prices import FixedEthPrice
 from core.targets.limits import target_limits
 from keeper.areas import sponsored as job
@@ -51,7 +54,14 @@ GWEI = 10**9
 PREPARE, BUY = "/reserve/buy/sponsored/prepare", "/reserve/buy/sponsored"
 TREASURY = "0x0000000000000000000000000000000000007EA5"
 SPONSOR_KEY = GUARD  # pays for gas in these tests; guards nothing here
-BUDGETS = GasBudgets(total_wei=10**19, owner_wei=10**19, account_wei=10**19)
+PLENTY = 10**19  # wei
+BUDGETS = GasBudgets(
+    total_wei=PLENTY,
+    owner_wei=PLENTY,
+    account_wei=PLENTY,
+    address_wei=PLENTY,
+    new_buyers_wei=PLENTY,
+)
 LEAD_WITHIN_S = 10.0
 
 
@@ -260,6 +270,25 @@ class SponsoredStage:
         answer = self.client.get(f"{BUY}/{quote['id']}", headers=agent)
         assert answer.status_code == 200, answer.text
         return dict(answer.json())
+
+    def account_id(self, quote: dict[str, Any]) -> int:
+        with self.database.read() as session:
+            seen = queries.find_any(session, quote["id"])
+        assert seen is not None
+        return seen.buy.account_id
+
+    def used_gas(self, scope: str, *, spent: int = 0, reserved: int = 0) -> None:
+        """What a scope has used of the day's gas, whatever it was."""
+        day = gas.day_of(self.clock.now)
+        with self.database.write() as session:
+            gas.hold(session, [(scope, day)])
+            session.execute(
+                text(
+                    "update gas_day set spent_wei = :spent, reserved_wei = :reserved"
+                    " where scope = :scope and day = :day"
+                ),
+                {"spent": spent, "reserved": reserved, "scope": scope, "day": day},
+            )
 
     # The world
 

@@ -6,7 +6,7 @@ import pytest
 from eth_account import Account
 
 from core.reserve.rules import token_text
-from core.sponsored import documents, queries
+from core.sponsored import days, documents
 from tests.integration.api.sponsored.conftest import (
     TREASURY,
     USDC,
@@ -225,9 +225,9 @@ def test_hand_in__an_authorization_used_before__is_refused(
 def test_hand_in__the_51st_of_a_day__is_refused(
     stage: SponsoredStage, agent: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queries, "accepted_since", lambda *_: 49)
+    monkeypatch.setattr(days, "accepted_since", lambda _, scopes, __: dict.fromkeys(scopes, 49))
     stage.bought(agent)
-    monkeypatch.setattr(queries, "accepted_since", lambda *_: 50)
+    monkeypatch.setattr(days, "accepted_since", lambda _, scopes, __: dict.fromkeys(scopes, 50))
     answer = stage.hand_in(agent, stage.signed(stage.prepared(agent)))
     assert (answer.status_code, "retry_at" in answer.text) == (429, True)
 

@@ -6,12 +6,13 @@ from typing import Any
 
 import httpx
 import pytest
+from eth_account import Account
 
 from core.keeper import gas
+from core.sponsored.days import sponsor_budgets
 from core.sponsored.rules import FAILURES_A_DAY
-from keeper.requests.sponsoring import sponsor_budgets
 from tests.integration.api.conftest import reason
-from tests.integration.api.sponsored.conftest import LyingWire, SponsoredStage
+from tests.integration.api.sponsored.conftest import USDC, LyingWire, SponsoredStage
 
 
 class FrontRun(LyingWire):
@@ -57,6 +58,8 @@ def test_after_three_failed_transactions__an_account_waits_for_the_next_day(
     assert "failed on chain today" in answer.text
     assert f"{stage.clock.now.date()}" not in answer.json()["service"]["retry_at"]
     other = stage.agent()
+    stage.buyer = Account.create()
+    stage.chain.mint(stage.buyer.address, 100 * USDC)
     stage.bought(other)
 
 
@@ -76,27 +79,52 @@ def test_what_was_handed_in_before__is_not_sent_after_three_failures(
     assert len(keeper.wire.sent) == 1
 
 
-def test_an_accounts_gas_of_the_day__is_a_budget_of_its_own(
+def test_a_buys_gas_of_the_day__counts_in_each_of_its_budgets(
     stage: SponsoredStage, agent: dict[str, str]
 ) -> None:
-    budgets = sponsor_budgets(
-        SimpleNamespace(sponsor_gas_wei_per_day=100, sponsor_gas_wei_per_account_per_day=30)
+    scopes = gas.sponsored_scopes(
+        account_id=7, owner_id=3, came_from="1.2.3.4", buyer="0xAB", is_new=True
     )
-    assert budgets.of(7, None, "sponsor") == {"sponsor:account:7": 30, "sponsor:total": 100}
-    assert list(budgets.of(7, None, "sponsor")) == list(gas.scopes_of(7, None, "sponsor"))
-    assert budgets.of(None, None, "sponsor") == {"sponsor:total": 100}
-
-    stage.bought(agent)
-    stage.processes[0].run()
-    with stage.database.read() as session:
-        (scope,) = (
-            session.connection()
-            .exec_driver_sql("select scope from gas_day where scope like 'sponsor:account:%%'")
-            .scalars()
+    budgets = sponsor_budgets(
+        SimpleNamespace(
+            sponsor_gas_wei_per_day=100,
+            sponsor_gas_wei_of_new_buyers_per_day=101,
+            sponsor_gas_wei_per_address_per_day=50,
+            sponsor_gas_wei_per_owner_per_day=40,
+            sponsor_gas_wei_per_account_per_day=30,
         )
-        used = gas.used_wei(session, gas.day_of(stage.now()), scope)
-        assert used == gas.used_wei(session, gas.day_of(stage.now()), gas.SPONSORS)
-    assert sum(used) > 0
+    )
+    assert budgets.of_sponsored(scopes) == {
+        "sponsor:account:7": 30,
+        "sponsor:address:1.2.3.4": 50,
+        "sponsor:buyer:0xab": 30,
+        "sponsor:new": 100,
+        "sponsor:owner:3": 40,
+        "sponsor:total": 100,
+    }
+    assert list(scopes) == sorted(scopes)
+
+    quote = stage.bought(agent)
+    kept = int(quote["gas"]["covers_wei"])
+    with stage.database.read() as session:
+        own = session.connection().exec_driver_sql("select gas_scopes from sponsored_buy").scalar()
+        assert own is not None
+        assert {gas.kind_of(scope) for scope in own} == {
+            "account", "address", "buyer", "new", "total",
+        }  # fmt: skip
+        used = [gas.used_wei(session, gas.day_of(stage.clock.now), scope) for scope in own]
+    assert used == [(0, kept)] * len(own)
+    stage.processes[0].run()
+    stage.chain.anvil.mine(100)
+    stage.index()
+    for _ in range(3):
+        stage.processes[0].run()
+    with stage.database.read() as session:
+        used = [gas.used_wei(session, gas.day_of(stage.clock.now), scope) for scope in own]
+    assert len(set(used)) == 1
+    spent, reserved = used[0]
+    assert 0 < spent < kept
+    assert reserved == 0
 
 
 def test_hand_in__above_the_accounts_gas_of_the_day__is_refused(

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from indexer.chain import sponsored_proofs
+from indexer.chain.sponsored_proofs import UNTOLD_TRIES
 from tests.integration.api.sponsored.conftest import LyingWire, SponsoredStage
 from tests.integration.api.sponsored.test_sponsored_verdicts import final, follow_by
 
@@ -107,3 +108,86 @@ def test_a_block_whose_receipts_no_node_gives__holds_up_no_other_buy(
     final(stage)
     said = stage.state(agent, stuffed)
     assert (said["state"], said["is_final"]) == ("paid", True)
+
+
+def asked_in_vain(stage: SponsoredStage, times: int) -> None:
+    for _ in range(times):
+        stage.prove()
+        stage.pass_time(170)
+
+
+def test_a_block_whose_receipts_no_node_ever_gives__is_disputed_after_some_tries(
+    stage: SponsoredStage, agent: dict[str, str]
+) -> None:
+    """It was asked for every ten minutes, and nobody was told."""
+    wires = LyingWire(), LyingWire()
+    follow_by(stage, *wires)
+    quote = stage.bought(agent)
+    stage.processes[0].run()
+    stage.chain.anvil.mine(40)
+    stage.index()
+    stage.follower.tip.note_finality()
+    for wire in wires:
+        wire.lie = lambda call, result: None if call["method"] == "eth_getBlockReceipts" else result
+    asked_in_vain(stage, UNTOLD_TRIES - 1)
+    assert stage.state(agent, quote)["state"] == "paid"
+    asked_in_vain(stage, 1)
+    said = stage.state(agent, quote)
+    assert (said["state"], said["is_final"]) == ("disputed", False)
+    assert stage.follower.tip.chain.metrics.sponsored_disputes._value.get() == 2
+    for wire in wires:
+        wire.lie = None
+    stage.pass_time(700)
+    final(stage)
+    said = stage.state(agent, quote)
+    assert (said["state"], said["is_final"]) == ("paid", True)
+
+
+def test_a_lapse_that_no_node_ever_tells_of__is_disputed_after_some_tries(
+    stage: SponsoredStage, agent: dict[str, str]
+) -> None:
+    def silent(call: dict[str, Any], result: Any) -> Any:
+        return "0x" if call["method"] == "eth_call" else result
+
+    wires = LyingWire(silent), LyingWire(silent)
+    follow_by(stage, *wires)
+    quote = stage.bought(agent)
+    stage.pass_time(2_000)
+    stage.chain.anvil.mine(40)
+    stage.index()
+    stage.follower.tip.note_finality()
+    asked_in_vain(stage, UNTOLD_TRIES - 1)
+    assert stage.state(agent, quote)["state"] == "nothing_paid"
+    asked_in_vain(stage, 1)
+    said = stage.state(agent, quote)
+    assert (said["state"], said["is_final"]) == ("disputed", False)
+    for wire in wires:
+        wire.lie = None
+    stage.pass_time(700)
+    final(stage)
+    said = stage.state(agent, quote)
+    assert (said["state"], said["is_final"]) == ("nothing_paid", True)
+
+
+def test_what_no_node_tells__is_not_asked_for_each_second(
+    stage: SponsoredStage, agent: dict[str, str]
+) -> None:
+    """A lapse whose state nobody gave was asked for in each round, and the tip waited for it."""
+    asked = list[str]()
+
+    def silent(call: dict[str, Any], result: Any) -> Any:
+        is_state = call["method"] == "eth_call" and call["params"][0]["data"].startswith(
+            "0xe94a0102"
+        )
+        if is_state:
+            asked.append(call["params"][0]["data"])
+        return "0x" if is_state else result
+
+    follow_by(stage, LyingWire(silent))
+    stage.bought(agent)
+    stage.pass_time(2_000)
+    final(stage)
+    assert len(asked) == 2
+    for _ in range(5):
+        stage.prove()
+    assert len(asked) == 2

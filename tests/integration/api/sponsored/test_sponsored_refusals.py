@@ -10,9 +10,8 @@ import pytest
 from eth_account import Account
 
 from api.main import create_app
-from core.keeper import gas
 from core.money import usdc_text
-from core.sponsored import queries, sending
+from core.sponsored import days
 from core.sponsored.prices import FixedEthPrice
 from core.times import instant_text, next_day
 from tests.integration.api.conftest import BASE_URL
@@ -231,10 +230,10 @@ def test_the_51st_of_a_day__says_from_when_and_what_to_ask_then(
     stage: SponsoredStage, agent: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     quote = stage.prepared(agent)
-    monkeypatch.setattr(queries, "accepted_since", lambda *_: 50)
+    monkeypatch.setattr(days, "accepted_since", lambda _, scopes, __: {scopes[0]: 50})
     answer = stage.hand_in(agent, stage.signed(quote))
     said, calls = told(answer, "rate_limited")
-    assert said.startswith("id: this account has handed in 50")
+    assert said.startswith("id: this account handed in 50")
     assert answer.json()["service"]["retry_at"] in said
     assert [one["path"] for one in calls] == [PREPARE, "/reserve/config"]
     assert calls[0]["body"]["usd"] == "10.000000"
@@ -244,7 +243,7 @@ def test_after_three_failures__says_from_when_and_what_to_ask_then(
     stage: SponsoredStage, agent: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     quote = stage.prepared(agent)
-    monkeypatch.setattr(sending, "failed_since", lambda *_: 3)
+    monkeypatch.setattr(days, "failed_since", lambda _, scopes, __: {scopes[0]: 3})
     answer = stage.hand_in(agent, stage.signed(quote))
     said, calls = told(answer, "rate_limited")
     assert said.startswith("id: 3 transactions")
@@ -264,7 +263,6 @@ def test_after_three_failures__says_from_when_and_what_to_ask_then(
 def test_the_gas_of_a_day__says_from_when_and_what_to_send_then(
     stage: SponsoredStage,
     agent: dict[str, str],
-    monkeypatch: pytest.MonkeyPatch,
     *,
     spent: int,
     kept: int,
@@ -275,8 +273,14 @@ def test_the_gas_of_a_day__says_from_when_and_what_to_send_then(
     quote = stage.prepared(agent)
     body = stage.signed(quote)
     budget = stage.deps.limits.sponsor_gas_wei_per_account_per_day
-    monkeypatch.setattr(gas, "used_wei", lambda *_: (spent * budget, kept * budget))
-    stage.clock.pass_(seconds=seconds)
+    stage.used_gas(
+        f"sponsor:account:{stage.account_id(quote)}", spent=spent * budget, reserved=kept * budget
+    )
+    if seconds:
+        stage.pass_time(seconds)
+        stage.index()
+        stage.processes[0].run()
+        stage.tell_time()
     answer = stage.hand_in(agent, body)
     said, calls = told(answer, "rate_limited")
     assert said.startswith("id: the gas that the service pays")

@@ -58,6 +58,7 @@ class Story:
         if self.rng.random() < 0.2:
             self.trouble("price")
         self.is_accepted = self._handed_in()
+        assert self.is_accepted or self.told, "an honest buy was refused"
 
     def _handed_in(self) -> bool:
         """Once, or again because the answer was lost."""

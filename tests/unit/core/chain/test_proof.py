@@ -2,6 +2,7 @@
 
 import json
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -153,3 +154,42 @@ def test_a_header_that_was_changed__is_not_proved(changes: dict[str, Any]) -> No
 
 def test_a_header_that_is_not_there__is_none() -> None:
     assert proof.sealed_header(b"null") is None
+
+
+# Public blocks as their nodes tell them, without their transactions: a chain after Canyon, Base in
+# April 2025 (Ecotone, Holocene) and in August 2026 (Isthmus, Jovian).
+OP_STACK = json.loads((Path(__file__).parent / "op_stack_headers.json").read_text())
+
+
+@pytest.mark.parametrize("name", OP_STACK)
+def test_a_public_block_of_the_op_stack__is_proved_by_its_hash(name: str) -> None:
+    block = OP_STACK[name]
+    found = sealed({**block, "transactions": []})
+    assert found.header.hash == block["hash"]
+    assert found.receipts_root == bytes.fromhex(block["receiptsRoot"][2:])
+
+
+@pytest.mark.parametrize(
+    ("name", "field"),
+    [(name, field) for name, block in OP_STACK.items() for field in block if field != "hash"],
+)
+def test_a_public_block_of_the_op_stack__with_any_field_changed_is_not(
+    name: str, field: str
+) -> None:
+    text = OP_STACK[name][field]
+    last = "1" if text[-1] == "0" else "0"
+    changed = "0x01" if text == "0x" else text[:-1] + last
+    assert sealed({**OP_STACK[name], "transactions": [], field: changed}).receipts_root is None
+
+
+def test_the_receipt_of_a_block_with_its_deposit_alone__makes_up_the_root_of_its_header() -> None:
+    block = OP_STACK["op stack devnet 274"]
+    said = receipt(
+        type="0x7e",
+        cumulativeGasUsed=block["gasUsed"],
+        depositNonce="0x111",
+        depositReceiptVersion="0x1",
+    )
+    root = root_of(said)
+    assert root is not None
+    assert "0x" + root.hex() == block["receiptsRoot"]

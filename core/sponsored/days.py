@@ -1,0 +1,120 @@
+"""What sponsored buys of a UTC day count in: an account, its owner, the buyer's wallet, the network
+address that they came from (core.keeper.gas.sponsored_scopes).
+"""
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from typing import Protocol
+
+from sqlalchemy import ColumnElement, exists, func, select
+from sqlalchemy.orm import InstrumentedAttribute, Session
+
+from core.blocks.queries import not_orphaned
+from core.hexes import bytes_of
+from core.keeper import requests as outbox
+from core.keeper.gas import GasBudgets, kind_of
+from core.keeper.rules import IntentState
+from core.sponsored.rules import MOST_FAILURES, Use
+from core.sponsored.sending import key_of
+from core.sponsored.tables import SponsoredBuyRow, SponsoredProof, SponsoredUse
+
+
+class SponsorGas(Protocol):
+    """The settings that say what gas may cost in a UTC day."""
+
+    @property
+    def sponsor_gas_wei_per_day(self) -> int: ...
+
+    @property
+    def sponsor_gas_wei_of_new_buyers_per_day(self) -> int: ...
+
+    @property
+    def sponsor_gas_wei_per_address_per_day(self) -> int: ...
+
+    @property
+    def sponsor_gas_wei_per_owner_per_day(self) -> int: ...
+
+    @property
+    def sponsor_gas_wei_per_account_per_day(self) -> int: ...
+
+
+def sponsor_budgets(gas: SponsorGas) -> GasBudgets:
+    """No part is more than the whole."""
+    total_wei = gas.sponsor_gas_wei_per_day
+    return GasBudgets(
+        total_wei=total_wei,
+        owner_wei=min(total_wei, gas.sponsor_gas_wei_per_owner_per_day),
+        account_wei=min(total_wei, gas.sponsor_gas_wei_per_account_per_day),
+        address_wei=min(total_wei, gas.sponsor_gas_wei_per_address_per_day),
+        new_buyers_wei=min(total_wei, gas.sponsor_gas_wei_of_new_buyers_per_day),
+    )
+
+
+def accepted_since(session: Session, scopes: Collection[str], since: datetime) -> Counter[str]:
+    """By scope: how many buys were accepted since then."""
+    row = SponsoredBuyRow
+    each = (
+        select(func.unnest(row.gas_scopes).label("scope"))
+        .where(row.accepted_at >= since, row.gas_scopes.overlap(list(scopes)))
+        .subquery()
+    )
+    query = (
+        select(each.c.scope, func.count()).where(each.c.scope.in_(scopes)).group_by(each.c.scope)
+    )
+    return Counter({str(scope): int(count) for scope, count in session.execute(query)})
+
+
+def failed_since(session: Session, scopes: Collection[str], since: datetime) -> Counter[str]:
+    """By scope: how many requests for buys that were accepted since then ended in a transaction that
+    failed on chain.
+    """
+    row = SponsoredBuyRow
+    query = select(row.id, row.requests, row.gas_scopes).where(
+        row.accepted_at >= since, row.gas_scopes.overlap(list(scopes))
+    )
+    of_key = {
+        key_of(buy_id, number): own
+        for buy_id, requests, own in session.execute(query)
+        for number in range(1, requests + 1)
+    }
+    states = outbox.states_of(session, of_key.keys()) if of_key else {}
+    failed = [key for key, one in states.items() if one.state == IntentState.REVERTED]
+    return Counter(scope for key in failed for scope in of_key[key] or () if scope in scopes)
+
+
+def one_too_many(counts: Mapping[str, int], most: Mapping[str, int]) -> str | None:
+    """A scope that has reached the most of its kind; None: none has."""
+    return next(
+        (scope for scope, count in counts.items() if count >= most.get(kind_of(scope), count + 1)),
+        None,
+    )
+
+
+def failed_too_often(session: Session, scopes: Collection[str], since: datetime) -> bool:
+    """Whether nothing more is sent for these until the day ends."""
+    return one_too_many(failed_since(session, scopes, since), MOST_FAILURES) is not None
+
+
+def has_paid_before(session: Session, chain_id: int, buyer: str) -> bool:
+    """Whether a sponsored buy of the wallet was paid, fee and purchase, and both are proved."""
+    row = SponsoredBuyRow
+    paid = [_is_paid(row.chain_id, nonce) for nonce in (row.buy_nonce, row.fee_nonce)]
+    own = (row.chain_id == chain_id, row.buyer == bytes_of(buyer), row.accepted_at.is_not(None))
+    return bool(session.scalar(select(exists().where(*own, *paid))))
+
+
+def _is_paid(
+    chain_id: InstrumentedAttribute[int], nonce: InstrumentedAttribute[bytes]
+) -> ColumnElement[bool]:
+    use, proof = SponsoredUse, SponsoredProof
+    return exists().where(
+        use.chain_id == chain_id,
+        use.nonce == nonce,
+        use.use == Use.PAID,
+        not_orphaned(use.chain_id, use.block_hash),
+        proof.chain_id == use.chain_id,
+        proof.nonce == use.nonce,
+        proof.block_hash == use.block_hash,
+        proof.is_used,
+    )
