@@ -7,7 +7,7 @@ from alembic import op
 from sqlalchemy.dialects.postgresql import ARRAY
 
 revision = "0055"
-down_revision = "0047"
+down_revision = "0053"
 branch_labels = None
 depends_on = None
 
