@@ -98,10 +98,18 @@ def own(name: str) -> AdvisoryLock:
 
 def named(kind: LockClass, name: bytes | Sequence[str]) -> AdvisoryLock:
     """The lock of a name that a caller chose, or a part of it; of texts none has a NUL."""
+    high, low = numbers_of(kind, name)
+    return AdvisoryLock((literal(high, Integer), literal(low, Integer)))
+
+
+def numbers_of(kind: LockClass, name: bytes | Sequence[str]) -> tuple[int, int]:
+    """The two integers of `named`, for a statement that takes the lock itself."""
     encoded = name if isinstance(name, bytes) else "\0".join(name).encode()
     digest = hashlib.sha256(kind.encode() + b"\0" + encoded).digest()
-    high, low = (int.from_bytes(part, "big", signed=True) for part in (digest[:4], digest[4:8]))
-    return AdvisoryLock((literal(high, Integer), literal(low, Integer)))
+    return (
+        int.from_bytes(digest[:4], "big", signed=True),
+        int.from_bytes(digest[4:8], "big", signed=True),
+    )
 
 
 # "mandate": one process migrates at a time, others wait and find the work done

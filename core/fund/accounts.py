@@ -4,18 +4,16 @@ sends counts (docs/fund.md#accounts).
 
 from typing import Protocol
 
-from eth_utils.address import to_checksum_address
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from core.chain.reader import ChainReader
+from core.fund.planning import positions_of
 from core.fund.rules.plan import FollowerAccount
-from core.fund.tables import FundBookPosition
 from core.hexes import bytes_of
 
 
 class FollowerAccounts(Protocol):
-    """Where accounts are read."""
+    """Where accounts are read, by their checksummed address."""
 
     def read(self, session: Session, address: str) -> FollowerAccount | None:
         """None: it is not known what the account holds. Errors: OutsideError."""
@@ -38,7 +36,5 @@ class SimulatedAccounts:
         self._chain = chain
 
     def read(self, session: Session, address: str) -> FollowerAccount | None:
-        nav = self._chain.usdc_balance(to_checksum_address(address))
-        query = select(FundBookPosition.market, FundBookPosition.notional_usdc_e6)
-        held = session.execute(query.where(FundBookPosition.address == bytes_of(address)))
-        return FollowerAccount(nav, dict(held.all()))
+        nav = self._chain.usdc_balance(address)
+        return FollowerAccount(nav, positions_of(session, bytes_of(address)))
