@@ -7,7 +7,7 @@ Laws
   is read as text. What the session holds unflushed is not seen.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final, cast
 
 from psycopg import Error as PsycopgError
@@ -23,15 +23,11 @@ _DIALECT: Final = PGDialect_psycopg()
 
 
 class Prepared:
-    """`columns`: of an insert that names no values, those that it fills, each from the value of its
-    name.
-    """
-
-    def __init__(self, statement: ClauseElement, columns: Sequence[str] | None = None) -> None:
-        compiled = cast(SQLCompiler, statement.compile(dialect=_DIALECT, column_keys=columns))
+    def __init__(self, statement: ClauseElement) -> None:
+        compiled = cast(SQLCompiler, statement.compile(dialect=_DIALECT))
         self._text = compiled.string
         self._constants = {
-            name: one.value for name, one in compiled.binds.items() if not one.required
+            name: one.value for one, name in compiled.bind_names.items() if not one.required
         }
 
     def rows(self, session: Session, **values: Any) -> list[tuple[Any, ...]]:
@@ -47,6 +43,6 @@ def rows_of(session: Session, statement: str, values: Mapping[str, Any]) -> list
     cursor = driver_of(session).cursor(row_factory=tuple_row)
     try:
         cursor.execute(statement, values, prepare=True)
-        return cursor.fetchall() if cursor.description is not None else []
+        return [] if cursor.rownumber is None else cursor.fetchall()
     except PsycopgError as error:
         raise as_sqlalchemys(error) from error

@@ -7,10 +7,22 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, Final
 
-from sqlalchemy import BigInteger, DateTime, Integer, Text, bindparam, cast, exists, func, select
+from sqlalchemy import (
+    BigInteger,
+    Integer,
+    Numeric,
+    Text,
+    bindparam,
+    cast,
+    exists,
+    func,
+    literal,
+    select,
+)
 from sqlalchemy.dialects.postgresql import BYTEA, insert
 from sqlalchemy.orm import Session, aliased
 
+from core.db.base import Timestamp
 from core.db.engine import WriteSession
 from core.db.locks import LockClass, numbers_of
 from core.db.prepared import Prepared
@@ -102,12 +114,26 @@ _PLACE: Final = Prepared(
     .where(FundSignal.seq == _SEQ)
 )
 
+_KEPT: Final = {
+    "account_id": _ACCOUNT,
+    "signal_seq": _SEQ,
+    "mirror_id": bindparam("mirror_id", type_=BigInteger),
+    "disposition": bindparam("disposition", type_=Text),
+    "reason": bindparam("reason", type_=Text),
+    "notional_usdc_e6": cast(bindparam("notional_usdc_e6"), Numeric(78, 0)),
+    "mid": bindparam("mid", type_=Text),
+    "at": bindparam("now", type_=Timestamp),
+}
+_RECORD: Final = Prepared(
+    insert(FundPlan).from_select([*_KEPT, "is_charged"], select(*_KEPT.values(), literal(False)))
+)
+
 # Waits for the lock first. A sale that was committed meanwhile is met by its key, and no row comes
 # back: nothing is read of the statement's snapshot, which is older.
-_LOCKED = select(
+_LOCKED: Final = select(
     func.pg_advisory_xact_lock(bindparam("high", type_=Integer), bindparam("low", type_=Integer))
 ).cte("locked")
-_SELL: Final = Prepared(
+_SOLD: Final = (
     insert(FundSignalSale)
     .from_select(
         ["account_id", "signal_seq", "paid_by", "price_key", "at"],
@@ -116,18 +142,20 @@ _SELL: Final = Prepared(
             _SEQ,
             bindparam("paid_by", type_=Text),
             bindparam("price_key", type_=Text),
-            bindparam("now", type_=DateTime(timezone=True)),
+            _KEPT["at"],
         ).select_from(_LOCKED),
     )
     .on_conflict_do_nothing()
     .returning(FundSignalSale.signal_seq)
+    .cte("sold")
 )
-
-_RECORD: Final = Prepared(
-    insert(FundPlan),
-    ("account_id", "signal_seq", "mirror_id", "disposition", "reason", "is_charged",
-     "notional_usdc_e6", "mid", "at"),
-)  # fmt: skip
+_SELL: Final = Prepared(
+    insert(FundPlan)
+    .from_select(
+        [*_KEPT, "is_charged"], select(*_KEPT.values(), exists(select(_SOLD.c.signal_seq)))
+    )
+    .returning(FundPlan.is_charged)
+)
 
 _POSITIONS: Final = Prepared(
     select(FundBookPosition.market, cast(FundBookPosition.notional_usdc_e6, Text)).where(
@@ -200,36 +228,45 @@ def positions_of(session: Session, address: bytes) -> dict[str, int]:
     return {market: int(notional) for market, notional in found}
 
 
-def sell(
-    session: WriteSession, account_id: int, seq: int, paid_by: str, price_key: str, now: datetime
-) -> bool:
-    """Record that the account pays for the signal; False: it has paid before, by whatever call.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanRow:
+    """A plan as it is kept. `mid`: of the book that it was made with."""
 
-    Whoever else sells it to the account waits until this transaction ends (core.fund.queries).
+    account_id: int
+    place: SignalPlace
+    consent: StandingConsent
+    made: SignalPlan
+    mid: Decimal | None
+    now: datetime
+
+    @property
+    def values(self) -> dict[str, Any]:
+        reason, order = self.made.reason, self.made.order
+        return {
+            "account_id": self.account_id,
+            "seq": self.place.seq,
+            "mirror_id": self.consent.id,
+            "disposition": self.made.disposition.value,
+            "reason": None if reason is None else reason.value,
+            "notional_usdc_e6": None if order is None else order.notional_usdc_e6,
+            "mid": None if self.mid is None else decimal_text(self.mid),
+            "now": self.now,
+        }
+
+
+def record_plan(session: WriteSession, row: PlanRow) -> None:
+    """Of a plan that costs nothing."""
+    _RECORD.rows(session, **row.values)
+
+
+def sell_plan(session: WriteSession, row: PlanRow, paid_by: str, price_key: str) -> bool:
+    """Record the plan, and that its signal is paid with it; False: it was paid before, by whatever
+    call, and the plan costs nothing.
+
+    Whoever else sells the signal to this account waits until the transaction ends
+    (core.fund.queries).
     """
-    high, low = numbers_of(LockClass.SIGNAL_SALE, (str(account_id), str(seq)))
-    sale: dict[str, Any] = {"account_id": account_id, "seq": seq, "paid_by": paid_by}
-    return bool(_SELL.rows(session, **sale, price_key=price_key, now=now, high=high, low=low))
-
-
-def record_plan(
-    session: WriteSession,
-    account_id: int,
-    place: SignalPlace,
-    consent: StandingConsent,
-    made: SignalPlan,
-    mid: Decimal | None,
-    now: datetime,
-) -> None:
-    _RECORD.rows(
-        session,
-        account_id=account_id,
-        signal_seq=place.seq,
-        mirror_id=consent.id,
-        disposition=made.disposition.value,
-        reason=None if made.reason is None else made.reason.value,
-        is_charged=made.is_charged,
-        notional_usdc_e6=None if made.order is None else made.order.notional_usdc_e6,
-        mid=None if mid is None else decimal_text(mid),
-        at=now,
-    )
+    high, low = numbers_of(LockClass.SIGNAL_SALE, (str(row.account_id), str(row.place.seq)))
+    sale = {"paid_by": paid_by, "price_key": price_key, "high": high, "low": low}
+    ((is_charged,),) = _SELL.rows(session, **row.values, **sale)
+    return bool(is_charged)

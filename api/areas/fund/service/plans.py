@@ -21,7 +21,7 @@ from core.credits.rules.prices import PRICES
 from core.errors import InvalidParameterError
 from core.fund import planning
 from core.fund import queries as fund
-from core.fund.planning import SignalPlace, StandingConsent
+from core.fund.planning import PlanRow, SignalPlace, StandingConsent
 from core.fund.rules.frozen import bps_text
 from core.fund.rules.plan import (
     MarketSnapshot,
@@ -123,12 +123,19 @@ def make(call: WriteCall, caller: AgentCaller, command: PlanSignal) -> Answer[Pl
         account = call.deps.fund_accounts.read(call.db, command.account_address)
         facts = replace(facts, account=account)
         made = plan(facts)
+    row = PlanRow(
+        account_id=caller.account_id,
+        place=place,
+        consent=consent,
+        made=made,
+        mid=facts.snapshot.mid,
+        now=call.now,
+    )
     charged = 0
     if made.is_charged:
-        charged = _charge(call, caller, place.seq)
-        made = replace(made, is_charged=charged > 0)
-    mid = facts.snapshot.mid
-    planning.record_plan(call.db, caller.account_id, place, consent, made, mid, call.now)
+        charged = _charge(call, caller, row)
+    else:
+        planning.record_plan(call.db, row)
     return Answer(_shown(call, place, facts, made, charged))
 
 
@@ -176,17 +183,16 @@ def _facts(
     )
 
 
-def _charge(call: WriteCall, caller: AgentCaller, seq: int) -> int:
-    """The credits that it took: none where the signal was paid meanwhile.
+def _charge(call: WriteCall, caller: AgentCaller, row: PlanRow) -> int:
+    """The plan is recorded with the credits that it took: none where the signal was paid meanwhile.
 
-    Errors: Refusal credit_insufficient, agent_key_scope.
+    Errors: Refusal credit_insufficient, agent_key_scope, which undo it.
     """
-    needed = PRICES[PRICE].credits or 0
-    if not planning.sell(call.db, caller.account_id, seq, CREDITS, PRICE, call.now):
+    if not planning.sell_plan(call.db, row, CREDITS, PRICE):
         return 0
     require_spend(caller)
-    said = {"price": PRICE, "signal": seq}
-    key = fund.sale_key(seq)
+    seq, needed = row.place.seq, PRICES[PRICE].credits or 0
+    said, key = {"price": PRICE, "signal": seq}, fund.sale_key(seq)
     try:
         credit_ledger.spend_held(call.db, caller.account_id, needed, key, said, call.now)
     except NotEnoughCreditsError as error:
