@@ -223,8 +223,8 @@ def plan_words(signal: FundSignalShown, plan: FundPlanShown) -> str:
     )
     order = plan["order"]
     if order is None:
-        again = "" if plan["retry_at"] is None else f", again from {plan['retry_at']} on"
-        return f"{head}, {plan['reason']}: {plan.get('service', {}).get('rule')}{again}"
+        rule = str(plan.get("service", {}).get("rule")).replace("retry_at", str(plan["retry_at"]))
+        return f"{head}, {plan['reason']}: {rule}"
     capped = "" if order["capped_by"] is None else f" (capped by {order['capped_by']})"
     return (
         f"{head}, {order['side']} {order['capped_notional_usd']}{capped}, impact "

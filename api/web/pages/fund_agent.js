@@ -6,17 +6,7 @@ import { clock, counted, cut, sentenced, words } from "../app/format.js";
 import { Letter } from "../app/market.js";
 import { Read, Refused } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
-import {
-  Amount,
-  Badge,
-  Figure,
-  Hash,
-  html,
-  Notice,
-  Time,
-  Unknown,
-  useState,
-} from "../app/ui.js";
+import { Amount, Badge, Figure, Hash, html, Notice, Time, Unknown, useState } from "../app/ui.js";
 import { useWork } from "../app/work.js";
 import { Market, SessionBadge } from "./fund_parts.js";
 
@@ -49,12 +39,12 @@ export function OfAgent({ vault }) {
 /** @param {{agentKey: string, vault: FundVaultRead}} props */
 function Own({ agentKey, vault }) {
   const live = useResource(
-    (stop) => getByKey(`/fund/vaults/${vault.id}/signals/live`, agentKey, stop),
+    (stop) => getByKey(`/fund/vaults/${String(vault.id)}/signals/live`, agentKey, stop),
     [agentKey],
     { everyS: EVERY_S },
   );
   const mirror = useResource(
-    (stop) => getByKey(`/fund/vaults/${vault.id}/mirrors/me`, agentKey, stop),
+    (stop) => getByKey(`/fund/vaults/${String(vault.id)}/mirrors/me`, agentKey, stop),
     [agentKey, vault.rules_hash],
   );
   const [plan, setPlan] = useState(/** @type {PlanShown | null} */ (null));
@@ -63,7 +53,7 @@ function Own({ agentKey, vault }) {
     run(async () => {
       setPlan(null);
       const account_address = mirror.data?.account_address ?? "";
-      setPlan(await postByKey(`/fund/signals/${id}/plan`, agentKey, { account_address }));
+      setPlan(await postByKey(`/fund/signals/${String(id)}/plan`, agentKey, { account_address }));
       await live.reload();
     });
   const unlock = (/** @type {string} */ id) =>
@@ -133,7 +123,7 @@ function GiveConsent({ vault, agentKey, onGiven }) {
   const give = (/** @type {Event} */ event) => {
     event.preventDefault();
     return run(async () => {
-      await postByKey(`/fund/vaults/${vault.id}/mirrors`, agentKey, {
+      await postByKey(`/fund/vaults/${String(vault.id)}/mirrors`, agentKey, {
         account_address: address.trim(),
         max_order_usd: most,
         max_leverage: String(vault.frozen_rules.max_leverage),

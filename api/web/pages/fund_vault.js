@@ -63,9 +63,13 @@ function Rules({ vault }) {
 
 /** @param {{id: number}} props */
 function Markets({ id }) {
-  const found = useResource((stop) => get(`/fund/vaults/${id}/liquidity`, undefined, stop), [id], {
-    everyS: EVERY_S,
-  });
+  const found = useResource(
+    (stop) => get(`/fund/vaults/${String(id)}/liquidity`, undefined, stop),
+    [id],
+    {
+      everyS: EVERY_S,
+    },
+  );
   return html`<section class="stack" aria-labelledby="markets"><h2 id="markets">Markets that it may signal</h2>
     <${Read} of=${found} what="the markets">${(/** @type {VaultLiquidity} */ data) => html`<${Table} name="markets" label="the vault's markets" columns=${MARKETS} rows=${data.markets} keyOf=${(/** @type {MarketLiquidityRow} */ row) => row.market} />`}<//></section>`;
 }
@@ -142,7 +146,11 @@ const MARKETS = [
 function Past({ id }) {
   const { found, older } = usePaged(
     async (cursor, stop) => {
-      const page = await get(`/fund/vaults/${id}/signals`, { limit: PAGE_ROWS, cursor }, stop);
+      const page = await get(
+        `/fund/vaults/${String(id)}/signals`,
+        { limit: PAGE_ROWS, cursor },
+        stop,
+      );
       return { rows: page.signals, next: page.next_cursor };
     },
     { idOf: (/** @type {SignalShown} */ row) => row.signal_id },
