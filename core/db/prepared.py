@@ -24,7 +24,7 @@ _DIALECT: Final = PGDialect_psycopg()
 
 class Prepared:
     def __init__(self, statement: ClauseElement) -> None:
-        compiled = cast(SQLCompiler, statement.compile(dialect=_DIALECT))
+        compiled = cast("SQLCompiler", statement.compile(dialect=_DIALECT))
         self._text = compiled.string
         self._constants = {
             name: one.value for one, name in compiled.bind_names.items() if not one.required

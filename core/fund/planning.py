@@ -2,6 +2,7 @@
 since many followers plan a signal in the minute that it comes.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -9,6 +10,7 @@ from typing import Any, Final
 
 from sqlalchemy import (
     BigInteger,
+    ColumnElement,
     Integer,
     Numeric,
     Text,
@@ -114,7 +116,7 @@ _PLACE: Final = Prepared(
     .where(FundSignal.seq == _SEQ)
 )
 
-_KEPT: Final = {
+_KEPT: Final[Mapping[str, ColumnElement[Any]]] = {
     "account_id": _ACCOUNT,
     "signal_seq": _SEQ,
     "mirror_id": bindparam("mirror_id", type_=BigInteger),

@@ -22,6 +22,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import ROUND_DOWN, Decimal
+from itertools import pairwise
 from typing import Any, Literal
 
 from api.client import Client, Refused
@@ -65,8 +66,7 @@ def tracking_error_bps(looks: Sequence[TrackedLook]) -> Decimal | None:
     Of each look against the one before, not annualised.
     """
     off = [
-        (after.own / before.own) - (after.vault / before.vault)
-        for before, after in zip(looks, looks[1:], strict=False)
+        (after.own / before.own) - (after.vault / before.vault) for before, after in pairwise(looks)
     ]
     if not off:
         return None
@@ -111,7 +111,10 @@ class FundFollower:
         )
 
     def look(self) -> None:
-        """Once: new signals are unlocked, planned and mirrored, both books valued. Errors: Refused."""
+        """Once: new signals are unlocked, planned and mirrored, both books valued.
+
+        Errors: Refused; ValueError for a price that is not known.
+        """
         page = self._unlocked()
         for signal in sorted(page["signals"], key=lambda one: one["signal_id"]):
             if signal["superseded"]:
@@ -262,7 +265,9 @@ def arguments() -> argparse.Namespace:
 def first_vault(agent: Client) -> int:
     """The oldest spot vault that may be mirrored. Errors: SystemExit."""
     found: list[Any] = list(agent.items(agent.fund.vaults, "vaults"))
-    spot = [one["id"] for one in found if one["kind"] == "spot" and not one["mirroring_paused"]]
+    spot = [
+        int(one["id"]) for one in found if one["kind"] == "spot" and not one["mirroring_paused"]
+    ]
     if not spot:
         raise SystemExit("there is no spot vault to mirror; run `make up` first")
     return min(spot)
@@ -285,8 +290,8 @@ def main() -> None:
                 time.sleep(wanted.every)
             try:
                 follower.look()
-            except Refused as refused:
-                raise SystemExit(str(refused)) from None
+            except (Refused, ValueError) as error:
+                raise SystemExit(str(error)) from None
 
 
 if __name__ == "__main__":

@@ -122,7 +122,11 @@ def spend_under_lock(
 
 
 def _values(
-    account_id: int, amount: int, names: Mapping[str, str], payload: Mapping[str, Any], now: datetime
+    account_id: int,
+    amount: int,
+    names: Mapping[str, str],
+    payload: Mapping[str, Any],
+    now: datetime,
 ) -> dict[str, Any]:
     """Errors: InvalidParameterError for the payload."""
     created_at = now.astimezone(UTC)

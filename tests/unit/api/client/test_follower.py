@@ -18,9 +18,7 @@ RULES = {
     "kind": "spot",
     "mandate": "Large coins, weekly.",
     "max_leverage": "1.00",
-    "universe": [
-        {"market": "binance_btc_usdt", "min_order_usd": "10.000000", "session": "always"}
-    ],
+    "universe": [{"market": "binance_btc_usdt", "min_order_usd": "10.000000", "session": "always"}],
     "vault_id": 7,
     "version": 2,
 }
@@ -41,7 +39,9 @@ def test_tracking_error__of_books_that_move_alike_is_zero() -> None:
 
 def test_tracking_error__is_the_root_of_the_mean_square_of_what_returns_differ_by() -> None:
     """1 % against 2 %, then twice the same."""
-    found = tracking_error_bps(looks((1_000, 1_000), (1_010, 1_020), (1_010, 1_020), (1_010, 1_020)))
+    found = tracking_error_bps(
+        looks((1_000, 1_000), (1_010, 1_020), (1_010, 1_020), (1_010, 1_020))
+    )
     assert found is not None
     assert round(found, 6) == round(Decimal(100) / Decimal(3).sqrt(), 6)
 
