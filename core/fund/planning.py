@@ -11,7 +11,6 @@ from typing import Any, Final
 from sqlalchemy import (
     BigInteger,
     ColumnElement,
-    Integer,
     Numeric,
     Text,
     bindparam,
@@ -26,7 +25,7 @@ from sqlalchemy.orm import Session, aliased
 
 from core.db.base import Timestamp
 from core.db.engine import WriteSession
-from core.db.locks import LockClass, numbers_of
+from core.db.locks import WAITED, LockClass, waited_values
 from core.db.prepared import Prepared
 from core.fund.rules.frozen import FrozenRules, rules_of
 from core.fund.rules.plan import SignalPlan
@@ -130,11 +129,8 @@ _RECORD: Final = Prepared(
     insert(FundPlan).from_select([*_KEPT, "is_charged"], select(*_KEPT.values(), literal(False)))
 )
 
-# Waits for the lock first. A sale that was committed meanwhile is met by its key, and no row comes
-# back: nothing is read of the statement's snapshot, which is older.
-_LOCKED: Final = select(
-    func.pg_advisory_xact_lock(bindparam("high", type_=Integer), bindparam("low", type_=Integer))
-).cte("locked")
+# A sale that was committed while the lock was waited for is met by its key, and no row comes back:
+# nothing is read of the statement's snapshot.
 _SOLD: Final = (
     insert(FundSignalSale)
     .from_select(
@@ -145,7 +141,7 @@ _SOLD: Final = (
             bindparam("paid_by", type_=Text),
             bindparam("price_key", type_=Text),
             _KEPT["at"],
-        ).select_from(_LOCKED),
+        ).select_from(WAITED),
     )
     .on_conflict_do_nothing()
     .returning(FundSignalSale.signal_seq)
@@ -268,7 +264,7 @@ def sell_plan(session: WriteSession, row: PlanRow, paid_by: str, price_key: str)
     Whoever else sells the signal to this account waits until the transaction ends
     (core.fund.queries).
     """
-    high, low = numbers_of(LockClass.SIGNAL_SALE, (str(row.account_id), str(row.place.seq)))
-    sale = {"paid_by": paid_by, "price_key": price_key, "high": high, "low": low}
-    ((is_charged,),) = _SELL.rows(session, **row.values, **sale)
+    lock = waited_values(LockClass.SIGNAL_SALE, (str(row.account_id), str(row.place.seq)))
+    sale = {"paid_by": paid_by, "price_key": price_key}
+    ((is_charged,),) = _SELL.rows(session, **row.values, **sale, **lock)
     return bool(is_charged)
