@@ -16,7 +16,6 @@ from sqlalchemy import (
     bindparam,
     cast,
     exists,
-    func,
     literal,
     select,
 )

@@ -79,8 +79,8 @@ def test_the_page__leads_to_a_vault_and_says_what_it_may_trade(visitor: Opened) 
     expect(visitor.page.get_by_role("heading", name=MAJORS, level=1)).to_be_visible()
     markets = visitor.page.get_by_role("region", name="the vault's markets").locator("tbody tr")
     expect(markets).to_have_count(3)
-    expect(markets.filter(has_text="binance_btc_usdt")).to_contain_text("open")
-    expect(markets.filter(has_text="binance_sol_usdt")).to_contain_text("unknown")
+    expect(markets.filter(has_text="BTC/USDT")).to_contain_text("open")
+    expect(markets.filter(has_text="SOL/USDT")).to_contain_text("unknown")
     past = visitor.page.get_by_role("region", name="past signals").locator("tbody tr")
     expect(past).to_have_count(2)
 
@@ -112,7 +112,7 @@ def test_live_signals__show_how_many_are_locked__and_one_that_is_paid(
     part.get_by_role("button", name="Read the newest for 10 credits").click()
     expect(part.get_by_text(re.compile("1 locked signal$"))).to_be_visible()
     paid = part.get_by_role("list", name="Signals that the agent paid for")
-    expect(paid).to_contain_text("binance_eth_usdt")
+    expect(paid).to_contain_text("ETH/USDT")
     expect(paid).to_contain_text("weight 0.2000")
 
 
@@ -132,7 +132,7 @@ def test_a_plan__is_previewed_with_cap__impact__session_and_what_it_cost(
     expect(plan).to_contain_text("charged 10 credits")
     expect(plan).to_contain_text("open")
     expect(part.get_by_role("list", name="Signals that the agent paid for")).to_contain_text(
-        "binance_btc_usdt"
+        "BTC/USDT"
     )
 
 

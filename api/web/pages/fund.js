@@ -59,7 +59,7 @@ const NODES = /** @type {Readonly<Record<JourneyNodeShown["node"], string>>} */ 
   link_wallet: "Link a wallet",
   first_earn: "Earn the first credits",
   apply: "Apply with a strategy",
-  pilot: "Run a pilot on the simulated book",
+  pilot: "Run a pilot on paper",
   track_record: "Keep a record",
   request_creation: "Ask for the vault",
   vault: "The vault is created",

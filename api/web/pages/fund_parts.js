@@ -14,9 +14,12 @@ export function Kind({ one }) {
   return html`<${Badge}>${one.kind}<//>${one.mirroring_paused ? html`<${Badge} tone="attention">mirroring paused<//>` : null}${one.simulated ? html`<${Badge}>simulated<//>` : null}`;
 }
 
-/** @param {{market: string}} props */
+/** @param {{market: string}} props a listing, as a link to its token: "binance_btc_usdt" is BTC/USDT at binance */
 export function Market({ market }) {
-  return html`<a href=${link("token", market)}><code>${cut(market, 100)}</code></a>`;
+  const [exchange, base, quote, more] = market.split("_");
+  if (!exchange || !base || !quote || more !== undefined)
+    return html`<a href=${link("token", market)}><code>${cut(market, 100)}</code></a>`;
+  return html`<a href=${link("token", market)}>${`${base}/${quote}`.toUpperCase()}</a> <span class="quiet">at ${exchange}</span>`;
 }
 
 /** @param {{session: MarketSessionShown}} props */
