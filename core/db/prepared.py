@@ -19,7 +19,7 @@ from sqlalchemy.sql.compiler import SQLCompiler
 
 from core.db.engine import as_sqlalchemys, driver_of
 
-_DIALECT: Final = PGDialect_psycopg()
+_DIALECT: Final = PGDialect_psycopg()  # type: ignore[no-untyped-call]  # SQLAlchemy types none
 
 
 class Prepared:
