@@ -147,7 +147,7 @@ class Database:
         except PsycopgError as error:
             if driver.closed:
                 lent.invalidate(error)
-            raise _as_sqlalchemys(error) from error
+            raise as_sqlalchemys(error) from error
         finally:
             lent.close()
 
@@ -158,7 +158,7 @@ class Database:
         try:
             return self.engine.raw_connection()
         except PsycopgError as error:
-            raise _as_sqlalchemys(error) from error
+            raise as_sqlalchemys(error) from error
 
     @property
     def connections_in_use(self) -> int:
@@ -213,7 +213,7 @@ def _driver_of(connection: PoolProxiedConnection) -> Driver[Any]:
     return driver
 
 
-def _as_sqlalchemys(error: PsycopgError) -> SQLAlchemyError:
+def as_sqlalchemys(error: PsycopgError) -> SQLAlchemyError:
     """The error as SQLAlchemy raises it, without statement and parameters."""
     found = DBAPIError.instance(None, None, error, PsycopgError)
     assert isinstance(found, SQLAlchemyError)

@@ -24,6 +24,7 @@ from sqlalchemy import (
     Connection,
     Function,
     Integer,
+    bindparam,
     func,
     literal,
     select,
@@ -98,10 +99,29 @@ def own(name: str) -> AdvisoryLock:
 
 def named(kind: LockClass, name: bytes | Sequence[str]) -> AdvisoryLock:
     """The lock of a name that a caller chose, or a part of it; of texts none has a NUL."""
+    return AdvisoryLock(tuple(literal(one, Integer) for one in _numbers(kind, name)))
+
+
+def waited_values(kind: LockClass, name: bytes | Sequence[str]) -> dict[str, int]:
+    """What WAITED takes, for the lock that `named` gives."""
+    high, low = _numbers(kind, name)
+    return {"lock_high": high, "lock_low": low}
+
+
+def _numbers(kind: LockClass, name: bytes | Sequence[str]) -> tuple[int, int]:
     encoded = name if isinstance(name, bytes) else "\0".join(name).encode()
     digest = hashlib.sha256(kind.encode() + b"\0" + encoded).digest()
     high, low = (int.from_bytes(part, "big", signed=True) for part in (digest[:4], digest[4:8]))
-    return AdvisoryLock((literal(high, Integer), literal(low, Integer)))
+    return high, low
+
+
+# One row, once the lock is taken until the transaction ends: for a statement that takes it itself.
+# What the statement reads elsewhere is of its snapshot, which is older than the lock.
+WAITED = select(
+    func.pg_advisory_xact_lock(
+        bindparam("lock_high", type_=Integer), bindparam("lock_low", type_=Integer)
+    )
+).cte("waited")
 
 
 # "mandate": one process migrates at a time, others wait and find the work done

@@ -2,20 +2,23 @@
 sends counts (docs/fund.md#accounts).
 """
 
-from typing import Protocol
+from typing import Final, Protocol
 
-from eth_utils.address import to_checksum_address
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from core.chain.reader import ChainReader
+from core.chain import results
+from core.chain.abi import answer_words, function
+from core.chain.reader import LATEST, ChainReader
+from core.chain.together import CallsTogether
+from core.fund.planning import positions_of
 from core.fund.rules.plan import FollowerAccount
-from core.fund.tables import FundBookPosition
 from core.hexes import bytes_of
+
+BALANCE_OF: Final = function("MockUSDC", "balanceOf")
 
 
 class FollowerAccounts(Protocol):
-    """Where accounts are read."""
+    """Where accounts are read, by their checksummed address."""
 
     def read(self, session: Session, address: str) -> FollowerAccount | None:
         """None: it is not known what the account holds. Errors: OutsideError."""
@@ -31,14 +34,16 @@ class NoAccounts:
 
 class SimulatedAccounts:
     """Of a local stack: worth is the test USDC that the address holds on the chain, positions are
-    those of the simulated book, where margin is never taken from that USDC.
+    those of the simulated book, where margin is never taken from that USDC. Followers plan a signal in
+    the minute that it comes, so that their balances are asked for together.
     """
 
     def __init__(self, chain: ChainReader) -> None:
-        self._chain = chain
+        self._contracts = chain.contracts
+        self._asked = CallsTogether(chain.rpc)
 
     def read(self, session: Session, address: str) -> FollowerAccount | None:
-        nav = self._chain.usdc_balance(to_checksum_address(address))
-        query = select(FundBookPosition.market, FundBookPosition.notional_usdc_e6)
-        held = session.execute(query.where(FundBookPosition.address == bytes_of(address)))
-        return FollowerAccount(nav, dict(held.all()))
+        call = {"to": self._contracts["usdc"], "data": BALANCE_OF.encode(address)}
+        told = self._asked.call("eth_call", [call, LATEST], results.code)
+        nav = int.from_bytes(answer_words(told, 1))
+        return FollowerAccount(nav, positions_of(session, bytes_of(address)))

@@ -16,8 +16,7 @@ from sqlalchemy.orm import Session, aliased
 from core.db import locks
 from core.db.engine import WriteSession
 from core.db.locks import AdvisoryLock, LockClass
-from core.fund.rules.frozen import FrozenRules, FundKind, rules_of
-from core.fund.rules.plan import SignalPlan
+from core.fund.rules.frozen import FrozenRules, FundKind
 from core.fund.rules.signals import LIVE_FOR, NewFill, decimal_text
 from core.fund.tables import (
     FundFill,
@@ -42,18 +41,6 @@ class VaultCounts:
     signals: int
     latest_signal_at: datetime | None
     fills: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SignalPlace:
-    """A signal, and where its vault and a follower stand: what a plan needs, of one read."""
-
-    signal: FundSignal
-    vault: FundVault
-    rules: FrozenRules
-    mirror: FundMirror | None
-    is_superseded: bool
-    is_paid: bool
 
 
 # Vaults
@@ -227,56 +214,6 @@ def superseded_among(session: Session, vault_id: int, seqs: Collection[int]) -> 
     return frozenset(session.scalars(query))
 
 
-_LATER = aliased(FundSignal)
-
-
-def place_of(session: Session, account_id: int, seq: int) -> SignalPlace | None:
-    """None: there is no such signal."""
-    row = session.execute(
-        select(
-            FundSignal,
-            FundVault,
-            FundRules.document,
-            FundMirror,
-            exists()
-            .where(
-                _LATER.vault_id == FundSignal.vault_id,
-                _LATER.market == FundSignal.market,
-                _LATER.seq > FundSignal.seq,
-            )
-            .label("is_superseded"),
-            exists()
-            .where(
-                FundSignalSale.account_id == account_id,
-                FundSignalSale.signal_seq == FundSignal.seq,
-            )
-            .label("is_paid"),
-        )
-        .join(FundVault, FundVault.id == FundSignal.vault_id)
-        .join(
-            FundRules,
-            (FundRules.vault_id == FundVault.id) & (FundRules.version == FundVault.rules_version),
-        )
-        .outerjoin(
-            FundMirror,
-            (FundMirror.vault_id == FundVault.id)
-            & (FundMirror.account_id == account_id)
-            & FundMirror.revoked_at.is_(None),
-        )
-        .where(FundSignal.seq == seq)
-    ).one_or_none()
-    if row is None:
-        return None
-    return SignalPlace(
-        signal=row[0],
-        vault=row[1],
-        rules=rules_of(row[2]),
-        mirror=row[3],
-        is_superseded=row.is_superseded,
-        is_paid=row.is_paid,
-    )
-
-
 # What is paid
 
 
@@ -371,29 +308,6 @@ def consent(
 
 
 # Plans and fills
-
-
-def record_plan(
-    session: WriteSession,
-    place: SignalPlace,
-    mirror: FundMirror,
-    made: SignalPlan,
-    mid: Decimal | None,
-    now: datetime,
-) -> None:
-    session.execute(
-        insert(FundPlan).values(
-            account_id=mirror.account_id,
-            signal_seq=place.signal.seq,
-            mirror_id=mirror.id,
-            disposition=made.disposition.value,
-            reason=None if made.reason is None else made.reason.value,
-            is_charged=made.is_charged,
-            notional_usdc_e6=None if made.order is None else made.order.notional_usdc_e6,
-            mid=None if mid is None else decimal_text(mid),
-            at=now,
-        )
-    )
 
 
 def planned_mid(session: Session, account_id: int, seq: int) -> Decimal | None:

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from sqlalchemy import func, select
+from sqlalchemy import Text, bindparam, func, select
 from sqlalchemy.orm import Session
 
+from core.db.base import Timestamp
+from core.db.prepared import Prepared
 from core.market.tables import MarketListing, MarketListingState, MarketRollup
 
 DAY: Final = timedelta(hours=24)
@@ -41,48 +43,48 @@ class MarketLiquidity:
 
 
 _STATE = MarketListingState
+_RETURNS = (
+    select(
+        func.sum(MarketRollup.rv * MarketRollup.rv).label("squares"),
+        func.count(MarketRollup.rv).label("buckets"),
+    )
+    .where(
+        MarketRollup.listing_id == _STATE.listing_id,
+        MarketRollup.bucket >= bindparam("since", type_=Timestamp),
+        MarketRollup.bucket < bindparam("now", type_=Timestamp),
+    )
+    .lateral("returns")
+)
+_LIQUIDITY: Final = Prepared(
+    select(
+        _STATE.grade,
+        _STATE.is_provisional,
+        _STATE.in_depth_usd,
+        _STATE.in_volume_24h_usd,
+        _RETURNS.c.squares,
+        _RETURNS.c.buckets,
+        _STATE.mid,
+        _STATE.usd_per_quote,
+        _STATE.bid_05_usd,
+        _STATE.bid_1_usd,
+        _STATE.bid_2_usd,
+        _STATE.ask_05_usd,
+        _STATE.ask_1_usd,
+        _STATE.ask_2_usd,
+        _STATE.sampled_at,
+        _STATE.every_s,
+        MarketListing.min_size_quote,
+        _STATE.is_simulated,
+    )
+    .join(MarketListing, MarketListing.listing_id == _STATE.listing_id)
+    .join(_RETURNS, _RETURNS.c.buckets >= 0)
+    .where(_STATE.token_id == bindparam("market", type_=Text))
+)
 
 
 def liquidity_of(session: Session, market: str, now: datetime) -> MarketLiquidity | None:
     """`market`: the listing's token_id. None: the market is not measured here."""
-    since = now - DAY
-    returns = (
-        select(
-            func.sum(MarketRollup.rv * MarketRollup.rv).label("squares"),
-            func.count(MarketRollup.rv).label("buckets"),
-        )
-        .where(
-            MarketRollup.listing_id == _STATE.listing_id,
-            MarketRollup.bucket >= since,
-            MarketRollup.bucket < now,
-        )
-        .lateral("returns")
-    )
-    row = session.execute(
-        select(
-            _STATE.grade,
-            _STATE.is_provisional,
-            _STATE.in_depth_usd,
-            _STATE.in_volume_24h_usd,
-            returns.c.squares,
-            returns.c.buckets,
-            _STATE.mid,
-            _STATE.usd_per_quote,
-            _STATE.bid_05_usd,
-            _STATE.bid_1_usd,
-            _STATE.bid_2_usd,
-            _STATE.ask_05_usd,
-            _STATE.ask_1_usd,
-            _STATE.ask_2_usd,
-            _STATE.sampled_at,
-            _STATE.every_s,
-            MarketListing.min_size_quote,
-            _STATE.is_simulated,
-        )
-        .join(MarketListing, MarketListing.listing_id == _STATE.listing_id)
-        .join(returns, returns.c.buckets >= 0)
-        .where(_STATE.token_id == market)
-    ).one_or_none()
+    row = next(iter(_LIQUIDITY.rows(session, market=market, since=now - DAY, now=now)), None)
     if row is None:
         return None
     grade, provisional, depth, volume, squares, buckets, mid, per_quote, *rest = row

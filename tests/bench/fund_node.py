@@ -3,11 +3,15 @@
 import asyncio
 import json
 import sys
+from typing import Any
 
 
 async def node(port: int) -> None:
     """A chain where every address holds 1,000 USDC."""
     held = "0x" + f"{1_000_000_000:064x}"
+
+    def answer(call: dict[str, Any]) -> dict[str, Any]:
+        return {"jsonrpc": "2.0", "id": call["id"], "result": held}
 
     async def serve(reader: asyncio.StreamReader, writing: asyncio.StreamWriter) -> None:
         try:
@@ -15,7 +19,9 @@ async def node(port: int) -> None:
                 head = (await reader.readuntil(b"\r\n\r\n")).lower()
                 size = int(head.split(b"content-length:")[1].split(b"\r\n")[0])
                 asked = json.loads(await reader.readexactly(size))
-                said = json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": held})
+                said = json.dumps(
+                    [answer(one) for one in asked] if isinstance(asked, list) else answer(asked)
+                )
                 writing.write(
                     b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
                     + f"Content-Length: {len(said)}\r\n\r\n{said}".encode()

@@ -25,7 +25,9 @@ LOOKS = {
     "dark": {"color_scheme": "dark", "viewport": {"width": 1280, "height": 900}},
     "phone": {"color_scheme": "light", "viewport": {"width": 390, "height": 844}},
 }
-MARKET = {"board": "board", "token": "token/binance_btc_usdt"}
+MARKET = {
+    "board": "board", "token": "token/binance_btc_usdt", "fund": "fund", "fund-vault": "fund/1",
+}  # fmt: skip
 WAIT_MS = 1_500
 WITHIN_S = 60
 STEPS = 6  # of the mandate at work, its two actions included
@@ -109,7 +111,7 @@ def paid_work(place: Place) -> dict[str, str]:
 
 
 def of_market(place: Place) -> dict[str, str]:
-    """The board, and a token that is graded and listed at several exchanges; once both are there."""
+    """The board, a token that is graded and listed at several exchanges, and funds; once all are there."""
     with Client(place.base_url) as client:
         until(lambda: any(row["grade"] for row in client.board.rows(limit=50)["rows"]))
     return MARKET

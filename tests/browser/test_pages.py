@@ -18,7 +18,7 @@ PAGES = (
     "mandates", "new", "agents", "agents/mine", "gallery", "alerts", "statements", "rules", "status",
     "mandates/{id}", "mandates/{id}/record", "mandates/{id}/approvals", "agents/{agent}", "nowhere",
     "earn", "earn/mine", "earn/known", "earn/fields/binance/LINK_USDT", "tasks", "tasks/{open_task}",
-    "tasks/{settled_task}", "rooms", "rooms/{room}", "reserve",
+    "tasks/{settled_task}", "rooms", "rooms/{room}", "reserve", "fund", "fund/1",
 )  # fmt: skip
 MOST_BYTES = 300 * 1024
 MOST_SHIFT = 0.02

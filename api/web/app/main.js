@@ -42,6 +42,7 @@ const PAGES = {
   earn: { load: () => import("../pages/earn.js"), label: "Earn", isPublic: true },
   tasks: { load: () => import("../pages/tasks.js"), label: "Tasks", isPublic: true },
   rooms: { load: () => import("../pages/rooms.js"), label: "Rooms", isPublic: true },
+  fund: { load: () => import("../pages/fund.js"), label: "Fund", isPublic: true },
   reserve: { load: () => import("../pages/reserve.js"), label: "Reserve", isPublic: true },
   alerts: { load: () => import("../pages/alerts.js"), label: "Alerts" },
   statements: { load: () => import("../pages/statements.js"), label: "Statements" },

@@ -19,6 +19,8 @@ from psycopg.errors import UniqueViolation
 
 from core.canonical import canonical_json
 from core.credits.rules.buckets import BUCKETS, SPEND_ORDER
+from core.db.engine import WriteSession
+from core.db.prepared import rows_of
 from core.times import exact_instant_text
 
 
@@ -53,9 +55,15 @@ _HASHED: Final = {
 }
 _BODY: Final = " || ',' || ".join(f"""'"{name}":' || {_HASHED[name]}""" for name in sorted(_HASHED))
 
-_SPEND: Final = f"""
-with head as (
-    select * from credit_head where account_id = %(account_id)s and {" + ".join(SPEND_ORDER)} >= %(amount)s for update
+_HEAD: Final = f"""
+select * from credit_head where account_id = %(account_id)s and {" + ".join(SPEND_ORDER)} >= %(amount)s"""  # noqa: S608 (as below)
+_IS_NEW: Final = """
+and not exists (select from credit_entry where account_id = %(account_id)s and base_key = %(base_key)s)"""
+
+
+def _spend(head: str) -> str:
+    return f"""
+with head as ({head} for update
 ), drawn as (
     select account_id, seq + 1 as seq, row_hash as prev_hash, {", ".join(f"{_drawn(name)} as from_{name}" for name in SPEND_ORDER)}
     from head
@@ -68,6 +76,10 @@ with head as (
 )
 insert into credit_entry ({", ".join(_COLUMNS)}) select {", ".join(_COLUMNS.values())} from linked returning seq
 """  # noqa: S608 (made of this module's constants alone)
+
+
+_SPEND: Final = _spend(_HEAD)
+_SPEND_NEW: Final = _spend(_HEAD + _IS_NEW)
 
 
 def spend_at_once(
@@ -85,19 +97,45 @@ def spend_at_once(
     The connection commits each statement (core.db.engine.Database.statements). Errors:
     InvalidParameterError for the payload.
     """
-    created_at = now.astimezone(UTC)
-    said = {**names, "payload": payload, "created_at": exact_instant_text(created_at)}
-    texts = {f"{name}_json": canonical_json(value).decode() for name, value in said.items()}
-    values = {
-        **names,
-        **texts,
-        "account_id": account_id,
-        "amount": amount,
-        "created_at": created_at,
-    }
+    values = _values(account_id, amount, names, payload, now)
     try:
         return (
             amount > 0 and connection.execute(_SPEND, values, prepare=True).fetchone() is not None
         )
     except UniqueViolation:
         return False
+
+
+def spend_under_lock(
+    session: WriteSession,
+    account_id: int,
+    amount: int,
+    names: Mapping[str, str],
+    payload: Mapping[str, Any],
+    now: datetime,
+) -> bool:
+    """As `spend_at_once`, in a transaction that goes on, and holds a lock that all who post this key
+    take: a violation would end it. Errors: SQLAlchemyError.
+    """
+    values = _values(account_id, amount, names, payload, now)
+    return amount > 0 and bool(rows_of(session, _SPEND_NEW, values))
+
+
+def _values(
+    account_id: int,
+    amount: int,
+    names: Mapping[str, str],
+    payload: Mapping[str, Any],
+    now: datetime,
+) -> dict[str, Any]:
+    """Errors: InvalidParameterError for the payload."""
+    created_at = now.astimezone(UTC)
+    said = {**names, "payload": payload, "created_at": exact_instant_text(created_at)}
+    texts = {f"{name}_json": canonical_json(value).decode() for name, value in said.items()}
+    return {
+        **names,
+        **texts,
+        "account_id": account_id,
+        "amount": amount,
+        "created_at": created_at,
+    }

@@ -107,16 +107,16 @@ def consent_of(call: Call, caller: AgentCaller, signal: FundSignal, address: str
     mirror = fund.standing_mirror(call.db, caller.account_id, signal.vault_id)
     if mirror is None:
         raise consent_missing(signal.vault_id)
-    require_address(mirror, address)
+    require_address(mirror.address, address)
     return mirror
 
 
-def require_address(mirror: FundMirror, address: str) -> None:
+def require_address(consented: bytes, address: str) -> None:
     """Errors: InvalidParameterError."""
-    if mirror.address != bytes_of(address):
+    if consented != bytes_of(address):
         raise InvalidParameterError(
             "account_address",
-            f"your consent names {address_of(mirror.address)}; send it, or consent again",
+            f"your consent names {address_of(consented)}; send it, or consent again",
         )
 
 

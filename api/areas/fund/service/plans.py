@@ -19,8 +19,9 @@ from core.credits.ledger import writer as credit_ledger
 from core.credits.rules.buckets import NotEnoughCreditsError
 from core.credits.rules.prices import PRICES
 from core.errors import InvalidParameterError
+from core.fund import planning
 from core.fund import queries as fund
-from core.fund.queries import SignalPlace
+from core.fund.planning import PlanRow, SignalPlace, StandingConsent
 from core.fund.rules.frozen import bps_text
 from core.fund.rules.plan import (
     MarketSnapshot,
@@ -33,8 +34,7 @@ from core.fund.rules.plan import (
 )
 from core.fund.rules.signals import decimal_text, is_live
 from core.fund.snapshots import snapshot_of
-from core.fund.tables import FundMirror
-from core.hexes import address_of, hex_of
+from core.hexes import hex_of
 from core.money import usdc_text
 from core.times import instant_text_or_none
 
@@ -115,78 +115,88 @@ def make(call: WriteCall, caller: AgentCaller, command: PlanSignal) -> Answer[Pl
     """Errors: InvalidParameterError; Refusal not_found, consent_missing, rules_changed,
     credit_insufficient, agent_key_scope; OutsideError.
     """
-    place = fund.place_of(call.db, caller.account_id, command.id) or no_signal(command.id)
-    mirror = _consent(place, command.account_address)
-    facts = _facts(call, place, mirror, snapshot_of(call.db, place.signal.market, call.now))
+    place = planning.place_of(call.db, caller.account_id, command.id) or no_signal(command.id)
+    consent = _consent(place, command.account_address)
+    facts = _facts(call, place, consent, snapshot_of(call.db, place.market, call.now))
     made = gate(facts)
     if made is None:
-        account = call.deps.fund_accounts.read(call.db, address_of(mirror.address))
+        account = call.deps.fund_accounts.read(call.db, command.account_address)
         facts = replace(facts, account=account)
         made = plan(facts)
+    row = PlanRow(
+        account_id=caller.account_id,
+        place=place,
+        consent=consent,
+        made=made,
+        mid=facts.snapshot.mid,
+        now=call.now,
+    )
     charged = 0
     if made.is_charged:
-        charged = _charge(call, caller, place.signal.seq)
-        made = replace(made, is_charged=charged > 0)
-    fund.record_plan(call.db, place, mirror, made, facts.snapshot.mid, call.now)
+        charged = _charge(call, caller, row)
+    else:
+        planning.record_plan(call.db, row)
     return Answer(_shown(call, place, facts, made, charged))
 
 
-def _consent(place: SignalPlace, address: str) -> FundMirror:
-    """Errors: InvalidParameterError; Refusal consent_missing, rules_changed."""
-    mirror, current = place.mirror, place.rules.digest
-    if mirror is None:
-        raise consent_missing(place.vault.id)
-    if mirror.rules_hash != current:
-        raise rules_changed(place.vault.id, current)
-    require_address(mirror, address)
-    return mirror
+def _consent(place: SignalPlace, address: str) -> StandingConsent:
+    """It names this very account. Errors: InvalidParameterError; Refusal consent_missing,
+    rules_changed.
+    """
+    consent = place.consent
+    if consent is None:
+        raise consent_missing(place.vault_id)
+    if consent.rules_hash != place.rules_hash:
+        raise rules_changed(place.vault_id, place.rules_hash)
+    require_address(consent.address, address)
+    return consent
 
 
 def _facts(
     call: WriteCall,
     place: SignalPlace,
-    mirror: FundMirror,
+    consent: StandingConsent,
     snapshot: MarketSnapshot,
 ) -> SignalFacts:
-    """Without the account, which is asked last. Errors: InvalidParameterError for a market that the rules have no more."""
-    signal, market = place.signal, place.rules.market(place.signal.market)
+    """Without the account, which is asked last. Errors: InvalidParameterError for a market that the
+    rules have no more.
+    """
+    market = place.rules.market(place.market)
     if market is None:
         raise InvalidParameterError(
             "id", "the vault's rules have this signal's market no more; plan a later signal"
         )
     return SignalFacts(
-        market=signal.market,
-        weight_e4=signal.weight_e4,
-        leverage_e2=signal.leverage_e2,
-        is_live=is_live(signal.at, call.now),
+        market=place.market,
+        weight_e4=place.weight_e4,
+        leverage_e2=place.leverage_e2,
+        is_live=is_live(place.at, call.now),
         is_paid=place.is_paid,
-        is_paused=place.vault.is_paused,
+        is_paused=place.is_paused,
         is_superseded=place.is_superseded,
         session=session_of(market.session, call),
-        max_order_usdc_e6=mirror.max_order_usdc_e6,
-        max_leverage_e2=mirror.max_leverage_e2,
+        max_order_usdc_e6=consent.max_order_usdc_e6,
+        max_leverage_e2=consent.max_leverage_e2,
         least_order_usdc_e6=market.least_order_usdc_e6,
         account=None,
         snapshot=snapshot,
     )
 
 
-def _charge(call: WriteCall, caller: AgentCaller, seq: int) -> int:
-    """The credits that it took: none where the signal was paid meanwhile.
+def _charge(call: WriteCall, caller: AgentCaller, row: PlanRow) -> int:
+    """The plan is recorded with the credits that it took: none where the signal was paid meanwhile.
 
-    Errors: Refusal credit_insufficient, agent_key_scope.
+    Errors: Refusal credit_insufficient, agent_key_scope, which undo it.
     """
-    needed = PRICES[PRICE].credits or 0
-    fund.sale_lock(caller.account_id, seq).wait(call.db)
-    if fund.is_paid(call.db, caller.account_id, seq):
+    if not planning.sell_plan(call.db, row, CREDITS, PRICE):
         return 0
     require_spend(caller)
-    said = {"price": PRICE, "signal": seq}
+    seq, needed = row.place.seq, PRICES[PRICE].credits or 0
+    said, key = {"price": PRICE, "signal": seq}, fund.sale_key(seq)
     try:
-        credit_ledger.spend(call.db, caller.account_id, needed, fund.sale_key(seq), said, call.now)
+        credit_ledger.spend_held(call.db, caller.account_id, needed, key, said, call.now)
     except NotEnoughCreditsError as error:
         raise _cannot_pay(call, caller, seq, error) from error
-    fund.record_sale(call.db, caller.account_id, seq, CREDITS, PRICE, call.now)
     return needed
 
 
@@ -206,8 +216,8 @@ def _shown(
     impact = None if order is None else order.impact_bps_e2
     block = {} if made.reason is None else {"service": _block(call, place, made, made.reason)}
     return PlanShown(
-        signal_id=place.signal.seq,
-        vault_id=place.vault.id,
+        signal_id=place.seq,
+        vault_id=place.vault_id,
         disposition=made.disposition,
         reason=made.reason,
         retry_at=instant_text_or_none(made.retry_at),
@@ -221,7 +231,7 @@ def _shown(
         historical=not facts.is_live,
         order=None if order is None else _order(order, facts.snapshot),
         nav_usd=None if account is None else usdc_text(account.nav_usdc_e6),
-        rules_hash=hex_of(place.rules.digest),
+        rules_hash=hex_of(place.rules_hash),
         **block,
     )
 
@@ -243,7 +253,7 @@ def _block(
     call: WriteCall, place: SignalPlace, made: SignalPlan, reason: PlanReason
 ) -> dict[str, Any]:
     field, rule, who_fixes, helps = SAYS[reason]
-    calls = (NextCall(helps, {"id": str(place.vault.id)}),)
+    calls = (NextCall(helps, {"id": str(place.vault_id)}),)
     return {
         "reason": reason.value,
         "field": field,

@@ -11,7 +11,8 @@ from core.credits.ledger import writer as credit_ledger
 from core.credits.tables import CreditEntry
 from core.fund.rules.frozen import FundKind
 from core.fund.rules.plan import FollowerAccount
-from core.fund.tables import FundPlan
+from core.fund.tables import FundPlan, FundSignalSale
+from core.identity.tables import ApiKey
 from core.market.tables import MarketListingState
 from tests.integration.api.conftest import Clock, reason
 from tests.integration.api.fund.conftest import (
@@ -228,6 +229,21 @@ def test_a_plan_without_credits__is_the_402_of_the_signals_read(
     assert (poor.credits(), "notional" in refused.text) == (9, False)
     with deps.database.read() as session:
         assert session.query(FundPlan).count() == 0
+
+
+def test_a_plan_by_a_key_without_spend__is_refused_and_leaves_nothing_sold(
+    follower: Follower, office: Office, mirrored: int, deps: Deps
+) -> None:
+    signal = office.publish(mirrored)
+    for scopes, status in ((["read"], 403), (None, 200)):
+        with deps.database.write() as session:
+            for key in session.query(ApiKey).filter(ApiKey.account_id == follower.user_id):
+                key.scopes = scopes
+        assert follower.plan(signal).status_code == status
+        with deps.database.read() as session:
+            rows = session.query(FundSignalSale).count(), session.query(FundPlan).count()
+        assert rows == ((0, 0) if scopes else (1, 1))
+    assert follower.credits() == 90
 
 
 CHECKS = ("paused", "superseded", "session", "leverage", "account", "grade", "minimum")

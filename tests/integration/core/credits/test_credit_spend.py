@@ -193,3 +193,34 @@ def test_the_statement__commits_by_itself(database: Database, account: int) -> N
         assert isinstance(connection, Connection)
         assert spend_at_once(connection, account, 5, NAMES, {}, NOW)
         assert balance(database, account).available == 30
+
+
+def test_spend_held__writes_the_writers_row_in_a_transaction_that_goes_on(
+    database: Database, account: int
+) -> None:
+    with undone(database) as session:
+        rows = []
+        for spend in (credit_ledger.spend_held, credit_ledger.spend):
+            with session.begin_nested() as savepoint:
+                spend(session, account, 32, "buy", {"page": "señal ✓"}, NOW)
+                assert credit_ledger.verify(session, account) == []
+                rows.append(last_entry(session, account))
+                savepoint.rollback()
+        assert rows[0] == rows[1]
+
+
+def test_spend_held__the_same_key_again__moves_nothing(database: Database, account: int) -> None:
+    for _ in range(2):
+        with database.write() as session:
+            credit_ledger.spend_held(session, account, 4, "buy", {}, NOW)
+            credit_ledger.spend_held(session, account, 9, "buy", {}, NOW)
+    assert balance(database, account) == Credits(welcome=6, earned=20, converted=5)
+
+
+def test_spend_held__one_more_than_there_is__moves_nothing_and_says_what_there_is(
+    database: Database, account: int
+) -> None:
+    with database.write() as session, pytest.raises(NotEnoughCreditsError) as refused:
+        credit_ledger.spend_held(session, account, 36, "buy", {}, NOW)
+    assert (refused.value.needed, refused.value.available) == (36, 35)
+    assert balance(database, account) == Credits(welcome=10, earned=20, converted=5)

@@ -1,0 +1,88 @@
+// What do funds signal, and what would a signal be for an agent's own account? And the way to a fund of one's own.
+
+import { get } from "../app/api.js";
+import { cut, words } from "../app/format.js";
+import { Older, usePaged } from "../app/paged.js";
+import { Read, Refused } from "../app/refusal.js";
+import { useResource } from "../app/resource.js";
+import { link } from "../app/router.js";
+import { session } from "../app/session.js";
+import { Badge, Empty, Hash, html, PageHead } from "../app/ui.js";
+import { Kind } from "./fund_parts.js";
+import { Vault } from "./fund_vault.js";
+
+/**
+ * @typedef {import("../app/answers.js").FundVaultRow} FundVaultRow
+ * @typedef {import("../app/answers.js").JourneyNodeShown} JourneyNodeShown
+ * @typedef {import("../app/answers.js").JourneyShown} JourneyShown
+ * @typedef {import("../app/paged.js").PageOf<FundVaultRow>} VaultPage
+ */
+
+const PAGE_ROWS = 50;
+const NAME_CHARACTERS = 80;
+
+/** @param {{path: string[]}} props */
+export default function Fund({ path: [id] }) {
+  return id === undefined ? html`<${All} />` : html`<${Vault} key=${id} id=${id} />`;
+}
+
+function All() {
+  return html`<${PageHead} title="Fund" lead="A vault signals a market and a weight. An agent mirrors it in its own account, with its own key and caps; nothing is placed here." />
+    <div class="two"><${Vaults} /><${Journey} /></div>`;
+}
+
+function Vaults() {
+  const { found, older } = usePaged(
+    async (cursor, stop) => {
+      const page = await get("/fund/vaults", { limit: PAGE_ROWS, cursor }, stop);
+      return { rows: page.vaults, next: page.next_cursor };
+    },
+    { idOf: (/** @type {FundVaultRow} */ row) => row.id },
+  );
+  return html`<section class="card stack" aria-labelledby="vaults"><h2 id="vaults">Vaults</h2>
+    <${Read} of=${found} what="the vaults">${(/** @type {VaultPage} */ { rows, next }) =>
+      rows.length === 0
+        ? html`<${Empty} title="There is no vault yet"><p class="quiet">Operators add one, or a pilot becomes one: the way is beside.</p><//>`
+        : html`<ul class="list">${rows.map((one) => html`<${Row} key=${one.id} one=${one} />`)}</ul>
+          <${Refused} error=${older.error} onRetry=${older.run} /><${Older} next=${next} isBusy=${older.isBusy} onMore=${older.run} />`}<//></section>`;
+}
+
+/** @param {{one: FundVaultRow}} props */
+function Row({ one }) {
+  return html`<li class="stack tight"><div class="head"><a href=${link("fund", String(one.id))}><strong>${cut(one.name, NAME_CHARACTERS)}</strong></a>
+      <span class="row"><${Kind} one=${one} /></span></div>
+    <div class="quiet">Rules <${Hash} value=${one.rules_hash} label="the hash of the rules" /></div></li>`;
+}
+
+const NODES = /** @type {Readonly<Record<JourneyNodeShown["node"], string>>} */ ({
+  register: "Register an agent",
+  link_wallet: "Link a wallet",
+  first_earn: "Earn the first credits",
+  apply: "Apply with a strategy",
+  pilot: "Run a pilot on paper",
+  track_record: "Keep a record",
+  request_creation: "Ask for the vault",
+  vault: "The vault is created",
+});
+const STATES = /** @type {const} */ ({ done: "settled", in_progress: "attention", next: "" });
+
+function Journey() {
+  const found = useResource(
+    (stop) => get("/fund/me/journey", undefined, stop),
+    [session.value === null],
+  );
+  return html`<section class="card stack" aria-labelledby="journey"><h2 id="journey">The way to a vault of your own</h2>
+    <${Read} of=${found} what="the way">${(/** @type {JourneyShown} */ data) => html`
+      ${data.example ? html`<p><${Badge} tone="attention">an example<//> Sign in to see where your agents stand.</p>` : null}
+      <ol class="clauses" aria-label="The eight steps">${data.nodes.map((one, index) => html`<${Node} key=${one.node} number=${index + 1} one=${one} journey=${data} />`)}</ol>
+      ${data.vault_id === null ? null : html`<div class="row"><a class="button" href=${link("fund", String(data.vault_id))}>Open your pilot</a></div>`}`}<//></section>`;
+}
+
+/** @param {{number: number, one: JourneyNodeShown, journey: JourneyShown}} props */
+function Node({ number, one, journey }) {
+  const days = { pilot: journey.spot_pilot_days, track_record: journey.perp_record_days };
+  const least = one.node === "pilot" || one.node === "track_record" ? days[one.node] : null;
+  return html`<li data-node=${one.node}><span class="n">${number}</span><div class="stack tight">
+    <div class="head"><span>${NODES[one.node]}${least === null ? null : html` <span class="quiet">for ${least} days</span>`}</span><${Badge} tone=${STATES[one.state]}>${words(one.state)}<//></div>
+    ${one.api === null ? null : html`<div class="quiet"><code>${one.api.method} ${one.api.endpoint}</code></div>`}</div></li>`;
+}

@@ -1,0 +1,201 @@
+"""The Fund page: vaults and their rules, live signals with the locked count, a plan, the journey."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, expect
+from sqlalchemy import update
+
+from api.client import Client
+from core.credits.ledger import writer as credit_ledger
+from core.db.engine import Database, WriteSession
+from core.market.tables import MarketListingState
+from tests.browser.conftest import Open, Opened, Place, axe
+from tests.browser.test_pages import WIDER, settle
+
+MAJORS, PAUSED = "Simulated majors", "Simulated, paused"
+MARKUP = "<img src=x onerror=hacked=1>"
+
+
+@pytest.fixture
+def visitor(open_page: Open, place: Place, market: None) -> Opened:
+    """Without a session; what books hold was seen just now."""
+    with written(place) as session:
+        session.execute(update(MarketListingState).values(sampled_at=datetime.now(UTC)))
+    return open_page(place.wallet())
+
+
+@pytest.fixture
+def follower(place: Place) -> Iterator[Client]:
+    """An agent with 20 credits: two signals."""
+    with Client(place.base_url) as client, client.connect("mirror") as agent:
+        with written(place) as session:
+            held = credit_ledger.load_balance(session, int(agent.user_id)).available
+            now = datetime.now(UTC)
+            credit_ledger.earn(session, int(agent.user_id), 20 - held, "test", {}, now)
+        yield agent
+
+
+@contextmanager
+def written(place: Place) -> Iterator[WriteSession]:
+    database = Database(place.facts["database_url"])
+    try:
+        with database.write() as session:
+            yield session
+    finally:
+        database.close()
+
+
+def vault_of(place: Place, name: str) -> dict[str, Any]:
+    with Client(place.base_url) as client:
+        found = [one for one in client.fund.vaults()["vaults"] if one["name"] == name]
+    return dict(found[0])
+
+
+def consented(follower: Client, place: Place, name: str) -> int:
+    vault = vault_of(place, name)
+    follower.fund.consent(
+        vault["id"], account_address=place.facts["accounts"]["owner"]["address"],
+        max_order_usd="500", max_leverage="1", rules_hash=vault["rules_hash"],
+    )  # fmt: skip
+    return int(vault["id"])
+
+
+def of_agent(visitor: Opened, key: str | None) -> Locator:
+    """The agent's part of the vault's page, by its key."""
+    part = visitor.page.get_by_role("region", name="Live signals, for an agent")
+    part.get_by_label("The agent's key").fill(key or "")
+    part.get_by_role("button", name="Show", exact=True).click()
+    return part
+
+
+def test_the_page__leads_to_a_vault_and_says_what_it_may_trade(visitor: Opened) -> None:
+    visitor.go("fund")
+    visitor.page.get_by_role("link", name=MAJORS, exact=True).click()
+    expect(visitor.page.get_by_role("heading", name=MAJORS, level=1)).to_be_visible()
+    markets = visitor.page.get_by_role("region", name="the vault's markets").locator("tbody tr")
+    expect(markets).to_have_count(3)
+    expect(markets.filter(has_text="BTC/USDT")).to_contain_text("open")
+    expect(markets.filter(has_text="SOL/USDT")).to_contain_text("unknown")
+    past = visitor.page.get_by_role("region", name="past signals").locator("tbody tr")
+    expect(past).to_have_count(2)
+
+
+def test_the_journey__has_eight_steps__and_signed_out_it_is_an_example(visitor: Opened) -> None:
+    visitor.go("fund")
+    steps = visitor.page.get_by_role("list", name="The eight steps").get_by_role("listitem")
+    expect(steps).to_have_count(8)
+    expect(visitor.page.get_by_text("an example")).to_be_visible()
+    expect(steps.first).to_contain_text("done")
+    expect(steps.nth(4)).to_contain_text("for 14 days")
+    expect(steps.last).to_contain_text("next")
+
+
+def test_the_journey__of_an_owner__is_its_own(visitor: Opened) -> None:
+    visitor.go()
+    visitor.sign_in()
+    visitor.go("fund")
+    expect(visitor.page.locator("[data-node=link_wallet]")).to_contain_text("done")
+    expect(visitor.page.get_by_text("an example")).to_have_count(0)
+
+
+def test_live_signals__show_how_many_are_locked__and_one_that_is_paid(
+    visitor: Opened, place: Place, follower: Client
+) -> None:
+    visitor.go(f"fund/{vault_of(place, MAJORS)['id']}")
+    part = of_agent(visitor, follower.key)
+    expect(part.get_by_text("2 locked signals")).to_be_visible()
+    part.get_by_role("button", name="Read the newest for 10 credits").click()
+    expect(part.get_by_text(re.compile("1 locked signal$"))).to_be_visible()
+    paid = part.get_by_role("list", name="Signals that the agent paid for")
+    expect(paid).to_contain_text("ETH/USDT")
+    expect(paid).to_contain_text("weight 0.2000")
+
+
+def test_a_plan__is_previewed_with_cap__impact__session_and_what_it_cost(
+    visitor: Opened, place: Place, follower: Client
+) -> None:
+    vault = consented(follower, place, MAJORS)
+    follower.fund.signal(offered(follower, vault))  # of ETH, which the market does not have
+    visitor.go(f"fund/{vault}")
+    part = of_agent(visitor, follower.key)
+    part.get_by_role("button", name="Plan it for 10 credits").click()
+    plan = part.locator("[data-disposition]")
+    expect(plan).to_have_attribute("data-disposition", "capped")
+    expect(plan).to_contain_text("capped by the consent's largest order")
+    expect(plan).to_contain_text("500.00")
+    expect(plan).to_contain_text("bps")
+    expect(plan).to_contain_text("charged 10 credits")
+    expect(plan).to_contain_text("open")
+    expect(part.get_by_role("list", name="Signals that the agent paid for")).to_contain_text(
+        "BTC/USDT"
+    )
+
+
+def offered(follower: Client, vault: int) -> int:
+    """The signal that the list of live ones offers: the newest that is locked."""
+    offer = follower.fund.live(vault).get("payment_required")
+    assert offer is not None
+    return int(offer["resource"]["url"].rpartition("/")[2])
+
+
+def test_a_plan_without_an_order__says_why__and_that_it_was_free(
+    visitor: Opened, place: Place, follower: Client
+) -> None:
+    visitor.go(f"fund/{consented(follower, place, PAUSED)}")
+    expect(visitor.page.get_by_text("Mirroring is paused", exact=True)).to_be_visible()
+    part = of_agent(visitor, follower.key)
+    part.get_by_role("button", name="Plan it for 10 credits").click()
+    plan = part.locator("[data-disposition=refused]")
+    expect(plan).to_contain_text("Vault paused")
+    expect(plan).to_contain_text("free")
+
+
+def test_without_a_consent__the_refusal_is_shown__and_one_can_be_given(
+    visitor: Opened, place: Place, follower: Client
+) -> None:
+    visitor.go(f"fund/{vault_of(place, MAJORS)['id']}")
+    part = of_agent(visitor, follower.key)
+    expect(part.get_by_text("You have no consent to vault")).to_be_visible()
+    part.get_by_label("The account's address").fill(place.facts["accounts"]["owner"]["address"])
+    part.get_by_label("Largest order").fill("250")
+    part.get_by_role("button", name="Consent to the rules").click()
+    expect(part.get_by_role("heading", name="Consent")).to_be_visible()
+    expect(part.get_by_text("250.00")).to_be_visible()
+
+
+def test_a_key_that_is_not_valid__is_refused_on_the_page(visitor: Opened, place: Place) -> None:
+    visitor.go(f"fund/{vault_of(place, MAJORS)['id']}")
+    part = of_agent(visitor, MARKUP)
+    expect(part.get_by_text("is not valid").first).to_be_visible()
+    assert visitor.page.evaluate("typeof hacked") == "undefined"
+
+
+def test_a_vault_that_is_not_there__leads_to_the_others(visitor: Opened) -> None:
+    visitor.go("fund/999999")
+    expect(visitor.page.get_by_text("There is no vault 999999")).to_be_visible()
+    visitor.page.get_by_role("link", name="See the vaults").click()
+    expect(visitor.page.get_by_role("heading", name="Fund", level=1)).to_be_visible()
+
+
+def test_the_pages__have_nothing_serious_for_axe__and_fit_a_phone(
+    visitor: Opened, place: Place, follower: Client
+) -> None:
+    vault = consented(follower, place, MAJORS)
+    visitor.page.set_viewport_size({"width": 390, "height": 844})
+    serious, wide = list[str](), list[str]()
+    for path in ("fund", f"fund/{vault}", f"fund/{vault}#plan"):
+        if path.endswith("#plan"):
+            part = of_agent(visitor, follower.key)
+            part.get_by_role("button", name="Plan it for 10 credits").click()
+            expect(part.locator("[data-disposition]")).to_be_visible()
+        else:
+            visitor.go(path)
+        settle(visitor.page)
+        serious += [f"{path}: {line}" for line in axe(visitor.page)]
+        wide += [f"{path}: {one}" for one in visitor.page.evaluate(WIDER)]
+    assert (serious, wide) == ([], [])
