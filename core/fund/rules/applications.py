@@ -10,7 +10,7 @@
 Laws
 - The server computes the bond; nobody sends one. In USDC it follows the cap on assets. Credit has no
   rate in dollars: in credits it is what operators set for this very account
-  (docs/decisions/0040).
+  (docs/decisions/0038).
 - A bond is given back once, whole, and never kept.
 - Approved and rejected are final.
 """

@@ -5,7 +5,7 @@ it minutes later, when the gap itself may be gone.
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0052"
+revision = "0051"
 down_revision = "0050"
 branch_labels = None
 depends_on = None

@@ -6,8 +6,8 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects.postgresql import ARRAY
 
-revision = "0055"
-down_revision = "0053"
+revision = "0053"
+down_revision = "0052"
 branch_labels = None
 depends_on = None
 

@@ -6,8 +6,8 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
 
-revision = "0053"
-down_revision = "0052"
+revision = "0052"
+down_revision = "0051"
 branch_labels = None
 depends_on = None
 
