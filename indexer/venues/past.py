@@ -1,7 +1,7 @@
 """The simulated past, brought into an empty database at once (docs/market-store.md#history).
 
     world --> listings, networks --> snap_2h (90 days) --> grade_hour --> notices, outcomes
-                                 --> snap_1m (a day, each 5 minutes) --> listing_state
+                                 --> snap_1m (a day, each 10 minutes) --> listing_state
                                  --> warnings, by the rules that live ones are issued by, into the ledger
 
 Law: it happens once, into a database without market data, in one transaction. All of it is marked
@@ -30,7 +30,7 @@ from indexer.venues.sim.history import BUCKET_S, SimBuckets, bucket_starts, buck
 from indexer.venues.sim.venue import SimVenue
 from indexer.venues.sim.world import SimListing, SimWorld
 
-SAMPLE_S: Final = 300
+SAMPLE_S: Final = 600
 BUCKETS_30_DAYS: Final = 360
 DAY_S: Final = 86_400
 ROLLED: Final = (
@@ -239,7 +239,7 @@ def _starts_us(found: SimBuckets) -> npt.NDArray[np.int64]:
 
 
 def _looks_s(world: SimWorld) -> npt.NDArray[np.int64]:
-    """The day before the origin, each five minutes."""
+    """The day before the origin, each ten minutes."""
     ends_s = world.origin_s // SAMPLE_S * SAMPLE_S
     return np.arange(ends_s - DAY_S, ends_s, SAMPLE_S)
 
