@@ -20,6 +20,8 @@ from api.kernel.operation import Deps, Operation
 from core.feeds.rules import FEEDS
 from core.listings.queries import add_listings
 from core.listings.rules import Symbol
+from core.reports.rules import MOST_ATTEMPTS, MOST_GIVEN_UP, ReportFailure, ReportState
+from core.reports.tables import StoredReport
 from core.safety.queries import open_case
 from core.safety.tables import ViolationCase
 from keeper.areas import reports
@@ -289,6 +291,17 @@ def _failed(scene: Scene) -> Any:
     return scene.printed().call("reports.download", report_id=report_id)
 
 
+def _spent(scene: Scene) -> Any:
+    """A report whose process died at each of its attempts."""
+    tiered = scene.with_tier(1)
+    report_id = _ordered(tiered)
+    with scene.deps.database.write() as session:
+        report = session.get_one(StoredReport, report_id)
+        report.state, report.failure = ReportState.FAILED, ReportFailure.GAVE_UP
+        report.attempts = MOST_ATTEMPTS * MOST_GIVEN_UP
+    return tiered.call("reports.order")
+
+
 def _full(scene: Scene) -> Any:
     full = scene.with_tier(1).of_limits(targets_tier_1=1)
     full.call("targets.add")
@@ -326,6 +339,7 @@ PROVOKED: Final[Mapping[tuple[str, str], Callable[[Scene], Any]]] = {
     ("reports.order", "not_found"): lambda s: s.call("reports.order", symbol="NOSUCH/USDT"),
     ("reports.order", "tier_required"): lambda s: s.call("reports.order"),
     ("reports.order", "rate_limited"): _used_up,
+    ("reports.order", "report_failed"): _spent,
     ("reports.list", "not_found"): lambda s: s.with_tier(1).call(
         "reports.list", symbol="NOSUCH/USDT"
     ),
