@@ -9,6 +9,7 @@ from core.db.engine import Database
 from core.kg.notes import queries
 from core.kg.notes.vault import vault_of
 from core.kg.rules.facts import NoteFacts
+from core.kg.rules.names import HubKind, hub_file
 from core.market.tables import MarketAssetState, MarketNetwork
 from tests.integration.api.conftest import KEY, Clock, Limit, TestClient
 from tests.integration.api.notes.conftest import front_of, sections_of
@@ -138,7 +139,7 @@ def test_what_a_venue_writes__is_text(
     assert "`unknown:]] <img src=x onerror=alert(1)> [x](javascript:1) ¦'`" in note
     (line,) = [one for one in note.splitlines() if one.startswith("- Chain: [[chain/unknown")]
     target, label = line.removeprefix("- Chain: [[").removesuffix("]]").split("|")
-    assert target == "chain/unknown"
+    assert target == hub_file(HubKind.CHAIN, "unknown:another")  # one for all that are not known
     assert not set(label) & set("[]|<>`")
 
 
