@@ -67,8 +67,14 @@ def offer_now(call: Call) -> SponsorOffer:
     if recorded is not None and recorded.is_paused:
         return _none("buying is paused at the token; redeeming and converting go on")
     dearest_wei = MOST_FEE_USDC_E6 * WEI_PER_ETH // eth.usdc_e6_per_eth
-    price = _gas(call) if _is_little_left(call, sign, dearest_wei) else None
-    return SponsorOffer(None, None) if price is None else _by_gas(call, sign, price)
+    if not _is_little_left(call, sign, dearest_wei):
+        return SponsorOffer(None, None)
+    price = _gas(call)
+    return (
+        _by_gas(call, sign, 1, 1)
+        if price is None
+        else _by_gas(call, sign, cost_wei(BUY_GAS, price), covered_wei(price))
+    )
 
 
 def _none(why: str) -> SponsorOffer:
@@ -92,11 +98,12 @@ def _gas(call: Call) -> GasPrice | None:
     return found.by_size.get(UNSIGNED_BUY_BYTES)
 
 
-def _by_gas(call: Call, sign: SponsorSign, price: GasPrice) -> SponsorOffer:
-    if sign.balance_wei < cost_wei(BUY_GAS, price):
+def _by_gas(call: Call, sign: SponsorSign, cost: int, covered: int) -> SponsorOffer:
+    """`cost`: of a buy; `covered`: what is kept of the day for it; wei, both at least."""
+    if sign.balance_wei < cost:
         return _none("the sponsor is short of ETH; ask again later, or buy with your own gas")
-    everybody = _used_up(call, SPONSORS, covered_wei(price))
-    return SponsorOffer(everybody, everybody or _used_up(call, NEW_BUYERS, covered_wei(price)))
+    everybody = _used_up(call, SPONSORS, covered)
+    return SponsorOffer(everybody, everybody or _used_up(call, NEW_BUYERS, covered))
 
 
 def _used_up(call: Call, scope: str, wei: int) -> str | None:
