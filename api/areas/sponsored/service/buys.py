@@ -143,7 +143,6 @@ def buy(call: WriteCall, caller: AgentCaller, command: HandInBuy) -> Answer[Spon
             "not be taken; prepare another.",
             next_calls=(quoted_again(found),),
         )
-    _require_price(found, pool)
     require_plain(call, caller, found.buyer, found.amount_usdc_e6)
     _require_sponsor(call, found.covers_wei)
     part = _part_left(call, caller, found)
@@ -168,6 +167,8 @@ def buy(call: WriteCall, caller: AgentCaller, command: HandInBuy) -> Answer[Spon
         pool.block_hash,
         lambda usd: quoted_again(found, usd=usd),
     )
+    if part is BuyPart.BOTH:
+        _require_price(found, pool)
     signatures = command.purchase_signature, command.fee_signature
     queries.accept(call.db, found.id, *signatures, scopes, call.now)
     seen = _seen(call, caller, found.id)
@@ -314,7 +315,10 @@ def _require_sponsor(call: Call, wei: int) -> None:
 
 
 def _require_price(found: SponsoredBuy, pool: PoolNow) -> None:
-    """The price never falls, so what mints too little now never mints enough again."""
+    """The price never falls, so what mints too little now never mints enough again.
+
+    Asked last: a purchase that was submitted alone raises the price too, and is told as such.
+    """
     tokens = reserve.quote(found.amount_usdc_e6, pool.reserve_usdc_e6, pool.supply)
     if tokens < found.min_tokens:
         raise Refusal(
@@ -322,7 +326,7 @@ def _require_price(found: SponsoredBuy, pool: PoolNow) -> None:
             f"id: the price rose since it was quoted: the purchase would mint {reserve.token_text(tokens)} "
             f"tokens now, and at least {reserve.token_text(found.min_tokens)} were signed for. Prepare "
             "another, with a larger max_rise_bps where others buy often. Nothing was sent.",
-            next_calls=(quoted_again(found),),
+            next_calls=(state_of_buy(found), quoted_again(found)),
         )
 
 

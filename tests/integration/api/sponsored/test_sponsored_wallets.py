@@ -119,12 +119,25 @@ def test_a_price_that_rose_before_it_is_handed_in__is_told_at_once_and_pledges_n
     answer = stage.hand_in(agent, stage.signed(tight))
     assert reason(answer) == (409, "quote_expired")
     assert f"at least {tight['min_tokens']} were signed for" in answer.text
-    (again, _) = answer.json()["service"]["next"]
+    (_, again, _) = answer.json()["service"]["next"]
     assert again["body"]["max_rise_bps"] == 0
     stage.index()
     fresh = stage.client.post(again["path"], json=again["body"], headers=agent).json()
     assert int(fresh["tokens_base"]) < int(tight["min_tokens_base"])
     assert stage.hand_in(agent, stage.signed(fresh)).status_code == 202
+
+
+def test_a_purchase_that_was_submitted_alone__is_told_as_such_and_not_as_a_price_that_rose(
+    stage: SponsoredStage, agent: dict[str, str]
+) -> None:
+    quote = stage.prepared(agent, "500.000000", max_rise_bps=0)
+    body = stage.signed(quote)
+    stage.submit_purchase_alone(quote, body, quote["salt"])
+    stage.index()
+    answer = stage.hand_in(agent, body)
+    assert reason(answer) == (409, "quote_expired")
+    assert "one of its two authorizations was used" in answer.text
+    assert stage.state(agent, quote)["state"] == "bought"
 
 
 def test_a_price_that_did_not_move__mints_what_was_quoted_without_any_rise(
