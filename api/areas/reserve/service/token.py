@@ -3,7 +3,6 @@
 import secrets
 from typing import Final, NoReturn
 
-from api.areas.reserve.offer import offer_now
 from api.areas.reserve.schemas import (
     ClaimConversions,
     ClaimedConversions,
@@ -25,6 +24,7 @@ from api.areas.reserve.schemas import (
     ReserveTokenState,
     WhyHeld,
 )
+from api.areas.reserve.service.offer import offer_now
 from api.kernel.caller import AgentCaller, Nobody
 from api.kernel.operation import Answer, Call, NextCall, NoInput, Refusal, WriteCall
 from api.kernel.pagination import page_of
