@@ -95,7 +95,7 @@ def test_config__of_a_sponsor_without_eth__says_so(sponsoring: Sponsoring) -> No
     is_enabled, why = sponsoring.config()
     assert not is_enabled
     assert "no ETH" in str(why)
-    sponsoring.sign(1, wei=1)
+    sponsoring.sign(1)
     assert sponsoring.config() == (True, None)
 
 

@@ -35,14 +35,14 @@ def by_javascript(library: str, document: dict[str, Any], key: str) -> str:
         ["node", SCRIPT], input=asked, capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+    return str(done.stdout).strip()
 
 
 def by_cast(document: dict[str, Any], key: str) -> str:
-    asked = [CAST, "wallet", "sign", "--data", json.dumps(document), "--private-key", key]
+    asked = [str(CAST), "wallet", "sign", "--data", json.dumps(document), "--private-key", key]
     done = subprocess.run(asked, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+    return str(done.stdout).strip()
 
 
 def config(stage: SponsoredStage) -> dict[str, Any]:
