@@ -3259,6 +3259,9 @@ class ReserveReserveConfig(TypedDict):
     usdc_a_credit: str  # USDC of a conversion that are one credit
     sponsor_enabled: bool
     sponsor_reason: str | None  # why none is taken now; null: they are taken
+    sponsor_new_wallets_reason: (
+        str | None
+    )  # why none is taken now of wallets that no sponsored buy was paid from before; null: they are taken
 
 
 class ReserveReserveTokenState(TypedDict):

@@ -4,7 +4,7 @@ address that they came from (core.keeper.gas.sponsored_scopes).
 
 from collections import Counter
 from collections.abc import Collection, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol
 
 from sqlalchemy import ColumnElement, exists, func, select
@@ -12,12 +12,16 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from core.blocks.queries import not_orphaned
 from core.hexes import bytes_of
+from core.keeper import gas as gas_days
 from core.keeper import requests as outbox
-from core.keeper.gas import GasBudgets, kind_of
+from core.keeper.gas import GasBudgets, NoGas, kind_of
 from core.keeper.rules import IntentState
 from core.sponsored.rules import MOST_FAILURES, Use
 from core.sponsored.sending import key_of
 from core.sponsored.tables import SponsoredBuyRow, SponsoredProof, SponsoredUse
+from core.times import next_day
+
+SOON = timedelta(minutes=1)  # by then gas that is kept for other buys may be given back
 
 
 class SponsorGas(Protocol):
@@ -49,6 +53,24 @@ def sponsor_budgets(gas: SponsorGas) -> GasBudgets:
         address_wei=min(total_wei, gas.sponsor_gas_wei_per_address_per_day),
         new_buyers_wei=min(total_wei, gas.sponsor_gas_wei_of_new_buyers_per_day),
     )
+
+
+def without_room(
+    session: Session, settings: SponsorGas, scope: str, wei: int, now: datetime
+) -> NoGas | None:
+    """What is left of a scope's gas today, where that is less than `wei`; None: there is room."""
+    (budget,) = sponsor_budgets(settings).of_sponsored([scope]).values()
+    spent, reserved = gas_days.used_wei(session, gas_days.day_of(now), scope)
+    if spent + reserved + wei <= budget:
+        return None
+    return NoGas(
+        scope=scope, budget_wei=budget, spent_wei=spent, reserved_wei=reserved, needed_wei=wei
+    )
+
+
+def free_again_at(no_gas: NoGas, now: datetime) -> datetime:
+    """Gas that is kept for buys under way is given back within minutes, what is spent is not."""
+    return next_day(now) if no_gas.is_used_up else now + SOON
 
 
 def accepted_since(session: Session, scopes: Collection[str], since: datetime) -> Counter[str]:

@@ -49,6 +49,17 @@ MOST_RISE_BPS = 200
 BUY_GAS = 240_000
 # Upper bound of the unsigned type 2 transaction with its 868 bytes of call data.
 UNSIGNED_BUY_BYTES = 1_000
+# (gas, bytes of the unsigned transaction): docs/gas.md measures them; rounded up
+ACTIONS = {
+    "sponsored_buy": (BUY_GAS, UNSIGNED_BUY_BYTES),
+    "reserve_buy": (75_000, 230),
+    "reserve_redeem": (70_000, 200),
+    "reserve_convert": (55_000, 200),
+    "create_vault": (380_000, 2_600),
+    "mandate_execute": (140_000, 700),
+    "withdraw": (90_000, 230),
+}
+SIZES = frozenset(size for _, size in ACTIONS.values())
 MARGIN_PERCENT = 125
 LEAST_FEE_USDC_E6 = UsdcE6(1_000)  # below it nobody trusts the price of gas, inclusive
 MOST_FEE_USDC_E6 = UsdcE6(5_000_000)  # above it nothing is quoted, inclusive

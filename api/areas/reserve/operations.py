@@ -1,6 +1,7 @@
 """The operations of the area reserve: the token's state and quotes, references, conversions."""
 
-from api.areas.reserve import schemas, service
+from api.areas.reserve import schemas
+from api.areas.reserve.service import token
 from api.kernel.auth import ANYBODY, BY_KEY
 from api.kernel.operation import Area, NoInput, Read, Reason, Write
 from api.kernel.scopes import ANY_SCOPE
@@ -18,7 +19,7 @@ AREA = Area(
             summary="Read the reserve token's contracts, network and constants.",
             command=NoInput,
             answer=schemas.ReserveConfig,
-            handler=service.config,
+            handler=token.config,
             refuses=("reserve_not_deployed",),
         ),
         Read(
@@ -29,7 +30,7 @@ AREA = Area(
             more="As of the block that the service has read; never an absolute amount.",
             command=NoInput,
             answer=schemas.ReserveTokenState,
-            handler=service.state,
+            handler=token.state,
             refuses=("reserve_not_deployed", "reserve_unknown"),
             tool=Tool("reserve_state", "Read the reserve token", ToolKind.READ, Profile.CONNECTOR),
         ),
@@ -41,7 +42,7 @@ AREA = Area(
             more="The contract's own arithmetic on its numbers at the answer's block.",
             command=schemas.ReserveQuoteQuery,
             answer=schemas.ReserveQuote,
-            handler=service.quote,
+            handler=token.quote,
             refuses=("reserve_not_deployed", "reserve_unknown"),
             tool=Tool(
                 "reserve_quote", "Quote a purchase of tokens", ToolKind.READ, Profile.CONNECTOR
@@ -54,7 +55,7 @@ AREA = Area(
             summary="Read your reference, your conversions and your wallet's purchases.",
             command=NoInput,
             answer=schemas.OwnReserve,
-            handler=service.me,
+            handler=token.me,
         ),
         Read(
             key="reserve.conversions",
@@ -64,7 +65,7 @@ AREA = Area(
             more="Each part newest first; what strangers send pushes nothing of your own away.",
             command=schemas.OwnList,
             answer=schemas.OwnConversions,
-            handler=service.own_conversions,
+            handler=token.own_conversions,
         ),
         Read(
             key="reserve.purchases",
@@ -74,7 +75,7 @@ AREA = Area(
             more="Each part newest first.",
             command=schemas.OwnList,
             answer=schemas.OwnPurchases,
-            handler=service.own_purchases,
+            handler=token.own_purchases,
         ),
         Write(
             key="reserve.issue_ref",
@@ -85,7 +86,7 @@ AREA = Area(
             more="The same one each time.",
             command=NoInput,
             answer=schemas.IssuedRef,
-            handler=service.issue_ref,
+            handler=token.issue_ref,
             idempotent=True,
         ),
         Read(
@@ -95,7 +96,7 @@ AREA = Area(
             summary="Check that an account has a reference, before tokens are burned for it.",
             command=schemas.RefPath,
             answer=schemas.KnownRef,
-            handler=service.known_ref,
+            handler=token.known_ref,
         ),
         Write(
             key="reserve.claim",
@@ -107,7 +108,7 @@ AREA = Area(
             "converts for it later.",
             command=schemas.ClaimConversions,
             answer=schemas.ClaimedConversions,
-            handler=service.claim,
+            handler=token.claim,
             example={"account_ref": EXAMPLE_REF},
             refuses=(
                 "wallet_not_linked",

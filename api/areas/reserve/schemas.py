@@ -69,6 +69,10 @@ class ReserveConfig(AnswerBody):
     usdc_a_credit: str = Field(description="USDC of a conversion that are one credit")
     sponsor_enabled: bool
     sponsor_reason: str | None = Field(description="why none is taken now; null: they are taken")
+    sponsor_new_wallets_reason: str | None = Field(
+        description="why none is taken now of wallets that no sponsored buy was paid from before; null: "
+        "they are taken"
+    )
 
 
 class ReserveTokenState(AnswerBody):

@@ -85,6 +85,7 @@ export function SponsoredBuy({ config }) {
     });
   return html`<section class="card stack" aria-labelledby="sponsored"><h2 id="sponsored">Buy without ETH</h2>
     ${config.sponsor_enabled ? null : html`<${Notice} tone="attention" title="Not on offer now"><p>${config.sponsor_reason ?? "The service does not say why."}</p><//>`}
+    ${config.sponsor_enabled && config.sponsor_new_wallets_reason !== null ? html`<${Notice} tone="attention" title="Not for new wallets now"><p>A wallet that bought this way before still can. Otherwise: ${config.sponsor_new_wallets_reason}.</p><//>` : null}
     <form class="stack" onSubmit=${prepare}><div class="field"><label for="sponsored-usd">USDC for tokens</label>
       <div class="with-unit"><input id="sponsored-usd" inputmode="decimal" required pattern="[0-9]{1,12}([.][0-9]{1,6})?" value=${typed} onInput=${(/** @type {InputOf} */ event) => setTyped(event.currentTarget.value)} /><span>USDC</span></div>
       <p class="hint">5 USDC or more; the fee comes on top.</p></div>

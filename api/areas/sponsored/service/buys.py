@@ -27,6 +27,7 @@ from api.areas.sponsored.schemas import (
     SponsoredBuyState,
 )
 from api.areas.sponsored.service import day_limits
+from api.areas.sponsored.service.asked import require_amount, require_buyer, require_plain
 from api.areas.sponsored.service.gas import eth_price, gas_price
 from api.areas.sponsored.service.next_calls import (
     OWN_BUYS,
@@ -54,7 +55,6 @@ from core.sponsored.rules import (
     BUY_GAS,
     GOOD_S,
     LEAST_USDC_E6,
-    MOST_USDC_E6,
     NEXT_STEPS,
     QUOTE_S,
     UNSIGNED_BUY_BYTES,
@@ -82,10 +82,10 @@ def prepare(call: WriteCall, caller: AgentCaller, command: PrepareBuy) -> Answer
     """Errors: Refusal below_minimum, invalid_parameter, buyer_has_code, insufficient_usdc,
     sponsor_unavailable, gas_price_unknown.
     """
-    _require_amount(command)
+    require_amount(command)
     token, batch = _contracts(call)
     pool = _pool(call, token)
-    _require_plain(call, caller, command.buyer, command.usd)
+    require_buyer(call, caller, command)
     recipient = command.recipient or command.buyer
     if recipient.lower() in (token.lower(), "0x" + "00" * 20):
         raise Refusal(
@@ -143,7 +143,7 @@ def buy(call: WriteCall, caller: AgentCaller, command: HandInBuy) -> Answer[Spon
             "not be taken; prepare another.",
             next_calls=(quoted_again(found),),
         )
-    _require_plain(call, caller, found.buyer, found.amount_usdc_e6)
+    require_plain(call, caller, found.buyer, found.amount_usdc_e6)
     _require_sponsor(call, found.covers_wei)
     part = _part_left(call, caller, found)
     heights = queries.heights(call.db, call.deps.chain_id)
@@ -167,6 +167,8 @@ def buy(call: WriteCall, caller: AgentCaller, command: HandInBuy) -> Answer[Spon
         pool.block_hash,
         lambda usd: quoted_again(found, usd=usd),
     )
+    if part is BuyPart.BOTH:
+        _require_price(found, pool)
     signatures = command.purchase_signature, command.fee_signature
     queries.accept(call.db, found.id, *signatures, scopes, call.now)
     seen = _seen(call, caller, found.id)
@@ -267,23 +269,6 @@ def _second_text(at: int) -> str:
 # What is refused
 
 
-def _require_amount(asked: PrepareBuy) -> None:
-    least, most = usdc_text(LEAST_USDC_E6), usdc_text(MOST_USDC_E6)
-    if asked.usd < LEAST_USDC_E6:
-        raise Refusal(
-            "below_minimum",
-            f"usd: a sponsored buy is of {least} USDC or more, and {usdc_text(asked.usd)} was asked "
-            "for; less than that you buy with your own gas.",
-            next_calls=(asked_again(asked, usd=LEAST_USDC_E6), OWN_GAS),
-        )
-    if asked.usd > MOST_USDC_E6:
-        raise Refusal(
-            "invalid_parameter",
-            f"usd: write at most {most}.",
-            next_calls=(asked_again(asked, usd=MOST_USDC_E6),),
-        )
-
-
 def _contracts(call: Call) -> tuple[str, str]:
     """(reserve token, batch contract)."""
     found = call.deps.contracts
@@ -329,15 +314,19 @@ def _require_sponsor(call: Call, wei: int) -> None:
         _refuse_sponsor("the sponsor is short of ETH")
 
 
-def _require_plain(call: Call, caller: AgentCaller, buyer: str, usd: UsdcE6) -> None:
-    if call.deps.chain.code_at(buyer):
-        own = caller.wallet_address
-        other = () if own is None or own == buyer else (first_quote(own, usd),)
+def _require_price(found: SponsoredBuy, pool: PoolNow) -> None:
+    """The price never falls, so what mints too little now never mints enough again.
+
+    Asked last: a purchase that was submitted alone raises the price too, and is told as such.
+    """
+    tokens = reserve.quote(found.amount_usdc_e6, pool.reserve_usdc_e6, pool.supply)
+    if tokens < found.min_tokens:
         raise Refusal(
-            "buyer_has_code",
-            f"buyer: there is code at {buyer} (a contract wallet, or a delegation of EIP-7702), which "
-            "may refuse what it signed. Name a wallet with a key alone, or buy with your own gas.",
-            next_calls=(*other, OWN_GAS),
+            "quote_expired",
+            f"id: the price rose since it was quoted: the purchase would mint {reserve.token_text(tokens)} "
+            f"tokens now, and at least {reserve.token_text(found.min_tokens)} were signed for. Prepare "
+            "another, with a larger max_rise_bps where others buy often. Nothing was sent.",
+            next_calls=(state_of_buy(found), quoted_again(found)),
         )
 
 

@@ -7,7 +7,6 @@ address that they come from, all wallets that are new, and all.
 """
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
 from typing import NoReturn
 
 from api.areas.sponsored.service.next_calls import OWN_GAS, quoted_again, state_of_buy
@@ -21,7 +20,6 @@ from core.sponsored.queries import SponsoredBuy
 from core.sponsored.rules import MOST_BUYS, MOST_FAILURES
 from core.times import instant_text, next_day, start_of_day
 
-SOON = timedelta(minutes=1)  # by then gas that is kept for other buys may be given back
 WHOSE = {
     "account": "this account",
     "address": "the accounts that come from your network address",
@@ -75,21 +73,14 @@ def require_gas_today(call: Call, scopes: Sequence[str], wei: int) -> None:
 
     Errors: Refusal sponsor_unavailable.
     """
-    budgets, day = days.sponsor_budgets(call.deps.limits), gas.day_of(call.now)
     for scope in (NEW_BUYERS, SPONSORS):
-        if scope not in scopes:
-            continue
-        (budget,) = budgets.of_sponsored([scope]).values()
-        spent, reserved = gas.used_wei(call.db, day, scope)
-        if spent + reserved + wei > budget:
-            no_gas = NoGas(
-                scope=scope,
-                budget_wei=budget,
-                spent_wei=spent,
-                reserved_wei=reserved,
-                needed_wei=wei,
-            )
-            retry_at = _again_at(call, no_gas)
+        no_gas = (
+            days.without_room(call.db, call.deps.limits, scope, wei, call.now)
+            if scope in scopes
+            else None
+        )
+        if no_gas is not None:
+            retry_at = days.free_again_at(no_gas, call.now)
             raise Refusal(
                 "sponsor_unavailable",
                 f"usd: {_used_up(no_gas, '')} Prepare it from {instant_text(retry_at)} on, or buy with your "
@@ -113,7 +104,7 @@ def keep_gas(call: WriteCall, found: SponsoredBuy, outbox_id: int, scopes: Seque
 
 
 def _refuse_gas(call: Call, found: SponsoredBuy, no_gas: NoGas) -> NoReturn:
-    retry_at = _again_at(call, no_gas)
+    retry_at = days.free_again_at(no_gas, call.now)
     is_good_then = retry_at < found.expires_at
     step = "Hand it in again" if is_good_then else "Prepare another"
     is_ours = no_gas.scope in (NEW_BUYERS, SPONSORS)
@@ -124,11 +115,6 @@ def _refuse_gas(call: Call, found: SponsoredBuy, no_gas: NoGas) -> NoReturn:
         retry_at=retry_at,
         next_calls=(state_of_buy(found) if is_good_then else quoted_again(found), OWN_GAS),
     )
-
-
-def _again_at(call: Call, no_gas: NoGas) -> datetime:
-    """Gas that is kept for buys under way is given back within minutes, what is spent is not."""
-    return next_day(call.now) if no_gas.is_used_up else call.now + SOON
 
 
 def _used_up(no_gas: NoGas, whose: str) -> str:

@@ -13,25 +13,14 @@ from core.sponsored.kept_gas import KEEP_S
 from core.sponsored.prices import EthInUsdc, EthUnknown
 from core.sponsored.readings import gas_now
 from core.sponsored.rules import (
-    BUY_GAS,
-    UNSIGNED_BUY_BYTES,
+    ACTIONS,
+    SIZES,
     GasPrice,
     cost_wei,
     usdc_of_wei_up,
 )
 from core.times import instant_text
 
-# (gas, bytes of the unsigned transaction): docs/gas.md measures them; rounded up
-ACTIONS = {
-    "sponsored_buy": (BUY_GAS, UNSIGNED_BUY_BYTES),
-    "reserve_buy": (75_000, 230),
-    "reserve_redeem": (70_000, 200),
-    "reserve_convert": (55_000, 200),
-    "create_vault": (380_000, 2_600),
-    "mandate_execute": (140_000, 700),
-    "withdraw": (90_000, 230),
-}
-SIZES = frozenset(size for _, size in ACTIONS.values())
 AGAIN = NextCall("sponsored.gas_quote")
 
 

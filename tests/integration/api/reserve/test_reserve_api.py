@@ -95,7 +95,7 @@ def test_config__of_a_sponsor_without_eth__says_so(sponsoring: Sponsoring) -> No
     is_enabled, why = sponsoring.config()
     assert not is_enabled
     assert "no ETH" in str(why)
-    sponsoring.sign(1, wei=1)
+    sponsoring.sign(1)
     assert sponsoring.config() == (True, None)
 
 
@@ -317,3 +317,12 @@ def test_a_claim_of_a_registered_reference_or_of_nothing__is_refused(
     assert reason(answer) == (409, "ref_registered")
     answer = client.post("/reserve/me/claims", json={"account_ref": NOBODYS}, headers=by(agent))
     assert reason(answer) == (409, "nothing_to_claim")
+
+
+def test_a_claim_of_ones_own_reference__without_a_wallet__says_that_nothing_is_to_be_claimed(
+    client: TestClient, agent: dict[str, Any]
+) -> None:
+    ref = client.post("/reserve/me/ref", headers=by(agent)).json()["account_ref"]
+    answer = client.post("/reserve/me/claims", json={"account_ref": ref}, headers=by(agent))
+    assert reason(answer) == (409, "ref_registered")
+    assert "by itself" in answer.text

@@ -24,6 +24,7 @@ from api.areas.reserve.schemas import (
     ReserveTokenState,
     WhyHeld,
 )
+from api.areas.reserve.service.offer import offer_now
 from api.kernel.caller import AgentCaller, Nobody
 from api.kernel.operation import Answer, Call, NextCall, NoInput, Refusal, WriteCall
 from api.kernel.pagination import page_of
@@ -35,9 +36,8 @@ from core.reserve.queries import ListPlace, ReserveState
 from core.reserve.rules import ConversionStatus
 from core.reserve.tables import ReserveConversion
 from core.sponsored import queries as sponsored
-from core.sponsored.prices import EthUnknown
 from core.sponsored.queries import SeenBuy
-from core.sponsored.rules import NEXT_STEPS, Heights, is_away, state_of
+from core.sponsored.rules import NEXT_STEPS, Heights, state_of
 from core.times import instant_text, utc_text
 
 REF_BYTES: Final = 32
@@ -54,7 +54,7 @@ LOG_BITS, OTHERS_BIT = 22, 62  # of a cursor: logs of a block, blocks, whose row
 
 def config(call: Call, caller: Nobody, command: NoInput) -> Answer[ReserveConfig]:
     """Errors: Refusal reserve_not_deployed."""
-    contracts, reason = call.deps.contracts, _why_no_sponsor(call)
+    contracts, offer = call.deps.contracts, offer_now(call)
     return Answer(
         ReserveConfig(
             network=f"eip155:{call.deps.chain_id}",
@@ -67,33 +67,11 @@ def config(call: Call, caller: Nobody, command: NoInput) -> Answer[ReserveConfig
             token_decimals=18,
             buy_percent=rules.BUY_PERCENT,
             usdc_a_credit=usdc_text(rules.USDC_E6_A_CREDIT),
-            sponsor_enabled=reason is None,
-            sponsor_reason=reason,
+            sponsor_enabled=offer.why_not is None,
+            sponsor_reason=offer.why_not,
+            sponsor_new_wallets_reason=offer.why_no_new_wallets,
         )
     )
-
-
-def _why_no_sponsor(call: Call) -> str | None:
-    """What stands in the way of every sponsored buy now, as far as the record knows; None: nothing."""
-    if "sponsored_buy" not in call.deps.contracts:
-        return "the deployment has no contract for sponsored buys; buy with your own gas"
-    sign = sponsored.sponsor(call.db, call.deps.chain_id)
-    if sign is None:
-        return "no keeper with a sponsor's key has run here; buy with your own gas"
-    if is_away(sign.at, call.now):
-        return (
-            f"the sponsor has not shown itself since {instant_text(sign.at)}; ask again in a minute, "
-            "or buy with your own gas"
-        )
-    if sign.balance_wei == 0:
-        return "the sponsor has no ETH; ask again later, or buy with your own gas"
-    eth = call.deps.eth_price.now(call.db, call.now)
-    if isinstance(eth, EthUnknown):
-        return f"what ETH costs in USDC is not known: {eth.why}; buy with your own gas"
-    recorded = queries.state(call.db)
-    if recorded is not None and recorded.is_paused:
-        return "buying is paused at the token; redeeming and converting go on"
-    return None
 
 
 def state(call: Call, caller: Nobody, command: NoInput) -> Answer[ReserveTokenState]:
@@ -335,14 +313,14 @@ def claim(
     nothing_to_claim.
     """
     ref, said = bytes_of(command.account_ref), command.account_ref
-    if caller.wallet_address is None:
-        _refuse_unlinked(queries.first_holder(call.db, ref))
     if queries.owner_of_ref(call.db, ref) is not None:
         raise Refusal(
             "ref_registered",
             f"account_ref: {said} is an account's reference; what is converted for it is that "
             "account's credit by itself.",
         )
+    if caller.wallet_address is None:
+        _refuse_unlinked(queries.first_holder(call.db, ref))
     holder = bytes_of(caller.wallet_address)
     conversions.claim_lock(ref, holder).wait(call.db)
     claimant = queries.claimant_of(call.db, ref, holder)

@@ -1,0 +1,1 @@
+"""The reserve token, and whether sponsored buys of it are taken."""
