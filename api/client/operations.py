@@ -856,7 +856,7 @@ class FundSignalShown(TypedDict):
     target_leverage: str
     at: str
     historical: bool  # 24 hours old or older, and free
-    superseded: bool  # a later signal of this vault and market is there
+    superseded: bool  # a later signal of this vault and market is there; of a historical one: one that is historical, too
     rules_version: int
     mid: str | None  # of the book when it was published, in the quote currency
     prev_hash: str | None  # null while it is live (docs/fund.md)
@@ -884,7 +884,7 @@ class FundSignalRead(TypedDict):
     target_leverage: str
     at: str
     historical: bool  # 24 hours old or older, and free
-    superseded: bool  # a later signal of this vault and market is there
+    superseded: bool  # a later signal of this vault and market is there; of a historical one: one that is historical, too
     rules_version: int
     mid: str | None  # of the book when it was published, in the quote currency
     prev_hash: str | None  # null while it is live (docs/fund.md)

@@ -1,7 +1,8 @@
 """What the chain says of a bond in USDC: a transfer from one address to another, of exactly so much.
 
 Law: a bond is paid, and given back, by the token's own log in a successful transaction at or below
-the `safe` block; never by anybody's word.
+the `safe` block; never by anybody's word. One node says both, the block first, so that the receipt is of
+what was safe before it.
 """
 
 from dataclasses import dataclass
@@ -37,7 +38,8 @@ def require_transfer(chain: ChainReader, tx_hash: str, wanted: BondTransfer, fie
     """Errors: NotSafeYetError; InvalidParameterError for a transaction that is another one; those of
     all reads.
     """
-    receipt, safe = chain.receipt(tx_hash), chain.header(SAFE)
+    with chain.rpc.pinned():
+        safe, receipt = chain.header(SAFE), chain.receipt(tx_hash)
     if receipt is None or safe is None or receipt.block_number > safe.number:
         raise NotSafeYetError(tx_hash)
     if receipt.status != 1 or not any(_is(log, wanted) for log in receipt.logs):

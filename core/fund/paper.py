@@ -122,11 +122,14 @@ def opened_at(session: Session, vault_id: int) -> datetime | None:
 
 
 def _pending(session: Session, vault_id: int, now: datetime) -> Sequence[FundSignal]:
-    """Live ones that nothing supersedes and nothing was made of, the oldest first."""
+    """Live ones that nothing supersedes and nothing was made of, the oldest first; none that came
+    after the run began, whose mark would seem older than it.
+    """
     later = aliased(FundSignal)
     query = select(FundSignal).where(
         FundSignal.vault_id == vault_id,
         FundSignal.at > now - LIVE_FOR,
+        FundSignal.at <= now,
         ~exists().where(
             later.vault_id == vault_id,
             later.market == FundSignal.market,

@@ -9,7 +9,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Final
 
-from sqlalchemy import exists, func, select, update
+from sqlalchemy import exists, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session, aliased
 
@@ -200,15 +200,20 @@ def mid_of(signal: FundSignal) -> Decimal | None:
     return None if signal.mid is None else Decimal(signal.mid)
 
 
-def superseded_among(session: Session, vault_id: int, seqs: Collection[int]) -> frozenset[int]:
-    """Those of the vault's signals that a later one of the same market supersedes."""
-    later = aliased(FundSignal)
+def superseded_among(
+    session: Session, vault_id: int, seqs: Collection[int], now: datetime
+) -> frozenset[int]:
+    """Those of the vault's signals that a later one of the same market supersedes. What is historical
+    is free, so that only historical ones supersede it: a live one's market is paid for.
+    """
+    later, live_from = aliased(FundSignal), now - LIVE_FOR
     query = select(FundSignal.seq).where(
         FundSignal.seq.in_(seqs),
         exists().where(
             later.vault_id == vault_id,
             later.market == FundSignal.market,
             later.seq > FundSignal.seq,
+            or_(FundSignal.at > live_from, later.at <= live_from),
         ),
     )
     return frozenset(session.scalars(query))

@@ -53,6 +53,7 @@ from core.perps.rules.orders import (
     SKEW_S,
     UNKNOWN,
     OrderAnswer,
+    OrderOutcome,
     VenueMarket,
     VenueOrder,
     e8_text,
@@ -206,6 +207,9 @@ def _checked_again(call: WriteCall, desk: OperatorDesk, held: PreparedOrder) -> 
 
 
 def _relayed(desk: OperatorDesk, held: PreparedOrder, signature: str) -> OrderAnswer:
+    """A nonce that was taken before is refused, too: what is rejected may have been filled by an
+    earlier message, which the venue knows by then.
+    """
     try:
         said = desk.venue.relay(
             held.order,
@@ -214,6 +218,8 @@ def _relayed(desk: OperatorDesk, held: PreparedOrder, signature: str) -> OrderAn
             expires_at=held.expires_at,
             signature=signature,
         )
+        if said.outcome is OrderOutcome.REJECTED:
+            return desk.venue.find(desk.account, held.cloid) or said
     except OutsideError:
         return UNKNOWN
     return said

@@ -173,8 +173,12 @@ function Planned({ plan }) {
           <dt>Wanted</dt><dd><${Amount} value=${order.wanted_notional_usd} /></dd><dt>Price</dt><dd>${order.reference_price === null ? html`<${Unknown} />` : cut(order.reference_price, 40)}</dd>`
     }
       <dt>Account</dt><dd><${Amount} value=${plan.nav_usd} why="It was not asked for: another check failed before." /></dd>
-      <dt>Grade</dt><dd><${Letter} letter=${plan.grade} provisional=${plan.provisional} /></dd>
-      <dt>Session</dt><dd><${SessionBadge} session=${plan.session} /></dd></dl>
+${
+  plan.grade === null
+    ? null
+    : html`<dt>Grade</dt><dd><${Letter} letter=${plan.grade} provisional=${plan.provisional} /></dd>
+          <dt>Session</dt><dd><${SessionBadge} session=${plan.session} /></dd>`
+}</dl>
     <p class="quiet">Nothing was placed. The agent places the order with its own key, and reports the fill at <code>POST /fund/signals/${plan.signal_id}/fills</code>.</p></section>`;
 }
 

@@ -10,6 +10,8 @@ Laws
   zero (docs/decisions/0034).
 - An order that only reduces a position passes without a grade and without the caps that are made of
   one.
+- What is free tells no market: of a live signal that is not paid a plan without an order says its
+  reason, and nothing else of the market.
 """
 
 from collections.abc import Mapping
@@ -153,6 +155,33 @@ class SignalPlan:
 
 def plan(facts: SignalFacts) -> SignalPlan:
     return gate(facts) or _account(facts) or _order(facts, _delta(facts), _known(facts))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToldMarket:
+    """What a plan shows of its signal's market."""
+
+    grade: str | None
+    is_provisional: bool
+    session: MarketSession
+
+
+def told_market(facts: SignalFacts, made: SignalPlan) -> ToldMarket:
+    """All that is known, where the signal is paid with the plan, or before, or free; else no more than
+    the plan's reason says.
+    """
+    shown = facts.snapshot
+    if made.order is not None or facts.is_paid or not facts.is_live:
+        return ToldMarket(
+            grade=shown.grade, is_provisional=shown.is_provisional, session=facts.session
+        )
+    is_f = made.reason is PlanReason.GRADE_F
+    session = MarketSession(SessionState.OPEN)
+    if made.reason in (PlanReason.VAULT_PAUSED, PlanReason.SIGNAL_SUPERSEDED):
+        session = MarketSession(SessionState.UNKNOWN)
+    elif facts.session.state is not SessionState.OPEN:
+        session = facts.session
+    return ToldMarket(grade="F" if is_f else None, is_provisional=True, session=session)
 
 
 def target_usdc_e6(nav_usdc_e6: int, weight_e4: int, leverage_e2: int) -> int:

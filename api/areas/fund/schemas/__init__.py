@@ -197,7 +197,10 @@ class SignalShown(AnswerBody):
     target_leverage: str
     at: str
     historical: bool = Field(description="24 hours old or older, and free")
-    superseded: bool = Field(description="a later signal of this vault and market is there")
+    superseded: bool = Field(
+        description="a later signal of this vault and market is there; of a historical one: one that is "
+        "historical, too"
+    )
     rules_version: int
     mid: str | None = Field(description="of the book when it was published, in the quote currency")
     prev_hash: str | None = Field(description="null while it is live (docs/fund.md)")

@@ -31,6 +31,7 @@ from core.fund.rules.plan import (
     SignalPlan,
     gate,
     plan,
+    told_market,
 )
 from core.fund.rules.signals import decimal_text, is_live
 from core.fund.snapshots import snapshot_of
@@ -212,7 +213,7 @@ def _cannot_pay(
 def _shown(
     call: WriteCall, place: SignalPlace, facts: SignalFacts, made: SignalPlan, charged: int
 ) -> PlanShown:
-    order, account = made.order, facts.account
+    order, account, told = made.order, facts.account, told_market(facts, made)
     impact = None if order is None else order.impact_bps_e2
     block = {} if made.reason is None else {"service": _block(call, place, made, made.reason)}
     return PlanShown(
@@ -221,9 +222,9 @@ def _shown(
         disposition=made.disposition,
         reason=made.reason,
         retry_at=instant_text_or_none(made.retry_at),
-        grade=facts.snapshot.grade,
-        provisional=facts.snapshot.is_provisional,
-        session=shown_session(facts.session),
+        grade=told.grade,
+        provisional=told.is_provisional,
+        session=shown_session(told.session),
         capped_notional_usd=None if order is None else usdc_text(order.notional_usdc_e6),
         impact_bps=None if impact is None else bps_text(impact),
         charged=charged > 0,

@@ -42,7 +42,7 @@ def browse(
     page = page_of(call, "fund.signals", command)
     found = fund.past_signals(call.db, vault.id, call.now, page.before, page.limit + 1)
     shown, next_cursor = page.cut(found, lambda signal: signal.seq)
-    later = fund.superseded_among(call.db, vault.id, [signal.seq for signal in shown])
+    later = fund.superseded_among(call.db, vault.id, [signal.seq for signal in shown], call.now)
     return Answer(
         SignalPage(
             **_heading(call, vault),
@@ -58,7 +58,7 @@ def live(call: ReadCall, caller: AgentCaller, command: FundVaultPath) -> Answer[
     """Always an answer: what is not paid for is counted. Errors: Refusal not_found."""
     vault = vault_of(call, command.id)
     found = fund.live_signals(call.db, vault.id, caller.account_id, call.now)
-    later = fund.superseded_among(call.db, vault.id, [signal.seq for signal, _ in found])
+    later = fund.superseded_among(call.db, vault.id, [signal.seq for signal, _ in found], call.now)
     locked = [signal.seq for signal, is_paid in found if not is_paid]
     offer = {"payment_required": _offer(call, caller, locked[0])} if locked else {}
     return Answer(
@@ -79,7 +79,7 @@ def live(call: ReadCall, caller: AgentCaller, command: FundVaultPath) -> Answer[
 def read(call: ReadCall, caller: AgentCaller, command: SignalPath) -> Answer[SignalRead]:
     """Free once it is historical, or paid for. Errors: Refusal not_found."""
     signal = fund.find_signal(call.db, command.signal_id) or no_signal(command.signal_id)
-    is_superseded = bool(fund.superseded_among(call.db, signal.vault_id, [signal.seq]))
+    is_superseded = bool(fund.superseded_among(call.db, signal.vault_id, [signal.seq], call.now))
     shown = shown_signal(signal, call, is_superseded=is_superseded)
     is_covered = not is_live(signal.at, call.now) or fund.is_paid(
         call.db, caller.account_id, signal.seq

@@ -1,5 +1,7 @@
 """Indices of a few coins, applicants, and a chain whose transfers a test writes."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from types import SimpleNamespace
@@ -49,11 +51,28 @@ BODY: dict[str, Any] = {
 
 
 @dataclass
+class OneNode:
+    """`is_pinned`: within `Rpc.pinned`, where one node answers all."""
+
+    is_pinned: bool = False
+
+    @contextmanager
+    def pinned(self) -> Iterator[None]:
+        self.is_pinned = True
+        yield
+        self.is_pinned = False
+
+
+@dataclass
 class TransferChain(FewAnswersChain):
-    """Its transfers of USDC: (from, to, amount) by the transaction's hash, each in its block."""
+    """Its transfers of USDC: (from, to, amount) by the transaction's hash, each in its block.
+    `grows`: by so many blocks after each receipt.
+    """
 
     transfers: dict[str, tuple[str, str, int, int]] = field(default_factory=dict)
     reverted: set[str] = field(default_factory=set)
+    rpc: OneNode = field(default_factory=OneNode)
+    grows: int = 0
 
     def pay(self, sender: str, to: str, amount: int, block: int = 50) -> str:
         tx_hash = f"0x{len(self.transfers) + 1:064x}"
@@ -62,6 +81,8 @@ class TransferChain(FewAnswersChain):
 
     def receipt(self, tx_hash: str) -> TransactionReceipt | None:
         self._require_up()
+        assert self.rpc.is_pinned, "another node may have another block at the receipt's height"
+        self.height += self.grows
         if tx_hash not in self.transfers:
             return None
         sender, to, amount, block = self.transfers[tx_hash]

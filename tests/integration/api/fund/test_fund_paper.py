@@ -116,6 +116,19 @@ def test_what_is_shown__was_marked_before_the_oldest_live_signal(
     assert page["paper"]["return_bps"] == "-512.46"
 
 
+def test_a_signal_that_came_after_a_run_began__is_left_to_the_next_run(
+    client: TestClient, deps: Deps, clock: Clock, office: Office, vault: int
+) -> None:
+    began = clock.now
+    clock.pass_(seconds=1)
+    office.publish(vault, "0.2500", LINK)
+    with deps.database.write() as session:
+        assert paper.follow(session, vault, began) == paper.PaperRun(0, True)
+    # that mark is older than the live signal, and shown: it tells nothing of it
+    assert shown(client, vault)["trades"] == 0
+    assert follow(deps, vault, clock).trades == 1
+
+
 def test_a_superseded_signal__is_not_followed(
     deps: Deps, clock: Clock, office: Office, vault: int
 ) -> None:

@@ -168,6 +168,7 @@ def test_a_half_day__closes_at_its_own_hour(
     clock.now = datetime.fromisoformat("2026-11-27T17:59:59+00:00")
     freshen(deps, clock.now)
     signal = office.publish(mirrored, market=SHARE)
+    assert follower.get(f"/fund/signals/{signal}").status_code == 200
     assert planned(follower, signal)["session"] == {
         "state": "open",
         "next_open": None,
@@ -303,6 +304,35 @@ def test_every_combination_of_failing_checks__names_the_first_and_charges_nothin
     assert follower.credits() == 100
     with deps.database.read() as session:
         assert session.query(CreditEntry).filter(CreditEntry.kind == "spend").count() == 0
+
+
+def test_a_free_plan_of_a_locked_signal__does_not_tell_its_market(
+    follower: Follower,
+    office: Office,
+    mirrored: int,
+    accounts: KnownAccounts,
+    clock: Clock,
+    deps: Deps,
+) -> None:
+    clock.now = datetime.fromisoformat("2026-11-23T15:00:00+00:00")  # New York is open
+    freshen(deps, clock.now)
+    signals = [office.publish(mirrored, market=market) for market in (BTC, SHARE)]
+    accounts.known = {}
+
+    def told(signal: int) -> list[Any]:
+        plan = planned(follower, signal)
+        return [plan[name] for name in ("reason", "grade", "provisional", "session")]
+
+    hidden = [
+        "account_unknown",
+        None,
+        True,
+        {"state": "open", "next_open": None, "closes_at": None},
+    ]
+    assert [told(signal) for signal in signals] == [hidden, hidden]
+    assert follower.get(f"/fund/signals/{signals[1]}").status_code == 200
+    closes = {"state": "open", "next_open": None, "closes_at": "2026-11-23T21:00:00Z"}
+    assert told(signals[1]) == ["account_unknown", "B", False, closes]
 
 
 def test_past_the_calendars_horizon__a_session_is_unknown_and_refused(

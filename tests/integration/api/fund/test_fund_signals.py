@@ -158,6 +158,23 @@ def test_a_later_signal_of_the_market__supersedes_in_its_vault_alone(
     assert follower.get(f"/fund/signals/{apart}").json()["superseded"] is False
 
 
+def test_a_historical_signal__does_not_tell_the_market_of_a_live_one(
+    follower: Follower, office: Office, vault: int, clock: Clock
+) -> None:
+    first = office.publish(vault)
+    clock.pass_(hours=24)
+    office.publish(vault, weight="0.1")
+
+    def said() -> list[bool]:
+        read = follower.get(f"/fund/signals/{first}").json()
+        rows = follower.client.get(f"/fund/vaults/{vault}/signals").json()["signals"]
+        return [row["superseded"] for row in (read, *rows)]
+
+    assert said() == [False, False]
+    clock.pass_(hours=24)  # the later one is historical, too, and listed before it
+    assert said() == [True, False, True]
+
+
 def test_a_key_without_spend__reads_no_live_signal(
     follower: Follower, office: Office, vault: int, deps: Deps
 ) -> None:

@@ -21,6 +21,7 @@ from core.fund.rules.signals import NewSignal
 from core.money import UsdcE6
 from core.perps.hyperliquid_desk import HyperliquidDesk
 from core.perps.rules.operator_orders import OperatorCaps
+from core.perps.rules.orders import OrderAnswer
 from core.perps.tables import PerpsOperatorOrder
 from core.perps.venue import OperatorDesk
 from tests.hl_exchange import Exchange, serving
@@ -313,6 +314,52 @@ def test_a_limit_order__rests(trader: Trader) -> None:
 def test_an_order_that_the_venue_rejects__is_rejected(trader: Trader) -> None:
     trader.exchange.refuses = "Insufficient margin"
     assert trader.execute(trader.prepared()).json()["status"] == "rejected"
+
+
+def sends_itself(trader: Trader, made: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever signed sends the order, too, right after the venue was first asked for it."""
+    find = trader.venue.find
+
+    def asked(owner: str, cloid: str) -> OrderAnswer | None:
+        said = find(owner, cloid)
+        if not trader.exchange.orders:
+            trader.exchange.nonces.add((WALLET.address.lower(), made["nonce"]))
+            trader.exchange.take(
+                {"a": 0, "b": True, "p": "60600", "s": "0.01", "r": False, "c": cloid,
+                 "t": {"limit": {"tif": "Ioc"}}},
+                owner.lower(),
+            )  # fmt: skip
+        return said
+
+    monkeypatch.setattr(trader.venue, "find", asked)
+
+
+def test_an_order_that_its_signer_sends_at_the_same_time__is_not_rejected(
+    trader: Trader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = trader.prepared()
+    sends_itself(trader, made, monkeypatch)
+    done = trader.execute(made).json()
+    assert (done["status"], done["filled_size"]) == ("accepted", "0.01")
+    assert (trader.held, trader.venue.relayed) == ({"BTC": "0.01"}, 1)
+
+
+def test_a_rejection_that_cannot_be_looked_up__is_unknown_until_it_can(
+    trader: Trader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = trader.prepared()
+    sends_itself(trader, made, monkeypatch)
+    relay = trader.venue.relay
+
+    def relayed(*args: Any, **named: Any) -> OrderAnswer:
+        trader.venue.down.add("find")
+        return relay(*args, **named)
+
+    monkeypatch.setattr(trader.venue, "relay", relayed)
+    assert trader.execute(made).json()["status"] == "unknown"
+    trader.venue.down.clear()
+    assert trader.execute(made).json()["status"] == "accepted"
+    assert trader.held == {"BTC": "0.01"}
 
 
 @pytest.mark.parametrize(
