@@ -1,5 +1,6 @@
 """What a node made up in the token's record at the tip is taken out again (docs/reserve.md#lies)."""
 
+import time
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -188,6 +189,45 @@ def test_a_block_that_was_hidden__is_found_among_all_since_both_were_the_same(
     repaired(following.chain)
     assert is_the_contracts(following, token)
     assert found_faults(following, token) == []
+
+
+def test_a_block_that_was_away_while_a_lie_was_repaired__has_the_right_numbers_once_it_is_back(
+    following: Follower, token: TokenOnChain
+) -> None:
+    """Its rows stood as they were reckoned with the lie, and the repair took them for right."""
+    chain = following.deployed
+    token.buy(OWNER, 50 * USDC)
+    token.fund(AGENT, 5 * USDC)
+    following.catch_up()
+    run(place(following.chain, chain), now_utc())
+    lie = "usdc_e6 = usdc_e6 + 7, reserve_after_e6 = reserve_after_e6 + 7"
+    with following.database.write() as session:
+        session.execute(text(f"update reserve_event set {lie} where kind = 'bought'"))
+    raw = chain.sign(AGENT, token.address, token.buy_data(AGENT, 5 * USDC))
+    snapshot, at = chain.anvil.snapshot(), chain.now + 10
+
+    def bought() -> str:
+        chain.rpc.call("evm_setNextBlockTimestamp", [at])
+        chain.rpc.call("anvil_setNextBlockBaseFeePerGas", [hex(10**9)])
+        chain.rpc.call("eth_sendRawTransaction", [raw])
+        while chain.now != at:
+            time.sleep(0.002)
+        following.catch_up()
+        return state(following).block_hash
+
+    first = bought()
+    chain.anvil.revert(snapshot)
+    snapshot = chain.anvil.snapshot()
+    chain.rpc.call("evm_setNextBlockTimestamp", [at + 1])
+    chain.anvil.mine(1)
+    following.catch_up()
+    run(place(following.chain, chain), now_utc())
+    assert not is_the_contracts(following, token)
+    repaired(following.chain)
+    assert is_the_contracts(following, token)
+    chain.anvil.revert(snapshot)
+    assert bought() == first
+    assert is_the_contracts(following, token)
 
 
 def test_what_no_node_proves__stays_as_it_is_and_is_looked_for_again(
