@@ -15,7 +15,7 @@ from core.hexes import bytes_of
 from core.keeper import requests as outbox
 from core.keeper.gas import GasBudgets, kind_of
 from core.keeper.rules import IntentState
-from core.sponsored.rules import MOST_FAILURES, Use
+from core.sponsored.rules import MOST_BUYS, MOST_FAILURES, Use
 from core.sponsored.sending import key_of
 from core.sponsored.tables import SponsoredBuyRow, SponsoredProof, SponsoredUse
 
@@ -52,8 +52,8 @@ def sponsor_budgets(gas: SponsorGas) -> GasBudgets:
 
 
 def accepted_since(session: Session, scopes: Collection[str], since: datetime) -> Counter[str]:
-    """By scope: how many buys were accepted since then."""
-    row = SponsoredBuyRow
+    """By scope of MOST_BUYS: how many buys were accepted since then."""
+    row, scopes = SponsoredBuyRow, _bounded(scopes, MOST_BUYS)
     each = (
         select(func.unnest(row.gas_scopes).label("scope"))
         .where(row.accepted_at >= since, row.gas_scopes.overlap(list(scopes)))
@@ -66,10 +66,10 @@ def accepted_since(session: Session, scopes: Collection[str], since: datetime) -
 
 
 def failed_since(session: Session, scopes: Collection[str], since: datetime) -> Counter[str]:
-    """By scope: how many requests for buys that were accepted since then ended in a transaction that
-    failed on chain.
+    """By scope of MOST_FAILURES: how many requests for buys that were accepted since then ended in a
+    transaction that failed on chain.
     """
-    row = SponsoredBuyRow
+    row, scopes = SponsoredBuyRow, _bounded(scopes, MOST_FAILURES)
     query = select(row.id, row.requests, row.gas_scopes).where(
         row.accepted_at >= since, row.gas_scopes.overlap(list(scopes))
     )
@@ -81,6 +81,11 @@ def failed_since(session: Session, scopes: Collection[str], since: datetime) -> 
     states = outbox.states_of(session, of_key.keys()) if of_key else {}
     failed = [key for key, one in states.items() if one.state == IntentState.REVERTED]
     return Counter(scope for key in failed for scope in of_key[key] or () if scope in scopes)
+
+
+def _bounded(scopes: Collection[str], most: Mapping[str, int]) -> list[str]:
+    """Those that have a most: each buy counts in that of all, and what all bought is not read."""
+    return [scope for scope in scopes if kind_of(scope) in most]
 
 
 def one_too_many(counts: Mapping[str, int], most: Mapping[str, int]) -> str | None:
