@@ -13,7 +13,7 @@ from core.credits.rules.buckets import Credits
 from core.reserve import queries
 from core.reserve.queries import ReserveState
 from indexer.chain.context import ChainContext
-from indexer.chain.reserve_repair import PASSES, REST, ReserveRepair
+from indexer.chain.reserve_repair import A_TURN, PASSES, REST, ReserveRepair
 from keeper.areas.reserve import run
 from tests.integration.chain_fixtures import USDC
 from tests.integration.indexer.clocked import NO_BLOOM, Clocked, View, true
@@ -228,6 +228,25 @@ def test_a_block_that_was_away_while_a_lie_was_repaired__has_the_right_numbers_o
     chain.anvil.revert(snapshot)
     assert bought() == first
     assert is_the_contracts(following, token)
+
+
+def test_a_block_that_was_hidden_before_the_first_look__is_found_among_the_records_own(
+    following: Follower, token: TokenOnChain, nodes: Callable[..., Clocked]
+) -> None:
+    """Nothing was ever the same, and the record begins late: heights without blocks ended the search."""
+    token.chain.anvil.mine(2 * A_TURN)
+    following.catch_up()
+    with following.database.write() as session:
+        session.execute(text("delete from chain_block where number < :n"), {"n": 2 * A_TURN})
+    clocked = nodes("first")
+    clocked.wire.view = hides(token.buy(AGENT, 102 * USDC).block_number)
+    token.redeem(AGENT, 1_000 * ONE)
+    read_on(following, clocked)
+    clocked.wire.views = {}
+    assert not is_the_contracts(following, token)
+    repaired(following.chain)
+    assert is_the_contracts(following, token)
+    assert found_faults(following, token) == []
 
 
 def test_what_no_node_proves__stays_as_it_is_and_is_looked_for_again(
