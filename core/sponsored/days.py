@@ -4,8 +4,8 @@ address that they came from (core.keeper.gas.sponsored_scopes).
 
 from collections import Counter
 from collections.abc import Collection, Mapping
-from datetime import datetime
-from typing import Protocol
+from datetime import datetime, timedelta
+from typing import Final, Protocol
 
 from sqlalchemy import ColumnElement, exists, func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
@@ -14,10 +14,12 @@ from core.blocks.queries import not_orphaned
 from core.hexes import bytes_of
 from core.keeper import requests as outbox
 from core.keeper.gas import GasBudgets, kind_of
-from core.keeper.rules import IntentState
-from core.sponsored.rules import MOST_BUYS, MOST_FAILURES, Use
+from core.sponsored.rules import GOOD_S, MOST_BUYS, MOST_FAILURES, Use
 from core.sponsored.sending import key_of
 from core.sponsored.tables import SponsoredBuyRow, SponsoredProof, SponsoredUse
+
+# from when a buy is handed in: its authorizations are good for half of it, and what failed is safe soon
+ENDS_WITHIN: Final = timedelta(seconds=2 * GOOD_S)
 
 
 class SponsorGas(Protocol):
@@ -66,20 +68,19 @@ def accepted_since(session: Session, scopes: Collection[str], since: datetime) -
 
 
 def failed_since(session: Session, scopes: Collection[str], since: datetime) -> Counter[str]:
-    """By scope of MOST_FAILURES: how many requests for buys that were accepted since then ended in a
-    transaction that failed on chain.
+    """By scope of MOST_FAILURES: how many requests ended since then in a transaction that failed on
+    chain, whenever their buys were accepted.
     """
     row, scopes = SponsoredBuyRow, _bounded(scopes, MOST_FAILURES)
     query = select(row.id, row.requests, row.gas_scopes).where(
-        row.accepted_at >= since, row.gas_scopes.overlap(list(scopes))
+        row.accepted_at >= since - ENDS_WITHIN, row.gas_scopes.overlap(list(scopes))
     )
     of_key = {
         key_of(buy_id, number): own
         for buy_id, requests, own in session.execute(query)
         for number in range(1, requests + 1)
     }
-    states = outbox.states_of(session, of_key.keys()) if of_key else {}
-    failed = [key for key, one in states.items() if one.state == IntentState.REVERTED]
+    failed = outbox.reverted_since(session, of_key.keys(), since) if of_key else set[str]()
     return Counter(scope for key in failed for scope in of_key[key] or () if scope in scopes)
 
 

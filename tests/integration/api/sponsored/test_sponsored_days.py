@@ -12,7 +12,7 @@ from sqlalchemy import text
 from core.keeper.gas import NEW_BUYERS, SPONSORS
 from core.sponsored import days
 from core.sponsored.rules import BUYS_A_DAY, FAILURES_A_DAY, FAILURES_OF_AN_ADDRESS
-from core.times import instant_text, next_day
+from core.times import instant_text, next_day, start_of_day
 from tests.integration.api.conftest import reason
 from tests.integration.api.sponsored.conftest import USDC, SponsoredStage
 from tests.integration.api.sponsored.test_sponsored_gas import failed_buy
@@ -179,6 +179,25 @@ def test_after_three_failures__a_wallet_waits_whatever_account_hands_in(
     answer = stage.hand_in(other, stage.signed(stage.prepared(other)))
     assert reason(answer) == (429, "rate_limited")
     assert f"of the wallet {stage.buyer.address} failed on chain" in answer.text
+
+
+def test_a_failure__counts_on_the_day_on_which_it_is_final(
+    stage: SponsoredStage, agent: dict[str, str]
+) -> None:
+    """Buys that were handed in right before midnight and failed after it counted on no day."""
+    for _ in range(FAILURES_A_DAY):
+        failed_buy(stage, agent)
+    midnight = start_of_day(stage.clock.now)
+    shift = "update {} = :at where {}"
+    late, at = stage.signed(stage.prepared(agent)), midnight - timedelta(seconds=1)
+    with stage.database.write() as session:
+        accepted = shift.format("sponsored_buy set accepted_at", "accepted_at is not null")
+        session.execute(text(accepted), {"at": at})
+    assert reason(stage.hand_in(agent, late)) == (429, "rate_limited")
+    with stage.database.write() as session:
+        ended = shift.format("keeper_intent set updated_at", "state = 'reverted'")
+        session.execute(text(ended), {"at": at})
+    assert stage.hand_in(agent, late).status_code == 202
 
 
 def test_failures_of_many_accounts__stop_the_network_address_that_they_come_from(
