@@ -91,7 +91,9 @@ def _why_no_sponsor(call: Call) -> str | None:
     if isinstance(eth, EthUnknown):
         return f"what ETH costs in USDC is not known: {eth.why}; buy with your own gas"
     recorded = queries.state(call.db)
-    if recorded is not None and recorded.is_paused:
+    if recorded is None or recorded.treasury is None:
+        return "the record does not name yet whom the fee is paid to; buy with your own gas"
+    if recorded.is_paused:
         return "buying is paused at the token; redeeming and converting go on"
     return None
 

@@ -9,7 +9,7 @@ import pytest
 from eth_account import Account
 from sqlalchemy import text
 
-from core.keeper.gas import NEW_BUYERS, SPONSORS
+from core.keeper.gas import NEW_BUYERS, SPONSORS, kind_of
 from core.sponsored import days
 from core.sponsored.rules import BUYS_A_DAY, FAILURES_A_DAY, FAILURES_OF_AN_ADDRESS
 from core.times import instant_text, next_day, start_of_day
@@ -179,6 +179,17 @@ def test_after_three_failures__a_wallet_waits_whatever_account_hands_in(
     answer = stage.hand_in(other, stage.signed(stage.prepared(other)))
     assert reason(answer) == (429, "rate_limited")
     assert f"of the wallet {stage.buyer.address} failed on chain" in answer.text
+
+
+def test_a_days_buys__are_counted_of_whom_they_are_bounded_for_and_not_of_all(
+    stage: SponsoredStage, agent: dict[str, str]
+) -> None:
+    """Each count read what everybody had bought that day, since all count in one scope."""
+    stage.bought(agent)
+    with stage.database.read() as session:
+        (own,) = session.scalars(text("select gas_scopes from sponsored_buy"))
+        found = days.accepted_since(session, own, start_of_day(stage.clock.now))
+    assert {kind_of(scope): count for scope, count in found.items()} == {"account": 1, "buyer": 1}
 
 
 def test_a_failure__counts_on_the_day_on_which_it_is_final(
