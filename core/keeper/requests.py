@@ -19,7 +19,7 @@ from sqlalchemy.orm import Session
 from core.db.engine import WriteSession
 from core.keeper import queue as outbox_queue
 from core.keeper.queue import RequestPayer
-from core.keeper.rules import QUEUED, Purse
+from core.keeper.rules import QUEUED, IntentState, Purse
 from core.keeper.tables import KeeperIntent, KeeperTx, Outbox
 
 
@@ -103,3 +103,10 @@ def states_of(session: Session, keys: Collection[str]) -> dict[str, RequestState
         key: RequestState(key, state or QUEUED, None if tx_hash is None else "0x" + tx_hash.hex())
         for key, state, tx_hash in session.execute(newest)
     }
+
+
+def reverted_since(session: Session, keys: Collection[str], since: datetime) -> set[str]:
+    """Those of these requests that ended then or later, in a transaction that failed on chain."""
+    query = select(Outbox.key).join(KeeperIntent, KeeperIntent.outbox_id == Outbox.id)
+    failed = (KeeperIntent.state == IntentState.REVERTED, KeeperIntent.updated_at >= since)
+    return set(session.scalars(query.where(Outbox.key.in_(keys), *failed)))

@@ -3,9 +3,9 @@
 Laws
 - Events are written in the order of the chain, from the contract's creation on: each row's numbers
   follow from the row before it.
-- A row that stands is never changed by what a node says: a block that comes back after a reorg finds
-  its rows, whose numbers are right, since its parents are the same. What a block's own hash proves
-  replaces the rows of that block, and moves the numbers of all that follow.
+- What a row that stands says of its event is never changed by what a node says. What a block's own
+  hash proves replaces the rows of that block, and moves the numbers of all that follow; of a block that
+  was away meanwhile, when it comes back.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Select, literal, select
+from sqlalchemy import Select, exists, literal, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
@@ -63,7 +63,17 @@ def add_events(session: WriteSession, chain_id: int, events: Iterable[NewReserve
                 **_numbers(totals),
             }
         )
+    first, is_back = found[0].log.block_number, _is_back(session, chain_id, found)
     insert_new(session, ReserveEvent, rows)
+    if is_back:
+        _renumber(session, chain_id, first - 1)
+
+
+def _is_back(session: Session, chain_id: int, events: Iterable[NewReserveEvent]) -> bool:
+    """Whether the record has rows of one of these blocks already."""
+    event, hashes = ReserveEvent, {bytes_of(one.log.block_hash) for one in events}
+    has = exists().where(event.chain_id == chain_id, event.block_hash.in_(hashes))
+    return bool(session.scalar(select(has)))
 
 
 def _terms(fact: ReserveFact) -> dict[str, Any]:

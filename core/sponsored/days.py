@@ -5,7 +5,7 @@ address that they came from (core.keeper.gas.sponsored_scopes).
 from collections import Counter
 from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import Final, Protocol
 
 from sqlalchemy import ColumnElement, exists, func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
@@ -15,13 +15,15 @@ from core.hexes import bytes_of
 from core.keeper import gas as gas_days
 from core.keeper import requests as outbox
 from core.keeper.gas import GasBudgets, NoGas, kind_of
-from core.keeper.rules import IntentState
-from core.sponsored.rules import MOST_FAILURES, Use
+from core.sponsored.rules import GOOD_S, MOST_BUYS, MOST_FAILURES, Use
 from core.sponsored.sending import key_of
 from core.sponsored.tables import SponsoredBuyRow, SponsoredProof, SponsoredUse
 from core.times import next_day
 
 SOON = timedelta(minutes=1)  # by then gas that is kept for other buys may be given back
+
+# from when a buy is handed in: its authorizations are good for half of it, and what failed is safe soon
+ENDS_WITHIN: Final = timedelta(seconds=2 * GOOD_S)
 
 
 class SponsorGas(Protocol):
@@ -74,8 +76,8 @@ def free_again_at(no_gas: NoGas, now: datetime) -> datetime:
 
 
 def accepted_since(session: Session, scopes: Collection[str], since: datetime) -> Counter[str]:
-    """By scope: how many buys were accepted since then."""
-    row = SponsoredBuyRow
+    """By scope of MOST_BUYS: how many buys were accepted since then."""
+    row, scopes = SponsoredBuyRow, _bounded(scopes, MOST_BUYS)
     each = (
         select(func.unnest(row.gas_scopes).label("scope"))
         .where(row.accepted_at >= since, row.gas_scopes.overlap(list(scopes)))
@@ -88,21 +90,25 @@ def accepted_since(session: Session, scopes: Collection[str], since: datetime) -
 
 
 def failed_since(session: Session, scopes: Collection[str], since: datetime) -> Counter[str]:
-    """By scope: how many requests for buys that were accepted since then ended in a transaction that
-    failed on chain.
+    """By scope of MOST_FAILURES: how many requests ended since then in a transaction that failed on
+    chain, whenever their buys were accepted.
     """
-    row = SponsoredBuyRow
+    row, scopes = SponsoredBuyRow, _bounded(scopes, MOST_FAILURES)
     query = select(row.id, row.requests, row.gas_scopes).where(
-        row.accepted_at >= since, row.gas_scopes.overlap(list(scopes))
+        row.accepted_at >= since - ENDS_WITHIN, row.gas_scopes.overlap(list(scopes))
     )
     of_key = {
         key_of(buy_id, number): own
         for buy_id, requests, own in session.execute(query)
         for number in range(1, requests + 1)
     }
-    states = outbox.states_of(session, of_key.keys()) if of_key else {}
-    failed = [key for key, one in states.items() if one.state == IntentState.REVERTED]
+    failed = outbox.reverted_since(session, of_key.keys(), since) if of_key else set[str]()
     return Counter(scope for key in failed for scope in of_key[key] or () if scope in scopes)
+
+
+def _bounded(scopes: Collection[str], most: Mapping[str, int]) -> list[str]:
+    """Those that have a most: each buy counts in that of all, and what all bought is not read."""
+    return [scope for scope in scopes if kind_of(scope) in most]
 
 
 def one_too_many(counts: Mapping[str, int], most: Mapping[str, int]) -> str | None:

@@ -7,7 +7,18 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, ScalarSelect, Select, and_, delete, exists, func, or_, select
+from sqlalchemy import (
+    ColumnElement,
+    ScalarSelect,
+    Select,
+    and_,
+    delete,
+    exists,
+    func,
+    or_,
+    select,
+    tuple_,
+)
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
@@ -15,7 +26,7 @@ from core.blocks import queries as blocks
 from core.blocks.queries import not_orphaned
 from core.db.engine import WriteSession
 from core.hexes import address_of, bytes_of, hex_of
-from core.sponsored.rules import ProvedBy
+from core.sponsored.rules import ProvedBy, Use
 from core.sponsored.tables import SponsoredBuyRow, SponsoredDispute, SponsoredProof, SponsoredUse
 
 FIRST_WAIT, MOST_WAIT = timedelta(seconds=5), timedelta(minutes=10)
@@ -41,26 +52,25 @@ def is_proved(
     )
 
 
-def is_proved_unused(
+def is_proved_unpaid(
     chain_id: InstrumentedAttribute[int], nonce: InstrumentedAttribute[bytes]
 ) -> ColumnElement[bool]:
-    """Whether it is proved that nobody used it, and the record saw no use."""
+    """Whether it is proved that nobody used it, or for what else, and no block ever paid by it."""
     use, proof = SponsoredUse, SponsoredProof
     return and_(
-        ~exists().where(use.chain_id == chain_id, use.nonce == nonce),
+        ~exists().where(use.chain_id == chain_id, use.nonce == nonce, use.use == Use.PAID),
         exists().where(
             proof.chain_id == chain_id,
             proof.nonce == nonce,
-            ~proof.is_used,
             not_orphaned(proof.chain_id, proof.block_hash),
         ),
     )
 
 
-def drop(session: WriteSession, nonces: Sequence[bytes]) -> None:
-    """Forget all about these, whose quotes are gone."""
-    for table in (SponsoredProof, SponsoredDispute):
-        session.execute(delete(table).where(table.nonce.in_(nonces)))
+def drop(session: WriteSession, nonces: Sequence[tuple[int, bytes]]) -> None:
+    """Forget all about these, each of a chain, whose quotes are gone."""
+    for table in (SponsoredUse, SponsoredProof, SponsoredDispute):
+        session.execute(delete(table).where(tuple_(table.chain_id, table.nonce).in_(nonces)))
 
 
 def dispute_of(nonce: InstrumentedAttribute[bytes]) -> ScalarSelect[str]:

@@ -149,8 +149,8 @@ def drop_quotes(session: WriteSession, ended_before: int, limit: int) -> int:
     row = SponsoredBuyRow
     old = _quotes_to_drop(ended_before).limit(limit)
     gone = delete(row).where(row.id.in_(old), row.accepted_at.is_(None))
-    dropped = session.execute(gone.returning(row.buy_nonce, row.fee_nonce)).all()
-    proofs.drop(session, [nonce for pair in dropped for nonce in pair])
+    dropped = session.execute(gone.returning(row.chain_id, row.buy_nonce, row.fee_nonce)).all()
+    proofs.drop(session, [(chain_id, nonce) for chain_id, *pair in dropped for nonce in pair])
     return len(dropped)
 
 
@@ -159,7 +159,7 @@ def _quotes_to_drop(ended_before: int) -> Select[str]:
     return select(row.id).where(
         row.accepted_at.is_(None),
         row.valid_before < ended_before,
-        proofs.is_proved_unused(row.chain_id, row.fee_nonce),
+        proofs.is_proved_unpaid(row.chain_id, row.fee_nonce),
     )
 
 

@@ -320,8 +320,10 @@ def fee_after_credit(fee: UsdcE6, owed: UsdcE6) -> tuple[UsdcE6, UsdcE6]:
 
 def is_apart(told: tuple[int, int], recorded: tuple[int, int]) -> bool:
     """Whether two prices, each (reserve, supply), differ by more than MOST_APART_BPS of the
-    recorded one.
+    recorded one. A pool without tokens or reserve has none.
     """
+    if min(*told, *recorded) < 1:
+        return True
     one, other = told[0] * recorded[1], recorded[0] * told[1]
     return abs(one - other) * BPS > MOST_APART_BPS * other
 

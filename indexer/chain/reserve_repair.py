@@ -97,7 +97,8 @@ class ReserveRepair:
         above = max(first, self._looked or 0)
         if self._pass != 1:
             return queries.event_blocks(session, chain_id, above, last, A_TURN)
-        above = max(above, last - RECENT_BLOCKS)
+        oldest = repository.oldest_block(session, chain_id).number
+        above = max(above, last - RECENT_BLOCKS, oldest - 1)
         up_to = min(last, above + A_TURN)
         return repository.canonical_blocks(session, chain_id, above, up_to)[::-1]
 

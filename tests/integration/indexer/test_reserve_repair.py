@@ -1,5 +1,6 @@
 """What a node made up in the token's record at the tip is taken out again (docs/reserve.md#lies)."""
 
+import time
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -12,7 +13,7 @@ from core.credits.rules.buckets import Credits
 from core.reserve import queries
 from core.reserve.queries import ReserveState
 from indexer.chain.context import ChainContext
-from indexer.chain.reserve_repair import PASSES, REST, ReserveRepair
+from indexer.chain.reserve_repair import A_TURN, PASSES, REST, ReserveRepair
 from keeper.areas.reserve import run
 from tests.integration.chain_fixtures import USDC
 from tests.integration.indexer.clocked import NO_BLOOM, Clocked, View, true
@@ -180,6 +181,64 @@ def test_a_block_that_was_hidden__is_found_among_all_since_both_were_the_same(
     token.buy(OWNER, 50 * USDC)
     clocked = nodes("first")
     told_a_lie(following, clocked, true)
+    clocked.wire.view = hides(token.buy(AGENT, 102 * USDC).block_number)
+    token.redeem(AGENT, 1_000 * ONE)
+    read_on(following, clocked)
+    clocked.wire.views = {}
+    assert not is_the_contracts(following, token)
+    repaired(following.chain)
+    assert is_the_contracts(following, token)
+    assert found_faults(following, token) == []
+
+
+def test_a_block_that_was_away_while_a_lie_was_repaired__has_the_right_numbers_once_it_is_back(
+    following: Follower, token: TokenOnChain
+) -> None:
+    """Its rows stood as they were reckoned with the lie, and the repair took them for right."""
+    chain = following.deployed
+    token.buy(OWNER, 50 * USDC)
+    token.fund(AGENT, 5 * USDC)
+    following.catch_up()
+    run(place(following.chain, chain), now_utc())
+    lie = "usdc_e6 = usdc_e6 + 7, reserve_after_e6 = reserve_after_e6 + 7"
+    with following.database.write() as session:
+        session.execute(text(f"update reserve_event set {lie} where kind = 'bought'"))
+    raw = chain.sign(AGENT, token.address, token.buy_data(AGENT, 5 * USDC))
+    snapshot, at = chain.anvil.snapshot(), chain.now + 10
+
+    def bought() -> str:
+        chain.rpc.call("evm_setNextBlockTimestamp", [at])
+        chain.rpc.call("anvil_setNextBlockBaseFeePerGas", [hex(10**9)])
+        chain.rpc.call("eth_sendRawTransaction", [raw])
+        while chain.now != at:
+            time.sleep(0.002)
+        following.catch_up()
+        return state(following).block_hash
+
+    first = bought()
+    chain.anvil.revert(snapshot)
+    snapshot = chain.anvil.snapshot()
+    chain.rpc.call("evm_setNextBlockTimestamp", [at + 1])
+    chain.anvil.mine(1)
+    following.catch_up()
+    run(place(following.chain, chain), now_utc())
+    assert not is_the_contracts(following, token)
+    repaired(following.chain)
+    assert is_the_contracts(following, token)
+    chain.anvil.revert(snapshot)
+    assert bought() == first
+    assert is_the_contracts(following, token)
+
+
+def test_a_block_that_was_hidden_before_the_first_look__is_found_among_the_records_own(
+    following: Follower, token: TokenOnChain, nodes: Callable[..., Clocked]
+) -> None:
+    """Nothing was ever the same, and the record begins late: heights without blocks ended the search."""
+    token.chain.anvil.mine(2 * A_TURN)
+    following.catch_up()
+    with following.database.write() as session:
+        session.execute(text("delete from chain_block where number < :n"), {"n": 2 * A_TURN})
+    clocked = nodes("first")
     clocked.wire.view = hides(token.buy(AGENT, 102 * USDC).block_number)
     token.redeem(AGENT, 1_000 * ONE)
     read_on(following, clocked)

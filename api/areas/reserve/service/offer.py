@@ -64,7 +64,9 @@ def offer_now(call: Call) -> SponsorOffer:
     if isinstance(eth, EthUnknown):
         return _none(f"what ETH costs in USDC is not known: {eth.why}; buy with your own gas")
     recorded = queries.state(call.db)
-    if recorded is not None and recorded.is_paused:
+    if recorded is None or recorded.treasury is None:
+        return _none("the record does not name yet whom the fee is paid to; buy with your own gas")
+    if recorded.is_paused:
         return _none("buying is paused at the token; redeeming and converting go on")
     dearest_wei = MOST_FEE_USDC_E6 * WEI_PER_ETH // eth.usdc_e6_per_eth
     if not _is_little_left(call, sign, dearest_wei):

@@ -15,6 +15,7 @@ from api.kernel.operation import Deps
 from api.main import create_app
 from core.db.engine import Database
 from core.reserve import queries
+from core.reserve.rules import ReserveEventKind, ReserveFact
 from core.sponsored import queries as sponsored
 from core.sponsored.prices import FixedEthPrice
 from tests.integration.api.conftest import BASE_URL, Clock, connect, reason
@@ -65,7 +66,8 @@ class Sponsoring:
 
 
 @pytest.fixture
-def sponsoring(deps: Deps, database: Database, clock: Clock) -> Iterator[Sponsoring]:
+def sponsoring(deps: Deps, database: Database, clock: Clock, token: Chain) -> Iterator[Sponsoring]:
+    token.take(ReserveFact(ReserveEventKind.TREASURY_CHANGED, party=OTHER))
     made = Sponsoring(deps, database, clock, Decimal(3_000))
     yield made
     made.client.close()

@@ -127,6 +127,9 @@ def test_prepare__while_the_record_names_no_treasury__is_refused(
     with stage.database.write() as session:
         session.execute(text("delete from chain_cursor where name = 'reserve_followed'"))
     assert reason(stage.prepare(agent)) == (503, "sponsor_unavailable")
+    found = stage.client.get("/reserve/config").json()
+    assert found["sponsor_enabled"] is False
+    assert "whom the fee is paid to" in found["sponsor_reason"]
 
 
 def test_config__says_whether_buys_are_sponsored_now(stage: SponsoredStage) -> None:

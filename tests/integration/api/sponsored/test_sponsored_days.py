@@ -9,10 +9,10 @@ import pytest
 from eth_account import Account
 from sqlalchemy import text
 
-from core.keeper.gas import NEW_BUYERS, SPONSORS
+from core.keeper.gas import NEW_BUYERS, SPONSORS, kind_of
 from core.sponsored import days
 from core.sponsored.rules import BUYS_A_DAY, FAILURES_A_DAY, FAILURES_OF_AN_ADDRESS
-from core.times import instant_text, next_day
+from core.times import instant_text, next_day, start_of_day
 from tests.integration.api.conftest import reason
 from tests.integration.api.sponsored.conftest import USDC, SponsoredStage
 from tests.integration.api.sponsored.test_sponsored_gas import failed_buy
@@ -179,6 +179,36 @@ def test_after_three_failures__a_wallet_waits_whatever_account_hands_in(
     answer = stage.hand_in(other, stage.signed(stage.prepared(other)))
     assert reason(answer) == (429, "rate_limited")
     assert f"of the wallet {stage.buyer.address} failed on chain" in answer.text
+
+
+def test_a_days_buys__are_counted_of_whom_they_are_bounded_for_and_not_of_all(
+    stage: SponsoredStage, agent: dict[str, str]
+) -> None:
+    """Each count read what everybody had bought that day, since all count in one scope."""
+    stage.bought(agent)
+    with stage.database.read() as session:
+        (own,) = session.scalars(text("select gas_scopes from sponsored_buy"))
+        found = days.accepted_since(session, own, start_of_day(stage.clock.now))
+    assert {kind_of(scope): count for scope, count in found.items()} == {"account": 1, "buyer": 1}
+
+
+def test_a_failure__counts_on_the_day_on_which_it_is_final(
+    stage: SponsoredStage, agent: dict[str, str]
+) -> None:
+    """Buys that were handed in right before midnight and failed after it counted on no day."""
+    for _ in range(FAILURES_A_DAY):
+        failed_buy(stage, agent)
+    midnight = start_of_day(stage.clock.now)
+    shift = "update {} = :at where {}"
+    late, at = stage.signed(stage.prepared(agent)), midnight - timedelta(seconds=1)
+    with stage.database.write() as session:
+        accepted = shift.format("sponsored_buy set accepted_at", "accepted_at is not null")
+        session.execute(text(accepted), {"at": at})
+    assert reason(stage.hand_in(agent, late)) == (429, "rate_limited")
+    with stage.database.write() as session:
+        ended = shift.format("keeper_intent set updated_at", "state = 'reverted'")
+        session.execute(text(ended), {"at": at})
+    assert stage.hand_in(agent, late).status_code == 202
 
 
 def test_failures_of_many_accounts__stop_the_network_address_that_they_come_from(

@@ -107,6 +107,35 @@ def test_a_quote_whose_fee_was_never_taken__is_dropped_once_that_is_proved(
     assert (count(stage, "sponsored_buy"), count(stage, "sponsored_proof")) == (0, 0)
 
 
+def test_a_quote_whose_purchase_was_submitted_alone__leaves_nothing_when_it_is_dropped(
+    stage: SponsoredStage, agent: dict[str, str]
+) -> None:
+    """What was left of its use was proved again in vain, and told as a wrong record."""
+    quote = stage.prepared(agent)
+    stage.submit_purchase_alone(quote, stage.signed(quote), quote["salt"])
+    is_dropped_whole(stage)
+
+
+def test_a_quote_whose_fee_was_cancelled__is_dropped_too(
+    stage: SponsoredStage, agent: dict[str, str]
+) -> None:
+    """It was kept for ever: nobody took its fee, and nobody can."""
+    stage.cancel(stage.prepared(agent), "fee")
+    is_dropped_whole(stage)
+
+
+def is_dropped_whole(stage: SponsoredStage) -> None:
+    stage.index()
+    stage.be_safe()
+    assert count(stage, "sponsored_use") == 1
+    by_the_stages_clock(stage)
+    stage.pass_time(90_000)
+    stage.be_safe()
+    stage.work()
+    tables = ("sponsored_buy", "sponsored_use", "sponsored_proof", "sponsored_dispute")
+    assert [count(stage, table) for table in tables] == [0, 0, 0, 0]
+
+
 @pytest.mark.parametrize("seconds", [299, 301])
 def test_a_purchase_submitted_early__shows_whenever_it_is_read(
     stage: SponsoredStage, agent: dict[str, str], seconds: int

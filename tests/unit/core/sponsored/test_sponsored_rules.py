@@ -71,6 +71,16 @@ def test_prices__are_apart_above_five_percent(told: int, is_too_far: bool) -> No
     assert is_apart((told, 7), (1_000, 7)) is is_too_far
 
 
+@pytest.mark.parametrize(
+    ("told", "recorded"), [((0, 0), (1_000, 7)), ((0, 7), (1_000, 7)), ((1_000, 7), (0, 0))]
+)
+def test_a_pool_without_a_price__is_apart_from_any(
+    told: tuple[int, int], recorded: tuple[int, int]
+) -> None:
+    """A node that told of an empty pool was taken at its word, and the quote divided by it."""
+    assert is_apart(told, recorded)
+
+
 def test_least_tokens__worked_number() -> None:
     assert least_tokens_down(9_423_990_502, 50) == 9_376_870_549
 
