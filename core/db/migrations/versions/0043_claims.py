@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0041"
+revision = "0043"
 down_revision = "0042"
 branch_labels = None
 depends_on = None

@@ -5,7 +5,7 @@ from pathlib import Path
 from alembic import op
 
 revision = "0044"
-down_revision = "0041"
+down_revision = "0043"
 branch_labels = None
 depends_on = None
 
