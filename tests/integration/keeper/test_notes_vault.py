@@ -246,9 +246,13 @@ def test_chains_that_a_venue_makes_up__have_one_hub(database: Database) -> None:
     content = made(database)
     assert faults_of(content) == []
     notes = notes_of(content)
-    assert sorted(notes) == ["AAA.md", "BBB.md", "_index.md", "chain/unknown.md"]
-    assert wikilinks_of(front_and_body(notes["chain/unknown.md"])[1]) == ["AAA", "BBB", "_index"]
-    assert notes["AAA.md"].count("[[chain/unknown|unknown:AAA ") == 50
+    assert sorted(notes) == ["AAA.md", "BBB.md", "_index.md", "chain/unknown--926067f4.md"]
+    assert wikilinks_of(front_and_body(notes["chain/unknown--926067f4.md"])[1]) == [
+        "AAA",
+        "BBB",
+        "_index",
+    ]
+    assert notes["AAA.md"].count("[[chain/unknown--926067f4|unknown:AAA ") == 50
 
 
 def test_a_contract_of_a_thousand_tickers__gives_each_note_a_hundred_links(

@@ -124,6 +124,6 @@ def downgrade() -> None:
     op.create_primary_key("pk_reserve_total", "reserve_total", ["chain_id", "part"])
     op.execute(OLD_COUNT)
     op.drop_index("ix_sponsored_buy_accepted_at", table_name="sponsored_buy")
-    op.drop_constraint("ck_sponsored_buy_counted", "sponsored_buy", type_="check")
+    op.drop_constraint(op.f("ck_sponsored_buy_counted"), "sponsored_buy", type_="check")
     for table in COUNTED:
         op.drop_column(table, "gas_scopes")

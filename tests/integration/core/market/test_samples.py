@@ -171,7 +171,7 @@ def test_a_grade_that_took_long__sets_no_row_back_behind_a_look_of_meanwhile(
     """Whoever had read the feed `board` up to a time in between missed that look."""
     look = NOON + timedelta(seconds=20)
     with database.write() as session:
-        samples.write(session, batch(listed.ids, NOON), NOON, look)
+        samples.write(session, batch(listed.ids, NOON), look)
     with database.write() as session:
         grading.grade_hour(session, NOON + timedelta(hours=1), NOON)
     with database.read() as session:

@@ -187,10 +187,10 @@ def test_a_price_that_nobody_believes__makes_no_result_and_holds_nothing_up(
     fund.episode(NOON + MINUTE)
     fund.both(NOON + MINUTE)
     fund.both(NOON + 2 * MINUTE)
-    assert fund.run(NOON + 6 * MINUTE).entered == 2
+    assert fund.run(NOON + RIPE + MINUTE).entered == 2
     fund.both(NOON + 17 * MINUTE, sell=mid)
     fund.both(NOON + 18 * MINUTE)
-    done = fund.run(NOON + 28 * MINUTE)
+    done = fund.run(NOON + 29 * MINUTE)
     assert (done.voided, done.closed) == (1, 1)
     with fund.database.read() as session:
         states = session.execute(

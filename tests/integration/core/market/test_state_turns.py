@@ -43,12 +43,12 @@ def test_a_change_that_takes_long__is_not_behind_the_cursor_of_who_read_a_later_
 
     def write(listing_id: int, now: datetime) -> None:
         with database.write() as session:
-            samples.write(session, batch((listing_id,), NOON), NOON, now)
+            samples.write(session, batch((listing_id,), NOON), now)
 
     late = NOON + timedelta(seconds=9)
     with ThreadPoolExecutor(1) as other:
         with database.write() as session:
-            samples.write(session, batch((bitcoin,), NOON), NOON, NOON)
+            samples.write(session, batch((bitcoin,), NOON), NOON)
             passing = other.submit(write, ether, late)
             threading.Event().wait(0.3)
             seen = list(read_on(database, before))
@@ -63,7 +63,7 @@ def test_a_clock_that_is_behind__never_takes_a_state_back_before_the_cursor(
 ) -> None:
     """A grade is of when its job began, and a sample that was written meanwhile is of later."""
     with database.write() as session:
-        samples.write(session, batch(listed.ids, NOON), NOON, NOON + timedelta(minutes=5))
+        samples.write(session, batch(listed.ids, NOON), NOON + timedelta(minutes=5))
     cursor = last_place(database)
     with database.write() as session:
         assert grading.grade_hour(session, NOON + timedelta(hours=1), NOON) == 2
@@ -103,7 +103,7 @@ def test_a_reader_of_small_pages_beside_many_writers__sees_the_last_change_of_ea
             minute = NOON + timedelta(minutes=n)
             with database.write() as session:
                 now = minute + timedelta(seconds=random.uniform(-30, 30))
-                samples.write(session, batch((listing_id,), minute), minute, now)
+                samples.write(session, batch((listing_id,), minute), now)
 
     def read() -> None:
         cursor = last_place(database)
