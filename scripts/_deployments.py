@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from ape.api import ProviderAPI
 
 ROOT = Path(__file__).resolve().parent.parent
+ARTIFACTS = ROOT / ".build" / "forge"
+COMPILED = ROOT / ".build" / "__local__.json"  # Ape's: sources, settings, and what is deployed
 # Circle's USDC on Base Sepolia. The local chain gets the mock's code at this address, so that
 # clients which know only this asset accept it.
 BASE_SEPOLIA_USDC = "0x036CbD53842c5426634e7929541eC2318f3dCF7e"

@@ -44,7 +44,7 @@ from keeper.signers import require_all_allowed, signers_of
 from keeper.signing import SignerRefusedError, is_local
 from keeper.state import Role
 from scripts._deployed_code import code_faults, immutable_places
-from scripts._deployments import ADAPTERS, ROOT, Record, load
+from scripts._deployments import ADAPTERS, ARTIFACTS, COMPILED, Record, load
 from scripts._expected_code import expected_immutables
 from scripts._recorded import record_faults
 
@@ -57,8 +57,6 @@ COMMON_DEPTH = 8  # blocks below the lower of two heads that both nodes must agr
 LEAST_POSTGRES = 15
 LEAST_FREE_BYTES = 5 * 10**9
 GIGABYTE = 10**9
-ARTIFACTS = ROOT / ".build" / "forge"
-COMPILED = ROOT / ".build" / "__local__.json"  # Ape's, which is what was deployed
 MIGRATE = "python -m core.db.migrate upgrade URL"
 
 

@@ -26,6 +26,7 @@ from ape.exceptions import ApeException
 from scripts._deployed_code import code_faults, immutable_places, is_same_program
 from scripts._deployments import (
     ADAPTERS,
+    ARTIFACTS,
     ROOT,
     Deployed,
     Record,
@@ -56,7 +57,6 @@ from scripts._recorded import (
     to_record,
 )
 
-ARTIFACTS = ROOT / ".build" / "forge"
 # A change under way by the view that tells of it: the call that drops it, and who may.
 PENDING_ADMIN = {
     "pendingDefaultAdmin": "cancelDefaultAdminTransfer(), by the admin",

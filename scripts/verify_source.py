@@ -20,10 +20,9 @@ from eth_utils.crypto import keccak
 
 from core.hexes import hex_of
 from scripts._deployed_code import WORD_BYTES, immutable_places
-from scripts._deployments import ROOT, Deployed, Record, load, record_path
+from scripts._deployments import COMPILED, ROOT, Deployed, Record, load, record_path
 from scripts._expected_code import EXPECTED, expected_immutables
 
-COMPILED = ROOT / ".build" / "__local__.json"  # Ape's: sources, settings, and what was deployed
 SOLC = ROOT / "scripts" / "solc" / "solc-v0.8.30"
 WITHIN_S = 600
 WANTED = ("evm.bytecode.object", "evm.deployedBytecode")
