@@ -12,6 +12,7 @@ Laws
 - Its name is host and port. Path, query and user of the URL hold keys and are never told.
 """
 
+import json
 import threading
 import time
 from collections import Counter
@@ -29,15 +30,13 @@ from core.chain.batch_size import BatchSize
 from core.chain.breaker import Breaker, BreakerState
 from core.chain.budget import CallBudget
 from core.chain.refusals import FailureKind
-from core.http_deadline import within
+from core.chain.wire import PACKED, Posted, Wire
 
 TROUBLE_S = 1.0
-CONNECT_S = 2.0
 # the receipts of twenty full blocks; what needs more is asked for in smaller parts
 MOST_ANSWER_BYTES = 64 * 2**20
 MAY_BE_LONG = ("eth_getBlockReceipts", "eth_getLogs")
-ENCODINGS = ("identity", "gzip", "deflate")  # a piece of another one may unfold to any size
-ACCEPTED = {"Accept-Encoding": ", ".join(ENCODINGS[1:])}
+ENCODINGS = ("identity", *PACKED)  # a piece of another one may unfold to any size
 BUCKETS_S = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 T = TypeVar("T")
@@ -87,14 +86,12 @@ class Provider:
     def __init__(
         self,
         name: str,
-        url: str,
-        http: httpx.Client,
+        wire: Wire,
         budget: CallBudget,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.name = name
-        self._url = url
-        self._http = http
+        self._wire = wire
         self._clock = clock
         self._lock = threading.Lock()
         self._budget = budget
@@ -231,27 +228,23 @@ class Provider:
             else:
                 self._breaker.failed(now)
 
+    def close(self) -> None:
+        self._wire.close()
+
     def _post(self, body: Any, begun: float, timeout_s: float) -> bytes:
-        """Read piece by piece: a time-out is one piece's, and a node that drips would never run
-        into it. Before the first piece only `within` bounds it.
-        """
-        timeout = httpx.Timeout(timeout_s, connect=min(CONNECT_S, timeout_s))
+        """Read piece by piece: a node that drips would never run into one piece's time-out."""
+        sent = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         try:
-            with (
-                within(timeout_s),
-                self._http.stream(
-                    "POST", self._url, json=body, timeout=timeout, headers=ACCEPTED
-                ) as response,
-            ):
+            with self._wire.post(sent.encode(), timeout_s) as answer:
                 if (
-                    response.status_code == httpx.codes.REQUEST_ENTITY_TOO_LARGE
+                    answer.status == httpx.codes.REQUEST_ENTITY_TOO_LARGE
                     and isinstance(body, list)
                     and len(body) > 1
                 ):
                     raise BatchTooLargeError
-                _require_ok(response)
+                _require_ok(answer)
                 content = bytearray()
-                for piece in response.iter_bytes():
+                for piece in answer.pieces:
                     content += piece
                     if self._clock() - begun > timeout_s:
                         raise NodeFailure(FailureKind.TIMEOUT, "an answer without end")
@@ -294,15 +287,15 @@ def _host_and_port(url: str) -> str:
     return f"{parts.hostname or 'node'}:{port}"
 
 
-def _require_ok(response: httpx.Response) -> None:
+def _require_ok(answer: Posted) -> None:
     """Errors: NodeFailure."""
-    if response.status_code == httpx.codes.TOO_MANY_REQUESTS:
+    if answer.status == httpx.codes.TOO_MANY_REQUESTS:
         raise NodeFailure(
-            FailureKind.RATE_LIMIT, "HTTP 429", retry_after_s=_retry_after_s(response.headers)
+            FailureKind.RATE_LIMIT, "HTTP 429", retry_after_s=_retry_after_s(answer.headers)
         )
-    if response.status_code != httpx.codes.OK:
-        raise NodeFailure(FailureKind.STATUS, f"HTTP {response.status_code}")
-    encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
+    if answer.status != httpx.codes.OK:
+        raise NodeFailure(FailureKind.STATUS, f"HTTP {answer.status}")
+    encoding = answer.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in ENCODINGS:
         raise NodeFailure(FailureKind.GARBLED, "an encoding that was not asked for")
 
@@ -312,12 +305,12 @@ def _retry_after_s(headers: Mapping[str, str]) -> float | None:
 
     Source: RFC 9110, 10.2.3.
     """
-    value = headers.get("Retry-After", "").strip()
+    value = headers.get("retry-after", "").strip()
     if value.isdecimal():
         return float(value)
     # no date, one without a zone beside one with it, one out of range
     with suppress(ValueError, TypeError, OverflowError):
         return (
-            parsedate_to_datetime(value) - parsedate_to_datetime(headers.get("Date", ""))
+            parsedate_to_datetime(value) - parsedate_to_datetime(headers.get("date", ""))
         ).total_seconds()
     return None

@@ -51,7 +51,7 @@ from core.chain.answers import (
 from core.chain.budget import CallBudget
 from core.chain.provider import Admission, Provider, ProviderStats, names_of
 from core.chain.results import Parse, promised
-from core.http_deadline import DeadlineTransport
+from core.chain.wire import HttpxWire, OwnWire, Wire
 
 __all__ = [
     "AnswerTooLargeError",
@@ -107,15 +107,15 @@ class Rpc:
     ) -> None:
         """`urls` best first.
 
-        `calls_per_s` and `burst` (default: one second's worth) are each node's; the rest is for
-        tests.
+        `calls_per_s` and `burst` (default: one second's worth) are each node's; without `transport`
+        nodes are asked on connections of our own (wire.py); the rest is for tests.
         """
         if not urls:
             raise ValueError("at least one node is needed; set RPC_URLS")
         burst = max(1.0, calls_per_s) if burst is None else burst
-        self._http = httpx.Client(transport=transport or DeadlineTransport(), trust_env=False)
+        self._http = httpx.Client(transport=transport, trust_env=False) if transport else None
         self._nodes = tuple(
-            Provider(name, url, self._http, CallBudget(calls_per_s, burst, clock()), clock)
+            Provider(name, self._wire(url), CallBudget(calls_per_s, burst, clock()), clock)
             for name, url in zip(names_of(list(urls)), urls, strict=True)
         )
         self._answer_s = answer_s
@@ -272,7 +272,11 @@ class Rpc:
         return tuple(node.stats() for node in self._nodes)
 
     def close(self) -> None:
-        self._http.close()
+        for node in self._nodes:
+            node.close()
+
+    def _wire(self, url: str) -> Wire:
+        return OwnWire(url) if self._http is None else HttpxWire(url, self._http)
 
     def _body(self, method: str, params: Sequence[Any]) -> dict[str, Any]:
         return {"jsonrpc": "2.0", "id": next(self._ids), "method": method, "params": list(params)}
