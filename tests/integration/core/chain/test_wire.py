@@ -29,6 +29,7 @@ class Told:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
         self._open: list[socket.socket] = [self._listener]
+        self._wires: list[OwnWire] = []
         self._threads: list[threading.Thread] = []
         self._begin(self._accept)
 
@@ -61,7 +62,13 @@ class Told:
         for at in range(0, len(answer), 1 if self._drips else len(answer)):
             connection.sendall(answer[at : at + 1] if self._drips else answer)
 
+    def wire(self) -> OwnWire:
+        self._wires.append(OwnWire(self.url))
+        return self._wires[-1]
+
     def close(self) -> None:
+        for wire in self._wires:
+            wire.close()
         self._listener.shutdown(socket.SHUT_RDWR)
         for one in self._open[1:]:
             with suppress(OSError):
@@ -129,7 +136,7 @@ def asked(wire: OwnWire, body: bytes = b"{}", within_s: float = 5) -> tuple[int,
 )
 def test_an_answer_in_any_form_of_http__is_its_body(answer: bytes, drips: bool) -> None:
     with telling(answer, drips=drips) as node:
-        assert asked(OwnWire(node.url)) == (200, BODY)
+        assert asked(node.wire()) == (200, BODY)
 
 
 @pytest.mark.parametrize(
@@ -160,7 +167,7 @@ def test_an_answer_that_is_no_http__fails_and_its_connection_is_not_used_again(
     answer: bytes | None,
 ) -> None:
     with telling(answer, counted()) as node:
-        wire = OwnWire(node.url)
+        wire = node.wire()
         with pytest.raises(httpx.HTTPError) as refused:
             asked(wire)
         assert not isinstance(refused.value, httpx.TimeoutException)
@@ -177,13 +184,13 @@ def test_an_answer_that_is_no_http__fails_and_its_connection_is_not_used_again(
 )
 def test_an_answer_that_is_cut_off__fails(answer: bytes) -> None:
     with telling(answer) as node, pytest.raises(httpx.RemoteProtocolError):
-        asked(OwnWire(node.url))
+        asked(node.wire())
 
 
 def test_a_connection__serves_the_next_call_and_is_closed_after_what_nobody_asked_for() -> None:
     twice = counted() + counted(b"stray")
     with telling(counted(), chunked(BODY), twice, counted()) as node:
-        wire = OwnWire(node.url)
+        wire = node.wire()
         assert [asked(wire) for _ in range(4)] == [(200, BODY)] * 4
         assert node.connections == 2
 
@@ -191,14 +198,14 @@ def test_a_connection__serves_the_next_call_and_is_closed_after_what_nobody_aske
 def test_both_a_length_and_chunks__are_read_as_chunks_and_the_connection_is_left() -> None:
     both = chunked(BODY).replace(b"\r\n\r\n", b"\r\nContent-Length: 3\r\n\r\n", 1)
     with telling(both, counted()) as node:
-        wire = OwnWire(node.url)
+        wire = node.wire()
         assert [asked(wire), asked(wire)] == [(200, BODY)] * 2
         assert node.connections == 2
 
 
 def test_an_answer_that_was_not_read_to_its_end__leaves_its_connection() -> None:
     with telling(counted(), counted()) as node:
-        wire = OwnWire(node.url)
+        wire = node.wire()
         with wire.post(b"{}", 5) as answer:
             assert answer.status == 200
         assert (asked(wire), node.connections) == ((200, BODY), 2)
@@ -207,7 +214,7 @@ def test_an_answer_that_was_not_read_to_its_end__leaves_its_connection() -> None
 def test_a_connection_that_rested_too_long__is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     now = time.monotonic()
     with telling(counted(), counted(), counted()) as node:
-        wire = OwnWire(node.url)
+        wire = node.wire()
         for later_s, connections in ((0.0, 1), (IDLE_S - 0.5, 1), (2 * IDLE_S, 2)):
             monkeypatch.setattr(time, "monotonic", lambda at=now + later_s: at)
             assert (asked(wire, within_s=5), node.connections) == ((200, BODY), connections)
@@ -258,7 +265,7 @@ def test_what_unfolds_to_any_size__comes_in_pieces_of_a_bounded_one() -> None:
     assert len(packed) < PIECE_BYTES
     with (
         telling(counted(packed, b"Content-Encoding: gzip")) as node,
-        OwnWire(node.url).post(b"{}", 5) as answer,
+        node.wire().post(b"{}", 5) as answer,
     ):
         sizes = [len(piece) for piece in answer.pieces]
     assert (sum(sizes), max(sizes)) == (40 * PIECE_BYTES, PIECE_BYTES)
