@@ -11,6 +11,7 @@ generic type, so that mypy refuses a handler of another one, and one that writes
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -46,6 +47,7 @@ from core.chain.signer import DigestSigner
 from core.credits.rules.prices import PRICES
 from core.custody.keys import KeyMaker
 from core.db.engine import Database, ReadSession, WriteSession
+from core.db.prepared import Runs
 from core.fund.accounts import FollowerAccounts, NoAccounts
 from core.house import House
 from core.mandate.chain.reader import VaultReader
@@ -253,11 +255,23 @@ class ReadCall(Call):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteCall(Call):
     """What is written to `db` is committed when the call is answered, or not at all. `mint` makes a
-    new secret of a kind, once each.
+    new secret of a kind, once each. `keeps_answer`: so that what is written belongs into `db`, with it.
     """
 
     db: WriteSession
+    keeps_answer: bool = True
     mint: Callable[[TokenKind], str] = mint
+
+    @contextmanager
+    def runs(self) -> Iterator[Runs]:
+        """Where a statement runs that is all that the call writes: by itself, with no transaction around
+        it, or in that of the answer which is kept with it.
+        """
+        if self.keeps_answer:
+            yield self.db
+            return
+        with self.deps.database.statements() as connection:
+            yield connection
 
 
 class Family(StrEnum):

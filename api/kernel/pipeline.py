@@ -8,7 +8,8 @@ Laws
   (docs/rules.md#calls-per-day). Of a stream that is opened again the first one in an hour is
   (docs/api-guide.md#events).
 - What follows is one transaction, committed here and nowhere else; a refusal undoes it, unless it
-  says `keeps_write` (law 8). A GET reads one read-only snapshot.
+  says `keeps_write` (law 8). A GET reads one read-only snapshot. A write that is one statement may
+  run by itself (WriteCall.runs), as the last thing that can be refused.
 - A read that has a price is charged when its answer is ready (api/kernel/payments/metering.py), a
   refused one never. Where a payment is to be settled, that is left to other threads (Unsettled): it
   waits for a chain.
@@ -285,6 +286,7 @@ def _answer_write(run: _Run, session: WriteSession) -> Outcome:
         request_id=run.request_id,
         client=run.credentials.client,
         mint=slot.mint if isinstance(slot, SecretSlot) else mint,
+        keeps_answer=slot is not None,
     )
     try:
         outcome, keeps_key = _outcome(run, run.operation.handler(call, run.caller, command)), True

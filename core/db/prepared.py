@@ -10,6 +10,7 @@ Laws
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
+from psycopg import Connection as Driver
 from psycopg import Error as PsycopgError
 from psycopg.rows import tuple_row
 from sqlalchemy import ClauseElement
@@ -18,6 +19,11 @@ from sqlalchemy.orm import Session
 from sqlalchemy.sql.compiler import SQLCompiler
 
 from core.db.engine import as_sqlalchemys, driver_of
+
+Runs = Session | Driver[Any]
+"""A session, whose transaction a statement is a part of; or a connection on which each is one of its own
+(core.db.engine.Database.statements).
+"""
 
 _DIALECT: Final = PGDialect_psycopg()  # type: ignore[no-untyped-call]  # SQLAlchemy types none
 
@@ -30,17 +36,18 @@ class Prepared:
             name: one.value for one, name in compiled.bind_names.items() if not one.required
         }
 
-    def rows(self, session: Session, **values: Any) -> list[tuple[Any, ...]]:
+    def rows(self, db: Runs, **values: Any) -> list[tuple[Any, ...]]:
         """What the statement returns, in the session's transaction.
 
         Errors: SQLAlchemyError, as of any other statement.
         """
-        return rows_of(session, self._text, {**self._constants, **values})
+        return rows_of(db, self._text, {**self._constants, **values})
 
 
-def rows_of(session: Session, statement: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+def rows_of(db: Runs, statement: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
     """As `Prepared.rows`, of a statement that is written as SQL."""
-    cursor = driver_of(session).cursor(row_factory=tuple_row)
+    driver = driver_of(db) if isinstance(db, Session) else db
+    cursor = driver.cursor(row_factory=tuple_row)
     try:
         cursor.execute(statement, values, prepare=True)
         return [] if cursor.rownumber is None else cursor.fetchall()

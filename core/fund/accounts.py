@@ -2,15 +2,13 @@
 sends counts (docs/fund.md#accounts).
 """
 
+from collections.abc import Mapping
 from typing import Final, Protocol
-
-from sqlalchemy.orm import Session
 
 from core.chain import results
 from core.chain.abi import answer_words, function
 from core.chain.reader import LATEST, ChainReader
 from core.chain.together import CallsTogether
-from core.fund.planning import positions_of
 from core.fund.rules.plan import FollowerAccount
 from core.hexes import bytes_of
 
@@ -20,15 +18,17 @@ BALANCE_OF: Final = function("MockUSDC", "balanceOf")
 class FollowerAccounts(Protocol):
     """Where accounts are read, by their checksummed address."""
 
-    def read(self, session: Session, address: str) -> FollowerAccount | None:
-        """None: it is not known what the account holds. Errors: OutsideError."""
+    def read(self, address: str, book: Mapping[str, int]) -> FollowerAccount | None:
+        """`book`: what the simulated book holds for it. None: it is not known what the account holds.
+        Errors: OutsideError.
+        """
         ...
 
 
 class NoAccounts:
     """No account is known."""
 
-    def read(self, session: Session, address: str) -> FollowerAccount | None:
+    def read(self, address: str, book: Mapping[str, int]) -> FollowerAccount | None:
         return None
 
 
@@ -42,8 +42,9 @@ class SimulatedAccounts:
         self._contracts = chain.contracts
         self._asked = CallsTogether(chain.rpc)
 
-    def read(self, session: Session, address: str) -> FollowerAccount | None:
-        call = {"to": self._contracts["usdc"], "data": BALANCE_OF.encode(address)}
+    def read(self, address: str, book: Mapping[str, int]) -> FollowerAccount | None:
+        data = f"{BALANCE_OF.selector}{bytes_of(address).hex():0>64}"
+        call = {"to": self._contracts["usdc"], "data": data}
         told = self._asked.call("eth_call", [call, LATEST], results.code)
         nav = int.from_bytes(answer_words(told, 1))
-        return FollowerAccount(nav, positions_of(session, bytes_of(address)))
+        return FollowerAccount(nav, book)

@@ -16,16 +16,20 @@ from sqlalchemy import (
     bindparam,
     cast,
     exists,
+    func,
     literal,
     select,
+    true,
 )
-from sqlalchemy.dialects.postgresql import BYTEA, insert
+from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session, aliased
 
+from core.credits.ledger.spend import spend_values, spending
+from core.credits.ledger.writer import names_of_sale
 from core.db.base import Timestamp
 from core.db.engine import WriteSession
 from core.db.locks import WAITED, LockClass, waited_values
-from core.db.prepared import Prepared
+from core.db.prepared import Prepared, Runs, rows_of
 from core.fund.rules.frozen import FrozenRules, rules_of
 from core.fund.rules.plan import SignalPlan
 from core.fund.rules.signals import decimal_text
@@ -38,7 +42,15 @@ from core.fund.tables import (
     FundSignalSale,
     FundVault,
 )
+from core.market.liquidity_views import (
+    LIQUIDITY,
+    MARKET,
+    MarketLiquidity,
+    day_before,
+    liquidity_from,
+)
 
+BUCKETS_COLUMN: Final = 5  # of LIQUIDITY: never null where there is a row
 MOST_RULES: Final = 256  # that this process keeps read
 
 
@@ -55,8 +67,9 @@ class StandingConsent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignalPlace:
-    """A signal, and where its vault and a follower stand: what a plan needs, of one read. `rules`:
-    those in force now.
+    """A signal, where its vault, its market and a follower stand: what a plan needs, of one read.
+    `rules`: those in force now. `liquidity`: None, its market is not measured. `book`: by market the
+    notional that the simulated book holds for the consent's address; negative: short.
     """
 
     seq: int
@@ -71,12 +84,22 @@ class SignalPlace:
     consent: StandingConsent | None
     is_superseded: bool
     is_paid: bool
+    liquidity: MarketLiquidity | None
+    book: Mapping[str, int]
 
 
 _LATER = aliased(FundSignal)
 _ACCOUNT: Final = bindparam("account_id", type_=BigInteger)
 _SEQ: Final = bindparam("seq", type_=BigInteger)
 
+_LIQUIDITY: Final = LIQUIDITY.where(FundSignal.market == MARKET).lateral("liquidity")
+_BOOK: Final = (
+    select(
+        func.json_object_agg(FundBookPosition.market, cast(FundBookPosition.notional_usdc_e6, Text))
+    )
+    .where(FundBookPosition.address == FundMirror.address)
+    .scalar_subquery()
+)
 _PLACE: Final = Prepared(
     select(
         FundSignal.market,
@@ -99,6 +122,8 @@ _PLACE: Final = Prepared(
         cast(FundMirror.max_order_usdc_e6, Text),
         FundMirror.max_leverage_e2,
         FundMirror.rules_hash,
+        _BOOK,
+        *_LIQUIDITY.c,
     )
     .join(FundVault, FundVault.id == FundSignal.vault_id)
     .join(
@@ -111,6 +136,7 @@ _PLACE: Final = Prepared(
         & (FundMirror.account_id == _ACCOUNT)
         & FundMirror.revoked_at.is_(None),
     )
+    .outerjoin(_LIQUIDITY, true())
     .where(FundSignal.seq == _SEQ)
 )
 
@@ -154,11 +180,20 @@ _SELL: Final = Prepared(
     .returning(FundPlan.is_charged)
 )
 
-_POSITIONS: Final = Prepared(
-    select(FundBookPosition.market, cast(FundBookPosition.notional_usdc_e6, Text)).where(
-        FundBookPosition.address == bindparam("address", type_=BYTEA)
-    )
-)
+# The same with the credits that it takes, where the account has them: no row comes back otherwise.
+_SOLD_FROM_HEAD: Final = """sold as (
+    insert into fund_signal_sale (account_id, signal_seq, paid_by, price_key, at)
+    select account_id, %(seq)s::bigint, %(paid_by)s, %(price_key)s, %(now)s::timestamptz from head
+    on conflict do nothing returning signal_seq
+)"""
+_SELL_AT_ONCE: Final = f"""
+with waited as (select pg_advisory_xact_lock(%(lock_high)s::int, %(lock_low)s::int)),
+{spending("waited", _SOLD_FROM_HEAD, "exists (select from sold)")}
+insert into fund_plan (account_id, signal_seq, mirror_id, disposition, reason, notional_usdc_e6, mid, at, is_charged)
+select account_id, %(seq)s::bigint, %(mirror_id)s::bigint, %(disposition)s, %(reason)s, %(notional_usdc_e6)s::numeric,
+       %(mid)s, %(now)s::timestamptz, exists (select from sold)
+from head returning is_charged
+"""  # noqa: S608 (of constants)
 
 
 class _KeptRules:
@@ -181,14 +216,16 @@ class _KeptRules:
 _RULES: Final = _KeptRules()
 
 
-def place_of(session: Session, account_id: int, seq: int) -> SignalPlace | None:
-    """None: there is no such signal."""
-    rows = _PLACE.rows(session, account_id=account_id, seq=seq)
+def place_of(
+    db: Runs, session: Session, account_id: int, seq: int, now: datetime
+) -> SignalPlace | None:
+    """None: there is no such signal. `db`: what reads; rules that are not kept are the session's."""
+    rows = _PLACE.rows(db, account_id=account_id, seq=seq, **day_before(now))
     if not rows:
         return None
-    market, weight, leverage, at, vault_id, is_paused, rules_hash, superseded, paid, *mirror = rows[
-        0
-    ]
+    market, weight, leverage, at, vault_id, is_paused, rules_hash, superseded, paid, *rest = rows[0]
+    (*mirror, book), liquidity = rest[:6], rest[6:]
+    is_measured = liquidity[BUCKETS_COLUMN] is not None
     return SignalPlace(
         seq=seq,
         market=market,
@@ -202,6 +239,8 @@ def place_of(session: Session, account_id: int, seq: int) -> SignalPlace | None:
         consent=_consent(*mirror),
         is_superseded=superseded,
         is_paid=paid,
+        liquidity=liquidity_from(market, liquidity) if is_measured else None,
+        book={name: int(notional) for name, notional in (book or {}).items()},
     )
 
 
@@ -217,12 +256,6 @@ def _consent(
         max_leverage_e2=max_leverage,
         rules_hash=rules_hash,
     )
-
-
-def positions_of(session: Session, address: bytes) -> dict[str, int]:
-    """By market the notional of what an account holds in the simulated book; negative: short."""
-    found = _POSITIONS.rows(session, address=address)
-    return {market: int(notional) for market, notional in found}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,9 +284,9 @@ class PlanRow:
         }
 
 
-def record_plan(session: WriteSession, row: PlanRow) -> None:
+def record_plan(db: Runs, row: PlanRow) -> None:
     """Of a plan that costs nothing."""
-    _RECORD.rows(session, **row.values)
+    _RECORD.rows(db, **row.values)
 
 
 def sell_plan(session: WriteSession, row: PlanRow, paid_by: str, price_key: str) -> bool:
@@ -263,7 +296,28 @@ def sell_plan(session: WriteSession, row: PlanRow, paid_by: str, price_key: str)
     Whoever else sells the signal to this account waits until the transaction ends
     (core.fund.queries).
     """
-    lock = waited_values(LockClass.SIGNAL_SALE, (str(row.account_id), str(row.place.seq)))
-    sale = {"paid_by": paid_by, "price_key": price_key}
-    ((is_charged,),) = _SELL.rows(session, **row.values, **sale, **lock)
+    ((is_charged,),) = _SELL.rows(session, **_sale_values(row, paid_by, price_key))
     return bool(is_charged)
+
+
+def sell_plan_at_once(
+    db: Runs,
+    row: PlanRow,
+    paid_by: str,
+    price_key: str,
+    amount: int,
+    key: str,
+    said: Mapping[str, Any],
+) -> bool | None:
+    """As `sell_plan` and the credits that it takes (core.credits.ledger), in one statement: all of it
+    or nothing. None: nothing was written, and the two decide (the account cannot pay, above all).
+    """
+    spent = spend_values(row.account_id, amount, names_of_sale(key), said, row.now)
+    values = {**spent, **_sale_values(row, paid_by, price_key)}
+    rows = rows_of(db, _SELL_AT_ONCE, values) if amount > 0 else []
+    return bool(rows[0][0]) if rows else None
+
+
+def _sale_values(row: PlanRow, paid_by: str, price_key: str) -> dict[str, Any]:
+    lock = waited_values(LockClass.SIGNAL_SALE, (str(row.account_id), str(row.place.seq)))
+    return {**row.values, **lock, "paid_by": paid_by, "price_key": price_key}

@@ -30,7 +30,10 @@ UNKNOWN: Final = MarketSnapshot()
 
 
 def snapshot_of(session: Session, market: str, now: datetime) -> MarketSnapshot:
-    found = liquidity_of(session, market, now)
+    return known(liquidity_of(session, market, now), now)
+
+
+def known(found: MarketLiquidity | None, now: datetime) -> MarketSnapshot:
     return UNKNOWN if found is None else exact(found, now)
 
 

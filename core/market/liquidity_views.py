@@ -3,9 +3,10 @@
 All of it is statistics: float64, of which only gates and caps are made (docs/decisions/0034).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import Text, bindparam, func, select
 from sqlalchemy.orm import Session
@@ -55,7 +56,7 @@ _RETURNS = (
     )
     .lateral("returns")
 )
-_LIQUIDITY: Final = Prepared(
+LIQUIDITY: Final = (
     select(
         _STATE.grade,
         _STATE.is_provisional,
@@ -78,15 +79,26 @@ _LIQUIDITY: Final = Prepared(
     )
     .join(MarketListing, MarketListing.listing_id == _STATE.listing_id)
     .join(_RETURNS, _RETURNS.c.buckets >= 0)
-    .where(_STATE.token_id == bindparam("market", type_=Text))
 )
+"""Of every market; with `liquidity_from` for a statement that joins it. It takes `since` and `now`."""
+
+MARKET: Final = _STATE.token_id
+_LIQUIDITY: Final = Prepared(LIQUIDITY.where(bindparam("market", type_=Text) == MARKET))
 
 
 def liquidity_of(session: Session, market: str, now: datetime) -> MarketLiquidity | None:
     """`market`: the listing's token_id. None: the market is not measured here."""
-    row = next(iter(_LIQUIDITY.rows(session, market=market, since=now - DAY, now=now)), None)
-    if row is None:
-        return None
+    row = next(iter(_LIQUIDITY.rows(session, market=market, **day_before(now))), None)
+    return None if row is None else liquidity_from(market, row)
+
+
+def day_before(now: datetime) -> dict[str, datetime]:
+    """The times that LIQUIDITY takes."""
+    return {"since": now - DAY, "now": now}
+
+
+def liquidity_from(market: str, row: Sequence[Any]) -> MarketLiquidity:
+    """`row`: the columns of LIQUIDITY."""
     grade, provisional, depth, volume, squares, buckets, mid, per_quote, *rest = row
     return MarketLiquidity(
         market=market,

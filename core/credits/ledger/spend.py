@@ -55,31 +55,46 @@ _HASHED: Final = {
 }
 _BODY: Final = " || ',' || ".join(f"""'"{name}":' || {_HASHED[name]}""" for name in sorted(_HASHED))
 
-_HEAD: Final = f"""
-select * from credit_head where account_id = %(account_id)s and {" + ".join(SPEND_ORDER)} >= %(amount)s"""  # noqa: S608 (as below)
+_CAN_PAY: Final = f"account_id = %(account_id)s and {' + '.join(SPEND_ORDER)} >= %(amount)s"
 _IS_NEW: Final = """
 and not exists (select from credit_entry where account_id = %(account_id)s and base_key = %(base_key)s)"""
 
 
-def _spend(head: str) -> str:
+def _ctes(head: str, sale: str = "", due: str = "true") -> str:
+    """Up to the row that is linked and the head that is moved."""
     return f"""
-with head as ({head} for update
-), drawn as (
+head as ({head}
+), {sale}drawn as (
     select account_id, seq + 1 as seq, row_hash as prev_hash, {", ".join(f"{_drawn(name)} as from_{name}" for name in SPEND_ORDER)}
-    from head
+    from head where {due}
 ), linked as (
     select *, sha256(prev_hash || convert_to('{{' || {_BODY} || '}}', 'UTF8')) as row_hash from drawn
 ), moved as (
     update credit_head h set seq = l.seq, row_hash = l.row_hash, updated_at = %(created_at)s,
            {", ".join(f"{name} = h.{name} - l.from_{name}" for name in SPEND_ORDER)}
     from linked l where h.account_id = l.account_id
-)
-insert into credit_entry ({", ".join(_COLUMNS)}) select {", ".join(_COLUMNS.values())} from linked returning seq
-"""  # noqa: S608 (made of this module's constants alone)
+)"""  # noqa: S608 (as below)
 
 
-_SPEND: Final = _spend(_HEAD)
-_SPEND_NEW: Final = _spend(_HEAD + _IS_NEW)
+_INSERT: Final = f"""
+insert into credit_entry ({", ".join(_COLUMNS)}) select {", ".join(_COLUMNS.values())} from linked"""  # noqa: S608 (made of this module's constants alone)
+
+
+def _spend(is_new: str = "") -> str:
+    head = f"select * from credit_head where {_CAN_PAY}{is_new} for update"  # noqa: S608 (as above)
+    return f"with {_ctes(head)}{_INSERT} returning seq"
+
+
+def spending(after: str, sale: str, due: str) -> str:
+    """The same as parts of a larger statement: `head` has a row once `after` has one, where the account
+    can pay and the key is new; it is spent where `due` holds, which may read `sale`, a part that reads `head`. The values are those of `spend_values`.
+    """
+    head = f"select h.* from {after}, credit_head h where {_CAN_PAY}{_IS_NEW} for update of h"  # noqa: S608 (as above)
+    return f"{_ctes(head, f'{sale}, ', due)}, spent as ({_INSERT})"
+
+
+_SPEND: Final = _spend()
+_SPEND_NEW: Final = _spend(_IS_NEW)
 
 
 def spend_at_once(
@@ -97,7 +112,7 @@ def spend_at_once(
     The connection commits each statement (core.db.engine.Database.statements). Errors:
     InvalidParameterError for the payload.
     """
-    values = _values(account_id, amount, names, payload, now)
+    values = spend_values(account_id, amount, names, payload, now)
     try:
         return (
             amount > 0 and connection.execute(_SPEND, values, prepare=True).fetchone() is not None
@@ -117,11 +132,11 @@ def spend_under_lock(
     """As `spend_at_once`, in a transaction that goes on, and holds a lock that all who post this key
     take: a violation would end it. Errors: SQLAlchemyError.
     """
-    values = _values(account_id, amount, names, payload, now)
+    values = spend_values(account_id, amount, names, payload, now)
     return amount > 0 and bool(rows_of(session, _SPEND_NEW, values))
 
 
-def _values(
+def spend_values(
     account_id: int,
     amount: int,
     names: Mapping[str, str],

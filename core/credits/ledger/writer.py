@@ -136,7 +136,7 @@ def spend_alone(
     Errors: as `spend`.
     """
     with database.statements() as connection:
-        if spend_at_once(connection, account_id, amount, _names(key), payload, now):
+        if spend_at_once(connection, account_id, amount, names_of_sale(key), payload, now):
             return
     with database.write() as session:
         spend(session, account_id, amount, key, payload, now)
@@ -155,11 +155,12 @@ def spend_held(
 
     Errors: as `spend`.
     """
-    if not spend_under_lock(session, account_id, amount, _names(key), payload, now):
+    if not spend_under_lock(session, account_id, amount, names_of_sale(key), payload, now):
         spend(session, account_id, amount, key, payload, now)
 
 
-def _names(key: str) -> dict[str, str]:
+def names_of_sale(key: str) -> dict[str, str]:
+    """Of an entry that spends."""
     return {"kind": SPEND, "base_key": key, "counter": SALES}
 
 

@@ -12,7 +12,7 @@ from api.areas.fund.service.mirrors import consent_missing, require_address, rul
 from api.areas.fund.service.shown import no_signal, session_of, shown_session
 from api.kernel.caller import AgentCaller
 from api.kernel.operation import Answer, NextCall, Refusal, WriteCall
-from api.kernel.payments.metering import not_enough, require_spend
+from api.kernel.payments.metering import may_spend, not_enough, require_spend
 from api.kernel.payments.offer import CREDITS
 from api.kernel.refusals import next_items
 from core.credits.ledger import writer as credit_ledger
@@ -34,7 +34,7 @@ from core.fund.rules.plan import (
     told_market,
 )
 from core.fund.rules.signals import decimal_text, is_live
-from core.fund.snapshots import snapshot_of
+from core.fund.snapshots import known
 from core.hexes import hex_of
 from core.money import usdc_text
 from core.times import instant_text_or_none
@@ -116,12 +116,14 @@ def make(call: WriteCall, caller: AgentCaller, command: PlanSignal) -> Answer[Pl
     """Errors: InvalidParameterError; Refusal not_found, consent_missing, rules_changed,
     credit_insufficient, agent_key_scope; OutsideError.
     """
-    place = planning.place_of(call.db, caller.account_id, command.id) or no_signal(command.id)
+    with call.runs() as db:
+        found = planning.place_of(db, call.db, caller.account_id, command.id, call.now)
+    place = found or no_signal(command.id)
     consent = _consent(place, command.account_address)
-    facts = _facts(call, place, consent, snapshot_of(call.db, place.market, call.now))
+    facts = _facts(call, place, consent, known(place.liquidity, call.now))
     made = gate(facts)
     if made is None:
-        account = call.deps.fund_accounts.read(call.db, command.account_address)
+        account = call.deps.fund_accounts.read(command.account_address, place.book)
         facts = replace(facts, account=account)
         made = plan(facts)
     row = PlanRow(
@@ -132,12 +134,14 @@ def make(call: WriteCall, caller: AgentCaller, command: PlanSignal) -> Answer[Pl
         mid=facts.snapshot.mid,
         now=call.now,
     )
-    charged = 0
+    due = (PRICES[PRICE].credits or 0) if made.is_charged else 0
+    shown = _shown(call, place, facts, made, due)
     if made.is_charged:
-        charged = _charge(call, caller, row)
-    else:
-        planning.record_plan(call.db, row)
-    return Answer(_shown(call, place, facts, made, charged))
+        charged = _charge(call, caller, row, due)
+        return Answer(shown if charged == due else _shown(call, place, facts, made, charged))
+    with call.runs() as db:
+        planning.record_plan(db, row)
+    return Answer(shown)
 
 
 def _consent(place: SignalPlace, address: str) -> StandingConsent:
@@ -184,21 +188,26 @@ def _facts(
     )
 
 
-def _charge(call: WriteCall, caller: AgentCaller, row: PlanRow) -> int:
+def _charge(call: WriteCall, caller: AgentCaller, row: PlanRow, due: int) -> int:
     """The plan is recorded with the credits that it took: none where the signal was paid meanwhile.
 
     Errors: Refusal credit_insufficient, agent_key_scope, which undo it.
     """
+    seq = row.place.seq
+    said, key = {"price": PRICE, "signal": seq}, fund.sale_key(seq)
+    if may_spend(caller):
+        with call.runs() as db:
+            is_charged = planning.sell_plan_at_once(db, row, CREDITS, PRICE, due, key, said)
+        if is_charged is not None:
+            return due if is_charged else 0
     if not planning.sell_plan(call.db, row, CREDITS, PRICE):
         return 0
     require_spend(caller)
-    seq, needed = row.place.seq, PRICES[PRICE].credits or 0
-    said, key = {"price": PRICE, "signal": seq}, fund.sale_key(seq)
     try:
-        credit_ledger.spend_held(call.db, caller.account_id, needed, key, said, call.now)
+        credit_ledger.spend(call.db, caller.account_id, due, key, said, call.now)
     except NotEnoughCreditsError as error:
         raise _cannot_pay(call, caller, seq, error) from error
-    return needed
+    return due
 
 
 def _cannot_pay(

@@ -1,13 +1,12 @@
 """A vault, an operator who publishes, and followers with accounts whose worth tests say."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 from sqlalchemy import insert
-from sqlalchemy.orm import Session
 from starlette.testclient import TestClient
 
 from api.kernel.operation import Deps
@@ -46,7 +45,7 @@ class KnownAccounts:
     known: dict[str, FollowerAccount] = field(default_factory=dict)
     reads: int = 0
 
-    def read(self, session: Session, address: str) -> FollowerAccount | None:
+    def read(self, address: str, book: Mapping[str, int]) -> FollowerAccount | None:
         self.reads += 1
         return self.known.get(address.lower())
 
