@@ -87,7 +87,8 @@ def _spend(is_new: str = "") -> str:
 
 def spending(after: str, sale: str, due: str) -> str:
     """The same as parts of a larger statement: `head` has a row once `after` has one, where the account
-    can pay and the key is new; it is spent where `due` holds, which may read `sale`, a part that reads `head`. The values are those of `spend_values`.
+    can pay and the key is new; it is spent where `due` holds, which may read `sale`, a part that reads
+    `head`. The values are those of `spend_values`.
     """
     head = f"select h.* from {after}, credit_head h where {_CAN_PAY}{_IS_NEW} for update of h"  # noqa: S608 (as above)
     return f"{_ctes(head, f'{sale}, ', due)}, spent as ({_INSERT})"
