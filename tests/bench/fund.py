@@ -5,7 +5,8 @@
     64       reads of one live signal by one agent at once: what its ledger was charged
 
 The real process with one worker, a real Postgres, and a node that answers `eth_call` at once: what an
-account holds is read by each plan. Servers and load share this machine.
+account holds is read by each plan. Servers and load share this machine; what each of them computed for
+a plan is told beside the figures.
 """
 
 import asyncio
@@ -19,6 +20,7 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import mkdtemp
@@ -32,6 +34,7 @@ from core.credits.ledger import batch, writer
 from core.credits.rules.buckets import Credits
 from core.credits.tables import CreditEntry
 from core.db import embedded, migrate
+from core.db.embedded import EmbeddedPostgres
 from core.db.engine import Database, WriteSession
 from core.fund import queries as fund
 from core.fund.ledger import writer as signal_ledger
@@ -270,8 +273,8 @@ def _until_up(port: int) -> None:
 
 
 @contextmanager
-def served(folder: Path, database_url: str) -> Iterator[tuple[int, int]]:
-    """The port, and the process that serves it."""
+def served(folder: Path, database_url: str) -> Iterator[tuple[int, int, int]]:
+    """The port, the process that serves it, and that of the node."""
     port, node = _free_port(), _free_port()
     record = {
         "chain_id": 84532,
@@ -305,7 +308,7 @@ def served(folder: Path, database_url: str) -> Iterator[tuple[int, int]]:
         try:
             for where in (node, port):
                 _until_up(where)
-            yield port, processes[0].pid
+            yield port, processes[0].pid, processes[1].pid
         finally:
             for process in processes:
                 process.kill()
@@ -318,23 +321,59 @@ def _plans(database: Database) -> int:
 
 
 def _cpu_s(pid: int) -> float:
-    """What a process has computed for."""
-    user, system = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
-    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+    """What a process and its children have computed for; 0: it has ended."""
+    try:
+        user, system = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except FileNotFoundError:
+        return 0
+    own = (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+    return own + sum(_cpu_s(int(child)) for child in children)
 
 
-def measured(folder: Path, database_url: str) -> dict[str, Any]:
-    database = Database(database_url)
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """Who computed for how long, in seconds, and for how many plans."""
+
+    worker: float
+    client: float
+    database: float
+    node: float
+    plans: int
+
+    def since(self, before: "Computed") -> str:
+        plans = self.plans - before.plans
+        return ", ".join(
+            f"{name} {1_000 * (getattr(self, name) - getattr(before, name)) / plans:.2f}"
+            for name in ("worker", "client", "database", "node")
+        )
+
+
+def measured(folder: Path, server: EmbeddedPostgres) -> dict[str, Any]:
+    database = Database(server.url)
     with database.write() as session:
         seq, keys = seed(session, datetime.now(UTC))
     requests = [plan_of(seq, key, address) for key, address in keys]
     on_time = round(PACE * PACED_S)
-    with served(folder, database_url) as (port, pid):
+    with served(folder, server.url) as (port, worker, node):
+
+        def computed() -> Computed:
+            postmaster = server.pid
+            assert postmaster is not None
+            return Computed(
+                worker=_cpu_s(worker),
+                client=time.process_time(),
+                database=_cpu_s(postmaster),
+                node=_cpu_s(node),
+                plans=_plans(database),
+            )
+
         asyncio.run(closed_loop(port, requests[:200]))  # warm
-        before, begun = _plans(database), _cpu_s(pid)
+        begun = computed()
         rate = asyncio.run(closed_loop(port, requests[200 : -on_time - 1]))
-        own_ms = 1_000 * (_cpu_s(pid) - begun) / (_plans(database) - before)
+        between = computed()
         waited = asyncio.run(paced(port, requests[-on_time - 1 : -1]))
+        ended = computed()
         key, address = keys[-1]
         charges = charges_of_reads(database, port, seq, key, int(address, 16))
     plans = _plans(database)
@@ -343,8 +382,9 @@ def measured(folder: Path, database_url: str) -> dict[str, Any]:
             select(func.count()).where(CreditEntry.base_key == fund.sale_key(seq))
         )
     print(
-        f"{plans} plans, each charged: {sold == plans + 1}; p50 {percentile(waited, 0.5):.4f} s; "
-        f"{own_ms:.2f} ms of the worker's CPU a plan"
+        f"{plans} plans, each charged: {sold == plans + 1}; p50 {percentile(waited, 0.5):.4f} s\n"
+        f"CPU a plan in ms, as many as it answers: {between.since(begun)}\n"
+        f"CPU a plan in ms, at {PACE} a second: {ended.since(between)}"
     )
     database.close()
     return {
@@ -360,7 +400,7 @@ def measure() -> dict[str, Any]:
     server = embedded.start(folder / "postgres")
     try:
         migrate.upgrade(server.url)
-        return measured(folder, server.url)
+        return measured(folder, server)
     finally:
         server.stop()
         shutil.rmtree(folder, ignore_errors=True)

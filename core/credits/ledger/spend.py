@@ -19,8 +19,6 @@ from psycopg.errors import UniqueViolation
 
 from core.canonical import canonical_json
 from core.credits.rules.buckets import BUCKETS, SPEND_ORDER
-from core.db.engine import WriteSession
-from core.db.prepared import rows_of
 from core.times import exact_instant_text
 
 
@@ -80,9 +78,8 @@ _INSERT: Final = f"""
 insert into credit_entry ({", ".join(_COLUMNS)}) select {", ".join(_COLUMNS.values())} from linked"""  # noqa: S608 (made of this module's constants alone)
 
 
-def _spend(is_new: str = "") -> str:
-    head = f"select * from credit_head where {_CAN_PAY}{is_new} for update"  # noqa: S608 (as above)
-    return f"with {_ctes(head)}{_INSERT} returning seq"
+_SPEND: Final = f"""
+with {_ctes(f"select * from credit_head where {_CAN_PAY} for update")}{_INSERT} returning seq"""  # noqa: S608 (as above)
 
 
 def spending(after: str, sale: str, due: str) -> str:
@@ -92,10 +89,6 @@ def spending(after: str, sale: str, due: str) -> str:
     """
     head = f"select h.* from {after}, credit_head h where {_CAN_PAY}{_IS_NEW} for update of h"  # noqa: S608 (as above)
     return f"{_ctes(head, f'{sale}, ', due)}, spent as ({_INSERT})"
-
-
-_SPEND: Final = _spend()
-_SPEND_NEW: Final = _spend(_IS_NEW)
 
 
 def spend_at_once(
@@ -120,21 +113,6 @@ def spend_at_once(
         )
     except UniqueViolation:
         return False
-
-
-def spend_under_lock(
-    session: WriteSession,
-    account_id: int,
-    amount: int,
-    names: Mapping[str, str],
-    payload: Mapping[str, Any],
-    now: datetime,
-) -> bool:
-    """As `spend_at_once`, in a transaction that goes on, and holds a lock that all who post this key
-    take: a violation would end it. Errors: SQLAlchemyError.
-    """
-    values = spend_values(account_id, amount, names, payload, now)
-    return amount > 0 and bool(rows_of(session, _SPEND_NEW, values))
 
 
 def spend_values(

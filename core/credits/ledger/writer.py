@@ -33,7 +33,7 @@ from sqlalchemy import cast as cast_sql
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Session
 
-from core.credits.ledger.spend import spend_at_once, spend_under_lock
+from core.credits.ledger.spend import spend_at_once
 from core.credits.rules import buckets
 from core.credits.rules.buckets import BUCKETS, Credits
 from core.credits.tables import CreditEntry, CreditHead
@@ -139,23 +139,6 @@ def spend_alone(
         if spend_at_once(connection, account_id, amount, names_of_sale(key), payload, now):
             return
     with database.write() as session:
-        spend(session, account_id, amount, key, payload, now)
-
-
-def spend_held(
-    session: WriteSession,
-    account_id: int,
-    amount: int,
-    key: str,
-    payload: Mapping[str, Any],
-    now: datetime,
-) -> None:
-    """As `spend`, in one statement where the account can pay. The transaction holds a lock that all
-    who post this key take.
-
-    Errors: as `spend`.
-    """
-    if not spend_under_lock(session, account_id, amount, names_of_sale(key), payload, now):
         spend(session, account_id, amount, key, payload, now)
 
 

@@ -11,13 +11,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from psycopg import Connection
-from sqlalchemy import select
+from sqlalchemy import func, select, text
 
 from core.credits.ledger import writer as credit_ledger
-from core.credits.ledger.spend import spend_at_once
+from core.credits.ledger.spend import spend_at_once, spend_values, spending
 from core.credits.rules.buckets import Credits, NotEnoughCreditsError
 from core.credits.tables import CreditEntry
 from core.db.engine import Database, WriteSession, driver_of
+from core.db.prepared import rows_of
 from core.errors import InvalidNumberError, InvalidParameterError
 from tests.integration.core.rows import NOW, add_account
 
@@ -195,32 +196,73 @@ def test_the_statement__commits_by_itself(database: Database, account: int) -> N
         assert balance(database, account).available == 30
 
 
-def test_spend_held__writes_the_writers_row_in_a_transaction_that_goes_on(
-    database: Database, account: int
-) -> None:
+DUE = "due as (select account_id from head where %(is_due)s)"
+AS_A_PART: str = f"""
+with waited as (select pg_advisory_xact_lock(1, 2)), {spending("waited", DUE, "exists (select from due)")}
+select account_id from head"""
+
+
+def as_a_part(
+    session: WriteSession, account: int, amount: int, payload: Any, *, is_due: bool = True
+) -> bool:
+    """Spend by a larger statement; whether the account could."""
+    values = spend_values(account, amount, credit_ledger.names_of_sale("buy"), payload, NOW)
+    return bool(rows_of(session, AS_A_PART, {**values, "is_due": is_due}))
+
+
+def test_as_a_part_of_a_statement__the_row_is_the_writers(database: Database, account: int) -> None:
     with undone(database) as session:
         rows = []
-        for spend in (credit_ledger.spend_held, credit_ledger.spend):
+        for spend in (as_a_part, lambda *it: credit_ledger.spend(*it[:3], "buy", it[3], NOW)):
             with session.begin_nested() as savepoint:
-                spend(session, account, 32, "buy", {"page": "señal ✓"}, NOW)
+                assert spend(session, account, 32, {"page": "señal ✓"})
                 assert credit_ledger.verify(session, account) == []
                 rows.append(last_entry(session, account))
                 savepoint.rollback()
         assert rows[0] == rows[1]
 
 
-def test_spend_held__the_same_key_again__moves_nothing(database: Database, account: int) -> None:
-    for _ in range(2):
-        with database.write() as session:
-            credit_ledger.spend_held(session, account, 4, "buy", {}, NOW)
-            credit_ledger.spend_held(session, account, 9, "buy", {}, NOW)
+def test_as_a_part_of_a_statement__a_key_that_stands_moves_nothing(
+    database: Database, account: int
+) -> None:
+    with database.write() as session:
+        assert [as_a_part(session, account, amount, {}) for amount in (4, 9)] == [True, False]
     assert balance(database, account) == Credits(welcome=6, earned=20, converted=5)
 
 
-def test_spend_held__one_more_than_there_is__moves_nothing_and_says_what_there_is(
+def test_as_a_part_of_a_statement__one_more_than_there_is_moves_nothing(
     database: Database, account: int
 ) -> None:
-    with database.write() as session, pytest.raises(NotEnoughCreditsError) as refused:
-        credit_ledger.spend_held(session, account, 36, "buy", {}, NOW)
-    assert (refused.value.needed, refused.value.available) == (36, 35)
+    with database.write() as session:
+        assert not as_a_part(session, account, 36, {})
+        assert as_a_part(session, account, 35, {}, is_due=False)
     assert balance(database, account) == Credits(welcome=10, earned=20, converted=5)
+
+
+def test_as_a_part_of_a_statement__a_head_that_moved_while_it_waited_is_read_anew(
+    database: Database, account: int
+) -> None:
+    """The statement's snapshot is older than its lock."""
+    with ThreadPoolExecutor(1) as pool:
+        with database.write() as session:
+            session.execute(select(func.pg_advisory_xact_lock(1, 2)))
+            waiting = pool.submit(_in_its_own, database, account)
+            _until_one_waits(database)
+            credit_ledger.spend(session, account, 30, "before", {}, NOW)
+        assert waiting.result() is False
+    assert balance(database, account).available == 5
+    with database.read() as session:
+        assert credit_ledger.verify(session, account) == []
+
+
+def _in_its_own(database: Database, account: int) -> bool:
+    with database.write() as session:
+        return as_a_part(session, account, 6, {})
+
+
+def _until_one_waits(database: Database) -> None:
+    waiting = text("select count(*) from pg_locks where locktype = 'advisory' and not granted")
+    while True:
+        with database.read() as session:
+            if session.scalar(waiting):
+                return
