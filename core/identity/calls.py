@@ -9,7 +9,6 @@ from datetime import datetime
 from typing import Any
 
 from psycopg import Connection
-from psycopg.rows import tuple_row
 from sqlalchemy import BigInteger, any_, cast, delete, select, tuple_
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Session
@@ -17,6 +16,7 @@ from sqlalchemy.orm import Session
 from core.db import locks
 from core.db.engine import WriteSession
 from core.db.locks import AdvisoryLock, LockClass
+from core.db.prepared import rows_of
 from core.identity.tables import Account, ApiKey, IdempotencyRecord
 from core.identity.tables import Session as SessionRow
 from core.subscriptions.queries import PLAN_OF_ACCOUNT
@@ -105,10 +105,8 @@ def _found(
         "now": now,
         "ceilings": json.dumps(dict(ceilings)),
     }
-    row = (
-        connection.cursor(row_factory=tuple_row).execute(statement, values, prepare=True).fetchone()
-    )
-    return None if row is None else KeyCall(*row[:-1])
+    rows = rows_of(connection, statement, values)
+    return KeyCall(*rows[0][:-1]) if rows else None
 
 
 def live_sessions(session: Session, session_ids: Collection[int], now: datetime) -> set[int]:

@@ -50,3 +50,37 @@ def test_a_statement_that_fails__raises_as_sqlalchemy_does(database: Database) -
 def test_a_reader__writes_nothing_by_it(database: Database) -> None:
     with database.read() as session, pytest.raises(DBAPIError, match="read-only"):
         ADD.rows(session, said="beside", now=NOW)
+
+
+def test_a_statement_by_itself__says_the_same_and_is_committed(database: Database) -> None:
+    for n in (1, 1, 40_000, 3_000_000_000):
+        with database.statements() as connection, database.read() as session:
+            alone = DOUBLED.rows(connection, n=n)
+            assert alone == DOUBLED.rows(session, n=n) == [(2 * n, "a")]
+    with database.statements() as connection:
+        assert ADD.rows(connection, said="100 %", now=NOW) == [("agent",)]
+    with database.read() as session:
+        assert session.scalar(select(func.count()).where(Account.name == "100 %")) == 1
+    with database.statements() as connection:
+        assert rows_of(connection, "select 5 %% %(n)s::int, %(n)s::int", {"n": 3}) == [(2, 3)]
+        assert rows_of(connection, "update account set name = 'x' where id = -1", {}) == []
+
+
+@pytest.mark.parametrize("statement", ["select 1 / %(n)s::int", "select no_such(%(n)s::int)"])
+def test_a_statement_by_itself_that_fails__raises_and_leaves_the_connection(
+    database: Database, statement: str
+) -> None:
+    for _ in range(2):
+        with pytest.raises(DBAPIError) as refused, database.statements() as connection:
+            rows_of(connection, statement, {"n": 0})
+        assert refused.value.orig is not None
+        with database.statements() as connection:
+            assert DOUBLED.rows(connection, n=2) == [(4, "a")]
+
+
+def test_a_connection_that_ended__is_not_lent_again(database: Database) -> None:
+    end = "select pg_terminate_backend(pg_backend_pid()), %(n)s::int"
+    with pytest.raises(DBAPIError), database.statements() as connection:
+        rows_of(connection, end, {"n": 0})
+    with database.statements() as connection:
+        assert DOUBLED.rows(connection, n=2) == [(4, "a")]
