@@ -100,7 +100,7 @@ class OwnWire:
     @contextmanager
     def post(self, body: bytes, timeout_s: float) -> Iterator[Posted]:
         until = time.monotonic() + timeout_s
-        connection = self._resting() or _Connection(self._opened(until))
+        connection: _Connection | None = self._resting() or _Connection(self._opened(until))
         try:
             connection.send(b"%b%d\r\n\r\n%b" % (self._head, len(body), body), until)
             yield connection.answer(until)

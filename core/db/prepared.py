@@ -86,7 +86,7 @@ def _rows_alone(
         name = b"alone_%d" % len(known)
         _require_ok(server.prepare(name, query, adapter.types), driver)
         known[query, adapter.types or ()] = name
-    found = server.exec_prepared(name, given, adapter.formats)
+    found = server.exec_prepared(name, given, adapter.formats)  # type: ignore[arg-type]  # None is null, as in its other calls
     _require_ok(found, driver)
     adapter.set_pgresult(found)
     return adapter.load_rows(0, found.ntuples, tuple) if found.nfields else []

@@ -377,8 +377,8 @@ def measured(folder: Path, server: EmbeddedPostgres) -> dict[str, Any]:
         key, address = keys[-1]
         charges = charges_of_reads(database, port, seq, key, int(address, 16))
     plans = _plans(database)
-    with database.read() as session:
-        sold = session.scalar(
+    with database.read() as reading:
+        sold = reading.scalar(
             select(func.count()).where(CreditEntry.base_key == fund.sale_key(seq))
         )
     print(

@@ -213,9 +213,13 @@ def as_a_part(
 def test_as_a_part_of_a_statement__the_row_is_the_writers(database: Database, account: int) -> None:
     with undone(database) as session:
         rows = []
-        for spend in (as_a_part, lambda *it: credit_ledger.spend(*it[:3], "buy", it[3], NOW)):
+        payload = {"page": "señal ✓"}
+        for is_part in (True, False):
             with session.begin_nested() as savepoint:
-                assert spend(session, account, 32, {"page": "señal ✓"})
+                if is_part:
+                    assert as_a_part(session, account, 32, payload)
+                else:
+                    credit_ledger.spend(session, account, 32, "buy", payload, NOW)
                 assert credit_ledger.verify(session, account) == []
                 rows.append(last_entry(session, account))
                 savepoint.rollback()
