@@ -100,17 +100,17 @@ class OwnWire:
     @contextmanager
     def post(self, body: bytes, timeout_s: float) -> Iterator[Posted]:
         until = time.monotonic() + timeout_s
-        connection: _Connection | None = self._resting() or _Connection(self._opened(until))
+        connection, is_kept = self._resting() or _Connection(self._opened(until)), False
         try:
             connection.send(b"%b%d\r\n\r\n%b" % (self._head, len(body), body), until)
             yield connection.answer(until)
-            if connection.may_be_kept and len(self._idle) < MOST_IDLE:
-                connection.rests_since = time.monotonic()
-                self._idle.append(connection)
-                connection = None
+            is_kept = connection.may_be_kept and len(self._idle) < MOST_IDLE
         finally:
-            if connection is not None:
+            if not is_kept:
                 connection.close()
+        if is_kept:
+            connection.rests_since = time.monotonic()
+            self._idle.append(connection)
 
     def close(self) -> None:
         while self._idle:
