@@ -1,20 +1,19 @@
 """One node's HTTP: a POST and its answer, on connections that are kept open. A call that many make each
-second costs httpx some fifty times what its bytes cost (docs/decisions/0043).
+second costs httpx many times what its bytes cost (docs/decisions/0043).
 
     post --> an open connection that is still quiet, or a new one --> head --> pieces of the body
                                                     kept again when the answer came whole <--'
 
 Laws
 - Connecting, the handshake, sending, head and body together end within the time that is given.
-- What comes is bounded before it is read: a head by HEAD_BYTES, a line of a chunked body too, a piece by
-  PIECE_BYTES also when it is unpacked. The whole is the caller's to bound.
+- What comes is bounded: a head, or a line of a chunked body, that has no end after HEAD_BYTES is refused; a piece is
+  at most PIECE_BYTES, also when it is unpacked. The whole is the caller's to bound.
 - An answer whose end is not certain fails, and its connection is not used again.
 - No proxy and no certificate of the environment is used; a redirect is not followed.
 
-Source: RFC 9112 (messages, chunks), RFC 7617 (user and password of a URL).
+HTTP itself is h11's, which httpx uses as well. Source: RFC 7617 (user and password of a URL).
 """
 
-import re
 import select
 import socket
 import ssl
@@ -28,6 +27,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 from urllib.parse import unquote_to_bytes
 
+import h11
 import httpx
 
 from core.http_deadline import within
@@ -38,10 +38,6 @@ PIECE_BYTES: Final = 256 * 1024
 IDLE_S: Final = 5.0  # nodes close what rests longer, some without a word
 MOST_IDLE: Final = 20
 PACKED: Final = ("gzip", "deflate")
-
-_STATUS = re.compile(r"HTTP/1\.([01]) ([1-5][0-9]{2})(?: .*)?")
-_NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
-_CHUNK = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(?:;.*)?\r?\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,15 +90,17 @@ class OwnWire:
     def __init__(self, url: str) -> None:
         self._url = httpx.URL(url)
         self._tls = _tls() if self._url.scheme == "https" else None
-        self._head = _head_of(self._url)
+        self._headers = _headers_of(self._url)
         self._idle: deque[_Connection] = deque()
 
     @contextmanager
     def post(self, body: bytes, timeout_s: float) -> Iterator[Posted]:
         until = time.monotonic() + timeout_s
         connection, is_kept = self._resting() or _Connection(self._opened(until)), False
+        headers = [*self._headers, (b"Content-Length", b"%d" % len(body))]
+        request = h11.Request(method=b"POST", target=self._url.raw_path, headers=headers)
         try:
-            connection.send(b"%b%d\r\n\r\n%b" % (self._head, len(body), body), until)
+            connection.send(request, body, until)
             yield connection.answer(until)
             is_kept = connection.may_be_kept and len(self._idle) < MOST_IDLE
         finally:
@@ -156,17 +154,18 @@ class OwnWire:
 
 
 class _Connection:
-    """One socket; what came and is not read yet is in `_came`."""
+    """One socket, and what h11 makes of the bytes that pass."""
 
     def __init__(self, opened: socket.socket) -> None:
         self._socket = opened
-        self._came = b""
-        self._is_whole = self._stays = False
+        self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=HEAD_BYTES)
         self.rests_since = 0.0
 
     @property
     def may_be_kept(self) -> bool:
-        return self._is_whole and self._stays and not self._came
+        """The answer came whole, neither side is to close, and nothing came after it."""
+        done = self._http.our_state is self._http.their_state is h11.DONE
+        return done and not self._http.trailing_data[0]
 
     @property
     def is_quiet(self) -> bool:
@@ -180,8 +179,11 @@ class _Connection:
     def __del__(self) -> None:
         self.close()  # one that rests goes with the wire that nobody has any more
 
-    def send(self, sent: bytes, until: float) -> None:
-        self._is_whole = self._stays = False
+    def send(self, request: h11.Request, body: bytes, until: float) -> None:
+        if self._http.our_state is h11.DONE:
+            self._http.start_next_cycle()
+        events = (request, h11.Data(data=body), h11.EndOfMessage())
+        sent = b"".join(self._http.send(event) or b"" for event in events)
         self._socket.settimeout(_left(until, httpx.WriteTimeout))
         try:
             self._socket.sendall(sent)
@@ -191,36 +193,32 @@ class _Connection:
             raise httpx.WriteError(str(error)) from error
 
     def answer(self, until: float) -> Posted:
-        while True:
-            minor, status, headers = _read_head(self._line_block(until))
-            if status >= 200:
-                break
-        said = headers.get("connection", "").lower()
-        self._stays = minor == "1" and "close" not in said
-        pieces = self._body(status, headers, until)
+        while not isinstance(head := self._event(until), h11.Response):
+            pass  # 100 and the like
+        headers = dict[str, str]()
+        for raw_name, raw_value in head.headers:
+            name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1")
+            headers[name] = value if name not in headers else f"{headers[name]}, {value}"
+        pieces = self._body(until)
         packing = headers.get("content-encoding", "").strip().lower()
         if packing in PACKED:
             pieces = _unpacked(pieces, packing)
-        return Posted(status, headers, pieces)
+        return Posted(head.status_code, headers, pieces)
 
-    def _line_block(self, until: float) -> bytes:
-        """All up to an empty line."""
-        while (end := self._came.find(b"\r\n\r\n")) < 0:
-            if len(self._came) > HEAD_BYTES:
-                raise httpx.RemoteProtocolError("a head without end")
-            self._more(until)
-        if end > HEAD_BYTES:
-            raise httpx.RemoteProtocolError("a head without end")
-        block, self._came = self._came[:end], self._came[end + 4 :]
-        return block
+    def _body(self, until: float) -> Iterator[bytes]:
+        while isinstance(event := self._event(until), h11.Data):
+            yield bytes(event.data)
 
-    def _more(self, until: float) -> None:
-        got = self._got(until)
-        if not got:
-            raise httpx.RemoteProtocolError("the node closed before its answer was whole")
-        self._came += got
+    def _event(self, until: float) -> h11.Event:
+        try:
+            while not isinstance(event := self._http.next_event(), h11.Event):
+                self._http.receive_data(self._got(until))
+        except h11.RemoteProtocolError as error:
+            raise httpx.RemoteProtocolError(str(error)) from error
+        return event
 
     def _got(self, until: float) -> bytes:
+        """Nothing: the node closed."""
         self._socket.settimeout(_left(until, httpx.ReadTimeout))
         try:
             return self._socket.recv(PIECE_BYTES)
@@ -228,83 +226,6 @@ class _Connection:
             raise httpx.ReadTimeout("the answer took too long") from error
         except OSError as error:
             raise httpx.ReadError(str(error)) from error
-
-    def _body(self, status: int, headers: Mapping[str, str], until: float) -> Iterator[bytes]:
-        coding, length = headers.get("transfer-encoding"), headers.get("content-length")
-        if status in (204, 304):
-            yield from self._counted(0, until)
-        elif coding is not None:
-            self._stays = self._stays and length is None  # whoever counted would see another end
-            if coding.strip().lower() != "chunked":
-                raise httpx.RemoteProtocolError("a transfer coding that was not asked for")
-            yield from self._chunks(until)
-            return
-        elif length is not None:
-            if not (length.isascii() and length.isdecimal() and len(length) <= 15):
-                raise httpx.RemoteProtocolError("a length that is no number")
-            yield from self._counted(int(length), until)
-        else:
-            self._stays = False
-            yield from self._to_the_end(until)
-        self._is_whole = True
-
-    def _counted(self, length: int, until: float) -> Iterator[bytes]:
-        left = length
-        while left:
-            if not self._came:
-                self._more(until)
-            piece, self._came = self._came[:left], self._came[left:]
-            left -= len(piece)
-            yield piece
-
-    def _chunks(self, until: float) -> Iterator[bytes]:
-        while (size := self._chunk_size(until)) > 0:
-            yield from self._counted(size, until)
-            self._require_line_end(until)
-        while (line := self._line(until)).strip(b"\r\n"):  # trailers, of which none is asked for
-            if b":" not in line:
-                raise httpx.RemoteProtocolError("a trailer that is none")
-        self._is_whole = True
-
-    def _chunk_size(self, until: float) -> int:
-        found = _CHUNK.fullmatch(self._line(until))
-        if found is None:
-            raise httpx.RemoteProtocolError("a chunk without a size")
-        return int(found[1], 16)
-
-    def _require_line_end(self, until: float) -> None:
-        if self._line(until) not in (b"\r\n", b"\n"):
-            raise httpx.RemoteProtocolError("a chunk longer than its size")
-
-    def _line(self, until: float) -> bytes:
-        while (end := self._came.find(b"\n")) < 0:
-            if len(self._came) > HEAD_BYTES:
-                raise httpx.RemoteProtocolError("a line without end")
-            self._more(until)
-        line, self._came = self._came[: end + 1], self._came[end + 1 :]
-        return line
-
-    def _to_the_end(self, until: float) -> Iterator[bytes]:
-        piece, self._came = self._came, b""
-        while piece or (piece := self._got(until)):
-            yield piece
-            piece = b""
-
-
-def _read_head(block: bytes) -> tuple[str, int, dict[str, str]]:
-    """Minor version, status, headers; those that come twice are a list. Errors: httpx's."""
-    first, *lines = block.decode("latin-1").split("\r\n")
-    found = _STATUS.fullmatch(first)
-    if found is None:
-        raise httpx.RemoteProtocolError("no HTTP/1.1")
-    headers = dict[str, str]()
-    for line in lines:
-        name, colon, value = line.partition(":")
-        if not colon or _NAME.fullmatch(name) is None or "\n" in value or "\0" in value:
-            raise httpx.RemoteProtocolError("a header that is none")
-        name, value = name.lower(), value.strip(" \t")
-        headers[name] = value if name not in headers else f"{headers[name]}, {value}"
-    return found[1], int(found[2]), headers
 
 
 def _unpacked(pieces: Iterator[bytes], packing: str) -> Iterator[bytes]:
@@ -330,20 +251,19 @@ def _unpacked(pieces: Iterator[bytes], packing: str) -> Iterator[bytes]:
         raise httpx.DecodingError(str(error)) from error
 
 
-def _head_of(url: httpx.URL) -> bytes:
-    """Up to the length of the body."""
-    lines = [
-        b"POST %b HTTP/1.1" % url.raw_path,
-        b"Host: %b" % url.netloc,
-        b"Accept: */*",
-        b"Accept-Encoding: %b" % ", ".join(PACKED).encode(),
-        b"Content-Type: application/json",
+def _headers_of(url: httpx.URL) -> list[tuple[bytes, bytes]]:
+    """Of each request, but the length of its body."""
+    headers = [
+        (b"Host", url.netloc),
+        (b"Accept", b"*/*"),
+        (b"Accept-Encoding", ", ".join(PACKED).encode()),
+        (b"Content-Type", b"application/json"),
     ]
     if url.userinfo:
         user, _, password = url.userinfo.partition(b":")
         pair = unquote_to_bytes(user) + b":" + unquote_to_bytes(password)
-        lines.append(b"Authorization: Basic %b" % b64encode(pair))
-    return b"\r\n".join([*lines, b"Content-Length: "])
+        headers.append((b"Authorization", b"Basic " + b64encode(pair)))
+    return headers
 
 
 def _tls() -> ssl.SSLContext:
