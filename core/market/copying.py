@@ -41,6 +41,15 @@ class CopyColumn:
         return CopyColumn(self.values[rows], self.is_null[rows], self.texts)
 
 
+@dataclass(frozen=True, slots=True)
+class CopyRows:
+    """Rows as COPY takes them, of the columns of these names."""
+
+    names: tuple[str, ...]
+    count: int
+    body: bytes
+
+
 def integers(values: Array, *, bits: int = 64) -> CopyColumn:
     return CopyColumn(values.astype(f">i{bits // 8}"), np.zeros(len(values), dtype=np.bool_))
 
@@ -137,16 +146,25 @@ def copy_columns(session: WriteSession, table: str, columns: Mapping[str, CopyCo
 
     Errors: the database's, as psycopg raises them.
     """
+    return copy_rows(session, table, rows_of(columns))
+
+
+def rows_of(columns: Mapping[str, CopyColumn]) -> CopyRows:
+    """Encoded, so that they can be made while the session's connection is at work."""
     count = len(next(iter(columns.values())).values)
-    if not count:
+    return CopyRows(tuple(columns), count, encoded(tuple(columns.values())) if count else b"")
+
+
+def copy_rows(session: WriteSession, table: str, rows: CopyRows) -> int:
+    """As `copy_columns`, of rows that are encoded."""
+    if not rows.count:
         return 0
     session.flush()
-    names = ", ".join(f'"{name}"' for name in columns)
-    body = encoded(tuple(columns.values()))
+    names = ", ".join(f'"{name}"' for name in rows.names)
     statement = f"COPY {table} ({names}) FROM STDIN (FORMAT BINARY)"
     with driver_of(session).cursor() as cursor, cursor.copy(statement.encode()) as copy:
-        copy.write(body)
-    return count
+        copy.write(rows.body)
+    return rows.count
 
 
 def row_of(*types: str) -> np.dtype[Any]:
