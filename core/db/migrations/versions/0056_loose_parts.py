@@ -1,5 +1,6 @@
 """Partitions of the market that are filled before they are attached: two functions beside those of 0036,
-on the same tables, acting as their owner does.
+on the same tables, acting as their owner does. And a sample as a type, so that a statement takes many
+of them as one parameter.
 """
 
 from alembic import op
@@ -57,9 +58,20 @@ begin
                    parent, name, since, since + interval '1 month');
 end $$
 """
+LOOK = """
+create type market_look as (
+    listing_id bigint, ts timestamptz, every_s integer, fault text,
+    mid float8, spread_bps float8, bid_05_usd float8, ask_05_usd float8, bid_1_usd float8, ask_1_usd float8,
+    bid_2_usd float8, ask_2_usd float8, slip_buy_1k_bps float8, slip_sell_1k_bps float8,
+    slip_buy_10k_bps float8, slip_sell_10k_bps float8, imbalance float8, usd_per_quote float8,
+    fx_source text, is_truncated boolean, volume_24h_usd float8, can_deposit boolean, can_withdraw boolean,
+    venue_at timestamptz, received_at timestamptz
+)
+"""
 
 
 def upgrade() -> None:
+    op.execute(LOOK)
     op.execute(LOOSE)
     op.execute(ATTACH)
     for function in (
@@ -71,3 +83,4 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     op.execute("drop function market_loose_parts, market_attach_part")
+    op.execute("drop type market_look")
