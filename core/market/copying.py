@@ -85,8 +85,8 @@ def times(unix_us: Array) -> CopyColumn:
 def words(values: Sequence[str | None]) -> CopyColumn:
     """Few different ones."""
     known = sorted({value for value in values if value is not None})
-    place = {value: at for at, value in enumerate(known)}
-    codes = np.fromiter((place.get(v, -1) if v is not None else -1 for v in values), np.int64)
+    place: dict[str | None, int] = {value: at for at, value in enumerate(known)} | {None: -1}
+    codes = np.fromiter(map(place.__getitem__, values), np.int64, len(values))
     return CopyColumn(codes, codes < 0, tuple(value.encode() for value in known))
 
 

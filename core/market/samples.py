@@ -138,8 +138,8 @@ def copy_samples(session: WriteSession, batch: SampleBatch) -> int:
 
 
 def columns_of(batch: SampleBatch) -> dict[str, copying.CopyColumn]:
-    count = len(batch.listing_ids)
-    is_fault = np.fromiter((one is not None for one in batch.faults), np.bool_, count)
+    faults = copying.words(batch.faults)
+    is_fault = ~faults.is_null
     grid = np.stack([getattr(batch.measures, name) for name in MEASURES])
     grid[:, is_fault] = np.nan
     truncated = np.where(is_fault, np.nan, batch.measures.is_truncated)
@@ -147,7 +147,7 @@ def columns_of(batch: SampleBatch) -> dict[str, copying.CopyColumn]:
         "listing_id": copying.integers(batch.listing_ids),
         "ts": copying.times(batch.minutes_us),
         "every_s": copying.integers(batch.every_s, bits=32),
-        "fault": copying.words(batch.faults),
+        "fault": faults,
         **dict(zip(MEASURES, copying.floats_of(grid), strict=True)),
         "fx_source": copying.words(batch.fx_sources),
         "is_truncated": copying.flags(truncated),
