@@ -166,7 +166,10 @@ def _layout(kinds: tuple[str, ...], is_typed: bool) -> _Layout:
             fields.append((f"type{place}", ">u4"))
         fields += [(f"length{place}", ">i4"), (f"value{place}", kind)]
     row = np.dtype(fields)
-    where = {name: slice(at, at + kind.itemsize) for name, (kind, at) in row.fields.items()}  # type: ignore[union-attr]  # it has fields
+    where = {
+        name: slice(field[1], field[1] + field[0].itemsize)
+        for name, field in (row.fields or {}).items()
+    }
     in_copy = None
     if is_typed:
         in_copy = np.ones(row.itemsize, dtype=np.bool_)
