@@ -2,8 +2,8 @@
 
     header | per row: count of columns, per column its length (-1: null) and its bytes | trailer
 
-Rows of one pattern (the same nulls, the same texts) have one width, so that each pattern is one
-structured array. Their order within the statement is that of the patterns.
+Rows are laid out at their full width, as one structured array; then the bytes that a row has not (of
+nulls, of shorter texts) are left out, all at once.
 
 Law
 - Nothing else runs on the connection while it copies: all bytes are at hand before.
@@ -12,7 +12,7 @@ Law
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import pairwise
+from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -39,6 +39,15 @@ class CopyColumn:
     def of(self, rows: npt.NDArray[np.bool_]) -> "CopyColumn":
         """Those rows of it."""
         return CopyColumn(self.values[rows], self.is_null[rows], self.texts)
+
+
+@dataclass(frozen=True, slots=True)
+class CopyRows:
+    """Rows as COPY takes them, of the columns of these names."""
+
+    names: tuple[str, ...]
+    count: int
+    body: bytes
 
 
 def integers(values: Array, *, bits: int = 64) -> CopyColumn:
@@ -74,10 +83,10 @@ def times(unix_us: Array) -> CopyColumn:
 
 
 def words(values: Sequence[str | None]) -> CopyColumn:
-    """Few different ones: each makes a pattern of its own."""
+    """Few different ones."""
     known = sorted({value for value in values if value is not None})
-    place = {value: at for at, value in enumerate(known)}
-    codes = np.fromiter((place.get(v, -1) if v is not None else -1 for v in values), np.int64)
+    place: dict[str | None, int] = {value: at for at, value in enumerate(known)} | {None: -1}
+    codes = np.fromiter(map(place.__getitem__, values), np.int64, len(values))
     return CopyColumn(codes, codes < 0, tuple(value.encode() for value in known))
 
 
@@ -93,43 +102,87 @@ def unix_us(value: datetime | None) -> int:
 
 def encoded(columns: Sequence[CopyColumn]) -> bytes:
     """The rows as COPY takes them, header and trailer included."""
-    count = len(columns[0].values)
-    pattern = np.zeros(count, dtype=np.int64)
-    for column in columns:
-        choices = 2 if column.texts is None else len(column.texts) + 1
-        code = column.is_null.astype(np.int64) if column.texts is None else column.values + 1
-        pattern = pattern * choices + code
-    found, group = np.unique(pattern, return_inverse=True)
-    order = np.argsort(group, kind="stable")
-    edges = np.searchsorted(group[order], np.arange(len(found) + 1))
-    parts = [_packed(columns, order[first:last]) for first, last in pairwise(edges)]
-    return b"".join((HEADER, *parts, TRAILER))
+    return RowGrid(columns).as_copied()
 
 
-def _packed(columns: Sequence[CopyColumn], rows: npt.NDArray[np.intp]) -> bytes:
-    """Rows of one pattern."""
-    first = rows[0]
-    fields: list[tuple[str, str]] = [("count", ">i2")]
-    for place, column in enumerate(columns):
-        fields.append((f"length{place}", ">i4"))
-        if column.texts is not None and not column.is_null[first]:
-            fields.append((f"value{place}", f"V{len(column.texts[column.values[first]])}"))
-        elif not column.is_null[first]:
-            fields.append((f"value{place}", column.values.dtype.str))
-    packed = np.empty(len(rows), dtype=fields)
-    packed["count"] = len(columns)
-    for place, column in enumerate(columns):
-        if column.is_null[first]:
-            packed[f"length{place}"] = -1
-        elif column.texts is not None:
-            text = column.texts[column.values[first]]
-            packed[f"length{place}"] = len(text)
-            if text:
-                packed[f"value{place}"] = np.void(text)
+class RowGrid:
+    """Rows at their full width, and which of its bytes are sent: a null has none, a short text fewer
+    than the longest. `types`: those of the columns, for rows that are sent as values too (arrays.py).
+    """
+
+    def __init__(self, columns: Sequence[CopyColumn], types: tuple[int, ...] | None = None) -> None:
+        kinds = tuple(map(_kind, columns))
+        self.layout = _layout(kinds, types is not None)
+        self.count = len(columns[0].values)
+        self.packed = np.empty(self.count, dtype=self.layout.row)
+        self.kept = np.ones((self.count, self.layout.row.itemsize), dtype=np.bool_)
+        self.packed["count"] = len(columns)
+        for place, column in enumerate(columns):
+            if types is not None:
+                self.packed[f"type{place}"] = types[place]
+            self._put(place, column)
+
+    def _put(self, place: int, column: CopyColumn) -> None:
+        lengths, at = self.packed[f"length{place}"], self.layout.values[place]
+        if column.texts is None:
+            lengths[:] = at.stop - at.start
+            self.packed[f"value{place}"] = column.values
         else:
-            packed[f"length{place}"] = column.values.dtype.itemsize
-            packed[f"value{place}"] = column.values[rows]
-    return packed.tobytes()
+            texts, width = (*column.texts, b""), at.stop - at.start  # the last: of null
+            sizes = np.array(list(map(len, texts)))
+            lengths[:] = sizes[column.values]
+            body = b"".join(one.ljust(width, b"\0") for one in texts)
+            self.packed[f"value{place}"] = np.frombuffer(body, dtype=f"V{width}")[column.values]
+            for number, size in enumerate(sizes[:-1].tolist()):
+                if size < width:
+                    self.kept[column.values == number, at.start + size : at.stop] = False
+        if column.is_null.any():
+            lengths[column.is_null] = -1
+            self.kept[column.is_null, at] = False
+
+    def as_copied(self) -> bytes:
+        return HEADER + self.sent(self.layout.in_copy) + TRAILER
+
+    def sent(self, of: npt.NDArray[np.bool_] | None = None) -> bytes:
+        """The bytes of the rows, those of `of` alone."""
+        cells = self.packed.view(np.uint8).reshape(self.kept.shape)
+        return cells[self.kept if of is None else self.kept & of].tobytes()
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """Of a row at its full width; `in_copy`: the bytes that COPY has too."""
+
+    row: np.dtype[Any]
+    values: tuple[slice, ...]
+    in_copy: npt.NDArray[np.bool_] | None
+
+
+@lru_cache(maxsize=256)
+def _layout(kinds: tuple[str, ...], is_typed: bool) -> _Layout:
+    fields = [("size", ">i4"), ("count", ">i4")] if is_typed else [("count", ">i2")]
+    for place, kind in enumerate(kinds):
+        if is_typed:
+            fields.append((f"type{place}", ">u4"))
+        fields += [(f"length{place}", ">i4"), (f"value{place}", kind)]
+    row = np.dtype(fields)
+    where = {
+        name: slice(field[1], field[1] + field[0].itemsize)
+        for name, field in (row.fields or {}).items()
+    }
+    in_copy = None
+    if is_typed:
+        in_copy = np.ones(row.itemsize, dtype=np.bool_)
+        in_copy[:6] = False  # the lower half of the count is COPY's
+        for place in range(len(kinds)):
+            in_copy[where[f"type{place}"]] = False
+    return _Layout(row, tuple(where[f"value{place}"] for place in range(len(kinds))), in_copy)
+
+
+def _kind(column: CopyColumn) -> str:
+    if column.texts is None:
+        return column.values.dtype.str
+    return f"V{max(1, *map(len, column.texts), 0)}"
 
 
 def copy_columns(session: WriteSession, table: str, columns: Mapping[str, CopyColumn]) -> int:
@@ -137,16 +190,25 @@ def copy_columns(session: WriteSession, table: str, columns: Mapping[str, CopyCo
 
     Errors: the database's, as psycopg raises them.
     """
+    return copy_rows(session, table, rows_of(columns))
+
+
+def rows_of(columns: Mapping[str, CopyColumn]) -> CopyRows:
+    """Encoded, so that they can be made while the session's connection is at work."""
     count = len(next(iter(columns.values())).values)
-    if not count:
+    return CopyRows(tuple(columns), count, encoded(tuple(columns.values())) if count else b"")
+
+
+def copy_rows(session: WriteSession, table: str, rows: CopyRows) -> int:
+    """As `copy_columns`, of rows that are encoded."""
+    if not rows.count:
         return 0
     session.flush()
-    names = ", ".join(f'"{name}"' for name in columns)
-    body = encoded(tuple(columns.values()))
+    names = ", ".join(f'"{name}"' for name in rows.names)
     statement = f"COPY {table} ({names}) FROM STDIN (FORMAT BINARY)"
     with driver_of(session).cursor() as cursor, cursor.copy(statement.encode()) as copy:
-        copy.write(body)
-    return count
+        copy.write(rows.body)
+    return rows.count
 
 
 def row_of(*types: str) -> np.dtype[Any]:

@@ -1,7 +1,7 @@
 """Samples of a minute, written and queryable at once (docs/market-store.md#a-minute).
 
     measured books of a venue --COPY--> snap_1m
-                              --arrays of one statement--> listing_state, each row by its key
+                              --rows of one statement---> listing_state, each row by its key
 
 Law: one batch is one venue and one minute, so that a listing has one row in it.
 """
@@ -19,7 +19,8 @@ from sqlalchemy.orm import Session
 
 from core.db.engine import WriteSession, driver_of
 from core.market import copying, states
-from core.market.arrays import array
+from core.market.arrays import TYPES, array_of
+from core.market.copying import RowGrid
 from core.market.rules.book import MeasureGrid
 from core.market.tables import MarketSample
 
@@ -46,7 +47,8 @@ KINDS: Final = {
     "venue_at": "timestamptz",
     "received_at": "timestamptz",
 }
-"""The columns of a sample and their types."""
+"""The columns of a sample and their types: those of `market_look` in the database, in that order."""
+TYPED: Final = tuple(TYPES[kind] for kind in KINDS.values())
 
 # The rows come as they were measured: to find them again in the series would cost as much as to write
 # them.
@@ -56,17 +58,13 @@ _SHOW: Final = (
     + """, price_usd = x.mid * x.usd_per_quote, sampled_at = x.ts, every_s = x.every_s,
         fault = null, fault_at = null, updated_at = %s,
         order_usd = case when s.order_usd = 0 then coalesce(x.volume_24h_usd, 0) else s.order_usd end
-    from unnest("""
-    + ", ".join(f"%s::{kind}[]" for kind in KINDS.values())
-    + f") as x({', '.join(KINDS)})"
-    + """
+    from unnest(%s::market_look[]) as x
     where x.listing_id = s.listing_id and x.fault is null and (s.sampled_at is null or s.sampled_at <= x.ts)"""
 )
-_FAULTED: Final = ("listing_id", "ts", "every_s", "fault")
 _FAULTS: Final = """
 update listing_state s set fault = x.fault, fault_at = x.ts, every_s = x.every_s, updated_at = %s
-from unnest(%s::bigint[], %s::timestamptz[], %s::integer[], %s::text[]) as x(listing_id, ts, every_s, fault)
-where x.listing_id = s.listing_id and x.fault is not null"""
+from unnest(%s::market_look[]) as x where x.listing_id = s.listing_id and x.fault is not null"""
+_LOOK: Final = "select 'market_look'::regtype::oid::bigint"
 
 # A database that crashes may lose the last second of samples: they are of the minute under way. And
 # each row is found by its key: a small table would be read whole for every batch.
@@ -104,27 +102,34 @@ def write(session: WriteSession, batch: SampleBatch, now: datetime) -> int:
     if not len(batch.listing_ids):
         return 0
     columns = columns_of(batch)
+    grid = RowGrid(tuple(columns.values()), TYPED)  # of which both are made
+    rows = copying.CopyRows(tuple(columns), grid.count, grid.as_copied())
     driver_of(session).execute(_AS_WRITTEN)
-    count = copying.copy_columns(session, MarketSample.__tablename__, columns)
-    _shown(session, columns, states.take_turn(session, now))
-    return count
+    copying.copy_rows(session, MarketSample.__tablename__, rows)
+    _shown(session, columns, grid, states.take_turn(session, now))
+    return grid.count
 
 
 def show(session: WriteSession, batch: SampleBatch, minute: datetime, now: datetime) -> None:
     """What the samples of this minute say, of those that are in the series."""
     turn = states.take_turn(session, now)
     of_minute = batch.minutes_us == copying.unix_us(minute)
-    _shown(session, {name: one.of(of_minute) for name, one in columns_of(batch).items()}, turn)
+    columns = {name: one.of(of_minute) for name, one in columns_of(batch).items()}
+    _shown(session, columns, RowGrid(tuple(columns.values()), TYPED), turn)
 
 
-def _shown(session: WriteSession, columns: Mapping[str, copying.CopyColumn], now: datetime) -> None:
-    packed = {name: array(columns[name], kind) for name, kind in KINDS.items()}
+def _shown(
+    session: WriteSession, columns: Mapping[str, copying.CopyColumn], grid: RowGrid, now: datetime
+) -> None:
     driver = driver_of(session)
+    row = driver.execute(_LOOK).fetchone()
+    assert row is not None
+    looks = array_of(grid, row[0])
     is_fault = ~columns["fault"].is_null
     if not is_fault.all():
-        driver.execute(_SHOW, [now, *packed.values()])
+        driver.execute(_SHOW, [now, looks])
     if is_fault.any():
-        driver.execute(_FAULTS, [now, *(packed[name] for name in _FAULTED)])
+        driver.execute(_FAULTS, [now, looks])
 
 
 def copy_samples(session: WriteSession, batch: SampleBatch) -> int:
@@ -133,8 +138,8 @@ def copy_samples(session: WriteSession, batch: SampleBatch) -> int:
 
 
 def columns_of(batch: SampleBatch) -> dict[str, copying.CopyColumn]:
-    count = len(batch.listing_ids)
-    is_fault = np.fromiter((one is not None for one in batch.faults), np.bool_, count)
+    faults = copying.words(batch.faults)
+    is_fault = ~faults.is_null
     grid = np.stack([getattr(batch.measures, name) for name in MEASURES])
     grid[:, is_fault] = np.nan
     truncated = np.where(is_fault, np.nan, batch.measures.is_truncated)
@@ -142,7 +147,7 @@ def columns_of(batch: SampleBatch) -> dict[str, copying.CopyColumn]:
         "listing_id": copying.integers(batch.listing_ids),
         "ts": copying.times(batch.minutes_us),
         "every_s": copying.integers(batch.every_s, bits=32),
-        "fault": copying.words(batch.faults),
+        "fault": faults,
         **dict(zip(MEASURES, copying.floats_of(grid), strict=True)),
         "fx_source": copying.words(batch.fx_sources),
         "is_truncated": copying.flags(truncated),

@@ -54,6 +54,7 @@ MOST_FAILURES: Final = 3
 POLLED_SHARE: Final = 0.25  # of `books_per_minute`; a reserve of half of it is left for other calls
 MINUTE: Final = timedelta(minutes=1)
 BEAT_S: Final = 1.0
+SECOND_S: Final = 1.0
 _BPS: Final = 10_000.0
 
 log = structlog.get_logger("scanner")
@@ -128,7 +129,6 @@ class VenueBursts:
     now: Callable[[], datetime]
     targets: Callable[[], Collection[int]]
     at_once: int
-    second_s: float = 1.0
     left_out: int = 0
     _usual: Mapping[int, UsualMinute] = field(default_factory=dict)
     _usual_at: datetime | None = None
@@ -177,7 +177,7 @@ class VenueBursts:
                 while not ended.is_set():
                     await self._learn()
                     await self._start(group)
-                    await _rest(ended, BEAT_S * self.second_s)
+                    await _rest(ended, BEAT_S)
                 for task in self._tasks:
                     task.cancel()  # what is under way is not waited for
         except* LeadershipLostError as lost:
@@ -283,7 +283,7 @@ class VenueBursts:
         try:
             judged: Book | None = None
             for _ in range(BURST_SAMPLES):
-                await asyncio.sleep(self.second_s)
+                await asyncio.sleep(SECOND_S)
                 book = newest.taken()
                 if book is None:
                     continue
@@ -312,10 +312,10 @@ class VenueBursts:
         reason = "ended"
         try:
             while True:
-                async with asyncio.timeout(QUIET_S * self.second_s):
+                async with asyncio.timeout(QUIET_S):
                     newest.book = await anext(stream)
                 newest.stands = True
-                await asyncio.sleep(WATCH_PAUSE_S * self.second_s)
+                await asyncio.sleep(WATCH_PAUSE_S)
         except StopAsyncIteration:
             pass
         except TimeoutError:
@@ -340,7 +340,7 @@ class VenueBursts:
             except (VenueError, TimeoutError) as error:
                 failures += 1
                 log.warning("poll", exchange=self.venue.exchange, error=_name(error))
-            await asyncio.sleep(self.second_s)
+            await asyncio.sleep(SECOND_S)
 
 
 def _moved_bps(before: BurstLook | None, one: BurstLook) -> float | None:

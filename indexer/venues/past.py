@@ -9,10 +9,11 @@ as simulated; the warnings as imported.
 """
 
 import asyncio
-from concurrent.futures import Future, ThreadPoolExecutor
+import itertools
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -22,13 +23,14 @@ from core.market import copying, history, identity, networks, outcomes, parts, q
 from core.market.facts import DataSource, ListedMarket, MarketStatus, NetworkStatus
 from core.market.rules.book import MeasureGrid
 from core.market.rules.notices import TagSighting
-from core.market.tables import MarketGrade, MarketRollup
 from indexer.venues.fx import PAR
 from indexer.venues.past_warnings import warnings_of
 from indexer.venues.sim.columns import SimColumns, columns
 from indexer.venues.sim.history import BUCKET_S, SimBuckets, bucket_starts, buckets
 from indexer.venues.sim.venue import SimVenue
 from indexer.venues.sim.world import SimListing, SimWorld
+
+Spans: TypeAlias = list[tuple[str, slice]]
 
 SAMPLE_S: Final = 600
 BUCKETS_30_DAYS: Final = 360
@@ -54,41 +56,77 @@ def import_past(session: WriteSession, world: SimWorld, now: datetime) -> Import
     """Errors: HistoryRefusedError when the database has warnings already."""
     starts_s = bucket_starts(world)
     begins = datetime.fromtimestamp(int(starts_s[0]), UTC)
-    for table in (parts.ROLLUPS, parts.GRADES):
-        parts.ensure(session, table, begins, now + parts.AHEAD)
+    rolled, graded_at = (
+        _Filled(session, table, times_s, now)
+        for table, times_s in ((parts.ROLLUPS, starts_s), (parts.GRADES, starts_s + BUCKET_S))
+    )
     parts.ensure(
         session, parts.SAMPLES, world.origin - timedelta(days=1, hours=1), now + parts.AHEAD
     )
-    with ThreadPoolExecutor(1) as database:  # has the session, while the next figures are computed
+    # One thread has the session and another makes its rows, while the next figures are computed.
+    with ThreadPoolExecutor(1) as database, ThreadPoolExecutor(1) as encoder:
         learning = database.submit(_learn, session, world, begins)
         reading = database.submit(identity.load, session)
-        writing, found = list[Future[int]](), list[SimBuckets]()
+        looked, found = list[Future[int]](), list[SimBuckets]()
         for exchange, rows in world.rows_at.items():
             if rows.size:
                 one = buckets(world, starts_s, rows)
                 found.append(one)
                 looks = columns(world, _looks_s(world), rows)
                 ids = learning.result()
-                writing.append(database.submit(_copy_rollups, session, one, ids))
-                writing.append(
-                    database.submit(_copy_samples, session, world, looks, exchange, ids, now)
-                )
+                rolled.write(database, encoder.submit(_rollups, one, ids, rolled.spans))
+                batch = encoder.submit(_batch, looks, world, exchange, ids)
+                looked.append(database.submit(_copy_samples, session, batch, looks, now))
+        rolling = database.submit(rolled.attach)
         graded = history.grades_of([_windows(one) for one in found])
         ids, graph = learning.result(), reading.result()
-        letters = [
-            database.submit(_copy_grades, session, one, of, ids)
-            for one, of in zip(found, graded, strict=True)
-        ]
+        for one, of in zip(found, graded, strict=True):
+            graded_at.write(database, encoder.submit(_grades, one, of, ids, graded_at.spans))
+        lettering = database.submit(graded_at.attach)
         past = warnings_of(world, graph, found, graded, ids)
-        copied = [done.result() for done in writing]
-        lettered = sum(done.result() for done in letters)
+        copied = rolling.result(), lettering.result(), sum(done.result() for done in looked)
     for one in found:
         _copy_transfers(session, world, one, ids)
     told = sum(_learn_notices(session, world, one, now) for one in found)
     written = history.import_warnings(session, past)
     history.remember(session, world.seed, world.origin, len(world.listings), now)
-    rolled, looked = sum(copied[::2]), sum(copied[1::2])
-    return Imported(len(ids), rolled, lettered, looked, told, written)
+    return Imported(len(ids), *copied, told, written)
+
+
+class _Filled:
+    """A table's past, written into partitions that get their indexes when all rows are in. `spans`:
+    which columns of the grids go where; to the table itself where a partition was there before.
+    """
+
+    def __init__(
+        self, session: WriteSession, table: str, times_s: npt.NDArray[np.int64], now: datetime
+    ) -> None:
+        first = datetime.fromtimestamp(int(times_s[0]), UTC)
+        self._session, self._table = session, table
+        self._loose = parts.loose(session, table, first, now + parts.AHEAD)
+        self._writing = list[Future[int]]()
+        self.spans = self._spans(times_s)
+
+    def _spans(self, times_s: npt.NDArray[np.int64]) -> Spans:
+        places = np.full(times_s.size, -1)
+        for number, part in enumerate(self._loose):
+            places[(times_s >= part.since.timestamp()) & (times_s < part.ends.timestamp())] = number
+        edges = [0, *(np.flatnonzero(np.diff(places)) + 1).tolist(), times_s.size]
+        names = [*(part.table for part in self._loose), self._table]
+        return [(names[places[a]], slice(a, b)) for a, b in itertools.pairwise(edges)]
+
+    def write(self, database: Executor, made: Future[list[tuple[str, copying.CopyRows]]]) -> None:
+        self._writing.append(database.submit(self._copy, made))
+
+    def _copy(self, made: Future[list[tuple[str, copying.CopyRows]]]) -> int:
+        return sum(copying.copy_rows(self._session, table, rows) for table, rows in made.result())
+
+    def attach(self) -> int:
+        """After all that was to be written; how many rows there are."""
+        count = sum(done.result() for done in self._writing)
+        for part in self._loose:
+            parts.attach(self._session, part)
+        return count
 
 
 def _learn(session: WriteSession, world: SimWorld, begins: datetime) -> npt.NDArray[np.int64]:
@@ -195,47 +233,60 @@ def _windows(found: SimBuckets) -> history.PastWindows:
     )
 
 
-def _copy_rollups(session: WriteSession, found: SimBuckets, ids: npt.NDArray[np.int64]) -> int:
+def _rollups(
+    found: SimBuckets, ids: npt.NDArray[np.int64], spans: Spans
+) -> list[tuple[str, copying.CopyRows]]:
     """Buckets from a pair's first book on."""
-    kept = _listed(found)
-    n, rejected = found.n[kept], found.rejected[kept]
+    listed = _listed(found)
+    return [(table, _rollups_of(found, ids, listed, span)) for table, span in spans]
+
+
+def _rollups_of(
+    found: SimBuckets, ids: npt.NDArray[np.int64], listed: npt.NDArray[np.bool_], span: slice
+) -> copying.CopyRows:
+    kept = listed[:, span]
+    n, rejected = found.n[:, span][kept], found.rejected[:, span][kept]
     body: dict[str, copying.CopyColumn] = {
-        "listing_id": copying.integers(np.repeat(ids[found.rows], found.n.shape[1])[kept.ravel()]),
-        "bucket": copying.times(_starts_us(found)[kept.ravel()]),
+        **_keys(found, ids, kept, found.starts_s[span], "bucket"),
         "expected": copying.integers(np.full(n.shape, found.expected), bits=32),
         "n": copying.integers(n, bits=32),
         "rejected": copying.integers(rejected, bits=32),
         "gaps": copying.integers((n + rejected < found.expected).astype(np.int64), bits=32),
-        **{name: copying.floats(getattr(found, name)[kept]) for name in ROLLED},
+        **{name: copying.floats(getattr(found, name)[:, span][kept]) for name in ROLLED},
         "coverage": copying.floats(n / found.expected),
     }
-    return copying.copy_columns(session, MarketRollup.__tablename__, body)
+    return copying.rows_of(body)
 
 
-def _copy_grades(
-    session: WriteSession,
-    found: SimBuckets,
-    grades: history.PastGrades,
-    ids: npt.NDArray[np.int64],
-) -> int:
+def _grades(
+    found: SimBuckets, grades: history.PastGrades, ids: npt.NDArray[np.int64], spans: Spans
+) -> list[tuple[str, copying.CopyRows]]:
     """A grade stands at the end of its window."""
-    kept = _listed(found)
-    flat = kept.ravel()
-    body: dict[str, copying.CopyColumn] = {
-        "listing_id": copying.integers(np.repeat(ids[found.rows], found.n.shape[1])[flat]),
-        "hour": copying.times(_starts_us(found)[flat] + BUCKET_S * 1_000_000),
-        **history.grade_columns(grades, kept),
-    }
-    return copying.copy_columns(session, MarketGrade.__tablename__, body)
+    listed, answer = _listed(found), list[tuple[str, copying.CopyRows]]()
+    for table, span in spans:
+        kept = np.zeros_like(listed)
+        kept[:, span] = listed[:, span]
+        keys = _keys(found, ids, listed[:, span], found.starts_s[span] + BUCKET_S, "hour")
+        body = keys | history.grade_columns(grades, kept)
+        answer.append((table, copying.rows_of(body)))
+    return answer
+
+
+def _keys(
+    found: SimBuckets,
+    ids: npt.NDArray[np.int64],
+    kept: npt.NDArray[np.bool_],
+    times_s: npt.NDArray[np.int64],
+    name: str,
+) -> dict[str, copying.CopyColumn]:
+    listings = np.broadcast_to(ids[found.rows][:, None], kept.shape)[kept]
+    times_us = np.broadcast_to(times_s * 1_000_000, kept.shape)[kept]
+    return {"listing_id": copying.integers(listings), name: copying.times(times_us)}
 
 
 def _listed(found: SimBuckets) -> npt.NDArray[np.bool_]:
     """From the first book of each pair on."""
     return np.asarray(np.logical_or.accumulate(found.n + found.rejected > 0, axis=1))
-
-
-def _starts_us(found: SimBuckets) -> npt.NDArray[np.int64]:
-    return np.tile(found.starts_s, found.n.shape[0]) * 1_000_000
 
 
 def _looks_s(world: SimWorld) -> npt.NDArray[np.int64]:
@@ -244,16 +295,11 @@ def _looks_s(world: SimWorld) -> npt.NDArray[np.int64]:
     return np.arange(ends_s - DAY_S, ends_s, SAMPLE_S)
 
 
-def _copy_samples(  # on the thread that writes: each a value
-    session: WriteSession,
-    world: SimWorld,
-    found: SimColumns,
-    exchange: str,
-    ids: npt.NDArray[np.int64],
-    now: datetime,
+def _copy_samples(
+    session: WriteSession, made: Future[samples.SampleBatch], found: SimColumns, now: datetime
 ) -> int:
     """The last look is shown."""
-    batch = _batch(found, world, exchange, ids)
+    batch = made.result()
     count = samples.copy_samples(session, batch)
     samples.show(session, batch, datetime.fromtimestamp(int(found.at_s[-1]), UTC), now)
     return count

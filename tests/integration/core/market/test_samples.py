@@ -49,6 +49,27 @@ def test_fault__written__keeps_the_last_measures_and_says_why(
     assert (state.fault, state.fault_at, state.mid) == ("crossed", later, 100.0)
 
 
+def test_texts_of_several_lengths__nulls_and_faults_of_one_batch__arrive_as_they_are(
+    database: Database, listed: Listed
+) -> None:
+    found = batch(listed.ids, NOON)
+    found.measures.slip_buy_10k_bps[1] = np.nan
+    told = replace(found, fx_sources=["upbit:USDT/KRW", None], faults=[None, "no_dollar_rate"])
+    with database.write() as session:
+        samples.write(session, told, NOON)
+    with database.read() as session:
+        rows = session.scalars(select(MarketSample).order_by(MarketSample.listing_id)).all()
+        states = [session.get_one(MarketListingState, one) for one in listed.ids]
+    assert [(row.fx_source, row.fault, row.mid) for row in rows] == [
+        ("upbit:USDT/KRW", None, 100.0),
+        (None, "no_dollar_rate", None),
+    ]
+    assert [(one.fx_source, one.fault, one.mid, one.received_at) for one in states] == [
+        ("upbit:USDT/KRW", None, 100.0, NOON + timedelta(milliseconds=120)),
+        (None, "no_dollar_rate", None, None),
+    ]
+
+
 def test_minute__written_twice__is_refused(database: Database, listed: Listed) -> None:
     with database.write() as session:
         samples.write(session, batch(listed.ids, NOON), NOON)

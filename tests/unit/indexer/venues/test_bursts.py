@@ -1,10 +1,10 @@
 """Captures of a venue whose books, websocket and database are as a test sets them."""
 
 import asyncio
-import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 import pytest
 
@@ -15,10 +15,10 @@ from indexer.venues import bursts
 from indexer.venues.bursts import BurstLook, VenueBursts
 from indexer.venues.port import VenueError, VenueErrorReason
 from indexer.venues.sim.cast import EXCHANGES
+from tests import jumping
 
 NOON = datetime(2026, 11, 24, 12, tzinfo=UTC)
 USUAL = UsualMinute(sigma_bps=5.0, spread_bps=10.0, depth_usd=100_000.0)
-SECOND_S = 0.002
 
 
 @dataclass
@@ -54,8 +54,9 @@ class BurstyVenue:
     exchange = "kucoin"
 
     def __init__(self) -> None:
-        self.capabilities = replace(EXCHANGES["kucoin"].capabilities, books_per_minute=2_400_000)
+        self.capabilities = EXCHANGES["kucoin"].capabilities
         self.watched, self.polled, self.closed = list[str](), list[str](), 0
+        self.polled_at = list[float]()
         self.watch: Callable[[], AsyncGenerator[Book, None]] = self.changing
         self.error: VenueErrorReason | None = None
         self.price = 100.0
@@ -68,7 +69,7 @@ class BurstyVenue:
         try:
             while True:
                 yield self.standing()
-                await asyncio.sleep(SECOND_S)
+                await asyncio.sleep(1)
         finally:
             self.closed += 1
 
@@ -77,7 +78,7 @@ class BurstyVenue:
         yield
 
     async def quiet(self) -> AsyncGenerator[Book, None]:
-        await asyncio.sleep(60)
+        await asyncio.sleep(3_600)
         yield self.standing()
 
     def watch_book(self, native_id: str) -> AsyncGenerator[Book, None]:
@@ -86,6 +87,7 @@ class BurstyVenue:
 
     async def book(self, native_id: str, levels: int) -> Book:
         self.polled.append(native_id)
+        self.polled_at.append(asyncio.get_running_loop().time())
         if self.error is not None:
             raise VenueError(self.error, self.exchange)
         return self.standing()
@@ -117,25 +119,25 @@ def captures(
     *,
     targets: frozenset[int] = frozenset({1}),
     at_once: int = 4,
-    beats: float | None = None,
+    beats: int | None = None,
     now: Callable[[], datetime] = lambda: NOON,
 ) -> VenueBursts:
-    """After so many beats; without: after the captures that the looks began."""
-    made = VenueBursts(venue, store, now, lambda: targets, at_once, SECOND_S)  # type: ignore[arg-type]  # what a capture calls of a venue
+    """After so many beats of a second; without: after the captures that the looks began."""
+    made = VenueBursts(venue, store, now, lambda: targets, at_once)  # type: ignore[arg-type]  # what a capture calls of a venue
 
     async def run() -> None:
         ended = asyncio.Event()
         running = asyncio.ensure_future(made.run(ended))
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0.5)  # it has read what is usual
         for one in looks:
             made.look(one)
-        await asyncio.sleep((20 if beats is None else beats) * SECOND_S)
+        await asyncio.sleep(20 if beats is None else beats)
         if beats is None and made._tasks:
-            await asyncio.wait(set(made._tasks), timeout=20)
+            await asyncio.wait(set(made._tasks))
         ended.set()
         await running
 
-    asyncio.run(run())
+    jumping.run(run())
     return made
 
 
@@ -146,7 +148,7 @@ def test_a_minute_that_is_unusual__is_captured_and_counted() -> None:
 
     summary, samples = store.written[1]
     assert summary.trigger is BurstTrigger.SPREAD
-    assert 40 <= len(samples) <= 60
+    assert len(samples) == 60
     assert store.counted == [1]
     assert (venue.watched, venue.polled, venue.closed) == (["M1"], [], 1)
     assert {(one.mid, round(one.spread_bps, 9)) for one in samples} == {(100.0, 20.0)}
@@ -173,10 +175,7 @@ def test_a_move__is_from_the_minute_before_alone() -> None:
 
 
 @pytest.mark.parametrize("broken", ["broken", "quiet"])
-def test_a_websocket_that_fails__is_polled_instead(
-    broken: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(bursts, "QUIET_S", 3.0)
+def test_a_websocket_that_fails__is_polled_instead(broken: str) -> None:
     venue, store = BurstyVenue(), KeptBursts()
     venue.watch = getattr(venue, broken)
 
@@ -198,15 +197,15 @@ def test_a_venue_without_a_websocket__is_polled() -> None:
 
 def test_polls__have_a_pace_of_the_venue() -> None:
     venue, store = BurstyVenue(), KeptBursts()
-    venue.capabilities = replace(venue.capabilities, websocket=False, books_per_minute=2_400)
-
+    venue.capabilities = replace(venue.capabilities, websocket=False, books_per_minute=240)
     wide = [look(n, spread=WIDE) for n in (1, 2, 3)]
-    begun = time.monotonic()
 
     captures(venue, store, wide, targets=frozenset({1, 2, 3}))
 
-    # a quarter of 2,400 a minute: one each 0.1 s for all of them together
-    assert 1 <= len(venue.polled) <= 2 + (time.monotonic() - begun) / 0.1
+    # a quarter of 240 a minute: one each second for all three together
+    assert {after - before for before, after in pairwise(venue.polled_at)} == {1.0}
+    assert venue.polled[:6] == ["M1", "M2", "M3"] * 2
+    assert {len(samples) for _, samples in store.written.values()} == {20, 21}
 
 
 def test_a_venue_that_fails_altogether__ends_the_capture_alone() -> None:
@@ -294,7 +293,7 @@ def test_books_that_cannot_be_measured__are_no_samples(
     async def odd() -> AsyncGenerator[Book, None]:
         while True:
             yield replace(good, bids=bids)
-            await asyncio.sleep(SECOND_S)
+            await asyncio.sleep(1)
 
     venue.watch = odd
     captures(venue, store, [look(spread=WIDE)])
