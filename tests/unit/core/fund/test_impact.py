@@ -159,3 +159,24 @@ def test_a_market_of_which_a_number_is_none_or_no_number__is_unknown_there() -> 
     assert (found.depth_usdc_e6, found.volume_usdc_e6, found.sigma_bps_e2) == (None, None, None)
     assert exact(liquidity(asks=(2.0, 1.0, 3.0)), AT).buys is None
     assert exact(liquidity(is_provisional=None), AT).is_provisional is True
+
+
+@pytest.mark.parametrize(
+    ("min_size", "per_quote", "least"),
+    [
+        (None, 1.0, 0),  # the venue has none
+        (None, None, 0),
+        (5.0, 1.0, 5 * USD),
+        (7_000.0, 0.00072, 5_040_000),  # of won
+        (0.1, 0.1, 10_001),  # rounded up
+        (5.0, None, None),
+        (1e13, 1.0, None),
+        (float("nan"), 1.0, None),
+        (-1.0, 1.0, None),
+    ],
+)
+def test_the_venues_minimum__is_unknown_where_it_is_no_amount(
+    min_size: float | None, per_quote: float | None, least: int | None
+) -> None:
+    found = exact(liquidity(min_size_quote=min_size, usd_per_quote=per_quote), AT)
+    assert found.least_order_usdc_e6 == least
