@@ -269,20 +269,23 @@ def last_mirror(session: Session, account_id: int, vault_id: int) -> FundMirror 
     )
 
 
-def revoke(session: WriteSession, account_id: int, vault_id: int, now: datetime) -> bool:
-    """False: none stood."""
-    revoked = session.scalar(
+def revoke(
+    session: WriteSession, account_id: int, vault_id: int, now: datetime
+) -> datetime | None:
+    """When it ended; None: none stood. The account is held: else a consent that is given meanwhile is not seen. A call
+    that began before the consent was given ends it at that time.
+    """
+    return session.scalar(
         update(FundMirror)
         .where(
             FundMirror.account_id == account_id,
             FundMirror.vault_id == vault_id,
             FundMirror.revoked_at.is_(None),
         )
-        .values(revoked_at=now)
-        .returning(FundMirror.id)
+        .values(revoked_at=func.greatest(FundMirror.given_at, now))
+        .returning(FundMirror.revoked_at)
         .execution_options(synchronize_session=False)
     )
-    return revoked is not None
 
 
 def consent(
