@@ -4,15 +4,11 @@ sends counts (docs/fund.md#accounts).
 
 from typing import Final, Protocol
 
-from sqlalchemy.orm import Session
-
 from core.chain import results
 from core.chain.abi import answer_words, function
 from core.chain.reader import LATEST, ChainReader
 from core.chain.together import CallsTogether
-from core.fund.planning import positions_of
 from core.fund.rules.plan import FollowerAccount
-from core.hexes import bytes_of
 
 BALANCE_OF: Final = function("MockUSDC", "balanceOf")
 
@@ -20,7 +16,7 @@ BALANCE_OF: Final = function("MockUSDC", "balanceOf")
 class FollowerAccounts(Protocol):
     """Where accounts are read, by their checksummed address."""
 
-    def read(self, session: Session, address: str) -> FollowerAccount | None:
+    def read(self, address: str) -> FollowerAccount | None:
         """None: it is not known what the account holds. Errors: OutsideError."""
         ...
 
@@ -28,22 +24,22 @@ class FollowerAccounts(Protocol):
 class NoAccounts:
     """No account is known."""
 
-    def read(self, session: Session, address: str) -> FollowerAccount | None:
+    def read(self, address: str) -> FollowerAccount | None:
         return None
 
 
 class SimulatedAccounts:
-    """Of a local stack: worth is the test USDC that the address holds on the chain, positions are
-    those of the simulated book, where margin is never taken from that USDC. Followers plan a signal in
-    the minute that it comes, so that their balances are asked for together.
+    """Of a local stack: worth is the test USDC that the address holds on the chain, and nothing trades
+    there, so that no address holds a position. Followers plan a signal in the minute that it comes, so
+    that their balances are asked for together.
     """
 
     def __init__(self, chain: ChainReader) -> None:
         self._contracts = chain.contracts
         self._asked = CallsTogether(chain.rpc)
 
-    def read(self, session: Session, address: str) -> FollowerAccount | None:
+    def read(self, address: str) -> FollowerAccount | None:
         call = {"to": self._contracts["usdc"], "data": BALANCE_OF.encode(address)}
         told = self._asked.call("eth_call", [call, LATEST], results.code)
         nav = int.from_bytes(answer_words(told, 1))
-        return FollowerAccount(nav, positions_of(session, bytes_of(address)))
+        return FollowerAccount(nav, {})

@@ -19,7 +19,7 @@ from sqlalchemy import (
     literal,
     select,
 )
-from sqlalchemy.dialects.postgresql import BYTEA, insert
+from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session, aliased
 
 from core.db.base import Timestamp
@@ -30,7 +30,6 @@ from core.fund.rules.frozen import FrozenRules, rules_of
 from core.fund.rules.plan import SignalPlan
 from core.fund.rules.signals import decimal_text
 from core.fund.tables import (
-    FundBookPosition,
     FundMirror,
     FundPlan,
     FundRules,
@@ -154,12 +153,6 @@ _SELL: Final = Prepared(
     .returning(FundPlan.is_charged)
 )
 
-_POSITIONS: Final = Prepared(
-    select(FundBookPosition.market, cast(FundBookPosition.notional_usdc_e6, Text)).where(
-        FundBookPosition.address == bindparam("address", type_=BYTEA)
-    )
-)
-
 
 class _KeptRules:
     """Rules by their hash, which says all of them: what is kept is never old."""
@@ -217,12 +210,6 @@ def _consent(
         max_leverage_e2=max_leverage,
         rules_hash=rules_hash,
     )
-
-
-def positions_of(session: Session, address: bytes) -> dict[str, int]:
-    """By market the notional of what an account holds in the simulated book; negative: short."""
-    found = _POSITIONS.rows(session, address=address)
-    return {market: int(notional) for market, notional in found}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

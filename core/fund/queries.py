@@ -269,9 +269,7 @@ def last_mirror(session: Session, account_id: int, vault_id: int) -> FundMirror 
     )
 
 
-def revoke(
-    session: WriteSession, account_id: int, vault_id: int, now: datetime
-) -> datetime | None:
+def revoke(session: WriteSession, account_id: int, vault_id: int, now: datetime) -> datetime | None:
     """When it ended; None: none stood. The account is held: else a consent that is given meanwhile is not seen. A call
     that began before the consent was given ends it at that time.
     """

@@ -39,7 +39,11 @@ class FundVault(Base):
     """
 
     __tablename__ = "fund_vault"
-    __table_args__ = (CheckConstraint(f"kind in {sql_list(FundKind)}", name="kind"),)
+    __table_args__ = (
+        CheckConstraint(f"kind in {sql_list(FundKind)}", name="kind"),
+        Index("ix_fund_vault_maker_id", "maker_id"),
+        Index("ix_fund_vault_index_id_id", "index_id", "id"),
+    )
 
     id: Mapped[int] = mapped_column(Identity(always=True), primary_key=True)
     name: Mapped[str] = mapped_column(Text)
@@ -97,6 +101,7 @@ class FundSignal(Base):
         CheckConstraint("leverage_e2 between 1 and 2000", name="leverage_e2"),
         Index("ix_fund_signal_vault_id_market_seq", "vault_id", "market", "seq"),
         Index("ix_fund_signal_vault_id_at_seq", "vault_id", "at", "seq"),
+        Index("ix_fund_signal_at", "at"),
         LEDGER,
     )
 
@@ -221,19 +226,6 @@ class FundFill(Base):
     venue_order_id: Mapped[str | None] = mapped_column(Text)
     filled_at: Mapped[datetime]
     reported_at: Mapped[datetime]
-
-
-class FundBookPosition(Base):
-    """What an account holds in the simulated book of a local stack; negative: short. An account
-    without rows holds nothing.
-    """
-
-    __tablename__ = "fund_book_position"
-
-    address: Mapped[bytes] = mapped_column(BYTEA, primary_key=True)
-    market: Mapped[str] = mapped_column(Text, primary_key=True)
-    notional_usdc_e6: Mapped[int] = mapped_column(Uint256)
-    updated_at: Mapped[datetime]
 
 
 class FundCreationRequest(Base):

@@ -1,5 +1,6 @@
 """The slow jobs of the fund (docs/fund.md): indices of the day, paper followers, bonds that are due."""
 
+import time
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
@@ -9,6 +10,7 @@ from keeper.schedule import Job, JobPlace
 
 INDICES_S: Final = 900
 PAPER_S: Final = 60
+RUN_S: Final = 45  # of which a run of paper followers takes as much
 BONDS_S: Final = 600
 BATCH: Final = 100  # bonds a run; the next run goes on
 
@@ -30,18 +32,22 @@ def write_indices(place: JobPlace, now: datetime) -> Mapping[str, Any]:
     return {key: count for key, count in written.items() if count is not None}
 
 
-def follow(place: JobPlace, now: datetime) -> Mapping[str, Any]:
-    """Each vault in a transaction of its own."""
+def follow(place: JobPlace, now: datetime, run_s: float = RUN_S) -> Mapping[str, Any]:
+    """Each vault that is due, in a transaction of its own, for so long; `left` wait for the next run."""
+    until = time.monotonic() + run_s
     with place.database.read() as session:
-        ids = paper.vault_ids(session)
-    trades = marks = 0
+        ids = paper.due(session, now)
+    vaults = trades = marks = 0
     for vault_id in ids:
         with place.database.write() as session:
             place.fence(session)
             done = paper.follow(session, vault_id, now)
+        vaults += 1
         trades += done.trades
         marks += done.is_marked
-    return {"vaults": len(ids), "trades": trades, "marks": marks}
+        if time.monotonic() >= until:
+            break
+    return {"vaults": vaults, "trades": trades, "marks": marks, "left": len(ids) - vaults}
 
 
 def give_bonds_back(place: JobPlace, now: datetime) -> Mapping[str, Any]:

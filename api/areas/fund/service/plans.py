@@ -121,7 +121,7 @@ def make(call: WriteCall, caller: AgentCaller, command: PlanSignal) -> Answer[Pl
     facts = _facts(call, place, consent, snapshot_of(call.db, place.market, call.now))
     made = gate(facts)
     if made is None:
-        account = call.deps.fund_accounts.read(call.db, command.account_address)
+        account = call.deps.fund_accounts.read(command.account_address)
         facts = replace(facts, account=account)
         made = plan(facts)
     row = PlanRow(

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from sqlalchemy import insert
-from sqlalchemy.orm import Session
 from starlette.testclient import TestClient
 
 from api.kernel.operation import Deps
@@ -46,7 +45,7 @@ class KnownAccounts:
     known: dict[str, FollowerAccount] = field(default_factory=dict)
     reads: int = 0
 
-    def read(self, session: Session, address: str) -> FollowerAccount | None:
+    def read(self, address: str) -> FollowerAccount | None:
         self.reads += 1
         return self.known.get(address.lower())
 

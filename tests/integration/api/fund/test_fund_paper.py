@@ -29,6 +29,7 @@ from tests.integration.api.fund.pilots import IndexWorld, TransferChain, list_co
 
 LINK, UNI = "binance_link_usdt", "binance_uni_usdt"
 TEN = UsdcE6(10 * USD)
+DID = {"vaults": 0, "trades": 0, "marks": 0, "left": 0}
 
 
 @pytest.fixture
@@ -241,8 +242,58 @@ def test_the_job__follows_every_vault_and_a_pilot_pays_its_fee(
                 decided_at=clock.now,
             )
         )
-    assert jobs.follow(place, clock.now) == {"vaults": 1, "trades": 0, "marks": 1}
+    assert jobs.follow(place, clock.now) == DID | {"vaults": 1, "marks": 1}
     clock.now += timedelta(days=365)
-    assert jobs.follow(place, clock.now) == {"vaults": 1, "trades": 0, "marks": 1}
+    assert jobs.follow(place, clock.now) == DID | {"vaults": 1, "marks": 1}
     assert shown(office.client, vault)["fund_fees_usd"] == "200.000000"
     assert shown(office.client, vault)["nav_usd"] == "9800.000000"
+
+
+def test_the_job__takes_up_the_vaults_that_have_something_to_do(
+    deps: Deps, clock: Clock, office: Office, vault: int
+) -> None:
+    place = IndexWorld(deps, clock, TransferChain(), office, 0).job_place()
+    universe = [UniverseMarket(LINK, "always", TEN), UniverseMarket(UNI, "always", TEN)]
+    for _ in range(2):
+        vault_with(deps, clock, universe=universe)
+    assert jobs.follow(place, clock.now) == DID | {"vaults": 3, "marks": 3}
+    clock.pass_(minutes=1)
+    assert jobs.follow(place, clock.now) == DID
+    office.publish(vault, "0.1000", LINK)
+    office.publish(vault, "0.2500", LINK)  # it supersedes the one before
+    assert jobs.follow(place, clock.now) == DID | {"vaults": 1, "trades": 1}
+    assert jobs.follow(place, clock.now) == DID
+    office.post(f"/admin/fund/vaults/{vault}/pause")
+    clock.pass_(minutes=59)
+    sampled(deps, clock.now)
+    assert jobs.follow(place, clock.now) == DID | {"vaults": 3, "marks": 3}
+    assert jobs.follow(place, clock.now) == DID
+
+
+def test_a_run_that_takes_too_long__leaves_vaults_to_the_next_and_begins_with_signals(
+    deps: Deps, clock: Clock, office: Office, vault: int
+) -> None:
+    place = IndexWorld(deps, clock, TransferChain(), office, 0).job_place()
+    last = vault_with(deps, clock, universe=[UniverseMarket(LINK, "always", TEN)])
+    office.publish(last, "0.2500", LINK)
+    assert jobs.follow(place, clock.now, run_s=0) == {
+        "vaults": 1, "trades": 1, "marks": 1, "left": 1,
+    }  # fmt: skip
+    assert jobs.follow(place, clock.now, run_s=0) == DID | {"vaults": 1, "marks": 1}
+
+
+def test_a_vault_of_which_a_price_is_unknown__is_taken_up_after_the_others(
+    deps: Deps, clock: Clock, office: Office, vault: int
+) -> None:
+    universe = [UniverseMarket(UNI, "always", TEN)]
+    others = [vault_with(deps, clock, universe=universe) for _ in range(2)]
+    office.publish(vault, "0.2500", LINK)
+    for one in (vault, *others):
+        follow(deps, one, clock)
+    clock.pass_(hours=1)
+    for one in others:
+        follow(deps, one, clock)
+    clock.pass_(hours=1)
+    new = vault_with(deps, clock, universe=universe)
+    with deps.database.read() as session:
+        assert paper.due(session, clock.now) == [new, *others, vault]

@@ -79,7 +79,11 @@ def test_the_first_check_that_fails__decides_and_charges_nothing(is_paid: bool) 
         first = found[0][1:] if found else (Disposition.READY, None)
         charged = not found and not is_paid
         got = made.disposition, made.reason
-        if got != first or made.is_charged is not charged or (made.order is None) is not bool(found):
+        if (
+            got != first
+            or made.is_charged is not charged
+            or (made.order is None) is not bool(found)
+        ):
             wrong.append((changes, made))
     assert wrong == []
 

@@ -1,0 +1,46 @@
+"""What finds a maker's pilots, an index's funds, live signals of all vaults and bonds in USDC that are due;
+when the venue last answered for an operator's order; no simulated book, which nothing wrote to.
+"""
+
+import sqlalchemy as sa
+from alembic import op
+from sqlalchemy.dialects import postgresql
+
+revision = "0058"
+down_revision = "0053"
+branch_labels = None
+depends_on = None
+
+AT = sa.DateTime(timezone=True)
+
+
+def upgrade() -> None:
+    op.drop_table("fund_book_position")
+    op.add_column("perps_operator_order", sa.Column("asked_at", AT, nullable=True))
+    op.create_index("ix_fund_vault_maker_id", "fund_vault", ["maker_id"])
+    op.create_index("ix_fund_vault_index_id_id", "fund_vault", ["index_id", "id"])
+    op.create_index("ix_fund_signal_at", "fund_signal", ["at"])
+    op.create_index(
+        "ix_fund_application_bond_owed",
+        "fund_application",
+        ["id"],
+        postgresql_where=sa.text(
+            "bond_currency = 'usdc' and not is_bond_returned and state <> 'submitted'"
+        ),
+    )
+
+
+def downgrade() -> None:
+    op.drop_index("ix_fund_application_bond_owed", table_name="fund_application")
+    op.drop_index("ix_fund_signal_at", table_name="fund_signal")
+    op.drop_index("ix_fund_vault_index_id_id", table_name="fund_vault")
+    op.drop_index("ix_fund_vault_maker_id", table_name="fund_vault")
+    op.drop_column("perps_operator_order", "asked_at")
+    op.create_table(
+        "fund_book_position",
+        sa.Column("address", postgresql.BYTEA(), nullable=False),
+        sa.Column("market", sa.Text(), nullable=False),
+        sa.Column("notional_usdc_e6", sa.Numeric(78, 0), nullable=False),
+        sa.Column("updated_at", AT, nullable=False),
+        sa.PrimaryKeyConstraint("address", "market", name=op.f("pk_fund_book_position")),
+    )
