@@ -1,5 +1,6 @@
 """What finds a maker's pilots, an index's funds, live signals of all vaults and bonds in USDC that are due;
-when the venue last answered for an operator's order; no simulated book, which nothing wrote to.
+when the venue last answered for an operator's order; consents and fills of a vault, counted; no simulated
+book, which nothing wrote to.
 """
 
 import sqlalchemy as sa
@@ -12,10 +13,33 @@ branch_labels = None
 depends_on = None
 
 AT = sa.DateTime(timezone=True)
+COUNTED = """
+insert into fund_vault_count (vault_id, rules_hash, mirrors, fills)
+select vault.id, rules.rules_hash,
+  (select count(*) from fund_mirror mirror
+   where mirror.vault_id = vault.id and mirror.revoked_at is null and mirror.rules_hash = rules.rules_hash),
+  (select count(*) from fund_fill fill where fill.vault_id = vault.id)
+from fund_vault vault
+join fund_rules rules on rules.vault_id = vault.id and rules.version = vault.rules_version
+"""
 
 
 def upgrade() -> None:
     op.drop_table("fund_book_position")
+    op.create_table(
+        "fund_vault_count",
+        sa.Column("vault_id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("rules_hash", sa.LargeBinary(length=32), nullable=False),
+        sa.Column("mirrors", sa.BigInteger(), nullable=False),
+        sa.Column("fills", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["vault_id"], ["fund_vault.id"], name=op.f("fk_fund_vault_count_vault_id")
+        ),
+        sa.PrimaryKeyConstraint("vault_id", name=op.f("pk_fund_vault_count")),
+    )
+    op.execute(COUNTED)
+    op.drop_index("ix_fund_mirror_vault_id", table_name="fund_mirror")
+    op.drop_index("ix_fund_fill_vault_id", table_name="fund_fill")
     op.add_column("perps_operator_order", sa.Column("asked_at", AT, nullable=True))
     op.create_index("ix_fund_vault_maker_id", "fund_vault", ["maker_id"])
     op.create_index("ix_fund_vault_index_id_id", "fund_vault", ["index_id", "id"])
@@ -36,6 +60,14 @@ def downgrade() -> None:
     op.drop_index("ix_fund_vault_index_id_id", table_name="fund_vault")
     op.drop_index("ix_fund_vault_maker_id", table_name="fund_vault")
     op.drop_column("perps_operator_order", "asked_at")
+    op.create_index("ix_fund_fill_vault_id", "fund_fill", ["vault_id"])
+    op.create_index(
+        "ix_fund_mirror_vault_id",
+        "fund_mirror",
+        ["vault_id"],
+        postgresql_where=sa.text("revoked_at is null"),
+    )
+    op.drop_table("fund_vault_count")
     op.create_table(
         "fund_book_position",
         sa.Column("address", postgresql.BYTEA(), nullable=False),

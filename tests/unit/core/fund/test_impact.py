@@ -1,5 +1,6 @@
 """Impact: equal to a slow reference, never below the walk of the book, never smaller for more."""
 
+from datetime import timedelta
 from fractions import Fraction
 
 import pytest
@@ -180,3 +181,28 @@ def test_the_venues_minimum__is_unknown_where_it_is_no_amount(
 ) -> None:
     found = exact(liquidity(min_size_quote=min_size, usd_per_quote=per_quote), AT)
     assert found.least_order_usdc_e6 == least
+
+
+def test_the_volatility__is_of_a_day_and_rounded_up() -> None:
+    # the root of 0.0012 is 3.4641016 %, and half a day's buckets stand for twice the squares
+    assert exact(liquidity(), AT).sigma_bps_e2 == 34_642
+    assert exact(liquidity(squares=0.0006, buckets=6), AT).sigma_bps_e2 == 34_642
+    assert exact(liquidity(squares=0.0, buckets=0), AT).sigma_bps_e2 is None
+
+
+@pytest.mark.parametrize(
+    ("age", "every_s", "is_known"),
+    [
+        (timedelta(minutes=10), 60, True),
+        (timedelta(minutes=10, microseconds=1), 60, False),
+        (timedelta(minutes=10), None, True),
+        (timedelta(minutes=20), 600, True),  # two looks
+        (timedelta(minutes=20, microseconds=1), 600, False),
+    ],
+)
+def test_a_book__is_known_for_ten_minutes_or_two_looks(
+    age: timedelta, every_s: int | None, is_known: bool
+) -> None:
+    found = exact(liquidity(every_s=every_s), AT + age)
+    assert [one is not None for one in (found.buys, found.sells, found.mid)] == [is_known] * 3
+    assert exact(liquidity(sampled_at=None), AT).mid is None
