@@ -237,24 +237,24 @@ def give_back(
         credit_ledger.release(session, application.account_id, bond_key(application.id), now)
 
 
-def give_back_due(session: WriteSession, now: datetime, limit: int) -> int:
-    """Bonds in credits of pilots that are old enough. How many were given back."""
-    due = (
-        select(FundApplication)
-        .where(
-            FundApplication.bond_currency == literal_column("'credit'"),
-            FundApplication.is_bond_returned.is_(False),
-            FundApplication.state == ApplicationState.APPROVED.value,
-            FundApplication.decided_at <= now - SPOT_PILOT,
-        )
-        .order_by(FundApplication.account_id, FundApplication.id)
-        .limit(limit)
-        .with_for_update(skip_locked=True)
+def due_in_credits(session: Session, now: datetime, limit: int) -> Sequence[int]:
+    """Applications whose pilots are old enough, and whose bonds in credits are still held."""
+    due = select(FundApplication.id).where(
+        FundApplication.bond_currency == literal_column("'credit'"),
+        FundApplication.is_bond_returned.is_(literal_column("false")),
+        FundApplication.state == ApplicationState.APPROVED.value,
+        FundApplication.decided_at <= now - SPOT_PILOT,
     )
-    found = session.scalars(due.execution_options(populate_existing=True)).all()
-    for one in found:
-        give_back(session, one, None, now)
-    return len(found)
+    return session.scalars(due.order_by(FundApplication.id).limit(limit)).all()
+
+
+def give_back_credits(session: WriteSession, application_id: int, now: datetime) -> bool:
+    """Of one that was due when it was looked for; False: it was given back meanwhile."""
+    found = held(session, application_id)
+    if found is None or found.is_bond_returned:
+        return False
+    give_back(session, found, None, now)
+    return True
 
 
 def bonds_owed(session: Session, now: datetime, after: int, limit: int) -> list[OwedBond]:

@@ -3,10 +3,13 @@
 import time
 from collections.abc import Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any, Final
 
 from core.fund import applications, indices, paper
+from core.fund.paper import PaperRun
 from keeper.schedule import Job, JobPlace
+from keeper.spared import did_of, spared_row
 
 INDICES_S: Final = 900
 PAPER_S: Final = 60
@@ -37,20 +40,36 @@ def follow(place: JobPlace, now: datetime, run_s: float = RUN_S) -> Mapping[str,
     until = time.monotonic() + run_s
     with place.database.read() as session:
         ids = paper.due(session, now)
-    vaults = trades = marks = 0
+    done = list[PaperRun | None]()
     for vault_id in ids:
-        with place.database.write() as session:
-            place.fence(session)
-            done = paper.follow(session, vault_id, now)
-        vaults += 1
-        trades += done.trades
-        marks += done.is_marked
+        done.append(spared_row(partial(_follow_one, place, vault_id, now), vault=vault_id))
         if time.monotonic() >= until:
             break
-    return {"vaults": vaults, "trades": trades, "marks": marks, "left": len(ids) - vaults}
+    made = [one for one in done if one is not None]
+    return {
+        **did_of("vaults", [None if one is None else True for one in done]),
+        "trades": sum(one.trades for one in made),
+        "marks": sum(one.is_marked for one in made),
+        "left": len(ids) - len(done),
+    }
+
+
+def _follow_one(place: JobPlace, vault_id: int, now: datetime) -> PaperRun:
+    with place.database.write() as session:
+        place.fence(session)
+        return paper.follow(session, vault_id, now)
 
 
 def give_bonds_back(place: JobPlace, now: datetime) -> Mapping[str, Any]:
+    """Each in a transaction of its own."""
+    with place.database.read() as session:
+        ids = applications.due_in_credits(session, now, BATCH)
+    return did_of(
+        "bonds", [spared_row(partial(_give_back, place, one, now), application=one) for one in ids]
+    )
+
+
+def _give_back(place: JobPlace, application_id: int, now: datetime) -> bool:
     with place.database.write() as session:
         place.fence(session)
-        return {"bonds": applications.give_back_due(session, now, BATCH)}
+        return applications.give_back_credits(session, application_id, now)

@@ -234,44 +234,6 @@ def test_one_transfer__gives_one_bond_back(
     assert again.json()["detail"].startswith("tx_hash: this transfer gave another bond back")
 
 
-def owed(world: IndexWorld, **query: Any) -> Any:
-    """What operators find in their queue of bonds."""
-    return world.office.client.get(
-        "/admin/queue", params={"kind": "bond", **query}, headers=world.office.headers
-    ).json()
-
-
-def test_bonds_in_usdc_that_are_due__are_in_the_operators_queue_until_they_are_given_back(
-    world: IndexWorld, payer: Follower, clock: Clock
-) -> None:
-    first = world.paid(payer).json()
-    assert owed(world)["items"] == []  # nobody has decided
-    world.move(first["application_id"], "approve")
-    second = world.paid(payer).json()
-    world.move(second["application_id"], "reject", reason="No.")
-    due = {
-        "application_id": second["application_id"],
-        "state": "rejected",
-        "usd": "2500.000000",
-        "from": TREASURY,
-        "to": WALLET,
-        "paid_by": second["bond"]["paid_by"],
-    }
-    assert [one["bond"] for one in owed(world)["items"]] == [due]
-    clock.pass_(seconds=DAYS_14_S - 1)
-    assert len(owed(world)["items"]) == 1
-    clock.pass_(seconds=1)  # the pilot is 14 days old
-    page = owed(world, limit=1)
-    assert page["items"][0]["bond"]["application_id"] == first["application_id"]
-    assert page["items"][0]["at"] == "2026-12-05T12:00:00Z"
-    rest = owed(world, limit=1, cursor=page["next_cursor"])
-    assert ([one["bond"] for one in rest["items"]], rest["next_cursor"]) == ([due], None)
-    for one in (first, second):
-        back = world.chain.pay(TREASURY, WALLET, 2_500_000_000)
-        world.move(one["application_id"], "return-bond", tx_hash=back)
-    assert owed(world)["items"] == []
-
-
 # A bond in credits
 
 

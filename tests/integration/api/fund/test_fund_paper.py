@@ -2,7 +2,7 @@
 (docs/fund.md#the-paper-follower).
 """
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -10,6 +10,7 @@ from sqlalchemy import select, update
 from starlette.testclient import TestClient
 
 from api.kernel.operation import Deps
+from core.db.engine import WriteSession
 from core.fund import indices, paper
 from core.fund.rules.frozen import FundKind, UniverseMarket
 from core.fund.rules.paper import START_USDC_E6
@@ -20,6 +21,7 @@ from core.fund.tables import (
     FundPaperPosition,
     FundPaperTrade,
 )
+from core.jobs.rules import ATTENTION
 from core.market.tables import MarketListingState
 from core.money import UsdcE6
 from keeper.areas import fund as jobs
@@ -297,3 +299,23 @@ def test_a_vault_of_which_a_price_is_unknown__is_taken_up_after_the_others(
     new = vault_with(deps, clock, universe=universe)
     with deps.database.read() as session:
         assert paper.due(session, clock.now) == [new, *others, vault]
+
+
+def test_a_vault_that_cannot_be_followed__does_not_stop_the_others(
+    deps: Deps, clock: Clock, office: Office, vault: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = IndexWorld(deps, clock, TransferChain(), office, 0).job_place()
+    vault_with(deps, clock, universe=[UniverseMarket(LINK, "always", TEN)])
+    run = paper.follow
+
+    def follow_but_one(session: WriteSession, vault_id: int, now: datetime) -> paper.PaperRun:
+        if vault_id == vault:
+            raise KeyError("universe")
+        return run(session, vault_id, now)
+
+    monkeypatch.setattr(paper, "follow", follow_but_one)
+    assert jobs.follow(place, clock.now) == DID | {
+        "vaults": 1,
+        "marks": 1,
+        ATTENTION: "1 of 2 failed and are tried again; the log has each",
+    }
