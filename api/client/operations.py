@@ -827,7 +827,7 @@ class FundMarketLiquidityRow(TypedDict):
     provisional: bool
     session: FundMarketSessionShown
     cap_usd: str | None  # the most that one order that increases may take; null: unknown
-    min_order_usd: str
+    min_order_usd: str | None  # null: what the venue asks for is unknown
     depth_usd: str | None  # median within 2 %, of the smaller side
     volume_24h_usd: str | None
     daily_volatility_bps: str | None
@@ -982,7 +982,7 @@ class FundIndexShown(TypedDict):
     constituents_count: int
     deliverables_count: int
     funds_count: int
-    vault_ids: list[int]  # the funds on it
+    vault_ids: list[int]  # the funds on it, the oldest 100
     simulated: NotRequired[Literal[True]]  # true: of simulated data; left out otherwise
 
 
@@ -1023,7 +1023,7 @@ class FundIndexRead(TypedDict):
     constituents_count: int
     deliverables_count: int
     funds_count: int
-    vault_ids: list[int]  # the funds on it
+    vault_ids: list[int]  # the funds on it, the oldest 100
     simulated: NotRequired[Literal[True]]  # true: of simulated data; left out otherwise
     categories: list[FundCategory]  # those that its members have
     constituents: list[FundConstituentRow]  # of `day`, the largest first
@@ -2949,6 +2949,7 @@ class QueueQueueItem(TypedDict):
     kg_claim: NotRequired[QueueQueuedTokenClaim | None]
     application: NotRequired[QueueQueuedApplication | None]
     vault_request: NotRequired[QueueQueuedVaultRequest | None]
+    bond: NotRequired[QueueQueuedBond | None]
 
 
 class QueueQueuedApplication(TypedDict):
@@ -2964,6 +2965,19 @@ class QueueQueuedApplication(TypedDict):
     bond_currency: str
     bond_usd: str | None
     bond_credits: int | None
+
+
+QueueQueuedBond = TypedDict(
+    "QueueQueuedBond",
+    {
+        "application_id": "int",
+        "state": "Literal['approved', 'rejected']",
+        "usd": "str",
+        "from": "str",
+        "to": "str",
+        "paid_by": "str",
+    },
+)
 
 
 class QueueQueuedClaim(TypedDict):
@@ -3014,7 +3028,9 @@ class QueueQueuedVaultRequest(TypedDict):
 
 
 class QueueOperatorQueue(TypedDict):
-    kind: Literal["submission", "proof", "claim", "application", "vault_request", "kg_claim"]
+    kind: Literal[
+        "submission", "proof", "claim", "application", "vault_request", "bond", "kg_claim"
+    ]
     items: list[QueueQueueItem]
     next_cursor: str | None
 
@@ -6921,7 +6937,9 @@ class QueueCalls(Calls):
         *,
         cursor: str | None = None,
         limit: int | None = None,
-        kind: Literal["submission", "proof", "claim", "application", "vault_request", "kg_claim"]
+        kind: Literal[
+            "submission", "proof", "claim", "application", "vault_request", "bond", "kg_claim"
+        ]
         | None = None,
     ) -> QueueOperatorQueue:
         """Read what waits for you, the oldest first, with whole values and evidence.

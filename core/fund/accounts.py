@@ -2,7 +2,6 @@
 sends counts (docs/fund.md#accounts).
 """
 
-from collections.abc import Mapping
 from typing import Final, Protocol
 
 from core.chain import results
@@ -18,33 +17,31 @@ BALANCE_OF: Final = function("MockUSDC", "balanceOf")
 class FollowerAccounts(Protocol):
     """Where accounts are read, by their checksummed address."""
 
-    def read(self, address: str, book: Mapping[str, int]) -> FollowerAccount | None:
-        """`book`: what the simulated book holds for it. None: it is not known what the account holds.
-        Errors: OutsideError.
-        """
+    def read(self, address: str) -> FollowerAccount | None:
+        """None: it is not known what the account holds. Errors: OutsideError."""
         ...
 
 
 class NoAccounts:
     """No account is known."""
 
-    def read(self, address: str, book: Mapping[str, int]) -> FollowerAccount | None:
+    def read(self, address: str) -> FollowerAccount | None:
         return None
 
 
 class SimulatedAccounts:
-    """Of a local stack: worth is the test USDC that the address holds on the chain, positions are
-    those of the simulated book, where margin is never taken from that USDC. Followers plan a signal in
-    the minute that it comes, so that their balances are asked for together.
+    """Of a local stack: worth is the test USDC that the address holds on the chain, and nothing trades
+    there, so that no address holds a position. Followers plan a signal in the minute that it comes, so
+    that their balances are asked for together.
     """
 
     def __init__(self, chain: ChainReader) -> None:
         self._contracts = chain.contracts
         self._asked = CallsTogether(chain.rpc)
 
-    def read(self, address: str, book: Mapping[str, int]) -> FollowerAccount | None:
+    def read(self, address: str) -> FollowerAccount | None:
         data = f"{BALANCE_OF.selector}{bytes_of(address).hex():0>64}"
         call = {"to": self._contracts["usdc"], "data": data}
         told = self._asked.call("eth_call", [call, LATEST], results.code)
         nav = int.from_bytes(answer_words(told, 1))
-        return FollowerAccount(nav, book)
+        return FollowerAccount(nav, {})

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import exists, literal_column, select
+from sqlalchemy import exists, literal_column, or_, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
@@ -34,7 +34,7 @@ from core.fund.rules.indices import IndexRow
 from core.fund.rules.journey import SPOT_PILOT
 from core.fund.rules.sessions import ALWAYS
 from core.fund.tables import FundApplication, FundApplicationMove, FundVault
-from core.hexes import bytes_of
+from core.hexes import address_of, bytes_of, hex_of
 from core.money import UsdcE6
 
 LEAST_ORDER_USDC_E6 = UsdcE6(10_000_000)
@@ -62,6 +62,19 @@ class KeptApplication:
     def due_at(self) -> datetime | None:
         one = self.application
         return bond_due_at(ApplicationState(one.state), one.decided_at)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwedBond:
+    """A bond in USDC that is due: `sender`, which was paid, owes it to `to`."""
+
+    application_id: int
+    state: ApplicationState
+    usdc_e6: UsdcE6
+    sender: str
+    to: str
+    paid_by: str
+    due_at: datetime
 
 
 def bond_key(application_id: int) -> str:
@@ -224,24 +237,40 @@ def give_back(
         credit_ledger.release(session, application.account_id, bond_key(application.id), now)
 
 
-def give_back_due(session: WriteSession, now: datetime, limit: int) -> int:
-    """Bonds in credits of pilots that are old enough. How many were given back."""
-    due = (
-        select(FundApplication)
-        .where(
-            FundApplication.bond_currency == literal_column("'credit'"),
-            FundApplication.is_bond_returned.is_(False),
-            FundApplication.state == ApplicationState.APPROVED.value,
-            FundApplication.decided_at <= now - SPOT_PILOT,
-        )
-        .order_by(FundApplication.account_id, FundApplication.id)
-        .limit(limit)
-        .with_for_update(skip_locked=True)
+def due_in_credits(session: Session, now: datetime, limit: int) -> Sequence[int]:
+    """Applications whose pilots are old enough, and whose bonds in credits are still held."""
+    due = select(FundApplication.id).where(
+        FundApplication.bond_currency == literal_column("'credit'"),
+        FundApplication.is_bond_returned.is_(literal_column("false")),
+        FundApplication.state == ApplicationState.APPROVED.value,
+        FundApplication.decided_at <= now - SPOT_PILOT,
     )
-    found = session.scalars(due.execution_options(populate_existing=True)).all()
-    for one in found:
-        give_back(session, one, None, now)
-    return len(found)
+    return session.scalars(due.order_by(FundApplication.id).limit(limit)).all()
+
+
+def give_back_credits(session: WriteSession, application_id: int, now: datetime) -> bool:
+    """Of one that was due when it was looked for; False: it was given back meanwhile."""
+    found = held(session, application_id)
+    if found is None or found.is_bond_returned:
+        return False
+    give_back(session, found, None, now)
+    return True
+
+
+def bonds_owed(session: Session, now: datetime, after: int, limit: int) -> list[OwedBond]:
+    """Bonds in USDC that operators have to give back now; `after`: an application's id, exclusive."""
+    query = select(FundApplication).where(
+        FundApplication.bond_currency == literal_column("'usdc'"),
+        FundApplication.is_bond_returned.is_(literal_column("false")),
+        FundApplication.state != literal_column("'submitted'"),
+        or_(
+            FundApplication.state == literal_column("'rejected'"),
+            FundApplication.decided_at <= now - SPOT_PILOT,
+        ),
+        FundApplication.id > after,
+    )
+    found = session.scalars(query.order_by(FundApplication.id).limit(limit))
+    return [_owed(one) for one in found]
 
 
 def waiting(session: Session, after: int, limit: int) -> Sequence[FundApplication]:
@@ -289,6 +318,23 @@ def said_of(application: FundApplication) -> NewApplication:
         fee_bps=application.fee_bps,
         tvl_cap_usdc_e6=UsdcE6(application.tvl_cap_usdc_e6),
         bond_currency=BondCurrency(application.bond_currency),
+    )
+
+
+def _owed(one: FundApplication) -> OwedBond:
+    state = ApplicationState(one.state)
+    due_at = bond_due_at(state, one.decided_at)
+    assert one.bond_usdc_e6 is not None, "it is a bond in USDC"
+    assert one.bond_tx is not None, "it is a bond in USDC"
+    assert due_at is not None, "it was decided"
+    return OwedBond(
+        application_id=one.id,
+        state=state,
+        usdc_e6=UsdcE6(one.bond_usdc_e6),
+        sender=address_of(one.bond_to),
+        to=address_of(one.bond_from),
+        paid_by=hex_of(one.bond_tx),
+        due_at=due_at,
     )
 
 

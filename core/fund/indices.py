@@ -29,11 +29,12 @@ from core.money import USDC_E6_PER_USDC
 
 FOLDER: Final = Path(__file__).parent / "index_files"
 MOST_USD: Final = 1e12
+MOST_FUNDS: Final = 100  # that an index names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownIndex:
-    """`day` None: no constituents yet. `vault_ids`: its funds, the oldest first."""
+    """`day` None: no constituents yet. `vault_ids`: of its `funds` the oldest MOST_FUNDS."""
 
     id: int
     key: str
@@ -43,6 +44,7 @@ class ShownIndex:
     is_simulated: bool
     constituents: int
     deliverables: int
+    funds: int
     vault_ids: tuple[int, ...]
 
 
@@ -77,6 +79,8 @@ def write_day(session: WriteSession, index_id: int, key: str, now: datetime) -> 
     None: the day is written, or no listing of a member is graded yet, so that nothing is known.
     """
     day = now.astimezone(UTC).date()
+    if session.get(FundIndexDay, (index_id, day)) is not None:
+        return None
     index = kept()[key]
     markets = coin_markets(session, index.members, now)
     if not any(one.grade for one in markets):
@@ -145,10 +149,8 @@ def _shown(session: Session, found: Sequence[FundIndex]) -> list[ShownIndex]:
         .group_by(FundIndex.id, FundIndexDay.is_simulated)
     )
     of_day = {row.id: row for row in counts}
-    vaults: dict[int | None, list[int]] = {}
-    funds = select(FundVault.index_id, FundVault.id).where(FundVault.index_id.in_(ids))
-    for index_id, vault_id in session.execute(funds.order_by(FundVault.id)):
-        vaults.setdefault(index_id, []).append(vault_id)
+    funds = select(FundVault.index_id, func.count()).where(FundVault.index_id.in_(ids))
+    counted = dict(session.execute(funds.group_by(FundVault.index_id)).all())
     return [
         ShownIndex(
             id=one.id,
@@ -159,10 +161,16 @@ def _shown(session: Session, found: Sequence[FundIndex]) -> list[ShownIndex]:
             is_simulated=one.id in of_day and of_day[one.id].is_simulated,
             constituents=of_day[one.id].constituents if one.id in of_day else 0,
             deliverables=of_day[one.id].deliverables if one.id in of_day else 0,
-            vault_ids=tuple(vaults.get(one.id, ())),
+            funds=counted.get(one.id, 0),
+            vault_ids=_oldest_funds(session, one.id),
         )
         for one in found
     ]
+
+
+def _oldest_funds(session: Session, index_id: int) -> tuple[int, ...]:
+    query = select(FundVault.id).where(FundVault.index_id == index_id)
+    return tuple(session.scalars(query.order_by(FundVault.id).limit(MOST_FUNDS)))
 
 
 def _facts(

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Final
 
-from sqlalchemy import delete, exists, func, literal_column, select, update
+from sqlalchemy import delete, exists, func, literal_column, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session, aliased
 
@@ -59,8 +59,34 @@ class PaperRun:
     is_marked: bool
 
 
-def vault_ids(session: Session) -> Sequence[int]:
-    return session.scalars(select(FundVault.id).order_by(FundVault.id)).all()
+def due(session: Session, now: datetime) -> list[int]:
+    """The vaults that a run does something for: those with signals to follow, then those without a
+    paper follower, then those that this hour did not mark yet, those longest unmarked last, of which
+    a price may be unknown.
+    """
+    later = aliased(FundSignal)
+    followed = (
+        select(FundSignal.vault_id)
+        .where(
+            FundSignal.at > now - LIVE_FOR,
+            FundSignal.at <= now,
+            ~exists().where(
+                later.vault_id == FundSignal.vault_id,
+                later.market == FundSignal.market,
+                later.seq > FundSignal.seq,
+            ),
+            ~exists().where(FundPaperTrade.signal_seq == FundSignal.seq),
+        )
+        .distinct()
+        .order_by(FundSignal.vault_id)
+    )
+    unmarked = (
+        select(FundVault.id)
+        .outerjoin(FundPaper, FundPaper.vault_id == FundVault.id)
+        .where(or_(FundPaper.vault_id.is_(None), FundPaper.accrued_at < _hour(now)))
+        .order_by(FundPaper.accrued_at.desc().nulls_first(), FundVault.id)
+    )
+    return list(dict.fromkeys([*session.scalars(followed), *session.scalars(unmarked)]))
 
 
 def follow(session: WriteSession, vault_id: int, now: datetime) -> PaperRun:
@@ -70,7 +96,7 @@ def follow(session: WriteSession, vault_id: int, now: datetime) -> PaperRun:
     if vault is None or vault.id not in in_force:
         return PaperRun(0, False)
     frozen = rules_of(in_force[vault.id].document)
-    book = _load(session, vault.id, now)
+    book = before = _load(session, vault.id, now)
     done = 0
     for signal in _pending(session, vault.id, now):
         names = {signal.market, *book.positions}
@@ -82,7 +108,8 @@ def follow(session: WriteSession, vault_id: int, now: datetime) -> PaperRun:
         _record(session, vault.id, signal.seq, fill, reason, now)
         done += fill is not None
     book, is_marked = _marked(session, vault, book, now)
-    _keep(session, vault.id, book)
+    if book != before:
+        _keep(session, vault.id, book)
     return PaperRun(done, is_marked)
 
 
@@ -282,11 +309,15 @@ def _record(
     session.flush()
 
 
+def _hour(now: datetime) -> datetime:
+    return now.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
+
+
 def _marked(
     session: WriteSession, vault: FundVault, book: PaperBook, now: datetime
 ) -> tuple[PaperBook, bool]:
     """At the first run of an hour in which every price is known."""
-    hour = now.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
+    hour = _hour(now)
     if session.get(FundPaperMark, (vault.id, hour)) is not None:
         return book, False
     prices = {name: market_of(session, name, now).price_e12 for name in book.positions}

@@ -122,6 +122,13 @@ class FundApplication(Base):
             "id",
             postgresql_where=text("bond_currency = 'credit' and not is_bond_returned"),
         ),
+        Index(
+            "ix_fund_application_bond_owed",
+            "id",
+            postgresql_where=text(
+                "bond_currency = 'usdc' and not is_bond_returned and state <> 'submitted'"
+            ),
+        ),
     )
 
     id: Mapped[int] = mapped_column(Identity(always=True), primary_key=True)

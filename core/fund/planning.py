@@ -16,7 +16,6 @@ from sqlalchemy import (
     bindparam,
     cast,
     exists,
-    func,
     literal,
     select,
     true,
@@ -34,7 +33,6 @@ from core.fund.rules.frozen import FrozenRules, rules_of
 from core.fund.rules.plan import SignalPlan
 from core.fund.rules.signals import decimal_text
 from core.fund.tables import (
-    FundBookPosition,
     FundMirror,
     FundPlan,
     FundRules,
@@ -68,8 +66,7 @@ class StandingConsent:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignalPlace:
     """A signal, where its vault, its market and a follower stand: what a plan needs, of one read.
-    `rules`: those in force now. `liquidity`: None, its market is not measured. `book`: by market the
-    notional that the simulated book holds for the consent's address; negative: short.
+    `rules`: those in force now. `liquidity`: None, its market is not measured.
     """
 
     seq: int
@@ -85,7 +82,6 @@ class SignalPlace:
     is_superseded: bool
     is_paid: bool
     liquidity: MarketLiquidity | None
-    book: Mapping[str, int]
 
 
 _LATER = aliased(FundSignal)
@@ -93,13 +89,6 @@ _ACCOUNT: Final = bindparam("account_id", type_=BigInteger)
 _SEQ: Final = bindparam("seq", type_=BigInteger)
 
 _LIQUIDITY: Final = LIQUIDITY.where(FundSignal.market == MARKET).lateral("liquidity")
-_BOOK: Final = (
-    select(
-        func.json_object_agg(FundBookPosition.market, cast(FundBookPosition.notional_usdc_e6, Text))
-    )
-    .where(FundBookPosition.address == FundMirror.address)
-    .scalar_subquery()
-)
 _PLACE: Final = Prepared(
     select(
         FundSignal.market,
@@ -122,7 +111,6 @@ _PLACE: Final = Prepared(
         cast(FundMirror.max_order_usdc_e6, Text),
         FundMirror.max_leverage_e2,
         FundMirror.rules_hash,
-        _BOOK,
         *_LIQUIDITY.c,
     )
     .join(FundVault, FundVault.id == FundSignal.vault_id)
@@ -224,7 +212,7 @@ def place_of(
     if not rows:
         return None
     market, weight, leverage, at, vault_id, is_paused, rules_hash, superseded, paid, *rest = rows[0]
-    (*mirror, book), liquidity = rest[:6], rest[6:]
+    mirror, liquidity = rest[:5], rest[5:]
     is_measured = liquidity[BUCKETS_COLUMN] is not None
     return SignalPlace(
         seq=seq,
@@ -240,7 +228,6 @@ def place_of(
         is_superseded=superseded,
         is_paid=paid,
         liquidity=liquidity_from(market, liquidity) if is_measured else None,
-        book={name: int(notional) for name, notional in (book or {}).items()},
     )
 
 

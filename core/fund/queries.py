@@ -26,6 +26,7 @@ from core.fund.tables import (
     FundSignal,
     FundSignalSale,
     FundVault,
+    FundVaultCount,
     FundVaultEvent,
 )
 from core.hexes import bytes_of
@@ -119,6 +120,7 @@ def freeze(session: WriteSession, rules: FrozenRules, by_id: int | None, now: da
         .values(rules_version=rules.version)
         .execution_options(synchronize_session="fetch")
     )
+    _count_from(session, rules)
     return rules.digest
 
 
@@ -133,29 +135,43 @@ def set_paused(
 
 
 def counts_of(session: Session, vault_id: int) -> VaultCounts:
-    standing = (
-        select(func.count())
-        .select_from(FundMirror)
-        .join(FundVault, FundVault.id == FundMirror.vault_id)
-        .join(
-            FundRules,
-            (FundRules.vault_id == FundVault.id) & (FundRules.version == FundVault.rules_version),
-        )
-        .where(
-            FundMirror.vault_id == vault_id,
-            FundMirror.revoked_at.is_(None),
-            FundMirror.rules_hash == FundRules.rules_hash,
-        )
-    )
     signals, latest = session.execute(
         select(func.count(), func.max(FundSignal.at)).where(FundSignal.vault_id == vault_id)
     ).one()
-    fills = select(func.count()).where(FundFill.vault_id == vault_id)
+    counted = session.get(FundVaultCount, vault_id, populate_existing=True)
     return VaultCounts(
-        mirrors=session.scalar(standing) or 0,
+        mirrors=0 if counted is None else counted.mirrors,
         signals=signals,
         latest_signal_at=latest,
-        fills=session.scalar(fills) or 0,
+        fills=0 if counted is None else counted.fills,
+    )
+
+
+def _count_from(session: WriteSession, rules: FrozenRules) -> None:
+    """New rules end all consents."""
+    ended = {"rules_hash": rules.digest, "mirrors": 0}
+    statement = insert(FundVaultCount).values(vault_id=rules.vault_id, fills=0, **ended)
+    session.execute(statement.on_conflict_do_update(index_elements=["vault_id"], set_=ended))
+
+
+def _count_mirror(session: WriteSession, vault_id: int, rules_hash: bytes, by: int) -> None:
+    """A consent was given, or ended; one to rules that others replaced meanwhile is counted no more. The
+    last statement that locks, so that followers wait for each other as briefly as can be.
+    """
+    session.execute(
+        update(FundVaultCount)
+        .where(FundVaultCount.vault_id == vault_id, FundVaultCount.rules_hash == rules_hash)
+        .values(mirrors=FundVaultCount.mirrors + by)
+        .execution_options(synchronize_session=False)
+    )
+
+
+def _count_fill(session: WriteSession, vault_id: int) -> None:
+    session.execute(
+        update(FundVaultCount)
+        .where(FundVaultCount.vault_id == vault_id)
+        .values(fills=FundVaultCount.fills + 1)
+        .execution_options(synchronize_session=False)
     )
 
 
@@ -269,20 +285,34 @@ def last_mirror(session: Session, account_id: int, vault_id: int) -> FundMirror 
     )
 
 
-def revoke(session: WriteSession, account_id: int, vault_id: int, now: datetime) -> bool:
-    """False: none stood."""
-    revoked = session.scalar(
+def revoke(session: WriteSession, account_id: int, vault_id: int, now: datetime) -> datetime | None:
+    """When it ended; None: none stood. The account is held: else a consent that is given meanwhile is not seen. A call
+    that began before the consent was given ends it at that time.
+    """
+    ended = _end(session, account_id, vault_id, now)
+    if ended is None:
+        return None
+    revoked_at, rules_hash = ended
+    _count_mirror(session, vault_id, rules_hash, -1)
+    return revoked_at
+
+
+def _end(
+    session: WriteSession, account_id: int, vault_id: int, now: datetime
+) -> tuple[datetime, bytes] | None:
+    """When the consent that stood ended, and to which rules it was."""
+    row = session.execute(
         update(FundMirror)
         .where(
             FundMirror.account_id == account_id,
             FundMirror.vault_id == vault_id,
             FundMirror.revoked_at.is_(None),
         )
-        .values(revoked_at=now)
-        .returning(FundMirror.id)
+        .values(revoked_at=func.greatest(FundMirror.given_at, now))
+        .returning(FundMirror.revoked_at, FundMirror.rules_hash)
         .execution_options(synchronize_session=False)
-    )
-    return revoked is not None
+    ).one_or_none()
+    return None if row is None else (row.revoked_at, row.rules_hash)
 
 
 def consent(
@@ -297,7 +327,7 @@ def consent(
     now: datetime,
 ) -> FundMirror:
     """Replaces the account's consent to this vault, if one stands. The account is held."""
-    revoke(session, account_id, vault_id, now)
+    ended = _end(session, account_id, vault_id, now)
     mirror = FundMirror(
         account_id=account_id,
         vault_id=vault_id,
@@ -309,6 +339,8 @@ def consent(
     )
     session.add(mirror)
     session.flush()
+    if ended is None or ended[1] != rules_hash:
+        _count_mirror(session, vault_id, rules_hash, 1)
     return mirror
 
 
@@ -360,6 +392,8 @@ def report_fill(
             FundFill.identity == fill.identity,
         )
     ).one()
+    if made is not None:
+        _count_fill(session, signal.vault_id)
     return kept, made is not None
 
 

@@ -39,8 +39,6 @@ def known(found: MarketLiquidity | None, now: datetime) -> MarketSnapshot:
 
 def exact(found: MarketLiquidity, now: datetime) -> MarketSnapshot:
     is_old = _is_old(found, now)
-    per_quote = found.usd_per_quote
-    least = None if per_quote is None else _times(found.min_size_quote, per_quote)
     return MarketSnapshot(
         grade=found.grade,
         is_provisional=found.is_provisional is not False,
@@ -50,7 +48,7 @@ def exact(found: MarketLiquidity, now: datetime) -> MarketSnapshot:
         buys=None if is_old else _ladder(found.asks, is_buy=True),
         sells=None if is_old else _ladder(found.bids, is_buy=False),
         mid=None if is_old else _mid(found.mid),
-        least_order_usdc_e6=_up(least) or 0,
+        least_order_usdc_e6=_least(found),
     )
 
 
@@ -86,8 +84,12 @@ def _mid(value: float | None) -> Decimal | None:
     return Decimal(repr(value)) if value is not None and 0 < value < math.inf else None
 
 
-def _times(one: float | None, other: float) -> float | None:
-    return None if one is None else one * other
+def _least(found: MarketLiquidity) -> int | None:
+    """0: the venue has none. None: it has one, of which it is not known how many dollars it is."""
+    if found.min_size_quote is None:
+        return 0
+    per_quote = found.usd_per_quote
+    return None if per_quote is None else _up(found.min_size_quote * per_quote)
 
 
 def _down(usd: float | None) -> int | None:

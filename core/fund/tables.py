@@ -39,7 +39,11 @@ class FundVault(Base):
     """
 
     __tablename__ = "fund_vault"
-    __table_args__ = (CheckConstraint(f"kind in {sql_list(FundKind)}", name="kind"),)
+    __table_args__ = (
+        CheckConstraint(f"kind in {sql_list(FundKind)}", name="kind"),
+        Index("ix_fund_vault_maker_id", "maker_id"),
+        Index("ix_fund_vault_index_id_id", "index_id", "id"),
+    )
 
     id: Mapped[int] = mapped_column(Identity(always=True), primary_key=True)
     name: Mapped[str] = mapped_column(Text)
@@ -83,6 +87,21 @@ class FundRules(Base):
     by_id: Mapped[int | None] = mapped_column(ForeignKey("account.id"))
 
 
+class FundVaultCount(Base):
+    """Of a vault: the consents that stand and are to the rules of `rules_hash`, which are in force, and
+    the fills that were reported. Counted when they are made, since anybody may ask how many there are.
+    """
+
+    __tablename__ = "fund_vault_count"
+
+    vault_id: Mapped[int] = mapped_column(
+        ForeignKey("fund_vault.id"), primary_key=True, autoincrement=False
+    )
+    rules_hash: Mapped[bytes] = mapped_column(Hash32)
+    mirrors: Mapped[int]
+    fills: Mapped[int]
+
+
 class FundSignal(Base):
     """A row of the ledger of signals, one chain for all vaults. `mid`: of the market's book when it
     was published, as text; null: unknown.
@@ -97,6 +116,7 @@ class FundSignal(Base):
         CheckConstraint("leverage_e2 between 1 and 2000", name="leverage_e2"),
         Index("ix_fund_signal_vault_id_market_seq", "vault_id", "market", "seq"),
         Index("ix_fund_signal_vault_id_at_seq", "vault_id", "at", "seq"),
+        Index("ix_fund_signal_at", "at"),
         LEDGER,
     )
 
@@ -142,7 +162,6 @@ class FundMirror(Base):
             unique=True,
             postgresql_where=text("revoked_at is null"),
         ),
-        Index("ix_fund_mirror_vault_id", "vault_id", postgresql_where=text("revoked_at is null")),
     )
 
     id: Mapped[int] = mapped_column(Identity(always=True), primary_key=True)
@@ -205,7 +224,6 @@ class FundFill(Base):
         UniqueConstraint("signal_seq", "account_id", "identity"),
         CheckConstraint(f"side in {sql_list(FillSide)}", name="side"),
         Index("ix_fund_fill_account_id_vault_id_id", "account_id", "vault_id", "id"),
-        Index("ix_fund_fill_vault_id", "vault_id"),
         LOG,
     )
 
@@ -221,19 +239,6 @@ class FundFill(Base):
     venue_order_id: Mapped[str | None] = mapped_column(Text)
     filled_at: Mapped[datetime]
     reported_at: Mapped[datetime]
-
-
-class FundBookPosition(Base):
-    """What an account holds in the simulated book of a local stack; negative: short. An account
-    without rows holds nothing.
-    """
-
-    __tablename__ = "fund_book_position"
-
-    address: Mapped[bytes] = mapped_column(BYTEA, primary_key=True)
-    market: Mapped[str] = mapped_column(Text, primary_key=True)
-    notional_usdc_e6: Mapped[int] = mapped_column(Uint256)
-    updated_at: Mapped[datetime]
 
 
 class FundCreationRequest(Base):

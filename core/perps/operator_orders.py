@@ -42,6 +42,7 @@ class PreparedOrder:
     placed_at: datetime
     expires_at: datetime
     state: OrderState
+    asked_at: datetime | None
     avg_px_e8: int | None
     total_sz_e8: int | None
     oid: int | None
@@ -56,6 +57,7 @@ class PreparedOrder:
             placed_at=self.placed_at,
             expires_at=self.expires_at,
             state=self.state,
+            asked_at=self.asked_at,
         )
 
 
@@ -117,10 +119,14 @@ def placed_today(session: Session, account: str, now: datetime) -> Sequence[Prep
 
 
 def settle(
-    session: WriteSession, order_id: int, state: OrderState, said: OrderAnswer | None
+    session: WriteSession,
+    order_id: int,
+    state: OrderState,
+    said: OrderAnswer | None,
+    now: datetime,
 ) -> PreparedOrder:
-    """`said`: of fills; None leaves them unknown."""
-    values: dict[str, Any] = {"state": state.value}
+    """As the venue answered now. `said`: of fills; None leaves them unknown."""
+    values: dict[str, Any] = {"state": state.value, "asked_at": now}
     if said is not None:
         values |= {"avg_px_e8": said.avg_px_e8, "total_sz_e8": said.total_sz_e8, "oid": said.oid}
     return _changed(session, order_id, values)
@@ -173,6 +179,7 @@ def _prepared(row: PerpsOperatorOrder) -> PreparedOrder:
         placed_at=row.placed_at,
         expires_at=row.expires_at,
         state=OrderState(row.state),
+        asked_at=row.asked_at,
         avg_px_e8=row.avg_px_e8,
         total_sz_e8=row.total_sz_e8,
         oid=row.oid,

@@ -124,6 +124,7 @@ class PerpsOperatorOrder(Base):
     placed_at: Mapped[datetime]
     expires_at: Mapped[datetime]  # the venue takes it no later
     state: Mapped[str] = mapped_column(Text)
+    asked_at: Mapped[datetime | None]  # when the venue last answered for it
     avg_px_e8: Mapped[int | None] = mapped_column(Uint256)
     total_sz_e8: Mapped[int | None] = mapped_column(Uint256)
     oid: Mapped[int | None]

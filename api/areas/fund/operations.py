@@ -256,7 +256,7 @@ _CREATION: tuple[Operation, ...] = (
         command=schemas.CreationRequestPath,
         answer=schemas.CreationRequestShown,
         handler=creation.approve,
-        refuses=("not_found", "wrong_status"),
+        refuses=("not_found", "conflict_of_interest", "wrong_status"),
         idempotent=True,
     ),
     Write(
@@ -267,7 +267,7 @@ _CREATION: tuple[Operation, ...] = (
         command=schemas.MarkCreated,
         answer=schemas.CreationRequestShown,
         handler=creation.mark_created,
-        refuses=("not_found", "wrong_status"),
+        refuses=("not_found", "conflict_of_interest", "wrong_status"),
         idempotent=True,
     ),
     Write(
@@ -278,7 +278,7 @@ _CREATION: tuple[Operation, ...] = (
         command=schemas.RejectCreation,
         answer=schemas.CreationRequestShown,
         handler=creation.reject,
-        refuses=("not_found", "wrong_status"),
+        refuses=("not_found", "conflict_of_interest", "wrong_status"),
         idempotent=True,
     ),
 )

@@ -31,7 +31,6 @@ from core.perps import operator_orders as rows
 from core.perps.operator_orders import PreparedOrder
 from core.perps.rules.operator_orders import (
     LIVE_TYPES,
-    UNSETTLED,
     ClaimedOutcome,
     NotReducingError,
     OrderState,
@@ -66,12 +65,14 @@ NOTES = {
     OrderState.PREPARED: "Nothing is sent. Sign sign.typed_data and hand the signature to "
     "/mandate-wallet/order/execute before expires_at.",
     OrderState.ACCEPTED: "The venue took the order; what a resting order fills later is at the venue.",
-    OrderState.REJECTED: "The venue rejected the order; nothing was filled.",
+    OrderState.REJECTED: "The venue rejected the order. Until expires_at its signer may send it again; "
+    "30 s later the same call tells for sure.",
     OrderState.UNKNOWN: "The venue did not answer. Send the same call again: it takes what you signed "
     "once.",
     OrderState.NEVER_ARRIVED: "The order never reached the venue and can't any more; prepare a new "
     "one.",
 }
+SURELY_REJECTED = "The venue rejected the order; nothing was filled, and nothing can be any more."
 
 
 def prepare(
@@ -135,18 +136,20 @@ def execute(
     rows.lock_account(call.db, desk.account)
     held = _held(call, desk, command.confirm_id)
     signer = _signer(desk, held, command.signature)
-    if held.state not in UNSETTLED:
+    if held.counted.is_settled:
         return Answer(_shown(desk, held))
     said = desk.venue.find(desk.account, held.cloid)
-    found = found_state(said, held.expires_at, call.now)
+    found = found_state(said, held.state, held.expires_at, call.now)
     if found is None:
+        if held.state is OrderState.REJECTED:
+            return Answer(_shown(desk, held))  # what was refused once is not sent again
         if call.now >= held.expires_at:
             raise _unsettled(held)
         _require_key(desk, signer)
         held = _checked_again(call, desk, held)
         said = _relayed(desk, held, command.signature)
         found = state_of(said)
-    return Answer(_shown(desk, rows.settle(call.db, held.id, found, said)))
+    return Answer(_shown(desk, rows.settle(call.db, held.id, found, said, call.now)))
 
 
 def record(
@@ -183,13 +186,13 @@ def _market(desk: OperatorDesk, coin: str) -> VenueMarket:
 
 def _settled(call: WriteCall, desk: OperatorDesk, held: PreparedOrder) -> PreparedOrder:
     """Errors: Refusal order_unsettled."""
-    if held.state not in UNSETTLED:
+    if held.counted.is_settled:
         return held
     said = desk.venue.find(desk.account, held.cloid)
-    found = found_state(said, held.expires_at, call.now)
+    found = found_state(said, held.state, held.expires_at, call.now)
     if found is None:
         raise _unsettled(held)
-    return rows.settle(call.db, held.id, found, said)
+    return rows.settle(call.db, held.id, found, said, call.now)
 
 
 def _checked_again(call: WriteCall, desk: OperatorDesk, held: PreparedOrder) -> PreparedOrder:
@@ -321,8 +324,8 @@ def _over(call: Call, error: OverOrderCapError, others: Sequence[PreparedOrder])
             "(HL_ORDER_USDC); prepare a smaller one.",
             remaining=left,
         )
-    stale = next((one for one in others if one.state in UNSETTLED), None)
-    said = {} if stale is None else {"confirm_id": stale.cloid, "outcome": ClaimedOutcome.NOT_SENT}
+    stale = next((one for one in others if not one.counted.is_settled), None)
+    said = {} if stale is None else {"confirm_id": stale.cloid, "outcome": _claimed(stale)}
     return Refusal(
         "over_order_cap",
         f"size: the order could fill {largest} USDC, and today leaves {left} "
@@ -331,6 +334,12 @@ def _over(call: Call, error: OverOrderCapError, others: Sequence[PreparedOrder])
         retry_at=next_day(call.now),
         next_calls=(NextCall("orders.record", body=said),) if said else (),
     )
+
+
+def _claimed(stale: PreparedOrder) -> ClaimedOutcome:
+    """What most likely became of an order that nobody has settled."""
+    is_rejected = stale.state is OrderState.REJECTED
+    return ClaimedOutcome.REJECTED if is_rejected else ClaimedOutcome.NOT_SENT
 
 
 def _unsettled(held: PreparedOrder) -> Refusal:
@@ -371,6 +380,7 @@ def _disproved(held: PreparedOrder, error: OutcomeDisprovedError) -> Refusal:
 
 def _shown(desk: OperatorDesk, held: PreparedOrder) -> OperatorOrderShown:
     order = held.order
+    is_sure = held.state is OrderState.REJECTED and held.counted.is_settled
     return OperatorOrderShown(
         confirm_id=held.cloid,
         status=held.state,
@@ -390,5 +400,5 @@ def _shown(desk: OperatorDesk, held: PreparedOrder) -> OperatorOrderShown:
         reported=held.reported,
         signal_id=held.signal_seq,
         source=desk.venue.source,
-        note=NOTES[held.state],
+        note=SURELY_REJECTED if is_sure else NOTES[held.state],
     )

@@ -7,7 +7,9 @@ from pydantic import Field
 from api.kernel.operation import AnswerBody
 from api.kernel.pagination import Paged
 
-QueueKind = Literal["submission", "proof", "claim", "application", "vault_request", "kg_claim"]
+QueueKind = Literal[
+    "submission", "proof", "claim", "application", "vault_request", "bond", "kg_claim"
+]
 
 
 class QueueQuery(Paged):
@@ -88,8 +90,19 @@ class QueuedApplication(AnswerBody):
     bond_credits: int | None
 
 
+class QueuedBond(AnswerBody):
+    """A bond in USDC that is due: `from` sends it to `to`, and return-bond names the transfer."""
+
+    application_id: int
+    state: Literal["approved", "rejected"]
+    usd: str
+    from_: str = Field(alias="from", description="the account that it was paid to")
+    to: str = Field(description="the wallet that it came from")
+    paid_by: str
+
+
 class QueueItem(AnswerBody):
-    """`submission`, `claim`, `kg_claim`, `application` or `vault_request`, by the kind."""
+    """`submission`, `claim`, `kg_claim`, `application`, `vault_request` or `bond`, by the kind."""
 
     id: int
     at: str = Field(description="since when it waits")
@@ -98,6 +111,7 @@ class QueueItem(AnswerBody):
     kg_claim: QueuedTokenClaim | None = None
     application: QueuedApplication | None = None
     vault_request: QueuedVaultRequest | None = None
+    bond: QueuedBond | None = None
 
 
 class OperatorQueue(AnswerBody):

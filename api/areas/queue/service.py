@@ -6,6 +6,7 @@ from typing import Final
 from api.areas.queue.schemas import (
     OperatorQueue,
     QueuedApplication,
+    QueuedBond,
     QueuedClaim,
     QueuedSubmission,
     QueuedTokenClaim,
@@ -164,6 +165,26 @@ def _applications(call: Call, after: int, limit: int) -> list[QueueItem]:
     ]
 
 
+def _bonds(call: Call, after: int, limit: int) -> list[QueueItem]:
+    return [
+        QueueItem(
+            id=one.application_id,
+            at=instant_text(one.due_at),
+            bond=QueuedBond.model_validate(
+                {
+                    "application_id": one.application_id,
+                    "state": one.state,
+                    "usd": usdc_text(one.usdc_e6),
+                    "from": one.sender,
+                    "to": one.to,
+                    "paid_by": one.paid_by,
+                }
+            ),
+        )
+        for one in applications.bonds_owed(call.db, call.now, after, limit)
+    ]
+
+
 OF_KIND: Final[Mapping[str, Waiting]] = {
     "submission": _submissions,
     "proof": _proofs,
@@ -171,4 +192,5 @@ OF_KIND: Final[Mapping[str, Waiting]] = {
     "kg_claim": _token_claims,
     "application": _applications,
     "vault_request": _vault_requests,
+    "bond": _bonds,
 }

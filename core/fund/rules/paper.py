@@ -144,7 +144,7 @@ def _bought(held: int, order: PlannedOrder, notional: int, mid_e12: int) -> Pape
 def _sold(held: int, order: PlannedOrder, mid_e12: int) -> PaperFill | None:
     assert order.impact_bps_e2 is not None, "its check came before"
     quantity = order.notional_usdc_e6 * _SCALE // mid_e12
-    if held > 0 and (_ends(order) or (order.is_reduce_only and quantity > held)):
+    if held > 0 and _ends(order):
         quantity = held
     if quantity == 0:
         return None

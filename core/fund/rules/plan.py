@@ -40,7 +40,7 @@ class Disposition(StrEnum):
 
 
 class PlanReason(StrEnum):
-    """Why there is no order. In the order of the checks."""
+    """Why there is no order."""
 
     VAULT_PAUSED = "vault_paused"
     SIGNAL_SUPERSEDED = "signal_superseded"
@@ -79,7 +79,7 @@ class FollowerAccount:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarketSnapshot:
     """What is known of a market, exact: rounded where floats ended (core/fund/snapshots.py). None:
-    unknown. `mid`: in the quote currency.
+    unknown. `mid`: in the quote currency. `least_order_usdc_e6`: the venue's, 0 where it has none.
     """
 
     grade: str | None = None
@@ -90,11 +90,18 @@ class MarketSnapshot:
     buys: BookLadder | None = None
     sells: BookLadder | None = None
     mid: Decimal | None = None
-    least_order_usdc_e6: int = 0
+    least_order_usdc_e6: int | None = 0
 
     @property
     def is_measured(self) -> bool:
-        known = (self.depth_usdc_e6, self.volume_usdc_e6, self.sigma_bps_e2, self.buys, self.sells)
+        known = (
+            self.depth_usdc_e6,
+            self.volume_usdc_e6,
+            self.sigma_bps_e2,
+            self.buys,
+            self.sells,
+            self.least_order_usdc_e6,
+        )
         return None not in known and self.volume_usdc_e6 != 0
 
     @property
@@ -264,9 +271,9 @@ def _order(facts: SignalFacts, delta: _Delta, account: FollowerAccount) -> Signa
     caps = _caps(facts, delta, account, ladder)
     bound = min(caps, key=lambda cap: caps[cap])
     notional = min(wanted, caps[bound])
-    if notional < max(facts.least_order_usdc_e6, facts.snapshot.least_order_usdc_e6, 1):
-        return _skipped(PlanReason.ORDER_TOO_SMALL)
     snapshot = facts.snapshot
+    if notional < max(facts.least_order_usdc_e6, snapshot.least_order_usdc_e6 or 0, 1):
+        return _skipped(PlanReason.ORDER_TOO_SMALL)
     order = PlannedOrder(
         side=side,
         is_reduce_only=delta.is_reduction,
@@ -292,12 +299,21 @@ def _caps(
     caps = {CapReason.MAX_ORDER: facts.max_order_usdc_e6}
     if delta.is_reduction:
         return caps
-    room = account.nav_usdc_e6 * facts.max_leverage_e2 // LEVERAGE_E2_ONE - account.gross_usdc_e6
     liquidity = facts.snapshot.liquidity_cap_usdc_e6
     assert liquidity is not None, "its check came before"
     assert ladder is not None, "its check came before"
     return caps | {
-        CapReason.LEVERAGE: max(room, 0),
+        CapReason.LEVERAGE: _room(account, delta, facts.max_leverage_e2),
         CapReason.LIQUIDITY: liquidity,
         CapReason.BOOK: ladder.total_usdc_e6,
     }
+
+
+def _room(account: FollowerAccount, delta: _Delta, max_leverage_e2: int) -> int:
+    """What an order may be that increases: what other markets leave of the leverage, less what is held
+    on its side; what is held on the other side is closed first, and takes nothing of it.
+    """
+    others = account.gross_usdc_e6 - abs(delta.position)
+    free = max(account.nav_usdc_e6 * max_leverage_e2 // LEVERAGE_E2_ONE - others, 0)
+    held = delta.position if delta.amount > 0 else -delta.position
+    return max(free - held, 0)

@@ -4,12 +4,14 @@ at the largest amount that they could fill.
     prepared --relayed, or sent by whoever signed--> accepted | rejected
        '---relayed, no answer--> unknown --asked by cloid--> accepted | rejected | never_arrived
        '---not at the venue SKEW_S after expires_at--> never_arrived
+    rejected --asked by cloid--> accepted, where its signer sent it again
 
 Laws
 - The row stands, committed, before there is anything to sign; what is signed covers its nonce, which
   the venue takes once. So it fills once at most, however often and by whomever it is sent.
-- An order counts against the day's cap from the time it is prepared. What the venue rejected counts
-  until it can no longer arrive; only what never arrived counts no more.
+- An order counts against the day's cap from the time it is prepared. What the venue rejected may be
+  sent again by its signer: it is settled, and counts no more, once the venue was asked for it SKEW_S
+  after expires_at.
 - Orders that only reduce count nothing. They are marked so in what is signed, and the position is
   read before.
 Source: docs/operator-orders.md.
@@ -100,13 +102,23 @@ class OperatorCaps:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountedOrder:
-    """An order as the day's cap sees it."""
+    """An order as the day's cap sees it. `asked_at`: when the venue last answered for it; None: it was
+    not asked.
+    """
 
     largest_usdc_e6: UsdcE6
     reduce_only: bool
     placed_at: datetime
     expires_at: datetime
     state: OrderState
+    asked_at: datetime | None
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing can become of it any more."""
+        if self.state is OrderState.REJECTED:
+            return self.asked_at is not None and has_never_arrived(self.expires_at, self.asked_at)
+        return self.state not in UNSETTLED
 
 
 class OverOrderCapError(ValueError):
@@ -247,9 +259,7 @@ def left_today_usdc_e6(orders: Iterable[CountedOrder], caps: OperatorCaps, now: 
 def _counts(order: CountedOrder, now: datetime) -> bool:
     if order.reduce_only or start_of_day(order.placed_at) != start_of_day(now):
         return False
-    if order.state is OrderState.REJECTED:
-        return not has_never_arrived(order.expires_at, now)
-    return order.state is not OrderState.NEVER_ARRIVED
+    return order.state is OrderState.ACCEPTED or not order.is_settled
 
 
 def require_reducing(order: VenueOrder, positions: Iterable[VenuePosition]) -> None:
@@ -272,13 +282,17 @@ def state_of(said: OrderAnswer) -> OrderState:
     }[said.outcome]
 
 
-def found_state(said: OrderAnswer | None, expires_at: datetime, now: datetime) -> OrderState | None:
-    """What the venue's answer by cloid means. None: it does not know the order, which may still
-    arrive.
+def found_state(
+    said: OrderAnswer | None, state: OrderState, expires_at: datetime, now: datetime
+) -> OrderState | None:
+    """What the venue's answer by cloid means for an order in `state`. None: it does not know the order,
+    which may still arrive.
     """
     if said is not None:
         return state_of(said)
-    return OrderState.NEVER_ARRIVED if has_never_arrived(expires_at, now) else None
+    if not has_never_arrived(expires_at, now):
+        return None
+    return state if state is OrderState.REJECTED else OrderState.NEVER_ARRIVED
 
 
 def require_borne_out(claimed: ClaimedOutcome, found: OrderState) -> None:

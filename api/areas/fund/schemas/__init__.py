@@ -161,7 +161,7 @@ class MarketLiquidityRow(AnswerBody):
     cap_usd: str | None = Field(
         description="the most that one order that increases may take; null: unknown"
     )
-    min_order_usd: str
+    min_order_usd: str | None = Field(description="null: what the venue asks for is unknown")
     depth_usd: str | None = Field(description="median within 2 %, of the smaller side")
     volume_24h_usd: str | None
     daily_volatility_bps: str | None

@@ -44,7 +44,7 @@ class IndexShown(AnswerBody):
     constituents_count: int
     deliverables_count: int
     funds_count: int
-    vault_ids: list[int] = Field(description="the funds on it")
+    vault_ids: list[int] = Field(description="the funds on it, the oldest 100")
     simulated: Literal[True] = Field(
         default=True, description="true: of simulated data; left out otherwise"
     )

@@ -19,6 +19,7 @@ from api.areas.fund.schemas.pilots import (
     ReturnBond,
 )
 from api.areas.fund.service.indices import index_of
+from api.areas.fund.service.shown import require_not_own
 from api.kernel.caller import AgentCaller, BearerCaller, OperatorCaller, OwnerCaller
 from api.kernel.cases import require_unlocked
 from api.kernel.operation import Answer, Call, NextCall, ReadCall, Refusal, WriteCall
@@ -48,7 +49,7 @@ from core.fund.rules.indices import IndexRow, universe_of
 from core.fund.rules.journey import SPOT_PILOT
 from core.fund.tables import FundApplication
 from core.hexes import address_of, hex_of
-from core.identity.queries import agent_ids_of_owner, find_account
+from core.identity.queries import agent_ids_of_owner
 from core.money import UsdcE6, usdc_text, usdc_text_or_none
 from core.texts import require_text
 from core.times import instant_text, instant_text_or_none
@@ -258,14 +259,7 @@ def _held(call: WriteCall, application_id: int) -> FundApplication:
 def _to_decide(call: WriteCall, caller: OperatorCaller, application_id: int) -> FundApplication:
     """Held, and not the operator's own. Errors: Refusal not_found, conflict_of_interest."""
     found = _held(call, application_id)
-    applicant = find_account(call.db, found.account_id)
-    owner_id = None if applicant is None else applicant.owner_id
-    if caller.account_id in (found.account_id, owner_id):
-        raise Refusal(
-            "conflict_of_interest",
-            f"Application {found.id} is yours or your agent's; another operator decides on it.",
-            next_calls=("queue.list",),
-        )
+    require_not_own(call, caller, found.account_id, f"Application {found.id}")
     return found
 
 

@@ -7,7 +7,7 @@ from api.areas.fund.schemas import (
     MarkCreated,
     RejectCreation,
 )
-from api.areas.fund.service.shown import no_vault, vault_of
+from api.areas.fund.service.shown import no_vault, require_not_own, vault_of
 from api.kernel.caller import AgentCaller, BearerCaller, OperatorCaller, OwnerCaller
 from api.kernel.cases import require_unlocked
 from api.kernel.operation import Answer, Call, NextCall, ReadCall, Refusal, WriteCall
@@ -73,14 +73,14 @@ def read(
 def approve(
     call: WriteCall, caller: OperatorCaller, command: CreationRequestPath
 ) -> Answer[CreationRequestShown]:
-    """Errors: Refusal not_found, wrong_status."""
+    """Errors: Refusal not_found, conflict_of_interest, wrong_status."""
     return _move(call, caller, command.id, CreationState.APPROVED)
 
 
 def mark_created(
     call: WriteCall, caller: OperatorCaller, command: MarkCreated
 ) -> Answer[CreationRequestShown]:
-    """Errors: InvalidParameterError; Refusal not_found, wrong_status."""
+    """Errors: InvalidParameterError; Refusal not_found, conflict_of_interest, wrong_status."""
     address = bytes_of(command.address)
     return _move(call, caller, command.id, CreationState.CREATED, address=address)
 
@@ -88,7 +88,7 @@ def mark_created(
 def reject(
     call: WriteCall, caller: OperatorCaller, command: RejectCreation
 ) -> Answer[CreationRequestShown]:
-    """Errors: InvalidParameterError; Refusal not_found, wrong_status."""
+    """Errors: InvalidParameterError; Refusal not_found, conflict_of_interest, wrong_status."""
     require_text("reason", command.reason, REASON_CHARACTERS, lines=True)
     return _move(call, caller, command.id, CreationState.REJECTED, reason=command.reason)
 
@@ -107,6 +107,7 @@ def _move(
         raise Refusal(
             "not_found", f"There is no creation request {request_id}.", next_calls=("queue.list",)
         )
+    require_not_own(call, caller, found.account_id, f"Creation request {found.id}")
     try:
         creation.move(
             call.db, found, wanted, caller.account_id, call.now, address=address, reason=reason

@@ -78,7 +78,7 @@ def _heading(index: ShownIndex) -> dict[str, Any]:
         "day": None if index.day is None else index.day.isoformat(),
         "constituents_count": index.constituents,
         "deliverables_count": index.deliverables,
-        "funds_count": len(index.vault_ids),
+        "funds_count": index.funds,
         "vault_ids": list(index.vault_ids),
         **({"simulated": True} if index.is_simulated else {}),
     }

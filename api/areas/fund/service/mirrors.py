@@ -21,6 +21,7 @@ from core.fund.rules.frozen import leverage_text, rules_of
 from core.fund.rules.signals import FillSide, NewFill, is_live, positive_decimal, require_fill
 from core.fund.tables import FundFill, FundMirror, FundSignal
 from core.hexes import address_of, bytes_of, hex_of
+from core.identity import queries as identity
 from core.money import usdc_text
 from core.times import instant_text, instant_text_or_none
 
@@ -55,9 +56,11 @@ def consent(call: WriteCall, caller: AgentCaller, command: GiveConsent) -> Answe
 def revoke(call: WriteCall, caller: AgentCaller, command: FundVaultPath) -> Answer[ConsentRevoked]:
     """Errors: Refusal not_found, consent_missing."""
     vault = vault_of(call, command.id)
-    if not fund.revoke(call.db, caller.account_id, vault.id, call.now):
+    identity.lock_owner(call.db, caller.account_id)
+    revoked_at = fund.revoke(call.db, caller.account_id, vault.id, call.now)
+    if revoked_at is None:
         raise consent_missing(vault.id)
-    return Answer(ConsentRevoked(vault_id=vault.id, revoked_at=instant_text(call.now)))
+    return Answer(ConsentRevoked(vault_id=vault.id, revoked_at=instant_text(revoked_at)))
 
 
 def own(call: ReadCall, caller: AgentCaller, command: MirrorQuery) -> Answer[OwnMirror]:

@@ -123,7 +123,7 @@ def make(call: WriteCall, caller: AgentCaller, command: PlanSignal) -> Answer[Pl
     facts = _facts(call, place, consent, known(place.liquidity, call.now))
     made = gate(facts)
     if made is None:
-        account = call.deps.fund_accounts.read(command.account_address, place.book)
+        account = call.deps.fund_accounts.read(command.account_address)
         facts = replace(facts, account=account)
         made = plan(facts)
     row = PlanRow(

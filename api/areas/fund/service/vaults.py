@@ -65,14 +65,14 @@ def liquidity(call: ReadCall, caller: Nobody, command: FundVaultPath) -> Answer[
 
 def _market(call: ReadCall, one: UniverseMarket) -> MarketLiquidityRow:
     snapshot = snapshot_of(call.db, one.market, call.now)
-    sigma = snapshot.sigma_bps_e2
+    sigma, least = snapshot.sigma_bps_e2, snapshot.least_order_usdc_e6
     return MarketLiquidityRow(
         market=one.market,
         grade=snapshot.grade,
         provisional=snapshot.is_provisional,
         session=shown_session(session_of(one.session, call)),
         cap_usd=usdc_text_or_none(snapshot.liquidity_cap_usdc_e6),
-        min_order_usd=usdc_text(max(one.least_order_usdc_e6, snapshot.least_order_usdc_e6)),
+        min_order_usd=None if least is None else usdc_text(max(one.least_order_usdc_e6, least)),
         depth_usd=usdc_text_or_none(snapshot.depth_usdc_e6),
         volume_24h_usd=usdc_text_or_none(snapshot.volume_usdc_e6),
         daily_volatility_bps=None if sigma is None else bps_text(sigma),

@@ -1,6 +1,6 @@
 """A vault, an operator who publishes, and followers with accounts whose worth tests say."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -45,7 +45,7 @@ class KnownAccounts:
     known: dict[str, FollowerAccount] = field(default_factory=dict)
     reads: int = 0
 
-    def read(self, address: str, book: Mapping[str, int]) -> FollowerAccount | None:
+    def read(self, address: str) -> FollowerAccount | None:
         self.reads += 1
         return self.known.get(address.lower())
 

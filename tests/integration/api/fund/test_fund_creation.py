@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 from api.kernel.operation import Deps
 from core.fund.rules.frozen import FundKind
 from core.fund.tables import FundCreationMove, FundCreationRequest, FundVault
+from core.identity.tables import Account
 from tests.integration.api.conftest import Clock, Limit, reason
 from tests.integration.api.fund.conftest import ADDRESS, Follower, Office, follower_of, vault_with
 
@@ -221,3 +222,18 @@ def test_a_blank_reason__is_refused(maker: Maker) -> None:
     refused = maker.move(request_id, "reject", reason=" ")
     assert reason(refused) == (400, "invalid_parameter")
     assert maker.read().json()["state"] == "requested"
+
+
+def test_an_operator__does_not_decide_on_the_vault_of_an_agent_of_its_own(maker: Maker) -> None:
+    request_id = maker.ask().json()["request_id"]
+    with maker.who.deps.database.write() as session:
+        operators = select(Account.id).where(Account.kind == "operator")
+        session.get_one(Account, maker.who.user_id).owner_id = session.scalars(operators).one()
+    for name, body in (
+        ("approve", {}),
+        ("mark-created", {"address": ADDRESS}),
+        ("reject", {"reason": "No."}),
+    ):
+        refused = maker.move(request_id, name, **body)
+        assert reason(refused) == (403, "conflict_of_interest")
+    assert maker.waiting() == [(maker.vault_id, "requested")]

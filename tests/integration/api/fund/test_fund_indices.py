@@ -8,6 +8,8 @@ from sqlalchemy.exc import DBAPIError
 from starlette.testclient import TestClient
 
 from api.kernel.operation import Deps
+from core.fund import queries as fund
+from core.fund.rules.frozen import FundKind
 from core.fund.tables import FundIndexMember
 from core.market.tables import MarketListingState
 from keeper.areas import fund as jobs
@@ -58,6 +60,26 @@ def test_the_list__counts_constituents_deliverables_and_funds(
         "simulated": True,
     }
     assert (second["name"], second["constituents_count"]) == ("Sectors on Ethereum", 2)
+
+
+def test_an_index_of_many_funds__names_the_oldest_and_counts_all(
+    client: TestClient, world: IndexWorld
+) -> None:
+    with world.deps.database.write() as session:
+        made = [
+            fund.add_vault(
+                session,
+                "Majors",
+                FundKind.SPOT,
+                is_simulated=True,
+                maker_id=None,
+                now=world.clock.now,
+                index_id=world.index_id,
+            )
+            for _ in range(101)
+        ]
+    shown = read(client, world)
+    assert (shown["funds_count"], shown["vault_ids"]) == (101, made[:100])
 
 
 def test_constituents__have_weights_markets_and_what_is_known_of_their_delivery(

@@ -2,7 +2,7 @@
 (docs/fund.md#the-paper-follower).
 """
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -10,6 +10,7 @@ from sqlalchemy import select, update
 from starlette.testclient import TestClient
 
 from api.kernel.operation import Deps
+from core.db.engine import WriteSession
 from core.fund import indices, paper
 from core.fund.rules.frozen import FundKind, UniverseMarket
 from core.fund.rules.paper import START_USDC_E6
@@ -20,6 +21,7 @@ from core.fund.tables import (
     FundPaperPosition,
     FundPaperTrade,
 )
+from core.jobs.rules import ATTENTION
 from core.market.tables import MarketListingState
 from core.money import UsdcE6
 from keeper.areas import fund as jobs
@@ -29,6 +31,7 @@ from tests.integration.api.fund.pilots import IndexWorld, TransferChain, list_co
 
 LINK, UNI = "binance_link_usdt", "binance_uni_usdt"
 TEN = UsdcE6(10 * USD)
+DID = {"vaults": 0, "trades": 0, "marks": 0, "left": 0}
 
 
 @pytest.fixture
@@ -241,8 +244,78 @@ def test_the_job__follows_every_vault_and_a_pilot_pays_its_fee(
                 decided_at=clock.now,
             )
         )
-    assert jobs.follow(place, clock.now) == {"vaults": 1, "trades": 0, "marks": 1}
+    assert jobs.follow(place, clock.now) == DID | {"vaults": 1, "marks": 1}
     clock.now += timedelta(days=365)
-    assert jobs.follow(place, clock.now) == {"vaults": 1, "trades": 0, "marks": 1}
+    assert jobs.follow(place, clock.now) == DID | {"vaults": 1, "marks": 1}
     assert shown(office.client, vault)["fund_fees_usd"] == "200.000000"
     assert shown(office.client, vault)["nav_usd"] == "9800.000000"
+
+
+def test_the_job__takes_up_the_vaults_that_have_something_to_do(
+    deps: Deps, clock: Clock, office: Office, vault: int
+) -> None:
+    place = IndexWorld(deps, clock, TransferChain(), office, 0).job_place()
+    universe = [UniverseMarket(LINK, "always", TEN), UniverseMarket(UNI, "always", TEN)]
+    for _ in range(2):
+        vault_with(deps, clock, universe=universe)
+    assert jobs.follow(place, clock.now) == DID | {"vaults": 3, "marks": 3}
+    clock.pass_(minutes=1)
+    assert jobs.follow(place, clock.now) == DID
+    office.publish(vault, "0.1000", LINK)
+    office.publish(vault, "0.2500", LINK)  # it supersedes the one before
+    assert jobs.follow(place, clock.now) == DID | {"vaults": 1, "trades": 1}
+    assert jobs.follow(place, clock.now) == DID
+    office.post(f"/admin/fund/vaults/{vault}/pause")
+    clock.pass_(minutes=59)
+    sampled(deps, clock.now)
+    assert jobs.follow(place, clock.now) == DID | {"vaults": 3, "marks": 3}
+    assert jobs.follow(place, clock.now) == DID
+
+
+def test_a_run_that_takes_too_long__leaves_vaults_to_the_next_and_begins_with_signals(
+    deps: Deps, clock: Clock, office: Office, vault: int
+) -> None:
+    place = IndexWorld(deps, clock, TransferChain(), office, 0).job_place()
+    last = vault_with(deps, clock, universe=[UniverseMarket(LINK, "always", TEN)])
+    office.publish(last, "0.2500", LINK)
+    assert jobs.follow(place, clock.now, run_s=0) == {
+        "vaults": 1, "trades": 1, "marks": 1, "left": 1,
+    }  # fmt: skip
+    assert jobs.follow(place, clock.now, run_s=0) == DID | {"vaults": 1, "marks": 1}
+
+
+def test_a_vault_of_which_a_price_is_unknown__is_taken_up_after_the_others(
+    deps: Deps, clock: Clock, office: Office, vault: int
+) -> None:
+    universe = [UniverseMarket(UNI, "always", TEN)]
+    others = [vault_with(deps, clock, universe=universe) for _ in range(2)]
+    office.publish(vault, "0.2500", LINK)
+    for one in (vault, *others):
+        follow(deps, one, clock)
+    clock.pass_(hours=1)
+    for one in others:
+        follow(deps, one, clock)
+    clock.pass_(hours=1)
+    new = vault_with(deps, clock, universe=universe)
+    with deps.database.read() as session:
+        assert paper.due(session, clock.now) == [new, *others, vault]
+
+
+def test_a_vault_that_cannot_be_followed__does_not_stop_the_others(
+    deps: Deps, clock: Clock, office: Office, vault: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = IndexWorld(deps, clock, TransferChain(), office, 0).job_place()
+    vault_with(deps, clock, universe=[UniverseMarket(LINK, "always", TEN)])
+    run = paper.follow
+
+    def follow_but_one(session: WriteSession, vault_id: int, now: datetime) -> paper.PaperRun:
+        if vault_id == vault:
+            raise KeyError("universe")
+        return run(session, vault_id, now)
+
+    monkeypatch.setattr(paper, "follow", follow_but_one)
+    assert jobs.follow(place, clock.now) == DID | {
+        "vaults": 1,
+        "marks": 1,
+        ATTENTION: "1 of 2 failed and are tried again; the log has each",
+    }

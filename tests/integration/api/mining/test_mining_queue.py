@@ -58,7 +58,9 @@ def test_the_queue__shows_whole_values_and_evidence_oldest_first(
     assert len(mine.client.get("/admin/queue", headers=mine.operator).json()["items"]) == 2
 
 
-@pytest.mark.parametrize("kind", ["proof", "claim", "application", "vault_request", "kg_claim"])
+@pytest.mark.parametrize(
+    "kind", ["proof", "claim", "application", "vault_request", "bond", "kg_claim"]
+)
 def test_the_queue_of_another_kind__is_empty_while_nothing_waits(mine: Mine, kind: str) -> None:
     answer = mine.client.get("/admin/queue", params={"kind": kind}, headers=mine.operator)
     assert answer.json() == {"kind": kind, "items": [], "next_cursor": None}

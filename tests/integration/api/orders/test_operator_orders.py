@@ -311,11 +311,6 @@ def test_a_limit_order__rests(trader: Trader) -> None:
     assert (done["status"], done["filled_size"], done["avg_px"]) == ("accepted", "0", None)
 
 
-def test_an_order_that_the_venue_rejects__is_rejected(trader: Trader) -> None:
-    trader.exchange.refuses = "Insufficient margin"
-    assert trader.execute(trader.prepared()).json()["status"] == "rejected"
-
-
 def sends_itself(trader: Trader, made: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever signed sends the order, too, right after the venue was first asked for it."""
     find = trader.venue.find

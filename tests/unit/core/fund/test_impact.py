@@ -1,5 +1,6 @@
 """Impact: equal to a slow reference, never below the walk of the book, never smaller for more."""
 
+from datetime import timedelta
 from fractions import Fraction
 
 import pytest
@@ -159,3 +160,49 @@ def test_a_market_of_which_a_number_is_none_or_no_number__is_unknown_there() -> 
     assert (found.depth_usdc_e6, found.volume_usdc_e6, found.sigma_bps_e2) == (None, None, None)
     assert exact(liquidity(asks=(2.0, 1.0, 3.0)), AT).buys is None
     assert exact(liquidity(is_provisional=None), AT).is_provisional is True
+
+
+@pytest.mark.parametrize(
+    ("min_size", "per_quote", "least"),
+    [
+        (None, 1.0, 0),  # the venue has none
+        (None, None, 0),
+        (5.0, 1.0, 5 * USD),
+        (7_000.0, 0.00072, 5_040_000),  # of won
+        (0.1, 0.1, 10_001),  # rounded up
+        (5.0, None, None),
+        (1e13, 1.0, None),
+        (float("nan"), 1.0, None),
+        (-1.0, 1.0, None),
+    ],
+)
+def test_the_venues_minimum__is_unknown_where_it_is_no_amount(
+    min_size: float | None, per_quote: float | None, least: int | None
+) -> None:
+    found = exact(liquidity(min_size_quote=min_size, usd_per_quote=per_quote), AT)
+    assert found.least_order_usdc_e6 == least
+
+
+def test_the_volatility__is_of_a_day_and_rounded_up() -> None:
+    # the root of 0.0012 is 3.4641016 %, and half a day's buckets stand for twice the squares
+    assert exact(liquidity(), AT).sigma_bps_e2 == 34_642
+    assert exact(liquidity(squares=0.0006, buckets=6), AT).sigma_bps_e2 == 34_642
+    assert exact(liquidity(squares=0.0, buckets=0), AT).sigma_bps_e2 is None
+
+
+@pytest.mark.parametrize(
+    ("age", "every_s", "is_known"),
+    [
+        (timedelta(minutes=10), 60, True),
+        (timedelta(minutes=10, microseconds=1), 60, False),
+        (timedelta(minutes=10), None, True),
+        (timedelta(minutes=20), 600, True),  # two looks
+        (timedelta(minutes=20, microseconds=1), 600, False),
+    ],
+)
+def test_a_book__is_known_for_ten_minutes_or_two_looks(
+    age: timedelta, every_s: int | None, is_known: bool
+) -> None:
+    found = exact(liquidity(every_s=every_s), AT + age)
+    assert [one is not None for one in (found.buys, found.sells, found.mid)] == [is_known] * 3
+    assert exact(liquidity(sampled_at=None), AT).mid is None

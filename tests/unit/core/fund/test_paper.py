@@ -76,6 +76,44 @@ def test_a_sale_by_hand() -> None:
     assert (after.cash_usdc_e6, after.positions) == (497_002_000, {MARKET: 5 * COIN})
 
 
+def test_each_division_of_a_trade__is_against_the_follower() -> None:
+    # the price of 0.000000000001 and 50.01 bps is 0.000000000002 of a dollar, and no less
+    assert fill(opened(AT), order(), mid=1).quantity_e18 == 2_500 * USD * QUANTITY_E18 * 10**6 // 2
+    book = replace(opened(AT), positions={MARKET: 1_000 * COIN})
+    # 166.666666666666666666 coins at 2.984997: 497.4994999..., of 499.9999999... at the mid
+    sold = fill(book, order("sell", 500, is_reduce_only=True), mid=3 * PRICE_E12)
+    assert sold.quantity_e18 == 166_666_666_666_666_666_666
+    assert (sold.usdc_e6, sold.impact_usdc_e6) == (497_499_499, 2_500_501)
+    assert sold.fee_usdc_e6 == 497_500
+
+
+@given(
+    held=st.integers(1, 10**24),
+    mid=PRICES,
+    share=st.integers(0, 10_000),
+    impact=st.integers(0, 999_999),
+)
+def test_a_sale_that_reduces__never_sells_more_than_is_held(
+    held: int, mid: int, share: int, impact: int
+) -> None:
+    book = replace(opened(AT), positions={MARKET: held})
+    worth = worth_usdc_e6(held, mid)
+    target = worth * share // 10_000
+    if worth - target == 0:
+        return
+    made = order(
+        "sell",
+        impact=impact,
+        is_reduce_only=True,
+        target_usdc_e6=target,
+        position_usdc_e6=worth,
+        wanted_usdc_e6=worth - target,
+        notional_usdc_e6=worth - target,
+    )
+    got = fill_of(book, MARKET, made, mid, is_spot=True, least_usdc_e6=1)
+    assert got is None or 0 < got.quantity_e18 <= held
+
+
 def test_the_end_of_a_position__leaves_no_dust() -> None:
     held = 3 * COIN + 1
     book = replace(opened(AT), positions={MARKET: held})

@@ -13,6 +13,7 @@ from core.fund.rules.plan import (
     Disposition,
     FollowerAccount,
     PlanReason,
+    SignalFacts,
     plan,
     target_usdc_e6,
 )
@@ -22,35 +23,73 @@ from tests.unit.core.fund.made import AT, MARKET, USD, facts, ladder, snapshot
 CLOSED = MarketSession(SessionState.CLOSED, next_open=AT)
 UNKNOWN = MarketSession(SessionState.UNKNOWN)
 
-# In the order of the checks: what makes each fail, and what is said then.
-CHECKS: tuple[tuple[dict[str, Any], Disposition, PlanReason], ...] = (
-    ({"is_paused": True}, Disposition.REFUSED, PlanReason.VAULT_PAUSED),
-    ({"is_superseded": True}, Disposition.REFUSED, PlanReason.SIGNAL_SUPERSEDED),
-    ({"session": CLOSED}, Disposition.DEFERRED, PlanReason.SESSION_CLOSED),
-    ({"max_leverage_e2": 99}, Disposition.REFUSED, PlanReason.LEVERAGE_ABOVE_CONSENT),
-    ({"account": None}, Disposition.REFUSED, PlanReason.ACCOUNT_UNKNOWN),
-    ({"snapshot": snapshot(grade=None)}, Disposition.REFUSED, PlanReason.GRADE_UNKNOWN),
-    ({"least_order_usdc_e6": 251 * USD}, Disposition.SKIPPED, PlanReason.ORDER_TOO_SMALL),
-)
+AT_TARGET = FollowerAccount(1_000 * USD, {MARKET: 250 * USD})
 
-
-@pytest.mark.parametrize("failing", product((False, True), repeat=len(CHECKS)))
-def test_the_first_check_that_fails__decides_and_charges_nothing(failing: tuple[bool, ...]) -> None:
-    changes: dict[str, Any] = {}
-    expected: tuple[Disposition, PlanReason] | None = None
-    for check, fails in zip(CHECKS, failing, strict=True):
-        if fails:
-            changes |= check[0]
-            expected = expected or check[1:]
-    made = plan(facts(**changes))
-    if expected is None:
-        assert (made.disposition, made.is_charged) == (Disposition.READY, True)
-    else:
-        assert ((made.disposition, made.reason), made.is_charged, made.order) == (
-            expected,
-            False,
-            None,
+# In the order of the checks: what makes each fail, and what is said then. Of two ways of one fact,
+# such as both sessions, a plan has one.
+CHECKS: tuple[tuple[tuple[dict[str, Any], Disposition, PlanReason], ...], ...] = (
+    (({"is_paused": True}, Disposition.REFUSED, PlanReason.VAULT_PAUSED),),
+    (({"is_superseded": True}, Disposition.REFUSED, PlanReason.SIGNAL_SUPERSEDED),),
+    (
+        ({"session": CLOSED}, Disposition.DEFERRED, PlanReason.SESSION_CLOSED),
+        ({"session": UNKNOWN}, Disposition.REFUSED, PlanReason.SESSION_UNKNOWN),
+    ),
+    (({"max_leverage_e2": 99}, Disposition.REFUSED, PlanReason.LEVERAGE_ABOVE_CONSENT),),
+    (
+        ({"account": None}, Disposition.REFUSED, PlanReason.ACCOUNT_UNKNOWN),
+        ({"account": AT_TARGET}, Disposition.SKIPPED, PlanReason.AT_TARGET),
+    ),
+    (
+        ({"grade": None}, Disposition.REFUSED, PlanReason.GRADE_UNKNOWN),
+        ({"grade": "F"}, Disposition.REFUSED, PlanReason.GRADE_F),
+    ),
+    tuple(
+        ({name: None}, Disposition.REFUSED, PlanReason.MARKET_UNMEASURED)
+        for name in (
+            "depth_usdc_e6",
+            "volume_usdc_e6",
+            "sigma_bps_e2",
+            "buys",
+            "sells",
+            "least_order_usdc_e6",
         )
+    ),
+    (({"min_order": 251 * USD}, Disposition.SKIPPED, PlanReason.ORDER_TOO_SMALL),),
+)
+OF_MARKET = {"grade", "depth_usdc_e6", "volume_usdc_e6", "sigma_bps_e2", "buys", "sells"}
+OF_MARKET |= {"least_order_usdc_e6"}
+
+
+def failing_facts(changes: dict[str, Any]) -> SignalFacts:
+    of_market = {name: value for name, value in changes.items() if name in OF_MARKET}
+    rest = {name: value for name, value in changes.items() if name not in OF_MARKET}
+    if "min_order" in rest:
+        rest["least_order_usdc_e6"] = rest.pop("min_order")
+    return facts(**rest, snapshot=snapshot(**of_market))
+
+
+@pytest.mark.parametrize("is_paid", [False, True])
+def test_the_first_check_that_fails__decides_and_charges_nothing(is_paid: bool) -> None:
+    """All of the 2 * 2 * 3 * 2 * 3 * 3 * 7 * 2 combinations."""
+    wrong = []
+    for failing in product(*((None, *ways) for ways in CHECKS)):
+        found = [check for check in failing if check is not None]
+        changes = {name: value for check in found for name, value in check[0].items()}
+        made = plan(replace(failing_facts(changes), is_paid=is_paid))
+        first = found[0][1:] if found else (Disposition.READY, None)
+        charged = not found and not is_paid
+        got = made.disposition, made.reason
+        if (
+            got != first
+            or made.is_charged is not charged
+            or (made.order is None) is not bool(found)
+        ):
+            wrong.append((changes, made))
+    assert wrong == []
+
+
+def test_every_reason__is_among_the_checks() -> None:
+    assert {check[2] for ways in CHECKS for check in ways} == set(PlanReason)
 
 
 def test_a_closed_session__says_when_it_opens_and_an_unknown_one_nothing() -> None:
@@ -132,6 +171,25 @@ def test_an_order__is_bound_by_the_smallest_cap(
     assert made.disposition is (Disposition.READY if bound is None else Disposition.CAPPED)
 
 
+@pytest.mark.parametrize(
+    ("others", "notional", "bound"),
+    [
+        (0, 2_000 * USD, None),
+        (800 * USD, 1_200 * USD, CapReason.LEVERAGE),  # closes 1,000 and opens 200
+        (-1_500 * USD, 1_000 * USD, CapReason.LEVERAGE),  # no room: it ends at nothing
+    ],
+)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_an_order_through_nothing__has_the_room_that_what_it_closes_leaves(
+    sign: int, others: int, notional: int, bound: CapReason | None
+) -> None:
+    account = FollowerAccount(1_000 * USD, {MARKET: sign * 1_000 * USD, "other": others})
+    made = plan(facts(account=account, weight_e4=-sign * 10_000))
+    assert made.order is not None
+    assert (made.order.notional_usdc_e6, made.order.capped_by) == (notional, bound)
+    assert (made.order.side, made.order.is_reduce_only) == ("sell" if sign > 0 else "buy", False)
+
+
 def test_an_account_without_room__gets_no_order() -> None:
     full = FollowerAccount(1_000 * USD, {"other": 1_500 * USD})
     assert plan(facts(account=full)).reason is PlanReason.ORDER_TOO_SMALL
@@ -171,6 +229,13 @@ def test_the_minimum__is_the_larger_of_the_rules_and_the_venues(least: str) -> N
 
     assert with_least(250 * USD) is None
     assert with_least(250 * USD + 1) is PlanReason.ORDER_TOO_SMALL
+
+
+def test_a_minimum_that_is_unknown__stops_what_increases_and_not_what_reduces() -> None:
+    unknown = snapshot(least_order_usdc_e6=None)
+    assert plan(facts(snapshot=unknown)).reason is PlanReason.MARKET_UNMEASURED
+    made = plan(facts(snapshot=unknown, account=held(300 * USD)))
+    assert made.order is not None and made.order.is_reduce_only
 
 
 @pytest.mark.parametrize(
@@ -221,4 +286,5 @@ def test_no_order__is_above_what_is_wanted_or_any_cap(
     assert order.wanted_usdc_e6 == abs(order.target_usdc_e6 - position)
     if not order.is_reduce_only:
         assert grade in ("A", "B", "C", "D")
-        assert abs(position) + order.notional_usdc_e6 <= nav * allowed // 100
+        sign = 1 if order.side == "buy" else -1
+        assert sign * position + order.notional_usdc_e6 <= nav * allowed // 100

@@ -47,6 +47,7 @@ def counted(
     ago_s: int = 0,
     *,
     is_reduce: bool = False,
+    asked_after_s: int | None = None,
 ) -> CountedOrder:
     at = NOW - timedelta(seconds=ago_s)
     return CountedOrder(
@@ -55,6 +56,7 @@ def counted(
         placed_at=at,
         expires_at=at + timedelta(seconds=60),
         state=state,
+        asked_at=None if asked_after_s is None else at + timedelta(seconds=asked_after_s),
     )
 
 
@@ -92,8 +94,9 @@ def test_no_fill_within_the_limit_and_the_allowance__is_larger(
         (counted(OrderState.PREPARED, ago_s=3_600), 50),
         (counted(OrderState.UNKNOWN), 50),
         (counted(OrderState.NEVER_ARRIVED), 150),
-        (counted(OrderState.REJECTED, ago_s=89), 50),
-        (counted(OrderState.REJECTED, ago_s=90), 150),
+        (counted(OrderState.REJECTED, ago_s=3_600), 50),  # nobody asked again
+        (counted(OrderState.REJECTED, ago_s=3_600, asked_after_s=89), 50),
+        (counted(OrderState.REJECTED, ago_s=3_600, asked_after_s=90), 150),
         (counted(is_reduce=True), 150),
         (counted(ago_s=12 * 3_600), 50),
         (counted(ago_s=12 * 3_600 + 1), 150),
@@ -129,7 +132,10 @@ def test_selling_five__reduces_five_of_the_same_coin() -> None:
 
 @pytest.mark.parametrize(("after_s", "found"), [(29, None), (30, OrderState.NEVER_ARRIVED)])
 def test_an_order_that_the_venue_does_not_know(after_s: int, found: OrderState | None) -> None:
-    assert found_state(None, NOW, NOW + timedelta(seconds=after_s)) is found
+    at = NOW + timedelta(seconds=after_s)
+    assert found_state(None, OrderState.UNKNOWN, NOW, at) is found
+    rejected = None if found is None else OrderState.REJECTED
+    assert found_state(None, OrderState.REJECTED, NOW, at) is rejected
 
 
 def test_a_claim__is_borne_out_or_disproved() -> None:
