@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
+from starlette.testclient import TestClient
 
-from tests.integration.api.conftest import TestClient
 from tests.integration.api.fund.conftest import ADDRESS, Follower, Office
 from tests.integration.api.tools.conftest import call, message, send
 
