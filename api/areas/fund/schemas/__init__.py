@@ -219,6 +219,9 @@ class SignalShown(AnswerBody):
     mid: str | None = Field(description="of the book when it was published, in the quote currency")
     prev_hash: str | None = Field(description="null while it is live (docs/fund.md)")
     row_hash: str | None
+    hashed_at: str | None = Field(
+        description="at, with the six decimals that row_hash is made with; null while it is live"
+    )
 
 
 class SignalPage(AnswerBody):
