@@ -160,7 +160,7 @@ def test_without_a_consent__the_refusal_is_shown__and_one_can_be_given(
 ) -> None:
     visitor.go(f"fund/{vault_of(place, MAJORS)['id']}")
     part = of_agent(visitor, follower.key)
-    expect(part.get_by_text("You have no consent to vault")).to_be_visible()
+    expect(part.get_by_text("This agent has none to this vault")).to_be_visible()
     part.get_by_label("The account's address").fill(place.facts["accounts"]["owner"]["address"])
     part.get_by_label("Largest order").fill("250")
     part.get_by_role("button", name="Consent to the rules").click()
