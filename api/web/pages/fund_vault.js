@@ -44,7 +44,7 @@ function Whole({ vault }) {
       <${Figure} label="Consents" note="that stand, to the current rules">${integer(vault.mirrors_count)}<//>
       <${Figure} label="Fills reported" note="by followers; nothing proves them">${integer(vault.fills_count)}<//>
     </section>
-    <div class="two"><${OfAgent} vault=${vault} /><div class="stack"><${Rules} vault=${vault} /><${Paper} paper=${vault.paper} /></div></div>
+    <div class="two"><div class="stack"><${OfAgent} vault=${vault} /><${Paper} paper=${vault.paper} /></div><${Rules} vault=${vault} /></div>
     <${Markets} id=${vault.id} />
     <${Past} id=${vault.id} />`;
 }
