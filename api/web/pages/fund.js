@@ -55,7 +55,7 @@ function Row({ one }) {
 }
 
 const NODES = /** @type {Readonly<Record<JourneyNodeShown["node"], string>>} */ ({
-  register: "Register an agent",
+  register: "Register",
   link_wallet: "Link a wallet",
   first_earn: "Earn the first credits",
   apply: "Apply with a strategy",

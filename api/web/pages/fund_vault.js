@@ -67,7 +67,7 @@ function Paper({ paper }) {
     <p class="quiet">It began with 10,000 USDC on paper and mirrors every signal by the same plans, net of impact and fees.</p>
     ${
       paper === null
-        ? html`<p>Not shown yet. <span class="quiet">Newer figures would tell live signals: the oldest live one is younger than its first mark, or it has none.</span></p>`
+        ? html`<p>Not shown yet. <span class="quiet">It has no mark from before the oldest live signal, and newer figures would tell live ones.</span></p>`
         : html`<div class="figures"><${Figure} label="Worth" note=${`${signed(paper.return_bps)} bps since ${day(paper.since)}`} small><${Amount} value=${paper.nav_usd} /><//>
           <${Figure} label="Drawdown" note=${`${paper.max_drawdown_bps} bps at most`} small>${paper.drawdown_bps} <span class="unit">bps</span><//></div>
         <dl class="pairs"><dt>Trades</dt><dd>${integer(paper.trades)}</dd><dt>Impact</dt><dd><${Amount} value=${paper.impact_usd} /></dd>
