@@ -861,6 +861,9 @@ class FundSignalShown(TypedDict):
     mid: str | None  # of the book when it was published, in the quote currency
     prev_hash: str | None  # null while it is live (docs/fund.md)
     row_hash: str | None
+    hashed_at: (
+        str | None
+    )  # at, with the six decimals that row_hash is made with; null while it is live
 
 
 class FundSignalPage(TypedDict):
@@ -889,6 +892,9 @@ class FundSignalRead(TypedDict):
     mid: str | None  # of the book when it was published, in the quote currency
     prev_hash: str | None  # null while it is live (docs/fund.md)
     row_hash: str | None
+    hashed_at: (
+        str | None
+    )  # at, with the six decimals that row_hash is made with; null while it is live
 
 
 class FundFillShown(TypedDict):

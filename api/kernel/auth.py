@@ -58,7 +58,7 @@ class Auth(Generic[CallerT]):
             if credential in self.takes
             for scheme in SCHEMES[credential]
         ]
-        return [{} if scheme is None else {scheme: []} for scheme in schemes]
+        return [{} if scheme is None else {scheme: []} for scheme in dict.fromkeys(schemes)]
 
 
 SCHEMES: Mapping[Credential, tuple[str | None, ...]] = {

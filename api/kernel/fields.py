@@ -27,7 +27,10 @@ TX_HASH_PATTERN = r"^0x[0-9a-fA-F]{64}$"
 PUBLIC_ID_PATTERN = r"^m_[a-z2-7]{10}$"
 MAX_EXACT_JSON_INT = 2**53 - 1  # beyond it RFC 8785 cannot write an integer
 
-_INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]\d\d:\d\d)", re.ASCII)
+_INSTANT = re.compile(
+    r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)", re.ASCII
+)
+_EXPONENT = re.compile(r"-?[0-9.]{1,40}[eE][+-]?[0-9]{1,2}", re.ASCII)
 _ACCOUNT_ID = re.compile(r"0{0,17}[1-9]\d{0,17}", re.ASCII)
 _INTEGER = re.compile(r"-?\d{1,18}", re.ASCII)
 
@@ -42,6 +45,13 @@ class JsonDecimal:
 
     def __init__(self, literal: str) -> None:
         self.literal = literal
+
+    @property
+    def plain(self) -> str:
+        """The same number without an exponent, which writers of JSON choose by themselves (0.00005
+        is 5e-05 in Python); the literal, where that would be longer than any number that is taken.
+        """
+        return f"{Decimal(self.literal):f}" if _EXPONENT.fullmatch(self.literal) else self.literal
 
 
 class QueryText(str):
@@ -94,12 +104,20 @@ def _flag(value: Any) -> bool:
     _refuse("invalid_parameter", "write true or false; in a query 1 or 0 will do too")
 
 
+def instant_of(text: str) -> datetime | None:
+    """RFC 3339 with its zone, in UTC; nanoseconds, which some languages write, are cut to microseconds."""
+    if not _INSTANT.fullmatch(text):
+        return None
+    try:
+        return datetime.fromisoformat(text.upper()).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None  # a day or an hour that no calendar has, or a year beyond 9999 in UTC
+
+
 def _instant(value: Any) -> datetime:
-    if isinstance(value, str) and _INSTANT.fullmatch(value):
-        try:
-            return datetime.fromisoformat(value).astimezone(UTC)
-        except (ValueError, OverflowError):
-            pass  # a day or an hour that no calendar has, or a year beyond 9999 in UTC
+    found = instant_of(value) if isinstance(value, str) else None
+    if found is not None:
+        return found
     _refuse("invalid_parameter", "write a time with its zone, such as 2026-01-31T12:00:00Z")
 
 
@@ -201,7 +219,7 @@ def _usdc_schema(pattern: str, what: str = "USDC", **least: int) -> dict[str, An
 
 
 _MOST_USDC = MAX_ABS_USDC_E6 // USDC_E6_PER_USDC
-_ABOVE_0 = "(?=[0-9.]*[1-9])"
+ABOVE_0 = "(?=[0-9.]*[1-9])"
 
 Usdc = Annotated[
     UsdcE6,
@@ -233,7 +251,7 @@ UnsignedUsdc = Annotated[
 PositiveUsdc = Annotated[
     UsdcE6,
     BeforeValidator(lambda value: _positive(_usdc(value))),
-    WithJsonSchema(_usdc_schema(f"{_ABOVE_0}{AMOUNT_PATTERN}", exclusiveMinimum=0)),
+    WithJsonSchema(_usdc_schema(f"{ABOVE_0}{AMOUNT_PATTERN}", exclusiveMinimum=0)),
 ]
 """As Usdc, above 0."""
 

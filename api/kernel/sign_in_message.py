@@ -9,9 +9,8 @@ from datetime import datetime
 
 from eth_utils.address import to_checksum_address
 
-_INSTANT = re.compile(
-    r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)", re.ASCII
-)
+from api.kernel.fields import instant_of
+
 _FORM = re.compile(
     r"(?:(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://)?(?P<domain>[^\s/?#]+) wants you to sign in with "
     r"your Ethereum account:\n"
@@ -59,7 +58,7 @@ def sign_in_message(text: str) -> SignInMessage | None:
         return None
     part = found.groupdict()
     times = {
-        name: _instant(part[name])
+        name: instant_of(part[name])
         for name in ("issued_at", "expires_at", "not_before")
         if part[name] is not None
     }
@@ -78,13 +77,3 @@ def sign_in_message(text: str) -> SignInMessage | None:
         expires_at=times.get("expires_at"),
         not_before=times.get("not_before"),
     )
-
-
-def _instant(text: str) -> datetime | None:
-    """RFC 3339 with its zone; digits beyond microseconds are cut."""
-    if not _INSTANT.fullmatch(text):
-        return None
-    try:
-        return datetime.fromisoformat(re.sub(r"(\.\d{6})\d+", r"\1", text.upper()))
-    except ValueError:  # a day or an hour that no calendar has
-        return None

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+ID = "id"  # of a twin's path
+
 
 class Profile(StrEnum):
     """Which tools a client is shown, by the query `profile` of /mcp; each shows all of the one
@@ -27,9 +29,12 @@ class ToolKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """`title`: for people. `profile`: the first one that shows it."""
+    """`title`: for people. `profile`: the first one that shows it. `id_argument`: what the id of the
+    twin's path is called as an argument, where the specification says so.
+    """
 
     name: str
     title: str
     kind: ToolKind
     profile: Profile
+    id_argument: str = ID

@@ -39,6 +39,9 @@ SENTENCES = {
 Place = tuple[int | str, ...]
 """Names and indexes of what was sent, outermost first."""
 
+Called = Mapping[int | str, str]
+"""Names of a command's fields, where the caller knows them by others."""
+
 
 def field_path(place: Place) -> str:
     """As refusals name a field; a name that the caller made up is cut, and shown without odd
@@ -49,7 +52,9 @@ def field_path(place: Place) -> str:
     )
 
 
-def command_of(command: type[Command], fields: Mapping[str, Any]) -> Command:
+def command_of(
+    command: type[Command], fields: Mapping[str, Any], called: Called | None = None
+) -> Command:
     """Errors: Refusal invalid_number, invalid_parameter, or not_found for an id of a form that
     names nothing.
     """
@@ -57,7 +62,8 @@ def command_of(command: type[Command], fields: Mapping[str, Any]) -> Command:
         return command.model_validate(fields)
     except ValidationError as error:
         found = [
-            _fault(one, fields) for one in error.errors(include_url=False, include_input=False)
+            _fault(one, fields, called or {})
+            for one in error.errors(include_url=False, include_input=False)
         ]
         raise _refusal([one for one in found if not _is_beside_the_point(one, found)]) from None
 
@@ -79,11 +85,13 @@ class _Fault:
         return f"{self.field}: {self.words}."
 
 
-def _fault(error: ErrorDetails, fields: Mapping[str, Any]) -> _Fault:
+def _fault(error: ErrorDetails, fields: Mapping[str, Any], called: Called) -> _Fault:
     sentence = SENTENCES.get(error["type"])
     own = error["msg"].replace("Input should", "it should").replace("Value error, ", "")
     words = own if sentence is None else sentence.format_map(error.get("ctx", {}))
-    return _Fault(tuple(_places(error, fields)), error["type"], words)
+    place = tuple(_places(error, fields))
+    shown = (called.get(place[0], place[0]), *place[1:]) if place else place
+    return _Fault(shown, error["type"], words)
 
 
 def _places(error: ErrorDetails, value: Any) -> Iterator[int | str]:

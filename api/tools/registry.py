@@ -2,9 +2,10 @@
 answer and hints.
 
 Laws
-- A tool takes the fields of its twin's command, those of the path included, and what the header
-  Idempotency-Key is to the twin in the argument `idempotency_key`. Keys and sessions come in HTTP
-  headers, never in arguments (docs/rules.md#secret-fields).
+- A tool takes the fields of its twin's command, those of the path included, the id by the name that
+  the tool says, and what the header Idempotency-Key is to the twin in the argument
+  `idempotency_key`. Keys and sessions come in HTTP headers, never in arguments
+  (docs/rules.md#secret-fields).
 - What a tool declares as its answer admits a refusal too: clients hold `structuredContent` to it
   even where `isError` is true.
 - All four hints stand on each tool: what is left out would read as destructive and open.
@@ -21,7 +22,7 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from api.kernel.idempotency import pattern_of, words_of
 from api.kernel.operation import Catalogue, Operation
-from api.kernel.tool import Profile, Tool, ToolKind
+from api.kernel.tool import ID, Profile, Tool, ToolKind
 
 IDEMPOTENCY_ARGUMENT = "idempotency_key"
 IDEMPOTENCY_SCHEMA: Mapping[str, Any] = {
@@ -61,7 +62,7 @@ def described(tool: Tool, operation: Operation) -> Described:
         name=tool.name,
         title=tool.title,
         description=operation.summary,
-        input_schema=_arguments(operation),
+        input_schema=_arguments(tool, operation),
         output_schema=answers_of(operation),
         annotations=hints(tool, operation),
     )
@@ -109,13 +110,17 @@ def answers_of(operation: Operation) -> dict[str, Any]:
     )
 
 
-def _arguments(operation: Operation) -> dict[str, Any]:
+def _arguments(tool: Tool, operation: Operation) -> dict[str, Any]:
     """JSON Schema of an object; the docstring of the command is for readers of the code and stays
     out.
     """
     schema = operation.command.model_json_schema(schema_generator=_Untitled)
     found = {name: value for name, value in schema.items() if name not in ("title", "description")}
-    found.setdefault("properties", {})
+    called = {ID: tool.id_argument}
+    properties = found.get("properties", {})
+    found["properties"] = {called.get(name, name): value for name, value in properties.items()}
+    if "required" in found:
+        found["required"] = [called.get(name, name) for name in found["required"]]
     if operation.idempotent:
         found["properties"][IDEMPOTENCY_ARGUMENT] = {
             **IDEMPOTENCY_SCHEMA,

@@ -39,7 +39,8 @@ from api.kernel.body import require_storable
 from api.kernel.http import SentFields, enter, json_text
 from api.kernel.operation import Deps, Outcome, Refusal
 from api.kernel.payments.offer import SentPayment
-from api.kernel.tool import Profile
+from api.kernel.tool import ID, Profile
+from api.kernel.validation import command_of
 from api.tools import resources
 from api.tools.payment import payment_of, receipt_meta
 from api.tools.registry import IDEMPOTENCY_ARGUMENT, ToolEntry
@@ -168,7 +169,7 @@ async def _performed(
 
 
 def _read(entry: ToolEntry, arguments: Mapping[str, Any]) -> SentFields:
-    """The command's fields, with the idempotency key."""
+    """The command's fields, with the idempotency key; arguments are judged by their own names."""
     fields = dict(arguments)
     key = fields.pop(IDEMPOTENCY_ARGUMENT, None) if entry.operation.idempotent else None
     try:
@@ -179,4 +180,19 @@ def _read(entry: ToolEntry, arguments: Mapping[str, Any]) -> SentFields:
         return SentFields(
             fields, Refusal("invalid_parameter", f"{IDEMPOTENCY_ARGUMENT}: write a text.")
         )
+    return _by_argument(entry, fields, key)
+
+
+def _by_argument(entry: ToolEntry, sent: dict[str, Any], key: str | None) -> SentFields:
+    """With the twin's id, which this tool's argument names otherwise."""
+    name = entry.tool.id_argument
+    if name == ID:
+        return SentFields(sent, None, key)
+    fields = {ID if field == name else field: value for field, value in sent.items()}
+    try:
+        if ID in sent:
+            raise Refusal("invalid_parameter", f"{ID}: write it as {name}; this tool has no {ID}.")
+        command_of(entry.operation.command, fields, {ID: name})
+    except Refusal as refusal:
+        return SentFields(fields, refusal, key)
     return SentFields(fields, None, key)

@@ -3,21 +3,24 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, expect
 from sqlalchemy import update
+from sqlalchemy.dialects.postgresql import insert
 
 from api.client import Client
 from core.credits.ledger import writer as credit_ledger
 from core.db.engine import Database, WriteSession
+from core.fund.rules.paper import START_USDC_E6
+from core.fund.tables import FundPaper, FundPaperMark
 from core.market.tables import MarketListingState
 from tests.browser.conftest import Open, Opened, Place, axe
 from tests.browser.test_pages import WIDER, settle
 
-MAJORS, PAUSED = "Simulated majors", "Simulated, paused"
+MAJORS, PAUSED, PERP = "Simulated majors", "Simulated, paused", "Simulated, leveraged"
 MARKUP = "<img src=x onerror=hacked=1>"
 
 
@@ -160,12 +163,48 @@ def test_without_a_consent__the_refusal_is_shown__and_one_can_be_given(
 ) -> None:
     visitor.go(f"fund/{vault_of(place, MAJORS)['id']}")
     part = of_agent(visitor, follower.key)
-    expect(part.get_by_text("You have no consent to vault")).to_be_visible()
+    expect(part.get_by_text("This agent has none to this vault")).to_be_visible()
     part.get_by_label("The account's address").fill(place.facts["accounts"]["owner"]["address"])
     part.get_by_label("Largest order").fill("250")
     part.get_by_role("button", name="Consent to the rules").click()
     expect(part.get_by_role("heading", name="Consent")).to_be_visible()
     expect(part.get_by_text("250.00")).to_be_visible()
+    part.get_by_role("button", name="Revoke the consent").click()
+    expect(part.get_by_text("The consent was revoked")).to_be_visible()
+    assert follower.fund.own_mirror(vault_of(place, MAJORS)["id"])["revoked_at"] is not None
+    expect(part.get_by_role("button", name="Plan it for 10 credits")).to_be_disabled()
+
+
+def test_the_paper_follower__is_beside_the_signals__once_it_may_be_shown(
+    visitor: Opened, place: Place
+) -> None:
+    vault, perp = (vault_of(place, name)["id"] for name in (MAJORS, PERP))
+    marked(place, perp)
+    visitor.go(f"fund/{perp}")
+    paper = visitor.page.get_by_role("region", name="The paper follower")
+    for figure in ("9,487.547771", "\u2212512.46 bps", "612.46 bps at most", "12.440287"):
+        expect(paper).to_contain_text(figure)
+    visitor.go(f"fund/{vault}")
+    expect(paper).to_contain_text("Not shown yet")
+
+
+def marked(place: Place, vault: int) -> None:
+    """The paper follower of a vault was worth something before its live signals."""
+    at = datetime.now(UTC) - timedelta(hours=30)
+    with written(place) as session:
+        opened = {
+            "vault_id": vault, "opened_at": at, "accrued_at": at, "cash_usdc_e6": START_USDC_E6,
+            "peak_usdc_e6": START_USDC_E6, "max_drawdown_bps_e2": 0, "trades": 0, "fees_usdc_e6": 0,
+            "impact_usdc_e6": 0, "fund_fees_usdc_e6": 0,
+        }  # fmt: skip
+        session.execute(insert(FundPaper).values(opened).on_conflict_do_nothing())
+        session.add(
+            FundPaperMark(
+                vault_id=vault, hour=at.replace(minute=0, second=0, microsecond=0), at=at,
+                nav_usdc_e6=9_487_547_771, drawdown_bps_e2=51_246, max_drawdown_bps_e2=61_246, trades=3,
+                fees_usdc_e6=2_500_000, impact_usdc_e6=12_440_287, fund_fees_usdc_e6=123,
+            )
+        )  # fmt: skip
 
 
 def test_a_key_that_is_not_valid__is_refused_on_the_page(visitor: Opened, place: Place) -> None:

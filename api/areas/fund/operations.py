@@ -64,7 +64,9 @@ _READS: tuple[Operation, ...] = (
         answer=schemas.SignalPage,
         handler=signals.browse,
         refuses=("not_found", "auth_required"),
-        tool=Tool("fund_signals", "List a fund's signals", ToolKind.READ, Profile.CONNECTOR),
+        tool=Tool(
+            "fund_signals", "List a fund's signals", ToolKind.READ, Profile.CONNECTOR, "vault_id"
+        ),
     ),
     Read(
         key="fund.live",
@@ -146,7 +148,13 @@ _WRITES: tuple[Operation, ...] = (
             "credit_insufficient",
         ),
         idempotent=True,
-        tool=Tool("fund_signal_plan", "Plan a fund's signal", ToolKind.WRITE, Profile.CONNECTOR),
+        tool=Tool(
+            "fund_signal_plan",
+            "Plan a fund's signal",
+            ToolKind.WRITE,
+            Profile.CONNECTOR,
+            "signal_id",
+        ),
     ),
     Write(
         key="fund.report_fill",

@@ -34,7 +34,7 @@ from api.kernel.limits import Limits
 from api.kernel.one_sale import OneSale
 from api.kernel.operation import Outcome, Refusal
 from api.kernel.payments import exact, vault
-from api.kernel.payments.offer import CREDITS, EXACT, VAULT, MeteredRead, Till, unpaid
+from api.kernel.payments.offer import CREDITS, EXACT, VAULT, MeteredRead, Till, takes_usdc, unpaid
 from api.kernel.payments.payment_config import PaymentConfig
 from api.kernel.payments.sent import payload_of
 from api.kernel.scopes import SPEND_SCOPE
@@ -291,8 +291,9 @@ def _unpaid(read: MeteredRead, shortfall: _Shortfall) -> Refusal:
         return not_enough(read, shortfall.needed, shortfall.available)
     if shortfall.available is None or shortfall.free is None:
         detail = (
-            f"This read costs {_text(shortfall.needed)} with an agent's key, or a payment as "
-            "accepts says; a registered agent has free reads every day."
+            f"This read costs {_text(shortfall.needed)} with an agent's key"
+            f"{', or a payment as accepts says' if takes_usdc(read) else ''}; a registered agent "
+            "has free reads every day."
         )
         return unpaid(read, "payment_required", detail)
     return _credit_insufficient(read, shortfall.needed, shortfall.available, shortfall.free)
@@ -301,8 +302,8 @@ def _unpaid(read: MeteredRead, shortfall: _Shortfall) -> Refusal:
 def not_enough(read: MeteredRead, needed: int, available: int) -> Refusal:
     """The 402 of what no free read covers."""
     detail = (
-        f"This costs {_text(needed)}, once; you have {available}. Earn or convert credits, or pay "
-        "as accepts says."
+        f"This costs {_text(needed)}, once; you have {available}. Earn or convert credits"
+        f"{', or pay as accepts says' if takes_usdc(read) else ''}."
     )
     counts = {"needed": needed, "available": available, "shortfall": needed - available}
     return unpaid(read, "credit_insufficient", detail, block={"credit": counts})
@@ -318,8 +319,8 @@ def _credit_insufficient(
     again = next_day(read.now)
     detail = (
         f"Today's free reads are used up and this read costs {_text(needed)}; you have "
-        f"{available}. Pay as accepts says, or read again from {again:%Y-%m-%dT%H:%M:%SZ} on: an "
-        f"agent has {free.says}."
+        f"{available}. {'Pay as accepts says, or read' if takes_usdc(read) else 'Read'} again from "
+        f"{again:%Y-%m-%dT%H:%M:%SZ} on: an agent has {free.says}."
     )
     counts = {"needed": needed, "available": available, "shortfall": needed - available}
     refusal = unpaid(read, "credit_insufficient", detail, block={"credit": counts})

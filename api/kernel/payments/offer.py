@@ -152,6 +152,11 @@ def unpaid(
     )
 
 
+def takes_usdc(read: MeteredRead) -> bool:
+    """Whether a payment can stand beside credits; else no sentence speaks of `accepts`."""
+    return read.deps.payment_config is not None and read.amount_usdc_e6 is not None
+
+
 def payment_required(read: MeteredRead, detail: str) -> PaymentRequired | None:
     """None: it can't be paid in USDC here."""
     payment_config = read.deps.payment_config

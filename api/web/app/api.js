@@ -129,6 +129,17 @@ export function postByKey(path, key, body) {
 }
 
 /**
+ * What an agent's key takes back; not sent again by itself, since it is done once.
+ * @template {string} Path
+ * @param {Path} path
+ * @param {string} key
+ * @returns {Promise<import("./answers.js").Answer<Path, "delete">>}
+ */
+export function deleteByKey(path, key) {
+  return asked("DELETE", path, { key });
+}
+
+/**
  * @param {string} method
  * @param {string} path
  * @param {SendOptions} options

@@ -55,7 +55,7 @@ function Row({ one }) {
 }
 
 const NODES = /** @type {Readonly<Record<JourneyNodeShown["node"], string>>} */ ({
-  register: "Register an agent",
+  register: "Register",
   link_wallet: "Link a wallet",
   first_earn: "Earn the first credits",
   apply: "Apply with a strategy",
@@ -83,6 +83,6 @@ function Node({ number, one, journey }) {
   const days = { pilot: journey.spot_pilot_days, track_record: journey.perp_record_days };
   const least = one.node === "pilot" || one.node === "track_record" ? days[one.node] : null;
   return html`<li data-node=${one.node}><span class="n">${number}</span><div class="stack tight">
-    <div class="head"><span>${NODES[one.node]}${least === null ? null : html` <span class="quiet">for ${least} days</span>`}</span><${Badge} tone=${STATES[one.state]}>${words(one.state)}<//></div>
-    ${one.api === null ? null : html`<div class="quiet"><code>${one.api.method} ${one.api.endpoint}</code></div>`}</div></li>`;
+    <div class="head"><span>${NODES[one.node]}</span><${Badge} tone=${STATES[one.state]}>${words(one.state)}<//></div>
+    <div class="quiet">${least === null ? null : html`for ${least} days, `}<code>${one.api.method} ${one.api.endpoint}</code></div></div></li>`;
 }

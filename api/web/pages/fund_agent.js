@@ -1,9 +1,9 @@
 // An agent's part of a vault, by its key: its consent, the live signals that it paid for, and a signal planned in its
 // own account. The key stays in the page and is forgotten with it. Nothing is placed.
 
-import { ApiRefusal, getByKey, postByKey } from "../app/api.js";
-import { clock, counted, cut, sentenced, words } from "../app/format.js";
-import { Letter } from "../app/market.js";
+import { ApiRefusal, deleteByKey, getByKey, postByKey } from "../app/api.js";
+import { clock, counted, sentenced, words } from "../app/format.js";
+import { figure, Known, Letter } from "../app/market.js";
 import { Read, Refused } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
 import { Amount, Badge, Figure, Hash, html, Notice, Time, Unknown, useState } from "../app/ui.js";
@@ -20,6 +20,7 @@ import { Market, SessionBadge } from "./fund_parts.js";
  */
 
 const EVERY_S = 30;
+const PRICE_DIGITS = 7;
 const SIGNAL_PATH = /\/fund\/signals\/([0-9]{1,16})$/;
 
 /** @param {{vault: FundVaultRead}} props */
@@ -106,12 +107,19 @@ function Paid({ one, canPlan, onPlan }) {
 /** @param {{mirror: import("../app/resource.js").Resource<OwnMirror>, vault: FundVaultRead, agentKey: string}} props */
 function Consent({ mirror, vault, agentKey }) {
   const { data, error } = mirror;
+  const revoking = useWork();
+  const revoke = () =>
+    revoking.run(async () => {
+      await deleteByKey(`/fund/vaults/${String(vault.id)}/mirrors`, agentKey);
+      await mirror.reload();
+    });
   if (data === null && !(error instanceof ApiRefusal && error.reason === "consent_missing"))
     return html`<${Read} of=${mirror} what="the consent">${() => null}<//>`;
   if (data?.is_current)
     return html`<div class="stack tight"><h3>Consent</h3><dl class="pairs"><dt>Account</dt><dd><${Hash} value=${data.account_address} label="the account's address" /></dd>
-      <dt>Largest order</dt><dd><${Amount} value=${data.max_order_usd} /></dd><dt>Most leverage</dt><dd>${data.max_leverage}</dd><dt>Given</dt><dd><${Time} at=${data.given_at} /></dd></dl></div>`;
-  return html`<${Refused} error=${error} />${data === null ? null : html`<${Notice} tone="attention" title=${data.revoked_at === null ? "The rules have changed since the consent" : "The consent was revoked"}><p>Plans need a consent to the current rules.</p><//>`}
+      <dt>Largest order</dt><dd><${Amount} value=${data.max_order_usd} /></dd><dt>Most leverage</dt><dd>${data.max_leverage}</dd><dt>Given</dt><dd><${Time} at=${data.given_at} /></dd></dl>
+      <div class="row"><button type="button" disabled=${revoking.isBusy} onClick=${revoke}>Revoke the consent</button></div><${Refused} error=${revoking.error} /></div>`;
+  return html`<h3>Consent</h3>${data === null ? html`<p class="quiet">This agent has none to this vault. Plans need one; it is a record, and no deposit.</p>` : html`<${Notice} tone="attention" title=${data.revoked_at === null ? "The rules have changed since the consent" : "The consent was revoked"}><p>Plans need a consent to the current rules.</p><//>`}
     <${GiveConsent} vault=${vault} agentKey=${agentKey} onGiven=${mirror.reload} />`;
 }
 
@@ -170,7 +178,7 @@ function Planned({ plan }) {
       order === null
         ? null
         : html`<dt>Target</dt><dd><${Amount} value=${order.target_notional_usd} /></dd><dt>Holds</dt><dd><${Amount} value=${order.position_notional_usd} /></dd>
-          <dt>Wanted</dt><dd><${Amount} value=${order.wanted_notional_usd} /></dd><dt>Price</dt><dd>${order.reference_price === null ? html`<${Unknown} />` : cut(order.reference_price, 40)}</dd>`
+          <dt>Wanted</dt><dd><${Amount} value=${order.wanted_notional_usd} /></dd><dt>Price</dt><dd><${Known} text=${order.reference_price === null ? null : figure(Number(order.reference_price), PRICE_DIGITS)} why="The book is not known now." /></dd>`
     }
       <dt>Account</dt><dd><${Amount} value=${plan.nav_usd} why="It was not asked for: another check failed before." /></dd>
 ${

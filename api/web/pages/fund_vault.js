@@ -1,14 +1,14 @@
 // One fund vault: what it may trade, what it signalled, and an agent's part of it.
 
 import { get } from "../app/api.js";
-import { cut, integer, units, usdc } from "../app/format.js";
-import { Known, Letter } from "../app/market.js";
+import { cut, day, integer, units } from "../app/format.js";
+import { dollars, Known, Letter } from "../app/market.js";
 import { Older, usePaged } from "../app/paged.js";
 import { Read, Refused } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
 import { link } from "../app/router.js";
 import { Table } from "../app/table.js";
-import { Empty, Figure, Hash, html, Notice, PageHead, Time } from "../app/ui.js";
+import { Amount, Empty, Figure, Hash, html, Notice, PageHead, Time } from "../app/ui.js";
 import { OfAgent } from "./fund_agent.js";
 import { Kind, Market, SessionBadge } from "./fund_parts.js";
 
@@ -44,7 +44,7 @@ function Whole({ vault }) {
       <${Figure} label="Consents" note="that stand, to the current rules">${integer(vault.mirrors_count)}<//>
       <${Figure} label="Fills reported" note="by followers; nothing proves them">${integer(vault.fills_count)}<//>
     </section>
-    <div class="two"><${OfAgent} vault=${vault} /><${Rules} vault=${vault} /></div>
+    <div class="two"><div class="stack"><${OfAgent} vault=${vault} /><${Paper} paper=${vault.paper} /></div><${Rules} vault=${vault} /></div>
     <${Markets} id=${vault.id} />
     <${Past} id=${vault.id} />`;
 }
@@ -59,6 +59,27 @@ function Rules({ vault }) {
       <dt>Hash</dt><dd><${Hash} value=${vault.rules_hash} label="the hash of the rules" /></dd></dl>
     <p class="quiet">A consent holds for this hash alone: new rules end it.</p>
     <details><summary>The document that is hashed</summary><pre>${JSON.stringify(vault.frozen_rules, null, 2)}</pre></details></section>`;
+}
+
+/** @param {{paper: FundVaultRead["paper"]}} props */
+function Paper({ paper }) {
+  return html`<section class="card stack" aria-labelledby="paper"><h2 id="paper">The paper follower</h2>
+    <p class="quiet">It began with 10,000 USDC on paper and mirrors every signal by the same plans, net of impact and fees.</p>
+    ${
+      paper === null
+        ? html`<p>Not shown yet. <span class="quiet">It has no mark from before the oldest live signal, and newer figures would tell live ones.</span></p>`
+        : html`<div class="figures"><${Figure} label="Worth" note=${`${signed(paper.return_bps)} bps since ${day(paper.since)}`} small><${Amount} value=${paper.nav_usd} /><//>
+          <${Figure} label="Drawdown" note=${`${paper.max_drawdown_bps} bps at most`} small>${paper.drawdown_bps} <span class="unit">bps</span><//></div>
+        <dl class="pairs"><dt>Trades</dt><dd>${integer(paper.trades)}</dd><dt>Impact</dt><dd><${Amount} value=${paper.impact_usd} /></dd>
+          <dt>Fees</dt><dd><${Amount} value=${paper.fees_usd} /></dd><dt>Fund's fees</dt><dd><${Amount} value=${paper.fund_fees_usd} /></dd>
+          <dt>As of</dt><dd><${Time} at=${paper.at} /></dd></dl>
+        <p class="quiet">Before the oldest live signal: newer figures would tell it.</p>`
+    }</section>`;
+}
+
+/** @param {string} bps */
+function signed(bps) {
+  return bps.startsWith("-") ? `−${bps.slice(1)}` : `+${bps}`;
 }
 
 /** @param {{id: number}} props */
@@ -88,7 +109,7 @@ function dollarsOf(key, label, hint, of) {
     sortBy: (row) => units(of(row)),
     show: (row) => {
       const value = of(row);
-      return html`<${Known} text=${value === null ? null : usdc(value)} why="Not measured now." />`;
+      return html`<${Known} text=${value === null ? null : dollars(Number(value))} why="Not measured now." />`;
     },
   };
 }

@@ -11,9 +11,10 @@ Laws
 """
 
 import hashlib
+import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from decimal import Decimal, DecimalException
+from decimal import Decimal
 from enum import StrEnum
 from typing import Any, Final
 
@@ -24,8 +25,8 @@ from core.times import exact_instant_text
 
 LIVE_FOR: Final = timedelta(hours=24)
 FILL_TOLERANCE: Final = Decimal("0.1")  # inclusive, either way of the snapshot's mid
-MOST_DECIMALS: Final = 18
-MOST_NUMBER: Final = Decimal(10) ** 15
+DECIMAL_PATTERN: Final = r"[0-9]{1,15}(\.[0-9]{1,18})?"
+_POSITIVE: Final = re.compile(DECIMAL_PATTERN, re.ASCII)
 
 
 class FillSide(StrEnum):
@@ -128,15 +129,12 @@ def positive_decimal(text: str, field: str) -> Decimal:
 
     Errors: InvalidNumberError.
     """
-    try:
-        found = Decimal(text) if text.replace(".", "", 1).isdecimal() and text.isascii() else None
-    except DecimalException:
-        found = None
-    exponent = None if found is None else found.as_tuple().exponent
-    is_fine = isinstance(exponent, int) and exponent >= -MOST_DECIMALS
-    if found is None or not is_fine or not 0 < found < MOST_NUMBER:
+    found = Decimal(text) if _POSITIVE.fullmatch(text) else Decimal(0)
+    if found == 0:
         raise InvalidNumberError(
-            field, text, "write a number above 0 with at most 18 decimals, such as 91250.5"
+            field,
+            text,
+            "write a number above 0 and below 10^15 with at most 18 decimals, such as 91250.5",
         )
     return found
 

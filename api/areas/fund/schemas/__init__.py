@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from api.kernel.fields import WHOLE, Address, Flag, Instant, JsonDecimal, PositiveUsdc
+from api.kernel.fields import ABOVE_0, WHOLE, Address, Flag, Instant, JsonDecimal, PositiveUsdc
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
 from core.errors import InvalidNumberError
@@ -14,7 +14,7 @@ from core.fund.rules.frozen import MOST_MARKETS, FundKind, leverage_e2, weight_e
 from core.fund.rules.journey import JourneyNode, NodeState
 from core.fund.rules.plan import CapReason, Disposition, PlanReason
 from core.fund.rules.sessions import SessionState
-from core.fund.rules.signals import FillSide
+from core.fund.rules.signals import DECIMAL_PATTERN, FillSide
 
 HASH_PATTERN = r"^0x[0-9a-fA-F]{64}$"
 NAME_CHARACTERS, MANDATE_CHARACTERS, ORDER_ID_CHARACTERS = 80, 2_000, 100
@@ -23,7 +23,7 @@ NAME_CHARACTERS, MANDATE_CHARACTERS, ORDER_ID_CHARACTERS = 80, 2_000, 100
 def _text(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | JsonDecimal):
         raise PydanticCustomError("invalid_number", "write the number as text, such as 0.25", {})
-    return str(getattr(value, "literal", value))
+    return value.plain if isinstance(value, JsonDecimal) else str(value)
 
 
 def _weight(value: Any) -> int:
@@ -46,7 +46,11 @@ Weight = Annotated[
     WithJsonSchema(
         {
             "anyOf": [
-                {"type": "string", "pattern": r"^-?[01](\.[0-9]{1,4})?$", "examples": ["0.2500"]},
+                {
+                    "type": "string",
+                    "pattern": r"^-?(0(\.[0-9]{1,4})?|1(\.0{1,4})?)$",
+                    "examples": ["0.2500"],
+                },
                 {"type": "number", "minimum": -1, "maximum": 1},
             ],
             "description": "a share of the NAV before leverage, -1 to 1, with at most 4 decimals",
@@ -59,8 +63,14 @@ Leverage = Annotated[
     WithJsonSchema(
         {
             "anyOf": [
-                {"type": "string", "pattern": r"^[0-9]{1,2}(\.[0-9]{1,2})?$", "examples": ["1.50"]},
-                {"type": "number", "exclusiveMinimum": 0, "maximum": 20},
+                {
+                    "type": "string",
+                    "pattern": (
+                        r"^((0?[1-9]|1[0-9])(\.[0-9]{1,2})?|0?0\.(0[1-9]|[1-9][0-9]?)|20(\.0{1,2})?)$"
+                    ),
+                    "examples": ["1.50"],
+                },
+                {"type": "number", "minimum": 0.01, "maximum": 20},
             ],
             "description": "a multiple from 0.01 to 20 with at most 2 decimals",
         }
@@ -84,10 +94,14 @@ Number = Annotated[
     WithJsonSchema(
         {
             "anyOf": [
-                {"type": "string", "pattern": r"^[0-9]{1,16}(\.[0-9]{1,18})?$"},
-                {"type": "number", "exclusiveMinimum": 0},
+                {
+                    "type": "string",
+                    "pattern": f"^{ABOVE_0}{DECIMAL_PATTERN}$",
+                    "examples": ["91250.5"],
+                },
+                {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 10**15},
             ],
-            "description": "above 0, with at most 18 decimals",
+            "description": "above 0 and below 10^15, with at most 18 decimals",
         }
     ),
 ]
@@ -205,6 +219,9 @@ class SignalShown(AnswerBody):
     mid: str | None = Field(description="of the book when it was published, in the quote currency")
     prev_hash: str | None = Field(description="null while it is live (docs/fund.md)")
     row_hash: str | None
+    hashed_at: str | None = Field(
+        description="at, with the six decimals that row_hash is made with; null while it is live"
+    )
 
 
 class SignalPage(AnswerBody):

@@ -50,7 +50,7 @@ SAYS: Final[dict[PlanReason, tuple[str, str, str, str]]] = {
         "fund.vault",
     ),
     PlanReason.SIGNAL_SUPERSEDED: (
-        "id",
+        "signal_id",
         "a later signal of this vault and market is there; plan that one",
         "caller",
         "fund.live",
@@ -169,7 +169,7 @@ def _facts(
     market = place.rules.market(place.market)
     if market is None:
         raise InvalidParameterError(
-            "id", "the vault's rules have this signal's market no more; plan a later signal"
+            "signal_id", "the vault's rules have this signal's market no more; plan a later signal"
         )
     return SignalFacts(
         market=place.market,

@@ -16,7 +16,7 @@ from core.fund.tables import FundSignal, FundVault
 from core.hexes import hex_of
 from core.identity.queries import find_account
 from core.money import usdc_text
-from core.times import instant_text, instant_text_or_none
+from core.times import exact_instant_text, instant_text, instant_text_or_none
 
 
 def vault_of(call: Call, vault_id: int) -> FundVault:
@@ -103,4 +103,5 @@ def shown_signal(signal: FundSignal, call: Call, *, is_superseded: bool) -> Sign
         mid=signal.mid,
         prev_hash=hex_of(signal.prev_hash) if is_past else None,
         row_hash=hex_of(signal.row_hash) if is_past else None,
+        hashed_at=exact_instant_text(signal.at) if is_past else None,
     )

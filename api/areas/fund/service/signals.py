@@ -16,7 +16,7 @@ from api.kernel.caller import AgentCaller, Nobody, OwnerCaller
 from api.kernel.one_sale import OneSale
 from api.kernel.operation import Answer, Call, ReadCall, Refusal
 from api.kernel.pagination import page_of
-from api.kernel.payments.offer import MeteredRead, SentPayment, payment_required
+from api.kernel.payments.offer import MeteredRead, SentPayment, payment_required, takes_usdc
 from api.kernel.payments.resources import url_of
 from core.db.engine import WriteSession
 from core.fund import queries as fund
@@ -130,7 +130,8 @@ def metered(call: Call, caller: AgentCaller, seq: int) -> MeteredRead:
 def _offer(call: Call, caller: AgentCaller, seq: int) -> dict[str, Any]:
     read = metered(call, caller, seq)
     needed = read.price.credits
-    detail = f"A live signal costs {needed} credits, once, or a payment as accepts says."
+    or_paid = ", or a payment as accepts says" if takes_usdc(read) else ""
+    detail = f"A live signal costs {needed} credits, once{or_paid}."
     required = payment_required(read, detail)
     said: dict[str, Any] = (
         {"error": detail, "resource": {"url": read.resource}, "accepts": []}

@@ -138,9 +138,9 @@ def follower(client: TestClient, deps: Deps, clock: Clock) -> Follower:
 
 
 def roll_up(session: WriteSession, listing_id: int, now: datetime, rv: float) -> None:
-    """The roll-ups of the last day and of five to come, each with this root of squared returns."""
+    """The roll-ups of the last day and of nine to come, each with this root of squared returns."""
     begins = now.replace(minute=0, second=0, microsecond=0) - timedelta(hours=24)
-    parts.ensure(session, parts.ROLLUPS, begins, now + timedelta(days=6))
+    parts.ensure(session, parts.ROLLUPS, begins, now + timedelta(days=10))
     rows = [
         {
             "listing_id": listing_id,
@@ -152,7 +152,7 @@ def roll_up(session: WriteSession, listing_id: int, now: datetime, rv: float) ->
             "rv": rv,
             "coverage": 1.0,
         }
-        for number in range(72)
+        for number in range(120)
     ]
     session.execute(insert(MarketRollup), rows)
 

@@ -1,5 +1,6 @@
 """Consents, plans and fills, over the real pipeline (docs/fund.md#plans)."""
 
+import json
 from datetime import datetime, timedelta
 from itertools import product
 from typing import Any
@@ -392,6 +393,40 @@ def test_a_fill__is_kept_once_as_a_self_report_and_counted(
 
 
 @pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        ("5e-05", "0.00005"),  # as Python writes 0.00005
+        ("1e-7", "0.0000001"),  # as JavaScript writes it
+        ("1.5E+2", "150"),
+        ("0.000050", "0.00005"),
+        ("3", "3"),
+    ],
+)
+def test_a_fills_number__is_taken_as_json_writes_it(
+    follower: Follower, office: Office, mirrored: int, written: str, kept: str
+) -> None:
+    signal = office.publish(mirrored)
+    planned(follower, signal)
+    body = json.dumps(fill()).replace('"0.0027"', written)
+    answer = follower.client.post(
+        f"/fund/signals/{signal}/fills",
+        content=body,
+        headers=follower.key | {"Content-Type": "application/json"},
+    )
+    assert (answer.status_code, answer.json()["qty"]) == (201, kept)
+
+
+def test_a_fills_time__may_have_nanoseconds(
+    follower: Follower, office: Office, mirrored: int
+) -> None:
+    signal = office.publish(mirrored)
+    planned(follower, signal)
+    said = fill(filled_at="2026-11-21T12:00:00.000000999Z")
+    answer = follower.post(f"/fund/signals/{signal}/fills", said)
+    assert (answer.status_code, answer.json()["filled_at"]) == (201, "2026-11-21T12:00:00Z")
+
+
+@pytest.mark.parametrize(
     ("field", "value"),
     [
         ("price", "109500.6"),  # 20 % above
@@ -400,6 +435,10 @@ def test_a_fill__is_kept_once_as_a_self_report_and_counted(
         ("price", "0"),
         ("qty", "0"),
         ("qty", "1e5"),
+        ("qty", ".5"),
+        ("qty", 1e15),
+        ("qty", 1e99),
+        ("qty", 1e-19),
         ("filled_at", "2026-11-21T11:59:59Z"),
         ("filled_at", "2026-11-21T12:00:01Z"),
         ("side", "hold"),
@@ -407,7 +446,7 @@ def test_a_fill__is_kept_once_as_a_self_report_and_counted(
     ],
 )
 def test_a_fill_that_cannot_be__is_400_names_its_field_and_is_not_counted(
-    follower: Follower, office: Office, mirrored: int, field: str, value: str
+    follower: Follower, office: Office, mirrored: int, field: str, value: Any
 ) -> None:
     signal = office.publish(mirrored)
     planned(follower, signal)

@@ -160,8 +160,12 @@ def test_without_key_and_payment__the_402_is_payable(shop: Shop) -> None:
 def test_without_a_payee__no_offer_is_made_and_credits_still_work(shop: Shop) -> None:
     object.__setattr__(shop.deps, "payment_config", None)
     shop.open(free_reads_per_day=0)
-    assert "accepts" not in shop.get().json()
+    assert "accepts" not in shop.get().text  # nor does a sentence speak of it
     assert shop.get(headers=shop.agent()).status_code == 200
+    shop.open(free_reads_per_day=0, welcome_credits=0)
+    poor = shop.get(headers=shop.agent())
+    assert (poor.status_code, "accepts" in poor.text) == (402, False)
+    assert ". Read again from" in poor.json()["detail"]
 
 
 def test_an_invalid_key__is_401_and_not_an_offer(shop: Shop) -> None:

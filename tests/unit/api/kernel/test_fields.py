@@ -149,7 +149,14 @@ def test_public_id__of_another_form__names_no_mandate() -> None:
 
 
 @pytest.mark.parametrize(
-    "written", ["2026-01-31T12:00:00Z", "2026-01-31T13:00:00+01:00", "2026-01-31T12:00:00.000000Z"]
+    "written",
+    [
+        "2026-01-31T12:00:00Z",
+        "2026-01-31T13:00:00+01:00",
+        "2026-01-31T12:00:00.000000Z",
+        "2026-01-31t12:00:00z",
+        "2026-01-31T12:00:00.000000999Z",
+    ],
 )
 def test_instant__with_its_zone__is_aware(written: str) -> None:
     at = read(f'{{"at": "{written}"}}').at

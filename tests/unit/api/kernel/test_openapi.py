@@ -101,3 +101,14 @@ def test_tags__are_the_catalogues_areas(document: dict[str, Any]) -> None:
     assert sorted(tag["name"] for tag in document["tags"]) == sorted(
         {row.area for row in catalogue().operations}
     )
+
+
+def test_a_credential__is_named_once(document: dict[str, Any]) -> None:
+    """What takes keys, sessions and operators named two of them twice: operators send one or the other."""
+    twice = [
+        (path, method)
+        for path, methods in document["paths"].items()
+        for method, call in methods.items()
+        if len({str(one) for one in call.get("security", [])}) < len(call.get("security", []))
+    ]
+    assert twice == []

@@ -166,7 +166,20 @@ def test_a_fill__is_known_by_its_order_or_by_all_that_it_says() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["0", "-1", "1e5", "nan", "1." + "1" * 19, "1000000000000000", "", "1.1.1", "\u0661"]
+    "text",
+    [
+        "0",
+        "-1",
+        "1e5",
+        "nan",
+        "1." + "1" * 19,
+        "1000000000000000",
+        "",
+        "1.1.1",
+        "\u0661",
+        ".5",
+        "5.",
+    ],
 )
 def test_a_number_of_another_form__is_refused(text: str) -> None:
     with pytest.raises(InvalidNumberError):
