@@ -5,6 +5,7 @@ Law: what a token has many of is read up to a bound, the newest or largest first
 where all of them are read.
 """
 
+from collections import namedtuple
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -15,6 +16,7 @@ from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session
 
 from core.db.counting import count_up_to
+from core.db.prepared import Prepared
 from core.kg.claims import PublishedClaim, published, published_of
 from core.kg.notes.tables import KgLink
 from core.kg.rules.claims import backer_named
@@ -115,8 +117,16 @@ select a.token, a.grade, a.grade_worst, a.gpa_7d, a.graded_venues, a.identity, a
     ) paper
 from asset_state a
 """
-_ONE: Final = text(f"{_FACTS} where a.token = :token")
+_ONE: Final = Prepared(text(f"{_FACTS} where a.token = :token"))
 _PAGE: Final = text(f"{_FACTS} where a.token = any(cast(:tokens as text[])) order by a.token")
+
+
+_Row = namedtuple(
+    "_Row",
+    "token grade grade_worst gpa_7d graded_venues identity transfer exchanges contracts groups links "
+    "is_simulated venues networks related warnings transfers outcomes delistings project gaps hits "
+    "is_compared looks onchain paper",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +139,11 @@ class ListedNote:
 
 def facts_of(session: Session, token: str, now: datetime) -> NoteFacts:
     """Of a token that nobody lists: what is claimed of it, alone."""
-    row = session.execute(_ONE, {"token": token, **_since(now)}).one_or_none()
+    rows = _ONE.rows(session, token=token, **_since(now))
     claims = published(session, token)
-    if row is None:
+    if not rows:
         return NoteFacts(token=token, claims=_each(claims, _claim))
-    return facts_from(row, claims)
+    return facts_from(_Row._make(rows[0]), claims)
 
 
 def count(session: Session) -> int:
