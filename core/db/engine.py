@@ -267,7 +267,8 @@ def _end_reads_by_commit(engine: Engine) -> None:
     """
     roll_back = engine.dialect.do_rollback
 
-    def end(driver: Any) -> None:
+    def end(dbapi_connection: Any) -> None:
+        driver = dbapi_connection
         if driver.read_only and driver.pgconn.transaction_status == TransactionStatus.INTRANS:
             driver.commit()
         else:

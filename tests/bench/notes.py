@@ -95,7 +95,7 @@ def notes_per_s(database: Database, now: datetime) -> float:
         tiers = cycle(NoteTier)
         began = time.perf_counter()
         for row in rows:
-            note_text(views.facts_from(row, ()), next(tiers), now)
+            note_text(views.facts_from(row), next(tiers), now)
         if turn:  # the first one warms up
             rates.append(len(rows) / (time.perf_counter() - began))
     return round(statistics.median(rates), 1)
