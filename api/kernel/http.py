@@ -30,6 +30,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from api.kernel.bodies import PiecesResponse
 from api.kernel.body import read_object, require_storable
 from api.kernel.built import BuiltBody
 from api.kernel.client_address import client_address
@@ -248,7 +249,9 @@ def response_of(outcome: Outcome) -> Response:
             **outcome.headers,
             "Content-Disposition": f'attachment; filename="{outcome.file.name}"',
         }
-        return Response(outcome.file.content, outcome.status, headers, outcome.file.media_type)
+        return PiecesResponse(
+            outcome.file.content, outcome.status, headers, outcome.file.media_type
+        )
     if outcome.lines is not None:
         return StreamingResponse(
             outcome.lines, outcome.status, dict(outcome.headers), media_type=outcome.media_type

@@ -26,6 +26,7 @@ from api.kernel.built import BuiltBody
 from api.kernel.caller import Caller
 from api.kernel.file import File
 from api.kernel.kept_rows import KeptRows
+from api.kernel.kept_vault import KeptVaults
 from api.kernel.limits import Limits
 from api.kernel.metrics import ApiMetrics
 from api.kernel.one_sale import OneSale
@@ -217,6 +218,7 @@ class Deps:
     receipts: DigestSigner | None = None  # None: answers have no receipts
     used_up: UsedUp = field(default_factory=UsedUp)
     board_rows: KeptRows = field(default_factory=KeptRows)
+    kept_vaults: KeptVaults = field(default_factory=KeptVaults)
     address_rates: AddressRates = field(default_factory=AddressRates)
     perps: PerpsTerms | None = None  # None: the perpetuals leg is off
     operator_desk: OperatorDesk | None = None  # None: the operator's order routes are off
