@@ -244,14 +244,12 @@ async def _settled(call: Unsettled, client: str, deps: Deps) -> Outcome:
 
 
 def response_of(outcome: Outcome) -> Response:
-    if outcome.file is not None:
+    if (file := outcome.file) is not None:
         headers = {
             **outcome.headers,
-            "Content-Disposition": f'attachment; filename="{outcome.file.name}"',
+            "Content-Disposition": f'attachment; filename="{file.name}"',
         }
-        return PiecesResponse(
-            outcome.file.content, outcome.status, headers, outcome.file.media_type
-        )
+        return PiecesResponse(file.content, outcome.status, headers, file.media_type)
     if outcome.lines is not None:
         return StreamingResponse(
             outcome.lines, outcome.status, dict(outcome.headers), media_type=outcome.media_type

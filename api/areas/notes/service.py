@@ -63,7 +63,7 @@ def index(call: ReadCall, caller: Nobody, command: NoInput) -> Answer[Text]:
 
 def export(call: ReadCall, caller: Nobody, command: NoInput) -> Answer[Text]:
     """The zip that the slow job made last. Errors: Refusal temporarily_unavailable."""
-    found = call.deps.kept_vaults.find(call.db)
+    found = call.deps.kept_zips.find(call.db)
     if found is None:
         raise Refusal(
             "temporarily_unavailable",

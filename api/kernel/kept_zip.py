@@ -15,18 +15,18 @@ from core.kg.notes import queries
 
 
 @dataclass(frozen=True, slots=True)
-class KeptVault:
+class KeptZip:
     made_at: datetime
     content: bytes
     tag: str
 
 
-class KeptVaults:
+class KeptZips:
     def __init__(self) -> None:
-        self._newest: KeptVault | None = None
+        self._newest: KeptZip | None = None
         self._lock = Lock()
 
-    def find(self, session: Session) -> KeptVault | None:
+    def find(self, session: Session) -> KeptZip | None:
         """The newest that the session sees. None: none was made yet."""
         last = queries.last_made(session)
         if last is None:
@@ -37,5 +37,5 @@ class KeptVaults:
                 return known
             self._newest = known = None  # not two of them while one is read
             content = queries.export(session)
-            self._newest = KeptVault(last.at, content, etag_of(content))
+            self._newest = KeptZip(last.at, content, etag_of(content))
             return self._newest
