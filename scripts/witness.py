@@ -31,8 +31,9 @@ from api.client.verify.findings import Finding, Report, UncheckedError
 from api.client.verify.node import Node
 from api.client.verify.reading import RecordFile, lines_of, read_record
 from core.anchors.witness import WitnessedHead
-from core.chain.provider import ACCEPTED, ENCODINGS
+from core.chain.provider import ENCODINGS
 from core.chain.rpc import Rpc
+from core.chain.wire import ACCEPTED
 from core.errors import MandateError
 from core.http_deadline import DeadlineTransport, within
 from core.mandate.rules.receipts import MANDATE_FORM

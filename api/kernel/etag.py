@@ -5,17 +5,17 @@
                           Cache-Control: private, max-age=N     of operations that name `private_max_age_s`
     If-None-Match names what we would send                      304, the same headers, no body
 
-The ETag is strong: a digest of the body's bytes. Vary names the credential headers, so that no
+The ETag is strong: a digest of the body's bytes, which whoever keeps the body brings along. Vary names the credential headers, so that no
 shared cache mixes callers up.
 Source: RFC 9110 8.8.3, 13.1.2; RFC 9111.
 """
 
-import hashlib
 import re
 from collections.abc import Mapping
 
 from starlette.responses import Response
 
+from api.kernel.bodies import etag_of
 from api.kernel.credentials import KEY_HEADER, Credentials
 from api.kernel.operation import Operation
 
@@ -33,7 +33,7 @@ def kept(
     """
     if operation.max_age_s is None or answer.status_code != operation.status:
         return answer
-    tag = etag_of(bytes(answer.body))
+    tag = answer.headers.get(ETAG) or etag_of(bytes(answer.body))
     is_public = credentials.key is None and credentials.bearer is None
     headers = _headers(tag, _control(operation, is_public))
     answer.headers.update(headers)
@@ -50,10 +50,6 @@ def not_modified(answer: Response, tag: str, if_none_match: str | None) -> Respo
         if name not in ("content-length", "content-type")
     }
     return Response(status_code=NOT_MODIFIED, headers=same)
-
-
-def etag_of(body: bytes) -> str:
-    return f'"{hashlib.sha256(body).hexdigest()[:32]}"'
 
 
 def _control(operation: Operation, is_public: bool) -> str:

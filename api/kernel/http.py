@@ -30,6 +30,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from api.kernel.bodies import PiecesResponse
 from api.kernel.body import read_object, require_storable
 from api.kernel.built import BuiltBody
 from api.kernel.client_address import client_address
@@ -38,7 +39,8 @@ from api.kernel.etag import kept
 from api.kernel.event_stream import EventStreamResponse, no_room
 from api.kernel.fields import QueryText
 from api.kernel.kept_answers import KeptAnswers, answered_again, place_of
-from api.kernel.operation import Deps, Operation, Outcome, Refusal
+from api.kernel.operation import Deps, Operation, Refusal
+from api.kernel.outcome import Outcome
 from api.kernel.over_rate import over_rate
 from api.kernel.payments.offer import SentPayment
 from api.kernel.pipeline import Unsettled, perform
@@ -243,12 +245,12 @@ async def _settled(call: Unsettled, client: str, deps: Deps) -> Outcome:
 
 
 def response_of(outcome: Outcome) -> Response:
-    if outcome.file is not None:
+    if (file := outcome.file) is not None:
         headers = {
             **outcome.headers,
-            "Content-Disposition": f'attachment; filename="{outcome.file.name}"',
+            "Content-Disposition": f'attachment; filename="{file.name}"',
         }
-        return Response(outcome.file.content, outcome.status, headers, outcome.file.media_type)
+        return PiecesResponse(file.content, outcome.status, headers, file.media_type)
     if outcome.lines is not None:
         return StreamingResponse(
             outcome.lines, outcome.status, dict(outcome.headers), media_type=outcome.media_type

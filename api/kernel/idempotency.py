@@ -36,7 +36,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from api.kernel.caller import AgentCaller, BearerCaller, Caller, Nobody
-from api.kernel.operation import Command, Operation, Outcome, Refusal
+from api.kernel.operation import Command, Operation, Refusal
+from api.kernel.outcome import Outcome
 from api.kernel.tokens import TokenKind, derived
 from core.db.engine import WriteSession
 from core.identity import calls

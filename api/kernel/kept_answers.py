@@ -21,6 +21,7 @@ import structlog
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api.kernel.bodies import PiecesResponse
 from api.kernel.credentials import KEY_HEADER
 from api.kernel.etag import ETAG, not_modified
 from api.kernel.operation import Deps, Operation
@@ -95,7 +96,7 @@ def answered_again(
     """The kept answer as it is sent, or 304 in its place; counted and logged like any call."""
     with deps.metrics.serving(operation.key) as served:
         age = {"Age": str(int((deps.clock() - known.kept_at).total_seconds()))}
-        whole = Response(known.body, headers={**known.headers, **age})
+        whole = PiecesResponse(known.body, headers={**known.headers, **age})
         sent_tag = request.headers.get("if-none-match")
         answer = not_modified(whole, known.headers[ETAG.lower()], sent_tag) or whole
         served.answered(answer.status_code, {})

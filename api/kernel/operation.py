@@ -21,12 +21,14 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel, ConfigDict
 
 from api.kernel import streams as event_streams
+from api.kernel import workers as threads
 from api.kernel.address_rates import AddressRates
 from api.kernel.auth import Auth
 from api.kernel.built import BuiltBody
 from api.kernel.caller import Caller
 from api.kernel.file import File
 from api.kernel.kept_rows import KeptRows
+from api.kernel.kept_zip import KeptZips
 from api.kernel.limits import Limits
 from api.kernel.metrics import ApiMetrics
 from api.kernel.one_sale import OneSale
@@ -34,15 +36,6 @@ from api.kernel.payments.payment_config import PaymentConfig
 from api.kernel.payments.used_up import UsedUp
 from api.kernel.tokens import TokenKind, mint
 from api.kernel.tool import Profile, Tool
-from api.kernel.workers import (
-    CALLS,
-    CALLS_OF_ONE,
-    LARGE,
-    LARGE_WAITING,
-    SETTLING,
-    SETTLING_OF_ONE,
-    Workers,
-)
 from core.chain.signer import DigestSigner
 from core.credits.rules.prices import PRICES
 from core.custody.keys import KeyMaker
@@ -209,16 +202,23 @@ class Deps:
     is_local: bool = False
     metrics: ApiMetrics
     payment_config: PaymentConfig | None = None
-    workers: Workers = field(default_factory=lambda: Workers(CALLS, CALLS_OF_ONE))
-    large: Workers = field(default_factory=lambda: Workers(LARGE, 1, "large", LARGE_WAITING))
-    settling: Workers = field(
-        default_factory=lambda: Workers(SETTLING, SETTLING_OF_ONE, "settling")
+    workers: threads.Workers = field(
+        default_factory=lambda: threads.Workers(threads.CALLS, threads.CALLS_OF_ONE)
+    )
+    large: threads.Workers = field(
+        default_factory=lambda: threads.Workers(threads.LARGE, 1, "large", threads.LARGE_WAITING)
+    )
+    settling: threads.Workers = field(
+        default_factory=lambda: threads.Workers(
+            threads.SETTLING, threads.SETTLING_OF_ONE, "settling"
+        )
     )
     custody: KeyMaker | None = None  # None: starter wallets are off
     guard: DigestSigner | None = None  # None: vaults can't pay for web resources
     receipts: DigestSigner | None = None  # None: answers have no receipts
     used_up: UsedUp = field(default_factory=UsedUp)
     board_rows: KeptRows = field(default_factory=KeptRows)
+    kept_zips: KeptZips = field(default_factory=KeptZips)
     address_rates: AddressRates = field(default_factory=AddressRates)
     perps: PerpsTerms | None = None  # None: the perpetuals leg is off
     operator_desk: OperatorDesk | None = None  # None: the operator's order routes are off
@@ -498,17 +498,3 @@ class Catalogue:
             for one in self.operations
             if one.tool is not None and profile.shows(one.tool)
         }
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What goes out, by HTTP or as a tool's result."""
-
-    status: int
-    body: Mapping[str, Any]
-    headers: Mapping[str, str]
-    # of another one the body is {"text": ...}, or there are lines
-    media_type: str = "application/json"
-    lines: Iterator[str] | None = None
-    file: File | None = None
-    stream: event_streams.OpenedStream | None = None

@@ -3,7 +3,8 @@ allows in 60 seconds (api/kernel/address_rates.py).
 """
 
 from api.kernel.credentials import Credentials
-from api.kernel.operation import Deps, Operation, Outcome, Refusal
+from api.kernel.operation import Deps, Operation, Refusal
+from api.kernel.outcome import Outcome
 from api.kernel.refusals import refused
 from core.times import instant_text, whole_second
 

@@ -49,11 +49,11 @@ from api.kernel.operation import (
     Deps,
     Family,
     Operation,
-    Outcome,
     ReadCall,
     Refusal,
     WriteCall,
 )
+from api.kernel.outcome import Outcome
 from api.kernel.payments import metering
 from api.kernel.payments.offer import MeteredRead, SentPayment
 from api.kernel.payments.resources import url_of

@@ -20,7 +20,8 @@ from typing import Any
 from urllib.parse import quote
 
 from api.kernel.auth import ANYBODY, EVERY, Credential
-from api.kernel.operation import Catalogue, NextCall, Operation, Outcome, Reason, Refusal
+from api.kernel.operation import Catalogue, NextCall, Operation, Reason, Refusal
+from api.kernel.outcome import Outcome
 from core.errors import (
     InvalidNumberError,
     InvalidParameterError,

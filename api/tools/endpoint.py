@@ -43,7 +43,8 @@ from api.kernel.http import (
     json_text,
     response_of,
 )
-from api.kernel.operation import Deps, Outcome, Refusal
+from api.kernel.operation import Deps, Refusal
+from api.kernel.outcome import Outcome
 from api.kernel.refusals import refused
 from api.kernel.tool import Profile
 from api.kernel.workers import LARGE_BYTES, BusyError

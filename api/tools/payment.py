@@ -16,7 +16,7 @@ from x402.http.constants import PAYMENT_RESPONSE_HEADER
 from x402.mcp.constants import MCP_PAYMENT_META_KEY, MCP_PAYMENT_RESPONSE_META_KEY
 
 from api.kernel.http import json_text
-from api.kernel.operation import Outcome
+from api.kernel.outcome import Outcome
 from api.kernel.payments.offer import SentPayment
 
 

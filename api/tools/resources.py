@@ -33,7 +33,8 @@ from starlette.requests import Request
 
 from api.kernel.body import require_storable
 from api.kernel.http import SentFields, credentials_of, enter
-from api.kernel.operation import Deps, Outcome, Refusal
+from api.kernel.operation import Deps, Refusal
+from api.kernel.outcome import Outcome
 from api.kernel.over_rate import over_rate
 
 INDEX_URI: Final = "kg://index"

@@ -37,7 +37,8 @@ from starlette.requests import Request
 from api.areas.discovery.service.document import INSTRUCTIONS, NAME, VERSION
 from api.kernel.body import require_storable
 from api.kernel.http import SentFields, enter, json_text
-from api.kernel.operation import Deps, Outcome, Refusal
+from api.kernel.operation import Deps, Refusal
+from api.kernel.outcome import Outcome
 from api.kernel.payments.offer import SentPayment
 from api.kernel.tool import ID, Profile
 from api.kernel.validation import command_of

@@ -38,6 +38,7 @@ PIECE_BYTES: Final = 256 * 1024
 IDLE_S: Final = 5.0  # nodes close what rests longer, some without a word
 MOST_IDLE: Final = 20
 PACKED: Final = ("gzip", "deflate")
+ACCEPTED: Final = {"Accept-Encoding": ", ".join(PACKED)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ class HttpxWire:
     @contextmanager
     def post(self, body: bytes, timeout_s: float) -> Iterator[Posted]:
         timeout = httpx.Timeout(timeout_s, connect=min(CONNECT_S, timeout_s))
-        headers = {"Accept-Encoding": ", ".join(PACKED), "Content-Type": "application/json"}
+        headers = {**ACCEPTED, "Content-Type": "application/json"}
         with (
             within(timeout_s),
             self._client.stream(
@@ -256,7 +257,7 @@ def _headers_of(url: httpx.URL) -> list[tuple[bytes, bytes]]:
     headers = [
         (b"Host", url.netloc),
         (b"Accept", b"*/*"),
-        (b"Accept-Encoding", ", ".join(PACKED).encode()),
+        (b"Accept-Encoding", ACCEPTED["Accept-Encoding"].encode()),
         (b"Content-Type", b"application/json"),
     ]
     if url.userinfo:

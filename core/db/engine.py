@@ -5,6 +5,8 @@ Reading and writing are different types, so that a read cannot write by mistake.
 Laws
 - A read is one snapshot (REPEATABLE READ, READ ONLY in the database itself); a write is READ
   COMMITTED and locks rows.
+- A read prepares those statements alone that ask for it (core/db/prepared.py), and leaves prepared
+  what its connection has prepared.
 - Nothing waits for ever: statements, locks, idle transactions and the wait for a connection all
   have a bound.
 - A connection that rested is asked before it is used, so that a database that restarted meanwhile
@@ -13,20 +15,26 @@ Laws
   a `write_session`.
 """
 
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from psycopg import Connection as Driver
 from psycopg import Error as PsycopgError
 from psycopg import IsolationLevel
+from psycopg.pq import TransactionStatus
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError, DisconnectionError, SQLAlchemyError
 from sqlalchemy.orm import Session, sessionmaker
 from sqlalchemy.pool import PoolProxiedConnection, QueuePool
+
+# Runs of a statement on one connection before psycopg has it prepared unasked: of writes, and of reads.
+_PREPARED_AFTER: Final = 5
+_NEVER: Final = sys.maxsize
 
 
 class ReadSession(Session):
@@ -55,6 +63,7 @@ def _begin_snapshot(session: Session, transaction: Any, connection: Connection) 
         return
     driver = _driver_of(connection.connection)
     driver.isolation_level, driver.read_only = IsolationLevel.REPEATABLE_READ, True
+    driver.prepare_threshold = _NEVER
 
 
 class WriteSession(Session):
@@ -195,10 +204,12 @@ def _engine(url: str, application_name: str, bounds: Bounds, search_path: str | 
         connect_args={
             "application_name": application_name,
             "connect_timeout": bounds.connect_s,
+            "prepare_threshold": _PREPARED_AFTER,
             "options": f"-c timezone=UTC {path}{settings}",
         },
     )
     _ask_before_use(engine, bounds.trust_s)
+    _end_reads_by_commit(engine)
     return engine
 
 
@@ -237,6 +248,7 @@ def _ask_before_use(engine: Engine, trust_s: float) -> None:
             driver.autocommit = False
         if driver.read_only is not None:
             driver.isolation_level, driver.read_only = None, None
+            driver.prepare_threshold = _PREPARED_AFTER
 
     @event.listens_for(engine, "checkout")
     def ask(driver: Any, record: Any, proxy: Any) -> None:
@@ -247,3 +259,19 @@ def _ask_before_use(engine: Engine, trust_s: float) -> None:
             engine.dialect.do_ping(driver)
         except engine.dialect.loaded_dbapi.Error as error:
             raise DisconnectionError from error  # the pool takes a new one in its place
+
+
+def _end_reads_by_commit(engine: Engine) -> None:
+    """A read has nothing to undo, and at a rollback psycopg throws away all that it has prepared on
+    the connection, whoever had it prepared.
+    """
+    roll_back = engine.dialect.do_rollback
+
+    def end(dbapi_connection: Any) -> None:
+        driver = dbapi_connection
+        if driver.read_only and driver.pgconn.transaction_status == TransactionStatus.INTRANS:
+            driver.commit()
+        else:
+            roll_back(driver)
+
+    engine.dialect.do_rollback = end  # type: ignore[method-assign]  # it has no event

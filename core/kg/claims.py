@@ -4,11 +4,12 @@ Law: whoever has published claims to show gets at most VERIFIED_SHOWN verified a
 unverified ones of a token, and of the unverified ones one of a person: nobody fills a note alone.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
-from sqlalchemy import select, text
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from core.db import locks
@@ -29,10 +30,8 @@ from core.kg.tables import IS_PUBLISHED, IS_WAITING, KgClaim, KgClaimVerdict
 from core.times import start_of_day
 
 _NEWEST_LOOKED_AT = 200
-# Of each ticker: the newest verified ones, and of the newest others the newest of each person.
-_SHOWN = text(
-    f"""
-select found.* from unnest(cast(:tokens as text[])) as asked (token) cross join lateral (
+# As SQL, of the ticker asked.token: the newest verified ones, and of the newest others the newest of each person.
+SHOWN: Final = f"""
     (select * from kg_claim where token = asked.token and state = '{ClaimState.VERIFIED}'
      order by id desc limit {VERIFIED_SHOWN})
     union all
@@ -42,9 +41,7 @@ select found.* from unnest(cast(:tokens as text[])) as asked (token) cross join 
             order by id desc limit {_NEWEST_LOOKED_AT}
         ) newest order by person, id desc
      ) one_of_each order by id desc limit {UNVERIFIED_SHOWN})
-) found order by found.id desc
 """  # noqa: S608 (of constants alone)
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,20 +78,6 @@ class PublishedClaim:
     is_verified: bool
     made_at: datetime
     decided_at: datetime | None
-
-
-def published(session: Session, token: str) -> tuple[PublishedClaim, ...]:
-    """Of a ticker in capital letters, the newest first."""
-    return tuple(published_of(session, (token,)).get(token, ()))
-
-
-def published_of(session: Session, tokens: Sequence[str]) -> Mapping[str, Sequence[PublishedClaim]]:
-    """The same of many, in one query; a ticker without claims is left out."""
-    found = dict[str, list[PublishedClaim]]()
-    query = select(KgClaim).from_statement(_SHOWN.bindparams(tokens=list(tokens)))
-    for one in session.scalars(query):
-        found.setdefault(one.token, []).append(_shown(one))
-    return found
 
 
 def page(

@@ -95,7 +95,7 @@ def notes_per_s(database: Database, now: datetime) -> float:
         tiers = cycle(NoteTier)
         began = time.perf_counter()
         for row in rows:
-            note_text(views.facts_from(row, ()), next(tiers), now)
+            note_text(views.facts_from(row), next(tiers), now)
         if turn:  # the first one warms up
             rates.append(len(rows) / (time.perf_counter() - began))
     return round(statistics.median(rates), 1)
@@ -130,8 +130,7 @@ def exported(database: Database, now: datetime) -> dict[str, Any]:
     took = time.perf_counter() - began
     with database.read() as session:
         found = queries.export(session)
-    assert found is not None
-    faults = [*faults_of(found.content), *newer_yaml_faults_of(found.content)]
+    faults = [*faults_of(found), *newer_yaml_faults_of(found)]
     assert not faults, faults[:5]
     return {
         "export_6000_s": round(took, 2),

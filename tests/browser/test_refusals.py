@@ -8,7 +8,8 @@ from playwright.sync_api import Route, expect
 
 from api.catalogue import catalogue
 from api.kernel.auth import Credential
-from api.kernel.operation import Outcome, Refusal
+from api.kernel.operation import Refusal
+from api.kernel.outcome import Outcome
 from api.kernel.reasons import reasons_of
 from api.kernel.refusals import refused
 from tests.browser.conftest import Open, Place

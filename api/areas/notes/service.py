@@ -5,9 +5,10 @@ from typing import Final
 from api.areas.notes.schemas import NoteEntry, NoteList, NotePath, NotesQuery
 from api.kernel.board_row import as_letter, simulated
 from api.kernel.caller import AgentCaller, Nobody, OwnerCaller
+from api.kernel.etag import ETAG
 from api.kernel.file import File
 from api.kernel.operation import Answer, NoInput, ReadCall, Refusal, Text
-from core.kg.notes import queries, vault, views
+from core.kg.notes import vault, views
 from core.kg.notes.rendering import index_text, note_text
 from core.kg.rules.facts import NoteTier
 from core.kg.rules.names import capitals, file_meant, ticker_of, token_file
@@ -62,11 +63,11 @@ def index(call: ReadCall, caller: Nobody, command: NoInput) -> Answer[Text]:
 
 def export(call: ReadCall, caller: Nobody, command: NoInput) -> Answer[Text]:
     """The zip that the slow job made last. Errors: Refusal temporarily_unavailable."""
-    found = queries.export(call.db)
+    found = call.deps.kept_zips.find(call.db)
     if found is None:
         raise Refusal(
             "temporarily_unavailable",
             "The notes are being put together for the first time; ask again in a minute.",
         )
     file = File(ZIP, vault.NAME, found.content)
-    return Answer(Text(text=""), file=lambda: file)
+    return Answer(Text(text=""), headers={ETAG: found.tag}, file=lambda: file)

@@ -32,7 +32,8 @@ from api.kernel import idempotency
 from api.kernel.caller import AgentCaller
 from api.kernel.limits import Limits
 from api.kernel.one_sale import OneSale
-from api.kernel.operation import Outcome, Refusal
+from api.kernel.operation import Refusal
+from api.kernel.outcome import Outcome
 from api.kernel.payments import exact, vault
 from api.kernel.payments.offer import CREDITS, EXACT, VAULT, MeteredRead, Till, takes_usdc, unpaid
 from api.kernel.payments.payment_config import PaymentConfig

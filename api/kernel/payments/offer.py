@@ -17,7 +17,8 @@ from x402.schemas import PaymentRequired, PaymentRequirements, ResourceInfo, Set
 from api.kernel.caller import Caller
 from api.kernel.idempotency import IdempotencySlot
 from api.kernel.one_sale import OneSale
-from api.kernel.operation import Deps, Operation, Outcome, Refusal
+from api.kernel.operation import Deps, Operation, Refusal
+from api.kernel.outcome import Outcome
 from api.kernel.payments.payment_config import MAX_TIMEOUT_S, PaymentConfig
 from core.credits.rules.prices import PRICES, Price
 from core.db.engine import WriteSession

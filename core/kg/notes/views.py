@@ -5,6 +5,7 @@ Law: what a token has many of is read up to a bound, the newest or largest first
 where all of them are read.
 """
 
+from collections import namedtuple
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -15,9 +16,10 @@ from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session
 
 from core.db.counting import count_up_to
-from core.kg.claims import PublishedClaim, published, published_of
+from core.db.prepared import Prepared
+from core.kg.claims import SHOWN
 from core.kg.notes.tables import KgLink
-from core.kg.rules.claims import backer_named
+from core.kg.rules.claims import ClaimKind, ClaimState, backer_named
 from core.kg.rules.facts import (
     NoteClaim,
     NoteContract,
@@ -45,7 +47,7 @@ MOST_COINS: Final = 20  # of a group
 DAY: Final = timedelta(days=1)
 WEEK: Final = timedelta(days=7)
 
-_FACTS: Final = """
+_FACTS: Final = f"""
 select a.token, a.grade, a.grade_worst, a.gpa_7d, a.graded_venues, a.identity, a.transfer, a.exchanges,
     a.contracts, a.groups, a.links, a.is_simulated,
     (select json_agg(json_build_array(
@@ -112,11 +114,24 @@ select a.token, a.grade, a.grade_worst, a.gpa_7d, a.graded_venues, a.identity, a
             order by chain, day desc limit 20) c
     ) onchain,
     (select json_build_array(p.n, p.hits, p.pnl_usd_e6, p.since) from shadow_asset p where p.asset_id = a.asset_id
-    ) paper
-from asset_state a
-"""
-_ONE: Final = text(f"{_FACTS} where a.token = :token")
-_PAGE: Final = text(f"{_FACTS} where a.token = any(cast(:tokens as text[])) order by a.token")
+    ) paper,
+    (select json_agg(json_build_array(
+            k.kind, k.claim, k.source_url, k.state = '{ClaimState.VERIFIED}', k.made_at) order by k.id desc)
+        from ({SHOWN}) k
+    ) claims
+"""  # noqa: S608 (of constants alone)
+_STATE: Final = "left join asset_state a on a.token = asked.token"
+# Not a page of one: a list of who knows how many is planned anew each time, for longer than it is read.
+_ONE: Final = Prepared(text(f"{_FACTS} from (select cast(:token as text) as token) asked {_STATE}"))
+_PAGE: Final = text(
+    f"{_FACTS} from unnest(cast(:tokens as text[])) asked (token) {_STATE} order by asked.token"
+)
+_Row = namedtuple(
+    "_Row",
+    "token grade grade_worst gpa_7d graded_venues identity transfer exchanges contracts groups links "
+    "is_simulated venues networks related warnings transfers outcomes delistings project gaps hits "
+    "is_compared looks onchain paper claims",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +144,11 @@ class ListedNote:
 
 def facts_of(session: Session, token: str, now: datetime) -> NoteFacts:
     """Of a token that nobody lists: what is claimed of it, alone."""
-    row = session.execute(_ONE, {"token": token, **_since(now)}).one_or_none()
-    claims = published(session, token)
-    if row is None:
-        return NoteFacts(token=token, claims=_each(claims, _claim))
-    return facts_from(row, claims)
+    [row] = _ONE.rows(session, token=token, **_since(now))
+    found = _Row._make(row)
+    if found.token is None:
+        return NoteFacts(token=token, claims=_each(found.claims, _claim))
+    return facts_from(found)
 
 
 def count(session: Session) -> int:
@@ -147,9 +162,8 @@ def all_facts(session: Session, now: datetime) -> Iterator[NoteFacts]:
     there = frozenset(every)
     for first in range(0, len(every), PAGE):
         page = every[first : first + PAGE]
-        claims = published_of(session, page)
         for row in session.execute(_PAGE, {"tokens": page, **_since(now)}):
-            facts = facts_from(row, claims.get(row.token, ()))
+            facts = facts_from(row)
             yield replace(facts, related=tuple(one for one in facts.related if one in there))
 
 
@@ -182,8 +196,8 @@ def tokens(session: Session) -> list[str]:
     return [*session.scalars(select(of.token).where(of.asset_id.in_(most)).order_by(of.token))]
 
 
-def facts_from(row: Any, claims: Sequence[PublishedClaim]) -> NoteFacts:
-    """A row of the statement as values, with what is claimed of its token."""
+def facts_from(row: Any) -> NoteFacts:
+    """A row of the statement as values, of a token that exchanges list."""
     classes = {one[-1] for one in row.venues or ()} - {None}
     looks, actionable = row.looks
     contracts = _each(row.contracts[:MOST_CONTRACTS], _contract)
@@ -214,7 +228,7 @@ def facts_from(row: Any, claims: Sequence[PublishedClaim]) -> NoteFacts:
         arb_hits_24h=row.hits if row.is_compared or row.hits else None,
         one_price_actionable_pct=100 * actionable / looks if looks else None,
         onchain=_each(row.onchain, _onchain),
-        claims=_each(claims, _claim),
+        claims=_each(row.claims, _claim),
         track_record=None if row.paper is None else _track_record(*row.paper),
     )
 
@@ -228,15 +242,10 @@ def _each(rows: Any, made: Callable[[Any], Any]) -> tuple[Any, ...]:
     return tuple(map(made, rows or ()))
 
 
-def _claim(one: PublishedClaim) -> NoteClaim:
-    return NoteClaim(
-        kind=one.kind.value,
-        text=one.claim,
-        source_url=one.source_url,
-        is_verified=one.is_verified,
-        at=one.made_at,
-        backer=backer_named(one.kind, one.claim),
-    )
+def _claim(one: Any) -> NoteClaim:
+    kind, told, source_url, is_verified, at = one
+    backer = backer_named(ClaimKind(kind), told)
+    return NoteClaim(kind, told, source_url, is_verified, _time(at), backer)
 
 
 def _track_record(closed: int, won: int, pnl_usd_e6: int, since: str) -> NoteTrackRecord:

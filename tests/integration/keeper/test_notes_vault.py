@@ -65,9 +65,7 @@ def market(database: Database) -> MarketIds:
 def made(database: Database, at: datetime = NOON) -> bytes:
     run(place_of(database), at)
     with database.read() as session:
-        found = queries.export(session)
-        assert found is not None
-        return found.content
+        return queries.export(session)
 
 
 def add_assets(database: Database, tickers: tuple[str, ...], **more: Any) -> None:

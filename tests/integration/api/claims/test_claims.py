@@ -7,7 +7,7 @@ from sqlalchemy import text
 from starlette.testclient import TestClient
 
 from core.db.engine import Database
-from core.kg.claims import published
+from core.kg.notes.views import facts_of
 from core.kg.rules.claims import ClaimKind, ClaimState
 from core.kg.tables import KgClaim
 from tests.integration.api.conftest import KEY, Clock, Limit, connect
@@ -198,10 +198,11 @@ def test_a_note__gets_one_unverified_claim_of_a_person_and_twenty_verified_ones(
                 )
             )
     with database.read() as session:
-        found = published(session, "LINK")
-    assert [one.claim for one in found[:3]] == ["Claim 59.", "Claim 57.", "Claim 55."]
+        found = facts_of(session, "LINK", clock.now).claims
+    assert [one.text for one in found[:3]] == ["Claim 59.", "Claim 57.", "Claim 55."]
     assert sum(one.is_verified for one in found) == 20
     assert sum(not one.is_verified for one in found) == 10
-    assert [one.id for one in found] == sorted((one.id for one in found), reverse=True)
+    numbers = [int(one.text.removeprefix("Claim ").rstrip(".")) for one in found]
+    assert numbers == sorted(numbers, reverse=True)
     with database.read() as session:
-        assert published(session, "BTC") == ()
+        assert facts_of(session, "BTC", clock.now).claims == ()

@@ -1,11 +1,13 @@
 """Statements that the driver runs itself (core/db/prepared.py)."""
 
+from collections.abc import Iterator
+
 import pytest
 from sqlalchemy import BigInteger, Text, bindparam, func, insert, literal, select, text
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, NoResultFound
 
 from core.db.base import Timestamp
-from core.db.engine import Database
+from core.db.engine import Bounds, Database
 from core.db.prepared import Prepared, rows_of
 from core.identity.tables import Account
 from tests.integration.core.rows import NOW, add_account
@@ -19,6 +21,7 @@ ADD = Prepared(
     )
     .returning(Account.kind)
 )
+PREPARED = text("select statement from pg_prepared_statements")
 NAMES = Prepared(select(Account.name).where(Account.id == bindparam("id", type_=BigInteger)))
 
 
@@ -84,3 +87,61 @@ def test_a_connection_that_ended__is_not_lent_again(database: Database) -> None:
         rows_of(connection, end, {"n": 0})
     with database.statements() as connection:
         assert DOUBLED.rows(connection, n=2) == [(4, "a")]
+
+
+@pytest.fixture
+def lone(database_url: str) -> Iterator[Database]:
+    """Of one connection."""
+    database = Database(database_url, bounds=Bounds(pool_size=1, overflow=0))
+    yield database
+    database.close()
+
+
+def test_what_is_prepared__stays_over_reads_and_writes(lone: Database) -> None:
+    with lone.read() as session:
+        DOUBLED.rows(session, n=1)
+    with lone.write() as session:
+        NAMES.rows(session, id=1)
+    with lone.read() as session:
+        session.execute(text("select 1"))
+    with lone.read() as session:
+        assert len(session.scalars(PREPARED).all()) == 2
+    with pytest.raises(NoResultFound), lone.read() as session:  # as a reader that refuses
+        session.get_one(Account, 1)
+    with lone.read() as session:
+        assert len(session.scalars(PREPARED).all()) == 2
+
+
+def test_a_read__has_nothing_prepared_unasked__and_a_write_after_five(lone: Database) -> None:
+    for _ in range(12):
+        with lone.read() as session:
+            session.execute(text("select 1"))
+    with lone.read() as session:
+        assert session.scalars(PREPARED).all() == []
+    for _ in range(12):
+        with lone.write() as session:
+            session.execute(text("select 2"))
+    with lone.read() as session:
+        assert session.scalars(PREPARED).all() == ["select 2"]
+
+
+def test_a_read_that_failed__leaves_a_connection_to_write_with(lone: Database) -> None:
+    with pytest.raises(DBAPIError), lone.read() as session:
+        session.execute(text("select 1 / 0"))
+    with lone.write() as session:
+        assert session.scalar(text("show transaction_read_only")) == "off"
+        assert session.scalar(text("show transaction_isolation")) == "read committed"
+        add_account(session, "agent")
+    with lone.read() as session:
+        assert session.scalar(text("show transaction_read_only")) == "on"
+        assert session.scalar(select(func.count()).select_from(Account)) == 1
+
+
+def test_a_read_that_changed_a_row__writes_nothing_when_it_ends(lone: Database) -> None:
+    with lone.write() as session:
+        account = add_account(session, "agent")
+    with lone.read() as session:
+        row = session.get_one(Account, account)
+        row.name = "another"
+    with lone.read() as session:
+        assert session.get_one(Account, account).name != "another"
