@@ -125,7 +125,14 @@ def deps_of(settings: Settings) -> Deps:
     """Errors: InvalidParameterError that names the variable and says what to write."""
     deployment = settings.deployment()
     custody_keys = settings.custody_keys()
-    database = Database(settings.database_url, application_name="api", bounds=BOUNDS)
+    database = Database(
+        settings.database_url,
+        application_name="api",
+        bounds=BOUNDS,
+        pooled_url=settings.database_pooled_url,
+        read_url=settings.database_read_url,
+        read_wait_s=settings.database_read_wait_ms / 1000,
+    )
     chain = VaultReader(
         Rpc(settings.rpc_urls, calls_per_s=settings.rpc_requests_per_s), deployment.contracts
     )
