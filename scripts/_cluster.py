@@ -200,6 +200,13 @@ class ClusterNode:
         self.etcd.kill()
 
 
+def _run(*words: str | Path) -> None:
+    """Errors: ClusterError."""
+    done = subprocess.run(list(map(str, words)), capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise ClusterError(f"{words[0]} failed: {done.stderr.strip()}")
+
+
 def _children_of(pid: int) -> list[int]:
     try:
         text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
@@ -240,14 +247,14 @@ def _taken(network: str) -> str | None:
 
 @dataclass
 class Cluster:
-    """`folder` is made, and removed by `stop`; `network` as of `free_network`. `values` win over
-    what the templates would be rendered with.
+    """`folder` is made, and removed by `stop`; `network` as of `free_network`. `disk_mb`: each node
+    has a disk of its own of that size, in memory (root alone).
     """
 
     folder: Path
     network: str
     say: Callable[[str], None] = print
-    values: Mapping[str, str] = field(default_factory=dict)
+    disk_mb: int | None = None
     nodes: list[ClusterNode] = field(default_factory=list)
     proxies: dict[str, Daemon] = field(default_factory=dict)
     passwords: dict[str, str] = field(
@@ -313,8 +320,16 @@ class Cluster:
             node.patroni.kill()  # all first: none takes over from another
         for node in self.nodes:
             node.stop()
+            if self.disk_mb is not None:
+                _run("umount", node.folder)
         self.nodes, self.proxies = [], {}
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def switch_over(self, to: ClusterNode) -> None:
+        """On purpose, as an operator does it. Errors: ClusterError."""
+        config = to.folder / "patroni.yml"
+        words = ("switchover", "mandate", "--candidate", to.name, "--force")
+        _run("patronictl", "-c", config, *words)
 
     def primary(self) -> ClusterNode | None:
         return next((node for node in self.nodes if node.role() == "primary"), None)
@@ -323,16 +338,14 @@ class Cluster:
         """Until one leads and two follow. Errors: ClusterError."""
         self._wait("a primary and two replicas", self._is_whole)
 
-    def watch(self) -> None:
-        """Start again what dies, until interrupted."""
+    def tend(self) -> None:
+        """Start again what died, as systemd does."""
         daemons = {f"{node.name} etcd": node.etcd for node in self.nodes}
         daemons |= {f"{node.name} patroni": node.patroni for node in self.nodes} | self.proxies
-        while True:
-            time.sleep(1)
-            for name, daemon in daemons.items():
-                if daemon.pid is None:
-                    self.say(f"{name} ended; starting it again")
-                    daemon.start()
+        for name, daemon in daemons.items():
+            if daemon.pid is None:
+                self.say(f"{name} ended; starting it again")
+                daemon.start()
 
     def _primary_name(self) -> str:
         found = self.primary()
@@ -372,7 +385,9 @@ class Cluster:
     def _node(self, number: int, uid: int | None) -> ClusterNode:
         address, folder = f"{self.network}.{number}", self.folder / f"node{number}"
         gid = FIRST_GROUP + number
-        folder.mkdir(mode=0o700, exist_ok=True)
+        folder.mkdir(mode=0o700)
+        if self.disk_mb is not None:
+            _run("mount", "-t", "tmpfs", "-o", f"size={self.disk_mb}m,mode=700", "tmpfs", folder)
         values = {"NODE": f"node{number}", "ADDRESS": address, "DATA": str(folder)}
         files = {name: self._rendered(name, folder, values) for name in ("etcd.yml", "patroni.yml")}
         _give(folder, uid, gid)
@@ -412,10 +427,9 @@ class Cluster:
             "PROXY": self.proxy,
             "NETWORK": "127.0.0.0/8",
             "BIN": str(POSTGRES),
-            "WAL_KEPT": "1GB",
-            "WAL_SIZE": "1GB",
+            "WAL_KEPT": "10GB" if self.disk_mb is None else f"{self.disk_mb // 4}MB",
+            "WAL_SIZE": "1GB" if self.disk_mb is None else f"{self.disk_mb // 4}MB",
             **values,
-            **self.values,
         }
         path = folder / name
         path.write_text(Template((TEMPLATES / name).read_text()).substitute(known))

@@ -7,6 +7,7 @@ CLUSTER_NETWORK (127.28.0), and is migrated. It prints the settings of the proce
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 
 from core.db import migrate
@@ -28,7 +29,9 @@ def main() -> None:
         print(f"DATABASE_POOLED_URL={cluster.pooled_url}   # the API alone")
         print(f"DATABASE_READ_URL={cluster.read_url}   # the API alone")
         print("running until Ctrl-C", flush=True)
-        cluster.watch()
+        while True:
+            time.sleep(1)
+            cluster.tend()
     except KeyboardInterrupt:
         print("stopped")
     except ClusterError as error:
