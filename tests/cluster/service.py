@@ -39,7 +39,7 @@ from tests.personas import DEPLOYER, KEEPER, OPERATOR
 
 WORKING, STOPPED = 1, 2  # of MandateVault.status
 FALLEN = 450_000
-READY_S, SEEN_S, STOPPED_S, END_S = 150.0, 30.0, 45.0, 20.0
+READY_S, SEEN_S, STOPPED_S, END_S = 280.0, 30.0, 45.0, 20.0
 TEND_S = 0.2
 BLOCK_S = 1
 
@@ -240,7 +240,7 @@ def served(cluster: Cluster, folder: Path) -> Iterator[Service]:
             host, port = cluster.api_address(number)
             log = stack.enter_context((folder / f"api{number}.log").open("wb"))
             env = os.environ | settings | {"HOST": host, "PORT": str(port)}
-            apis.append(start("api.main", env=env, out=log, err=log, is_real=True))
+            apis.append(start("api.main", env=env, out=log, err=log))
             stack.callback(apis[-1].close, END_S)
         writer, callers = Writer(dsn_of(cluster.url)), Callers(cluster.api_url)
         service = Service(cluster, chain, folder, settings, crews, apis, writer, callers)
