@@ -130,8 +130,7 @@ def deps_of(settings: Settings) -> Deps:
         application_name="api",
         bounds=BOUNDS,
         pooled_url=settings.database_pooled_url,
-        read_url=settings.database_read_url,
-        read_wait_s=settings.database_read_wait_ms / 1000,
+        replica=settings.replica(),
     )
     chain = VaultReader(
         Rpc(settings.rpc_urls, calls_per_s=settings.rpc_requests_per_s), deployment.contracts

@@ -6,6 +6,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
+from core.db.replicas import ReplicaPlace
 from core.limits import count
 
 DRIVER = "postgresql+psycopg"
@@ -46,3 +47,11 @@ class DatabaseSettings(BaseModel):
     database_read_lag_s: int = count(
         30, "seconds behind from which a replica is said to be in trouble", 1, 86_400
     )
+
+    def replica(self) -> ReplicaPlace | None:
+        """None: there is none."""
+        if self.database_read_url is None:
+            return None
+        return ReplicaPlace(
+            self.database_read_url, self.database_read_wait_ms / 1000, self.database_read_lag_s
+        )

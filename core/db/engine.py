@@ -28,7 +28,7 @@ from sqlalchemy.exc import DBAPIError, DisconnectionError, SQLAlchemyError
 from sqlalchemy.orm import Session, sessionmaker
 from sqlalchemy.pool import PoolProxiedConnection, QueuePool
 
-from core.db.replicas import Lender, Replicas
+from core.db.replicas import Lender, ReplicaPlace, Replicas
 
 Found = TypeVar("Found")
 
@@ -115,9 +115,9 @@ class Database:
 
     `search_path`: the schemas, with commas, that a table's name is looked up in; None: the role's
     own. `pooled_url`: the same database through a pooler that lends a connection for each
-    transaction; what belongs to a connection goes past it. `read_url` names replicas, for what
-    `reading` runs; it waits at most `read_wait_s` for one. Errors: sqlalchemy.exc.OperationalError
-    when the database cannot be reached or a bound is passed.
+    transaction; what belongs to a connection goes past it. `replica`: for what `reading` runs.
+    Errors: sqlalchemy.exc.OperationalError when the database cannot be reached or a bound is
+    passed.
     """
 
     def __init__(
@@ -127,8 +127,7 @@ class Database:
         application_name: str = "mandate",
         bounds: Bounds | None = None,
         pooled_url: str | None = None,
-        read_url: str | None = None,
-        read_wait_s: float = 0,
+        replica: ReplicaPlace | None = None,
         search_path: str | None = None,
     ) -> None:
         bounds = bounds or Bounds()
@@ -138,9 +137,9 @@ class Database:
         )
         self.replicas = (
             None
-            if read_url is None
+            if replica is None
             else Replicas(
-                _engine(read_url, application_name, bounds, search_path), self.engine, read_wait_s
+                _engine(replica.url, application_name, bounds, search_path), self.engine, replica
             )
         )
         self._read = sessionmaker(self.engine, class_=ReadSession, expire_on_commit=False)

@@ -19,7 +19,7 @@ from typing import Any, Final, Protocol, cast
 from psycopg import Connection as Driver
 from psycopg import Error as PsycopgError
 from sqlalchemy import Connection, Engine
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 RETRY_S: Final = 1.0
 FIRST_LOOK_S, LONGEST_LOOK_S = 0.001, 0.02
@@ -39,19 +39,22 @@ class Lender(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class ReplicaLag:
-    """`seconds` behind the primary; None: no replica answers."""
+class ReplicaPlace:
+    """Where replicas are, how long a read waits for one, and how far behind one is in trouble."""
 
-    seconds: float | None
+    url: str
+    wait_s: float
+    most_lag_s: int
 
 
 class Replicas:
     """`engine` leads to replicas, `primary` to the one that they follow. Threads may share it."""
 
-    def __init__(self, engine: Engine, primary: Engine, wait_s: float) -> None:
+    def __init__(self, engine: Engine, primary: Engine, place: ReplicaPlace) -> None:
+        self.most_lag_s = place.most_lag_s
         self._engine = engine
         self._primary = primary
-        self._wait_s = wait_s
+        self._wait_s = place.wait_s
         self._rests_until = 0.0
 
     def lend(self) -> Connection | None:
@@ -76,18 +79,24 @@ class Replicas:
         self._rests_until = time.monotonic() + RETRY_S
         return None
 
-    def lag(self) -> ReplicaLag:
-        """Of the replica that answers. Errors: SQLAlchemyError or psycopg's, of the primary."""
-        at = self._primary_at()
+    def lag_s(self) -> float | None:
+        """Seconds that the replica which answers is behind the primary; None: none answers.
+
+        Errors: SQLAlchemyError, of the primary.
+        """
+        try:
+            at = self._primary_at()
+        except PsycopgError as error:
+            raise DBAPIError.instance(None, None, error, PsycopgError) from error
         try:
             with self._engine.connect() as connection:
                 if _has_replayed(connection, at, LAG_WAIT_S):
-                    return ReplicaLag(0.0)
+                    return 0.0
                 age_s = _asked(connection, _AGE, ())
                 connection.invalidate()
         except (SQLAlchemyError, PsycopgError):
-            return ReplicaLag(None)
-        return ReplicaLag(None if age_s is None else max(LAG_WAIT_S, age_s))
+            return None
+        return None if age_s is None else max(LAG_WAIT_S, float(age_s))
 
     def close(self) -> None:
         self._engine.dispose()
