@@ -11,12 +11,14 @@ import pytest
 
 from scripts._cluster import Cluster, free_network
 from tests.cluster.service import Service, served
+from tests.integration.nursery import nursery
 
 DISK_MB = 1_024
 
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Cluster]:
+    nursery()  # it imports while the nodes come up
     parent = Path(tempfile.mkdtemp(prefix="cluster-", dir="/var/tmp"))
     parent.chmod(0o755)
     made = Cluster(parent / "c", free_network(), disk_mb=DISK_MB)
