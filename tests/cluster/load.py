@@ -6,6 +6,7 @@ Laws
 """
 
 import itertools
+import secrets
 import threading
 import time
 from collections.abc import Callable
@@ -112,7 +113,7 @@ class Callers:
                 self._ended.wait(REST_S * 4)
 
     def _turn(self, client: httpx.Client, name: str) -> None:
-        body, key = {"external_id": name, "agent_name": name}, {"Idempotency-Key": f"once-{name}"}
+        body, key = {"external_id": name, "agent_name": name}, {"Idempotency-Key": f"{name}-{secrets.token_hex(16)}"}
         answer = self._insisted(lambda: client.post("/mining/register", json=body, headers=key))
         if answer is None:
             return
