@@ -31,6 +31,13 @@ from sqlalchemy.pool import PoolProxiedConnection, QueuePool
 from core.db.replicas import Lender, ReplicaPlace, Replicas
 
 Found = TypeVar("Found")
+# A dead peer is noticed within about ten seconds (TCP only; a unix socket notices at once).
+KEEPALIVE = {
+    "keepalives_idle": 3,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+}
 
 
 class ReadSession(Session):
@@ -252,6 +259,7 @@ def _engine(url: str, application_name: str, bounds: Bounds, search_path: str | 
         connect_args={
             "application_name": application_name,
             "connect_timeout": bounds.connect_s,
+            **KEEPALIVE,
             "options": f"-c timezone=UTC {path}{settings}",
         },
     )
@@ -272,6 +280,7 @@ def _pooled(url: str, application_name: str, bounds: Bounds) -> Engine:
         connect_args={
             "application_name": application_name,
             "connect_timeout": bounds.connect_s,
+            **KEEPALIVE,
             "prepare_threshold": None,
         },
     )
