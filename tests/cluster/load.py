@@ -17,6 +17,7 @@ import httpx
 import psycopg
 
 REST_S = 0.05
+SAMPLE = 20
 REFUSALS_OF_AN_OUTAGE = (429, 500, 502, 503, 504)
 
 
@@ -113,7 +114,10 @@ class Callers:
                 self._ended.wait(REST_S * 4)
 
     def _turn(self, client: httpx.Client, name: str) -> None:
-        body, key = {"external_id": name, "agent_name": name}, {"Idempotency-Key": f"{name}-{secrets.token_hex(16)}"}
+        body, key = (
+            {"external_id": name, "agent_name": name},
+            {"Idempotency-Key": f"{name}-{secrets.token_hex(16)}"},
+        )
         answer = self._insisted(lambda: client.post("/mining/register", json=body, headers=key))
         if answer is None:
             return
@@ -142,14 +146,18 @@ class Callers:
             self._ended.wait(REST_S * 4)
         return None
 
-    def lost(self) -> list[str]:
-        """Registered agents whose key is not known any more, asked of the API."""
+    def lost(self, dsn: str) -> list[str]:
+        """Registered agents that the database does not know; of the newest, the API is asked."""
+        known = dict(self.registered)
+        with psycopg.connect(dsn, connect_timeout=5) as connection:
+            found = {row[0] for row in connection.execute("select name from account")}
+        missing = [name for name in known if name not in found]
         with httpx.Client(base_url=self.url, timeout=15) as client:
-            return [
-                name
-                for name, key in list(self.registered.items())
-                if client.get("/agent/status", headers={"X-SVC-User-Key": key}).status_code != 200
-            ]
+            for name, key in list(known.items())[-SAMPLE:]:
+                answer = client.get("/agent/status", headers={"X-SVC-User-Key": key})
+                if answer.status_code != 200:
+                    missing.append(f"{name}: {answer.status_code}")
+        return missing
 
 
 def twice(dsn: str) -> list[Any]:

@@ -166,7 +166,7 @@ class Service:
         found = [*self.faults, *self.callers.faults]
         found += [f"{name}: {fault}" for name, crew in self.crews.items() for fault in crew.faults]
         found += [f"acknowledged and lost: {number}" for number in self.writer.lost()]
-        found += [f"registered and lost: {name}" for name in self.callers.lost()]
+        found += [f"registered and lost: {name}" for name in self.callers.lost(self.dsn)]
         found += [f"written twice: {one}" for one in twice(self.dsn)]
         found += ["an API process ended" for api in self.apis if api.returncode is not None]
         return found
