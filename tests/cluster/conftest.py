@@ -17,7 +17,7 @@ DISK_MB = 1_024
 
 
 @pytest.fixture(scope="session")
-def cluster() -> Iterator[Cluster]:
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     nursery()  # it imports while the nodes come up
     parent = Path(tempfile.mkdtemp(prefix="cluster-", dir="/var/tmp"))
     parent.chmod(0o755)
@@ -26,6 +26,9 @@ def cluster() -> Iterator[Cluster]:
         made.start()
         yield made
     finally:
+        logs = tmp_path_factory.mktemp("nodes")
+        for log in made.folder.glob("*/*.log"):
+            shutil.copy(log, logs / f"{log.parent.name}-{log.name}")
         made.stop()
         shutil.rmtree(parent, ignore_errors=True)
 

@@ -54,8 +54,8 @@ class Service:
     apis: list[Process]
     writer: Writer
     callers: Callers
-    epochs: dict[str, list[int]] = field(default_factory=dict)
-    faults: list[str] = field(default_factory=list)
+    epochs: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
+    faults: set[str] = field(default_factory=set)
     last_said: str = ""  # by /health/ready
     _ended: threading.Event = field(default_factory=threading.Event)
     _tending: threading.Thread | None = None
@@ -94,10 +94,10 @@ class Service:
             return
         for name, epoch in rows:
             seen = self.epochs.setdefault(name, [])
-            if seen and epoch < seen[-1]:
-                self.faults.append(f"{name}: epoch {epoch} after {seen[-1]}")
-            if not seen or epoch > seen[-1]:
-                seen.append(epoch)
+            if seen and epoch < seen[-1][0]:
+                self.faults.add(f"{name}: epoch {epoch} after {seen[-1][0]}")
+            if not seen or epoch > seen[-1][0]:
+                seen.append((epoch, time.time()))
 
     # Vaults
 
@@ -165,7 +165,8 @@ class Service:
         """What may never be, whatever befell the database."""
         found = [*self.faults, *self.callers.faults]
         found += [f"{name}: {fault}" for name, crew in self.crews.items() for fault in crew.faults]
-        found += [f"acknowledged and lost: {number}" for number in self.writer.lost()]
+        lost = self.writer.lost()
+        found += [f"acknowledged and lost: {len(lost)}, from {lost[0]}"] if lost else []
         found += [f"registered and lost: {name}" for name in self.callers.lost(self.dsn)]
         found += [f"written twice: {one}" for one in twice(self.dsn)]
         found += ["an API process ended" for api in self.apis if api.returncode is not None]
