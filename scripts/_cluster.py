@@ -57,6 +57,8 @@ def missing_packages() -> list[str]:
     """Debian's packages that are not here."""
     path = f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin"
     found = [name for tool, name in PACKAGES.items() if shutil.which(tool, path=path) is None]
+    if not Path("/usr/lib/python3/dist-packages/etcd").exists():
+        found.append("python3-etcd")
     return found + ([] if (POSTGRES / "postgres").exists() else ["postgresql-15"])
 
 

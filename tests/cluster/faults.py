@@ -7,9 +7,12 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+import psycopg
+
 from scripts._cluster import Cluster, ClusterNode
 
 BLOCK_BYTES = 1 << 20
+MOST_LOG_MB = 500
 
 
 def signalled(pids: list[int], number: int) -> None:
@@ -28,28 +31,33 @@ def crash_postgres(node: ClusterNode) -> None:
 def lost(cluster: Cluster, node: ClusterNode) -> Iterator[None]:
     """The power of the machine goes, and comes back."""
     signalled(node.pids(), signal.SIGKILL)
-    yield
-    cluster.tend()
+    try:
+        yield
+    finally:
+        cluster.tend()
 
 
 @contextmanager
 def paused(pids: list[int]) -> Iterator[None]:
     signalled(pids, signal.SIGSTOP)
-    yield
-    signalled(pids, signal.SIGCONT)
+    try:
+        yield
+    finally:
+        signalled(pids, signal.SIGCONT)
 
 
 @contextmanager
-def cut_off(node: ClusterNode) -> Iterator[None]:
-    """No packet gets to the machine or from it; it goes on by itself. A packet's sender is known by
-    the group of its process.
+def cut_off(cluster: Cluster, node: ClusterNode) -> Iterator[None]:
+    """No packet gets to the machine, and it reaches no other; it goes on by itself. A packet's
+    sender is known by the group of its process. What it had open it may still write to: nobody
+    can answer.
     """
-    of_node = ("-m", "owner", "--gid-owner", str(node.gid))
-    others = ("-m", "owner", "!", "--gid-owner", str(node.gid))
-    rules = (
-        ("!", "-d", node.address, *of_node, "-j", "DROP"),
-        ("-d", node.address, *others, "-j", "DROP"),
-    )
+    others = [one.address for one in cluster.nodes if one is not node] + [cluster.proxy]
+    group = str(node.gid)
+    rules = [
+        ("-d", node.address, "-m", "owner", "!", "--gid-owner", group, "-j", "DROP"),
+        *(("-d", one, "-m", "owner", "--gid-owner", group, "-j", "DROP") for one in others),
+    ]
     for rule in rules:
         _iptables("-I", rule)
     try:
@@ -73,6 +81,25 @@ def full(cluster: Cluster, node: ClusterNode) -> Iterator[None]:
                 while file.write(bytes(size)) == size:
                     pass
     assert shutil.disk_usage(node.folder).free == 0
-    yield
-    filler.unlink()
-    cluster.tend()
+    try:
+        yield
+    finally:
+        filler.unlink()
+        cluster.tend()
+
+
+def use_up_log(cluster: Cluster, node: ClusterNode) -> None:
+    """Write until the files that the log had in reserve are used up: what hours of a service would
+    do. Errors: AssertionError when the node still leads then.
+    """
+    for _ in range(MOST_LOG_MB):
+        try:
+            with cluster.admin() as connection:
+                while True:
+                    connection.execute(
+                        "select pg_logical_emit_message(true, 'filler', repeat('x', 1000000))"
+                    )
+        except psycopg.Error:
+            if node.role() != "primary":
+                return
+    raise AssertionError("a full disk does not end the lead")
