@@ -190,6 +190,12 @@ class ClusterNode:
         role = said.get("role") if said.get("state") == "running" else None
         return "primary" if role in ("master", "primary") else role
 
+    def is_synchronous(self) -> bool:
+        try:
+            return httpx.get(f"http://{self.address}:8008/sync", timeout=1).status_code == 200
+        except httpx.HTTPError:
+            return False
+
     def stop(self) -> None:
         """At once, in whatever state a test left it: its folder goes too."""
         self.patroni.kill()
@@ -327,11 +333,19 @@ class Cluster:
         self.nodes, self.proxies = [], {}
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def switch_over(self, to: ClusterNode) -> None:
-        """On purpose, as an operator does it. Errors: ClusterError."""
+    def switch_over(self) -> ClusterNode:
+        """On purpose, as an operator does it, to the one that has all. Errors: ClusterError."""
+        self._wait("a synchronous standby", lambda: self.synchronous() is not None)
+        to = self.synchronous()
+        assert to is not None
         config = to.folder / "patroni.yml"
         words = ("switchover", "mandate", "--candidate", to.name, "--force")
         _run("patronictl", "-c", config, *words)
+        return to
+
+    def synchronous(self) -> ClusterNode | None:
+        """The one that acknowledges commits."""
+        return next((node for node in self.nodes if node.is_synchronous()), None)
 
     def primary(self) -> ClusterNode | None:
         return next((node for node in self.nodes if node.role() == "primary"), None)
