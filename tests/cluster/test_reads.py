@@ -16,6 +16,7 @@ from tests.cluster.service import dsn_of
 from tests.integration.chaos.crew import until
 
 READS = 200
+PAUSED_S = 30.0
 
 
 @pytest.fixture
@@ -55,6 +56,8 @@ def test_what_one_process_wrote__another_reads_at_once_from_a_replica(
 @contextmanager
 def not_replaying(cluster: Cluster) -> Iterator[None]:
     """No replica replays what it receives."""
+    primary = cluster.primary()
+    assert primary is not None
     connections = [
         psycopg.connect(
             host=node.address,
@@ -65,14 +68,22 @@ def not_replaying(cluster: Cluster) -> Iterator[None]:
             autocommit=True,
         )
         for node in cluster.nodes
-        if node is not cluster.primary()
+        if node is not primary
     ]
     for one in connections:
         one.execute("select pg_wal_replay_pause()")
-    yield
-    for one in connections:
-        one.execute("select pg_wal_replay_resume()")
-        one.close()
+        assert until(lambda: _is_paused(one), PAUSED_S)  # noqa: B023 (called at once)
+    try:
+        yield
+    finally:
+        for one in connections:
+            one.execute("select pg_wal_replay_resume()")
+            one.close()
+
+
+def _is_paused(connection: psycopg.Connection[tuple[object, ...]]) -> bool:
+    """It pauses at the next record, or when it looks."""
+    return connection.execute("select pg_get_wal_replay_pause_state()").fetchone() == ("paused",)
 
 
 def test_a_replica_that_lags__is_not_read_and_is_said_until_it_has_caught_up(
