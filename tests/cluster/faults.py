@@ -1,5 +1,6 @@
 """What befalls a machine of the cluster, and how it is mended."""
 
+import json
 import os
 import shutil
 import signal
@@ -65,6 +66,18 @@ def cut_off(cluster: Cluster, node: ClusterNode) -> Iterator[None]:
     finally:
         for rule in rules:
             _iptables("-D", rule)
+
+
+def says_primary(node: ClusterNode) -> bool:
+    """Whether a machine that is cut off would take writes, asked by a process of its own."""
+    done = subprocess.run(
+        ["curl", "--silent", "--max-time", "5", f"http://{node.address}:8008/patroni"],
+        group=node.gid,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return json.loads(done.stdout)["role"] in ("master", "primary")
 
 
 def _iptables(what: str, rule: tuple[str, ...]) -> None:

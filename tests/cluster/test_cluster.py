@@ -87,6 +87,7 @@ def test_a_machine_that_freezes__is_replaced_and_does_not_lead_when_it_thaws(
 def test_a_machine_that_is_cut_off__stops_leading_by_itself(service: Service) -> None:
     with endured(service, LOST_S) as told, faults.cut_off(service.cluster, told.primary):
         told.outlast()
+        assert not faults.says_primary(told.primary)
 
 
 def test_a_full_disk__is_left_by_the_lead(service: Service) -> None:
