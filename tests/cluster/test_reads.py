@@ -11,12 +11,12 @@ from sqlalchemy import text
 from core.db.engine import Database, ReadSession
 from core.db.replicas import RETRY_S, ReplicaPlace
 from core.health.rules import judge_replica
-from scripts._cluster import Cluster
+from scripts._cluster import Cluster, ClusterNode
 from tests.cluster.service import dsn_of
 from tests.integration.chaos.crew import until
 
 READS = 200
-PAUSED_S = 30.0
+RELOADED_S = 30.0
 
 
 @pytest.fixture
@@ -54,36 +54,33 @@ def test_what_one_process_wrote__another_reads_at_once_from_a_replica(
 
 
 @contextmanager
-def not_replaying(cluster: Cluster) -> Iterator[None]:
-    """No replica replays what it receives."""
+def an_hour_behind(cluster: Cluster) -> Iterator[None]:
+    """Each replica applies what it receives when it is an hour old."""
     primary = cluster.primary()
     assert primary is not None
-    connections = [
-        psycopg.connect(
-            host=node.address,
-            port=5432,
-            user="postgres",
-            password=cluster.passwords["SUPERUSER"],
-            dbname="postgres",
-            autocommit=True,
-        )
-        for node in cluster.nodes
-        if node is not primary
-    ]
-    for one in connections:
-        one.execute("select pg_wal_replay_pause()")
-        assert until(lambda: _is_paused(one), PAUSED_S)  # noqa: B023 (called at once)
+    replicas = [node for node in cluster.nodes if node is not primary]
+    for node in replicas:
+        _set(cluster, node, "alter system set recovery_min_apply_delay = '1h'", "1h")
     try:
         yield
     finally:
-        for one in connections:
-            one.execute("select pg_wal_replay_resume()")
-            one.close()
+        for node in replicas:
+            _set(cluster, node, "alter system reset recovery_min_apply_delay", "0")
 
 
-def _is_paused(connection: psycopg.Connection[tuple[object, ...]]) -> bool:
-    """It pauses at the next record, or when it looks."""
-    return connection.execute("select pg_get_wal_replay_pause_state()").fetchone() == ("paused",)
+def _set(cluster: Cluster, node: ClusterNode, statement: str, value: str) -> None:
+    with psycopg.connect(
+        host=node.address,
+        port=5432,
+        user="postgres",
+        password=cluster.passwords["SUPERUSER"],
+        dbname="postgres",
+        autocommit=True,
+    ) as connection:
+        connection.execute(statement)
+        connection.execute("select pg_reload_conf()")
+        asked = "select current_setting('recovery_min_apply_delay')"
+        assert until(lambda: connection.execute(asked).fetchone() == (value,), RELOADED_S)
 
 
 def test_a_replica_that_lags__is_not_read_and_is_said_until_it_has_caught_up(
@@ -91,7 +88,7 @@ def test_a_replica_that_lags__is_not_read_and_is_said_until_it_has_caught_up(
 ) -> None:
     writer, reader = databases
     assert reader.replicas is not None
-    with not_replaying(cluster):
+    with an_hour_behind(cluster):
         for number in range(3):
             with writer.write() as session:
                 session.execute(text("insert into seen values (:number)"), {"number": number})
