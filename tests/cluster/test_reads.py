@@ -12,11 +12,12 @@ from core.db.engine import Database, ReadSession
 from core.db.replicas import RETRY_S, ReplicaPlace
 from core.health.rules import judge_replica
 from scripts._cluster import Cluster, ClusterNode
+from tests.cluster.faults import paused
 from tests.cluster.service import dsn_of
 from tests.integration.chaos.crew import until
 
 READS = 200
-RELOADED_S = 30.0
+PAUSED_S, SYNCHRONOUS_S = 10.0, 60.0
 
 
 @pytest.fixture
@@ -54,41 +55,38 @@ def test_what_one_process_wrote__another_reads_at_once_from_a_replica(
 
 
 @contextmanager
-def an_hour_behind(cluster: Cluster) -> Iterator[None]:
-    """Each replica applies what it receives when it is an hour old."""
-    primary = cluster.primary()
-    assert primary is not None
-    replicas = [node for node in cluster.nodes if node is not primary]
-    for node in replicas:
-        _set(cluster, node, "alter system set recovery_min_apply_delay = '1h'", "1h")
-    try:
-        yield
-    finally:
-        for node in replicas:
-            _set(cluster, node, "alter system reset recovery_min_apply_delay", "0")
-
-
-def _set(cluster: Cluster, node: ClusterNode, statement: str, value: str) -> None:
-    with psycopg.connect(
-        host=node.address,
-        port=5432,
-        user="postgres",
-        password=cluster.passwords["SUPERUSER"],
-        dbname="postgres",
-        autocommit=True,
-    ) as connection:
-        connection.execute(statement)
-        connection.execute("select pg_reload_conf()")
-        asked = "select current_setting('recovery_min_apply_delay')"
-        assert until(lambda: connection.execute(asked).fetchone() == (value,), RELOADED_S)
+def not_replaying(cluster: Cluster, node: ClusterNode) -> Iterator[None]:
+    """A replica replays nothing of what it receives; its Patroni, which would go on, is asleep."""
+    with (
+        paused([node.patroni.pid or 0]),
+        psycopg.connect(
+            host=node.address,
+            port=5432,
+            user="postgres",
+            password=cluster.passwords["SUPERUSER"],
+            dbname="postgres",
+            autocommit=True,
+        ) as connection,
+    ):
+        connection.execute("select pg_wal_replay_pause()")
+        asked = "select pg_get_wal_replay_pause_state()"
+        assert until(lambda: connection.execute(asked).fetchone() == ("paused",), PAUSED_S)
+        try:
+            yield
+        finally:
+            connection.execute("select pg_wal_replay_resume()")
 
 
 def test_a_replica_that_lags__is_not_read_and_is_said_until_it_has_caught_up(
     cluster: Cluster, databases: tuple[Database, Database]
 ) -> None:
-    writer, reader = databases
+    writer, _ = databases
+    assert until(lambda: cluster.synchronous() is not None, SYNCHRONOUS_S)
+    others = (cluster.primary(), cluster.synchronous())
+    node = next(one for one in cluster.nodes if one not in others)
+    reader = Database(cluster.url, replica=ReplicaPlace(cluster.url_of(node), 0.5, 1))
     assert reader.replicas is not None
-    with an_hour_behind(cluster):
+    with not_replaying(cluster, node):
         for number in range(3):
             with writer.write() as session:
                 session.execute(text("insert into seen values (:number)"), {"number": number})
@@ -98,6 +96,7 @@ def test_a_replica_that_lags__is_not_read_and_is_said_until_it_has_caught_up(
         assert "behind, the primary answers the reads" in said
     assert until(lambda: reader.reading(answered) == (2, True), 10 * RETRY_S)
     assert judge_replica(reader.replicas.lag_s(), reader.replicas.most_lag_s) is None
+    reader.close()
 
 
 def test_the_pooler__lends_a_connection_for_each_transaction_and_keeps_the_bounds(
