@@ -1,7 +1,7 @@
 # One command a job; each sets itself up on a fresh machine and may be run again. `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build abis exit-page docs demo up seed-world test unit check format test-deep test-deep-ci conformance prove coverage gas mutants bench bench-indexer bench-keeper bench-api bench-verify bench-hall bench-events bench-economy bench-market bench-notes bench-fund screenshots client deploy verify verify-source preflight lock clean
+.PHONY: help setup build abis exit-page docs demo up seed-world cluster test unit check format test-deep test-deep-ci test-cluster conformance prove coverage gas mutants bench bench-indexer bench-keeper bench-api bench-verify bench-hall bench-events bench-economy bench-market bench-notes bench-fund screenshots client deploy verify verify-source preflight lock clean
 
 PY := .venv/bin/python
 FORGE := $(CURDIR)/node_modules/.bin/forge-native
@@ -82,9 +82,12 @@ up: build ## the whole stack until Ctrl-C: chain, database, indexer, keeper, API
 seed-world: .venv/.ready ## load a simulated world into the stack that `make up` runs: 50 agents, 200 mandates, a year of ledgers
 	@$(PY) -m scripts.seed_world
 
-STORIES := tests --ignore=tests/deep -m story -p tests.lanes -n $(or $(LANES),auto)
+cluster: .venv/.ready ## a database of three nodes on this machine until Ctrl-C: Patroni, etcd, HAProxy, PgBouncer, from Debian's packages (as root installs them)
+	@$(PY) -m scripts.cluster
+
+STORIES := tests --ignore=tests/deep --ignore=tests/cluster -m story -p tests.lanes -n $(or $(LANES),auto)
 test: build .build/browser.ready ## all tests but the stories of test-deep-ci and the laws of check, on LANES workers (default: one more than cores), or T=path (for contracts: T=tests/contracts/MandateVault/execute.t.sol)
-	@$(PY) -m pytest $(or $(T),tests --ignore=tests/deep --ignore=tests/architecture -m "not story" -p tests.lanes -n $(or $(LANES),auto))
+	@$(PY) -m pytest $(or $(T),tests --ignore=tests/deep --ignore=tests/cluster --ignore=tests/architecture -m "not story" -p tests.lanes -n $(or $(LANES),auto))
 
 unit: .venv/.ready ## the unit tests: without Node, database or network, in less than a minute
 	@$(PY) -m pytest tests/unit -n logical --dist loadfile
@@ -127,6 +130,10 @@ test-deep-ci: build coverage conformance ## the half of test-deep that fits into
 	FUZZ_EXAMPLES=300 $(PY) -m pytest tests/integration/api/mandates/test_fuzz.py
 	SEEDS=1..4 $(PY) -m pytest $(STORIES)
 	$(PY) -m pytest tests/deep
+
+test-cluster: build ## indexer, keeper, API with spares on the database of three nodes, which loses its primary in six ways (needs root; T=part of a name)
+	@$(PY) -c "from scripts._cluster import install; install()"
+	@$(PY) -m pytest tests/cluster -n0 -x $(if $(T),-k $(T))
 
 conformance: setup ## the tool endpoint under the protocol's conformance scenarios and inspector (npm packages, into .build)
 	@$(PY) -m scripts.mcp_conformance

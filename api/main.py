@@ -125,7 +125,13 @@ def deps_of(settings: Settings) -> Deps:
     """Errors: InvalidParameterError that names the variable and says what to write."""
     deployment = settings.deployment()
     custody_keys = settings.custody_keys()
-    database = Database(settings.database_url, application_name="api", bounds=BOUNDS)
+    database = Database(
+        settings.database_url,
+        application_name="api",
+        bounds=BOUNDS,
+        pooled_url=settings.database_pooled_url,
+        replica=settings.replica(),
+    )
     chain = VaultReader(
         Rpc(settings.rpc_urls, calls_per_s=settings.rpc_requests_per_s), deployment.contracts
     )

@@ -19,9 +19,8 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
-from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError
 
+from core.database_settings import DatabaseSettings
 from core.errors import InvalidParameterError
 from core.fund_settings import FundSettings
 from core.house import House
@@ -30,8 +29,6 @@ from core.market_settings import MarketSettings
 from core.perps_settings import PerpsSettings
 from core.sponsor_settings import SponsorSettings
 from core.times import DAY_S
-
-DRIVER = "postgresql+psycopg"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +50,6 @@ def _split(value: Any) -> Any:
         if isinstance(value, str)
         else value
     )
-
-
-def _database_url(text: str) -> str:
-    try:
-        is_ours = make_url(text).drivername == DRIVER
-    except (ArgumentError, ValueError):
-        is_ours = False
-    if not is_ours:
-        raise ValueError(f"write {DRIVER}://user:password@host:port/database")
-    return text
 
 
 def _http_url(text: str) -> str:
@@ -160,7 +147,14 @@ def asked_log_format() -> str:
 
 
 class Settings(
-    BaseSettings, CallerLimits, FundSettings, House, MarketSettings, PerpsSettings, SponsorSettings
+    BaseSettings,
+    CallerLimits,
+    DatabaseSettings,
+    FundSettings,
+    House,
+    MarketSettings,
+    PerpsSettings,
+    SponsorSettings,
 ):
     """Names are the variables' names.
 
@@ -171,9 +165,6 @@ class Settings(
         case_sensitive=False, extra="ignore", frozen=True, env_ignore_empty=True
     )
 
-    database_url: Annotated[str, AfterValidator(_database_url)] = Field(
-        description="postgresql+psycopg://... of Postgres 15 or newer"
-    )
     rpc_urls: Annotated[list[HttpUrl], NoDecode] = Field(
         min_length=1, description="JSON-RPC nodes of the chain, best first, with commas"
     )

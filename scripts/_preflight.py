@@ -21,15 +21,14 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import text
-from sqlalchemy.exc import OperationalError, SQLAlchemyError
+from sqlalchemy.exc import SQLAlchemyError
 
 from core.chain.abi import AbiDecodeError, function
 from core.chain.blocks import BlockHeader
 from core.chain.provider import names_of
 from core.chain.rpc import Rpc, RpcError
 from core.chain.signer import LocalKeySigner, Signer
-from core.db import migrate
-from core.db.engine import Bounds, Database
+from core.db.engine import Database
 from core.errors import InvalidParameterError
 from core.jobs.rules import ATTENTION
 from core.mandate.chain.reader import VaultReader
@@ -46,27 +45,23 @@ from keeper.state import Role
 from scripts._deployed_code import code_faults, immutable_places
 from scripts._deployments import ADAPTERS, ARTIFACTS, COMPILED, Record, load
 from scripts._expected_code import expected_immutables
+from scripts._preflight_database import (
+    GIGABYTE,
+    SOON,
+    PreflightLine,
+    database_lines,
+    proxy_lines,
+    right,
+    wrong,
+)
 from scripts._recorded import record_faults
 
 ANSWER_S = 3.0
-SOON = Bounds(pool_size=2, overflow=2, pool_wait_s=3, connect_s=3, statement_s=5, lock_s=1)
 MOST_HEAD_AGE_S = 60  # a block of Base comes every 2 s
 MOST_CLOCK_S = 2.0  # between this machine and the database
 MOST_AHEAD_S = 5  # of a block's time over ours
 COMMON_DEPTH = 8  # blocks below the lower of two heads that both nodes must agree on
-LEAST_POSTGRES = 15
 LEAST_FREE_BYTES = 5 * 10**9
-GIGABYTE = 10**9
-MIGRATE = "python -m core.db.migrate upgrade URL"
-
-
-@dataclass(frozen=True, slots=True)
-class PreflightLine:
-    """`says`: what was found; of a fault also what to do."""
-
-    is_right: bool
-    what: str
-    says: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,17 +109,14 @@ def asked_of(settings: Settings) -> Preflight:
             Rpc(settings.rpc_urls, answer_s=ANSWER_S, deadline_s=2 * ANSWER_S),
             deployment.contracts,
         ),
-        database=Database(settings.database_url, application_name="preflight", bounds=SOON),
+        database=Database(
+            settings.database_url,
+            application_name="preflight",
+            bounds=SOON,
+            replica=settings.replica(),
+        ),
         signers=signers_of(key_places(settings)),
     )
-
-
-def right(what: str, says: str) -> PreflightLine:
-    return PreflightLine(True, what, says)
-
-
-def wrong(what: str, says: str) -> PreflightLine:
-    return PreflightLine(False, what, says)
 
 
 def check_nodes(asked: Preflight) -> Iterator[PreflightLine]:
@@ -218,48 +210,11 @@ def _beyond(ahead_s: float, behind_s: float) -> str | None:
 
 
 def check_database(asked: Preflight) -> Iterator[PreflightLine]:
-    what, migrations = "database", "migrations"
-    url = asked.settings.database_url
-    try:
-        with asked.database.read() as session:
-            number, is_replica, size = session.execute(
-                text(
-                    "select current_setting('server_version_num')::int, pg_is_in_recovery(),"
-                    " pg_database_size(current_database())"
-                )
-            ).one()
-    except OperationalError as error:
-        yield wrong(
-            what,
-            f"no connection ({type(error.orig).__name__}): is it up, and is DATABASE_URL right?",
-        )
-        return
-    version = number // 10_000
-    if version < LEAST_POSTGRES:
-        yield wrong(what, f"Postgres {version}: {LEAST_POSTGRES} or newer is needed")
-    elif is_replica:
-        yield wrong(what, "it is a replica and takes no write: name the primary in DATABASE_URL")
-    else:
-        yield right(what, f"Postgres {version}, {size / GIGABYTE:.1f} GB")
-    found, newest = migrate.current(url), migrate.head()
-    if found is None:
-        yield wrong(migrations, f"it was never migrated: run `{MIGRATE}`")
-    elif found != newest and found in migrate.revisions():
-        yield wrong(migrations, f"it is at {found}, this code needs {newest}: run `{MIGRATE}`")
-    elif found != newest:
-        yield wrong(
-            migrations,
-            f"it is at {found}, which this code does not know (it knows {newest}): start the code "
-            "that migrated it",
-        )
-    elif different := migrate.differences(url):
-        yield wrong(
-            migrations,
-            f"at {found}, but {len(different)} tables or columns differ from it, first "
-            f"{different[0]:.120}: restore from a backup, or ask who changed them by hand",
-        )
-    else:
-        yield right(migrations, f"at {found}, the newest, and all tables are as it has them")
+    return database_lines(asked.settings, asked.database)
+
+
+def check_proxies(asked: Preflight) -> Iterator[PreflightLine]:
+    return proxy_lines(asked.settings, asked.database)
 
 
 def check_contracts(asked: Preflight) -> Iterator[PreflightLine]:
@@ -463,6 +418,7 @@ CHECKS: Mapping[str, Check] = {
     "nodes": check_nodes,
     "clock": check_clock,
     "database": check_database,
+    "proxies": check_proxies,
     "contracts": check_contracts,
     "offices": check_offices,
     "keeper": check_keeper,

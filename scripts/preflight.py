@@ -19,7 +19,8 @@ from core.errors import InvalidParameterError, MandateError, OutsideError
 from core.settings import Settings
 from core.startup import refusals
 from scripts._deployments import record_path
-from scripts._preflight import CHECKS, Check, Preflight, PreflightLine, asked_of, wrong
+from scripts._preflight import CHECKS, Check, Preflight, asked_of
+from scripts._preflight_database import PreflightLine, wrong
 
 PART_S = 8.0
 

@@ -218,8 +218,7 @@ def _secret(run: _Run) -> Refusal | None:
 
 
 def _read(run: _Run) -> Outcome | metering.Settle:
-    with run.deps.database.read() as session:
-        answer = _answer_read(run, session)
+    answer = run.deps.database.reading(partial(_answer_read, run))
     outcome = _outcome(run, answer)
     sale = answer.sale
     if run.operation.price is None or (sale is not None and sale.is_covered):

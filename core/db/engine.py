@@ -17,10 +17,10 @@ Laws
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 from psycopg import Connection as Driver
@@ -32,6 +32,16 @@ from sqlalchemy.exc import DBAPIError, DisconnectionError, SQLAlchemyError
 from sqlalchemy.orm import Session, sessionmaker
 from sqlalchemy.pool import PoolProxiedConnection, QueuePool
 
+from core.db.replicas import Lender, ReplicaPlace, Replicas
+
+Found = TypeVar("Found")
+# A dead peer is noticed within about ten seconds (TCP only; a unix socket notices at once).
+KEEPALIVE = {
+    "keepalives_idle": 3,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+}
 # Runs of a statement on one connection before psycopg has it prepared unasked: of writes, and of reads.
 _PREPARED_AFTER: Final = 5
 _NEVER: Final = sys.maxsize
@@ -63,7 +73,33 @@ def _begin_snapshot(session: Session, transaction: Any, connection: Connection) 
         return
     driver = _driver_of(connection.connection)
     driver.isolation_level, driver.read_only = IsolationLevel.REPEATABLE_READ, True
-    driver.prepare_threshold = _NEVER
+    if driver.prepare_threshold is not None:  # as through a pooler
+        driver.prepare_threshold = _NEVER
+
+
+class _FollowingSession(ReadSession):
+    """Of a replica, chosen with the first statement; of the primary where none is lent."""
+
+    def __init__(self, primary: Engine, replicas: Lender) -> None:
+        super().__init__(expire_on_commit=False)
+        self._primary = primary
+        self._replicas = replicas
+        self._lent: Connection | None = None
+        self._asked = False
+
+    @property
+    def is_of_replica(self) -> bool:
+        return self._lent is not None
+
+    def get_bind(self, *_: Any, **__: Any) -> Engine | Connection:
+        if not self._asked:
+            self._asked, self._lent = True, self._replicas.lend()
+        return self._primary if self._lent is None else self._lent
+
+    def close(self) -> None:
+        super().close()
+        if self._lent is not None:
+            self._lent.close()
 
 
 class WriteSession(Session):
@@ -94,8 +130,10 @@ class Database:
     """One database as seen by one process. Connects at the first use; threads may share it.
 
     `search_path`: the schemas, with commas, that a table's name is looked up in; None: the role's
-    own. `read_url` names a replica for reads; without it both kinds share one pool. Errors:
-    sqlalchemy.exc.OperationalError when the database cannot be reached or a bound is passed.
+    own. `pooled_url`: the same database through a pooler that lends a connection for each
+    transaction; what belongs to a connection goes past it. `replica`: for what `reading` runs.
+    Errors: sqlalchemy.exc.OperationalError when the database cannot be reached or a bound is
+    passed.
     """
 
     def __init__(
@@ -104,24 +142,48 @@ class Database:
         *,
         application_name: str = "mandate",
         bounds: Bounds | None = None,
-        read_url: str | None = None,
+        pooled_url: str | None = None,
+        replica: ReplicaPlace | None = None,
         search_path: str | None = None,
     ) -> None:
         bounds = bounds or Bounds()
-        self.engine = _engine(url, application_name, bounds, search_path)
-        self._reading = (
-            self.engine
-            if read_url is None
-            else _engine(read_url, application_name, bounds, search_path)
+        self.direct = _engine(url, application_name, bounds, search_path)
+        self.engine = (
+            self.direct if pooled_url is None else _pooled(pooled_url, application_name, bounds)
         )
-        self._read = sessionmaker(self._reading, class_=ReadSession, expire_on_commit=False)
+        self.replicas = (
+            None
+            if replica is None
+            else Replicas(
+                _engine(replica.url, application_name, bounds, search_path), self.engine, replica
+            )
+        )
+        self._read = sessionmaker(self.engine, class_=ReadSession, expire_on_commit=False)
         self._write = sessionmaker(self.engine, class_=WriteSession, expire_on_commit=False)
 
     @contextmanager
     def read(self) -> Iterator[ReadSession]:
-        """A snapshot to read from; ends with the block."""
+        """A snapshot of the primary to read from; ends with the block."""
         with self._read() as session:
             yield session
+
+    def reading(self, work: Callable[[ReadSession], Found]) -> Found:
+        """`work` on a snapshot that has all that was committed before: a replica's, else the
+        primary's.
+
+        `work` runs once more, on the primary, when the replica goes away or cancels it.
+        """
+        if self.replicas is None:
+            with self.read() as session:
+                return work(session)
+        with _FollowingSession(self.engine, self.replicas) as following:
+            try:
+                return work(following)
+            except (SQLAlchemyError, PsycopgError):
+                if not following.is_of_replica:
+                    raise
+        with self.read() as session:
+            return work(session)
 
     @contextmanager
     def write(self) -> Iterator[WriteSession]:
@@ -135,7 +197,7 @@ class Database:
         spans them. Its owner commits.
         """
         with (
-            self.engine.connect() as connection,
+            self.direct.connect() as connection,
             WriteSession(connection, expire_on_commit=False) as session,
         ):
             yield session
@@ -183,7 +245,9 @@ class Database:
     def close(self) -> None:
         """Close the pooled connections."""
         self.engine.dispose()
-        self._reading.dispose()
+        self.direct.dispose()
+        if self.replicas is not None:
+            self.replicas.close()
 
 
 def _engine(url: str, application_name: str, bounds: Bounds, search_path: str | None) -> Engine:
@@ -205,11 +269,33 @@ def _engine(url: str, application_name: str, bounds: Bounds, search_path: str | 
             "application_name": application_name,
             "connect_timeout": bounds.connect_s,
             "prepare_threshold": _PREPARED_AFTER,
+            **KEEPALIVE,
             "options": f"-c timezone=UTC {path}{settings}",
         },
     )
     _ask_before_use(engine, bounds.trust_s)
     _end_reads_by_commit(engine)
+    return engine
+
+
+def _pooled(url: str, application_name: str, bounds: Bounds) -> Engine:
+    """Through a pooler: a statement that one connection prepared is unknown to the next, and what
+    `options` would set is the pooler's to set.
+    """
+    engine = create_engine(
+        url,
+        pool_size=bounds.pool_size,
+        max_overflow=bounds.overflow,
+        pool_timeout=bounds.pool_wait_s,
+        json_deserializer=msgspec.json.decode,
+        connect_args={
+            "application_name": application_name,
+            "connect_timeout": bounds.connect_s,
+            **KEEPALIVE,
+            "prepare_threshold": None,
+        },
+    )
+    _ask_before_use(engine, bounds.trust_s)
     return engine
 
 
@@ -248,7 +334,8 @@ def _ask_before_use(engine: Engine, trust_s: float) -> None:
             driver.autocommit = False
         if driver.read_only is not None:
             driver.isolation_level, driver.read_only = None, None
-            driver.prepare_threshold = _PREPARED_AFTER
+            if driver.prepare_threshold is not None:
+                driver.prepare_threshold = _PREPARED_AFTER
 
     @event.listens_for(engine, "checkout")
     def ask(driver: Any, record: Any, proxy: Any) -> None:

@@ -36,6 +36,7 @@ from sqlalchemy.orm import Session
 from sqlalchemy.pool import NullPool
 
 from core.db import leader
+from core.db.engine import KEEPALIVE
 from core.db.leader import LeaderRow, LeadershipLostError
 from core.db.refused import refused_state
 
@@ -46,13 +47,6 @@ SILENT_S = 2.0
 TRY_S = 0.4  # how often a spare should try
 # twice what one call to the chain may take (core.chain.rpc), and any database statement
 STUCK_S = 60.0
-# A dead peer is noticed within about ten seconds (TCP only; a unix socket notices at once).
-KEEPALIVE = {
-    "keepalives_idle": 3,
-    "keepalives_interval": 2,
-    "keepalives_count": 3,
-    "tcp_user_timeout": 10_000,
-}
 BOUNDS = {"connect_timeout": 5, "options": "-c timezone=UTC -c statement_timeout=10000"}
 
 

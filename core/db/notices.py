@@ -77,8 +77,8 @@ class Listener:
     """One direct connection, outside the pool; it belongs to one event loop."""
 
     def __init__(self, database: Database) -> None:
-        url = database.engine.url
-        _, self._parameters = database.engine.dialect.create_connect_args(url)
+        url = database.direct.url
+        _, self._parameters = database.direct.dialect.create_connect_args(url)
 
     async def heard(self) -> AsyncIterator[frozenset[str] | None]:
         """Topics as they are told, for ever; None at each (re)connection.

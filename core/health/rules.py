@@ -266,3 +266,21 @@ def judge_head(mined_at: int, now: datetime, *, is_local: bool) -> HealthVerdict
 
 def _seconds(then: datetime, now: datetime) -> int:
     return max(0, int((now - then).total_seconds()))
+
+
+def judge_replica(lag_s: float | None, bound_s: int) -> str | None:
+    """What is wrong with the replica that answers reads, and what to do; None: nothing.
+
+    `lag_s` None: none answers. It is never down: the primary answers what a replica does not.
+    """
+    if lag_s is None:
+        return (
+            "No replica answers at DATABASE_READ_URL, the primary answers all reads: start one "
+            "(`patronictl list` shows them), or unset it."
+        )
+    if lag_s < bound_s:
+        return None
+    return (
+        f"The replica at DATABASE_READ_URL is {lag_s:.0f} s behind, the primary answers the reads: "
+        "look at its log and disk (`patronictl list`, then `patronictl reinit`)."
+    )

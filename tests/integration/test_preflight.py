@@ -15,7 +15,8 @@ from core.chain.abi_text import call_by_signature
 from core.db.engine import Database
 from core.settings import Settings
 from scripts import _preflight as preflight
-from scripts._preflight import CHECKS, Check, Preflight, PreflightLine, asked_of
+from scripts._preflight import CHECKS, Check, Preflight, asked_of
+from scripts._preflight_database import PreflightLine, right, wrong
 from scripts.preflight import findings_of
 from tests.integration.chain_fixtures import CHAIN_ID, DeployedChain
 from tests.personas import DEPLOYER, KEEPER, OWNER, STRANGER
@@ -210,13 +211,31 @@ def test_a_port_that_is_taken__and_one_that_is_set_twice__are_named(place: Place
 
 def test_a_part_that_fails__is_a_finding(place: Place) -> None:
     def fails(asked: Preflight) -> Iterator[PreflightLine]:
-        yield preflight.right("first", "there")
+        yield right("first", "there")
         raise OSError("gone")
 
-    assert found(fails, place)[1] == preflight.wrong("fails", "gone (OSError)")
+    assert found(fails, place)[1] == wrong("fails", "gone (OSError)")
 
 
 def test_nothing_answers__and_every_part_has_its_line(place: Place) -> None:
     nowhere = {"rpc_urls": NOBODY_LISTENS, "database_url": "postgresql+psycopg://127.0.0.1:1/no"}
     for check in CHECKS.values():
-        assert found(check, place, **nowhere)
+        assert found(check, place, **nowhere) or check is preflight.check_proxies
+
+
+def test_without_a_proxy__nothing_is_said_of_one(place: Place) -> None:
+    assert found(preflight.check_proxies, place) == []
+
+
+def test_a_replica_that_does_not_answer__is_named(place: Place) -> None:
+    nowhere = "postgresql+psycopg://127.0.0.1:1/no"
+    said = faults(preflight.check_proxies, place, database_read_url=nowhere)
+    assert "replica: No replica answers at DATABASE_READ_URL, the primary answers all reads" in said
+
+
+def test_a_pooler_that_is_none__or_sets_no_bounds__is_named(place: Place) -> None:
+    nowhere = "postgresql+psycopg://127.0.0.1:1/no"
+    said = faults(preflight.check_proxies, place, database_pooled_url=nowhere)
+    assert "is PgBouncer up, and is DATABASE_POOLED_URL right?" in said
+    said = faults(preflight.check_proxies, place, database_pooled_url=place.database_url)
+    assert "pooler: a statement through it has no bound: set connect_query" in said

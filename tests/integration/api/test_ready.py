@@ -14,6 +14,7 @@ from starlette.testclient import TestClient
 from api.kernel.operation import Deps
 from api.main import create_app
 from core.db.engine import Database
+from core.db.replicas import ReplicaPlace
 from tests.integration.api.conftest import Clock, FewAnswersChain
 from tests.integration.api.in_process import AppClient
 
@@ -304,3 +305,13 @@ def test_a_block_committed_in_the_meantime__ends_a_stall(
     clock.now += timedelta(seconds=1)
     commit(database, clock, 101, age_s=1)
     assert ready(client)[0] == 200
+
+
+@pytest.mark.usefixtures("beating")
+def test_a_replica_in_trouble__is_said_and_stops_nothing(deps: Deps, database_url: str) -> None:
+    nowhere = ReplicaPlace("postgresql+psycopg://127.0.0.1:1/none", 0, 30)
+    with_replica = Database(database_url, replica=nowhere)
+    with AppClient(create_app(replace(deps, database=with_replica))) as client:
+        status, parts = ready(client)
+    assert (status, parts["database"]["status"]) == (200, "degraded")
+    assert parts["database"]["note"].startswith("No replica answers at DATABASE_READ_URL")

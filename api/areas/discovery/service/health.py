@@ -19,7 +19,14 @@ from core.db import migrate
 from core.db.leader import leader_row
 from core.errors import OutsideError
 from core.health import views as health
-from core.health.rules import BEAT_DOWN_S, Health, HealthVerdict, judge_head, judge_indexer
+from core.health.rules import (
+    BEAT_DOWN_S,
+    Health,
+    HealthVerdict,
+    judge_head,
+    judge_indexer,
+    judge_replica,
+)
 from core.jobs import queries as jobs
 from core.jobs.rules import LastRun, troubles
 from core.market.scans import IMPORTING, troubled
@@ -75,8 +82,11 @@ def _checked(call: Call, check: Callable[[Call], HealthPart]) -> HealthPart:
 
 
 def _database(call: Call) -> HealthPart:
+    """Of the primary; a replica in trouble makes it degraded."""
     health.revision(call.db)
-    return _part(Health.OK, 0)
+    replicas = call.deps.database.replicas
+    note = None if replicas is None else judge_replica(replicas.lag_s(), replicas.most_lag_s)
+    return _part(Health.OK if note is None else Health.DEGRADED, 0, note=note)
 
 
 def _migrations(call: Call) -> HealthPart:

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from core.health.rules import Health, IndexerFacts, judge_indexer
+from core.health.rules import Health, IndexerFacts, judge_indexer, judge_replica
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 WELL = {
@@ -38,3 +38,11 @@ def test_what_is_final_stands_still__is_said() -> None:
     assert still.health is Health.DEGRADED
     assert "stands still at block 6400, 3600 blocks back" in (still.note or "")
     assert moving.health is Health.OK
+
+
+def test_a_replica__is_in_trouble_from_the_bound_on() -> None:
+    assert judge_replica(0, 30) is None
+    assert judge_replica(29.9, 30) is None
+    assert "is 30 s behind, the primary answers the reads" in (judge_replica(30, 30) or "")
+    assert "is 3600 s behind" in (judge_replica(3_600.4, 30) or "")
+    assert "No replica answers" in (judge_replica(None, 30) or "")

@@ -1,0 +1,138 @@
+"""The database's part of `make preflight`: itself, its migrations, and what stands before it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlalchemy import text
+from sqlalchemy.exc import OperationalError
+
+from core.db import migrate
+from core.db.engine import Bounds, Database
+from core.health.rules import judge_replica
+from core.settings import Settings
+
+SOON = Bounds(pool_size=2, overflow=2, pool_wait_s=3, connect_s=3, statement_s=5, lock_s=1)
+LEAST_POSTGRES = 15
+GIGABYTE = 10**9
+MIGRATE = "python -m core.db.migrate upgrade URL"
+
+
+@dataclass(frozen=True, slots=True)
+class PreflightLine:
+    """`says`: what was found; of a fault also what to do."""
+
+    is_right: bool
+    what: str
+    says: str
+
+
+def right(what: str, says: str) -> PreflightLine:
+    return PreflightLine(True, what, says)
+
+
+def wrong(what: str, says: str) -> PreflightLine:
+    return PreflightLine(False, what, says)
+
+
+def database_lines(settings: Settings, database: Database) -> Iterator[PreflightLine]:
+    what, migrations = "database", "migrations"
+    url = settings.database_url
+    try:
+        with database.read() as session:
+            number, is_replica, size = session.execute(
+                text(
+                    "select current_setting('server_version_num')::int, pg_is_in_recovery(),"
+                    " pg_database_size(current_database())"
+                )
+            ).one()
+    except OperationalError as error:
+        yield wrong(
+            what,
+            f"no connection ({type(error.orig).__name__}): is it up, and is DATABASE_URL right?",
+        )
+        return
+    version = number // 10_000
+    if version < LEAST_POSTGRES:
+        yield wrong(what, f"Postgres {version}: {LEAST_POSTGRES} or newer is needed")
+    elif is_replica:
+        yield wrong(what, "it is a replica and takes no write: name the primary in DATABASE_URL")
+    else:
+        yield right(what, f"Postgres {version}, {size / GIGABYTE:.1f} GB")
+    found, newest = migrate.current(url), migrate.head()
+    if found is None:
+        yield wrong(migrations, f"it was never migrated: run `{MIGRATE}`")
+    elif found != newest and found in migrate.revisions():
+        yield wrong(migrations, f"it is at {found}, this code needs {newest}: run `{MIGRATE}`")
+    elif found != newest:
+        yield wrong(
+            migrations,
+            f"it is at {found}, which this code does not know (it knows {newest}): start the code "
+            "that migrated it",
+        )
+    elif different := migrate.differences(url):
+        yield wrong(
+            migrations,
+            f"at {found}, but {len(different)} tables or columns differ from it, first "
+            f"{different[0]:.120}: restore from a backup, or ask who changed them by hand",
+        )
+    else:
+        yield right(migrations, f"at {found}, the newest, and all tables are as it has them")
+
+
+def proxy_lines(settings: Settings, database: Database) -> Iterator[PreflightLine]:
+    """What stands before the database: a pooler, and replicas that answer reads."""
+    own = _identity(database)
+    if settings.database_pooled_url is not None:
+        yield _pooler(settings.database_pooled_url, own)
+    replicas = database.replicas
+    if settings.database_read_url is None or replicas is None:
+        return
+    what = "replica"
+    found = Database(settings.database_read_url, application_name="preflight", bounds=SOON)
+    try:
+        if _identity(found) != own:
+            yield wrong(
+                what, "it follows another database: name one of its own in DATABASE_READ_URL"
+            )
+        elif (note := judge_replica(lag_s := replicas.lag_s(), replicas.most_lag_s)) is not None:
+            yield wrong(what, note)
+        else:
+            yield right(what, f"{lag_s:.0f} s behind")
+    except OperationalError:
+        yield wrong(what, judge_replica(None, 0) or "")
+    finally:
+        found.close()
+
+
+def _pooler(url: str, own: str) -> PreflightLine:
+    what = "pooler"
+    pooled = Database(url, application_name="preflight", pooled_url=url, bounds=SOON)
+    try:
+        if _identity(pooled) != own:
+            return wrong(what, "it leads to another database: mend DATABASE_POOLED_URL")
+        with pooled.read() as session:
+            bound = session.execute(
+                text("select current_setting('statement_timeout')")
+            ).scalar_one()
+    except OperationalError as error:
+        return wrong(
+            what,
+            f"no connection ({type(error.orig).__name__}): is PgBouncer up, and is "
+            "DATABASE_POOLED_URL right?",
+        )
+    finally:
+        pooled.close()
+    if bound == "0":
+        return wrong(
+            what,
+            "a statement through it has no bound: set connect_query in pgbouncer.ini "
+            "(docs/operations/cluster/)",
+        )
+    return right(what, f"it leads to the same database, a statement may take {bound}")
+
+
+def _identity(database: Database) -> str:
+    """What a database and its replicas share, and no other has."""
+    statement = "select system_identifier::text from pg_control_system()"
+    with database.read() as session:
+        return str(session.execute(text(statement)).scalar_one())
