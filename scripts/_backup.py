@@ -15,7 +15,7 @@ import subprocess
 import time
 from collections.abc import Sequence
 from configparser import ConfigParser
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -29,8 +29,8 @@ CONFIGURATION = ROOT / "docs" / "operations" / "backup"
 STANZA = "mandate"
 ROLE = DATABASE = "mandate"
 ACCOUNT = "postgres"  # of Debian's package; Postgres does not run as root
+VERIFY = "verify.sh"
 WITHIN_S = 300
-LOCAL = {"repo1-path", "log-path", "pg1-path", "pg1-port", "pg1-user"}
 
 
 class BackupFailedError(OutsideError):
@@ -59,13 +59,13 @@ def as_account() -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The drill's folder. `passphrase`: of the backups."""
+    """The drill's folder. `passphrase`: of the backups; `repository`: the folder's that has them."""
 
     folder: Path
     passphrase: str = field(default_factory=lambda: secrets.token_hex(32), repr=False)
+    repository_name: str = "repository"
 
     def make(self) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
         for name in ("", "repository", "log", "lock", "spool", "socket"):
             made = self.folder / name
             made.mkdir(parents=True, mode=0o755)
@@ -79,11 +79,16 @@ class Place:
 
     @property
     def repository(self) -> Path:
-        return self.folder / "repository"
+        return self.folder / self.repository_name
 
-    def run(
-        self, *command: str, quietly: bool = False, **environment: str
-    ) -> "subprocess.CompletedProcess[str]":
+    def copied(self, name: str) -> "Place":
+        """The same with a copy of the repository in place of it."""
+        shutil.copytree(self.repository, self.folder / name, dirs_exist_ok=True)
+        for path in (self.folder / name, *(self.folder / name).rglob("*")):
+            self.give(path)
+        return replace(self, repository_name=name)
+
+    def run(self, *command: str, quietly: bool = False) -> "subprocess.CompletedProcess[str]":
         """Errors: BackupFailedError with what the program said."""
         # a server keeps its starter's pipe open: its start would never end
         stream = subprocess.DEVNULL if quietly else subprocess.PIPE
@@ -96,7 +101,7 @@ class Place:
                 "TZ": "UTC",
                 "PGBACKREST_CONFIG": str(self.folder / "pgbackrest.conf"),
                 "PGBACKREST_REPO1_CIPHER_PASS": self.passphrase,
-                **environment,
+                "PGBACKREST_REPO1_PATH": str(self.repository),
             },
             stdin=subprocess.DEVNULL,
             stdout=stream,
@@ -113,6 +118,13 @@ class Place:
 
     def pgbackrest(self, command: str, *options: str) -> str:
         return self.run("pgbackrest", f"--stanza={STANZA}", *options, command).stdout
+
+    def verify(self) -> None:
+        """Read all that is kept, as operators do (docs/operations/backup/verify.sh).
+
+        Errors: BackupFailedError naming what is not as it was written.
+        """
+        self.run("sh", str(self.folder / VERIFY))
 
     def configure(self, data: Path, port: int) -> None:
         """Write docs/operations/backup/pgbackrest.conf with the paths of here."""
@@ -133,12 +145,14 @@ class Place:
             "pg1-database": "postgres",
             "pg1-socket-path": self.folder / "socket",
         }
-        parser["global"] |= {name: str(value) for name, value in here.items()}
-        parser[STANZA] |= {name: str(value) for name, value in server.items()}
+        for section, values in (("global", here), (STANZA, server)):
+            parser[section].update({name: str(value) for name, value in values.items()})
         path = self.folder / "pgbackrest.conf"
         with path.open("w") as file:
             parser.write(file)
-        self.give(path)
+        shutil.copy(CONFIGURATION / VERIFY, self.folder / VERIFY)
+        for made in (path, self.folder / VERIFY):
+            self.give(made)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +240,7 @@ class Server:
             dbname=database,
             autocommit=True,
         ) as connection:
-            cursor = connection.execute(query)  # type: ignore[call-overload]  # our own text
+            cursor = connection.execute(query.encode())
             found: Sequence[Any] | None = cursor.fetchone() if cursor.description else None
             return None if found is None else found[0]
 

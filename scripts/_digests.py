@@ -16,11 +16,11 @@ from sqlalchemy import Connection, create_engine, pool, text
 from sqlalchemy.exc import OperationalError
 
 from core.db.base import Base
-from core.db.leader import LeaderRow
-from core.db.metadata import import_tables
+from core.db.metadata import append_only, import_tables
 
 LOCK_MS = 400  # shorter than Postgres's search for a deadlock: no writer is ever the one to give up
 TRIES = 100
+HEARTBEATS = "leader"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Standing:
 def all_tables() -> list[str]:
     """Of every context, but for the heartbeats: those are of processes and not of the record."""
     import_tables()
-    return sorted(set(Base.metadata.tables) - {LeaderRow.__tablename__})
+    return sorted(set(Base.metadata.tables) - {HEARTBEATS})
 
 
 @contextmanager
@@ -53,6 +53,11 @@ def connected(url: str) -> Iterator[Connection]:
     )
     with engine.connect() as connection:
         yield connection
+
+
+def append_only_of(found: dict[str, TableDigest]) -> dict[str, TableDigest]:
+    kept = append_only()
+    return {name: one for name, one in found.items() if name in kept}
 
 
 def frozen_standing(url: str, tables: Sequence[str]) -> Standing:

@@ -45,6 +45,7 @@ from indexer.chain.auditor import cash_faults, totals_faults
 RIGHT, FAULTS, REFUSED = 0, 1, 2
 MOST_TOLD = 5  # faults of a part: the first ones say enough
 ALL = 2**31
+NEVER_POSTED = bytes(32)
 # it reads everything that there is
 BOUNDS = Bounds(pool_size=1, overflow=1, statement_s=0, idle_in_transaction_s=0)
 
@@ -235,18 +236,18 @@ def anchors(place: RecordPlace) -> Iterator[RecordLine]:
         return
     posted, root = newest_posted(place.reader.rpc, contract, head.hash)
     with place.database.read() as session:
-        after = epoch_after(session, posted)
-    if after is not None and after.root_before != root:
+        found = epoch_after(session, posted - 1)
+    if root == NEVER_POSTED:
+        yield RecordLine(True, "anchors", "no root was posted yet")
+    elif found is not None and (found.epoch, found.root) == (posted, root):
+        yield RecordLine(True, "anchors", f"the root of epoch {posted} on chain is this record's")
+    else:
         yield RecordLine(
             False,
             "anchors",
             f"the root of epoch {posted} on chain is none of this record's: rows that were anchored are "
             "gone. Restore to the end of the log, or deploy another RecordAnchor "
             "(docs/operations/keeper.md)",
-        )
-    else:
-        yield RecordLine(
-            True, "anchors", f"nothing contradicts the root of epoch {posted} on chain"
         )
 
 

@@ -1,6 +1,7 @@
 """Whether the ledger of warnings is sound: its chain and its head."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -22,8 +23,9 @@ def warning_faults(session: Session) -> list[str]:
         columns = [getattr(MarketWarning, name) for name in COPIED]
         query = select(*columns).order_by(MarketWarning.seq)
         for row in session.execute(query.execution_options(yield_per=AT_ONCE)).mappings():
-            last = (row["seq"], row["row_hash"])
-            yield Link(row["seq"], row["prev_hash"], row["row_hash"], body_of(row))
+            named: dict[str, Any] = {name: row[name] for name in COPIED}
+            last = (named["seq"], named["row_hash"])
+            yield Link(named["seq"], named["prev_hash"], named["row_hash"], body_of(named))
 
     faults = chain_faults(links(), first)
     head = session.get(MarketWarningHead, ONE)
