@@ -22,6 +22,7 @@ from sqlalchemy.orm import Session
 
 from core.anchors.chain import CONTRACT, newest_posted
 from core.anchors.queries import epoch_after
+from core.anchors.rules import START
 from core.audit.views import LedgerToVerify, ledgers_in_turn
 from core.blocks.queries import TIP, Cursor, cursor
 from core.chain.abi import AbiDecodeError
@@ -45,7 +46,6 @@ from indexer.chain.auditor import cash_faults, totals_faults
 RIGHT, FAULTS, REFUSED = 0, 1, 2
 MOST_TOLD = 5  # faults of a part: the first ones say enough
 ALL = 2**31
-NEVER_POSTED = bytes(32)
 # it reads everything that there is
 BOUNDS = Bounds(pool_size=1, overflow=1, statement_s=0, idle_in_transaction_s=0)
 
@@ -237,7 +237,7 @@ def anchors(place: RecordPlace) -> Iterator[RecordLine]:
     posted, root = newest_posted(place.reader.rpc, contract, head.hash)
     with place.database.read() as session:
         found = epoch_after(session, posted - 1)
-    if root == NEVER_POSTED:
+    if root == START:
         yield RecordLine(True, "anchors", "no root was posted yet")
     elif found is not None and (found.epoch, found.root) == (posted, root):
         yield RecordLine(True, "anchors", f"the root of epoch {posted} on chain is this record's")

@@ -9,6 +9,8 @@ from typing import Any, cast
 import pytest
 from sqlalchemy import text
 
+from core.anchors.rules import START
+from core.anchors.tables import AnchorEpoch
 from core.blocks.queries import TIP, Cursor, start_cursor
 from core.chain.blocks import BlockHeader
 from core.credits.ledger import writer as credit_ledger
@@ -58,6 +60,15 @@ class Node:
     hash_: str = OURS
     served: int = CHAIN_ID
     contracts: dict[str, str] = field(default_factory=dict)
+    posted: tuple[int, bytes] = (1, START)
+
+    @property
+    def rpc(self) -> "Node":
+        return self
+
+    def batch(self, _: Any) -> list[str]:
+        epoch, root = self.posted
+        return [f"0x{epoch:064x}", "0x" + root.hex()]
 
     def chain_id(self) -> int:
         return self.served
@@ -155,3 +166,27 @@ def test_a_head_of_warnings_that_is_behind_its_rows__is_said(record: Database) -
     is_right, says = told(record, Node(HEIGHT))["ledgers of warnings"]
     assert not is_right
     assert "head: at seq 0, and the ledger is not" in says
+
+
+@pytest.mark.parametrize(
+    ("epoch", "root", "says"),
+    [
+        (498_000, START, "no root was posted yet"),
+        (498_000, b"\1" * 32, "the root of epoch 498000 on chain is this record's"),
+        (498_000, b"\2" * 32, "rows that were anchored are gone"),
+        (498_001, b"\1" * 32, "rows that were anchored are gone"),
+    ],
+)
+def test_the_newest_root_on_chain__is_the_records_own(
+    record: Database, epoch: int, root: bytes, says: str
+) -> None:
+    with record.write() as session:
+        session.add(
+            AnchorEpoch(
+                epoch=498_000, root=b"\1" * 32, root_before=START, seen_block=1, created_at=NOW
+            )
+        )
+    node = Node(HEIGHT, contracts={"record_anchor": "0x" + "11" * 20}, posted=(epoch, root))
+    is_right, said = told(record, node)["anchors"]
+    assert is_right is ("gone" not in says)
+    assert says in said
