@@ -151,7 +151,7 @@ PARTS: Final = (
         16,
         "cores",
         "agents",
-        "reads to replicas (`DATABASE_READ_URL`), a larger machine",
+        "a larger machine; then reads to replicas",
     ),
     Part(
         "the whole database",
@@ -159,7 +159,7 @@ PARTS: Final = (
         2_000,
         "GB",
         "agents",
-        "the two rows above first; then what the table of retention.md keeps for ever",
+        "judgements and ledgers first, which have lines of their own here; then what retention.md keeps for ever: raw logs can be rebuilt",
     ),
 )
 
