@@ -58,7 +58,7 @@ def as_account() -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class DrillPlace:
     """The drill's folder. `passphrase`: of the backups; `repository`: the folder's that has them."""
 
     folder: Path
@@ -81,7 +81,7 @@ class Place:
     def repository(self) -> Path:
         return self.folder / self.repository_name
 
-    def copied(self, name: str) -> "Place":
+    def copied(self, name: str) -> "DrillPlace":
         """The same with a copy of the repository in place of it."""
         shutil.copytree(self.repository, self.folder / name, dirs_exist_ok=True)
         for path in (self.folder / name, *(self.folder / name).rglob("*")):
@@ -156,10 +156,10 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class DrillServer:
     """A cluster in `place`, on a port of its own."""
 
-    place: Place
+    place: DrillPlace
     name: str
     port: int
 

@@ -30,7 +30,7 @@ class TableDigest:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class TablesStanding:
     """What stood at `at`, a time after the last commit that counts and before the next one."""
 
     at: datetime
@@ -60,7 +60,7 @@ def append_only_of(found: dict[str, TableDigest]) -> dict[str, TableDigest]:
     return {name: one for name, one in found.items() if name in kept}
 
 
-def frozen_standing(url: str, tables: Sequence[str]) -> Standing:
+def frozen_standing(url: str, tables: Sequence[str]) -> TablesStanding:
     """Hold all writers for a moment, and look. Errors: OperationalError when they never let go."""
     for left in reversed(range(TRIES)):
         try:
@@ -73,7 +73,7 @@ def frozen_standing(url: str, tables: Sequence[str]) -> Standing:
     raise AssertionError("unreachable")
 
 
-def _standing(connection: Connection, tables: Sequence[str]) -> Standing:
+def _standing(connection: Connection, tables: Sequence[str]) -> TablesStanding:
     connection.execute(text(f"set local lock_timeout = {LOCK_MS}"))
     names = ", ".join(f'"{name}"' for name in tables)
     connection.execute(text(f"lock table {names} in share mode"))
@@ -81,7 +81,7 @@ def _standing(connection: Connection, tables: Sequence[str]) -> Standing:
     at, lsn = connection.execute(
         text("select clock_timestamp(), pg_current_wal_insert_lsn()::text")
     ).one()
-    return Standing(at, lsn, found)
+    return TablesStanding(at, lsn, found)
 
 
 def digests(connection: Connection, tables: Sequence[str]) -> dict[str, TableDigest]:

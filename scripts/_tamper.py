@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from scripts._backup import BackupFailedError, Place, Server
+from scripts._backup import BackupFailedError, DrillPlace, DrillServer
 from scripts.story import StepFailedError
 
 
@@ -14,8 +14,8 @@ from scripts.story import StepFailedError
 class Tamper:
     """`target`: of restores, the options that name the point."""
 
-    place: Place
-    original: Server
+    place: DrillPlace
+    original: DrillServer
     target: tuple[str, ...]
     port: int
     say: Callable[[str], None]
@@ -28,7 +28,7 @@ class Tamper:
             (one for one in files if "manifest" not in one.name), key=lambda one: one.stat().st_size
         )
         self._flip(place, largest)
-        server = Server(place, "tampered-1", self.port)
+        server = DrillServer(place, "tampered-1", self.port)
         self._told("looking through the backups", place.verify)
         self._told("restoring", lambda: server.restore(*self.target))
 
@@ -39,7 +39,7 @@ class Tamper:
         (segment,) = place.repository.glob(f"archive/*/*/*/{name}-*")
         self._flip(place, segment)
         self._told("looking through the archive", place.verify)
-        server = Server(place, "tampered-2", self.port)
+        server = DrillServer(place, "tampered-2", self.port)
 
         def recover() -> None:
             server.restore(*self.target)
@@ -51,7 +51,7 @@ class Tamper:
 
         self._told("recovering up to the point", recover)
 
-    def row(self, server: Server, table: str, change: str, faults: Callable[[], str]) -> None:
+    def row(self, server: DrillServer, table: str, change: str, faults: Callable[[], str]) -> None:
         """A row that its database's owner changed past the triggers."""
         for sentence in (
             f"alter table {table} disable trigger user",
@@ -64,7 +64,7 @@ class Tamper:
             raise StepFailedError(f"a changed row of {table} is not told: {told or 'nothing'}")
         self.say(f"a row of {table} changed: {told}")
 
-    def _flip(self, place: Place, path: Path) -> None:
+    def _flip(self, place: DrillPlace, path: Path) -> None:
         content = bytearray(path.read_bytes())
         at = len(content) // 2
         content[at] ^= 1

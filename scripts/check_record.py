@@ -53,7 +53,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
 @dataclass(frozen=True, slots=True)
-class RecordLine:
+class RecordFinding:
     """`says`: what was found; of a fault also what to do."""
 
     is_right: bool
@@ -68,13 +68,13 @@ class RecordPlace:
     chain_id: int
 
 
-def lines(place: RecordPlace) -> Iterator[RecordLine]:
+def lines(place: RecordPlace) -> Iterator[RecordFinding]:
     """Every part in turn. Errors: SQLAlchemyError; a node's are lines."""
     yield from ledgers(place.database)
     with place.database.read() as session:
         at = cursor(session, TIP)
     if at is None:
-        yield RecordLine(False, "place", "no block was ever read: start the indexer")
+        yield RecordFinding(False, "place", "no block was ever read: start the indexer")
         return
     try:
         found = beside_the_chain(place, at)
@@ -83,13 +83,13 @@ def lines(place: RecordPlace) -> Iterator[RecordLine]:
             yield sums(place, at)
             yield from anchors(place)
     except (RpcError, AbiDecodeError) as error:
-        yield RecordLine(False, "chain", f"no node answers as it should: {error}")
+        yield RecordFinding(False, "chain", f"no node answers as it should: {error}")
 
 
 # Ledgers
 
 
-def ledgers(database: Database) -> Iterator[RecordLine]:
+def ledgers(database: Database) -> Iterator[RecordFinding]:
     for what, ids, verify in (
         ("mandates", _mandates, mandate_ledger.verify),
         ("credits", _credits, credit_ledger.verify),
@@ -107,14 +107,14 @@ def _of_ledgers(
     what: str,
     ids: list[int],
     verify: Callable[[Session, int], list[str]],
-) -> RecordLine:
+) -> RecordFinding:
     faults: list[str] = []
     for id_ in ids:
         with database.read() as session:
             faults += [f"ledger {id_}, {fault}" for fault in verify(session, id_)]
     if not faults:
-        return RecordLine(True, what, f"{len(ids):,}, each sound from its first row to its head")
-    return RecordLine(
+        return RecordFinding(True, what, f"{len(ids):,}, each sound from its first row to its head")
+    return RecordFinding(
         False,
         what,
         f"{'; '.join(faults[:MOST_TOLD])}{_more(faults)}. A ledger is never repaired: restore "
@@ -144,12 +144,12 @@ def _one(session: Session) -> list[int]:
 # The chain
 
 
-def beside_the_chain(place: RecordPlace, at: Cursor) -> RecordLine:
+def beside_the_chain(place: RecordPlace, at: Cursor) -> RecordFinding:
     """Where the record ends, on the chain that the nodes serve. Errors: RpcError."""
     what = "place"
     served = place.reader.chain_id()
     if served != place.chain_id:
-        return RecordLine(
+        return RecordFinding(
             False,
             what,
             f"the nodes serve chain {served}, CHAIN_ID is {place.chain_id}: mend RPC_URLS",
@@ -157,7 +157,7 @@ def beside_the_chain(place: RecordPlace, at: Cursor) -> RecordLine:
     head = place.reader.header()
     if head is None or head.number < at.number:
         newest = "none" if head is None else head.number
-        return RecordLine(
+        return RecordFinding(
             False,
             what,
             f"the record ends with block {at.number} and the node's newest is {newest}: the record is "
@@ -166,7 +166,7 @@ def beside_the_chain(place: RecordPlace, at: Cursor) -> RecordLine:
         )
     theirs = place.reader.header(at.number)
     if theirs is None or theirs.hash != at.hash:
-        return RecordLine(
+        return RecordFinding(
             False,
             what,
             f"block {at.number} is {at.hash} in the record and {theirs and theirs.hash} on the chain: "
@@ -174,14 +174,14 @@ def beside_the_chain(place: RecordPlace, at: Cursor) -> RecordLine:
             "the same, restore an earlier point",
         )
     behind = head.number - at.number
-    return RecordLine(
+    return RecordFinding(
         True,
         what,
         f"block {at.number} is the chain's; {behind} newer ones are for the indexer to read",
     )
 
 
-def sums(place: RecordPlace, at: Cursor) -> RecordLine:
+def sums(place: RecordPlace, at: Cursor) -> RecordFinding:
     """Every mandate that has a vault, beside it. Errors: RpcError."""
     what = "sums"
     with place.database.read() as session:
@@ -193,7 +193,7 @@ def sums(place: RecordPlace, at: Cursor) -> RecordLine:
         try:
             faults += _sums_of(place, ledger, ledger.vault, at)
         except RpcRefusedError as error:
-            return RecordLine(
+            return RecordFinding(
                 False,
                 what,
                 f"the node does not tell the state of block {at.number} ({error}): use one with old "
@@ -201,12 +201,12 @@ def sums(place: RecordPlace, at: Cursor) -> RecordLine:
             )
         compared += 1
     if faults:
-        return RecordLine(
+        return RecordFinding(
             False,
             what,
             f"{'; '.join(faults[:MOST_TOLD])}{_more(faults)}. See `python -m scripts.rebuild`",
         )
-    return RecordLine(
+    return RecordFinding(
         True, what, f"cash and totals of {compared:,} vaults are the chain's at block {at.number}"
     )
 
@@ -228,7 +228,7 @@ def _sums_of(place: RecordPlace, ledger: LedgerToVerify, vault: str, at: Cursor)
     return [one.what for one in (*found, *totals_faults(ledger, state, told, at.number))]
 
 
-def anchors(place: RecordPlace) -> Iterator[RecordLine]:
+def anchors(place: RecordPlace) -> Iterator[RecordFinding]:
     """Nothing where the deployment has no contract for them. Errors: RpcError, AbiDecodeError."""
     contract = place.reader.contracts.get(CONTRACT)
     head = place.reader.header()
@@ -238,11 +238,13 @@ def anchors(place: RecordPlace) -> Iterator[RecordLine]:
     with place.database.read() as session:
         found = epoch_after(session, posted - 1)
     if root == START:
-        yield RecordLine(True, "anchors", "no root was posted yet")
+        yield RecordFinding(True, "anchors", "no root was posted yet")
     elif found is not None and (found.epoch, found.root) == (posted, root):
-        yield RecordLine(True, "anchors", f"the root of epoch {posted} on chain is this record's")
+        yield RecordFinding(
+            True, "anchors", f"the root of epoch {posted} on chain is this record's"
+        )
     else:
-        yield RecordLine(
+        yield RecordFinding(
             False,
             "anchors",
             f"the root of epoch {posted} on chain is none of this record's: rows that were anchored are "

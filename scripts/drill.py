@@ -37,11 +37,11 @@ from core.market.tables import MarketAsset
 from core.settings import Deployment
 from scripts import _digests as digests
 from scripts import demo
-from scripts._backup import DATABASE, BackupFailedError, Place, Server, binaries
+from scripts._backup import DATABASE, BackupFailedError, DrillPlace, DrillServer, binaries
 from scripts._drill_catch_up import CatchUp
 from scripts._processes import Child, run_shown
 from scripts._tamper import Tamper
-from scripts.check_record import RecordLine, lines
+from scripts.check_record import RecordFinding, lines
 from scripts.check_record import place_of as record_place
 from scripts.devstack import ANVIL, CHAIN_ID, Ports, Stack, StackError, free_port, set_outside
 from scripts.seed_world import place_of, seed
@@ -64,15 +64,15 @@ CHANGES = {
 class Drill:
     """What the steps share."""
 
-    place: Place
+    place: DrillPlace
     stack: Stack
     say: Callable[[str], None]
-    original: Server
-    second: Server
-    third: Server
+    original: DrillServer
+    second: DrillServer
+    third: DrillServer
     tables: list[str] = field(default_factory=digests.all_tables)
     story: demo.Story | None = None
-    point: digests.Standing | None = None
+    point: digests.TablesStanding | None = None
 
     @property
     def told(self) -> demo.Story:
@@ -85,11 +85,11 @@ class Drill:
         return ("--type=time", f"--target={at}", "--target-action=promote")
 
     @property
-    def noted(self) -> digests.Standing:
+    def noted(self) -> digests.TablesStanding:
         assert self.point is not None
         return self.point
 
-    def checked(self, server: Server, rpc_url: str | None = None) -> list[RecordLine]:
+    def checked(self, server: DrillServer, rpc_url: str | None = None) -> list[RecordFinding]:
         """What scripts.check_record says of this server's database."""
         deployment = Deployment(CHAIN_ID, 0, "", self.stack.facts["contracts"])
         nodes = Rpc([rpc_url or self.stack.rpc_url], answer_s=ANSWER_S)
@@ -100,13 +100,13 @@ class Drill:
             nodes.close()
             place.database.close()
 
-    def told_by_the_command(self, server: Server) -> int:
+    def told_by_the_command(self, server: DrillServer) -> int:
         """The exit code of `python -m scripts.check_record`, as operators run it."""
         environment = self.stack.children["indexer"].environment | {"DATABASE_URL": server.url}
         command = [sys.executable, "-m", "scripts.check_record"]
         return run_shown(command, environment, self.say).returncode
 
-    def expect_sound(self, server: Server) -> None:
+    def expect_sound(self, server: DrillServer) -> None:
         """One thing may be wrong: a root that was posted after the point is none of this record's."""
         told = self.checked(server)
         for line in told:
@@ -122,13 +122,13 @@ class Drill:
             "this root was posted after the point: what it anchored is what going back gives up"
         )
 
-    def faults(self, server: Server, rpc_url: str | None = None) -> str:
+    def faults(self, server: DrillServer, rpc_url: str | None = None) -> str:
         """What is wrong, but for roots that were posted since, in one line; empty when nothing is."""
         told = self.checked(server, rpc_url)
         wrong = [line for line in told if not line.is_right and line.what != "anchors"]
         return " ".join(f"WRONG {line.what}: {line.says}" for line in wrong)
 
-    def expect_same(self, server: Server, standing: digests.Standing) -> None:
+    def expect_same(self, server: DrillServer, standing: digests.TablesStanding) -> None:
         with digests.connected(server.url) as connection:
             found = digests.digests(connection, self.tables)
         if wrong := digests.differing(standing.tables, found):
@@ -391,11 +391,11 @@ def tell(drill: Drill, steps: Sequence[Callable[[Drill], None]] = STEPS) -> int:
 @contextmanager
 def drill_in(folder: Path) -> Iterator[Drill]:
     """A drill whose processes and servers are gone at the end."""
-    place = Place(folder / "database")
+    place = DrillPlace(folder / "database")
     ports = Ports.free()
     first = free_port()
     original, second, third = (
-        Server(place, name, first + number)
+        DrillServer(place, name, first + number)
         for number, name in enumerate(("original", "second", "third"))
     )
     outside = {
