@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, select
 
+from core.blocks.queries import TIP
 from core.blocks.tables import ChainCursor
 from core.db.base import Base
 from core.mandate.tables import MandateEvent, MandateHead
@@ -92,9 +93,11 @@ class CatchUp:
         return wrong
 
     def _place(self, url: str) -> set[str]:
+        """Up to which block it has read; what is final follows when the chain goes on."""
         cursor = Base.metadata.tables[ChainCursor.__tablename__]
         with digests.connected(url) as connection:
-            return _rows(connection, select(cursor.c.name, cursor.c.number, cursor.c.hash))
+            query = select(cursor.c.number, cursor.c.hash).where(cursor.c.name == TIP)
+            return _rows(connection, query)
 
     def _height(self, url: str) -> int:
         with digests.connected(url) as connection:

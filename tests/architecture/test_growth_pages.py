@@ -19,7 +19,7 @@ FIGURES = json.loads((FOLDER / "growth.json").read_text())
 
 def slow_jobs() -> set[str]:
     """Of the worker: what each area makes for a place."""
-    place = MagicMock()
+    place = MagicMock(mark_retention_days=90, intent_retention_days=90)
     modules = [
         import_module(f"keeper.areas.{one.name}") for one in iter_modules(keeper.areas.__path__)
     ]
