@@ -9,13 +9,14 @@ from pathlib import Path
 from scripts._backup import BackupFailedError, DrillPlace, DrillServer
 from scripts.story import StepFailedError
 
+SEGMENT_NAME = 24  # characters
+
 
 @dataclass(frozen=True, slots=True)
 class Tamper:
     """`target`: of restores, the options that name the point."""
 
     place: DrillPlace
-    original: DrillServer
     target: tuple[str, ...]
     port: int
     say: Callable[[str], None]
@@ -32,11 +33,15 @@ class Tamper:
         self._told("looking through the backups", place.verify)
         self._told("restoring", lambda: server.restore(*self.target))
 
-    def segment(self, lsn: str) -> None:
-        """One byte of the segment that has the point."""
+    def segment(self) -> None:
+        """One byte of the segment that the backup begins in: all of it is needed for any later point.
+
+        What lies behind the point is no hindrance, and pgBackRest 2.45 does not compare what it gets
+        with its checksum: Postgres finds the record that is damaged.
+        """
         place = self.place.copied("tampered-log")
-        name = self.original.ask(f"select pg_walfile_name('{lsn}')")
-        (segment,) = place.repository.glob(f"archive/*/*/*/{name}-*")
+        (label,) = place.repository.glob("archive/*/*/*/*.backup")
+        (segment,) = label.parent.glob(f"{label.name[:SEGMENT_NAME]}-*")
         self._flip(place, segment)
         self._told("looking through the archive", place.verify)
         server = DrillServer(place, "tampered-2", self.port)

@@ -266,9 +266,9 @@ def comes_back_whole(drill: Drill) -> None:
 
 def tells_lies(drill: Drill) -> None:
     """A byte of a backup, a byte of the log, a row of a ledger: each is found and said"""
-    tamper = Tamper(drill.place, drill.original, drill.target, drill.second.port + 2, drill.say)
+    tamper = Tamper(drill.place, drill.target, drill.second.port + 2, drill.say)
     tamper.data_file()
-    tamper.segment(drill.noted.lsn)
+    tamper.segment()
     for table, change in CHANGES.items():
         tamper.row(drill.third, table, change, lambda: drill.faults(drill.third))
 
