@@ -231,6 +231,12 @@ class DrillServer:
                 raise BackupFailedError(f"{self.name} recovers for {within_s:.0f} s and more")
             time.sleep(0.1)
 
+    def next_second(self) -> None:
+        """pgBackRest tells times of backups by the second: a moment in the one in which a backup ended
+        is before it.
+        """
+        self.ask("select pg_sleep(1.1)")
+
     def ask(self, query: str, database: str = "postgres") -> Any:
         """The first column of the first row; None without one."""
         with psycopg.connect(

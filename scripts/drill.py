@@ -179,6 +179,7 @@ def works(drill: Drill) -> None:
 def backs_up(drill: Drill) -> None:
     """A full backup, while all processes write"""
     drill.place.pgbackrest("backup", "--type=full")
+    drill.original.next_second()
     drill.say(_size(drill.place.repository))
 
 

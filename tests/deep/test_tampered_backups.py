@@ -25,6 +25,7 @@ def test_a_moment__comes_back_exactly__and_a_changed_byte_is_told(stack_director
         place.pgbackrest("stanza-create")
         original.ask(f"create table t as select g, md5(g::text) from generate_series(1, {ROWS}) g")
         place.pgbackrest("backup", "--type=full")
+        original.next_second()
         original.ask("insert into t values (0, 'before the moment')")
         at = original.ask("select clock_timestamp()")
         original.ask("insert into t values (0, 'after it')")
