@@ -2,6 +2,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help setup build abis exit-page docs demo up seed-world cluster test unit check format test-deep test-deep-ci test-cluster conformance prove coverage gas mutants bench bench-indexer bench-keeper bench-api bench-verify bench-hall bench-events bench-economy bench-market bench-notes bench-fund screenshots client deploy verify verify-source preflight lock clean
+.PHONY: help setup build abis exit-page docs demo up seed-world test unit check format test-deep test-deep-ci conformance prove coverage gas mutants bench bench-indexer bench-keeper bench-api bench-verify bench-hall bench-events bench-economy bench-market bench-notes bench-fund growth drill screenshots client deploy verify verify-source preflight lock clean
 
 PY := .venv/bin/python
 FORGE := $(CURDIR)/node_modules/.bin/forge-native
@@ -54,6 +55,10 @@ SOURCES := $(shell find contracts tests/contracts -name '*.sol' 2>/dev/null)
 
 .build/browser.ready: scripts/preflight.sh
 	@scripts/preflight.sh browser
+	@mkdir -p $(@D) && touch $@
+
+.build/backup.ready: scripts/preflight.sh
+	@scripts/preflight.sh backup
 	@mkdir -p $(@D) && touch $@
 
 # What the service answers, for the types of the console's pages.
@@ -124,7 +129,7 @@ test-deep: test-deep-ci prove ## slow proofs: test-deep-ci, Halmos, 200 stories 
 	$(if $(SEEDS),SEEDS=$(SEEDS),RESUME=1..100) $(PY) -m pytest tests/integration/api/sponsored/test_sponsored_seeds.py
 	FORGED_RECORDS=10000 $(PY) -m pytest tests/deep/test_forged_records.py
 
-test-deep-ci: build coverage conformance ## the half of test-deep that fits into CI: MCP conformance, 2,048 fuzz runs a contract property, invariants 500 x 50, 2,000 examples a domain property, the stories, deployments, an area after the recipe
+test-deep-ci: build coverage conformance .build/backup.ready ## the half of test-deep that fits into CI: MCP conformance, 2,048 fuzz runs a contract property, invariants 500 x 50, 2,000 examples a domain property, the stories, deployments, the restore drill, an area after the recipe
 	FOUNDRY_FUZZ_RUNS=2048 FOUNDRY_INVARIANT_RUNS=500 FOUNDRY_INVARIANT_DEPTH=50 $(FORGE) test
 	HYPOTHESIS_PROFILE=deep $(PY) -m pytest tests/unit/core tests/integration/core/credits/test_credit_ledger_histories.py tests/integration/core/credits/test_credit_spend.py tests/integration/indexer/test_deposits_histories.py
 	FUZZ_EXAMPLES=300 $(PY) -m pytest tests/integration/api/mandates/test_fuzz.py
@@ -182,6 +187,12 @@ bench-notes: build ## notes rendered a second, a note's p99 beside a bare SELECT
 	@$(PY) -m tests.bench.notes
 bench-fund: build ## plans of signals by one worker, each charged: how many a minute, p99 at 167 a second, charges of 64 reads at once
 	@$(PY) -m tests.bench.fund
+
+growth: build ## measure what a row, an event, a look and a call cost, and write docs/operations/growth.md and retention.md
+	@$(PY) -m tests.bench.growth
+
+drill: build .build/backup.ready ## lose the database and get it back: backup, restore to a moment, exact to the row, catch up from the chain; DRILL_DIR keeps its folder
+	@$(PY) -m scripts.drill
 
 screenshots: build .build/browser.ready ## pictures of the console's pages into docs/console: light, dark and at the width of a phone
 	@$(PY) -m tests.browser.screenshots

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Says in a sentence what this machine lacks: preflight.sh python|node|pdf|browser. As root on Debian it installs what PDFs and browser tests need.
+# Says in a sentence what this machine lacks: preflight.sh python|node|pdf|browser|backup. As root on Debian it installs what PDFs, browser tests and the restore drill need.
 set -u
 case "${1:-}" in
 python)
@@ -50,8 +50,21 @@ browser)
     exit 1
   fi
   ;;
+backup)
+  has_all() { ls /usr/lib/postgresql/*/bin/pg_ctl >/dev/null 2>&1 && command -v pgbackrest >/dev/null; }
+  has_all && exit 0
+  if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
+    echo "installing Debian's postgresql and pgbackrest for the restore drill"
+    install() { DEBIAN_FRONTEND=noninteractive timeout 300 apt-get install -y -qq --no-install-recommends postgresql pgbackrest >/dev/null 2>&1; }
+    install || { timeout 120 apt-get update -qq >/dev/null 2>&1 && install; }
+  fi
+  if ! has_all; then
+    echo "Postgres or pgBackRest is missing; the restore drill needs both. On Debian: apt-get install postgresql pgbackrest" >&2
+    exit 1
+  fi
+  ;;
 *)
-  echo "usage: preflight.sh python|node|pdf|browser" >&2
+  echo "usage: preflight.sh python|node|pdf|browser|backup" >&2
   exit 2
   ;;
 esac

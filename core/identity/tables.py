@@ -79,6 +79,7 @@ class Session(Base):
     __table_args__ = (
         CheckConstraint("kind in ('agent', 'owner')", name="kind"),
         Index("ix_session_account_id", "account_id"),
+        Index("ix_session_expires_at", "expires_at"),
     )
 
     id: Mapped[int] = mapped_column(Identity(), primary_key=True)
@@ -109,7 +110,10 @@ class RecoveryFailure(Base):
     """
 
     __tablename__ = "recovery_failure"
-    __table_args__ = (Index("ix_recovery_failure_client_at", "client", "at"),)
+    __table_args__ = (
+        Index("ix_recovery_failure_client_at", "client", "at"),
+        Index("ix_recovery_failure_at", "at"),
+    )
 
     id: Mapped[int] = mapped_column(Identity(), primary_key=True)
     client: Mapped[str] = mapped_column(Text)  # address, IPv6 by /64
@@ -120,6 +124,7 @@ class RequestCount(Base):
     """Calls of a key in a UTC day: the daily ceiling holds over restarts and replicas."""
 
     __tablename__ = "request_count"
+    __table_args__ = (Index("ix_request_count_day", "day"),)
 
     key_id: Mapped[int] = mapped_column(ForeignKey("api_key.id"), primary_key=True)
     day: Mapped[date] = mapped_column(Date, primary_key=True)

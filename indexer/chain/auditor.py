@@ -259,8 +259,8 @@ class Auditor:
             totals.unvalued_out,
         )
         return [
-            *_cash(ledger, state, balance, final.number),
-            *_totals(ledger, state, told, final.number),
+            *cash_faults(ledger, state, balance, final.number),
+            *totals_faults(ledger, state, told, final.number),
         ]
 
     # Writing
@@ -297,7 +297,9 @@ def _confirmed(first: list[Fault], again: Callable[[], list[Fault]]) -> list[Fau
     return [finding for finding in first if finding.key in keys]
 
 
-def _cash(ledger: LedgerToVerify, state: MandateState, balance: int, number: int) -> list[Fault]:
+def cash_faults(
+    ledger: LedgerToVerify, state: MandateState, balance: int, number: int
+) -> list[Fault]:
     if balance >= state.cash_usdc_e6:
         return []
     what = (
@@ -307,7 +309,7 @@ def _cash(ledger: LedgerToVerify, state: MandateState, balance: int, number: int
     return [_of_ledger(FindingKind.CASH, ledger, "below", what)]
 
 
-def _totals(
+def totals_faults(
     ledger: LedgerToVerify, state: MandateState, told: tuple[int, ...], number: int
 ) -> list[Fault]:
     booked = (

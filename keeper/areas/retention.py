@@ -4,9 +4,9 @@ Kept are
 - judgements of vaults (vault_mark): all of them for `mark_retention_days`; after that a vault's
   first of each UTC day, its newest, and the one that each intent was decided from;
 - first answers to idempotency keys for IDEMPOTENCY_DAYS;
-- sign-in texts until they expire;
-- what counts in one UTC day alone (gas of requests, free reads, payouts), and signatures of the guard, for
-  COUNTS_DAYS;
+- sign-in texts until they expire, sessions for COUNTS_DAYS after that, wrong recovery codes for a day;
+- what counts in one UTC day alone (gas of requests, free reads, payouts, calls of a key, of which its newest
+  day stays), and signatures of the guard, for COUNTS_DAYS;
 - intents that ended, their attempts, and requests of the API with all that they led to, for
   `intent_retention_days`; of these every stop for ever, each vault's newest mark that the chain
   had, and the requests of custodial transfers;
@@ -29,6 +29,11 @@ from core.db.engine import Database, WriteSession
 from core.earn.queries import drop_paid_days
 from core.identity import queries as identity
 from core.identity.calls import drop_idempotency_records
+from core.identity.retention import (
+    drop_ended_sessions,
+    drop_recovery_failures,
+    drop_request_counts,
+)
 from core.jobs import queries as job_runs
 from core.keeper import retention
 from core.keeper.gas import drop_gas_days
@@ -43,7 +48,8 @@ BATCH = 5_000
 MOST_BATCHES = 200  # of each kind a run: a million rows; the next run goes on
 IDEMPOTENCY_DAYS = 90
 RUN_DAYS = 7
-DROPS_OF_DAYS = (drop_gas_days, drop_free_reads, drop_paid_days)
+DROPS_OF_DAYS = (drop_gas_days, drop_free_reads, drop_paid_days, drop_request_counts)
+FAILURES_DAYS = 1  # the limit looks back an hour
 COUNTS_DAYS = 30  # far longer than a request may wait, or the record be behind
 
 
@@ -130,6 +136,14 @@ class Prune:
             "guard_signatures": self._all(
                 lambda session: drop_guard_signatures(
                     session, int(counts_before.timestamp()), self._batch
+                )
+            ),
+            "sessions": self._all(
+                lambda session: drop_ended_sessions(session, counts_before, self._batch)
+            ),
+            "recovery_failures": self._all(
+                lambda session: drop_recovery_failures(
+                    session, now - timedelta(days=FAILURES_DAYS), self._batch
                 )
             ),
             "job_runs": self._all(

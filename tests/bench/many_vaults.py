@@ -92,7 +92,7 @@ def node() -> Iterator[str]:
     process = apart.Process(target=_serve, args=(ports,), daemon=True)
     process.start()
     try:
-        yield f"http://127.0.0.1:{ports.get(timeout=30)}"
+        yield f"http://127.0.0.1:{ports.get(timeout=120)}"
     finally:
         process.terminate()
         process.join()

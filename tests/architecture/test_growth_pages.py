@@ -1,0 +1,75 @@
+"""Every table is in the table of what is kept, each job that it names exists, and the pages say what
+was measured.
+"""
+
+import json
+from importlib import import_module
+from pkgutil import iter_modules
+from unittest.mock import MagicMock
+
+import keeper.areas
+from core.db.base import Base
+from core.db.metadata import append_only, import_tables
+from keeper.schedule import Job
+from tests.bench.growth_load import EVER, FIRST, NO_JOBS, SIZES, STATE, growing_tables
+from tests.bench.growth_pages import FOLDER, jobs_named, stale
+
+FIGURES = json.loads((FOLDER / "growth.json").read_text())
+
+
+def slow_jobs() -> set[str]:
+    """Of the worker: what each area makes for a place."""
+    place = MagicMock(mark_retention_days=90, intent_retention_days=90)
+    modules = [
+        import_module(f"keeper.areas.{one.name}") for one in iter_modules(keeper.areas.__path__)
+    ]
+    found: list[Job] = [job for module in modules for job in module.jobs(place)]
+    return {job.name for job in found}
+
+
+def test_every_table__is_in_the_table_once() -> None:
+    import_tables()
+    named = [one.table for one in growing_tables()]
+    assert sorted(named) == sorted(Base.metadata.tables)
+
+
+def test_every_table__is_in_the_page_with_the_bytes_that_were_measured() -> None:
+    page = (FOLDER / "retention.md").read_text()
+    assert [one.table for one in growing_tables() if f"| `{one.table}` |" not in page] == []
+    assert sorted(FIGURES["bytes_a_row"]) == sorted(one.table for one in growing_tables())
+    assert [name for name, octets in FIGURES["bytes_a_row"].items() if octets <= 0] == []
+
+
+def test_every_job_that_drops__exists() -> None:
+    assert jobs_named() <= slow_jobs()
+
+
+def test_what_is_kept_for_days__names_a_job_that_drops_it() -> None:
+    nobody = [
+        one.table
+        for one in growing_tables()
+        if one.kept not in (EVER, STATE) and (int(one.kept) < 1 or one.by in NO_JOBS)
+    ]
+    assert nobody == []
+
+
+def test_rows_of_ledgers_and_logs__are_kept_for_ever() -> None:
+    kept = {one.table: one.kept for one in growing_tables()}
+    assert {name: kept[name] for name in append_only() if kept[name] != EVER} == {}
+
+
+def test_every_unit__has_a_rate() -> None:
+    assert {one.unit for one in growing_tables()} <= set(FIRST.a_year())
+    assert [one.table for one in growing_tables() if one.factor <= 0] == []
+
+
+def test_standing_rows__of_days__are_those_of_the_days_alone() -> None:
+    (marks,) = (one for one in growing_tables() if one.table == "vault_mark")
+    (blocks,) = (one for one in growing_tables() if one.table == "chain_block")
+    assert marks.standing(FIRST, 1) == 1_000 * 1_440 * 90
+    assert marks.standing(FIRST, 10) == marks.standing(FIRST, 1)
+    assert blocks.standing(SIZES[-1], 10) == 157_680_000
+
+
+def test_the_pages__say_what_the_figures_come_to() -> None:
+    assert stale(FIGURES) == [], "run `python -m tests.bench.growth --pages`"

@@ -1,0 +1,179 @@
+"""From the first year to a million agents: what a row, an event, a look at a vault and a call cost here
+and now, and what each comes to at three sizes: `make growth`.
+
+    rows       bytes a row of every table (row_bytes.py)
+    block      CPU of an empty block, and of a ledger's row in one: the indexer's own and Postgres's
+    look       CPU of a look at a vault by the keeper, of the second tick
+    call       CPU of a read with a key: the API's and Postgres's
+
+It writes docs/operations/growth.json, and from it the tables of docs/operations/growth.md and
+retention.md; `--check` says whether they are what the file comes to, and measures nothing. CPU seconds
+count, not those of a clock: a busy machine does not change them much.
+"""
+
+import json
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from sqlalchemy import text
+from sqlalchemy.orm import Session
+
+from core.chain.rpc import Rpc
+from core.db import embedded, migrate
+from core.db.engine import Database
+from core.db.leadership import Leadership
+from core.mandate.chain.reader import VaultReader
+from core.mandate.ledger import writer as mandate_ledger
+from keeper.observe import Observer
+from keeper.tick import Tick
+from tests.bench import api, growth_pages, ledgers, many_vaults, row_bytes
+
+FIGURES = growth_pages.FOLDER / "growth.json"
+BLOCKS = 40
+LEDGERS, ROWS = 400, 10
+VAULTS, MARKS = 2_000, 20_000
+CALLS_S = 4.0
+MS = 1_000
+
+
+def cpu_of(pid: int) -> float:
+    """Seconds that a process and its children, also those that are gone, have computed for."""
+    try:
+        words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except FileNotFoundError:
+        return 0.0
+    own = sum(map(int, words[11:15])) / os.sysconf("SC_CLK_TCK")
+    return own + sum(cpu_of(int(child)) for child in children)
+
+
+def spent(work: Callable[[], object], server: int | None) -> tuple[float, float]:
+    """CPU seconds of this process and of Postgres."""
+    before = time.process_time(), 0.0 if server is None else cpu_of(server)
+    work()
+    after = time.process_time(), 0.0 if server is None else cpu_of(server)
+    return after[0] - before[0], after[1] - before[1]
+
+
+def indexed() -> dict[str, float]:
+    with ledgers.crowd_of(LEDGERS, ROWS) as crowd:
+        with crowd.database.read() as session:
+            pid = _postmaster(session)
+        first = crowd.at.number + 1
+
+        def empty() -> None:
+            for number in range(first, first + BLOCKS):
+                crowd.take(ledgers.facts_of(number))
+
+        def full() -> None:
+            for number in range(first + BLOCKS, first + 2 * BLOCKS):
+                crowd.take(ledgers.facts_of(number))
+                rows = {id_: [ledgers.executed(number, id_)] for id_ in crowd.ids[: LEDGERS // 10]}
+                with crowd.database.write() as session:
+                    mandate_ledger.append_ledgers(session, rows, crowd.now)
+
+        bare, loaded = spent(empty, pid), spent(full, pid)
+    count = BLOCKS * (LEDGERS // 10)
+    return {
+        "block_ms": MS * bare[0] / BLOCKS,
+        "block_db_ms": MS * bare[1] / BLOCKS,
+        "event_ms": MS * (loaded[0] - bare[0]) / count,
+        "event_db_ms": MS * max(loaded[1] - bare[1], 0.0) / count,
+    }
+
+
+def _postmaster(session: Session) -> int:
+    backend = session.scalar(text("select pg_backend_pid()"))
+    return int(Path(f"/proc/{backend}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def looked() -> dict[str, float]:
+    with TemporaryDirectory(prefix="bench-") as folder, many_vaults.node() as url:
+        Path(folder).chmod(0o755)
+        server = embedded.start(Path(folder) / "postgres")
+        migrate.upgrade(server.url)
+        database = Database(server.url)
+        many_vaults.fill(database, VAULTS, MARKS)
+        leadership = Leadership(server.url, "keeper", "bench")
+        assert leadership.try_take(datetime.now(UTC))
+        rpc = Rpc([url])
+        observer = Observer(
+            VaultReader(rpc, {"factory": many_vaults.FACTORY}), many_vaults.CHAIN_ID, 3_600
+        )
+        tick = Tick(
+            database=database, observer=observer, leadership=leadership, sender=None, own=None
+        )
+
+        def look() -> None:
+            report = tick.run(datetime.now(UTC))
+            assert (report.vaults, report.unknown) == (VAULTS, 0), report
+
+        look()
+        own, theirs = spent(look, server.pid)
+        leadership.release()
+        rpc.close()
+        database.close()
+        server.stop()
+    return {"look_ms": MS * own / VAULTS, "look_db_ms": MS * theirs / VAULTS}
+
+
+def called() -> dict[str, float]:
+    with api.place() as where:
+        key = str(where.post("/auth/agent/connect", {"agent_name": "bench-1"})["api_key"])
+        heads = [api.head(api.PATH, key)]
+        pid = _child("api.main")
+        api.load(where.product_port, heads, clients=8, seconds=1.0)
+        database = Database(where.database_url)
+        with database.read() as session:
+            server = _postmaster(session)
+        before = cpu_of(pid), cpu_of(server)
+        answered = int(api.load(where.product_port, heads, clients=8, seconds=CALLS_S)["answered"])
+        own, theirs = cpu_of(pid) - before[0], cpu_of(server) - before[1]
+        database.close()
+    return {"call_ms": MS * own / answered, "call_db_ms": MS * theirs / answered}
+
+
+def _child(module: str) -> int:
+    """The process that this one started with `-m module`."""
+    for child in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split():
+        if module in Path(f"/proc/{child}/cmdline").read_text():
+            return int(child)
+    raise LookupError(module)
+
+
+def measured() -> dict[str, Any]:
+    costs: dict[str, float] = {}
+    for part in (indexed, looked, called):
+        found = {name: round(value, 3) for name, value in part().items()}
+        print(f"{part.__name__}: {found}", flush=True)
+        costs |= found
+    bytes_a_row = row_bytes.measured()
+    print(f"{len(bytes_a_row)} tables", flush=True)
+    return {
+        "measured_on": datetime.now(UTC).date().isoformat(),
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores, Postgres {embedded.POSTGRES_MAJOR}",
+        "costs": costs,
+        "bytes_a_row": bytes_a_row,
+    }
+
+
+def main(arguments: list[str]) -> int:
+    if "--check" not in arguments:
+        if "--pages" not in arguments:
+            FIGURES.write_text(json.dumps(measured(), indent=1) + "\n")
+        growth_pages.write(json.loads(FIGURES.read_text()))
+    if stale := growth_pages.stale(json.loads(FIGURES.read_text())):
+        print(f"not what growth.json comes to: {', '.join(stale)}; run `make growth`")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
