@@ -29,7 +29,7 @@ setup: .venv/.ready node_modules/.ready ## install everything that the other com
 	@touch $@
 
 .venv-audit/.ready: requirements-audit.lock .venv/.ready
-	@echo "installing Slither and Halmos (requirements-audit.lock)"
+	@echo "installing Slither, Halmos and hadolint (requirements-audit.lock)"
 	@test -x .venv-audit/bin/python || $(PY) -m uv venv --quiet --python $(PY) .venv-audit
 	@$(PY) -m uv pip sync --quiet --python .venv-audit/bin/python --require-hashes requirements-audit.lock
 	@touch $@
@@ -89,7 +89,7 @@ test: build .build/browser.ready ## all tests but the stories of test-deep-ci an
 unit: .venv/.ready ## the unit tests: without Node, database or network, in less than a minute
 	@$(PY) -m pytest tests/unit -n logical --dist loadfile
 
-check: build .venv-audit/.ready .build/web/api.d.ts ## format, lint, types, import laws, migrations, ABIs, OpenAPI, ERC-7730, Slither
+check: build .venv-audit/.ready .build/web/api.d.ts ## format, lint, types, import laws, migrations, ABIs, OpenAPI, ERC-7730, Slither, hadolint
 	@$(PY) -m ruff format --check .
 	@$(PY) -m ruff check .
 	@$(PY) -m mypy
@@ -99,6 +99,7 @@ check: build .venv-audit/.ready .build/web/api.d.ts ## format, lint, types, impo
 	@$(PY) -m scripts.export_web --check
 	@$(PY) -m scripts.build_exit --check
 	@.venv-audit/bin/python scripts/slither_check.py
+	@.venv-audit/bin/hadolint Containerfile
 	@$(PY) -m scripts.export_api --check
 	@$(PY) -m scripts.export_descriptors --check
 	@node scripts/lint_openapi.mjs
