@@ -55,7 +55,11 @@ class AlertWatch:
     began_at: float | None = None
 
     def scrape(
-        self, *sources: CollectorRegistry | str, at: float, instance: str = "one", beside: bool = False
+        self,
+        *sources: CollectorRegistry | str,
+        at: float,
+        instance: str = "one",
+        beside: bool = False,
     ) -> None:
         """What these say at the unix time `at`, or nobody does: then every series is gone.
 

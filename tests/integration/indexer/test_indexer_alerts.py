@@ -69,18 +69,14 @@ class Watched:
         self.metrics = IndexerMetrics(self.now)
         self.watch, self.chain = watch, chain
         self.nodes = Nodes(chain.anvil.url)
-        self.rpc = Rpc(
-            NODES, transport=self.nodes, clock=lambda: time.monotonic() + self.passed_s
-        )
+        self.rpc = Rpc(NODES, transport=self.nodes, clock=lambda: time.monotonic() + self.passed_s)
         self.metrics.count_rpc(self.rpc)
         self._database, self._leadership = database, leadership
 
     def now(self) -> float:
         return time.time() + self.passed_s
 
-    def run(
-        self, until: Callable[[], bool] | None = None, audit: AuditPlace | None = None
-    ) -> None:
+    def run(self, until: Callable[[], bool] | None = None, audit: AuditPlace | None = None) -> None:
         """The loop, by default until two rounds have ended, well or not."""
         seen = self.rounds()
         indexer = Indexer(
@@ -125,9 +121,7 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def watched(
-    follower: Follower, soon: None, watch: AlertWatch
-) -> Iterator[Watched]:
+def watched(follower: Follower, soon: None, watch: AlertWatch) -> Iterator[Watched]:
     found = Watched(follower.deployed, follower.database, follower.leadership, watch)
     yield found
     found.rpc.close()
@@ -222,9 +216,7 @@ def test_the_leader_is_gone__and_its_spare_cannot_take_the_lead(
     watched.run()
     watched.scrape()
     assert not watched.fires("NobodyLeadsTheIndexer", 60)
-    spare = Watched(
-        watched.chain, database, Leadership(database_url, "indexer", "spare"), watch
-    )
+    spare = Watched(watched.chain, database, Leadership(database_url, "indexer", "spare"), watch)
     running_spare = Indexer(
         VaultReader(spare.rpc, spare.chain.contracts),
         database,
@@ -312,7 +304,9 @@ def test_a_log_is_taken_out_by_hand(
         watched.run(lambda: watched.value("audit_blocks_total") > 0, audit)
     watched.scrape()
     assert not watched.fires("AuditFoundAMismatch", 30)
-    taken = "delete from raw_log where number = (select created_number from vault) and log_index = 0"
+    taken = (
+        "delete from raw_log where number = (select created_number from vault) and log_index = 0"
+    )
     with follower.database.write() as session:
         session.execute(text(taken))
     with auditing(watched, database_url) as audit:
