@@ -56,6 +56,10 @@ SOURCES := $(shell find contracts tests/contracts -name '*.sol' 2>/dev/null)
 	@scripts/preflight.sh browser
 	@mkdir -p $(@D) && touch $@
 
+.build/promtool.ready: scripts/preflight.sh
+	@scripts/preflight.sh promtool
+	@mkdir -p $(@D) && touch $@
+
 # What the service answers, for the types of the console's pages.
 .build/web/api.d.ts: docs/openapi.json scripts/openapi_types.py node_modules/.ready .venv/.ready
 	@$(PY) -m scripts.openapi_types $@ >/dev/null
@@ -122,7 +126,7 @@ test-deep: test-deep-ci prove ## slow proofs: test-deep-ci, Halmos, 200 stories 
 	$(if $(SEEDS),SEEDS=$(SEEDS),RESUME=1..100) $(PY) -m pytest tests/integration/api/sponsored/test_sponsored_seeds.py
 	FORGED_RECORDS=10000 $(PY) -m pytest tests/deep/test_forged_records.py
 
-test-deep-ci: build coverage conformance ## the half of test-deep that fits into CI: MCP conformance, 2,048 fuzz runs a contract property, invariants 500 x 50, 2,000 examples a domain property, the stories, deployments, an area after the recipe
+test-deep-ci: build coverage conformance .build/promtool.ready ## the half of test-deep that fits into CI: MCP conformance, 2,048 fuzz runs a contract property, invariants 500 x 50, 2,000 examples a domain property, the stories, deployments, an area after the recipe
 	FOUNDRY_FUZZ_RUNS=2048 FOUNDRY_INVARIANT_RUNS=500 FOUNDRY_INVARIANT_DEPTH=50 $(FORGE) test
 	HYPOTHESIS_PROFILE=deep $(PY) -m pytest tests/unit/core tests/integration/core/credits/test_credit_ledger_histories.py tests/integration/core/credits/test_credit_spend.py tests/integration/indexer/test_deposits_histories.py
 	FUZZ_EXAMPLES=300 $(PY) -m pytest tests/integration/api/mandates/test_fuzz.py

@@ -113,7 +113,7 @@ class AlertWatch:
         said = done.stdout + done.stderr
         if done.returncode == 0:
             return True
-        assert "exp:" in said and "got:" in said, said  # noqa: PT018 (both, or it says why not)
+        assert "exp:" in said and "got:" in said, said
         return False
 
     def _values(self, key: Key, until: int) -> str:

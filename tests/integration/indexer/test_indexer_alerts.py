@@ -2,11 +2,9 @@
 promtool evaluates the rule on both.
 """
 
-import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import httpx
 import pytest
