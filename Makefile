@@ -1,7 +1,7 @@
 # One command a job; each sets itself up on a fresh machine and may be run again. `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build abis exit-page docs demo up seed-world test unit check format test-deep test-deep-ci conformance prove coverage gas mutants bench bench-indexer bench-keeper bench-api bench-verify bench-hall bench-events bench-economy bench-market bench-notes bench-fund screenshots client deploy verify verify-source preflight lock clean
+.PHONY: help setup build abis exit-page docs demo up seed-world test unit check format test-deep test-deep-ci conformance prove coverage gas mutants bench bench-indexer bench-keeper bench-api bench-verify bench-hall bench-events bench-economy bench-market bench-notes bench-fund soak screenshots client deploy verify verify-source preflight lock clean
 
 PY := .venv/bin/python
 FORGE := $(CURDIR)/node_modules/.bin/forge-native
@@ -180,6 +180,9 @@ bench-notes: build ## notes rendered a second, a note's p99 beside a bare SELECT
 	@$(PY) -m tests.bench.notes
 bench-fund: build ## plans of signals by one worker, each charged: how many a minute, p99 at 167 a second, charges of 64 reads at once
 	@$(PY) -m tests.bench.fund
+
+soak: build ## the whole stack for MINUTES (60) at RATE (200) calls a second beside faults; errors, memory and p99 in the last line; logs in .build/soak
+	@MINUTES=$(MINUTES) RATE=$(RATE) $(PY) -m tests.bench.soak
 
 screenshots: build .build/browser.ready ## pictures of the console's pages into docs/console: light, dark and at the width of a phone
 	@$(PY) -m tests.browser.screenshots
