@@ -17,6 +17,7 @@ import itertools
 import json
 import os
 import shutil
+import signal
 import socket
 import statistics
 import sys
@@ -346,7 +347,7 @@ class Soak:
         return found
 
 
-def lost_events(room: MachineRoom, story: Story) -> int:
+def lost_events(database_url: str, story: Story) -> int:
     """Executions that the chain has and the mandate's ledger lacks, once the record has caught up."""
     executed = "Executed(uint256,address,bytes4,uint256,uint256,uint256)"
     query = """select count(distinct e.base_key) from mandate_event e join mandate m on m.id = e.mandate_id
@@ -354,7 +355,7 @@ def lost_events(room: MachineRoom, story: Story) -> int:
     until = time.monotonic() + SETTLED_S
     while True:
         on_chain = len(story.chain.logs(story.vault, executed))
-        with psycopg.connect(room.database_url) as connection:
+        with psycopg.connect(database_url) as connection:
             row = connection.execute(query, (story.id,)).fetchone()
         missing = on_chain - (0 if row is None else int(row[0]))
         if missing == 0 or time.monotonic() > until:
@@ -425,6 +426,8 @@ def main() -> int:
     if not 1 <= minutes <= MOST_MINUTES or not 1 <= rate <= 2_000:
         print(f"MINUTES is 1 to {MOST_MINUTES}, RATE 1 to 2000", file=sys.stderr)
         return 2
+    for name in (signal.SIGTERM, signal.SIGINT):  # which a job in a shell's background ignores
+        signal.signal(name, signal.default_int_handler)
     folder = Path(mkdtemp(prefix="soak-"))
     folder.chmod(0o755)
     room = MachineRoom(folder / "s")
@@ -436,7 +439,7 @@ def main() -> int:
         trading.start()
         asyncio.run(soak.run())
         trading.end()
-        found = report(soak, lost_events(room, story), minutes, trading.sent)
+        found = report(soak, lost_events(room.database_url, story), minutes, trading.sent)
     finally:
         room.stop()
         _keep_logs(folder)

@@ -85,13 +85,14 @@ class Traffic:
         self._idle: dict[int, list[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]
         self._idle = defaultdict(list)
         self._turn = 0
+        self.is_over = False
         self.in_flight = 0
         self.now = Tally()
 
     async def run(self, rate: float, seconds: float) -> None:
-        """Calls are sent when they are due, whatever became of those before."""
+        """Calls are sent when they are due, whatever became of those before; until `is_over`."""
         begun, sent, under_way = time.monotonic(), 0, set[asyncio.Task[None]]()
-        while (passed := time.monotonic() - begun) < seconds:
+        while not self.is_over and (passed := time.monotonic() - begun) < seconds:
             while sent < passed * rate:
                 (call,) = self._draw.choices(self._calls, self._weights)
                 if self.in_flight >= MOST_IN_FLIGHT:
