@@ -78,8 +78,18 @@ def outcome(status: int, body: bytes) -> tuple[str, str]:
 class Traffic:
     """`ports`: of the API processes that calls are sent to; it may be changed while calls go on."""
 
-    def __init__(self, ports: Sequence[int], calls: Sequence[Call], seed: int = 0) -> None:
+    def __init__(
+        self,
+        ports: Sequence[int],
+        calls: Sequence[Call],
+        *,
+        most_in_flight: int = MOST_IN_FLIGHT,
+        is_patient: bool = False,
+        seed: int = 0,
+    ) -> None:
+        """`is_patient`: a call that is due waits while `most_in_flight` are; else it is an error."""
         self.ports = list(ports)
+        self._most, self._is_patient = most_in_flight, is_patient
         self._calls, self._weights = list(calls), [one.weight for one in calls]
         self._draw = random.Random(seed)
         self._idle: dict[int, list[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]
@@ -94,8 +104,10 @@ class Traffic:
         begun, sent, under_way = time.monotonic(), 0, set[asyncio.Task[None]]()
         while not self.is_over and (passed := time.monotonic() - begun) < seconds:
             while sent < passed * rate:
+                if self._is_patient and self.in_flight >= self._most:
+                    break
                 (call,) = self._draw.choices(self._calls, self._weights)
-                if self.in_flight >= MOST_IN_FLIGHT:
+                if self.in_flight >= self._most:
                     self.now.errors["not sent: too many wait"] += 1
                 else:
                     task = asyncio.create_task(self._ask(call, begun + sent / rate))

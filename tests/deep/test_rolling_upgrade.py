@@ -42,6 +42,7 @@ ROOT = Path(__file__).resolve().parents[2]
 VERSIONS = "core/db/migrations/versions"
 WITHIN_S = 600.0  # whatever else the machine does
 CALLS_A_S = 20
+MOST_IN_FLIGHT = 6
 ENOUGH_CALLS = 60
 SAFE_TO_REPEAT = ("503 ",)
 PROCESSES = {
@@ -159,12 +160,14 @@ class Release:
 
 @contextmanager
 def calling(story: Story, ports: list[int]) -> Iterator[Traffic]:
-    traffic = Traffic(ports, profile(story, [str(story.agent_api.key)]))
+    calls = profile(story, [str(story.agent_api.key)])
+    traffic = Traffic(ports, calls, most_in_flight=MOST_IN_FLIGHT, is_patient=True)
 
-    def run() -> None:
-        asyncio.run(traffic.run(CALLS_A_S, WITHIN_S))
+    async def run() -> None:
+        await traffic.run(CALLS_A_S, 3 * WITHIN_S)
+        traffic.close()
 
-    thread = threading.Thread(target=run, daemon=True)
+    thread = threading.Thread(target=lambda: asyncio.run(run()), daemon=True)
     thread.start()
     try:
         yield traffic
@@ -217,6 +220,8 @@ def settings_of(chain: DeployedChain, url: str, folder: Path) -> dict[str, str]:
     }
 
 
+# web3 leaves its connections open
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_old_and_new__side_by_side_on_the_new_schema(
     old_tree: Path, chain: DeployedChain, url: str, tmp_path: Path
 ) -> None:
