@@ -32,6 +32,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
+import httpx
 import psycopg
 
 from core.db.engine import Database
@@ -55,6 +56,7 @@ AGENTS = 12
 TRADE_EVERY_S = 3.0
 CENT = 10_000
 SETTLED_S = 60.0
+PATIENCE = httpx.Timeout(120)  # while the world is made
 OUT_OF_THE_WAY = dict.fromkeys(
     (
         "DAILY_CEILING",
@@ -369,6 +371,7 @@ def world(room: MachineRoom) -> tuple[Story, list[str]]:
     rows = seed(database, place_of(room.stack.facts), datetime.now(UTC))
     database.close()
     story = Story(room.stack.facts)
+    story.owner_api.http.timeout = story.agent_api.http.timeout = PATIENCE
     sign_in(story)
     sign_and_fund(story)
     story.agent_api.post(f"/mandate-wallet/mandates/{story.id}/accept", {})
