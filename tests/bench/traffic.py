@@ -104,10 +104,10 @@ class Traffic:
         begun, sent, under_way = time.monotonic(), 0, set[asyncio.Task[None]]()
         while not self.is_over and (passed := time.monotonic() - begun) < seconds:
             while sent < passed * rate:
-                if self._is_patient and self.in_flight >= self._most:
+                if self._is_patient and len(under_way) >= self._most:
                     break
                 (call,) = self._draw.choices(self._calls, self._weights)
-                if self.in_flight >= self._most:
+                if len(under_way) >= self._most:
                     self.now.errors["not sent: too many wait"] += 1
                 else:
                     task = asyncio.create_task(self._ask(call, begun + sent / rate))
