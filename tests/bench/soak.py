@@ -53,6 +53,7 @@ JUDGED_FROM_MINUTES = 30
 MOST_GROWTH = 0.05
 MOST_P99 = 2.0
 AGENTS = 12
+OTHERS, DAYS = 20, 120  # simulated agents, and days of their ledgers
 TRADE_EVERY_S = 3.0
 CENT = 10_000
 SETTLED_S = 60.0
@@ -270,7 +271,9 @@ class Soak:
         breaking = asyncio.create_task(self._break_things())
         await self._stretch(self.seconds - quiet_s, self.troubled)
         breaking.cancel()
-        await asyncio.gather(breaking, return_exceptions=True)
+        (ended,) = await asyncio.gather(breaking, return_exceptions=True)
+        if isinstance(ended, Exception):  # a fault that could not be made; a CancelledError is none
+            raise ended
         self.traffic.close()
 
     async def _stretch(self, seconds: float, into: Tally) -> None:
@@ -366,9 +369,9 @@ def lost_events(database_url: str, story: Story) -> int:
 
 
 def world(room: MachineRoom) -> tuple[Story, list[str]]:
-    """A year of others' mandates, one mandate at work, and agents with keys."""
+    """Months of others' mandates, one mandate at work, and agents with keys."""
     database = Database(str(room.stack.facts["database_url"]), application_name="soak")
-    rows = seed(database, place_of(room.stack.facts), datetime.now(UTC))
+    rows = seed(database, place_of(room.stack.facts), datetime.now(UTC), OTHERS, DAYS)
     database.close()
     story = Story(room.stack.facts)
     story.owner_api.http.timeout = story.agent_api.http.timeout = PATIENCE
