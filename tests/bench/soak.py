@@ -286,8 +286,9 @@ class Soak:
     def _look(self, into: Tally) -> None:
         taken = self.traffic.take()
         into.add(taken)
+        at = self.passed_s
         for one, mib in self.room.memory_mib().items():
-            self.memory[one].append((self.passed_s, mib))
+            self.memory[one].append((at, mib))
         held = " ".join(
             f"{name} {self.memory[name, pid][-1][1]:.0f}" for name, pid in self.room.memory_mib()
         )
