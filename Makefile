@@ -1,7 +1,7 @@
 # One command a job; each sets itself up on a fresh machine and may be run again. `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build abis exit-page docs demo up seed-world cluster test unit check format test-deep test-deep-ci test-cluster conformance prove coverage gas mutants bench bench-indexer bench-keeper bench-api bench-verify bench-hall bench-events bench-economy bench-market bench-notes bench-fund growth drill screenshots client deploy verify verify-source preflight lock clean
+.PHONY: help setup build abis exit-page docs demo up seed-world cluster test unit check format test-deep test-deep-ci test-cluster conformance prove coverage gas mutants bench bench-indexer bench-keeper bench-api bench-verify bench-hall bench-events bench-economy bench-market bench-notes bench-fund growth drill screenshots client deploy verify verify-source preflight lock clean soak
 
 PY := .venv/bin/python
 FORGE := $(CURDIR)/node_modules/.bin/forge-native
@@ -29,7 +29,7 @@ setup: .venv/.ready node_modules/.ready ## install everything that the other com
 	@touch $@
 
 .venv-audit/.ready: requirements-audit.lock .venv/.ready
-	@echo "installing Slither and Halmos (requirements-audit.lock)"
+	@echo "installing Slither, Halmos and hadolint (requirements-audit.lock)"
 	@test -x .venv-audit/bin/python || $(PY) -m uv venv --quiet --python $(PY) .venv-audit
 	@$(PY) -m uv pip sync --quiet --python .venv-audit/bin/python --require-hashes requirements-audit.lock
 	@touch $@
@@ -58,6 +58,8 @@ SOURCES := $(shell find contracts tests/contracts -name '*.sol' 2>/dev/null)
 
 .build/backup.ready: scripts/preflight.sh
 	@scripts/preflight.sh backup
+.build/promtool.ready: scripts/preflight.sh
+	@scripts/preflight.sh promtool
 	@mkdir -p $(@D) && touch $@
 
 # What the service answers, for the types of the console's pages.
@@ -96,7 +98,7 @@ test: build .build/browser.ready ## all tests but the stories of test-deep-ci an
 unit: .venv/.ready ## the unit tests: without Node, database or network, in less than a minute
 	@$(PY) -m pytest tests/unit -n logical --dist loadfile
 
-check: build .venv-audit/.ready .build/web/api.d.ts ## format, lint, types, import laws, migrations, ABIs, OpenAPI, ERC-7730, Slither
+check: build .venv-audit/.ready .build/web/api.d.ts ## format, lint, types, import laws, migrations, ABIs, OpenAPI, ERC-7730, Slither, hadolint
 	@$(PY) -m ruff format --check .
 	@$(PY) -m ruff check .
 	@$(PY) -m mypy
@@ -106,6 +108,7 @@ check: build .venv-audit/.ready .build/web/api.d.ts ## format, lint, types, impo
 	@$(PY) -m scripts.export_web --check
 	@$(PY) -m scripts.build_exit --check
 	@.venv-audit/bin/python scripts/slither_check.py
+	@.venv-audit/bin/hadolint Containerfile
 	@$(PY) -m scripts.export_api --check
 	@$(PY) -m scripts.export_descriptors --check
 	@node scripts/lint_openapi.mjs
@@ -128,7 +131,7 @@ test-deep: test-deep-ci prove ## slow proofs: test-deep-ci, Halmos, 200 stories 
 	$(if $(SEEDS),SEEDS=$(SEEDS),RESUME=1..100) $(PY) -m pytest tests/integration/api/sponsored/test_sponsored_seeds.py
 	FORGED_RECORDS=10000 $(PY) -m pytest tests/deep/test_forged_records.py
 
-test-deep-ci: build coverage conformance .build/backup.ready ## the half of test-deep that fits into CI: MCP conformance, 2,048 fuzz runs a contract property, invariants 500 x 50, 2,000 examples a domain property, the stories, deployments, the restore drill, an area after the recipe
+test-deep-ci: build coverage conformance .build/backup.ready .build/promtool.ready ## the half of test-deep that fits into CI: MCP conformance, 2,048 fuzz runs a contract property, invariants 500 x 50, 2,000 examples a domain property, the stories, deployments, the restore drill, the release before this one beside it, an area after the recipe
 	FOUNDRY_FUZZ_RUNS=2048 FOUNDRY_INVARIANT_RUNS=500 FOUNDRY_INVARIANT_DEPTH=50 $(FORGE) test
 	HYPOTHESIS_PROFILE=deep $(PY) -m pytest tests/unit/core tests/integration/core/credits/test_credit_ledger_histories.py tests/integration/core/credits/test_credit_spend.py tests/integration/indexer/test_deposits_histories.py
 	FUZZ_EXAMPLES=300 $(PY) -m pytest tests/integration/api/mandates/test_fuzz.py
@@ -192,6 +195,8 @@ growth: build ## measure what a row, an event, a look and a call cost, and write
 
 drill: build .build/backup.ready ## lose the database and get it back: backup, restore to a moment, exact to the row, catch up from the chain; DRILL_DIR keeps its folder
 	@$(PY) -m scripts.drill
+soak: build ## the whole stack for MINUTES (60) at RATE (200) calls a second beside faults; errors, memory and p99 in the last line; logs in .build/soak
+	@MINUTES=$(MINUTES) RATE=$(RATE) $(PY) -m tests.bench.soak
 
 screenshots: build .build/browser.ready ## pictures of the console's pages into docs/console: light, dark and at the width of a phone
 	@$(PY) -m tests.browser.screenshots

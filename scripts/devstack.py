@@ -422,7 +422,7 @@ class Stack:
     def _not_ready(self) -> str | None:
         """Which parts are down, each with what it says of itself; None when all work."""
         try:
-            answer = httpx.get(f"{self._local_url}/health/ready", timeout=2)
+            answer = httpx.get(f"{self._local_url}/health/ready", timeout=15)
         except httpx.HTTPError:
             return "the API to answer"
         parts = (

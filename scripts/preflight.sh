@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Says in a sentence what this machine lacks: preflight.sh python|node|pdf|browser|backup. As root on Debian it installs what PDFs, browser tests and the restore drill need.
+# Says in a sentence what this machine lacks: preflight.sh python|node|pdf|browser|backup|promtool. As root on Debian it installs what PDFs, browser tests and the restore drill need, and unpacks promtool.
 set -u
 case "${1:-}" in
 python)
@@ -63,8 +63,26 @@ backup)
     exit 1
   fi
   ;;
+promtool)
+  # Of Debian's package prometheus the one program alone, into .build: the server is neither installed nor started.
+  folder="$(cd "$(dirname "$0")/.." && pwd)/.build/promtool"
+  [ -x "$folder/usr/bin/promtool" ] && exit 0
+  command -v promtool >/dev/null && exit 0
+  if command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null; then
+    echo "unpacking promtool of Debian's prometheus for the tests of the alerts"
+    mkdir -p "$folder" && cd "$folder" || exit 1
+    load() { timeout 300 apt-get download -qq prometheus >/dev/null 2>&1; }
+    load || { timeout 120 apt-get update -qq >/dev/null 2>&1 && load; }
+    for package in prometheus_*.deb; do [ -f "$package" ] && dpkg-deb -x "$package" . && rm "$package"; done
+    rm -f usr/bin/prometheus
+  fi
+  if [ ! -x "$folder/usr/bin/promtool" ]; then
+    echo "promtool is missing; the stories of the alerts evaluate the rules by it. On Debian: apt-get install prometheus" >&2
+    exit 1
+  fi
+  ;;
 *)
-  echo "usage: preflight.sh python|node|pdf|browser|backup" >&2
+  echo "usage: preflight.sh python|node|pdf|browser|backup|promtool" >&2
   exit 2
   ;;
 esac

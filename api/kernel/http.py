@@ -17,9 +17,9 @@ import json
 import re
 import time
 import uuid
+from asyncio import CancelledError
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from functools import partial
 from typing import Any, TypeVar
 
@@ -39,6 +39,7 @@ from api.kernel.etag import kept
 from api.kernel.event_stream import EventStreamResponse, no_room
 from api.kernel.fields import QueryText
 from api.kernel.kept_answers import KeptAnswers, answered_again, place_of
+from api.kernel.not_now import busy, ending, settling_busy
 from api.kernel.operation import Deps, Operation, Refusal
 from api.kernel.outcome import Outcome
 from api.kernel.over_rate import over_rate
@@ -66,8 +67,6 @@ STANDING_HEADERS = (
     (b"access-control-allow-origin", b"*"),
     (b"access-control-expose-headers", ", ".join(EXPOSED_HEADERS).encode()),
 )
-
-RETRY_S = 5  # after that a call's turn comes more likely
 
 T = TypeVar("T")
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -185,8 +184,9 @@ async def enter(
             if isinstance(served, Outcome)
             else await _settled(served, credentials.client, deps)
         )
-    except BusyError:
-        return refused(busy(deps), operation, {}, deps.clock(), deps.catalogue)
+    except (BusyError, CancelledError) as error:  # cancelled: the process ends
+        refusal = busy(deps) if isinstance(error, BusyError) else ending(deps)
+        return refused(refusal, operation, {}, deps.clock(), deps.catalogue)
     except Exception:  # the process's edge: a route and a tool answer alike
         return defect(request.state.request_id, deps)
 
@@ -207,17 +207,6 @@ async def beside(
     return await deps.workers.run(line, call, at_once=1 if in_turn else None)
 
 
-def busy(deps: Deps) -> Refusal:
-    """Nothing was begun, and nothing of it is kept."""
-    detail = (
-        "As many calls of your network address as may wait are waiting; send this one again "
-        "later, and fewer at a time."
-    )
-    return Refusal(
-        "temporarily_unavailable", detail, retry_at=deps.clock() + timedelta(seconds=RETRY_S)
-    )
-
-
 def _resting(call: Callable[[], T]) -> T:
     """Rest as long as the call computed, so that large bodies have half of a moment at most."""
     began = time.thread_time()
@@ -234,13 +223,7 @@ async def _settled(call: Unsettled, client: str, deps: Deps) -> Outcome:
     try:
         return await deps.settling.run(client, call.settle, within_s=SETTLING_WAIT_S)
     except BusyError:
-        detail = (
-            "As many payments as this service takes at a time are being settled; send the same "
-            "call with the same payment again."
-        )
-        full = Refusal(
-            "temporarily_unavailable", detail, retry_at=deps.clock() + timedelta(seconds=RETRY_S)
-        )
+        full = settling_busy(deps)
         return await deps.workers.run(client, partial(call.refuse, full))
 
 

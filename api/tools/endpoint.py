@@ -37,12 +37,12 @@ from api.kernel.http import (
     SentFields,
     beside,
     body_of,
-    busy,
     enter,
     fields_of,
     json_text,
     response_of,
 )
+from api.kernel.not_now import busy
 from api.kernel.operation import Deps, Refusal
 from api.kernel.outcome import Outcome
 from api.kernel.refusals import refused

@@ -27,6 +27,11 @@ GROUPS: list[dict[str, Any]] = yaml.safe_load(
     (ROOT / "docs" / "operations" / "alerts.yml").read_text()
 )["groups"]
 RULES = {rule["alert"]: rule for group in GROUPS for rule in group["rules"]}
+RUNBOOK = [
+    (lines[0], [line for line in lines[1:] if line])
+    for part in (ROOT / "docs/operations/runbook.md").read_text().split("\n## ")[1:]
+    for lines in [part.splitlines()]
+]
 KEEPER_PREFIX = keeper_metrics.PREFIX
 NO_DATABASE = Database("postgresql+psycopg://nobody@127.0.0.1:1/none")
 NAMED = re.compile(rf"\b(?:{PREFIX}|{KEEPER_PREFIX}|{API_PREFIX})\w+")
@@ -70,8 +75,50 @@ def test_an_alert__names_only_metrics_that_are_exported(alert: str) -> None:
 def test_an_alert__says_what_to_do_and_how_urgent_it_is(alert: str) -> None:
     rule = RULES[alert]
     assert rule["labels"]["severity"] in ("page", "ticket")
-    assert set(rule["annotations"]) == {"summary", "action"}
+    assert set(rule["annotations"]) == {"runbook_url", "summary", "action"}
     assert rule["expr"].count("(") == rule["expr"].count(")")
+
+
+@pytest.mark.parametrize("alert", RULES)
+def test_an_alert__has_a_page_of_five_lines(alert: str) -> None:
+    """What it means and how urgent it is, how to look, what to do, what not to do, when it ends."""
+    rule = RULES[alert]
+    assert rule["annotations"]["runbook_url"] == f"docs/operations/runbook.md#{alert.lower()}"
+    (lines,) = [lines for name, lines in RUNBOOK if name == alert]
+    severity = rule["labels"]["severity"]
+    begins = [
+        f"- **Means** ({severity}):",
+        *(f"- **{word}**:" for word in ("Look", "Do", "Don't", "Ends")),
+    ]
+    assert [line.startswith(begin) for line, begin in zip(lines, begins, strict=True)] == [True] * 5
+
+
+def test_the_runbook__is_of_these_alerts_in_their_order() -> None:
+    assert [name for name, _ in RUNBOOK] == list(RULES)
+
+
+def test_each_alert__is_fired_by_a_story() -> None:
+    """Of a test that is marked so: it evaluates the expression on what the fault makes of the
+    metrics.
+    """
+    fired = set[str]()
+    for file in (ROOT / "tests").rglob("test_*_alerts.py"):
+        fired |= _fired(file)
+    assert fired | _fired(ROOT / "tests/integration/keeper/test_keeper_at_cost.py") == set(RULES)
+
+
+def _fired(file: Path) -> set[str]:
+    return {
+        argument.value
+        for function in ast.walk(ast.parse(file.read_text()))
+        if isinstance(function, ast.FunctionDef) and function.name.startswith("test_")
+        for mark in function.decorator_list
+        if isinstance(mark, ast.Call)
+        and isinstance(mark.func, ast.Name)
+        and mark.func.id == "fires"
+        for argument in mark.args
+        if isinstance(argument, ast.Constant)
+    }
 
 
 def test_there_is_an_alert__for_every_trouble_that_must_not_be_silent() -> None:

@@ -27,6 +27,7 @@ from core.db import engine, migrate
 from core.db.embedded import EmbeddedPostgres, start
 from core.db.engine import Bounds, Database, WriteSession
 from tests.integration.chain_fixtures import *  # noqa: F403 (the chain's fixtures, for every test below this folder)
+from tests.watching import AlertWatch
 
 MEMORY, ROOM_BYTES = Path("/dev/shm"), 2 * 1024**3
 RUNS = (
@@ -112,6 +113,12 @@ def database(database_url: str) -> Iterator[Database]:
     database = Database(database_url, application_name="test", bounds=Bounds(lock_s=20))
     yield database
     database.close()
+
+
+@pytest.fixture
+def watch(tmp_path: Path) -> AlertWatch:
+    """What a Prometheus would fire of what the test scrapes."""
+    return AlertWatch(tmp_path)
 
 
 @pytest.fixture

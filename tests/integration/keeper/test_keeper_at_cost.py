@@ -5,6 +5,8 @@ Budget 1000, floor 950: 850 cash, 100 units at the test venue, and 50 USDC at a 
 choice. At a price of 0.5 the vault is worth 950 at cost: 850 + 50 + 50.
 """
 
+from pathlib import Path
+
 import pytest
 
 from core.chain.abi_text import call_by_signature
@@ -17,9 +19,12 @@ from core.mandate.chain.decode import decode_log
 from core.mandate.rules.events import Marked, Stopped
 from core.mandate.rules.terms import UNPINNED, Rule, RuleKind
 from core.selectors import selector_of
+from keeper.metrics import KeeperMetrics
 from tests.integration.chain_fixtures import DeployedChain
+from tests.integration.keeper.alerting import Keeping
 from tests.integration.keeper.conftest import PRICE_AT_FLOOR, USDC, KeeperProcess, Stage
 from tests.personas import AGENT, KEEPER, STRANGER
+from tests.watching import AlertWatch, fires
 
 OUT = 50 * USDC
 GWEI = 10**9
@@ -228,3 +233,21 @@ def test_worth_at_cost__is_cash_plus_the_adapters_value_plus_what_was_spent_at_t
     )
     words = bytes_of(answer)
     assert (int.from_bytes(words[:32]), int.from_bytes(words[32:])) == (1_000 * USDC, OUT)
+
+
+@pytest.mark.story
+@fires("VaultsAtCostWithoutSpareKeeper")
+def test_money_is_at_cost_and_no_spare_runs__somebody_is_asked_for(
+    out: Stage, watch: AlertWatch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alert, keeping = "VaultsAtCostWithoutSpareKeeper", Keeping(out, watch, tmp_path, monkeypatch)
+    with keeping.keeper() as keeper:
+        keeping.tick(keeper)
+        keeping.scrape()
+        spare = KeeperMetrics(lambda: 0.0).registry
+        watch.scrape(spare, at=keeping.now().timestamp(), instance="spare", beside=True)
+        assert not keeping.fires(alert, 400)
+        keeping.passed_s += 10
+        keeping.scrape()  # of this one alone: the spare is gone
+        assert not keeping.fires(alert, 290)
+        assert keeping.fires(alert, 310)

@@ -1,0 +1,475 @@
+"""`make soak MINUTES=60`: the whole stack under a steady, realistic load, and faults beside it.
+
+RATE calls a second (default 200) from 16 addresses of this machine go to two API processes: reads of
+agents, owners and visitors, and a few writes, while an agent trades on chain. After a quiet minute, until
+three fifths of the time are over, one fault follows another: the preferred node refuses, the indexer is
+killed, every connection to the database is cut, an API process is killed, the keeper is killed. What died
+is started again as a supervisor would. Then the load goes on without faults, so that memory shows.
+
+It says each 10 s how it is. The last line is one JSON object: errors (answers that are no refusals), memory
+of each process at a tenth of its time and at the end, p99 beside the quiet minute's, and the events of the
+chain that the record lacks. Exit 1: an error, or a lost event; from 30 minutes on also memory that grew by
+more than 5 %, or a p99 above twice the quiet one.
+"""
+
+import asyncio
+import itertools
+import json
+import os
+import shutil
+import signal
+import socket
+import statistics
+import sys
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+import httpx
+import psycopg
+
+from core.db.engine import Database
+from core.mandate.chain import calldata
+from core.mandate.chain.calldata import VaultCall
+from core.mandate.venues import test_venue
+from scripts._processes import Child
+from scripts.demo import Story, sign_and_fund, sign_in
+from scripts.devstack import Ports, Stack, free_port
+from scripts.seed_world import place_of, seed
+from tests.bench.gate import NodeGate
+from tests.bench.traffic import Call, Tally, Traffic, get, post
+
+MOST_MINUTES = 240
+SAY_S = 10.0
+FAULTS_UNTIL = 0.6  # of the time
+JUDGED_FROM_MINUTES = 30
+MOST_GROWTH = 0.05
+MOST_P99 = 2.0
+AGENTS = 12
+OTHERS, DAYS = 20, 120  # simulated agents, and days of their ledgers
+TRADE_EVERY_S = 3.0
+CENT = 10_000
+SETTLED_S = 60.0
+PATIENCE = httpx.Timeout(120)  # while the world is made
+OUT_OF_THE_WAY = dict.fromkeys(
+    (
+        "DAILY_CEILING",
+        "FREE_READS_PER_DAY",
+        "FREE_READS_PER_OWNER_PER_DAY",
+        "FREE_READS_PER_OWNERS_ADDRESS_PER_DAY",
+        "FREE_READS_PER_ADDRESS_PER_DAY",
+        "NOTES_PER_ADDRESS_PER_MINUTE",
+    ),
+    "100000000",
+)
+
+
+class MachineRoom:
+    """The stack, a second API process, and who starts again what died."""
+
+    def __init__(self, folder: Path) -> None:
+        ports = Ports.free()
+        self.gate = NodeGate(gate_port := free_port(), ports.rpc)
+        urls = f"http://127.0.0.1:{gate_port},http://127.0.0.1:{ports.rpc}"
+        outside = OUT_OF_THE_WAY | {"RPC_URLS": urls, "LOG_FORMAT": "json"}
+        self.stack = Stack(folder, ports, say=say, outside=outside)
+        self.api_ports = [ports.api]
+        self.restarts = defaultdict[str, int](int)
+        self._is_over = threading.Event()
+        self._supervisor = threading.Thread(target=self._supervise, daemon=True)
+
+    def start(self) -> None:
+        self.stack.start()
+        first, port = self.stack.children["api"], free_port()
+        second = self.stack._child("api 2", first.command, first.environment | {"PORT": str(port)})
+        second.start()
+        self.api_ports.append(port)
+        self.stack.wait_for(lambda: None if _listens(port) else "the second API")
+        self._supervisor.start()
+
+    def stop(self) -> None:
+        self._is_over.set()
+        if self._supervisor.is_alive():
+            self._supervisor.join()
+        self.stack.stop()
+        self.gate.stop()
+
+    def kill(self, name: str) -> None:
+        process = self.child(name).process
+        assert process is not None
+        process.kill()
+
+    def cut_connections(self) -> None:
+        everyone = """select pg_terminate_backend(pid) from pg_stat_activity
+                       where pid <> pg_backend_pid() and backend_type = 'client backend'"""
+        with psycopg.connect(self.database_url, autocommit=True) as connection:
+            connection.execute(everyone)
+
+    @property
+    def database_url(self) -> str:
+        return str(self.stack.facts["database_url"]).replace("+psycopg", "")
+
+    def child(self, name: str) -> Child:
+        return self.stack.children[name]
+
+    def memory_mib(self) -> dict[tuple[str, int], float]:
+        """What each process holds that no file backs, with its children."""
+        children = defaultdict[int, list[int]](list)
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            with _gone():
+                children[int(stat.read_text().rpartition(")")[2].split()[1])].append(
+                    int(stat.parent.name)
+                )
+        pids = {
+            (name, child.process.pid)
+            for name, child in self.stack.children.items()
+            if child.process is not None and child.is_running()
+        }
+        server = self.stack.postgres.pid if self.stack.postgres is not None else None
+        if server is not None:
+            pids.add(("postgres", server))
+        return {one: sum(map(_anonymous_mib, _tree(one[1], children))) for one in sorted(pids)}
+
+    def _supervise(self) -> None:
+        while not self._is_over.wait(0.3):
+            for name, child in list(self.stack.children.items()):
+                if not child.is_running() and not self._is_over.is_set():
+                    self.restarts[name] += 1
+                    child.start()
+
+
+@contextmanager
+def _gone() -> Iterator[None]:
+    """A process may end while it is looked at."""
+    try:
+        yield
+    except (FileNotFoundError, ProcessLookupError):
+        return
+
+
+def _tree(pid: int, children: dict[int, list[int]]) -> list[int]:
+    return [pid, *itertools.chain(*(_tree(one, children) for one in children.get(pid, [])))]
+
+
+def _anonymous_mib(pid: int) -> float:
+    with _gone():
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("RssAnon:"):
+                return int(line.split()[1]) / 1024
+    return 0.0
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+class Trading(threading.Thread):
+    """The agent buys for a cent and sells again, straight on chain; `sent` are the calls that the
+    chain took.
+    """
+
+    def __init__(self, story: Story) -> None:
+        super().__init__(daemon=True)
+        self._story, self._is_over, self.sent = story, threading.Event(), 0
+
+    def run(self) -> None:
+        adapter = self._story.at["test_venue_adapter"]
+        for turn in itertools.count():
+            if self._is_over.wait(TRADE_EVERY_S):
+                return
+            spent = CENT if turn % 2 == 0 else 0
+            data = test_venue.buy(CENT) if spent else test_venue.sell(CENT)
+            call = calldata.execute(VaultCall(adapter, spent, data))
+            self.sent += int(self._story.agent.send(self._story.vault, call)["status"])
+
+    def end(self) -> None:
+        self._is_over.set()
+        self.join(30)
+
+
+def profile(story: Story, keys: list[str]) -> list[Call]:
+    """What is asked for, a hundredth each by weight: agents at work read what they may do before they
+    act, and page through what is new; owners look; visitors read what is public.
+    """
+    one, owner = f"/mandate-wallet/mandates/{story.id}", f"Bearer {story.owner_api.bearer}"
+    key = itertools.cycle(keys)
+    count = itertools.count()
+    working = str(story.agent_api.key)
+
+    def of_agent(path: str) -> Callable[[], bytes]:
+        return lambda: get(path, x_svc_user_key=next(key))
+
+    def of_worker(path: str) -> Callable[[], bytes]:
+        return lambda: get(path, x_svc_user_key=working)
+
+    def of_owner(path: str) -> Callable[[], bytes]:
+        return lambda: get(path, authorization=owner)
+
+    def note() -> bytes:
+        number = next(count)
+        body = {"kind": "note", "why": "The price holds.", "payload": {"text": f"Look {number}."}}
+        return post(
+            f"{one}/events",
+            body,
+            x_svc_user_key=working,
+            idempotency_key=f"soak-{os.getpid()}-{number}",
+        )
+
+    return [
+        Call("limits before an action", 18, of_worker(one)),
+        Call("own mandates", 14, of_agent("/mandate-wallet/mandates")),
+        Call("who am I", 10, of_agent("/mandate-wallet/agents/me")),
+        Call("status", 6, of_agent("/agent/status")),
+        Call("steps", 8, of_worker(f"{one}/steps")),
+        Call("ledger", 6, of_owner(f"{one}/ledger")),
+        Call("the owner's view", 6, of_owner(one)),
+        Call("statement", 2, of_owner(f"{one}/statement")),
+        Call("alerts", 2, of_owner("/mandate-wallet/me/alerts")),
+        Call("board of mandates", 4, of_agent("/mandate-wallet/board")),
+        Call("hall", 4, lambda: get("/mandate-wallet/hall")),
+        Call("credits", 3, of_agent("/credits/balance")),
+        Call("market board", 3, of_agent("/board")),
+        Call("tasks", 2, of_agent("/tasks/browse")),
+        Call("catalogue", 3, lambda: get("/agent/catalog")),
+        Call("rules", 2, lambda: get("/rules/mandate-vault")),
+        Call("readiness", 1, lambda: get("/health/live")),
+        Call("a report", 3, note),
+        Call("what is next", 3, of_agent("/agent/dashboard")),
+    ]
+
+
+@dataclass
+class Soak:
+    room: MachineRoom
+    traffic: Traffic
+    rate: float
+    seconds: float
+    begun: float = field(default_factory=time.monotonic)
+    memory: dict[tuple[str, int], list[tuple[float, float]]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+    faults: list[str] = field(default_factory=list)
+    quiet: Tally = field(default_factory=Tally)
+    troubled: Tally = field(default_factory=Tally)
+
+    @property
+    def passed_s(self) -> float:
+        return time.monotonic() - self.begun
+
+    async def run(self) -> None:
+        quiet_s = min(60.0, self.seconds / 4)
+        await self._stretch(quiet_s, self.quiet)
+        breaking = asyncio.create_task(self._break_things())
+        await self._stretch(self.seconds - quiet_s, self.troubled)
+        breaking.cancel()
+        (ended,) = await asyncio.gather(breaking, return_exceptions=True)
+        if isinstance(ended, Exception):  # a fault that could not be made; a CancelledError is none
+            raise ended
+        self.traffic.close()
+
+    async def _stretch(self, seconds: float, into: Tally) -> None:
+        load = asyncio.create_task(self.traffic.run(self.rate, seconds))
+        while not load.done():
+            await asyncio.wait({load}, timeout=SAY_S)
+            self._look(into)
+        load.result()
+
+    def _look(self, into: Tally) -> None:
+        taken = self.traffic.take()
+        into.add(taken)
+        at = self.passed_s
+        for one, mib in self.room.memory_mib().items():
+            self.memory[one].append((at, mib))
+        held = " ".join(
+            f"{name} {self.memory[name, pid][-1][1]:.0f}" for name, pid in self.room.memory_mib()
+        )
+        wrong = f", errors {dict(taken.errors)}" if taken.errors else ""
+        refused = f", refused {dict(taken.refused)}" if taken.refused else ""
+        say(
+            f"{self.passed_s:6.0f} s  {taken.answered / SAY_S:5.0f}/s  p50 {taken.p(50):.0f} p99 {taken.p(99):.0f} ms, "
+            f"{self.traffic.in_flight} wait, {taken.sent_again} sent again{refused}{wrong}; MiB: {held}"
+        )
+
+    async def _break_things(self) -> None:
+        until = self.seconds * FAULTS_UNTIL
+        pause = max(12.0, min(60.0, (until - self.passed_s) / 6))
+        for name, fault in itertools.cycle(self._faults().items()):
+            if self.passed_s + pause > until:
+                return
+            say(f"{self.passed_s:6.0f} s  fault: {name}")
+            self.faults.append(name)
+            await fault(pause)
+
+    def _faults(self) -> dict[str, Callable[[float], Any]]:
+        async def shut(pause: float) -> None:
+            self.room.gate.shut()
+            await asyncio.sleep(pause / 2)
+            self.room.gate.open()
+            await asyncio.sleep(pause / 2)
+
+        def at_once(act: Callable[[], None]) -> Callable[[float], Any]:
+            async def run(pause: float) -> None:
+                await asyncio.to_thread(act)
+                await asyncio.sleep(pause)
+
+            return run
+
+        return {
+            "the preferred node refuses": shut,
+            "the indexer is killed": at_once(lambda: self.room.kill("indexer")),
+            "every connection to the database is cut": at_once(self.room.cut_connections),
+            "an API process is killed": at_once(lambda: self.room.kill("api 2")),
+            "the keeper is killed": at_once(lambda: self.room.kill("keeper")),
+        }
+
+    def growth(self) -> dict[str, dict[str, float]]:
+        """Of each process that was there long enough: MiB at a tenth of its time (of the run's, when it
+        is as old), and at the end.
+        """
+        found = {}
+        last_at = max(samples[-1][0] for samples in self.memory.values())
+        for (name, _), samples in self.memory.items():
+            early = [mib for at, mib in samples if at >= samples[0][0] + self.seconds / 10][:3]
+            if samples[-1][0] < last_at or len(early) < 3 or len(samples) < 6:
+                continue
+            before, after = (
+                statistics.median(early),
+                statistics.median(mib for _, mib in samples[-3:]),
+            )
+            found[name] = {
+                "mib_early": round(before, 1),
+                "mib_end": round(after, 1),
+                "growth": round(after / before - 1, 3),
+            }
+        return found
+
+
+def lost_events(database_url: str, story: Story) -> int:
+    """Executions that the chain has and the mandate's ledger lacks, once the record has caught up."""
+    executed = "Executed(uint256,address,bytes4,uint256,uint256,uint256)"
+    query = """select count(distinct e.base_key) from mandate_event e join mandate m on m.id = e.mandate_id
+                where m.public_id = %s and e.payload ? 'executed' and e.reported_by = 'chain'"""
+    until = time.monotonic() + SETTLED_S
+    while True:
+        on_chain = len(story.chain.logs(story.vault, executed))
+        with psycopg.connect(database_url) as connection:
+            row = connection.execute(query, (story.id,)).fetchone()
+        missing = on_chain - (0 if row is None else int(row[0]))
+        if missing == 0 or time.monotonic() > until:
+            return missing
+        time.sleep(1)
+
+
+def world(room: MachineRoom) -> tuple[Story, list[str]]:
+    """Months of others' mandates, one mandate at work, and agents with keys."""
+    database = Database(str(room.stack.facts["database_url"]), application_name="soak")
+    rows = seed(database, place_of(room.stack.facts), datetime.now(UTC), OTHERS, DAYS)
+    database.close()
+    story = Story(room.stack.facts)
+    story.owner_api.http.timeout = story.agent_api.http.timeout = PATIENCE
+    sign_in(story)
+    sign_and_fund(story)
+    story.agent_api.post(f"/mandate-wallet/mandates/{story.id}/accept", {})
+    keys = [
+        str(
+            story.owner_api.post("/auth/agent/connect", {"agent_name": f"soak {number}"})["api_key"]
+        )
+        for number in range(AGENTS)
+    ]
+    say(f"world      {rows:,} rows of simulated ledgers, mandate {story.id} at work, {AGENTS} keys")
+    return story, keys
+
+
+def report(soak: Soak, lost: int, minutes: float, trades: int) -> dict[str, Any]:
+    whole, memory = Tally(), soak.growth()
+    whole.add(soak.quiet)
+    whole.add(soak.troubled)
+    ours = {
+        name: one["growth"] for name, one in memory.items() if name not in ("chain", "postgres")
+    }
+    ratio = round(soak.troubled.p(99) / max(0.1, soak.quiet.p(99)), 2)
+    return {
+        "minutes": minutes,
+        "rate": soak.rate,
+        "answered": whole.answered,
+        "served": whole.served,
+        "refused": dict(whole.refused),
+        "errors": dict(whole.errors),
+        "sent_again": whole.sent_again,
+        "faults": len(soak.faults),
+        "restarts": dict(soak.room.restarts),
+        "trades": trades,
+        "lost_events": lost,
+        "quiet_p50_ms": soak.quiet.p(50),
+        "quiet_p99_ms": soak.quiet.p(99),
+        "p50_ms": soak.troubled.p(50),
+        "p99_ms": soak.troubled.p(99),
+        "p99_ratio": ratio,
+        "memory": memory,
+        "held": {
+            "errors": not whole.errors,
+            "events": lost == 0,
+            "memory": all(growth <= MOST_GROWTH for growth in ours.values()),
+            "p99": ratio <= MOST_P99,
+        },
+    }
+
+
+def say(line: str) -> None:
+    print(line, flush=True)
+
+
+def main() -> int:
+    minutes, rate = float(os.environ.get("MINUTES") or 60), float(os.environ.get("RATE") or 200)
+    if not 1 <= minutes <= MOST_MINUTES or not 1 <= rate <= 2_000:
+        print(f"MINUTES is 1 to {MOST_MINUTES}, RATE 1 to 2000", file=sys.stderr)
+        return 2
+    for name in (signal.SIGTERM, signal.SIGINT):  # which a job in a shell's background ignores
+        signal.signal(name, signal.default_int_handler)
+    folder = Path(mkdtemp(prefix="soak-"))
+    folder.chmod(0o755)
+    room = MachineRoom(folder / "s")
+    try:
+        room.start()
+        story, keys = world(room)
+        soak = Soak(room, Traffic(room.api_ports, profile(story, keys)), rate, minutes * 60)
+        trading = Trading(story)
+        trading.start()
+        asyncio.run(soak.run())
+        trading.end()
+        found = report(soak, lost_events(room.database_url, story), minutes, trading.sent)
+    finally:
+        room.stop()
+        _keep_logs(folder)
+    for name, one in found["memory"].items():
+        say(
+            f"memory     {name:<10} {one['mib_early']:8.1f} -> {one['mib_end']:8.1f} MiB, {one['growth']:+.1%}"
+        )
+    say(json.dumps(found))
+    judged = (
+        found["held"].values()
+        if minutes >= JUDGED_FROM_MINUTES
+        else [found["held"][one] for one in ("errors", "events")]
+    )
+    return 0 if all(judged) else 1
+
+
+def _keep_logs(folder: Path) -> None:
+    kept = Path(".build/soak")
+    shutil.rmtree(kept, ignore_errors=True)
+    if (folder / "s" / "logs").is_dir():
+        shutil.copytree(folder / "s" / "logs", kept)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,56 @@
+"""A process that ends before a call is answered says so as a refusal. It was `500 Internal Server
+Error` in plain text, when a loaded process was asked to end and its grace was over.
+"""
+
+import asyncio
+import json
+from dataclasses import replace
+
+import httpx
+import uvicorn
+
+from api.kernel.connections import ConnectionBounds
+from api.kernel.operation import Deps
+from api.kernel.protocol import protocol_of
+from api.main import StreamingServer, create_app, listen
+from tests.integration.api.conftest import KEY, TestClient, connect
+from tests.integration.api.probe import PATH, Gate, catalogue
+
+
+def test_a_call_whose_process_ends__is_refused_and_may_be_sent_again(
+    client: TestClient, deps: Deps, gate: Gate
+) -> None:
+    key = str(connect(client)["api_key"])
+    app = create_app(replace(deps, catalogue=catalogue(gate)))
+
+    async def story() -> httpx.Response:
+        with listen("127.0.0.1", 0) as listener:
+            port = listener.getsockname()[1]
+            config = uvicorn.Config(
+                app,
+                http=protocol_of(ConnectionBounds(), catalogue(gate)),
+                log_config=None,
+                timeout_graceful_shutdown=0,
+            )
+            server = StreamingServer(config, app.state.streams)
+            serving = asyncio.create_task(server.serve(sockets=[listener]))
+            async with httpx.AsyncClient(trust_env=False, timeout=30) as caller:
+                asked = asyncio.create_task(
+                    caller.post(
+                        f"http://127.0.0.1:{port}{PATH}", json={"do": "wait"}, headers={KEY: key}
+                    )
+                )
+                while not await asyncio.to_thread(gate.entered.wait, 0.1):
+                    assert not asked.done(), asked.result().text
+                server.should_exit = True
+                answer = await asked
+            gate.opened.set()
+            await serving
+            return answer
+
+    answer = asyncio.run(story())
+    said = json.loads(answer.text)
+    assert answer.status_code == 503
+    assert said["service"]["reason"] == "temporarily_unavailable"
+    assert "whether it was done is not known" in said["detail"]
+    assert "X-Request-Id" in answer.headers
