@@ -194,7 +194,7 @@ growth: build ## measure what a row, an event, a look and a call cost, and write
 	@$(PY) -m tests.bench.growth
 
 drill: build .build/backup.ready ## lose the database and get it back: backup, restore to a moment, exact to the row, catch up from the chain; DRILL_DIR keeps its folder
-	@$(PY) -m scripts.drill
+	@$(PY) -m tests.drill.drill
 soak: build ## the whole stack for MINUTES (60) at RATE (200) calls a second beside faults; errors, memory and p99 in the last line; logs in .build/soak
 	@MINUTES=$(MINUTES) RATE=$(RATE) $(PY) -m tests.bench.soak
 

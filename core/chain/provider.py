@@ -30,7 +30,7 @@ from core.chain.batch_size import BatchSize
 from core.chain.breaker import Breaker, BreakerState
 from core.chain.budget import CallBudget
 from core.chain.refusals import FailureKind
-from core.chain.wire import PACKED, Posted, Wire
+from core.chain.wire import PACKED, PostAnswer, Wire
 
 TROUBLE_S = 1.0
 # the receipts of twenty full blocks; what needs more is asked for in smaller parts
@@ -287,7 +287,7 @@ def _host_and_port(url: str) -> str:
     return f"{parts.hostname or 'node'}:{port}"
 
 
-def _require_ok(answer: Posted) -> None:
+def _require_ok(answer: PostAnswer) -> None:
     """Errors: NodeFailure."""
     if answer.status == httpx.codes.TOO_MANY_REQUESTS:
         raise NodeFailure(

@@ -42,7 +42,7 @@ ACCEPTED: Final = {"Accept-Encoding": ", ".join(PACKED)}
 
 
 @dataclass(frozen=True, slots=True)
-class Posted:
+class PostAnswer:
     """An answer whose head is read. `headers`: names in lower case. `pieces`: the body, unpacked;
     errors are httpx's.
     """
@@ -55,7 +55,7 @@ class Posted:
 class Wire(Protocol):
     """How a node is asked."""
 
-    def post(self, body: bytes, timeout_s: float) -> AbstractContextManager[Posted]:
+    def post(self, body: bytes, timeout_s: float) -> AbstractContextManager[PostAnswer]:
         """Errors: httpx.HTTPError, of which httpx.TimeoutException when it took too long."""
         ...
 
@@ -70,7 +70,7 @@ class HttpxWire:
         self._client = client
 
     @contextmanager
-    def post(self, body: bytes, timeout_s: float) -> Iterator[Posted]:
+    def post(self, body: bytes, timeout_s: float) -> Iterator[PostAnswer]:
         timeout = httpx.Timeout(timeout_s, connect=min(CONNECT_S, timeout_s))
         headers = {**ACCEPTED, "Content-Type": "application/json"}
         with (
@@ -79,7 +79,7 @@ class HttpxWire:
                 "POST", self._url, content=body, timeout=timeout, headers=headers
             ) as answer,
         ):
-            yield Posted(answer.status_code, answer.headers, answer.iter_bytes())
+            yield PostAnswer(answer.status_code, answer.headers, answer.iter_bytes())
 
     def close(self) -> None:
         self._client.close()
@@ -95,7 +95,7 @@ class OwnWire:
         self._idle: deque[_Connection] = deque()
 
     @contextmanager
-    def post(self, body: bytes, timeout_s: float) -> Iterator[Posted]:
+    def post(self, body: bytes, timeout_s: float) -> Iterator[PostAnswer]:
         until = time.monotonic() + timeout_s
         connection, is_kept = self._resting() or _Connection(self._opened(until)), False
         headers = [*self._headers, (b"Content-Length", b"%d" % len(body))]
@@ -193,7 +193,7 @@ class _Connection:
         except OSError as error:
             raise httpx.WriteError(str(error)) from error
 
-    def answer(self, until: float) -> Posted:
+    def answer(self, until: float) -> PostAnswer:
         while not isinstance(head := self._event(until), h11.Response):
             pass  # 100 and the like
         headers = dict[str, str]()
@@ -204,7 +204,7 @@ class _Connection:
         packing = headers.get("content-encoding", "").strip().lower()
         if packing in PACKED:
             pieces = _unpacked(pieces, packing)
-        return Posted(head.status_code, headers, pieces)
+        return PostAnswer(head.status_code, headers, pieces)
 
     def _body(self, until: float) -> Iterator[bytes]:
         while isinstance(event := self._event(until), h11.Data):

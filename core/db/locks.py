@@ -122,6 +122,10 @@ WAITED = select(
         bindparam("lock_high", type_=Integer), bindparam("lock_low", type_=Integer)
     )
 ).cte("waited")
+# The same for a statement that is written as SQL.
+WAITED_SQL = (
+    "waited as (select pg_advisory_xact_lock(%(lock_high)s::int, %(lock_low)s::int))"
+)
 
 
 # "mandate": one process migrates at a time, others wait and find the work done

@@ -9,7 +9,7 @@ Laws
 - A replica is asked on the connection that then reads: a balancer may have many behind one address.
 - A replica that is behind, gone or promoted costs one read its wait; for RETRY_S the primary answers
   unasked.
-Source: docs/decisions/0047.
+Source: docs/decisions/0046.
 """
 
 import time

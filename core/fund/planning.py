@@ -27,7 +27,7 @@ from core.credits.ledger.spend import spend_values, spending
 from core.credits.ledger.writer import names_of_sale
 from core.db.base import Timestamp
 from core.db.engine import WriteSession
-from core.db.locks import WAITED, LockClass, waited_values
+from core.db.locks import WAITED, WAITED_SQL, LockClass, waited_values
 from core.db.prepared import Prepared, Runs, rows_of
 from core.fund.rules.frozen import FrozenRules, rules_of
 from core.fund.rules.plan import SignalPlan
@@ -175,7 +175,7 @@ _SOLD_FROM_HEAD: Final = """sold as (
     on conflict do nothing returning signal_seq
 )"""
 _SELL_AT_ONCE: Final = f"""
-with waited as (select pg_advisory_xact_lock(%(lock_high)s::int, %(lock_low)s::int)),
+with {WAITED_SQL},
 {spending("waited", _SOLD_FROM_HEAD, "exists (select from sold)")}
 insert into fund_plan (account_id, signal_seq, mirror_id, disposition, reason, notional_usdc_e6, mid, at, is_charged)
 select account_id, %(seq)s::bigint, %(mirror_id)s::bigint, %(disposition)s, %(reason)s, %(notional_usdc_e6)s::numeric,

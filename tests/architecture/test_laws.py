@@ -402,6 +402,7 @@ OPENS = ("write", "write_session", "pinned", "statements")  # of Database: what 
 KERNEL_OPENS = {
     "api/main.py",
     "api/kernel/credentials.py",
+    "api/kernel/operation.py",
     "api/kernel/payments/metering.py",
     "api/kernel/pipeline.py",
 }

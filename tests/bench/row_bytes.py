@@ -2,7 +2,7 @@
 the slope between them by pg_total_relation_size.
 
 Rows are made from the columns' types. Keys and hashes are spread as hashes are, texts and documents
-are as wide as WIDTHS says: means of columns of a stack that had worked (scripts.drill, the simulated
+are as wide as WIDTHS says: means of columns of a stack that had worked (tests.drill.drill, the simulated
 world), or the bound where the code has one. What is wide does not compress: that is the dear case.
 """
 

@@ -15,7 +15,7 @@ WITHIN_S = 1_800
 def test_the_drill__holds_step_by_step_and_ends_with_zero(stack_directory: Path) -> None:
     stack_directory.mkdir()
     done = subprocess.run(
-        [sys.executable, "-m", "scripts.drill"],
+        [sys.executable, "-m", "tests.drill.drill"],
         cwd=ROOT,
         env={**os.environ, "DRILL_DIR": str(stack_directory)},
         capture_output=True,

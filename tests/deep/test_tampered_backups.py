@@ -6,8 +6,8 @@ import psycopg
 import pytest
 
 from scripts._backup import BackupFailedError, DrillPlace, DrillServer
-from scripts._tamper import Tamper
 from scripts.devstack import free_port
+from tests.drill.tamper import Tamper
 
 ROWS = 20_000
 

@@ -187,7 +187,7 @@ def test_what_was_there_before_it_was_counted__is_counted_by_the_migration(
     follower.plan(signal)
     follower.post(f"/fund/signals/{signal}/fills", FILL)
     deps.database.engine.dispose()
-    downgrade(database_url, "0058-1")
+    downgrade(database_url, "0055-1")
     migrate.upgrade(database_url)
     assert migrate.differences(database_url) == []
     assert counts(deps, vault) == slow_counts(deps, vault) == (1, 1)

@@ -35,17 +35,17 @@ from core.market.ledger import writer as warning_ledger
 from core.market.ledger.writer import NewWarning
 from core.market.tables import MarketAsset
 from core.settings import Deployment
-from scripts import _digests as digests
 from scripts import demo
 from scripts._backup import DATABASE, BackupFailedError, DrillPlace, DrillServer, binaries
-from scripts._drill_catch_up import CatchUp
 from scripts._processes import Child, run_shown
-from scripts._tamper import Tamper
 from scripts.check_record import RecordFinding, lines
 from scripts.check_record import place_of as record_place
 from scripts.devstack import ANVIL, CHAIN_ID, Ports, Stack, StackError, free_port, set_outside
 from scripts.seed_world import place_of, seed
 from scripts.story import StepFailedError
+from tests.drill import digests
+from tests.drill.catch_up import CatchUp
+from tests.drill.tamper import Tamper
 
 AGENTS, DAYS = 8, 120  # of the simulated world beside the real mandate
 WARNINGS = 60
@@ -309,7 +309,7 @@ STEPS = (
 
 
 def _count(drill: Drill, table: str) -> int:
-    return int(drill.original.ask(f"select count(*) from {table}", DATABASE))  # noqa: S608 (ours)
+    return int(drill.original.ask(f"select count(*) from {table}", DATABASE))
 
 
 def _warn(database: Database) -> None:
@@ -321,7 +321,7 @@ def _warn(database: Database) -> None:
             NewWarning(
                 exchange="drill",
                 asset_id=id_,
-                token="DRILL",  # noqa: S106 (a ticker)
+                token="DRILL",
                 listing_id=None,
                 type="depth_collapse",
                 severity="warning",

@@ -7,8 +7,8 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
 
-revision = "0058"
-down_revision = "0056"
+revision = "0055"
+down_revision = "0054"
 branch_labels = None
 depends_on = None
 

@@ -5,7 +5,7 @@ of them as one parameter.
 
 from alembic import op
 
-revision = "0056"
+revision = "0054"
 down_revision = "0053"
 branch_labels = None
 depends_on = None

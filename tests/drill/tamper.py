@@ -60,7 +60,7 @@ class Tamper:
         """A row that its database's owner changed past the triggers."""
         for sentence in (
             f"alter table {table} disable trigger user",
-            f"update {table} set {change}",  # noqa: S608 (the drill's own words)
+            f"update {table} set {change}",
             f"alter table {table} enable trigger user",
         ):
             server.ask(sentence, "mandate")
