@@ -123,9 +123,7 @@ WAITED = select(
     )
 ).cte("waited")
 # The same for a statement that is written as SQL.
-WAITED_SQL = (
-    "waited as (select pg_advisory_xact_lock(%(lock_high)s::int, %(lock_low)s::int))"
-)
+WAITED_SQL = "waited as (select pg_advisory_xact_lock(%(lock_high)s::int, %(lock_low)s::int))"
 
 
 # "mandate": one process migrates at a time, others wait and find the work done
