@@ -350,15 +350,13 @@ def _ask_before_use(engine: Engine, trust_s: float) -> None:
 
 def _end_reads_by_commit(engine: Engine) -> None:
     """A read has nothing to undo, and at a rollback psycopg throws away all that it has prepared on
-    the connection, whoever had it prepared.
+    the connection, whoever had it prepared. After the commit nothing is left to roll back.
     """
-    roll_back = engine.dialect.do_rollback
 
-    def end(dbapi_connection: Any) -> None:
-        driver = dbapi_connection
+    @event.listens_for(engine, "rollback")
+    def end(connection: Connection) -> None:
+        if connection.invalidated:
+            return
+        driver = _driver_of(connection.connection)
         if driver.read_only and driver.pgconn.transaction_status == TransactionStatus.INTRANS:
             driver.commit()
-        else:
-            roll_back(driver)
-
-    engine.dialect.do_rollback = end  # type: ignore[method-assign]  # it has no event

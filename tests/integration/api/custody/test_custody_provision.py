@@ -17,8 +17,9 @@ from core.custody.keys import (
     version_of,
 )
 from core.custody.tables import CustodialWallet
+from core.database_settings import DRIVER
 from core.identity.tables import ApiKey
-from core.settings import DRIVER, Settings
+from core.settings import Settings
 from tests.integration.api.custody.conftest import (
     NEW,
     OLD,
