@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 
 from api.catalogue import catalogue
 from api.kernel.secrets_guard import refuse_secrets
-from api.kernel.tool import Profile
+from api.kernel.tool import ID, Profile
 from api.tools.registry import entries_of
 
 with Path("tests/spec/tools.tsv").open() as lines:
@@ -66,21 +66,29 @@ def test_arguments__are_a_closed_object_of_json_schema(name: str) -> None:
     assert (schema["type"], schema["additionalProperties"]) == ("object", False)
 
 
+def named(tool: str, field: str) -> str:
+    """The argument that a field of the command is given by."""
+    return ENTRIES[tool].tool.id_argument if field == ID else field
+
+
 @TOOLS
 def test_arguments__are_the_commands_fields_and_the_idempotency_key_where_the_route_takes_one(
     name: str,
 ) -> None:
     operation = ENTRIES[name].operation
     extra = {"idempotency_key"} if operation.idempotent else set()
-    assert set(arguments(name)) == set(operation.command.model_fields) | extra
+    assert (
+        set(arguments(name))
+        == {named(name, field) for field in operation.command.model_fields} | extra
+    )
 
 
 @TOOLS
 def test_ids_of_the_path__are_required(name: str) -> None:
     described, row = ENTRIES[name].described, ENTRIES[name].operation
-    assert {field for field in arguments(name) if f"{{{field}}}" in row.path} <= set(
-        described.input_schema.get("required", [])
-    )
+    in_path = [field for field in row.command.model_fields if f"{{{field}}}" in row.path]
+    required = set(described.input_schema.get("required", []))
+    assert {named(name, field) for field in in_path} <= required
 
 
 @TOOLS
