@@ -280,7 +280,7 @@ def between(share: float) -> Load:
 
     def of(name: str) -> float:
         low, high = float(getattr(first, name)), float(getattr(largest, name))
-        return low * (high / low) ** share
+        return float(low * (high / low) ** share)
 
     return Load(
         name="between",

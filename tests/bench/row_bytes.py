@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any, Final, LiteralString, cast
+from typing import Any, Final
 
 import psycopg
 from psycopg import sql
@@ -161,7 +161,7 @@ def _insert(connection: psycopg.Connection[Any], table: str, first: int, last: i
         if ADDRESSES.fullmatch(name) and type_ == "bytea":
             width = 20
         value = _value(type_, category, element, width, name in unique)
-        values.append(sql.SQL(cast("LiteralString", value)))
+        values.append(sql.SQL(value))
     return sql.SQL(
         "insert into {} ({}) overriding system value select {} from generate_series({}, {}) g"
     ).format(
