@@ -9,7 +9,7 @@ import pytest
 
 from api.catalogue import catalogue
 from api.kernel.operation import Operation
-from api.kernel.tool import Profile
+from api.kernel.tool import ID, Profile
 from tests.integration.api.conftest import KEY, TestClient, bearer
 from tests.integration.api.mandates.stage import ADAPTER, DRAFT, Stage
 from tests.integration.api.tools.conftest import call
@@ -96,16 +96,19 @@ def test_a_call_that_is_not_admitted__is_refused_as_its_route_refuses_it(
     client: TestClient, row: Operation, headers: dict[str, str]
 ) -> None:
     assert row.tool is not None
-    ids = {name: value for name, value in IDS.items() if f"{{{name}}}" in row.path}
+    ids: dict[str, Any] = {name: value for name, value in IDS.items() if f"{{{name}}}" in row.path}
     if "/agents/" in row.path:
         ids["id"] = "1"
+    if "/fund/" in row.path:
+        ids["id"] = 1
     answer = client.request(
         row.method,
         row.path.format(**ids),
         json={} if row.method != "GET" else None,
         headers=headers,
     )
-    same(call(client, row.tool.name, headers, **ids), answer)
+    given = {row.tool.id_argument if name == ID else name: value for name, value in ids.items()}
+    same(call(client, row.tool.name, headers, **given), answer)
 
 
 @pytest.mark.parametrize(
