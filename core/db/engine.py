@@ -258,6 +258,25 @@ def _engine(url: str, application_name: str, bounds: Bounds, search_path: str | 
     }
     settings = " ".join(f"-c {name}={value}" for name, value in milliseconds.items())
     path = "" if search_path is None else f"-c search_path={search_path} "
+    engine = _made(
+        url,
+        application_name,
+        bounds,
+        prepare_threshold=_PREPARED_AFTER,
+        options=f"-c timezone=UTC {path}{settings}",
+    )
+    _end_reads_by_commit(engine)
+    return engine
+
+
+def _pooled(url: str, application_name: str, bounds: Bounds) -> Engine:
+    """Through a pooler: a statement that one connection prepared is unknown to the next, and what
+    `options` would set is the pooler's to set.
+    """
+    return _made(url, application_name, bounds, prepare_threshold=None)
+
+
+def _made(url: str, application_name: str, bounds: Bounds, **connect_args: Any) -> Engine:
     engine = create_engine(
         url,
         pool_size=bounds.pool_size,
@@ -268,31 +287,8 @@ def _engine(url: str, application_name: str, bounds: Bounds, search_path: str | 
         connect_args={
             "application_name": application_name,
             "connect_timeout": bounds.connect_s,
-            "prepare_threshold": _PREPARED_AFTER,
             **KEEPALIVE,
-            "options": f"-c timezone=UTC {path}{settings}",
-        },
-    )
-    _ask_before_use(engine, bounds.trust_s)
-    _end_reads_by_commit(engine)
-    return engine
-
-
-def _pooled(url: str, application_name: str, bounds: Bounds) -> Engine:
-    """Through a pooler: a statement that one connection prepared is unknown to the next, and what
-    `options` would set is the pooler's to set.
-    """
-    engine = create_engine(
-        url,
-        pool_size=bounds.pool_size,
-        max_overflow=bounds.overflow,
-        pool_timeout=bounds.pool_wait_s,
-        json_deserializer=msgspec.json.decode,
-        connect_args={
-            "application_name": application_name,
-            "connect_timeout": bounds.connect_s,
-            **KEEPALIVE,
-            "prepare_threshold": None,
+            **connect_args,
         },
     )
     _ask_before_use(engine, bounds.trust_s)
