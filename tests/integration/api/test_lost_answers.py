@@ -12,8 +12,6 @@ import pytest
 from eth_account import Account
 from sqlalchemy import text
 
-from api.catalogue import catalogue
-from api.tools.registry import _arguments as arguments_of
 from core.db.engine import Database
 from tests.integration.api.conftest import (
     KEY,
@@ -27,6 +25,7 @@ from tests.integration.api.conftest import (
     reason,
     sign,
 )
+from tests.integration.api.tools.conftest import message, send
 
 IDEMPOTENCY = {"Idempotency-Key": "b8Vn3kQx7RmT2wYzL5pDcA"}
 SECRETS = ("api_key", "recovery_code", "bearer_token")
@@ -232,8 +231,9 @@ def test_schemas__say_that_the_key_of_a_call_that_shows_secrets_is_random_and_se
         for one in calls[path]["post"]["parameters"]
         if one["name"] == "Idempotency-Key"
     ]
-    tool = next(one for one in catalogue().operations if one.key == "identity.connect")
-    said.append(arguments_of(tool)["properties"]["idempotency_key"]["description"])
+    tools = send(client, message("tools/list"), None).json()["result"]["tools"]
+    tool = next(one for one in tools if one["name"] == "agent_connect")
+    said.append(tool["inputSchema"]["properties"]["idempotency_key"]["description"])
     assert len(said) == 5
     assert [one for one in said if "at random" not in one or "secret" not in one] == []
 
