@@ -64,13 +64,15 @@ _SHOW: Final = (
 _FAULTS: Final = """
 update listing_state s set fault = x.fault, fault_at = x.ts, every_s = x.every_s, updated_at = %s
 from unnest(%s::market_look[]) as x where x.listing_id = s.listing_id and x.fault is not null"""
-_LOOK: Final = "select 'market_look'::regtype::oid::bigint"
+_ELEMENT: Final = "'market_look'::regtype::oid::bigint"
+_LOOK: Final = f"select {_ELEMENT}"
 
 # A database that crashes may lose the last second of samples: they are of the minute under way. And
-# each row is found by its key: a small table would be read whole for every batch.
+# each row is found by its key: a small table would be read whole for every batch. One statement,
+# which the driver prepares.
 _AS_WRITTEN: Final = (
-    "set local synchronous_commit = off; set local enable_hashjoin = off;"
-    " set local enable_mergejoin = off"
+    "select set_config('synchronous_commit', 'off', true), set_config('enable_hashjoin', 'off', true),"
+    f" set_config('enable_mergejoin', 'off', true), {_ELEMENT}"
 )
 
 
@@ -104,9 +106,9 @@ def write(session: WriteSession, batch: SampleBatch, now: datetime) -> int:
     columns = columns_of(batch)
     grid = RowGrid(tuple(columns.values()), TYPED)  # of which both are made
     rows = copying.CopyRows(tuple(columns), grid.count, grid.as_copied())
-    driver_of(session).execute(_AS_WRITTEN)
+    element = _last_of(session, _AS_WRITTEN)
     copying.copy_rows(session, MarketSample.__tablename__, rows)
-    _shown(session, columns, grid, states.take_turn(session, now))
+    _shown(session, columns, grid, element, states.take_turn(session, now))
     return grid.count
 
 
@@ -115,16 +117,27 @@ def show(session: WriteSession, batch: SampleBatch, minute: datetime, now: datet
     turn = states.take_turn(session, now)
     of_minute = batch.minutes_us == copying.unix_us(minute)
     columns = {name: one.of(of_minute) for name, one in columns_of(batch).items()}
-    _shown(session, columns, RowGrid(tuple(columns.values()), TYPED), turn)
+    element = _last_of(session, _LOOK)
+    _shown(session, columns, RowGrid(tuple(columns.values()), TYPED), element, turn)
+
+
+def _last_of(session: WriteSession, statement: str) -> int:
+    """The last column of its one row."""
+    row = driver_of(session).execute(statement).fetchone()
+    assert row is not None
+    return int(row[-1])
 
 
 def _shown(
-    session: WriteSession, columns: Mapping[str, copying.CopyColumn], grid: RowGrid, now: datetime
+    session: WriteSession,
+    columns: Mapping[str, copying.CopyColumn],
+    grid: RowGrid,
+    element: int,
+    now: datetime,
 ) -> None:
+    """`element`: the number of `market_look` in this database."""
     driver = driver_of(session)
-    row = driver.execute(_LOOK).fetchone()
-    assert row is not None
-    looks = array_of(grid, row[0])
+    looks = array_of(grid, element)
     is_fault = ~columns["fault"].is_null
     if not is_fault.all():
         driver.execute(_SHOW, [now, looks])

@@ -1,8 +1,10 @@
 """`make bench-market`: what a market of 6,000 pairs costs.
 
     books        books a second from a venue's answer to a row that boards show, venues in turn
-    ingest       measured rows to rows that boards show, as the scanner has them written, beside a
-                 bare COPY of the same rows
+    ingest       measured rows to rows of the series, which queries read, a batch a venue, beside a bare
+                 COPY of the same rows
+    shown        the same, to rows that boards show as well, as the scanner has them written: each is
+                 written twice
     scan         MINUTES (5) minutes of the scanner as it runs; 0 leaves it out
     board, search, research   over HTTP, on what the scanner wrote (market_http.py)
     past         the simulated past of `make up`, 500 pairs for 90 days, into a database of its own
@@ -13,13 +15,15 @@ The last line is one JSON object. Figures are shown, not judged.
 """
 
 import asyncio
+import itertools
 import json
 import os
 import statistics as figures
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import astuple, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
@@ -138,38 +142,70 @@ def _measured(
     return scan_books.measured(found, listings, BesideBooks(rates, {}, {}), {}, {}, minute)
 
 
+@dataclass(frozen=True, slots=True)
+class Ingested:
+    """Rows a second."""
+
+    stored: float
+    shown: float
+    bare: float
+
+
 def ingest(
     database: Database, batches: Sequence[samples.SampleBatch], minute: datetime
-) -> tuple[float, float]:
-    """Rows a second: shown, and by a bare COPY of the same rows in one statement; medians of
-    alternating rounds, a minute later each. The scanner's venues write on threads, as here.
+) -> Ingested:
+    """Medians of alternating rounds, a minute later each. The scanner's venues write on threads, as
+    here; the bare COPY has all rows in one statement.
     """
     store = ScannerStore(database, lambda session: None)
-    table = MarketSample.__tablename__
     with database.write() as session:
-        session.execute(text(f"create table bare (like {table} including all)"))
-    shown, bare = list[float](), list[float]()
-    for number in range(1, ROUNDS + 1):
-        at = minute + timedelta(minutes=number)
-        moved = [_at(one, at) for one in batches]
-        with ThreadPoolExecutor(min(32, (os.cpu_count() or 1) + 4)) as threads:
-            began = time.perf_counter()
-            done = [threads.submit(store.write_samples, one, now_utc()) for one in moved]
-            count = sum(one.result() for one in done)
-            shown.append(count / (time.perf_counter() - began))
-        columns = [samples.columns_of(one) for one in moved]
-        names = ", ".join(f'"{name}"' for name in columns[0])
-        bodies = [copying.encoded(tuple(one.values())) for one in columns]
-        inner = b"".join(one[len(copying.HEADER) : -len(copying.TRAILER)] for one in bodies)
-        body = copying.HEADER + inner + copying.TRAILER
+        session.execute(
+            text(f"create table bare (like {MarketSample.__tablename__} including all)")
+        )
+    found = list[Ingested]()
+    minutes = (minute + timedelta(minutes=number) for number in itertools.count(1))
+    for _ in range(ROUNDS):
+        found.append(
+            Ingested(
+                _together(lambda one: _append(database, one), batches, next(minutes)),
+                _together(lambda one: store.write_samples(one, now_utc()), batches, next(minutes)),
+                _bare(database, batches, next(minutes)),
+            )
+        )
+    return Ingested(*(figures.median(one) for one in zip(*map(astuple, found), strict=True)))
+
+
+def _together(
+    write: Callable[[samples.SampleBatch], int],
+    batches: Sequence[samples.SampleBatch],
+    minute: datetime,
+) -> float:
+    moved = [_at(one, minute) for one in batches]
+    with ThreadPoolExecutor(min(32, (os.cpu_count() or 1) + 4)) as threads:
         began = time.perf_counter()
-        with database.write() as session:
-            session.execute(text("set local synchronous_commit = off"))  # as samples are written
-            statement = f"copy bare ({names}) from stdin (format binary)".encode()
-            with driver_of(session).cursor() as cursor, cursor.copy(statement) as copy:
-                copy.write(body)
-        bare.append(count / (time.perf_counter() - began))
-    return figures.median(shown), figures.median(bare)
+        done = [threads.submit(write, one) for one in moved]
+        return sum(one.result() for one in done) / (time.perf_counter() - began)
+
+
+def _append(database: Database, batch: samples.SampleBatch) -> int:
+    with database.write() as session:
+        session.execute(text("set local synchronous_commit = off"))  # as samples are written
+        return samples.copy_samples(session, batch)
+
+
+def _bare(database: Database, batches: Sequence[samples.SampleBatch], minute: datetime) -> float:
+    columns = [samples.columns_of(_at(one, minute)) for one in batches]
+    names = ", ".join(f'"{name}"' for name in columns[0])
+    bodies = [copying.encoded(tuple(one.values())) for one in columns]
+    inner = b"".join(one[len(copying.HEADER) : -len(copying.TRAILER)] for one in bodies)
+    body = copying.HEADER + inner + copying.TRAILER
+    began = time.perf_counter()
+    with database.write() as session:
+        session.execute(text("set local synchronous_commit = off"))
+        statement = f"copy bare ({names}) from stdin (format binary)".encode()
+        with driver_of(session).cursor() as cursor, cursor.copy(statement) as copy:
+            copy.write(body)
+    return sum(len(one.listing_ids) for one in batches) / (time.perf_counter() - began)
 
 
 def _at(batch: samples.SampleBatch, minute: datetime) -> samples.SampleBatch:
@@ -300,9 +336,16 @@ def main() -> None:
                 rate, batches = asyncio.run(books(database, minute))
             print(f"    {rate:,.0f} a second")
             with cpu("ingest: measured rows to queryable rows, beside a bare COPY"):
-                shown, bare = ingest(database, batches, minute)
-            print(f"    {shown:,.0f} rows a second shown, {bare:,.0f} by a bare COPY")
-            found |= {"ingest_ratio": round(shown / bare, 3), "books_per_s": round(rate)}
+                rows = ingest(database, batches, minute)
+            print(
+                f"    {rows.stored:,.0f} rows a second into the series, {rows.shown:,.0f} shown as well, "
+                f"{rows.bare:,.0f} by a bare COPY"
+            )
+            found |= {
+                "ingest_ratio": round(rows.stored / rows.bare, 3),
+                "shown_ratio": round(rows.shown / rows.bare, 3),
+                "books_per_s": round(rate),
+            }
             if minutes:
                 with cpu(f"scan: {WARM_UP} minutes to warm up and {minutes}"):
                     found |= scan(database, minutes)
