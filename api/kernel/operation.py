@@ -27,8 +27,8 @@ from api.kernel.auth import Auth
 from api.kernel.built import BuiltBody
 from api.kernel.caller import Caller
 from api.kernel.file import File
+from api.kernel.kept_file import KeptFile
 from api.kernel.kept_rows import KeptRows
-from api.kernel.kept_zip import KeptZips
 from api.kernel.limits import Limits
 from api.kernel.metrics import ApiMetrics
 from api.kernel.one_sale import OneSale
@@ -218,7 +218,7 @@ class Deps:
     receipts: DigestSigner | None = None  # None: answers have no receipts
     used_up: UsedUp = field(default_factory=UsedUp)
     board_rows: KeptRows = field(default_factory=KeptRows)
-    kept_zips: KeptZips = field(default_factory=KeptZips)
+    notes_zip: KeptFile = field(default_factory=KeptFile)
     address_rates: AddressRates = field(default_factory=AddressRates)
     perps: PerpsTerms | None = None  # None: the perpetuals leg is off
     operator_desk: OperatorDesk | None = None  # None: the operator's order routes are off

@@ -5,8 +5,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from scripts._backup import BackupFailedError, DrillPlace, DrillServer
 from scripts.devstack import free_port
+from tests.drill.place import BackupFailedError, DrillPlace, DrillServer
 from tests.drill.tamper import Tamper
 
 ROWS = 20_000

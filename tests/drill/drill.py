@@ -36,7 +36,6 @@ from core.market.ledger.writer import NewWarning
 from core.market.tables import MarketAsset
 from core.settings import Deployment
 from scripts import demo
-from scripts._backup import DATABASE, BackupFailedError, DrillPlace, DrillServer, binaries
 from scripts._processes import Child, run_shown
 from scripts.check_record import RecordFinding, lines
 from scripts.check_record import place_of as record_place
@@ -45,6 +44,7 @@ from scripts.seed_world import place_of, seed
 from scripts.story import StepFailedError
 from tests.drill import digests
 from tests.drill.catch_up import CatchUp
+from tests.drill.place import DATABASE, BackupFailedError, DrillPlace, DrillServer, binaries
 from tests.drill.tamper import Tamper
 
 AGENTS, DAYS = 8, 120  # of the simulated world beside the real mandate

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from scripts._backup import BackupFailedError, DrillPlace, DrillServer
 from scripts.story import StepFailedError
+from tests.drill.place import BackupFailedError, DrillPlace, DrillServer
 
 SEGMENT_NAME = 24  # characters
 

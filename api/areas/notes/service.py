@@ -8,7 +8,7 @@ from api.kernel.caller import AgentCaller, Nobody, OwnerCaller
 from api.kernel.etag import ETAG
 from api.kernel.file import File
 from api.kernel.operation import Answer, NoInput, ReadCall, Refusal, Text
-from core.kg.notes import vault, views
+from core.kg.notes import queries, vault, views
 from core.kg.notes.rendering import index_text, note_text
 from core.kg.rules.facts import NoteTier
 from core.kg.rules.names import capitals, file_meant, ticker_of, token_file
@@ -63,11 +63,12 @@ def index(call: ReadCall, caller: Nobody, command: NoInput) -> Answer[Text]:
 
 def export(call: ReadCall, caller: Nobody, command: NoInput) -> Answer[Text]:
     """The zip that the slow job made last. Errors: Refusal temporarily_unavailable."""
-    found = call.deps.kept_zips.find(call.db)
-    if found is None:
+    last = queries.last_made(call.db)
+    if last is None:
         raise Refusal(
             "temporarily_unavailable",
             "The notes are being put together for the first time; ask again in a minute.",
         )
+    found = call.deps.notes_zip.version(last.at, lambda: queries.export(call.db))
     file = File(ZIP, vault.NAME, found.content)
     return Answer(Text(text=""), headers={ETAG: found.tag}, file=lambda: file)
