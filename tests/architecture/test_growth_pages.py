@@ -12,7 +12,15 @@ from core.db.base import Base
 from core.db.metadata import append_only, import_tables
 from keeper.schedule import Job
 from tests.bench.growth_load import EVER, FIRST, NO_JOBS, SIZES, STATE, growing_tables
-from tests.bench.growth_pages import FOLDER, jobs_named, stale
+from tests.bench.growth_pages import (
+    FOLDER,
+    Costs,
+    between,
+    first_to_break,
+    jobs_named,
+    share_at_limit,
+    stale,
+)
 
 FIGURES = json.loads((FOLDER / "growth.json").read_text())
 
@@ -73,3 +81,14 @@ def test_standing_rows__of_days__are_those_of_the_days_alone() -> None:
 
 def test_the_pages__say_what_the_figures_come_to() -> None:
     assert stale(FIGURES) == [], "run `python -m tests.bench.growth --pages`"
+
+
+def test_the_first_to_break__comes_first__and_is_within_its_limit_just_before() -> None:
+    costs = Costs(FIGURES)
+    parts = first_to_break(costs)
+    shares = [share_at_limit(part, costs) for part in parts]
+    assert shares == sorted(shares)
+    for part, share in zip(parts, shares, strict=True):
+        if share < 1:
+            assert part.value(costs, between(share + 1e-3)) > part.limit
+            assert part.value(costs, between(share - 1e-3)) <= part.limit

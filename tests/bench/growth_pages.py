@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any, Final
 
 from tests.bench.growth_load import (
@@ -254,24 +255,41 @@ def sizes(costs: Costs) -> str:
 
 
 def first_to_break(costs: Costs) -> Sequence[Part]:
+    """By the size at which they break; then those that do not, the nearest to its limit first."""
     largest = SIZES[-1]
-    return sorted(PARTS, key=lambda part: -part.value(costs, largest) / part.limit)
+    return sorted(
+        PARTS,
+        key=lambda part: (share_at_limit(part, costs), -part.value(costs, largest) / part.limit),
+    )
 
 
-def reached(part: Part, costs: Costs) -> str:
-    """The size, between the first and the largest, at which the limit is met; years grow along."""
-    first, largest = SIZES[0], SIZES[-1]
-    if part.value(costs, largest) <= part.limit:
-        return "not by then"
-    if part.value(costs, first) > part.limit:
-        return "before the first year ends"
+def share_at_limit(part: Part, costs: Costs) -> float:
+    """Where between the first size and the largest, as of `between`, the limit is met: 0 to 1;
+    infinite when the largest is within it.
+    """
+    if part.value(costs, SIZES[-1]) <= part.limit:
+        return inf
+    if part.value(costs, SIZES[0]) > part.limit:
+        return 0.0
     low, high = 0.0, 1.0
     for _ in range(50):
         middle = (low + high) / 2
         low, high = (
             (low, middle) if part.value(costs, between(middle)) > part.limit else (middle, high)
         )
-    return f"{number(round(getattr(between(high), part.grows_with), -2))} {part.grows_with}"
+    return high
+
+
+def reached(part: Part, costs: Costs) -> str:
+    """The size at which the limit is met; years grow along."""
+    share = share_at_limit(part, costs)
+    if share == inf:
+        return "not by then"
+    if share == 0:
+        return "before the first year ends"
+    load = between(share)
+    many = number(round(getattr(load, part.grows_with), -2))
+    return f"{many} {part.grows_with}, year {load.years}"
 
 
 def between(share: float) -> Load:
