@@ -461,6 +461,11 @@ class Settings(
         """
         try:
             found = _deployment(json.loads(self.deployment_file.read_text()))
+        except FileNotFoundError:
+            raise InvalidParameterError(
+                "DEPLOYMENT_FILE",
+                f"{self.deployment_file} does not exist; run `make deploy NETWORK=...`",
+            ) from None
         except (OSError, ValueError, KeyError, TypeError) as error:
             rule = (
                 f"{self.deployment_file} is not a deployment record ({type(error).__name__}: "

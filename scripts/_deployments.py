@@ -8,6 +8,7 @@ writes, says which became another's since (scripts/_recorded.py has their names)
 """
 
 import json
+import re
 import subprocess
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -87,6 +88,19 @@ class Record:
 
 def record_path(network: str) -> Path:
     return ROOT / "scripts" / "deployments" / f"{network}.json"
+
+
+def network_fault(network: str) -> str | None:
+    """What is wrong with a network's name; None: it is one of ape-config.yaml, or there is none
+    here to ask.
+    """
+    config = ROOT / "ape-config.yaml"
+    if not config.exists():
+        return None
+    known = re.findall(r"^ +- name: (\S+)\n +chain_id:", config.read_text(), re.MULTILINE)
+    if network in known:
+        return None
+    return f"NETWORK: {network!r} is none of ape-config.yaml; it is one of {', '.join(known)}"
 
 
 def load(path: Path, chain_id: int) -> Record:

@@ -18,7 +18,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from core.errors import InvalidParameterError, MandateError, OutsideError
 from core.settings import Settings
 from core.startup import refusals
-from scripts._deployments import record_path
+from scripts._deployments import network_fault, record_path
 from scripts._preflight import CHECKS, Check, Preflight, asked_of
 from scripts._preflight_database import PreflightLine, wrong
 
@@ -53,6 +53,9 @@ def cli(
     network: Annotated[str, typer.Option(help="of ape-config.yaml: devnet, sepolia")],
 ) -> None:
     """One line for each thing that the processes need; 1 when any is wrong."""
+    if (fault := network_fault(network)) is not None:
+        typer.echo(fault, err=True)
+        raise typer.Exit(2)
     os.environ.setdefault("DEPLOYMENT_FILE", str(record_path(network)))
     with refusals():
         asked = asked_of(Settings())

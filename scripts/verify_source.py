@@ -20,7 +20,7 @@ from eth_utils.crypto import keccak
 
 from core.hexes import hex_of
 from scripts._deployed_code import WORD_BYTES, immutable_places
-from scripts._deployments import COMPILED, ROOT, Deployed, Record, load, record_path
+from scripts._deployments import COMPILED, ROOT, Deployed, Record, load, network_fault, record_path
 from scripts._expected_code import EXPECTED, expected_immutables
 
 SOLC = ROOT / "scripts" / "solc" / "solc-v0.8.30"
@@ -154,6 +154,9 @@ def cli(
     ] = None,
 ) -> None:
     """Write a standard JSON input for each contract, compiled once more to the deployed code."""
+    if (fault := network_fault(network)) is not None:
+        typer.echo(fault, err=True)
+        raise typer.Exit(2)
     path = record_file or record_path(network)
     if not path.exists():
         typer.echo(f"{path} does not exist; run `make deploy NETWORK={network}` first", err=True)

@@ -17,6 +17,7 @@ COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())
 IMAGE = (ROOT / "Containerfile").read_text()
 UNITS = sorted((ROOT / "docs" / "operations" / "systemd").glob("*.service"))
 PROCESSES = ("api", "indexer", "keeper", "scanner", "worker")
+WITH_KEYS = ("api", "keeper")
 PINNED = re.compile(r"^([a-z0-9._-]+)(?:\[[a-z,]+\])?==(\S+)", re.MULTILINE)
 
 
@@ -55,9 +56,10 @@ def test_the_packages_of_the_image__are_those_of_the_tests_without_what_only_bui
 def test_the_image__runs_as_nobody_and_copies_all_that_the_processes_import() -> None:
     assert re.search(r"^USER 10001:10001$", IMAGE, re.MULTILINE)
     copied = set(re.findall(r"^COPY (\S+) \S+$", IMAGE, re.MULTILINE))
-    assert copied >= {"core", "indexer", "keeper", "api", "docs/playbooks"}
+    assert copied >= {"core", "indexer", "keeper", "api", "docs/playbooks", "scripts"}
     ignored = (ROOT / ".containerignore").read_text().split()
-    assert copied <= {one.removeprefix("!") for one in ignored if one.startswith("!")}
+    taken = {one.removeprefix("!").removesuffix("/*.py") for one in ignored if one.startswith("!")}
+    assert copied <= taken
 
 
 @pytest.mark.parametrize("name", PROCESSES)
@@ -65,7 +67,11 @@ def test_a_service__starts_a_process_that_there_is__and_writes_nothing(name: str
     service = COMPOSE["services"][name]
     require_exists(service["command"])
     assert (service["read_only"], service["cap_drop"]) == (True, ["ALL"])
-    assert all(volume.endswith(":ro") for volume in service["volumes"])
+    targets = {volume["target"] for volume in service["volumes"]}
+    assert targets == ({"/record.json", "/keys"} if name in WITH_KEYS else {"/record.json"})
+    assert all(volume["read_only"] for volume in service["volumes"])
+    # a file that is missing is said, and not made as an empty folder
+    assert not any(volume["bind"]["create_host_path"] for volume in service["volumes"])
 
 
 def test_the_services__are_the_processes_a_database_and_its_migrations() -> None:
@@ -83,5 +89,5 @@ def test_a_unit__starts_the_process_of_the_service_with_its_name(file: Path) -> 
     assert (service["User"], service["NoNewPrivileges"], service["ProtectSystem"]) == (
         "mandate", "true", "strict",
     )  # fmt: skip
-    keys = "ReadOnlyPaths" if name in ("api", "keeper") else "InaccessiblePaths"
+    keys = "ReadOnlyPaths" if name in WITH_KEYS else "InaccessiblePaths"
     assert service[keys].endswith("/etc/mandate/keys")

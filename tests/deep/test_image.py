@@ -13,7 +13,10 @@ ROOT = Path(__file__).resolve().parents[2]
 WITHIN_S = 600
 # of this machine, without where this tree's own packages are
 OUTSIDE = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-PROCESSES = ("indexer.main", "keeper.main", "api.main", "core.db.migrate")
+PROCESSES = (
+    "indexer.main", "keeper.main", "api.main", "core.db.migrate",
+    "scripts.preflight", "scripts.check_record", "scripts.rebuild",
+)  # fmt: skip
 
 
 def ran(*command: str, cwd: Path, **environment: str) -> "subprocess.CompletedProcess[str]":
@@ -48,7 +51,7 @@ def test_every_process__starts_from_what_the_image_holds(tmp_path: Path) -> None
         *uv, "pip", "install", "--quiet", "--require-hashes", "--python", python,
         "--requirement", "requirements-run.lock", cwd=root,
     )  # fmt: skip
-    ran(python, "-m", "compileall", "-q", "core", "indexer", "keeper", "api", cwd=root)
+    ran(python, "-m", "compileall", "-q", "core", "indexer", "keeper", "api", "scripts", cwd=root)
     for file in root.glob("[a-z]*"):
         if file.name != "packages":
             ran("chmod", "-R", "a-w", str(file), cwd=root)

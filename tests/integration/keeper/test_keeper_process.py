@@ -132,7 +132,7 @@ def test_once__another_keeper_leads__fails(stage: Stage, start: Start) -> None:
     [
         ({"KEEPER_PRIVATE_KEY": "no key"}, "write 32 bytes as hex"),
         ({"KEEPER_KEYSTORE": "/nowhere.json"}, "not both"),
-        ({"DEPLOYMENT_FILE": "/nowhere.json"}, "is not a deployment record"),
+        ({"DEPLOYMENT_FILE": "/nowhere.json"}, "/nowhere.json does not exist"),
         ({"CUSTODY_KEY": "no key"}, "CUSTODY_KEY: write each key as 32 bytes in hex"),
     ],
 )
