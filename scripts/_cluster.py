@@ -441,6 +441,8 @@ class Cluster:
             **{f"{name}_PASSWORD": word for name, word in self.passwords.items()},
             **api,
             "PROXY": self.proxy,
+            "PROXY_UID": str(pwd.getpwnam(ACCOUNT).pw_uid if os.geteuid() == 0 else os.getuid()),
+            "PROXY_GID": str(FIRST_GROUP if os.geteuid() == 0 else os.getgid()),
             "NETWORK": "127.0.0.0/8",
             "BIN": str(POSTGRES),
             "WAL_KEPT": "10GB" if self.disk_mb is None else f"{self.disk_mb // 4}MB",

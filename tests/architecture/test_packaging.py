@@ -91,3 +91,19 @@ def test_a_unit__starts_the_process_of_the_service_with_its_name(file: Path) -> 
     )  # fmt: skip
     keys = "ReadOnlyPaths" if name in WITH_KEYS else "InaccessiblePaths"
     assert service[keys].endswith("/etc/mandate/keys")
+
+
+@pytest.mark.parametrize("file", UNITS, ids=lambda file: str(file.stem))
+def test_a_unit__is_shut_off_from_what_its_process_never_needs(file: Path) -> None:
+    """What `systemd-analyze security` asks of a process that talks to Postgres and to nodes."""
+    service = unit_of(file)["Service"]
+    shut = {name for name, value in service.items() if value in ("true", "strict", "invisible", "")}
+    assert shut >= {
+        "CapabilityBoundingSet", "LockPersonality", "NoNewPrivileges", "PrivateDevices", "PrivateTmp",
+        "PrivateUsers", "ProtectClock", "ProtectControlGroups", "ProtectHome", "ProtectHostname",
+        "ProtectKernelLogs", "ProtectKernelModules", "ProtectKernelTunables", "ProtectProc",
+        "ProtectSystem", "RemoveIPC", "RestrictNamespaces", "RestrictRealtime", "RestrictSUIDSGID",
+    }  # fmt: skip
+    assert (service["SystemCallFilter"], service["UMask"]) == ("@system-service", "0077")
+    # a folder that is not there is no reason not to start
+    assert service.get("ReadOnlyPaths", service.get("InaccessiblePaths")) == "-/etc/mandate/keys"

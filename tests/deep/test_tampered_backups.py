@@ -42,9 +42,11 @@ def test_a_moment__comes_back_exactly__and_a_changed_byte_is_told(stack_director
         tamper = Tamper(place, target, port + 2, said.append)
         tamper.data_file()
         tamper.segment()
+        tamper.lost_segment()
+        assert "segments of the log are missing before" in said[-1]
         told = [line.partition(":")[0] for line in said]
-        assert told[1::3] == ["looking through the backups", "looking through the archive"]
-        assert told[2::3] == ["restoring", "recovering up to the point"]
+        assert told[1:6:3] == ["looking through the backups", "looking through the archive"]
+        assert told[2:6:3] == ["restoring", "recovering up to the point"]
         place.verify()  # the copies were tampered with
     finally:
         second.stop()

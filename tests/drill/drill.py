@@ -270,6 +270,7 @@ def tells_lies(drill: Drill) -> None:
     tamper = Tamper(drill.place, drill.target, drill.second.port + 2, drill.say)
     tamper.data_file()
     tamper.segment()
+    tamper.lost_segment()
     for table, change in CHANGES.items():
         tamper.row(drill.third, table, change, lambda: drill.faults(drill.third))
 

@@ -1,5 +1,5 @@
 """What the drill changes by hand, and must then be told of: a byte of a backup, a byte of the
-log's archive, a row of a restored ledger.
+log's archive, a whole segment of it, a row of a restored ledger.
 """
 
 from collections.abc import Callable
@@ -55,6 +55,15 @@ class Tamper:
                 server.stop()
 
         self._told("recovering up to the point", recover)
+
+    def lost_segment(self) -> None:
+        """A segment between two others is gone: what comes after it can't be reached any more."""
+        place = self.place.copied("tampered-gap")
+        (label,) = place.repository.glob("archive/*/*/*/*.backup")
+        (segment,) = label.parent.glob(f"{label.name[:SEGMENT_NAME]}-*")
+        segment.unlink()
+        self.say(f"{segment.relative_to(place.repository)} taken away")
+        self._told("looking for what is missing", place.verify)
 
     def row(self, server: DrillServer, table: str, change: str, faults: Callable[[], str]) -> None:
         """A row that its database's owner changed past the triggers."""
