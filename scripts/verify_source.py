@@ -12,6 +12,7 @@ import json
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import typer
@@ -36,16 +37,20 @@ class NotTheSameError(Exception):
 
 
 def compiled(standard_input: Mapping[str, Any]) -> dict[str, Any]:
-    """The compiler's `contracts`: {path: {name: output}}. Errors: NotTheSameError when it refuses."""
-    done = subprocess.run(
-        [str(SOLC), "--standard-json"],
-        cwd=ROOT,
-        input=json.dumps(standard_input),
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=WITHIN_S,
-    )
+    """The compiler's `contracts`: {path: {name: output}}. Errors: NotTheSameError when it refuses.
+
+    In an empty folder: what the input does not hold is found nowhere, as at an explorer.
+    """
+    with TemporaryDirectory() as nowhere:
+        done = subprocess.run(
+            [str(SOLC), "--standard-json"],
+            cwd=nowhere,
+            input=json.dumps(standard_input),
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=WITHIN_S,
+        )
     answer = json.loads(done.stdout)
     faults = [one["message"] for one in answer.get("errors", ()) if one["severity"] == "error"]
     if faults:
