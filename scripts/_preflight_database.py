@@ -48,7 +48,7 @@ def database_lines(settings: Settings, database: Database) -> Iterator[Preflight
     except OperationalError as error:
         yield wrong(
             what,
-            f"no connection ({type(error.orig).__name__}): is it up, and is DATABASE_URL right?",
+            f"no connection ({_reason(error)}): is it up, and is DATABASE_URL right?",
         )
         return
     version = number // 10_000
@@ -117,8 +117,7 @@ def _pooler(url: str, own: str) -> PreflightLine:
     except OperationalError as error:
         return wrong(
             what,
-            f"no connection ({type(error.orig).__name__}): is PgBouncer up, and is "
-            "DATABASE_POOLED_URL right?",
+            f"no connection ({_reason(error)}): is PgBouncer up, and is DATABASE_POOLED_URL right?",
         )
     finally:
         pooled.close()
@@ -136,3 +135,9 @@ def _identity(database: Database) -> str:
     statement = "select system_identifier::text from pg_control_system()"
     with database.read() as session:
         return str(session.execute(text(statement)).scalar_one())
+
+
+def _reason(error: OperationalError) -> str:
+    """Why the database refused the connection, in its own words; else what kind of error it was."""
+    _, _, refused = str(error.orig).partition("FATAL:")
+    return refused.splitlines()[0].strip() if refused.strip() else type(error.orig).__name__

@@ -15,6 +15,7 @@ from typing import Annotated
 import typer
 from sqlalchemy.exc import SQLAlchemyError
 
+from core.chain.rpc import RpcError
 from core.errors import InvalidParameterError, MandateError, OutsideError
 from core.settings import Settings
 from core.startup import refusals
@@ -30,14 +31,19 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 def findings_of(check: Check, asked: Preflight) -> list[PreflightLine]:
     """What it yields; what it raises is its last finding."""
     found: list[PreflightLine] = []
+    what = check.__name__.removeprefix("check_")
     try:
         found.extend(check(asked))
     except InvalidParameterError as error:
         found.append(wrong(error.field, error.rule))
-    except (MandateError, OutsideError, SQLAlchemyError, OSError, ValueError, KeyError) as error:
+    except RpcError as error:
+        found.append(wrong(what, f"not asked, no node answers ({error}): mend the nodes above"))
+    except SQLAlchemyError as error:
         found.append(
-            wrong(check.__name__.removeprefix("check_"), f"{error} ({type(error).__name__})")
+            wrong(what, f"not asked ({type(error).__name__}): mend the database's line above")
         )
+    except (MandateError, OutsideError, OSError, ValueError, KeyError) as error:
+        found.append(wrong(what, f"{error} ({type(error).__name__})"))
     return found
 
 

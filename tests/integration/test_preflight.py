@@ -123,6 +123,12 @@ def test_a_database_that_is_down__is_named(place: Place) -> None:
     assert "hidden" not in said
 
 
+def test_a_database_that_refuses__is_told_in_its_words(place: Place) -> None:
+    url = place.database_url.rpartition("/")[0] + "/nosuch"
+    said = faults(preflight.check_database, place, database_url=url)
+    assert 'no connection (database "nosuch" does not exist): is it up, and is DATABASE_URL' in said
+
+
 @pytest.mark.parametrize(
     ("statement", "says"),
     [
@@ -241,6 +247,13 @@ def test_nothing_answers__and_every_part_has_its_line(place: Place) -> None:
     nowhere = {"rpc_urls": NOBODY_LISTENS, "database_url": "postgresql+psycopg://127.0.0.1:1/no"}
     for check in CHECKS.values():
         assert found(check, place, **nowhere) or check is preflight.check_proxies
+
+
+def test_nothing_answers__and_no_sentence_ends_without_what_to_do(place: Place) -> None:
+    nowhere = {"rpc_urls": NOBODY_LISTENS, "database_url": "postgresql+psycopg://127.0.0.1:1/no"}
+    told = [one for check in CHECKS.values() for one in found(check, place, **nowhere)]
+    assert [one for one in told if not one.is_right and one.says.endswith("Error)")] == []
+    assert [one for one in told if not one.is_right and "sqlalche.me" in one.says] == []
 
 
 def test_without_a_proxy__nothing_is_said_of_one(place: Place) -> None:
