@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import make_url, text
 
 from core.chain.abi_text import call_by_signature
 from core.db.engine import Database
@@ -124,7 +124,7 @@ def test_a_database_that_is_down__is_named(place: Place) -> None:
 
 
 def test_a_database_that_refuses__is_told_in_its_words(place: Place) -> None:
-    url = place.database_url.rpartition("/")[0] + "/nosuch"
+    url = make_url(place.database_url).set(database="nosuch").render_as_string(hide_password=False)
     said = faults(preflight.check_database, place, database_url=url)
     assert 'no connection (database "nosuch" does not exist): is it up, and is DATABASE_URL' in said
 
