@@ -58,6 +58,8 @@ SOURCES := $(shell find contracts tests/contracts -name '*.sol' 2>/dev/null)
 
 .build/backup.ready: scripts/preflight.sh
 	@scripts/preflight.sh backup
+	@mkdir -p $(@D) && touch $@
+
 .build/promtool.ready: scripts/preflight.sh
 	@scripts/preflight.sh promtool
 	@mkdir -p $(@D) && touch $@
