@@ -27,20 +27,18 @@ from core.chain.abi import AbiDecodeError, function
 from core.chain.blocks import BlockHeader
 from core.chain.provider import names_of
 from core.chain.rpc import Rpc, RpcError
-from core.chain.signer import LocalKeySigner, Signer
+from core.chain.signer import Signer, local_signer
 from core.db.engine import Database
-from core.errors import InvalidParameterError
 from core.jobs.rules import ATTENTION
 from core.mandate.chain.reader import VaultReader
 from core.money import eth_text
-from core.public_accounts import PUBLIC_ACCOUNTS
 from core.settings import Deployment, Settings
 from keeper.funds import Funds
 from keeper.main import key_places
 from keeper.market import GWEI
 from keeper.schedule import JobSkippedError
 from keeper.signers import require_all_allowed, signers_of
-from keeper.signing import SignerRefusedError, is_local
+from keeper.signing import SignerRefusedError, is_local, require_allowed
 from keeper.state import Role
 from scripts._deployed_code import code_faults, immutable_places
 from scripts._deployments import ADAPTERS, ARTIFACTS, COMPILED, Record, load
@@ -259,14 +257,13 @@ def check_contracts(asked: Preflight) -> Iterator[PreflightLine]:
             yield right(what, "every byte of code is what this tree compiles to")
 
 
-def check_offices(asked: Preflight) -> Iterator[PreflightLine]:
-    """Who the contracts obey, what is paused, which adapters are listed."""
+def check_factory(asked: Preflight) -> Iterator[PreflightLine]:
+    """What is paused, which adapters are listed, of whom the record is."""
     reader, at = asked.all_nodes, asked.deployment.contracts
     try:
         paused = _view(reader, "MandateVaultFactory", "paused", at["factory"])
         usdc = reader.usdc_of_factory()
         unlisted = [name for name in ADAPTERS if name in at and not reader.is_adapter(at[name])]
-        guard = reader.guard()
     except (RpcError, AbiDecodeError) as error:
         yield wrong("factory", f"no answer ({error}): mend the nodes above")
         return
@@ -282,10 +279,14 @@ def check_offices(asked: Preflight) -> Iterator[PreflightLine]:
         yield wrong("adapters", f"{', '.join(unlisted)}: not listed; the admin calls listAdapter()")
     else:
         yield right("adapters", "all of the record are listed")
-    signer = _key_of("GUARD", asked.settings)
+
+
+def check_guard(asked: Preflight) -> Iterator[PreflightLine]:
+    """Does the factory obey the API's key?"""
+    signer = _key_of("GUARD", asked)
     if signer is None:
         yield right("guard", "no key is set: vaults do not pay for calls")
-    elif signer != guard:
+    elif signer != (guard := asked.all_nodes.guard()):
         yield wrong(
             "guard",
             f"the key is of {signer}, the factory obeys {guard}: set GUARD_KEYSTORE to that "
@@ -300,24 +301,20 @@ def _view(reader: VaultReader, contract: str, name: str, to: str) -> Any:
     return abi.decode_output(reader.call(to, abi.encode()))[0]
 
 
-def _key_of(prefix: str, settings: Settings) -> str | None:
-    """The account of a key of the API; None: none is set. Errors: InvalidParameterError."""
-    name = prefix.lower()
-    plain = getattr(settings, f"{name}_private_key")
-    keystore = getattr(settings, f"{name}_keystore")
-    password = getattr(settings, f"{name}_keystore_password_file")
-    try:
-        if plain is not None:
-            key = bytes.fromhex(plain.get_secret_value().removeprefix("0x"))
-            return LocalKeySigner(key).address
-        if keystore is None or password is None:
-            return None
-        return LocalKeySigner.from_keystore(keystore, password.read_text().strip()).address
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InvalidParameterError(
-            f"{prefix}_KEYSTORE",
-            f"it can't be opened ({type(error).__name__}); check file and password",
-        ) from None
+def _key_of(prefix: str, asked: Preflight) -> str | None:
+    """The account of a key of the API; None: none is set. Errors: InvalidParameterError, RpcError;
+    SignerRefusedError when it must not sign on this chain.
+    """
+    plain, keystore, password_file = (
+        getattr(asked.settings, f"{prefix.lower()}_{kind}")
+        for kind in ("private_key", "keystore", "keystore_password_file")
+    )
+    signer = local_signer(prefix, plain, keystore, password_file)
+    if signer is None:
+        return None
+    variable = None if plain is None else f"{prefix}_PRIVATE_KEY"
+    require_allowed(signer.address, asked.client(), plain_variable=variable)
+    return signer.address
 
 
 def check_keeper(asked: Preflight) -> Iterator[PreflightLine]:
@@ -361,11 +358,9 @@ def check_settler(asked: Preflight) -> Iterator[PreflightLine]:
     if settings.x402_facilitator_url is not None:
         yield right(what, "a facilitator settles")
         return
-    account = _key_of("X402_SETTLE", settings)
+    account = _key_of("X402_SETTLE", asked)
     if account is None:
         yield wrong(what, "X402_PAY_TO is set and nobody settles: set X402_SETTLE_KEYSTORE")
-    elif account in PUBLIC_ACCOUNTS and not is_local(asked.client()):
-        yield wrong(what, f"{account} is a public test account: make a key that is yours alone")
     elif (missing := settings.x402_gas_wei_per_day - asked.all_nodes.balance_wei(account)) > 0:
         yield wrong(what, f"send at least {eth_text(missing)} ETH to {account}")
     else:
@@ -373,7 +368,7 @@ def check_settler(asked: Preflight) -> Iterator[PreflightLine]:
 
 
 def check_receipts(asked: Preflight) -> Iterator[PreflightLine]:
-    account = _key_of("RECEIPT", asked.settings)
+    account = _key_of("RECEIPT", asked)
     yield right("receipts", "no key is set: none are signed" if account is None else account)
 
 
@@ -420,7 +415,8 @@ CHECKS: Mapping[str, Check] = {
     "database": check_database,
     "proxies": check_proxies,
     "contracts": check_contracts,
-    "offices": check_offices,
+    "factory": check_factory,
+    "guard": check_guard,
     "keeper": check_keeper,
     "settler": check_settler,
     "receipts": check_receipts,
