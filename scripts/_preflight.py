@@ -40,9 +40,8 @@ from keeper.schedule import JobSkippedError
 from keeper.signers import require_all_allowed, signers_of
 from keeper.signing import SignerRefusedError, is_local, require_allowed
 from keeper.state import Role
-from scripts._deployed_code import code_faults, immutable_places
-from scripts._deployments import ADAPTERS, ARTIFACTS, COMPILED, Record, load
-from scripts._expected_code import expected_immutables
+from scripts._deployments import ADAPTERS, COMPILED, Record, load
+from scripts._expected_code import recorded_code_faults
 from scripts._preflight_database import (
     GIGABYTE,
     SOON,
@@ -237,15 +236,9 @@ def check_contracts(asked: Preflight) -> Iterator[PreflightLine]:
             if not found:
                 differing.append(f"{one.name} has no code at {one.address}")
             elif one.contract in compiled:
-                expected = expected_immutables(one, asked.record)
-                artifact = ARTIFACTS / f"{one.contract}.sol" / f"{one.contract}.json"
-                places = immutable_places(json.loads(artifact.read_text()))
-                code = bytes.fromhex(
-                    compiled[one.contract]["runtimeBytecode"]["bytecode"].removeprefix("0x")
-                )
-                differing += [
-                    f"{one.name}: {fault}" for fault in code_faults(code, found, places, expected)
-                ]
+                code = compiled[one.contract]["runtimeBytecode"]["bytecode"]
+                faults = recorded_code_faults(one, asked.record, code, found)
+                differing += [f"{one.name}: {fault}" for fault in faults]
         what = f"contracts by {name}"
         if differing:
             yield wrong(
