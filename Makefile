@@ -58,6 +58,8 @@ SOURCES := $(shell find contracts tests/contracts -name '*.sol' 2>/dev/null)
 
 .build/backup.ready: scripts/preflight.sh
 	@scripts/preflight.sh backup
+	@mkdir -p $(@D) && touch $@
+
 .build/promtool.ready: scripts/preflight.sh
 	@scripts/preflight.sh promtool
 	@mkdir -p $(@D) && touch $@
@@ -138,7 +140,7 @@ test-deep-ci: build coverage conformance .build/backup.ready .build/promtool.rea
 	SEEDS=1..4 $(PY) -m pytest $(STORIES)
 	$(PY) -m pytest tests/deep
 
-test-cluster: build ## indexer, keeper, API with spares on the database of three nodes, which loses its primary in six ways (needs root; T=part of a name)
+test-cluster: build ## indexer, keeper, API with spares on the database of three nodes, which loses its primary in seven ways (needs root; T=part of a name)
 	@$(PY) -c "from scripts._cluster import install; install()"
 	@$(PY) -m pytest tests/cluster -n0 -x $(if $(T),-k $(T))
 
@@ -187,6 +189,7 @@ bench-market: build ## 6,000 simulated pairs each minute for MINUTES (5), rows b
 
 bench-notes: build ## notes rendered a second, a note's p99 beside a bare SELECT, the vault of 6,000 notes
 	@$(PY) -m tests.bench.notes
+
 bench-fund: build ## plans of signals by one worker, each charged: how many a minute, p99 at 167 a second, charges of 64 reads at once
 	@$(PY) -m tests.bench.fund
 
@@ -195,6 +198,7 @@ growth: build ## measure what a row, an event, a look and a call cost, and write
 
 drill: build .build/backup.ready ## lose the database and get it back: backup, restore to a moment, exact to the row, catch up from the chain; DRILL_DIR keeps its folder
 	@$(PY) -m tests.drill.drill
+
 soak: build ## the whole stack for MINUTES (60) at RATE (200) calls a second beside faults; errors, memory and p99 in the last line; logs in .build/soak
 	@MINUTES=$(MINUTES) RATE=$(RATE) $(PY) -m tests.bench.soak
 

@@ -24,6 +24,7 @@ from ape.exceptions import ApeException
 
 from scripts._deployments import (
     ADAPTERS,
+    CIRCLES,
     ROOT,
     Deployed,
     Record,
@@ -83,7 +84,7 @@ class Findings:
 
 def check_code(findings: Findings, one: Deployed, record: Record) -> None:
     found = bytes(chain.provider.get_code(one.address))
-    if one.contract == "FiatToken":
+    if one.contract == CIRCLES:
         findings.check(f"{one.name} code", len(found) > 0, f"{len(found)} bytes (not ours)")
         return
     compiled = project.get_contract(one.contract).contract_type.runtime_bytecode.bytecode
