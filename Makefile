@@ -20,8 +20,8 @@ help: ## list the commands
 setup: .venv/.ready node_modules/.ready ## install everything that the other commands need
 
 .venv/.ready: requirements.lock
-	@scripts/preflight.sh python
-	@scripts/preflight.sh pdf
+	@scripts/require.sh python
+	@scripts/require.sh pdf
 	@test -x $(PY) || python3.11 -m venv .venv 2>/dev/null || python3 -m venv .venv
 	@$(PY) -m uv --version >/dev/null 2>&1 || $(PY) -m pip install --quiet --disable-pip-version-check "$$(grep -oE '^uv==[0-9.]+' requirements.lock)"
 	@echo "installing Python packages (requirements.lock)"
@@ -35,7 +35,7 @@ setup: .venv/.ready node_modules/.ready ## install everything that the other com
 	@touch $@
 
 node_modules/.ready: package-lock.json
-	@scripts/preflight.sh node
+	@scripts/require.sh node
 	@echo "installing compiler, forge, anvil and the clients that tests run (package-lock.json)"
 	@npm install --no-save --no-progress --loglevel=error  # not ci: the lock has no entries for platforms that the registry lacks
 	@for tool in forge anvil cast; do ln -sfn "$$(find $(CURDIR)/node_modules/@foundry-rs/$$tool-*/bin -type f | head -1)" node_modules/.bin/$$tool-native; done
@@ -52,16 +52,16 @@ SOURCES := $(shell find contracts tests/contracts -name '*.sol' 2>/dev/null)
 	@.venv/bin/ape compile >/dev/null  # once, and not by each deployment
 	@mkdir -p $(@D) && touch $@
 
-.build/browser.ready: scripts/preflight.sh
-	@scripts/preflight.sh browser
+.build/browser.ready: scripts/require.sh
+	@scripts/require.sh browser
 	@mkdir -p $(@D) && touch $@
 
-.build/backup.ready: scripts/preflight.sh
-	@scripts/preflight.sh backup
+.build/backup.ready: scripts/require.sh
+	@scripts/require.sh backup
 	@mkdir -p $(@D) && touch $@
 
-.build/promtool.ready: scripts/preflight.sh
-	@scripts/preflight.sh promtool
+.build/promtool.ready: scripts/require.sh
+	@scripts/require.sh promtool
 	@mkdir -p $(@D) && touch $@
 
 # What the service answers, for the types of the console's pages.

@@ -81,6 +81,8 @@ def database_lines(settings: Settings, database: Database) -> Iterator[Preflight
 
 def proxy_lines(settings: Settings, database: Database) -> Iterator[PreflightLine]:
     """What stands before the database: a pooler, and replicas that answer reads."""
+    if settings.database_pooled_url is None and settings.database_read_url is None:
+        return
     own = _identity(database)
     if settings.database_pooled_url is not None:
         yield _pooler(settings.database_pooled_url, own)
