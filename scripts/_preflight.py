@@ -42,15 +42,8 @@ from keeper.signing import SignerRefusedError, is_local, require_allowed
 from keeper.state import Role
 from scripts._deployments import ADAPTERS, CIRCLES, COMPILED, Record, load
 from scripts._expected_code import recorded_code_faults
-from scripts._preflight_database import (
-    GIGABYTE,
-    SOON,
-    PreflightLine,
-    database_lines,
-    proxy_lines,
-    right,
-    wrong,
-)
+from scripts._findings import PartFinding, right, wrong
+from scripts._preflight_database import GIGABYTE, SOON, database_lines, proxy_lines
 from scripts._recorded import record_faults
 
 ANSWER_S = 3.0
@@ -83,7 +76,7 @@ class Preflight:
         self.database.close()
 
 
-Check = Callable[[Preflight], Iterable[PreflightLine]]
+Check = Callable[[Preflight], Iterable[PartFinding]]
 
 
 def asked_of(settings: Settings) -> Preflight:
@@ -116,7 +109,7 @@ def asked_of(settings: Settings) -> Preflight:
     )
 
 
-def check_nodes(asked: Preflight) -> Iterator[PreflightLine]:
+def check_nodes(asked: Preflight) -> Iterator[PartFinding]:
     """Each node: the right chain, and a young head; all of them: the same blocks."""
     heads: dict[str, BlockHeader] = {}
     for name, reader in asked.nodes.items():
@@ -146,7 +139,7 @@ def check_nodes(asked: Preflight) -> Iterator[PreflightLine]:
     yield from _agreement(asked, heads)
 
 
-def _agreement(asked: Preflight, heads: Mapping[str, BlockHeader]) -> Iterator[PreflightLine]:
+def _agreement(asked: Preflight, heads: Mapping[str, BlockHeader]) -> Iterator[PartFinding]:
     what = "nodes agree"
     if len(asked.nodes) == 1:
         if is_local(asked.client()):
@@ -167,7 +160,7 @@ def _agreement(asked: Preflight, heads: Mapping[str, BlockHeader]) -> Iterator[P
         yield wrong(what, f"not on block {height}: {told}; leave out the one that is wrong")
 
 
-def check_clock(asked: Preflight) -> Iterator[PreflightLine]:
+def check_clock(asked: Preflight) -> Iterator[PartFinding]:
     """Against the database, and against the newest block, which is never ahead of a right clock."""
     what = "clock"
     faults, compared = [], []
@@ -206,15 +199,15 @@ def _beyond(ahead_s: float, behind_s: float) -> str | None:
     return f"{behind_s:.0f} s behind" if behind_s > MOST_CLOCK_S else None
 
 
-def check_database(asked: Preflight) -> Iterator[PreflightLine]:
+def check_database(asked: Preflight) -> Iterator[PartFinding]:
     return database_lines(asked.settings, asked.database)
 
 
-def check_proxies(asked: Preflight) -> Iterator[PreflightLine]:
+def check_proxies(asked: Preflight) -> Iterator[PartFinding]:
     return proxy_lines(asked.settings, asked.database)
 
 
-def check_contracts(asked: Preflight) -> Iterator[PreflightLine]:
+def check_contracts(asked: Preflight) -> Iterator[PartFinding]:
     """Each byte of the code, as `make verify` does it, from every node."""
     on_devnet = is_local(asked.client())
     faults = list(record_faults(asked.record, on_devnet=on_devnet))
@@ -250,7 +243,7 @@ def check_contracts(asked: Preflight) -> Iterator[PreflightLine]:
             yield right(what, "every byte of code is what this tree compiles to")
 
 
-def check_factory(asked: Preflight) -> Iterator[PreflightLine]:
+def check_factory(asked: Preflight) -> Iterator[PartFinding]:
     """What is paused, which adapters are listed, of whom the record is."""
     reader, at = asked.all_nodes, asked.deployment.contracts
     try:
@@ -274,7 +267,7 @@ def check_factory(asked: Preflight) -> Iterator[PreflightLine]:
         yield right("adapters", "all of the record are listed")
 
 
-def check_guard(asked: Preflight) -> Iterator[PreflightLine]:
+def check_guard(asked: Preflight) -> Iterator[PartFinding]:
     """Does the factory obey the API's key?"""
     signer = _key_of("GUARD", asked)
     if signer is None:
@@ -310,7 +303,7 @@ def _key_of(prefix: str, asked: Preflight) -> str | None:
     return signer.address
 
 
-def check_keeper(asked: Preflight) -> Iterator[PreflightLine]:
+def check_keeper(asked: Preflight) -> Iterator[PartFinding]:
     """Its accounts: may they sign here, does the factory obey them, can they pay."""
     settings, what = asked.settings, "keeper"
     try:
@@ -342,7 +335,7 @@ def check_keeper(asked: Preflight) -> Iterator[PreflightLine]:
             yield right(what, f"{roles}: the factory obeys it, all can pay")
 
 
-def check_settler(asked: Preflight) -> Iterator[PreflightLine]:
+def check_settler(asked: Preflight) -> Iterator[PartFinding]:
     """Who is paid for calls, and whose gas it costs."""
     settings, what = asked.settings, "settler"
     if settings.x402_pay_to is None:
@@ -360,12 +353,12 @@ def check_settler(asked: Preflight) -> Iterator[PreflightLine]:
         yield right(what, f"{account} can pay for a day")
 
 
-def check_receipts(asked: Preflight) -> Iterator[PreflightLine]:
+def check_receipts(asked: Preflight) -> Iterator[PartFinding]:
     account = _key_of("RECEIPT", asked)
     yield right("receipts", "no key is set: none are signed" if account is None else account)
 
 
-def check_disk(asked: Preflight) -> Iterator[PreflightLine]:
+def check_disk(asked: Preflight) -> Iterator[PartFinding]:
     for folder in (Path.cwd(), Path(tempfile.gettempdir())):
         free = shutil.disk_usage(folder).free
         what = f"disk at {folder}"
@@ -379,7 +372,7 @@ def check_disk(asked: Preflight) -> Iterator[PreflightLine]:
             yield right(what, f"{free / GIGABYTE:.0f} GB free")
 
 
-def check_ports(asked: Preflight) -> Iterator[PreflightLine]:
+def check_ports(asked: Preflight) -> Iterator[PartFinding]:
     settings = asked.settings
     wanted = {
         name: getattr(settings, name.lower())

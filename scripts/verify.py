@@ -33,6 +33,7 @@ from scripts._deployments import (
     record_path,
 )
 from scripts._expected_code import StaleBuildError, expected_immutables, recorded_code_faults
+from scripts._findings import PartFinding
 from scripts._office_log import (
     DEFAULT_ADMIN_ROLE,
     KEEPER_ADMIN_ROLE,
@@ -75,7 +76,7 @@ class Findings:
 
     def check(self, what: str, is_right: bool, found: object) -> None:
         self.faults += not is_right
-        click.echo(f"{'ok   ' if is_right else 'WRONG'}  {what}: {found}")
+        click.echo(PartFinding(is_right, what, str(found)))
 
     def expect_none(self, what: str, faults: Sequence[str], fine: str) -> None:
         """`fine` is what to say without a fault."""

@@ -17,8 +17,8 @@ from core.db.engine import Database
 from core.hexes import bytes_of
 from core.settings import Settings
 from scripts import _preflight as preflight
+from scripts._findings import PartFinding, right, wrong
 from scripts._preflight import CHECKS, Check, Preflight, asked_of
-from scripts._preflight_database import PreflightLine, right, wrong
 from scripts.preflight import findings_of
 from tests.integration.chain_fixtures import CHAIN_ID, DeployedChain
 from tests.personas import DEPLOYER, KEEPER, OWNER, STRANGER
@@ -58,7 +58,7 @@ def place(deployed: DeployedChain, database_url: str, tmp_path: Path) -> Place:
     return Place(deployed, database_url, record)
 
 
-def found(check: Check, place: Place, **changes: Any) -> list[PreflightLine]:
+def found(check: Check, place: Place, **changes: Any) -> list[PartFinding]:
     asked = place.asked(**changes)
     try:
         return findings_of(check, asked)
@@ -234,7 +234,7 @@ def test_a_port_that_is_taken__and_one_that_is_set_twice__are_named(place: Place
 
 
 def test_a_part_that_fails__is_a_finding(place: Place) -> None:
-    def fails(asked: Preflight) -> Iterator[PreflightLine]:
+    def fails(asked: Preflight) -> Iterator[PartFinding]:
         yield right("first", "there")
         raise OSError("gone")
 
