@@ -15,6 +15,7 @@ from typing import Annotated
 import typer
 from sqlalchemy.exc import SQLAlchemyError
 
+from core.db.metadata import import_tables
 from core.errors import InvalidParameterError, MandateError, OutsideError
 from core.settings import Settings
 from core.startup import refusals
@@ -61,6 +62,7 @@ def cli(
     os.environ.setdefault("DEPLOYMENT_FILE", str(record_path(network)))
     with refusals():
         asked = asked_of(Settings())
+    import_tables()  # which takes a second of a core: no part waits for it within its time
     until = monotonic() + PART_S
     pool = ThreadPoolExecutor(len(CHECKS))
     running = {what: pool.submit(findings_of, check, asked) for what, check in CHECKS.items()}
