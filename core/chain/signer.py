@@ -100,7 +100,7 @@ def local_signer(
     try:
         encrypted = json.loads(keystore.read_text())
         return LocalKeySigner(bytes(Account.decrypt(encrypted, secret_of(password_file))))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, NotImplementedError) as error:
         raise InvalidParameterError(
             f"{prefix}_KEYSTORE",
             f"{keystore} can't be opened ({type(error).__name__}); check file and password",

@@ -41,6 +41,15 @@ def test_a_keystore__that_does_not_open__says_what_to_check(keystore: Path, cont
     assert told.value.field == "GUARD_KEYSTORE"
 
 
+@pytest.mark.parametrize(
+    "content", ["", "[]", "{}", '{"version": 1}', '{"version": 3, "crypto": []}', "\x00"]
+)
+def test_a_file_that_is_no_keystore__is_refused(keystore: Path, content: str) -> None:
+    keystore.write_text(content)
+    with pytest.raises(InvalidParameterError, match="check file and password"):
+        local_signer("GUARD", None, keystore, keystore)
+
+
 def test_nothing_set__is_no_key() -> None:
     assert local_signer("GUARD", None, None, None) is None
 
