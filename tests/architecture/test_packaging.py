@@ -17,6 +17,7 @@ COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())
 IMAGE = (ROOT / "Containerfile").read_text()
 UNITS = sorted((ROOT / "docs" / "operations" / "systemd").glob("*.service"))
 PROCESSES = ("api", "indexer", "keeper", "scanner", "worker")
+SIGNING = ("api", "keeper")
 PINNED = re.compile(r"^([a-z0-9._-]+)(?:\[[a-z,]+\])?==(\S+)", re.MULTILINE)
 
 
@@ -66,6 +67,7 @@ def test_a_service__starts_a_process_that_there_is__and_writes_nothing(name: str
     require_exists(service["command"])
     assert (service["read_only"], service["cap_drop"]) == (True, ["ALL"])
     assert all(volume.endswith(":ro") for volume in service["volumes"])
+    assert ("./keys:/keys:ro" in service["volumes"]) == (name in SIGNING)
 
 
 def test_the_services__are_the_processes_a_database_and_its_migrations() -> None:
@@ -83,5 +85,5 @@ def test_a_unit__starts_the_process_of_the_service_with_its_name(file: Path) -> 
     assert (service["User"], service["NoNewPrivileges"], service["ProtectSystem"]) == (
         "mandate", "true", "strict",
     )  # fmt: skip
-    keys = "ReadOnlyPaths" if name in ("api", "keeper") else "InaccessiblePaths"
+    keys = "ReadOnlyPaths" if name in SIGNING else "InaccessiblePaths"
     assert service[keys].endswith("/etc/mandate/keys")
