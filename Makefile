@@ -20,8 +20,8 @@ help: ## list the commands
 setup: .venv/.ready node_modules/.ready ## install everything that the other commands need
 
 .venv/.ready: requirements.lock
-	@scripts/preflight.sh python
-	@scripts/preflight.sh pdf
+	@scripts/require.sh python
+	@scripts/require.sh pdf
 	@test -x $(PY) || python3.11 -m venv .venv 2>/dev/null || python3 -m venv .venv
 	@$(PY) -m uv --version >/dev/null 2>&1 || $(PY) -m pip install --quiet --disable-pip-version-check "$$(grep -oE '^uv==[0-9.]+' requirements.lock)"
 	@echo "installing Python packages (requirements.lock)"
@@ -35,7 +35,7 @@ setup: .venv/.ready node_modules/.ready ## install everything that the other com
 	@touch $@
 
 node_modules/.ready: package-lock.json
-	@scripts/preflight.sh node
+	@scripts/require.sh node
 	@echo "installing compiler, forge, anvil and the clients that tests run (package-lock.json)"
 	@npm install --no-save --no-progress --loglevel=error  # not ci: the lock has no entries for platforms that the registry lacks
 	@for tool in forge anvil cast; do ln -sfn "$$(find $(CURDIR)/node_modules/@foundry-rs/$$tool-*/bin -type f | head -1)" node_modules/.bin/$$tool-native; done
@@ -52,16 +52,16 @@ SOURCES := $(shell find contracts tests/contracts -name '*.sol' 2>/dev/null)
 	@.venv/bin/ape compile >/dev/null  # once, and not by each deployment
 	@mkdir -p $(@D) && touch $@
 
-.build/browser.ready: scripts/preflight.sh
-	@scripts/preflight.sh browser
+.build/browser.ready: scripts/require.sh
+	@scripts/require.sh browser
 	@mkdir -p $(@D) && touch $@
 
-.build/backup.ready: scripts/preflight.sh
-	@scripts/preflight.sh backup
+.build/backup.ready: scripts/require.sh
+	@scripts/require.sh backup
 	@mkdir -p $(@D) && touch $@
 
-.build/promtool.ready: scripts/preflight.sh
-	@scripts/preflight.sh promtool
+.build/promtool.ready: scripts/require.sh
+	@scripts/require.sh promtool
 	@mkdir -p $(@D) && touch $@
 
 # What the service answers, for the types of the console's pages.
@@ -140,7 +140,7 @@ test-deep-ci: build coverage conformance .build/backup.ready .build/promtool.rea
 	SEEDS=1..4 $(PY) -m pytest $(STORIES)
 	$(PY) -m pytest tests/deep
 
-test-cluster: build ## indexer, keeper, API with spares on the database of three nodes, which loses its primary in six ways (needs root; T=part of a name)
+test-cluster: build ## indexer, keeper, API with spares on the database of three nodes, which loses its primary in seven ways (needs root; T=part of a name)
 	@$(PY) -c "from scripts._cluster import install; install()"
 	@$(PY) -m pytest tests/cluster -n0 -x $(if $(T),-k $(T))
 
@@ -189,6 +189,7 @@ bench-market: build ## 6,000 simulated pairs each minute for MINUTES (5), rows b
 
 bench-notes: build ## notes rendered a second, a note's p99 beside a bare SELECT, the vault of 6,000 notes
 	@$(PY) -m tests.bench.notes
+
 bench-fund: build ## plans of signals by one worker, each charged: how many a minute, p99 at 167 a second, charges of 64 reads at once
 	@$(PY) -m tests.bench.fund
 
@@ -197,6 +198,7 @@ growth: build ## measure what a row, an event, a look and a call cost, and write
 
 drill: build .build/backup.ready ## lose the database and get it back: backup, restore to a moment, exact to the row, catch up from the chain; DRILL_DIR keeps its folder
 	@$(PY) -m tests.drill.drill
+
 soak: build ## the whole stack for MINUTES (60) at RATE (200) calls a second beside faults; errors, memory and p99 in the last line; logs in .build/soak
 	@MINUTES=$(MINUTES) RATE=$(RATE) $(PY) -m tests.bench.soak
 

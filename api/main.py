@@ -2,7 +2,6 @@
 
 import argparse
 import gc
-import json
 import signal
 import socket
 import sys
@@ -11,18 +10,17 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import structlog
 import uvicorn
-from eth_account import Account
 from eth_utils.address import is_address, to_checksum_address
 from fastapi import FastAPI
-from pydantic import SecretStr
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.exceptions import HTTPException
+from x402.http.facilitator_client import HTTPFacilitatorClientSync
+from x402.http.facilitator_client_base import FacilitatorConfig
 
 from api.areas.discovery.service.document import NAME, VERSION
 from api.catalogue import catalogue
@@ -34,8 +32,8 @@ from api.kernel.metrics import ApiMetrics
 from api.kernel.openapi import document
 from api.kernel.operation import Catalogue, Deps, Operation
 from api.kernel.payments.figures import SettlerGas
+from api.kernel.payments.own_settler import OwnSettler
 from api.kernel.payments.payment_config import GasBudget, PaymentConfig, Settler
-from api.kernel.payments.settlers import remote_settler, settler_in_process
 from api.kernel.protocol import Cors, protocol_of
 from api.kernel.streams import Streams
 from api.kernel.tokens import token_hash
@@ -43,7 +41,7 @@ from api.kernel.workers import THREADS
 from api.tools.endpoint import PATH, route_of
 from api.tools.openapi import paths
 from core.chain.rpc import Rpc
-from core.chain.signer import LocalKeySigner
+from core.chain.signer import LocalKeySigner, local_signer
 from core.custody.keys import KeyMaker, KeyRing
 from core.custody.seals import tell_unknown
 from core.db.engine import Bounds, Database
@@ -61,6 +59,7 @@ from core.startup import read_settings, refusals
 
 MIN_PEPPER_CHARACTERS = 32
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
+FACILITATOR_S = 30  # what is not known by then is read from the chain when the payment comes again
 # As many connections as threads: no call waits for one while another rests, and none is closed only
 # to be opened again.
 BOUNDS = Bounds(pool_size=THREADS, overflow=0, trust_s=1)
@@ -150,17 +149,17 @@ def deps_of(settings: Settings) -> Deps:
         house=House.model_validate(settings, from_attributes=True),
         operator_addresses=frozenset(address.lower() for address in settings.operator_addresses),
         trusted_proxies=tuple(settings.trusted_proxies),
-        is_local=_is_local(settings),
+        is_local=is_local(settings),
         custody=KeyMaker(KeyRing(custody_keys)) if custody_keys else None,
         payment_config=payment_config,
-        guard=_guard(settings),
-        receipts=_receipts(settings),
+        guard=own_signer(settings, "GUARD"),
+        receipts=own_signer(settings, "RECEIPT"),
         perps=perps_terms(settings.hl_url, settings.hl_exit_allowance_bps),
         operator_desk=operator_desk(PerpsSettings.model_validate(settings, from_attributes=True)),
         eth_price=eth_prices(
-            settings.gas_eth_usd, EthSource(settings.gas_eth_source), is_local=_is_local(settings)
+            settings.gas_eth_usd, EthSource(settings.gas_eth_source), is_local=is_local(settings)
         ),
-        fund_accounts=SimulatedAccounts(chain) if _is_local(settings) else NoAccounts(),
+        fund_accounts=SimulatedAccounts(chain) if is_local(settings) else NoAccounts(),
         fund_credit_bonds=settings.fund_credit_bonds,
     )
 
@@ -202,101 +201,50 @@ def _settler(
     gas. Errors: InvalidParameterError.
     """
     if settings.x402_facilitator_url is not None:
-        return remote_settler(settings.x402_facilitator_url), None
+        config = FacilitatorConfig(
+            url=settings.x402_facilitator_url.rstrip("/"), timeout=FACILITATOR_S
+        )
+        return HTTPFacilitatorClientSync(config), None
     gas = GasBudget(
         wei_per_usdc=settings.x402_gas_wei_per_usdc,
         wei_per_day=settings.x402_gas_wei_per_day,
         contract_wei_per_day=settings.x402_contract_gas_wei_per_day,
     )
-    return settler_in_process(_settle_key(settings), chain, network, gas), gas
+    return OwnSettler(_settle_signer(settings), chain, network, gas), gas
 
 
-def _settle_key(settings: Settings) -> str:
+def _settle_signer(settings: Settings) -> LocalKeySigner:
     """Errors: InvalidParameterError."""
-    key = _key(
-        "X402_SETTLE",
-        settings,
-        settings.x402_settle_private_key,
-        settings.x402_settle_keystore,
-        settings.x402_settle_keystore_password_file,
-    )
-    if key is None:
+    signer = own_signer(settings, "X402_SETTLE")
+    if signer is None:
         rule = (
             "name who settles: X402_FACILITATOR_URL, or X402_SETTLE_KEYSTORE and "
             "X402_SETTLE_KEYSTORE_PASSWORD_FILE"
         )
         raise InvalidParameterError("X402_PAY_TO", f"payments need more than a payee; {rule}")
-    return key
+    return signer
 
 
-def _guard(settings: Settings) -> LocalKeySigner | None:
-    """None: no key is set. Errors: InvalidParameterError."""
-    key = _key(
-        "GUARD",
-        settings,
-        settings.guard_private_key,
-        settings.guard_keystore,
-        settings.guard_keystore_password_file,
-    )
-    return None if key is None else LocalKeySigner(key)
+def own_signer(settings: Settings, prefix: str) -> LocalKeySigner | None:
+    """By the settings that begin with GUARD, RECEIPT or X402_SETTLE; None: no key is set.
 
-
-def _receipts(settings: Settings) -> LocalKeySigner | None:
-    """None: no key is set. Errors: InvalidParameterError."""
-    key = _key(
-        "RECEIPT",
-        settings,
-        settings.receipt_private_key,
-        settings.receipt_keystore,
-        settings.receipt_keystore_password_file,
-    )
-    return None if key is None else LocalKeySigner(key)
-
-
-def _key(
-    name: str,
-    settings: Settings,
-    plain: SecretStr | None,
-    keystore: Path | None,
-    password: Path | None,
-) -> str | None:
-    """A key of this process, by the settings that begin with `name`; None: none are set.
-
-    Errors: InvalidParameterError.
+    Errors: InvalidParameterError, also for a key in plain off a local chain.
     """
-    if plain is not None:
-        if not _is_local(settings):
-            raise InvalidParameterError(
-                f"{name}_PRIVATE_KEY", f"it is for a local chain only; use {name}_KEYSTORE"
-            )
-        return _plain(f"{name}_PRIVATE_KEY", plain.get_secret_value())
-    if keystore is None and password is None:
-        return None
-    if keystore is None or password is None:
+    name = prefix.lower()
+    plain = getattr(settings, f"{name}_private_key")
+    if plain is not None and not is_local(settings):
         raise InvalidParameterError(
-            f"{name}_KEYSTORE", f"set {name}_KEYSTORE and {name}_KEYSTORE_PASSWORD_FILE both"
+            f"{prefix}_PRIVATE_KEY", f"it is for a local chain only; use {prefix}_KEYSTORE"
         )
-    try:
-        return bytes(
-            Account.decrypt(json.loads(keystore.read_text()), password.read_text().strip())
-        ).hex()
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InvalidParameterError(
-            f"{name}_KEYSTORE",
-            f"it cannot be opened ({type(error).__name__}); check file and password",
-        ) from error
+    return local_signer(
+        prefix,
+        plain,
+        getattr(settings, f"{name}_keystore"),
+        getattr(settings, f"{name}_keystore_password_file"),
+    )
 
 
-def _plain(variable: str, key: str) -> str:
-    """Errors: InvalidParameterError, which shows nothing of the key."""
-    try:
-        Account.from_key(key)
-    except ValueError:  # of eth_keys, and of binascii
-        raise InvalidParameterError(variable, "write 32 bytes as hex") from None
-    return key
-
-
-def _is_local(settings: Settings) -> bool:
+def is_local(settings: Settings) -> bool:
     """Whether every node runs on this machine."""
     return all(urlsplit(url).hostname in LOOPBACK for url in settings.rpc_urls)
 
@@ -318,7 +266,7 @@ def admit_operator(settings: Settings, deps: Deps) -> None:
     Errors: InvalidParameterError off a local chain.
     """
     key = settings.operator_key
-    if key is not None and not _is_local(settings):
+    if key is not None and not is_local(settings):
         raise InvalidParameterError(
             "OPERATOR_KEY",
             "it is for a local chain only; name operators' wallets in OPERATOR_ADDRESSES instead",

@@ -6,7 +6,7 @@ httpx bounds each read alone: who sends a byte of a header now and then is never
 """
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from ssl import SSLContext
@@ -42,15 +42,21 @@ class DeadlineTransport(httpx.HTTPTransport):
         self._pool._network_backend = _Backend()
 
 
-def _left(timeout: float | None, late: type[httpcore.TimeoutException]) -> float | None:
+def left_s(until: float, late: Callable[[str], Exception]) -> float:
+    """Seconds until then, by time.monotonic. Errors: `late` when there are none."""
+    left = until - time.monotonic()
+    if left <= 0:
+        raise late("the request took too long")
+    return left
+
+
+def _bounded(timeout: float | None, late: type[httpcore.TimeoutException]) -> float | None:
     """Of one step's time as much as the request has. Errors: `late`."""
     until = _until.get()
     if until is None:
         return timeout
-    left_s = until - time.monotonic()
-    if left_s <= 0:
-        raise late("the request took too long")
-    return left_s if timeout is None else min(timeout, left_s)
+    left = left_s(until, late)
+    return left if timeout is None else min(timeout, left)
 
 
 class _Backend(httpcore.SyncBackend):
@@ -62,8 +68,8 @@ class _Backend(httpcore.SyncBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.NetworkStream:
-        left_s = _left(timeout, httpcore.ConnectTimeout)
-        return _Stream(super().connect_tcp(host, port, left_s, local_address, socket_options))
+        within_s = _bounded(timeout, httpcore.ConnectTimeout)
+        return _Stream(super().connect_tcp(host, port, within_s, local_address, socket_options))
 
 
 class _Stream(httpcore.NetworkStream):
@@ -71,12 +77,12 @@ class _Stream(httpcore.NetworkStream):
         self._stream = stream
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        return self._stream.read(max_bytes, _left(timeout, httpcore.ReadTimeout))
+        return self._stream.read(max_bytes, _bounded(timeout, httpcore.ReadTimeout))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         for at in range(0, len(buffer), PIECE_BYTES):
             piece = buffer[at : at + PIECE_BYTES]
-            self._stream.write(piece, _left(timeout, httpcore.WriteTimeout))
+            self._stream.write(piece, _bounded(timeout, httpcore.WriteTimeout))
 
     def close(self) -> None:
         self._stream.close()
@@ -87,8 +93,8 @@ class _Stream(httpcore.NetworkStream):
         server_hostname: str | None = None,
         timeout: float | None = None,
     ) -> httpcore.NetworkStream:
-        left_s = _left(timeout, httpcore.ConnectTimeout)
-        return _Stream(self._stream.start_tls(ssl_context, server_hostname, left_s))
+        within_s = _bounded(timeout, httpcore.ConnectTimeout)
+        return _Stream(self._stream.start_tls(ssl_context, server_hostname, within_s))
 
     def get_extra_info(self, info: str) -> Any:
         return self._stream.get_extra_info(info)

@@ -16,7 +16,7 @@ from eth_utils.address import is_address
 from pydantic import SecretStr
 
 from core.chain.remote_signer import ANSWER_S, RemoteSigner
-from core.chain.signer import LocalKeySigner, Signer
+from core.chain.signer import Signer, local_signer, secret_of
 from core.errors import InvalidParameterError
 from keeper.signing import require_allowed
 from keeper.state import Role
@@ -118,32 +118,9 @@ def _signer_of(prefix: str, place: KeyPlace) -> Signer | None:
     named = [f"{prefix}_{name}" for name, value in places.items() if value is not None]
     if len(named) > 1:
         raise InvalidParameterError(named[1], f"set it or {named[0]}, not both")
-    if place.private_key is not None:
-        return _of_key(prefix, place.private_key)
-    if place.keystore is not None:
-        return _of_keystore(prefix, place.keystore, place.password_file)
-    return None if place.remote_url is None else _remote(prefix, place.remote_url, place)
-
-
-def _of_key(prefix: str, key: SecretStr) -> Signer:
-    try:
-        return LocalKeySigner(bytes.fromhex(key.get_secret_value().removeprefix("0x")))
-    except ValueError:
-        raise InvalidParameterError(f"{prefix}_PRIVATE_KEY", "write 32 bytes as hex") from None
-
-
-def _of_keystore(prefix: str, keystore: Path, password_file: Path | None) -> Signer:
-    if password_file is None:
-        raise InvalidParameterError(
-            f"{prefix}_KEYSTORE_PASSWORD_FILE", "name the file that holds the keystore's password"
-        )
-    try:
-        return LocalKeySigner.from_keystore(keystore, _first_line(password_file))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InvalidParameterError(
-            f"{prefix}_KEYSTORE",
-            f"{keystore} can't be opened ({type(error).__name__}); check file and password",
-        ) from None
+    if place.remote_url is not None:
+        return _remote(prefix, place.remote_url, place)
+    return local_signer(prefix, place.private_key, place.keystore, place.password_file)
 
 
 def _remote(prefix: str, url: str, place: KeyPlace) -> Signer:
@@ -167,7 +144,7 @@ def _remote(prefix: str, url: str, place: KeyPlace) -> Signer:
 
 def _token(prefix: str, file: Path) -> str:
     try:
-        token = _first_line(file)
+        token = secret_of(file)
     except (OSError, ValueError) as error:
         raise InvalidParameterError(
             f"{prefix}_REMOTE_SIGNER_TOKEN_FILE", f"{file} can't be read ({type(error).__name__})"
@@ -177,7 +154,3 @@ def _token(prefix: str, file: Path) -> str:
             f"{prefix}_REMOTE_SIGNER_TOKEN_FILE", f"{file} holds no token of one line"
         )
     return token
-
-
-def _first_line(file: Path) -> str:
-    return file.read_text().rstrip("\r\n")

@@ -10,7 +10,6 @@ Laws
 - Every process is ended by its id, and the folder goes with the cluster.
 """
 
-import ctypes
 import os
 import pwd
 import secrets
@@ -29,7 +28,7 @@ import httpx
 import psycopg
 from psycopg import sql
 
-from scripts._processes import ROOT
+from scripts._processes import ROOT, die_with_parent
 
 TEMPLATES = ROOT / "docs" / "operations" / "cluster"
 PACKAGES = {
@@ -55,8 +54,7 @@ class ClusterError(Exception):
 
 def missing_packages() -> list[str]:
     """Debian's packages that are not here."""
-    path = f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin"
-    found = [name for tool, name in PACKAGES.items() if shutil.which(tool, path=path) is None]
+    found = [name for tool, name in PACKAGES.items() if _found(tool) is None]
     if not Path("/usr/lib/python3/dist-packages/etcd").exists():
         found.append("python3-etcd")
     return found + ([] if (POSTGRES / "postgres").exists() else ["postgresql-15"])
@@ -92,9 +90,12 @@ def install() -> None:
         raise ClusterError(f"{command} failed: {done.stderr[-500:]}")
 
 
+def _found(name: str) -> str | None:
+    return shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
+
+
 def _tool(name: str) -> str:
-    found = shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
-    if found is None:
+    if (found := _found(name)) is None:
         raise ClusterError(f"{name} is not installed")
     return found
 
@@ -127,7 +128,7 @@ class Daemon:
                 user=self.uid,
                 group=None if self.uid is None else self.gid,
                 extra_groups=None if self.uid is None else (),
-                preexec_fn=_with_parent,
+                preexec_fn=die_with_parent,
             )
 
     def kill(self) -> None:
@@ -137,12 +138,6 @@ class Daemon:
 
     def last_words(self) -> str:
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-8:])
-
-
-def _with_parent() -> None:
-    ctypes.CDLL(None).prctl(
-        1, signal.SIGTERM
-    )  # PR_SET_PDEATHSIG: no daemon outlives a killed script
 
 
 @dataclass

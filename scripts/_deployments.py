@@ -2,7 +2,7 @@
 processes; what is left to do after a deployment; and the facts that deploy.py and verify.py share.
 
 {chain_id, block, commit, contracts: [{name, contract, address, block, tx, args, creation_hash}],
-offices: {...}}; `block` is the height of the first contract, from which the indexer reads;
+offices: {...}, receipt_signers: [...]}; `block` is the height of the first contract, from which the indexer reads;
 creation_hash is keccak256 of the creation code with its arguments; `offices`, which a person
 writes, says which became another's since (scripts/_recorded.py has their names).
 """
@@ -30,6 +30,7 @@ COMPILED = ROOT / ".build" / "__local__.json"  # Ape's: sources, settings, and w
 # Circle's USDC on Base Sepolia. The local chain gets the mock's code at this address, so that
 # clients which know only this asset accept it.
 BASE_SEPOLIA_USDC = "0x036CbD53842c5426634e7929541eC2318f3dCF7e"
+CIRCLES = "FiatToken"  # the one contract of a record that is not ours
 ADAPTERS = tuple(venue.adapter for venue in venues().declared)
 
 

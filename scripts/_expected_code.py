@@ -1,10 +1,22 @@
-"""The immutables of each contract of a deployment, from its record: what must stand in its code."""
+"""What must stand in the code of each contract of a deployment: what this tree compiles to, with the
+immutables that its record gives.
+"""
 
+import json
 from collections.abc import Callable
 
+from core.hexes import bytes_of
 from core.mandate.venues.registry import Creation, venues
-from scripts._deployed_code import Domain, Immutable, address_word, domain_immutables
-from scripts._deployments import Deployed, Record, create_address
+from scripts._deployed_code import (
+    Domain,
+    Immutable,
+    address_word,
+    code_faults,
+    domain_immutables,
+    immutable_places,
+    is_same_program,
+)
+from scripts._deployments import ARTIFACTS, Deployed, Record, create_address
 
 
 def addresses(*named: tuple[str, str]) -> tuple[Immutable, ...]:
@@ -69,3 +81,24 @@ def expected_immutables(one: Deployed, record: Record) -> tuple[Immutable, ...]:
     """Errors: KeyError for a contract that is not ours."""
     at = {known.name: known.address for known in record.contracts}
     return EXPECTED[one.contract](one, at, record.chain_id)
+
+
+class StaleBuildError(ValueError):
+    """Forge's build is of other sources than Ape's."""
+
+
+def recorded_code_faults(one: Deployed, record: Record, compiled: str, found: bytes) -> list[str]:
+    """What is wrong with the code that was found at its address, as sentences. `compiled`: 0x hex of
+    what Ape, which deploys, compiled; forge alone tells where the immutables stand.
+
+    Errors: StaleBuildError; OSError when forge has built nothing; KeyError for a contract that is
+    not ours.
+    """
+    artifact = json.loads((ARTIFACTS / f"{one.contract}.sol" / f"{one.contract}.json").read_text())
+    code = bytes_of(compiled)
+    # the two differ in how they name sources, so in the metadata alone
+    if not is_same_program(code, bytes_of(artifact["deployedBytecode"]["object"])):
+        raise StaleBuildError(
+            f"forge's build of {one.contract} is not of these sources; run `make build`"
+        )
+    return code_faults(code, found, immutable_places(artifact), expected_immutables(one, record))

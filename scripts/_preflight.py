@@ -27,33 +27,23 @@ from core.chain.abi import AbiDecodeError, function
 from core.chain.blocks import BlockHeader
 from core.chain.provider import names_of
 from core.chain.rpc import Rpc, RpcError
-from core.chain.signer import LocalKeySigner, Signer
+from core.chain.signer import Signer, local_signer
 from core.db.engine import Database
-from core.errors import InvalidParameterError
 from core.jobs.rules import ATTENTION
 from core.mandate.chain.reader import VaultReader
 from core.money import eth_text
-from core.public_accounts import PUBLIC_ACCOUNTS
 from core.settings import Deployment, Settings
 from keeper.funds import Funds
 from keeper.main import key_places
 from keeper.market import GWEI
 from keeper.schedule import JobSkippedError
 from keeper.signers import require_all_allowed, signers_of
-from keeper.signing import SignerRefusedError, is_local
+from keeper.signing import SignerRefusedError, is_local, require_allowed
 from keeper.state import Role
-from scripts._deployed_code import code_faults, immutable_places
-from scripts._deployments import ADAPTERS, ARTIFACTS, COMPILED, Record, load
-from scripts._expected_code import expected_immutables
-from scripts._preflight_database import (
-    GIGABYTE,
-    SOON,
-    PreflightLine,
-    database_lines,
-    proxy_lines,
-    right,
-    wrong,
-)
+from scripts._deployments import ADAPTERS, CIRCLES, COMPILED, Record, load
+from scripts._expected_code import recorded_code_faults
+from scripts._findings import PartFinding, right, wrong
+from scripts._preflight_database import GIGABYTE, SOON, database_lines, proxy_lines
 from scripts._recorded import record_faults
 
 ANSWER_S = 3.0
@@ -87,7 +77,7 @@ class Preflight:
         self.database.close()
 
 
-Check = Callable[[Preflight], Iterable[PreflightLine]]
+Check = Callable[[Preflight], Iterable[PartFinding]]
 
 
 def asked_of(settings: Settings) -> Preflight:
@@ -120,7 +110,7 @@ def asked_of(settings: Settings) -> Preflight:
     )
 
 
-def check_nodes(asked: Preflight) -> Iterator[PreflightLine]:
+def check_nodes(asked: Preflight) -> Iterator[PartFinding]:
     """Each node: the right chain, and a young head; all of them: the same blocks."""
     heads: dict[str, BlockHeader] = {}
     for name, reader in asked.nodes.items():
@@ -150,7 +140,7 @@ def check_nodes(asked: Preflight) -> Iterator[PreflightLine]:
     yield from _agreement(asked, heads)
 
 
-def _agreement(asked: Preflight, heads: Mapping[str, BlockHeader]) -> Iterator[PreflightLine]:
+def _agreement(asked: Preflight, heads: Mapping[str, BlockHeader]) -> Iterator[PartFinding]:
     what = "nodes agree"
     if len(asked.nodes) == 1:
         if is_local(asked.client()):
@@ -171,7 +161,7 @@ def _agreement(asked: Preflight, heads: Mapping[str, BlockHeader]) -> Iterator[P
         yield wrong(what, f"not on block {height}: {told}; leave out the one that is wrong")
 
 
-def check_clock(asked: Preflight) -> Iterator[PreflightLine]:
+def check_clock(asked: Preflight) -> Iterator[PartFinding]:
     """Against the database, and against the newest block, which is never ahead of a right clock."""
     what = "clock"
     faults, compared = [], []
@@ -210,15 +200,15 @@ def _beyond(ahead_s: float, behind_s: float) -> str | None:
     return f"{behind_s:.0f} s behind" if behind_s > MOST_CLOCK_S else None
 
 
-def check_database(asked: Preflight) -> Iterator[PreflightLine]:
+def check_database(asked: Preflight) -> Iterator[PartFinding]:
     return database_lines(asked.settings, asked.database)
 
 
-def check_proxies(asked: Preflight) -> Iterator[PreflightLine]:
+def check_proxies(asked: Preflight) -> Iterator[PartFinding]:
     return proxy_lines(asked.settings, asked.database)
 
 
-def check_contracts(asked: Preflight) -> Iterator[PreflightLine]:
+def check_contracts(asked: Preflight) -> Iterator[PartFinding]:
     """Each byte of the code, as `make verify` does it, from every node."""
     on_devnet = is_local(asked.client())
     faults = list(record_faults(asked.record, on_devnet=on_devnet))
@@ -241,16 +231,10 @@ def check_contracts(asked: Preflight) -> Iterator[PreflightLine]:
                 break
             if not found:
                 differing.append(f"{one.name} has no code at {one.address}")
-            elif one.contract in compiled:
-                expected = expected_immutables(one, asked.record)
-                artifact = ARTIFACTS / f"{one.contract}.sol" / f"{one.contract}.json"
-                places = immutable_places(json.loads(artifact.read_text()))
-                code = bytes.fromhex(
-                    compiled[one.contract]["runtimeBytecode"]["bytecode"].removeprefix("0x")
-                )
-                differing += [
-                    f"{one.name}: {fault}" for fault in code_faults(code, found, places, expected)
-                ]
+            elif one.contract != CIRCLES:
+                code = compiled[one.contract]["runtimeBytecode"]["bytecode"]
+                faults = recorded_code_faults(one, asked.record, code, found)
+                differing += [f"{one.name}: {fault}" for fault in faults]
         what = f"contracts by {name}"
         if differing:
             yield wrong(
@@ -268,14 +252,13 @@ def check_contracts(asked: Preflight) -> Iterator[PreflightLine]:
             )
 
 
-def check_offices(asked: Preflight) -> Iterator[PreflightLine]:
-    """Who the contracts obey, what is paused, which adapters are listed."""
+def check_factory(asked: Preflight) -> Iterator[PartFinding]:
+    """What is paused, which adapters are listed, of whom the record is."""
     reader, at = asked.all_nodes, asked.deployment.contracts
     try:
         paused = _view(reader, "MandateVaultFactory", "paused", at["factory"])
         usdc = reader.usdc_of_factory()
         unlisted = [name for name in ADAPTERS if name in at and not reader.is_adapter(at[name])]
-        guard = reader.guard()
     except (RpcError, AbiDecodeError) as error:
         yield wrong("factory", f"no answer ({error}): mend the nodes above")
         return
@@ -291,10 +274,14 @@ def check_offices(asked: Preflight) -> Iterator[PreflightLine]:
         yield wrong("adapters", f"{', '.join(unlisted)}: not listed; the admin calls listAdapter()")
     else:
         yield right("adapters", "all of the record are listed")
-    signer = _key_of("GUARD", asked.settings)
+
+
+def check_guard(asked: Preflight) -> Iterator[PartFinding]:
+    """Does the factory obey the API's key?"""
+    signer = _key_of("GUARD", asked)
     if signer is None:
         yield right("guard", "no key is set: vaults do not pay for calls")
-    elif signer != guard:
+    elif signer != (guard := asked.all_nodes.guard()):
         yield wrong(
             "guard",
             f"the key is of {signer}, the factory obeys {guard}: set GUARD_KEYSTORE to that "
@@ -309,27 +296,23 @@ def _view(reader: VaultReader, contract: str, name: str, to: str) -> Any:
     return abi.decode_output(reader.call(to, abi.encode()))[0]
 
 
-def _key_of(prefix: str, settings: Settings) -> str | None:
-    """The account of a key of the API; None: none is set. Errors: InvalidParameterError."""
-    name = prefix.lower()
-    plain = getattr(settings, f"{name}_private_key")
-    keystore = getattr(settings, f"{name}_keystore")
-    password = getattr(settings, f"{name}_keystore_password_file")
-    try:
-        if plain is not None:
-            key = bytes.fromhex(plain.get_secret_value().removeprefix("0x"))
-            return LocalKeySigner(key).address
-        if keystore is None or password is None:
-            return None
-        return LocalKeySigner.from_keystore(keystore, password.read_text().strip()).address
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InvalidParameterError(
-            f"{prefix}_KEYSTORE",
-            f"it can't be opened ({type(error).__name__}); check file and password",
-        ) from None
+def _key_of(prefix: str, asked: Preflight) -> str | None:
+    """The account of a key of the API; None: none is set. Errors: InvalidParameterError, RpcError;
+    SignerRefusedError when it must not sign on this chain.
+    """
+    plain, keystore, password_file = (
+        getattr(asked.settings, f"{prefix.lower()}_{kind}")
+        for kind in ("private_key", "keystore", "keystore_password_file")
+    )
+    signer = local_signer(prefix, plain, keystore, password_file)
+    if signer is None:
+        return None
+    variable = None if plain is None else f"{prefix}_PRIVATE_KEY"
+    require_allowed(signer.address, asked.client(), plain_variable=variable)
+    return signer.address
 
 
-def check_keeper(asked: Preflight) -> Iterator[PreflightLine]:
+def check_keeper(asked: Preflight) -> Iterator[PartFinding]:
     """Its accounts: may they sign here, does the factory obey them, can they pay."""
     settings, what = asked.settings, "keeper"
     try:
@@ -361,7 +344,7 @@ def check_keeper(asked: Preflight) -> Iterator[PreflightLine]:
             yield right(what, f"{roles}: the factory obeys it, all can pay")
 
 
-def check_settler(asked: Preflight) -> Iterator[PreflightLine]:
+def check_settler(asked: Preflight) -> Iterator[PartFinding]:
     """Who is paid for calls, and whose gas it costs."""
     settings, what = asked.settings, "settler"
     if settings.x402_pay_to is None:
@@ -370,23 +353,21 @@ def check_settler(asked: Preflight) -> Iterator[PreflightLine]:
     if settings.x402_facilitator_url is not None:
         yield right(what, "a facilitator settles")
         return
-    account = _key_of("X402_SETTLE", settings)
+    account = _key_of("X402_SETTLE", asked)
     if account is None:
         yield wrong(what, "X402_PAY_TO is set and nobody settles: set X402_SETTLE_KEYSTORE")
-    elif account in PUBLIC_ACCOUNTS and not is_local(asked.client()):
-        yield wrong(what, f"{account} is a public test account: make a key that is yours alone")
     elif (missing := settings.x402_gas_wei_per_day - asked.all_nodes.balance_wei(account)) > 0:
         yield wrong(what, f"send at least {eth_text(missing)} ETH to {account}")
     else:
         yield right(what, f"{account} can pay for a day")
 
 
-def check_receipts(asked: Preflight) -> Iterator[PreflightLine]:
-    account = _key_of("RECEIPT", asked.settings)
+def check_receipts(asked: Preflight) -> Iterator[PartFinding]:
+    account = _key_of("RECEIPT", asked)
     yield right("receipts", "no key is set: none are signed" if account is None else account)
 
 
-def check_disk(asked: Preflight) -> Iterator[PreflightLine]:
+def check_disk(asked: Preflight) -> Iterator[PartFinding]:
     wanted = {Path(tempfile.gettempdir()): LEAST_TEMPORARY_BYTES, Path.cwd(): LEAST_FREE_BYTES}
     for folder, least in wanted.items():
         free = shutil.disk_usage(folder).free
@@ -400,7 +381,7 @@ def check_disk(asked: Preflight) -> Iterator[PreflightLine]:
             yield right(what, f"{free / GIGABYTE:.1f} GB free")
 
 
-def check_ports(asked: Preflight) -> Iterator[PreflightLine]:
+def check_ports(asked: Preflight) -> Iterator[PartFinding]:
     settings = asked.settings
     wanted = {
         name: getattr(settings, name.lower())
@@ -429,7 +410,8 @@ CHECKS: Mapping[str, Check] = {
     "database": check_database,
     "proxies": check_proxies,
     "contracts": check_contracts,
-    "offices": check_offices,
+    "factory": check_factory,
+    "guard": check_guard,
     "keeper": check_keeper,
     "settler": check_settler,
     "receipts": check_receipts,

@@ -1,7 +1,6 @@
 """The database's part of `make preflight`: itself, its migrations, and what stands before it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
@@ -10,6 +9,7 @@ from core.db import migrate
 from core.db.engine import Bounds, Database
 from core.health.rules import judge_replica
 from core.settings import Settings
+from scripts._findings import PartFinding, right, wrong
 
 SOON = Bounds(pool_size=2, overflow=2, pool_wait_s=3, connect_s=3, statement_s=5, lock_s=1)
 LEAST_POSTGRES = 15
@@ -17,24 +17,7 @@ GIGABYTE = 10**9
 MIGRATE = "python -m core.db.migrate upgrade URL"
 
 
-@dataclass(frozen=True, slots=True)
-class PreflightLine:
-    """`says`: what was found; of a fault also what to do."""
-
-    is_right: bool
-    what: str
-    says: str
-
-
-def right(what: str, says: str) -> PreflightLine:
-    return PreflightLine(True, what, says)
-
-
-def wrong(what: str, says: str) -> PreflightLine:
-    return PreflightLine(False, what, says)
-
-
-def database_lines(settings: Settings, database: Database) -> Iterator[PreflightLine]:
+def database_lines(settings: Settings, database: Database) -> Iterator[PartFinding]:
     what, migrations = "database", "migrations"
     url = settings.database_url
     try:
@@ -79,8 +62,10 @@ def database_lines(settings: Settings, database: Database) -> Iterator[Preflight
         yield right(migrations, f"at {found}, the newest, and all tables are as it has them")
 
 
-def proxy_lines(settings: Settings, database: Database) -> Iterator[PreflightLine]:
+def proxy_lines(settings: Settings, database: Database) -> Iterator[PartFinding]:
     """What stands before the database: a pooler, and replicas that answer reads."""
+    if settings.database_pooled_url is None and settings.database_read_url is None:
+        return
     own = _identity(database)
     if settings.database_pooled_url is not None:
         yield _pooler(settings.database_pooled_url, own)
@@ -104,7 +89,7 @@ def proxy_lines(settings: Settings, database: Database) -> Iterator[PreflightLin
         found.close()
 
 
-def _pooler(url: str, own: str) -> PreflightLine:
+def _pooler(url: str, own: str) -> PartFinding:
     what = "pooler"
     pooled = Database(url, application_name="preflight", pooled_url=url, bounds=SOON)
     try:

@@ -16,11 +16,11 @@ from typing import Any
 from eth_utils.address import is_checksum_address
 
 from core.mandate.venues.registry import venues
-from scripts._deployments import Deployed, Record
+from scripts._deployments import CIRCLES, Deployed, Record
 from scripts._offices import USDC_BY_CHAIN, belongs_on
 
 CONTRACT_OF = {
-    "usdc": "FiatToken",
+    "usdc": CIRCLES,
     "factory": "MandateVaultFactory",
     "test_venue": "TestVenue",
     **{venue.adapter: venue.contract for venue in venues().declared},

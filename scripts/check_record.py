@@ -42,6 +42,7 @@ from core.startup import read_settings, refusals
 from core.transfers import reports as transfer_reports
 from core.transfers.tables import TransferHead
 from indexer.chain.auditor import cash_faults, totals_faults
+from scripts._findings import PartFinding, right, wrong
 
 RIGHT, FAULTS, REFUSED = 0, 1, 2
 MOST_TOLD = 5  # faults of a part: the first ones say enough
@@ -53,28 +54,19 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
 @dataclass(frozen=True, slots=True)
-class RecordFinding:
-    """`says`: what was found; of a fault also what to do."""
-
-    is_right: bool
-    what: str
-    says: str
-
-
-@dataclass(frozen=True, slots=True)
 class RecordPlace:
     database: Database
     reader: VaultReader
     chain_id: int
 
 
-def lines(place: RecordPlace) -> Iterator[RecordFinding]:
+def lines(place: RecordPlace) -> Iterator[PartFinding]:
     """Every part in turn. Errors: SQLAlchemyError; a node's are lines."""
     yield from ledgers(place.database)
     with place.database.read() as session:
         at = cursor(session, TIP)
     if at is None:
-        yield RecordFinding(False, "place", "no block was ever read: start the indexer")
+        yield wrong("place", "no block was ever read: start the indexer")
         return
     try:
         found = beside_the_chain(place, at)
@@ -83,13 +75,13 @@ def lines(place: RecordPlace) -> Iterator[RecordFinding]:
             yield sums(place, at)
             yield from anchors(place)
     except (RpcError, AbiDecodeError) as error:
-        yield RecordFinding(False, "chain", f"no node answers as it should: {error}")
+        yield wrong("chain", f"no node answers as it should: {error}")
 
 
 # Ledgers
 
 
-def ledgers(database: Database) -> Iterator[RecordFinding]:
+def ledgers(database: Database) -> Iterator[PartFinding]:
     for what, ids, verify in (
         ("mandates", _mandates, mandate_ledger.verify),
         ("credits", _credits, credit_ledger.verify),
@@ -107,15 +99,14 @@ def _of_ledgers(
     what: str,
     ids: list[int],
     verify: Callable[[Session, int], list[str]],
-) -> RecordFinding:
+) -> PartFinding:
     faults: list[str] = []
     for id_ in ids:
         with database.read() as session:
             faults += [f"ledger {id_}, {fault}" for fault in verify(session, id_)]
     if not faults:
-        return RecordFinding(True, what, f"{len(ids):,}, each sound from its first row to its head")
-    return RecordFinding(
-        False,
+        return right(what, f"{len(ids):,}, each sound from its first row to its head")
+    return wrong(
         what,
         f"{'; '.join(faults[:MOST_TOLD])}{_more(faults)}. A ledger is never repaired: restore "
         "another backup, and compare with exported records",
@@ -144,21 +135,19 @@ def _one(session: Session) -> list[int]:
 # The chain
 
 
-def beside_the_chain(place: RecordPlace, at: Cursor) -> RecordFinding:
+def beside_the_chain(place: RecordPlace, at: Cursor) -> PartFinding:
     """Where the record ends, on the chain that the nodes serve. Errors: RpcError."""
     what = "place"
     served = place.reader.chain_id()
     if served != place.chain_id:
-        return RecordFinding(
-            False,
+        return wrong(
             what,
             f"the nodes serve chain {served}, CHAIN_ID is {place.chain_id}: mend RPC_URLS",
         )
     head = place.reader.header()
     if head is None or head.number < at.number:
         newest = "none" if head is None else head.number
-        return RecordFinding(
-            False,
+        return wrong(
             what,
             f"the record ends with block {at.number} and the node's newest is {newest}: the record is "
             "ahead of this chain. Wait until the node is synced, or name another in RPC_URLS; start "
@@ -166,22 +155,20 @@ def beside_the_chain(place: RecordPlace, at: Cursor) -> RecordFinding:
         )
     theirs = place.reader.header(at.number)
     if theirs is None or theirs.hash != at.hash:
-        return RecordFinding(
-            False,
+        return wrong(
             what,
             f"block {at.number} is {at.hash} in the record and {theirs and theirs.hash} on the chain: "
             "the record is of another chain, or of blocks that a reorg took back. If a second node says "
             "the same, restore an earlier point",
         )
     behind = head.number - at.number
-    return RecordFinding(
-        True,
+    return right(
         what,
         f"block {at.number} is the chain's; {behind} newer ones are for the indexer to read",
     )
 
 
-def sums(place: RecordPlace, at: Cursor) -> RecordFinding:
+def sums(place: RecordPlace, at: Cursor) -> PartFinding:
     """Every mandate that has a vault, beside it. Errors: RpcError."""
     what = "sums"
     with place.database.read() as session:
@@ -193,21 +180,19 @@ def sums(place: RecordPlace, at: Cursor) -> RecordFinding:
         try:
             faults += _sums_of(place, ledger, ledger.vault, at)
         except RpcRefusedError as error:
-            return RecordFinding(
-                False,
+            return wrong(
                 what,
                 f"the node does not tell the state of block {at.number} ({error}): use one with old "
                 "state, or let the indexer catch up and ask again",
             )
         compared += 1
     if faults:
-        return RecordFinding(
-            False,
+        return wrong(
             what,
             f"{'; '.join(faults[:MOST_TOLD])}{_more(faults)}. See `python -m scripts.rebuild`",
         )
-    return RecordFinding(
-        True, what, f"cash and totals of {compared:,} vaults are the chain's at block {at.number}"
+    return right(
+        what, f"cash and totals of {compared:,} vaults are the chain's at block {at.number}"
     )
 
 
@@ -228,7 +213,7 @@ def _sums_of(place: RecordPlace, ledger: LedgerToVerify, vault: str, at: Cursor)
     return [one.what for one in (*found, *totals_faults(ledger, state, told, at.number))]
 
 
-def anchors(place: RecordPlace) -> Iterator[RecordFinding]:
+def anchors(place: RecordPlace) -> Iterator[PartFinding]:
     """Nothing where the deployment has no contract for them. Errors: RpcError, AbiDecodeError."""
     contract = place.reader.contracts.get(CONTRACT)
     head = place.reader.header()
@@ -238,14 +223,11 @@ def anchors(place: RecordPlace) -> Iterator[RecordFinding]:
     with place.database.read() as session:
         found = epoch_after(session, posted - 1)
     if root == START:
-        yield RecordFinding(True, "anchors", "no root was posted yet")
+        yield right("anchors", "no root was posted yet")
     elif found is not None and (found.epoch, found.root) == (posted, root):
-        yield RecordFinding(
-            True, "anchors", f"the root of epoch {posted} on chain is this record's"
-        )
+        yield right("anchors", f"the root of epoch {posted} on chain is this record's")
     else:
-        yield RecordFinding(
-            False,
+        yield wrong(
             "anchors",
             f"the root of epoch {posted} on chain is none of this record's: rows that were anchored are "
             "gone. Restore to the end of the log, or deploy another RecordAnchor "
@@ -275,7 +257,7 @@ def check() -> None:
     try:
         for line in lines(place):
             code = code if line.is_right else FAULTS
-            typer.echo(f"{'ok   ' if line.is_right else 'WRONG'}  {line.what}: {line.says}")
+            typer.echo(line)
             sys.stdout.flush()
     except (SQLAlchemyError, OutsideError) as error:
         first = str(error).splitlines()[0]

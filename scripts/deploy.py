@@ -30,6 +30,7 @@ from core.chain.fees import GAS_PRICE_ORACLE
 from core.mandate.venues.registry import Venue, venues
 from scripts._deployments import (
     ADAPTERS,
+    CIRCLES,
     Deployed,
     OpenCall,
     Record,
@@ -175,7 +176,7 @@ def ensure_usdc(record: Record) -> None:
         chain.provider.make_request("anvil_setCode", [usdc, code])
         click.echo(f"usdc                  {usdc}  placed (mock)")
     code_hash = to_hex(keccak(chain.provider.get_code(usdc)))
-    contract = "MockUSDC" if on_devnet() else "FiatToken"
+    contract = "MockUSDC" if on_devnet() else CIRCLES
     record.put(Deployed("usdc", contract, usdc, chain.blocks.head.number or 0, None, [], code_hash))
 
 

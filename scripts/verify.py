@@ -11,7 +11,6 @@ Not checked: the code of a USDC that is not ours, storage that no view below rea
 node hides; ask a second node.
 """
 
-import json
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,10 +22,9 @@ from ape.cli import ConnectedProviderCommand
 from ape.contracts import ContractInstance
 from ape.exceptions import ApeException
 
-from scripts._deployed_code import code_faults, immutable_places, is_same_program
 from scripts._deployments import (
     ADAPTERS,
-    ARTIFACTS,
+    CIRCLES,
     ROOT,
     Deployed,
     Record,
@@ -34,7 +32,8 @@ from scripts._deployments import (
     node_chain_id,
     record_path,
 )
-from scripts._expected_code import expected_immutables
+from scripts._expected_code import StaleBuildError, expected_immutables, recorded_code_faults
+from scripts._findings import PartFinding
 from scripts._office_log import (
     DEFAULT_ADMIN_ROLE,
     KEEPER_ADMIN_ROLE,
@@ -77,7 +76,7 @@ class Findings:
 
     def check(self, what: str, is_right: bool, found: object) -> None:
         self.faults += not is_right
-        click.echo(f"{'ok   ' if is_right else 'WRONG'}  {what}: {found}")
+        click.echo(PartFinding(is_right, what, str(found)))
 
     def expect_none(self, what: str, faults: Sequence[str], fine: str) -> None:
         """`fine` is what to say without a fault."""
@@ -86,28 +85,16 @@ class Findings:
 
 def check_code(findings: Findings, one: Deployed, record: Record) -> None:
     found = bytes(chain.provider.get_code(one.address))
-    if one.contract == "FiatToken":
+    if one.contract == CIRCLES:
         findings.check(f"{one.name} code", len(found) > 0, f"{len(found)} bytes (not ours)")
         return
-    artifact = json.loads((ARTIFACTS / f"{one.contract}.sol" / f"{one.contract}.json").read_text())
-    compiled = bytes.fromhex(
-        project.get_contract(one.contract).contract_type.runtime_bytecode.bytecode.removeprefix(
-            "0x"
-        )
-    )
-    # Ape deploys, forge knows the immutables' places; the two differ in how they name sources, so
-    # in the metadata alone.
-    if not is_same_program(
-        compiled, bytes.fromhex(artifact["deployedBytecode"]["object"].removeprefix("0x"))
-    ):
-        raise click.ClickException(
-            f"forge's build of {one.contract} is not of these sources; run `make build`"
-        )
-    expected = expected_immutables(one, record)
-    faults = code_faults(compiled, found, immutable_places(artifact), expected)
-    findings.expect_none(
-        f"{one.name} code", faults, f"{len(found)} bytes, {len(expected)} immutables"
-    )
+    compiled = project.get_contract(one.contract).contract_type.runtime_bytecode.bytecode
+    try:
+        faults = recorded_code_faults(one, record, compiled, found)
+    except StaleBuildError as error:
+        raise click.ClickException(str(error)) from None
+    immutables = len(expected_immutables(one, record))
+    findings.expect_none(f"{one.name} code", faults, f"{len(found)} bytes, {immutables} immutables")
 
 
 def logs_between(addresses: Sequence[str]) -> Callable[[int, int], list[Log]]:

@@ -21,13 +21,22 @@ from eth_utils.crypto import keccak
 
 from core.hexes import hex_of
 from scripts._deployed_code import WORD_BYTES, immutable_places
-from scripts._deployments import COMPILED, ROOT, Deployed, Record, load, network_fault, record_path
-from scripts._expected_code import EXPECTED, expected_immutables
+from scripts._deployments import (
+    CIRCLES,
+    COMPILED,
+    ROOT,
+    Deployed,
+    Record,
+    load,
+    network_fault,
+    record_path,
+)
+from scripts._expected_code import expected_immutables
 
 SOLC = ROOT / "scripts" / "solc" / "solc-v0.8.30"
 WITHIN_S = 600
 WANTED = ("evm.bytecode.object", "evm.deployedBytecode")
-NOT_OURS = ("FiatToken", "MockUSDC")  # Circle's, and what stands for it on the devnet
+NOT_OURS = (CIRCLES, "MockUSDC")  # and what stands for it on the devnet
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -171,7 +180,7 @@ def cli(
     folder.mkdir(parents=True, exist_ok=True)
     sources, index = Sources(), []
     for one in record.contracts:
-        if one.contract in NOT_OURS or one.contract not in EXPECTED:
+        if one.contract in NOT_OURS:
             continue
         try:
             least, row = sources.described(one, record)

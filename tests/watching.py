@@ -42,7 +42,7 @@ def expression(alert: str) -> str:
 
 def promtool() -> str:
     found = str(UNPACKED) if UNPACKED.exists() else shutil.which("promtool")
-    assert found, "promtool is missing: run `scripts/preflight.sh promtool`"
+    assert found, "promtool is missing: run `scripts/require.sh promtool`"
     return found
 
 

@@ -5080,6 +5080,13 @@ class FundCalls(Calls):
             self._send("GET", "/fund/signals/{signal_id}", "key", {"signal_id": signal_id}),
         )
 
+    def ledger(self, *, after: int | None = None) -> dict[str, Any]:
+        """Download the ledger of signals that are 24 hours old or older as canonical JSON lines with row hashes, 5,000 rows at most, to verify it.
+
+        GET /fund/ledger; credential: none.
+        """
+        return self._send("GET", "/fund/ledger", "none", given(after=after))
+
     def own_mirror(
         self, id: int, *, cursor: str | None = None, limit: int | None = None
     ) -> FundOwnMirror:

@@ -1,4 +1,6 @@
-"""The signing port. Signers are built in `*/main.py` only (law 4) and handed down."""
+"""The signing port, and the key that settings name. Signers are built in `*/main.py` only (law 4) and
+handed down.
+"""
 
 import json
 from pathlib import Path
@@ -7,7 +9,9 @@ from typing import Any, Protocol
 from eth_account import Account
 from eth_account.signers.local import LocalAccount
 from eth_typing import Hash32
+from pydantic import SecretStr
 
+from core.errors import InvalidParameterError
 from core.hexes import bytes_of
 
 
@@ -55,11 +59,6 @@ class LocalKeySigner:
     def __init__(self, private_key: str | bytes) -> None:
         self._account: LocalAccount = Account.from_key(private_key)
 
-    @classmethod
-    def from_keystore(cls, keystore: Path, password: str) -> "LocalKeySigner":
-        """Open an encrypted JSON keystore (V3). Errors: OSError, ValueError on a wrong password."""
-        return cls(bytes(Account.decrypt(json.loads(keystore.read_text()), password)))
-
     @property
     def address(self) -> str:
         return str(self._account.address)
@@ -77,3 +76,44 @@ class LocalKeySigner:
 
     def __repr__(self) -> str:
         return f"LocalKeySigner({self.address})"
+
+
+def local_signer(
+    prefix: str, plain: SecretStr | None, keystore: Path | None, password_file: Path | None
+) -> LocalKeySigner | None:
+    """Of the settings <prefix>_PRIVATE_KEY, or _KEYSTORE and _KEYSTORE_PASSWORD_FILE; None: none is
+    set. Errors: InvalidParameterError, which shows nothing of the key.
+    """
+    if plain is not None:
+        if keystore is not None:
+            raise InvalidParameterError(
+                f"{prefix}_KEYSTORE", f"set it or {prefix}_PRIVATE_KEY, not both"
+            )
+        return _of_plain(f"{prefix}_PRIVATE_KEY", plain.get_secret_value())
+    if keystore is None and password_file is None:
+        return None
+    if keystore is None or password_file is None:
+        raise InvalidParameterError(
+            f"{prefix}_KEYSTORE" + ("" if keystore is None else "_PASSWORD_FILE"),
+            f"set {prefix}_KEYSTORE and {prefix}_KEYSTORE_PASSWORD_FILE both",
+        )
+    try:
+        encrypted = json.loads(keystore.read_text())
+        return LocalKeySigner(bytes(Account.decrypt(encrypted, secret_of(password_file))))
+    except (OSError, ValueError, KeyError, TypeError, NotImplementedError) as error:
+        raise InvalidParameterError(
+            f"{prefix}_KEYSTORE",
+            f"{keystore} can't be opened ({type(error).__name__}); check file and password",
+        ) from None
+
+
+def _of_plain(variable: str, key: str) -> LocalKeySigner:
+    try:
+        return LocalKeySigner(bytes.fromhex(key.removeprefix("0x")))
+    except ValueError:  # of eth_keys, too
+        raise InvalidParameterError(variable, "write 32 bytes as hex") from None
+
+
+def secret_of(file: Path) -> str:
+    """All that it holds but the end of its last line. Errors: OSError, ValueError."""
+    return file.read_text().rstrip("\r\n")

@@ -21,7 +21,7 @@ import time
 import zlib
 from base64 import b64encode
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -30,7 +30,7 @@ from urllib.parse import unquote_to_bytes
 import h11
 import httpx
 
-from core.http_deadline import within
+from core.http_deadline import left_s, within
 
 CONNECT_S: Final = 2.0
 HEAD_BYTES: Final = 64 * 1024
@@ -134,7 +134,7 @@ class OwnWire:
         port = self._url.port or (443 if self._tls else 80)
         try:
             opened = socket.create_connection(
-                (self._url.host, port), min(CONNECT_S, _left(until, httpx.ConnectTimeout))
+                (self._url.host, port), min(CONNECT_S, left_s(until, httpx.ConnectTimeout))
             )
         except TimeoutError as error:
             raise httpx.ConnectTimeout("connecting took too long") from error
@@ -144,7 +144,7 @@ class OwnWire:
             opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self._tls is None:
                 return opened
-            opened.settimeout(min(CONNECT_S, _left(until, httpx.ConnectTimeout)))
+            opened.settimeout(min(CONNECT_S, left_s(until, httpx.ConnectTimeout)))
             return self._tls.wrap_socket(opened, server_hostname=self._url.host)
         except TimeoutError as error:
             opened.close()
@@ -185,7 +185,7 @@ class _Connection:
             self._http.start_next_cycle()
         events = (request, h11.Data(data=body), h11.EndOfMessage())
         sent = b"".join(self._http.send(event) or b"" for event in events)
-        self._socket.settimeout(_left(until, httpx.WriteTimeout))
+        self._socket.settimeout(left_s(until, httpx.WriteTimeout))
         try:
             self._socket.sendall(sent)
         except TimeoutError as error:
@@ -220,7 +220,7 @@ class _Connection:
 
     def _got(self, until: float) -> bytes:
         """Nothing: the node closed."""
-        self._socket.settimeout(_left(until, httpx.ReadTimeout))
+        self._socket.settimeout(left_s(until, httpx.ReadTimeout))
         try:
             return self._socket.recv(PIECE_BYTES)
         except TimeoutError as error:
@@ -271,11 +271,3 @@ def _tls() -> ssl.SSLContext:
     context = httpx.create_ssl_context(trust_env=False)
     context.set_alpn_protocols(["http/1.1"])
     return context
-
-
-def _left(until: float, late: Callable[[str], httpx.TimeoutException]) -> float:
-    """Errors: `late`."""
-    left_s = until - time.monotonic()
-    if left_s <= 0:
-        raise late("the request took too long")
-    return left_s

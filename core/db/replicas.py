@@ -7,8 +7,8 @@ Laws
 - The place in the log that the primary names is the bound of staleness: nobody reads less than was
   acknowledged to anybody, by whichever process. No caller's writes need be remembered.
 - A replica is asked on the connection that then reads: a balancer may have many behind one address.
-- A replica that is behind, gone or promoted costs one read its wait; for RETRY_S the primary answers
-  unasked.
+- A replica that is behind, gone or promoted costs the reads that had begun their wait. From then on the
+  primary answers unasked, but for one read each RETRY_S, which tries again.
 Source: docs/decisions/0046.
 """
 
@@ -61,13 +61,16 @@ class Replicas:
         """A connection whose next snapshot has all that was committed until now; its borrower
         closes it. None: the primary is to answer.
         """
-        if time.monotonic() < self._rests_until:
+        if (now := time.monotonic()) < self._rests_until:
             return None
+        if self._rests_until:
+            self._rests_until = now + RETRY_S  # this read tries again; no other waits with it
         try:
             at = self._primary_at()
             connection = self._engine.connect()
             try:
                 if _has_replayed(connection, at, self._wait_s):
+                    self._rests_until = 0.0
                     return connection
             except (SQLAlchemyError, PsycopgError):
                 connection.close()

@@ -46,7 +46,7 @@ def ensure(session: WriteSession, table: str, first: datetime, last: datetime) -
 
 
 def ensure_ahead(session: WriteSession, now: datetime) -> int:
-    """For all that is written from an hour ago on."""
+    """From three hours ago until AHEAD; how many were made."""
     since = now - timedelta(hours=3)
     return sum(ensure(session, table, since, now + AHEAD) for table in (SAMPLES, ROLLUPS, GRADES))
 

@@ -10,13 +10,12 @@ import pytest
 from tests.architecture.test_laws import PACKAGES, ROOT, name_of, real_names, sources
 
 MAY_HOLD_A_KEY = {
-    "api/kernel/payments/settlers.py",
-    "api/main.py",  # the relay guard, receipts, and whether a key in the settings is one
+    "api/main.py",
     "core/chain/signer.py",
     "core/custody/keys.py",
     "keeper/signers.py",
 }
-SIGNERS = ("LocalKeySigner", "RemoteSigner", "PrivateKey", "from_keystore", "from_key", "decrypt")
+SIGNERS = ("LocalKeySigner", "RemoteSigner", "PrivateKey", "local_signer", "from_key", "decrypt")
 SIGNERS_OF_ACCOUNT = ("create", "from_mnemonic", "sign_message", "sign_transaction")
 
 
@@ -56,7 +55,7 @@ def test_signers_are_made_in_named_modules_alone() -> None:
     [
         "LocalKeySigner(key)",
         "from core.chain.signer import LocalKeySigner as Signer\nSigner(key)",
-        "LocalKeySigner.from_keystore(file, 'x')",
+        "local_signer('GUARD', None, file, password_file)",
         "Account.from_key(key)",
         "Account.create()",
         "from eth_account import Account as A\nA.create()",

@@ -160,7 +160,7 @@ PARTS: Final = (
         2_000,
         "GB",
         "agents",
-        "judgements and ledgers first, which have lines of their own here; then what retention.md keeps for ever: raw logs can be rebuilt",
+        "judgements and ledgers first, which have lines of their own here; then a larger disk: what is kept for ever stays",
     ),
 )
 

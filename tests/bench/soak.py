@@ -8,7 +8,7 @@ is started again as a supervisor would. Then the load goes on without faults, so
 
 It says each 10 s how it is. The last line is one JSON object: errors (answers that are no refusals), memory
 of each process at a tenth of its time and at the end, p99 beside the quiet minute's, and the events of the
-chain that the record lacks. Exit 1: an error, or a lost event; from 30 minutes on also memory that grew by
+chain that the record lacks. Exit 1: an error, a lost event, or no event at all; from 30 minutes on also memory that grew by
 more than 5 %, or a p99 above twice the quiet one.
 """
 
@@ -241,7 +241,7 @@ def profile(story: Story, keys: list[str]) -> list[Call]:
         Call("tasks", 2, of_agent("/tasks/browse")),
         Call("catalogue", 3, lambda: get("/agent/catalog")),
         Call("rules", 2, lambda: get("/rules/mandate-vault")),
-        Call("readiness", 1, lambda: get("/health/live")),
+        Call("liveness", 1, lambda: get("/health/live")),
         Call("a report", 3, note),
         Call("what is next", 3, of_agent("/agent/dashboard")),
     ]
@@ -417,8 +417,8 @@ def report(soak: Soak, lost: int, minutes: float, trades: int) -> dict[str, Any]
         "memory": memory,
         "held": {
             "errors": not whole.errors,
-            "events": lost == 0,
-            "memory": all(growth <= MOST_GROWTH for growth in ours.values()),
+            "events": lost == 0 < trades,
+            "memory": bool(ours) and all(growth <= MOST_GROWTH for growth in ours.values()),
             "p99": ratio <= MOST_P99,
         },
     }

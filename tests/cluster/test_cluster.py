@@ -40,6 +40,11 @@ class Endured:
             f"{service.callers.calls} calls refused"
         )
 
+    def require_replaced(self) -> None:
+        """Another leads, and the old one follows it."""
+        self.service.cluster.wait_whole()
+        assert self.service.cluster.primary() is not self.primary
+
 
 @contextmanager
 def endured(service: Service, within_s: float) -> Iterator[Endured]:
@@ -73,15 +78,19 @@ def test_a_machine_that_is_lost__is_replaced_within_35_seconds(service: Service)
 def test_a_postgres_that_freezes__is_replaced_and_does_not_lead_when_it_thaws(
     service: Service,
 ) -> None:
-    with endured(service, LOST_S) as told, faults.paused(told.primary.of_postgres()):
-        told.outlast()
+    with endured(service, LOST_S) as told:
+        with faults.paused(told.primary.of_postgres()):
+            told.outlast()
+        told.require_replaced()
 
 
 def test_a_machine_that_freezes__is_replaced_and_does_not_lead_when_it_thaws(
     service: Service,
 ) -> None:
-    with endured(service, LOST_S) as told, faults.paused(told.primary.pids()):
-        told.outlast()
+    with endured(service, LOST_S) as told:
+        with faults.paused(told.primary.pids()):
+            told.outlast()
+        told.require_replaced()
 
 
 def test_a_machine_that_is_cut_off__stops_leading_by_itself(service: Service) -> None:

@@ -36,8 +36,9 @@ from core.market.ledger.writer import NewWarning
 from core.market.tables import MarketAsset
 from core.settings import Deployment
 from scripts import demo
+from scripts._findings import PartFinding
 from scripts._processes import Child, run_shown
-from scripts.check_record import RecordFinding, lines
+from scripts.check_record import lines
 from scripts.check_record import place_of as record_place
 from scripts.devstack import ANVIL, CHAIN_ID, Ports, Stack, StackError, free_port, set_outside
 from scripts.seed_world import place_of, seed
@@ -89,7 +90,7 @@ class Drill:
         assert self.point is not None
         return self.point
 
-    def checked(self, server: DrillServer, rpc_url: str | None = None) -> list[RecordFinding]:
+    def checked(self, server: DrillServer, rpc_url: str | None = None) -> list[PartFinding]:
         """What scripts.check_record says of this server's database."""
         deployment = Deployment(CHAIN_ID, 0, "", self.stack.facts["contracts"])
         nodes = Rpc([rpc_url or self.stack.rpc_url], answer_s=ANSWER_S)
@@ -126,7 +127,7 @@ class Drill:
         """What is wrong, but for roots that were posted since, in one line; empty when nothing is."""
         told = self.checked(server, rpc_url)
         wrong = [line for line in told if not line.is_right and line.what != "anchors"]
-        return " ".join(f"WRONG {line.what}: {line.says}" for line in wrong)
+        return " ".join(map(str, wrong))
 
     def expect_same(self, server: DrillServer, standing: digests.TablesStanding) -> None:
         with digests.connected(server.url) as connection:

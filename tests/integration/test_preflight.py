@@ -9,14 +9,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from eth_account import Account
 from sqlalchemy import make_url, text
 
 from core.chain.abi_text import call_by_signature
 from core.db.engine import Database
+from core.hexes import bytes_of
 from core.settings import Settings
 from scripts import _preflight as preflight
+from scripts._findings import PartFinding, right, wrong
 from scripts._preflight import CHECKS, Check, Preflight, asked_of
-from scripts._preflight_database import PreflightLine, right, wrong
 from scripts.preflight import findings_of
 from tests.integration.chain_fixtures import CHAIN_ID, DeployedChain
 from tests.personas import DEPLOYER, KEEPER, OWNER, STRANGER
@@ -56,7 +58,7 @@ def place(deployed: DeployedChain, database_url: str, tmp_path: Path) -> Place:
     return Place(deployed, database_url, record)
 
 
-def found(check: Check, place: Place, **changes: Any) -> list[PreflightLine]:
+def found(check: Check, place: Place, **changes: Any) -> list[PartFinding]:
     asked = place.asked(**changes)
     try:
         return findings_of(check, asked)
@@ -72,8 +74,8 @@ def faults(check: Check, place: Place, **changes: Any) -> str:
 
 @pytest.mark.parametrize(
     "check",
-    [preflight.check_nodes, preflight.check_clock, preflight.check_database, preflight.check_offices,
-     preflight.check_keeper, preflight.check_settler, preflight.check_receipts],
+    [preflight.check_nodes, preflight.check_clock, preflight.check_database, preflight.check_factory,
+     preflight.check_guard, preflight.check_keeper, preflight.check_settler, preflight.check_receipts],
 )  # fmt: skip
 def test_where_all_is_right__nothing_is_wrong(place: Place, check: Check) -> None:
     told = found(check, place)
@@ -151,7 +153,7 @@ def test_a_record_of_another_deployment__is_named(place: Place) -> None:
     for one in record["contracts"]:
         one["address"] = "0x" + "11" * 20
     place.record.write_text(json.dumps(record))
-    assert "factory: no answer" in faults(preflight.check_offices, place)
+    assert "factory: no answer" in faults(preflight.check_factory, place)
 
 
 def test_a_record_that_is_not_whole__is_named(place: Place) -> None:
@@ -175,15 +177,14 @@ def test_a_place_without_compiled_contracts__says_that_it_compares_no_bytes(
     assert f"gone has no code at {STRANGER.address}" in said
 
 
-def test_a_factory_that_is_paused__and_a_guard_of_another_account__are_named(place: Place) -> None:
+def test_a_factory_that_is_paused__is_named(place: Place) -> None:
     factory = place.deployed.contracts["factory"]
     place.deployed.succeed(DEPLOYER, factory, call_by_signature("pause()", ()))
-    said = faults(
-        preflight.check_offices,
-        place,
-        guard_private_key=STRANGER.private_key,
-    )
-    assert "factory: it is paused" in said
+    assert "factory: it is paused" in faults(preflight.check_factory, place)
+
+
+def test_a_guard_of_another_account__is_named(place: Place) -> None:
+    said = faults(preflight.check_guard, place, guard_private_key=STRANGER.private_key)
     assert f"guard: the key is of {STRANGER.address}, the factory obeys" in said
 
 
@@ -214,6 +215,29 @@ def test_a_payee_whom_nobody_settles_for__is_named(place: Place) -> None:
     assert "X402_PAY_TO is set and nobody settles" in said
 
 
+@pytest.mark.parametrize("prefix", ["guard", "x402_settle", "receipt"])
+def test_a_key_in_plain_or_of_everybody_off_a_local_chain__is_named(
+    place: Place, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, prefix: str
+) -> None:
+    check = {
+        "guard": preflight.check_guard,
+        "x402_settle": preflight.check_settler,
+        "receipt": preflight.check_receipts,
+    }[prefix]
+    keystore, password = tmp_path / "key.json", tmp_path / "password"
+    password.write_text("right\n")
+    keystore.write_text(
+        json.dumps(Account.encrypt(bytes_of(STRANGER.private_key), "right", iterations=2))
+    )
+    monkeypatch.setattr(Preflight, "client", lambda asked: "op-geth/v1")
+    both = {"x402_pay_to": OWNER.address}
+    plain = {f"{prefix}_private_key": STRANGER.private_key}
+    stored = {f"{prefix}_keystore": keystore, f"{prefix}_keystore_password_file": password}
+    said = faults(check, place, **both, **plain)
+    assert f"{prefix.upper()}_PRIVATE_KEY is accepted on a local chain only" in said
+    assert "this is a public test account" in faults(check, place, **both, **stored)
+
+
 def test_a_disk_that_is_full__is_named(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         shutil, "disk_usage", lambda folder: shutil._ntuple_diskusage(10**12, 10**12, 10**8)
@@ -236,7 +260,7 @@ def test_a_port_that_is_taken__and_one_that_is_set_twice__are_named(place: Place
 
 
 def test_a_part_that_fails__is_a_finding(place: Place) -> None:
-    def fails(asked: Preflight) -> Iterator[PreflightLine]:
+    def fails(asked: Preflight) -> Iterator[PartFinding]:
         yield right("first", "there")
         raise OSError("gone")
 
@@ -246,7 +270,7 @@ def test_a_part_that_fails__is_a_finding(place: Place) -> None:
 def test_nothing_answers__and_every_part_has_its_line(place: Place) -> None:
     nowhere = {"rpc_urls": NOBODY_LISTENS, "database_url": "postgresql+psycopg://127.0.0.1:1/no"}
     for check in CHECKS.values():
-        assert found(check, place, **nowhere) or check is preflight.check_proxies
+        assert bool(found(check, place, **nowhere)) == (check is not preflight.check_proxies)
 
 
 def test_nothing_answers__and_no_sentence_ends_without_what_to_do(place: Place) -> None:

@@ -2,6 +2,7 @@
 
 from api.areas.board import schemas, service
 from api.kernel.auth import ANYBODY
+from api.kernel.ledger_download import LedgerDownload
 from api.kernel.operation import Area, Lines, Read
 from api.kernel.tool import Profile, Tool, ToolKind
 
@@ -43,7 +44,7 @@ AREA = Area(
             auth=ANYBODY,
             summary="Download the ledger of warnings as canonical JSON lines with row hashes, 5,000 "
             "rows at most, to verify it.",
-            command=schemas.WarningLedgerQuery,
+            command=LedgerDownload,
             answer=Lines,
             handler=service.ledger,
             media_type="application/x-ndjson",

@@ -55,12 +55,6 @@ class BoardPage(AnswerBody):
     simulated: Literal[True] | None = None
 
 
-class WarningLedgerQuery(Command):
-    after: Annotated[
-        int, Field(ge=0, le=2**53 - 1, description="the next_after of the answer before"), WHOLE
-    ] = 0
-
-
 class WarningsQuery(Paged):
     exchange: str | None = Field(default=None, description="an exchange's id")
     token: TickerWord | None = Field(default=None, description="an asset's ticker; any case")

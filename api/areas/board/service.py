@@ -14,7 +14,6 @@ from api.areas.board.schemas import (
     TimelineEntry,
     TimelineQuery,
     TokenTimeline,
-    WarningLedgerQuery,
     WarningsQuery,
     WarningStatistics,
     WciReport,
@@ -31,6 +30,7 @@ from api.kernel.board_row import (
 )
 from api.kernel.built import BuiltBody
 from api.kernel.caller import Nobody
+from api.kernel.ledger_download import LEDGER_ROWS, LedgerDownload
 from api.kernel.operation import Answer, Lines, ReadCall, Refusal
 from api.kernel.pagination import page_of
 from core.market import board_views, warning_views
@@ -45,7 +45,6 @@ from core.times import instant_text, instant_text_or_none
 
 B3: Final = "B3"
 MOST_PASSED_BY: Final = 10_000  # rows before a page that are read for nothing
-LEDGER_ROWS: Final = 5_000  # of an answer, about 3 MB
 PREDICTIVE: Final = frozenset(rule.type.value for rule in RULES if rule.is_predictive)
 SKIP_BITS: Final = 12  # of a place in a timeline: how many rows of its instant were shown
 MOST_SKIPPED: Final = 2**SKIP_BITS - 1
@@ -120,8 +119,8 @@ def warnings(call: ReadCall, caller: Nobody, command: WarningsQuery) -> Answer[B
     )
 
 
-def ledger(call: ReadCall, caller: Nobody, command: WarningLedgerQuery) -> Answer[Lines]:
-    """The ledger of warnings behind a row (docs/verify.md#the-ledger-of-warnings)."""
+def ledger(call: ReadCall, caller: Nobody, command: LedgerDownload) -> Answer[Lines]:
+    """The ledger of warnings behind a row (docs/verify.md#ledgers-of-the-service)."""
     return Answer(Lines(), lines=iter([*export.lines(call.db, command.after, LEDGER_ROWS)]))
 
 

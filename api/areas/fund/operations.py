@@ -21,7 +21,8 @@ from api.kernel.auth import (
     BY_KEY_OWNER_OR_BEARER,
     BY_OPERATOR,
 )
-from api.kernel.operation import Area, Operation, Read, Reason, Write
+from api.kernel.ledger_download import LedgerDownload
+from api.kernel.operation import Area, Lines, Operation, Read, Reason, Write
 from api.kernel.scopes import ANY_SCOPE
 from api.kernel.tool import Profile, Tool, ToolKind
 
@@ -91,6 +92,17 @@ _READS: tuple[Operation, ...] = (
         price=signals.READ_PRICE,
         sells=signals.sells,
         refuses=("not_found",),
+    ),
+    Read(
+        key="fund.ledger",
+        path="/fund/ledger",
+        auth=ANYBODY,
+        summary="Download the ledger of signals that are 24 hours old or older as canonical JSON "
+        "lines with row hashes, 5,000 rows at most, to verify it.",
+        command=LedgerDownload,
+        answer=Lines,
+        handler=signals.ledger,
+        media_type="application/x-ndjson",
     ),
     Read(
         key="fund.own_mirror",

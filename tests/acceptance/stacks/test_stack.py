@@ -124,7 +124,7 @@ def test_a_port_in_use__says_which_and_how_to_choose_another(stack_directory: Pa
 
 def test_missing_node__says_what_to_install() -> None:
     done = subprocess.run(
-        ["/bin/bash", "scripts/preflight.sh", "node"],
+        ["/bin/bash", "scripts/require.sh", "node"],
         cwd=ROOT,
         env={"PATH": "/nowhere"},
         capture_output=True,

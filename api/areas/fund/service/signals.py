@@ -13,13 +13,15 @@ from api.areas.fund.schemas import (
 )
 from api.areas.fund.service.shown import no_signal, shown_paper, shown_signal, vault_of
 from api.kernel.caller import AgentCaller, Nobody, OwnerCaller
+from api.kernel.ledger_download import LEDGER_ROWS, LedgerDownload
 from api.kernel.one_sale import OneSale
-from api.kernel.operation import Answer, Call, ReadCall, Refusal
+from api.kernel.operation import Answer, Call, Lines, ReadCall, Refusal
 from api.kernel.pagination import page_of
 from api.kernel.payments.offer import MeteredRead, SentPayment, payment_required, takes_usdc
 from api.kernel.payments.resources import url_of
 from core.db.engine import WriteSession
 from core.fund import queries as fund
+from core.fund.ledger import export
 from core.fund.rules.signals import is_live
 from core.fund.tables import FundVault
 from core.hexes import hex_of
@@ -52,6 +54,14 @@ def browse(
             next_cursor=next_cursor,
         )
     )
+
+
+def ledger(call: ReadCall, caller: Nobody, command: LedgerDownload) -> Answer[Lines]:
+    """Signals of all vaults behind a row, as far as they are historical
+    (docs/verify.md#ledgers-of-the-service).
+    """
+    found = export.lines(call.db, command.after, LEDGER_ROWS, call.now)
+    return Answer(Lines(), lines=iter([*found]))
 
 
 def live(call: ReadCall, caller: AgentCaller, command: FundVaultPath) -> Answer[SignalPage]:

@@ -14,9 +14,10 @@ from eth_account import Account
 from api.areas.mandates.service.paying import USABLE_S
 from api.kernel.limits import Limits
 from api.kernel.operation import Deps
+from api.kernel.payments.own_settler import OwnSettler
 from api.kernel.payments.payment_config import PaymentConfig
-from api.kernel.payments.settlers import settler_in_process
 from api.main import create_app
+from core.chain.signer import LocalKeySigner
 from core.db.engine import Database
 from core.mandate import queries as mandates
 from core.mandate.rules.refusals import REFUSAL_REPORTS_PER_DAY
@@ -47,7 +48,7 @@ THEIR_TARGETS = [{"kind": "x402", "hosts": ["api.example.com"], "payees": [THEIR
 @pytest.fixture
 def paying(deps: Deps, deployed: DeployedChain) -> Deps:
     payment_config = PaymentConfig(
-        settler=settler_in_process(STRANGER.private_key, deployed.reader, NETWORK, GAS),
+        settler=OwnSettler(LocalKeySigner(STRANGER.private_key), deployed.reader, NETWORK, GAS),
         network=NETWORK,
         asset=deployed.contracts["usdc"],
         pay_to=TILL,

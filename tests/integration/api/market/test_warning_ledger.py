@@ -1,20 +1,19 @@
 """The ledger of warnings as it is served, and what verify-warnings says of one that was tampered with."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
 from api.areas.board import service
-from api.client.verify.warnings_check import WarningsDifferError, check_warnings
-from api.client.verify.warnings_main import app
-from core.canonical import canonical_json, chain_hash
+from api.client.verify.ledger_check import KeptHead, LedgerDiffersError
+from api.client.verify.ledger_main import warnings as app
+from api.client.verify.warnings_check import check_warnings
 from core.db.engine import Database
 from core.market.ledger import writer
+from tests.ledger_lines import Change, changed, rehashed
 from tests.market_rows import MarketIds
 
 PATH = "/board/warnings/ledger"
@@ -30,35 +29,17 @@ def served(client: TestClient, database: Database, market: MarketIds) -> bytes:
     return answer.content
 
 
-def differs(content: bytes, kept: list[tuple[int, bytes]] | None = None) -> str:
-    with pytest.raises(WarningsDifferError) as error:
+def differs(content: bytes, kept: list[KeptHead] | None = None) -> str:
+    with pytest.raises(LedgerDiffersError) as error:
         check_warnings(content.splitlines(keepends=True), kept or [])
     return error.value.name
 
 
-def changed(content: bytes, row: int, change: Callable[[dict[str, Any]], object]) -> bytes:
-    lines = [json.loads(line) for line in content.splitlines()]
-    change(lines[row])
-    return b"".join(canonical_json(one) + b"\n" for one in lines)
-
-
-def rehashed(content: bytes) -> bytes:
-    """With hashes that fit, as whoever has the database could write them."""
-    first, *rows, last = (json.loads(line) for line in content.splitlines())
-    row_hash = bytes.fromhex(first["genesis_hash"])
-    for row in rows:
-        row["prev_hash"] = row_hash.hex()
-        row_hash = chain_hash(row_hash, canonical_json(row["body"]))
-        row["row_hash"] = row_hash.hex()
-    last["head"] |= {"row_hash": row_hash.hex(), "seq": len(rows)}
-    return b"".join(canonical_json(one) + b"\n" for one in (first, *rows, last))
-
-
 def test_what_is_served__is_sound(served: bytes) -> None:
     actions = [json.loads(line)["body"]["action"] for line in served.splitlines()[1:-1]]
-    found = check_warnings(served.splitlines(keepends=True), [])
+    found, figures = check_warnings(served.splitlines(keepends=True), [])
     assert (found.rows, found.is_whole) == (len(actions), True)
-    assert found.open == actions.count("issued") - actions.count("cleared")
+    assert figures["open"] == actions.count("issued") - actions.count("cleared")
 
 
 def test_answers__are_read_on_and_put_together(
@@ -70,11 +51,11 @@ def test_answers__are_read_on_and_put_together(
         answer = client.get(PATH, params={"after": after}).content
         content, answers = content + answer, answers + 1
         after = json.loads(answer.splitlines()[-1])["next_after"]
-    found = check_warnings(content.splitlines(keepends=True), [])
+    found, _ = check_warnings(content.splitlines(keepends=True), [])
     assert answers > 1
     assert (found.is_whole, found.rows) == (True, len(served.splitlines()) - 2)
     first = client.get(PATH).content
-    assert not check_warnings(first.splitlines(keepends=True), []).is_whole
+    assert not check_warnings(first.splitlines(keepends=True), [])[0].is_whole
     assert differs(first + first) == "warnings.gap"
 
 
@@ -93,7 +74,7 @@ def test_answers__are_read_on_and_put_together(
     ],
 )
 def test_a_line_that_was_changed__is_named(
-    served: bytes, row: int, change: Callable[[dict[str, Any]], object], name: str
+    served: bytes, row: int, change: Change, name: str
 ) -> None:
     assert differs(changed(served, row, change)) == name
 
@@ -108,7 +89,7 @@ def test_what_is_no_ledger__is_not_sound(content: bytes) -> None:
     if content:
         assert differs(content) == "warnings.form"
     else:
-        assert not check_warnings([], []).is_whole
+        assert not check_warnings([], [])[0].is_whole
 
 
 @pytest.mark.parametrize(
@@ -122,7 +103,7 @@ def test_what_is_no_ledger__is_not_sound(content: bytes) -> None:
     ],
 )
 def test_a_past_with_new_hashes__must_still_make_sense(
-    served: bytes, row: int, change: Callable[[dict[str, Any]], object], name: str
+    served: bytes, row: int, change: Change, name: str
 ) -> None:
     assert differs(rehashed(changed(served, row, change))) == name
 
@@ -132,9 +113,9 @@ def test_a_past_with_new_hashes__is_told_by_a_head_that_was_kept(served: bytes) 
     kept = [(1, bytes.fromhex(lines[1]["row_hash"])), (2, bytes.fromhex(lines[2]["row_hash"]))]
     forged = rehashed(changed(served, 1, lambda line: line["body"].update(token="OTHER")))
 
-    assert check_warnings(forged.splitlines(keepends=True), []).is_whole
+    assert check_warnings(forged.splitlines(keepends=True), [])[0].is_whole
     assert differs(forged, kept) == "warnings.rewritten"
-    assert check_warnings(served.splitlines(keepends=True), kept).is_whole
+    assert check_warnings(served.splitlines(keepends=True), kept)[0].is_whole
     last = lines[-1]["head"]["seq"]
     assert differs(served, [(last + 1, b"\0" * 32)]) == "warnings.shorter"
 

@@ -19,9 +19,10 @@ from x402.schemas import PaymentPayload, PaymentRequirements, SettleResponse, Ve
 
 from api.kernel.limits import Limits
 from api.kernel.operation import Deps
+from api.kernel.payments.own_settler import OwnSettler
 from api.kernel.payments.payment_config import GasBudget, PaymentConfig, Settler
-from api.kernel.payments.settlers import settler_in_process
 from api.main import create_app
+from core.chain.signer import LocalKeySigner
 from core.db.engine import Database
 from core.payments.tables import X402Payment
 from core.times import DAY_S
@@ -206,7 +207,9 @@ def shop_on(chain: DeployedChain, deps: Deps, gas: GasBudget = GAS) -> Shop:
     """A shop with a till of its own, and a payer with 1 USDC."""
     payer, till = Account.create(), Account.create().address
     chain.mint(payer.address, USDC)
-    settler = WilfulSettler(settler_in_process(STRANGER.private_key, chain.reader, NETWORK, gas))
+    settler = WilfulSettler(
+        OwnSettler(LocalKeySigner(STRANGER.private_key), chain.reader, NETWORK, gas)
+    )
     payment_config = PaymentConfig(
         settler=settler, network=NETWORK, asset=chain.contracts["usdc"], pay_to=till, gas=gas
     )

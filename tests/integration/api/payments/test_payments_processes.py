@@ -28,7 +28,8 @@ from x402.mechanisms.evm.exact import register_exact_evm_client
 from x402.mechanisms.evm.signers import EthAccountSigner
 from x402.schemas import PaymentPayload, PaymentRequirements
 
-from api.kernel.payments.settlers import settler_in_process
+from api.kernel.payments.own_settler import OwnSettler
+from core.chain.signer import LocalKeySigner
 from tests.integration.api.payments.shop import (
     GAS,
     NETWORK,
@@ -164,7 +165,7 @@ class HangingFacilitator:
 
     def __post_init__(self) -> None:
         settler, owner = (
-            settler_in_process(STRANGER.private_key, self.chain.reader, NETWORK, GAS),
+            OwnSettler(LocalKeySigner(STRANGER.private_key), self.chain.reader, NETWORK, GAS),
             self,
         )
 

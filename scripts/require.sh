@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Says in a sentence what this machine lacks: preflight.sh python|node|pdf|browser|backup|promtool. As root on Debian it installs what PDFs, browser tests and the restore drill need, and unpacks promtool.
+# Says in a sentence what this machine lacks: require.sh python|node|pdf|browser|backup|promtool. As root on Debian it installs what PDFs, browser tests and the restore drill need, and unpacks promtool.
 set -u
 case "${1:-}" in
 python)
@@ -82,7 +82,7 @@ promtool)
   fi
   ;;
 *)
-  echo "usage: preflight.sh python|node|pdf|browser|backup|promtool" >&2
+  echo "usage: require.sh python|node|pdf|browser|backup|promtool" >&2
   exit 2
   ;;
 esac

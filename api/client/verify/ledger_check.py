@@ -1,0 +1,190 @@
+"""A ledger of the service, checked from its lines alone (docs/verify.md#ledgers-of-the-service).
+
+    line --form, canonical bytes--> row --number, hash--> chain --what it says, after what--> head
+
+Laws
+- Nothing is asked of the service. What no file can show, that a row was there at its time, only a
+  head that somebody kept shows.
+- The first difference of the chain ends the check: what follows a broken link proves nothing.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
+from types import UnionType
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from core.canonical import canonical_json, chain_hash
+from core.errors import InvalidParameterError
+
+VERSION: Final = 1
+MOST_LINE_BYTES: Final = 1_000_000
+
+KeptHead: TypeAlias = tuple[int, bytes]
+"""A row's number and its hash, written down earlier."""
+Figures: TypeAlias = dict[str, int]
+"""What the rows come to, by name."""
+
+
+class LedgerDiffersError(Exception):
+    """`name`: of what differs, as in docs/verify.md. `seq`: of its row; None: of none."""
+
+    def __init__(self, name: str, seq: int | None, said: str) -> None:
+        super().__init__(said)
+        self.name, self.seq = name, seq
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerForm:
+    """`body`: the fields of a row and their types. `name` begins the names of differences."""
+
+    name: str
+    genesis: bytes
+    body: Mapping[str, type | UnionType]
+
+    def differs(self, what: str, seq: int | None, said: str) -> LedgerDiffersError:
+        return LedgerDiffersError(f"{self.name}.{what}", seq, said)
+
+    def has(self, body: object) -> bool:
+        if not isinstance(body, dict) or body.keys() != self.body.keys():
+            return False
+        return all(
+            isinstance(body[name], kind) and (kind is bool or not isinstance(body[name], bool))
+            for name, kind in self.body.items()
+        )
+
+    def time_of(self, body: Mapping[str, Any], before: datetime | None) -> datetime:
+        """Errors: LedgerDiffersError for a row that is older than the one before it."""
+        try:
+            at = datetime.fromisoformat(body["at"])
+        except ValueError:
+            at = None
+        if at is None or at.tzinfo is None:
+            raise self.differs("form", body["seq"], "its time is none")
+        if before is not None and at < before:
+            raise self.differs("time", body["seq"], "it is older than the row before it")
+        return at
+
+
+@dataclass(slots=True)
+class LedgerChecked:
+    """`rows`: proven so far. `is_whole`: up to the newest head that the file has."""
+
+    row_hash: bytes
+    rows: int = 0
+    is_whole: bool = False
+    head_seq: int = 0
+
+
+def made_form(ledger: str, name: str, body: Mapping[str, type | UnionType]) -> LedgerForm:
+    """`ledger`: the name that its first row is chained to."""
+    return LedgerForm(name, sha256(f"{ledger}:v1:1".encode()).digest(), body)
+
+
+def check_ledger(
+    form: LedgerForm,
+    lines: Iterable[bytes],
+    kept: Sequence[KeptHead],
+    follow: Callable[[Mapping[str, Any], int], None],
+) -> LedgerChecked:
+    """`lines`: of one answer, or of several, each behind the one before. `follow` is given each body
+    that is on the chain, and how many rows were before it.
+
+    Errors: LedgerDiffersError.
+    """
+    check = _LedgerCheck(form, LedgerChecked(form.genesis), follow)
+    wanted = dict[int, set[bytes]]()
+    for seq, row_hash in kept:
+        wanted.setdefault(seq, set()).add(row_hash)
+    check.require_kept(wanted)
+    for line in lines:
+        check.take(line)
+        check.require_kept(wanted)
+    done = check.done
+    missing = [seq for seq in wanted if seq > done.rows]
+    if done.is_whole and missing:
+        said = f"a head of row {min(missing)} was kept, and the ledger ends at {done.rows}"
+        raise form.differs("shorter", None, said)
+    done.is_whole &= not missing
+    return done
+
+
+@dataclass(slots=True)
+class _LedgerCheck:
+    form: LedgerForm
+    done: LedgerChecked
+    follow: Callable[[Mapping[str, Any], int], None]
+    has_begun: bool = False
+
+    def take(self, line: bytes) -> None:
+        found = self._read(line)
+        if "format" in found:
+            self._begin(found)
+        elif not self.has_begun:
+            raise self.form.differs("form", None, "the file does not say what it is")
+        elif "head" in found:
+            self._end(found["head"])
+        else:
+            self._row(found)
+
+    def require_kept(self, wanted: Mapping[int, set[bytes]]) -> None:
+        if wanted.get(self.done.rows, {self.done.row_hash}) != {self.done.row_hash}:
+            said = "a head of this row that was kept has another hash: the past was rewritten"
+            raise self.form.differs("rewritten", self.done.rows, said)
+
+    def _read(self, line: bytes) -> Mapping[str, Any]:
+        content, seq = line.rstrip(b"\n"), self.done.rows + 1
+        if len(content) > MOST_LINE_BYTES:
+            raise self.form.differs("form", seq, "a line is too long")
+        try:
+            found = msgspec.json.decode(content)
+            is_same = isinstance(found, dict) and canonical_json(found) == content
+        except (msgspec.DecodeError, InvalidParameterError, RecursionError):
+            is_same = False
+        if not is_same:
+            raise self.form.differs("form", seq, "a line is not canonical JSON")
+        return found  # type: ignore[no-any-return]  # an object, as was seen
+
+    def _begin(self, found: Mapping[str, Any]) -> None:
+        form = self.form
+        expected = {
+            "format": form.name,
+            "version": VERSION,
+            "genesis_hash": form.genesis.hex(),
+        }
+        if {name: found.get(name) for name in expected} != expected:
+            said = f"this is no ledger of {form.name}, version {VERSION}"
+            raise form.differs("form", None, said)
+        if found.get("after") != self.done.rows:
+            said = (
+                f"an answer begins behind row {found.get('after')}, the file has {self.done.rows}"
+            )
+            raise form.differs("gap", None, said)
+        self.has_begun = True
+
+    def _end(self, head: object) -> None:
+        done = self.done
+        seq = head.get("seq") if isinstance(head, dict) else None
+        if not isinstance(seq, int) or seq < done.rows or seq < done.head_seq:
+            raise self.form.differs("head", None, "the head is before the last row")
+        assert isinstance(head, dict), "it has a number"
+        done.head_seq, done.is_whole = seq, seq == done.rows
+        if done.is_whole and head.get("row_hash") != done.row_hash.hex():
+            raise self.form.differs("head", seq, "the head has another hash than the row")
+
+    def _row(self, found: Mapping[str, Any]) -> None:
+        form, done, body = self.form, self.done, found.get("body")
+        seq = done.rows + 1
+        if set(found) != {"body", "prev_hash", "row_hash"} or not form.has(body):
+            raise form.differs("form", seq, "a row has another form")
+        assert isinstance(body, dict), "its form was seen"
+        if body["seq"] != seq:
+            raise form.differs("gap", seq, f"row {body['seq']} is where {seq} belongs")
+        row_hash = chain_hash(done.row_hash, canonical_json(body))
+        if found["prev_hash"] != done.row_hash.hex() or found["row_hash"] != row_hash.hex():
+            raise form.differs("chain", seq, "the hash is not that of the row")
+        self.follow(body, done.rows)
+        done.rows, done.row_hash, done.is_whole = seq, row_hash, False

@@ -1,0 +1,47 @@
+"""The ledger of signals as lines that anyone can check (docs/verify.md#ledgers-of-the-service).
+
+Law: it ends for its readers before the first row that is live. A signal has so few possible values
+that the hash of a row, or the head behind it, would tell what is paid for.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Final
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from core.fund.ledger.writer import LEDGER, ONE, body_of
+from core.fund.rules.signals import LIVE_FOR
+from core.fund.tables import FundSignal
+from core.ledger.chain import Link, genesis
+from core.ledger.lines import ShownHead, ledger_lines
+
+FORM: Final = "signals"
+
+
+def lines(session: Session, after: int, limit: int, now: datetime) -> Iterator[str]:
+    """At most `limit` historical rows behind row `after`. Times follow the order of rows, so that what
+    is historical is the beginning of the ledger.
+    """
+    newest = (
+        select(FundSignal.seq, FundSignal.row_hash)
+        .where(FundSignal.at <= now - LIVE_FOR)
+        .order_by(FundSignal.at.desc(), FundSignal.seq.desc())
+        .limit(1)
+    )
+    first = genesis(LEDGER, ONE)
+    head = session.execute(newest).one_or_none()
+    shown = (
+        ShownHead(first, 0, first) if head is None else ShownHead(first, head.seq, head.row_hash)
+    )
+    query = (
+        select(FundSignal)
+        .where(FundSignal.seq > after, FundSignal.seq <= shown.seq)
+        .order_by(FundSignal.seq)
+        .limit(limit)
+    )
+    rows = (
+        Link(row.seq, row.prev_hash, row.row_hash, body_of(row)) for row in session.scalars(query)
+    )
+    return ledger_lines(FORM, shown, after, rows)
