@@ -461,7 +461,7 @@ class Settings(
         """
         try:
             found = _deployment(json.loads(self.deployment_file.read_text()))
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             rule = (
                 f"{self.deployment_file} is not a deployment record ({type(error).__name__}: "
                 f"{error}); run `make deploy NETWORK=...`"

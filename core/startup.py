@@ -12,7 +12,9 @@ from contextlib import contextmanager
 import structlog
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
+from sqlalchemy.exc import SQLAlchemyError
 
+from core.db import revisions
 from core.db.metadata import import_tables
 from core.errors import InvalidParameterError
 from core.logs import configure_logs
@@ -29,7 +31,32 @@ def read_settings(*, answers: bool = False) -> Settings:
     import_tables()
     configure_logs(asked_log_format(), sys.stderr if answers else None)
     with refusals():
-        return Settings()
+        settings = Settings()
+        if not answers:
+            require_migrated(settings.database_url)
+    return settings
+
+
+def require_migrated(url: str) -> None:
+    """A database that does not answer yet is waited for later, by who needs it.
+
+    Errors: InvalidParameterError for one that this code can't work on.
+    """
+    try:
+        found = revisions.recorded_at(url)
+    except SQLAlchemyError:
+        return
+    if found is None:
+        rule = revisions.MAY_NOT_ASK
+    elif (why := revisions.behind(found)) is not None:
+        rule = why
+    else:
+        if (newer := revisions.ahead(found)) is not None:
+            structlog.get_logger("startup").warning(
+                "the database is ahead of this code", note=newer
+            )
+        return
+    raise InvalidParameterError("DATABASE_URL", rule)
 
 
 @contextmanager

@@ -6,15 +6,21 @@ from dataclasses import dataclass
 from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
-from core.db import migrate
+from core.db import migrate, revisions
+from core.db.base import Base
 from core.db.engine import Bounds, Database
+from core.db.metadata import import_tables
 from core.health.rules import judge_replica
 from core.settings import Settings
 
 SOON = Bounds(pool_size=2, overflow=2, pool_wait_s=3, connect_s=3, statement_s=5, lock_s=1)
 LEAST_POSTGRES = 15
 GIGABYTE = 10**9
-MIGRATE = "python -m core.db.migrate upgrade URL"
+# Tables of ours that the role can't read or add to: each process does both with every one.
+_CLOSED = text(
+    "select relname from pg_class where oid in (select to_regclass(one) from unnest(cast(:tables as text[])) as one)"
+    " and not (has_table_privilege(oid, 'select') and has_table_privilege(oid, 'insert')) order by relname"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,25 +64,34 @@ def database_lines(settings: Settings, database: Database) -> Iterator[Preflight
         yield wrong(what, "it is a replica and takes no write: name the primary in DATABASE_URL")
     else:
         yield right(what, f"Postgres {version}, {size / GIGABYTE:.1f} GB")
-    found, newest = migrate.current(url), migrate.head()
+    found = revisions.recorded_at(url)
     if found is None:
-        yield wrong(migrations, f"it was never migrated: run `{MIGRATE}`")
-    elif found != newest and found in migrate.revisions():
-        yield wrong(migrations, f"it is at {found}, this code needs {newest}: run `{MIGRATE}`")
-    elif found != newest:
-        yield wrong(
-            migrations,
-            f"it is at {found}, which this code does not know (it knows {newest}): start the code "
-            "that migrated it",
-        )
+        yield wrong(migrations, revisions.MAY_NOT_ASK)
+    elif (why := revisions.behind(found) or revisions.ahead(found)) is not None:
+        yield wrong(migrations, why)
     elif different := migrate.differences(url):
         yield wrong(
             migrations,
-            f"at {found}, but {len(different)} tables or columns differ from it, first "
+            f"at {found[0]}, but {len(different)} tables or columns differ from it, first "
             f"{different[0]:.120}: restore from a backup, or ask who changed them by hand",
         )
     else:
-        yield right(migrations, f"at {found}, the newest, and all tables are as it has them")
+        yield right(migrations, f"at {found[0]}, the newest, and all tables are as it has them")
+        yield _rights(database)
+
+
+def _rights(database: Database) -> PreflightLine:
+    import_tables()
+    with database.read() as session:
+        role = session.scalar(text("select current_user"))
+        closed = session.scalars(_CLOSED, {"tables": list(Base.metadata.tables)}).all()
+    if closed:
+        return wrong(
+            "role",
+            f"{role} may not read or add to {len(closed)} tables, first {closed[0]}: name the owner's or "
+            "mandate_app in DATABASE_URL, made before the migrations ran",
+        )
+    return right("role", f"{role} may read and add to every table")
 
 
 def proxy_lines(settings: Settings, database: Database) -> Iterator[PreflightLine]:

@@ -13,9 +13,9 @@ from time import monotonic
 from typing import Annotated
 
 import typer
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import ProgrammingError
 
-from core.errors import InvalidParameterError, MandateError, OutsideError
+from core.errors import InvalidParameterError
 from core.settings import Settings
 from core.startup import refusals
 from scripts._deployments import record_path
@@ -23,6 +23,7 @@ from scripts._preflight import CHECKS, Check, Preflight, asked_of
 from scripts._preflight_database import PreflightLine, wrong
 
 PART_S = 8.0
+MOST_LETTERS = 600
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -34,11 +35,15 @@ def findings_of(check: Check, asked: Preflight) -> list[PreflightLine]:
         found.extend(check(asked))
     except InvalidParameterError as error:
         found.append(wrong(error.field, error.rule))
-    except (MandateError, OutsideError, SQLAlchemyError, OSError, ValueError, KeyError) as error:
-        found.append(
-            wrong(check.__name__.removeprefix("check_"), f"{error} ({type(error).__name__})")
-        )
+    except ProgrammingError as error:  # without the statement, which says nothing to who reads it
+        found.append(wrong(_part_of(check), f"{error.orig} ({type(error.orig).__name__})"))
+    except Exception as error:  # a part that nobody expected to fail keeps no other from its lines
+        found.append(wrong(_part_of(check), f"{error} ({type(error).__name__})"))
     return found
+
+
+def _part_of(check: Check) -> str:
+    return check.__name__.removeprefix("check_")
 
 
 def said(what: str, running: Future[list[PreflightLine]], until: float) -> list[PreflightLine]:
@@ -46,6 +51,15 @@ def said(what: str, running: Future[list[PreflightLine]], until: float) -> list[
         return running.result(max(0.0, until - monotonic()))
     except FutureTimeoutError:
         return [wrong(what, f"no answer within {PART_S:.0f} s: what it asks hangs")]
+
+
+def told(finding: PreflightLine) -> str:
+    """One line, whatever others wrote into it: a node's words and a record's names may hold what moves
+    a terminal's cursor.
+    """
+    mark = "ok   " if finding.is_right else "WRONG"
+    says = " ".join(f"{finding.what}: {finding.says}".split())[:MOST_LETTERS]
+    return f"{mark}  {''.join(one if one.isprintable() else '?' for one in says)}"
 
 
 @app.command()
@@ -63,8 +77,7 @@ def cli(
     for what, future in running.items():
         for finding in said(what, future, until):
             faults += not finding.is_right
-            mark = "ok   " if finding.is_right else "WRONG"
-            typer.echo(f"{mark}  {finding.what}: {' '.join(finding.says.split())}")
+            typer.echo(told(finding))
     typer.echo(
         f"{faults} wrong: mend them, then ask again" if faults else "all that was asked is right"
     )
