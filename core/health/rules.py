@@ -268,6 +268,12 @@ def _seconds(then: datetime, now: datetime) -> int:
     return max(0, int((now - then).total_seconds()))
 
 
+FOREIGN_REPLICA = (
+    "The replica at DATABASE_READ_URL follows another database, the primary answers all reads: name one of "
+    "its own, or unset it."
+)
+
+
 def judge_replica(lag_s: float | None, bound_s: int) -> str | None:
     """What is wrong with the replica that answers reads, and what to do; None: nothing.
 

@@ -17,10 +17,12 @@ from api.kernel.operation import Answer, Call, NoInput
 from core.chain.reader import LATEST
 from core.db import revisions
 from core.db.leader import leader_row
+from core.db.replicas import ForeignReplicaError
 from core.errors import OutsideError
 from core.health import views as health
 from core.health.rules import (
     BEAT_DOWN_S,
+    FOREIGN_REPLICA,
     Health,
     HealthVerdict,
     judge_head,
@@ -85,7 +87,10 @@ def _database(call: Call) -> HealthPart:
     """Of the primary; a replica in trouble makes it degraded."""
     health.recorded_revisions(call.db)
     replicas = call.deps.database.replicas
-    note = None if replicas is None else judge_replica(replicas.lag_s(), replicas.most_lag_s)
+    try:
+        note = None if replicas is None else judge_replica(replicas.lag_s(), replicas.most_lag_s)
+    except ForeignReplicaError:
+        note = FOREIGN_REPLICA
     return _part(Health.OK if note is None else Health.DEGRADED, 0, note=note)
 
 
