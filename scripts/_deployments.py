@@ -120,8 +120,8 @@ def _record(raw: Any) -> Record:
     if type(found.chain_id) is not int or type(found.offices) is not dict:
         raise ValueError("chain_id is a whole number, offices are names with accounts")
     for one in found.contracts:
-        texts = (one.name, one.contract, one.address, one.creation_hash)
-        texts += () if one.tx is None else (one.tx,)
+        texts = [one.name, one.contract, one.address, one.creation_hash]
+        texts += [] if one.tx is None else [one.tx]
         if not all(type(text) is str and text.isprintable() for text in texts):
             raise ValueError("name, contract, address, tx and creation_hash are plain text")
         if type(one.block) is not int or type(one.args) is not list:

@@ -8,6 +8,7 @@ Laws
 """
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -22,6 +23,7 @@ MAY_NOT_ASK = (
     "(docs/operations.md#quickstart)"
 )
 CONNECT_S, STATEMENT_MS = 5, 5_000
+_NOW = text("select extract(epoch from clock_timestamp())::float8")
 
 
 @cache
@@ -72,16 +74,32 @@ def ahead(found: Collection[str]) -> str | None:
     )
 
 
-def recorded_at(url: str) -> list[str] | None:
-    """As `recorded`; None: the role may not ask. Errors: SQLAlchemyError when it is out of reach."""
+@dataclass(frozen=True, slots=True)
+class DatabaseSays:
+    """`revisions` None: the role may not ask. `now`: its clock, in unix seconds."""
+
+    revisions: list[str] | None
+    now: float
+
+
+def said_by(url: str) -> DatabaseSays:
+    """Errors: SQLAlchemyError when it is out of reach."""
     bounds = {"connect_timeout": CONNECT_S, "options": f"-c statement_timeout={STATEMENT_MS}"}
     engine = create_engine(url, poolclass=pool.NullPool, connect_args=bounds)
     try:
         with engine.connect() as connection:
-            return recorded(connection)
-    except ProgrammingError as error:
-        if isinstance(error.orig, InsufficientPrivilege):
-            return None
-        raise
+            found = _allowed(connection)
+            now = connection.execute(_NOW).scalar_one()
+            return DatabaseSays(found, float(now))
     finally:
         engine.dispose()
+
+
+def _allowed(connection: Connection) -> list[str] | None:
+    try:
+        return recorded(connection)
+    except ProgrammingError as error:
+        if not isinstance(error.orig, InsufficientPrivilege):
+            raise
+        connection.rollback()
+        return None

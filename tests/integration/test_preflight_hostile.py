@@ -4,6 +4,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,9 @@ from typer.testing import CliRunner
 
 from core.db.engine import Database
 from scripts import _preflight as preflight
+from scripts import _preflight_database
 from scripts._deployments import load
-from scripts._preflight_database import PreflightLine, wrong
+from scripts._preflight_database import KEEPS, PreflightLine, durability_line, wrong
 from scripts.preflight import app, findings_of, told
 from tests.integration.test_preflight import Place, faults, found, place
 
@@ -113,6 +115,57 @@ def test_a_role_that_may_not_read__is_told_what_it_lacks(place: Place, database:
         with database.write() as session:
             session.execute(text("drop owned by preflight_weak"))
             session.execute(text("drop role preflight_weak"))
+
+
+@pytest.fixture
+def pooled_url(place: Place, database: Database) -> Iterator[str]:
+    """Of a role whose connections are as a pooler would make them."""
+    statements = (
+        "create role preflight_pooled login",
+        "alter role preflight_pooled set statement_timeout = '30s'",
+        "alter role preflight_pooled set idle_in_transaction_session_timeout = '60s'",
+        "alter role preflight_pooled set timezone = 'UTC'",
+    )
+    with database.write() as session:
+        for statement in statements:
+            session.execute(text(statement))
+    yield place.database_url.replace("://mandate", "://preflight_pooled")
+    with database.write() as session:
+        session.execute(text("drop role preflight_pooled"))
+
+
+def test_a_pooler_whose_connections_differ__is_told_in_what(
+    place: Place, database: Database, pooled_url: str
+) -> None:
+    said = faults(preflight.check_proxies, place, database_pooled_url=pooled_url)
+    assert "pooler: lock_timeout through it is 0, and 10s past it: set it in connect_query" in said
+    with database.write() as session:
+        session.execute(text("alter role preflight_pooled set lock_timeout = '10s'"))
+        session.execute(text("alter role preflight_pooled set synchronous_commit = local"))
+    said = faults(preflight.check_proxies, place, database_pooled_url=pooled_url)
+    assert "pooler: synchronous_commit through it is local, and off past it" in said
+    with database.write() as session:
+        session.execute(text("alter role preflight_pooled reset synchronous_commit"))
+    assert faults(preflight.check_proxies, place, database_pooled_url=pooled_url) == ""
+
+
+def test_a_database_that_may_lose_what_it_acknowledged__is_named(
+    database: Database, pooled_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "fsync is off: what was acknowledged may be lost" in durability_line(database).says
+    monkeypatch.setattr(
+        _preflight_database, "KEEPS", {"synchronous_commit": KEEPS["synchronous_commit"]}
+    )
+    for value, is_right in {
+        "local": False,
+        "remote_write": False,
+        "off": False,
+        "on": True,
+    }.items():
+        with database.write() as session:
+            session.execute(text(f"alter role preflight_pooled set synchronous_commit = {value}"))
+        with closing(Database(pooled_url)) as theirs:
+            assert durability_line(theirs).is_right == is_right
 
 
 def test_what_nobody_expected__is_a_finding(place: Place) -> None:

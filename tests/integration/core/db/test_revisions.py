@@ -3,17 +3,19 @@
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 from alembic.script import ScriptDirectory
 from sqlalchemy import text
+from structlog.testing import capture_logs
 
 from core.db import revisions
 from core.db.engine import Database
 from core.db.migrate import MIGRATIONS, head
 from core.errors import InvalidParameterError
-from core.startup import require_migrated
+from core.startup import require_database
 
 ROOT = Path(__file__).resolve().parents[4]
 
@@ -36,22 +38,22 @@ BEHIND = {
 def test_a_database_that_is_behind__is_refused(
     database: Database, database_url: str, statement: str
 ) -> None:
-    require_migrated(database_url)
+    require_database(database_url)
     with database.write() as session:
         session.execute(text(statement))
     with pytest.raises(InvalidParameterError, match="DATABASE_URL") as refused:
-        require_migrated(database_url)
+        require_database(database_url)
     assert BEHIND[statement] in str(refused.value)
 
 
 def test_a_database_that_is_ahead__is_worked_on(database: Database, database_url: str) -> None:
     with database.write() as session:
         session.execute(text("update alembic_version set version_num = '9999'"))
-    require_migrated(database_url)
+    require_database(database_url)
 
 
 def test_a_database_out_of_reach__is_waited_for_by_who_needs_it() -> None:
-    require_migrated("postgresql+psycopg://nobody@127.0.0.1:1/none")
+    require_database("postgresql+psycopg://nobody@127.0.0.1:1/none")
 
 
 PROCESSES = [
@@ -84,3 +86,22 @@ def test_a_process__ends_with_the_sentence(
     assert len(said) == 1
     assert f"it is at 0003, this code needs {revisions.newest()}: run" in said[0]
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("off_s", "says"), [(300, "300 s ahead of"), (-300, "300 s behind")])
+def test_a_clock_off_by_five_minutes__is_told_at_the_start(
+    database_url: str, monkeypatch: pytest.MonkeyPatch, off_s: int, says: str
+) -> None:
+    real = time.time
+    monkeypatch.setattr(time, "time", lambda: real() + off_s)
+    with capture_logs() as told:
+        require_database(database_url)
+    (line,) = told
+    assert (line["event"], line["log_level"]) == ("the clock is off", "error")
+    assert f"This machine's clock is {says} the database's: set both by NTP" in line["note"]
+
+
+def test_a_clock_that_is_right__is_not_told(database_url: str) -> None:
+    with capture_logs() as told:
+        require_database(database_url)
+    assert told == []
