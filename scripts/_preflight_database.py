@@ -24,7 +24,14 @@ KEEPS = {
     "synchronous_commit": ("on", "remote_apply"),
 }
 # What each connection is to have, directly or through a pooler, which drops what the process asks for.
-SAME = ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout", "TimeZone", "search_path", "synchronous_commit")  # fmt: skip
+SAME = (
+    "statement_timeout",
+    "lock_timeout",
+    "idle_in_transaction_session_timeout",
+    "TimeZone",
+    "search_path",
+    "synchronous_commit",
+)
 _SETTING = text("select current_setting(:name)")
 # Tables of ours that the role can't read or add to: each process does both with every one.
 _CLOSED = text(
