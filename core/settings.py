@@ -146,6 +146,15 @@ def asked_log_format() -> str:
     return "json" if _LogFormat().log_format == "json" else "console"
 
 
+class _DatabaseUrl(BaseSettings):
+    database_url: str = ""
+
+
+def asked_database_url() -> str:
+    """As DATABASE_URL says, for a command that needs no other setting; empty: it says nothing."""
+    return _DatabaseUrl().database_url
+
+
 class Settings(
     BaseSettings,
     CallerLimits,

@@ -15,7 +15,6 @@ core/db/migrations/versions/0001_initial.sql`. tests/integration/core/db/test_mi
 long as tables and migrations differ.
 """
 
-import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -33,6 +32,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
 from core.db.base import Base
 from core.db.metadata import import_tables
 from core.db.revisions import recorded
+from core.settings import asked_database_url
 
 Answer = TypeVar("Answer")
 
@@ -164,7 +164,7 @@ def _run(arguments: list[str]) -> int:
 
 def _url_of(given: Sequence[str]) -> str:
     """Errors: ArgumentError when neither the command nor the environment names one."""
-    url = given[0] if given else os.environ.get("DATABASE_URL", "")
+    url = given[0] if given else asked_database_url()
     return make_url(url).render_as_string(hide_password=False)
 
 

@@ -133,17 +133,18 @@ class Replicas:
         good when anything fails.
         """
         connection = self._engine.connect()
-        until = time.monotonic() + wait_s + ANSWER_S
+        until, is_told = time.monotonic() + wait_s + ANSWER_S, False
         try:
             whose = connection.info.get(_KNOWN) or _told(connection, _WHOSE, (), until)
             if whose != self._identity:
                 raise ForeignReplicaError("the replica follows another database")
             connection.info[_KNOWN] = whose
             yield connection, until
-        except BaseException:
-            connection.invalidate()
-            connection.close()
-            raise
+            is_told = True
+        finally:
+            if not is_told:
+                connection.invalidate()
+                connection.close()
 
     def close(self) -> None:
         self._engine.dispose()
@@ -185,7 +186,7 @@ def _told(
         result = wire.get_result()
         if result is None:
             break
-        found = cast("PGresult", result)
+        found = result
     if found is None or found.status != ExecStatus.TUPLES_OK:
         raise OperationalError("a replica refuses to say where it is")
     value = found.get_value(0, 0)

@@ -268,7 +268,7 @@ def _seconds(then: datetime, now: datetime) -> int:
     return max(0, int((now - then).total_seconds()))
 
 
-MOST_CLOCK_S: Final = 2.0  # between this machine and the database
+MOST_CLOCK_S: Final = 2  # between this machine and the database
 
 
 def judge_clock(before: float, said: float, after: float) -> str | None:

@@ -159,8 +159,8 @@ def test_a_replica_that_comes_back__is_read_by_the_first_that_looks(
         for one in lent:
             assert one is not None
             one.close()
-        for one in freezing._kept:
-            one.shutdown(socket.SHUT_RDWR)
+        for end in freezing._kept:
+            end.shutdown(socket.SHUT_RDWR)
         assert not database.reading(is_replicas)
         monkeypatch.setattr(replicas, "_rests_until", 0.0)
         assert database.reading(is_replicas)
