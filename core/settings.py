@@ -146,6 +146,15 @@ def asked_log_format() -> str:
     return "json" if _LogFormat().log_format == "json" else "console"
 
 
+class _DatabaseUrl(BaseSettings):
+    database_url: str = ""
+
+
+def asked_database_url() -> str:
+    """As DATABASE_URL says, for a command that needs no other setting; empty: it says nothing."""
+    return _DatabaseUrl().database_url
+
+
 class Settings(
     BaseSettings,
     CallerLimits,
@@ -466,7 +475,7 @@ class Settings(
                 "DEPLOYMENT_FILE",
                 f"{self.deployment_file} does not exist; run `make deploy NETWORK=...`",
             ) from None
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             rule = (
                 f"{self.deployment_file} is not a deployment record ({type(error).__name__}: "
                 f"{error}); run `make deploy NETWORK=...`"

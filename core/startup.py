@@ -6,19 +6,25 @@ value may be a secret.
 """
 
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import structlog
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
+from sqlalchemy.exc import SQLAlchemyError
 
+from core.db import revisions
 from core.db.metadata import import_tables
 from core.errors import InvalidParameterError
+from core.health.rules import judge_clock
 from core.logs import configure_logs
 from core.settings import Settings, asked_log_format
 
 EXIT_CODE = 2
+
+log = structlog.get_logger("startup")
 
 
 def read_settings(*, answers: bool = False) -> Settings:
@@ -29,7 +35,31 @@ def read_settings(*, answers: bool = False) -> Settings:
     import_tables()
     configure_logs(asked_log_format(), sys.stderr if answers else None)
     with refusals():
-        return Settings()
+        settings = Settings()
+        if not answers:
+            require_database(settings.database_url)
+    return settings
+
+
+def require_database(url: str) -> None:
+    """A database that does not answer yet is waited for later, by who needs it; a clock that is off is
+    told, since a vault is stopped all the same.
+
+    Errors: InvalidParameterError for a database that this code can't work on.
+    """
+    before = time.time()
+    try:
+        said = revisions.said_by(url)
+    except SQLAlchemyError:
+        return
+    if (off := judge_clock(before, said.now, time.time())) is not None:
+        log.error("the clock is off", note=off)
+    if said.revisions is None:
+        raise InvalidParameterError("DATABASE_URL", revisions.MAY_NOT_ASK)
+    if (why := revisions.behind(said.revisions)) is not None:
+        raise InvalidParameterError("DATABASE_URL", why)
+    if (newer := revisions.ahead(said.revisions)) is not None:
+        log.warning("the database is ahead of this code", note=newer)
 
 
 @contextmanager
@@ -48,7 +78,7 @@ def refusals() -> Iterator[None]:
 
 
 def _refuse(sentence: str) -> None:
-    structlog.get_logger("startup").error("configuration refused", error=" ".join(sentence.split()))
+    log.error("configuration refused", error=" ".join(sentence.split()))
     sys.exit(EXIT_CODE)
 
 

@@ -108,19 +108,40 @@ def load(path: Path, chain_id: int) -> Record:
     """The record at `path`, or an empty one. A record of another chain is an error, not a start."""
     if not path.exists():
         return Record(chain_id, current_commit())
-    raw = json.loads(path.read_text())
-    if raw["chain_id"] != chain_id:
+    try:
+        found = _record(json.loads(path.read_text()))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise SystemExit(
-            f"{path} records chain {raw['chain_id']}, but the node answers for chain "
+            f"{path} is not a deployment record ({type(error).__name__}: {str(error)!r:.200}); restore it, "
+            "or run `make deploy NETWORK=...`"
+        ) from None
+    if found.chain_id != chain_id:
+        raise SystemExit(
+            f"{path} records chain {found.chain_id}, but the node answers for chain "
             f"{chain_id}; check RPC_URL and --network"
         )
-    return Record(
-        chain_id,
+    return found
+
+
+def _record(raw: Any) -> Record:
+    """Errors: KeyError, TypeError and ValueError for what is no record."""
+    found = Record(
+        raw["chain_id"],
         raw["commit"],
         [Deployed(**one) for one in raw["contracts"]],
         raw.get("offices", {}),
         raw.get("receipt_signers", []),
     )
+    if type(found.chain_id) is not int or type(found.offices) is not dict:
+        raise ValueError("chain_id is a whole number, offices are names with accounts")
+    for one in found.contracts:
+        texts = [one.name, one.contract, one.address, one.creation_hash]
+        texts += [] if one.tx is None else [one.tx]
+        if not all(type(text) is str and text.isprintable() for text in texts):
+            raise ValueError("name, contract, address, tx and creation_hash are plain text")
+        if type(one.block) is not int or type(one.args) is not list:
+            raise ValueError("block is a whole number, args are a list")
+    return found
 
 
 def current_commit() -> str:

@@ -1,6 +1,9 @@
 """What a command found of one part of what it asks: a line, `ok`, or `WRONG` with what to do."""
 
 from dataclasses import dataclass
+from typing import Final
+
+MOST_LETTERS: Final = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,9 +15,12 @@ class PartFinding:
     says: str
 
     def __str__(self) -> str:
-        return (
-            f"{'ok   ' if self.is_right else 'WRONG'}  {self.what}: {' '.join(self.says.split())}"
-        )
+        """One line, whatever others wrote into it: a node's words and a record's names may hold what
+        moves a terminal's cursor.
+        """
+        mark = "ok   " if self.is_right else "WRONG"
+        says = " ".join(f"{self.what}: {self.says}".split())[:MOST_LETTERS]
+        return f"{mark}  {''.join(one if one.isprintable() else '?' for one in says)}"
 
 
 def right(what: str, says: str) -> PartFinding:

@@ -29,6 +29,7 @@ from core.chain.provider import names_of
 from core.chain.rpc import Rpc, RpcError
 from core.chain.signer import Signer, local_signer
 from core.db.engine import Database
+from core.health.rules import judge_clock
 from core.jobs.rules import ATTENTION
 from core.mandate.chain.reader import VaultReader
 from core.money import eth_text
@@ -43,12 +44,17 @@ from keeper.state import Role
 from scripts._deployments import ADAPTERS, CIRCLES, COMPILED, Record, load
 from scripts._expected_code import recorded_code_faults
 from scripts._findings import PartFinding, right, wrong
-from scripts._preflight_database import GIGABYTE, SOON, database_lines, proxy_lines
+from scripts._preflight_database import (
+    GIGABYTE,
+    SOON,
+    database_lines,
+    durability_line,
+    proxy_lines,
+)
 from scripts._recorded import record_faults
 
 ANSWER_S = 3.0
 MOST_HEAD_AGE_S = 60  # a block of Base comes every 2 s
-MOST_CLOCK_S = 2.0  # between this machine and the database
 MOST_AHEAD_S = 5  # of a block's time over ours
 COMMON_DEPTH = 8  # blocks below the lower of two heads that both nodes must agree on
 LEAST_FREE_BYTES = 5 * 10**9
@@ -134,6 +140,12 @@ def check_nodes(asked: Preflight) -> Iterator[PartFinding]:
                 f"its newest block {head.number} is {age:.0f} s old: wait until it is synced, and "
                 "see the clock's line",
             )
+        elif -age > MOST_AHEAD_S:
+            yield wrong(
+                what,
+                f"its newest block {head.number} is of {-age:.0f} s from now: where the clock's line is ok, "
+                "put another node into RPC_URLS",
+            )
         else:
             heads[name] = head
             yield right(what, f"chain {chain_id}, block {head.number} is {max(0, age):.0f} s old")
@@ -171,8 +183,11 @@ def check_clock(asked: Preflight) -> Iterator[PartFinding]:
             said = session.execute(text("select clock_timestamp()")).scalar_one()
             after = time.time()
         compared.append("the database's")
-        if off := _beyond(before - said.timestamp(), said.timestamp() - after):
-            faults.append(f"{off} the database's")
+        if judge_clock(before, said.timestamp(), after) is not None:
+            off_s = before - said.timestamp()
+            faults.append(
+                f"{abs(off_s):.0f} s {'ahead of' if off_s > 0 else 'behind'} the database's"
+            )
     except SQLAlchemyError:
         pass  # the database's own line says it
     try:
@@ -194,14 +209,15 @@ def check_clock(asked: Preflight) -> Iterator[PartFinding]:
         yield wrong(what, "nothing answers that it could be compared with: mend the lines above")
 
 
-def _beyond(ahead_s: float, behind_s: float) -> str | None:
-    if ahead_s > MOST_CLOCK_S:
-        return f"{ahead_s:.0f} s ahead of"
-    return f"{behind_s:.0f} s behind" if behind_s > MOST_CLOCK_S else None
-
-
 def check_database(asked: Preflight) -> Iterator[PartFinding]:
     return database_lines(asked.settings, asked.database)
+
+
+def check_commits(asked: Preflight) -> Iterator[PartFinding]:
+    if is_local(asked.client()):
+        yield right("commits", "of a chain on this machine: what is lost is made anew")
+    else:
+        yield durability_line(asked.database)
 
 
 def check_proxies(asked: Preflight) -> Iterator[PartFinding]:
@@ -408,6 +424,7 @@ CHECKS: Mapping[str, Check] = {
     "nodes": check_nodes,
     "clock": check_clock,
     "database": check_database,
+    "commits": check_commits,
     "proxies": check_proxies,
     "contracts": check_contracts,
     "factory": check_factory,

@@ -5,16 +5,54 @@ from collections.abc import Iterator
 from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
-from core.db import migrate
+from core.db import migrate, revisions
+from core.db.base import Base
 from core.db.engine import Bounds, Database
+from core.db.metadata import import_tables
 from core.health.rules import judge_replica
 from core.settings import Settings
 from scripts._findings import PartFinding, right, wrong
 
 SOON = Bounds(pool_size=2, overflow=2, pool_wait_s=3, connect_s=3, statement_s=5, lock_s=1)
+AS_PROCESSES = Bounds(pool_size=1, overflow=0, connect_s=3)
 LEAST_POSTGRES = 15
 GIGABYTE = 10**9
-MIGRATE = "python -m core.db.migrate upgrade URL"
+# What keeps an acknowledged commit, and its right values, the best first.
+KEEPS = {
+    "fsync": ("on",),
+    "full_page_writes": ("on",),
+    "synchronous_commit": ("on", "remote_apply"),
+}
+# What each connection is to have, directly or through a pooler, which drops what the process asks for.
+SAME = (
+    "statement_timeout",
+    "lock_timeout",
+    "idle_in_transaction_session_timeout",
+    "TimeZone",
+    "search_path",
+    "synchronous_commit",
+)
+_SETTING = text("select current_setting(:name)")
+# Tables of ours that the role can't read or add to: each process does both with every one.
+_CLOSED = text(
+    "select relname from pg_class where oid in (select to_regclass(one) from unnest(cast(:tables as text[])) as one)"
+    " and not (has_table_privilege(oid, 'select') and has_table_privilege(oid, 'insert')) order by relname"
+)
+
+
+def durability_line(database: Database) -> PartFinding:
+    """Whether what is acknowledged is kept. The role's and the database's own settings count too."""
+    what = "commits"
+    with database.read() as session:
+        found = {name: session.scalar(_SETTING, {"name": name}) for name in KEEPS}
+    if off := {name: value for name, value in found.items() if value not in KEEPS[name]}:
+        name, value = next(iter(off.items()))
+        return wrong(
+            what,
+            f"{name} is {value}: what was acknowledged may be lost; set it to {KEEPS[name][0]} "
+            "(`alter system`, and `alter role ... reset` where the role has its own)",
+        )
+    return right(what, "acknowledged when they are on the disk")
 
 
 def database_lines(settings: Settings, database: Database) -> Iterator[PartFinding]:
@@ -41,25 +79,34 @@ def database_lines(settings: Settings, database: Database) -> Iterator[PartFindi
         yield wrong(what, "it is a replica and takes no write: name the primary in DATABASE_URL")
     else:
         yield right(what, f"Postgres {version}, {size / GIGABYTE:.1f} GB")
-    found, newest = migrate.current(url), migrate.head()
+    found = revisions.said_by(url).revisions
     if found is None:
-        yield wrong(migrations, f"it was never migrated: run `{MIGRATE}`")
-    elif found != newest and found in migrate.revisions():
-        yield wrong(migrations, f"it is at {found}, this code needs {newest}: run `{MIGRATE}`")
-    elif found != newest:
-        yield wrong(
-            migrations,
-            f"it is at {found}, which this code does not know (it knows {newest}): start the code "
-            "that migrated it",
-        )
+        yield wrong(migrations, revisions.MAY_NOT_ASK)
+    elif (why := revisions.behind(found) or revisions.ahead(found)) is not None:
+        yield wrong(migrations, why)
     elif different := migrate.differences(url):
         yield wrong(
             migrations,
-            f"at {found}, but {len(different)} tables or columns differ from it, first "
+            f"at {found[0]}, but {len(different)} tables or columns differ from it, first "
             f"{different[0]:.120}: restore from a backup, or ask who changed them by hand",
         )
     else:
-        yield right(migrations, f"at {found}, the newest, and all tables are as it has them")
+        yield right(migrations, f"at {found[0]}, the newest, and all tables are as it has them")
+        yield _rights(database)
+
+
+def _rights(database: Database) -> PartFinding:
+    import_tables()
+    with database.read() as session:
+        role = session.scalar(text("select current_user"))
+        closed = session.scalars(_CLOSED, {"tables": list(Base.metadata.tables)}).all()
+    if closed:
+        return wrong(
+            "role",
+            f"{role} may not read or add to {len(closed)} tables, first {closed[0]}: name the owner's or "
+            "mandate_app in DATABASE_URL, made before the migrations ran",
+        )
+    return right("role", f"{role} may read and add to every table")
 
 
 def proxy_lines(settings: Settings, database: Database) -> Iterator[PartFinding]:
@@ -68,7 +115,7 @@ def proxy_lines(settings: Settings, database: Database) -> Iterator[PartFinding]
         return
     own = _identity(database)
     if settings.database_pooled_url is not None:
-        yield _pooler(settings.database_pooled_url, own)
+        yield _pooler(settings, settings.database_pooled_url, own)
     replicas = database.replicas
     if settings.database_read_url is None or replicas is None:
         return
@@ -89,16 +136,14 @@ def proxy_lines(settings: Settings, database: Database) -> Iterator[PartFinding]
         found.close()
 
 
-def _pooler(url: str, own: str) -> PartFinding:
+def _pooler(settings: Settings, url: str, own: str) -> PartFinding:
     what = "pooler"
     pooled = Database(url, application_name="preflight", pooled_url=url, bounds=SOON)
+    direct = Database(settings.database_url, application_name="preflight", bounds=AS_PROCESSES)
     try:
         if _identity(pooled) != own:
             return wrong(what, "it leads to another database: mend DATABASE_POOLED_URL")
-        with pooled.read() as session:
-            bound = session.execute(
-                text("select current_setting('statement_timeout')")
-            ).scalar_one()
+        wanted, found = _settings_of(direct), _settings_of(pooled)
     except OperationalError as error:
         return wrong(
             what,
@@ -106,13 +151,27 @@ def _pooler(url: str, own: str) -> PartFinding:
         )
     finally:
         pooled.close()
+        direct.close()
+    bound = found["statement_timeout"]
     if bound == "0":
         return wrong(
             what,
             "a statement through it has no bound: set connect_query in pgbouncer.ini "
             "(docs/operations/cluster/)",
         )
+    for name, value in found.items():
+        if value != wanted[name]:
+            return wrong(
+                what,
+                f"{name} through it is {value}, and {wanted[name]} past it: set it in connect_query of "
+                "pgbouncer.ini, or for the role (`alter role ... set`)",
+            )
     return right(what, f"it leads to the same database, a statement may take {bound}")
+
+
+def _settings_of(database: Database) -> dict[str, str]:
+    with database.read() as session:
+        return {name: str(session.scalar(_SETTING, {"name": name})) for name in SAME}
 
 
 def _identity(database: Database) -> str:

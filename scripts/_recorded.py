@@ -97,7 +97,11 @@ def _changed_offices(record: Record) -> Iterator[str]:
     names = record.by_name()
     if "factory" not in names or "reserve_token" not in names:
         return
-    created = offices_at_creation(names["factory"], names["reserve_token"])
+    try:
+        created = offices_at_creation(names["factory"], names["reserve_token"])
+    except (TypeError, ValueError):
+        yield "factory and reserve_token: args are not those of their constructors"
+        return
     for name, value in record.offices.items():
         if name not in created:
             yield f"offices: {name} is none of {', '.join(created)}"

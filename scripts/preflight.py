@@ -13,11 +13,11 @@ from time import monotonic
 from typing import Annotated
 
 import typer
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import ProgrammingError, SQLAlchemyError
 
 from core.chain.rpc import RpcError
 from core.db.metadata import import_tables
-from core.errors import InvalidParameterError, MandateError, OutsideError
+from core.errors import InvalidParameterError
 from core.settings import Settings
 from core.startup import refusals
 from scripts._deployments import network_fault, record_path
@@ -39,11 +39,13 @@ def findings_of(check: Check, asked: Preflight) -> list[PartFinding]:
         found.append(wrong(error.field, error.rule))
     except RpcError as error:
         found.append(wrong(what, f"not asked, no node answers ({error}): mend the nodes above"))
+    except ProgrammingError as error:  # without the statement, which says nothing to who reads it
+        found.append(wrong(what, f"{error.orig} ({type(error.orig).__name__})"))
     except SQLAlchemyError as error:
         found.append(
             wrong(what, f"not asked ({type(error).__name__}): mend the database's line above")
         )
-    except (MandateError, OutsideError, OSError, ValueError, KeyError) as error:
+    except Exception as error:  # a part that nobody expected to fail keeps no other from its lines
         found.append(wrong(what, f"{error} ({type(error).__name__})"))
     return found
 

@@ -19,7 +19,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import inf
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -155,7 +156,10 @@ class Database:
             None
             if replica is None
             else Replicas(
-                _engine(replica.url, application_name, bounds, search_path), self.engine, replica
+                # not asked before use: where it is in the log is asked each time, within a bound
+                _engine(replica.url, application_name, replace(bounds, trust_s=inf), search_path),
+                self.engine,
+                replica,
             )
         )
         self._read = sessionmaker(self.engine, class_=ReadSession, expire_on_commit=False)

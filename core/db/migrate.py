@@ -1,10 +1,13 @@
 """Migrations, run from code: `upgrade(url)` at a process's start, and on the command line
 
-    python -m core.db.migrate upgrade URL          bring the database to the newest revision
-    python -m core.db.migrate current URL          name its revision
-    python -m core.db.migrate check URL            say where the tables of the contexts differ from it
-    python -m core.db.migrate draft URL "words"    write the next migration from these differences; read it before use
-    python -m core.db.migrate sql                  print the tables of the contexts as SQL
+    python -m core.db.migrate upgrade          bring the database to the newest revision
+    python -m core.db.migrate current          name its revision
+    python -m core.db.migrate check            say where the tables of the contexts differ from it
+    python -m core.db.migrate draft "words"    write the next migration from these differences; read it before use
+    python -m core.db.migrate sql              print the tables of the contexts as SQL
+
+The database is DATABASE_URL's. A URL may stand after the command instead, if it holds no password:
+who may list processes reads their arguments.
 
 A column added to a context's tables.py after a release needs a new migration (`draft` on an
 upgraded, empty database). Before the first release 0001 itself is written again: `... sql >
@@ -13,7 +16,7 @@ long as tables and migrations differ.
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -22,12 +25,14 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, Table, create_engine, pool
+from sqlalchemy import Connection, Table, create_engine, make_url, pool
 from sqlalchemy.exc import ArgumentError, OperationalError
 from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
 
 from core.db.base import Base
 from core.db.metadata import import_tables
+from core.db.revisions import recorded
+from core.settings import asked_database_url
 
 Answer = TypeVar("Answer")
 
@@ -45,21 +50,13 @@ def upgrade(url: str, to: str = "head") -> None:
 
 
 def current(url: str) -> str | None:
-    """The database's revision; None when it was never migrated."""
-    return _with_connection(
-        url, lambda connection: MigrationContext.configure(connection).get_current_revision()
-    )
+    """The database's revision, or several with `and`; None when it was never migrated."""
+    return " and ".join(_with_connection(url, recorded)) or None
 
 
 def head() -> str | None:
     """The newest revision that this version of the code knows."""
     return ScriptDirectory(str(MIGRATIONS)).get_current_head()
-
-
-def revisions() -> frozenset[str]:
-    """All that this version of the code knows."""
-    script = ScriptDirectory(str(MIGRATIONS))
-    return frozenset(one.revision for one in script.walk_revisions())
 
 
 def differences(url: str) -> list[str]:
@@ -147,22 +144,28 @@ def _run(arguments: list[str]) -> int:
     match arguments:
         case ["-h" | "--help"]:
             sys.stdout.write(__doc__)
-        case ["upgrade", url]:
-            upgrade(url)
-        case ["current", url]:
-            sys.stdout.write(f"{current(url) or 'never migrated'}\n")
-        case ["check", url]:
-            found = differences(url)
+        case ["upgrade", *given] if len(given) < 2:
+            upgrade(_url_of(given))
+        case ["current", *given] if len(given) < 2:
+            sys.stdout.write(f"{current(_url_of(given)) or 'never migrated'}\n")
+        case ["check", *given] if len(given) < 2:
+            found = differences(_url_of(given))
             sys.stdout.write("\n".join(found or ["the tables and the database agree"]) + "\n")
             return 1 if found else 0
-        case ["draft", url, words]:
-            draft(url, words)
+        case ["draft", *given, words] if len(given) < 2:
+            draft(_url_of(given), words)
         case ["sql"]:
             sys.stdout.write(tables_as_sql())
         case _:
             sys.stderr.write(__doc__)
             return 2
     return 0
+
+
+def _url_of(given: Sequence[str]) -> str:
+    """Errors: ArgumentError when neither the command nor the environment names one."""
+    url = given[0] if given else asked_database_url()
+    return make_url(url).render_as_string(hide_password=False)
 
 
 if __name__ == "__main__":

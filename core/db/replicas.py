@@ -7,29 +7,48 @@ Laws
 - The place in the log that the primary names is the bound of staleness: nobody reads less than was
   acknowledged to anybody, by whichever process. No caller's writes need be remembered.
 - A replica is asked on the connection that then reads: a balancer may have many behind one address.
-- A replica that is behind, gone or promoted costs the reads that had begun their wait. From then on the
-  primary answers unasked, but for one read each RETRY_S, which tries again.
+- A replica that is behind, gone, promoted or of another database costs one read its wait; for RETRY_S
+  the primary answers unasked, and then one read at a time looks again.
+- One that is connected and says nothing is gone after ANSWER_S: its machine may hang, and answer even
+  the kernel's questions.
+- Places in the log of two databases can't be compared: a replica shows its primary's identity first.
 Source: docs/decisions/0046.
 """
 
+import select
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, cast
 
 from psycopg import Connection as Driver
 from psycopg import Error as PsycopgError
+from psycopg import OperationalError
+from psycopg.pq import ExecStatus
+from psycopg.pq.abc import PGresult
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
+from core.errors import OutsideError
+
 RETRY_S: Final = 1.0
 FIRST_LOOK_S, LONGEST_LOOK_S = 0.001, 0.02
+ANSWER_S: Final = 0.5  # beyond its wait, that it may take to say where it is
 LAG_WAIT_S: Final = 1.0  # a healthy replica has replayed by then what the primary named
 
 _AT: Final = "select pg_current_wal_lsn()::text"
-_HAS: Final = "select pg_last_wal_replay_lsn() >= %s::pg_lsn and pg_is_in_recovery()"
+_HAS: Final = "select pg_last_wal_replay_lsn() >= $1::pg_lsn and pg_is_in_recovery()"
 _AGE: Final = (
     "select extract(epoch from clock_timestamp() - pg_last_xact_replay_timestamp())::float8"
 )
+_WHOSE: Final = "select system_identifier::text from pg_control_system()"
+_KNOWN: Final = "identity"  # in what SQLAlchemy keeps of a connection
+
+
+class ForeignReplicaError(OutsideError):
+    """What answers as a replica follows another database."""
 
 
 class Lender(Protocol):
@@ -56,77 +75,135 @@ class Replicas:
         self._primary = primary
         self._wait_s = place.wait_s
         self._rests_until = 0.0
+        self._identity: str | None = None  # the primary's, as soon as it is known
+        self._looking = threading.Lock()  # held by the one read that looks whether it is back
+        self._is_well = True
 
     def lend(self) -> Connection | None:
         """A connection whose next snapshot has all that was committed until now; its borrower
         closes it. None: the primary is to answer.
         """
-        if (now := time.monotonic()) < self._rests_until:
+        if time.monotonic() < self._rests_until:
             return None
-        if self._rests_until:
-            self._rests_until = now + RETRY_S  # this read tries again; no other waits with it
+        if self._is_well:
+            return self._lent()
+        if not self._looking.acquire(blocking=False):
+            return None
+        try:
+            return self._lent()
+        finally:
+            self._looking.release()
+
+    def _lent(self) -> Connection | None:
         try:
             at = self._primary_at()
-            connection = self._engine.connect()
-            try:
-                if _has_replayed(connection, at, self._wait_s):
-                    self._rests_until = 0.0
+            with self._asking(self._wait_s) as (connection, until):
+                if _has_replayed(connection, at, self._wait_s, until):
+                    self._is_well = True
                     return connection
-            except (SQLAlchemyError, PsycopgError):
+                connection.invalidate()  # the next one may be another replica's
                 connection.close()
-                raise
-            connection.invalidate()  # the next one may be another replica's
-            connection.close()
-        except (SQLAlchemyError, PsycopgError):
-            pass  # the primary says what is wrong with itself
-        self._rests_until = time.monotonic() + RETRY_S
+        except (SQLAlchemyError, PsycopgError, ForeignReplicaError):
+            self._engine.dispose()  # what rests leads to the same; the primary speaks for itself
+        self._is_well, self._rests_until = False, time.monotonic() + RETRY_S
         return None
 
     def lag_s(self) -> float | None:
         """Seconds that the replica which answers is behind the primary; None: none answers.
 
-        Errors: SQLAlchemyError, of the primary.
+        Errors: ForeignReplicaError; SQLAlchemyError, of the primary.
         """
         try:
             at = self._primary_at()
         except PsycopgError as error:
             raise DBAPIError.instance(None, None, error, PsycopgError) from error
         try:
-            with self._engine.connect() as connection:
-                if _has_replayed(connection, at, LAG_WAIT_S):
+            with self._asking(LAG_WAIT_S) as (connection, until), connection:
+                if _has_replayed(connection, at, LAG_WAIT_S, until):
                     return 0.0
-                age_s = _asked(connection, _AGE, ())
+                age_s = _told(connection, _AGE, (), until + ANSWER_S)
                 connection.invalidate()
         except (SQLAlchemyError, PsycopgError):
             return None
         return None if age_s is None else max(LAG_WAIT_S, float(age_s))
+
+    @contextmanager
+    def _asking(self, wait_s: float) -> Iterator[tuple[Connection, float]]:
+        """A connection to a replica of ours, and until when it may say where it is. It is closed for
+        good when anything fails.
+        """
+        connection = self._engine.connect()
+        until, is_told = time.monotonic() + wait_s + ANSWER_S, False
+        try:
+            whose = connection.info.get(_KNOWN) or _told(connection, _WHOSE, (), until)
+            if whose != self._identity:
+                raise ForeignReplicaError("the replica follows another database")
+            connection.info[_KNOWN] = whose
+            yield connection, until
+            is_told = True
+        finally:
+            if not is_told:
+                connection.invalidate()
+                connection.close()
 
     def close(self) -> None:
         self._engine.dispose()
 
     def _primary_at(self) -> str:
         with self._primary.connect() as connection:
-            return str(_asked(connection, _AT, ()))
+            if self._identity is None:
+                self._identity = str(_asked(connection, _WHOSE))
+            return str(_asked(connection, _AT))
 
 
-def _has_replayed(connection: Connection, at: str, wait_s: float) -> bool:
-    """A promoted or foreign server never has."""
-    until, look_s = time.monotonic() + wait_s, FIRST_LOOK_S
-    while not _asked(connection, _HAS, (at,)):
-        if time.monotonic() + look_s > until:
+def _has_replayed(connection: Connection, at: str, wait_s: float, until: float) -> bool:
+    """A promoted server never has."""
+    waits_until, look_s = time.monotonic() + wait_s, FIRST_LOOK_S
+    while _told(connection, _HAS, (at,), until) != "t":
+        if time.monotonic() + look_s > waits_until:
             return False
         time.sleep(look_s)
         look_s = min(2 * look_s, LONGEST_LOOK_S)
     return True
 
 
-def _asked(connection: Connection, statement: str, values: tuple[str, ...]) -> Any:
+def _told(
+    connection: Connection, statement: str, values: tuple[str, ...], until: float
+) -> str | None:
+    """What one statement says, in a transaction of its own, by then; the driver alone would wait for
+    ever. The connection is of no use after an error.
+    """
+    wire = _driver_of(connection).pgconn
+    wire.send_query_params(statement.encode(), [one.encode() for one in values])
+    arrived = select.poll()
+    arrived.register(wire.socket, select.POLLIN)
+    found: PGresult | None = None
+    while True:
+        while wire.flush() or wire.is_busy():
+            if not arrived.poll(max(0.0, until - time.monotonic()) * 1_000):
+                raise OperationalError("a replica says nothing")
+            wire.consume_input()
+        result = wire.get_result()
+        if result is None:
+            break
+        found = result
+    if found is None or found.status != ExecStatus.TUPLES_OK:
+        raise OperationalError("a replica refuses to say where it is")
+    value = found.get_value(0, 0)
+    return None if value is None else value.decode()
+
+
+def _asked(connection: Connection, statement: str) -> Any:
     """One statement that is a transaction of its own: no snapshot stays open."""
-    driver = cast("Driver[Any]", connection.connection.dbapi_connection)
+    driver = _driver_of(connection)
     driver.autocommit = True
     try:
-        row = driver.execute(statement, values).fetchone()
+        row = driver.execute(statement).fetchone()
     finally:
         if not driver.closed:
             driver.autocommit = False
     return None if row is None else row[0]
+
+
+def _driver_of(connection: Connection) -> "Driver[Any]":
+    return cast("Driver[Any]", connection.connection.dbapi_connection)

@@ -268,6 +268,26 @@ def _seconds(then: datetime, now: datetime) -> int:
     return max(0, int((now - then).total_seconds()))
 
 
+MOST_CLOCK_S: Final = 2  # between this machine and the database
+
+
+def judge_clock(before: float, said: float, after: float) -> str | None:
+    """What is wrong with this machine's clock, which read `before` and `after` the database said what
+    time it is, all in unix seconds; None: nothing.
+    """
+    ahead_s, behind_s = before - said, said - after
+    if max(ahead_s, behind_s) <= MOST_CLOCK_S:
+        return None
+    off = f"{ahead_s:.0f} s ahead of" if ahead_s > 0 else f"{behind_s:.0f} s behind"
+    return f"This machine's clock is {off} the database's: set both by NTP (`timedatectl`)."
+
+
+FOREIGN_REPLICA = (
+    "The replica at DATABASE_READ_URL follows another database, the primary answers all reads: name one of "
+    "its own, or unset it."
+)
+
+
 def judge_replica(lag_s: float | None, bound_s: int) -> str | None:
     """What is wrong with the replica that answers reads, and what to do; None: nothing.
 

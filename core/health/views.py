@@ -6,28 +6,23 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from eth_utils.address import to_checksum_address
-from sqlalchemy import and_, func, select, text
+from sqlalchemy import and_, func, select
 from sqlalchemy.orm import Session
 
 from core.audit.queries import open_counts
 from core.blocks.queries import FINALIZED, TIP, not_orphaned
 from core.blocks.tables import ChainBlock, ChainCursor, Reorg, RevertedTx, Vault
 from core.db.leader import leader_row
+from core.db.revisions import recorded
 from core.health.rules import IndexerFacts
 from core.quarantine.queries import held_counts
 
 INDEXER = "indexer"  # the leader's name
 
 
-def revision(session: Session) -> str | None:
-    """The migration that the database is at; None when it was never migrated.
-
-    Errors: OperationalError when it is down.
-    """
-    if session.scalar(text("select to_regclass('alembic_version')")) is None:
-        return None
-    found = session.scalar(text("select version_num from alembic_version"))
-    return None if found is None else str(found)
+def recorded_revisions(session: Session) -> list[str]:
+    """The migrations that the database says it is at. Errors: OperationalError when it is down."""
+    return recorded(session.connection())
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,6 +74,18 @@ def test_a_service__starts_a_process_that_there_is__and_writes_nothing(name: str
     assert not any(volume["bind"]["create_host_path"] for volume in service["volumes"])
 
 
+def test_no_command__has_a_secret_in_its_arguments() -> None:
+    for service in COMPOSE["services"].values():
+        assert "URL" not in " ".join(map(str, service.get("command", ())))
+        assert "PASSWORD" not in " ".join(map(str, service.get("command", ())))
+
+
+@pytest.mark.parametrize("name", [*PROCESSES, "migrations"])
+def test_keys__are_shown_to_those_alone_who_sign(name: str) -> None:
+    mounted = [volume.split(":")[0] for volume in COMPOSE["services"][name]["volumes"]]
+    assert ("./keys" in mounted) == (name in ("api", "keeper"))
+
+
 def test_the_services__are_the_processes_a_database_and_its_migrations() -> None:
     assert set(COMPOSE["services"]) == {*PROCESSES, "database", "migrations"}
     assert [file.stem.removeprefix("mandate-") for file in UNITS] == sorted(PROCESSES)

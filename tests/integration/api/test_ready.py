@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 from api.kernel.operation import Deps
 from api.main import create_app
 from core.db.engine import Database
-from core.db.replicas import ReplicaPlace
+from core.db.replicas import ForeignReplicaError, ReplicaPlace, Replicas
 from tests.integration.api.conftest import Clock, FewAnswersChain
 from tests.integration.api.in_process import AppClient
 
@@ -315,3 +315,18 @@ def test_a_replica_in_trouble__is_said_and_stops_nothing(deps: Deps, database_ur
         status, parts = ready(client)
     assert (status, parts["database"]["status"]) == (200, "degraded")
     assert parts["database"]["note"].startswith("No replica answers at DATABASE_READ_URL")
+
+
+@pytest.mark.usefixtures("beating")
+def test_a_replica_of_another_database__is_said_and_stops_nothing(
+    deps: Deps, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def is_foreign(replicas: Replicas) -> float:
+        raise ForeignReplicaError("of another")
+
+    monkeypatch.setattr(Replicas, "lag_s", is_foreign)
+    with_replica = Database(database_url, replica=ReplicaPlace(database_url, 0, 30))
+    with AppClient(create_app(replace(deps, database=with_replica))) as client:
+        status, parts = ready(client)
+    assert (status, parts["database"]["status"]) == (200, "degraded")
+    assert parts["database"]["note"].startswith("The replica at DATABASE_READ_URL follows another")

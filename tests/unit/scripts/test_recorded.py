@@ -226,3 +226,10 @@ def test_offices__of_a_contract_that_was_replaced__are_forgotten() -> None:
         Deployed("factory", "MandateVaultFactory", STRANGER, 9, None, ARGS["factory"], "0x1")
     )
     assert record.offices == {"reserve_token.treasury": STRANGER}
+
+
+@pytest.mark.parametrize("args", [[], [BASE_SEPOLIA_USDC, DELAY_S, []], [1, 2, 3], [1, 2, "x"]])
+def test_arguments_of_no_constructor__are_a_fault(args: list[Any]) -> None:
+    record = whole()
+    change(record, "factory", args=args)
+    assert any("args are not those of their constructors" in one for one in faults(record))

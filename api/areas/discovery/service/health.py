@@ -15,12 +15,14 @@ from api.areas.discovery.schemas import HealthPart, HealthParts, Live, Ready, Sl
 from api.kernel.caller import Nobody
 from api.kernel.operation import Answer, Call, NoInput
 from core.chain.reader import LATEST
-from core.db import migrate
+from core.db import revisions
 from core.db.leader import leader_row
+from core.db.replicas import ForeignReplicaError
 from core.errors import OutsideError
 from core.health import views as health
 from core.health.rules import (
     BEAT_DOWN_S,
+    FOREIGN_REPLICA,
     Health,
     HealthVerdict,
     judge_head,
@@ -83,21 +85,19 @@ def _checked(call: Call, check: Callable[[Call], HealthPart]) -> HealthPart:
 
 def _database(call: Call) -> HealthPart:
     """Of the primary; a replica in trouble makes it degraded."""
-    health.revision(call.db)
+    health.recorded_revisions(call.db)
     replicas = call.deps.database.replicas
-    note = None if replicas is None else judge_replica(replicas.lag_s(), replicas.most_lag_s)
+    try:
+        note = None if replicas is None else judge_replica(replicas.lag_s(), replicas.most_lag_s)
+    except ForeignReplicaError:
+        note = FOREIGN_REPLICA
     return _part(Health.OK if note is None else Health.DEGRADED, 0, note=note)
 
 
 def _migrations(call: Call) -> HealthPart:
-    found, wanted = health.revision(call.db), migrate.head()
-    if found == wanted:
-        return _part(Health.OK)
-    return _part(
-        Health.DOWN,
-        note=f"The database is at revision {found or 'none'}, the code needs {wanted}; run "
-        "core.db.migrate upgrade.",
-    )
+    found = health.recorded_revisions(call.db)
+    why = revisions.behind(found) or revisions.ahead(found)
+    return _part(Health.OK) if why is None else _part(Health.DOWN, note=f"The database: {why}.")
 
 
 def _chain(call: Call) -> tuple[int | None, HealthPart]:

@@ -9,7 +9,7 @@ from core.db import migrate
 
 def test_help__explains_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert migrate.main(["--help"]) == 0
-    assert "python -m core.db.migrate upgrade URL" in capsys.readouterr().out
+    assert "python -m core.db.migrate upgrade " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("url", ["nonsense", "nosuch://host/name", "postgresql+nosuch://host/name"])
@@ -28,3 +28,15 @@ def test_a_database_that_does_not_answer__is_a_sentence(
         capsys.readouterr().err
         == "The database does not answer; check the URL's host, port and password.\n"
     )
+
+
+def test_the_url__comes_from_the_environment_and_stands_in_no_argument(
+    database_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", database_url)
+    assert migrate.main(["upgrade"]) == 0
+    assert migrate.main(["current"]) == 0
+    assert capsys.readouterr().out == f"{migrate.head()}\n"
+    monkeypatch.delenv("DATABASE_URL")
+    assert migrate.main(["current"]) == 1
+    assert "write postgresql+psycopg://user:password@host/name" in capsys.readouterr().err
