@@ -471,10 +471,8 @@ class Settings(
         try:
             found = _deployment(json.loads(self.deployment_file.read_text()))
         except FileNotFoundError:
-            raise InvalidParameterError(
-                "DEPLOYMENT_FILE",
-                f"{self.deployment_file} does not exist; run `make deploy NETWORK=...`",
-            ) from None
+            rule = f"{self.deployment_file} does not exist; run `make deploy NETWORK=...`"
+            raise InvalidParameterError("DEPLOYMENT_FILE", rule) from None
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             rule = (
                 f"{self.deployment_file} is not a deployment record ({type(error).__name__}: "
@@ -483,10 +481,8 @@ class Settings(
             raise InvalidParameterError("DEPLOYMENT_FILE", rule) from None
         missing = [name for name in needed if name not in found.contracts]
         if missing:
-            raise InvalidParameterError(
-                "DEPLOYMENT_FILE",
-                f"{self.deployment_file} names no {' and no '.join(missing)}; run `make deploy`",
-            )
+            rule = f"{self.deployment_file} names no {' and no '.join(missing)}; run `make deploy`"
+            raise InvalidParameterError("DEPLOYMENT_FILE", rule)
         if found.chain_id != self.chain_id:
             rule = (
                 f"it is {self.chain_id}, the record in DEPLOYMENT_FILE is of chain "

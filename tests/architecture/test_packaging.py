@@ -80,12 +80,6 @@ def test_no_command__has_a_secret_in_its_arguments() -> None:
         assert "PASSWORD" not in " ".join(map(str, service.get("command", ())))
 
 
-@pytest.mark.parametrize("name", [*PROCESSES, "migrations"])
-def test_keys__are_shown_to_those_alone_who_sign(name: str) -> None:
-    mounted = [volume.split(":")[0] for volume in COMPOSE["services"][name]["volumes"]]
-    assert ("./keys" in mounted) == (name in ("api", "keeper"))
-
-
 def test_the_services__are_the_processes_a_database_and_its_migrations() -> None:
     assert set(COMPOSE["services"]) == {*PROCESSES, "database", "migrations"}
     assert [file.stem.removeprefix("mandate-") for file in UNITS] == sorted(PROCESSES)

@@ -2,18 +2,14 @@
 replicas: tests/cluster.
 """
 
-import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from threading import Event
-from typing import cast
 
 import pytest
-from sqlalchemy import Connection, Engine, text
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy import Connection, text
+from sqlalchemy.exc import DBAPIError
 
 from core.db.engine import Database, ReadSession
-from core.db.replicas import RETRY_S, ReplicaPlace, Replicas
+from core.db.replicas import ReplicaPlace
 
 GONE = "postgresql+psycopg://nobody@127.0.0.1:1/none"
 Opened = Callable[[str], Database]
@@ -48,41 +44,6 @@ def test_a_promoted_server__is_no_replica(opened: Opened, database_url: str) -> 
     assert database.replicas is not None
     assert database.replicas.lend() is None
     assert database.reading(who_answers) > 0
-
-
-class Hanging:
-    """Of an engine: it fails once, then nobody answers until the end of the test."""
-
-    def __init__(self) -> None:
-        self.asked = 0
-        self.hangs, self.ends = Event(), Event()
-
-    def connect(self) -> Connection:
-        self.asked += 1
-        if self.asked > 1:
-            self.hangs.set()
-            self.ends.wait()
-        raise OperationalError("connect", {}, Exception("gone"))
-
-
-def test_while_a_replica_hangs__one_read_waits_for_it_and_no_other(
-    database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    hanging = Hanging()
-    tried = Replicas(cast("Engine", hanging), database.engine, ReplicaPlace(GONE, 0.01, 30))
-    now = time.monotonic()
-    monkeypatch.setattr(time, "monotonic", lambda: now)
-    assert tried.lend() is None
-    now += RETRY_S
-    with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(tried.lend)
-        try:
-            assert hanging.hangs.wait(30)
-            assert tried.lend() is None
-            assert hanging.asked == 2
-        finally:
-            hanging.ends.set()
-        assert waiting.result() is None
 
 
 class Stub:
