@@ -17,8 +17,9 @@ from core.db.engine import Database
 from scripts import _preflight as preflight
 from scripts import _preflight_database
 from scripts._deployments import load
-from scripts._preflight_database import KEEPS, PreflightLine, durability_line, wrong
-from scripts.preflight import app, findings_of, told
+from scripts._findings import PartFinding, wrong
+from scripts._preflight_database import KEEPS, durability_line
+from scripts.preflight import app, findings_of
 from tests.integration.test_preflight import Place, faults, found, place
 
 __all__ = ["place"]
@@ -31,7 +32,7 @@ def is_plain(line: str) -> bool:
 
 
 def test_what_others_say__is_one_printable_line_of_bounded_length() -> None:
-    line = told(PreflightLine(False, HOSTILE, HOSTILE * 1_000))
+    line = str(PartFinding(False, HOSTILE, HOSTILE * 1_000))
     assert is_plain(line)
     assert line.startswith("WRONG  factory")
     assert len(line) < 2_000
@@ -169,7 +170,7 @@ def test_a_database_that_may_lose_what_it_acknowledged__is_named(
 
 
 def test_what_nobody_expected__is_a_finding(place: Place) -> None:
-    def fails(asked: preflight.Preflight) -> Iterator[PreflightLine]:
+    def fails(asked: preflight.Preflight) -> Iterator[PartFinding]:
         raise AttributeError("gone")
         yield
 
@@ -233,7 +234,7 @@ def test_a_node_that_lies__is_a_finding_soon(
             lines = findings_of(check, asked := place.asked(rpc_urls=url))
             asked.close()
             assert lines, name
-            assert all(is_plain(told(line)) for line in lines)
+            assert all(is_plain(str(line)) for line in lines)
             assert name == "clock" or any(not line.is_right for line in lines), lines
     assert time.monotonic() - began < 30
 
