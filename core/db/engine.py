@@ -18,7 +18,7 @@ Laws
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, Final, TypeVar
@@ -359,4 +359,5 @@ def _end_reads_by_commit(engine: Engine) -> None:
             return
         driver = _driver_of(connection.connection)
         if driver.read_only and driver.pgconn.transaction_status == TransactionStatus.INTRANS:
-            driver.commit()
+            with suppress(PsycopgError):  # the rollback that follows says it, as SQLAlchemy's
+                driver.commit()

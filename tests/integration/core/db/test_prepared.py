@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 from sqlalchemy import BigInteger, Text, bindparam, func, insert, literal, select, text
-from sqlalchemy.exc import DBAPIError, NoResultFound
+from sqlalchemy.exc import DBAPIError, NoResultFound, OperationalError
 
 from core.db.base import Timestamp
-from core.db.engine import Bounds, Database
+from core.db.engine import Bounds, Database, ReadSession
 from core.db.prepared import Prepared, rows_of
 from core.identity.tables import Account
 from tests.integration.core.rows import NOW, add_account
@@ -145,3 +145,18 @@ def test_a_read_that_changed_a_row__writes_nothing_when_it_ends(lone: Database) 
         row.name = "another"
     with lone.read() as session:
         assert session.get_one(Account, account).name != "another"
+
+
+def test_a_read_whose_server_is_gone__fails_as_every_other_statement_does(
+    database: Database,
+) -> None:
+    def read(session: ReadSession) -> None:
+        pid = session.execute(text("select pg_backend_pid()")).scalar_one()
+        with database.write() as other:
+            other.execute(text("select pg_terminate_backend(:pid, 5000)"), {"pid": pid})
+        raise LookupError
+
+    with pytest.raises((OperationalError, LookupError)), database.read() as session:
+        read(session)
+    with database.read() as session:
+        assert session.execute(text("select 1")).scalar_one() == 1
