@@ -5,7 +5,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from core.canonical import canonical_json
 from core.ledger.chain import Link
@@ -20,6 +20,23 @@ class ShownHead:
     genesis: bytes
     seq: int
     row_hash: bytes
+
+
+class HeadRow(Protocol):
+    """Of a ledger's newest row."""
+
+    @property
+    def seq(self) -> int: ...
+
+    @property
+    def row_hash(self) -> bytes: ...
+
+
+def shown_head(genesis: bytes, newest: HeadRow | None) -> ShownHead:
+    """`newest` None: the ledger has no row that its reader may have."""
+    if newest is None:
+        return ShownHead(genesis, 0, genesis)
+    return ShownHead(genesis, newest.seq, newest.row_hash)
 
 
 def ledger_lines(form: str, head: ShownHead, after: int, rows: Iterable[Link]) -> Iterator[str]:

@@ -15,7 +15,7 @@ from core.fund.ledger.writer import LEDGER, ONE, body_of
 from core.fund.rules.signals import LIVE_FOR
 from core.fund.tables import FundSignal
 from core.ledger.chain import Link, genesis
-from core.ledger.lines import ShownHead, ledger_lines
+from core.ledger.lines import ledger_lines, shown_head
 
 FORM: Final = "signals"
 
@@ -30,18 +30,14 @@ def lines(session: Session, after: int, limit: int, now: datetime) -> Iterator[s
         .order_by(FundSignal.at.desc(), FundSignal.seq.desc())
         .limit(1)
     )
-    first = genesis(LEDGER, ONE)
-    head = session.execute(newest).one_or_none()
-    shown = (
-        ShownHead(first, 0, first) if head is None else ShownHead(first, head.seq, head.row_hash)
-    )
+    head = shown_head(genesis(LEDGER, ONE), session.execute(newest).one_or_none())
     query = (
         select(FundSignal)
-        .where(FundSignal.seq > after, FundSignal.seq <= shown.seq)
+        .where(FundSignal.seq > after, FundSignal.seq <= head.seq)
         .order_by(FundSignal.seq)
         .limit(limit)
     )
     rows = (
         Link(row.seq, row.prev_hash, row.row_hash, body_of(row)) for row in session.scalars(query)
     )
-    return ledger_lines(FORM, shown, after, rows)
+    return ledger_lines(FORM, head, after, rows)

@@ -7,7 +7,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from core.ledger.chain import Link, genesis
-from core.ledger.lines import ShownHead, ledger_lines
+from core.ledger.lines import ledger_lines, shown_head
 from core.market.ledger.writer import COPIED, LEDGER, ONE, body_of
 from core.market.tables import MarketWarning, MarketWarningHead
 
@@ -18,14 +18,10 @@ def lines(session: Session, after: int, limit: int) -> Iterator[str]:
     """At most `limit` rows behind row `after`. The head is read first: the rows that it covers are
     there.
     """
-    head = session.get(MarketWarningHead, ONE)
-    first = genesis(LEDGER, ONE)
-    shown = (
-        ShownHead(first, 0, first) if head is None else ShownHead(first, head.seq, head.row_hash)
-    )
+    head = shown_head(genesis(LEDGER, ONE), session.get(MarketWarningHead, ONE))
     query = (
         select(MarketWarning)
-        .where(MarketWarning.seq > after, MarketWarning.seq <= shown.seq)
+        .where(MarketWarning.seq > after, MarketWarning.seq <= head.seq)
         .order_by(MarketWarning.seq)
         .limit(limit)
     )
@@ -38,4 +34,4 @@ def lines(session: Session, after: int, limit: int) -> Iterator[str]:
         )
         for row in session.scalars(query)
     )
-    return ledger_lines(FORM, shown, after, rows)
+    return ledger_lines(FORM, head, after, rows)
