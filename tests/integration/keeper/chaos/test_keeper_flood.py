@@ -23,7 +23,7 @@ from tests.personas import GUARD
 
 MOST_SEEDS = 20
 QUEUED, WALLETS = 2_000, 20
-MOST_BLOCKS = 60
+MOST_BLOCKS = 10
 
 
 @pytest.mark.story
