@@ -22,7 +22,7 @@ class ShownHead:
     row_hash: bytes
 
 
-class HeadRow(Protocol):
+class LedgerEnd(Protocol):
     """Of a ledger's newest row."""
 
     @property
@@ -32,7 +32,7 @@ class HeadRow(Protocol):
     def row_hash(self) -> bytes: ...
 
 
-def shown_head(genesis: bytes, newest: HeadRow | None) -> ShownHead:
+def shown_head(genesis: bytes, newest: LedgerEnd | None) -> ShownHead:
     """`newest` None: the ledger has no row that its reader may have."""
     if newest is None:
         return ShownHead(genesis, 0, genesis)
