@@ -44,6 +44,9 @@ VAULTS_A_REQUEST = 32  # by one call
 MOST_FALSE = 0.01
 MOST_MEMBERS = 20_000  # vaults, or wallets, among which blooms are looked for
 MOST_LOOKS = 500_000  # at blooms for one range
+ANY_EVENT = (
+    0  # a gate without bits, which is open always: what an adapter logs is kept, whatever it is
+)
 
 
 class RangeTooLongError(OutsideError):
@@ -334,6 +337,9 @@ def _groups(watch: WatchList) -> Iterator[_Group]:
     yield _Group(_topics_of(FACTORY_EVENTS), {watch.factory: bits_of(watch.factory)})
     if 0 < len(watch.vaults) <= MOST_MEMBERS:
         yield _Group(_topics_of(VAULT_EVENTS), {vault: bits_of(vault) for vault in watch.vaults})
+    if 0 < len(watch.adapters) <= MOST_MEMBERS:
+        adapters = {adapter: bits_of(adapter) for adapter in watch.adapters}
+        yield _Group((ANY_EVENT,), adapters, is_anybodys=True)
     if watch.x402_adapter is not None:
         yield _Group(_topics_of([X402Paid]), {watch.x402_adapter: bits_of(watch.x402_adapter)})
     if watch.reserve_token is not None:

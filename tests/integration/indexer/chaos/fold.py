@@ -355,7 +355,10 @@ def _moved(event: ev.ChainEvent, sums: Sums, budget: int) -> tuple[int | None, i
             sums.received += event.received
             return event.received, event.received
         case ev.Withdrawn():
-            sums.withdrawn += event.amount
+            if sums.status == "signed":  # not funded yet: what was deposited goes back
+                sums.deposited -= event.amount
+            else:
+                sums.withdrawn += event.amount
             return event.amount, -event.amount
         case ev.Settled():
             sums.paid_out += event.fee

@@ -71,6 +71,19 @@ def test_a_payment_that_only_the_bloom_tells_of__has_its_block_read_by_receipts(
         )  # type: ignore[arg-type]
 
 
+def test_whatever_an_adapter_logs__has_its_block_read_by_receipts_where_only_the_bloom_tells_of_it() -> (
+    None
+):
+    adapter = f"0x{'9' * 40}"
+    noise = RawLog(adapter, ("0x" + "a4" * 32,), "0x", 10, HASH, HASH, 0, 0)
+    header = replace(HEADER, logs_bloom=bloom_of((noise, *payments(20))))
+    watch, facts = WatchList(FACTORY, USDC, {adapter}), [BlockFacts(header, (), (), (), ())]
+    with pytest.raises(BlockContradictionError, match="a log is missing"):
+        RangeProof(Reader(), PARENT).left_out([FetchedBlock(header, (), ())], facts, watch)  # type: ignore[arg-type]
+    whole = FetchedBlock(header, (), (noise,))
+    assert RangeProof(Reader(), PARENT).left_out([whole], facts, watch) == {}  # type: ignore[arg-type]
+
+
 def purchase_of(vault: str, index: int) -> tuple[RawLog, ...]:
     """The four logs of a vault's purchase at a venue: 36 bits of a bloom, more or fewer."""
     venue, adapter = f"0x{'8' * 40}", f"0x{'9' * 40}"
