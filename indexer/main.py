@@ -169,6 +169,7 @@ def scan() -> None:
         settings.database_url,
         application_name=scanner.NAME,
         bounds=Bounds(pool_size=10, overflow=5),
+        synchronous_commit=False,  # what a venue says now it says again in a minute
     )
     found = scanner.Scanner(
         database=database,

@@ -133,6 +133,8 @@ class Database:
     `search_path`: the schemas, with commas, that a table's name is looked up in; None: the role's
     own. `pooled_url`: the same database through a pooler that lends a connection for each
     transaction; what belongs to a connection goes past it. `replica`: for what `reading` runs.
+    `synchronous_commit` false: a crash of the server may lose the last second's commits, the newest
+    first; past a pooler alone.
     Errors: sqlalchemy.exc.OperationalError when the database cannot be reached or a bound is
     passed.
     """
@@ -146,9 +148,10 @@ class Database:
         pooled_url: str | None = None,
         replica: ReplicaPlace | None = None,
         search_path: str | None = None,
+        synchronous_commit: bool = True,
     ) -> None:
         bounds = bounds or Bounds()
-        self.direct = _engine(url, application_name, bounds, search_path)
+        self.direct = _engine(url, application_name, bounds, search_path, synchronous_commit)
         self.engine = (
             self.direct if pooled_url is None else _pooled(pooled_url, application_name, bounds)
         )
@@ -157,7 +160,9 @@ class Database:
             if replica is None
             else Replicas(
                 # not asked before use: where it is in the log is asked each time, within a bound
-                _engine(replica.url, application_name, replace(bounds, trust_s=inf), search_path),
+                _engine(
+                    replica.url, application_name, replace(bounds, trust_s=inf), search_path, True
+                ),
                 self.engine,
                 replica,
             )
@@ -254,7 +259,13 @@ class Database:
             self.replicas.close()
 
 
-def _engine(url: str, application_name: str, bounds: Bounds, search_path: str | None) -> Engine:
+def _engine(
+    url: str,
+    application_name: str,
+    bounds: Bounds,
+    search_path: str | None,
+    synchronous_commit: bool,
+) -> Engine:
     milliseconds = {
         "statement_timeout": bounds.statement_s * 1000,
         "lock_timeout": bounds.lock_s * 1000,
@@ -262,12 +273,13 @@ def _engine(url: str, application_name: str, bounds: Bounds, search_path: str | 
     }
     settings = " ".join(f"-c {name}={value}" for name, value in milliseconds.items())
     path = "" if search_path is None else f"-c search_path={search_path} "
+    commit = "" if synchronous_commit else "-c synchronous_commit=off "
     engine = _made(
         url,
         application_name,
         bounds,
         prepare_threshold=_PREPARED_AFTER,
-        options=f"-c timezone=UTC {path}{settings}",
+        options=f"-c timezone=UTC {path}{commit}{settings}",
     )
     _end_reads_by_commit(engine)
     return engine

@@ -50,6 +50,5 @@ def array_of(grid: RowGrid, element: int) -> RowArray:
     """`element`: the number of the composite type in this database, whose columns are those of the
     grid, a typed one, in their order.
     """
-    grid.packed["size"] = np.count_nonzero(grid.kept, axis=1) - 4  # without the size itself
     head = np.array([1, 0, element, grid.count, 1], dtype=">u4")
-    return RowArray(head.tobytes() + grid.sent())
+    return RowArray(head.tobytes() + grid.as_values())

@@ -9,7 +9,7 @@ Law
 - Nothing else runs on the connection while it copies: all bytes are at hand before.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -25,7 +25,10 @@ HEADER: Final = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 TRAILER: Final = b"\xff\xff"
 EPOCH_US: Final = int(datetime(2000, 1, 1, tzinfo=UTC).timestamp()) * 1_000_000
 
+ALL_NULL: Final = "V0"  # a column of which no row has a byte
+
 Array: TypeAlias = npt.NDArray[Any]
+_Gap: TypeAlias = tuple[npt.NDArray[np.bool_], slice]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +75,7 @@ def floats_of(grid: Array) -> list[CopyColumn]:
 
 def flags(values: Array) -> CopyColumn:
     """Of 1, 0 and anything below for null, or of floats with NaN."""
-    numbers = np.nan_to_num(values.astype(np.float64), nan=-1)
-    return CopyColumn((numbers > 0).astype(np.int8), numbers < 0)
+    return CopyColumn((values > 0).astype(np.int8), ~(values >= 0))
 
 
 def times(unix_us: Array) -> CopyColumn:
@@ -84,7 +86,10 @@ def times(unix_us: Array) -> CopyColumn:
 
 def words(values: Sequence[str | None]) -> CopyColumn:
     """Few different ones."""
-    known = sorted({value for value in values if value is not None})
+    found = set(values)
+    if len(found) == 1:
+        return same_word(found.pop(), len(values))
+    known = sorted(value for value in found if value is not None)
     place: dict[str | None, int] = {value: at for at, value in enumerate(known)} | {None: -1}
     codes = np.fromiter(map(place.__getitem__, values), np.int64, len(values))
     return CopyColumn(codes, codes < 0, tuple(value.encode() for value in known))
@@ -108,81 +113,108 @@ def encoded(columns: Sequence[CopyColumn]) -> bytes:
 class RowGrid:
     """Rows at their full width, and which of its bytes are sent: a null has none, a short text fewer
     than the longest. `types`: those of the columns, for rows that are sent as values too (arrays.py).
+
+    Rows that miss a byte of the width stand after those that miss none: these are copied as they are.
     """
 
     def __init__(self, columns: Sequence[CopyColumn], types: tuple[int, ...] | None = None) -> None:
-        kinds = tuple(map(_kind, columns))
-        self.layout = _layout(kinds, types is not None)
-        self.count = len(columns[0].values)
-        self.packed = np.empty(self.count, dtype=self.layout.row)
-        self.kept = np.ones((self.count, self.layout.row.itemsize), dtype=np.bool_)
-        self.packed["count"] = len(columns)
-        for place, column in enumerate(columns):
-            if types is not None:
-                self.packed[f"type{place}"] = types[place]
-            self._put(place, column)
+        self.layout = _layout(tuple(map(_kind, columns)), types)
+        self.count, width = len(columns[0].values), self.layout.row.itemsize
+        full = np.frombuffer(bytearray(self.layout.blank * self.count), dtype=self.layout.row)
+        missing = [
+            gap for place, column in enumerate(columns) for gap in self._put(full, place, column)
+        ]
+        is_short = np.zeros(self.count, dtype=np.bool_)
+        for rows, _ in missing:
+            is_short |= rows
+        cells = full.view(np.uint8).reshape(self.count, width)
+        self._whole, self._short = cells[~is_short], cells[is_short]
+        self._kept = np.ones(self._short.shape, dtype=np.bool_)
+        for rows, at in missing:
+            self._kept[rows[is_short], at] = False
 
-    def _put(self, place: int, column: CopyColumn) -> None:
-        lengths, at = self.packed[f"length{place}"], self.layout.values[place]
+    def _put(self, full: Array, place: int, column: CopyColumn) -> Iterator[_Gap]:
+        """The rows that have not all of the column's bytes, and the bytes that they have not."""
+        at, has_null = self.layout.values[place], np.count_nonzero(column.is_null)
+        if at.start == at.stop:
+            return
         if column.texts is None:
-            lengths[:] = at.stop - at.start
-            self.packed[f"value{place}"] = column.values
+            full[f"value{place}"] = column.values
         else:
             texts, width = (*column.texts, b""), at.stop - at.start  # the last: of null
-            sizes = np.array(list(map(len, texts)))
-            lengths[:] = sizes[column.values]
             body = b"".join(one.ljust(width, b"\0") for one in texts)
-            self.packed[f"value{place}"] = np.frombuffer(body, dtype=f"V{width}")[column.values]
-            for number, size in enumerate(sizes[:-1].tolist()):
-                if size < width:
-                    self.kept[column.values == number, at.start + size : at.stop] = False
-        if column.is_null.any():
-            lengths[column.is_null] = -1
-            self.kept[column.is_null, at] = False
+            full[f"value{place}"] = np.frombuffer(body, dtype=f"V{width}")[column.values]
+            for number, text in enumerate(column.texts):
+                if len(text) < width:
+                    rows = column.values == number
+                    full[f"length{place}"][rows] = len(text)
+                    yield rows, slice(at.start + len(text), at.stop)
+        if has_null:
+            full[f"length{place}"][column.is_null] = -1
+            yield column.is_null, at
 
     def as_copied(self) -> bytes:
-        return HEADER + self.sent(self.layout.in_copy) + TRAILER
+        of, short = self.layout.in_copy, self._kept & self.layout.is_in_copy
+        whole = self._whole if of is None else np.take(self._whole, of, axis=1)
+        return HEADER + whole.tobytes() + self._short[short].tobytes() + TRAILER
 
-    def sent(self, of: npt.NDArray[np.bool_] | None = None) -> bytes:
-        """The bytes of the rows, those of `of` alone."""
-        cells = self.packed.view(np.uint8).reshape(self.kept.shape)
-        return cells[self.kept if of is None else self.kept & of].tobytes()
+    def as_values(self) -> bytes:
+        """Of a typed grid: each row with its size before it, which the size itself is no part of."""
+        sizes = np.count_nonzero(self._kept, axis=1) - 4
+        self._whole.view(self.layout.row)["size"] = self._whole.shape[1] - 4
+        self._short.view(self.layout.row)["size"] = sizes.reshape(-1, 1)
+        return self._whole.tobytes() + self._short[self._kept].tobytes()
 
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """Of a row at its full width; `in_copy`: the bytes that COPY has too."""
+    """Of a row at its full width; `blank`: one without values; `in_copy`: the places of the bytes
+    that COPY has too; None: it has all.
+    """
 
     row: np.dtype[Any]
+    blank: bytes
     values: tuple[slice, ...]
-    in_copy: npt.NDArray[np.bool_] | None
+    is_in_copy: npt.NDArray[np.bool_]
+    in_copy: npt.NDArray[np.intp] | None
 
 
 @lru_cache(maxsize=256)
-def _layout(kinds: tuple[str, ...], is_typed: bool) -> _Layout:
-    fields = [("size", ">i4"), ("count", ">i4")] if is_typed else [("count", ">i2")]
+def _layout(kinds: tuple[str, ...], types: tuple[int, ...] | None) -> _Layout:
+    """`types`: as those of a RowGrid."""
+    fields = [("count", ">i2")] if types is None else [("size", ">i4"), ("count", ">i4")]
     for place, kind in enumerate(kinds):
-        if is_typed:
+        if types is not None:
             fields.append((f"type{place}", ">u4"))
         fields += [(f"length{place}", ">i4"), (f"value{place}", kind)]
     row = np.dtype(fields)
-    where = {
-        name: slice(field[1], field[1] + field[0].itemsize)
-        for name, field in (row.fields or {}).items()
-    }
-    in_copy = None
-    if is_typed:
-        in_copy = np.ones(row.itemsize, dtype=np.bool_)
-        in_copy[:6] = False  # the lower half of the count is COPY's
-        for place in range(len(kinds)):
-            in_copy[where[f"type{place}"]] = False
-    return _Layout(row, tuple(where[f"value{place}"] for place in range(len(kinds))), in_copy)
+    assert row.fields is not None
+    where = {name: slice(one[1], one[1] + one[0].itemsize) for name, one in row.fields.items()}
+    blank = np.zeros(1, dtype=row)
+    blank["count"] = len(kinds)
+    is_in_copy = np.ones(row.itemsize, dtype=np.bool_)
+    for place, kind in enumerate(kinds):
+        blank[f"length{place}"] = -1 if kind == ALL_NULL else np.dtype(kind).itemsize
+        if types is not None:
+            blank[f"type{place}"] = types[place]
+            is_in_copy[where[f"type{place}"]] = False
+    if types is not None:
+        is_in_copy[:6] = False  # the lower half of the count is COPY's
+    return _Layout(
+        row,
+        blank.tobytes(),
+        tuple(where[f"value{place}"] for place in range(len(kinds))),
+        is_in_copy,
+        None if types is None else np.flatnonzero(is_in_copy),
+    )
 
 
 def _kind(column: CopyColumn) -> str:
+    if np.count_nonzero(column.is_null) == len(column.is_null):
+        return ALL_NULL
     if column.texts is None:
         return column.values.dtype.str
-    return f"V{max(1, *map(len, column.texts), 0)}"
+    return f"V{max(1, *map(len, column.texts))}"
 
 
 def copy_columns(session: WriteSession, table: str, columns: Mapping[str, CopyColumn]) -> int:

@@ -67,12 +67,11 @@ from unnest(%s::market_look[]) as x where x.listing_id = s.listing_id and x.faul
 _ELEMENT: Final = "'market_look'::regtype::oid::bigint"
 _LOOK: Final = f"select {_ELEMENT}"
 
-# A database that crashes may lose the last second of samples: they are of the minute under way. And
-# each row is found by its key: a small table would be read whole for every batch. One statement,
+# Each row is found by its key: a small table would be read whole for every batch. One statement,
 # which the driver prepares.
 _AS_WRITTEN: Final = (
-    "select set_config('synchronous_commit', 'off', true), set_config('enable_hashjoin', 'off', true),"
-    f" set_config('enable_mergejoin', 'off', true), {_ELEMENT}"
+    "select set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),"
+    f" {_ELEMENT}"
 )
 
 

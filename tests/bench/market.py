@@ -189,7 +189,6 @@ def _together(
 
 def _append(database: Database, batch: samples.SampleBatch) -> int:
     with database.write() as session:
-        session.execute(text("set local synchronous_commit = off"))  # as samples are written
         return samples.copy_samples(session, batch)
 
 
@@ -201,7 +200,6 @@ def _bare(database: Database, batches: Sequence[samples.SampleBatch], minute: da
     body = copying.HEADER + inner + copying.TRAILER
     began = time.perf_counter()
     with database.write() as session:
-        session.execute(text("set local synchronous_commit = off"))
         statement = f"copy bare ({names}) from stdin (format binary)".encode()
         with driver_of(session).cursor() as cursor, cursor.copy(statement) as copy:
             copy.write(body)
@@ -330,7 +328,9 @@ def main() -> None:
     minute = now_utc().replace(second=0, microsecond=0) - timedelta(minutes=30)
     found = dict[str, Any]()
     with place() as where:
-        database = Database(where.database_url, bounds=Bounds(pool_size=10, trust_s=5))
+        database = Database(  # as the scanner's
+            where.database_url, bounds=Bounds(pool_size=10, trust_s=5), synchronous_commit=False
+        )
         try:
             with cpu("books: from the venue's answer to a queryable row"):
                 rate, batches = asyncio.run(books(database, minute))
