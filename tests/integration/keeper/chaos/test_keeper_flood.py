@@ -80,7 +80,10 @@ def paid_to(story: Story, starters: list[Starter]) -> int:
 
 
 def faults_of_requests(story: Story, starters: list[Starter]) -> list[str]:
-    """Some requests were paid, none twice. They come after the stops: blocks are mined until one is."""
+    """Some requests were paid, none twice. They come after the stops: blocks of calm are mined until
+    one is.
+    """
+    story.calm()
     for _ in range(MOST_BLOCKS):
         if paid_to(story, starters):
             break
