@@ -113,7 +113,7 @@ def paid_work(place: Place) -> dict[str, str]:
 def of_market(place: Place) -> dict[str, str]:
     """The board, a token that is graded and listed at several exchanges, and funds; once all are there."""
     with Client(place.base_url) as client:
-        until(lambda: any(row["grade"] for row in client.board.rows(limit=50)["rows"]))
+        until(lambda: any(row["grade"] for row in client.board.rows(limit=50)["rows"]), WITHIN_S)
     return MARKET
 
 
