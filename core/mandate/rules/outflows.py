@@ -90,10 +90,11 @@ def busiest_day(spends: Sequence[Outflow], start_at: int, end_at: int) -> tuple[
 
 
 def _batches(rows: Sequence[LedgerRow]) -> list[Outflow]:
-    sums: dict[tuple[str | None, object], int] = {}
-    newest: dict[tuple[str | None, object], LedgerRow] = {}
+    sums: dict[tuple[str | None, int | None], int] = {}
+    newest: dict[tuple[str | None, int | None], LedgerRow] = {}
     for row in rows:
-        key = (row.tx_hash, row.payload["executed"].get("nonce"))
+        nonce = row.payload["executed"].get("nonce")
+        key = (row.tx_hash, nonce if isinstance(nonce, int) else None)
         sums[key] = sums.get(key, 0) + spent_and_received(row)[0]
         newest[key] = row
     return [Outflow(_second(newest[key]), sums[key], key[0], True) for key in sums]

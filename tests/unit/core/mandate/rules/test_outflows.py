@@ -49,6 +49,14 @@ def test_outflows__a_call_that_took_and_brought__counts_what_it_took() -> None:
     assert spend_window(ledger.rows, TESTNET).spent_usdc_e6(AT) == e6("100")
 
 
+def test_outflows__a_nonce_that_is_no_number__is_none() -> None:
+    ledger = working()
+    for spent, odd in (("30", {}), ("40", []), ("5", "1"), ("2", None)):
+        row = ledger.chain(executed(spent), 50, START)
+        row.payload["executed"]["nonce"] = odd
+    assert outflows(ledger.rows, TESTNET) == (Outflow(AT, e6("77"), tx(50), True),)
+
+
 def test_outflows__a_reversed_call__never_left() -> None:
     ledger = working()
     ledger.reverse(ledger.chain(executed("30")))
