@@ -4,6 +4,7 @@ Error` in plain text, when a loaded process was asked to end and its grace was o
 
 import asyncio
 import json
+import threading
 from dataclasses import replace
 
 import httpx
@@ -20,6 +21,7 @@ from tests.integration.api.probe import PATH, Gate, catalogue
 def test_a_call_whose_process_ends__is_refused_and_may_be_sent_again(
     client: TestClient, deps: Deps, gate: Gate
 ) -> None:
+    before = set(threading.enumerate())
     key = str(connect(client)["api_key"])
     app = create_app(replace(deps, catalogue=catalogue(gate)))
 
@@ -49,6 +51,9 @@ def test_a_call_whose_process_ends__is_refused_and_may_be_sent_again(
             return answer
 
     answer = asyncio.run(story())
+    for thread in set(threading.enumerate()) - before:
+        thread.join(10)  # of the call: what it connects anew, its database closes at the test's end
+        assert not thread.is_alive(), thread.name
     said = json.loads(answer.text)
     assert answer.status_code == 503
     assert said["service"]["reason"] == "temporarily_unavailable"
