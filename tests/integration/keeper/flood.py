@@ -32,7 +32,9 @@ class Starter:
 def flood(
     chain: DeployedChain, database: Database, count: int, *, wallets: int = 1, at: datetime
 ) -> list[Starter]:
-    """`count` transfers of 1 USDC each out of so many wallets, which hold enough for them."""
+    """`count` transfers of 1 USDC each out of so many wallets, which hold enough for them. They are
+    good for a month: a keeper's change takes two days of the chain, which no keeper's clock knows.
+    """
     with database.write() as session:
         starters = [_starter(session, n, at) for n in range(wallets)]
     for starter in starters:
@@ -76,7 +78,7 @@ def _ask(session: Session, chain: DeployedChain, starters: list[Starter], at: da
         {
             "outbox_id": outbox_id, "account_id": starter.account_id,
             "to": bytes.fromhex(starter.linked[2:]), "amount_usdc_e6": USDC,
-            "expires_at": at + timedelta(days=1), "created_at": at,
+            "expires_at": at + timedelta(days=30), "created_at": at,
         }
         for outbox_id, starter in zip(ids, starters, strict=True)
     ]  # fmt: skip
