@@ -23,6 +23,7 @@ from api.client.verify.findings import Report, Verdict
 from api.client.verify.verification import Options, verify
 from core.chain.rpc import Rpc
 from core.db.embedded import EmbeddedPostgres
+from core.errors import InvalidParameterError
 from core.mandate.chain import calldata
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.agent_rows import event_row
@@ -37,7 +38,7 @@ from tests.personas import AGENT, OWNER, STRANGER
 EXAMPLES = int(os.environ.get("FORGED_RECORDS", "300"))
 # of how many rows and blocks, which an honest claim changes too
 # a lie about what another lie made unreadable
-UNTELLABLE = (AttributeError, KeyError, TypeError, ValueError, IndexError)
+UNTELLABLE = (AttributeError, KeyError, TypeError, ValueError, IndexError, InvalidParameterError)
 COUNTS = ("rows", "transactions", "blocks_scanned")
 
 
