@@ -134,7 +134,7 @@ class Database:
     own. `pooled_url`: the same database through a pooler that lends a connection for each
     transaction; what belongs to a connection goes past it. `replica`: for what `reading` runs.
     `synchronous_commit` false: a crash of the server may lose the last second's commits, the newest
-    first; past a pooler alone.
+    first. It is of no effect through a pooler, whose server says it.
     Errors: sqlalchemy.exc.OperationalError when the database cannot be reached or a bound is
     passed.
     """
@@ -151,7 +151,9 @@ class Database:
         synchronous_commit: bool = True,
     ) -> None:
         bounds = bounds or Bounds()
-        self.direct = _engine(url, application_name, bounds, search_path, synchronous_commit)
+        self.direct = _engine(
+            url, application_name, bounds, search_path, synchronous_commit=synchronous_commit
+        )
         self.engine = (
             self.direct if pooled_url is None else _pooled(pooled_url, application_name, bounds)
         )
@@ -160,9 +162,7 @@ class Database:
             if replica is None
             else Replicas(
                 # not asked before use: where it is in the log is asked each time, within a bound
-                _engine(
-                    replica.url, application_name, replace(bounds, trust_s=inf), search_path, True
-                ),
+                _engine(replica.url, application_name, replace(bounds, trust_s=inf), search_path),
                 self.engine,
                 replica,
             )
@@ -264,7 +264,8 @@ def _engine(
     application_name: str,
     bounds: Bounds,
     search_path: str | None,
-    synchronous_commit: bool,
+    *,
+    synchronous_commit: bool = True,
 ) -> Engine:
     milliseconds = {
         "statement_timeout": bounds.statement_s * 1000,

@@ -44,9 +44,8 @@ VAULTS_A_REQUEST = 32  # by one call
 MOST_FALSE = 0.01
 MOST_MEMBERS = 20_000  # vaults, or wallets, among which blooms are looked for
 MOST_LOOKS = 500_000  # at blooms for one range
-ANY_EVENT = (
-    0  # a gate without bits, which is open always: what an adapter logs is kept, whatever it is
-)
+# a gate without bits is always open: what an adapter logs is kept, whatever it is
+ANY_EVENT = 0
 
 
 class RangeTooLongError(OutsideError):

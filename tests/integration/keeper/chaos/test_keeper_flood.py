@@ -23,9 +23,8 @@ from tests.personas import GUARD
 
 MOST_SEEDS = 20
 QUEUED, WALLETS = 2_000, 20
-PAID_S = (
-    30  # of calm; requests have a loop of their own, of which a block seen by a tick says nothing
-)
+# of calm; requests have a loop of their own, of which a block seen by a tick says nothing
+PAID_S = 30
 
 
 @pytest.mark.story
