@@ -231,25 +231,26 @@ class _Connection:
 
 def _unpacked(pieces: Iterator[bytes], packing: str) -> Iterator[bytes]:
     """Piece by piece, none longer than PIECE_BYTES, whatever it was packed to."""
-    unpack = zlib.decompressobj(16 + zlib.MAX_WBITS if packing == "gzip" else zlib.MAX_WBITS)
-    is_first = packing == "deflate"
+    unpack = zlib.decompressobj(16 + zlib.MAX_WBITS) if packing == "gzip" else None
+    left = b""
     try:
         for packed in pieces:
-            left = packed
-            while left:
-                try:
-                    piece = unpack.decompress(left, PIECE_BYTES)
-                except zlib.error:
-                    if not is_first:
-                        raise
-                    # some send it bare (RFC 9110, 8.4.1.2)
-                    unpack = zlib.decompressobj(-zlib.MAX_WBITS)
-                    piece = unpack.decompress(left, PIECE_BYTES)
-                is_first, left = False, unpack.unconsumed_tail
+            left += packed
+            if unpack is None and len(left) >= 2:
+                unpack = _inflater(left[0], left[1])
+            while unpack is not None and left:
+                piece = unpack.decompress(left, PIECE_BYTES)
+                left = unpack.unconsumed_tail
                 if piece:
                     yield piece
     except zlib.error as error:
         raise httpx.DecodingError(str(error)) from error
+
+
+def _inflater(first: int, second: int) -> "zlib._Decompress":
+    """Deflate comes in zlib's wrapping (RFC 1950, 2.2) or, from some, bare (RFC 9110, 8.4.1.2)."""
+    is_wrapped = first & 0x8F == zlib.DEFLATED and (first << 8 | second) % 31 == 0
+    return zlib.decompressobj(zlib.MAX_WBITS if is_wrapped else -zlib.MAX_WBITS)
 
 
 def _headers_of(url: httpx.URL) -> list[tuple[bytes, bytes]]:

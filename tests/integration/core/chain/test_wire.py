@@ -106,9 +106,16 @@ def counted(body: bytes = BODY, *headers: bytes) -> bytes:
     return OK + lines + b"Content-Length: %d\r\n\r\n" % len(body) + body
 
 
-def chunked(*chunks: bytes, end: bytes = b"0\r\n\r\n", size: bytes = b"%x\r\n") -> bytes:
+def chunked(
+    *chunks: bytes, end: bytes = b"0\r\n\r\n", size: bytes = b"%x\r\n", head: bytes = b""
+) -> bytes:
     said = b"".join(size % len(chunk) + chunk + b"\r\n" for chunk in chunks)
-    return OK + b"Transfer-Encoding: chunked\r\n\r\n" + said + end
+    return OK + head + b"Transfer-Encoding: chunked\r\n\r\n" + said + end
+
+
+def byte_by_byte(packed: bytes, packing: bytes) -> bytes:
+    chunks = (packed[at : at + 1] for at in range(len(packed)))
+    return chunked(*chunks, head=b"Content-Encoding: " + packing + b"\r\n")
 
 
 def asked(wire: OwnWire, body: bytes = b"{}", within_s: float = 5) -> tuple[int, bytes]:
@@ -132,6 +139,9 @@ def asked(wire: OwnWire, body: bytes = b"{}", within_s: float = 5) -> tuple[int,
         counted(gzip.compress(BODY, mtime=0), b"Content-Encoding: gzip"),
         counted(zlib.compress(BODY), b"Content-Encoding: deflate"),
         counted(zlib.compress(BODY)[2:-4], b"Content-Encoding: DEFLATE"),
+        byte_by_byte(gzip.compress(BODY, mtime=0), b"gzip"),
+        byte_by_byte(zlib.compress(BODY), b"deflate"),
+        byte_by_byte(zlib.compress(BODY)[2:-4], b"deflate"),
     ],
 )
 def test_an_answer_in_any_form_of_http__is_its_body(answer: bytes, drips: bool) -> None:
