@@ -311,7 +311,7 @@ class Cluster:
             node.etcd.start()
         for node in self.nodes:
             node.patroni.start()
-        self._wait("a primary and two replicas", self._is_whole)
+        self.wait_whole()
         self._start_proxies(uid)
         self._make_database()
         self.say(f"database   three nodes, {self._primary_name()} leads; {self.folder}")
@@ -346,8 +346,10 @@ class Cluster:
         return next((node for node in self.nodes if node.role() == "primary"), None)
 
     def wait_whole(self) -> None:
-        """Until one leads and two follow. Errors: ClusterError."""
-        self._wait("a primary and two replicas", self._is_whole)
+        """Until one leads and two follow, one of them written down as synchronous: before that, a
+        primary that is lost has no successor. Errors: ClusterError.
+        """
+        self._wait("a primary and two replicas, one of them synchronous", self._is_whole)
 
     def tend(self) -> None:
         """Start again what died, as systemd does."""
@@ -364,7 +366,8 @@ class Cluster:
 
     def _is_whole(self) -> bool:
         roles = [node.role() for node in self.nodes]
-        return sorted(str(role) for role in roles) == ["primary", "replica", "replica"]
+        is_manned = sorted(str(role) for role in roles) == ["primary", "replica", "replica"]
+        return is_manned and self.synchronous() is not None
 
     def _wait(self, what: str, condition: Callable[[], bool]) -> None:
         if not _until(condition, START_S):

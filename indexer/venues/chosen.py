@@ -8,8 +8,9 @@ from typing import Final
 
 import structlog
 
+from core.db.engine import WriteSession
 from core.errors import InvalidParameterError
-from core.market import history, scans
+from core.market import grading, history, identity, scans, statistics
 from core.market.onchain import CoinFigures
 from indexer.venues.ccxt_venue import CcxtVenue
 from indexer.venues.past import import_past
@@ -71,5 +72,13 @@ def _world(store: ScannerStore, size: int, now: datetime) -> SimWorld:
             return world
         store.says(scans.IMPORTING)
         done = import_past(session, world, now)
+        _show(session, now)
     log.info("past imported", listings=done.listings, rollups=done.rollups, warnings=done.warnings)
     return world
+
+
+def _show(session: WriteSession, now: datetime) -> None:
+    """What the slow jobs would show of the past, whose first runs may have come before it."""
+    identity.show(session, identity.load(session), now)
+    grading.grade_hour(session, now.replace(minute=0, second=0, microsecond=0), now)
+    statistics.publish(session, now)

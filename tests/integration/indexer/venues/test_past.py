@@ -1,0 +1,39 @@
+"""The simulated past as a new stack has it."""
+
+from datetime import UTC, datetime
+
+from sqlalchemy import text
+
+from core.db.engine import Database
+from core.market import grading, statistics
+from indexer.venues import chosen
+from indexer.venues.scanner import ScannerStore
+
+PAIRS = 60
+_SHOWN = text("""
+select (select count(*) from listing_state where grade is not null and gpa_7d is not null),
+       (select count(*) from asset_state where identity is not null and contracts <> '[]'),
+       (select wci_at from market_summary),
+       (select count(*) from snap_2h)
+""")
+
+
+def test_the_past_is_shown_when_it_is_there__though_the_jobs_ran_before(database: Database) -> None:
+    now = datetime.now(UTC)
+    with database.write() as session:  # the worker, which began first
+        assert grading.grade_hour(session, now.replace(minute=0, second=0, microsecond=0), now) == 0
+        statistics.publish(session, now)
+    store = ScannerStore(database, lambda session: None)
+    later = datetime.now(UTC)
+
+    chosen.made([chosen.SIM], PAIRS, store, lambda: later)
+
+    with database.read() as session:
+        graded, identified, wci_at, rollups = session.execute(_SHOWN).one()
+    assert graded > PAIRS / 2
+    assert identified > 0
+    assert wci_at == later
+    again = chosen.made([chosen.SIM], PAIRS, store, lambda: datetime.now(UTC))
+    with database.read() as session:
+        assert session.execute(_SHOWN).one()[3] == rollups
+    assert {one.exchange for one in again} > {"binance"}
