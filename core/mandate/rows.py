@@ -9,7 +9,7 @@ Laws
 
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from sqlalchemy import (
@@ -20,6 +20,7 @@ from sqlalchemy import (
     Select,
     and_,
     any_,
+    bindparam,
     cast,
     exists,
     func,
@@ -155,6 +156,7 @@ def count_refusal_notes(session: Session, mandate_id: int, since: datetime) -> i
 # Rows that count
 
 
+@cache
 def standing() -> ColumnElement[bool]:
     """A subquery for each row that is left: as a join, a planner without statistics would read the
     whole ledger.
@@ -198,8 +200,16 @@ def standing_page(
     """The rows of [first_seq, before_seq), every other row of their transactions, and the control
     rows.
     """
-    of_ledger = MandateEvent.mandate_id == mandate_id
-    page = of_ledger & (MandateEvent.seq >= first_seq) & (MandateEvent.seq < before_seq)
+    bound = {"mandate_id": mandate_id, "first_seq": first_seq, "before_seq": before_seq}
+    return [ledger_row(row) for row in session.execute(_page_query(), bound)]
+
+
+@cache
+def _page_query() -> Select[Any]:
+    """Put together once: that takes longer than to run it."""
+    first, before = (bindparam(name, type_=BigInteger) for name in ("first_seq", "before_seq"))
+    of_ledger = MandateEvent.mandate_id == bindparam("mandate_id", type_=BigInteger)
+    page = of_ledger & (MandateEvent.seq >= first) & (MandateEvent.seq < before)
     wanted = union(
         select(MandateEvent.id).where(page),
         select(MandateEvent.id).where(
@@ -207,12 +217,8 @@ def standing_page(
         ),
         select(MandateEvent.id).where(of_ledger, text(f"({CONTROL_ROWS})")),
     )
-    query = (
-        select(MandateEvent)
-        .where(MandateEvent.id == _any_of(wanted), standing())
-        .order_by(MandateEvent.seq)
-    )
-    return [ledger_row(row) for row in session.scalars(query)]
+    query = select(MandateEvent.__table__).where(MandateEvent.id == _any_of(wanted), standing())
+    return query.order_by(MandateEvent.seq)
 
 
 def standing_of_txs(

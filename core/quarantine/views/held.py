@@ -3,9 +3,10 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
-from sqlalchemy import ScalarSelect, Subquery, and_, any_, cast, func, select
+from sqlalchemy import ScalarSelect, Select, Subquery, and_, any_, bindparam, func, select
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Session, aliased
 from sqlalchemy.types import BigInteger
@@ -42,6 +43,15 @@ def held_ledgers(
     """Every ledger that is held, or those among the given ones; the one that is held longest
     first.
     """
+    query = _query(of_ledger=ledger is not None, of_ids=ledger_ids is not None)
+    bound = {"ledger": ledger, "ledger_ids": None if ledger_ids is None else list(ledger_ids)}
+    given = {name: value for name, value in bound.items() if value is not None}
+    return [HeldLedger(*row) for row in session.execute(query, given)]
+
+
+@cache
+def _query(*, of_ledger: bool, of_ids: bool) -> Select[Any]:
+    """Put together once: that takes longer than to run it."""
     fact = QuarantinedFact
     first, lowest = (
         func.min(fact.id).label("first"),
@@ -50,12 +60,13 @@ def held_ledgers(
     counted = select(fact.ledger, fact.ledger_id, func.count().label("facts"), first, lowest).where(
         IS_HELD
     )
-    if ledger is not None:
-        counted = counted.where(fact.ledger == ledger)
-    if ledger_ids is not None:
-        counted = counted.where(fact.ledger_id == any_(cast(list(ledger_ids), ARRAY(BigInteger))))
+    if of_ledger:
+        counted = counted.where(fact.ledger == bindparam("ledger"))
+    if of_ids:
+        counted = counted.where(
+            fact.ledger_id == any_(bindparam("ledger_ids", type_=ARRAY(BigInteger)))
+        )
     queues = counted.group_by(fact.ledger, fact.ledger_id).subquery()
-    from_at = _time_of_lowest(queues)
     query = select(
         queues.c.ledger,
         queues.c.ledger_id,
@@ -64,12 +75,9 @@ def held_ledgers(
         fact.created_at,
         fact.reason,
         fact.note,
-        from_at,
+        _time_of_lowest(queues),
     )
-    return [
-        HeldLedger(*row)
-        for row in session.execute(query.join(fact, fact.id == queues.c.first).order_by(fact.id))
-    ]
+    return query.join(fact, fact.id == queues.c.first).order_by(fact.id)
 
 
 def _time_of_lowest(queues: Subquery) -> ScalarSelect[Any]:
