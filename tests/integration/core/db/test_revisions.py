@@ -7,10 +7,12 @@ import time
 from pathlib import Path
 
 import pytest
+import structlog
 from alembic.script import ScriptDirectory
 from sqlalchemy import text
 from structlog.testing import capture_logs
 
+from core import startup
 from core.db import revisions
 from core.db.engine import Database
 from core.db.migrate import MIGRATIONS, head
@@ -88,6 +90,13 @@ def test_a_process__ends_with_the_sentence(
     assert "Traceback" not in done.stderr
 
 
+@pytest.fixture
+def own_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A logger that no earlier test has bound to where it wrote."""
+    monkeypatch.setattr(startup, "log", structlog.get_logger("startup"))
+
+
+@pytest.mark.usefixtures("own_log")
 @pytest.mark.parametrize(("off_s", "says"), [(300, "300 s ahead of"), (-300, "300 s behind")])
 def test_a_clock_off_by_five_minutes__is_told_at_the_start(
     database_url: str, monkeypatch: pytest.MonkeyPatch, off_s: int, says: str
@@ -101,6 +110,7 @@ def test_a_clock_off_by_five_minutes__is_told_at_the_start(
     assert f"This machine's clock is {says} the database's: set both by NTP" in line["note"]
 
 
+@pytest.mark.usefixtures("own_log")
 def test_a_clock_that_is_right__is_not_told(database_url: str) -> None:
     with capture_logs() as told:
         require_database(database_url)
