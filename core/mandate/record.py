@@ -26,7 +26,7 @@ from core.db.engine import Database
 from core.errors import OutsideError
 from core.hexes import checksum_address
 from core.mandate.ledger import writer as mandate_ledger
-from core.mandate.rows import ledger_row
+from core.mandate.rows import row_of
 from core.mandate.rules.ledger import LedgerRow
 from core.mandate.rules.lifecycle import MarketMode
 from core.mandate.rules.record import genesis_hash, record_line
@@ -151,12 +151,12 @@ def _text(lines: list[bytes]) -> str:
 
 def _rows(session: Session, record: Opening, after: int) -> list[LedgerRow]:
     until = min(record.seq, after + BATCH_ROWS)
-    query = select(MandateEvent).where(
+    query = select(MandateEvent.__table__).where(
         MandateEvent.mandate_id == record.mandate_id,
         MandateEvent.seq > after,
         MandateEvent.seq <= until,
     )
-    return [ledger_row(event) for event in session.scalars(query.order_by(MandateEvent.seq))]
+    return [row_of(row) for row in session.execute(query.order_by(MandateEvent.seq))]
 
 
 def _first_line(mandate: Mandate, factory: str) -> dict[str, Any]:

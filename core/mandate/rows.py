@@ -7,17 +7,20 @@ Laws
 - Rows come oldest first, unless a name says otherwise.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache, lru_cache
-from typing import Any
+from operator import attrgetter
+from typing import Any, Final
 
 from sqlalchemy import (
     BigInteger,
     ColumnElement,
     CompoundSelect,
+    DateTime,
     Row,
     Select,
+    Text,
     and_,
     any_,
     bindparam,
@@ -33,6 +36,9 @@ from sqlalchemy.dialects.postgresql import ARRAY, BYTEA
 from sqlalchemy.orm import Session, aliased
 
 from core.db.arrays import table_of
+from core.db.base import Uint256
+from core.db.prepared import Prepared
+from core.hexes import bytes_of
 from core.mandate.rules.ledger import LedgerRow, MandateFacts, ReportedBy, RowAuthor, RowKind
 from core.mandate.rules.lifecycle import MarketMode
 from core.mandate.rules.refusals import RefusalReason
@@ -42,31 +48,46 @@ from core.mandate.tables import CONTROL_ROWS, REPORTED_ACTIONS, Mandate, Mandate
 from core.money import UsdcE6
 
 
-def ledger_row(row: MandateEvent | Row[Any]) -> LedgerRow:
-    """A row of the ledger, read as an object or as the table's columns."""
+def ledger_row(event: MandateEvent) -> LedgerRow:
+    """A row of the ledger, read as an object."""
+    return row_of(_columns_of(event))
+
+
+def row_of(columns: Sequence[Any]) -> LedgerRow:
+    """The same, read as the table's columns in their order."""
+    (
+        id_, mandate_id, seq, kind, reported_by, base_key, incarnation, reverses_id, amount, cash_delta,
+        chain_id, tx_hash, log_index, block_number, block_hash, payload, author, occurred_at, created_at,
+        prev_hash, row_hash,
+    ) = columns  # fmt: skip
     return LedgerRow(
-        id=row.id,
-        mandate_id=row.mandate_id,
-        seq=row.seq,
-        kind=RowKind(row.kind),
-        reported_by=ReportedBy(row.reported_by),
-        base_key=row.base_key,
-        incarnation=row.incarnation,
-        reverses_id=row.reverses_id,
-        amount_usdc_e6=None if row.amount_usdc_e6 is None else UsdcE6(int(row.amount_usdc_e6)),
-        cash_delta_usdc_e6=int(row.cash_delta_usdc_e6),
-        chain_id=row.chain_id,
-        tx_hash=_hex(row.tx_hash),
-        log_index=row.log_index,
-        block_number=row.block_number,
-        block_hash=_hex(row.block_hash),
-        payload=row.payload,
-        author=None if row.author is None else RowAuthor(**row.author),
-        occurred_at=row.occurred_at,
-        created_at=row.created_at,
-        prev_hash="0x" + row.prev_hash.hex(),
-        row_hash="0x" + row.row_hash.hex(),
+        id=id_,
+        mandate_id=mandate_id,
+        seq=seq,
+        kind=_KINDS[kind],
+        reported_by=_REPORTERS[reported_by],
+        base_key=base_key,
+        incarnation=incarnation,
+        reverses_id=reverses_id,
+        amount_usdc_e6=None if amount is None else UsdcE6(int(amount)),
+        cash_delta_usdc_e6=int(cash_delta),
+        chain_id=chain_id,
+        tx_hash=_hex(tx_hash),
+        log_index=log_index,
+        block_number=block_number,
+        block_hash=_hex(block_hash),
+        payload=payload,
+        author=None if author is None else RowAuthor(**author),
+        occurred_at=occurred_at,
+        created_at=created_at,
+        prev_hash="0x" + prev_hash.hex(),
+        row_hash="0x" + row_hash.hex(),
     )
+
+
+_columns_of = attrgetter(*(column.name for column in MandateEvent.__table__.columns))
+_KINDS: Final = {kind.value: kind for kind in RowKind}
+_REPORTERS: Final = {by.value: by for by in ReportedBy}
 
 
 def mandate_facts(mandate: Mandate | Row[Any]) -> MandateFacts:
@@ -92,45 +113,26 @@ def ledger_rows_before(
     session: Session, mandate_id: int, before_seq: int | None, limit: int
 ) -> list[LedgerRow]:
     """A page of the ledger, newest first."""
-    query = select(MandateEvent).where(MandateEvent.mandate_id == mandate_id)
-    if before_seq is not None:
-        query = query.where(MandateEvent.seq < before_seq)
-    return [
-        ledger_row(row)
-        for row in session.scalars(query.order_by(MandateEvent.seq.desc()).limit(limit))
-    ]
+    before = _LAST_SEQ if before_seq is None else before_seq
+    return _read(_BEFORE, session, mandate_id=mandate_id, before_seq=before, limit=limit)
 
 
 def newest_signed_row(session: Session, mandate_id: int, by: ReportedBy) -> LedgerRow | None:
     """The last row that an author of the mandate signed."""
-    query = select(MandateEvent).where(
-        MandateEvent.mandate_id == mandate_id,
-        MandateEvent.reported_by == by.value,
-        MandateEvent.author.is_not(None),
-    )
-    row = session.scalars(query.order_by(MandateEvent.seq.desc()).limit(1)).one_or_none()
-    return None if row is None else ledger_row(row)
+    found = _read(_SIGNED, session, mandate_id=mandate_id, reported_by=by.value)
+    return found[0] if found else None
 
 
 def standing_since(
     session: Session, mandate_id: int, after: datetime, kinds: Iterable[RowKind]
 ) -> list[LedgerRow]:
     """Rows of some kinds that happened after `after` (exclusive) and count; oldest first."""
-    query = select(MandateEvent).where(
-        MandateEvent.mandate_id == mandate_id,
-        MandateEvent.occurred_at > after,
-        MandateEvent.kind.in_([kind.value for kind in kinds]),
-        standing(),
-    )
-    return [ledger_row(row) for row in session.scalars(query.order_by(MandateEvent.seq))]
+    named = [kind.value for kind in kinds]
+    return _read(_SINCE, session, mandate_id=mandate_id, after=after, kinds=named)
 
 
 def ledger_rows_of_tx(session: Session, mandate_id: int, tx_hash: str) -> list[LedgerRow]:
-    query = select(MandateEvent).where(
-        MandateEvent.mandate_id == mandate_id,
-        MandateEvent.tx_hash == bytes.fromhex(tx_hash.removeprefix("0x")),
-    )
-    return [ledger_row(row) for row in session.scalars(query.order_by(MandateEvent.seq))]
+    return _read(_OF_TX, session, mandate_id=mandate_id, tx_hash=bytes_of(tx_hash))
 
 
 def count_refusal_notes(session: Session, mandate_id: int, since: datetime) -> int:
@@ -182,15 +184,15 @@ def standing_between(
     session: Session, mandate_ids: Collection[int], start: datetime, end: datetime
 ) -> dict[int, list[LedgerRow]]:
     """By mandate the rows that happened in [start, end)."""
-    query = select(MandateEvent).where(
+    query = select(MandateEvent.__table__).where(
         MandateEvent.mandate_id.in_(mandate_ids),
         MandateEvent.occurred_at >= start,
         MandateEvent.occurred_at < end,
         standing(),
     )
     found: dict[int, list[LedgerRow]] = {mandate_id: [] for mandate_id in mandate_ids}
-    for row in session.scalars(query.order_by(MandateEvent.seq)):
-        found[row.mandate_id].append(ledger_row(row))
+    for row in session.execute(query.order_by(MandateEvent.seq)):
+        found[row.mandate_id].append(row_of(row))
     return found
 
 
@@ -200,25 +202,7 @@ def standing_page(
     """The rows of [first_seq, before_seq), every other row of their transactions, and the control
     rows.
     """
-    bound = {"mandate_id": mandate_id, "first_seq": first_seq, "before_seq": before_seq}
-    return [ledger_row(row) for row in session.execute(_page_query(), bound)]
-
-
-@cache
-def _page_query() -> Select[Any]:
-    """Put together once: that takes longer than to run it."""
-    first, before = (bindparam(name, type_=BigInteger) for name in ("first_seq", "before_seq"))
-    of_ledger = MandateEvent.mandate_id == bindparam("mandate_id", type_=BigInteger)
-    page = of_ledger & (MandateEvent.seq >= first) & (MandateEvent.seq < before)
-    wanted = union(
-        select(MandateEvent.id).where(page),
-        select(MandateEvent.id).where(
-            of_ledger, MandateEvent.tx_hash == _any_of(select(MandateEvent.tx_hash).where(page))
-        ),
-        select(MandateEvent.id).where(of_ledger, text(f"({CONTROL_ROWS})")),
-    )
-    query = select(MandateEvent.__table__).where(MandateEvent.id == _any_of(wanted), standing())
-    return query.order_by(MandateEvent.seq)
+    return _read(_PAGE, session, mandate_id=mandate_id, first_seq=first_seq, before_seq=before_seq)
 
 
 def standing_of_txs(
@@ -227,13 +211,7 @@ def standing_of_txs(
     """Every row of these transactions."""
     if not tx_hashes:
         return []
-    wanted = cast(
-        [bytes.fromhex(tx_hash.removeprefix("0x")) for tx_hash in tx_hashes], ARRAY(BYTEA)
-    )
-    query = select(MandateEvent).where(
-        MandateEvent.mandate_id == mandate_id, MandateEvent.tx_hash == any_(wanted), standing()
-    )
-    return [ledger_row(row) for row in session.scalars(query.order_by(MandateEvent.seq))]
+    return _read(_OF_TXS, session, mandate_id=mandate_id, tx_hashes=[*map(bytes_of, tx_hashes)])
 
 
 def standing_told(
@@ -259,7 +237,7 @@ def standing_told(
         .where(MandateEvent.kind.in_([RowKind.FEE.value, RowKind.NOTE.value]), standing())
     )
     for row in session.execute(query.order_by(MandateEvent.mandate_id, MandateEvent.seq)):
-        found[row.mandate_id].append(ledger_row(row))
+        found[row.mandate_id].append(row_of(row))
     return found
 
 
@@ -285,7 +263,7 @@ def standing_of_blocks(
     query = select(MandateEvent.__table__).where(_of_blocks(block_hashes), standing())
     found: dict[int, list[LedgerRow]] = {}
     for row in session.execute(query.order_by(MandateEvent.mandate_id, MandateEvent.seq)):
-        found.setdefault(row.mandate_id, []).append(ledger_row(row))
+        found.setdefault(row.mandate_id, []).append(row_of(row))
     return found
 
 
@@ -306,16 +284,13 @@ def rows_from(session: Session, seqs: Mapping[int, int]) -> dict[int, list[Ledge
     )
     found: dict[int, list[LedgerRow]] = {mandate_id: [] for mandate_id in seqs}
     for row in session.execute(select(since.lateral("since")).select_from(asked)):
-        found[row.mandate_id].append(ledger_row(row))
+        found[row.mandate_id].append(row_of(row))
     return found
 
 
 def control_rows(session: Session, mandate_id: int) -> list[LedgerRow]:
     """The rows that pause, resume or end a mandate: few, whatever the length of the ledger."""
-    query = select(MandateEvent).where(
-        MandateEvent.mandate_id == mandate_id, text(f"({CONTROL_ROWS})"), standing()
-    )
-    return [ledger_row(row) for row in session.scalars(query.order_by(MandateEvent.seq))]
+    return _read(_CONTROL, session, mandate_id=mandate_id)
 
 
 def reported_above(
@@ -324,16 +299,8 @@ def reported_above(
     """The newest moves and buys that the agent reported above an amount (exclusive), oldest
     first.
     """
-    query = select(MandateEvent).where(
-        MandateEvent.mandate_id == mandate_id,
-        text(f"({REPORTED_ACTIONS})"),
-        MandateEvent.amount_usdc_e6 > above_usdc_e6,
-        standing(),
-    )
-    return [
-        ledger_row(row)
-        for row in session.scalars(query.order_by(MandateEvent.seq.desc()).limit(limit))
-    ][::-1]
+    found = _read(_ABOVE, session, mandate_id=mandate_id, above=above_usdc_e6, limit=limit)
+    return found[::-1]
 
 
 def reported_refusal_seq(session: Session, mandate_id: int, tx_hash: str) -> int | None:
@@ -353,3 +320,72 @@ def reported_refusal_seq(session: Session, mandate_id: int, tx_hash: str) -> int
         .limit(1)
     )
     return session.scalar(query)
+
+
+# The statements of one ledger, which many calls run each second (docs/decisions/0039)
+
+_EVENT: Final = MandateEvent.__table__
+_OF_LEDGER: Final = _EVENT.c.mandate_id == bindparam("mandate_id", type_=BigInteger)
+_LAST_SEQ: Final = 2**63 - 1
+_LIMIT: Final = bindparam("limit", type_=BigInteger)
+
+
+def _of_ledger(*wanted: ColumnElement[bool]) -> Select[Any]:
+    return select(_EVENT).where(_OF_LEDGER, *wanted)
+
+
+def _page_of_steps() -> Select[Any]:
+    first, before = (bindparam(name, type_=BigInteger) for name in ("first_seq", "before_seq"))
+    page = _OF_LEDGER & (_EVENT.c.seq >= first) & (_EVENT.c.seq < before)
+    wanted = union(
+        select(_EVENT.c.id).where(page),
+        select(_EVENT.c.id).where(
+            _OF_LEDGER, _EVENT.c.tx_hash == _any_of(select(_EVENT.c.tx_hash).where(page))
+        ),
+        select(_EVENT.c.id).where(_OF_LEDGER, text(f"({CONTROL_ROWS})")),
+    )
+    return select(_EVENT).where(_EVENT.c.id == _any_of(wanted), standing())
+
+
+_BEFORE: Final = Prepared(
+    _of_ledger(_EVENT.c.seq < bindparam("before_seq", type_=BigInteger))
+    .order_by(_EVENT.c.seq.desc())
+    .limit(_LIMIT)
+)
+_SIGNED: Final = Prepared(
+    _of_ledger(
+        _EVENT.c.reported_by == bindparam("reported_by", type_=Text), _EVENT.c.author.is_not(None)
+    )
+    .order_by(_EVENT.c.seq.desc())
+    .limit(1)
+)
+_SINCE: Final = Prepared(
+    _of_ledger(
+        _EVENT.c.occurred_at > bindparam("after", type_=DateTime(timezone=True)),
+        _EVENT.c.kind == any_(bindparam("kinds", type_=ARRAY(Text))),
+        standing(),
+    ).order_by(_EVENT.c.seq)
+)
+_OF_TX: Final = Prepared(
+    _of_ledger(_EVENT.c.tx_hash == bindparam("tx_hash", type_=BYTEA)).order_by(_EVENT.c.seq)
+)
+_OF_TXS: Final = Prepared(
+    _of_ledger(
+        _EVENT.c.tx_hash == any_(bindparam("tx_hashes", type_=ARRAY(BYTEA))), standing()
+    ).order_by(_EVENT.c.seq)
+)
+_PAGE: Final = Prepared(_page_of_steps().order_by(_EVENT.c.seq))
+_CONTROL: Final = Prepared(_of_ledger(text(f"({CONTROL_ROWS})"), standing()).order_by(_EVENT.c.seq))
+_ABOVE: Final = Prepared(
+    _of_ledger(
+        text(f"({REPORTED_ACTIONS})"),
+        _EVENT.c.amount_usdc_e6 > bindparam("above", type_=Uint256),
+        standing(),
+    )
+    .order_by(_EVENT.c.seq.desc())
+    .limit(_LIMIT)
+)
+
+
+def _read(statement: Prepared, session: Session, **values: Any) -> list[LedgerRow]:
+    return [row_of(row) for row in statement.rows(session, **values)]

@@ -56,7 +56,7 @@ from core.mandate.ledger.projections import (
 )
 from core.mandate.ledger.topics import tell_rows
 from core.mandate.ledger.weeks import Weeks
-from core.mandate.rows import ledger_row, mandate_facts, standing_told
+from core.mandate.rows import mandate_facts, row_of, standing_told
 from core.mandate.rules.ledger import (
     EMPTY_STATE,
     LedgerRow,
@@ -368,7 +368,7 @@ def _all_rows(session: Session, mandate_id: int) -> list[LedgerRow]:
         .where(MandateEvent.mandate_id == mandate_id)
         .order_by(MandateEvent.seq)
     )
-    return [ledger_row(row) for row in session.execute(query)]
+    return [row_of(row) for row in session.execute(query)]
 
 
 # Saving

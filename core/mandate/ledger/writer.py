@@ -38,7 +38,7 @@ from core.mandate.ledger.locked import (
 )
 from core.mandate.ledger.projections import head_columns, projections
 from core.mandate.ledger.reversal import forget_final, reverse_blocks
-from core.mandate.rows import ledger_row, mandate_facts
+from core.mandate.rows import ledger_row, mandate_facts, row_of
 from core.mandate.rules.ledger import (
     EMPTY_STATE,
     LedgerRow,
@@ -174,10 +174,10 @@ def load_rows(session: Session, mandate_id: int, since: int | None = None) -> li
     """The rows after seq `since` (exclusive; all when None), oldest first, reversed ones and
     reversals included.
     """
-    query = select(MandateEvent).where(
+    query = select(MandateEvent.__table__).where(
         MandateEvent.mandate_id == mandate_id, MandateEvent.seq > (since or 0)
     )
-    return [ledger_row(event) for event in session.scalars(query.order_by(MandateEvent.seq))]
+    return [row_of(row) for row in session.execute(query.order_by(MandateEvent.seq))]
 
 
 def load_head(session: Session, mandate_id: int) -> MandateState:
