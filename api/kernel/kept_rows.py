@@ -5,12 +5,11 @@ has now, so that a row that anybody wrote since is read again; what depends on t
 tables is never kept. It is bounded: the row that was not asked for longest goes first.
 """
 
-from collections import OrderedDict
 from dataclasses import dataclass
 from datetime import datetime
-from threading import Lock
 from typing import Any, Final
 
+from core.kept import Kept
 from core.market.board_views import RowVersion
 
 MOST_ROWS: Final = 8_192  # three kilobytes each
@@ -27,20 +26,11 @@ class KeptRow:
 
 class KeptRows:
     def __init__(self, most: int = MOST_ROWS) -> None:
-        self._rows: OrderedDict[int, tuple[RowVersion, KeptRow]] = OrderedDict()
-        self._most, self._lock = most, Lock()
+        self._rows = Kept[int, tuple[RowVersion, KeptRow]](most)
 
     def find(self, version: RowVersion) -> KeptRow | None:
-        with self._lock:
-            known = self._rows.get(version.listing_id)
-            if known is None or known[0] != version:
-                return None
-            self._rows.move_to_end(version.listing_id)
-            return known[1]
+        known = self._rows.find(version.listing_id)
+        return None if known is None or known[0] != version else known[1]
 
     def keep(self, version: RowVersion, row: KeptRow) -> None:
-        with self._lock:
-            self._rows[version.listing_id] = version, row
-            self._rows.move_to_end(version.listing_id)
-            while len(self._rows) > self._most:
-                self._rows.popitem(last=False)
+        self._rows.keep(version.listing_id, (version, row))

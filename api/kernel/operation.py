@@ -44,6 +44,8 @@ from core.db.prepared import Runs
 from core.fund.accounts import FollowerAccounts, NoAccounts
 from core.house import House
 from core.mandate.chain.reader import VaultReader
+from core.mandate.kept_days import KeptDays
+from core.mandate.kept_steps import KeptSteps
 from core.perps.rules.leg import PerpsTerms
 from core.perps.venue import OperatorDesk
 from core.sponsored.kept_gas import SharedGasReading
@@ -218,6 +220,8 @@ class Deps:
     receipts: DigestSigner | None = None  # None: answers have no receipts
     used_up: UsedUp = field(default_factory=UsedUp)
     board_rows: KeptRows = field(default_factory=KeptRows)
+    days: KeptDays = field(default_factory=KeptDays)
+    steps: KeptSteps = field(default_factory=KeptSteps)
     notes_zip: KeptFile = field(default_factory=KeptFile)
     address_rates: AddressRates = field(default_factory=AddressRates)
     perps: PerpsTerms | None = None  # None: the perpetuals leg is off

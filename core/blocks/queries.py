@@ -15,9 +15,20 @@ Laws
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import ColumnElement, and_, any_, cast, delete, exists, select, update
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    and_,
+    any_,
+    bindparam,
+    cast,
+    delete,
+    exists,
+    select,
+    update,
+)
 from sqlalchemy.dialects.postgresql import ARRAY, BYTEA, insert
 from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 
@@ -25,6 +36,7 @@ from core.blocks.tables import ChainBlock, ChainCursor, RawLogRow, Reorg, Revert
 from core.chain.blocks import BlockHeader, RawLog
 from core.db.copying import copy_lines, hex_array_cell, hex_cell
 from core.db.engine import WriteSession
+from core.db.prepared import Prepared
 from core.errors import OutsideError
 from core.hexes import address_of, bytes_of, hex_of
 
@@ -411,11 +423,18 @@ def latest_block(session: Session, chain_id: int) -> tuple[int, int] | None:
     """(height, unix seconds) of the newest canonical block that the indexer has taken in; None
     before the first.
     """
-    query = select(ChainBlock.number, ChainBlock.ts).where(
-        ChainBlock.chain_id == chain_id, ChainBlock.canonical.is_(True)
+    rows = _LATEST.rows(session, chain=chain_id)
+    return (rows[0][0], rows[0][1]) if rows else None
+
+
+_LATEST: Final = Prepared(
+    select(ChainBlock.number, ChainBlock.ts)
+    .where(
+        ChainBlock.chain_id == bindparam("chain", type_=BigInteger), ChainBlock.canonical.is_(True)
     )
-    row = session.execute(query.order_by(ChainBlock.number.desc()).limit(1)).first()
-    return None if row is None else (row[0], row[1])
+    .order_by(ChainBlock.number.desc())
+    .limit(1)
+)
 
 
 def height_after(

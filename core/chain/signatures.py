@@ -6,6 +6,7 @@ account has code and still signs with its key; then a signature that carries the
 then, if the address has code, the contract. What the factory would refuse is refused here.
 """
 
+from functools import lru_cache
 from typing import Protocol
 
 from eth_keys.datatypes import Signature
@@ -39,6 +40,7 @@ class WalletReader(Protocol):
     ) -> bool: ...
 
 
+@lru_cache(maxsize=4_096)  # a read of a mandate asks it of its terms each time
 def recovered_address(digest: str, signature: str) -> str | None:
     """The checksum address whose key signed; None for a signature that OpenZeppelin's ECDSA would
     refuse.

@@ -21,6 +21,7 @@ from sqlalchemy import (
     Row,
     Select,
     Text,
+    TextClause,
     and_,
     any_,
     bindparam,
@@ -129,6 +130,26 @@ def standing_since(
     """Rows of some kinds that happened after `after` (exclusive) and count; oldest first."""
     named = [kind.value for kind in kinds]
     return _read(_SINCE, session, mandate_id=mandate_id, after=after, kinds=named)
+
+
+def spending_since(
+    session: Session, mandate_id: int, after: datetime, until_seq: int
+) -> list[LedgerRow]:
+    """Moves and buys up to a row (inclusive) that happened after `after` (exclusive) and count."""
+    return _read(_SPENDING, session, mandate_id=mandate_id, after=after, until_seq=until_seq)
+
+
+def spending_between(
+    session: Session, mandate_id: int, after_seq: int, after_hash: str, until_seq: int
+) -> list[LedgerRow] | None:
+    """Moves and buys of the rows in (after_seq, until_seq]; None when one of those reverses another,
+    or the row `after_seq` is not that of this hash.
+    """
+    found = _read(_GROWN, session, mandate_id=mandate_id, after_seq=after_seq, until_seq=until_seq)
+    if not found or (found[0].seq, found[0].row_hash) != (after_seq, after_hash):
+        return None
+    rows = found[1:]
+    return None if any(row.reverses_id is not None for row in rows) else rows
 
 
 def ledger_rows_of_tx(session: Session, mandate_id: int, tx_hash: str) -> list[LedgerRow]:
@@ -330,7 +351,7 @@ _LAST_SEQ: Final = 2**63 - 1
 _LIMIT: Final = bindparam("limit", type_=BigInteger)
 
 
-def _of_ledger(*wanted: ColumnElement[bool]) -> Select[Any]:
+def _of_ledger(*wanted: ColumnElement[bool] | TextClause) -> Select[Any]:
     return select(_EVENT).where(_OF_LEDGER, *wanted)
 
 
@@ -364,6 +385,24 @@ _SINCE: Final = Prepared(
         _EVENT.c.occurred_at > bindparam("after", type_=DateTime(timezone=True)),
         _EVENT.c.kind == any_(bindparam("kinds", type_=ARRAY(Text))),
         standing(),
+    ).order_by(_EVENT.c.seq)
+)
+_AFTER_SEQ: Final = bindparam("after_seq", type_=BigInteger)
+_UNTIL: Final = _EVENT.c.seq <= bindparam("until_seq", type_=BigInteger)
+_IS_SPENDING: Final = or_(_EVENT.c.kind == RowKind.MOVE.value, _EVENT.c.kind == RowKind.BUY.value)
+_SPENDING: Final = Prepared(
+    _of_ledger(
+        _EVENT.c.occurred_at > bindparam("after", type_=DateTime(timezone=True)),
+        _UNTIL,
+        _IS_SPENDING,
+        standing(),
+    ).order_by(_EVENT.c.seq)
+)
+_GROWN: Final = Prepared(
+    _of_ledger(
+        _EVENT.c.seq >= _AFTER_SEQ,
+        _UNTIL,
+        or_(_EVENT.c.seq == _AFTER_SEQ, _IS_SPENDING, _EVENT.c.reverses_id.is_not(None)),
     ).order_by(_EVENT.c.seq)
 )
 _OF_TX: Final = Prepared(

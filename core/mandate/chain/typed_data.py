@@ -8,6 +8,7 @@ one another. Source: contracts/libraries/TermsLib.sol, EIP-712, EIP-3009.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from functools import lru_cache
 from typing import Any
 
 import rfc8785
@@ -183,6 +184,7 @@ def terms_typed_data(
     return typed_data(domain, "MandateTerms", TERMS_FIELDS[version], terms_message(terms))
 
 
+@lru_cache(maxsize=4_096)  # a read of a mandate proves it anew
 def terms_digest(terms: MandateTerms, factory: str, chain_id: int, version: int = 2) -> str:
     """The digest that the owner signs; equals MandateVaultFactory.termsDigest(terms) for version
     2.

@@ -190,6 +190,9 @@ def load_heads(session: Session, mandate_ids: Collection[int]) -> dict[int, Mand
     """The same of many ledgers, by mandate, in one SELECT; of none without asking."""
     if not mandate_ids:
         return {}
+    if len(mandate_ids) == 1:  # a read of one mandate has its head loaded
+        (mandate_id,) = mandate_ids
+        return {mandate_id: load_head(session, mandate_id)}
     heads = session.scalars(select(MandateHead).where(MandateHead.mandate_id.in_(mandate_ids)))
     return dict.fromkeys(mandate_ids, EMPTY_STATE) | {
         head.mandate_id: _state(session, head) for head in heads

@@ -30,30 +30,58 @@ class Outflow:
     is_proven: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What one row says that left: units as of an outflow.
+
+    `batch`: rows of the same one are one outflow; None: it is one by itself.
+    """
+
+    at: int
+    amount_usdc_e6: int
+    tx_hash: str | None
+    is_proven: bool
+    batch: tuple[str | None, int | None] | None = None
+
+
 def outflows(rows: Iterable[LedgerRow], facts: MandateFacts) -> tuple[Outflow, ...]:
     """Every outflow of the rows that count, in the order of the ledger."""
-    counted = [row for row in effective(rows) if row.kind in (RowKind.MOVE, RowKind.BUY)]
-    if facts.market_mode is MarketMode.PAPER:
-        return _present(
-            [Outflow(_second(row), -row.cash_delta_usdc_e6, row.tx_hash, True) for row in counted]
-        )
-    executed = _batches([row for row in counted if chain_fact(row, "executed")])
-    proven = {outflow.tx_hash for outflow in executed}
-    reported = [
-        row
-        for row in counted
-        if row.reported_by is ReportedBy.AGENT
-        and (row.tx_hash is None or row.tx_hash not in proven)
-    ]
-    return _present(
-        [
-            *executed,
-            *(
-                Outflow(_second(row), row.amount_usdc_e6 or 0, row.tx_hash, False)
-                for row in reported
-            ),
-        ]
+    return outflows_of(
+        [taken for row in effective(rows) if (taken := taken_by(row, facts)) is not None]
     )
+
+
+def taken_by(row: LedgerRow, facts: MandateFacts) -> Taken | None:
+    """What a row that counts says; None: nothing of outflows."""
+    if row.kind not in (RowKind.MOVE, RowKind.BUY):
+        return None
+    at = int(row.occurred_at.timestamp())
+    if facts.market_mode is MarketMode.PAPER:
+        return Taken(at, -row.cash_delta_usdc_e6, row.tx_hash, True)
+    if (executed := chain_fact(row, "executed")) is not None:
+        nonce = executed.get("nonce")
+        batch = (row.tx_hash, nonce if isinstance(nonce, int) else None)
+        return Taken(at, spent_and_received(row)[0], row.tx_hash, True, batch)
+    if row.reported_by is ReportedBy.AGENT:
+        return Taken(at, row.amount_usdc_e6 or 0, row.tx_hash, False)
+    return None
+
+
+def outflows_of(listed: Sequence[Taken]) -> tuple[Outflow, ...]:
+    """The same of what the rows say, in the order of the ledger: the batches come first."""
+    batches: dict[tuple[str | None, int | None], Outflow] = {}
+    for one in listed:
+        if one.batch is not None:
+            before = batches.get(one.batch)
+            amount = one.amount_usdc_e6 + (0 if before is None else before.amount_usdc_e6)
+            batches[one.batch] = Outflow(one.at, amount, one.tx_hash, True)
+    proven = {batch[0] for batch in batches if batch[0] is not None}
+    alone = [
+        Outflow(one.at, one.amount_usdc_e6, one.tx_hash, one.is_proven)
+        for one in listed
+        if one.batch is None and one.tx_hash not in proven
+    ]
+    return tuple(one for one in [*batches.values(), *alone] if one.amount_usdc_e6 > 0)
 
 
 def spend_window(rows: Iterable[LedgerRow], facts: MandateFacts) -> SpendWindow:
@@ -87,22 +115,3 @@ def busiest_day(spends: Sequence[Outflow], start_at: int, end_at: int) -> tuple[
         if is_whole and start_at <= one.at < end_at and within > most:
             most, ended = within, one.at
     return most, ended
-
-
-def _batches(rows: Sequence[LedgerRow]) -> list[Outflow]:
-    sums: dict[tuple[str | None, int | None], int] = {}
-    newest: dict[tuple[str | None, int | None], LedgerRow] = {}
-    for row in rows:
-        nonce = row.payload["executed"].get("nonce")
-        key = (row.tx_hash, nonce if isinstance(nonce, int) else None)
-        sums[key] = sums.get(key, 0) + spent_and_received(row)[0]
-        newest[key] = row
-    return [Outflow(_second(newest[key]), sums[key], key[0], True) for key in sums]
-
-
-def _present(listed: Iterable[Outflow]) -> tuple[Outflow, ...]:
-    return tuple(outflow for outflow in listed if outflow.amount_usdc_e6 > 0)
-
-
-def _second(row: LedgerRow) -> int:
-    return int(row.occurred_at.timestamp())

@@ -6,12 +6,13 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
-from sqlalchemy import ScalarSelect, Select, Subquery, and_, any_, bindparam, func, select
+from sqlalchemy import ScalarSelect, Subquery, Text, and_, any_, bindparam, func, select
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Session, aliased
 from sqlalchemy.types import BigInteger
 
 from core.blocks.tables import ChainBlock
+from core.db.prepared import Prepared
 from core.quarantine.queries import IS_HELD
 from core.quarantine.rules import ShortLedger
 from core.quarantine.tables import QuarantinedFact
@@ -43,15 +44,13 @@ def held_ledgers(
     """Every ledger that is held, or those among the given ones; the one that is held longest
     first.
     """
-    query = _query(of_ledger=ledger is not None, of_ids=ledger_ids is not None)
-    bound = {"ledger": ledger, "ledger_ids": None if ledger_ids is None else list(ledger_ids)}
-    given = {name: value for name, value in bound.items() if value is not None}
-    return [HeldLedger(*row) for row in session.execute(query, given)]
+    statement = _statement(of_ledger=ledger is not None, of_ids=ledger_ids is not None)
+    ids = None if ledger_ids is None else list(ledger_ids)
+    return [HeldLedger(*row) for row in statement.rows(session, of_ledger=ledger, of_ids=ids)]
 
 
 @cache
-def _query(*, of_ledger: bool, of_ids: bool) -> Select[Any]:
-    """Put together once: that takes longer than to run it."""
+def _statement(*, of_ledger: bool, of_ids: bool) -> Prepared:
     fact = QuarantinedFact
     first, lowest = (
         func.min(fact.id).label("first"),
@@ -61,10 +60,10 @@ def _query(*, of_ledger: bool, of_ids: bool) -> Select[Any]:
         IS_HELD
     )
     if of_ledger:
-        counted = counted.where(fact.ledger == bindparam("ledger"))
+        counted = counted.where(fact.ledger == bindparam("of_ledger", type_=Text))
     if of_ids:
         counted = counted.where(
-            fact.ledger_id == any_(bindparam("ledger_ids", type_=ARRAY(BigInteger)))
+            fact.ledger_id == any_(bindparam("of_ids", type_=ARRAY(BigInteger)))
         )
     queues = counted.group_by(fact.ledger, fact.ledger_id).subquery()
     query = select(
@@ -77,7 +76,7 @@ def _query(*, of_ledger: bool, of_ids: bool) -> Select[Any]:
         fact.note,
         _time_of_lowest(queues),
     )
-    return query.join(fact, fact.id == queues.c.first).order_by(fact.id)
+    return Prepared(query.join(fact, fact.id == queues.c.first).order_by(fact.id))
 
 
 def _time_of_lowest(queues: Subquery) -> ScalarSelect[Any]:

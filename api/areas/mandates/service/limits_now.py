@@ -3,7 +3,6 @@ reports (docs/rules.md#limits-in-a-read).
 """
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from api.areas.mandates.service.views import (
@@ -16,17 +15,18 @@ from api.areas.mandates.service.views import (
 )
 from api.kernel.operation import Call
 from core.mandate import rows as mandate_rows
+from core.mandate.kept_days import Day
 from core.mandate.rows import mandate_facts
-from core.mandate.rules.ledger import MandateState, RowKind
+from core.mandate.rules.ledger import MandateState
 from core.mandate.rules.lifecycle import OF_VAULT, Status
 from core.mandate.rules.limits import LimitsFacts, SpendWindow, VaultModel, limits_block
-from core.mandate.rules.outflows import Outflow, outflows
+from core.mandate.rules.outflows import Outflow
 from core.mandate.rules.refusals import REFUSAL_REPORTS_PER_DAY
 from core.mandate.rules.terms import ZERO_ADDRESS, MandateTerms
-from core.mandate.tables import Mandate
+from core.mandate.tables import Mandate, MandateHead
 from core.quarantine.readings import Reading
 from core.quarantine.rules import ShortLedger
-from core.times import DAY_S, start_of_day
+from core.times import start_of_day
 
 VAULT_STATUS = {status: vault for vault, status in OF_VAULT.items()}
 
@@ -41,7 +41,7 @@ class Standing:
     mandate: Mandate
     reading: Reading[MandateState]
     terms: MandateTerms
-    outflows: tuple[Outflow, ...]
+    day: Day
     now: int
 
     @property
@@ -53,10 +53,12 @@ class Standing:
         return self.reading.short
 
     @property
+    def outflows(self) -> tuple[Outflow, ...]:
+        return self.day.outflows
+
+    @property
     def window(self) -> SpendWindow:
-        return SpendWindow.of(
-            [(outflow.at, outflow.amount_usdc_e6) for outflow in self.outflows if outflow.is_proven]
-        )
+        return self.day.window
 
     @property
     def status(self) -> Status:
@@ -68,17 +70,11 @@ class Standing:
 
 
 def standing_of(call: Call, mandate: Mandate) -> Standing:
-    """Loads the head and the day's rows; nothing of the past before them."""
+    """Loads the head, and what the ledger has grown by since this process read its day."""
     now = chain_now(call, mandate)
-    day_start = datetime.fromtimestamp(now - DAY_S, UTC) - timedelta(seconds=1)
-    rows = mandate_rows.standing_since(call.db, mandate.id, day_start, (RowKind.MOVE, RowKind.BUY))
-    return Standing(
-        mandate,
-        reading_of(call, mandate),
-        terms_of(mandate),
-        outflows(rows, mandate_facts(mandate)),
-        now,
-    )
+    reading, head = reading_of(call, mandate), call.db.get(MandateHead, mandate.id)
+    day = call.deps.days.day_of(call.db, head, mandate_facts(mandate), now)
+    return Standing(mandate, reading, terms_of(mandate), day, now)
 
 
 def limits_view(standing: Standing) -> dict[str, Any]:

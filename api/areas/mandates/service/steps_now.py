@@ -2,13 +2,13 @@
 (docs/rules.md#steps).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from api.areas.mandates.service.views import terms_of
 from api.kernel.operation import Call
 from core.mandate import rows as mandate_rows
-from core.mandate.ledger import writer as mandate_ledger
+from core.mandate.kept_steps import PlaceOfSteps, StepsPage
 from core.mandate.rules.ledger import LedgerRow
 from core.mandate.rules.lifecycle import Status
 from core.mandate.rules.steps import (
@@ -20,7 +20,7 @@ from core.mandate.rules.steps import (
     step_groups,
     steps_page,
 )
-from core.mandate.tables import Mandate
+from core.mandate.tables import Mandate, MandateHead
 from core.payments import signed_resources
 
 MORE_THAN_A_PAGE = 20  # rows read beside those that the page shows: doubles are shown once
@@ -32,23 +32,39 @@ def steps_of(
     """Whole groups below `place` (None: the newest), newest first, and the last one's place when
     more follow.
     """
-    end, wanted = mandate_ledger.last_seq(call.db, mandate.id) + 1, limit + MORE_THAN_A_PAGE
-    before = end if place is None else min(place, end)
+    head = call.db.get(MandateHead, mandate.id)
+    if head is None:
+        return [], None
+    page = call.deps.steps.page(
+        PlaceOfSteps(mandate.id, place, limit),
+        (head.row_hash, mandate.purpose),
+        lambda: _page(call, mandate, head.seq + 1, place, limit),
+    )
+    return _with_urls(call, mandate, page.steps), page.last
+
+
+def _page(call: Call, mandate: Mandate, end: int, place: int | None, limit: int) -> StepsPage:
+    before, wanted = end if place is None else min(place, end), limit + MORE_THAN_A_PAGE
     while True:
         first = max(1, before - wanted)
         steps, last = steps_page(_groups_of(call, mandate, first, before), None, limit)
         if last is not None or first == 1:
-            return _with_urls(call, mandate, steps), last
+            return StepsPage(tuple(steps), last)
         wanted *= 2  # most of what was read belongs to groups further down, or does not count
 
 
-def _with_urls(call: Call, mandate: Mandate, steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _with_urls(
+    call: Call, mandate: Mandate, steps: Sequence[dict[str, Any]]
+) -> list[dict[str, Any]]:
     """A payment on chain names its resource by hash; its URL is shown where this service's guard
     signed for it.
     """
-    named = (step["resource"] for step in steps if step["resource"] is not None)
+    named = {step["resource"] for step in steps if step["resource"] is not None}
     urls = signed_resources.urls_of(call.db, mandate.id, named)
-    return [step | {"resource": urls.get(step["resource"], step["resource"])} for step in steps]
+    return [
+        step | {"resource": urls[step["resource"]]} if step["resource"] in urls else step
+        for step in steps
+    ]
 
 
 def pending_consents(call: Call, mandate: Mandate) -> list[dict[str, Any]]:

@@ -1,0 +1,121 @@
+"""The last 24 hours of ledgers, as this process has read them: a read of limits costs what the ledger
+has grown by since the last one, and not what the day has.
+
+Law: a day is kept with the seq and the hash of the ledger's last row. One of another hash, of a later
+row or of an earlier time is read anew, and so is one whose rows were reversed since.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from sqlalchemy.orm import Session
+
+from core.hexes import hex_of
+from core.kept import Kept
+from core.mandate import rows as mandate_rows
+from core.mandate.rules.ledger import MandateFacts
+from core.mandate.rules.limits import SpendWindow
+from core.mandate.rules.outflows import Outflow, Taken, outflows_of, taken_by
+from core.mandate.tables import MandateHead
+from core.times import DAY_S
+
+MOST_TAKEN: Final = 50_000  # entries of all days that are kept: about 20 MB
+BACK_S: Final = (
+    600  # by so much a reorg may set the chain's time back without a day's being read anew
+)
+_NO_FLOWS: Final = SpendWindow()
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """What left in the day that ends at a time.
+
+    `outflows` in the ledger's order; `window`: of those that are proven.
+    """
+
+    outflows: tuple[Outflow, ...] = ()
+    window: SpendWindow = _NO_FLOWS
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """`taken`: of the rows from `since` on, up to the row `seq`. `day` is as of each time whose day
+    begins in [begins_from, begins_until].
+    """
+
+    seq: int
+    row_hash: bytes
+    since: int
+    taken: tuple[Taken, ...]
+    day: Day
+    begins_from: int
+    begins_until: int
+
+
+class KeptDays:
+    """Threads may share it."""
+
+    def __init__(self, most: int = MOST_TAKEN) -> None:
+        self._days = Kept[int, _Kept](most, lambda kept: 1 + len(kept.taken))
+
+    def day_of(
+        self, session: Session, head: MandateHead | None, facts: MandateFacts, now: int
+    ) -> Day:
+        """Of the ledger with this head, up to its last row; `now` in unix seconds."""
+        if head is None:
+            return Day()
+        known, start = self._days.find(head.mandate_id), now - DAY_S
+        kept = _grown(session, known, head, facts, start) or _read(session, head, facts, start)
+        if not kept.begins_from <= start <= kept.begins_until:
+            kept = _beginning(kept, start)
+        if known is None or (kept is not known and kept.seq >= known.seq):
+            self._days.keep(head.mandate_id, kept)
+        return kept.day
+
+
+def _grown(
+    session: Session, known: _Kept | None, head: MandateHead, facts: MandateFacts, start: int
+) -> _Kept | None:
+    """The day that is known, with the rows since; None: it has to be read anew."""
+    if known is None or known.since > start or known.seq > head.seq:
+        return None
+    if known.seq == head.seq:
+        return known if known.row_hash == head.row_hash else None
+    rows = mandate_rows.spending_between(
+        session, head.mandate_id, known.seq, hex_of(known.row_hash), head.seq
+    )
+    if rows is None:
+        return None
+    more = tuple(one for row in rows if (one := taken_by(row, facts)) is not None)
+    if not more:
+        return replace(known, seq=head.seq, row_hash=head.row_hash)
+    since = start - BACK_S
+    taken = tuple(one for one in known.taken if one.at >= since) + more
+    return _made(head, max(since, known.since), taken, start)
+
+
+def _read(session: Session, head: MandateHead, facts: MandateFacts, start: int) -> _Kept:
+    since = start - BACK_S
+    after = datetime.fromtimestamp(since, UTC) - timedelta(microseconds=1)
+    rows = mandate_rows.spending_since(session, head.mandate_id, after, head.seq)
+    taken = tuple(one for row in rows if (one := taken_by(row, facts)) is not None)
+    return _made(head, since, taken, start)
+
+
+def _made(head: MandateHead, since: int, taken: tuple[Taken, ...], start: int) -> _Kept:
+    kept = _Kept(head.seq, head.row_hash, since, taken, Day(), start, start)
+    return _beginning(kept, start)
+
+
+def _beginning(kept: _Kept, start: int) -> _Kept:
+    """The same, with the day that begins at `start`."""
+    within = [one for one in kept.taken if one.at >= start]
+    outflows = outflows_of(within)
+    window = SpendWindow.of((one.at, one.amount_usdc_e6) for one in outflows if one.is_proven)
+    return replace(
+        kept,
+        day=Day(outflows, window),
+        begins_from=max((one.at + 1 for one in kept.taken if one.at < start), default=kept.since),
+        begins_until=min((one.at for one in within), default=start + BACK_S),
+    )

@@ -1,0 +1,50 @@
+"""Pages of steps as this process has made them: a page is read again when its ledger has grown, and not
+for each who looks at it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from core.kept import Kept
+
+MOST_STEPS: Final = 10_000  # of all pages that are kept: about 15 MB
+
+
+@dataclass(frozen=True, slots=True)
+class StepsPage:
+    """`steps`: newest first, shared and never changed; `last`: the last group's place when more
+    follow.
+    """
+
+    steps: tuple[dict[str, Any], ...]
+    last: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceOfSteps:
+    """`before`: the place below which the page is; None: the newest page."""
+
+    mandate_id: int
+    before: int | None
+    limit: int
+
+
+class KeptSteps:
+    """Threads may share it."""
+
+    def __init__(self, most: int = MOST_STEPS) -> None:
+        self._pages = Kept[PlaceOfSteps, tuple[object, StepsPage]](
+            most, lambda kept: 1 + len(kept[1].steps)
+        )
+
+    def page(
+        self, place: PlaceOfSteps, version: object, read: Callable[[], StepsPage]
+    ) -> StepsPage:
+        """`version`: of all that the page is made of."""
+        known = self._pages.find(place)
+        if known is not None and known[0] == version:
+            return known[1]
+        page = read()
+        self._pages.keep(place, (version, page))
+        return page
