@@ -2612,6 +2612,7 @@ class MandatesStatement(TypedDict):
     period: MandatesWeekPeriod
     allowed_vs_used: MandatesAllowedVsUsed
     steps: list[MandatesRecordStep]
+    has_more_steps: bool
     disclosures: list[MandatesDisclosure]
 
 

@@ -201,20 +201,24 @@ def _any_of(wanted: Select[Any] | CompoundSelect[Any]) -> ColumnElement[Any]:
     return func.any(func.array(wanted.scalar_subquery()))
 
 
-def standing_between(
+def counted_between(
     session: Session, mandate_ids: Collection[int], start: datetime, end: datetime
 ) -> dict[int, list[LedgerRow]]:
-    """By mandate the rows that happened in [start, end)."""
-    query = select(MandateEvent.__table__).where(
-        MandateEvent.mandate_id.in_(mandate_ids),
-        MandateEvent.occurred_at >= start,
-        MandateEvent.occurred_at < end,
-        standing(),
-    )
+    """By mandate the rows that happened in [start, end) and that a number of a statement is made of:
+    all but notes without a violation.
+    """
     found: dict[int, list[LedgerRow]] = {mandate_id: [] for mandate_id in mandate_ids}
-    for row in session.execute(query.order_by(MandateEvent.seq)):
-        found[row.mandate_id].append(row_of(row))
+    for row in _COUNTED.rows(session, mandate_ids=[*mandate_ids], start=start, end=end):
+        read = row_of(row)
+        found[read.mandate_id].append(read)
     return found
+
+
+def standing_newest(
+    session: Session, mandate_id: int, start: datetime, end: datetime, limit: int | None
+) -> list[LedgerRow]:
+    """The rows that happened last in [start, end), newest first; all of them without a limit."""
+    return _read(_NEWEST, session, mandate_id=mandate_id, start=start, end=end, limit=limit)
 
 
 def standing_page(
@@ -386,6 +390,25 @@ _SINCE: Final = Prepared(
         _EVENT.c.kind == any_(bindparam("kinds", type_=ARRAY(Text))),
         standing(),
     ).order_by(_EVENT.c.seq)
+)
+_IN_TIME: Final = and_(
+    _EVENT.c.occurred_at >= bindparam("start", type_=DateTime(timezone=True)),
+    _EVENT.c.occurred_at < bindparam("end", type_=DateTime(timezone=True)),
+)
+_COUNTED: Final = Prepared(
+    select(_EVENT)
+    .where(
+        _EVENT.c.mandate_id == any_(bindparam("mandate_ids", type_=ARRAY(BigInteger))),
+        _IN_TIME,
+        or_(_EVENT.c.kind != RowKind.NOTE.value, func.jsonb_exists(_EVENT.c.payload, "violation")),
+        standing(),
+    )
+    .order_by(_EVENT.c.seq)
+)
+_NEWEST: Final = Prepared(
+    _of_ledger(_IN_TIME, standing())
+    .order_by(_EVENT.c.occurred_at.desc(), _EVENT.c.seq.desc())
+    .limit(_LIMIT)
 )
 _AFTER_SEQ: Final = bindparam("after_seq", type_=BigInteger)
 _UNTIL: Final = _EVENT.c.seq <= bindparam("until_seq", type_=BigInteger)

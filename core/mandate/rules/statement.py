@@ -20,8 +20,9 @@ Laws
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 from core.mandate.rules.moved import spent_and_received
@@ -85,6 +86,17 @@ class Flows:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StepsOfWeek:
+    """The rows whose steps a statement shows, effective and with all of their transactions, and what
+    core.mandate.rules.steps.pause_actions says of the ledger. `has_more`: the week has older ones.
+    """
+
+    rows: tuple[LedgerRow, ...] = ()
+    actions: Mapping[int, str] = field(default_factory=dict)
+    has_more: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class WeekStatement:
     """One mandate's week as numbers; `statement_json` writes it."""
 
@@ -93,19 +105,18 @@ class WeekStatement:
     as_of: datetime  # the week's end, or now while it runs
     start: MandateState
     end: MandateState
-    # effective: the week's, the day's before it, and what else belongs to their transactions
+    # effective: the week's and the day's before it that a number is made of
+    # (core.mandate.rows.counted_between)
     rows: tuple[LedgerRow, ...]
-    actions: Mapping[int, str]  # core.mandate.rules.steps.pause_actions
+    steps: StepsOfWeek
     short: ShortLedger | None = None  # what the ledger lacks of the time before the week's end
     is_start_known: bool = True  # it lacks nothing of the time before the week's start
 
-    @property
+    @cached_property
     def week_rows(self) -> tuple[LedgerRow, ...]:
-        return tuple(
-            row for row in self.rows if self.week.start_at <= row.occurred_at < self.week.end_at
-        )
+        return _within(self.week, self.rows)
 
-    @property
+    @cached_property
     def flows(self) -> Flows:
         return flows_of(self.week_rows)
 
@@ -168,6 +179,7 @@ def statement_json(statement: WeekStatement) -> dict[str, Any]:
         "allowed_vs_used": _allowed_vs_used(statement),
         "breaches": _breaches(statement),
         "steps": _steps(statement),
+        "has_more_steps": statement.steps.has_more,
         "disclosures": [dict(one) for one in DISCLOSURES],
     }
     return _as_known(answer, statement)
@@ -300,9 +312,15 @@ def _breaches(statement: WeekStatement) -> dict[str, Any]:
 
 def _steps(statement: WeekStatement) -> list[dict[str, Any]]:
     """The steps of the week's rows, grouped as in the record."""
-    seqs = {row.seq for row in statement.week_rows}
-    groups = step_groups(statement.rows, statement.about.purpose, statement.actions)
+    shown = statement.steps
+    seqs = {row.seq for row in _within(statement.week, shown.rows)}
+    groups = step_groups(shown.rows, statement.about.purpose, shown.actions)
     return [step for group in groups for step in group.steps if step["id"] in seqs]
+
+
+def _within(week: IsoWeek, rows: Iterable[LedgerRow]) -> tuple[LedgerRow, ...]:
+    start, end = week.start_at, week.end_at
+    return tuple(row for row in rows if start <= row.occurred_at < end)
 
 
 def _short(statement: WeekStatement) -> dict[str, Any]:

@@ -266,11 +266,16 @@ class CloseAllPlan(LedgerAnswer):
 
 
 class Statement(WeekLine):
-    """A week of a mandate in figures that balance."""
+    """A week of a mandate in figures that balance.
+
+    `steps`: its newest 200, in whole groups; `has_more_steps`: it has older ones, which its CSV and
+    mandates.steps have.
+    """
 
     period: WeekPeriod
     allowed_vs_used: AllowedVsUsed
     steps: list[RecordStep]
+    has_more_steps: bool
     disclosures: list[Disclosure]
 
 

@@ -42,6 +42,7 @@ from core.mandate.rules.lock import StoppedBy
 from core.mandate.rules.short_statement import unwritten_statement
 from core.mandate.rules.statement import (
     StatementOf,
+    StepsOfWeek,
     WeekStatement,
     all_mandates_json,
     statement_json,
@@ -58,23 +59,15 @@ BATCH_HAPPENS = (
     "If the agent spends before it is mined, all of it reverts: ask again, or stop alone."
 )
 MANDATES_READ = 500  # at a time
+STEPS_SHOWN = 200  # of a week's steps, whole groups; its files have all
 
 
 def statement(call: Call, caller: OwnerCaller, command: WeekQuery) -> Answer[Statement]:
     mandate = owned(call, caller, command.id)
     week = _week(command.week, call.now)
     [statement] = _weeks_of(call, [mandate], week)
-    whole = [
-        row
-        for row in with_their_txs(call, mandate, statement.rows)
-        if row.occurred_at < week.end_at
-    ]
-    controls = [
-        row
-        for row in mandate_rows.control_rows(call.db, mandate.id)
-        if row.occurred_at < week.end_at
-    ]
-    found = statement_json(replace(statement, rows=tuple(whole), actions=pause_actions(controls)))
+    most = STEPS_SHOWN if command.format == "json" else None
+    found = statement_json(replace(statement, steps=_steps_of(call, mandate, week, most)))
     if mandate.created_at >= week.end_at:
         found = unwritten_statement(found)
     body = Statement.model_validate(found)
@@ -84,6 +77,20 @@ def statement(call: Call, caller: OwnerCaller, command: WeekQuery) -> Answer[Sta
     return Answer(
         body,
         file=lambda: exported(command.format, found, head, _caution(call, found["market_mode"])),
+    )
+
+
+def _steps_of(call: Call, mandate: Mandate, week: IsoWeek, most: int | None) -> StepsOfWeek:
+    """The newest `most` rows of the week (None: all), whole transactions."""
+    newest = mandate_rows.standing_newest(
+        call.db, mandate.id, week.start_at, week.end_at, None if most is None else most + 1
+    )
+    whole = with_their_txs(call, mandate, newest[:most])
+    controls = mandate_rows.control_rows(call.db, mandate.id)
+    return StepsOfWeek(
+        rows=tuple(row for row in whole if row.occurred_at < week.end_at),
+        actions=pause_actions([row for row in controls if row.occurred_at < week.end_at]),
+        has_more=most is not None and len(newest) > most,
     )
 
 
@@ -128,12 +135,12 @@ def _week(text: str | None, now: datetime) -> IsoWeek:
 def _weeks_of(call: Call, found: Sequence[Mandate], week: IsoWeek) -> list[WeekStatement]:
     """The numbers of a week.
 
-    What only its steps need is left out: other rows of its transactions, and pauses.
+    Its steps are left out.
     """
     ids, day_before = [mandate.id for mandate in found], week.start_at - timedelta(days=1)
     start = mandates_before(call.db, ids, week.start_at)
     end = mandates_before(call.db, ids, week.end_at)
-    rows = mandate_rows.standing_between(call.db, ids, day_before, week.end_at)
+    rows = mandate_rows.counted_between(call.db, ids, day_before, week.end_at)
     as_of = min(call.now, week.end_at)
     return [
         WeekStatement(
@@ -143,7 +150,7 @@ def _weeks_of(call: Call, found: Sequence[Mandate], week: IsoWeek) -> list[WeekS
             start=start[mandate.id].said,
             end=end[mandate.id].said,
             rows=tuple(rows[mandate.id]),
-            actions={},
+            steps=StepsOfWeek(),
             short=end[mandate.id].short,
             is_start_known=start[mandate.id].short is None,
         )

@@ -13,14 +13,21 @@ from api.areas.mandates.service import statements
 from api.areas.mandates.service.steps_now import steps_of
 from api.kernel.operation import Call
 from core.db.engine import Database, WriteSession
+from core.mandate.kept_days import KeptDays
+from core.mandate.kept_steps import KeptSteps
 from core.mandate.ledger import writer as mandate_ledger
+from core.mandate.rows import mandate_facts
+from core.mandate.rules.fold import effective
 from core.mandate.rules.ledger import NewRow, ReportedBy, RowKind
+from core.mandate.rules.limits import SpendWindow
+from core.mandate.rules.outflows import outflows_of, taken_by
 from core.mandate.rules.short_statement import unwritten_statement
 from core.mandate.rules.statement import statement_json
 from core.mandate.rules.steps import step_groups, steps_page
 from core.mandate.rules.weeks import week_of
-from core.mandate.tables import Mandate
+from core.mandate.tables import Mandate, MandateHead
 from core.money import usdc_text
+from core.times import DAY_S
 from tests.integration.api.mandates.stage import Stage
 from tests.integration.core.rows import NOW, add_mandate, signed, vault_created
 from tests.statements import week_statement
@@ -143,9 +150,9 @@ def fee(luck: random.Random, tx: int) -> NewRow:
 WRITERS = (executed, executed, reported, reported, refusal, reverted, control, fee)
 
 
-def filled(write: WriteSession, seed: int, rows: int) -> Mandate:
-    """A ledger in which transactions are told of by several rows, in any order, weeks apart, and
-    blocks are reversed.
+def growing(write: WriteSession, seed: int, rows: int) -> Iterator[Mandate]:
+    """A ledger after each of its rows, in which transactions are told of by several rows, in any
+    order, weeks apart, and blocks are reversed.
     """
     luck = random.Random(seed)
     mandate_id = add_mandate(write)
@@ -167,13 +174,19 @@ def filled(write: WriteSession, seed: int, rows: int) -> Mandate:
             mandate_ledger.append(
                 write, mandate_id, luck.choice(WRITERS)(luck, luck.randrange(3, rows // 2)), LATER
             )
-    return write.get_one(Mandate, mandate_id)
+        write.flush()
+        write.expire_all()
+        yield write.get_one(Mandate, mandate_id)
+
+
+def filled(write: WriteSession, seed: int, rows: int) -> Mandate:
+    """The same with all its rows."""
+    return list(growing(write, seed, rows))[-1]
 
 
 def call_of(session: WriteSession) -> Call:
-    return Call(
-        db=session, now=LATER, deps=cast("Any", SimpleNamespace()), request_id="test", client="test"
-    )
+    deps = SimpleNamespace(steps=KeptSteps())
+    return Call(db=session, now=LATER, deps=cast("Any", deps), request_id="test", client="test")
 
 
 @pytest.mark.parametrize("seed", few(range(6), plain=1))
@@ -188,6 +201,49 @@ def test_steps__page_by_page__are_those_of_the_whole_ledger(write: WriteSession,
         if cursor is None:
             break
     assert cursor is None
+
+
+@pytest.mark.parametrize("seed", few(range(6), plain=1))
+def test_steps__that_are_kept_while_the_ledger_grows__are_those_of_the_whole_ledger(
+    write: WriteSession, seed: int
+) -> None:
+    call = call_of(write)
+    for mandate in growing(write, seed, 40):
+        groups = step_groups(mandate_ledger.load_rows(write, mandate.id), mandate.purpose)
+        for _ in range(2):  # the second time it is found
+            assert steps_of(call, mandate, None, 7) == steps_page(groups, None, 7)
+
+
+@pytest.mark.parametrize("seed", few(range(6), plain=1))
+def test_day__that_is_kept_while_the_ledger_grows__is_that_of_the_whole_ledger(
+    write: WriteSession, seed: int
+) -> None:
+    luck, days = random.Random(seed), KeptDays()
+    at, flows = int(NOW.timestamp()), 0
+    for mandate in growing(write, seed, 90):
+        at += luck.choice((0, 0, 60, 3_600, 6 * 3_600, -120, -3_600))
+        rows = effective(mandate_ledger.load_rows(write, mandate.id))
+        facts = mandate_facts(mandate)
+        said = [one for row in rows if (one := taken_by(row, facts)) is not None]
+        expected = outflows_of([one for one in said if one.at >= at - DAY_S])
+        head = write.get_one(MandateHead, mandate.id)
+        day = days.day_of(write, head, facts, at)
+        assert day.outflows == expected
+        proven = [(one.at, one.amount_usdc_e6) for one in expected if one.is_proven]
+        assert day.window == SpendWindow.of(proven)
+        flows += len(expected)
+    assert flows > 0
+
+
+def test_day__of_another_history_of_the_same_length__is_read_anew(write: WriteSession) -> None:
+    """As after a restore: the same seq, another row."""
+    mandate = filled(write, 1, 30)
+    days, facts = KeptDays(), mandate_facts(mandate)
+    at = int((NOW + timedelta(hours=SPAN_HOURS)).timestamp())
+    head = write.get_one(MandateHead, mandate.id)
+    other = MandateHead(mandate_id=head.mandate_id, seq=head.seq - 1, row_hash=b"\1" * 32)
+    days.day_of(write, other, facts, at)
+    assert days.day_of(write, head, facts, at) == KeptDays().day_of(write, head, facts, at)
 
 
 @pytest.mark.parametrize("seed", few(range(6), plain=1))
@@ -210,6 +266,20 @@ def test_statement__of_each_week__is_that_of_the_whole_ledger(
         expected = statement_json(week_statement(rows, about, week, LATER))
         existed = mandate.created_at < week.end_at
         assert answer == (expected if existed else unwritten_statement(expected))
+
+
+def test_statement__of_many_steps__shows_the_newest_and_its_files_have_all(
+    write: WriteSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mandate, most = filled(write, 1, 90), 5
+    week = week_of(NOW + timedelta(days=7))
+    monkeypatch.setattr(statements, "STEPS_SHOWN", most)
+    shown = statements._steps_of(call_of(write), mandate, week, most)
+    whole = statements._steps_of(call_of(write), mandate, week, None)
+    newest = sorted(whole.rows, key=lambda one: (one.occurred_at, one.seq))[-most:]
+    assert (shown.has_more, whole.has_more) == (True, False)
+    assert {one.seq for one in newest} <= {one.seq for one in shown.rows}
+    assert len(shown.rows) < len(whole.rows)
 
 
 MOST_STATEMENTS = 8

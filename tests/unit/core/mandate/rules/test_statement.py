@@ -92,6 +92,7 @@ def test_statement__the_first_week__exact() -> None:
             "refusals": {"count": 0},
             "violations": {"count": 1, "codes": ["over_per_tx_cap"]},
         },
+        "has_more_steps": False,
         "disclosures": answer["disclosures"],
     }
     assert [one["code"] for one in answer["disclosures"]] == [

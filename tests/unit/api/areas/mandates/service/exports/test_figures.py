@@ -16,6 +16,7 @@ def test_figures__are_every_leaf_of_every_block() -> None:
     shown = {
         "period",
         "steps",
+        "has_more_steps",
         "disclosures",
         "mandate_id",
         "agent_id",
