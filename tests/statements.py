@@ -5,7 +5,7 @@ from datetime import datetime
 
 from core.mandate.rules.fold import effective, fold
 from core.mandate.rules.rows import LedgerRow
-from core.mandate.rules.statement import StatementOf, StepsOfWeek, WeekStatement
+from core.mandate.rules.statement import NO_TALLY, StatementOf, StepsOfWeek, WeekStatement
 from core.mandate.rules.steps import pause_actions
 from core.mandate.rules.weeks import IsoWeek
 
@@ -24,6 +24,6 @@ def week_statement(
         as_of=min(now, week.end_at),
         start=fold((row for row in until_end if row.occurred_at < week.start_at), about.facts),
         end=fold(until_end, about.facts),
-        rows=tuple(until_end),
+        tally=NO_TALLY.with_rows(until_end, about.facts, week),
         steps=StepsOfWeek(rows=tuple(until_end), actions=pause_actions(until_end)),
     )

@@ -44,7 +44,7 @@ from core.db.prepared import Runs
 from core.fund.accounts import FollowerAccounts, NoAccounts
 from core.house import House
 from core.mandate.chain.reader import VaultReader
-from core.mandate.kept_days import KeptDays
+from core.mandate.kept_days import KeptDays, KeptWeeks
 from core.mandate.kept_steps import KeptSteps
 from core.perps.rules.leg import PerpsTerms
 from core.perps.venue import OperatorDesk
@@ -221,6 +221,7 @@ class Deps:
     used_up: UsedUp = field(default_factory=UsedUp)
     board_rows: KeptRows = field(default_factory=KeptRows)
     days: KeptDays = field(default_factory=KeptDays)
+    weeks: KeptWeeks = field(default_factory=KeptWeeks)
     steps: KeptSteps = field(default_factory=KeptSteps)
     notes_zip: KeptFile = field(default_factory=KeptFile)
     address_rates: AddressRates = field(default_factory=AddressRates)

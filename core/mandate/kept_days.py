@@ -1,22 +1,23 @@
-"""The last 24 hours of ledgers, as this process has read them: a read of limits costs what the ledger
-has grown by since the last one, and not what the day has.
+"""The last 24 hours of ledgers, and their weeks, as this process has read them: a read of limits or of
+a statement costs what the ledger has grown by since the last one, and not what the day or week has.
 
-Law: a day is kept with the seq and the hash of the ledger's last row. One of another hash, of a later
+Law: either is kept with the seq and the hash of the ledger's last row. One of another hash, of a later
 row or of an earlier time is read anew, and so is one whose rows were reversed since.
 """
 
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Final
 
 from sqlalchemy.orm import Session
 
-from core.hexes import hex_of
 from core.kept import Kept
 from core.mandate import rows as mandate_rows
-from core.mandate.rules.ledger import MandateFacts
+from core.mandate.rules.ledger import LedgerRow, MandateFacts
 from core.mandate.rules.limits import SpendWindow
 from core.mandate.rules.outflows import Outflow, Taken, outflows_of, taken_by
+from core.mandate.rules.statement import DAY, NO_TALLY, WeekTally
+from core.mandate.rules.weeks import IsoWeek
 from core.mandate.tables import MandateHead
 from core.times import DAY_S
 
@@ -25,6 +26,7 @@ BACK_S: Final = (
     600  # by so much a reorg may set the chain's time back without a day's being read anew
 )
 _NO_FLOWS: Final = SpendWindow()
+_ALWAYS: Final = datetime.max.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,18 +80,15 @@ def _grown(
     session: Session, known: _Kept | None, head: MandateHead, facts: MandateFacts, start: int
 ) -> _Kept | None:
     """The day that is known, with the rows since; None: it has to be read anew."""
-    if known is None or known.since > start or known.seq > head.seq:
+    if known is None or known.since > start:
         return None
-    if known.seq == head.seq:
-        return known if known.row_hash == head.row_hash else None
-    rows = mandate_rows.spending_between(
-        session, head.mandate_id, known.seq, hex_of(known.row_hash), head.seq
-    )
+    rows = mandate_rows.counted_since(session, head, known.seq, known.row_hash)
     if rows is None:
         return None
     more = tuple(one for row in rows if (one := taken_by(row, facts)) is not None)
     if not more:
-        return replace(known, seq=head.seq, row_hash=head.row_hash)
+        is_same = known.seq == head.seq
+        return known if is_same else replace(known, seq=head.seq, row_hash=head.row_hash)
     since = start - BACK_S
     taken = tuple(one for one in known.taken if one.at >= since) + more
     return _made(head, max(since, known.since), taken, start)
@@ -97,8 +96,7 @@ def _grown(
 
 def _read(session: Session, head: MandateHead, facts: MandateFacts, start: int) -> _Kept:
     since = start - BACK_S
-    after = datetime.fromtimestamp(since, UTC) - timedelta(microseconds=1)
-    rows = mandate_rows.spending_since(session, head.mandate_id, after, head.seq)
+    rows = _rows_of(session, head, datetime.fromtimestamp(since, UTC), _ALWAYS)
     taken = tuple(one for row in rows if (one := taken_by(row, facts)) is not None)
     return _made(head, since, taken, start)
 
@@ -119,3 +117,48 @@ def _beginning(kept: _Kept, start: int) -> _Kept:
         begins_from=max((one.at + 1 for one in kept.taken if one.at < start), default=kept.since),
         begins_until=min((one.at for one in within), default=start + BACK_S),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _KeptWeek:
+    seq: int
+    row_hash: bytes
+    tally: WeekTally
+
+
+class KeptWeeks:
+    """Threads may share it."""
+
+    def __init__(self, most: int = MOST_TAKEN) -> None:
+        self._weeks = Kept[tuple[int, IsoWeek], _KeptWeek](
+            most, lambda kept: 1 + len(kept.tally.taken)
+        )
+
+    def tally_of(
+        self, session: Session, head: MandateHead | None, facts: MandateFacts, week: IsoWeek
+    ) -> WeekTally:
+        """Of the ledger with this head, up to its last row."""
+        if head is None:
+            return NO_TALLY
+        known = self._weeks.find((head.mandate_id, week))
+        more = None
+        if known is not None:
+            more = mandate_rows.counted_since(session, head, known.seq, known.row_hash)
+        if known is None or more is None:
+            tally = NO_TALLY.with_rows(
+                _rows_of(session, head, week.start_at - DAY, week.end_at), facts, week
+            )
+        elif more:
+            tally = known.tally.with_rows(more, facts, week)
+        else:
+            tally = known.tally
+        if known is None or head.seq > known.seq or tally is not known.tally:
+            self._weeks.keep((head.mandate_id, week), _KeptWeek(head.seq, head.row_hash, tally))
+        return tally
+
+
+def _rows_of(
+    session: Session, head: MandateHead, start: datetime, end: datetime
+) -> list[LedgerRow]:
+    id_ = head.mandate_id
+    return mandate_rows.counted_between(session, [id_], start, end, head.seq)[id_]

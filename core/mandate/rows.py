@@ -39,13 +39,13 @@ from sqlalchemy.orm import Session, aliased
 from core.db.arrays import table_of
 from core.db.base import Uint256
 from core.db.prepared import Prepared
-from core.hexes import bytes_of
+from core.hexes import bytes_of, hex_of
 from core.mandate.rules.ledger import LedgerRow, MandateFacts, ReportedBy, RowAuthor, RowKind
 from core.mandate.rules.lifecycle import MarketMode
 from core.mandate.rules.refusals import RefusalReason
 from core.mandate.rules.terms import rules_from_json
 from core.mandate.rules.unvalued import PositionRules, position_rules
-from core.mandate.tables import CONTROL_ROWS, REPORTED_ACTIONS, Mandate, MandateEvent
+from core.mandate.tables import CONTROL_ROWS, REPORTED_ACTIONS, Mandate, MandateEvent, MandateHead
 from core.money import UsdcE6
 
 
@@ -132,21 +132,18 @@ def standing_since(
     return _read(_SINCE, session, mandate_id=mandate_id, after=after, kinds=named)
 
 
-def spending_since(
-    session: Session, mandate_id: int, after: datetime, until_seq: int
-) -> list[LedgerRow]:
-    """Moves and buys up to a row (inclusive) that happened after `after` (exclusive) and count."""
-    return _read(_SPENDING, session, mandate_id=mandate_id, after=after, until_seq=until_seq)
-
-
-def spending_between(
-    session: Session, mandate_id: int, after_seq: int, after_hash: str, until_seq: int
+def counted_since(
+    session: Session, head: MandateHead, seq: int, row_hash: bytes
 ) -> list[LedgerRow] | None:
-    """Moves and buys of the rows in (after_seq, until_seq]; None when one of those reverses another,
-    or the row `after_seq` is not that of this hash.
+    """The rows after `seq` up to the head's that a number is made of: all but notes without a
+    violation.
+
+    None when the row `seq` is not that of this hash, or when a later one reverses another.
     """
-    found = _read(_GROWN, session, mandate_id=mandate_id, after_seq=after_seq, until_seq=until_seq)
-    if not found or (found[0].seq, found[0].row_hash) != (after_seq, after_hash):
+    if seq == head.seq:
+        return [] if row_hash == head.row_hash else None
+    found = _read(_GROWN, session, mandate_id=head.mandate_id, after_seq=seq, until_seq=head.seq)
+    if not found or (found[0].seq, found[0].row_hash) != (seq, hex_of(row_hash)):
         return None
     rows = found[1:]
     return None if any(row.reverses_id is not None for row in rows) else rows
@@ -202,13 +199,18 @@ def _any_of(wanted: Select[Any] | CompoundSelect[Any]) -> ColumnElement[Any]:
 
 
 def counted_between(
-    session: Session, mandate_ids: Collection[int], start: datetime, end: datetime
+    session: Session,
+    mandate_ids: Collection[int],
+    start: datetime,
+    end: datetime,
+    until_seq: int | None = None,
 ) -> dict[int, list[LedgerRow]]:
-    """By mandate the rows that happened in [start, end) and that a number of a statement is made of:
-    all but notes without a violation.
+    """By mandate the rows that happened in [start, end), up to one (inclusive), and that a number is
+    made of: all but notes without a violation.
     """
     found: dict[int, list[LedgerRow]] = {mandate_id: [] for mandate_id in mandate_ids}
-    for row in _COUNTED.rows(session, mandate_ids=[*mandate_ids], start=start, end=end):
+    asked = {"mandate_ids": [*mandate_ids], "start": start, "end": end}
+    for row in _COUNTED.rows(session, **asked, until_seq=until_seq or _LAST_SEQ):
         read = row_of(row)
         found[read.mandate_id].append(read)
     return found
@@ -391,6 +393,10 @@ _SINCE: Final = Prepared(
         standing(),
     ).order_by(_EVENT.c.seq)
 )
+_UNTIL: Final = _EVENT.c.seq <= bindparam("until_seq", type_=BigInteger)
+_IS_COUNTED: Final = or_(
+    _EVENT.c.kind != RowKind.NOTE.value, func.jsonb_exists(_EVENT.c.payload, "violation")
+)
 _IN_TIME: Final = and_(
     _EVENT.c.occurred_at >= bindparam("start", type_=DateTime(timezone=True)),
     _EVENT.c.occurred_at < bindparam("end", type_=DateTime(timezone=True)),
@@ -400,7 +406,8 @@ _COUNTED: Final = Prepared(
     .where(
         _EVENT.c.mandate_id == any_(bindparam("mandate_ids", type_=ARRAY(BigInteger))),
         _IN_TIME,
-        or_(_EVENT.c.kind != RowKind.NOTE.value, func.jsonb_exists(_EVENT.c.payload, "violation")),
+        _UNTIL,
+        _IS_COUNTED,
         standing(),
     )
     .order_by(_EVENT.c.seq)
@@ -411,21 +418,11 @@ _NEWEST: Final = Prepared(
     .limit(_LIMIT)
 )
 _AFTER_SEQ: Final = bindparam("after_seq", type_=BigInteger)
-_UNTIL: Final = _EVENT.c.seq <= bindparam("until_seq", type_=BigInteger)
-_IS_SPENDING: Final = or_(_EVENT.c.kind == RowKind.MOVE.value, _EVENT.c.kind == RowKind.BUY.value)
-_SPENDING: Final = Prepared(
-    _of_ledger(
-        _EVENT.c.occurred_at > bindparam("after", type_=DateTime(timezone=True)),
-        _UNTIL,
-        _IS_SPENDING,
-        standing(),
-    ).order_by(_EVENT.c.seq)
-)
 _GROWN: Final = Prepared(
     _of_ledger(
         _EVENT.c.seq >= _AFTER_SEQ,
         _UNTIL,
-        or_(_EVENT.c.seq == _AFTER_SEQ, _IS_SPENDING, _EVENT.c.reverses_id.is_not(None)),
+        or_(_EVENT.c.seq == _AFTER_SEQ, _IS_COUNTED, _EVENT.c.reverses_id.is_not(None)),
     ).order_by(_EVENT.c.seq)
 )
 _OF_TX: Final = Prepared(

@@ -21,12 +21,11 @@ Laws
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
-from functools import cached_property
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, Final
 
 from core.mandate.rules.moved import spent_and_received
-from core.mandate.rules.outflows import busiest_day, outflows
+from core.mandate.rules.outflows import Taken, busiest_day, outflows_of, taken_by
 from core.mandate.rules.progress import data_issue
 from core.mandate.rules.rows import LedgerRow, RowKind
 from core.mandate.rules.short_statement import short_statement, summed
@@ -45,6 +44,9 @@ DISCLOSURES: tuple[Mapping[str, str], ...] = (
     {"code": "estimates", "text": "Values labelled est are estimates."},
     {"code": "off_switch", "text": "The owner can stop the mandate, and only the owner withdraws."},
 )
+
+
+DAY: Final = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +86,14 @@ class Flows:
     def net_deposits_usdc_e6(self) -> int:
         return self.deposits_usdc_e6 - self.withdrawals_usdc_e6
 
+    def __add__(self, other: "Flows") -> "Flows":
+        return Flows(
+            **{
+                name: getattr(self, name) + getattr(other, name)
+                for name in Flows.__dataclass_fields__
+            }
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepsOfWeek:
@@ -96,7 +106,35 @@ class StepsOfWeek:
     has_more: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeekTally:
+    """What the rows of a week and of the day before it add up to.
+
+    `taken`: of both, in the order of the ledger; `codes`: of the week's violations.
+    """
+
+    flows: Flows
+    taken: tuple[Taken, ...] = ()
+    codes: frozenset[str] = frozenset()
+
+    def with_rows(
+        self, rows: Iterable[LedgerRow], facts: MandateFacts, week: IsoWeek
+    ) -> "WeekTally":
+        """The tally after more rows that count, of any time."""
+        near = _between(week.start_at - DAY, week.end_at, rows)
+        of_week = _between(week.start_at, week.end_at, near)
+        taken = (taken_by(row, facts) for row in near)
+        return WeekTally(
+            flows=self.flows + flows_of(of_week),
+            taken=(*self.taken, *(one for one in taken if one is not None)),
+            codes=self.codes.union(*map(_codes_of, of_week)),
+        )
+
+
+NO_TALLY: Final = WeekTally(flows=Flows())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WeekStatement:
     """One mandate's week as numbers; `statement_json` writes it."""
 
@@ -105,20 +143,14 @@ class WeekStatement:
     as_of: datetime  # the week's end, or now while it runs
     start: MandateState
     end: MandateState
-    # effective: the week's and the day's before it that a number is made of
-    # (core.mandate.rows.counted_between)
-    rows: tuple[LedgerRow, ...]
+    tally: WeekTally
     steps: StepsOfWeek
     short: ShortLedger | None = None  # what the ledger lacks of the time before the week's end
     is_start_known: bool = True  # it lacks nothing of the time before the week's start
 
-    @cached_property
-    def week_rows(self) -> tuple[LedgerRow, ...]:
-        return _within(self.week, self.rows)
-
-    @cached_property
+    @property
     def flows(self) -> Flows:
-        return flows_of(self.week_rows)
+        return self.tally.flows
 
     @property
     def worth_start(self) -> Worth:
@@ -281,7 +313,7 @@ def _allowed_vs_used(statement: WeekStatement) -> dict[str, Any]:
     signed caps.
     """
     week, terms = statement.week, statement.about.terms
-    spends = [one for one in outflows(statement.rows, statement.about.facts) if one.is_proven]
+    spends = [one for one in outflows_of(statement.tally.taken) if one.is_proven]
     start, end = int(week.start_at.timestamp()), int(week.end_at.timestamp())
     largest = max((one.amount_usdc_e6 for one in spends if start <= one.at < end), default=0)
     busiest, ended_at = busiest_day(spends, start, end)
@@ -297,30 +329,32 @@ def _allowed_vs_used(statement: WeekStatement) -> dict[str, Any]:
 
 def _breaches(statement: WeekStatement) -> dict[str, Any]:
     start, end = statement.start, statement.end
-    flagged = [
-        row for row in statement.week_rows if isinstance(row.payload.get("violation"), Mapping)
-    ]
-    codes = sorted(
-        {str(code) for row in flagged for code in row.payload["violation"].get("codes", ())}
-    )
     return {
         "reverts": {"count": end.reverts_count - start.reverts_count},
         "refusals": {"count": end.refusals_count - start.refusals_count},
-        "violations": {"count": end.violations_count - start.violations_count, "codes": codes},
+        "violations": {
+            "count": end.violations_count - start.violations_count,
+            "codes": sorted(statement.tally.codes),
+        },
     }
+
+
+def _codes_of(row: LedgerRow) -> Iterable[str]:
+    violation = row.payload.get("violation")
+    return map(str, violation.get("codes", ())) if isinstance(violation, Mapping) else ()
 
 
 def _steps(statement: WeekStatement) -> list[dict[str, Any]]:
     """The steps of the week's rows, grouped as in the record."""
     shown = statement.steps
-    seqs = {row.seq for row in _within(statement.week, shown.rows)}
+    week = statement.week
+    seqs = {row.seq for row in _between(week.start_at, week.end_at, shown.rows)}
     groups = step_groups(shown.rows, statement.about.purpose, shown.actions)
     return [step for group in groups for step in group.steps if step["id"] in seqs]
 
 
-def _within(week: IsoWeek, rows: Iterable[LedgerRow]) -> tuple[LedgerRow, ...]:
-    start, end = week.start_at, week.end_at
-    return tuple(row for row in rows if start <= row.occurred_at < end)
+def _between(start: datetime, end: datetime, rows: Iterable[LedgerRow]) -> list[LedgerRow]:
+    return [row for row in rows if start <= row.occurred_at < end]
 
 
 def _short(statement: WeekStatement) -> dict[str, Any]:

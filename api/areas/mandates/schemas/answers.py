@@ -268,7 +268,7 @@ class CloseAllPlan(LedgerAnswer):
 class Statement(WeekLine):
     """A week of a mandate in figures that balance.
 
-    `steps`: its newest 200, in whole groups; `has_more_steps`: it has older ones, which its CSV and
+    `steps`: its newest 50, in whole groups; `has_more_steps`: it has older ones, which its CSV and
     mandates.steps have.
     """
 

@@ -1,8 +1,8 @@
 """Statements of a week and the plan of leaving (docs/statements.md, docs/rules.md#leaving)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from api.areas.mandates.schemas.answers import AllStatements, CloseAllPlan, Statement
@@ -41,15 +41,18 @@ from core.mandate.rules.lifecycle import ACTIVE, ENDED, Status
 from core.mandate.rules.lock import StoppedBy
 from core.mandate.rules.short_statement import unwritten_statement
 from core.mandate.rules.statement import (
+    DAY,
+    NO_TALLY,
     StatementOf,
     StepsOfWeek,
     WeekStatement,
+    WeekTally,
     all_mandates_json,
     statement_json,
 )
 from core.mandate.rules.steps import pause_actions
 from core.mandate.rules.weeks import IsoWeek, week_from_text, week_of
-from core.mandate.tables import Mandate
+from core.mandate.tables import Mandate, MandateHead
 from core.money import usdc_text
 
 OF_ALL = (*ACTIVE, *ENDED)
@@ -59,13 +62,16 @@ BATCH_HAPPENS = (
     "If the agent spends before it is mined, all of it reverts: ask again, or stop alone."
 )
 MANDATES_READ = 500  # at a time
-STEPS_SHOWN = 200  # of a week's steps, whole groups; its files have all
+STEPS_SHOWN = 50  # rows of a week, as a page of the record; its files have all
 
 
 def statement(call: Call, caller: OwnerCaller, command: WeekQuery) -> Answer[Statement]:
     mandate = owned(call, caller, command.id)
     week = _week(command.week, call.now)
-    [statement] = _weeks_of(call, [mandate], week)
+    tally = call.deps.weeks.tally_of(
+        call.db, call.db.get(MandateHead, mandate.id), mandate_facts(mandate), week
+    )
+    [statement] = _weeks_of(call, {mandate: tally}, week)
     most = STEPS_SHOWN if command.format == "json" else None
     found = statement_json(replace(statement, steps=_steps_of(call, mandate, week, most)))
     if mandate.created_at >= week.end_at:
@@ -97,9 +103,12 @@ def _steps_of(call: Call, mandate: Mandate, week: IsoWeek, most: int | None) -> 
 def statement_all(call: Call, caller: OwnerCaller, command: AllWeeksQuery) -> Answer[AllStatements]:
     """Every mandate of the owner that was signed before the week's end."""
     week = _week(command.week, call.now)
-    whole = all_mandates_json(
-        _weeks_of(call, _signed(call, caller, week.end_at), week), week, call.now
+    found = _signed(call, caller, week.end_at)
+    rows = mandate_rows.counted_between(
+        call.db, [one.id for one in found], week.start_at - DAY, week.end_at
     )
+    tallies = {one: NO_TALLY.with_rows(rows[one.id], mandate_facts(one), week) for one in found}
+    whole = all_mandates_json(_weeks_of(call, tallies, week), week, call.now)
     body = AllStatements.model_validate(whole)
     if command.format == "json":
         return Answer(body)
@@ -132,15 +141,13 @@ def _week(text: str | None, now: datetime) -> IsoWeek:
     return week_of(now) if text is None else week_from_text(text, now)
 
 
-def _weeks_of(call: Call, found: Sequence[Mandate], week: IsoWeek) -> list[WeekStatement]:
-    """The numbers of a week.
-
-    Its steps are left out.
-    """
-    ids, day_before = [mandate.id for mandate in found], week.start_at - timedelta(days=1)
+def _weeks_of(
+    call: Call, tallies: Mapping[Mandate, WeekTally], week: IsoWeek
+) -> list[WeekStatement]:
+    """The numbers of a week; its steps are left out."""
+    ids = [mandate.id for mandate in tallies]
     start = mandates_before(call.db, ids, week.start_at)
     end = mandates_before(call.db, ids, week.end_at)
-    rows = mandate_rows.counted_between(call.db, ids, day_before, week.end_at)
     as_of = min(call.now, week.end_at)
     return [
         WeekStatement(
@@ -149,12 +156,12 @@ def _weeks_of(call: Call, found: Sequence[Mandate], week: IsoWeek) -> list[WeekS
             as_of=as_of,
             start=start[mandate.id].said,
             end=end[mandate.id].said,
-            rows=tuple(rows[mandate.id]),
+            tally=tally,
             steps=StepsOfWeek(),
             short=end[mandate.id].short,
             is_start_known=start[mandate.id].short is None,
         )
-        for mandate in found
+        for mandate, tally in tallies.items()
     ]
 
 

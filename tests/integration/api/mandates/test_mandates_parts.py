@@ -13,7 +13,7 @@ from api.areas.mandates.service import statements
 from api.areas.mandates.service.steps_now import steps_of
 from api.kernel.operation import Call
 from core.db.engine import Database, WriteSession
-from core.mandate.kept_days import KeptDays
+from core.mandate.kept_days import KeptDays, KeptWeeks
 from core.mandate.kept_steps import KeptSteps
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rows import mandate_facts
@@ -22,7 +22,7 @@ from core.mandate.rules.ledger import NewRow, ReportedBy, RowKind
 from core.mandate.rules.limits import SpendWindow
 from core.mandate.rules.outflows import outflows_of, taken_by
 from core.mandate.rules.short_statement import unwritten_statement
-from core.mandate.rules.statement import statement_json
+from core.mandate.rules.statement import NO_TALLY, statement_json
 from core.mandate.rules.steps import step_groups, steps_page
 from core.mandate.rules.weeks import week_of
 from core.mandate.tables import Mandate, MandateHead
@@ -185,7 +185,7 @@ def filled(write: WriteSession, seed: int, rows: int) -> Mandate:
 
 
 def call_of(session: WriteSession) -> Call:
-    deps = SimpleNamespace(steps=KeptSteps())
+    deps = SimpleNamespace(steps=KeptSteps(), weeks=KeptWeeks())
     return Call(db=session, now=LATER, deps=cast("Any", deps), request_id="test", client="test")
 
 
@@ -233,6 +233,19 @@ def test_day__that_is_kept_while_the_ledger_grows__is_that_of_the_whole_ledger(
         assert day.window == SpendWindow.of(proven)
         flows += len(expected)
     assert flows > 0
+
+
+@pytest.mark.parametrize("seed", few(range(6), plain=1))
+def test_week__that_is_kept_while_the_ledger_grows__is_that_of_the_whole_ledger(
+    write: WriteSession, seed: int
+) -> None:
+    luck, weeks = random.Random(seed), KeptWeeks()
+    for mandate in growing(write, seed, 90):
+        week = week_of(NOW + timedelta(days=luck.choice((0, 7, 14))))
+        rows = effective(mandate_ledger.load_rows(write, mandate.id))
+        facts, head = mandate_facts(mandate), write.get_one(MandateHead, mandate.id)
+        tally = weeks.tally_of(write, head, facts, week)
+        assert tally == NO_TALLY.with_rows(rows, facts, week)
 
 
 def test_day__of_another_history_of_the_same_length__is_read_anew(write: WriteSession) -> None:
