@@ -9,12 +9,26 @@ Laws
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 
-from sqlalchemy import Select, any_, cast, delete, func, insert, or_, select, update
+from sqlalchemy import (
+    DateTime,
+    Select,
+    any_,
+    bindparam,
+    cast,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy.dialects.postgresql import ARRAY, BYTEA
 from sqlalchemy.orm import Session
 
 from core.db import locks
+from core.db.base import Hash32
 from core.db.engine import WriteSession
 from core.db.locks import LockClass
 from core.hexes import address_of, bytes_of
@@ -38,10 +52,22 @@ def find_session(
     """The session and its account, unless it was revoked or has expired (`expires_at` itself is too
     late).
     """
-    query = select(SessionRow, Account).join(Account, Account.id == SessionRow.account_id)
-    alive = (SessionRow.revoked_at.is_(None), SessionRow.expires_at > now)
-    row = session.execute(query.where(SessionRow.token_hash == token_hash, *alive)).one_or_none()
-    return None if row is None else (row[0], row[1])
+    found = session.execute(_live_session(), {"token_hash": token_hash, "now": now}).one_or_none()
+    return None if found is None else (found[0], found[1])
+
+
+@cache
+def _live_session() -> Select[SessionRow, Account]:
+    """Put together once: each call of an owner asks it."""
+    return (
+        select(SessionRow, Account)
+        .join(Account, Account.id == SessionRow.account_id)
+        .where(
+            SessionRow.token_hash == bindparam("token_hash", type_=Hash32),
+            SessionRow.revoked_at.is_(None),
+            SessionRow.expires_at > bindparam("now", type_=DateTime(timezone=True)),
+        )
+    )
 
 
 # Accounts

@@ -17,6 +17,7 @@ from sqlalchemy import (
     ColumnElement,
     DateTime,
     Select,
+    Text,
     and_,
     any_,
     bindparam,
@@ -40,15 +41,24 @@ from core.mandate.tables import Mandate, MandateEvent, ReplacedTerms
 
 
 def find_mandate(session: Session, public_id: str) -> Mandate | None:
-    return session.scalar(select(Mandate).where(Mandate.public_id == public_id))
+    return session.scalar(_of_public_id(), {"public_id": public_id})
+
+
+@cache
+def _of_public_id() -> Select[Mandate]:
+    return select(Mandate).where(Mandate.public_id == bindparam("public_id", type_=Text))
 
 
 def read_mandate(session: Session, public_id: str) -> Mandate | None:
     """The row with its head and its agent, in one statement: for reads, whose snapshot does not
     change.
     """
-    query = select(Mandate).where(Mandate.public_id == public_id)
-    return session.scalar(query.options(joinedload(Mandate.head), joinedload(Mandate.agent)))
+    return session.scalar(_with_head_and_agent(), {"public_id": public_id})
+
+
+@cache
+def _with_head_and_agent() -> Select[Mandate]:
+    return _of_public_id().options(joinedload(Mandate.head), joinedload(Mandate.agent))
 
 
 def lock_mandate(session: WriteSession, mandate_id: int) -> Mandate | None:
