@@ -309,6 +309,7 @@ def _made(url: str, application_name: str, bounds: Bounds, **connect_args: Any) 
         },
     )
     _ask_before_use(engine, bounds.trust_s)
+    _prepare_what_asks(engine)
     return engine
 
 
@@ -359,6 +360,17 @@ def _ask_before_use(engine: Engine, trust_s: float) -> None:
             engine.dialect.do_ping(driver)
         except engine.dialect.loaded_dbapi.Error as error:
             raise DisconnectionError from error  # the pool takes a new one in its place
+
+
+def _prepare_what_asks(engine: Engine) -> None:
+    """Of statements with `.execution_options(prepared=True)`, which the session reads objects by."""
+
+    @event.listens_for(engine, "do_execute")
+    def run(cursor: Any, statement: str, parameters: Any, context: Any) -> bool:
+        if not context.execution_options.get("prepared"):
+            return False
+        cursor.execute(statement, parameters, prepare=True)
+        return True
 
 
 def _end_reads_by_commit(engine: Engine) -> None:

@@ -2,7 +2,8 @@
 make each second, where finding, binding and reading a statement takes longer than the database does.
 
 Laws
-- A statement is compiled once, and prepared once per connection; what varies is a bindparam.
+- A statement is compiled once, and prepared once per connection; what varies is a bindparam. One that
+  returns objects of the session says so by `.execution_options(prepared=True)`.
 - Values come and go as the driver has them: no type of ours converts them, so that a numeric column
   is read as text. What the session holds unflushed is not seen.
 - On a connection of `Database.statements` each statement is a transaction of its own. Errors are the driver's there,
@@ -10,6 +11,7 @@ Laws
 """
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, Final, cast
 
 from psycopg import Connection as Driver
@@ -31,19 +33,26 @@ _DIALECT: Final = PGDialect_psycopg()  # type: ignore[no-untyped-call]  # SQLAlc
 
 
 class Prepared:
+    """Compiled when it first runs: a process that never runs it starts without."""
+
     def __init__(self, statement: ClauseElement) -> None:
-        compiled = cast("SQLCompiler", statement.compile(dialect=_DIALECT))
-        self._text = compiled.string
-        self._constants = {
-            name: one.value for one, name in compiled.bind_names.items() if not one.required
-        }
+        self._statement = statement
 
     def rows(self, db: Runs, **values: Any) -> list[tuple[Any, ...]]:
         """What the statement returns, in the session's transaction.
 
         Errors: SQLAlchemyError, as of any other statement.
         """
-        return rows_of(db, self._text, {**self._constants, **values})
+        text, constants = self._compiled
+        return rows_of(db, text, {**constants, **values})
+
+    @cached_property
+    def _compiled(self) -> tuple[str, dict[str, Any]]:
+        compiled = cast("SQLCompiler", self._statement.compile(dialect=_DIALECT))
+        constants = {
+            name: one.value for one, name in compiled.bind_names.items() if not one.required
+        }
+        return compiled.string, constants
 
 
 def rows_of(db: Runs, statement: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:

@@ -67,6 +67,7 @@ def _live_session() -> Select[SessionRow, Account]:
             SessionRow.revoked_at.is_(None),
             SessionRow.expires_at > bindparam("now", type_=DateTime(timezone=True)),
         )
+        .execution_options(prepared=True)
     )
 
 

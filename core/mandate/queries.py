@@ -46,7 +46,8 @@ def find_mandate(session: Session, public_id: str) -> Mandate | None:
 
 @cache
 def _of_public_id() -> Select[Mandate]:
-    return select(Mandate).where(Mandate.public_id == bindparam("public_id", type_=Text))
+    query = select(Mandate).where(Mandate.public_id == bindparam("public_id", type_=Text))
+    return query.execution_options(prepared=True)
 
 
 def read_mandate(session: Session, public_id: str) -> Mandate | None:
@@ -123,7 +124,8 @@ def _list(of: str, by_status: bool, is_later_page: bool) -> Select[Mandate]:
         query = query.where(Mandate.status.in_(bindparam("statuses", expanding=True)))
     if is_later_page:
         query = query.where(Mandate.id < bindparam("before_id", type_=BigInteger))
-    return query.order_by(Mandate.id.desc()).limit(bindparam("limit", type_=BigInteger))
+    query = query.order_by(Mandate.id.desc()).limit(bindparam("limit", type_=BigInteger))
+    return query.execution_options(prepared=not by_status)  # a list of statuses varies its text
 
 
 def _page(
