@@ -308,8 +308,10 @@ class Operation:
     may keep an answer that no credential was sent for; None: not at all; `private_max_age_s`: its
     caller, one that a credential was sent for. `keeps`: we do too (kept_answers.py). `more`: what
     the summary has no room for, in OpenAPI. `in_turn`: calls of one network address are served one
-    by one, since they wait for one lock. `per_minute`: which of Limits bounds the calls of a network
-    address without a key, all operations that name it together (address_rates.py).
+    by one, since they wait for one lock. `asks_nothing`: its handler asks neither database nor chain,
+    so that a call without a credential needs no thread. `per_minute`: which of Limits bounds the
+    calls of a network address without a key, all operations that name it together
+    (address_rates.py).
     """
 
     key: str
@@ -340,6 +342,7 @@ class Operation:
     more: str | None = None
     refuses: tuple[str, ...] = ()
     in_turn: bool = False
+    asks_nothing: bool = False
     per_minute: str | None = None
 
     @property
