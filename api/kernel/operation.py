@@ -202,17 +202,9 @@ class Deps:
     is_local: bool = False
     metrics: ApiMetrics
     payment_config: PaymentConfig | None = None
-    workers: threads.Workers = field(
-        default_factory=lambda: threads.Workers(threads.CALLS, threads.CALLS_OF_ONE)
-    )
-    large: threads.Workers = field(
-        default_factory=lambda: threads.Workers(threads.LARGE, 1, "large", threads.LARGE_WAITING)
-    )
-    settling: threads.Workers = field(
-        default_factory=lambda: threads.Workers(
-            threads.SETTLING, threads.SETTLING_OF_ONE, "settling"
-        )
-    )
+    workers: threads.Workers = field(default_factory=threads.of_calls)
+    large: threads.Workers = field(default_factory=threads.of_large_bodies)
+    settling: threads.Workers = field(default_factory=threads.of_payments)
     custody: KeyMaker | None = None  # None: starter wallets are off
     guard: DigestSigner | None = None  # None: vaults can't pay for web resources
     receipts: DigestSigner | None = None  # None: answers have no receipts

@@ -183,3 +183,18 @@ class Workers:
             self._turns.pop(name, None)
         if not line.waiting and not line.running:
             del self._lines[name]
+
+
+def of_calls() -> Workers:
+    """Those that serve calls."""
+    return Workers(CALLS, CALLS_OF_ONE)
+
+
+def of_large_bodies() -> Workers:
+    """Those that serve calls with a body above LARGE_BYTES."""
+    return Workers(LARGE, 1, "large", LARGE_WAITING)
+
+
+def of_payments() -> Workers:
+    """Those that look up and settle payments."""
+    return Workers(SETTLING, SETTLING_OF_ONE, "settling")
