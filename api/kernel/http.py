@@ -6,7 +6,8 @@ Laws
   refused, not chosen from.
 - The event loop reads bytes and hands out calls; what a body holds is read by the thread that
   serves it, since that is work. A call with a large body is served beside the others, on threads of
-  its own (api/kernel/workers.py).
+  its own (api/kernel/workers.py). An operation that `asks_nothing` is no work: without a
+  credential it is answered at once, so that a process says that it lives however busy it is.
 - Every answer carries X-Request-Id, nosniff, what a browser of another site needs (any origin, no
   cookies), and no-store unless its operation says that it may be kept.
 - A call whose path is in the catalogue goes straight from the Envelope to its endpoint: the
@@ -47,7 +48,7 @@ from api.kernel.payments.offer import SentPayment
 from api.kernel.pipeline import Unsettled, perform
 from api.kernel.refusals import PAYABLE_HEADER, refused, route_path
 from api.kernel.streams import FullError, OpenedStream
-from api.kernel.workers import LARGE_BYTES, SETTLING_WAIT_S, BusyError
+from api.kernel.workers import LARGE_BYTES, SETTLING_WAIT_S, TURN_WAIT_S, BusyError
 
 REQUEST_ID_HEADER = "X-Request-Id"
 IDEMPOTENCY_HEADER = "Idempotency-Key"
@@ -178,14 +179,17 @@ async def enter(
         )
 
     try:
-        served = await beside(request, deps, call, in_turn=operation.in_turn)
+        if operation.asks_nothing and credentials.key is None and credentials.bearer is None:
+            served = call()
+        else:
+            served = await beside(request, deps, call, in_turn=operation.in_turn)
         return (
             served
             if isinstance(served, Outcome)
             else await _settled(served, credentials.client, deps)
         )
     except (BusyError, CancelledError) as error:  # cancelled: the process ends
-        refusal = busy(deps) if isinstance(error, BusyError) else ending(deps)
+        refusal = busy(deps, error) if isinstance(error, BusyError) else ending(deps)
         return refused(refusal, operation, {}, deps.clock(), deps.catalogue)
     except Exception:  # the process's edge: a route and a tool answer alike
         return defect(request.state.request_id, deps)
@@ -196,15 +200,16 @@ async def beside(
 ) -> T:
     """Run work of this request on a thread: its caller's line, or that of large bodies.
 
-    `in_turn`: one by one. Errors: BusyError.
+    `in_turn`: one by one. Errors: BusyError, within TURN_WAIT_S: the work was not begun.
     """
     client = credentials_of(request, deps).client
     if getattr(request.state, "sent_bytes", 0) > LARGE_BYTES:
         deps.large.require_place(client)
-        return await deps.large.run(client, partial(_resting, call))
+        return await deps.large.run(client, partial(_resting, call), within_s=TURN_WAIT_S)
     line = ("in turn", client) if in_turn else client
     deps.workers.require_place(line)
-    return await deps.workers.run(line, call, at_once=1 if in_turn else None)
+    at_once = 1 if in_turn else None
+    return await deps.workers.run(line, call, at_once=at_once, within_s=TURN_WAIT_S)
 
 
 def _resting(call: Callable[[], T]) -> T:
@@ -223,8 +228,7 @@ async def _settled(call: Unsettled, client: str, deps: Deps) -> Outcome:
     try:
         return await deps.settling.run(client, call.settle, within_s=SETTLING_WAIT_S)
     except BusyError:
-        full = settling_busy(deps)
-        return await deps.workers.run(client, partial(call.refuse, full))
+        return call.refuse(settling_busy(deps))  # asks nothing, so that it waits for no second turn
 
 
 def response_of(outcome: Outcome) -> Response:

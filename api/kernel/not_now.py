@@ -3,12 +3,19 @@
 from datetime import timedelta
 
 from api.kernel.operation import Deps, Refusal
+from api.kernel.workers import TURN_WAIT_S, BusyError, NoTurnError
 
 RETRY_S = 5  # after that a call's turn comes more likely
 
 
-def busy(deps: Deps) -> Refusal:
+def busy(deps: Deps, error: BusyError) -> Refusal:
     """Nothing was begun, and nothing of it is kept."""
+    if isinstance(error, NoTurnError):
+        return _later(
+            deps,
+            f"This service is busy: the call waited {TURN_WAIT_S:.0f} s for its turn and was not "
+            "begun; send it again later.",
+        )
     return _later(
         deps,
         "As many calls of your network address as may wait are waiting; send this one again "

@@ -204,17 +204,9 @@ class Deps:
     is_local: bool = False
     metrics: ApiMetrics
     payment_config: PaymentConfig | None = None
-    workers: threads.Workers = field(
-        default_factory=lambda: threads.Workers(threads.CALLS, threads.CALLS_OF_ONE)
-    )
-    large: threads.Workers = field(
-        default_factory=lambda: threads.Workers(threads.LARGE, 1, "large", threads.LARGE_WAITING)
-    )
-    settling: threads.Workers = field(
-        default_factory=lambda: threads.Workers(
-            threads.SETTLING, threads.SETTLING_OF_ONE, "settling"
-        )
-    )
+    workers: threads.Workers = field(default_factory=threads.of_calls)
+    large: threads.Workers = field(default_factory=threads.of_large_bodies)
+    settling: threads.Workers = field(default_factory=threads.of_payments)
     custody: KeyMaker | None = None  # None: starter wallets are off
     guard: DigestSigner | None = None  # None: vaults can't pay for web resources
     receipts: DigestSigner | None = None  # None: answers have no receipts
@@ -313,8 +305,10 @@ class Operation:
     may keep an answer that no credential was sent for; None: not at all; `private_max_age_s`: its
     caller, one that a credential was sent for. `keeps`: we do too (kept_answers.py). `more`: what
     the summary has no room for, in OpenAPI. `in_turn`: calls of one network address are served one
-    by one, since they wait for one lock. `per_minute`: which of Limits bounds the calls of a network
-    address without a key, all operations that name it together (address_rates.py).
+    by one, since they wait for one lock. `asks_nothing`: its handler asks neither database nor chain,
+    so that a call without a credential needs no thread. `per_minute`: which of Limits bounds the
+    calls of a network address without a key, all operations that name it together
+    (address_rates.py).
     """
 
     key: str
@@ -345,6 +339,7 @@ class Operation:
     more: str | None = None
     refuses: tuple[str, ...] = ()
     in_turn: bool = False
+    asks_nothing: bool = False
     per_minute: str | None = None
 
     @property

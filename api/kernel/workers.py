@@ -10,14 +10,16 @@ Laws
   each line before it.
 - No line holds every thread: what one caller's calls wait for (a lock, a node) leaves threads to
   the others.
-- A call that waits holds no thread. Where waiting has a bound, a call that has passed it is not
-  begun.
-- A line has an end: a call waits with all that was sent for it, also when its caller has left.
+- A call that waits holds no thread, and waits no longer than its bound: then it leaves its line, is
+  not begun, and its caller is told so while it still listens. What no caller waits for (the reads
+  of streams) has no bound.
+- A line has an end: a call waits with all that was sent for it, also when its caller has left. One
+  that is cancelled leaves its line at once.
 """
 
 import asyncio
 import threading
-from collections import deque
+from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -33,6 +35,9 @@ LARGE: Final = 2
 LARGE_BYTES: Final = 8 * 1024
 MOST_WAITING: Final = 256  # calls of one line
 LARGE_WAITING: Final = 32  # of those with a large body: 8 MiB
+# a call that does not get its turn by then is refused: clients give up after 10 to 30 s, and what is
+# served for one that has left is lost, with the time of those behind it
+TURN_WAIT_S: Final = 5.0
 SETTLING: Final = 8  # payments that are looked up or settled at a time
 SETTLING_OF_ONE: Final = 6
 # a payment that does not get its turn by then is refused, and was not touched
@@ -41,14 +46,18 @@ THREADS: Final = CALLS + LARGE + SETTLING
 
 
 class BusyError(Exception):
-    """The call did not get its turn in time, or no place in its line, and was not begun."""
+    """The call got no place in its line, or not its turn in time, and was not begun."""
+
+
+class NoTurnError(BusyError):
+    """It had a place, and its turn did not come in time."""
 
 
 @dataclass(slots=True)
 class _Line:
     at_once: int
     running: int = 0
-    waiting: deque[tuple[Future[Any], Callable[[], Any]]] = field(default_factory=deque)
+    waiting: OrderedDict[Future[Any], Callable[[], Any]] = field(default_factory=OrderedDict)
 
 
 class Workers:
@@ -62,7 +71,8 @@ class Workers:
         self._each = each
         self._most_waiting = most_waiting
         self._lines: dict[Hashable, _Line] = {}
-        self._turns: deque[Hashable] = deque()  # lines with a call that may begin
+        # lines with a call that may begin, the next one first
+        self._turns: OrderedDict[Hashable, None] = OrderedDict()
         self._lock = threading.Lock()
 
     def require_place(self, line: Hashable) -> None:
@@ -82,26 +92,32 @@ class Workers:
     ) -> T:
         """The call's answer.
 
-        `at_once`: threads that this line may hold, if fewer. Errors: the call's; BusyError after
-        `within_s`.
+        `at_once`: threads that this line may hold, if fewer. `within_s`: seconds for which the call
+        may wait for its turn; one that has begun takes as long as it takes. None: no bound. Errors:
+        the call's; NoTurnError.
         """
         future = self.submit(line, call, at_once)
-        answer = asyncio.wrap_future(future)
-        if within_s is not None:
-            await asyncio.wait([answer], timeout=within_s)
-            if not answer.done() and future.cancel():
-                raise BusyError
-        return await answer
+        bound = (
+            None
+            if within_s is None
+            else asyncio.get_running_loop().call_later(within_s, self._leave, line, future)
+        )
+        try:
+            return await asyncio.wrap_future(future)
+        except asyncio.CancelledError:
+            self._leave(line, future)
+            raise
+        finally:
+            if bound is not None:
+                bound.cancel()
 
     def submit(
         self, line: Hashable, call: Callable[[], T], at_once: int | None = None
     ) -> Future[T]:
         future: Future[T] = Future()
         with self._lock:
-            its = self._lines.setdefault(line, _Line(at_once or self._each))
-            its.waiting.append((future, call))
-            if len(its.waiting) == 1 and its.running < its.at_once:
-                self._turns.append(line)
+            self._lines.setdefault(line, _Line(at_once or self._each)).waiting[future] = call
+            self._arrange(line)
         self._begin()
         return future
 
@@ -123,14 +139,23 @@ class Workers:
         with self._lock:
             if not self._free or not self._turns:
                 return None
-            name = self._turns.popleft()
+            name, _ = self._turns.popitem(last=False)
             line = self._lines[name]
             line.running += 1
             self._free -= 1
-            future, call = line.waiting.popleft()
-            if line.waiting and line.running < line.at_once:
-                self._turns.append(name)
+            future, call = line.waiting.popitem(last=False)
+            self._arrange(name)
             return name, future, call
+
+    def _leave(self, name: Hashable, future: Future[Any]) -> None:
+        """Take a call that waits out of its line, and tell it so; one that has begun goes on."""
+        with self._lock:
+            line = self._lines.get(name)
+            if line is None or line.waiting.pop(future, None) is None:
+                return
+            self._arrange(name)
+        if future.set_running_or_notify_cancel():
+            future.set_exception(NoTurnError())
 
     def _answer(self, line: Hashable, future: Future[Any], done: Future[Any]) -> None:
         error = done.exception()
@@ -144,9 +169,32 @@ class Workers:
     def _end(self, name: Hashable) -> None:
         with self._lock:
             self._free += 1
-            line = self._lines[name]
-            line.running -= 1
-            if line.waiting and line.running == line.at_once - 1:
-                self._turns.append(name)  # it was full, so that it stood in no turn
-            elif not line.waiting and not line.running:
-                del self._lines[name]
+            self._lines[name].running -= 1
+            self._arrange(name)
+
+    def _arrange(self, name: Hashable) -> None:
+        """After a change of a line: it keeps its turn, or gets the last one, while a call of it may
+        begin, and is forgotten when it is empty.
+        """
+        line = self._lines[name]
+        if line.waiting and line.running < line.at_once:
+            self._turns.setdefault(name)
+        else:
+            self._turns.pop(name, None)
+        if not line.waiting and not line.running:
+            del self._lines[name]
+
+
+def of_calls() -> Workers:
+    """Those that serve calls."""
+    return Workers(CALLS, CALLS_OF_ONE)
+
+
+def of_large_bodies() -> Workers:
+    """Those that serve calls with a body above LARGE_BYTES."""
+    return Workers(LARGE, 1, "large", LARGE_WAITING)
+
+
+def of_payments() -> Workers:
+    """Those that look up and settle payments."""
+    return Workers(SETTLING, SETTLING_OF_ONE, "settling")

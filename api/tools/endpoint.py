@@ -115,8 +115,8 @@ class ToolEndpoint:
             return _error(None, INVALID_REQUEST, self._refused(refusal))
         try:
             sent = await self._read(request)
-        except BusyError:
-            return _error(None, INTERNAL_ERROR, self._refused(busy(self._deps)))
+        except BusyError as error:
+            return _error(None, INTERNAL_ERROR, self._refused(busy(self._deps, error)))
         exchange = self._call_of_server(sent)
         if exchange is None:
             outcome = await enter(

@@ -1,7 +1,7 @@
 """`make soak MINUTES=60`: the whole stack under a steady, realistic load, and faults beside it.
 
-RATE calls a second (default 200) from 16 addresses of this machine go to two API processes: reads of
-agents, owners and visitors, and a few writes, while an agent trades on chain. After a quiet minute, until
+RATE calls a second (default 200) go to two API processes: reads of agents, an owner and visitors, and a few
+writes, while an agent trades on chain. Each of the 16 callers has an address of this machine of its own. After a quiet minute, until
 three fifths of the time are over, one fault follows another: the preferred node refuses, the indexer is
 killed, every connection to the database is cut, an API process is killed, the keeper is killed. What died
 is started again as a supervisor would. Then the load goes on without faults, so that memory shows.
@@ -24,7 +24,7 @@ import sys
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -44,7 +44,7 @@ from scripts.demo import Story, sign_and_fund, sign_in
 from scripts.devstack import Ports, Stack, free_port
 from scripts.seed_world import place_of, seed
 from tests.bench.gate import NodeGate
-from tests.bench.traffic import Call, Tally, Traffic, get, post
+from tests.bench.traffic import Call, Caller, Tally, Traffic, get, post
 
 MOST_MINUTES = 240
 SAY_S = 10.0
@@ -52,7 +52,7 @@ FAULTS_UNTIL = 0.6  # of the time
 JUDGED_FROM_MINUTES = 30
 MOST_GROWTH = 0.05
 MOST_P99 = 2.0
-AGENTS = 12
+AGENTS, VISITORS = 12, 2  # beside the agent at work and its owner
 OTHERS, DAYS = 20, 120  # simulated agents, and days of their ledgers
 TRADE_EVERY_S = 3.0
 CENT = 10_000
@@ -200,50 +200,46 @@ def profile(story: Story, keys: list[str]) -> list[Call]:
     """What is asked for, a hundredth each by weight: agents at work read what they may do before they
     act, and page through what is new; owners look; visitors read what is public.
     """
-    one, owner = f"/mandate-wallet/mandates/{story.id}", f"Bearer {story.owner_api.bearer}"
-    key = itertools.cycle(keys)
-    count = itertools.count()
-    working = str(story.agent_api.key)
+    one, count = f"/mandate-wallet/mandates/{story.id}", itertools.count()
+    addresses = (f"127.0.0.{last}" for last in itertools.count(2))
+    worker = Caller(next(addresses), {"x_svc_user_key": str(story.agent_api.key)})
+    owner = Caller(next(addresses), {"authorization": f"Bearer {story.owner_api.bearer}"})
+    agents = [Caller(next(addresses), {"x_svc_user_key": key}) for key in keys]
+    visitors = [Caller(next(addresses)) for _ in range(VISITORS)]
 
-    def of_agent(path: str) -> Callable[[], bytes]:
-        return lambda: get(path, x_svc_user_key=next(key))
+    def read(name: str, weight: int, callers: Sequence[Caller], path: str) -> Call:
+        return Call(name, weight, callers, lambda caller: get(path, **caller.headers))
 
-    def of_worker(path: str) -> Callable[[], bytes]:
-        return lambda: get(path, x_svc_user_key=working)
-
-    def of_owner(path: str) -> Callable[[], bytes]:
-        return lambda: get(path, authorization=owner)
-
-    def note() -> bytes:
+    def note(caller: Caller) -> bytes:
         number = next(count)
         body = {"kind": "note", "why": "The price holds.", "payload": {"text": f"Look {number}."}}
         return post(
             f"{one}/events",
             body,
-            x_svc_user_key=working,
             idempotency_key=f"soak-{os.getpid()}-{number}",
+            **caller.headers,
         )
 
     return [
-        Call("limits before an action", 18, of_worker(one)),
-        Call("own mandates", 14, of_agent("/mandate-wallet/mandates")),
-        Call("who am I", 10, of_agent("/mandate-wallet/agents/me")),
-        Call("status", 6, of_agent("/agent/status")),
-        Call("steps", 8, of_worker(f"{one}/steps")),
-        Call("ledger", 6, of_owner(f"{one}/ledger")),
-        Call("the owner's view", 6, of_owner(one)),
-        Call("statement", 2, of_owner(f"{one}/statement")),
-        Call("alerts", 2, of_owner("/mandate-wallet/me/alerts")),
-        Call("board of mandates", 4, of_agent("/mandate-wallet/board")),
-        Call("hall", 4, lambda: get("/mandate-wallet/hall")),
-        Call("credits", 3, of_agent("/credits/balance")),
-        Call("market board", 3, of_agent("/board")),
-        Call("tasks", 2, of_agent("/tasks/browse")),
-        Call("catalogue", 3, lambda: get("/agent/catalog")),
-        Call("rules", 2, lambda: get("/rules/mandate-vault")),
-        Call("liveness", 1, lambda: get("/health/live")),
-        Call("a report", 3, note),
-        Call("what is next", 3, of_agent("/agent/dashboard")),
+        read("limits before an action", 18, [worker], one),
+        read("own mandates", 14, agents, "/mandate-wallet/mandates"),
+        read("who am I", 10, agents, "/mandate-wallet/agents/me"),
+        read("status", 6, agents, "/agent/status"),
+        read("steps", 8, [worker], f"{one}/steps"),
+        read("ledger", 6, [owner], f"{one}/ledger"),
+        read("the owner's view", 6, [owner], one),
+        read("statement", 2, [owner], f"{one}/statement"),
+        read("alerts", 2, [owner], "/mandate-wallet/me/alerts"),
+        read("board of mandates", 4, agents, "/mandate-wallet/board"),
+        read("hall", 4, visitors, "/mandate-wallet/hall"),
+        read("credits", 3, agents, "/credits/balance"),
+        read("market board", 3, agents, "/board"),
+        read("tasks", 2, agents, "/tasks/browse"),
+        read("catalogue", 3, visitors, "/agent/catalog"),
+        read("rules", 2, visitors, "/rules/mandate-vault"),
+        read("liveness", 1, visitors, "/health/live"),
+        Call("a report", 3, [worker], note),
+        read("what is next", 3, agents, "/agent/dashboard"),
     ]
 
 

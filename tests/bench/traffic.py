@@ -1,8 +1,9 @@
 """Calls at a steady rate over several API processes, as a balancer with health checks would spread
 them: a call whose connection breaks is sent again, to the next process.
 
-Everything sent is safe to repeat: reads, and writes with an Idempotency-Key. Answers are counted as
-what they are to the caller: served, refused (a body that names its reason, and is no defect), or an error.
+Everything sent is safe to repeat: reads, and writes with an Idempotency-Key. Each caller calls from one
+address of its own. Answers are counted as what they are to the caller: served, refused (a body that names
+its reason, and is no defect), or an error.
 """
 
 import asyncio
@@ -10,23 +11,31 @@ import json
 import random
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 ANSWER_S = 30.0
 UNANSWERED_S = 15.0
 PAUSE_S = 0.1
 MOST_IN_FLIGHT = 2_000
-CALLERS = 16  # addresses that the calls come from
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Whoever calls from one address of this machine. `headers`: its credential, if it has one."""
+
+    address: str
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One kind of call. `text`: the whole request of this time, head and body."""
+    """One kind of call, each time of one of its `callers`. `text`: the whole request, head and body."""
 
     name: str
     weight: int
-    text: Callable[[], bytes]
+    callers: Sequence[Caller]
+    text: Callable[[Caller], bytes]
 
 
 @dataclass
@@ -92,8 +101,9 @@ class Traffic:
         self._most, self._is_patient = most_in_flight, is_patient
         self._calls, self._weights = list(calls), [one.weight for one in calls]
         self._draw = random.Random(seed)
-        self._idle: dict[int, list[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]
-        self._idle = defaultdict(list)
+        self._idle: dict[
+            tuple[int, str], list[tuple[asyncio.StreamReader, asyncio.StreamWriter]]
+        ] = defaultdict(list)
         self._turn = 0
         self.is_over = False
         self.in_flight = 0
@@ -144,13 +154,15 @@ class Traffic:
             (tally.refused if kind == "refused" else tally.errors)[f"{words} ({call.name})"] += 1
 
     async def _answered(self, call: Call) -> tuple[str, str]:
-        text, until = call.text(), time.monotonic() + UNANSWERED_S
+        caller, until = self._draw.choice(call.callers), time.monotonic() + UNANSWERED_S
+        text = call.text(caller)
         self._turn += 1
         turn, broken = self._turn, 0
         while True:
             port = self.ports[(turn + broken) % len(self.ports)]
             try:
-                return outcome(*await asyncio.wait_for(self._once(port, turn, text), ANSWER_S))
+                once = self._once(port, caller.address, text)
+                return outcome(*await asyncio.wait_for(once, ANSWER_S))
             except TimeoutError:
                 return "error", f"no answer within {ANSWER_S:.0f} s"
             except (OSError, asyncio.IncompleteReadError) as error:
@@ -161,12 +173,14 @@ class Traffic:
                 if broken % len(self.ports) == 0:
                     await asyncio.sleep(PAUSE_S)
 
-    async def _once(self, port: int, turn: int, text: bytes) -> tuple[int, bytes]:
-        idle = self._idle[port]
+    async def _once(self, port: int, address: str, text: bytes) -> tuple[int, bytes]:
+        idle = self._idle[port, address]
+        while idle and idle[-1][0].at_eof():  # closed there, since it rested too long
+            idle.pop()[1].close()
         if idle:
             reader, writer = idle.pop()
         else:
-            source = (f"127.0.0.{2 + turn % CALLERS}", 0)
+            source = (address, 0)
             reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=source)
         try:
             writer.write(text)

@@ -38,6 +38,7 @@ AREA = Area(
             command=NoInput,
             answer=schemas.Live,
             handler=health.live,
+            asks_nothing=True,
         ),
         Read(
             key="discovery.ready",

@@ -6,17 +6,31 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import httpx
 import pytest
+from sqlalchemy import select
 
 from api.kernel import http
+from api.kernel.credentials import KEY_HEADER
 from api.kernel.operation import Deps
-from api.kernel.workers import CALLS, CALLS_OF_ONE, LARGE_BYTES, MOST_WAITING
+from api.kernel.workers import (
+    CALLS,
+    CALLS_OF_ONE,
+    LARGE,
+    LARGE_BYTES,
+    MOST_WAITING,
+    TURN_WAIT_S,
+    Workers,
+)
+from api.main import create_app
 from api.tools import endpoint
 from core.db.engine import Database
 from core.identity.queries import lock_registrations
+from core.identity.tables import Account
 from tests.integration.api.conftest import Limit, TestClient
 
 WAIT_S = 20
@@ -110,6 +124,117 @@ def test_calls_of_one_address__wait_in_a_line_that_has_an_end(
     for one in held:
         one.result(WAIT_S)
     assert crowded.get("/prices").status_code == 200
+
+
+@contextmanager
+def every_thread_held(deps: Deps) -> Iterator[None]:
+    """By calls of many addresses."""
+    gate, begun = threading.Event(), threading.Semaphore(0)
+
+    def wait() -> None:
+        begun.release()
+        gate.wait(WAIT_S)
+
+    held = [deps.workers.submit(f"192.0.2.{n}", wait) for n in range(CALLS)]
+    held += [deps.large.submit(f"192.0.2.{n}", wait) for n in range(LARGE)]
+    assert all(begun.acquire(timeout=WAIT_S) for _ in held)
+    try:
+        yield
+    finally:
+        gate.set()
+    for one in held:
+        one.result(WAIT_S)
+
+
+def test_a_call__whose_turn_does_not_come__is_503_in_time_and_was_not_begun(
+    limited: Limit, deps: Deps, database: Database, crowd: ThreadPoolExecutor
+) -> None:
+    """A process whose threads all wait for locks of the database answered when nobody listened any
+    more.
+    """
+    addresses = [f"192.0.2.{n}" for n in range(CALLS)]
+    others = [limited(peer=address) for address in addresses]
+    caller = limited(peer="198.51.100.1")
+    key = register(caller, 0).json()["api_key"]
+    before = caller.get("/mandate-wallet/agents/me", headers={KEY_HEADER: key})
+    with database.write() as session:
+        for address in addresses:
+            lock_registrations(session, address)
+        held = [crowd.submit(register, one, n) for n, one in enumerate(others)]
+        until(lambda: database.connections_in_use == CALLS + 1)
+        began = time.monotonic()
+        late = crowd.submit(caller.get, "/mandate-wallet/agents/me", headers={KEY_HEADER: key})
+        written = crowd.submit(register, caller, 1)
+        refused = [late.result(WAIT_S), written.result(WAIT_S)]
+        assert TURN_WAIT_S <= time.monotonic() - began < TURN_WAIT_S + 1
+    assert [one.result(WAIT_S).status_code for one in held] == [200] * CALLS
+    assert [one.status_code for one in refused] == [503, 503]
+    assert [one.headers["Retry-After"] for one in refused] == ["5", "5"]
+    assert [one.json()["service"]["retry_safe"] for one in refused] == [True, True]
+    assert "was not begun" in refused[0].json()["detail"]
+    after = caller.get("/mandate-wallet/agents/me", headers={KEY_HEADER: key})
+    left = [int(one.headers["X-RateLimit-Remaining"]) for one in (before, after)]
+    assert left[0] - left[1] == 1
+    (counted,) = deps.metrics.calls.collect()
+    served = [
+        (one.labels["status"], one.value)
+        for one in counted.samples
+        if one.name.endswith("_total") and one.labels["operation"] == "mandates.me"
+    ]
+    assert served == [("200", 2)]
+    with database.read() as session:
+        names = session.scalars(select(Account.name).where(Account.kind == "agent")).all()
+    assert len(names) == CALLS + 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b'{"agent_name":"quant"}', b'{"agent_name":"' + b"x" * 9_000 + b'"}'],
+    ids=["small", "large"],
+)
+@pytest.mark.parametrize("path", ["/auth/agent/connect", "/mcp"])
+def test_a_call__in_any_line__waits_for_its_turn_no_longer_than_the_bound(
+    limited: Limit, deps: Deps, path: str, body: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http, "TURN_WAIT_S", 0.1)
+    client = limited(peer="198.51.100.1")
+    with every_thread_held(deps):
+        answer = client.post(path, content=body)
+    assert answer.status_code == 503
+    assert "for its turn and was not begun" in answer.text
+    assert client.post(path, content=body).status_code != 503
+
+
+def test_liveness__needs_no_thread(limited: Limit, deps: Deps, crowd: ThreadPoolExecutor) -> None:
+    """A load balancer took a busy process for a dead one."""
+    client = limited(peer="198.51.100.1")
+    with every_thread_held(deps):
+        waiting = [
+            deps.workers.submit(line, lambda: None)
+            for line in ("198.51.100.1", ("in turn", "198.51.100.1"))
+            for _ in range(MOST_WAITING)
+        ]
+        began = time.monotonic()
+        assert crowd.submit(client.get, "/health/live").result(1).json() == {"status": "ok"}
+        assert crowd.submit(client.head, "/health/live").result(1).status_code == 200
+        assert time.monotonic() - began < 1
+        with_a_key = crowd.submit(client.get, "/health/live", headers={KEY_HEADER: "svc_key_none"})
+        assert with_a_key.result(WAIT_S).status_code == 503  # a credential is proven by a thread
+    for one in waiting:
+        one.result(WAIT_S)
+
+
+def test_what_asks_nothing__asks_neither_database_nor_chain(deps: Deps) -> None:
+    away = replace(
+        deps,
+        database=Database("postgresql+psycopg://nobody@127.0.0.1:1/none"),
+        chain=None,  # type: ignore[arg-type]  # which is not asked
+        workers=Workers(CALLS, CALLS_OF_ONE),
+    )
+    asking_nothing = [one for one in deps.catalogue.operations if one.asks_nothing]
+    assert [one.key for one in asking_nothing] == ["discovery.live"]
+    with TestClient(create_app(away)) as client:
+        assert [client.get(one.path).status_code for one in asking_nothing] == [200]
 
 
 @pytest.mark.parametrize("path", ["/auth/agent/connect", "/mcp"])

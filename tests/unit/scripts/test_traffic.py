@@ -1,10 +1,21 @@
-"""What the soak counts as an error."""
+"""What the soak sends and from where, and what it counts as an error."""
 
 import json
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
+from scripts.demo import Story
+from tests.bench.soak import AGENTS, VISITORS, profile
 from tests.bench.traffic import Tally, outcome
+
+STORY = cast(
+    "Story",
+    SimpleNamespace(
+        id="1", agent_api=SimpleNamespace(key="svc_key_w"), owner_api=SimpleNamespace(bearer="o")
+    ),
+)
 
 
 def refusal(reason: str) -> bytes:
@@ -34,3 +45,21 @@ def test_an_answer__is_served_or_refuses_with_a_reason_or_is_an_error(
 def test_percentiles__are_of_what_callers_waited() -> None:
     tally = Tally(latencies_s=[n / 1000 for n in range(1, 101)])
     assert (tally.p(50), tally.p(99), tally.p(100), Tally().p(99)) == (51.0, 100.0, 100.0, 0.0)
+
+
+def test_a_caller__calls_from_one_address_with_one_credential() -> None:
+    calls = profile(STORY, [f"svc_key_{number}" for number in range(AGENTS)])
+    sent = {
+        (caller.address, tuple(caller.headers.values()))
+        for call in calls
+        for caller in call.callers
+    }
+    assert len(sent) == len({address for address, _ in sent}) == 16
+    assert len({credential for _, credential in sent if credential}) == 16 - VISITORS
+
+
+def test_a_call__is_sent_with_the_credential_of_its_caller() -> None:
+    for call in profile(STORY, ["svc_key_1", "svc_key_2"]):
+        for caller in call.callers:
+            text = call.text(caller).decode()
+            assert all(f": {value}\r\n" in text for value in caller.headers.values())

@@ -1,12 +1,14 @@
 """Who gets a thread: lines in turn, none on all threads, none for ever."""
 
 import asyncio
+import random
 import threading
+import time
 from collections.abc import Callable, Iterator
 
 import pytest
 
-from api.kernel.workers import MOST_WAITING, BusyError, Workers
+from api.kernel.workers import MOST_WAITING, BusyError, NoTurnError, Workers
 
 WAIT_S = 10
 
@@ -107,3 +109,122 @@ def test_a_line__takes_no_more_calls_than_may_wait(make: Callable[[int, int], Wo
     workers.require_place("b")
     gate.set()
     assert held.result(WAIT_S)
+
+
+def test_a_call__whose_turn_did_not_come__leaves_its_place(
+    make: Callable[[int, int], Workers],
+) -> None:
+    workers, gate = make(1, 1), threading.Event()
+    held = workers.submit("a", lambda: gate.wait(WAIT_S))
+
+    async def crowd() -> list[BaseException | None]:
+        calls = [workers.run("b", lambda: None, within_s=0.05) for _ in range(MOST_WAITING)]
+        return await asyncio.gather(*calls, return_exceptions=True)
+
+    assert {type(one) for one in asyncio.run(crowd())} == {NoTurnError}
+    workers.require_place("b")
+    assert list(workers._lines) == ["a"]
+    gate.set()
+    assert held.result(WAIT_S)
+
+
+@pytest.mark.parametrize("within_s", [None, WAIT_S])
+def test_a_call__that_is_cancelled__leaves_its_place_at_once(
+    make: Callable[[int, int], Workers], within_s: float | None
+) -> None:
+    workers, gate, begun = make(1, 1), threading.Event(), list[int]()
+    held = workers.submit("a", lambda: gate.wait(WAIT_S))
+
+    async def leave() -> None:
+        calls = [
+            asyncio.ensure_future(workers.run("b", lambda: begun.append(1), within_s=within_s))
+            for _ in range(MOST_WAITING)
+        ]
+        await asyncio.sleep(0)
+        with pytest.raises(BusyError):
+            workers.require_place("b")
+        for one in calls:
+            one.cancel()
+        await asyncio.wait(calls)
+        workers.require_place("b")
+        assert list(workers._lines) == ["a"]
+
+    asyncio.run(leave())
+    gate.set()
+    assert held.result(WAIT_S)
+    assert workers.submit("b", lambda: len(begun)).result(WAIT_S) == 0
+
+
+def test_a_call__that_is_cancelled_while_it_runs__gives_its_thread_back(
+    make: Callable[[int, int], Workers],
+) -> None:
+    workers, gate, begun = make(1, 1), threading.Event(), threading.Event()
+
+    async def leave() -> None:
+        call = asyncio.ensure_future(
+            workers.run("a", lambda: begun.set() or gate.wait(WAIT_S), within_s=WAIT_S)
+        )
+        await asyncio.to_thread(begun.wait, WAIT_S)
+        call.cancel()
+        await asyncio.wait([call])
+        assert call.cancelled()
+
+    asyncio.run(leave())
+    gate.set()
+    assert workers.submit("a", lambda: "served").result(WAIT_S) == "served"
+
+
+def test_a_line__that_all_calls_left__keeps_no_turn(make: Callable[[int, int], Workers]) -> None:
+    workers, gate, order = make(1, 1), threading.Event(), list[str]()
+    first = workers.submit("first", lambda: gate.wait(WAIT_S))
+
+    async def leave() -> None:
+        with pytest.raises(NoTurnError):
+            await workers.run("a", lambda: order.append("left"), within_s=0.01)
+
+    asyncio.run(leave())
+    later = [
+        workers.submit(line, lambda line=line: order.append(line)) for line in ("b", "a", "a", "b")
+    ]  # type: ignore[misc]
+    gate.set()
+    for one in (first, *later):
+        one.result(WAIT_S)
+    assert order == ["b", "a", "b", "a"]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_calls__that_come_and_leave_in_any_order__are_each_served_or_told(
+    make: Callable[[int, int], Workers], seed: int
+) -> None:
+    workers, draw, begun = make(4, 2), random.Random(seed), list[int]()
+
+    def call(number: int, lasts_s: float) -> int:
+        begun.append(number)
+        threading.Event().wait(lasts_s)
+        return number
+
+    async def one(number: int) -> int | None:
+        await asyncio.sleep(draw.uniform(0, 0.1))
+        work = workers.run(
+            draw.randrange(6),
+            lambda: call(number, lasts_s),
+            within_s=draw.choice((None, 0.0, 0.01, 0.05)),
+        )
+        lasts_s, leaves_s = draw.uniform(0, 0.004), draw.choice((0.0, 0.02, WAIT_S))
+        try:
+            return await asyncio.wait_for(work, leaves_s)
+        except (NoTurnError, TimeoutError):
+            return None
+
+    async def crowd() -> list[int | None]:
+        return await asyncio.gather(*(one(number) for number in range(400)))
+
+    served = [number for number in asyncio.run(crowd()) if number is not None]
+    for line in range(6):
+        workers.submit(line, lambda: None).result(WAIT_S)
+    assert len(begun) == len(set(begun))
+    assert set(served) <= set(begun)
+    ends = time.monotonic() + WAIT_S
+    while workers._lines and time.monotonic() < ends:
+        time.sleep(0.01)
+    assert (workers._free, len(workers._lines), len(workers._turns)) == (4, 0, 0)
