@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from api.kernel.workers import MOST_WAITING, BusyError, NoTurnError, Workers
+from api.kernel.workers import MOST_WAITING, SLOW_S, BusyError, NoTurnError, Workers
 
 WAIT_S = 10
 
@@ -61,6 +61,37 @@ def test_lines__are_served_in_turn(make: Callable[[int, int], Workers]) -> None:
     for one in (first, *later):
         one.result(WAIT_S)
     assert order == ["a", "b", "c", "a", "c", "a"]
+
+
+def test_calls__that_compute__are_few_at_a_time() -> None:
+    workers, gate = Workers(8, 8, at_work=2), threading.Event()
+    held = [workers.submit(str(line), lambda: gate.wait(WAIT_S)) for line in range(4)]
+    assert [one.running() for one in held] == [True, True, False, False]
+    gate.set()
+    assert all(one.result(WAIT_S) for one in held)
+    workers.shutdown()
+
+
+def test_calls__that_run_for_long__let_others_begin() -> None:
+    """All that may compute wait for something: more calls come, until the threads are used up."""
+    workers, gate = Workers(4, 4, at_work=2), threading.Event()
+
+    async def five() -> list[str]:
+        held = [
+            asyncio.create_task(workers.run(str(line), lambda: gate.wait(WAIT_S)))
+            for line in range(3)
+        ]
+        await asyncio.sleep(0)  # so that they come first
+        began = time.monotonic()
+        answer = await workers.run("another", lambda: "served")
+        assert SLOW_S / 2 < time.monotonic() - began < WAIT_S / 2
+        gate.set()
+        assert all(await asyncio.gather(*held))
+        return [answer, await workers.run("the last", lambda: "served too")]
+
+    assert asyncio.run(five()) == ["served", "served too"]
+    assert not workers._at_work
+    workers.shutdown()
 
 
 def test_a_call__that_raises__gives_its_thread_back(make: Callable[[int, int], Workers]) -> None:
