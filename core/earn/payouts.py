@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Final
 
-from sqlalchemy import BigInteger, and_, any_, cast, func, select, true
+from sqlalchemy import BigInteger, and_, any_, bindparam, cast, func, select, true
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Session
 from sqlalchemy.sql.selectable import LateralFromClause, TableValuedAlias
 
 from core.db.arrays import table_of
+from core.db.prepared import Prepared
 from core.earn import queries, views
 from core.earn.rules.payout import (
     Cap,
@@ -133,22 +134,28 @@ def waiting_of(
 
 def earnings_of(session: Session, account_ids: Collection[int]) -> dict[int, Earnings]:
     """By account; of one without awards zeros."""
-    mine = any_(cast(list(account_ids), ARRAY(BigInteger)))
-    stands = (
-        select(
-            EarnAward.account_id,
-            func.sum(EarnAward.tenths),
-            func.sum(EarnAward.credits),
-            func.count(EarnQueue.award_id),
-            func.coalesce(func.sum(EarnQueue.left_credits), 0),
-        )
-        .outerjoin(EarnQueue, EarnQueue.award_id == EarnAward.id)
-        .outerjoin(EarnReversal, EarnReversal.award_id == EarnAward.id)
-        .where(EarnAward.account_id == mine, EarnAward.kind == "award", EarnReversal.id.is_(None))
-        .group_by(EarnAward.account_id)
-    )
-    found = {row[0]: Earnings(*map(int, row[1:])) for row in session.execute(stands)}
+    rows = _EARNED.rows(session, account_ids=list(account_ids))
+    found = {row[0]: Earnings(*map(int, row[1:])) for row in rows}
     return {account_id: found.get(account_id, Earnings()) for account_id in account_ids}
+
+
+_EARNED: Final = Prepared(
+    select(
+        EarnAward.account_id,
+        func.sum(EarnAward.tenths),
+        func.sum(EarnAward.credits),
+        func.count(EarnQueue.award_id),
+        func.coalesce(func.sum(EarnQueue.left_credits), 0),
+    )
+    .outerjoin(EarnQueue, EarnQueue.award_id == EarnAward.id)
+    .outerjoin(EarnReversal, EarnReversal.award_id == EarnAward.id)
+    .where(
+        EarnAward.account_id == any_(bindparam("account_ids", type_=ARRAY(BigInteger))),
+        EarnAward.kind == "award",
+        EarnReversal.id.is_(None),
+    )
+    .group_by(EarnAward.account_id)
+)
 
 
 def caps_today(

@@ -11,6 +11,7 @@ Laws
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from functools import cache
+from typing import Final
 
 from sqlalchemy import (
     BigInteger,
@@ -32,6 +33,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.orm import Session, joinedload
 
 from core.db.engine import WriteSession
+from core.db.prepared import Prepared
 from core.hexes import bytes_of, hex_of
 from core.mandate.rules.ledger import RowKind
 from core.mandate.rules.lifecycle import ACTIVE, CLOSED, Status
@@ -64,13 +66,27 @@ def _with_head_and_agent() -> Select[Mandate]:
 
 def lock_mandate(session: WriteSession, mandate_id: int) -> Mandate | None:
     """The row, held until the transaction ends: moves of one mandate come one after the other."""
-    query = (
-        select(Mandate)
-        .where(Mandate.id == mandate_id)
-        .with_for_update(key_share=True)
-        .execution_options(populate_existing=True)
-    )
-    return session.scalar(query)
+    return session.scalar(_held_by_id(), {"mandate_id": mandate_id})
+
+
+def lock_named(session: WriteSession, public_id: str) -> Mandate | None:
+    """The same of its public id."""
+    return session.scalar(_held_by_public_id(), {"public_id": public_id})
+
+
+@cache
+def _held_by_id() -> Select[Mandate]:
+    return _held(select(Mandate).where(Mandate.id == bindparam("mandate_id", type_=BigInteger)))
+
+
+@cache
+def _held_by_public_id() -> Select[Mandate]:
+    return _held(_of_public_id())
+
+
+def _held(query: Select[Mandate]) -> Select[Mandate]:
+    held = query.with_for_update(key_share=True)
+    return held.execution_options(populate_existing=True, prepared=True)
 
 
 def replace_terms(session: WriteSession, mandate: Mandate, now: datetime) -> None:
@@ -175,12 +191,15 @@ def _ended() -> Select[Mandate]:
 
 def count_by_status(session: Session, agent_id: int) -> dict[str, int]:
     """How many mandates name the agent, by status; a status without one is left out."""
-    query = (
-        select(Mandate.status, func.count())
-        .where(Mandate.agent_id == agent_id)
-        .group_by(Mandate.status)
-    )
-    return dict(session.execute(query.order_by(Mandate.status)).all())
+    return dict(_BY_STATUS.rows(session, agent_id=agent_id))
+
+
+_BY_STATUS: Final = Prepared(
+    select(Mandate.status, func.count())
+    .where(Mandate.agent_id == bindparam("agent_id", type_=BigInteger))
+    .group_by(Mandate.status)
+    .order_by(Mandate.status)
+)
 
 
 def spending_mandates_of_agent(session: Session, agent_id: int, since: datetime) -> list[Mandate]:

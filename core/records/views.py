@@ -3,11 +3,13 @@ grow with them.
 """
 
 from collections.abc import Collection, Mapping
+from typing import Final
 
-from sqlalchemy import BigInteger, any_, cast, exists, func, select
+from sqlalchemy import BigInteger, any_, bindparam, exists, func, select
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Session
 
+from core.db.prepared import Prepared
 from core.earn.rules.payout import Source
 from core.earn.tables import EarnAward, EarnReversal, EarnStanding
 from core.hall import queries as hall
@@ -50,37 +52,38 @@ def agents_with_work(
     session: Session, agent_ids: Collection[int]
 ) -> dict[int, tuple[AgentName, VerifiedWork]]:
     """By id, of those of the ids that are agents', in the order of the ids."""
-    approved = (
-        select(func.count())
-        .where(
-            EarnAward.account_id == Account.id,
-            EarnAward.source == Source.MINING,
-            EarnAward.kind == "award",
-            ~exists().where(EarnReversal.award_id == EarnAward.id),
-        )
-        .scalar_subquery()
-    )
-    query = (
-        select(
-            Account.id,
-            Account.name,
-            Account.registered_from,
-            func.coalesce(EarnStanding.verified_claims, 0).label("task_claims"),
-            approved.label("kg_claims"),
-        )
-        .outerjoin(EarnStanding, EarnStanding.account_id == Account.id)
-        .where(
-            Account.id == any_(cast(list(agent_ids), ARRAY(BigInteger))), Account.kind == "agent"
-        )
-    )
+    rows = _WITH_WORK.rows(session, agent_ids=list(agent_ids))
     found = {
-        row.id: (
-            AgentName(row.name, row.registered_from == SIMULATED),
-            VerifiedWork(row.task_claims, row.kg_claims),
-        )
-        for row in session.execute(query)
+        id_: (AgentName(name, registered_from == SIMULATED), VerifiedWork(tasks, claims))
+        for id_, name, registered_from, tasks, claims in rows
     }
     return {agent_id: found[agent_id] for agent_id in agent_ids if agent_id in found}
+
+
+_APPROVED: Final = (
+    select(func.count())
+    .where(
+        EarnAward.account_id == Account.id,
+        EarnAward.source == Source.MINING,
+        EarnAward.kind == "award",
+        ~exists().where(EarnReversal.award_id == EarnAward.id),
+    )
+    .scalar_subquery()
+)
+_WITH_WORK: Final = Prepared(
+    select(
+        Account.id,
+        Account.name,
+        Account.registered_from,
+        func.coalesce(EarnStanding.verified_claims, 0),
+        _APPROVED,
+    )
+    .outerjoin(EarnStanding, EarnStanding.account_id == Account.id)
+    .where(
+        Account.id == any_(bindparam("agent_ids", type_=ARRAY(BigInteger))),
+        Account.kind == "agent",
+    )
+)
 
 
 def hall_standings(

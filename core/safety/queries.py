@@ -7,12 +7,15 @@ Lists are newest first and paged by the last id seen (exclusive).
 
 from collections.abc import Iterable
 from datetime import datetime
+from typing import Final
 
-from sqlalchemy import Select, select
+from sqlalchemy import BigInteger, Select, any_, bindparam, select
+from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Session
 
 from core.db import locks
 from core.db.engine import WriteSession
+from core.db.prepared import Prepared
 from core.identity.queries import ids_with_agents
 from core.safety.tables import DefenseChange, Notice, ViolationCase
 
@@ -50,10 +53,15 @@ def close_case(session: WriteSession, case: ViolationCase, operator_id: int, now
 
 def locked_agents(session: Session, agent_ids: Iterable[int]) -> set[int]:
     """Those of the agents that have an open case."""
-    query = select(ViolationCase.agent_id).where(
-        ViolationCase.agent_id.in_(list(agent_ids)), ViolationCase.closed_at.is_(None)
+    return {agent_id for (agent_id,) in _LOCKED.rows(session, agent_ids=list(agent_ids))}
+
+
+_LOCKED: Final = Prepared(
+    select(ViolationCase.agent_id).where(
+        ViolationCase.agent_id == any_(bindparam("agent_ids", type_=ARRAY(BigInteger))),
+        ViolationCase.closed_at.is_(None),
     )
-    return set(session.scalars(query))
+)
 
 
 def cases(session: Session, before_id: int | None, limit: int) -> list[ViolationCase]:

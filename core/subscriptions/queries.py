@@ -6,9 +6,10 @@ Law: whoever buys holds the account's row of `subscription`, then the head of it
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any, Final
 
-from sqlalchemy import Row, Select, select, update
+from sqlalchemy import BigInteger, Row, Select, bindparam, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
@@ -69,7 +70,7 @@ class TierPurchase:
 
 
 def held_of(session: Session, account_id: int) -> HeldTiers:
-    row = session.execute(_row_of(account_id)).one_or_none()
+    row = session.execute(_row(), {"account_id": account_id}).one_or_none()
     return NOTHING_HELD if row is None else _held(row)
 
 
@@ -157,13 +158,14 @@ def _lock(session: WriteSession, account_id: int) -> HeldTiers:
     made = insert(Subscription).values(account_id=account_id, purchases=0)
     session.execute(made.on_conflict_do_nothing())
     # a statement of its own: it sees what was committed while the row was waited for
-    return _held(session.execute(_row_of(account_id).with_for_update()).one())
+    return _held(session.execute(_row().with_for_update(), {"account_id": account_id}).one())
 
 
-def _row_of(account_id: int) -> Select[*tuple[Any, ...]]:
-    return select(Subscription.tier_2_until, Subscription.until, Subscription.purchases).where(
-        Subscription.account_id == account_id
-    )
+@cache
+def _row() -> Select[*tuple[Any, ...]]:
+    query = select(Subscription.tier_2_until, Subscription.until, Subscription.purchases)
+    of_account = Subscription.account_id == bindparam("account_id", type_=BigInteger)
+    return query.where(of_account).execution_options(prepared=True)
 
 
 def _held(row: Row[Any]) -> HeldTiers:

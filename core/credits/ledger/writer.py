@@ -14,13 +14,16 @@ Laws
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any, Final, cast
 
 from sqlalchemy import (
     BigInteger,
     Row,
+    Select,
     Table,
     any_,
+    bindparam,
     exists,
     func,
     insert,
@@ -375,8 +378,15 @@ def trial_balance(session: Session) -> dict[str, int]:
 
 def load_balance(session: Session, account_id: int) -> Credits:
     """The account's balance; all zero before the first posting."""
-    head = session.execute(select(HEAD).where(HEAD.c.account_id == account_id)).one_or_none()
+    head = session.execute(_head_of(), {"account_id": account_id}).one_or_none()
     return Credits() if head is None else balance_of(head)
+
+
+@cache
+def _head_of() -> Select[Any]:
+    """Put together once: programs ask for their balance before each call that costs."""
+    of_account = HEAD.c.account_id == bindparam("account_id", type_=BigInteger)
+    return select(HEAD).where(of_account).execution_options(prepared=True)
 
 
 def owed_of(session: Session, account_ids: Collection[int]) -> dict[int, int]:

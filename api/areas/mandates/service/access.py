@@ -24,12 +24,12 @@ def named_to(call: Call, caller: AgentCaller, public_id: str) -> Mandate:
 
 def owned_locked(call: WriteCall, caller: OwnerCaller, public_id: str) -> Mandate:
     """As `owned`; nobody else moves the mandate until the transaction ends."""
-    return _own(_locked(call, public_id), caller, public_id)
+    return _own(mandates.lock_named(call.db, public_id), caller, public_id)
 
 
 def named_to_locked(call: WriteCall, caller: AgentCaller, public_id: str) -> Mandate:
     """As `named_to`; nobody else moves the mandate until the transaction ends."""
-    return _named(_locked(call, public_id), caller, public_id)
+    return _named(mandates.lock_named(call.db, public_id), caller, public_id)
 
 
 def held_by_locked(call: WriteCall, caller: AgentCaller | OwnerCaller, public_id: str) -> Mandate:
@@ -91,11 +91,6 @@ def agent_of_id(call: Call, agent_id: str) -> Account:
 
 def not_found(public_id: str) -> Refusal:
     return Refusal("not_found", f"You have no mandate {public_id}.")
-
-
-def _locked(call: WriteCall, public_id: str) -> Mandate | None:
-    mandate = mandates.find_mandate(call.db, public_id)
-    return None if mandate is None else mandates.lock_mandate(call.db, mandate.id)
 
 
 def _own(mandate: Mandate | None, caller: OwnerCaller, public_id: str) -> Mandate:

@@ -59,8 +59,7 @@ def accept(call: WriteCall, caller: AgentCaller, command: MandatePath) -> Answer
 
     Accepting again changes nothing (docs/rules.md#accepting).
     """
-    found = mandates.find_mandate(call.db, command.id)
-    mandate = None if found is None else mandates.lock_mandate(call.db, found.id)
+    mandate = mandates.lock_named(call.db, command.id)
     if mandate is None:
         raise not_found(command.id)
     _require_acceptable(mandate)

@@ -71,8 +71,8 @@ class Standing:
 
 def standing_of(call: Call, mandate: Mandate) -> Standing:
     """Loads the head, and what the ledger has grown by since this process read its day."""
-    now = chain_now(call, mandate)
-    reading, head = reading_of(call, mandate), call.db.get(MandateHead, mandate.id)
+    head = call.db.get(MandateHead, mandate.id)  # held, so that the reading finds it loaded
+    now, reading = chain_now(call, mandate), reading_of(call, mandate)
     day = call.deps.days.day_of(call.db, head, mandate_facts(mandate), now)
     return Standing(mandate, reading, terms_of(mandate), day, now)
 
