@@ -6,9 +6,18 @@ no trusted proxy is the client. IPv6 counts by /64, since one subscriber has at 
 """
 
 from collections.abc import Sequence
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
+from functools import lru_cache
+from ipaddress import (
+    IPv4Address,
+    IPv4Network,
+    IPv6Address,
+    IPv6Network,
+    ip_address,
+    ip_network,
+)
 
 UNKNOWN = "unknown"
+LONGEST = 64  # letters of an address, its zone included; a longer text is none
 
 
 def client_address(
@@ -17,7 +26,7 @@ def client_address(
     """`peer` is the connection's address, `forwarded_for` the header's values in order; trusted are
     addresses or networks.
     """
-    trusted = [ip_network(proxy, strict=False) for proxy in trusted_proxies]
+    trusted = _networks(tuple(trusted_proxies))
     hops = [hop.strip() for value in forwarded_for for hop in value.split(",")]
     client = _parsed(peer)
     while client is not None and any(client in network for network in trusted) and hops:
@@ -28,9 +37,19 @@ def client_address(
     return UNKNOWN if client is None else _counted(client)
 
 
+@lru_cache(maxsize=16)
+def _networks(proxies: tuple[str, ...]) -> tuple[IPv4Network | IPv6Network, ...]:
+    return tuple(ip_network(proxy, strict=False) for proxy in proxies)
+
+
 def _parsed(text: str | None) -> IPv4Address | IPv6Address | None:
+    return None if text is None or len(text) > LONGEST else _address(text)
+
+
+@lru_cache(maxsize=4_096)  # the same few call again and again
+def _address(text: str) -> IPv4Address | IPv6Address | None:
     try:
-        address = ip_address(text or "")
+        address = ip_address(text)
     except ValueError:
         return None
     if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
@@ -38,6 +57,7 @@ def _parsed(text: str | None) -> IPv4Address | IPv6Address | None:
     return address
 
 
+@lru_cache(maxsize=4_096)
 def _counted(address: IPv4Address | IPv6Address) -> str:
     if isinstance(address, IPv4Address):
         return str(address)

@@ -14,7 +14,6 @@ Laws
   framework's layers are for the rest (preflights, unknown paths, /openapi.json).
 """
 
-import json
 import re
 import time
 import uuid
@@ -33,7 +32,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.kernel.bodies import PiecesResponse
 from api.kernel.body import read_object, require_storable
-from api.kernel.built import BuiltBody
+from api.kernel.built import BuiltBody, encoded
 from api.kernel.client_address import client_address
 from api.kernel.credentials import KEY_HEADER, Credentials, sent
 from api.kernel.etag import kept
@@ -42,7 +41,7 @@ from api.kernel.fields import QueryText
 from api.kernel.kept_answers import KeptAnswers, answered_again, place_of
 from api.kernel.not_now import busy, ending, settling_busy
 from api.kernel.operation import Deps, Operation, Refusal
-from api.kernel.outcome import Outcome
+from api.kernel.outcome import JSON, Outcome
 from api.kernel.over_rate import over_rate
 from api.kernel.payments.offer import SentPayment
 from api.kernel.pipeline import Unsettled, perform
@@ -53,7 +52,6 @@ from api.kernel.workers import LARGE_BYTES, SETTLING_WAIT_S, TURN_WAIT_S, BusyEr
 REQUEST_ID_HEADER = "X-Request-Id"
 IDEMPOTENCY_HEADER = "Idempotency-Key"
 LAST_EVENT_ID = "Last-Event-ID"
-JSON = "application/json"
 EXPOSED_HEADERS = (
     REQUEST_ID_HEADER, "Idempotent-Replay", "Retry-After", "X-RateLimit-Limit",
     "X-RateLimit-Remaining", "X-RateLimit-Reset",
@@ -245,17 +243,26 @@ def response_of(outcome: Outcome) -> Response:
     if isinstance(outcome.body, BuiltBody):
         text: str | bytes = outcome.body.text
     elif outcome.media_type == JSON:
-        text = json_text(outcome.body)
+        text = encoded(outcome.body)
     else:
         text = str(outcome.body["text"])
     return Response(text, outcome.status, dict(outcome.headers), media_type=outcome.media_type)
 
 
 def json_text(body: Mapping[str, Any]) -> str:
-    return json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return encoded(body).decode()
 
 
 def credentials_of(request: Request, deps: Deps) -> Credentials:
+    """Read once of each request."""
+    state = request.scope.setdefault("state", {})
+    if "credentials" not in state:
+        state["credentials"] = _credentials(request, deps)
+    found: Credentials = state["credentials"]
+    return found
+
+
+def _credentials(request: Request, deps: Deps) -> Credentials:
     peer = None if request.client is None else request.client.host
     client = client_address(peer, request.headers.getlist("x-forwarded-for"), deps.trusted_proxies)
     authorization = sent(request.headers.getlist("authorization"))

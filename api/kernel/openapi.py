@@ -9,9 +9,10 @@ from pydantic import BaseModel
 from api.kernel.auth import EVERY
 from api.kernel.credentials import KEY_HEADER
 from api.kernel.examples import example_bodies, examples_of
-from api.kernel.http import IDEMPOTENCY_HEADER, JSON
+from api.kernel.http import IDEMPOTENCY_HEADER
 from api.kernel.idempotency import pattern_of, words_of
 from api.kernel.operation import Catalogue, Events, Operation
+from api.kernel.outcome import JSON
 from api.kernel.reasons import reasons_of
 from api.kernel.scopes import ANY_SCOPE
 

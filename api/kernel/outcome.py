@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from api.kernel.file import File
 from api.kernel.streams import OpenedStream
+
+JSON: Final = "application/json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +18,7 @@ class Outcome:
     body: Mapping[str, Any]
     headers: Mapping[str, str]
     # of another one the body is {"text": ...}, or there are lines
-    media_type: str = "application/json"
+    media_type: str = JSON
     lines: Iterator[str] | None = None
     file: File | None = None
     stream: OpenedStream | None = None

@@ -53,7 +53,7 @@ from api.kernel.operation import (
     Refusal,
     WriteCall,
 )
-from api.kernel.outcome import Outcome
+from api.kernel.outcome import JSON, Outcome
 from api.kernel.payments import metering
 from api.kernel.payments.offer import MeteredRead, SentPayment
 from api.kernel.payments.resources import url_of
@@ -333,11 +333,13 @@ def _outside(run: _Run) -> Iterator[None]:
 
 def _outcome(run: _Run, answer: Answer[BaseModel]) -> Outcome:
     file = None if answer.file is None else answer.file()
-    body = (
+    body: Mapping[str, Any] = (
         answer.body
         if isinstance(answer.body, BuiltBody)
         else answer.body.model_dump(mode="json", exclude_unset=True, by_alias=True)
     )
+    if run.operation.media_type == JSON and answer.file is None and answer.lines is None:
+        body = BuiltBody(body)
     stream = None if answer.events is None else OpenedStream(answer.events, _holder(run))
     return Outcome(
         answer.status, body, answer.headers, run.operation.media_type, answer.lines, file, stream

@@ -16,9 +16,9 @@ from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from api.kernel.connections import BoundedProtocol, ConnectionBounds
-from api.kernel.http import JSON, json_text, response_of, with_standing
+from api.kernel.http import json_text, response_of, with_standing
 from api.kernel.operation import Catalogue, Refusal
-from api.kernel.outcome import Outcome
+from api.kernel.outcome import JSON, Outcome
 from api.kernel.parser import CHUNK_BYTES, FREE_CHUNKS, HEAD_BYTES, MOST_LINES
 from api.kernel.refusals import refused
 

@@ -91,6 +91,8 @@ class Workers:
         # lines with a call that may begin, the next one first
         self._turns: OrderedDict[Hashable, None] = OrderedDict()
         self._lock = threading.Lock()
+        self._is_full, self._is_over = threading.Event(), False
+        self._looks: threading.Thread | None = None  # begun when it is needed first
 
     def require_place(self, line: Hashable) -> None:
         """Errors: BusyError, where as many calls of this line wait as may."""
@@ -115,7 +117,6 @@ class Workers:
         """
         future, loop = self.submit(line, call, at_once), asyncio.get_running_loop()
         bound = None if within_s is None else loop.call_later(within_s, self._leave, line, future)
-        self._look_again(future, loop)
         try:
             return await asyncio.wrap_future(future)
         except asyncio.CancelledError:
@@ -138,13 +139,24 @@ class Workers:
     def shutdown(self) -> None:
         """Take no more calls; those under way end by themselves."""
         self._pool.shutdown(wait=False)
+        self._is_over = True
+        self._is_full.set()
 
-    def _look_again(self, future: Future[Any], loop: asyncio.AbstractEventLoop) -> None:
-        """While a call has not begun: those that compute may have begun to wait meanwhile."""
-        if future.running() or future.done():
-            return
-        self._begin()
-        loop.call_later(SLOW_S, self._look_again, future, loop)
+    def _look_again(self) -> None:
+        """A call waits because as many compute as may: some of those may soon wait themselves."""
+        self._is_full.set()
+        if self._looks is None:
+            self._looks = threading.Thread(target=self._look, daemon=True)
+            self._looks.start()
+
+    def _look(self) -> None:
+        while True:
+            self._is_full.wait()
+            self._is_full.clear()
+            time.sleep(SLOW_S / 2)
+            if self._is_over:
+                return
+            self._begin()
 
     def _begin(self) -> None:
         """Begin each call that has its turn and a thread."""
@@ -170,12 +182,13 @@ class Workers:
             return name, future, call
 
     def _may_compute(self) -> bool:
-        """Whether one more call may; what has run for SLOW_S waits for something, and counts no
-        more.
+        """Whether one more call may; what has run for SLOW_S counts no more. If not, the lines are
+        looked at again.
         """
         while len(self._at_work) >= self._most_at_work:
             oldest = next(iter(self._at_work))
             if time.monotonic() - self._at_work[oldest] < SLOW_S:
+                self._look_again()
                 return False
             del self._at_work[oldest]
         return True
