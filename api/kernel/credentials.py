@@ -20,7 +20,6 @@ from api.kernel.quota import Quota, ceilings
 from api.kernel.tokens import TokenKind, token_hash
 from core.hexes import address_or_none
 from core.identity import calls
-from core.identity import queries as identity
 
 KEY_HEADER = "X-SVC-User-Key"
 
@@ -109,7 +108,7 @@ def prove_bearer(
     session: Session, token: str, deps: Deps, now: datetime
 ) -> OwnerCaller | BearerCaller:
     """Whose session it is. Errors: Refusal auth_invalid."""
-    found = identity.find_session(session, token_hash(deps.pepper, token), now)
+    found = calls.find_session(session, token_hash(deps.pepper, token), now)
     if found is None:
         raise _dead(token)
     row, account = found

@@ -1,19 +1,21 @@
-"""All SQL of what the kernel counts and keeps of calls: daily counts of a key, first answers to
-idempotency keys.
+"""All SQL of what the kernel asks, counts and keeps of calls: whose a session is, daily counts of a key,
+first answers to idempotency keys.
 """
 
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 from psycopg import Connection
-from sqlalchemy import BigInteger, any_, cast, delete, select, tuple_
+from sqlalchemy import BigInteger, DateTime, Select, any_, bindparam, cast, delete, select, tuple_
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Session
 
 from core.db import locks
+from core.db.base import Hash32
 from core.db.engine import WriteSession
 from core.db.locks import AdvisoryLock, LockClass
 from core.db.prepared import rows_of
@@ -107,6 +109,31 @@ def _found(
     }
     rows = rows_of(connection, statement, values)
     return KeyCall(*rows[0][:-1]) if rows else None
+
+
+def find_session(
+    session: Session, token_hash: bytes, now: datetime
+) -> tuple[SessionRow, Account] | None:
+    """The session and its account, unless it was revoked or has expired (`expires_at` itself is too
+    late).
+    """
+    found = session.execute(_live_session(), {"token_hash": token_hash, "now": now}).one_or_none()
+    return None if found is None else (found[0], found[1])
+
+
+@cache
+def _live_session() -> Select[SessionRow, Account]:
+    """Put together once: each call of an owner asks it."""
+    return (
+        select(SessionRow, Account)
+        .join(Account, Account.id == SessionRow.account_id)
+        .where(
+            SessionRow.token_hash == bindparam("token_hash", type_=Hash32),
+            SessionRow.revoked_at.is_(None),
+            SessionRow.expires_at > bindparam("now", type_=DateTime(timezone=True)),
+        )
+        .execution_options(prepared=True)
+    )
 
 
 def live_sessions(session: Session, session_ids: Collection[int], now: datetime) -> set[int]:

@@ -9,13 +9,10 @@ Laws
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
 
 from sqlalchemy import (
-    DateTime,
     Select,
     any_,
-    bindparam,
     cast,
     delete,
     func,
@@ -28,7 +25,6 @@ from sqlalchemy.dialects.postgresql import ARRAY, BYTEA
 from sqlalchemy.orm import Session
 
 from core.db import locks
-from core.db.base import Hash32
 from core.db.engine import WriteSession
 from core.db.locks import LockClass
 from core.hexes import address_of, bytes_of
@@ -41,34 +37,6 @@ EXPIRED_NONCES_A_SWEEP = 100
 def ids_with_agents(account_id: int) -> Select[int]:
     """The account itself and, if it is an owner's, its agents; for use within another query."""
     return select(Account.id).where(or_(Account.id == account_id, Account.owner_id == account_id))
-
-
-# Who a credential belongs to
-
-
-def find_session(
-    session: Session, token_hash: bytes, now: datetime
-) -> tuple[SessionRow, Account] | None:
-    """The session and its account, unless it was revoked or has expired (`expires_at` itself is too
-    late).
-    """
-    found = session.execute(_live_session(), {"token_hash": token_hash, "now": now}).one_or_none()
-    return None if found is None else (found[0], found[1])
-
-
-@cache
-def _live_session() -> Select[SessionRow, Account]:
-    """Put together once: each call of an owner asks it."""
-    return (
-        select(SessionRow, Account)
-        .join(Account, Account.id == SessionRow.account_id)
-        .where(
-            SessionRow.token_hash == bindparam("token_hash", type_=Hash32),
-            SessionRow.revoked_at.is_(None),
-            SessionRow.expires_at > bindparam("now", type_=DateTime(timezone=True)),
-        )
-        .execution_options(prepared=True)
-    )
 
 
 # Accounts

@@ -15,7 +15,7 @@ from core.kept import Kept
 from core.mandate import rows as mandate_rows
 from core.mandate.rules.ledger import LedgerRow, MandateFacts
 from core.mandate.rules.limits import SpendWindow
-from core.mandate.rules.outflows import Outflow, Taken, outflows_of, taken_by
+from core.mandate.rules.outflows import Outflow, RowOutflow, outflows_of, taken_by
 from core.mandate.rules.statement import DAY, NO_TALLY, WeekTally
 from core.mandate.rules.weeks import IsoWeek
 from core.mandate.tables import MandateHead
@@ -30,7 +30,7 @@ _ALWAYS: Final = datetime.max.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Day:
+class DayOutflows:
     """What left in the day that ends at a time.
 
     `outflows` in the ledger's order; `window`: of those that are proven.
@@ -49,8 +49,8 @@ class _Kept:
     seq: int
     row_hash: bytes
     since: int
-    taken: tuple[Taken, ...]
-    day: Day
+    taken: tuple[RowOutflow, ...]
+    day: DayOutflows
     begins_from: int
     begins_until: int
 
@@ -63,10 +63,10 @@ class KeptDays:
 
     def day_of(
         self, session: Session, head: MandateHead | None, facts: MandateFacts, now: int
-    ) -> Day:
+    ) -> DayOutflows:
         """Of the ledger with this head, up to its last row; `now` in unix seconds."""
         if head is None:
-            return Day()
+            return DayOutflows()
         known, start = self._days.find(head.mandate_id), now - DAY_S
         kept = _grown(session, known, head, facts, start) or _read(session, head, facts, start)
         if not kept.begins_from <= start <= kept.begins_until:
@@ -101,8 +101,8 @@ def _read(session: Session, head: MandateHead, facts: MandateFacts, start: int) 
     return _made(head, since, taken, start)
 
 
-def _made(head: MandateHead, since: int, taken: tuple[Taken, ...], start: int) -> _Kept:
-    kept = _Kept(head.seq, head.row_hash, since, taken, Day(), start, start)
+def _made(head: MandateHead, since: int, taken: tuple[RowOutflow, ...], start: int) -> _Kept:
+    kept = _Kept(head.seq, head.row_hash, since, taken, DayOutflows(), start, start)
     return _beginning(kept, start)
 
 
@@ -113,7 +113,7 @@ def _beginning(kept: _Kept, start: int) -> _Kept:
     window = SpendWindow.of((one.at, one.amount_usdc_e6) for one in outflows if one.is_proven)
     return replace(
         kept,
-        day=Day(outflows, window),
+        day=DayOutflows(outflows, window),
         begins_from=max((one.at + 1 for one in kept.taken if one.at < start), default=kept.since),
         begins_until=min((one.at for one in within), default=start + BACK_S),
     )

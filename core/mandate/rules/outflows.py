@@ -31,7 +31,7 @@ class Outflow:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class RowOutflow:
     """What one row says that left: units as of an outflow.
 
     `batch`: rows of the same one are one outflow; None: it is one by itself.
@@ -51,23 +51,23 @@ def outflows(rows: Iterable[LedgerRow], facts: MandateFacts) -> tuple[Outflow, .
     )
 
 
-def taken_by(row: LedgerRow, facts: MandateFacts) -> Taken | None:
+def taken_by(row: LedgerRow, facts: MandateFacts) -> RowOutflow | None:
     """What a row that counts says; None: nothing of outflows."""
     if row.kind not in (RowKind.MOVE, RowKind.BUY):
         return None
     at = int(row.occurred_at.timestamp())
     if facts.market_mode is MarketMode.PAPER:
-        return Taken(at, -row.cash_delta_usdc_e6, row.tx_hash, True)
+        return RowOutflow(at, -row.cash_delta_usdc_e6, row.tx_hash, True)
     if (executed := chain_fact(row, "executed")) is not None:
         nonce = executed.get("nonce")
         batch = (row.tx_hash, nonce if isinstance(nonce, int) else None)
-        return Taken(at, spent_and_received(row)[0], row.tx_hash, True, batch)
+        return RowOutflow(at, spent_and_received(row)[0], row.tx_hash, True, batch)
     if row.reported_by is ReportedBy.AGENT:
-        return Taken(at, row.amount_usdc_e6 or 0, row.tx_hash, False)
+        return RowOutflow(at, row.amount_usdc_e6 or 0, row.tx_hash, False)
     return None
 
 
-def outflows_of(listed: Sequence[Taken]) -> tuple[Outflow, ...]:
+def outflows_of(listed: Sequence[RowOutflow]) -> tuple[Outflow, ...]:
     """The same of what the rows say, in the order of the ledger: the batches come first."""
     batches: dict[tuple[str | None, int | None], Outflow] = {}
     for one in listed:

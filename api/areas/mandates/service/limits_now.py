@@ -15,7 +15,7 @@ from api.areas.mandates.service.views import (
 )
 from api.kernel.operation import Call
 from core.mandate import rows as mandate_rows
-from core.mandate.kept_days import Day
+from core.mandate.kept_days import DayOutflows
 from core.mandate.rows import mandate_facts
 from core.mandate.rules.ledger import MandateState
 from core.mandate.rules.lifecycle import OF_VAULT, Status
@@ -41,7 +41,7 @@ class Standing:
     mandate: Mandate
     reading: Reading[MandateState]
     terms: MandateTerms
-    day: Day
+    day: DayOutflows
     now: int
 
     @property

@@ -7,6 +7,7 @@ import pytest
 from sqlalchemy import text
 
 from core.db.engine import Database
+from core.identity import calls
 from core.identity import queries as identity
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -46,7 +47,7 @@ def test_a_token_that_had_no_end__ends_24_hours_after_it_was_made(database: Data
         session.execute(text("update session set expires_at = null"))
         session.execute(text(MIGRATION.ENDED))
         assert (
-            identity.find_session(session, b"t" * 32, NOW + timedelta(hours=24, seconds=-1))
+            calls.find_session(session, b"t" * 32, NOW + timedelta(hours=24, seconds=-1))
             is not None
         )
-        assert identity.find_session(session, b"t" * 32, NOW + timedelta(hours=24)) is None
+        assert calls.find_session(session, b"t" * 32, NOW + timedelta(hours=24)) is None
