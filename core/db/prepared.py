@@ -5,7 +5,7 @@ Laws
 - A statement is compiled once, and prepared once per connection; what varies is a bindparam. One that
   returns objects of the session says so by `.execution_options(prepared=True)`.
 - Values come and go as the driver has them: no type of ours converts them, so that a numeric column
-  is read as text. What the session holds unflushed is not seen.
+  is read as text. What the session holds is flushed first.
 - On a connection of `Database.statements` each statement is a transaction of its own. Errors are the driver's there,
   which `statements` turns into SQLAlchemy's.
 """
@@ -22,7 +22,7 @@ from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.orm import Session
 from sqlalchemy.sql.compiler import SQLCompiler
 
-from core.db.engine import as_sqlalchemys, driver_of
+from core.db.engine import WriteSession, as_sqlalchemys, driver_of
 
 Runs = Session | Driver[Any]
 """A session, whose transaction a statement is a part of; or a connection on which each is one of its own
@@ -57,6 +57,8 @@ class Prepared:
 
 def rows_of(db: Runs, statement: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
     """As `Prepared.rows`, of a statement that is written as SQL."""
+    if isinstance(db, WriteSession):
+        db.flush()
     driver = driver_of(db) if isinstance(db, Session) else db
     cursor = driver.cursor(row_factory=tuple_row)
     try:

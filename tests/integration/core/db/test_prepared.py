@@ -41,6 +41,25 @@ def test_a_statement__is_a_part_of_its_sessions_transaction(database: Database) 
         assert session.scalar(select(func.count()).where(Account.name == "beside")) == 0
 
 
+def test_a_statement__sees_what_its_session_had_not_written_yet(database: Database) -> None:
+    with database.write() as session:
+        account = session.get_one(Account, add_account(session, "agent"))
+        account.name = "renamed"
+        assert NAMES.rows(session, id=account.id) == [("renamed",)]
+        session.rollback()
+
+
+def test_objects__are_read_by_a_prepared_statement_where_it_asks(lone: Database) -> None:
+    by_id = select(Account).where(Account.id == bindparam("id", type_=BigInteger))
+    with lone.write() as session:
+        id_ = add_account(session, "agent")
+    for query, prepared in ((by_id, 0), (by_id.execution_options(prepared=True), 1)):
+        with lone.read() as session:
+            assert session.scalar(query, {"id": id_}) is not None
+            found = [said for (said,) in session.execute(PREPARED) if "account.kind" in said]
+            assert len(found) == prepared
+
+
 def test_a_statement_that_fails__raises_as_sqlalchemy_does(database: Database) -> None:
     with database.read() as session:
         with pytest.raises(DBAPIError) as refused:
