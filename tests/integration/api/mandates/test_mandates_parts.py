@@ -7,12 +7,12 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from sqlalchemy import event
+from psycopg import Cursor
 
 from api.areas.mandates.service import statements
 from api.areas.mandates.service.steps_now import steps_of
 from api.kernel.operation import Call
-from core.db.engine import Database, WriteSession
+from core.db.engine import WriteSession
 from core.mandate.kept_days import KeptDays, KeptWeeks
 from core.mandate.kept_steps import KeptSteps
 from core.mandate.ledger import writer as mandate_ledger
@@ -299,16 +299,20 @@ MOST_STATEMENTS = 8
 
 
 @pytest.fixture
-def sent(database: Database) -> Iterator[list[str]]:
-    """Every statement that the database was sent, begin and commit left out."""
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Every statement that the database is sent from now on; begin, commit and what asks a rested
+    connection are left out.
+    """
     statements_sent: list[str] = []
+    execute = Cursor.execute
 
-    def note(connection: Any, cursor: Any, statement: str, *_: Any) -> None:
-        statements_sent.append(statement)
+    def note(cursor: Cursor[Any], query: Any, *given: Any, **more: Any) -> Any:
+        if query != ";":
+            statements_sent.append(str(query))
+        return execute(cursor, query, *given, **more)
 
-    event.listen(database.engine, "before_cursor_execute", note)
-    yield statements_sent
-    event.remove(database.engine, "before_cursor_execute", note)
+    monkeypatch.setattr(Cursor, "execute", note)
+    return statements_sent
 
 
 @pytest.mark.parametrize("who", ["agent", "owner"])
