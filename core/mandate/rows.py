@@ -135,8 +135,8 @@ def standing_since(
 def counted_since(
     session: Session, head: MandateHead, seq: int, row_hash: bytes
 ) -> list[LedgerRow] | None:
-    """The rows after `seq` up to the head's that a number is made of: all but notes without a
-    violation.
+    """The rows after `seq` up to the head's that a number is made of: all but notes that
+    move nothing and break no rule.
 
     None when the row `seq` is not that of this hash, or when a later one reverses another.
     """
@@ -206,7 +206,7 @@ def counted_between(
     until_seq: int | None = None,
 ) -> dict[int, list[LedgerRow]]:
     """By mandate the rows that happened in [start, end), up to one (inclusive), and that a number is
-    made of: all but notes without a violation.
+    made of: all but notes that move nothing and break no rule.
     """
     found: dict[int, list[LedgerRow]] = {mandate_id: [] for mandate_id in mandate_ids}
     asked = {"mandate_ids": [*mandate_ids], "start": start, "end": end}
@@ -395,7 +395,10 @@ _SINCE: Final = Prepared(
 )
 _UNTIL: Final = _EVENT.c.seq <= bindparam("until_seq", type_=BigInteger)
 _IS_COUNTED: Final = or_(
-    _EVENT.c.kind != RowKind.NOTE.value, func.jsonb_exists(_EVENT.c.payload, "violation")
+    _EVENT.c.kind != RowKind.NOTE.value,
+    _EVENT.c.cash_delta_usdc_e6 != 0,  # of what an unwind or a target brought in
+    func.jsonb_exists(_EVENT.c.payload, "executed"),
+    func.jsonb_exists(_EVENT.c.payload, "violation"),
 )
 _IN_TIME: Final = and_(
     _EVENT.c.occurred_at >= bindparam("start", type_=DateTime(timezone=True)),

@@ -147,7 +147,22 @@ def fee(luck: random.Random, tx: int) -> NewRow:
     )
 
 
-WRITERS = (executed, executed, reported, reported, refusal, reverted, control, fee)
+def unwound(luck: random.Random, tx: int) -> NewRow:
+    received = luck.randrange(1, 5) * USDC
+    fact = {"adapter": TARGET, "received": usdc_text(received), "by": TARGET}
+    return row(
+        luck,
+        RowKind.NOTE,
+        ReportedBy.CHAIN,
+        "log",
+        tx,
+        {"unwound": fact},
+        amount_usdc_e6=received,
+        cash_delta_usdc_e6=received,
+    )
+
+
+WRITERS = (executed, executed, reported, reported, refusal, reverted, control, fee, unwound)
 
 
 def growing(write: WriteSession, seed: int, rows: int) -> Iterator[Mandate]:
