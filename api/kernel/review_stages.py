@@ -10,9 +10,10 @@ from typing import Final, Literal, TypeVar
 
 import structlog
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.orm import Session
 
 from api.kernel.operation import AnswerBody
+from core.db.engine import ReadSession
+from core.db.parts import part_of
 from core.mining import views as mining
 from core.tasks import views as tasks
 
@@ -45,7 +46,7 @@ class ReviewStages(AnswerBody):
     rejected: Stage
 
 
-def review_stages(session: Session, agent_ids: Collection[int]) -> ReviewStages:
+def review_stages(session: ReadSession, agent_ids: Collection[int]) -> ReviewStages:
     """Of these agents together."""
     claims = _counts(session, tasks.stage_counts, agent_ids)
     submissions = _counts(session, mining.stage_counts, agent_ids)
@@ -70,21 +71,21 @@ def review_stages(session: Session, agent_ids: Collection[int]) -> ReviewStages:
 
 
 def _counts(
-    session: Session,
-    read: Callable[[Session, Collection[int]], Mapping[str, int]],
+    session: ReadSession,
+    read: Callable[[ReadSession, Collection[int]], Mapping[str, int]],
     agent_ids: Collection[int],
 ) -> Mapping[str, int]:
     return read_or_none(session, read, agent_ids) or {}
 
 
 def read_or_none(
-    session: Session,
-    read: Callable[[Session, Collection[int]], Read],
+    session: ReadSession,
+    read: Callable[[ReadSession, Collection[int]], Read],
     agent_ids: Collection[int],
 ) -> Read | None:
     """What is read; None when the database does not answer it, so that the rest is still shown."""
     try:
-        with session.begin_nested():
+        with part_of(session):
             return read(session, agent_ids)
     except DBAPIError as error:
         if error.connection_invalidated:
