@@ -1,14 +1,18 @@
 """Everything that the strips of some agents are made of, in a number of statements that does not
-grow with them.
+grow with them; and what an agent's own pages show of it, in one.
 """
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from sqlalchemy import BigInteger, any_, bindparam, exists, func, select
-from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy.dialects.postgresql import ARRAY, aggregate_order_by
 from sqlalchemy.orm import Session
 
+from core.credits.rules.buckets import BUCKETS, Credits
+from core.credits.tables import CreditHead
 from core.db.prepared import Prepared
 from core.earn.rules.payout import Source
 from core.earn.tables import EarnAward, EarnReversal, EarnStanding
@@ -17,6 +21,7 @@ from core.identity.names import SIMULATED, AgentName
 from core.identity.tables import Account
 from core.mandate import agent_records
 from core.mandate.rules.conduct import Conduct
+from core.mandate.tables import Mandate
 from core.records.rules import (
     ENDED_SHOWN,
     REFUSALS_SHOWN,
@@ -24,6 +29,9 @@ from core.records.rules import (
     StripFacts,
     VerifiedWork,
 )
+from core.safety.tables import ViolationCase
+from core.subscriptions.rules import HeldTiers
+from core.subscriptions.tables import Subscription
 
 
 def strip_facts(session: Session, agent_ids: Collection[int]) -> dict[int, StripFacts]:
@@ -98,3 +106,62 @@ def hall_standings(
         )
         for row in hall.standings_of(session, agent_ids)
     }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnFacts:
+    """What an agent's own pages show of it beside its work. `mandates`: how many name it, by status; a
+    status without one is left out.
+    """
+
+    name: str
+    is_owned: bool
+    registered_at: datetime
+    is_locked: bool
+    tiers: HeldTiers
+    mandates: Mapping[str, int]
+    balance: Credits
+
+
+def own_facts(session: Session, account_id: int) -> OwnFacts:
+    """Of an account that there is. Programs poll it."""
+    (
+        (name, is_owned, registered_at, is_locked, tier_2_until, until, purchases, mandates, *held),
+    ) = _OWN_FACTS.rows(session, account_id=account_id)
+    return OwnFacts(
+        name=name,
+        is_owned=is_owned,
+        registered_at=registered_at,
+        is_locked=is_locked,
+        tiers=HeldTiers(tier_2_until, until, purchases),
+        mandates=mandates or {},
+        balance=Credits(**dict(zip(BUCKETS, held, strict=True))),
+    )
+
+
+_BY_STATUS: Final = (
+    select(Mandate.status, func.count().label("n"))
+    .where(Mandate.agent_id == bindparam("account_id", type_=BigInteger))
+    .group_by(Mandate.status)
+    .subquery("by_status")
+)
+_OWN_FACTS: Final = Prepared(
+    select(
+        Account.name,
+        Account.owner_id.is_not(None),
+        Account.created_at,
+        exists().where(ViolationCase.agent_id == Account.id, ViolationCase.closed_at.is_(None)),
+        Subscription.tier_2_until,
+        Subscription.until,
+        func.coalesce(Subscription.purchases, 0),
+        select(
+            func.json_object_agg(
+                _BY_STATUS.c.status, aggregate_order_by(_BY_STATUS.c.n, _BY_STATUS.c.status)
+            )
+        ).scalar_subquery(),
+        *(func.coalesce(getattr(CreditHead, bucket), 0) for bucket in BUCKETS),
+    )
+    .outerjoin(Subscription, Subscription.account_id == Account.id)
+    .outerjoin(CreditHead, CreditHead.account_id == Account.id)
+    .where(Account.id == bindparam("account_id", type_=BigInteger))
+)

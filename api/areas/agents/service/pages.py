@@ -19,23 +19,20 @@ from api.areas.agents.schemas import (
 )
 from api.areas.agents.service.access import held
 from api.kernel.caller import AgentCaller, OwnerCaller
-from api.kernel.operation import Answer, Call, NoInput, WriteCall
+from api.kernel.operation import Answer, Call, NoInput, ReadCall, WriteCall
 from api.kernel.record_strip import ladder_of
 from api.kernel.review_stages import NOT_RECORDED, read_or_none, review_stages
-from core.credits.ledger import writer as credit_ledger
 from core.credits.rules.buckets import BUCKETS
 from core.earn.payouts import earnings_of
 from core.earn.rules.points import points_text
 from core.hexes import address_or_none
 from core.identity import evictions, policies
 from core.identity import queries as identity
-from core.identity.tables import Account, ApiKey
-from core.mandate import queries as mandates
+from core.identity.tables import ApiKey
 from core.money import usdc_text_or_none
 from core.records.rules import VerifiedWork
-from core.records.views import agents_with_work
+from core.records.views import OwnFacts, agents_with_work, own_facts
 from core.safety import queries as safety
-from core.subscriptions import queries as subscriptions
 from core.subscriptions.rules import Tier
 from core.times import instant_text, instant_text_or_none
 
@@ -101,48 +98,48 @@ def _status(agent_id: int, locked: set[int]) -> Standing:
 # What is known of an agent
 
 
-def status(call: Call, caller: AgentCaller, command: NoInput) -> Answer[VerifiedRecord]:
+def status(call: ReadCall, caller: AgentCaller, command: NoInput) -> Answer[VerifiedRecord]:
     """The verified record: what the service's own ledgers say, and nothing that the agent says of
     itself.
     """
-    agent = _account(call, caller)
-    work = _work(call, agent.id)
-    balance = credit_ledger.load_balance(call.db, agent.id)
-    subscription = subscriptions.held_of(call.db, agent.id)
+    facts = own_facts(call.db, caller.account_id)
+    work = _work(call, caller.account_id)
     return Answer(
         VerifiedRecord(
-            user_id=agent.id,
-            agent_name=agent.name,
-            status=_standing(call, agent),
-            owned=agent.owner_id is not None,
+            user_id=caller.account_id,
+            agent_name=facts.name,
+            status=_standing(facts),
+            owned=facts.is_owned,
             wallet_address=caller.wallet_address,
-            registered_at=instant_text(agent.created_at),
-            credit_balance=balance.available,
-            credits=CreditBuckets(**{bucket: getattr(balance, bucket) for bucket in BUCKETS}),
-            contributions=_contributions(call, agent.id, work),
+            registered_at=instant_text(facts.registered_at),
+            credit_balance=facts.balance.available,
+            credits=CreditBuckets(**{name: getattr(facts.balance, name) for name in BUCKETS}),
+            contributions=_contributions(call, caller.account_id, facts, work),
             reputation=NOT_RECORDED if work is None else ladder_of(work),
             tiers=Tiers(
-                subscription=_word(subscription.tier_at(call.now)),
-                subscription_until=instant_text_or_none(subscription.until),
+                subscription=_word(facts.tiers.tier_at(call.now)),
+                subscription_until=instant_text_or_none(facts.tiers.until),
                 standing=NOT_RECORDED if work is None else _tier(work),
             ),
         )
     )
 
 
-def _work(call: Call, agent_id: int) -> VerifiedWork | None:
+def _work(call: ReadCall, agent_id: int) -> VerifiedWork | None:
     """As the agent's strip counts it (docs/record-strips.md#work); None: it cannot be read."""
     found = read_or_none(call.db, agents_with_work, [agent_id])
     return None if found is None else found[agent_id][1]
 
 
-def _contributions(call: Call, agent_id: int, work: VerifiedWork | None) -> Contributions:
+def _contributions(
+    call: ReadCall, agent_id: int, facts: OwnFacts, work: VerifiedWork | None
+) -> Contributions:
     earned = read_or_none(call.db, earnings_of, [agent_id])
     return Contributions(
         mining_submissions=NOT_RECORDED if work is None else work.kg_claims,
         task_claims=NOT_RECORDED if work is None else work.task_claims,
         points=NOT_RECORDED if earned is None else points_text(earned[agent_id].tenths),
-        mandates=mandates.count_by_status(call.db, agent_id),
+        mandates=dict(facts.mandates),
     )
 
 
@@ -156,24 +153,18 @@ def _word(tier: Tier) -> Literal["free", "tier_1", "tier_2"]:
     return "tier_1" if tier is Tier.TIER_1 else "tier_2"
 
 
-def dashboard(call: Call, caller: AgentCaller, command: NoInput) -> Answer[Dashboard]:
-    agent = _account(call, caller)
+def dashboard(call: ReadCall, caller: AgentCaller, command: NoInput) -> Answer[Dashboard]:
+    facts = own_facts(call.db, caller.account_id)
     return Answer(
         Dashboard(
-            user_id=agent.id,
-            status=_standing(call, agent),
-            credit_balance=credit_ledger.load_balance(call.db, agent.id).available,
-            mandates=mandates.count_by_status(call.db, agent.id),
-            review_stages=review_stages(call.db, [agent.id]),
+            user_id=caller.account_id,
+            status=_standing(facts),
+            credit_balance=facts.balance.available,
+            mandates=dict(facts.mandates),
+            review_stages=review_stages(call.db, [caller.account_id]),
         )
     )
 
 
-def _account(call: Call, caller: AgentCaller) -> Account:
-    agent = identity.find_account(call.db, caller.account_id)
-    assert agent is not None, "a key has an account"
-    return agent
-
-
-def _standing(call: Call, agent: Account) -> Standing:
-    return _status(agent.id, safety.locked_agents(call.db, [agent.id]))
+def _standing(facts: OwnFacts) -> Standing:
+    return "locked" if facts.is_locked else "active"
