@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from sqlalchemy import BigInteger, Text, any_, cast, func, select
+from sqlalchemy import BigInteger, ScalarSelect, Text, any_, bindparam, cast, func, literal, select
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Session
 
@@ -22,18 +22,18 @@ def waiting_of(session: Session, refs: Collection[str]) -> frozenset[str]:
     return frozenset(session.scalars(query))
 
 
-def count_waiting(
-    session: Session, account_ids: Collection[int], sources: Collection[Source]
-) -> int:
-    """How many awards of these accounts and sources are not wholly paid yet."""
+def waiting_count(sources: Collection[Source]) -> ScalarSelect[int]:
+    """How many awards of some accounts and of these sources are not wholly paid yet; for use within
+    another query, which gives `account_ids`.
+    """
     # looked up one by one: a join on a rare source would read the awards of everybody
     source = select(EarnAward.source).where(EarnAward.id == EarnQueue.award_id).scalar_subquery()
-    query = (
+    return (
         select(func.count())
         .select_from(EarnQueue)
         .where(
-            EarnQueue.account_id == any_(cast(list(account_ids), ARRAY(BigInteger))),
-            source.in_(list(sources)),
+            EarnQueue.account_id == any_(bindparam("account_ids", type_=ARRAY(BigInteger))),
+            source == any_(literal([one.value for one in sources], ARRAY(Text))),
         )
+        .scalar_subquery()
     )
-    return session.scalar(query) or 0

@@ -5,12 +5,26 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from sqlalchemy import Row, Select, exists, func, select
+from sqlalchemy import (
+    BigInteger,
+    Row,
+    Select,
+    any_,
+    bindparam,
+    exists,
+    func,
+    literal_column,
+    null,
+    select,
+    union_all,
+)
+from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Session
 
+from core.db.prepared import Prepared
 from core.earn.rules.payout import Source
 from core.earn.tables import EarnAward, EarnQueue
-from core.earn.waiting import count_waiting
+from core.earn.waiting import waiting_count
 from core.identity.tables import Account
 from core.listings import queries as listings
 from core.listings.tables import ExchangeListing
@@ -115,34 +129,44 @@ def stage_counts(session: Session, account_ids: Collection[int]) -> Mapping[str,
     says; no_record_on_file: approved without one. points_recorded: all that are approved; paid: of
     these those that are wholly paid. rejected.
     """
-    mine = MiningEntry.agent_id.in_(account_ids)
-    counted = select(MiningEntry.status, func.count()).where(mine).group_by(MiningEntry.status)
-    by_status: dict[str, int] = dict(session.execute(counted).all())
-    approved = by_status.get(EntryStatus.APPROVED, 0)
-    by_method = _methods(session, account_ids)
+    rows = _STAGES.rows(session, account_ids=list(account_ids))
+    counts: dict[tuple[str, str | None], int] = {(of, name): n for of, name, n in rows}
+
+    def entries(status: EntryStatus) -> int:
+        return counts.get(("entries", status), 0)
+
+    def reviews(method: ReviewMethod) -> int:
+        return counts.get(("reviews", method), 0)
+
+    approved = entries(EntryStatus.APPROVED)
     return {
-        "submitted": by_status.get(EntryStatus.PENDING, 0),
-        "reproduced": by_method.get(ReviewMethod.REPRODUCED, 0),
-        "re_observed": by_method.get(ReviewMethod.RE_OBSERVED, 0),
-        "no_record_on_file": approved - sum(by_method.values()),
+        "submitted": entries(EntryStatus.PENDING),
+        "reproduced": reviews(ReviewMethod.REPRODUCED),
+        "re_observed": reviews(ReviewMethod.RE_OBSERVED),
+        "no_record_on_file": approved - sum(n for (of, _), n in counts.items() if of == "reviews"),
         "points_recorded": approved,
-        "paid": approved - count_waiting(session, account_ids, (Source.MINING,)),
-        "rejected": by_status.get(EntryStatus.REJECTED, 0),
+        "paid": approved - counts["waiting", None],
+        "rejected": entries(EntryStatus.REJECTED),
     }
 
 
-def _methods(session: Session, account_ids: Collection[int]) -> dict[str, int]:
-    query = (
-        select(MiningReview.method, func.count())
+_MINE: Final = MiningEntry.agent_id == any_(bindparam("account_ids", type_=ARRAY(BigInteger)))
+_STAGES: Final = Prepared(
+    union_all(
+        select(literal_column("'entries'"), MiningEntry.status, func.count())
+        .where(_MINE)
+        .group_by(MiningEntry.status),
+        select(literal_column("'reviews'"), MiningReview.method, func.count())
         .join(MiningEntry, MiningEntry.id == MiningReview.entry_id)
         .where(
-            MiningEntry.agent_id.in_(account_ids),
+            _MINE,
             MiningEntry.status == EntryStatus.APPROVED.value,
             MiningReview.verdict == ReviewVerdict.APPROVED.value,
         )
-        .group_by(MiningReview.method)
+        .group_by(MiningReview.method),
+        select(literal_column("'waiting'"), null(), waiting_count((Source.MINING,))),
     )
-    return {method or "": count for method, count in session.execute(query)}
+)
 
 
 def landscape(session: Session, now: datetime) -> LandscapeFigures:

@@ -5,15 +5,31 @@ them.
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Final
 
-from sqlalchemy import BigInteger, ColumnElement, and_, any_, cast, func, literal_column, select
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Select,
+    Text,
+    and_,
+    any_,
+    bindparam,
+    cast,
+    func,
+    literal_column,
+    null,
+    select,
+    true,
+    union_all,
+)
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Session
 
-from core.db.arrays import table_of
+from core.db.prepared import Prepared
 from core.earn.rules.payout import Source
-from core.earn.waiting import count_waiting, waiting_of
+from core.earn.waiting import waiting_count, waiting_of
 from core.identity.tables import Account
 from core.tasks.holding import is_overdue, ref_of_claim, ref_of_proof
 from core.tasks.queries import holding_claim
@@ -62,12 +78,20 @@ def open_tasks(
     session: Session, category: str | None, before: int | None, limit: int
 ) -> list[Task]:
     """What takes claims, the newest first, below that id (exclusive; None: the newest)."""
+    values = {"category": category, "before": before, "limit": limit}
+    query = _open_tasks(of_category=category is not None, is_later_page=before is not None)
+    return list(session.scalars(query, values))
+
+
+@cache
+def _open_tasks(*, of_category: bool, is_later_page: bool) -> Select[Task]:
     query = select(Task).where(Task.state == _OPEN)
-    if category is not None:
-        query = query.where(Task.category == category)
-    if before is not None:
-        query = query.where(Task.id < before)
-    return list(session.scalars(query.order_by(Task.id.desc()).limit(limit)))
+    if of_category:
+        query = query.where(Task.category == bindparam("category", type_=Text))
+    if is_later_page:
+        query = query.where(Task.id < bindparam("before", type_=BigInteger))
+    query = query.order_by(Task.id.desc()).limit(bindparam("limit", type_=BigInteger))
+    return query.execution_options(prepared=True)
 
 
 def find_task(session: Session, task_id: int) -> Task | None:
@@ -126,29 +150,36 @@ def ref_of(category: str, claim_id: int, proof_id: int) -> str:
 def participants_of(
     session: Session, task_ids: Collection[int]
 ) -> Mapping[int, Sequence[Participant]]:
-    """The first agents whose claims stand, by task."""
-    wanted = table_of("wanted", {"task_id": (BigInteger(), list(task_ids))})
-    first = (
-        select(TaskClaim.id, TaskClaim.agent_id)
-        .where(
-            TaskClaim.task_id == wanted.c.task_id,
-            TaskClaim.stage != literal_column("'expired'"),
-        )
-        .order_by(TaskClaim.id)
-        .limit(PARTICIPANTS_SHOWN)
-        .lateral("first")
-    )
-    query = (
-        select(wanted.c.task_id, Account.id, Account.name)
-        .select_from(wanted)
-        .join(first, literal_column("true"))
-        .join(Account, Account.id == first.c.agent_id)
-        .order_by(wanted.c.task_id, first.c.id)
-    )
+    """The first agents whose claims stand, by task; of no tasks without asking."""
     found: dict[int, list[Participant]] = {task_id: [] for task_id in task_ids}
-    for task_id, agent_id, name in session.execute(query):
-        found[task_id].append(Participant(agent_id, name))
+    if found:
+        for task_id, agent_id, name in _PARTICIPANTS.rows(session, task_ids=list(found)):
+            found[task_id].append(Participant(agent_id, name))
     return found
+
+
+_WANTED: Final = (
+    func.unnest(bindparam("task_ids", type_=ARRAY(BigInteger)))
+    .table_valued("task_id")
+    .render_derived("wanted")
+)
+_FIRST: Final = (
+    select(TaskClaim.id, TaskClaim.agent_id)
+    .where(
+        TaskClaim.task_id == _WANTED.c.task_id,
+        TaskClaim.stage != literal_column("'expired'"),
+    )
+    .order_by(TaskClaim.id)
+    .limit(PARTICIPANTS_SHOWN)
+    .lateral("first")
+)
+_PARTICIPANTS: Final = Prepared(
+    select(_WANTED.c.task_id, Account.id, Account.name)
+    .select_from(_WANTED)
+    .join(_FIRST, true())
+    .join(Account, Account.id == _FIRST.c.agent_id)
+    .order_by(_WANTED.c.task_id, _FIRST.c.id)
+)
 
 
 def holds_open_claim(session: Session, task_id: int, agent_ids: Collection[int]) -> bool:
@@ -280,18 +311,14 @@ def stage_counts(session: Session, account_ids: Collection[int]) -> Mapping[str,
     points_recorded: of the verified ones those that were granted points; paid: of these those that
     are wholly paid. rejected.
     """
-    query = (
-        select(TaskClaim.is_exclusive, TaskClaim.stage, func.count())
-        .where(TaskClaim.agent_id == any_(cast(list(account_ids), ARRAY(BigInteger))))
-        .group_by(TaskClaim.is_exclusive, TaskClaim.stage)
-    )
-    counts = {(exclusive, ClaimStage(stage)): n for exclusive, stage, n in session.execute(query)}
+    rows = _STAGES.rows(session, account_ids=list(account_ids))
+    counts = {(exclusive, stage): n for exclusive, stage, n in rows}
 
     def of(stage: ClaimStage, *kinds: bool) -> int:
         return sum(counts.get((kind, stage), 0) for kind in kinds)
 
     recorded = of(ClaimStage.POINTS_RECORDED, True, False)
-    waiting = count_waiting(session, account_ids, (Source.TASK, Source.REOBSERVE))
+    waiting = counts[None, None]
     return {
         "submitted": of(ClaimStage.SUBMITTED, True, False),
         "reproduced": of(ClaimStage.POINTS_RECORDED, True),
@@ -301,6 +328,16 @@ def stage_counts(session: Session, account_ids: Collection[int]) -> Mapping[str,
         "paid": recorded - waiting,
         "rejected": of(ClaimStage.REJECTED, True, False),
     }
+
+
+_STAGES: Final = Prepared(
+    union_all(
+        select(TaskClaim.is_exclusive, TaskClaim.stage, func.count())
+        .where(TaskClaim.agent_id == any_(bindparam("account_ids", type_=ARRAY(BigInteger))))
+        .group_by(TaskClaim.is_exclusive, TaskClaim.stage),
+        select(null(), null(), waiting_count((Source.TASK, Source.REOBSERVE))),
+    )
+)
 
 
 def re_observed(session: Session, entry_ids: Collection[int]) -> Mapping[int, int]:

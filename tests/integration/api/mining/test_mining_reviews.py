@@ -94,6 +94,46 @@ def test_what_a_cap_stops__is_queued(mine_with: Rebuild) -> None:
     assert reward[0]["queued_credits"] == 10
 
 
+def stages(mine: Mine, agent: dict[str, Any], kind: str) -> dict[str, Any]:
+    """How many of the agent's works of this kind are at each stage; zeros are left out."""
+    found = mine.client.get("/agent/dashboard", headers=key(agent)).json()["review_stages"]
+    lines = {**found, **found["verified"]}
+    return {name: lines[name][kind] for name in lines if lines[name].get(kind)}
+
+
+def test_a_dashboard__counts_ones_own_by_stage__and_what_is_queued_as_not_paid(
+    mine_with: Rebuild,
+) -> None:
+    mine = mine_with(new_account_payout_credits_per_day=30)
+    agent, observer = (connect(mine.client, agent_name=name) for name in ("miner", "observer"))
+    name = entry("website_url", "https://chain.link/")
+    made = mine.submit(agent, CHAIN, CONTRACT, name)
+    mine.re_observe(observer, made["entries"][0]["task_id"])
+    assert stages(mine, agent, "mining_submissions") == {"submitted": 3}
+    mine.approve(made, 0)
+    mine.reject(made, place=1)
+    assert stages(mine, agent, "mining_submissions") == {
+        "submitted": 1,
+        "reproduced": 1,
+        "points_recorded": 1,
+        "rejected": 1,
+    }
+    assert stages(mine, agent, "task_claims") == {}
+    assert stages(mine, observer, "task_claims") == {"re_observed": 1, "points_recorded": 1}
+    assert stages(mine, observer, "mining_submissions") == {}
+
+
+def test_a_dashboard__of_work_that_is_wholly_paid__says_so(mine: Mine) -> None:
+    agent, observer = (connect(mine.client, agent_name=name) for name in ("miner", "observer"))
+    made = mine.submit(agent, CHAIN)
+    mine.re_observe(observer, made["entries"][0]["task_id"])
+    mine.approve(made)
+    shown = stages(mine, agent, "mining_submissions")
+    assert shown == {"reproduced": 1, "points_recorded": 1, "paid": 1}
+    shown = stages(mine, observer, "task_claims")
+    assert shown == {"re_observed": 1, "points_recorded": 1, "paid": 1}
+
+
 @pytest.mark.parametrize(
     ("changes", "field"),
     [
