@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import select
+from sqlalchemy import BigInteger, bindparam, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from core.db.engine import WriteSession
+from core.db.prepared import Prepared
 from core.identity.tables import AgentPolicy, AgentPolicyChange
 
 
@@ -18,8 +19,15 @@ def find_policy(session: Session, agent_id: int) -> AgentPolicy | None:
 
 def accepts_mandates(session: Session, agent_id: int) -> bool:
     """False until the owner says otherwise (docs/rules.md#policy)."""
-    policy = find_policy(session, agent_id)
-    return policy is not None and policy.accepts_mandates
+    rows = _ACCEPTS.rows(session, agent_id=agent_id)
+    return bool(rows and rows[0][0])
+
+
+_ACCEPTS: Final = Prepared(
+    select(AgentPolicy.accepts_mandates).where(
+        AgentPolicy.agent_id == bindparam("agent_id", type_=BigInteger)
+    )
+)
 
 
 def replace_policy(

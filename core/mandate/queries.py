@@ -9,9 +9,10 @@ Laws
 """
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import (
     BigInteger,
@@ -24,9 +25,10 @@ from sqlalchemy import (
     bindparam,
     cast,
     exists,
-    func,
+    literal,
     or_,
     select,
+    union_all,
 )
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.dialects.postgresql import insert as upsert
@@ -179,29 +181,6 @@ def mandates_of_agent(
     return _page(session, "agent", agent_id, statuses, before_id, limit)
 
 
-@cache
-def _ended() -> Select[Mandate]:
-    query = select(Mandate).where(
-        Mandate.agent_id == bindparam("who", type_=BigInteger), Mandate.status.in_(CLOSED)
-    )
-    return query.order_by(Mandate.ended_at.desc(), Mandate.id.desc()).limit(
-        bindparam("limit", type_=BigInteger)
-    )
-
-
-def count_by_status(session: Session, agent_id: int) -> dict[str, int]:
-    """How many mandates name the agent, by status; a status without one is left out."""
-    return dict(_BY_STATUS.rows(session, agent_id=agent_id))
-
-
-_BY_STATUS: Final = Prepared(
-    select(Mandate.status, func.count())
-    .where(Mandate.agent_id == bindparam("agent_id", type_=BigInteger))
-    .group_by(Mandate.status)
-    .order_by(Mandate.status)
-)
-
-
 def spending_mandates_of_agent(session: Session, agent_id: int, since: datetime) -> list[Mandate]:
     """Mandates that name the agent and in whose ledger something was bought or moved from `since`
     on (inclusive).
@@ -214,8 +193,41 @@ def spending_mandates_of_agent(session: Session, agent_id: int, since: datetime)
     return list(session.scalars(select(Mandate).where(Mandate.agent_id == agent_id, has_spent)))
 
 
-def ended_mandates_of_agent(session: Session, agent_id: int, limit: int) -> list[Mandate]:
-    return list(session.scalars(_ended(), {"who": agent_id, "limit": limit}))
+@dataclass(frozen=True, slots=True)
+class NamedMandate:
+    """What a list of an agent's mandates needs of one that names it."""
+
+    id: int
+    public_id: str
+    status: str
+    market_mode: str
+
+
+def held_by_agent(session: Session, agent_id: int, active: int, closed: int) -> list[NamedMandate]:
+    """Mandates that name the agent, the newest first: at most `active` of the signed and working
+    ones, and of the stopped and settled at most `closed`, those that ended last.
+    """
+    rows = _HELD.rows(session, agent_id=agent_id, active=active, closed=closed)
+    found = [NamedMandate(*row) for row in rows]
+    return sorted(found, key=lambda mandate: mandate.id, reverse=True)
+
+
+def _named(
+    statuses: Iterable[Status], most: str, *order: ColumnElement[Any]
+) -> Select[int, str, str, str]:
+    query = select(Mandate.id, Mandate.public_id, Mandate.status, Mandate.market_mode).where(
+        Mandate.agent_id == bindparam("agent_id", type_=BigInteger),
+        Mandate.status == any_(literal([status.value for status in statuses], ARRAY(Text))),
+    )
+    return query.order_by(*order).limit(bindparam(most, type_=BigInteger))
+
+
+_HELD: Final = Prepared(
+    union_all(
+        _named(ACTIVE, "active", Mandate.id.desc()),
+        _named(CLOSED, "closed", Mandate.ended_at.desc(), Mandate.id.desc()),
+    )
+)
 
 
 def offers_of_agent(

@@ -18,9 +18,11 @@ Laws
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
+from functools import cache
 from typing import Any
 
-from sqlalchemy import insert, select
+from sqlalchemy import BigInteger, Select, any_, bindparam, insert, select
+from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.exc import NoResultFound
 from sqlalchemy.orm import Session
 
@@ -193,10 +195,18 @@ def load_heads(session: Session, mandate_ids: Collection[int]) -> dict[int, Mand
     if len(mandate_ids) == 1:  # a read of one mandate has its head loaded
         (mandate_id,) = mandate_ids
         return {mandate_id: load_head(session, mandate_id)}
-    heads = session.scalars(select(MandateHead).where(MandateHead.mandate_id.in_(mandate_ids)))
+    heads = session.scalars(_heads(), {"mandate_ids": list(mandate_ids)})
     return dict.fromkeys(mandate_ids, EMPTY_STATE) | {
         head.mandate_id: _state(session, head) for head in heads
     }
+
+
+@cache
+def _heads() -> Select[MandateHead]:
+    wanted = any_(bindparam("mandate_ids", type_=ARRAY(BigInteger)))
+    return (
+        select(MandateHead).where(MandateHead.mandate_id == wanted).execution_options(prepared=True)
+    )
 
 
 def last_seq(session: Session, mandate_id: int) -> int:

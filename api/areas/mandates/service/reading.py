@@ -28,7 +28,6 @@ from api.areas.mandates.service.access import readable_by
 from api.areas.mandates.service.current import Current, current_by
 from api.areas.mandates.service.limits_now import Standing, limits_view, standing_of
 from api.areas.mandates.service.owner_calls import lock_now
-from api.areas.mandates.service.policy import current_policy
 from api.areas.mandates.service.reports import event_view
 from api.areas.mandates.service.steps_now import above_asking_line, pending_consents, steps_of
 from api.areas.mandates.service.venues import spread_bps
@@ -49,6 +48,7 @@ from api.kernel.pagination import page_of
 from core.chain.abi import signatures_by_selector
 from core.chain.signatures import recovered_address
 from core.hexes import address_or_none
+from core.identity import policies
 from core.identity import queries as identity
 from core.mandate import queries as mandates
 from core.mandate import record as mandate_record
@@ -59,7 +59,7 @@ from core.mandate.rules.agent_status import HeldMandate, agent_status
 from core.mandate.rules.card import VaultAgent, card_footer, card_header
 from core.mandate.rules.clauses import clauses
 from core.mandate.rules.ledger import MandateState
-from core.mandate.rules.lifecycle import ACTIVE, MarketMode, Status
+from core.mandate.rules.lifecycle import MarketMode, Status
 from core.mandate.rules.lock import (
     UNKNOWN_CHAIN_STATE,
     UNKNOWN_HOW_TO_ACT,
@@ -324,10 +324,8 @@ def _card_by(call: Call, mandate: Mandate, reading: Reading[MandateState]) -> di
 
 def me(call: Call, caller: AgentCaller, command: NoInput) -> Answer[OwnStatus]:
     """The agent's own id and data, and what it holds (agent_status)."""
-    held = mandates.mandates_of_agent(call.db, caller.account_id, ACTIVE, None, ACTIVE_SHOWN)
-    held += mandates.ended_mandates_of_agent(call.db, caller.account_id, ENDED_SHOWN)
-    named = [one for one in held if one.agent_id == caller.account_id]
-    readings = readings_of(call, named)
+    held = mandates.held_by_agent(call.db, caller.account_id, ACTIVE_SHOWN, ENDED_SHOWN)
+    readings = readings_of(call, held)
     status = agent_status(
         [
             HeldMandate(
@@ -336,7 +334,7 @@ def me(call: Call, caller: AgentCaller, command: NoInput) -> Answer[OwnStatus]:
                 state=readings[one.id].said,
                 short=readings[one.id].short,
             )
-            for one in named
+            for one in held
         ]
     )
     return Answer(
@@ -346,7 +344,7 @@ def me(call: Call, caller: AgentCaller, command: NoInput) -> Answer[OwnStatus]:
             wallet_address=caller.wallet_address,
             is_owned=caller.owner_id is not None,
             scopes=None if caller.scopes is None else list(caller.scopes),
-            accepts_mandates=current_policy(call, caller.account_id)["accepts_mandates"],
+            accepts_mandates=policies.accepts_mandates(call.db, caller.account_id),
             agent_status=status,
         )
     )

@@ -12,6 +12,7 @@ from api.kernel.operation import Call
 from core.blocks.queries import latest_block
 from core.hexes import address_or_none
 from core.identity.tables import Account
+from core.mandate.queries import NamedMandate
 from core.mandate.readings import mandates_now
 from core.mandate.rules.card import VaultAgent, unnamed_agent_notice
 from core.mandate.rules.ledger import MandateState
@@ -91,7 +92,9 @@ def reading_of(call: Call, mandate: Mandate) -> Reading[MandateState]:
     return readings_of(call, [mandate])[mandate.id]
 
 
-def readings_of(call: Call, found: Collection[Mandate]) -> dict[int, Reading[MandateState]]:
+def readings_of(
+    call: Call, found: Collection[Mandate | NamedMandate]
+) -> dict[int, Reading[MandateState]]:
     """The same of many mandates, by their internal ids, in two SELECTs."""
     readings = mandates_now(call.db, [mandate.id for mandate in found])
     return {
