@@ -3,17 +3,31 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Any
+from typing import Any, Final
 
 from psycopg import Connection
 from psycopg.rows import tuple_row
-from sqlalchemy import Select, func, literal_column, select
+from sqlalchemy import (
+    BigInteger,
+    Date,
+    Select,
+    Text,
+    any_,
+    bindparam,
+    func,
+    literal_column,
+    null,
+    select,
+    union_all,
+)
+from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Session
 
 from core.credits.rules.free_reads import FreeReads
 from core.credits.tables import CreditEntry, FreeReadCount, FreeReadPool
 from core.db.day_figures import drop_days
 from core.db.engine import WriteSession
+from core.db.prepared import Prepared
 
 
 def entries_before(
@@ -121,14 +135,26 @@ def free_reads_of_day(session: Session, reads: FreeReads, day: date) -> tuple[in
     """What the agent, and each of its pools, has taken of the day's free reads; a pool that took
     none is left out.
     """
-    own = select(FreeReadCount.n).where(
-        FreeReadCount.account_id == reads.account_id, FreeReadCount.day == day
+    pools = [pool.name for pool in reads.pools]
+    rows = _FREE_READS.rows(session, account_id=reads.account_id, pools=pools, day=day)
+    taken: dict[str | None, int] = dict(rows)
+    own = taken.pop(None, 0)
+    return own, {name: n for name, n in taken.items() if name is not None}
+
+
+_OF_DAY: Final = bindparam("day", type_=Date)
+_FREE_READS: Final = Prepared(
+    union_all(
+        select(FreeReadPool.pool, FreeReadPool.n).where(
+            FreeReadPool.pool == any_(bindparam("pools", type_=ARRAY(Text))),
+            FreeReadPool.day == _OF_DAY,
+        ),
+        select(null(), FreeReadCount.n).where(
+            FreeReadCount.account_id == bindparam("account_id", type_=BigInteger),
+            FreeReadCount.day == _OF_DAY,
+        ),
     )
-    names = [pool.name for pool in reads.pools]
-    shared = select(FreeReadPool.pool, FreeReadPool.n).where(
-        FreeReadPool.pool.in_(names), FreeReadPool.day == day
-    )
-    return session.scalar(own) or 0, dict(session.execute(shared).all())
+)
 
 
 def drop_free_reads(session: WriteSession, before: date, limit: int) -> int:

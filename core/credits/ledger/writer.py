@@ -14,13 +14,11 @@ Laws
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
 from typing import Any, Final, cast
 
 from sqlalchemy import (
     BigInteger,
     Row,
-    Select,
     Table,
     any_,
     bindparam,
@@ -41,6 +39,7 @@ from core.credits.rules import buckets
 from core.credits.rules.buckets import BUCKETS, Credits
 from core.credits.tables import CreditEntry, CreditHead
 from core.db.engine import Database, WriteSession
+from core.db.prepared import Prepared
 from core.errors import InvalidParameterError, MandateError
 from core.ledger.chain import Link, chain_faults, genesis, link_hash, lock_head, plain_payload
 from core.times import exact_instant_text
@@ -378,15 +377,15 @@ def trial_balance(session: Session) -> dict[str, int]:
 
 def load_balance(session: Session, account_id: int) -> Credits:
     """The account's balance; all zero before the first posting."""
-    head = session.execute(_head_of(), {"account_id": account_id}).one_or_none()
-    return Credits() if head is None else balance_of(head)
+    rows = _BALANCE.rows(session, account_id=account_id)
+    return Credits(**dict(zip(BUCKETS, rows[0], strict=True))) if rows else Credits()
 
 
-@cache
-def _head_of() -> Select[Any]:
-    """Put together once: programs ask for their balance before each call that costs."""
-    of_account = HEAD.c.account_id == bindparam("account_id", type_=BigInteger)
-    return select(HEAD).where(of_account).execution_options(prepared=True)
+_BALANCE: Final = Prepared(
+    select(*(HEAD.c[bucket] for bucket in BUCKETS)).where(
+        HEAD.c.account_id == bindparam("account_id", type_=BigInteger)
+    )
+)
 
 
 def owed_of(session: Session, account_ids: Collection[int]) -> dict[int, int]:
