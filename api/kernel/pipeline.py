@@ -338,7 +338,8 @@ def _outcome(run: _Run, answer: Answer[BaseModel]) -> Outcome:
         if isinstance(answer.body, BuiltBody)
         else answer.body.model_dump(mode="json", exclude_unset=True, by_alias=True)
     )
-    if run.operation.media_type == JSON and answer.file is None and answer.lines is None:
+    is_json = run.operation.media_type == JSON and file is None and answer.lines is None
+    if is_json and not isinstance(body, BuiltBody):
         body = BuiltBody(body)
     stream = None if answer.events is None else OpenedStream(answer.events, _holder(run))
     return Outcome(

@@ -2,8 +2,11 @@
 (docs/rules.md#catalogue-and-discovery).
 """
 
+from eth_account.signers.local import LocalAccount
+
+from api.areas.discovery.schemas import CatalogAnswer
 from api.catalogue import catalogue
-from tests.integration.api.conftest import Limit, TestClient
+from tests.integration.api.conftest import KEY, Limit, TestClient, connect, login
 
 
 def test_the_document__lists_capabilities_every_endpoint_limits_and_instructions(
@@ -38,3 +41,29 @@ def test_the_catalogue__lists_every_call_once(client: TestClient) -> None:
     calls = client.get("/agent/catalog").json()["calls"]
     shown = [(one["method"], one["path"]) for one in calls if not one["path"].endswith("/probe")]
     assert shown == [(one.method, one.path) for one in catalogue().operations]
+
+
+def test_the_catalogue__says_of_each_key_what_it_may_call(
+    client: TestClient, wallet: LocalAccount
+) -> None:
+    owner = login(client, wallet)
+    agent = connect(client, owner)
+    path = f"/agents/{agent['user_id']}/scopes"
+
+    def allowed(scopes: list[str] | None) -> set[str]:
+        assert client.put(path, json={"scopes": scopes}, headers=owner).status_code == 200
+        calls = client.get("/agent/catalog", headers={KEY: agent["api_key"]}).json()["calls"]
+        return {one["path"] for one in calls if one["method"] == "GET" and one["allowed"]}
+
+    me, status = "/mandate-wallet/agents/me", "/agent/status"
+    assert {me, status} <= allowed(None)
+    assert me not in allowed([])
+    assert status in allowed([])
+    assert me in allowed(["spend", "read"])
+    assert allowed(["read", "spend"]) == allowed(["spend", "read"])
+
+
+def test_the_catalogue__is_what_its_model_declares(client: TestClient) -> None:
+    body = client.get("/agent/catalog").json()
+    assert CatalogAnswer.model_validate(body).model_dump(mode="json") == body
+    assert {one["allowed"] for one in body["calls"]} == {None}

@@ -2,6 +2,9 @@
 (docs/rules.md#catalogue-and-discovery).
 """
 
+from dataclasses import dataclass
+from functools import lru_cache
+
 from api.areas.discovery.schemas import (
     CallCeilings,
     CatalogAnswer,
@@ -15,8 +18,9 @@ from api.areas.discovery.schemas import (
     ToolsOffered,
 )
 from api.kernel.auth import Credential
+from api.kernel.built import BuiltBody
 from api.kernel.caller import AgentCaller, Caller, Nobody, OwnerCaller
-from api.kernel.operation import Answer, Call, NoInput, Operation
+from api.kernel.operation import Answer, Call, Catalogue, NoInput, Operation
 from api.kernel.quota import ceilings
 from api.kernel.scopes import may
 from api.kernel.tool import Profile
@@ -55,16 +59,33 @@ INSTRUCTIONS = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class _Rights:
+    """All that the catalogue says of a caller: the kind, and an agent's scopes (None: full access)."""
+
+    kind: type[Caller]
+    scopes: tuple[str, ...] | None = None
+
+
 def catalog(call: Call, caller: Caller, command: NoInput) -> Answer[CatalogAnswer]:
     """Every call; with a credential, whether its caller may make it."""
-    return Answer(
-        CatalogAnswer(
-            calls=[_call(one, caller) for one in call.deps.catalogue.operations], tools=_tools(call)
-        )
+    scopes = caller.scopes if isinstance(caller, AgentCaller) else None
+    sorted_scopes = None if scopes is None else tuple(sorted(set(scopes)))
+    rights = _Rights(type(caller), sorted_scopes)
+    return Answer(_catalog(call.deps.catalogue, call.deps.base_url, rights))
+
+
+@lru_cache(maxsize=64)  # more than there are sets of scopes
+def _catalog(catalogue: Catalogue, base_url: str, rights: _Rights) -> BuiltBody[CatalogAnswer]:
+    """Put together once: nothing in it changes while the process lives."""
+    answer = CatalogAnswer(
+        calls=[_call(one, rights) for one in catalogue.operations],
+        tools=_tools(catalogue, base_url),
     )
+    return BuiltBody(answer.model_dump(mode="json"))
 
 
-def _call(operation: Operation, caller: Caller) -> CatalogCall:
+def _call(operation: Operation, rights: _Rights) -> CatalogCall:
     return CatalogCall(
         method=operation.method,
         path=operation.path,
@@ -75,17 +96,16 @@ def _call(operation: Operation, caller: Caller) -> CatalogCall:
         idempotency_key=operation.idempotent,
         tool=None if operation.tool is None else operation.tool.name,
         body=None if operation.example is None else dict(operation.example),
-        allowed=None if isinstance(caller, Nobody) else _is_allowed(operation, caller),
+        allowed=None if rights.kind is Nobody else _is_allowed(operation, rights),
     )
 
 
-def _is_allowed(operation: Operation, caller: Caller) -> bool:
-    match caller:
-        case AgentCaller():
-            takes_key = operation.auth.is_free or Credential.KEY in operation.auth.takes
-            return takes_key and may(caller.scopes, operation.scope)
-        case OwnerCaller():
-            return operation.auth.is_free or operation.auth.takes_owner
+def _is_allowed(operation: Operation, rights: _Rights) -> bool:
+    if rights.kind is AgentCaller:
+        takes_key = operation.auth.is_free or Credential.KEY in operation.auth.takes
+        return takes_key and may(rights.scopes, operation.scope)
+    if rights.kind is OwnerCaller:
+        return operation.auth.is_free or operation.auth.takes_owner
     return operation.auth.is_free
 
 
@@ -108,21 +128,21 @@ def service(call: Call, caller: Nobody, command: NoInput) -> Answer[ServiceDocum
                 Endpoint(method=one.method, path=one.path, auth=one.auth.name)
                 for one in deps.catalogue.operations
             ],
-            tools=_tools(call),
+            tools=_tools(deps.catalogue, deps.base_url),
             rate_limits=_rate_limits(call),
             instructions=list(INSTRUCTIONS),
         )
     )
 
 
-def _tools(call: Call) -> ToolsOffered:
+def _tools(catalogue: Catalogue, base_url: str) -> ToolsOffered:
     """Where tools are called, and which of them each profile shows."""
     return ToolsOffered(
-        endpoint=call.deps.base_url + call.deps.catalogue.by_key["tools.endpoint"].path,
+        endpoint=base_url + catalogue.by_key["tools.endpoint"].path,
         transport="streamable-http",
         default_profile=Profile.CONNECTOR.value,
         profiles=ToolsByProfile(
-            **{profile.value: list(call.deps.catalogue.tools(profile)) for profile in Profile}
+            **{profile.value: list(catalogue.tools(profile)) for profile in Profile}
         ),
     )
 
