@@ -162,10 +162,16 @@ class Workers:
         """Begin each call that has its turn and a thread."""
         while (taken := self._taken()) is not None:
             line, future, call = taken
-            if future.set_running_or_notify_cancel():
-                self._pool.submit(call).add_done_callback(partial(self._answer, line, future))
-            else:
+            if not future.set_running_or_notify_cancel():
                 self._end(line, future)
+                continue
+            try:
+                done = self._pool.submit(call)
+            except RuntimeError as error:  # no thread to be had, or the process ends
+                self._end(line, future)
+                future.set_exception(error)
+            else:
+                done.add_done_callback(partial(self._answer, line, future))
 
     def _taken(self) -> tuple[Hashable, Future[Any], Callable[[], Any]] | None:
         """The first call of the line whose turn it is, with a thread for it."""

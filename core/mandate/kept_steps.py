@@ -6,9 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
+import msgspec
+
 from core.kept import Kept
 
-MOST_STEPS: Final = 10_000  # of all pages that are kept: about 15 MB
+MOST_BYTES: Final = 15_000_000  # of all pages that are kept, as JSON; a step's note may be long
+_PAGE_BYTES: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +36,9 @@ class PlaceOfSteps:
 class KeptSteps:
     """Threads may share it."""
 
-    def __init__(self, most: int = MOST_STEPS) -> None:
+    def __init__(self, most: int = MOST_BYTES) -> None:
         self._pages = Kept[PlaceOfSteps, tuple[object, StepsPage]](
-            most, lambda kept: 1 + len(kept[1].steps)
+            most, lambda kept: _PAGE_BYTES + len(msgspec.json.encode(kept[1].steps))
         )
 
     def page(

@@ -138,10 +138,13 @@ def counted_since(
     """The rows after `seq` up to the head's that a number is made of: all but notes that
     move nothing and break no rule.
 
-    None when the row `seq` is not that of this hash, or when a later one reverses another.
+    None when the row `seq` is not that of this hash, when a later one reverses another, or when there
+    are more than MOST_GROWN: what is asked for is then read anew, by its time.
     """
     if seq == head.seq:
         return [] if row_hash == head.row_hash else None
+    if head.seq - seq > MOST_GROWN:
+        return None
     found = _read(_GROWN, session, mandate_id=head.mandate_id, after_seq=seq, until_seq=head.seq)
     if not found or (found[0].seq, found[0].row_hash) != (seq, hex_of(row_hash)):
         return None
@@ -210,7 +213,9 @@ def counted_between(
     """
     found: dict[int, list[LedgerRow]] = {mandate_id: [] for mandate_id in mandate_ids}
     asked = {"mandate_ids": [*mandate_ids], "start": start, "end": end}
-    for row in _COUNTED.rows(session, **asked, until_seq=until_seq or _LAST_SEQ):
+    for row in _COUNTED.rows(
+        session, **asked, until_seq=_LAST_SEQ if until_seq is None else until_seq
+    ):
         read = row_of(row)
         found[read.mandate_id].append(read)
     return found
@@ -354,6 +359,7 @@ def reported_refusal_seq(session: Session, mandate_id: int, tx_hash: str) -> int
 _EVENT: Final = MandateEvent.__table__
 _OF_LEDGER: Final = _EVENT.c.mandate_id == bindparam("mandate_id", type_=BigInteger)
 _LAST_SEQ: Final = 2**63 - 1
+MOST_GROWN: Final = 1_000  # rows of any kind
 _LIMIT: Final = bindparam("limit", type_=BigInteger)
 
 
@@ -404,6 +410,20 @@ _IN_TIME: Final = and_(
     _EVENT.c.occurred_at >= bindparam("start", type_=DateTime(timezone=True)),
     _EVENT.c.occurred_at < bindparam("end", type_=DateTime(timezone=True)),
 )
+
+
+def _standing_until() -> ColumnElement[bool]:
+    """As `standing` was at the row `until_seq`: a later reversal takes nothing from it."""
+    reversal = aliased(_EVENT)
+    reversed_by = select(reversal.c.id).where(
+        reversal.c.reverses_id == _EVENT.c.id,
+        reversal.c.seq <= bindparam("until_seq", type_=BigInteger),
+    )
+    return _EVENT.c.reverses_id.is_(None) & reversed_by.correlate(_EVENT).scalar_subquery().is_(
+        None
+    )
+
+
 _COUNTED: Final = Prepared(
     select(_EVENT)
     .where(
@@ -411,7 +431,7 @@ _COUNTED: Final = Prepared(
         _IN_TIME,
         _UNTIL,
         _IS_COUNTED,
-        standing(),
+        _standing_until(),
     )
     .order_by(_EVENT.c.seq)
 )

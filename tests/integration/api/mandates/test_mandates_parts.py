@@ -13,10 +13,11 @@ from api.areas.mandates.service import statements
 from api.areas.mandates.service.steps_now import steps_of
 from api.kernel.operation import Call
 from core.db.engine import WriteSession
+from core.mandate import rows as mandate_rows
 from core.mandate.kept_days import KeptDays, KeptWeeks
-from core.mandate.kept_steps import KeptSteps
+from core.mandate.kept_steps import KeptSteps, PlaceOfSteps, StepsPage
 from core.mandate.ledger import writer as mandate_ledger
-from core.mandate.rows import mandate_facts
+from core.mandate.rows import counted_between, mandate_facts
 from core.mandate.rules.fold import effective
 from core.mandate.rules.ledger import NewRow, ReportedBy, RowKind
 from core.mandate.rules.limits import SpendWindow
@@ -261,6 +262,50 @@ def test_week__that_is_kept_while_the_ledger_grows__is_that_of_the_whole_ledger(
         facts, head = mandate_facts(mandate), write.get_one(MandateHead, mandate.id)
         tally = weeks.tally_of(write, head, facts, week)
         assert tally == NO_TALLY.with_rows(rows, facts, week)
+
+
+def test_counted_rows__up_to_a_row__are_those_that_counted_then(write: WriteSession) -> None:
+    """A reversal that comes between the head and the rows takes nothing from what that head names."""
+    mandate_id = add_mandate(write)
+    mandate_ledger.append_many(write, mandate_id, [signed(), vault_created()], NOW)
+    spent = mandate_ledger.append(write, mandate_id, executed(random.Random(1), 9), LATER).row
+
+    def counted(until_seq: int | None) -> list[int]:
+        rows = counted_between(write, [mandate_id], NOW, LATER, until_seq)[mandate_id]
+        return [one.seq for one in rows if one.kind is RowKind.MOVE]
+
+    mandate_ledger.reverse_blocks(write, [str(spent.block_hash)], LATER)
+    assert (counted(spent.seq), counted(None)) == ([spent.seq], [])
+
+
+def test_day__of_a_ledger_that_grew_by_very_much__is_read_by_its_time(
+    write: WriteSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mandate, days = filled(write, 1, 40), KeptDays()
+    head, facts = write.get_one(MandateHead, mandate.id), mandate_facts(mandate)
+    first = mandate_ledger.load_rows(write, mandate.id)[0]
+    known = MandateHead(
+        mandate_id=mandate.id, seq=first.seq, row_hash=bytes.fromhex(first.row_hash[2:])
+    )
+    monkeypatch.setattr(mandate_rows, "MOST_GROWN", 10)
+    assert mandate_rows.counted_since(write, head, known.seq, known.row_hash) is None
+    at = int((NOW + timedelta(hours=SPAN_HOURS)).timestamp())
+    days.day_of(write, known, facts, at)
+    assert days.day_of(write, head, facts, at) == KeptDays().day_of(write, head, facts, at)
+
+
+def test_pages_of_steps__are_kept_by_their_size() -> None:
+    kept, read = KeptSteps(most=10_000), list[int]()
+
+    def page(number: int, letters: int) -> StepsPage:
+        def made() -> StepsPage:
+            read.append(number)
+            return StepsPage(({"note": "x" * letters},), None)
+
+        return kept.page(PlaceOfSteps(number, None, 50), b"head", made)
+
+    page(1, 100), page(1, 100), page(2, 20_000), page(2, 20_000)
+    assert read == [1, 2, 2]
 
 
 def test_day__of_another_history_of_the_same_length__is_read_anew(write: WriteSession) -> None:
