@@ -201,7 +201,7 @@ class Stack:
         self._fund(contracts)
         self._write_facts(url, contracts)
         for name in [one for one in PROCESSES if one not in os.environ.get("WITHOUT", "")]:
-            command = [sys.executable, "-m", *PROCESSES[name]]
+            command = [sys.executable, "-m", "core.prefork", *PROCESSES[name]]
             self._child(name, command, self._environment(url)).start()
         self._wait_until_ready()
         (self.directory / "stack.json").write_text(json.dumps(self.facts, indent=2) + "\n")

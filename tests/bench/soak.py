@@ -3,8 +3,9 @@
 RATE calls a second (default 200) go to two API processes: reads of agents, an owner and visitors, and a few
 writes, while an agent trades on chain. Each of the 16 callers has an address of this machine of its own. After a quiet minute, until
 three fifths of the time are over, one fault follows another: the preferred node refuses, the indexer is
-killed, every connection to the database is cut, an API process is killed, the keeper is killed. What died
-is started again as a supervisor would. Then the load goes on without faults, so that memory shows.
+killed, every connection to the database is cut, an API process is killed, the keeper is killed: each time
+the process that works, which its parent forks again (core/prefork.py); a parent that died would be started
+again as a supervisor would. Then the load goes on without faults, so that memory shows.
 
 It says each 10 s how it is. The last line is one JSON object: errors (answers that are no refusals), memory
 of each process at a tenth of its time and at the end, p99 beside the quiet minute's, and the events of the
@@ -39,7 +40,6 @@ from core.db.engine import Database
 from core.mandate.chain import calldata
 from core.mandate.chain.calldata import VaultCall
 from core.mandate.venues import test_venue
-from scripts._processes import Child
 from scripts.demo import Story, sign_and_fund, sign_in
 from scripts.devstack import Ports, Stack, free_port
 from scripts.seed_world import place_of, seed
@@ -82,6 +82,7 @@ class MachineRoom:
         self.stack = Stack(folder, ports, say=say, outside=outside)
         self.api_ports = [ports.api]
         self.restarts = defaultdict[str, int](int)
+        self._at_work: dict[str, int] = {}
         self._is_over = threading.Event()
         self._supervisor = threading.Thread(target=self._supervise, daemon=True)
 
@@ -102,9 +103,10 @@ class MachineRoom:
         self.gate.stop()
 
     def kill(self, name: str) -> None:
-        process = self.child(name).process
-        assert process is not None
-        process.kill()
+        """The one that works; its parent forks the next."""
+        if (pid := self._worker(name)) is not None:
+            with _gone():
+                os.kill(pid, signal.SIGKILL)
 
     def cut_connections(self) -> None:
         everyone = """select pg_terminate_backend(pid) from pg_stat_activity
@@ -116,8 +118,18 @@ class MachineRoom:
     def database_url(self) -> str:
         return str(self.stack.facts["database_url"]).replace("+psycopg", "")
 
-    def child(self, name: str) -> Child:
-        return self.stack.children[name]
+    def _worker(self, name: str) -> int | None:
+        """The process that works, which may be one that the started one forked; None: there is none now."""
+        child = self.stack.children[name]
+        if child.process is None or not child.is_running():
+            return None
+        pid = child.process.pid
+        if "core.prefork" not in child.command:
+            return pid
+        with _gone():
+            forked = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+            return int(forked[0]) if forked else None
+        return None
 
     def memory_mib(self) -> dict[tuple[str, int], float]:
         """What each process holds that no file backs, with its children."""
@@ -128,9 +140,7 @@ class MachineRoom:
                     int(stat.parent.name)
                 )
         pids = {
-            (name, child.process.pid)
-            for name, child in self.stack.children.items()
-            if child.process is not None and child.is_running()
+            (name, pid) for name in self.stack.children if (pid := self._worker(name)) is not None
         }
         server = self.stack.postgres.pid if self.stack.postgres is not None else None
         if server is not None:
@@ -141,8 +151,10 @@ class MachineRoom:
         while not self._is_over.wait(0.3):
             for name, child in list(self.stack.children.items()):
                 if not child.is_running() and not self._is_over.is_set():
-                    self.restarts[name] += 1
                     child.start()
+                if (pid := self._worker(name)) is not None:
+                    self.restarts[name] += self._at_work.get(name, pid) != pid
+                    self._at_work[name] = pid
 
 
 @contextmanager
@@ -402,7 +414,7 @@ def report(soak: Soak, lost: int, minutes: float, trades: int) -> dict[str, Any]
         "errors": dict(whole.errors),
         "sent_again": whole.sent_again,
         "faults": len(soak.faults),
-        "restarts": dict(soak.room.restarts),
+        "restarts": {name: count for name, count in soak.room.restarts.items() if count},
         "trades": trades,
         "lost_events": lost,
         "quiet_p50_ms": soak.quiet.p(50),

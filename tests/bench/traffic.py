@@ -76,7 +76,7 @@ def outcome(status: int, body: bytes) -> tuple[str, str]:
         return "served", str(status)
     try:
         said = json.loads(body)
-        reason = str(said["service"]["reason"])
+        reason = str(said["service"]["reason"] if "service" in said else said["detail"])
     except (ValueError, KeyError, TypeError):
         return "error", f"{status} without a reason"
     if status >= 500 and status != 503:

@@ -1,0 +1,132 @@
+"""`python -m core.prefork keeper.main run`: a process that has everything imported, and forks the one
+that works. When that one dies, the next is forked at once.
+
+    parent: imports, then waits ----fork----> child: settings, connections, work
+                 ^                              |
+                 |-- died, or lost leadership --|   the next is forked, with nothing of the last
+                 |-- exit 0, or 2 (settings) ---|   the parent ends with the same code
+
+Imports are nine tenths of a start, seconds of a core that those who still serve lack just then. What
+is forked shares nothing with its predecessor but the code: no connection, no key, no thread.
+
+Laws
+- The parent opens nothing, reads no setting but the logs' format, and has no thread.
+- No child outlives its parent, however that ends; a signal to the parent reaches the child once.
+- A child that keeps dying within BRIEF_S is forked more and more slowly, at least each MOST_PAUSE_S.
+
+Gives up nothing of the supervisor's work: systemd or the like starts the parent again.
+"""
+
+import argparse
+import ctypes
+import gc
+import importlib
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from types import FrameType
+from typing import Final
+
+import structlog
+
+from core.logs import configure_logs
+from core.settings import asked_log_format
+from core.startup import EXIT_CODE
+
+BRIEF_S: Final = 10.0
+FIRST_PAUSE_S: Final = 0.1
+MOST_PAUSE_S: Final = 5.0
+PASSED_ON: Final = (signal.SIGTERM, signal.SIGINT)
+_PR_SET_PDEATHSIG: Final = 1
+
+log = structlog.get_logger("prefork")
+
+
+def end_with_parent(by: signal.Signals) -> None:
+    """The kernel sends `by` to this process when its parent ends."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, by)
+
+
+class Parent:
+    """Forks one child after the other."""
+
+    def __init__(self) -> None:
+        self._child: int | None = None
+        self._ends = threading.Event()
+
+    def fork_until_ended(self) -> None:
+        """Returns in each child, with the signals as they were; the parent exits from here.
+
+        Errors: RuntimeError when a thread runs: a fork has none of it, and what it held stays locked.
+        """
+        if threading.active_count() > 1:
+            raise RuntimeError("a module starts a thread when it is imported")
+        before = {one: signal.signal(one, self._pass_on) for one in PASSED_ON}
+        brief = 0
+        while True:
+            begun = time.monotonic()
+            if self._fork(before):
+                return
+            code = self._ended()
+            if self._ends.is_set() or code in (0, EXIT_CODE):
+                sys.exit(code if code >= 0 else 128 - code)
+            brief = brief + 1 if time.monotonic() - begun < BRIEF_S else 0
+            pause = min(MOST_PAUSE_S, FIRST_PAUSE_S * 2**brief) if brief else 0.0
+            log.error("ended, starting again", code=code, pause_s=pause)
+            if self._ends.wait(pause):
+                sys.exit(0)
+
+    def _fork(self, before: dict[signal.Signals, Callable[..., object] | int | None]) -> bool:
+        """Whether this is the child."""
+        parent = os.getpid()
+        signal.pthread_sigmask(signal.SIG_BLOCK, PASSED_ON)
+        self._child = os.fork() or None
+        if self._child is None:
+            end_with_parent(signal.SIGKILL)
+            if os.getppid() != parent:  # it ended before the kernel was told
+                os._exit(1)
+            os.setpgid(0, 0)  # Ctrl-C reaches the parent alone, which passes it on
+            for one, handler in before.items():
+                signal.signal(one, handler)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, PASSED_ON)
+        return self._child is None
+
+    def _ended(self) -> int:
+        """The child's exit code; minus the signal's number when one ended it."""
+        assert self._child is not None
+        os.waitid(os.P_PID, self._child, os.WEXITED | os.WNOWAIT)
+        signal.pthread_sigmask(signal.SIG_BLOCK, PASSED_ON)
+        _, status = os.waitpid(self._child, 0)
+        self._child = None  # its number is another's from here on
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, PASSED_ON)
+        return os.waitstatus_to_exitcode(status)
+
+    def _pass_on(self, number: int, _: FrameType | None) -> None:
+        self._ends.set()
+        if self._child is not None:
+            os.kill(self._child, number)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m core.prefork",
+        description="Import MODULE, and run it in a process that is forked again when it dies.",
+    )
+    parser.add_argument("module", help="api.main, keeper.main or indexer.main")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the module's own")
+    asked = parser.parse_args()
+    configure_logs(asked_log_format())
+    module = importlib.import_module(asked.module)
+    run: Callable[[], object] = module.main if hasattr(module, "main") else module.app
+    gc.collect()
+    gc.freeze()  # what a child leaves alone stays one copy in memory
+    Parent().fork_until_ended()
+    sys.argv = [asked.module, *asked.arguments]
+    run()
+
+
+if __name__ == "__main__":
+    main()
