@@ -40,6 +40,7 @@ from api.kernel.tokens import token_hash
 from api.kernel.workers import THREADS
 from api.tools.endpoint import PATH, route_of
 from api.tools.openapi import paths
+from api.tools.registry import entries_of
 from core.chain.rpc import Rpc
 from core.chain.signer import LocalKeySigner, local_signer
 from core.custody.keys import KeyMaker, KeyRing
@@ -325,6 +326,11 @@ def listen(host: str, port: int) -> socket.socket:
             f"{host}:{port} cannot be listened on ({error.strerror}); set PORT to a free one",
         ) from error
     return listener
+
+
+def preload() -> None:
+    """What every process makes at its start, whatever its settings (core/prefork.py)."""
+    entries_of(catalogue())
 
 
 def main() -> None:

@@ -10,6 +10,7 @@ Imports are nine tenths of a start, seconds of a core that those who still serve
 is forked shares nothing with its predecessor but the code: no connection, no key, no thread.
 
 Laws
+- What a start needs and no setting changes is made before the fork: the module's `preload`, if it has one.
 - The parent opens nothing, reads no setting but the logs' format, and has no thread.
 - No child outlives its parent, however that ends; a signal to the parent reaches the child once.
 - A child that keeps dying within BRIEF_S is forked more and more slowly, at least each MOST_PAUSE_S.
@@ -31,7 +32,9 @@ from types import FrameType
 from typing import Final
 
 import structlog
+from sqlalchemy.orm import configure_mappers
 
+from core.db.metadata import import_tables
 from core.logs import configure_logs
 from core.settings import asked_log_format
 from core.startup import EXIT_CODE
@@ -121,6 +124,10 @@ def main() -> None:
     configure_logs(asked_log_format())
     module = importlib.import_module(asked.module)
     run: Callable[[], object] = module.main if hasattr(module, "main") else module.app
+    import_tables()
+    configure_mappers()
+    if hasattr(module, "preload"):
+        module.preload()
     gc.collect()
     gc.freeze()  # what a child leaves alone stays one copy in memory
     Parent().fork_until_ended()
