@@ -78,7 +78,7 @@ class Parent:
                 sys.exit(code if code >= 0 else 128 - code)
             brief = brief + 1 if time.monotonic() - begun < BRIEF_S else 0
             pause = min(MOST_PAUSE_S, FIRST_PAUSE_S * 2**brief) if brief else 0.0
-            log.error("ended, starting again", code=code, pause_s=pause)
+            log.error("the process ended; starting it again", code=code, pause_s=pause)
             if self._ends.wait(pause):
                 sys.exit(0)
 

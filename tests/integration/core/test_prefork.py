@@ -94,7 +94,7 @@ def is_there(pid: int) -> bool:
 
 
 def pauses(parent: Parent) -> list[float]:
-    return [json.loads(line)["pause_s"] for line in parent.lines if "starting again" in line]
+    return [json.loads(line)["pause_s"] for line in parent.lines if "starting it again" in line]
 
 
 def test_a_worker_that_is_killed__is_forked_again_with_nothing_of_the_last(
