@@ -10,6 +10,8 @@ Laws
   connection: from the start), and no further byte prolongs it.
 - There are at most `half_open` of them: one more, and the oldest is closed. Callers that send their
   request at once stay so for milliseconds and are not reached.
+- A connection's requests are read and answered one after the other: what comes before the answer to
+  one is whole waits unread, and no more of it is taken from the socket.
 - Above `open` connections a new one takes the place of the one that has been idle longest, answered
   and asking nothing; where none is idle, it is refused and closed.
 """
@@ -18,11 +20,12 @@ import asyncio
 import resource
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
+from urllib.parse import unquote
 
-import h11
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from api.kernel.parser import BoundedParser
+from api.kernel.parser import BoundedParser, Event, Head, InvalidRequestError, Lacks
 
 RESERVED_FILES: Final = 224  # for the database, nodes, logs, and what the process has open anyway
 
@@ -44,8 +47,24 @@ class ConnectionBounds:
     open: int = field(default_factory=most_open)
 
 
-class BoundedProtocol(H11Protocol):
-    """One connection.
+class UnframedCycle(RequestResponseCycle):
+    """A request of HTTP/1.0 and its answer: chunks are not known there, so that an answer without a
+    length ends with its connection.
+    """
+
+    async def send(self, message: Any) -> None:
+        if message["type"] == "http.response.start":
+            names = {name.lower() for name, _ in message.get("headers", ())}
+            self._has_length = b"content-length" in names
+            if not self._has_length:
+                self.chunked_encoding = False
+        elif not self._has_length:
+            self.expected_content_length = len(message.get("body", b""))
+        await super().send(message)
+
+
+class BoundedProtocol(HttpToolsProtocol):
+    """One connection: uvicorn's, but for how it is read. uvicorn's own parser is never fed.
 
     `bounds`, `_half_open` and `_idle` (both oldest first) are the server's: see
     `protocol.protocol_of`.
@@ -57,10 +76,10 @@ class BoundedProtocol(H11Protocol):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.conn = BoundedParser()
+        self.requests = BoundedParser()
         self._deadline: asyncio.TimerHandle | None = None
         self._stalled: asyncio.TimerHandle | None = None
-        self._waits_for: Any = None
+        self._waits_for: Lacks | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own
         super().connection_made(transport)
@@ -71,7 +90,7 @@ class BoundedProtocol(H11Protocol):
             longest = next(iter(self._idle))
             del self._idle[longest]
             longest.transport.close()
-        self._wait(h11.IDLE)
+        self._wait(Lacks.HEAD)
 
     def send_503_response(self) -> None:
         """Refuse a connection that is one too many, and close it."""
@@ -79,12 +98,17 @@ class BoundedProtocol(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._idle.pop(self, None)
-        super().data_received(data)
+        self._unset_keepalive_if_required()
+        self.requests.receive_data(data)
+        self._read()
         self._wait(self._lacking())
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        begun = self.conn.trailing_data[0] or self.conn.their_state is not h11.IDLE
+        if self.requests.lacks is None and not self.transport.is_closing():
+            self.requests.start_next()
+            self._read()
+        begun = self.requests.unread or self.requests.lacks is not Lacks.HEAD
         self._wait(self._lacking() if begun else None)  # between requests uvicorn's keep-alive runs
         if not begun and not self.transport.is_closing():
             self._idle[self] = None
@@ -105,18 +129,82 @@ class BoundedProtocol(H11Protocol):
             self._stalled.cancel()
             self._stalled = None
 
-    def _lacking(self) -> Any:
-        """What is not whole: the head (IDLE) or the body (SEND_BODY) of a request, or nothing
-        (None).
-        """
-        state = self.conn.their_state
-        return (
-            state
-            if state in (h11.IDLE, h11.SEND_BODY) and not self.transport.is_closing()
-            else None
-        )
+    def _read(self) -> None:
+        """Read on, to the end of one request."""
+        while True:
+            try:
+                event = self.requests.next_event()
+            except InvalidRequestError:
+                self.send_400_response("Invalid HTTP request received.")
+                return
+            if event is Event.NEED_DATA:
+                return
+            if event is Event.PAUSED:
+                self.flow.pause_reading()
+                return
+            if isinstance(event, Head):
+                self._begin(event)
+            elif event is Event.WHOLE:
+                self._end()
+            else:
+                self.on_body(event)
 
-    def _wait(self, state: Any) -> None:
+    def _begin(self, head: Head) -> None:
+        self._unset_keepalive_if_required()
+        raw_path, _, query = head.target.partition(b"?")
+        self.scope = {
+            "type": "http",
+            "asgi": {"version": self.asgi_version, "spec_version": "2.3"},
+            "http_version": head.version,
+            "server": self.server,
+            "client": self.client,
+            "scheme": self.scheme or "http",
+            "method": head.method,
+            "root_path": self.root_path,
+            "path": self.root_path + unquote(raw_path.decode("ascii")),
+            "raw_path": self.root_path.encode("ascii") + raw_path,
+            "query_string": query,
+            "headers": head.headers,
+            "state": self.app_state.copy(),
+        }
+        cycle = RequestResponseCycle if head.version == "1.1" else UnframedCycle
+        self.cycle = cycle(
+            scope=self.scope,
+            transport=self.transport,
+            flow=self.flow,
+            logger=self.logger,
+            access_logger=self.access_logger,
+            access_log=self.access_log,
+            default_headers=self.server_state.default_headers,
+            message_event=asyncio.Event(),
+            expect_100_continue=head.expects_continue,
+            keep_alive=head.keeps_alive,
+            on_response=self.on_response_complete,
+        )
+        self._start_asgi_task(self.cycle, self.app)
+
+    def on_body(self, body: bytes | bytearray) -> None:
+        """What comes after the answer is left out."""
+        if self.cycle.response_complete:
+            return
+        self.cycle.body += body
+        if len(self.cycle.body) > HIGH_WATER_LIMIT:
+            self.flow.pause_reading()
+        self.cycle.message_event.set()
+
+    def _end(self) -> None:
+        if self.cycle.response_complete:
+            self.flow.resume_reading()
+            self.requests.start_next()
+            return
+        self.cycle.more_body = False
+        self.cycle.message_event.set()
+
+    def _lacking(self) -> Lacks | None:
+        """What is not whole of a request: its head or its body, or nothing (None)."""
+        return None if self.transport.is_closing() else self.requests.lacks
+
+    def _wait(self, state: Lacks | None) -> None:
         """Let the time of this state run, unless it does; None: the request is whole."""
         if state is self._waits_for:
             return
@@ -133,5 +221,5 @@ class BoundedProtocol(H11Protocol):
             oldest.transport.abort()
         self._half_open[self] = None
         self._deadline = self.loop.call_later(
-            self.bounds.head_s if state is h11.IDLE else self.bounds.body_s, self.transport.abort
+            self.bounds.head_s if state is Lacks.HEAD else self.bounds.body_s, self.transport.abort
         )

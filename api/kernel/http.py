@@ -417,33 +417,12 @@ class Envelope:
             await response_of(outcome)(scope, receive, send_with_headers)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if _is_framed_twice(scope):
-            await response_of(_framed_twice(self.deps))(scope, receive, send)
-            return
         endpoint = self._table.find(scope)
         if endpoint is None:
             await self.app(scope, receive, send)
             return
         answer = await endpoint(Request(scope, receive))
         await answer(scope, receive, send)
-
-
-def _is_framed_twice(scope: Scope) -> bool:
-    return {b"content-length", b"transfer-encoding"} <= {name for name, _ in scope["headers"]}
-
-
-def _framed_twice(deps: Deps) -> Outcome:
-    """Whoever reads the other header sees another request begin inside this one, so that the
-    connection ends here (RFC 9112, 6.3).
-    """
-    detail = "Content-Length and Transfer-Encoding: send one of the two. This connection is closed."
-    return refused(
-        Refusal("invalid_parameter", detail, headers={"Connection": "close"}),
-        None,
-        {},
-        deps.clock(),
-        deps.catalogue,
-    )
 
 
 def with_standing(

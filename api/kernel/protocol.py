@@ -9,7 +9,6 @@ import uuid
 from datetime import UTC, datetime
 from typing import Any
 
-import h11
 from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
@@ -19,13 +18,13 @@ from api.kernel.connections import BoundedProtocol, ConnectionBounds
 from api.kernel.http import json_text, response_of, with_standing
 from api.kernel.operation import Catalogue, Refusal
 from api.kernel.outcome import JSON, Outcome
-from api.kernel.parser import CHUNK_BYTES, FREE_CHUNKS, HEAD_BYTES, MOST_LINES
+from api.kernel.parser import CHUNK_BYTES, FREE_CHUNKS, HEAD_BYTES, MOST_LINES, Lacks
 from api.kernel.refusals import refused
 
 NOT_HTTP = (
-    f"The request is not valid HTTP/1.1, or its head has more than {HEAD_BYTES} bytes or "
-    f"{MOST_LINES - 1} fields, or its body more than {FREE_CHUNKS} chunks of less than "
-    f"{CHUNK_BYTES} bytes; send one well-formed request. This connection is closed."
+    f"The request is not valid HTTP/1.1, or its method is unknown, or its head has more than "
+    f"{HEAD_BYTES} bytes or {MOST_LINES - 1} fields, or its body more than {FREE_CHUNKS} chunks of "
+    f"less than {CHUNK_BYTES} bytes; send one well-formed request. This connection is closed."
 )
 TOO_MANY = "As many connections as this service takes are open; come back soon."
 COME_BACK_S = 5
@@ -41,8 +40,11 @@ class Protocol(BoundedProtocol):
         """An answer that is under way is cut off: the connection cannot be understood from here
         on.
         """
-        if self.conn.our_state is h11.SEND_RESPONSE or self.conn.our_state is h11.IDLE:
+        self.logger.warning(msg)
+        if self.requests.lacks is Lacks.HEAD or not self.cycle.response_started:
             self._answer(_invalid(NOT_HTTP, self.catalogue), b"Bad Request")
+        if self.cycle is not None:
+            self.cycle.disconnected = True  # what it still answers goes nowhere
         self.transport.close()
 
     def send_503_response(self) -> None:
@@ -60,11 +62,10 @@ class Protocol(BoundedProtocol):
             (b"connection", b"close"),
         ]
         own += [(name.lower().encode(), value.encode()) for name, value in outcome.headers.items()]
-        head = h11.Response(
-            status_code=outcome.status, headers=with_standing(own, uuid.uuid4().hex), reason=words
-        )
-        for event in (head, h11.Data(data=body), h11.EndOfMessage()):
-            self.transport.write(self.conn.send(event) or b"")
+        fields = with_standing(own, uuid.uuid4().hex)
+        lines = [b"HTTP/1.1 %d %s" % (outcome.status, words)]
+        lines += [name + b": " + value for name, value in fields]
+        self.transport.write(b"\r\n".join([*lines, b"", body]))
 
 
 def protocol_of(bounds: ConnectionBounds, catalogue: Catalogue) -> type[Protocol]:

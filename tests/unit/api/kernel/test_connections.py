@@ -27,6 +27,7 @@ class Transport(asyncio.Transport):
         self.protocol = protocol
         self.sent = b""
         self.is_over = False
+        self.is_paused = False
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
         return {"peername": ("203.0.113.9", 5000), "sockname": ("127.0.0.1", 8000)}.get(
@@ -47,10 +48,10 @@ class Transport(asyncio.Transport):
         return self.is_over
 
     def pause_reading(self) -> None:
-        pass
+        self.is_paused = True
 
     def resume_reading(self) -> None:
-        pass
+        self.is_paused = False
 
 
 async def application(scope: Any, receive: Any, send: Any) -> None:
@@ -98,6 +99,7 @@ class Server:
         self.config = uvicorn.Config(
             application, http=self.protocol, log_config=None, lifespan="off"
         )
+        self.config.load()
         self.state = ServerState()
         self.hours = Hours()
 
@@ -246,6 +248,98 @@ def test_an_answer__that_is_not_read__is_dropped() -> None:
         await server.hours.pass_(59)
         assert not transport.is_over
         await server.hours.pass_(1)
+        assert transport.is_over
+
+    within(steps)
+
+
+def test_requests_sent_at_once__are_begun_one_after_the_other() -> None:
+    """What one read of a socket holds are thousands of them."""
+    begun = list[str]()
+
+    async def steps(server: Server) -> None:
+        may_answer = asyncio.Event()
+
+        async def waits(scope: Any, receive: Any, send: Any) -> None:
+            begun.append(scope["path"])
+            await may_answer.wait()
+            await application(scope, receive, send)
+
+        server.config.loaded_app = waits
+        connection, transport = server.connect()
+        connection.data_received(b"".join(HEAD.replace(b"/", b"/%d" % n, 1) for n in range(3)))
+        await server.hours.pass_()
+        assert (begun, transport.is_paused) == (["/0"], True)
+        may_answer.set()
+        for _ in range(3):
+            await server.hours.pass_()
+        assert begun == ["/0", "/1", "/2"]
+        assert not transport.is_paused
+
+    within(steps)
+
+
+def test_what_follows_connection_close__is_not_read() -> None:
+    async def steps(server: Server) -> None:
+        connection, transport = server.connect()
+        connection.data_received(HEAD[:-2] + b"connection: close\r\n\r\n" + HEAD)
+        connection.data_received(HEAD)
+        await server.hours.pass_()
+        assert transport.sent.count(b"204 No Content") == 1
+        assert transport.is_over
+
+    within(steps)
+
+
+async def answers_half(scope: Any, receive: Any, send: Any) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": b"half", "more_body": True})
+    await receive()
+    await receive()
+    await send({"type": "http.response.body", "body": b"the rest"})
+
+
+def test_an_answer_under_way__is_cut_off_where_the_request_goes_wrong() -> None:
+    async def steps(server: Server) -> None:
+        server.config.loaded_app = answers_half
+        connection, transport = server.connect()
+        chunked = POST.replace(b"content-length: 10", b"transfer-encoding: chunked")
+        connection.data_received(chunked)
+        await server.hours.pass_()
+        connection.data_received(b"no size\r\n")
+        await server.hours.pass_()
+        assert transport.sent.endswith(b"4\r\nhalf\r\n")
+        assert transport.is_over
+
+    within(steps)
+
+
+def test_a_request_that_goes_wrong_before_its_answer__is_refused_and_not_answered() -> None:
+    async def steps(server: Server) -> None:
+        connection, transport = server.connect()
+        connection.data_received(POST.replace(b"content-length: 10", b"transfer-encoding: chunked"))
+        await server.hours.pass_()
+        connection.data_received(b"no size\r\n")
+        await server.hours.pass_()
+        assert transport.sent.startswith(b"HTTP/1.1 400 Bad Request\r\n")
+        assert transport.sent.count(b"HTTP/1.1 ") == 1
+
+    within(steps)
+
+
+def test_an_answer_without_a_length__has_no_chunks_in_http_1_0() -> None:
+    async def pieces(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for piece in (b"one", b"", b"two"):
+            await send({"type": "http.response.body", "body": piece, "more_body": piece != b"two"})
+
+    async def steps(server: Server) -> None:
+        server.config.loaded_app = pieces
+        connection, transport = server.connect()
+        connection.data_received(HEAD.replace(b"1.1", b"1.0"))
+        await server.hours.pass_()
+        assert transport.sent.endswith(b"connection: close\r\n\r\nonetwo")
+        assert b"transfer-encoding" not in transport.sent
         assert transport.is_over
 
     within(steps)
