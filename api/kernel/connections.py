@@ -25,7 +25,7 @@ from urllib.parse import unquote
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from api.kernel.parser import BoundedParser, Event, Head, InvalidRequestError, Lacks
+from api.kernel.parser import BoundedParser, InvalidRequestError, Lacks, RequestHead, WireEvent
 
 RESERVED_FILES: Final = 224  # for the database, nodes, logs, and what the process has open anyway
 
@@ -137,19 +137,19 @@ class BoundedProtocol(HttpToolsProtocol):
             except InvalidRequestError:
                 self.send_400_response("Invalid HTTP request received.")
                 return
-            if event is Event.NEED_DATA:
+            if event is WireEvent.NEED_DATA:
                 return
-            if event is Event.PAUSED:
+            if event is WireEvent.PAUSED:
                 self.flow.pause_reading()
                 return
-            if isinstance(event, Head):
+            if isinstance(event, RequestHead):
                 self._begin(event)
-            elif event is Event.WHOLE:
+            elif event is WireEvent.WHOLE:
                 self._end()
             else:
                 self.on_body(event)
 
-    def _begin(self, head: Head) -> None:
+    def _begin(self, head: RequestHead) -> None:
         self._unset_keepalive_if_required()
         raw_path, _, query = head.target.partition(b"?")
         self.scope = {

@@ -46,7 +46,7 @@ class Lacks(Enum):
     BODY = auto()
 
 
-class Event(Enum):
+class WireEvent(Enum):
     WHOLE = auto()  # the request is
     NEED_DATA = auto()
     PAUSED = auto()  # more was sent than the request that is whole
@@ -61,7 +61,7 @@ class _Chunks(Enum):
     TRAILERS = auto()
 
 
-class Head:
+class RequestHead:
     """One request's head. `body_bytes`: None if its body comes in chunks."""
 
     method: str
@@ -77,6 +77,7 @@ class Head:
         self._http = httptools.HttpRequestParser(self)
         with suppress(httptools.HttpParserUpgrade):  # read as any other
             self._http.feed_data(sent)
+        del self._http  # it holds this head: a circle for each request, for the collector to find
         if not self._is_whole:
             raise InvalidRequestError("the head ends before its end")
         self.body_bytes = self._framed()
@@ -124,13 +125,13 @@ class BoundedParser:
     def receive_data(self, data: bytes) -> None:
         self.unread += data
 
-    def next_event(self) -> Head | bytearray | Event:
+    def next_event(self) -> RequestHead | bytearray | WireEvent:
         """A head, a piece of its body, or what is the matter.
 
         Errors: InvalidRequestError, also for what passes the bounds.
         """
         if self.lacks is None:
-            return Event.PAUSED if self.unread else Event.NEED_DATA
+            return WireEvent.PAUSED if self.unread else WireEvent.NEED_DATA
         if self.lacks is Lacks.HEAD:
             return self._read_head()
         if self._next_of_chunks is not None:
@@ -142,33 +143,33 @@ class BoundedParser:
         assert self.lacks is None
         self.lacks = Lacks.HEAD
 
-    def _read_head(self) -> Head | Event:
+    def _read_head(self) -> RequestHead | WireEvent:
         if self.unread and self.unread[0] <= ord(" "):
             raise InvalidRequestError("no method")  # of TLS, for one, no end of a head may come
         end = _end_of_head(self.unread)
         if end is None:
-            return Event.NEED_DATA
+            return WireEvent.NEED_DATA
         sent = bytes(self._taken(end))
         if not _REQUEST_LINE.match(sent) or b"\n " in sent or b"\n\t" in sent:
             raise InvalidRequestError("no request of HTTP/1.1 or HTTP/1.0, or a folded field")
         if sent.count(b"\n") != sent.count(b"\r\n"):
             sent = _BARE_LF.sub(b"\r\n", sent)
-        head = Head(sent)
+        head = RequestHead(sent)
         self.lacks = Lacks.BODY
         self._left = head.body_bytes or 0
         self._next_of_chunks = _Chunks.SIZE if head.body_bytes is None else None
         self._chunks = self._body_bytes = 0
         return head
 
-    def _read_data(self) -> bytearray | Event:
+    def _read_data(self) -> bytearray | WireEvent:
         data = self._taken(self._left)
         self._left -= len(data)
-        return data or Event.NEED_DATA
+        return data or WireEvent.NEED_DATA
 
-    def _read_chunks(self, following: _Chunks) -> bytearray | Event:
+    def _read_chunks(self, following: _Chunks) -> bytearray | WireEvent:
         if following is _Chunks.END_OF_DATA:
             if len(self.unread) < 2:
-                return Event.NEED_DATA
+                return WireEvent.NEED_DATA
             if self._taken(2) != b"\r\n":
                 raise InvalidRequestError("a chunk is longer than its size")
             following = _Chunks.SIZE
@@ -177,7 +178,7 @@ class BoundedParser:
         if following is _Chunks.TRAILERS and self._trailers_are_read():
             return self._whole()
         self._next_of_chunks = following
-        return self._read_chunk() if following is _Chunks.DATA else Event.NEED_DATA
+        return self._read_chunk() if following is _Chunks.DATA else WireEvent.NEED_DATA
 
     def _read_size(self) -> _Chunks:
         end = self.unread.find(b"\n", 0, SIZE_BYTES) + 1
@@ -189,9 +190,9 @@ class BoundedParser:
         self._left = int(found[1], 16)
         return _Chunks.DATA if self._left else _Chunks.TRAILERS
 
-    def _read_chunk(self) -> bytearray | Event:
+    def _read_chunk(self) -> bytearray | WireEvent:
         data = self._read_data()
-        if not isinstance(data, Event):
+        if not isinstance(data, WireEvent):
             self._body_bytes += len(data)
         if self._left == 0:
             self._next_of_chunks = _Chunks.END_OF_DATA
@@ -212,9 +213,9 @@ class BoundedParser:
             raise InvalidRequestError("a trailer that is no field")
         return True
 
-    def _whole(self) -> Event:
+    def _whole(self) -> WireEvent:
         self.lacks = None
-        return Event.WHOLE
+        return WireEvent.WHOLE
 
     def _taken(self, bytes_: int) -> bytearray:
         """As many as there are of these bytes."""

@@ -14,10 +14,10 @@ from api.kernel.parser import (
     MOST_LINES,
     SIZE_BYTES,
     BoundedParser,
-    Event,
-    Head,
     InvalidRequestError,
     Lacks,
+    RequestHead,
+    WireEvent,
 )
 
 START = b"POST / HTTP/1.1\r\nhost: x\r\n"
@@ -28,7 +28,7 @@ def events_of(parser: BoundedParser, sent: bytes) -> list[Any]:
     """What is read until more is needed, pieces of a body as one. Errors: InvalidRequestError."""
     found = list[Any]()
     parser.receive_data(sent)
-    while (event := parser.next_event()) not in (Event.NEED_DATA, Event.PAUSED):
+    while (event := parser.next_event()) not in (WireEvent.NEED_DATA, WireEvent.PAUSED):
         if isinstance(event, bytearray) and found and isinstance(found[-1], bytes):
             found[-1] += bytes(event)
         else:
@@ -37,7 +37,10 @@ def events_of(parser: BoundedParser, sent: bytes) -> list[Any]:
 
 
 def events(sent: bytes) -> list[Any]:
-    return [Head if isinstance(one, Head) else one for one in events_of(BoundedParser(), sent)]
+    return [
+        RequestHead if isinstance(one, RequestHead) else one
+        for one in events_of(BoundedParser(), sent)
+    ]
 
 
 def head(fields: int) -> bytes:
@@ -45,7 +48,7 @@ def head(fields: int) -> bytes:
 
 
 def test_a_head_of_as_many_fields_as_may_be__is_read() -> None:
-    assert events(head(MOST_LINES - 1)) == [Head, Event.WHOLE]
+    assert events(head(MOST_LINES - 1)) == [RequestHead, WireEvent.WHOLE]
 
 
 @pytest.mark.parametrize(
@@ -60,7 +63,7 @@ def test_a_head_of_more_fields__is_refused_before_they_are_read(
     second for everybody else.
     """
     read = list[bytes]()
-    monkeypatch.setattr(module, "Head", read.append)
+    monkeypatch.setattr(module, "RequestHead", read.append)
     with pytest.raises(InvalidRequestError):
         events(sent)
     assert read == []
@@ -78,7 +81,7 @@ def test_a_head_that_comes_at_once__is_as_long_as_one_that_does_not(
     for piece in pieces[:-1]:
         assert events_of(parser, piece) == []
     if bytes_ == HEAD_BYTES:
-        assert events_of(parser, pieces[-1])[1:] == [Event.WHOLE]
+        assert events_of(parser, pieces[-1])[1:] == [WireEvent.WHOLE]
     else:
         with pytest.raises(InvalidRequestError):
             events_of(parser, pieces[-1])
@@ -105,7 +108,7 @@ END = b"0\r\n\r\n"
     "chunks", [ONES * FREE_CHUNKS, SIZED * 512, ONES * FREE_CHUNKS + SIZED * 100]
 )
 def test_a_body_in_chunks__is_read(chunks: bytes) -> None:
-    assert events(CHUNKED + chunks + END)[-1] is Event.WHOLE
+    assert events(CHUNKED + chunks + END)[-1] is WireEvent.WHOLE
 
 
 @pytest.mark.parametrize(
@@ -122,7 +125,7 @@ def test_a_body_in_too_many_small_chunks__is_refused(chunks: bytes) -> None:
 def test_chunks__are_counted_for_each_request() -> None:
     parser = BoundedParser()
     for _ in range(3):
-        assert events_of(parser, CHUNKED + ONES * FREE_CHUNKS + END)[-1] is Event.WHOLE
+        assert events_of(parser, CHUNKED + ONES * FREE_CHUNKS + END)[-1] is WireEvent.WHOLE
         parser.start_next()
 
 
@@ -130,7 +133,7 @@ def test_chunks__are_counted_for_each_request() -> None:
 def test_the_line_before_a_chunk__is_short(bytes_: int) -> None:
     line = b"1;" + b"a" * (bytes_ - 4) + b"\r\n"
     if bytes_ == SIZE_BYTES:
-        assert events(CHUNKED + line + b" \r\n" + END) == [Head, b" ", Event.WHOLE]
+        assert events(CHUNKED + line + b" \r\n" + END) == [RequestHead, b" ", WireEvent.WHOLE]
     else:
         with pytest.raises(InvalidRequestError):
             events(CHUNKED + line[:-1])
@@ -161,13 +164,13 @@ def test_a_request__is_the_same_byte_by_byte(sent: bytes) -> None:
         read += events_of(parser, bytes([byte]))
     assert read[0].headers == whole[0].headers
     assert b"".join(read[1:-1]) == b"".join(whole[1:-1])
-    assert read[-1] is whole[-1] is Event.WHOLE
+    assert read[-1] is whole[-1] is WireEvent.WHOLE
 
 
 def test_the_next_request__stays_unread_until_it_is_asked_for() -> None:
     parser, next_one = BoundedParser(), b"GET /2 HTTP/1.1\r\nhost: x\r\n\r\n"
     events_of(parser, head(1) + next_one * 1_000)
-    assert (parser.lacks, parser.next_event()) == (None, Event.PAUSED)
+    assert (parser.lacks, parser.next_event()) == (None, WireEvent.PAUSED)
     assert parser.unread == next_one * 1_000
     parser.start_next()
     assert parser.lacks is Lacks.HEAD
