@@ -42,7 +42,7 @@ from core.startup import EXIT_CODE
 BRIEF_S: Final = 10.0
 FIRST_PAUSE_S: Final = 0.1
 MOST_PAUSE_S: Final = 5.0
-PASSED_ON: Final = (signal.SIGTERM, signal.SIGINT)
+PASSED_ON: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 _PR_SET_PDEATHSIG: Final = 1
 
 log = structlog.get_logger("prefork")
@@ -86,6 +86,10 @@ class Parent:
         """Whether this is the child."""
         parent = os.getpid()
         signal.pthread_sigmask(signal.SIG_BLOCK, PASSED_ON)
+        if (
+            self._ends.is_set()
+        ):  # told since the last look; from here on a signal waits for the child
+            sys.exit(0)
         self._child = os.fork() or None
         if self._child is None:
             end_with_parent(signal.SIGKILL)

@@ -35,6 +35,7 @@ def main():
 
     signal.signal(signal.SIGTERM, end)
     signal.signal(signal.SIGINT, end)
+    signal.signal(signal.SIGHUP, end)
     while True:
         time.sleep(0.05)
 """
@@ -110,7 +111,7 @@ def test_a_worker_that_is_killed__is_forked_again_with_nothing_of_the_last(
     assert parent.process.poll() is None
 
 
-@pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal__reaches_the_worker_once__and_its_code_is_the_parents(
     parent_of: Callable[..., Parent], told: signal.Signals
 ) -> None:
@@ -143,6 +144,22 @@ def test_a_worker_that_keeps_failing__is_forked_more_and_more_slowly__until_the_
     assert pauses(parent) == [0.2, 0.4, 0.8, 1.6, 3.2]
     parent.process.terminate()
     assert parent.process.wait(1.5) == 0  # at once, not after the pause
+
+
+def test_a_signal_just_before_a_fork__ends_the_parent_without_one() -> None:
+    code = """
+import os, signal
+from core import prefork
+of_this = os.getpid()
+def told():
+    os.kill(of_this, signal.SIGTERM)
+    return of_this
+prefork.os.getpid = told  # asked just before signals are held back
+prefork.Parent().fork_until_ended()
+print("worked")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "")
 
 
 def test_no_worker__outlives_its_parent(parent_of: Callable[..., Parent]) -> None:
