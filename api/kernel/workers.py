@@ -210,12 +210,13 @@ class Workers:
             future.set_exception(NoTurnError())
 
     def _answer(self, line: Hashable, future: Future[Any], done: Future[Any]) -> None:
+        """Its place is free before anyone learns the answer."""
+        self._end(line, future)
         error = done.exception()
         if error is None:
             future.set_result(done.result())
         else:
             future.set_exception(error)
-        self._end(line, future)
         self._begin()
 
     def _end(self, name: Hashable, future: Future[Any]) -> None:

@@ -259,3 +259,15 @@ def test_calls__that_come_and_leave_in_any_order__are_each_served_or_told(
     while workers._lines and time.monotonic() < ends:
         time.sleep(0.01)
     assert (workers._free, len(workers._lines), len(workers._turns)) == (4, 0, 0)
+
+
+def test_a_place__is_free_when_the_answer_is_known() -> None:
+    workers, places = Workers(1, 1), list[int]()
+    for _ in range(200):
+        answered = threading.Event()
+        future = workers.submit("a", lambda: None)
+        future.add_done_callback(lambda _: places.append(workers._free))
+        future.add_done_callback(lambda _, told=answered: told.set())
+        assert answered.wait(WAIT_S)
+    assert places == [1] * 200
+    workers.shutdown()
