@@ -3,6 +3,7 @@ run to their end.
 """
 
 import ctypes
+import os
 import signal
 import subprocess
 import threading
@@ -23,13 +24,16 @@ def die_with_parent() -> None:
 
 @dataclass
 class Child:
-    """One supervised process; its output goes to a file and, line by line, to `show`."""
+    """One supervised process; its output goes to a file and, line by line, to `show`. `nice`: by how much it
+    gives way to the others.
+    """
 
     name: str
     command: list[str]
     environment: dict[str, str]
     log: Path
     show: Callable[[str, str], None]
+    nice: int = 0
     process: subprocess.Popen[str] | None = None
     restarts: int = 0
 
@@ -41,10 +45,14 @@ class Child:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            preexec_fn=die_with_parent,
+            preexec_fn=self._begin,
         )
         assert self.process.stdout is not None
         threading.Thread(target=self._copy_output, args=(self.process.stdout,), daemon=True).start()
+
+    def _begin(self) -> None:
+        die_with_parent()
+        os.nice(self.nice)
 
     def _copy_output(self, output: IO[str]) -> None:
         with output, self.log.open("a") as log:

@@ -54,6 +54,7 @@ PROCESSES = {
     "scanner": ("indexer.main", "scan"),
     "api": ("api.main",),
 }
+NICE = {"worker": 5, "scanner": 5}  # as their units say: nobody waits for them
 MINT_SELECTOR = keccak(b"mint(address,uint256)")[:4]  # MockUSDC's, which anyone may call
 OWNER_USDC = 100_000
 AGENT_USDC = 100  # for calls that cost something
@@ -269,6 +270,7 @@ class Stack:
             environment or dict(os.environ),
             self.directory / "logs" / f"{name}.log",
             self.show,
+            NICE.get(name, 0),
         )
         self.children[name] = child
         return child

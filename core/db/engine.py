@@ -33,6 +33,7 @@ from sqlalchemy.exc import DBAPIError, DisconnectionError, SQLAlchemyError
 from sqlalchemy.orm import Session, sessionmaker
 from sqlalchemy.pool import PoolProxiedConnection, QueuePool
 
+from core.db.described import DescribedCursor
 from core.db.replicas import Lender, ReplicaPlace, Replicas
 
 Found = TypeVar("Found")
@@ -304,6 +305,7 @@ def _made(url: str, application_name: str, bounds: Bounds, **connect_args: Any) 
         connect_args={
             "application_name": application_name,
             "connect_timeout": bounds.connect_s,
+            "cursor_factory": DescribedCursor,
             **KEEPALIVE,
             **connect_args,
         },

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
+from scripts.devstack import NICE
+
 ROOT = Path(__file__).resolve().parents[2]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())
 IMAGE = (ROOT / "Containerfile").read_text()
@@ -97,6 +99,16 @@ def test_a_unit__starts_the_process_of_the_service_with_its_name(file: Path) -> 
     )  # fmt: skip
     keys = "ReadOnlyPaths" if name in WITH_KEYS else "InaccessiblePaths"
     assert service[keys].endswith("/etc/mandate/keys")
+
+
+def test_slow_jobs__give_way_to_what_somebody_waits_for() -> None:
+    nice = {
+        file.stem.removeprefix("mandate-"): unit_of(file)["Service"].get("Nice") for file in UNITS
+    }
+    assert {name for name, value in nice.items() if value is not None} == NICE.keys()
+    assert all(nice[name] == str(value) for name, value in NICE.items())
+    shares = {name: COMPOSE["services"][name].get("cpu_shares") for name in PROCESSES}
+    assert {name for name, value in shares.items() if value is not None} == NICE.keys()
 
 
 @pytest.mark.parametrize("file", UNITS, ids=lambda file: str(file.stem))

@@ -1,0 +1,59 @@
+"""Columns of a statement, described once (core/db/described.py)."""
+
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.orm import Session
+
+from core.db import described
+from core.db.engine import Database
+
+
+@pytest.fixture(autouse=True)
+def nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(described, "_known", {})
+
+
+def description(session: Session, statement: str, **values: Any) -> Any:
+    result: Any = session.execute(text(statement), values)
+    return result.cursor.description
+
+
+def test_columns__are_described_once_for_each_text(database: Database) -> None:
+    with database.read() as session:
+        first = description(session, "select 1 as a, :n as b", n=1)
+        assert [(one.name, one.type_code) for one in first] == [("a", 23), ("b", 21)]
+        assert description(session, "select 1 as a, :n as b", n=2) is first
+        other = description(session, "select 'x' as a, :n as b", n=1)
+        assert [(one.name, one.type_code) for one in other] == [("a", 25), ("b", 21)]
+    with database.read() as another_session:
+        assert description(another_session, "select 1 as a, :n as b", n=3) is first
+
+
+def test_a_table_with_another_column__is_described_again(database: Database) -> None:
+    with database.write() as session:
+        session.execute(text("create temporary table grows (a int)"))
+        assert [one.name for one in description(session, "select * from grows")] == ["a"]
+        session.execute(text("alter table grows add b text"))
+        assert [one.name for one in description(session, "select * from grows")] == ["a", "b"]
+        assert list(session.execute(text("select * from grows")).keys()) == ["a", "b"]
+        session.rollback()
+
+
+def test_what_returns_nothing__has_no_columns(database: Database) -> None:
+    with database.write() as session:
+        for statement in ("create temporary table empty (a int)", "insert into empty values (1)"):
+            assert not session.execute(text(statement)).returns_rows  # type: ignore[attr-defined]
+            assert all(query != statement.encode() for query, _ in described._known)
+        session.rollback()
+
+
+def test_texts_without_end__are_forgotten(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(described, "MOST_KNOWN", 3)
+    with database.read() as session:
+        for number in range(10):
+            assert session.scalar(text(f"select {number}")) == number
+            assert len(described._known) <= 3
