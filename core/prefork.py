@@ -19,7 +19,6 @@ Gives up nothing of the supervisor's work: systemd or the like starts the parent
 """
 
 import argparse
-import ctypes
 import gc
 import importlib
 import os
@@ -36,6 +35,7 @@ from sqlalchemy.orm import configure_mappers
 
 from core.db.metadata import import_tables
 from core.logs import configure_logs
+from core.parent_death import end_with_parent
 from core.settings import asked_log_format
 from core.startup import EXIT_CODE
 
@@ -43,14 +43,8 @@ BRIEF_S: Final = 10.0
 FIRST_PAUSE_S: Final = 0.1
 MOST_PAUSE_S: Final = 5.0
 PASSED_ON: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
-_PR_SET_PDEATHSIG: Final = 1
 
 log = structlog.get_logger("prefork")
-
-
-def end_with_parent(by: signal.Signals) -> None:
-    """The kernel sends `by` to this process when its parent ends."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, by)
 
 
 class Parent:

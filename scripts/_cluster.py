@@ -28,7 +28,8 @@ import httpx
 import psycopg
 from psycopg import sql
 
-from scripts._processes import ROOT, die_with_parent
+from core.parent_death import end_with_parent
+from scripts._processes import ROOT
 
 TEMPLATES = ROOT / "docs" / "operations" / "cluster"
 PACKAGES = {
@@ -128,7 +129,7 @@ class Daemon:
                 user=self.uid,
                 group=None if self.uid is None else self.gid,
                 extra_groups=None if self.uid is None else (),
-                preexec_fn=die_with_parent,
+                preexec_fn=end_with_parent,
             )
 
     def kill(self) -> None:

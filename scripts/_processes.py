@@ -2,9 +2,7 @@
 run to their end.
 """
 
-import ctypes
 import os
-import signal
 import subprocess
 import threading
 import time
@@ -14,12 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from core.parent_death import end_with_parent
+
 ROOT = Path(__file__).resolve().parent.parent
 SAY_EVERY_S = 5.0
-
-
-def die_with_parent() -> None:
-    ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG: no child outlives a killed stack
 
 
 @dataclass
@@ -51,7 +47,7 @@ class Child:
         threading.Thread(target=self._copy_output, args=(self.process.stdout,), daemon=True).start()
 
     def _begin(self) -> None:
-        die_with_parent()
+        end_with_parent()  # none outlives a killed stack
         os.nice(self.nice)
 
     def _copy_output(self, output: IO[str]) -> None:
@@ -116,7 +112,7 @@ def run_shown(
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        preexec_fn=die_with_parent,
+        preexec_fn=end_with_parent,
     ) as process:
         assert process.stdout is not None
         try:

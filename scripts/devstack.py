@@ -1,6 +1,4 @@
-"""The whole stack on this machine until Ctrl-C: chain, database, contracts, indexer, keeper, API.
-
-`make up`.
+"""`make up`: chain, database, contracts, indexer, keeper and API on this machine until Ctrl-C.
 
 It starts empty each time and writes STACK_DIR/stack.json (default .local) when /health/ready says
 ready. Ports come from PORT (API, 8000) and RPC_PORT (chain, 8545). For a second stack beside it:

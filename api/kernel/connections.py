@@ -3,7 +3,8 @@ it lacks.
 
     opened --head_s--> head whole --body_s--> body whole --> answered --keep-alive--> next head begins --head_s--> ...
                                                                 |
-                                                             stall_s while the caller reads nothing of it
+                                                             stall_s while the caller reads nothing of it,
+                                                             and once more until what is closed has been read
 
 Laws
 - A connection whose request is not whole is half-open. Its time runs from the first byte (of a new
@@ -79,6 +80,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self.requests = BoundedParser()
         self._deadline: asyncio.TimerHandle | None = None
         self._stalled: asyncio.TimerHandle | None = None
+        self._closing: asyncio.TimerHandle | None = None
         self._waits_for: Lacks | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own
@@ -89,7 +91,7 @@ class BoundedProtocol(HttpToolsProtocol):
                 return
             longest = next(iter(self._idle))
             del self._idle[longest]
-            longest.transport.close()
+            longest.transport.abort()
         self._wait(Lacks.HEAD)
 
     def send_503_response(self) -> None:
@@ -103,8 +105,21 @@ class BoundedProtocol(HttpToolsProtocol):
         self._read()
         self._wait(self._lacking())
 
+    def close(self) -> None:
+        """Close once the caller has read what was written, within stall_s."""
+        self.transport.close()
+        self._bound_closing()
+
+    def shutdown(self) -> None:
+        super().shutdown()
+        self._bound_closing()
+
+    def timeout_keep_alive_handler(self) -> None:
+        self.close()
+
     def on_response_complete(self) -> None:
         super().on_response_complete()
+        self._bound_closing()
         if self.requests.lacks is None and not self.transport.is_closing():
             self.requests.start_next()
             self._read()
@@ -115,7 +130,8 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._wait(None)
-        self._idle.pop(self, None)
+        if self._closing is not None:
+            self._closing.cancel()
         self.resume_writing()
         super().connection_lost(exc)
 
@@ -128,6 +144,13 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._stalled is not None:
             self._stalled.cancel()
             self._stalled = None
+
+    def _bound_closing(self) -> None:
+        """A transport that closes waits for its reader, who may never read."""
+        if self.transport.is_closing():
+            self._idle.pop(self, None)
+            if self._closing is None:
+                self._closing = self.loop.call_later(self.bounds.stall_s, self.transport.abort)
 
     def _read(self) -> None:
         """Read on, to the end of one request."""
@@ -151,7 +174,6 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _begin(self, head: RequestHead) -> None:
         self._unset_keepalive_if_required()
-        raw_path, _, query = head.target.partition(b"?")
         self.scope = {
             "type": "http",
             "asgi": {"version": self.asgi_version, "spec_version": "2.3"},
@@ -161,9 +183,9 @@ class BoundedProtocol(HttpToolsProtocol):
             "scheme": self.scheme or "http",
             "method": head.method,
             "root_path": self.root_path,
-            "path": self.root_path + unquote(raw_path.decode("ascii")),
-            "raw_path": self.root_path.encode("ascii") + raw_path,
-            "query_string": query,
+            "path": self.root_path + unquote(head.path.decode("ascii")),
+            "raw_path": self.root_path.encode("ascii") + head.path,
+            "query_string": head.query,
             "headers": head.headers,
             "state": self.app_state.copy(),
         }

@@ -46,6 +46,7 @@ from api.kernel.over_rate import over_rate
 from api.kernel.payments.offer import SentPayment
 from api.kernel.pipeline import Unsettled, perform
 from api.kernel.refusals import PAYABLE_HEADER, refused, route_path
+from api.kernel.shared_reads import Arrival, SharedReads, place_of_read
 from api.kernel.streams import FullError, OpenedStream
 from api.kernel.workers import LARGE_BYTES, SETTLING_WAIT_S, TURN_WAIT_S, BusyError
 
@@ -102,32 +103,39 @@ def routes_of(operations: Iterable[Operation], deps: Deps) -> list[Route]:
     paths = sorted(
         by_path, key=lambda path: [segment.startswith("{") for segment in path.split("/")]
     )
-    answers = KeptAnswers()
+    answers, reads = KeptAnswers(), SharedReads()
     return [
         Route(
-            route_path(path), _endpoint(by_path[path], deps, answers), methods=list(by_path[path])
+            route_path(path),
+            _endpoint(by_path[path], deps, answers, reads),
+            methods=list(by_path[path]),
         )
         for path in paths
     ]
 
 
-def _endpoint(by_method: Mapping[str, Operation], deps: Deps, answers: KeptAnswers) -> Endpoint:
+def _endpoint(
+    by_method: Mapping[str, Operation], deps: Deps, answers: KeptAnswers, reads: SharedReads
+) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         operation = by_method["GET" if request.method == "HEAD" else request.method]
         place = place_of(request, operation)
         began_at = deps.clock()
-        if (over := over_rate(operation, credentials_of(request, deps), deps)) is not None:
+        credentials = credentials_of(request, deps)
+        if (over := over_rate(operation, credentials, deps)) is not None:
             return response_of(over)
         if place is not None and (known := answers.find(place, began_at)) is not None:
             return answered_again(request, operation, known, deps)
         read = await fields_of(request, operation, deps.limits.body_bytes)
         payment = _payment_of(request)
-        outcome = await enter(request, operation, read, deps, payment)
+        path, query = request.scope["path"], request.scope["query_string"]
+        with reads.arrives(place_of_read(operation, path, query, credentials)) as arrival:
+            outcome = await enter(request, operation, read, deps, payment, arrival)
         if outcome.stream is not None:
             return opened(outcome, outcome.stream, operation, deps)
         answer = response_of(outcome)
         sent_tag = request.headers.get("if-none-match")
-        answered = kept(answer, operation, credentials_of(request, deps), sent_tag)
+        answered = kept(answer, operation, credentials, sent_tag)
         if place is not None and outcome.status == operation.status:
             answers.keep(place, answer, operation.max_age_s or 0, began_at)
         return answered
@@ -157,6 +165,7 @@ async def enter(
     read: Read,
     deps: Deps,
     payment: SentPayment | None = None,
+    arrival: Arrival | None = None,
 ) -> Outcome:
     """Serve one call with the credentials of this request, beside the event loop; a defect of ours
     is an outcome too.
@@ -174,6 +183,7 @@ async def enter(
             request_id=request.state.request_id,
             unreadable=sent.unreadable,
             payment=payment,
+            arrival=arrival,
         )
 
     try:

@@ -62,7 +62,9 @@ class _Chunks(Enum):
 
 
 class RequestHead:
-    """One request's head. `body_bytes`: None if its body comes in chunks."""
+    """One request's head. `path` is as it was sent, escapes and all; `body_bytes`: None if its body
+    comes in chunks.
+    """
 
     method: str
     version: str
@@ -81,6 +83,10 @@ class RequestHead:
         if not self._is_whole:
             raise InvalidRequestError("the head ends before its end")
         self.body_bytes = self._framed()
+        self.path, _, self.query = self.target.partition(b"?")
+        if not self.target.startswith(b"/"):  # as to a proxy: http://host/path (RFC 9112, 3.2.2)
+            whole = httptools.parse_url(self.target)
+            self.path, self.query = whole.path or b"/", whole.query or b""
 
     @property
     def expects_continue(self) -> bool:

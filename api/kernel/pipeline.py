@@ -10,6 +10,7 @@ Laws
 - What follows is one transaction, committed here and nowhere else; a refusal undoes it, unless it
   says `keeps_write` (law 8). A GET reads one read-only snapshot. A write that is one statement may
   run by itself (WriteCall.runs), as the last thing that can be refused.
+- Calls alike that wait together share one read (api/kernel/shared_reads.py).
 - A read that has a price is charged when its answer is ready (api/kernel/payments/metering.py), a
   refused one never. Where a payment is to be settled, that is left to other threads (Unsettled): it
   waits for a chain.
@@ -17,6 +18,7 @@ Laws
   logged.
 """
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -61,6 +63,7 @@ from api.kernel.quota import Quota
 from api.kernel.refusals import path_ids, refusal_of, refused
 from api.kernel.scopes import require_scope
 from api.kernel.secrets_guard import refuse_secrets
+from api.kernel.shared_reads import Arrival
 from api.kernel.streams import Holder, OpenedStream
 from api.kernel.tokens import mint
 from api.kernel.validation import command_of
@@ -95,6 +98,7 @@ class _Run:
     unreadable: Refusal | None
     payment: SentPayment
     now: datetime
+    arrival: Arrival | None
     measuring: ExitStack = field(default_factory=ExitStack)
     served: Served = field(default_factory=Served)
     by_key: AgentCaller | OperatorCaller | None = None
@@ -121,11 +125,12 @@ def perform(
     request_id: str,
     unreadable: Refusal | None = None,
     payment: SentPayment | None = None,
+    arrival: Arrival | None = None,
 ) -> Outcome | Unsettled:
     """Serve one call. `fields` are path, query and body merged, as api.kernel.body read them.
 
     `unreadable`: why the body could not be read; the caller hears it after credentials and ceiling,
-    like any bad input.
+    like any bad input. `arrival`: when the call came, where its read may be shared.
 
     Errors: none that a caller can cause; what is left (a defect of ours) is the edge's to answer.
     """
@@ -139,6 +144,7 @@ def perform(
         unreadable,
         payment or SentPayment(),
         deps.clock(),
+        arrival,
     )
     run.served = run.measuring.enter_context(deps.metrics.serving(operation.key))
     outcome = _step(run, _answered)
@@ -218,8 +224,14 @@ def _secret(run: _Run) -> Refusal | None:
 
 
 def _read(run: _Run) -> Outcome | metering.Settle:
+    if run.arrival is not None and (shared := run.arrival.find()) is not None:
+        run.caller = shared.caller
+        return shared.outcome
+    began_at = time.monotonic()
     answer = run.deps.database.reading(partial(_answer_read, run))
     outcome = _outcome(run, answer)
+    if run.arrival is not None:
+        run.arrival.keep(began_at, outcome, run.caller)
     sale = answer.sale
     if run.operation.price is None or (sale is not None and sale.is_covered):
         return outcome

@@ -45,14 +45,14 @@ class Protocol(BoundedProtocol):
             self._answer(_invalid(NOT_HTTP, self.catalogue), b"Bad Request")
         if self.cycle is not None:
             self.cycle.disconnected = True  # what it still answers goes nowhere
-        self.transport.close()
+        self.close()
 
     def send_503_response(self) -> None:
         refusal = Refusal(
             "temporarily_unavailable", TOO_MANY, headers={"Retry-After": str(COME_BACK_S)}
         )
         self._answer(refused(refusal, None, {}, NO_TIME, self.catalogue), b"Service Unavailable")
-        self.transport.close()
+        self.close()
 
     def _answer(self, outcome: Outcome, words: bytes) -> None:
         body = json_text(outcome.body).encode()

@@ -22,11 +22,14 @@ POST = b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n"
 
 
 class Transport(asyncio.Transport):
+    """`is_read` false: its peer reads nothing, so that what is written stays in its buffer."""
+
     def __init__(self, protocol: BoundedProtocol) -> None:
         super().__init__()
         self.protocol = protocol
         self.sent = b""
-        self.is_over = False
+        self.is_read = True
+        self.is_over = self.is_lost = False
         self.is_paused = False
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
@@ -38,11 +41,15 @@ class Transport(asyncio.Transport):
         self.sent += data
 
     def close(self) -> None:
-        if not self.is_over:
-            self.is_over = True
-            asyncio.get_running_loop().call_soon(self.protocol.connection_lost, None)
+        self.is_over = True
+        if self.is_read or not self.sent:
+            self.abort()
 
-    abort = close
+    def abort(self) -> None:
+        self.is_over = True
+        if not self.is_lost:
+            self.is_lost = True
+            asyncio.get_running_loop().call_soon(self.protocol.connection_lost, None)
 
     def is_closing(self) -> bool:
         return self.is_over
@@ -341,5 +348,57 @@ def test_an_answer_without_a_length__has_no_chunks_in_http_1_0() -> None:
         assert transport.sent.endswith(b"connection: close\r\n\r\nonetwo")
         assert b"transfer-encoding" not in transport.sent
         assert transport.is_over
+
+    within(steps)
+
+
+LAST = HEAD[:-2] + b"connection: close\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "closes",
+    [
+        pytest.param(lambda one: one.data_received(LAST), id="after its answer"),
+        pytest.param(lambda one: one.data_received(b"no HTTP\n\n"), id="as it is no HTTP"),
+        pytest.param(lambda one: one.shutdown(), id="as the process ends"),
+        pytest.param(lambda one: one.timeout_keep_alive_handler(), id="as it is idle"),
+    ],
+)
+def test_a_connection_that_closes__waits_a_minute_for_who_never_reads(
+    closes: Callable[[BoundedProtocol], None],
+) -> None:
+    """Answers below the buffer's high water were kept for ever, with their connection and its file."""
+
+    async def steps(server: Server) -> None:
+        connection, transport = server.connect()
+        transport.is_read = False
+        connection.data_received(HEAD)
+        await server.hours.pass_()
+        closes(connection)
+        await server.hours.pass_()
+        assert transport.is_closing()
+        assert not connection._idle
+        await server.hours.pass_(59)
+        assert not transport.is_lost
+        await server.hours.pass_(1)
+        assert transport.is_lost
+        assert not server.state.connections
+
+    within(steps)
+
+
+def test_connections_that_nobody_reads__make_room_at_once() -> None:
+    async def steps(server: Server) -> None:
+        unread = []
+        for _ in range(5):
+            connection, transport = server.connect()
+            transport.is_read = False
+            connection.data_received(HEAD)
+            unread.append(transport)
+        await server.hours.pass_()
+        _connection, transport = server.connect()
+        await server.hours.pass_()
+        assert [one.is_lost for one in unread] == [True, False, False, False, False]
+        assert not transport.is_closing()
 
     within(steps)
