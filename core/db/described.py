@@ -5,10 +5,10 @@ answer after the first alone. For a row of sixty columns that is half a millisec
 from typing import Any, Final
 
 from psycopg import Column, Cursor
+from psycopg._queries import PostgresQuery
 
-MOST_KNOWN: Final = (
-    2_000  # texts of statements; those that write their values into the text are forgotten
-)
+# texts of statements; those that write their values into the text are forgotten
+MOST_KNOWN: Final = 2_000
 
 _known: dict[tuple[bytes, int], list[Column]] = {}
 
@@ -30,3 +30,9 @@ class DescribedCursor(Cursor[Any]):
                 _known.clear()
             _known[place] = found
         return found
+
+    def _send_query_prepared(
+        self, name: bytes, pgq: PostgresQuery, *, binary: bool | None = None
+    ) -> None:
+        self._query = pgq  # which psycopg keeps of a statement that is not prepared
+        super()._send_query_prepared(name, pgq, binary=binary)

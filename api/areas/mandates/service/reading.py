@@ -42,6 +42,7 @@ from api.areas.mandates.service.views import (
     terms_of,
     vault_agent,
 )
+from api.kernel.built import BuiltBody
 from api.kernel.caller import AgentCaller, Nobody, OwnerCaller
 from api.kernel.operation import Answer, Call, Lines, NoInput, Refusal
 from api.kernel.pagination import page_of
@@ -91,21 +92,19 @@ def read(
     current = current_by(call, mandate, standing.reading, standing.now)
     steps, next_cursor = _steps(call, mandate, PageQuery(id=command.id))
     progress = _progress(call, standing, current)
-    return Answer(
-        WholeMandate(
-            mandate=mandate_view(call, mandate, standing.reading, current.seen),
-            **_card(
-                call, mandate, vault_agent(mandate, current.state, is_known=current.unseen is None)
-            ),
-            terms_status=_terms_status(call, mandate),
-            limits=limits_view(standing),
-            progress=progress,
-            fees=progress["fees"],
-            steps=steps,
-            next_cursor=next_cursor,
-            **_locks(standing, current),
-        )
-    )
+    of_vault = vault_agent(mandate, current.state, is_known=current.unseen is None)
+    body = {
+        "mandate": mandate_view(call, mandate, standing.reading, current.seen),
+        **_card(call, mandate, of_vault),
+        "terms_status": _terms_status(call, mandate),
+        "limits": limits_view(standing),
+        "progress": progress,
+        "fees": progress["fees"],
+        "steps": steps,
+        "next_cursor": next_cursor,
+        **_locks(standing, current),
+    }
+    return Answer(BuiltBody[WholeMandate](body))
 
 
 def _card(call: Call, mandate: Mandate, of_vault: VaultAgent | None) -> dict[str, Any]:
@@ -199,9 +198,8 @@ def _locks(standing: Standing, current: Current) -> dict[str, Any]:
 def steps(call: Call, caller: AgentCaller | OwnerCaller, command: PageQuery) -> Answer[RecordSteps]:
     mandate = readable_by(call, caller, command.id)
     page, next_cursor = _steps(call, mandate, command)
-    return Answer(
-        RecordSteps(steps=page, next_cursor=next_cursor, **reading_of(call, mandate).data_issue)
-    )
+    issue = reading_of(call, mandate).data_issue
+    return Answer(BuiltBody[RecordSteps]({"steps": page, "next_cursor": next_cursor, **issue}))
 
 
 def _steps(
@@ -223,9 +221,8 @@ def ledger(
     rows = mandate_rows.ledger_rows_before(call.db, mandate.id, page.before, page.limit + 1)
     shown, next_cursor = page.cut(rows, lambda row: row.seq)
     events = [event_view(row) for row in shown]
-    return Answer(
-        LedgerEvents(events=events, next_cursor=next_cursor, **reading_of(call, mandate).data_issue)
-    )
+    issue = reading_of(call, mandate).data_issue
+    return Answer(BuiltBody[LedgerEvents]({"events": events, "next_cursor": next_cursor, **issue}))
 
 
 def record(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath) -> Answer[Lines]:

@@ -9,7 +9,6 @@ from typing import Any
 
 from api.areas.mandates.schemas.answers import EventStored, RefusalStored
 from api.areas.mandates.schemas.commands import ReportEvent, ReportRefusal
-from api.areas.mandates.schemas.record import LedgerEvent
 from api.areas.mandates.service.access import named_to, named_to_locked
 from api.areas.mandates.service.authors import require_next, signed_by_author
 from api.areas.mandates.service.limits_now import (
@@ -50,23 +49,23 @@ UNSEEN_NOTICE = (
 )
 
 
-def event_view(row: LedgerRow) -> LedgerEvent:
-    """A row of the ledger as the API shows it. `id` is the row's number in its mandate's ledger."""
-    return LedgerEvent(
-        id=row.seq,
-        kind=row.kind,
-        amount_usdc=usdc_text_or_none(row.amount_usdc_e6),
-        tx_hash=row.tx_hash,
-        chain_id=row.chain_id,
-        block_number=row.block_number,
-        log_index=row.log_index,
-        payload=row.payload,
-        reported_by=row.reported_by,
-        occurred_at=instant_text(row.occurred_at),
-        created_at=instant_text(row.created_at),
-        row_hash=row.row_hash,
-        signed_by=None if row.author is None else row.author.signer,
-    )
+def event_view(row: LedgerRow) -> dict[str, Any]:
+    """A row of the ledger as the API shows it (schemas.LedgerEvent). `id` is its number in the mandate's ledger."""
+    return {
+        "id": row.seq,
+        "kind": row.kind,
+        "amount_usdc": usdc_text_or_none(row.amount_usdc_e6),
+        "tx_hash": row.tx_hash,
+        "chain_id": row.chain_id,
+        "block_number": row.block_number,
+        "log_index": row.log_index,
+        "payload": row.payload,
+        "reported_by": row.reported_by,
+        "occurred_at": instant_text(row.occurred_at),
+        "created_at": instant_text(row.created_at),
+        "row_hash": row.row_hash,
+        "signed_by": None if row.author is None else row.author.signer,
+    }
 
 
 # Events

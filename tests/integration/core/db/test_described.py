@@ -57,3 +57,15 @@ def test_texts_without_end__are_forgotten(
         for number in range(10):
             assert session.scalar(text(f"select {number}")) == number
             assert len(described._known) <= 3
+
+
+def test_a_statement_that_is_prepared__is_described_once_too(database: Database) -> None:
+    with database.read() as session:
+        driver = session.connection().connection.driver_connection
+        assert driver is not None
+        found = []
+        for number in range(3):
+            cursor = driver.execute("select %s::int + 1 as a", [number], prepare=True)
+            found.append((cursor.fetchall(), cursor.description))
+    assert [rows for rows, _ in found] == [[(1,)], [(2,)], [(3,)]]
+    assert found[0][1] is found[1][1] is found[2][1]
