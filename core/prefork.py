@@ -11,7 +11,7 @@ is forked shares nothing with its predecessor but the code: no connection, no ke
 
 Laws
 - What a start needs and no setting changes is made before the fork: the module's `preload`, if it has one.
-- The parent opens nothing, reads no setting but the logs' format, and has no thread.
+- The parent opens nothing, reads no setting but the logs' format, and has no thread of Python's.
 - No child outlives its parent, however that ends; a signal to the parent reaches the child once.
 - A child that keeps dying within BRIEF_S is forked more and more slowly, at least each MOST_PAUSE_S.
 
@@ -28,7 +28,7 @@ import threading
 import time
 from collections.abc import Callable
 from types import FrameType
-from typing import Final
+from typing import Final, NoReturn
 
 import structlog
 from sqlalchemy.orm import configure_mappers
@@ -40,7 +40,7 @@ from core.settings import asked_log_format
 from core.startup import EXIT_CODE
 
 BRIEF_S: Final = 10.0
-FIRST_PAUSE_S: Final = 0.1
+FIRST_PAUSE_S: Final = 0.2
 MOST_PAUSE_S: Final = 5.0
 PASSED_ON: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 
@@ -48,11 +48,14 @@ log = structlog.get_logger("prefork")
 
 
 class Parent:
-    """Forks one child after the other."""
+    """Forks one child after the other. A signal that is ignored when it starts stays so, for it and for them."""
 
     def __init__(self) -> None:
         self._child: int | None = None
-        self._ends = threading.Event()
+        self._is_told = False
+        self._passed_on = [
+            one for one in PASSED_ON if signal.getsignal(one) not in (signal.SIG_IGN, None)
+        ]
 
     def fork_until_ended(self) -> None:
         """Returns in each child, with the signals as they were; the parent exits from here.
@@ -61,28 +64,26 @@ class Parent:
         """
         if threading.active_count() > 1:
             raise RuntimeError("a module starts a thread when it is imported")
-        before = {one: signal.signal(one, self._pass_on) for one in PASSED_ON}
-        brief = 0
+        before = {one: signal.signal(one, self._pass_on) for one in self._passed_on}
+        pause = 0.0
         while True:
             begun = time.monotonic()
             if self._fork(before):
                 return
             code = self._ended()
-            if self._ends.is_set() or code in (0, EXIT_CODE):
-                sys.exit(code if code >= 0 else 128 - code)
-            brief = brief + 1 if time.monotonic() - begun < BRIEF_S else 0
-            pause = min(MOST_PAUSE_S, FIRST_PAUSE_S * 2**brief) if brief else 0.0
+            if self._is_told or code in (0, EXIT_CODE):
+                self._end_as(code)
+            is_brief = time.monotonic() - begun < BRIEF_S
+            pause = min(MOST_PAUSE_S, max(FIRST_PAUSE_S, 2 * pause)) if is_brief else 0.0
             log.error("the process ended; starting it again", code=code, pause_s=pause)
-            if self._ends.wait(pause):
+            if self._is_told_within(pause):
                 sys.exit(0)
 
     def _fork(self, before: dict[signal.Signals, Callable[..., object] | int | None]) -> bool:
         """Whether this is the child."""
         parent = os.getpid()
-        signal.pthread_sigmask(signal.SIG_BLOCK, PASSED_ON)
-        if (
-            self._ends.is_set()
-        ):  # told since the last look; from here on a signal waits for the child
+        self._block()
+        if self._is_told:  # since the last look; from here on a signal waits for the child
             sys.exit(0)
         self._child = os.fork() or None
         if self._child is None:
@@ -92,21 +93,42 @@ class Parent:
             os.setpgid(0, 0)  # Ctrl-C reaches the parent alone, which passes it on
             for one, handler in before.items():
                 signal.signal(one, handler)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, PASSED_ON)
+        self._unblock()
         return self._child is None
 
     def _ended(self) -> int:
         """The child's exit code; minus the signal's number when one ended it."""
         assert self._child is not None
         os.waitid(os.P_PID, self._child, os.WEXITED | os.WNOWAIT)
-        signal.pthread_sigmask(signal.SIG_BLOCK, PASSED_ON)
+        self._block()
         _, status = os.waitpid(self._child, 0)
         self._child = None  # its number is another's from here on
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, PASSED_ON)
+        self._unblock()
         return os.waitstatus_to_exitcode(status)
 
+    def _is_told_within(self, seconds: float) -> bool:
+        self._block()
+        told = signal.sigtimedwait(self._passed_on, seconds) is not None
+        self._unblock()
+        return told or self._is_told
+
+    def _end_as(self, code: int) -> NoReturn:
+        """As the child did, so that a supervisor sees the same end."""
+        if -code in self._passed_on:
+            signal.signal(-code, signal.SIG_DFL)
+            os.kill(os.getpid(), -code)
+        sys.exit(
+            code if code >= 0 else 128 - code
+        )  # a container's first process outlives its own signals
+
+    def _block(self) -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, self._passed_on)
+
+    def _unblock(self) -> None:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, self._passed_on)
+
     def _pass_on(self, number: int, _: FrameType | None) -> None:
-        self._ends.set()
+        self._is_told = True
         if self._child is not None:
             os.kill(self._child, number)
 

@@ -5,12 +5,14 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from core import prefork
 from core.startup import EXIT_CODE
 
 WITHIN_S = 20.0
@@ -33,9 +35,8 @@ def main():
         time.sleep(0.3)
         sys.exit(int(asked[1]) if asked[:1] == ["end"] else 0)
 
-    signal.signal(signal.SIGTERM, end)
-    signal.signal(signal.SIGINT, end)
-    signal.signal(signal.SIGHUP, end)
+    for one in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP) if asked != ["by default"] else ():
+        signal.signal(one, end)
     while True:
         time.sleep(0.05)
 """
@@ -144,6 +145,58 @@ def test_a_worker_that_keeps_failing__is_forked_more_and_more_slowly__until_the_
     assert pauses(parent) == [0.2, 0.4, 0.8, 1.6, 3.2]
     parent.process.terminate()
     assert parent.process.wait(1.5) == 0  # at once, not after the pause
+
+
+def test_a_worker_that_a_signal_ends__ends_its_parent_in_the_same_way(
+    parent_of: Callable[..., Parent],
+) -> None:
+    """As a supervisor expects of the process that it told."""
+    parent = parent_of("by default")
+    parent.worker()
+    parent.process.terminate()
+    assert parent.process.wait(WITHIN_S) == -signal.SIGTERM
+
+
+def test_a_signal_that_was_ignored_at_the_start__stays_ignored(
+    parent_of: Callable[..., Parent],
+) -> None:
+    """Under nohup a closed terminal is nothing to end for."""
+    ignored = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        parent = parent_of("by default")
+    finally:
+        signal.signal(signal.SIGHUP, ignored)
+    first = parent.worker()
+    parent.process.send_signal(signal.SIGHUP)
+    os.kill(first, signal.SIGKILL)
+    assert parent.worker(2) != first
+
+
+def test_two_signals_at_once__end_the_parent(parent_of: Callable[..., Parent]) -> None:
+    parent = parent_of("end", "7")
+    parent.worker()
+    for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        parent.process.send_signal(one)
+    assert parent.process.wait(WITHIN_S) == 7
+
+
+def test_a_pause__grows_to_its_most_and_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A child that failed 1,024 times in a row ended its parent with an OverflowError."""
+    parent, waited = prefork.Parent(), list[float]()
+
+    def is_told_within(seconds: float) -> bool:
+        waited.append(seconds)
+        return len(waited) == 1_100
+
+    monkeypatch.setattr(parent, "_passed_on", [])
+    monkeypatch.setattr(parent, "_fork", lambda _: False)
+    monkeypatch.setattr(parent, "_ended", lambda: 1)
+    monkeypatch.setattr(parent, "_is_told_within", is_told_within)
+    monkeypatch.setattr(threading, "active_count", lambda: 1)
+    with pytest.raises(SystemExit):
+        parent.fork_until_ended()
+    assert waited[:6] == [0.2, 0.4, 0.8, 1.6, 3.2, 5.0]
+    assert set(waited[6:]) == {5.0}
 
 
 def test_a_signal_just_before_a_fork__ends_the_parent_without_one() -> None:
