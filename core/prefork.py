@@ -64,6 +64,7 @@ class Parent:
         """
         if threading.active_count() > 1:
             raise RuntimeError("a module starts a thread when it is imported")
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, it would leave no exit code
         before = {one: signal.signal(one, self._pass_on) for one in self._passed_on}
         pause = 0.0
         while True:

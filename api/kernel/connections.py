@@ -19,6 +19,7 @@ Laws
 
 import asyncio
 import resource
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 from urllib.parse import unquote
@@ -28,6 +29,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 from api.kernel.parser import BoundedParser, InvalidRequestError, Lacks, RequestHead, WireEvent
 
+MOST_OF_WHY: Final = 100  # characters of a reason, which may quote what was sent
 RESERVED_FILES: Final = 224  # for the database, nodes, logs, and what the process has open anyway
 
 
@@ -48,7 +50,21 @@ class ConnectionBounds:
     open: int = field(default_factory=most_open)
 
 
-class UnframedCycle(RequestResponseCycle):
+class BoundedCycle(RequestResponseCycle):
+    """A request and its answer. `ended` is told also when the application failed in the middle of the answer,
+    where uvicorn closes the connection and says nothing.
+    """
+
+    def __init__(self, *args: Any, ended: Callable[[], None], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._ended = ended
+
+    async def run_asgi(self, app: Any) -> None:
+        await super().run_asgi(app)
+        self._ended()
+
+
+class UnframedCycle(BoundedCycle):
     """A request of HTTP/1.0 and its answer: chunks are not known there, so that an answer without a
     length ends with its connection.
     """
@@ -99,11 +115,9 @@ class BoundedProtocol(HttpToolsProtocol):
         raise NotImplementedError
 
     def data_received(self, data: bytes) -> None:
-        self._idle.pop(self, None)
-        self._unset_keepalive_if_required()
         self.requests.receive_data(data)
         self._read()
-        self._wait(self._lacking())
+        self._arrange()
 
     def close(self) -> None:
         """Close once the caller has read what was written, within stall_s."""
@@ -118,18 +132,19 @@ class BoundedProtocol(HttpToolsProtocol):
         self.close()
 
     def on_response_complete(self) -> None:
-        super().on_response_complete()
-        self._bound_closing()
-        if self.requests.lacks is None and not self.transport.is_closing():
-            self.requests.start_next()
-            self._read()
-        begun = self.requests.unread or self.requests.lacks is not Lacks.HEAD
-        self._wait(self._lacking() if begun else None)  # between requests uvicorn's keep-alive runs
-        if not begun and not self.transport.is_closing():
-            self._idle[self] = None
+        """Instead of uvicorn's, which knows requests that wait in a row."""
+        self.server_state.total_requests += 1
+        if not self.transport.is_closing():
+            self.flow.resume_reading()
+            if self.requests.lacks is None:
+                self.requests.start_next()
+                self._read()
+        self._arrange()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._wait(None)
+        self._idle.pop(self, None)
+        self._unset_keepalive_if_required()
         if self._closing is not None:
             self._closing.cancel()
         self.resume_writing()
@@ -152,13 +167,29 @@ class BoundedProtocol(HttpToolsProtocol):
             if self._closing is None:
                 self._closing = self.loop.call_later(self.bounds.stall_s, self.transport.abort)
 
+    def _arrange(self) -> None:
+        """See which time runs now: for what is not whole, or for what may come."""
+        self._unset_keepalive_if_required()
+        self._idle.pop(self, None)
+        if self.transport.is_closing():
+            self._wait(None)
+            self._bound_closing()
+        elif self.requests.lacks is Lacks.HEAD and not self.requests.unread:
+            self._wait(None)
+            self._idle[self] = None
+            self.timeout_keep_alive_task = self.loop.call_later(
+                self.timeout_keep_alive, self.timeout_keep_alive_handler
+            )
+        else:
+            self._wait(self.requests.lacks)
+
     def _read(self) -> None:
         """Read on, to the end of one request."""
         while True:
             try:
                 event = self.requests.next_event()
-            except InvalidRequestError:
-                self.send_400_response("Invalid HTTP request received.")
+            except InvalidRequestError as error:
+                self.send_400_response(str(error)[:MOST_OF_WHY])
                 return
             if event is WireEvent.NEED_DATA:
                 return
@@ -173,7 +204,6 @@ class BoundedProtocol(HttpToolsProtocol):
                 self.on_body(event)
 
     def _begin(self, head: RequestHead) -> None:
-        self._unset_keepalive_if_required()
         self.scope = {
             "type": "http",
             "asgi": {"version": self.asgi_version, "spec_version": "2.3"},
@@ -189,7 +219,7 @@ class BoundedProtocol(HttpToolsProtocol):
             "headers": head.headers,
             "state": self.app_state.copy(),
         }
-        cycle = RequestResponseCycle if head.version == "1.1" else UnframedCycle
+        cycle = BoundedCycle if head.version == "1.1" else UnframedCycle
         self.cycle = cycle(
             scope=self.scope,
             transport=self.transport,
@@ -202,6 +232,7 @@ class BoundedProtocol(HttpToolsProtocol):
             expect_100_continue=head.expects_continue,
             keep_alive=head.keeps_alive,
             on_response=self.on_response_complete,
+            ended=self._bound_closing,
         )
         self._start_asgi_task(self.cycle, self.app)
 
@@ -221,10 +252,6 @@ class BoundedProtocol(HttpToolsProtocol):
             return
         self.cycle.more_body = False
         self.cycle.message_event.set()
-
-    def _lacking(self) -> Lacks | None:
-        """What is not whole of a request: its head or its body, or nothing (None)."""
-        return None if self.transport.is_closing() else self.requests.lacks
 
     def _wait(self, state: Lacks | None) -> None:
         """Let the time of this state run, unless it does; None: the request is whole."""

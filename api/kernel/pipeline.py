@@ -97,6 +97,7 @@ class _Run:
     request_id: str
     unreadable: Refusal | None
     payment: SentPayment
+    began_at: float  # seconds of a clock that never goes back, before anything of the call is known
     now: datetime
     arrival: Arrival | None
     measuring: ExitStack = field(default_factory=ExitStack)
@@ -143,6 +144,7 @@ def perform(
         request_id,
         unreadable,
         payment or SentPayment(),
+        time.monotonic(),
         deps.clock(),
         arrival,
     )
@@ -225,13 +227,11 @@ def _secret(run: _Run) -> Refusal | None:
 
 def _read(run: _Run) -> Outcome | metering.Settle:
     if run.arrival is not None and (shared := run.arrival.find()) is not None:
-        run.caller = shared.caller
         return shared.outcome
-    began_at = time.monotonic()
     answer = run.deps.database.reading(partial(_answer_read, run))
     outcome = _outcome(run, answer)
     if run.arrival is not None:
-        run.arrival.keep(began_at, outcome, run.caller)
+        run.arrival.keep(run.began_at, outcome)
     sale = answer.sale
     if run.operation.price is None or (sale is not None and sale.is_covered):
         return outcome
@@ -401,7 +401,7 @@ def _log(run: _Run, served: Served) -> None:
         operation=run.operation.key,
         status=served.status,
         reason=None if served.reason == NO_REASON else served.reason,
-        agent_id=run.caller.account_id if isinstance(run.caller, AgentCaller) else None,
+        agent_id=run.by_key.account_id if isinstance(run.by_key, AgentCaller) else None,
         request_id=run.request_id,
         ms=round(served.seconds * 1000, 1),
     )

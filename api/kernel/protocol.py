@@ -22,9 +22,9 @@ from api.kernel.parser import CHUNK_BYTES, FREE_CHUNKS, HEAD_BYTES, MOST_LINES, 
 from api.kernel.refusals import refused
 
 NOT_HTTP = (
-    f"The request is not valid HTTP/1.1, or its method is unknown, or its head has more than "
-    f"{HEAD_BYTES} bytes or {MOST_LINES - 1} fields, or its body more than {FREE_CHUNKS} chunks of "
-    f"less than {CHUNK_BYTES} bytes; send one well-formed request. This connection is closed."
+    "The request cannot be read ({why}); send one of HTTP/1.1, with a head of at most "
+    f"{HEAD_BYTES} bytes and {MOST_LINES - 1} fields, and a body in at most {FREE_CHUNKS} chunks of "
+    f"less than {CHUNK_BYTES} bytes. This connection is closed."
 )
 TOO_MANY = "As many connections as this service takes are open; come back soon."
 COME_BACK_S = 5
@@ -40,9 +40,9 @@ class Protocol(BoundedProtocol):
         """An answer that is under way is cut off: the connection cannot be understood from here
         on.
         """
-        self.logger.warning(msg)
+        self.logger.warning("A request cannot be read: %s", msg)
         if self.requests.lacks is Lacks.HEAD or not self.cycle.response_started:
-            self._answer(_invalid(NOT_HTTP, self.catalogue), b"Bad Request")
+            self._answer(_invalid(NOT_HTTP.format(why=msg), self.catalogue), b"Bad Request")
         if self.cycle is not None:
             self.cycle.disconnected = True  # what it still answers goes nowhere
         self.close()

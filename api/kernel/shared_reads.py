@@ -1,16 +1,17 @@
 """Reads that several calls wait for, done once.
 
     0 ms   calls A, B and C arrive, alike, and wait for their turns
-    20 ms  A has its turn: its read begins
-    29 ms  B has its turn: A's answer is of a read that began after B arrived, and B takes it; so does C
-    30 ms  D arrives, alike: it waits for its own turn, and its read begins after 30 ms
+    20 ms  A has its turn, and is served
+    29 ms  B has its turn: A was begun after B arrived, and B takes A's answer; so does C
+    30 ms  D arrives, alike: it waits for its own turn, and is served after 30 ms
 
 Laws
-- A call takes another's answer only where that read began after the call arrived: it is no older than
-  its own could be, and has what the caller wrote before it asked.
+- A call takes another's answer only where that one was begun, from the proof of its key on, after the
+  call arrived: it is no older than its own could be, and has what the caller wrote before it asked.
 - Alike is the same operation, path, query and credentials, from the same network address: nobody is
   answered with what was read for another.
-- Each call is proven, counted, measured and logged by itself; its read alone is shared.
+- Each call is counted, measured and logged by itself, and so is its key proven. What the read asks is
+  shared: whether a session lives, and whether a scope suffices, is known as of the shared one.
 - An answer is held while a call waits that may take it, and no longer.
 Source: request collapsing, RFC 9111 4 ("collapse requests").
 """
@@ -21,7 +22,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from api.kernel.caller import Caller
 from api.kernel.credentials import Credentials
 from api.kernel.operation import Operation
 from api.kernel.outcome import JSON, Outcome
@@ -35,7 +35,6 @@ Place = tuple[str, str, bytes, Credentials]
 class SharedAnswer:
     began_at: float  # seconds of a clock that never goes back
     outcome: Outcome
-    caller: Caller
 
 
 @dataclass(slots=True)
@@ -56,10 +55,15 @@ class Arrival:
         answer = self._read.answer
         return answer if answer is not None and answer.began_at >= self.at else None
 
-    def keep(self, began_at: float, outcome: Outcome, caller: Caller) -> None:
-        """For those alike: the answer of this call's read. Files and streams are one caller's."""
-        if outcome.lines is None and outcome.file is None and outcome.stream is None:
-            self._read.answer = SharedAnswer(began_at, outcome, caller)
+    def keep(self, began_at: float, outcome: Outcome) -> None:
+        """For those alike: the answer of this call, unless a later one's is there. Files and streams are
+        one caller's.
+        """
+        if outcome.lines is not None or outcome.file is not None or outcome.stream is not None:
+            return
+        known = self._read.answer
+        if known is None or known.began_at < began_at:
+            self._read.answer = SharedAnswer(began_at, outcome)
 
 
 class SharedReads:

@@ -57,6 +57,7 @@ OTHERS, DAYS = 20, 120  # simulated agents, and days of their ledgers
 TRADE_EVERY_S = 3.0
 CENT = 10_000
 SETTLED_S = 60.0
+WORKS_WITHIN_S = 20.0
 PATIENCE = httpx.Timeout(120)  # while the world is made
 OUT_OF_THE_WAY = dict.fromkeys(
     (
@@ -103,10 +104,14 @@ class MachineRoom:
         self.gate.stop()
 
     def kill(self, name: str) -> None:
-        """The one that works; its parent forks the next."""
-        if (pid := self._worker(name)) is not None:
-            with _gone():
-                os.kill(pid, signal.SIGKILL)
+        """The one that works; its parent forks the next. Errors: TimeoutError where none does."""
+        until = time.monotonic() + WORKS_WITHIN_S
+        while (pid := self._worker(name)) is None:
+            if time.monotonic() > until:
+                raise TimeoutError(f"{name} does not work, and cannot be killed")
+            time.sleep(0.1)
+        with _gone():
+            os.kill(pid, signal.SIGKILL)
 
     def cut_connections(self) -> None:
         everyone = """select pg_terminate_backend(pid) from pg_stat_activity

@@ -189,6 +189,8 @@ REQUESTS: dict[str, tuple[bytes, list[str], bool]] = {
     "an extension": (chunked(b'1;a="b"\r\na\r\n0;c\r\n\r\n'), ["200 POST / a"], KEPT),
     "spaces after the size": (chunked(b"1 \t\r\na\r\n0\r\n\r\n"), ["200 POST / a"], KEPT),
     "trailers": (chunked(b"1\r\na\r\n0\r\na: b\r\nc: d\r\n\r\n") + get(), ["200 POST / a", "200 GET /"], KEPT),
+    "a trailer that ends with a bare LF": (chunked(b"1\r\na\r\n0\r\na: b\n\r\n"), BAD, CLOSED),
+    "trailers that end with a bare LF": (chunked(b"1\r\na\r\n0\r\na: b\r\n\n") + get(), BAD, CLOSED),
     "a trailer that is no field": (chunked(b"1\r\na\r\n0\r\nb\r\n\r\n"), BAD, CLOSED),
     "a size that is none": (chunked(b"x\r\na\r\n0\r\n\r\n"), BAD, CLOSED),
     "an empty size": (chunked(b"\r\na\r\n0\r\n\r\n"), BAD, CLOSED),

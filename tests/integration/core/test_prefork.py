@@ -172,6 +172,18 @@ def test_a_signal_that_was_ignored_at_the_start__stays_ignored(
     assert parent.worker(2) != first
 
 
+def test_a_parent_that_was_told_to_ignore_its_children__forks_again(
+    parent_of: Callable[..., Parent],
+) -> None:
+    ignored = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        parent = parent_of("by default")
+    finally:
+        signal.signal(signal.SIGCHLD, ignored)
+    os.kill(first := parent.worker(), signal.SIGKILL)
+    assert parent.worker(2) != first
+
+
 def test_two_signals_at_once__end_the_parent(parent_of: Callable[..., Parent]) -> None:
     parent = parent_of("end", "7")
     parent.worker()

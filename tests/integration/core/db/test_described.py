@@ -1,4 +1,4 @@
-"""Columns of a statement, described once (core/db/described.py)."""
+"""Columns that are alike, described once (core/db/described.py)."""
 
 from typing import Any
 
@@ -20,42 +20,50 @@ def description(session: Session, statement: str, **values: Any) -> Any:
     return result.cursor.description
 
 
-def test_columns__are_described_once_for_each_text(database: Database) -> None:
+def test_columns_that_are_alike__are_described_once(database: Database) -> None:
     with database.read() as session:
         first = description(session, "select 1 as a, :n as b", n=1)
         assert [(one.name, one.type_code) for one in first] == [("a", 23), ("b", 21)]
-        assert description(session, "select 1 as a, :n as b", n=2) is first
+        assert description(session, "select 2 as a, :n as b", n=2) is first
         other = description(session, "select 'x' as a, :n as b", n=1)
         assert [(one.name, one.type_code) for one in other] == [("a", 25), ("b", 21)]
+        digits = description(session, "select 1::numeric(6, 2) as a")
+        assert (digits[0].precision, digits[0].scale) == (6, 2)
+        assert description(session, "select 1::numeric(5, 3) as a")[0].precision == 5
     with database.read() as another_session:
-        assert description(another_session, "select 1 as a, :n as b", n=3) is first
+        assert description(another_session, "select 3 as a, :n as b", n=3) is first
 
 
-def test_a_table_with_another_column__is_described_again(database: Database) -> None:
+def test_a_table_whose_columns_change__is_described_again(database: Database) -> None:
     with database.write() as session:
         session.execute(text("create temporary table grows (a int)"))
         assert [one.name for one in description(session, "select * from grows")] == ["a"]
         session.execute(text("alter table grows add b text"))
         assert [one.name for one in description(session, "select * from grows")] == ["a", "b"]
-        assert list(session.execute(text("select * from grows")).keys()) == ["a", "b"]
+        session.execute(text("alter table grows rename b to c"))
+        session.execute(text("alter table grows alter a type numeric"))
+        assert list(session.execute(text("select * from grows")).keys()) == ["a", "c"]
+        assert [one.type_code for one in description(session, "select * from grows")] == [1700, 25]
         session.rollback()
 
 
 def test_what_returns_nothing__has_no_columns(database: Database) -> None:
     with database.write() as session:
+        assert session.scalar(text("select 1")) == 1
+        known = dict(described._known)
         for statement in ("create temporary table empty (a int)", "insert into empty values (1)"):
             assert not session.execute(text(statement)).returns_rows  # type: ignore[attr-defined]
-            assert all(query != statement.encode() for query, _ in described._known)
+        assert described._known == known
         session.rollback()
 
 
-def test_texts_without_end__are_forgotten(
+def test_names_without_end__are_forgotten(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(described, "MOST_KNOWN", 3)
     with database.read() as session:
         for number in range(10):
-            assert session.scalar(text(f"select {number}")) == number
+            assert session.scalar(text(f"select {number} as n{number}")) == number
             assert len(described._known) <= 3
 
 

@@ -387,6 +387,79 @@ def test_a_connection_that_closes__waits_a_minute_for_who_never_reads(
     within(steps)
 
 
+def test_an_answer_that_fails_midway__waits_a_minute_for_who_never_reads() -> None:
+    async def fails(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"half", "more_body": True})
+        raise ZeroDivisionError
+
+    async def steps(server: Server) -> None:
+        server.config.loaded_app = fails
+        connection, transport = server.connect()
+        transport.is_read = False
+        connection.data_received(HEAD)
+        await server.hours.pass_()
+        assert transport.is_closing()
+        await server.hours.pass_(60)
+        assert transport.is_lost
+
+    within(steps)
+
+
+def test_a_head_that_came_in_part_with_the_one_before__has_its_own_time() -> None:
+    async def steps(server: Server) -> None:
+        connection, transport = server.connect()
+        connection.data_received(HEAD + b"GET / HT")
+        await server.hours.pass_()
+        await server.hours.pass_(9)
+        assert not transport.is_over
+        await server.hours.pass_(1)
+        assert transport.is_over
+
+    within(steps)
+
+
+def test_a_body_that_is_whole_after_its_answer__leaves_the_connection_idle() -> None:
+    async def early(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def steps(server: Server) -> None:
+        server.config.loaded_app = early
+        connection, transport = server.connect()
+        connection.data_received(POST)
+        await server.hours.pass_()
+        connection.data_received(b"1234567890")
+        assert (connection in connection._idle, connection in connection._half_open) == (
+            True,
+            False,
+        )
+        await server.hours.pass_(5)
+        assert transport.is_over  # of keep-alive
+
+    within(steps)
+
+
+@pytest.mark.parametrize("error", [None, ConnectionResetError()])
+def test_a_connection_that_its_client_closes__leaves_nothing_behind(
+    error: Exception | None,
+) -> None:
+    """Those that were idle stayed, each with its last request, and gave up their places as if they were there."""
+
+    async def steps(server: Server) -> None:
+        connection, transport = server.connect()
+        connection.data_received(HEAD)
+        await server.hours.pass_()
+        assert connection in connection._idle
+        transport.is_lost = True
+        connection.connection_lost(error)
+        assert not connection._idle
+        assert not connection._half_open
+        assert all(timer.is_cancelled for timer in server.hours.timers)
+
+    within(steps)
+
+
 def test_connections_that_nobody_reads__make_room_at_once() -> None:
     async def steps(server: Server) -> None:
         unread = []

@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from api.catalogue import catalogue
-from api.kernel.caller import Nobody
 from api.kernel.credentials import Credentials
 from api.kernel.operation import Operation
 from api.kernel.outcome import Outcome
@@ -26,7 +25,7 @@ def test_an_answer_of_a_read_that_began_after_a_call_arrived__is_its_own() -> No
     with reads.arrives(PLACE) as first, reads.arrives(PLACE) as second:
         assert first is not None and second is not None
         assert second.find() is None
-        first.keep(second.at, answer(1), Nobody())
+        first.keep(second.at, answer(1))
         found = second.find()
         assert found is not None and found.outcome == answer(1)
 
@@ -35,15 +34,25 @@ def test_an_answer_of_a_read_that_began_before__is_not() -> None:
     reads = SharedReads()
     with reads.arrives(PLACE) as first, reads.arrives(PLACE) as second:
         assert first is not None and second is not None
-        first.keep(second.at - 0.000_001, answer(1), Nobody())
+        first.keep(second.at - 0.000_001, answer(1))
         assert second.find() is None
+
+
+def test_an_answer_that_is_older__replaces_none() -> None:
+    reads = SharedReads()
+    with reads.arrives(PLACE) as first, reads.arrives(PLACE) as second:
+        assert first is not None and second is not None
+        second.keep(second.at + 2, answer(2))
+        first.keep(second.at + 1, answer(1))
+        found = first.find()
+        assert found is not None and found.outcome == answer(2)
 
 
 def test_an_answer__goes_with_the_last_call_that_waits() -> None:
     reads = SharedReads()
     with reads.arrives(PLACE) as first:
         assert first is not None
-        first.keep(first.at + 3600, answer(1), Nobody())
+        first.keep(first.at + 3600, answer(1))
     with reads.arrives(PLACE) as later:
         assert later is not None and later.find() is None
 
@@ -59,7 +68,7 @@ def test_lines_of_text__are_one_callers() -> None:
     reads = SharedReads()
     with reads.arrives(PLACE) as arrival:
         assert arrival is not None
-        arrival.keep(arrival.at, replace(answer(1), lines=iter("ab")), Nobody())
+        arrival.keep(arrival.at, replace(answer(1), lines=iter("ab")))
         assert arrival.find() is None
 
 
