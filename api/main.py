@@ -67,6 +67,9 @@ BOUNDS = Bounds(pool_size=THREADS, overflow=0, trust_s=1)
 # for how long a thread that computes keeps the others from going on; Python's own is five times
 # that
 SWITCH_S = 0.001
+KEEP_ALIVE_S = (
+    75  # longer than load balancers keep theirs (60 s), so that none sends a call into a close
+)
 GRACE_S = 10  # what an answer under way gets when the process is asked to end
 
 log = structlog.get_logger("api")
@@ -360,6 +363,7 @@ def main() -> None:
         proxy_headers=False,
         server_header=False,
         timeout_graceful_shutdown=GRACE_S,
+        timeout_keep_alive=KEEP_ALIVE_S,
     )
     sys.setswitchinterval(SWITCH_S)
     gc.collect()

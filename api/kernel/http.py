@@ -420,6 +420,11 @@ class Envelope:
             await self._answer(scope, receive, send_with_headers)
         except ClientDisconnect:  # before its body was whole: nobody is left to be answered
             log.info("client left", request_id=request_id)
+        except CancelledError:  # the process ends, while the call's body is on its way
+            if started:
+                raise
+            outcome = refused(ending(self.deps), None, {}, self.deps.clock(), self.deps.catalogue)
+            await response_of(outcome)(scope, receive, send_with_headers)
         except Exception:  # the process's edge: nothing above it answers
             outcome = defect(request_id, self.deps)
             if started:

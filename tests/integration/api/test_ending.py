@@ -8,7 +8,9 @@ import threading
 from dataclasses import replace
 
 import httpx
+import pytest
 import uvicorn
+from starlette.types import Receive, Scope, Send
 
 from api.kernel.connections import ConnectionBounds
 from api.kernel.operation import Deps
@@ -59,3 +61,41 @@ def test_a_call_whose_process_ends__is_refused_and_may_be_sent_again(
     assert said["service"]["reason"] == "temporarily_unavailable"
     assert "whether it was done is not known" in said["detail"]
     assert "X-Request-Id" in answer.headers
+
+
+@pytest.mark.parametrize("path", ["/mandate-wallet/mandates", "/mcp"])
+def test_a_call_whose_body_is_on_its_way_when_the_process_ends__is_refused(
+    deps: Deps, path: str
+) -> None:
+    app, begun = create_app(deps), asyncio.Event()
+    head = f"POST {path} HTTP/1.1\r\nhost: testserver\r\ncontent-length: 9\r\n\r\n{{".encode()
+
+    async def watched(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            begun.set()
+        await app(scope, receive, send)
+
+    async def story() -> bytes:
+        with listen("127.0.0.1", 0) as listener:
+            listener.listen()
+            config = uvicorn.Config(
+                watched,
+                http=protocol_of(ConnectionBounds(), deps.catalogue),
+                log_config=None,
+                timeout_graceful_shutdown=0,
+            )
+            server = StreamingServer(config, app.state.streams)
+            serving = asyncio.create_task(server.serve(sockets=[listener]))
+            reader, writer = await asyncio.open_connection(*listener.getsockname())
+            writer.write(head)
+            await begun.wait()
+            server.should_exit = True
+            answer = await asyncio.wait_for(reader.read(), 20)
+            writer.close()
+            await serving
+            return answer
+
+    answered, _, body = asyncio.run(story()).partition(b"\r\n\r\n")
+    assert answered.startswith(b"HTTP/1.1 503 "), answered
+    assert b"x-request-id: " in answered.lower()
+    assert json.loads(body)["service"]["reason"] == "temporarily_unavailable"
