@@ -43,7 +43,15 @@ def main():
 
 
 class Parent:
-    def __init__(self, folder: Path, *arguments: str) -> None:
+    """`ignored`: signals that it is started to ignore; the tests' own may be, and are not passed on."""
+
+    def __init__(
+        self, folder: Path, *arguments: str, ignored: tuple[signal.Signals, ...] = ()
+    ) -> None:
+        def begin() -> None:
+            for one in (*prefork.PASSED_ON, signal.SIGCHLD):
+                signal.signal(one, signal.SIG_IGN if one in ignored else signal.SIG_DFL)
+
         self.log = folder / "log"
         with self.log.open("w") as log:
             self.process = subprocess.Popen(
@@ -51,6 +59,7 @@ class Parent:
                 env=os.environ | {"PYTHONPATH": f"{os.getcwd()}:{folder}", "LOG_FORMAT": "json"},
                 stdout=log,
                 stderr=subprocess.STDOUT,
+                preexec_fn=begin,
             )
 
     @property
@@ -78,8 +87,8 @@ def parent_of(tmp_path: Path) -> Iterator[Callable[..., Parent]]:
     (tmp_path / "work_of_a_test.py").write_text(WORK)
     started: list[Parent] = []
 
-    def start(*arguments: str) -> Parent:
-        started.append(Parent(tmp_path, *arguments))
+    def start(*arguments: str, ignored: tuple[signal.Signals, ...] = ()) -> Parent:
+        started.append(Parent(tmp_path, *arguments, ignored=ignored))
         return started[-1]
 
     yield start
@@ -161,11 +170,7 @@ def test_a_signal_that_was_ignored_at_the_start__stays_ignored(
     parent_of: Callable[..., Parent],
 ) -> None:
     """Under nohup a closed terminal is nothing to end for."""
-    ignored = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    try:
-        parent = parent_of("by default")
-    finally:
-        signal.signal(signal.SIGHUP, ignored)
+    parent = parent_of("by default", ignored=(signal.SIGHUP,))
     first = parent.worker()
     parent.process.send_signal(signal.SIGHUP)
     os.kill(first, signal.SIGKILL)
@@ -175,11 +180,7 @@ def test_a_signal_that_was_ignored_at_the_start__stays_ignored(
 def test_a_parent_that_was_told_to_ignore_its_children__forks_again(
     parent_of: Callable[..., Parent],
 ) -> None:
-    ignored = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    try:
-        parent = parent_of("by default")
-    finally:
-        signal.signal(signal.SIGCHLD, ignored)
+    parent = parent_of("by default", ignored=(signal.SIGCHLD,))
     os.kill(first := parent.worker(), signal.SIGKILL)
     assert parent.worker(2) != first
 
