@@ -183,14 +183,12 @@ def states_before(
     return {row.mandate_id: row.state for row in session.execute(first)}
 
 
-def faults(
-    session: Session, mandate_id: int, rows: Sequence[LedgerRow], facts: MandateFacts
-) -> list[str]:
-    """Which checkpoints are not the fold of the rows before them, or are missing.
+def faults(session: Session, mandate_id: int, wanted: Checkpoints) -> list[str]:
+    """Which checkpoints are not `wanted`, the fold of the rows before them, or are missing.
 
     One of another version of the fold is no fault: whoever reads it folds the rows again.
     """
-    kept, wanted = _by_week(session, mandate_id), folded(rows, facts)
+    kept = _by_week(session, mandate_id)
     missing = [
         f"weeks: {at:%Y-%m-%d} is kept or missing against the ledger"
         for at in sorted(wanted.keys() ^ kept.keys())

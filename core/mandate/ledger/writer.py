@@ -15,11 +15,11 @@ Laws
 - Nothing here commits.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import BigInteger, Select, any_, bindparam, insert, select
 from sqlalchemy.dialects.postgresql import ARRAY
@@ -47,14 +47,18 @@ from core.mandate.rules.ledger import (
     MandateState,
     NewRow,
     StateVersionError,
+    apply,
     effective,
     fold,
     state_from_json,
 )
 from core.mandate.rules.record import chain_faults, genesis_hash
-from core.mandate.rules.state import STATE_VERSION
+from core.mandate.rules.state import STATE_VERSION, MandateFacts
+from core.mandate.rules.told import ToldByTx
 from core.mandate.rules.unvalued import WentOut
 from core.mandate.tables import Mandate, MandateEvent, MandateHead
+
+ROWS_AT_ONCE: Final = 500  # in memory, of a ledger that is read as a whole
 
 __all__ = [
     "Appended",
@@ -157,19 +161,52 @@ def append_ledgers(
 
 
 def verify(session: Session, mandate_id: int) -> list[str]:
-    """What is wrong with a ledger, its head or its projections; empty means sound.
+    """What is wrong with a ledger, its head or its projections; empty means sound. The memory that it takes
+    does not grow with the ledger.
 
     Errors: NoResultFound.
     """
     mandate = session.scalars(select(Mandate).where(Mandate.id == mandate_id)).one()
     head = session.get(MandateHead, mandate_id)
-    rows = load_rows(session, mandate_id)
-    faults = chain_faults(rows, mandate.public_id) + mandate_weeks.faults(
-        session, mandate_id, rows, mandate_facts(mandate)
-    )
+    folded = _Folded(mandate_facts(mandate), _reversed_ids(session, mandate_id))
+    faults = chain_faults(folded.through(_in_turn(session, mandate_id)), mandate.public_id)
+    faults += mandate_weeks.faults(session, mandate_id, folded.weeks.changed)
     if head is None:
-        return [*faults, "the ledger has rows and no head"] if rows else faults
-    return faults + _head_faults(mandate, head, rows)
+        return faults if folded.last is None else [*faults, "the ledger has rows and no head"]
+    return faults + _head_faults(mandate, head, folded)
+
+
+@dataclass(slots=True)
+class _Folded:
+    """The fold of a ledger whose rows pass by, and its checkpoints. `reversed_ids`: rows that do not count."""
+
+    facts: MandateFacts
+    reversed_ids: frozenset[int]
+    state: MandateState = EMPTY_STATE
+    told: ToldByTx = field(default_factory=ToldByTx)
+    weeks: mandate_weeks.Weeks = field(default_factory=mandate_weeks.Weeks)
+    last: LedgerRow | None = None
+
+    def through(self, rows: Iterable[LedgerRow]) -> Iterator[LedgerRow]:
+        for row in rows:
+            self.last = row
+            if row.reverses_id is None and row.id not in self.reversed_ids:
+                self.weeks.grow(self.state, row, self.facts, self.told)
+                self.state = apply(self.state, row, self.facts, self.told.of(row))
+                self.told.add(row)
+            yield row
+
+
+def _in_turn(session: Session, mandate_id: int) -> Iterator[LedgerRow]:
+    """Every row, oldest first, few of them in memory."""
+    query = select(MandateEvent.__table__).where(MandateEvent.mandate_id == mandate_id)
+    query = query.order_by(MandateEvent.seq).execution_options(yield_per=ROWS_AT_ONCE)
+    return map(row_of, session.execute(query))
+
+
+def _reversed_ids(session: Session, mandate_id: int) -> frozenset[int]:
+    of_ledger = MandateEvent.mandate_id == mandate_id, MandateEvent.reverses_id.is_not(None)
+    return frozenset(session.scalars(select(MandateEvent.reverses_id).where(*of_ledger)))
 
 
 def load_rows(session: Session, mandate_id: int, since: int | None = None) -> list[LedgerRow]:
@@ -241,12 +278,14 @@ def load_at(session: Session, mandate_id: int, block_number: int) -> MandateStat
     the same block.
     """
     mandate = session.get_one(Mandate, mandate_id)
-    rows = [
+    folded = _Folded(mandate_facts(mandate), _reversed_ids(session, mandate_id))
+    for _ in folded.through(
         row
-        for row in load_rows(session, mandate_id)
+        for row in _in_turn(session, mandate_id)
         if row.block_number is None or row.block_number <= block_number
-    ]
-    return fold(rows, mandate_facts(mandate))
+    ):
+        pass
+    return folded.state
 
 
 def _state(session: Session, head: MandateHead) -> MandateState:
@@ -283,15 +322,15 @@ def _event(row: LedgerRow) -> dict[str, Any]:
     return columns | hashes | enums | {"author": author}
 
 
-def _head_faults(mandate: Mandate, head: MandateHead, rows: Sequence[LedgerRow]) -> list[str]:
+def _head_faults(mandate: Mandate, head: MandateHead, folded: _Folded) -> list[str]:
+    last = folded.last
     seq, last_hash = (
-        (rows[-1].seq, rows[-1].row_hash) if rows else (0, genesis_hash(mandate.public_id))
+        (0, genesis_hash(mandate.public_id)) if last is None else (last.seq, last.row_hash)
     )
     faults = [] if head.seq == seq else [f"head: seq is {head.seq}, the last row's is {seq}"]
     if head.row_hash != _bytes(last_hash):
         faults.append(f"head: row_hash is 0x{head.row_hash.hex()}, the last row's is {last_hash}")
-    state = fold(rows, mandate_facts(mandate))
-    columns = head_columns(state)
+    columns = head_columns(folded.state)
     if head.state.get("version") != STATE_VERSION:
         columns.pop("state")  # whoever reads it folds the rows again
     faults += [
@@ -299,7 +338,7 @@ def _head_faults(mandate: Mandate, head: MandateHead, rows: Sequence[LedgerRow])
         for name, value in columns.items()
         if getattr(head, name) != value
     ]
-    projected = projections(mandate.status, state) if rows else {}
+    projected = {} if last is None else projections(mandate.status, folded.state)
     return faults + [
         f"mandate: {name} is not the fold's"
         for name, value in projected.items()

@@ -2,6 +2,7 @@
 with every row.
 """
 
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
@@ -262,6 +263,25 @@ def test_verify__after_a_change_behind_the_triggers__names_it(
     write.execute(text(change))
     write.expire_all()
     assert any(fault.startswith(named) for fault in mandate_ledger.verify(write, mandate_id))
+
+
+def test_verify__takes_no_more_memory_for_a_longer_ledger(write: WriteSession) -> None:
+    """The auditor does it beside the indexer's loop: an agent's notes made that process grow."""
+    peaks = []
+    for public_id, rows in (("m_aaaaaaaaaa", 1_000), ("m_bbbbbbbbbb", 4_000)):
+        mandate_id = add_mandate(write, public_id)
+        payload = {"why": "The price holds. " * 20}
+        notes = [replace(note(number), payload=payload) for number in range(rows)]
+        mandate_ledger.append_many(write, mandate_id, notes, NOW)
+        write.expire_all()
+        tracemalloc.start()
+        try:
+            assert mandate_ledger.verify(write, mandate_id) == []
+            assert mandate_ledger.load_at(write, mandate_id, 1).status is Status.DRAFT
+            peaks.append(tracemalloc.get_traced_memory()[1])
+        finally:
+            tracemalloc.stop()
+    assert peaks[1] < 1.5 * peaks[0], peaks
 
 
 def test_head_of_another_version__is_folded_again_by_a_read_and_by_the_next_row(

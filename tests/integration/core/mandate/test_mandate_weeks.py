@@ -10,7 +10,9 @@ import pytest
 from sqlalchemy import update
 
 from core.db.engine import Database, WriteSession
+from core.mandate.ledger import weeks as mandate_weeks
 from core.mandate.ledger import writer as mandate_ledger
+from core.mandate.rows import mandate_facts
 from core.mandate.rules.ledger import NewRow, ReportedBy, RowKind
 from core.mandate.tables import Mandate, MandateWeek
 from tests.integration.core.rows import NOW, add_mandate
@@ -122,6 +124,9 @@ def test_any_order_of_rows_copies_and_reversals__the_checkpoints_are_the_folds(
                 )
             case _:
                 mandate_ledger.append(write, mandate.id, row, LATER)
+    rows = mandate_ledger.load_rows(write, mandate.id)
+    kept = mandate_weeks.load(write, [mandate.id])[mandate.id]
+    assert kept == mandate_weeks.folded(rows, mandate_facts(mandate))
     assert mandate_ledger.verify(write, mandate.id) == []
 
 
