@@ -118,9 +118,8 @@ class Parent:
         if -code in self._passed_on:
             signal.signal(-code, signal.SIG_DFL)
             os.kill(os.getpid(), -code)
-        sys.exit(
-            code if code >= 0 else 128 - code
-        )  # a container's first process outlives its own signals
+        # a container's first process outlives its own signals
+        sys.exit(code if code >= 0 else 128 - code)
 
     def _block(self) -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, self._passed_on)

@@ -50,6 +50,7 @@ from core.mandate.rules.ledger import (
     apply,
     effective,
     fold,
+    fold_on,
     state_from_json,
 )
 from core.mandate.rules.record import chain_faults, genesis_hash
@@ -161,8 +162,8 @@ def append_ledgers(
 
 
 def verify(session: Session, mandate_id: int) -> list[str]:
-    """What is wrong with a ledger, its head or its projections; empty means sound. The memory that it takes
-    does not grow with the ledger.
+    """What is wrong with a ledger, its head or its projections; empty means sound. ROWS_AT_ONCE of its
+    rows are in memory at a time; of the others their numbers, and those that told of fees and refusals.
 
     Errors: NoResultFound.
     """
@@ -190,11 +191,16 @@ class _Folded:
     def through(self, rows: Iterable[LedgerRow]) -> Iterator[LedgerRow]:
         for row in rows:
             self.last = row
-            if row.reverses_id is None and row.id not in self.reversed_ids:
+            if _counts(row, self.reversed_ids):
                 self.weeks.grow(self.state, row, self.facts, self.told)
                 self.state = apply(self.state, row, self.facts, self.told.of(row))
                 self.told.add(row)
             yield row
+
+
+def _counts(row: LedgerRow, reversed_ids: frozenset[int]) -> bool:
+    """As `effective` has it, of a row whose ledger is not at hand."""
+    return row.reverses_id is None and row.id not in reversed_ids
 
 
 def _in_turn(session: Session, mandate_id: int) -> Iterator[LedgerRow]:
@@ -277,15 +283,14 @@ def load_at(session: Session, mandate_id: int, block_number: int) -> MandateStat
     """The fold of the ledger without what stands in higher blocks; a row and its reversal are of
     the same block.
     """
-    mandate = session.get_one(Mandate, mandate_id)
-    folded = _Folded(mandate_facts(mandate), _reversed_ids(session, mandate_id))
-    for _ in folded.through(
+    mandate, reversed_ids = session.get_one(Mandate, mandate_id), _reversed_ids(session, mandate_id)
+    rows = (
         row
         for row in _in_turn(session, mandate_id)
-        if row.block_number is None or row.block_number <= block_number
-    ):
-        pass
-    return folded.state
+        if (row.block_number is None or row.block_number <= block_number)
+        and _counts(row, reversed_ids)
+    )
+    return fold_on(EMPTY_STATE, rows, mandate_facts(mandate), ToldByTx())
 
 
 def _state(session: Session, head: MandateHead) -> MandateState:
