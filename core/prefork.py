@@ -14,6 +14,7 @@ Laws
 - The parent opens nothing, reads no setting but the logs' format, and has no thread of Python's.
 - No child outlives its parent, however that ends; a signal to the parent reaches the child once.
 - A child that keeps dying within BRIEF_S is forked more and more slowly, at least each MOST_PAUSE_S.
+- The threads of a child share one heap: what a process holds is the most that it needed at once.
 
 Gives up nothing of the supervisor's work: systemd or the like starts the parent again.
 """
@@ -34,8 +35,8 @@ import structlog
 from sqlalchemy.orm import configure_mappers
 
 from core.db.metadata import import_tables
+from core.libc import end_with_parent, share_one_heap
 from core.logs import configure_logs
-from core.parent_death import end_with_parent
 from core.settings import asked_log_format
 from core.startup import EXIT_CODE
 
@@ -141,6 +142,7 @@ def main() -> None:
     parser.add_argument("module", help="api.main, keeper.main or indexer.main")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the module's own")
     asked = parser.parse_args()
+    share_one_heap()
     configure_logs(asked_log_format())
     module = importlib.import_module(asked.module)
     run: Callable[[], object] = module.main if hasattr(module, "main") else module.app

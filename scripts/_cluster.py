@@ -28,7 +28,7 @@ import httpx
 import psycopg
 from psycopg import sql
 
-from core.parent_death import end_with_parent
+from core.libc import end_with_parent
 from scripts._processes import ROOT
 
 TEMPLATES = ROOT / "docs" / "operations" / "cluster"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from core.parent_death import end_with_parent
+from core.libc import end_with_parent
 
 ROOT = Path(__file__).resolve().parent.parent
 SAY_EVERY_S = 5.0

@@ -19,14 +19,26 @@ WITHIN_S = 20.0
 READY = "at work as "
 
 WORK = """
-import os, signal, sys, time
+import ctypes, os, signal, sys, threading, time
 
 state = []
+
+def allocate():
+    together = threading.Barrier(6)
+    def one():
+        held = [bytes(10_000) for _ in range(100)]
+        together.wait()
+    threads = [threading.Thread(target=one) for _ in range(together.parties)]
+    [one.start() for one in threads], [one.join() for one in threads]
+    ctypes.CDLL(None).malloc_stats()  # glibc's: "Arena 0:" and so on
+    print("allocated", flush=True)
 
 def main():
     state.append(1)
     asked = sys.argv[1:]
     print("at work as", os.getpid(), "with", len(state), *asked, flush=True)
+    if asked[:1] == ["allocate"]:
+        allocate()
     if asked[:1] == ["exit"]:
         sys.exit(int(asked[1]))
 
@@ -262,3 +274,15 @@ def test_each_process__can_be_forked__and_says_what_its_settings_lack(
     )
     assert done.returncode == EXIT_CODE
     assert "DATABASE_URL" in done.stdout
+
+
+@pytest.mark.parametrize(("asked", "heaps"), [(None, 1), ("3", 3)])
+def test_threads_of_a_child_share_one_heap_unless_the_environment_says_otherwise(
+    parent_of: Callable[..., Parent], monkeypatch: pytest.MonkeyPatch, asked: str | None, heaps: int
+) -> None:
+    monkeypatch.delenv("MALLOC_ARENA_MAX", raising=False)
+    if asked is not None:
+        monkeypatch.setenv("MALLOC_ARENA_MAX", asked)
+    parent = parent_of("allocate")
+    parent.wait_for(lambda: "allocated" in parent.lines)
+    assert sum(line.startswith("Arena ") for line in parent.lines) == heaps
