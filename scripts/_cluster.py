@@ -37,6 +37,8 @@ PACKAGES = {
     "patroni": "patroni",
     "haproxy": "haproxy",
     "pgbouncer": "pgbouncer",
+    "curl": "curl",  # the last two are the tests': a machine that is cut off, and asked
+    "iptables": "iptables",
 }
 POSTGRES = Path("/usr/lib/postgresql/15/bin")
 ACCOUNT = "postgres"
