@@ -248,6 +248,14 @@ def test_block_a_then_b_then_a_again__counts_plus_one_minus_one_plus_one(
             "seq 2: row_hash",
         ),
         ("update mandate_event set cash_delta_usdc_e6 = 1 where seq = 2", "seq 2: row_hash"),
+        (
+            "update mandate_event set payload = '{\"worth\": 0.5}' where seq = 2",
+            "seq 2: its content can't be hashed: $.payload.worth",
+        ),
+        (
+            "update mandate_event set reverses_id = (select max(id) from mandate_event) where seq = 2",
+            "seq 2: its content can't be hashed: a reversal names the reversed row",
+        ),
         ("delete from mandate_event where seq = 2", "seq 3: expected seq 2"),
         ("delete from mandate_event where seq = 3", "head: seq is 3, the last row's is 2"),
         ("update mandate_head set cash_usdc_e6 = 7", "head: cash_usdc_e6 is not the fold's"),
