@@ -164,7 +164,7 @@ def append_ledgers(
 
 def verify(session: Session, mandate_id: int) -> list[str]:
     """What is wrong with a ledger, its head or its projections; empty means sound. ROWS_AT_ONCE of its
-    rows are in memory at a time; of the others their numbers, and those that told of fees and refusals.
+    rows are in memory at a time; of the others their numbers, and what they told of fees and refusals.
 
     Errors: NoResultFound.
     """
