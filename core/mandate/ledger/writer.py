@@ -16,12 +16,13 @@ Laws
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from functools import cache
 from typing import Any, Final
 
-from sqlalchemy import BigInteger, Select, any_, bindparam, insert, select
+from sqlalchemy import BigInteger, ColumnElement, Select, any_, bindparam, insert, or_, select
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.exc import NoResultFound
 from sqlalchemy.orm import Session
@@ -163,14 +164,15 @@ def append_ledgers(
 
 def verify(session: Session, mandate_id: int) -> list[str]:
     """What is wrong with a ledger, its head or its projections; empty means sound. ROWS_AT_ONCE of its
-    rows are in memory at a time; of the others their numbers, and those that told of fees and refusals.
+    rows are in memory at a time; of the others their numbers, and what they told of fees and refusals.
 
     Errors: NoResultFound.
     """
     mandate = session.scalars(select(Mandate).where(Mandate.id == mandate_id)).one()
     head = session.get(MandateHead, mandate_id)
     folded = _Folded(mandate_facts(mandate), _reversed_ids(session, mandate_id))
-    faults = chain_faults(folded.through(_in_turn(session, mandate_id)), mandate.public_id)
+    with _in_turn(session, mandate_id) as rows:
+        faults = chain_faults(folded.through(rows), mandate.public_id)
     faults += mandate_weeks.faults(session, mandate_id, folded.weeks.changed)
     if head is None:
         return faults if folded.last is None else [*faults, "the ledger has rows and no head"]
@@ -203,16 +205,26 @@ def _counts(row: LedgerRow, reversed_ids: frozenset[int]) -> bool:
     return row.reverses_id is None and row.id not in reversed_ids
 
 
-def _in_turn(session: Session, mandate_id: int) -> Iterator[LedgerRow]:
-    """Every row, oldest first, few of them in memory."""
-    query = select(MandateEvent.__table__).where(MandateEvent.mandate_id == mandate_id)
+@contextmanager
+def _in_turn(
+    session: Session, mandate_id: int, *wanted: ColumnElement[bool]
+) -> Iterator[Iterator[LedgerRow]]:
+    """Every row, or those `wanted`, oldest first, few of them in memory. The cursor is closed with the
+    block, also where a row in the middle raises.
+    """
+    query = select(MandateEvent.__table__).where(MandateEvent.mandate_id == mandate_id, *wanted)
     query = query.order_by(MandateEvent.seq).execution_options(yield_per=ROWS_AT_ONCE)
-    return map(row_of, session.execute(query))
+    with session.execute(query) as found:
+        yield map(row_of, found)
 
 
-def _reversed_ids(session: Session, mandate_id: int) -> frozenset[int]:
+def _reversed_ids(
+    session: Session, mandate_id: int, *wanted: ColumnElement[bool]
+) -> frozenset[int]:
+    """What every row, or those `wanted`, reverse."""
     of_ledger = MandateEvent.mandate_id == mandate_id, MandateEvent.reverses_id.is_not(None)
-    return frozenset(session.scalars(select(MandateEvent.reverses_id).where(*of_ledger)))
+    query = select(MandateEvent.reverses_id).where(*of_ledger, *wanted)
+    return frozenset(session.scalars(query))
 
 
 def load_rows(session: Session, mandate_id: int, since: int | None = None) -> list[LedgerRow]:
@@ -283,14 +295,13 @@ def load_at(session: Session, mandate_id: int, block_number: int) -> MandateStat
     """The fold of the ledger without what stands in higher blocks; a row and its reversal are of
     the same block.
     """
-    mandate, reversed_ids = session.get_one(Mandate, mandate_id), _reversed_ids(session, mandate_id)
-    rows = (
-        row
-        for row in _in_turn(session, mandate_id)
-        if (row.block_number is None or row.block_number <= block_number)
-        and _counts(row, reversed_ids)
-    )
-    return fold_on(EMPTY_STATE, rows, mandate_facts(mandate), ToldByTx())
+    facts = mandate_facts(session.get_one(Mandate, mandate_id))
+    at = MandateEvent.block_number
+    is_wanted = or_(at.is_(None), at <= block_number)
+    reversed_ids = _reversed_ids(session, mandate_id, is_wanted)
+    with _in_turn(session, mandate_id, is_wanted) as rows:
+        counted = (row for row in rows if _counts(row, reversed_ids))
+        return fold_on(EMPTY_STATE, counted, facts, ToldByTx())
 
 
 def _state(session: Session, head: MandateHead) -> MandateState:

@@ -15,6 +15,7 @@ from dataclasses import asdict
 from typing import Any
 
 from core.canonical import canonical_json, canonical_text, chain_hash
+from core.errors import InvalidParameterError
 from core.mandate.rules.rows import LedgerRow
 from core.money import usdc_text, usdc_text_or_none
 from core.times import exact_instant_text
@@ -135,8 +136,8 @@ def chain_faults(rows: Iterable[LedgerRow], public_id: str) -> list[str]:
     """What is wrong with a ledger read from its first row on; empty means sound.
 
     Finds: a gap or a doubled seq, a row that is not chained to the one before, a row whose content
-    does not give its hash, a reversal that points at another row than its payload says, or at a
-    later one.
+    does not give its hash or can't be hashed (a float), a reversal that points at another row than
+    its payload says, or at a later one.
     """
     faults: list[str] = []
     expected_prev, seq_by_id = genesis_hash(public_id), dict[int, int]()
@@ -164,7 +165,10 @@ def _row_faults(
             f"{row.payload.get('reverses_seq')}"
         )
         return faults
-    computed = row_hash(row.prev_hash, canonical_row(row))
+    try:
+        computed = row_hash(row.prev_hash, canonical_row(row))
+    except (InvalidParameterError, ValueError) as error:
+        return [*faults, f"seq {row.seq}: its content can't be hashed: {error}"]
     if row.row_hash != computed:
         faults.append(f"seq {row.seq}: row_hash is {row.row_hash}, its content gives {computed}")
     return faults

@@ -40,19 +40,27 @@ class ReportedFacts:
     is_paid: bool = False  # the chain has shown a payment for tools
     is_refused: bool = False  # somebody has told of a refusal
 
-    def add(self, row: LedgerRow) -> None:
-        """One more row of the transaction, which `tells`."""
-        if row.kind is not RowKind.FEE:
+    def add(self, telling: "_Telling") -> None:
+        """What one more row of the transaction tells."""
+        if telling.fee_class is None:
             self.is_refused = True
+        elif telling.fee_class not in PROVABLE_CLASSES:
             return
-        fee_class = fee_class_of(row)
-        if fee_class not in PROVABLE_CLASSES:
-            return
-        if row.reported_by is not ReportedBy.AGENT:
+        elif telling.by_agent:
+            amount, count = self.reported.get(telling.fee_class, (0, 0))
+            self.reported[telling.fee_class] = amount + telling.amount_usdc_e6, count + 1
+        else:
             self.is_paid = True
-            return
-        amount, count = self.reported.get(fee_class, (0, 0))
-        self.reported[fee_class] = amount + (row.amount_usdc_e6 or 0), count + 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Telling:
+    """What one row tells, without its payload, which may be long. `fee_class` None: a refusal."""
+
+    at: datetime
+    fee_class: str | None
+    by_agent: bool
+    amount_usdc_e6: int
 
 
 NOTHING_TOLD = ReportedFacts()
@@ -65,7 +73,7 @@ class ToldByTx:
     """
 
     def __init__(self, rows: Iterable[LedgerRow] = ()) -> None:
-        self._rows: dict[str, list[LedgerRow]] = {}
+        self._tellings: dict[str, list[_Telling]] = {}
         self._told: dict[str, ReportedFacts] = {}
         for row in rows:
             self.add(row)
@@ -73,8 +81,14 @@ class ToldByTx:
     def add(self, row: LedgerRow) -> None:
         if tells(row):
             assert row.tx_hash is not None
-            self._rows.setdefault(row.tx_hash, []).append(row)
-            self._told.setdefault(row.tx_hash, ReportedFacts()).add(row)
+            telling = _Telling(
+                at=row.occurred_at,
+                fee_class=fee_class_of(row) if row.kind is RowKind.FEE else None,
+                by_agent=row.reported_by is ReportedBy.AGENT,
+                amount_usdc_e6=row.amount_usdc_e6 or 0,
+            )
+            self._tellings.setdefault(row.tx_hash, []).append(telling)
+            self._told.setdefault(row.tx_hash, ReportedFacts()).add(telling)
 
     def of(self, row: LedgerRow, before: datetime | None = None) -> ReportedFacts:
         """What the rows that were added tell of `row`'s transaction."""
@@ -83,8 +97,8 @@ class ToldByTx:
         if before is None:
             return self._told.get(row.tx_hash, NOTHING_TOLD)
         told = ReportedFacts()
-        for earlier in self._rows.get(row.tx_hash, ()):
-            if earlier.occurred_at < before:
+        for earlier in self._tellings.get(row.tx_hash, ()):
+            if earlier.at < before:
                 told.add(earlier)
         return told
 

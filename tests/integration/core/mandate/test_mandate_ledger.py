@@ -15,7 +15,7 @@ from core.db.engine import Database, WriteSession
 from core.errors import InvalidParameterError
 from core.mandate import queries as mandates
 from core.mandate.ledger import writer as mandate_ledger
-from core.mandate.rules.ledger import EMPTY_STATE, cancelled_note
+from core.mandate.rules.ledger import EMPTY_STATE, RowKind, cancelled_note
 from core.mandate.rules.lifecycle import Status
 from core.mandate.tables import Mandate, MandateEvent, MandateHead
 from tests.integration.core.rows import (
@@ -248,6 +248,14 @@ def test_block_a_then_b_then_a_again__counts_plus_one_minus_one_plus_one(
             "seq 2: row_hash",
         ),
         ("update mandate_event set cash_delta_usdc_e6 = 1 where seq = 2", "seq 2: row_hash"),
+        (
+            "update mandate_event set payload = '{\"worth\": 0.5}' where seq = 2",
+            "seq 2: its content can't be hashed: $.payload.worth",
+        ),
+        (
+            "update mandate_event set reverses_id = (select max(id) from mandate_event) where seq = 2",
+            "seq 2: its content can't be hashed: a reversal names the reversed row",
+        ),
         ("delete from mandate_event where seq = 2", "seq 3: expected seq 2"),
         ("delete from mandate_event where seq = 3", "head: seq is 3, the last row's is 2"),
         ("update mandate_head set cash_usdc_e6 = 7", "head: cash_usdc_e6 is not the fold's"),
@@ -265,13 +273,22 @@ def test_verify__after_a_change_behind_the_triggers__names_it(
     assert any(fault.startswith(named) for fault in mandate_ledger.verify(write, mandate_id))
 
 
-def test_verify__takes_no_more_memory_for_a_longer_ledger(write: WriteSession) -> None:
-    """The auditor does it beside the indexer's loop: an agent's notes made that process grow."""
+@pytest.mark.parametrize("kind", [RowKind.NOTE, RowKind.FEE])
+def test_verify__takes_no_more_memory_for_a_longer_ledger(
+    write: WriteSession, kind: RowKind
+) -> None:
+    """The auditor does it beside the indexer's loop: an agent's notes, and its fees with a transaction,
+    made that process grow.
+    """
     peaks = []
     for public_id, rows in (("m_aaaaaaaaaa", 1_000), ("m_bbbbbbbbbb", 4_000)):
         mandate_id = add_mandate(write, public_id)
         payload = {"why": "The price holds. " * 20}
-        notes = [replace(note(number), payload=payload) for number in range(rows)]
+        tx_hash = None if kind is RowKind.NOTE else BLOCK_A
+        notes = [
+            replace(note(number), kind=kind, tx_hash=tx_hash, payload=payload)
+            for number in range(rows)
+        ]
         mandate_ledger.append_many(write, mandate_id, notes, NOW)
         write.expire_all()
         tracemalloc.start()
