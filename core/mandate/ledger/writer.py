@@ -29,6 +29,7 @@ from sqlalchemy.orm import Session
 
 from core.db.copying import copy_lines
 from core.db.engine import WriteSession
+from core.errors import MandateError
 from core.ledger.chain import facts_of, known_keys
 from core.mandate.ledger import weeks as mandate_weeks
 from core.mandate.ledger.copy_rows import COPIED
@@ -61,6 +62,15 @@ from core.mandate.rules.unvalued import WentOut
 from core.mandate.tables import Mandate, MandateEvent, MandateHead
 
 ROWS_AT_ONCE: Final = 500  # in memory, of a ledger that is read as a whole
+# what a row raises that somebody wrote behind the ledger's back
+UNREADABLE: Final = (
+    MandateError,
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    ArithmeticError,
+)
 
 __all__ = [
     "Appended",
@@ -165,14 +175,19 @@ def append_ledgers(
 def verify(session: Session, mandate_id: int) -> list[str]:
     """What is wrong with a ledger, its head or its projections; empty means sound. ROWS_AT_ONCE of its
     rows are in memory at a time; of the others their numbers, and what they told of fees and refusals.
+    A row that cannot be read at all is the one thing that is told.
 
     Errors: NoResultFound.
     """
     mandate = session.scalars(select(Mandate).where(Mandate.id == mandate_id)).one()
     head = session.get(MandateHead, mandate_id)
     folded = _Folded(mandate_facts(mandate), _reversed_ids(session, mandate_id))
-    with _in_turn(session, mandate_id) as rows:
-        faults = chain_faults(folded.through(rows), mandate.public_id)
+    try:
+        with _in_turn(session, mandate_id) as rows:
+            faults = chain_faults(folded.through(rows), mandate.public_id)
+    except UNREADABLE as error:
+        seq = 0 if folded.last is None else folded.last.seq
+        return [f"seq {seq}, or the row after it: cannot be read: {type(error).__name__}"]
     faults += mandate_weeks.faults(session, mandate_id, folded.weeks.changed)
     if head is None:
         return faults if folded.last is None else [*faults, "the ledger has rows and no head"]
