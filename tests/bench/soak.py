@@ -293,18 +293,17 @@ class Soak:
         load = asyncio.create_task(self.traffic.run(self.rate, seconds))
         while not load.done():
             await asyncio.wait({load}, timeout=SAY_S)
-            self._look(into)
+            await self._look(into)
         load.result()
 
-    def _look(self, into: Tally) -> None:
+    async def _look(self, into: Tally) -> None:
         taken = self.traffic.take()
         into.add(taken)
         at = self.passed_s
-        for one, mib in self.room.memory_mib().items():
+        memory = await asyncio.to_thread(self.room.memory_mib)  # beside the loop, which sends
+        for one, mib in memory.items():
             self.memory[one].append((at, mib))
-        held = " ".join(
-            f"{name} {self.memory[name, pid][-1][1]:.0f}" for name, pid in self.room.memory_mib()
-        )
+        held = " ".join(f"{name} {mib:.0f}" for (name, _), mib in memory.items())
         wrong = f", errors {dict(taken.errors)}" if taken.errors else ""
         refused = f", refused {dict(taken.refused)}" if taken.refused else ""
         say(
