@@ -14,7 +14,8 @@ Laws
 - The parent opens nothing, reads no setting but the logs' format, and has no thread of Python's.
 - No child outlives its parent, however that ends; a signal to the parent reaches the child once.
 - A child that keeps dying within BRIEF_S is forked more and more slowly, at least each MOST_PAUSE_S.
-- The threads of a child share one heap: what a process holds is the most that it needed at once.
+- The threads of a child share one heap, unless `MALLOC_ARENA_MAX` says otherwise: none keeps for itself
+  the most that it ever needed.
 
 Gives up nothing of the supervisor's work: systemd or the like starts the parent again.
 """
