@@ -1,11 +1,12 @@
 """`make soak MINUTES=60`: the whole stack under a steady, realistic load, and faults beside it.
 
 RATE calls a second (default 200) go to two API processes: reads of agents, an owner and visitors, and a few
-writes, while an agent trades on chain. Each of the 16 callers has an address of this machine of its own. After a quiet minute, until
-three fifths of the time are over, one fault follows another: the preferred node refuses, the indexer is
-killed, every connection to the database is cut, an API process is killed, the keeper is killed: each time
-the process that works, which its parent forks again (core/prefork.py); a parent that died would be started
-again as a supervisor would. Then the load goes on without faults, so that memory shows.
+writes, while an agent trades on chain. Each of the 16 callers has an address of this machine of its own.
+After a minute to warm up and a quiet one, until three fifths of the time are over, one fault follows another:
+the preferred node refuses, the indexer is killed, every connection to the database is cut, an API process is
+killed, the keeper is killed: each time the process that works, which its parent forks again
+(core/prefork.py); a parent that died would be started again as a supervisor would. Then the load goes on
+without faults, so that memory shows.
 
 It says each 10 s how it is. The last line is one JSON object: errors (answers that are no refusals), refusals,
 restarts that no fault asked for, memory of each process when it was a tenth of the run old and at the end,
@@ -284,6 +285,7 @@ class Soak:
         default_factory=lambda: defaultdict(list)
     )
     faults: list[str] = field(default_factory=list)
+    warm: Tally = field(default_factory=Tally)
     quiet: Tally = field(default_factory=Tally)
     troubled: Tally = field(default_factory=Tally)
 
@@ -292,10 +294,11 @@ class Soak:
         return time.monotonic() - self.begun
 
     async def run(self) -> None:
-        quiet_s = min(60.0, self.seconds / 4)
+        quiet_s = min(60.0, self.seconds / 8)
+        await self._stretch(quiet_s, self.warm)  # first connections and reads are no measure
         await self._stretch(quiet_s, self.quiet)
         breaking = asyncio.create_task(self._break_things())
-        await self._stretch(self.seconds - quiet_s, self.troubled)
+        await self._stretch(self.seconds - 2 * quiet_s, self.troubled)
         breaking.cancel()
         (ended,) = await asyncio.gather(breaking, return_exceptions=True)
         if isinstance(ended, Exception):  # a fault that could not be made; a CancelledError is none
@@ -420,6 +423,7 @@ def report(
     soak: Soak, lost: int, minutes: float, trades: int, *, traded_to_the_end: bool
 ) -> dict[str, Any]:
     whole, memory = Tally(), soak.growth()
+    whole.add(soak.warm)
     whole.add(soak.quiet)
     whole.add(soak.troubled)
     ours = {name: one["growth"] for name, one in memory.items() if name not in NOT_OURS}

@@ -87,3 +87,17 @@ def test_one_call_of_a_hundred__may_be_refused(soak: Soak, refused: int, fails: 
 
 def test_an_agent_that_stopped_trading__does_not_hold(soak: Soak) -> None:
     assert judged(soak, traded_to_the_end=False) == {"events"}
+
+
+def test_the_minute_that_p99_is_compared_with__is_not_the_first(soak: Soak) -> None:
+    """The first has cold connections and caches: its p99 was twice that of the whole hour."""
+    stretches = []
+
+    async def stretch(seconds: float, into: Tally) -> None:
+        stretches.append((seconds, into))
+
+    soak.traffic.close = lambda: None  # type: ignore[method-assign]
+    soak._stretch = stretch  # type: ignore[method-assign]
+    asyncio.run(soak.run())
+    assert [seconds for seconds, _ in stretches] == [60, 60, 3_480]
+    assert stretches[1][1] is soak.quiet
