@@ -15,7 +15,7 @@ Laws
 - Nothing here commits.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from functools import cache
@@ -165,13 +165,20 @@ def verify(session: Session, mandate_id: int) -> list[str]:
     """What is wrong with a ledger, its head or its projections; empty means sound. ROWS_AT_ONCE of its
     rows are in memory at a time; of the others their numbers, and those that told of fees and refusals.
 
+    The checkpoints are grown as a writer grows them, and the newest is folded from its definition beside
+    that: every row that came late is in it, so a defect of the growing shows.
+
     Errors: NoResultFound.
     """
     mandate = session.scalars(select(Mandate).where(Mandate.id == mandate_id)).one()
     head = session.get(MandateHead, mandate_id)
     folded = _Folded(mandate_facts(mandate), _reversed_ids(session, mandate_id))
     faults = chain_faults(folded.through(_in_turn(session, mandate_id)), mandate.public_id)
-    faults += mandate_weeks.faults(session, mandate_id, folded.weeks.changed)
+    wanted = folded.weeks.changed
+    if wanted:
+        newest = max(wanted)
+        wanted[newest] = _fold_of(session, mandate, lambda row: row.occurred_at < newest)
+    faults += mandate_weeks.faults(session, mandate_id, wanted)
     if head is None:
         return faults if folded.last is None else [*faults, "the ledger has rows and no head"]
     return faults + _head_faults(mandate, head, folded)
@@ -283,12 +290,22 @@ def load_at(session: Session, mandate_id: int, block_number: int) -> MandateStat
     """The fold of the ledger without what stands in higher blocks; a row and its reversal are of
     the same block.
     """
-    mandate, reversed_ids = session.get_one(Mandate, mandate_id), _reversed_ids(session, mandate_id)
+    return _fold_of(
+        session,
+        session.get_one(Mandate, mandate_id),
+        lambda row: row.block_number is None or row.block_number <= block_number,
+    )
+
+
+def _fold_of(
+    session: Session, mandate: Mandate, is_wanted: Callable[[LedgerRow], bool]
+) -> MandateState:
+    """The fold of the rows that are wanted and count, few of them in memory."""
+    reversed_ids = _reversed_ids(session, mandate.id)
     rows = (
         row
-        for row in _in_turn(session, mandate_id)
-        if (row.block_number is None or row.block_number <= block_number)
-        and _counts(row, reversed_ids)
+        for row in _in_turn(session, mandate.id)
+        if is_wanted(row) and _counts(row, reversed_ids)
     )
     return fold_on(EMPTY_STATE, rows, mandate_facts(mandate), ToldByTx())
 
