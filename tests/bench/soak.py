@@ -46,6 +46,7 @@ from scripts.demo import Story, sign_and_fund, sign_in
 from scripts.devstack import Ports, Stack, free_port
 from scripts.seed_world import place_of, seed
 from tests.bench.gate import NodeGate
+from tests.bench.lost import lost_events
 from tests.bench.traffic import Call, Caller, Tally, Traffic, get, post
 
 MOST_MINUTES = 240
@@ -67,7 +68,6 @@ AGENTS, VISITORS = 12, 2  # beside the agent at work and its owner
 OTHERS, DAYS = 20, 120  # simulated agents, and days of their ledgers
 TRADE_EVERY_S = 3.0
 CENT = 10_000
-SETTLED_S = 60.0
 WORKS_WITHIN_S = 20.0
 PATIENCE = httpx.Timeout(120)  # while the world is made
 OUT_OF_THE_WAY = dict.fromkeys(
@@ -380,23 +380,6 @@ class Soak:
                 "growth": round(after / before - 1, 3),
             }
         return found
-
-
-def lost_events(database_url: str, story: Story) -> int:
-    """Executions that the chain has and the mandate's ledger lacks, once the record has caught up."""
-    executed = "Executed(uint256,address,bytes4,uint256,uint256,uint256)"
-    query = """select count(distinct e.base_key) from mandate_event e join mandate m on m.id = e.mandate_id
-                where m.public_id = %s and e.payload ? 'executed' and e.reported_by = 'chain'
-                and not exists (select from mandate_event r where r.reverses_id = e.id)"""
-    until = time.monotonic() + SETTLED_S
-    while True:
-        on_chain = len(story.chain.logs(story.vault, executed))
-        with psycopg.connect(database_url) as connection:
-            row = connection.execute(query, (story.id,)).fetchone()
-        missing = on_chain - (0 if row is None else int(row[0]))
-        if missing == 0 or time.monotonic() > until:
-            return missing
-        time.sleep(1)
 
 
 def world(room: MachineRoom) -> tuple[Story, list[str]]:

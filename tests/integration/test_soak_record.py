@@ -9,7 +9,7 @@ from core.db.engine import Database
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.ledger import RowKind
 from scripts.demo import Story
-from tests.bench import soak
+from tests.bench import lost
 from tests.integration.core.rows import BLOCK_A, NOW, add_mandate, log
 
 PUBLIC_ID = "m_aaaaaaaaaa"
@@ -21,7 +21,7 @@ STORY = cast("Story", SimpleNamespace(chain=LOGS, vault="0x", id=PUBLIC_ID))
 def test_an_execution_whose_row_was_reversed__is_lost_until_it_is_written_again(
     database: Database, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(soak, "SETTLED_S", 0.0)
+    monkeypatch.setattr(lost, "SETTLED_S", 0.0)
     found = []
     with database.write() as session:
         mandate_id = add_mandate(session, PUBLIC_ID)
@@ -32,5 +32,5 @@ def test_an_execution_whose_row_was_reversed__is_lost_until_it_is_written_again(
     ):
         with database.write() as session:
             step(session)
-        found.append(soak.lost_events(database_url.replace("+psycopg", ""), STORY))
+        found.append(lost.lost_events(database_url.replace("+psycopg", ""), STORY))
     assert found == [0, 1, 0]
