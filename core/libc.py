@@ -21,8 +21,8 @@ def share_one_heap() -> None:
     """All threads of this process, and of those that it forks, allocate from one heap.
 
     By default each has its own, up to eight per core, and each keeps the most that ever lived in it:
-    a job that runs now in one thread and now in another is paid for once per thread. Python's lock
-    lets one thread allocate at a time anyway. `MALLOC_ARENA_MAX` of the environment goes before it.
+    a job that runs now in one thread and now in another is paid for once per thread. Most is
+    allocated under Python's lock, so that threads seldom wait for the heap. Errors: OSError.
     """
-    if "MALLOC_ARENA_MAX" not in os.environ and not _LIBC.mallopt(_M_ARENA_MAX, 1):
+    if not _LIBC.mallopt(_M_ARENA_MAX, 1):
         raise OSError("mallopt refused M_ARENA_MAX")

@@ -11,10 +11,11 @@ is forked shares nothing with its predecessor but the code: no connection, no ke
 
 Laws
 - What a start needs and no setting changes is made before the fork: the module's `preload`, if it has one.
-- The parent opens nothing, reads no setting but the logs' format, and has no thread of Python's.
+- The parent opens nothing, reads no setting but the logs' format and the heaps' number, and has no thread of Python's.
 - No child outlives its parent, however that ends; a signal to the parent reaches the child once.
 - A child that keeps dying within BRIEF_S is forked more and more slowly, at least each MOST_PAUSE_S.
-- The threads of a child share one heap: what a process holds is the most that it needed at once.
+- The threads of a child share one heap, unless `MALLOC_ARENA_MAX` says otherwise: none keeps for itself
+  the most that it ever needed.
 
 Gives up nothing of the supervisor's work: systemd or the like starts the parent again.
 """
@@ -37,7 +38,7 @@ from sqlalchemy.orm import configure_mappers
 from core.db.metadata import import_tables
 from core.libc import end_with_parent, share_one_heap
 from core.logs import configure_logs
-from core.settings import asked_log_format
+from core.settings import asked_log_format, is_heap_count_asked
 from core.startup import EXIT_CODE
 
 BRIEF_S: Final = 10.0
@@ -142,7 +143,8 @@ def main() -> None:
     parser.add_argument("module", help="api.main, keeper.main or indexer.main")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the module's own")
     asked = parser.parse_args()
-    share_one_heap()
+    if not is_heap_count_asked():
+        share_one_heap()
     configure_logs(asked_log_format())
     module = importlib.import_module(asked.module)
     run: Callable[[], object] = module.main if hasattr(module, "main") else module.app

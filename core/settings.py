@@ -33,13 +33,10 @@ from core.times import DAY_S
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """Where the contracts stand, as scripts/deploy.py recorded it.
-
-    `block` is the height of the first of them.
-    """
+    """Where the contracts stand, as scripts/deploy.py recorded it."""
 
     chain_id: int
-    block: int
+    block: int  # the height of the first of them
     commit: str
     contracts: dict[str, str]  # name of stack.json -> checksum address
 
@@ -137,22 +134,25 @@ def metrics_port(says: str) -> Any:
     return count(0, says, 0, 65_535)
 
 
-class _LogFormat(BaseSettings):
+class _Asked(BaseSettings):
     log_format: str = ""
+    database_url: str = ""
+    malloc_arena_max: str = ""
 
 
 def asked_log_format() -> str:
     """As LOG_FORMAT says, before anything is known to be right."""
-    return "json" if _LogFormat().log_format == "json" else "console"
-
-
-class _DatabaseUrl(BaseSettings):
-    database_url: str = ""
+    return "json" if _Asked().log_format == "json" else "console"
 
 
 def asked_database_url() -> str:
     """As DATABASE_URL says, for a command that needs no other setting; empty: it says nothing."""
-    return _DatabaseUrl().database_url
+    return _Asked().database_url
+
+
+def is_heap_count_asked() -> bool:
+    """Whether MALLOC_ARENA_MAX, the C library's own, is set."""
+    return _Asked().malloc_arena_max != ""
 
 
 class Settings(

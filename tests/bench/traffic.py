@@ -165,6 +165,8 @@ class Traffic:
                 return outcome(*await asyncio.wait_for(once, ANSWER_S))
             except TimeoutError:
                 return "error", f"no answer within {ANSWER_S:.0f} s"
+            except (ValueError, asyncio.LimitOverrunError):
+                return "error", "an answer that cannot be read"
             except (OSError, asyncio.IncompleteReadError) as error:
                 self.now.sent_again += 1
                 broken += 1

@@ -25,7 +25,8 @@ import pytest
 from core.db import migrate
 from core.db.embedded import EmbeddedPostgres
 from scripts.demo import Story, sign_and_fund, sign_in
-from tests.bench.soak import OUT_OF_THE_WAY, Trading, lost_events, profile
+from tests.bench.lost import lost_events
+from tests.bench.soak import OUT_OF_THE_WAY, Trading, profile
 from tests.bench.traffic import Tally, Traffic
 from tests.integration.chain_fixtures import (
     CHAIN_ID,

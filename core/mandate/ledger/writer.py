@@ -177,6 +177,9 @@ def verify(session: Session, mandate_id: int) -> list[str]:
     rows are in memory at a time; of the others their numbers, and what they told of fees and refusals.
     A row that cannot be read at all is the one thing that is told.
 
+    The checkpoints are grown as a writer grows them, and the newest is folded from its definition beside
+    that: every row that came late is in it, so a defect of the growing shows.
+
     Errors: NoResultFound.
     """
     mandate = session.scalars(select(Mandate).where(Mandate.id == mandate_id)).one()
@@ -185,10 +188,14 @@ def verify(session: Session, mandate_id: int) -> list[str]:
     try:
         with _in_turn(session, mandate_id) as rows:
             faults = chain_faults(folded.through(rows), mandate.public_id)
+        if wanted := folded.weeks.changed:
+            newest = max(wanted)
+            is_before = MandateEvent.occurred_at < newest
+            wanted[newest] = _fold_of(session, mandate, folded.reversed_ids, is_before)
     except UNREADABLE as error:
         seq = 0 if folded.last is None else folded.last.seq
         return [f"seq {seq}, or the row after it: cannot be read: {type(error).__name__}"]
-    faults += mandate_weeks.faults(session, mandate_id, folded.weeks.changed)
+    faults += mandate_weeks.faults(session, mandate_id, wanted)
     if head is None:
         return faults if folded.last is None else [*faults, "the ledger has rows and no head"]
     return faults + _head_faults(mandate, head, folded)
@@ -310,13 +317,22 @@ def load_at(session: Session, mandate_id: int, block_number: int) -> MandateStat
     """The fold of the ledger without what stands in higher blocks; a row and its reversal are of
     the same block.
     """
-    facts = mandate_facts(session.get_one(Mandate, mandate_id))
     at = MandateEvent.block_number
     is_wanted = or_(at.is_(None), at <= block_number)
     reversed_ids = _reversed_ids(session, mandate_id, is_wanted)
-    with _in_turn(session, mandate_id, is_wanted) as rows:
+    return _fold_of(session, session.get_one(Mandate, mandate_id), reversed_ids, is_wanted)
+
+
+def _fold_of(
+    session: Session,
+    mandate: Mandate,
+    reversed_ids: frozenset[int],
+    is_wanted: ColumnElement[bool],
+) -> MandateState:
+    """The fold of the rows that are wanted and count, few of them in memory."""
+    with _in_turn(session, mandate.id, is_wanted) as rows:
         counted = (row for row in rows if _counts(row, reversed_ids))
-        return fold_on(EMPTY_STATE, counted, facts, ToldByTx())
+        return fold_on(EMPTY_STATE, counted, mandate_facts(mandate), ToldByTx())
 
 
 def _state(session: Session, head: MandateHead) -> MandateState:

@@ -1,5 +1,6 @@
 """What the soak sends and from where, and what it counts as an error."""
 
+import asyncio
 import json
 from types import SimpleNamespace
 from typing import cast
@@ -8,7 +9,7 @@ import pytest
 
 from scripts.demo import Story
 from tests.bench.soak import AGENTS, VISITORS, profile
-from tests.bench.traffic import Tally, outcome
+from tests.bench.traffic import Call, Caller, Tally, Traffic, get, outcome
 
 STORY = cast(
     "Story",
@@ -43,6 +44,22 @@ def test_an_answer__is_served_or_refuses_with_a_reason_or_is_an_error(
     status: int, body: bytes, kind: str
 ) -> None:
     assert outcome(status, body)[0] == kind
+
+
+@pytest.mark.parametrize("head", [b"nonsense\r\n\r\n", b"a" * 100_000], ids=["no status", "no end"])
+def test_an_answer_that_cannot_be_read__is_an_error(
+    monkeypatch: pytest.MonkeyPatch, head: bytes
+) -> None:
+    async def connected(*_: object, **__: object) -> tuple[asyncio.StreamReader, SimpleNamespace]:
+        reader = asyncio.StreamReader()
+        reader.feed_data(head)
+        return reader, SimpleNamespace(write=lambda _: None, close=lambda: None)
+
+    monkeypatch.setattr(asyncio, "open_connection", connected)
+    call = Call("a read", 1, [Caller("127.0.0.2")], lambda _: get("/"))
+    traffic = Traffic([1], [call])
+    asyncio.run(traffic.run(100, 0.01))
+    assert traffic.take().errors == {"an answer that cannot be read (a read)": 1}
 
 
 def test_percentiles__are_of_what_callers_waited() -> None:

@@ -13,7 +13,7 @@ from core.db.engine import Database, WriteSession
 from core.mandate.ledger import weeks as mandate_weeks
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rows import mandate_facts
-from core.mandate.rules.ledger import NewRow, ReportedBy, RowKind
+from core.mandate.rules.ledger import EMPTY_STATE, NewRow, ReportedBy, RowKind
 from core.mandate.tables import Mandate, MandateWeek
 from tests.integration.core.rows import NOW, add_mandate
 from tests.stories import few
@@ -71,6 +71,21 @@ def test_row_that_comes_late__counts_in_its_own_week(write: WriteSession, mandat
     cash = [cash_before(write, mandate, MONDAY + n * WEEK) for n in range(-1, 5)]
     assert cash == [0, 7_000_000, 8_000_000, 13_000_000, 13_000_000, 14_000_000]
     assert mandate_ledger.verify(write, mandate.id) == []
+
+
+def test_verify__names_a_checkpoint_that_a_defect_of_the_writer_left_without_a_late_row(
+    write: WriteSession, mandate: Mandate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The auditor grows checkpoints with the same code: what that forgets must show all the same."""
+
+    def forgotten(weeks: mandate_weeks.Weeks, start: datetime, *_: object) -> None:
+        weeks.changed[start] = EMPTY_STATE
+
+    monkeypatch.setattr(mandate_weeks.Weeks, "_late", forgotten)
+    rows = [deposit(1, MONDAY), deposit(2, MONDAY + 3 * WEEK)]
+    mandate_ledger.append_many(write, mandate.id, rows, LATER)
+    mandate_ledger.append(write, mandate.id, deposit(3, MONDAY - WEEK), LATER)
+    assert mandate_ledger.verify(write, mandate.id) == ["weeks: 2026-01-26 is not the fold's"]
 
 
 def test_reversed_row__leaves_every_later_week(write: WriteSession, mandate: Mandate) -> None:
