@@ -8,7 +8,6 @@ a round ends it (loop.py).
 """
 
 import asyncio
-import gc
 import os
 import signal
 import socket
@@ -27,6 +26,7 @@ from core.db.leader import keep_out_writes
 from core.db.leadership import Leadership, LeadershipLostError
 from core.errors import MandateError, OutsideError, text_of
 from core.exporter import serve_or_tell
+from core.garbage import collect_by_the_clock
 from core.mandate.chain.reader import VaultReader
 from core.mandate.venues.registry import venues
 from core.settings import Deployment, Settings
@@ -135,7 +135,7 @@ def run() -> None:
     """Follow the chain until SIGTERM."""
     # A range makes a hundred thousand small objects that die together: the collector's default
     # looks at them over and over.
-    gc.set_threshold(*COLLECT_AFTER)
+    collect_by_the_clock(COLLECT_AFTER)
     settings, metrics = read_settings(), IndexerMetrics(time.time)
     with refusals():
         indexer = build(settings, metrics)

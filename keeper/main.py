@@ -8,7 +8,6 @@ keeper.worker). An outside failure makes it try again at the next tick, never en
 ends it (core.watchdog). Without a signer it is a dry run and logs what it would send.
 """
 
-import gc
 import os
 import signal
 import socket
@@ -31,6 +30,7 @@ from core.db.engine import Bounds, Database
 from core.db.leadership import Leadership, LeadershipLostError
 from core.errors import InvalidParameterError, OutsideError, text_of
 from core.exporter import Server, serve_or_tell
+from core.garbage import collect_by_the_clock
 from core.keeper.gas import GasBudgets
 from core.mandate.chain.reader import VaultReader
 from core.perps.hyperliquid_venue import HyperliquidVenue
@@ -411,7 +411,7 @@ def work() -> None:
     """Run the slow jobs, without keys, until SIGTERM: one worker works, others wait to take
     over.
     """
-    gc.set_threshold(*COLLECT_AFTER)
+    collect_by_the_clock(COLLECT_AFTER)
     settings = read_settings()
     with refusals():
         worker = Worker(
