@@ -1,8 +1,8 @@
-"""Garbage that refers to itself, collected by the clock where the collector is told to look seldom.
+"""Full garbage collections by the clock, where the thresholds are high.
 
-A process that makes a hundred thousand objects which die together sets the collector's thresholds high:
-its default looks at them over and over. What outlives a look is then next looked at when millions more were
-made, hours later, and memory grows until then. So all of it is looked at every so often as well.
+A process that makes a hundred thousand objects which die together raises the collector's thresholds: by
+default it traverses them over and over. Cyclic garbage that survives a young collection then waits for
+millions of further objects, which takes hours, and memory grows until then.
 """
 
 import gc
@@ -13,10 +13,10 @@ EVERY_S: Final = 60.0
 
 
 def collect_by_the_clock(after: tuple[int, int, int], every_s: float = EVERY_S) -> threading.Event:
-    """Collect the young after as many objects and generations as `gc.set_threshold` is to be given, and
-    everything each `every_s` seconds, in a thread of its own. The event ends it.
+    """`after`: the thresholds for `gc.set_threshold`; a full collection every `every_s` seconds, in a thread
+    of its own. Setting the returned event ends the thread.
 
-    A look at everything takes some 50 ms of a core; what the process was forked with is not looked at
+    A full collection takes some 50 ms of a core; what the process was forked with is frozen and left out
     (core/prefork.py).
     """
     gc.set_threshold(*after)

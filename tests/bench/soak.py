@@ -58,12 +58,8 @@ OLD_ENOUGH = 0.3  # of the time, for what it holds to be judged
 MOST_P99 = 2.0
 MOST_REFUSED = 0.01  # of the calls
 NOT_OURS = ("chain", "postgres")
-LEADERS = (
-    "indexer",
-    "keeper",
-    "scanner",
-    "worker",
-)  # a cut connection takes their lead, and they end
+# a cut connection takes their lead, and they end
+LEADERS = ("indexer", "keeper", "scanner", "worker")
 AGENTS, VISITORS = 12, 2  # beside the agent at work and its owner
 OTHERS, DAYS = 20, 120  # simulated agents, and days of their ledgers
 TRADE_EVERY_S = 3.0
