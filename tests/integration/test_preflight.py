@@ -177,6 +177,19 @@ def test_a_place_without_compiled_contracts__says_that_it_compares_no_bytes(
     assert f"gone has no code at {STRANGER.address}" in said
 
 
+def test_a_place_without_compiled_contracts__asks_for_the_code_of_our_own_contracts(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = json.loads(place.record.read_text())
+    for one in content["contracts"]:
+        if one["name"] == "factory":
+            one["contract"] = "MandateVaultFactory"  # and not Circle's, which is never compared
+    place.record.write_text(json.dumps(content))
+    monkeypatch.setattr(preflight, "COMPILED", tmp_path / "none.json")
+    monkeypatch.setattr(preflight, "record_faults", lambda record, **_: ())
+    assert faults(preflight.check_contracts, place) == ""
+
+
 def test_a_factory_that_is_paused__is_named(place: Place) -> None:
     factory = place.deployed.contracts["factory"]
     place.deployed.succeed(DEPLOYER, factory, call_by_signature("pause()", ()))
