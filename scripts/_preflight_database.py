@@ -104,7 +104,8 @@ def _rights(database: Database) -> PartFinding:
         return wrong(
             "role",
             f"{role} may not read or add to {len(closed)} tables, first {closed[0]}: name the owner's or "
-            "mandate_app in DATABASE_URL, made before the migrations ran",
+            "mandate_app in DATABASE_URL; one that was made after the migrations gets its rights when "
+            "the owner runs `python -m core.db.migrate upgrade` once more",
         )
     return right("role", f"{role} may read and add to every table")
 
