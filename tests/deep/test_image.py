@@ -7,7 +7,14 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
+
+from scripts._accounts import personas
+from scripts.devstack import Ports, Stack, free_port
+from tests.acceptance.test_deploy import deployed
 
 ROOT = Path(__file__).resolve().parents[2]
 WITHIN_S = 600
@@ -33,8 +40,10 @@ def ran(*command: str, cwd: Path, **environment: str) -> "subprocess.CompletedPr
     return done
 
 
-def test_every_process__starts_from_what_the_image_holds(tmp_path: Path) -> None:
-    root = tmp_path / "srv"
+@pytest.fixture(scope="module")
+def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder that the image's processes start in; its Python is packages/bin/python."""
+    root = tmp_path_factory.mktemp("image") / "srv"
     root.mkdir()
     for copied in re.findall(
         r"^COPY (\S+) \S+$", (ROOT / "Containerfile").read_text(), re.MULTILINE
@@ -55,6 +64,38 @@ def test_every_process__starts_from_what_the_image_holds(tmp_path: Path) -> None
     for file in root.glob("[a-z]*"):
         if file.name != "packages":
             ran("chmod", "-R", "a-w", str(file), cwd=root)
-    for module in PROCESSES:
-        ran(python, "-c", f"import {module}", cwd=root, PYTHONDONTWRITEBYTECODE="1")
+    yield root
     ran("chmod", "-R", "u+w", ".", cwd=root)
+
+
+def ran_in(image: Path, *arguments: str, **environment: str) -> str:
+    """What it printed."""
+    python = str(image / "packages" / "bin" / "python")
+    return ran(python, *arguments, cwd=image, PYTHONDONTWRITEBYTECODE="1", **environment).stdout
+
+
+def test_every_process__starts_from_what_the_image_holds(image: Path) -> None:
+    for module in PROCESSES:
+        ran_in(image, "-c", f"import {module}")
+
+
+def test_preflight__finds_a_deployment_right_from_what_the_image_holds(
+    image: Path, stack_directory: Path
+) -> None:
+    stack = Stack(stack_directory, Ports.free(), say=lambda line: None)
+    record = stack_directory / "deployment.json"
+    try:
+        stack.start_chain()
+        deployed(stack, record)
+        told = ran_in(
+            image, "-m", "scripts.preflight", "--network", "devnet",
+            DATABASE_URL=stack._start_database(),
+            RPC_URLS=stack.rpc_url,
+            DEPLOYMENT_FILE=str(record),
+            KEEPER_PRIVATE_KEY=personas()["keeper"]["private_key"],
+            PORT=str(free_port()),
+        )  # fmt: skip
+        assert "nothing is compiled here" in told
+        assert told.endswith("all that was asked is right\n")
+    finally:
+        stack.stop()
