@@ -21,6 +21,7 @@ from sqlalchemy.orm import InstrumentedAttribute, aliased
 from core.canonical import canonical_json, chain_hash, plain_json
 from core.db.base import Base
 from core.db.engine import WriteSession
+from core.errors import InvalidParameterError
 
 Head = TypeVar("Head", bound=Base)
 
@@ -147,14 +148,21 @@ def link_hash(prev_hash: bytes, body: Mapping[str, Any]) -> bytes:
 
 
 def chain_faults(links: Iterable[Link], first: bytes) -> list[str]:
-    """What is wrong with a chain read from its first row on; empty means sound."""
+    """What is wrong with a chain read from its first row on; empty means sound. Content that can't be
+    hashed (a float) is a fault too.
+    """
     faults, before = list[str](), first
     for expected, link in enumerate(links, start=1):
         if link.seq != expected:
             faults.append(f"seq {link.seq}: expected seq {expected}")
         if link.prev_hash != before:
             faults.append(f"seq {link.seq}: not chained to the row before")
-        if link.row_hash != link_hash(link.prev_hash, link.body):
-            faults.append(f"seq {link.seq}: its content does not give its row_hash")
+        try:
+            computed = link_hash(link.prev_hash, link.body)
+        except (InvalidParameterError, RecursionError) as error:
+            faults.append(f"seq {link.seq}: its content can't be hashed: {error}")
+        else:
+            if link.row_hash != computed:
+                faults.append(f"seq {link.seq}: its content does not give its row_hash")
         before = link.row_hash
     return faults

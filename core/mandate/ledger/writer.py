@@ -70,6 +70,7 @@ UNREADABLE: Final = (
     LookupError,
     AttributeError,
     ArithmeticError,
+    RecursionError,
 )
 
 __all__ = [

@@ -235,3 +235,19 @@ def test_a_row_that_nobody_can_read__is_told_of_and_leaves_no_cursor_open(
         with pytest.raises(KeyError):
             mandate_ledger.load_at(session, mandate_id, 9)
         assert session.scalar(text("select count(*) from pg_cursors")) == 0
+
+
+def test_a_payload_deeper_than_the_stack__is_told_of(database: Database) -> None:
+    with database.write() as session:
+        mandate_id = add_mandate(session)
+        mandate_ledger.append_many(session, mandate_id, [note(number) for number in range(3)], NOW)
+        session.execute(text("set local session_replication_role = replica"))
+        deep = '{"a":' * 3_000 + "1" + "}" * 3_000
+        session.execute(
+            text("update mandate_event set payload = cast(:deep as jsonb) where seq = 2"),
+            {"deep": deep},
+        )
+    with database.read() as session:
+        (fault,) = mandate_ledger.verify(session, mandate_id)
+        assert fault.endswith("cannot be read: RecursionError")
+        assert session.scalar(text("select count(*) from pg_cursors")) == 0
