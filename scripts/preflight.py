@@ -29,9 +29,11 @@ PART_S = 8.0
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
-def findings_of(check: Check, asked: Preflight) -> list[PartFinding]:
-    """What it yields; what it raises is its last finding."""
-    found: list[PartFinding] = []
+def findings_of(
+    check: Check, asked: Preflight, found: list[PartFinding] | None = None
+) -> list[PartFinding]:
+    """What it yields; what it raises is its last finding. `found` has each as soon as it is there."""
+    found = [] if found is None else found
     what = check.__name__.removeprefix("check_")
     try:
         found.extend(check(asked))
@@ -50,15 +52,19 @@ def findings_of(check: Check, asked: Preflight) -> list[PartFinding]:
     return found
 
 
-def said(what: str, running: Future[list[PartFinding]], until: float) -> list[PartFinding]:
+def said(
+    what: str, running: Future[list[PartFinding]], so_far: list[PartFinding], until: float
+) -> list[PartFinding]:
+    """All of a part's findings; when it hangs, those `so_far`, and that it does."""
     try:
         return running.result(max(0.0, until - monotonic()))
     except FutureTimeoutError:
         return [
+            *so_far,
             wrong(
                 what,
                 f"no answer within {PART_S:.0f} s: what it asks hangs, or this machine is busy: ask again",
-            )
+            ),
         ]
 
 
@@ -76,10 +82,13 @@ def cli(
     import_tables()  # which takes a second of a core: no part waits for it within its time
     until = monotonic() + PART_S
     pool = ThreadPoolExecutor(len(CHECKS))
-    running = {what: pool.submit(findings_of, check, asked) for what, check in CHECKS.items()}
+    so_far: dict[str, list[PartFinding]] = {what: [] for what in CHECKS}
+    running = {
+        what: pool.submit(findings_of, check, asked, so_far[what]) for what, check in CHECKS.items()
+    }
     faults = 0
     for what, future in running.items():
-        for finding in said(what, future, until):
+        for finding in said(what, future, so_far[what], until):
             faults += not finding.is_right
             typer.echo(finding)
     typer.echo(
