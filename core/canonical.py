@@ -43,9 +43,13 @@ def canonical_json(value: Any, path: str = "$") -> bytes:
     The same value gives the same bytes, whatever the order of its keys.
 
     Errors: InvalidParameterError names the path (below `path`) of what cannot be written (a float,
-    an int beyond 2**53 - 1, a key that is not text, text that is no Unicode, any other type).
+    an int beyond 2**53 - 1, a key that is not text, text that is no Unicode, any other type), or
+    `path` itself of what is nested deeper than Python's stack.
     """
-    return canonical_plain(value if _is_plain(value) else _plain(value, path))
+    try:
+        return canonical_plain(value if _is_plain(value) else _plain(value, path))
+    except RecursionError:
+        raise _too_deep(path) from None
 
 
 def canonical_plain(plain: Any) -> bytes:
@@ -78,7 +82,10 @@ def plain_json(value: Any) -> Any:
 
     Errors: as `canonical_json`.
     """
-    return value if _is_plain(value) else _plain(value, "$")
+    try:
+        return value if _is_plain(value) else _plain(value, "$")
+    except RecursionError:
+        raise _too_deep("$") from None
 
 
 def canonical_text(value: str) -> bytes:
@@ -93,6 +100,10 @@ def chain_hash(prev: bytes, body: bytes) -> bytes:
     entry.
     """
     return hashlib.sha256(prev + body).digest()
+
+
+def _too_deep(path: str) -> InvalidParameterError:
+    return InvalidParameterError(path, "nest lists and objects less deeply")
 
 
 def _is_plain(value: Any) -> bool:

@@ -1,6 +1,7 @@
 """Canonical JSON: the same value, the same bytes; what has no one text is refused."""
 
 import hashlib
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from core.canonical import (
     canonical_json,
     canonical_plain,
     chain_hash,
+    plain_json,
     read_canonical,
 )
 from core.errors import InvalidParameterError
@@ -139,3 +141,27 @@ def test_read_canonical__an_object_of_a_record__is_read_at_once() -> None:
 )
 def test_read_canonical__what_is_not_shown_by_its_bytes__gives_none(content: bytes) -> None:
     assert read_canonical(content) is None
+
+
+@pytest.mark.parametrize("leaf", ["a", "é", 0.5])
+@pytest.mark.parametrize("write", [canonical_json, plain_json])
+def test_a_value_deeper_than_the_stack__is_refused(
+    write: Callable[[Any], Any], leaf: str | float
+) -> None:
+    deep: Any = leaf
+    for _ in range(5_000):
+        deep = {"a": [deep]}
+    with pytest.raises(InvalidParameterError, match="nest lists and objects less deeply"):
+        write(deep)
+
+
+def test_canonical_json__of_any_depth__is_written_or_refused() -> None:
+    deep: Any = "é"
+    for _ in range(1_000):
+        deep = {"a": deep}
+        try:
+            canonical_json(deep)
+        except InvalidParameterError:
+            break
+    else:
+        pytest.fail("a value deeper than the stack was written")
