@@ -7,6 +7,7 @@ The parts are asked side by side, each for at most PART_S.
 
 import os
 import sys
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from time import monotonic
@@ -29,43 +30,38 @@ PART_S = 8.0
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
-def findings_of(
-    check: Check, asked: Preflight, found: list[PartFinding] | None = None
-) -> list[PartFinding]:
-    """What it yields; what it raises is its last finding. `found` has each as soon as it is there."""
-    found = [] if found is None else found
+def findings_of(check: Check, asked: Preflight) -> Iterator[PartFinding]:
+    """What it yields; what it raises is its last finding."""
     what = check.__name__.removeprefix("check_")
     try:
-        found.extend(check(asked))
+        yield from check(asked)
     except InvalidParameterError as error:
-        found.append(wrong(error.field, error.rule))
+        yield wrong(error.field, error.rule)
     except RpcError as error:
-        found.append(wrong(what, f"not asked, no node answers ({error}): mend the nodes above"))
+        yield wrong(what, f"not asked, no node answers ({error}): mend the nodes above")
     except ProgrammingError as error:  # without the statement, which says nothing to who reads it
-        found.append(wrong(what, f"{error.orig} ({type(error.orig).__name__})"))
+        yield wrong(what, f"{error.orig} ({type(error.orig).__name__})")
     except SQLAlchemyError as error:
-        found.append(
-            wrong(what, f"not asked ({type(error).__name__}): mend the database's line above")
-        )
+        yield wrong(what, f"not asked ({type(error).__name__}): mend the database's line above")
     except Exception as error:  # a part that nobody expected to fail keeps no other from its lines
-        found.append(wrong(what, f"{error} ({type(error).__name__})"))
-    return found
+        yield wrong(what, f"{error} ({type(error).__name__})")
 
 
 def said(
-    what: str, running: Future[list[PartFinding]], so_far: list[PartFinding], until: float
+    what: str, running: Future[None], found: list[PartFinding], until: float
 ) -> list[PartFinding]:
-    """All of a part's findings; when it hangs, those `so_far`, and that it does."""
+    """What a part has `found` when it ends; when it hangs, what it has until then, and that it does."""
     try:
-        return running.result(max(0.0, until - monotonic()))
+        running.result(max(0.0, until - monotonic()))
     except FutureTimeoutError:
         return [
-            *so_far,
+            *found,
             wrong(
                 what,
                 f"no answer within {PART_S:.0f} s: what it asks hangs, or this machine is busy: ask again",
             ),
         ]
+    return found
 
 
 @app.command()
@@ -82,13 +78,14 @@ def cli(
     import_tables()  # which takes a second of a core: no part waits for it within its time
     until = monotonic() + PART_S
     pool = ThreadPoolExecutor(len(CHECKS))
-    so_far: dict[str, list[PartFinding]] = {what: [] for what in CHECKS}
+    found: dict[str, list[PartFinding]] = {what: [] for what in CHECKS}
     running = {
-        what: pool.submit(findings_of, check, asked, so_far[what]) for what, check in CHECKS.items()
+        what: pool.submit(found[what].extend, findings_of(check, asked))
+        for what, check in CHECKS.items()
     }
     faults = 0
     for what, future in running.items():
-        for finding in said(what, future, so_far[what], until):
+        for finding in said(what, future, found[what], until):
             faults += not finding.is_right
             typer.echo(finding)
     typer.echo(

@@ -61,7 +61,7 @@ def place(deployed: DeployedChain, database_url: str, tmp_path: Path) -> Place:
 def found(check: Check, place: Place, **changes: Any) -> list[PartFinding]:
     asked = place.asked(**changes)
     try:
-        return findings_of(check, asked)
+        return list(findings_of(check, asked))
     finally:
         asked.close()
 

@@ -232,7 +232,7 @@ def test_a_node_that_lies__is_a_finding_soon(
     began = time.monotonic()
     for name, check in preflight.CHECKS.items():
         if name in ("nodes", "contracts", "offices", "keeper", "clock"):
-            lines = findings_of(check, asked := place.asked(rpc_urls=url))
+            lines = list(findings_of(check, asked := place.asked(rpc_urls=url)))
             asked.close()
             assert lines, name
             assert all(is_plain(str(line)) for line in lines)

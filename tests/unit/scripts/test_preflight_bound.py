@@ -11,7 +11,7 @@ from scripts.preflight import findings_of, said
 
 
 def test_said__a_part_that_hangs__has_what_it_found_before_and_that_it_hangs() -> None:
-    goes_on, has_found, so_far = threading.Event(), threading.Event(), list[PartFinding]()
+    goes_on, has_found, found = threading.Event(), threading.Event(), list[PartFinding]()
 
     def check_nodes(_: Any) -> Iterator[PartFinding]:
         yield right("node a", "fine")
@@ -21,9 +21,9 @@ def test_said__a_part_that_hangs__has_what_it_found_before_and_that_it_hangs() -
 
     nothing: Any = None
     with ThreadPoolExecutor(1) as pool:
-        running = pool.submit(findings_of, check_nodes, nothing, so_far)
+        running = pool.submit(found.extend, findings_of(check_nodes, nothing))
         assert has_found.wait(10)
-        first, last = said("nodes", running, so_far, time.monotonic())
+        first, last = said("nodes", running, found, time.monotonic())
         goes_on.set()
     assert first == right("node a", "fine")
     assert last.says.startswith("no answer within 8 s")
