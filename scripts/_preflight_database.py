@@ -105,7 +105,7 @@ def _rights(database: Database) -> PartFinding:
             "role",
             f"{role} may not read or add to {len(closed)} tables, first {closed[0]}: name the owner's or "
             "mandate_app in DATABASE_URL; one that was made after the migrations gets its rights when "
-            "the owner runs `python -m core.db.migrate upgrade` once more",
+            f"the owner runs `{revisions.COMMAND}` once more",
         )
     return right("role", f"{role} may read and add to every table")
 

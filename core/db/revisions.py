@@ -20,7 +20,7 @@ VERSIONS = Path(__file__).parent / "migrations" / "versions"
 COMMAND = "python -m core.db.migrate upgrade"
 MAY_NOT_ASK = (
     "its role may not read alembic_version: name the role that the migrations grant what it needs, "
-    "mandate_app; if it was made after them, run `python -m core.db.migrate upgrade` as their owner "
+    f"mandate_app; if it was made after them, run `{COMMAND}` as their owner "
     "once more (docs/operations.md#quickstart)"
 )
 CONNECT_S, STATEMENT_MS = 5, 5_000
