@@ -34,6 +34,17 @@ def ran(script: str, *arguments: str, **environment: str) -> "subprocess.Complet
     )
 
 
+def environment_on(stack: Stack, record: Path) -> dict[str, str]:
+    """What preflight is to find right: the chain of `stack`, and its database, which it starts."""
+    return {
+        "DATABASE_URL": stack._start_database(),
+        "RPC_URLS": stack.rpc_url,
+        "DEPLOYMENT_FILE": str(record),
+        "KEEPER_PRIVATE_KEY": personas()["keeper"]["private_key"],
+        "PORT": str(free_port()),
+    }
+
+
 @pytest.mark.story
 def test_a_deployment__is_right_until_a_byte_of_it_changes(stack_directory: Path) -> None:
     stack = Stack(stack_directory, Ports.free(), say=lambda line: None)
@@ -41,13 +52,7 @@ def test_a_deployment__is_right_until_a_byte_of_it_changes(stack_directory: Path
     try:
         stack.start_chain()
         contracts = deployed(stack, record)["contracts"]
-        environment = {
-            "DATABASE_URL": stack._start_database(),
-            "RPC_URLS": stack.rpc_url,
-            "DEPLOYMENT_FILE": str(record),
-            "KEEPER_PRIVATE_KEY": personas()["keeper"]["private_key"],
-            "PORT": str(free_port()),
-        }
+        environment = environment_on(stack, record)
         began = time.monotonic()
         done = ran("preflight", **environment)
         took_s = time.monotonic() - began

@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from scripts._accounts import personas
-from scripts.devstack import Ports, Stack, free_port
+from scripts.devstack import Ports, Stack
 from tests.acceptance.test_deploy import deployed
+from tests.acceptance.test_preflight import environment_on
 
 ROOT = Path(__file__).resolve().parents[2]
 WITHIN_S = 600
+PYTHON = "packages/bin/python"  # of the image, where its processes start
 # of this machine, without where this tree's own packages are
 OUTSIDE = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
 PROCESSES = (
@@ -42,7 +43,7 @@ def ran(*command: str, cwd: Path, **environment: str) -> "subprocess.CompletedPr
 
 @pytest.fixture(scope="module")
 def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The folder that the image's processes start in; its Python is packages/bin/python."""
+    """The folder that the image's processes start in."""
     root = tmp_path_factory.mktemp("image") / "srv"
     root.mkdir()
     for copied in re.findall(
@@ -55,12 +56,11 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             shutil.copy(source, root / copied)
     uv = (sys.executable, "-m", "uv")
     ran(*uv, "venv", "--quiet", "--python", sys.executable, "packages", cwd=root)
-    python = str(root / "packages" / "bin" / "python")
     ran(
-        *uv, "pip", "install", "--quiet", "--require-hashes", "--python", python,
+        *uv, "pip", "install", "--quiet", "--require-hashes", "--python", PYTHON,
         "--requirement", "requirements-run.lock", cwd=root,
     )  # fmt: skip
-    ran(python, "-m", "compileall", "-q", "core", "indexer", "keeper", "api", "scripts", cwd=root)
+    ran(PYTHON, "-m", "compileall", "-q", "core", "indexer", "keeper", "api", "scripts", cwd=root)
     for file in root.glob("[a-z]*"):
         if file.name != "packages":
             ran("chmod", "-R", "a-w", str(file), cwd=root)
@@ -70,8 +70,7 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 def ran_in(image: Path, *arguments: str, **environment: str) -> str:
     """What it printed."""
-    python = str(image / "packages" / "bin" / "python")
-    return ran(python, *arguments, cwd=image, PYTHONDONTWRITEBYTECODE="1", **environment).stdout
+    return ran(PYTHON, *arguments, cwd=image, PYTHONDONTWRITEBYTECODE="1", **environment).stdout
 
 
 def test_every_process__starts_from_what_the_image_holds(image: Path) -> None:
@@ -88,13 +87,8 @@ def test_preflight__finds_a_deployment_right_from_what_the_image_holds(
         stack.start_chain()
         deployed(stack, record)
         told = ran_in(
-            image, "-m", "scripts.preflight", "--network", "devnet",
-            DATABASE_URL=stack._start_database(),
-            RPC_URLS=stack.rpc_url,
-            DEPLOYMENT_FILE=str(record),
-            KEEPER_PRIVATE_KEY=personas()["keeper"]["private_key"],
-            PORT=str(free_port()),
-        )  # fmt: skip
+            image, "-m", "scripts.preflight", "--network", "devnet", **environment_on(stack, record)
+        )
         assert "nothing is compiled here" in told
         assert told.endswith("all that was asked is right\n")
     finally:
