@@ -17,6 +17,7 @@ import structlog
 
 EXIT_CODE = 70  # EX_SOFTWARE
 LOOKS = 10  # in limit_s
+TELL_S = 1.0  # what hangs the loop may be the log itself, a pipe that nobody reads
 
 log = structlog.get_logger(__name__)
 
@@ -51,10 +52,17 @@ class Watchdog:
         while not self._called_off.wait(self._limit_s / LOOKS):
             silent_s = self._clock() - self._sign_at
             if silent_s >= self._limit_s:
-                log.critical(
-                    "the loop hangs, the process ends",
-                    silent_s=round(silent_s, 1),
-                    limit_s=self._limit_s,
-                )
-                self._leave(EXIT_CODE)
+                try:
+                    teller = threading.Thread(target=self._tell, args=(silent_s,), daemon=True)
+                    teller.start()
+                    teller.join(TELL_S)
+                finally:
+                    self._leave(EXIT_CODE)
                 return
+
+    def _tell(self, silent_s: float) -> None:
+        log.critical(
+            "the loop hangs, the process ends",
+            silent_s=round(silent_s, 1),
+            limit_s=self._limit_s,
+        )

@@ -78,3 +78,27 @@ def test_watchdog__called_off__ends_nothing(clock: Clock, leave: Exit) -> None:
     watchdog.call_off()
     clock.now += 60
     assert not leave.happened.wait(0.1)
+
+
+@pytest.mark.parametrize("is_stuck", [False, True], ids=["raises", "never returns"])
+def test_watchdog__its_own_log_fails__ends_the_process_all_the_same(
+    clock: Clock, leave: Exit, monkeypatch: pytest.MonkeyPatch, is_stuck: bool
+) -> None:
+    is_over = threading.Event()
+
+    class Log:
+        def critical(self, *_: object, **__: object) -> None:
+            if is_stuck:
+                is_over.wait(2 * WITHIN_S)
+            raise OSError("No space left on device")
+
+    monkeypatch.setattr("core.watchdog.log", Log())
+    monkeypatch.setattr(threading, "excepthook", lambda _: None)
+    watchdog = Watchdog(0.05, leave, clock)
+    watchdog.start()
+    clock.now += 0.05
+    try:
+        assert leave.happened.wait(WITHIN_S)
+        assert leave.codes == [EXIT_CODE]
+    finally:
+        is_over.set()
