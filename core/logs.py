@@ -4,14 +4,32 @@ those of libraries too.
 
 import logging
 import sys
-from typing import Any, TextIO
+from contextlib import suppress
+from typing import Any, TextIO, cast
 
 import structlog
 
 
+class LinesOrNothing:
+    """Writes to a stream. A line that it cannot take (a full disk, a pipe that is closed) is lost, and
+    whoever logged goes on.
+    """
+
+    def __init__(self, to: TextIO) -> None:
+        self._to = to
+
+    def write(self, text: str) -> None:
+        with suppress(OSError):
+            self._to.write(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self._to.flush()
+
+
 def configure_logs(log_format: str, to: TextIO | None = None) -> None:
     """Set structlog and the standard library's logging up for this process, both to stdout or `to`,
-    libraries from WARNING on.
+    libraries from WARNING on. A log that cannot be written ends no process.
 
     Tracebacks stay plain: a pretty one shows local values, and those may be secrets.
     """
@@ -27,13 +45,14 @@ def configure_logs(log_format: str, to: TextIO | None = None) -> None:
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
+    lines = cast("TextIO", LinesOrNothing(to or sys.stdout))
     structlog.configure(
         processors=[*stamped, *rendered],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
-        logger_factory=structlog.PrintLoggerFactory(to),
+        logger_factory=structlog.PrintLoggerFactory(lines),
         cache_logger_on_first_use=True,
     )
-    of_libraries = logging.StreamHandler(to or sys.stdout)
+    of_libraries = logging.StreamHandler(lines)
     of_libraries.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=[structlog.stdlib.add_logger_name, *stamped],

@@ -1,9 +1,12 @@
 """Each event is one line, whoever logs it."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[3]
 EVENTS = """
@@ -17,6 +20,9 @@ except ValueError:
     logging.getLogger("apscheduler").exception("Job %s raised", "funds")
 logging.getLogger("httpx").info("not of interest")
 """
+
+
+GOES_ON = "\nfrom pathlib import Path; Path({done!r}).touch(); import os; os._exit(0)"
 
 
 def lines(log_format: str) -> list[str]:
@@ -45,3 +51,25 @@ def test_console__a_librarys_traceback__is_plain_and_shows_no_local_values() -> 
     assert "tick" in told[0] and "vaults=2" in told[0]
     assert told[-1] == "ValueError: no node answered"
     assert any(line.startswith("Traceback") for line in told)
+
+
+@pytest.mark.parametrize("log_format", ["json", "console"])
+@pytest.mark.parametrize("is_closed", [False, True], ids=["full disk", "closed pipe"])
+def test_a_log_that_cannot_be_written__ends_nothing(
+    tmp_path: Path, log_format: str, is_closed: bool
+) -> None:
+    done = tmp_path / "done"
+    script = EVENTS.format(format=log_format) + GOES_ON.format(done=str(done))
+    read, write = os.pipe()
+    os.close(read)
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-c", script],
+            cwd=ROOT,
+            stdout=write if is_closed else full,
+            stderr=subprocess.PIPE,
+            timeout=30,
+            check=False,
+        )
+    os.close(write)
+    assert (ended.returncode, ended.stderr, done.exists()) == (0, b"", True)
