@@ -100,7 +100,9 @@ def local_signer(
     try:
         encrypted = json.loads(keystore.read_text())
         return LocalKeySigner(bytes(Account.decrypt(encrypted, secret_of(password_file))))
-    except (OSError, ValueError, KeyError, TypeError, NotImplementedError) as error:
+    except (
+        Exception
+    ) as error:  # a file can be wrong in any way, and the library raises what it meets
         raise InvalidParameterError(
             f"{prefix}_KEYSTORE",
             f"{keystore} can't be opened ({type(error).__name__}); check file and password",

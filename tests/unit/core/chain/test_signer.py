@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from eth_account import Account
@@ -42,10 +43,26 @@ def test_a_keystore__that_does_not_open__says_what_to_check(keystore: Path, cont
 
 
 @pytest.mark.parametrize(
-    "content", ["", "[]", "{}", '{"version": 1}', '{"version": 3, "crypto": []}', "\x00"]
+    "content",
+    ["", "[]", "{}", '{"version": 1}', '{"version": 3, "crypto": []}', "\x00", "[" * 100_000],
+    ids=range(7),
 )
 def test_a_file_that_is_no_keystore__is_refused(keystore: Path, content: str) -> None:
     keystore.write_text(content)
+    with pytest.raises(InvalidParameterError, match="check file and password"):
+        local_signer("GUARD", None, keystore, keystore)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"kdf": "scrypt", "n": 2.0, "r": 8, "p": 1}, {"kdf": "pbkdf2", "prf": "none", "c": 2}]
+)
+def test_a_keystore_with_figures_of_no_key__is_refused(
+    keystore: Path, wrong: dict[str, Any]
+) -> None:
+    content = json.loads(keystore.read_text())
+    kept = {name: content["crypto"]["kdfparams"][name] for name in ("salt", "dklen")}
+    content["crypto"] |= {"kdf": wrong.pop("kdf"), "kdfparams": kept | wrong}
+    keystore.write_text(json.dumps(content))
     with pytest.raises(InvalidParameterError, match="check file and password"):
         local_signer("GUARD", None, keystore, keystore)
 
