@@ -27,7 +27,7 @@ from core.chain.abi import AbiDecodeError, function
 from core.chain.blocks import BlockHeader
 from core.chain.provider import names_of
 from core.chain.rpc import Rpc, RpcError
-from core.chain.signer import Signer, local_signer
+from core.chain.signer import local_signer
 from core.db.engine import Database
 from core.health.rules import judge_clock
 from core.jobs.rules import ATTENTION
@@ -71,7 +71,6 @@ class Preflight:
     nodes: Mapping[str, VaultReader]
     all_nodes: VaultReader
     database: Database
-    signers: Mapping[Role, Signer]
 
     def client(self) -> str:
         """Errors: RpcError."""
@@ -112,7 +111,6 @@ def asked_of(settings: Settings) -> Preflight:
             bounds=SOON,
             replica=settings.replica(),
         ),
-        signers=signers_of(key_places(settings)),
     )
 
 
@@ -329,14 +327,18 @@ def _key_of(prefix: str, asked: Preflight) -> str | None:
 
 
 def check_keeper(asked: Preflight) -> Iterator[PartFinding]:
-    """Its accounts: may they sign here, does the factory obey them, can they pay."""
+    """Its accounts: may they sign here, does the factory obey them, can they pay. Errors:
+    InvalidParameterError for a key's setting or file.
+    """
     settings, what = asked.settings, "keeper"
+    places = key_places(settings)
+    signers = signers_of(places)
     try:
-        require_all_allowed(asked.signers, key_places(settings), asked.client())
+        require_all_allowed(signers, places, asked.client())
         did = Funds(
             asked.all_nodes,
             asked.database,
-            asked.signers,
+            signers,
             settings.keeper_stop_max_fee_gwei * GWEI,
             {
                 Role.CUSTODY: settings.custody_gas_wei_per_day,
@@ -356,7 +358,7 @@ def check_keeper(asked: Preflight) -> Iterator[PartFinding]:
         if ATTENTION in did:
             yield wrong(what, did[ATTENTION])
         else:
-            roles = ", ".join(f"{role} {one.address}" for role, one in asked.signers.items())
+            roles = ", ".join(f"{role} {one.address}" for role, one in signers.items())
             yield right(what, f"{roles}: the factory obeys it, all can pay")
 
 

@@ -1,9 +1,11 @@
 """What `make preflight` makes of a world that lies: a sentence in plain letters each, and its other parts."""
 
 import json
+import os
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -248,3 +250,32 @@ def test_a_node_that_answers_byte_by_byte__ends_in_time(
     began = time.monotonic()
     assert "no answer" in faults(preflight.check_nodes, place, rpc_urls=url)
     assert time.monotonic() - began < 8
+
+
+def test_a_keystore_that_never_ends__holds_up_its_own_line_alone(
+    place: Place, tmp_path: Path
+) -> None:
+    os.mkfifo(keystore := tmp_path / "keystore")
+    with ThreadPoolExecutor(1) as pool:
+        asking = pool.submit(
+            place.asked,
+            keeper_private_key=None,
+            keeper_keystore=keystore,
+            keeper_keystore_password_file=keystore,
+        )
+        try:
+            asked = asking.result(5)
+        finally:
+            os.close(os.open(keystore, os.O_RDWR | os.O_NONBLOCK))  # whoever waits for it goes on
+    asked.close()
+
+
+def test_a_keystore_that_is_a_folder__is_the_keepers_line(place: Place, tmp_path: Path) -> None:
+    said = faults(
+        preflight.check_keeper,
+        place,
+        keeper_private_key=None,
+        keeper_keystore=tmp_path,
+        keeper_keystore_password_file=tmp_path,
+    )
+    assert said.startswith("KEEPER_KEYSTORE: ") and "IsADirectoryError" in said
