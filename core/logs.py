@@ -11,20 +11,20 @@ import structlog
 
 
 class LinesOrNothing:
-    """Writes to a stream. A line that it cannot take (a full disk, a pipe that is closed) is lost, and
-    whoever logged goes on.
+    """Writes to a stream, stdout for None. A line that it cannot take (a full disk, a pipe that is
+    closed) is lost, and whoever logged goes on.
     """
 
-    def __init__(self, to: TextIO) -> None:
+    def __init__(self, to: TextIO | None) -> None:
         self._to = to
 
     def write(self, text: str) -> None:
         with suppress(OSError):
-            self._to.write(text)
+            (self._to or sys.stdout).write(text)
 
     def flush(self) -> None:
         with suppress(OSError):
-            self._to.flush()
+            (self._to or sys.stdout).flush()
 
 
 def configure_logs(log_format: str, to: TextIO | None = None) -> None:
@@ -45,7 +45,7 @@ def configure_logs(log_format: str, to: TextIO | None = None) -> None:
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
-    lines = cast("TextIO", LinesOrNothing(to or sys.stdout))
+    lines = cast("TextIO", LinesOrNothing(to))
     structlog.configure(
         processors=[*stamped, *rendered],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),

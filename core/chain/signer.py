@@ -4,7 +4,7 @@ handed down.
 
 import json
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from eth_account import Account
 from eth_account.signers.local import LocalAccount
@@ -78,6 +78,20 @@ class LocalKeySigner:
         return f"LocalKeySigner({self.address})"
 
 
+# what a file raises that is no keystore, in any layer of the library that opens it
+UNOPENED: Final = (
+    OSError,
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    AssertionError,
+    ArithmeticError,
+    NotImplementedError,
+    RecursionError,
+)
+
+
 def local_signer(
     prefix: str, plain: SecretStr | None, keystore: Path | None, password_file: Path | None
 ) -> LocalKeySigner | None:
@@ -100,9 +114,7 @@ def local_signer(
     try:
         encrypted = json.loads(keystore.read_text())
         return LocalKeySigner(bytes(Account.decrypt(encrypted, secret_of(password_file))))
-    except (
-        Exception
-    ) as error:  # a file can be wrong in any way, and the library raises what it meets
+    except UNOPENED as error:
         raise InvalidParameterError(
             f"{prefix}_KEYSTORE",
             f"{keystore} can't be opened ({type(error).__name__}); check file and password",
