@@ -1,4 +1,4 @@
-"""Hold the branch coverage of the three contracts at 100 %: `make coverage`.
+"""Hold the branch coverage of the three contracts at 100 %: `make coverage-contracts`.
 
 forge's coverage build has the optimizer off and its own instruments, so gas tests, invariants and
 proofs are left out of it: every branch has to be met by a unit test or an attack. Each branch that
