@@ -1,7 +1,7 @@
 # One command a job; each sets itself up on a fresh machine and may be run again. `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build abis exit-page docs demo up seed-world cluster test unit check format test-deep test-deep-ci test-cluster conformance prove coverage-contracts gas mutants bench bench-indexer bench-keeper bench-api bench-verify bench-hall bench-events bench-economy bench-market bench-notes bench-fund growth drill screenshots client deploy verify verify-source preflight lock clean soak
+.PHONY: help setup build abis exit-page docs demo up seed-world cluster test unit check format test-deep test-deep-ci test-cluster conformance prove coverage coverage-contracts gas mutants bench bench-indexer bench-keeper bench-api bench-verify bench-hall bench-events bench-economy bench-market bench-notes bench-fund growth drill screenshots client deploy verify verify-source preflight lock clean soak
 
 PY := .venv/bin/python
 FORGE := $(CURDIR)/node_modules/.bin/forge-native
@@ -146,6 +146,10 @@ test-cluster: build ## indexer, keeper, API with spares on the database of three
 
 conformance: setup ## the tool endpoint under the protocol's conformance scenarios and inspector (npm packages, into .build)
 	@$(PY) -m scripts.mcp_conformance
+
+# Contracts and browser run no more of the Python code than the other tests do.
+coverage: build ## run the tests of `make test` that run Python, print branch coverage by folder, fail below 90 % of core or api/kernel; T=path: those tests only, without a floor
+	@$(PY) -m scripts.coverage_python $(if $(T),--no-floor $(T),tests $(addprefix --ignore=tests/,architecture browser cluster contracts deep) -m "not story" -p tests.lanes -n $(or $(LANES),auto))
 
 coverage-contracts: build ## hold the branch coverage of vault, factory and reserve token at 100 %
 	@$(PY) -m scripts.coverage_contracts
