@@ -229,10 +229,11 @@ preflight: build ## ask all that the processes stand on before they start: NETWO
 	@test -n "$(NETWORK)" || { echo "say where: make preflight NETWORK=sepolia, with the environment of the processes"; exit 2; }
 	@$(PY) -m scripts.preflight --network $(NETWORK)
 
+# Their headers name the command, which Renovate repeats: it reads options with an equals sign only.
 lock: .venv/.ready ## pin the Python packages again after a change of pyproject.toml
-	@$(PY) -m uv pip compile pyproject.toml --group dev --generate-hashes --no-emit-index-url --no-header --quiet -o requirements.lock
-	@$(PY) -m uv pip compile pyproject.toml --constraint requirements.lock --generate-hashes --no-emit-index-url --no-header --quiet -o requirements-run.lock
-	@$(PY) -m uv pip compile requirements-audit.in --generate-hashes --no-emit-index-url --no-header --quiet -o requirements-audit.lock
+	@$(PY) -m uv pip compile --quiet pyproject.toml --group=dev --generate-hashes --output-file=requirements.lock
+	@$(PY) -m uv pip compile --quiet pyproject.toml --constraint=requirements.lock --generate-hashes --output-file=requirements-run.lock
+	@$(PY) -m uv pip compile --quiet requirements-audit.in --generate-hashes --output-file=requirements-audit.lock
 
 clean: ## remove everything that the commands made
 	rm -rf .venv .venv-audit node_modules .build .local out cache
