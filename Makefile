@@ -25,12 +25,12 @@ help-all: ## list all commands
 setup: .venv/.ready node_modules/.ready ## install everything that the other commands need
 
 .venv/.ready: requirements.lock
-	@scripts/require.sh python
 	@scripts/require.sh pdf
-	@test -x $(PY) || python3.11 -m venv .venv 2>/dev/null || python3 -m venv .venv
+	@test -x $(PY) || { python=$$(scripts/require.sh python) && $$python -m venv .venv; }
 	@$(PY) -m uv --version >/dev/null 2>&1 || $(PY) -m pip install --quiet --disable-pip-version-check "$$(grep -oE '^uv==[0-9.]+' requirements.lock)"
 	@echo "installing Python packages (requirements.lock)"
 	@$(PY) -m uv pip sync --quiet --python $(PY) --require-hashes requirements.lock
+	@$(PY) -m uv pip install --quiet --offline --no-deps --python $(PY) --editable .  # .venv/bin/mandate-wallet
 	@touch $@
 
 .venv-audit/.ready: requirements-audit.lock .venv/.ready
