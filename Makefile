@@ -1,9 +1,11 @@
-# One command a job; each sets itself up on a fresh machine and may be run again. `make help` lists them.
+# One command per job; each sets itself up on a fresh machine and may be run again. `make help` lists
+# the everyday ones (##), `make help-all` the others too (###).
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build abis exit-page docs demo up seed-world cluster test unit check format test-deep test-deep-ci test-cluster conformance prove coverage coverage-contracts gas mutants bench bench-indexer bench-keeper bench-api bench-verify bench-hall bench-events bench-economy bench-market bench-notes bench-fund growth drill screenshots client deploy verify verify-source preflight lock clean soak
+.PHONY: help help-all setup build abis exit-page docs demo up seed-world cluster test unit check format test-deep test-deep-ci test-cluster conformance prove coverage coverage-contracts gas mutants bench bench-indexer bench-keeper bench-api bench-verify bench-hall bench-events bench-economy bench-market bench-notes bench-fund growth drill screenshots client package deploy verify verify-source preflight lock clean soak
 
 PY := .venv/bin/python
+CLI := $(PY) -m scripts.cli
 FORGE := $(CURDIR)/node_modules/.bin/forge-native
 export PYTHONPATH := $(CURDIR)
 export SOLCX_BINARY_PATH := $(CURDIR)/scripts/solc
@@ -11,21 +13,24 @@ export PYTHONPYCACHEPREFIX := $(CURDIR)/.build/pycache
 # Written even where the environment forbids it: else each process that a test starts compiles all that it imports.
 export PYTHONDONTWRITEBYTECODE :=
 
-help: ## list the commands
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
+help: ## list the everyday commands
+	@grep -hE '^[a-z-]+:.* ## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
 	@printf '%s\n' '' 'A second stack beside the first: PORT=8100 RPC_PORT=8645 STACK_DIR=.local/second make up' \
 		'PORT: the API (8000). RPC_PORT: the chain (8545). STACK_DIR: where stack.json is written (.local).' \
 		'DATABASE_URL: your own Postgres in place of the embedded one. More: docs/operations.md'
 
+help-all: ## list all commands
+	@grep -hE '^[a-z-]+:.* ###? ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*###? /\t/' | expand -t 16
+
 setup: .venv/.ready node_modules/.ready ## install everything that the other commands need
 
 .venv/.ready: requirements.lock
-	@scripts/require.sh python
 	@scripts/require.sh pdf
-	@test -x $(PY) || python3.11 -m venv .venv 2>/dev/null || python3 -m venv .venv
+	@test -x $(PY) || { python=$$(scripts/require.sh python) && $$python -m venv .venv; }
 	@$(PY) -m uv --version >/dev/null 2>&1 || $(PY) -m pip install --quiet --disable-pip-version-check "$$(grep -oE '^uv==[0-9.]+' requirements.lock)"
 	@echo "installing Python packages (requirements.lock)"
 	@$(PY) -m uv pip sync --quiet --python $(PY) --require-hashes requirements.lock
+	@$(PY) -m uv pip install --quiet --offline --no-deps --python $(PY) --editable .  # .venv/bin/mandate-wallet
 	@touch $@
 
 .venv-audit/.ready: requirements-audit.lock .venv/.ready
@@ -69,28 +74,29 @@ SOURCES := $(shell find contracts tests/contracts -name '*.sol' 2>/dev/null)
 	@$(PY) -m scripts.openapi_types $@ >/dev/null
 
 build: setup .build/forge/.ready .build/ape/.ready ## compile the contracts
-abis: build ## write the ABIs that the processes read, and what the browser's modules know of them
+abis: build ### write the ABIs that the processes read, and what the browser's modules know of them
 	@$(PY) scripts/export_abis.py
 	@$(PY) -m scripts.export_web
 
-exit-page: setup ## write api/web/exit.html, the way out with a wallet alone, from api/web/exit
+exit-page: setup ### write api/web/exit.html, the way out with a wallet alone, from api/web/exit
 	@$(PY) -m scripts.build_exit
 
-docs: setup ## write docs/api.md, docs/openapi.json, the table of docs/mcp.md and the client's calls from the catalogue; docs/erc7730; Grafana's dashboards
+docs: setup ## write what is generated: API pages, the client's calls, ERC-7730 descriptors, dashboards, .env.example
 	@$(PY) -m scripts.export_api
 	@$(PY) -m scripts.export_descriptors
 	@$(PY) -m scripts.export_dashboards
+	@$(PY) -m scripts.export_env
 
-demo: build ## the whole story of a mandate, told and checked step by step on a local chain and database
-	@$(PY) -m scripts.demo
+demo: build ## one mandate from signature to withdrawal on a local chain, checked at every step
+	@$(CLI) demo
 
-up: build ## the whole stack until Ctrl-C: chain, database, indexer, keeper, API; writes .local/stack.json
-	@$(PY) -m scripts.devstack
+up: build ## the whole stack until Ctrl-C: chain, database, contracts and all processes; writes .local/stack.json
+	@$(CLI) up
 
-seed-world: .venv/.ready ## load a simulated world into the stack that `make up` runs: 50 agents, 200 mandates, a year of ledgers
+seed-world: .venv/.ready ### load a simulated world into the stack that `make up` runs: 50 agents, 200 mandates, a year of ledgers
 	@$(PY) -m scripts.seed_world
 
-cluster: .venv/.ready ## a database of three nodes on this machine until Ctrl-C: Patroni, etcd, HAProxy, PgBouncer, from Debian's packages (as root installs them)
+cluster: .venv/.ready ### a database of three nodes on this machine until Ctrl-C: Patroni, etcd, HAProxy, PgBouncer, from Debian's packages (as root installs them)
 	@$(PY) -m scripts.cluster
 
 STORIES := tests --ignore=tests/deep --ignore=tests/cluster -m story -p tests.lanes -n $(or $(LANES),auto)
@@ -113,6 +119,7 @@ check: build .venv-audit/.ready .build/web/api.d.ts ## format, lint, types, impo
 	@.venv-audit/bin/hadolint Containerfile
 	@$(PY) -m scripts.export_api --check
 	@$(PY) -m scripts.export_descriptors --check
+	@$(PY) -m scripts.export_env --check
 	@node scripts/lint_openapi.mjs
 	@$(PY) -m scripts.vendor_web --check
 	@node_modules/.bin/tsc -p api/web
@@ -133,104 +140,104 @@ test-deep: test-deep-ci prove ## slow proofs: test-deep-ci, Halmos, 200 stories 
 	$(if $(SEEDS),SEEDS=$(SEEDS),RESUME=1..100) $(PY) -m pytest tests/integration/api/sponsored/test_sponsored_seeds.py
 	FORGED_RECORDS=10000 $(PY) -m pytest tests/deep/test_forged_records.py
 
-test-deep-ci: build coverage-contracts conformance .build/backup.ready .build/promtool.ready ## the half of test-deep that fits into CI: MCP conformance, 2,048 fuzz runs a contract property, invariants 500 x 50, 2,000 examples a domain property, the stories, deployments, the restore drill, the release before this one beside it, an area after the recipe
+test-deep-ci: build coverage-contracts conformance .build/backup.ready .build/promtool.ready ### the half of test-deep that fits into CI: MCP conformance, 2,048 fuzz runs a contract property, invariants 500 x 50, 2,000 examples a domain property, the stories, deployments, the restore drill, the release before this one beside it, an area after the recipe
 	FOUNDRY_FUZZ_RUNS=2048 FOUNDRY_INVARIANT_RUNS=500 FOUNDRY_INVARIANT_DEPTH=50 $(FORGE) test
 	HYPOTHESIS_PROFILE=deep $(PY) -m pytest tests/unit/core tests/integration/core/credits/test_credit_ledger_histories.py tests/integration/core/credits/test_credit_spend.py tests/integration/indexer/test_deposits_histories.py
 	FUZZ_EXAMPLES=300 $(PY) -m pytest tests/integration/api/mandates/test_fuzz.py
 	SEEDS=1..4 $(PY) -m pytest $(STORIES)
 	$(PY) -m pytest tests/deep
 
-test-cluster: build ## indexer, keeper, API with spares on the database of three nodes, which loses its primary in seven ways (needs root; T=part of a name)
+test-cluster: build ### indexer, keeper, API with spares on the database of three nodes, which loses its primary in seven ways (needs root; T=part of a name)
 	@$(PY) -c "from scripts._cluster import install; install()"
 	@$(PY) -m pytest tests/cluster -n0 -x $(if $(T),-k $(T))
 
-conformance: setup ## the tool endpoint under the protocol's conformance scenarios and inspector (npm packages, into .build)
+conformance: setup ### the tool endpoint under the protocol's conformance scenarios and inspector (npm packages, into .build)
 	@$(PY) -m scripts.mcp_conformance
 
 # Contracts and browser run no more of the Python code than the other tests do.
-coverage: build ## run the tests of `make test` that run Python, print branch coverage by folder, fail below 90 % of core or api/kernel; T=path: those tests only, without a floor
+coverage: build ### run the tests of `make test` that run Python, print branch coverage by folder, fail below 90 % of core or api/kernel; T=path: those tests only, without a floor
 	@$(PY) -m scripts.coverage_python $(if $(T),--no-floor $(T),tests $(addprefix --ignore=tests/,architecture browser cluster contracts deep) -m "not story" -p tests.lanes -n $(or $(LANES),auto))
 
-coverage-contracts: build ## hold the branch coverage of vault, factory and reserve token at 100 %
+coverage-contracts: build ### hold the branch coverage of vault, factory and reserve token at 100 %
 	@$(PY) -m scripts.coverage_contracts
 
-prove: node_modules/.ready .venv-audit/.ready ## prove cap, solvency and price with Halmos, or MATCH=part of a name
+prove: node_modules/.ready .venv-audit/.ready ### prove cap, solvency and price with Halmos, or MATCH=part of a name
 	@$(PY) -m scripts.prove --match "$(MATCH)"
 
-gas: build ## measure the contracts' gas, beside bounds and peers, and write tests/contracts/gas.json
+gas: build ### measure the contracts' gas, beside bounds and peers, and write tests/contracts/gas.json
 	@$(PY) -m scripts.gas
 
-mutants: node_modules/.ready .venv/.ready ## prove that the tests notice: each named defect in the contracts must fail one
+mutants: node_modules/.ready .venv/.ready ### prove that the tests notice: each named defect in the contracts must fail one
 	@$(PY) -m scripts.mutate
 	@$(PY) -m scripts.mutate --sequences
 
 bench: bench-indexer bench-keeper bench-api bench-verify bench-hall bench-events bench-economy bench-market bench-notes bench-fund ## every figure of speed, beside a bound measured in the same run
 
-bench-indexer: build ## from a mined block to its committed row
+bench-indexer: build ### from a mined block to its committed row
 	@$(PY) -m tests.bench.indexer
 
-bench-keeper: build ## from a floor that is crossed to the stop that is mined
+bench-keeper: build ### from a floor that is crossed to the stop that is mined
 	@$(PY) -m tests.bench.keeper
 
-bench-api: build ## reads, payments, long books and a hostile caller, each beside its bound; the last line has every figure
+bench-api: build ### reads, payments, long books and a hostile caller, each beside its bound; the last line has every figure
 	@$(PY) -m tests.bench.served
 
-bench-verify: build ## a record of 100,000 rows checked against the chain, and the anchors' tree of 100,000 heads
+bench-verify: build ### a record of 100,000 rows checked against the chain, and the anchors' tree of 100,000 heads
 	@$(PY) -m tests.bench.verify
 	@$(PY) -m tests.bench.anchors
 
-bench-hall: build ## the Hall of 2,000 agents and a million rows: a build, one after 1,000 new rows, reads, strips, what-ifs
+bench-hall: build ### the Hall of 2,000 agents and a million rows: a build, one after 1,000 new rows, reads, strips, what-ifs
 	@$(PY) -m tests.bench.hall
 
-bench-events: build ## 1,000 who follow mandates: memory, threads and CPU beside a bare answer that sleeps, and how soon all are told
+bench-events: build ### 1,000 who follow mandates: memory, threads and CPU beside a bare answer that sleeps, and how soon all are told
 	@$(PY) -m tests.bench.events
 
-bench-economy: build ## the work economy: drains of 10,000 items, 64 claims at once, pages of the ledger and of tasks over a million rows, what many accounts earn
+bench-economy: build ### the work economy: drains of 10,000 items, 64 claims at once, pages of the ledger and of tasks over a million rows, what many accounts earn
 	@$(PY) -m tests.bench.economy
 
-bench-market: build ## 6,000 simulated pairs each minute for MINUTES (5), rows by a bare COPY, the warning statistics over a million warnings
+bench-market: build ### 6,000 simulated pairs each minute for MINUTES (5), rows by a bare COPY, the warning statistics over a million warnings
 	@$(PY) -m tests.bench.market
 
-bench-notes: build ## notes rendered a second, a note's p99 beside a bare SELECT, the vault of 6,000 notes
+bench-notes: build ### notes rendered a second, a note's p99 beside a bare SELECT, the vault of 6,000 notes
 	@$(PY) -m tests.bench.notes
 
-bench-fund: build ## plans of signals by one worker, each charged: how many a minute, p99 at 167 a second, charges of 64 reads at once
+bench-fund: build ### plans of signals by one worker, each charged: how many a minute, p99 at 167 a second, charges of 64 reads at once
 	@$(PY) -m tests.bench.fund
 
-growth: build ## measure what a row, an event, a look and a call cost, and write docs/operations/growth.md and retention.md
+growth: build ### measure what a row, an event, a look and a call cost, and write docs/operations/growth.md and retention.md
 	@$(PY) -m tests.bench.growth
 
-drill: build .build/backup.ready ## lose the database and get it back: backup, restore to a moment, exact to the row, catch up from the chain; DRILL_DIR keeps its folder
+drill: build .build/backup.ready ### lose the database and get it back: backup, restore to a moment, exact to the row, catch up from the chain; DRILL_DIR keeps its folder
 	@$(PY) -m tests.drill.drill
 
-soak: build ## the whole stack for MINUTES (60) at RATE (200) calls a second beside faults; errors, memory and p99 in the last line; logs in .build/soak
+soak: build ### the whole stack for MINUTES (60) at RATE (200) calls a second beside faults; errors, memory and p99 in the last line; logs in .build/soak
 	@MINUTES=$(MINUTES) RATE=$(RATE) $(PY) -m tests.bench.soak
 
-screenshots: build .build/browser.ready ## pictures of the console's pages into docs/console: light, dark and at the width of a phone
+screenshots: build .build/browser.ready ### pictures of the console's pages into docs/console: light, dark and at the width of a phone
 	@$(PY) -m tests.browser.screenshots
 
-client: setup ## the wheel of the Python client and verify-record into .build/client, the TypeScript client into .build/client-ts
+client: setup ### the wheel of the Python client and verify-record into .build/client, the TypeScript client into .build/client-ts
 	@$(PY) -m scripts.build_client
 	@$(PY) -m scripts.build_client_ts
 
-deploy: build ## deploy to NETWORK of ape-config.yaml (devnet, sepolia); idempotent; needs RPC_URL; off the devnet also ACCOUNT and the offices' addresses (docs/operations.md)
-	@test -n "$(NETWORK)" || { echo "say where: make deploy NETWORK=sepolia RPC_URL=https://... ACCOUNT=<ape account>"; exit 2; }
-	@.venv/bin/ape run deploy --network base:$(NETWORK):node $(if $(ACCOUNT),--account $(ACCOUNT))
+package: .venv/.ready ## build the wheel with the command mandate-wallet into .build/package
+	@$(PY) -m uv build --wheel --offline --quiet --out-dir .build/package
+	@ls .build/package/*.whl
 
-verify: build ## read the deployment of NETWORK back from the chain: code and immutables byte for byte, offices, listings
-	@test -n "$(NETWORK)" || { echo "say where: make verify NETWORK=sepolia RPC_URL=https://..."; exit 2; }
-	@.venv/bin/ape run verify --network base:$(NETWORK):node
+deploy: build ## deploy the contracts to NETWORK (devnet, sepolia) through RPC_URL; safe to repeat (docs/operations.md#deploying)
+	@$(CLI) deploy
 
-verify-source: build ## write what block explorers and Sourcify take to show the sources of NETWORK's contracts, into .build/verify-source
-	@test -n "$(NETWORK)" || { echo "say where: make verify-source NETWORK=sepolia"; exit 2; }
-	@$(PY) -m scripts.verify_source --network $(NETWORK)
+verify: build ## compare the deployment on NETWORK with its record and this code, byte for byte
+	@$(CLI) verify
 
-preflight: build ## ask all that the processes stand on before they start: NETWORK=sepolia and their environment; says of each part ok, or what to do
-	@test -n "$(NETWORK)" || { echo "say where: make preflight NETWORK=sepolia, with the environment of the processes"; exit 2; }
-	@$(PY) -m scripts.preflight --network $(NETWORK)
+verify-source: build ### write what block explorers and Sourcify take to show the sources of NETWORK's contracts, into .build/verify-source
+	@$(PY) -m scripts.verify_source
+
+preflight: build ## check everything that the processes need before they start: NETWORK=sepolia, with their environment
+	@$(CLI) preflight
 
 # Their headers name the command, which Renovate repeats: it reads options with an equals sign only.
-lock: .venv/.ready ## pin the Python packages again after a change of pyproject.toml
+lock: .venv/.ready ### pin the Python packages again after a change of pyproject.toml
 	@$(PY) -m uv pip compile --quiet pyproject.toml --group=dev --generate-hashes --output-file=requirements.lock
 	@$(PY) -m uv pip compile --quiet pyproject.toml --constraint=requirements.lock --generate-hashes --output-file=requirements-run.lock
 	@$(PY) -m uv pip compile --quiet requirements-audit.in --generate-hashes --output-file=requirements-audit.lock

@@ -28,6 +28,7 @@ DatabaseUrl = Annotated[str, AfterValidator(_database_url)]
 class DatabaseSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    # Database
     database_url: DatabaseUrl = Field(
         description="postgresql+psycopg://... of Postgres 15 or newer"
     )

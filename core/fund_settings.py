@@ -12,6 +12,7 @@ _ENTRY = re.compile(r"([1-9][0-9]{0,14}):([1-9][0-9]{0,11})", re.ASCII)
 class FundSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    # Fund
     fund_credit_bonds: Annotated[dict[int, int], NoDecode] = Field(
         default={},
         description="accounts whose bond may be in credits, with how many: id:credits with commas",

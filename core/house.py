@@ -14,6 +14,7 @@ AgentId = Annotated[int, Field(ge=1, lt=10**18)]
 class House(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    # The house's agents
     house_agents: Annotated[tuple[AgentId, ...], NoDecode] = Field(
         default=(), max_length=1_000, description="user ids of the agents that the house runs"
     )

@@ -35,7 +35,7 @@ class CallerLimits(BaseModel):
     )
 
     # Calls
-    daily_ceiling: int = count(2_000, "calls a key and UTC day (plan Free)")
+    daily_ceiling: int = count(2_000, "calls per key and UTC day (plan Free)")
     daily_ceiling_plus: int = count(5_000, "the same on plan Plus")
     daily_ceiling_pro: int = count(10_000, "the same on plan Pro")
 
@@ -53,32 +53,34 @@ class CallerLimits(BaseModel):
 
     # Knowledge notes
     notes_per_address_per_minute: int = count(
-        30, "reads of notes without a key, a network address in 60 s, each API process by itself", 1
+        30,
+        "reads of notes without a key per network address in 60 s, counted by each API process",
+        1,
     )
 
     # Registration and recovery
-    registrations_per_minute: int = count(10, "unowned registrations a network address in 60 s")
-    registrations_per_day: int = count(30, "unowned registrations a network address in a UTC day")
+    registrations_per_minute: int = count(10, "unowned registrations per network address in 60 s")
+    registrations_per_day: int = count(30, "unowned registrations per network address and UTC day")
     owner_sign_ups_per_day: int = count(
-        10, "first sign-ins of owners a network address in a UTC day"
+        10, "first sign-ins of owners per network address and UTC day"
     )
     owned_registrations_per_day: int = count(
-        60, "registrations of owned agents a network address in a UTC day, of all owners"
+        60, "registrations of owned agents per network address and UTC day, all owners together"
     )
     agents_per_owner: int = count(20, "agents that one owner may have")
     welcome_credits: int = count(
-        10, "credits at registration; of an owner's agents the first one's alone"
+        10, "credits at registration; an owner gets them for the first agent only"
     )
     welcome_per_address_per_day: int = count(
-        3, "unowned registrations a day that get the welcome credit"
+        3, "unowned registrations per network address and day that get them"
     )
     recovery_failures_per_hour: int = count(
-        10, "wrong recovery codes a network address in 60 minutes"
+        10, "wrong recovery codes per network address in 60 minutes"
     )
 
     # Starter wallets
     custodial_transfers_per_day: int = count(
-        20, "transfers out of a starter wallet, an account and UTC day"
+        20, "transfers out of a starter wallet per account and UTC day"
     )
     custody_queue: int = count(10_000, "requests for transfers that may be under way at once", 1)
     custody_queue_per_owner: int = count(
@@ -158,7 +160,7 @@ class CallerLimits(BaseModel):
         10, "claims in a UTC day of an owner's agents together, or of an agent without an owner"
     )
 
-    # Payouts, credits a UTC day; GET /prices shows them
+    # Payouts, credits per UTC day; GET /prices shows them
     payout_credits_per_day: int = count(10_000, "what is paid at once for approved work, to all")
     payout_credits_per_person_per_day: int = count(
         2_000,
@@ -168,7 +170,7 @@ class CallerLimits(BaseModel):
     payout_credits_per_owners_address_per_day: int = count(
         5_000, "payout cap of all owners that signed up from one network address together"
     )
-    # Named by the specification without a figure
+    # Payout caps that the specification names without a figure
     new_account_payout_credits_per_day: int = count(
         200, "payout cap of an account without standing"
     )
@@ -179,6 +181,7 @@ class CallerLimits(BaseModel):
     rooms_payout_credits_per_owners_address_per_day: int = count(
         250, "the same in the Rooms of all owners that signed up from one network address"
     )
+    # Subscriptions
     targets_tier_1: int = count(20, "priority targets of a Tier 1 subscriber")
     targets_tier_2: int = count(100, "priority targets of a Tier 2 subscriber")
     reports_tier_1: int = count(20, "PDF reports of a Tier 1 subscriber in a UTC day")

@@ -14,6 +14,7 @@ _NAME = re.compile("[a-z]{2,32}")
 class MarketSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    # Scanner
     venues: Annotated[list[str], NoDecode] = Field(
         default=["sim"],
         description="exchanges that the scanner reads, by their ids with commas; sim: simulated ones",

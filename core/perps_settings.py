@@ -8,6 +8,7 @@ from core.limits import count
 class PerpsSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    # Perpetuals venue
     hl_url: str | None = Field(
         default=None,
         pattern=r"^https?://[^\s/?#@]+$",

@@ -174,6 +174,7 @@ class Settings(
         case_sensitive=False, extra="ignore", frozen=True, env_ignore_empty=True
     )
 
+    # Chain and logs
     rpc_urls: Annotated[list[HttpUrl], NoDecode] = Field(
         min_length=1, description="JSON-RPC nodes of the chain, best first, with commas"
     )
@@ -185,8 +186,8 @@ class Settings(
         ge=10,
         le=1_000_000,
         allow_inf_nan=False,
-        description="calls a second that a process sends each node at most; a batch counts each of its "
-        "calls",
+        description="the most calls per second that a process sends to each node; each call of a batch "
+        "counts",
     )
     chain_id: int = Field(
         default=84532,
@@ -194,7 +195,9 @@ class Settings(
         le=2**53 - 1,
         description="the chain's id; every node is asked for it at start",
     )
-    deployment_file: Path = Field(description="scripts/deployments/<network>.json")
+    deployment_file: Path = Field(
+        description="the record that `make deploy` wrote: scripts/deployments/<network>.json"
+    )
     log_format: Literal["console", "json"] = Field(
         default="console", description="console for people, json for machines"
     )
@@ -211,7 +214,8 @@ class Settings(
         description="the address that clients see; the SIWE domain comes from it",
     )
     key_pepper: SecretStr = Field(
-        default=SecretStr(""), description="secret that hashes of keys and tokens are made with"
+        default=SecretStr(""),
+        description="secret for the hashes of keys and tokens; the API does not start without it",
     )
     operator_key: SecretStr | None = Field(
         default=None, description="key of the local operator; refused on a chain that is not local"
@@ -220,7 +224,7 @@ class Settings(
         default=[], description="wallets that may act as operators"
     )
     trusted_proxies: Annotated[list[Network], NoDecode] = Field(
-        default=[], description="addresses whose X-Forwarded-For is believed"
+        default=[], description="addresses and networks whose X-Forwarded-For is trusted"
     )
     api_metrics_port: int = metrics_port("where the API serves its metrics, on HOST; 0: nowhere")
 
@@ -234,10 +238,11 @@ class Settings(
     )
     custody_key_file: Path | None = Field(
         default=None,
-        description="file with these keys instead, one a line, the one for new seals first",
+        description="file with these keys instead, one per line, the one for new seals first",
     )
     custody_gas_private_key: SecretStr | None = Field(
-        default=None, description="pays that gas; accepted on a local chain only"
+        default=None,
+        description="pays the gas of transfers out of starter wallets; accepted on a local chain only",
     )
     custody_gas_keystore: Path | None = Field(
         default=None, description="encrypted JSON keystore of the key that pays that gas"
@@ -255,6 +260,7 @@ class Settings(
         default=None, description="file with the bearer token that it asks for"
     )
 
+    # Payments, guard and receipts: API
     x402_pay_to: str | None = Field(
         default=None, description="who is paid in USDC for calls; without it no payment is taken"
     )
@@ -316,7 +322,7 @@ class Settings(
 
     # Keeper
     keeper_private_key: SecretStr | None = Field(
-        default=None, description="accepted on a local chain only"
+        default=None, description="the keeper's key; accepted on a local chain only"
     )
     keeper_keystore: Path | None = Field(
         default=None, description="encrypted JSON keystore of the keeper's key"

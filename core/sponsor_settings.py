@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 class SponsorSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    # Sponsored buys
     sponsor_private_key: SecretStr | None = Field(
         default=None, description="sends sponsored buys; accepted on a local chain only"
     )

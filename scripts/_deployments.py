@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from ape.api import ProviderAPI
 
 ROOT = Path(__file__).resolve().parent.parent
+APE_CONFIG = ROOT / "ape-config.yaml"
+IS_CHECKOUT = APE_CONFIG.exists()  # and no installed package
 ARTIFACTS = ROOT / ".build" / "forge"
 COMPILED = ROOT / ".build" / "__local__.json"  # Ape's: sources, settings, and what is deployed
 # Circle's USDC on Base Sepolia. The local chain gets the mock's code at this address, so that
@@ -95,10 +97,9 @@ def network_fault(network: str) -> str | None:
     """What is wrong with a network's name; None: it is one of ape-config.yaml, or there is none
     here to ask.
     """
-    config = ROOT / "ape-config.yaml"
-    if not config.exists():
+    if not IS_CHECKOUT:
         return None
-    known = re.findall(r"^ +- name: (\S+)\n +chain_id:", config.read_text(), re.MULTILINE)
+    known = re.findall(r"^ +- name: (\S+)\n +chain_id:", APE_CONFIG.read_text(), re.MULTILINE)
     if network in known:
         return None
     return f"NETWORK: {network!r} is none of ape-config.yaml; it is one of {', '.join(known)}"

@@ -1,7 +1,7 @@
 """Ask all that a deployment stands on, before its processes start: `make preflight NETWORK=sepolia`.
 
-Reads the same environment as the processes; DEPLOYMENT_FILE is scripts/deployments/<network>.json
-unless it is set. One line a finding, `ok` or `WRONG` with what to do; ends with 1 when any is wrong.
+Reads the same environment as the processes; in a checkout DEPLOYMENT_FILE is by default
+scripts/deployments/<network>.json. One line a finding, `ok` or `WRONG` with what to do; ends with 1 when any is wrong.
 The parts are asked side by side, each for at most PART_S.
 """
 
@@ -21,7 +21,7 @@ from core.db.metadata import import_tables
 from core.errors import InvalidParameterError
 from core.settings import Settings
 from core.startup import refusals
-from scripts._deployments import network_fault, record_path
+from scripts._deployments import IS_CHECKOUT, network_fault, record_path
 from scripts._findings import PartFinding, wrong
 from scripts._preflight import CHECKS, Check, Preflight, asked_of
 
@@ -66,13 +66,16 @@ def said(
 
 @app.command()
 def cli(
-    network: Annotated[str, typer.Option(help="of ape-config.yaml: devnet, sepolia")],
+    network: Annotated[
+        str, typer.Option(envvar="NETWORK", help="a network of ape-config.yaml: devnet, sepolia")
+    ],
 ) -> None:
     """One line for each thing that the processes need; 1 when any is wrong."""
     if (fault := network_fault(network)) is not None:
         typer.echo(fault, err=True)
         raise typer.Exit(2)
-    os.environ.setdefault("DEPLOYMENT_FILE", str(record_path(network)))
+    if IS_CHECKOUT:
+        os.environ.setdefault("DEPLOYMENT_FILE", str(record_path(network)))
     with refusals():
         asked = asked_of(Settings())
     import_tables()  # which takes a second of a core: no part waits for it within its time

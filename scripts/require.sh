@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
-# Says in a sentence what this machine lacks: require.sh python|node|pdf|browser|backup|promtool. As root on Debian it installs what PDFs, browser tests and the restore drill need, and unpacks promtool.
+# Says in a sentence what this machine lacks: require.sh python|node|pdf|browser|backup|promtool. `python` prints the one to use. As root on Debian it installs what PDFs, browser tests and the restore drill need, and unpacks promtool.
 set -u
 case "${1:-}" in
 python)
-  for python in python3.11 python3; do
-    if command -v "$python" >/dev/null && "$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null; then exit 0; fi
+  for python in python3.11 python3.12 python3; do
+    if command -v "$python" >/dev/null && "$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info[:2] not in ((3, 11), (3, 12)))' 2>/dev/null; then
+      echo "$python"
+      exit 0
+    fi
   done
-  echo "Python 3.11 with venv is missing. On Debian or Ubuntu: apt-get install python3.11 python3.11-venv" >&2
+  echo "Python 3.11 or 3.12 with venv is missing. On Debian 12 or Ubuntu 24.04: apt-get install python3 python3-venv" >&2
   exit 1
   ;;
 node)

@@ -159,7 +159,9 @@ class Sources:
 
 @app.command()
 def cli(
-    network: Annotated[str, typer.Option(help="of ape-config.yaml: devnet, sepolia")],
+    network: Annotated[
+        str, typer.Option(envvar="NETWORK", help="a network of ape-config.yaml: devnet, sepolia")
+    ],
     record_file: Annotated[
         Path | None, typer.Option("--record", help="the record instead of the network's")
     ] = None,

@@ -11,6 +11,7 @@ from api.kernel.metrics import PREFIX, ApiMetrics
 from api.kernel.tool import Profile
 from core.db.engine import Database
 from core.settings import Settings
+from scripts.export_env import default_text
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -19,10 +20,18 @@ def doc(name: str) -> str:
     return (ROOT / "docs" / name).read_text()
 
 
-def test_every_setting_stands_in_operations() -> None:
-    text = doc("operations.md")
+def test_every_setting_stands_in_operations_with_its_default() -> None:
+    section = doc("operations.md").partition("\n## Settings\n")[2].partition("\n## ")[0]
+    documented: dict[str, str] = {}
+    for names, told in re.findall(r"^\| (`[A-Z].*?`) \| (.*?) \|", section, re.MULTILINE):
+        settings = re.findall(r"`(\w+)`", names)
+        defaults = told.split(", ") if ", " in told else [told] * len(settings)
+        documented |= dict(zip(settings, defaults, strict=True))
 
-    assert [name for name in Settings.model_fields if f"`{name.upper()}`" not in text] == []
+    assert documented == {
+        name.upper(): "required" if field.is_required() else default_text(field.default) or "none"
+        for name, field in Settings.model_fields.items()
+    }
 
 
 def test_every_metric_of_the_api_stands_in_operations() -> None:
@@ -84,6 +93,12 @@ def test_every_event_and_error_of_the_contracts_stands_in_their_page() -> None:
     }
 
     assert sorted(name for name in names if not re.search(rf"`{name}\b", text)) == []
+
+
+def test_make_help__is_a_page_and_no_more() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+
+    assert 10 <= len(re.findall(r"^[a-z-]+:.* ## ", makefile, re.MULTILINE)) <= 20
 
 
 def test_every_make_target_explains_itself() -> None:

@@ -4,12 +4,15 @@ settings.
 
 import importlib
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 from typer import Typer
+from typer.main import get_command
 
 from core.settings import Settings
+from scripts.cli import app as mandate_wallet
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -27,6 +30,16 @@ BLOCK = re.compile(r"^ *```(?:sh)?\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 SPAN = re.compile(r"`([^`\n]+(?:\n[^`\n]+)?)`")
 MADE = re.compile(r"(?:^|[\s;&(])make ([a-z][a-z-]+)\b", re.MULTILINE)
 RUN = re.compile(r"python(?:3\.11)? -m ([a-z_]+(?:\.[a-z_]+)+)(?: ([a-z][a-z-]*)\b)?")
+COMMAND = re.compile(
+    r"(?:^|[\s;&(/])mandate-wallet ([a-z][a-z-]*(?:[ \t]+[^\s;&|#>)]+)*)", re.MULTILINE
+)
+# commands that read their own arguments, and the application that does
+PASSED_ON = {
+    "indexer": "indexer.main", "keeper": "keeper.main", "preflight": "scripts.preflight",
+    "check-record": "scripts.check_record", "rebuild": "scripts.rebuild",
+    "verify-record": "api.client.verify.main",
+}  # fmt: skip
+MIGRATIONS = {"upgrade", "current", "check", "draft", "sql"}
 OURS = ("api", "core", "indexer", "keeper", "scripts", "tests")
 PREFIXES = (
     "KEEPER_", "CUSTODY_", "SPONSOR_", "X402_", "GUARD_", "RECEIPT_", "DATABASE_", "RPC_", "INDEXER_",
@@ -71,6 +84,44 @@ def test_a_module_that_a_page_runs__has_the_command(page: Path) -> None:
         ]
         if len(commands) > 1:
             assert command in commands, f"{module} {command}"
+
+
+@pytest.mark.parametrize("page", [*PAGES, DOCS / "operations" / "alerts.yml"], ids=named)
+def test_a_command_that_a_page_names__is_one_of_mandate_wallet_with_its_options(page: Path) -> None:
+    text = typed(page) if page.suffix == ".md" else page.read_text()
+    for found in COMMAND.findall(text):
+        name, *arguments = shlex.split(found)
+        assert faults_of(name, arguments) == [], found
+
+
+def faults_of(name: str, arguments: list[str]) -> list[str]:
+    """The words that `mandate-wallet NAME` would refuse: of commands and options, not their values."""
+    known = get_command(mandate_wallet).commands  # type: ignore[attr-defined]  # it is a group
+    if name not in known:
+        return [name]
+    if name == "migrate":
+        return [one for one in arguments[:1] if one not in MIGRATIONS]
+    command = known[name]
+    if name in PASSED_ON:
+        command = get_command(importlib.import_module(PASSED_ON[name]).app)
+    if arguments and hasattr(command, "commands"):
+        if arguments[0] not in command.commands:
+            return arguments[:1]
+        command = command.commands[arguments[0]]
+    options = {"--help", *(option for one in command.params for option in one.opts)}
+    return [one for one in arguments if one.startswith("-") and one not in options]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "nothing", "indexer nothing", "keeper status --nothing", "migrate nothing",
+        "preflight --net sepolia", "deploy --to sepolia", "verify-record record.ndjson --node URL",
+    ],
+)  # fmt: skip
+def test_a_command_that_there_is_not__would_be_found(words: str) -> None:
+    name, *arguments = words.split()
+    assert len(faults_of(name, arguments)) == 1
 
 
 @pytest.mark.parametrize("page", OPERATIONS, ids=named)

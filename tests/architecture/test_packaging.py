@@ -58,7 +58,7 @@ def test_the_packages_of_the_image__are_those_of_the_tests_without_what_only_bui
 def test_the_image__runs_as_nobody_and_copies_all_that_the_processes_import() -> None:
     assert re.search(r"^USER 10001:10001$", IMAGE, re.MULTILINE)
     copied = set(re.findall(r"^COPY (\S+) \S+$", IMAGE, re.MULTILINE))
-    assert copied >= {"core", "indexer", "keeper", "api", "docs/playbooks", "scripts"}
+    assert copied >= {"core", "indexer", "keeper", "api", "scripts"}
     ignored = (ROOT / ".containerignore").read_text().split()
     taken = {one.removeprefix("!").removesuffix("/*.py") for one in ignored if one.startswith("!")}
     assert copied <= taken

@@ -88,7 +88,7 @@ def release_before() -> str:
 @pytest.fixture
 def old_tree(tmp_path: Path) -> Path:
     tree = tmp_path / "old"
-    kept = ("core", "indexer", "keeper", "api", "docs/playbooks")
+    kept = ("core", "indexer", "keeper", "api", "docs")
     with tarfile.open(fileobj=io.BytesIO(git("archive", release_before(), *kept))) as archive:
         archive.extractall(tree, filter="data")
     return tree

@@ -1,7 +1,6 @@
 """A network's name is one of ape-config.yaml, wherever a command takes one."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 import typer
@@ -31,7 +30,7 @@ def test_another_name__is_refused_with_those_that_there_are(
 
 
 def test_where_there_is_no_configuration__the_record_alone_counts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(_deployments, "ROOT", tmp_path)
+    monkeypatch.setattr(_deployments, "IS_CHECKOUT", False)
     assert network_fault("anything") is None
