@@ -14,6 +14,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from starlette.requests import Request
@@ -73,7 +74,9 @@ class WebFile:
         return f'"{hashlib.sha256(self.content).hexdigest()[:32]}"'
 
 
+@cache
 def routes_of(folder: Path = FOLDER) -> list[Route]:
+    """Files are read and compressed once per process."""
     files = dict(_files(folder))
     version = version_of(files)
     page = _web_file("index.html", _page(files, version))

@@ -36,7 +36,7 @@ from tests.integration.chain_fixtures import (
     free_port,
     start_anvil,
 )
-from tests.integration.conftest import _execute, url_of
+from tests.integration.databases import execute, url_of
 from tests.personas import KEEPER, OWNER, PERSONAS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -104,9 +104,9 @@ def chain() -> Iterator[DeployedChain]:
 
 @pytest.fixture
 def url(postgres: EmbeddedPostgres) -> Iterator[str]:
-    _execute(postgres, "create database {}", "rolling")
+    execute(postgres, "create database {}", "rolling")
     yield url_of(postgres, "rolling")
-    _execute(postgres, "drop database {} with (force)", "rolling")
+    execute(postgres, "drop database {} with (force)", "rolling")
 
 
 class Release:

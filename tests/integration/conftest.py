@@ -7,7 +7,6 @@ stopped and removed by the next one.
 """
 
 import functools
-import itertools
 import os
 import shutil
 from collections.abc import Iterator
@@ -16,17 +15,16 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import psycopg
 import pytest
 import starlette.routing
-from psycopg import sql
-from sqlalchemy import Dialect, Engine, create_engine, make_url
+from sqlalchemy import Dialect, Engine, create_engine
 from sqlalchemy.util import LRUCache
 
 from core.db import engine, migrate
 from core.db.embedded import EmbeddedPostgres, start
 from core.db.engine import Bounds, Database, WriteSession
 from tests.integration.chain_fixtures import *  # noqa: F403 (the chain's fixtures, for every test below this folder)
+from tests.integration.databases import Databases, execute, url_of
 from tests.watching import AlertWatch
 
 MEMORY, ROOM_BYTES = Path("/dev/shm"), 2 * 1024**3
@@ -34,8 +32,6 @@ RUNS = (
     MEMORY if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM_BYTES else Path("/tmp")
 ) / "mandate-tests"
 TEMPLATE = "mandate_template"
-
-_count = itertools.count(1)
 
 # Clients of HTTP share what they trust: to read the authorities' certificates takes 30 ms, and
 # tests make thousands of clients.
@@ -83,7 +79,7 @@ def postgres() -> Iterator[EmbeddedPostgres]:
 @pytest.fixture(scope="session")
 def template(postgres: EmbeddedPostgres) -> str:
     """The name of a migrated database that tests clone."""
-    _execute(postgres, "create database {}", TEMPLATE)
+    execute(postgres, "create database {}", TEMPLATE)
     url = url_of(postgres, TEMPLATE)
     migrate.upgrade(url)
     first = Database(url)
@@ -100,12 +96,16 @@ def origin(template: str) -> str:
     return template
 
 
+@pytest.fixture(scope="session")
+def databases(postgres: EmbeddedPostgres) -> Databases:
+    return Databases(postgres)
+
+
 @pytest.fixture
-def database_url(postgres: EmbeddedPostgres, origin: str) -> Iterator[str]:
-    """A migrated database of the test's own."""
-    name = clone(postgres, origin)
-    yield url_of(postgres, name)
-    _execute(postgres, "drop database {} with (force)", name)
+def database_url(postgres: EmbeddedPostgres, databases: Databases, origin: str) -> Iterator[str]:
+    """A migrated database of the test's own while it runs."""
+    with databases.begin_as(origin) as name:
+        yield url_of(postgres, name)
 
 
 @pytest.fixture
@@ -128,24 +128,6 @@ def write(database: Database) -> Iterator[WriteSession]:
     """
     with database.write_session() as session:
         yield session
-
-
-def clone(postgres: EmbeddedPostgres, origin: str) -> str:
-    """The name of a new database, equal to `origin`, to which nobody is connected."""
-    name = f"test_{next(_count)}"
-    _execute(postgres, "create database {} template {} strategy file_copy", name, origin)
-    return name
-
-
-def url_of(postgres: EmbeddedPostgres, name: str) -> str:
-    return make_url(postgres.url).set(database=name).render_as_string(hide_password=False)
-
-
-def _execute(postgres: EmbeddedPostgres, statement: str, *names: str) -> None:
-    """Run one statement outside a transaction; `names` are quoted into its braces."""
-    url = make_url(postgres.url).set(drivername="postgresql").render_as_string(hide_password=False)
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))
 
 
 def remove_dead_runs(runs: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from core.db.embedded import EmbeddedPostgres
 from core.db.engine import Database
-from tests.integration.conftest import clone, url_of
+from tests.integration.databases import clone, url_of
 
 
 @dataclass(frozen=True)

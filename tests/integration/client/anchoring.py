@@ -31,7 +31,7 @@ from tests.integration.chain_fixtures import (
     start_anvil,
 )
 from tests.integration.client.conftest import export
-from tests.integration.conftest import _execute, url_of
+from tests.integration.databases import execute, url_of
 from tests.integration.indexer.conftest import Follower, Issued, now_utc
 from tests.personas import KEEPER
 
@@ -116,7 +116,7 @@ class AnchoredRecord:
 @contextmanager
 def anchored_record(postgres: EmbeddedPostgres, template: str) -> Iterator[AnchoredRecord]:
     name = f"client_{uuid4().hex[:12]}"
-    _execute(postgres, "create database {} template {} strategy file_copy", name, template)
+    execute(postgres, "create database {} template {} strategy file_copy", name, template)
     began = int(now_utc().timestamp()) - HOURS_BEFORE * EPOCH_S
     url, anvil = url_of(postgres, name), start_anvil("--timestamp", str(began))
     database, leadership = Database(url), Leadership(url, "indexer", "test")
@@ -128,7 +128,7 @@ def anchored_record(postgres: EmbeddedPostgres, template: str) -> Iterator[Ancho
         leadership.release()
         database.close()
         anvil.stop()
-        _execute(postgres, "drop database {} with (force)", name)
+        execute(postgres, "drop database {} with (force)", name)
 
 
 def _anchored(follower: Follower) -> AnchoredRecord:

@@ -30,7 +30,7 @@ from tests.integration.chain_fixtures import (
     deploy_contracts,
     start_anvil,
 )
-from tests.integration.conftest import _execute, url_of
+from tests.integration.databases import execute, url_of
 from tests.integration.indexer.conftest import Follower, Issued, now_utc
 from tests.personas import AGENT, DEPLOYER, OWNER
 
@@ -72,7 +72,7 @@ def settle_reverts(chain: ChainContext) -> None:
 def following(postgres: EmbeddedPostgres, template: str) -> Iterator[Follower]:
     """A chain, a database and an indexer of their own."""
     name = f"client_{uuid4().hex[:12]}"
-    _execute(postgres, "create database {} template {} strategy file_copy", name, template)
+    execute(postgres, "create database {} template {} strategy file_copy", name, template)
     url, anvil = url_of(postgres, name), start_anvil()
     database, leadership = Database(url), Leadership(url, "indexer", "test")
     assert leadership.try_take(now_utc())
@@ -82,7 +82,7 @@ def following(postgres: EmbeddedPostgres, template: str) -> Iterator[Follower]:
         leadership.release()
         database.close()
         anvil.stop()
-        _execute(postgres, "drop database {} with (force)", name)
+        execute(postgres, "drop database {} with (force)", name)
 
 
 def _report(

@@ -15,6 +15,7 @@ from api.kernel import auth
 from api.kernel.operation import AnswerBody, Area, Catalogue, Operation, Reason
 from api.main import routed
 from core.credits.rules.prices import PRICES
+from tests.each import each
 
 SPEC = Path("tests/spec")
 # Lower it with every route that lands. It never rises.
@@ -93,14 +94,14 @@ WIDENED = {
 }
 
 
-@pytest.mark.parametrize("row", catalogue().operations, ids=lambda row: row.key)
+@each("row", catalogue().operations, ids=lambda row: row.key)
 def test_a_route__takes_the_credentials_of_the_specification(row: Operation) -> None:
     specified = {call(one["method"], one["path"]): one["auth"] for one in ADDED + SPECIFIED}
     name = call(row.method, row.path)
     assert str(row.auth) == str(WIDENED.get(name, specified[name]))
 
 
-@pytest.mark.parametrize("operation", routed(catalogue()), ids=lambda operation: operation.key)
+@each("operation", routed(catalogue()), ids=lambda operation: operation.key)
 def test_a_path__is_filled_by_the_command_and_an_example_is_valid(operation: Operation) -> None:
     in_path = {name for name in operation.command.model_fields if f"{{{name}}}" in operation.path}
     assert operation.path.count("{") == len(in_path)
@@ -115,7 +116,7 @@ def models_in(kind: Any) -> set[type[BaseModel]]:
     return set[type[BaseModel]]().union(*map(models_in, get_args(kind)))
 
 
-@pytest.mark.parametrize("operation", catalogue().operations, ids=lambda one: one.key)
+@each("operation", catalogue().operations, ids=lambda one: one.key)
 def test_an_operation__answers_closed_types_alone(operation: Operation) -> None:
     assert [
         model.__name__ for model in models_in(operation.answer) if not issubclass(model, AnswerBody)
@@ -137,7 +138,7 @@ def area(*operations: Operation, **more: Any) -> Area:
     return Area(name="gifts", about="Gifts.", operations=operations, **more)
 
 
-@pytest.mark.parametrize(
+@each(
     ("areas", "says"),
     [
         ((area(gift(), gift("gifts.again")),), r"declared twice: \('GET', '/gifts'\)$"),

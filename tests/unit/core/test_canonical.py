@@ -18,6 +18,7 @@ from core.canonical import (
     read_canonical,
 )
 from core.errors import InvalidParameterError
+from tests.each import each
 
 
 def test_canonical_json__sorts_keys_and_writes_no_spaces() -> None:
@@ -36,7 +37,7 @@ def test_canonical_json__the_largest_safe_int__is_exact(safe: int) -> None:
     assert canonical_json(safe) == str(safe).encode()
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "path"),
     [
         ({"a": [1, 2.5]}, r"\$\.a\[1\]"),
@@ -114,7 +115,7 @@ def test_read_canonical__an_object_of_a_record__is_read_at_once() -> None:
     assert read_canonical(canonical_json(line)) == line
 
 
-@pytest.mark.parametrize(
+@each(
     "content",
     [
         b'{"a":1.5}',

@@ -13,9 +13,10 @@ from core.money import (
     usdc_text,
     usdc_text_or_none,
 )
+from tests.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "amount"),
     [
         ("0", 0),
@@ -33,7 +34,7 @@ def test_amount__as_written__is_read_exactly(text: str, amount: int) -> None:
     assert usdc_e6_from_text(text) == amount
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "",

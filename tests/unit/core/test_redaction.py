@@ -2,11 +2,11 @@
 
 import re
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core.redaction import UNKNOWN_HOST, evidence_host, redact_value
+from tests.each import each
 
 LONG_RUN = re.compile(r"[0-9a-fA-F]{20}")
 ADDRESS = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
@@ -15,7 +15,7 @@ HOSTILE = st.text(st.characters(codec=None, categories=None))
 HEX = st.text("0123456789abcdefABCDEF._-", min_size=1, max_size=80)
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "shown"),
     [
         (ADDRESS, "0xd8\u20266045"),
@@ -53,7 +53,7 @@ def test_values_with_the_same_ends__are_shown_alike(middle: str, other: str) -> 
     assert len(shown) == 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "host"),
     [
         (f"https://etherscan.io/token/{ADDRESS}#readProxy", "etherscan.io"),

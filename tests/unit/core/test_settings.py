@@ -7,6 +7,7 @@ import pytest
 
 from core.errors import InvalidParameterError
 from core.settings import Settings
+from tests.each import each
 
 ONE, TWO = "11" * 32, "22" * 32
 
@@ -36,7 +37,7 @@ def test_custody_keys__of_a_file__are_its_lines(tmp_path: Path) -> None:
     assert custody_keys(custody_key_file=file) == (bytes.fromhex(ONE), bytes.fromhex(TWO))
 
 
-@pytest.mark.parametrize(
+@each(
     ("settings", "variable"),
     [
         ({"custody_key": ONE[:-1]}, "CUSTODY_KEY"),

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from core.errors import InvalidParameterError
 from core.texts import require_text
+from tests.each import each
 
 NOT_REFUSED = "\u200c\u200d"
 HOSTILE = st.text(st.characters(codec=None, categories=None), min_size=1)
@@ -36,7 +37,7 @@ def test_plain_text__is_taken_markup_included(text: str) -> None:
     assert is_taken(text)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         *("\u200d", "\u200c \u200d", "\u0301", "\ufe0f", "\u3164", "\u2800\u115f", "\uffa0\n"),
@@ -52,7 +53,7 @@ def test_a_mark_on_what_is_seen__is_taken(text: str) -> None:
     assert is_taken(text)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         *(

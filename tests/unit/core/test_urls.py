@@ -4,6 +4,7 @@ import pytest
 
 from core.errors import InvalidParameterError
 from core.urls import require_https
+from tests.each import each
 
 
 @pytest.mark.parametrize(
@@ -19,7 +20,7 @@ def test_a_link__of_https_is_taken(url: str) -> None:
     require_https("source_url", url)
 
 
-@pytest.mark.parametrize(
+@each(
     "url",
     [
         "",
@@ -41,7 +42,7 @@ def test_another_link__is_refused_by_the_name_of_its_field(url: str) -> None:
     assert refused.value.field == "source_url"
 
 
-@pytest.mark.parametrize(
+@each(
     "url",
     [
         "https://a.example/x",
@@ -58,7 +59,7 @@ def test_a_host__is_a_dns_name_or_an_address(url: str) -> None:
     require_https("url", url)
 
 
-@pytest.mark.parametrize(
+@each(
     "url",
     [
         "https://%00/",

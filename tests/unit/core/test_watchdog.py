@@ -4,6 +4,7 @@ How it ends a real one: tests/integration/keeper/test_keeper_watchdog.py.
 """
 
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
@@ -31,6 +32,18 @@ class Exit:
     def __call__(self, code: int) -> None:
         self.codes.append(code)
         self.happened.set()
+
+
+@pytest.fixture(autouse=True)
+def threads_end(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What a thread raises belongs to the test that started it. The test's patches outlive its threads,
+    which need them to their end.
+    """
+    before = set(threading.enumerate())
+    yield
+    for thread in set(threading.enumerate()) - before:
+        thread.join(WITHIN_S)
+        assert not thread.is_alive()
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from core.money import UnixSeconds
 from keeper.observe import VAULTS_A_BATCH, Observer
 from keeper.state import FactoryKeepers
 from keeper.witness import FAILED_S, MOST_AGAIN_S, REST_S, SILENT_S, Agreement, Said
+from tests.each import each
 from tests.unit.keeper.readings import FLOOR, HEAD, NOW, VAULT
 
 STATUS = function("MandateVault", "status").selector
@@ -31,7 +32,7 @@ def a_said(fallen: str, against: str, unreadable: str, needed: int) -> Said:
     return Said(frozenset(fallen), frozenset(against), frozenset(unreadable), needed)
 
 
-@pytest.mark.parametrize(
+@each(
     ("said", "mark", "remove", "denied", "outvoted", "disputing"),
     [
         (a_said("ab", "", "", 2), True, True, False, "", ""),

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from pydantic import BaseModel
 
 from api.kernel.auth import BY_KEY
@@ -10,9 +9,10 @@ from api.kernel.caller import AgentCaller
 from api.kernel.operation import Answer, Command, Write, WriteCall
 from scripts import export_client
 from scripts.export_client import type_of
+from tests.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("schema", "kind"),
     [
         ({"type": "string", "pattern": "^0x$"}, "str"),

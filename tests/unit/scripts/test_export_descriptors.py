@@ -19,6 +19,7 @@ from scripts.export_descriptors import (
     published_schema,
     texts,
 )
+from tests.each import each
 
 FACTORY = "0x9fE46736679d2D9a65F0992F2272dE9f3c7fa6e0"
 USDC = "0x036CbD53842c5426634e7929541eC2318f3dCF7e"
@@ -72,7 +73,7 @@ def broken(name: str, field: dict[str, Any]) -> list[str]:
 SHOWN = {"path": "publicId", "label": "Mandate", "format": "raw"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("field", "count"),
     [
         (SHOWN, 0),

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from core.mandate.venues.registry import Venue, venues
+from tests.each import each
 
 ROOT = Path(__file__).parents[3]
 WITHIN_S = 60
@@ -88,10 +89,8 @@ def test_a_new_venue__is_verified_with_its_immutables(known: dict[str, Any]) -> 
     assert "_cachedDomainSeparator" in known["immutables"]
 
 
-@pytest.mark.parametrize(
-    "script", ["_deployments", "_offices", "_recorded", "deploy", "export_abis", "verify"]
-)
-@pytest.mark.parametrize("venue", venues().declared, ids=lambda venue: venue.name)
+@each("script", ["_deployments", "_offices", "_recorded", "deploy", "export_abis", "verify"])
+@each("venue", venues().declared, ids=lambda venue: venue.name)
 def test_a_script__names_no_adapters_contract(venue: Venue, script: str) -> None:
     tree = ast.parse((ROOT / "scripts" / f"{script}.py").read_text())
     texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}

@@ -17,6 +17,7 @@ from scripts._offices import (
     is_devnet,
     offices_of,
 )
+from tests.each import each
 
 DEPLOYER = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 BASE = 8453
@@ -60,8 +61,8 @@ def test_offices__all_named__are_taken() -> None:
     assert offices_of(WHOLE, DEPLOYER, on_devnet=False) == expected
 
 
-@pytest.mark.parametrize("variable", [*APART, "KEEPER_ADDRESS", "GUARD_ADDRESS"])
-@pytest.mark.parametrize("value", [None, "", "  "], ids=["unset", "empty", "blank"])
+@each("variable", [*APART, "KEEPER_ADDRESS", "GUARD_ADDRESS"])
+@each("value", [None, "", "  "], ids=["unset", "empty", "blank"])
 def test_off_the_devnet__an_office_that_is_not_named__is_refused(
     variable: str, value: str | None
 ) -> None:
@@ -73,8 +74,8 @@ def test_off_the_devnet__an_office_that_is_not_named__is_refused(
     assert sentence.startswith(f"{variable} is not set: set it to the address of the ")
 
 
-@pytest.mark.parametrize("variable", WHOLE)
-@pytest.mark.parametrize("deployer", [DEPLOYER, DEPLOYER.lower()], ids=["checksum", "lower case"])
+@each("variable", WHOLE)
+@each("deployer", [DEPLOYER, DEPLOYER.lower()], ids=["checksum", "lower case"])
 def test_off_the_devnet__the_deployer_in_an_office__is_refused(
     variable: str, deployer: str
 ) -> None:
@@ -99,8 +100,8 @@ def test_on_the_devnet__the_deployer_may_hold_every_office() -> None:
     assert offices_of(dict.fromkeys(WHOLE, DEPLOYER), DEPLOYER, on_devnet=True).guard == DEPLOYER
 
 
-@pytest.mark.parametrize("variable", WHOLE)
-@pytest.mark.parametrize("spelled", [str, str.lower], ids=["checksum", "lower case"])
+@each("variable", WHOLE)
+@each("spelled", [str, str.lower], ids=["checksum", "lower case"])
 def test_off_the_devnet__an_account_whose_key_everybody_has__is_refused(
     variable: str, spelled: Callable[[str], str]
 ) -> None:
@@ -126,9 +127,9 @@ def test_on_the_devnet__public_accounts_hold_offices() -> None:
     assert offices_of(dict.fromkeys(WHOLE, public), public, on_devnet=True).admin == public
 
 
-@pytest.mark.parametrize("on_devnet", [True, False])
-@pytest.mark.parametrize("variable", WHOLE)
-@pytest.mark.parametrize(
+@each("on_devnet", [True, False])
+@each("variable", WHOLE)
+@each(
     "nobody", ["0x" + "00" * 20, DEAD, BASE_SEPOLIA_USDC], ids=["zero", "the burn address", "USDC"]
 )
 def test_offices__an_address_that_can_sign_nothing__is_refused(

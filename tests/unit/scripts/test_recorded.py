@@ -19,6 +19,7 @@ from scripts._recorded import (
     recorded_offices,
     to_record,
 )
+from tests.each import each
 
 
 def account(n: int) -> str:
@@ -62,7 +63,7 @@ def test_record__of_a_whole_deployment__has_no_fault() -> None:
     assert faults(whole()) == []
 
 
-@pytest.mark.parametrize("name", [name for name in CONTRACT_OF if name != "usdc"])
+@each("name", [name for name in CONTRACT_OF if name != "usdc"])
 def test_record__any_contract_called_a_fiat_token__is_a_fault(name: str) -> None:
     """Such an entry passed with any code whatever."""
     record = whole()
@@ -111,7 +112,7 @@ def test_record__circles_token__is_not_on_the_devnet() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", CONTRACT_OF)
+@each("name", CONTRACT_OF)
 def test_record__without_a_contract__is_a_fault(name: str) -> None:
     record = whole()
     record.contracts = [one for one in record.contracts if one.name != name]
@@ -152,7 +153,7 @@ def test_offices__as_created__do_not_differ() -> None:
     assert differing_offices(recorded_offices(whole()), found()) == {}
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "office"),
     [
         ("factory.pausers", [PAUSER, STRANGER]),

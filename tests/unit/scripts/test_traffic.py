@@ -10,6 +10,7 @@ import pytest
 from scripts.demo import Story
 from tests.bench.soak import AGENTS, VISITORS, profile
 from tests.bench.traffic import Call, Caller, Tally, Traffic, get, outcome
+from tests.each import each
 
 STORY = cast(
     "Story",
@@ -23,7 +24,7 @@ def refusal(reason: str) -> bytes:
     return json.dumps({"service": {"reason": reason}}).encode()
 
 
-@pytest.mark.parametrize(
+@each(
     ("status", "body", "kind"),
     [
         (200, b"", "served"),

@@ -11,8 +11,8 @@ from sqlalchemy import Connection, text
 from core.db import migrate
 from core.db.embedded import EmbeddedPostgres
 from core.db.engine import Database
-from tests.integration.conftest import _execute, url_of
 from tests.integration.core.db.expansion import schema_of, taken
+from tests.integration.databases import execute, url_of
 
 RULE_SINCE = "0048"  # each migration costs a second to look at
 # Older than the rule: processes of 0052 beside 0053 refused sponsored buys, those of 0054 beside 0055 plans of signals.
@@ -41,7 +41,7 @@ def judged() -> list[Script]:
 
 def test_each_migration__leaves_what_the_release_before_it_uses(postgres: EmbeddedPostgres) -> None:
     """Where this fails: expand first, and contract in a later release, with UNUSED_SINCE."""
-    _execute(postgres, "create database {}", "expansion")
+    execute(postgres, "create database {}", "expansion")
     url, found = url_of(postgres, "expansion"), dict[str, list[str]]()
     database = Database(url)
     try:
@@ -56,7 +56,7 @@ def test_each_migration__leaves_what_the_release_before_it_uses(postgres: Embedd
             found[one.revision] = taken(before, after, unused)
     finally:
         database.close()
-        _execute(postgres, "drop database {} with (force)", "expansion")
+        execute(postgres, "drop database {} with (force)", "expansion")
     assert {revision: words for revision, words in found.items() if words} == BROKE
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from api.client.heads import MOST_LINE_BYTES, MOST_LINES, HeadsDiffer, SeenHead, SeenHeads
+from tests.each import each
 
 ONE, OTHER = "0x" + "11" * 32, "0x" + "22" * 32
 HEAD = SeenHead("m_abcdefghij", 3, ONE)
@@ -92,7 +93,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("line", WRONG.values(), ids=WRONG)
+@each("line", WRONG.values(), ids=WRONG)
 def test_a_line_that_is_no_head__is_refused_with_its_number(line: str) -> None:
     with pytest.raises(ValueError, match="line 2: "):
         SeenHeads().add_lines(HEAD._replace(seq=1).line() + line)

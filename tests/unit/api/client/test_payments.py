@@ -13,6 +13,7 @@ from eth_account.messages import encode_typed_data
 
 from api.client import NotPaid, Payer, Refused
 from api.client.payments import BASE_SEPOLIA_USDC, WontPay, decoded
+from tests.each import each
 from tests.unit.api.client.service import Service, ok, refusal
 
 PRIVATE_KEY = "0x" + "22" * 32
@@ -171,7 +172,7 @@ def test_the_cap_in_total__is_paid_and_one_base_unit_more_is_not() -> None:
     assert pays.spent_usdc == "0.020000"
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "why"),
     [
         ({"asset": "0x" + "99" * 20}, "asset .* is not 0x036C"),

@@ -8,6 +8,7 @@ import pytest
 from api.kernel.body import MAX_NUMBER_CHARACTERS, MAX_VALUES, parse_object
 from api.kernel.fields import JsonDecimal
 from api.kernel.operation import Refusal
+from tests.each import each
 
 UNSTORABLE = "it holds a NUL or half a surrogate pair; leave that out."
 
@@ -26,7 +27,7 @@ def test_an_empty_body__is_an_empty_object() -> None:
     assert parse_object(b" \n") == {}
 
 
-@pytest.mark.parametrize(
+@each(
     ("raw", "says"),
     [
         (b"\xff", "The body is not UTF-8; send JSON in UTF-8."),
@@ -120,7 +121,7 @@ def cpu_s(raw: bytes) -> float:
     return min(once() for _ in range(3))
 
 
-@pytest.mark.parametrize("name", DENSE)
+@each("name", DENSE)
 def test_a_full_body__takes_no_longer_than_its_bytes(name: str) -> None:
     """Half a second is many times what the worst takes; a name twice among 27,000 took 22 s."""
     parse_object(DENSE[name])

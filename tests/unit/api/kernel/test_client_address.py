@@ -1,13 +1,12 @@
 """Whom a call counts for."""
 
-import pytest
-
 from api.kernel.client_address import client_address
+from tests.each import each
 
 PROXIES = ("10.0.0.0/8", "2001:db8:ffff::1")
 
 
-@pytest.mark.parametrize(
+@each(
     ("peer", "forwarded_for", "counted"),
     [
         ("203.0.113.9", [], "203.0.113.9"),

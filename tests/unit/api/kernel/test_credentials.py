@@ -22,6 +22,7 @@ from api.kernel.caller import AgentCaller, BearerCaller, Caller, Nobody, Operato
 from api.kernel.credentials import Proven, caller_for
 from api.kernel.operation import Family, Operation, Refusal
 from api.kernel.scopes import require_scope
+from tests.each import each
 
 WALLET = "0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A"
 AGENT = AgentCaller(
@@ -52,7 +53,7 @@ def proven(*callers: Caller) -> Proven:
     return Proven(by_key, by_bearer)
 
 
-@pytest.mark.parametrize(
+@each(
     ("auth", "sent", "seen"),
     [
         (ANYBODY, (AGENT, OWNER), Nobody()),
@@ -95,7 +96,7 @@ def test_an_operators_session__may_end_itself() -> None:
     assert caller_for(operation(BY_SESSION), proven(OWNER), frozenset({WALLET.lower()})) == OWNER
 
 
-@pytest.mark.parametrize(
+@each(
     ("auth", "family", "sent", "reason"),
     [
         (BY_KEY, Family.WALLET, (), "auth_required"),

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.kernel.csv_text import cell, csv_text
+from tests.each import each
 
 SIGNS = ("=", "+", "-", "@", "＝", "＋", "－", "＠")  # noqa: RUF001 - the wide ones too
 TEXT = st.text(
@@ -63,7 +64,7 @@ def test_json__reads_back_as_itself(value: Any) -> None:
     assert json.loads(read(file_of(value))[1][1]) == value
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     ["=1+1", "+1-1", "-cmd|x", "@SUM(A1)", " =1", "＝1", "-1.5 left", "--1", "\tplain"],  # noqa: RUF001
 )
@@ -89,9 +90,7 @@ def test_a_formula_behind_a_separator_of_another_locale__is_made_plain(
     assert cell(text) == plain
 
 
-@pytest.mark.parametrize(
-    "text", ["-29.990000", "-5", "1e5 is a lot", "buy 5", "a=b", "", "'=1", "a;'=1", "a; b=1"]
-)
+@each("text", ["-29.990000", "-5", "1e5 is a lot", "buy 5", "a=b", "", "'=1", "a;'=1", "a; b=1"])
 def test_a_number_or_another_text__is_left_alone(text: str) -> None:
     assert cell(text) == text
 

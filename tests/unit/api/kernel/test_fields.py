@@ -27,6 +27,7 @@ from api.kernel.fields import (
 )
 from api.kernel.operation import Command, Refusal
 from api.kernel.validation import command_of
+from tests.each import each
 
 
 class Everything(Command):
@@ -236,9 +237,7 @@ def test_account_id__comes_in_as_it_goes_out(sent: Any) -> None:
     ) == (1001, "1001")
 
 
-@pytest.mark.parametrize(
-    "sent", [0, -1, "0", "-1", True, 1.0, "1.0", "", "abc", "1" * 19, 10**18, None, "٣"]
-)
+@each("sent", [0, -1, "0", "-1", True, 1.0, "1.0", "", "abc", "1" * 19, 10**18, None, "٣"])
 def test_account_id__of_no_account__is_refused(sent: Any) -> None:
     for kind in (AccountId, AccountIdText):
         with pytest.raises(ValidationError):
@@ -254,11 +253,9 @@ AMOUNTS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "kind", [Usdc, UnsignedUsdc, PositiveUsdc], ids=["signed", "unsigned", "positive"]
-)
-@pytest.mark.parametrize("sign", ["", "-"])
-@pytest.mark.parametrize("written", AMOUNTS)
+@each("kind", [Usdc, UnsignedUsdc, PositiveUsdc], ids=["signed", "unsigned", "positive"])
+@each("sign", ["", "-"])
+@each("written", AMOUNTS)
 def test_an_amount__is_taken_just_if_its_schema_says_so(kind: Any, sign: str, written: str) -> None:
     if (kind, sign) == (UnsignedUsdc, "-") and not written.strip("0."):
         pytest.skip("minus zero is no amount that anybody sends")

@@ -9,6 +9,7 @@ from starlette.routing import Route
 from api.kernel.auth import ANYBODY
 from api.kernel.http import Table, routes_of
 from api.kernel.operation import Deps, NoInput, Operation, Text
+from tests.each import each
 
 
 def operation(path: str, method: str = "GET") -> Operation:
@@ -40,7 +41,7 @@ def test_a_literal_segment__is_matched_before_a_placeholder() -> None:
 PATHS = ("/x/me", "/x/{id}", "/x/{id}/y", "/f/{rest:path}")
 
 
-@pytest.mark.parametrize(
+@each(
     ("method", "path", "found", "values"),
     [
         ("GET", "/x/me", "/x/me", {}),

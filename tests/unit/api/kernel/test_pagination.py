@@ -11,6 +11,7 @@ from api.kernel.operation import Call, Refusal
 from api.kernel.pagination import Page, Paged, page_of
 from api.kernel.validation import command_of
 from core.errors import InvalidParameterError
+from tests.each import each
 
 CALL = cast("Call", SimpleNamespace(deps=SimpleNamespace(pepper=b"p" * 32)))
 
@@ -59,7 +60,7 @@ CURSOR = page(status="draft").cursor(7)
 LAST = "A" if CURSOR[-1] != "A" else "B"
 
 
-@pytest.mark.parametrize(
+@each(
     ("cursor", "name", "fields"),
     [
         (CURSOR, "mandates.board", {"status": "draft"}),

@@ -11,6 +11,7 @@ from api.kernel.operation import Family, Operation
 from api.kernel.reasons import reasons_of
 from api.kernel.validation import command_of
 from api.main import routed
+from tests.each import each
 
 DOCUMENT = document(routed(catalogue()), catalogue(), "t", "1", "https://api.example")
 BY_CALL = {(one.method, one.path): one for one in routed(catalogue())}
@@ -20,7 +21,7 @@ def responses(operation: Operation) -> dict[str, Any]:
     return dict(DOCUMENT["paths"][operation.path][operation.method.lower()]["responses"])
 
 
-@pytest.mark.parametrize("operation", routed(catalogue()), ids=lambda one: one.key)
+@each("operation", routed(catalogue()), ids=lambda one: one.key)
 def test_the_statuses_declared__are_those_that_are_possible(operation: Operation) -> None:
     refusals = {catalogue().reasons[reason].status for reason in reasons_of(operation, catalogue())}
     kept = {304} if operation.max_age_s is not None else set()
@@ -30,7 +31,7 @@ def test_the_statuses_declared__are_those_that_are_possible(operation: Operation
     } | refusals | kept
 
 
-@pytest.mark.parametrize("operation", routed(catalogue()), ids=lambda one: one.key)
+@each("operation", routed(catalogue()), ids=lambda one: one.key)
 def test_every_reason_of_a_route__has_an_example_under_its_status(operation: Operation) -> None:
     shown = {
         name: int(status) for status, one in responses(operation).items() for name in _examples(one)
@@ -44,7 +45,7 @@ def _examples(response: dict[str, Any]) -> list[str]:
     return list(response.get("content", {}).get("application/json", {}).get("examples", {}))
 
 
-@pytest.mark.parametrize("name", DOCUMENT["components"]["examples"])
+@each("name", DOCUMENT["components"]["examples"])
 def test_an_example__is_the_body_of_a_refusal_whose_next_calls_can_be_made(name: str) -> None:
     body = DOCUMENT["components"]["examples"][name]["value"]
     if name.endswith("_sentence"):

@@ -8,6 +8,7 @@ import pytest
 from api.catalogue import catalogue
 from api.kernel.operation import NextCall, Refusal
 from api.kernel.refusals import fill_path, next_items, path_ids, refused, route_path
+from tests.each import each
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 CATALOG_CALL = {"method": "GET", "path": "/agent/catalog", "auth": "optional", "cost": 0}
@@ -23,7 +24,7 @@ temporarily_unavailable 503 true|schema_not_applied 503 true
 """
 
 
-@pytest.mark.parametrize("line", SPECIFIED.replace("\n", "|").strip("|").split("|"))
+@each("line", SPECIFIED.replace("\n", "|").strip("|").split("|"))
 def test_the_reasons_of_the_specification__have_their_status_and_retry_safe(line: str) -> None:
     name, status, retry_safe = line.split()
     assert (catalogue().reasons[name].status, catalogue().reasons[name].retry_safe) == (
@@ -132,7 +133,7 @@ def test_route_path__lets_only_the_placeholder_path_take_several_segments(
     assert route_path(path) == of_a_route
 
 
-@pytest.mark.parametrize("reason", catalogue().reasons)
+@each("reason", catalogue().reasons)
 def test_a_refusal_with_a_time__is_safe_to_send_again_whatever_its_reason(reason: str) -> None:
     outcome = refused(
         Refusal(reason, "Later.", retry_at=NOW + timedelta(seconds=5)), None, {}, NOW, catalogue()

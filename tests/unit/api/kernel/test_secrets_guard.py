@@ -6,9 +6,10 @@ import pytest
 
 from api.kernel.operation import Refusal
 from api.kernel.secrets_guard import refuse_secrets
+from tests.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     [
         "api_key",
@@ -21,7 +22,7 @@ from api.kernel.secrets_guard import refuse_secrets
         "mnemonic",
     ],
 )
-@pytest.mark.parametrize(
+@each(
     "wrap",
     [lambda d: d, lambda d: {"payload": {"detail": d}}, lambda d: {"list": [1, [d]]}],
     ids=["top", "nested", "in a list"],

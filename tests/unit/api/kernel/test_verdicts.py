@@ -1,6 +1,5 @@
 """What a facilitator says no with reaches a caller as a sentence."""
 
-import pytest
 from x402.mechanisms.evm.constants import (
     ERR_FAILED_TO_GET_NETWORK_CONFIG,
     ERR_FAILED_TO_VERIFY_SIGNATURE,
@@ -11,6 +10,7 @@ from x402.mechanisms.evm.exact import eip3009_utils, facilitator
 from api.kernel.payments import own_settler
 from api.kernel.payments.payment_config import LEAST_LEFT_S
 from api.kernel.payments.verdicts import NO_REASON, SENTENCES, sentence_of
+from tests.each import each
 
 # of the facilitator's own node or settings, not of a payment
 OURS = {ERR_FAILED_TO_VERIFY_SIGNATURE, ERR_FAILED_TO_GET_NETWORK_CONFIG}
@@ -23,7 +23,7 @@ COMING = {
 }
 
 
-@pytest.mark.parametrize("code", sorted(COMING - OURS - PENDING))
+@each("code", sorted(COMING - OURS - PENDING))
 def test_each_code_that_can_come__names_a_field_its_rule_and_what_to_do(code: str) -> None:
     field, _, rule = SENTENCES[code].partition(": ")
     assert field.split(".")[0] in ("authorization", "payload", "accepted")

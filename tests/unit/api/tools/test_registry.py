@@ -11,11 +11,12 @@ from api.catalogue import catalogue
 from api.kernel.secrets_guard import refuse_secrets
 from api.kernel.tool import ID, Profile
 from api.tools.registry import entries_of
+from tests.each import each
 
 with Path("tests/spec/tools.tsv").open() as lines:
     SPECIFIED = {row["tool"]: row for row in csv.DictReader(lines, delimiter="\t")}
 ENTRIES = entries_of(catalogue())
-TOOLS = pytest.mark.parametrize("name", list(ENTRIES))
+TOOLS = each("name", list(ENTRIES))
 
 
 def arguments(name: str) -> dict[str, Any]:

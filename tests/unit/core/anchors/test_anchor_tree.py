@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from core.anchors import rules
 from core.anchors.rules import EMPTY, START, Children, HeadProof
 from core.errors import InvalidParameterError
+from tests.each import each
 
 ROW = bytes(range(32))
 
@@ -146,7 +147,7 @@ def test_text__reads_back(count: int, which: int) -> None:
     assert HeadProof.of_text(proof.text()) == proof
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     ["", "AA", "AAA!", "é", "AAE=", "AwA=", "AAA=AAA=", "AP//", "AAAA", "A" * 12_292],
 )

@@ -13,6 +13,7 @@ from core.chain.abi import AbiEncodeError
 from core.chain.abi_text import call_by_signature
 from core.hexes import bytes_of, hex_of
 from core.selectors import selector_of
+from tests.each import each
 from tests.unit.core.mandate.rules.test_pins import KINDS, SIGNATURES, values_of
 
 VAULT = "0x" + "11" * 20
@@ -51,7 +52,7 @@ def test_structs_and_arrays__are_encoded(kinds: list[str], arguments: list[Any])
     assert arguments_of(f"f({','.join(kinds)})", kinds, arguments) == arguments
 
 
-@pytest.mark.parametrize(
+@each(
     ("signature", "arguments"),
     [
         ("f((uint256,address))", [1, VAULT]),

@@ -11,6 +11,7 @@ from eth_utils.crypto import keccak
 from trie import HexaryTrie
 
 from core.chain import proof
+from tests.each import each
 
 BLOOM = "0x" + "00" * 256
 LOG_PLACE = {
@@ -55,7 +56,7 @@ def library_root(items: list[bytes]) -> bytes:
     return bytes(tree.root_hash)
 
 
-@pytest.mark.parametrize("count", [0, 1, 2, 15, 16, 17, 127, 128, 129, 255, 256, 257, 1_000])
+@each("count", [0, 1, 2, 15, 16, 17, 127, 128, 129, 255, 256, 257, 1_000])
 def test_ordered_root__is_that_of_the_library(count: int) -> None:
     rng = random.Random(count)
     items = [rng.randbytes(rng.choice((1, 20, 31, 32, 33, 300))) for _ in range(count)]
@@ -169,7 +170,7 @@ def test_a_public_block_of_the_op_stack__is_proved_by_its_hash(name: str) -> Non
     assert found.receipts_root == bytes.fromhex(block["receiptsRoot"][2:])
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "field"),
     [(name, field) for name, block in OP_STACK.items() for field in block if field != "hash"],
 )

@@ -14,6 +14,7 @@ from core.chain.rpc import (
     RpcRevertedError,
     RpcUnreachableError,
 )
+from tests.each import each
 from tests.unit.core.chain.test_pool import Node, World, good, unreachable
 
 HASH = "0x" + "ab" * 32
@@ -50,7 +51,7 @@ OWN_TROUBLE = [
 ]
 
 
-@pytest.mark.parametrize(("message", "code"), OWN_TROUBLE)
+@each(("message", "code"), OWN_TROUBLE)
 def test_a_node_that_refuses_what_cannot_be_refused__the_next_is_asked_in_the_same_call(
     message: str, code: int
 ) -> None:
@@ -98,7 +99,7 @@ OF_THE_CALL = [
 ]
 
 
-@pytest.mark.parametrize(("method", "message", "code"), OF_THE_CALL)
+@each(("method", "message", "code"), OF_THE_CALL)
 def test_what_any_node_would_say_of_this_call__ends_it_and_rests_nobody(
     method: str, message: str, code: int
 ) -> None:

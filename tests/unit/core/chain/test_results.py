@@ -21,6 +21,7 @@ from core.chain.provider import MOST_ANSWER_BYTES
 from core.chain.results import log_of
 from core.chain.rpc import Rpc, RpcRefusedError, RpcUnreachableError
 from core.mandate.chain.reader import VaultReader
+from tests.each import each
 
 BLOCK, PARENT, TX, TOPIC = ("0x" + digit * 64 for digit in "abcd")
 ADDRESS = "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"
@@ -190,7 +191,7 @@ MUTATIONS = [
 ]
 
 
-@pytest.mark.parametrize("read", READS)
+@each("read", READS)
 def test_an_honest_node__is_read(read: str) -> None:
     READS[read](reader_of(honest))
 
@@ -216,7 +217,7 @@ READ_OF = {
 }
 
 
-@pytest.mark.parametrize(
+@each(
     "field", [f"{name}:{'.'.join(map(str, path))}" for name, path, new in MUTATIONS if new is True]
 )
 def test_a_field_that_is_not_what_the_method_promises__is_that_nodes_failure_and_the_next_is_asked(

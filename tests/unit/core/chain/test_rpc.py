@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from core.chain.rpc import REST_S, Rpc, RpcRefusedError, RpcRevertedError, RpcUnreachableError
+from tests.each import each
 
 Node = Callable[[Any], httpx.Response]
 
@@ -182,8 +183,8 @@ REFUSALS: list[Callable[[list[Any]], Any]] = [
 ]
 
 
-@pytest.mark.parametrize("refusal", REFUSALS)
-@pytest.mark.parametrize("most", [1_000, 100, 1])
+@each("refusal", REFUSALS)
+@each("most", [1_000, 100, 1])
 def test_a_batch_of_1001_calls__is_answered_whatever_the_node_takes(
     refusal: Callable[[list[Any]], Any], most: int
 ) -> None:

@@ -5,6 +5,7 @@ import pytest
 from core.custody.rules import Authorized, TransferState, available_usdc_e6, transfer_state
 from core.keeper.rules import IntentState
 from core.money import UnixSeconds, UsdcE6
+from tests.each import each
 
 AT = UnixSeconds(1_000)
 WORDS = {
@@ -19,9 +20,7 @@ def one(nonce: str, amount: int, expires_at: int = 1_001) -> Authorized:
     return Authorized(nonce, UsdcE6(amount), UnixSeconds(expires_at))
 
 
-@pytest.mark.parametrize(
-    ("shown", "word"), [(shown, word) for shown, words in WORDS.items() for word in words]
-)
+@each(("shown", "word"), [(shown, word) for shown, words in WORDS.items() for word in words])
 def test_transfer_state__of_each_word_of_the_outbox(shown: str, word: str) -> None:
     assert transfer_state(word, is_used=False) == shown
 

@@ -3,12 +3,12 @@
 from datetime import UTC, datetime
 from typing import Any
 
-import pytest
 from sqlalchemy import Select
 
 from core.feeds import views
 from core.feeds.rules import FEEDS, DataFeedKind, FeedKey
 from core.subscriptions.rules import Tier
+from tests.each import each
 
 
 class Asked:
@@ -25,7 +25,7 @@ def test_every_key__has_its_feed() -> None:
     assert set(FEEDS) == {key.value for key in FeedKey}
 
 
-@pytest.mark.parametrize("feed", FEEDS.values(), ids=lambda feed: feed.key.value)
+@each("feed", FEEDS.values(), ids=lambda feed: feed.key.value)
 def test_schema_sample_and_rows__have_the_same_fields(feed: DataFeedKind) -> None:
     session = Asked()
     views.page(session, feed.key, None, 1, datetime(2026, 11, 24, tzinfo=UTC))  # type: ignore[arg-type]  # what a page asks of a session

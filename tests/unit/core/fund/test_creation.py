@@ -15,6 +15,7 @@ from core.fund.rules.creation import (
     require_pilot,
 )
 from core.fund.rules.frozen import FundKind
+from tests.each import each
 from tests.unit.core.fund.made import AT
 
 DAYS_30 = timedelta(days=30)
@@ -42,8 +43,8 @@ def test_a_perp_vault__is_refused_however_old() -> None:
         require_pilot(FundKind.PERP, AT, AT + 10 * DAYS_30)
 
 
-@pytest.mark.parametrize("wanted", [APPROVED, CREATED, REJECTED])
-@pytest.mark.parametrize("state", list(CreationState))
+@each("wanted", [APPROVED, CREATED, REJECTED])
+@each("state", list(CreationState))
 def test_a_move__is_one_of_the_table(state: CreationState, wanted: CreationState) -> None:
     if (state, wanted) in ALLOWED:
         require_move(state, wanted)

@@ -28,6 +28,7 @@ from core.fund.rules.signals import (
     require_fill,
 )
 from core.money import UsdcE6
+from tests.each import each
 from tests.unit.core.fund.made import AT
 
 RULES = FrozenRules(
@@ -68,7 +69,7 @@ def test_a_weight__is_read_exactly(text: str, found: int) -> None:
     assert weight_e4(weight_text(found), "x") == found
 
 
-@pytest.mark.parametrize("text", ["1.0001", "-1.0001", "0.00001", "2", "1e-1", "", "+1", ".5"])
+@each("text", ["1.0001", "-1.0001", "0.00001", "2", "1e-1", "", "+1", ".5"])
 def test_a_weight_of_another_form__is_refused(text: str) -> None:
     with pytest.raises(InvalidNumberError):
         weight_e4(text, "x")
@@ -90,7 +91,7 @@ def at(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
+@each(
     ("now", "state", "next_open"),
     [
         ("2026-11-25T14:29:59", "closed", "2026-11-25T14:30:00"),
@@ -165,7 +166,7 @@ def test_a_fill__is_known_by_its_order_or_by_all_that_it_says() -> None:
     assert a_fill("100").identity != a_fill("101").identity
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "0",

@@ -18,6 +18,7 @@ from core.fund.snapshots import EDGES_BPS_E2, exact
 from core.market.facts import Book
 from core.market.liquidity_views import MarketLiquidity
 from core.market.rules.book import judge, measure, slip_bps
+from tests.each import each
 from tests.unit.core.fund.made import AT, liquidity
 
 USD = 1_000_000
@@ -162,7 +163,7 @@ def test_a_market_of_which_a_number_is_none_or_no_number__is_unknown_there() -> 
     assert exact(liquidity(is_provisional=None), AT).is_provisional is True
 
 
-@pytest.mark.parametrize(
+@each(
     ("min_size", "per_quote", "least"),
     [
         (None, 1.0, 0),  # the venue has none

@@ -20,6 +20,7 @@ from core.fund.rules.indices import (
     universe_of,
     weights_e4,
 )
+from tests.each import each
 from tests.unit.core.fund.made import USD
 
 DEPTHS = st.dictionaries(
@@ -52,7 +53,7 @@ def test_a_member_that_passes__is_a_constituent() -> None:
     assert exclusion_of(member()) is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "reason"),
     [
         ({"markets": ()}, MemberExclusion.NOT_LISTED),

@@ -23,6 +23,7 @@ from core.gallery.rules import (
     values_of,
 )
 from core.money import UsdcE6
+from tests.each import each
 
 TODAY = date(2026, 11, 21)
 ONE = 1_000_000
@@ -61,7 +62,7 @@ def test_a_whole_offer__is_taken() -> None:
     check_offer(OFFER, TODAY)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         *("a\nb", "a\0b", "a\x1bb", "a\u202eb", "a\u200bb", "a\ufeffb", "a\u2028b", "a\u00a0b"),
@@ -69,7 +70,7 @@ def test_a_whole_offer__is_taken() -> None:
         *(" a", "a ", "a  b", "  "),
     ],
 )
-@pytest.mark.parametrize("field", ["title", "summary", "markets.0", "cited.0.claim_text"])
+@each("field", ["title", "summary", "markets.0", "cited.0.claim_text"])
 def test_hostile_text__is_refused_by_its_field(field: str, text: str) -> None:
     match field:
         case "markets.0":
@@ -82,7 +83,7 @@ def test_hostile_text__is_refused_by_its_field(field: str, text: str) -> None:
     assert field_of(offer) == field
 
 
-@pytest.mark.parametrize(
+@each(
     "url",
     [
         *("http://example.com", "https://", "https:///a", "javascript:alert(1)", "example.com"),

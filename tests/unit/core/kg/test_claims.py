@@ -16,6 +16,7 @@ from core.kg.rules.claims import (
     require_room,
     same_words,
 )
+from tests.each import each
 
 
 @pytest.mark.parametrize(
@@ -38,7 +39,7 @@ def test_a_ticker_of_32_characters__is_taken() -> None:
     assert claimed_ticker("base", "A" * 32) == "A" * 32
 
 
-@pytest.mark.parametrize(
+@each(
     "sent",
     [
         "",

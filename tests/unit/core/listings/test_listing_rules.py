@@ -13,6 +13,7 @@ from core.listings.rules import (
     symbol_in_path,
     token_id,
 )
+from tests.each import each
 
 TICKERS = st.text("ABCXYZ0189", min_size=1, max_size=20)
 
@@ -59,7 +60,7 @@ def test_another_form_of_a_pair__is_refused_in_a_path_with_the_right_one(sent: s
         symbol_in_path("symbol", sent)
 
 
-@pytest.mark.parametrize(
+@each(
     "sent",
     [
         "",

@@ -13,6 +13,7 @@ from core.mining.rules.encodings import (
     base58check_bytes,
     base64_crc16_bytes,
 )
+from tests.each import each
 
 LINK = "0x514910771AF9Ca656af840dff83E8264EcF986CA"
 TETHER_ON_TRON = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"
@@ -53,7 +54,7 @@ def test_an_evm_address__of_another_length_or_alphabet__is_refused(sent: str) ->
     assert says("base", sent) == "on base, write 0x and 40 hex characters"
 
 
-@pytest.mark.parametrize(
+@each(
     ("chain", "sent", "canonical"),
     [
         ("solana", USDC_ON_SOLANA, USDC_ON_SOLANA),
@@ -79,7 +80,7 @@ def test_an_address__is_kept_in_its_chains_one_form(chain: str, sent: str, canon
     assert kept(chain, canonical) == canonical
 
 
-@pytest.mark.parametrize(
+@each(
     ("chain", "sent"),
     [
         ("solana", USDC_ON_SOLANA[:-2]),
@@ -142,8 +143,8 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("chain", CHAINS)
-@pytest.mark.parametrize("sent", HOSTILE, ids=range(len(HOSTILE)))
+@each("chain", CHAINS)
+@each("sent", HOSTILE, ids=range(len(HOSTILE)))
 def test_hostile_text__is_an_address_nowhere(chain: str, sent: str) -> None:
     assert says(chain, sent)
 

@@ -18,6 +18,7 @@ from core.mining.rules.registry import (
     fields_of,
     slots_of,
 )
+from tests.each import each
 
 LINK = "0x514910771AF9Ca656af840dff83E8264EcF986CA"
 EVIDENCE = "https://docs.chain.link/contracts"
@@ -95,7 +96,7 @@ def test_an_unknown_field__is_refused_with_all_names(name: str) -> None:
     assert rule.startswith("write a field of this listing: blockchain, contract_address")
 
 
-@pytest.mark.parametrize(
+@each(
     "url",
     [
         "http://example.com/",

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from core.perps.rules.answers import VenueAnswerError, reading_of, worth_usdc_e6
 from core.perps.rules.leg import AccountReading, Degraded
+from tests.each import each
 
 OWNER, AGENT = "0x" + "aA" * 20, "0x" + "bb" * 20
 OF_OWNER = {"role": "agent", "data": {"user": OWNER.lower()}}
@@ -50,7 +51,7 @@ def test_a_worth__is_the_decimals_floor(value: Decimal) -> None:
     assert worth_usdc_e6(state(text)) == int(floor)
 
 
-@pytest.mark.parametrize(
+@each(
     "value",
     [
         "NaN", "Infinity", "-Infinity", "1e6", "", " 1", "1 ", "+1", "1.", ".5", "0x10", "\u0661", "1" * 16,

@@ -29,6 +29,7 @@ from core.perps.rules.operator_orders import (
     require_reducing,
 )
 from core.perps.rules.orders import Side, VenueOrder, VenuePosition
+from tests.each import each
 
 NOW = datetime(2026, 11, 26, 12, 0, tzinfo=UTC)
 MID = 60_000 * 10**8
@@ -87,7 +88,7 @@ def test_no_fill_within_the_limit_and_the_allowance__is_larger(
     assert paid <= largest_fill_usdc_e6(order(side, size_e8, limit), mid, allowance) * 10**10
 
 
-@pytest.mark.parametrize(
+@each(
     ("one", "left"),
     [
         (counted(), 50),
@@ -155,13 +156,13 @@ def test_a_size__is_read_exactly() -> None:
     assert e8_of("size", "1.50000001") == 150_000_001
 
 
-@pytest.mark.parametrize("text", ["0", "-1", "1e3", "NaN", "1.000000001", "", "٣", "1\n"])
+@each("text", ["0", "-1", "1e3", "NaN", "1.000000001", "", "٣", "1\n"])
 def test_what_is_no_size__is_refused(text: str) -> None:
     with pytest.raises(InvalidNumberError):
         e8_of("size", text)
 
 
-@pytest.mark.parametrize(
+@each(
     ("coin", "side", "reduce_only", "market", "weight_e4", "follows"),
     [
         ("BTC", Side.BUY, False, "binance_btc_usdt", 1, True),

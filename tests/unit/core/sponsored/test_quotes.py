@@ -1,7 +1,5 @@
 """What is said of a quote that nobody handed in."""
 
-import pytest
-
 from core.sponsored.quotes import rise_bps, standing
 from core.sponsored.rules import (
     DISPUTED,
@@ -12,6 +10,7 @@ from core.sponsored.rules import (
     TransferFate,
     least_tokens_down,
 )
+from tests.each import each
 
 OPEN = TransferFate(AuthorizationState.OPEN, is_final=False)
 PAID = TransferFate(AuthorizationState.PAID, is_final=False, tx_hash="0x1")
@@ -24,7 +23,7 @@ DOUBTED = TransferFate(
 OVER = TransferFate(AuthorizationState.DEAD, is_final=True, why=LAPSED)
 
 
-@pytest.mark.parametrize(
+@each(
     ("purchase", "fee", "is_over", "state", "is_final"),
     [
         (OPEN, OPEN, False, BuyState.PREPARED, False),
@@ -65,7 +64,7 @@ def test_a_quote__whose_fee_alone_was_paid__lowers_the_next_buy() -> None:
     assert "next sponsored buy costs that much less" in standing(OVER, SURE, is_over=True).next
 
 
-@pytest.mark.parametrize("tokens", [10_001, 480_677707976394441271, 10**30 + 7])
-@pytest.mark.parametrize("rise", [0, 1, 50, 199, MOST_RISE_BPS])
+@each("tokens", [10_001, 480_677707976394441271, 10**30 + 7])
+@each("rise", [0, 1, 50, 199, MOST_RISE_BPS])
 def test_rise__is_what_was_asked_for(tokens: int, rise: int) -> None:
     assert rise_bps(tokens, least_tokens_down(tokens, rise)) == rise

@@ -28,6 +28,7 @@ from core.sponsored.rules import (
     state_of,
     transfer_of,
 )
+from tests.each import each
 
 ETH = 3_000_000_000
 OPEN, PAID, DEAD = AuthorizationState
@@ -133,7 +134,7 @@ def test_states__hold_every_pair() -> None:
     assert set(STATES) == set(product(AuthorizationState, repeat=2))
 
 
-@pytest.mark.parametrize("pair", sorted(STATES))
+@each("pair", sorted(STATES))
 def test_every_state__says_what_comes_next(
     pair: tuple[AuthorizationState, AuthorizationState],
 ) -> None:

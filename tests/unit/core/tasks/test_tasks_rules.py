@@ -30,6 +30,7 @@ from core.tasks.rules import (
     task_after,
     tenths_on_approval,
 )
+from tests.each import each
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -63,7 +64,7 @@ CLAIM_MOVES = {
 }
 
 
-@pytest.mark.parametrize(("state", "move"), list(product(TaskState, TaskMove)))
+@each(("state", "move"), list(product(TaskState, TaskMove)))
 def test_a_task__moves_along_its_table_alone(state: TaskState, move: TaskMove) -> None:
     expected = TASK_MOVES.get((state.value, move.value))
     if expected is None:
@@ -74,7 +75,7 @@ def test_a_task__moves_along_its_table_alone(state: TaskState, move: TaskMove) -
         assert task_after(state, move) == expected
 
 
-@pytest.mark.parametrize(("stage", "move"), list(product(ClaimStage, ClaimMove)))
+@each(("stage", "move"), list(product(ClaimStage, ClaimMove)))
 def test_a_claim__moves_along_its_table_alone(stage: ClaimStage, move: ClaimMove) -> None:
     expected = CLAIM_MOVES.get((stage.value, move.value))
     if expected is None:

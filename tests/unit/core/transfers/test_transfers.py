@@ -22,6 +22,7 @@ from core.transfers.rules import (
     moved,
     standing,
 )
+from tests.each import each
 
 DEADLINE = 10_000
 HERE, THERE = "0x" + "aa" * 32, "0x" + "bb" * 32
@@ -52,7 +53,7 @@ def sighting(
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("direction", "state", "place"),
     [
         (Direction.IN, State.REPORTED, FourStates(in_transit_e6=AMOUNT)),
@@ -83,7 +84,7 @@ def test_moves__from_nothing_through_any_states__add_up_to_the_last_place(
     assert total == standing(direction, before, amount)
 
 
-@pytest.mark.parametrize(
+@each(
     ("state", "shown", "safe_at", "step"),
     [
         # Not seen: the deadline itself is in time.

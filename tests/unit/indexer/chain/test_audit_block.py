@@ -11,6 +11,7 @@ from core.blocks.reverts import NewRevert
 from core.identity.queries import LinkedWallet
 from indexer.chain.audit_block import Known, RecordedBlock, block_findings, no_such_block
 from indexer.chain.fetch import FetchedBlock
+from tests.each import each
 from tests.personas import AGENT, OWNER, STRANGER
 from tests.unit.core.mandate.chain.test_decode import HASH
 from tests.unit.core.mandate.chain.test_typed_data import TERMS
@@ -49,7 +50,7 @@ def test_a_block_that_is_kept_as_it_is__has_no_findings() -> None:
     assert found() == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "says"),
     [
         ({"logs": ()}, ("log", f"the record lacks log 0 of {VAULT} in block 5")),

@@ -8,6 +8,7 @@ import pytest
 from core.chain.blocks import BlockHeader, RawLog, TransactionReceipt
 from core.chain.bloom import bloom_of
 from indexer.chain.fetch import BlockContradictionError, verified
+from tests.each import each
 
 HASH, OTHER, PARENT = ("0x" + digit * 64 for digit in "123")
 SENDER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
@@ -83,7 +84,7 @@ def test_a_header_whose_bloom_is_more_than_its_receipts__is_a_contradiction() ->
         verified(replace(HEADER, logs_bloom=HEADER.logs_bloom | 1 << 2_047 | 1), RECEIPTS)
 
 
-@pytest.mark.parametrize("fault", BROKEN)
+@each("fault", BROKEN)
 def test_a_contradiction__nothing_is_believed(fault: str) -> None:
     with pytest.raises(BlockContradictionError):
         verified(HEADER, BROKEN[fault]())

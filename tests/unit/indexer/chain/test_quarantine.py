@@ -10,6 +10,7 @@ from core.db.leader import LeadershipLostError
 from core.errors import InvalidParameterError
 from indexer.chain.facts import OF_ONE_FACT
 from indexer.chain.quarantine import fault_of, refusal_of
+from tests.each import each
 
 
 def wrapped(error: psycopg.Error) -> DBAPIError:
@@ -48,7 +49,7 @@ def test_sqlstate_22_and_23__refuse_the_data(kind: type[psycopg.Error]) -> None:
         )
 
 
-@pytest.mark.parametrize("kind", OF_THE_DATABASE)
+@each("kind", OF_THE_DATABASE)
 def test_any_other_sqlstate__says_nothing_of_the_data(kind: type[psycopg.Error]) -> None:
     assert refusal_of(kind("no")) is None
     assert refusal_of(wrapped(kind("no"))) is None
@@ -86,7 +87,7 @@ def test_a_defect_of_ours__refuses_no_data(error: Exception) -> None:
     assert refusal_of(StatementError("bind", "insert", {}, error)) is None
 
 
-@pytest.mark.parametrize("error", [*OF_THE_DOMAIN, *OF_OUR_CODE[:-1]])
+@each("error", [*OF_THE_DOMAIN, *OF_OUR_CODE[:-1]])
 def test_of_one_fact__either_is_that_facts_trouble(error: Exception) -> None:
     assert isinstance(error, OF_ONE_FACT)
     assert fault_of(error).reason == "domain"

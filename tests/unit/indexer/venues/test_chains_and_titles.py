@@ -5,6 +5,7 @@ import pytest
 from core.market.facts import NoticeKind, NoticeScope
 from indexer.venues.chains import CHAINS, chain_of, is_own_coin
 from indexer.venues.quirks.titles import bases_in, kind_of, scope_of
+from tests.each import each
 
 
 @pytest.mark.parametrize("written", ["ETH", "ERC20", "eth", "Ethereum(ERC20)", "Ethereum"])
@@ -50,7 +51,7 @@ def test_the_coin_of_a_chain(chain: str, ticker: str, own: bool) -> None:
     assert is_own_coin(chain, ticker) is own
 
 
-@pytest.mark.parametrize(
+@each(
     ("title", "kind"),
     [
         ("Delisting of AAAQ/USDT", NoticeKind.DELIST),

@@ -18,6 +18,7 @@ from indexer.venues.parsing import volume_of
 from indexer.venues.port import VenueError, VenueErrorReason
 from indexer.venues.reading import RowError, text_in
 from indexer.venues.transport import VenueAnswer
+from tests.each import each
 from tests.unit.indexer.venues.native.global_payloads import BINANCE, KUCOIN, OKX, kucoin_of, okx_of
 from tests.unit.indexer.venues.native.long_tail_payloads import BITGET, GATE, bitget_of
 from tests.unit.indexer.venues.native.payloads import AAAQ, PAYLOADS, venue_of
@@ -62,15 +63,15 @@ def okx_book(bids: list[list[str]], asks: list[list[str]], at_ms: int = MS - 80)
 GOOD_BID, GOOD_ASK = ["100", "2", "0", "1"], ["100.5", "1", "0", "1"]
 
 
-@pytest.mark.parametrize("exchange", sorted(MARKETS))
+@each("exchange", sorted(MARKETS))
 def test_html_in_place_of_markets__is_not_understood_or_unreachable(exchange: str) -> None:
     reason = refusal(venue_of(exchange, **{MARKETS[exchange]: HTML}).markets())
 
     assert reason in (VenueErrorReason.NOT_UNDERSTOOD, VenueErrorReason.UNREACHABLE)
 
 
-@pytest.mark.parametrize("exchange", sorted(MARKETS))
-@pytest.mark.parametrize("answer", [[], {}, None, 7, "text", [[]], [None], {"data": "x"}])
+@each("exchange", sorted(MARKETS))
+@each("answer", [[], {}, None, 7, "text", [[]], [None], {"data": "x"}])
 def test_an_answer_of_another_shape__is_a_venue_error_and_nothing_else(
     exchange: str, answer: object
 ) -> None:

@@ -8,6 +8,7 @@ from typing import TypeVar
 import pytest
 
 from core.market.facts import Candle, MarketStatus, NetworkStatus, NoticeKind
+from tests.each import each
 from tests.unit.indexer.venues.native.global_payloads import CONTRACT
 from tests.unit.indexer.venues.native.payloads import AAAQ, PAYLOADS, venue_of
 from tests.unit.indexer.venues.native.wire import NOW
@@ -24,7 +25,7 @@ def asked(call: Awaitable[T]) -> T:
     return asyncio.run(run())
 
 
-@pytest.mark.parametrize("exchange", EXCHANGES)
+@each("exchange", EXCHANGES)
 def test_a_book__is_read_level_by_level(exchange: str) -> None:
     book = asked(venue_of(exchange).book(AAAQ[exchange], 20))
 
@@ -33,7 +34,7 @@ def test_a_book__is_read_level_by_level(exchange: str) -> None:
     assert not book.is_truncated
 
 
-@pytest.mark.parametrize("exchange", EXCHANGES)
+@each("exchange", EXCHANGES)
 def test_a_ticker__has_the_last_price_and_a_days_volume_in_the_quote(exchange: str) -> None:
     ticker = next(
         one for one in asked(venue_of(exchange).tickers()).values if one.native_id == AAAQ[exchange]
@@ -44,7 +45,7 @@ def test_a_ticker__has_the_last_price_and_a_days_volume_in_the_quote(exchange: s
     assert (ticker.last, ticker.volume_24h_quote) == (100.25, volume)
 
 
-@pytest.mark.parametrize("exchange", [one for one in EXCHANGES if one != "coinone"])
+@each("exchange", [one for one in EXCHANGES if one != "coinone"])
 def test_candles__are_read_number_by_number(exchange: str) -> None:
     found = asked(venue_of(exchange).candles(AAAQ[exchange], NOW - timedelta(minutes=2), 2))
 
@@ -73,7 +74,7 @@ def networks(exchange: str, *, has_keys: bool) -> list[NetworkStatus]:
     return list(found.values)
 
 
-@pytest.mark.parametrize(("exchange", "has_keys", "chain", "contract"), CHAINS_OF_AAAQ)
+@each(("exchange", "has_keys", "chain", "contract"), CHAINS_OF_AAAQ)
 def test_deposits_open_and_withdrawals_closed__are_read_of_a_chain(
     exchange: str, has_keys: bool, chain: str, contract: str | None
 ) -> None:
@@ -83,7 +84,7 @@ def test_deposits_open_and_withdrawals_closed__are_read_of_a_chain(
     assert (first.can_deposit, first.can_withdraw) == (True, False)
 
 
-@pytest.mark.parametrize(("exchange", "has_keys", "chain", "contract"), CHAINS_OF_AAAQ)
+@each(("exchange", "has_keys", "chain", "contract"), CHAINS_OF_AAAQ)
 def test_a_missing_flag__is_unknown_neither_open_nor_closed(
     exchange: str, has_keys: bool, chain: str, contract: str | None
 ) -> None:
@@ -136,7 +137,7 @@ def test_a_designation_of_caution__is_read_of_the_pair(exchange: str) -> None:
     assert found == [False, True, None]
 
 
-@pytest.mark.parametrize(
+@each(
     ("exchange", "status"),
     [
         ("binance", MarketStatus.HALTED),
@@ -214,7 +215,7 @@ def test_a_key__goes_to_the_call_that_needs_it_and_to_no_other() -> None:
     assert sent == ["GET /api/v2/symbols", "GET /api/v3/currencies"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("exchange", "fee_bps"),
     [
         *(("binance", 10.0), ("bybit", 10.0), ("okx", 15.0), ("kucoin", 10.0), ("gate", 20.0)),

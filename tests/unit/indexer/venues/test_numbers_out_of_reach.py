@@ -9,6 +9,7 @@ import pytest
 
 from indexer.venues.port import Parsed, VenueError
 from indexer.venues.reach import within_reach
+from tests.each import each
 from tests.unit.indexer.venues.native.payloads import PAYLOADS, venue_of
 from tests.unit.indexer.venues.test_hostile import asked
 
@@ -24,8 +25,8 @@ TICKERS = {
 FAR = ("1e999999999", "1E-999999999", " 1 e 9_999_999", "9" * 5_000, "NaN", "twelve", "1e400")
 
 
-@pytest.mark.parametrize("exchange", TICKERS)
-@pytest.mark.parametrize("price", FAR)
+@each("exchange", TICKERS)
+@each("price", FAR)
 def test_a_price_that_no_market_has__costs_its_own_row(exchange: str, price: str) -> None:
     path, keys = TICKERS[exchange]
     answer: Any = deepcopy(PAYLOADS[exchange][path])
@@ -76,9 +77,7 @@ def test_a_number_out_of_reach__is_null_however_it_is_written(text: str) -> None
     assert within_reach(text, json.loads(text)) == {"a": [None, 1]}
 
 
-@pytest.mark.parametrize(
-    "value", ["1e5", "-2.5E-12", "0xabe12345678", "12ab34e5678", "e9999", "", "1e999", 10**299]
-)
+@each("value", ["1e5", "-2.5E-12", "0xabe12345678", "12ab34e5678", "e9999", "", "1e999", 10**299])
 def test_numbers_in_reach_and_texts__stay(value: object) -> None:
     text = json.dumps({"a": value, "b": "\u1234"})
 

@@ -14,6 +14,7 @@ from core.market.facts import Book, DataSource
 from indexer.venues.ccxt_venue import CcxtVenue
 from indexer.venues.port import VenueError, VenueErrorReason
 from indexer.venues.quirks.registry import QUIRKS
+from tests.each import each
 from tests.unit.indexer.venues.native.frames import FRAMES, Frame
 from tests.unit.indexer.venues.native.payloads import AAAQ, PAYLOADS, venue_of
 from tests.unit.indexer.venues.native.wire import NOW, PayloadTransport
@@ -88,7 +89,7 @@ def test_every_venue_with_a_websocket__has_frames_here() -> None:
     assert {name for name, one in QUIRKS.items() if one.has_websocket} == set(FRAMES)
 
 
-@pytest.mark.parametrize("exchange", sorted(FRAMES))
+@each("exchange", sorted(FRAMES))
 def test_a_snapshot_and_a_change__are_two_books(exchange: str) -> None:
     frames = FRAMES[exchange]
     venue = venue_of(exchange, **frames.rest)  # type: ignore[arg-type]  # payloads

@@ -18,6 +18,7 @@ from keeper.state import (
     VaultReading,
     WrittenMark,
 )
+from tests.each import each
 from tests.unit.keeper.readings import (
     BUDGET,
     CREATED_AT,
@@ -87,7 +88,7 @@ def test_plan__a_vault_that_is_not_working__is_not_marked(status: VaultStatus | 
     assert mark.plan(state(reading(2 * BUDGET, status=status)), NOW) == []
 
 
-@pytest.mark.parametrize("kind", list(IntentKind))
+@each("kind", list(IntentKind))
 def test_plan__something_under_way__waits_for_it(kind: IntentKind) -> None:
     assert mark.plan(state(reading(2 * BUDGET, live=frozenset({kind}))), NOW) == []
 

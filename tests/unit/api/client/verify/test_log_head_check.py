@@ -25,6 +25,7 @@ from api.client.verify.node import Block, Node
 from core.chain.blocks import RawLog
 from core.chain.rpc import Rpc
 from core.hexes import bytes_of, checksum_address, hex_of
+from tests.each import each
 
 VAULT = checksum_address("0x" + "ab" * 20)
 DIGEST = "0x" + "cd" * 32
@@ -147,7 +148,7 @@ LIES: dict[str, Lie] = {
 }
 
 
-@pytest.mark.parametrize("lie", LIES.values(), ids=LIES)
+@each("lie", LIES.values(), ids=LIES)
 def test_a_node_that_garbles_a_part_of_its_proof__proves_nothing_and_ends_nothing(
     lie: Lie,
 ) -> None:

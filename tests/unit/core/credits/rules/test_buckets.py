@@ -16,6 +16,7 @@ from core.credits.rules.buckets import (
     spend_deltas,
 )
 from core.errors import InvalidNumberError
+from tests.each import each
 
 HELD = Credits(welcome=10, earned=20, converted=5)
 
@@ -83,10 +84,8 @@ def test_reverse__takes_converted_credit_and_the_rest_is_owed(amount: int, delta
     assert reverse_deltas(HELD, amount) == deltas
 
 
-@pytest.mark.parametrize(
-    "move", [spend_deltas, hold_deltas, earn_deltas, convert_deltas, reverse_deltas, owe_deltas]
-)
-@pytest.mark.parametrize("amount", [0, -1])
+@each("move", [spend_deltas, hold_deltas, earn_deltas, convert_deltas, reverse_deltas, owe_deltas])
+@each("amount", [0, -1])
 def test_an_amount_below_1__is_refused(move: object, amount: int) -> None:
     assert callable(move)
     with pytest.raises(InvalidNumberError):

@@ -24,6 +24,7 @@ from core.kg.rules.note import (
     maker_venues,
     rendered_at,
 )
+from tests.each import each
 
 NOON = datetime(2026, 11, 26, 12, tzinfo=UTC)
 PRO_KEYS = ["grade_7d", "one_price_actionable_pct", "arb_hits_24h", "mm_venues"]
@@ -94,7 +95,7 @@ def test_of_what_nobody_lists__the_grade_alone_is_null() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each(
     ("gpa", "letter"),
     [
         (4.0, "A"),

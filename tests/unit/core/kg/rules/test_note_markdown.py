@@ -5,6 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core.kg.rules.markdown_text import code, escaped, link, one_line, wikilink
+from tests.each import each
 from tests.vaults import parser
 
 HOSTILE = (
@@ -14,8 +15,8 @@ HOSTILE = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("text", HOSTILE)
-@pytest.mark.parametrize("before", ["", "- ", "x "])
+@each("text", HOSTILE)
+@each("before", ["", "- ", "x "])
 def test_what_looks_like_markdown__is_text(text: str, before: str) -> None:
     tokens = parser().enable("strikethrough").parse(before + escaped(text))
     assert {one.type for one in tokens} <= {
@@ -29,7 +30,7 @@ def test_what_looks_like_markdown__is_text(text: str, before: str) -> None:
     assert shown == ("" if before == "- " else before) + text
 
 
-@pytest.mark.parametrize(
+@each(
     "word",
     [
         "https://evil.example/x", "HTTP://evil.example", "<https://evil.example>", "www.evil.example", "wWw.evil.example",

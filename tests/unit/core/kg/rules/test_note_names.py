@@ -8,12 +8,13 @@ from hypothesis import strategies as st
 
 from core.errors import InvalidParameterError
 from core.kg.rules.names import OWN_WORDS, HubKind, file_meant, hub_file, ticker_of, token_file
+from tests.each import each
 
 PORTABLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_]*(?:-{1,2}[a-z0-9]+)?")
 DEVICE = re.compile(r"con|prn|aux|nul|(?:com|lpt)[0-9]")
 
 
-@pytest.mark.parametrize(
+@each(
     ("sent", "meant"),
     [
         ("btc", "BTC"), ("BTC", "BTC"), ("1inch", "1INCH"), ("비트", "비트"), ("\u0442", "\u0422"),
@@ -25,7 +26,7 @@ def test_ticker__is_in_upper_case_where_that_is_the_same_letter(sent: str, meant
     assert ticker_of(sent) == meant
 
 
-@pytest.mark.parametrize(
+@each(
     "sent",
     [
         "",

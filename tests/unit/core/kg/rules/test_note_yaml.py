@@ -6,9 +6,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core.kg.rules.yaml_text import block, scalar, text
+from tests.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     "value",
     [
         "NO", "no", "ON", "off", "Y", "n", "NULL", "null", "TRUE", "1E5", "E5", "e1_0", "0x1F", "0o17", "00", "1_000",

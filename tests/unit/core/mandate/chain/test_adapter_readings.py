@@ -15,6 +15,7 @@ from core.chain.abi import function
 from core.chain.reader import VIEW_GAS
 from core.chain.rpc import Rpc, RpcUnreachableError
 from core.mandate.chain.reader import ADAPTER_VIEWS, AdapterReading, VaultReader
+from tests.each import each
 
 VAULT, GOOD, BAD = (f"0x{byte * 20}" for byte in ("aa", "11", "22"))
 HEAD = "0x" + "be" * 32
@@ -99,7 +100,7 @@ def test_readings__of_no_adapter__ask_nothing() -> None:
     assert asked == []
 
 
-@pytest.mark.parametrize(
+@each(
     "trouble",
     [
         {"error": {"code": 3, "message": "execution reverted", "data": "0x"}},
@@ -124,7 +125,7 @@ def test_readings__of_no_adapter__ask_nothing() -> None:
         "a number",
     ],
 )
-@pytest.mark.parametrize(
+@each(
     ("view", "field"),
     [
         ("positionOf", "units"),

@@ -15,6 +15,7 @@ from core.mandate.chain.typed_data import (
     terms_typed_data,
 )
 from core.mandate.rules.terms import MandateTerms, rules_from_json, terms_from_json
+from tests.each import each
 
 ROOT = Path(__file__).resolve().parents[5]
 VECTORS: dict[str, Any] = json.loads(
@@ -55,7 +56,7 @@ def test_all_digests_differ() -> None:
     assert len({vector["digest"] for vector in TERMS}) == len(TERMS)
 
 
-@pytest.mark.parametrize("field", [field.name for field in fields(MandateTerms)])
+@each("field", [field.name for field in fields(MandateTerms)])
 def test_a_change_of_one_field__changes_the_digest(field: str) -> None:
     vector = TERMS[0]
     terms = terms_of(vector)

@@ -35,6 +35,7 @@ from core.mandate.rules.record import canonical_row, record_line, row_body
 from core.mandate.rules.record_file import row_of_line
 from core.mandate.rules.rows import LedgerRow, NewRow, ReportedBy, RowAuthor, RowKind
 from core.mandate.rules.violations import Violation
+from tests.each import each
 from tests.personas import AGENT
 from tests.unit.core.mandate.rules.ledgers import PAPER, PUBLIC_ID, START, SampleLedger, e6
 
@@ -85,7 +86,7 @@ def test_an_unsigned_row__has_the_bytes_that_it_had_before_rows_were_signed() ->
     assert canonical_row(row) == canonical_json(row_body(row))
 
 
-@pytest.mark.parametrize(
+@each(
     ("key", "value"),
     [
         ("signer", AGENT.address.lower()),
@@ -141,7 +142,7 @@ def test_authored_payload__leaves_out_what_the_service_adds() -> None:
     assert authored_payload(flagged.payload) == {"target": "0x", "why": "cheap"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("row", "expected"),
     [
         (example(), True),

@@ -12,6 +12,7 @@ from core.mandate.rules import events as ev
 from core.mandate.rules.chain_rows import ROLE_NAMES, bytes32_word
 from core.mandate.rules.ledger import NewRow, ReportedBy, RowKind, revert_note, row_from_event
 from core.mandate.rules.record import canonical_row
+from tests.each import each
 from tests.unit.core.mandate.rules.ledgers import (
     AGENT,
     KEEPER,
@@ -280,7 +281,7 @@ EVENTS: list[tuple[ev.ChainEvent, RowKind, str, str | None, str, dict[str, Any]]
 ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("event", "kind", "by", "amount", "delta", "payload"),
     EVENTS,
     ids=lambda value: type(value).__name__,

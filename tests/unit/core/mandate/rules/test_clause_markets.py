@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from core.mandate.rules.targets import parse_targets
+from tests.each import each
 from tests.unit.core.mandate.rules.test_clauses import CHAIN, OWNER, VENUE, by_key
 
 
@@ -33,7 +34,7 @@ TIED = {"signature": "deposit(uint256,address)", "recipient_word": 1}
 OPEN = {"signature": "buy(uint256)"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("functions", "unpinned", "words"),
     [
         ([TIED], False, f"deposit(uint256,address) of {VENUE}"),
@@ -136,7 +137,7 @@ def test_markets__of_known_functions_and_of_bare_selectors__say_nothing_of_names
     assert "unverified_names" not in markets["params"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("signature", "word", "tied", "argument"),
     [
         # ERC-4626: the owner is pinned and the receiver is free

@@ -16,6 +16,7 @@ from core.mandate.rules.expansion import (
 )
 from core.mandate.rules.targets import parse_targets
 from core.mandate.rules.terms import UNPINNED, Rule, RuleKind
+from tests.each import each
 
 CHAIN = 84_532
 GOOD = "0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65"
@@ -71,7 +72,7 @@ FAULTS: dict[str, tuple[tuple[Rule, ...], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@each("name", FAULTS)
 def test_adapter_with_a_fault__is_left_out_of_the_default(name: str) -> None:
     assert sorted(rules_of(None, listed(*FAULTS[name][0])), key=lambda one: one.target) == [
         BUY,
@@ -79,7 +80,7 @@ def test_adapter_with_a_fault__is_left_out_of_the_default(name: str) -> None:
     ]
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@each("name", FAULTS)
 def test_adapter_with_a_fault__named__is_refused_with_the_fault(name: str) -> None:
     published, fault = FAULTS[name]
     with pytest.raises(InvalidParameterError) as refused:
@@ -96,7 +97,7 @@ def test_adapter_with_a_fault__is_not_taken_as_a_plain_contract_either() -> None
         rules_of([item], listed())
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@each("name", FAULTS)
 def test_adapter_with_a_fault__does_not_touch_a_draft_that_names_another(name: str) -> None:
     assert rules_of([GOOD], listed(*FAULTS[name][0])) == (BUY,)
 

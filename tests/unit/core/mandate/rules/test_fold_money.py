@@ -7,6 +7,7 @@ import pytest
 from core.mandate.rules import events as ev
 from core.mandate.rules.ledger import ReportedBy, RowKind, fold, mark_note, priced, stop_row
 from core.mandate.rules.lifecycle import Status
+from tests.each import each
 from tests.unit.core.mandate.rules.ledgers import (
     DAY,
     PAPER,
@@ -352,7 +353,7 @@ def test_marks__an_older_one_does_not_replace_a_newer_and_the_future_is_cut_off(
     assert ledger.state.positions[0].mark_usdc_e6 == e6("13")
 
 
-@pytest.mark.parametrize("worth", ["12,5", "", None, True, ["1"], "-1", "1e3", "1.0000001"])
+@each("worth", ["12,5", "", None, True, ["1"], "-1", "1e3", "1.0000001"])
 def test_marks__unusable_number__reads_as_zero_with_data_issue(worth: object) -> None:
     ledger = working()
     ledger.report(RowKind.BUY, "10", payload={"position": {"id": "p1"}})

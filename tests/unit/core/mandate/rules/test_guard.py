@@ -6,6 +6,7 @@ import pytest
 
 from core.errors import InvalidParameterError
 from core.mandate.rules.guard import MAX_URL_CHARACTERS, OwnService, guard_refusal, host_of
+from tests.each import each
 
 OURS, THEIRS, AGENTS = "0x" + "11" * 20, "0x" + "22" * 20, "0x" + "33" * 20
 OWN = OwnService("https://wallet.example", OURS)
@@ -29,7 +30,7 @@ def test_host_of__a_url__is_its_host_and_any_port_of_its_own(url: str, host: str
     assert host_of(url) == host
 
 
-@pytest.mark.parametrize(
+@each(
     "url",
     [
         "", "api.example.com", "ftp://api.example.com", "https://", "https://a@api.example.com",

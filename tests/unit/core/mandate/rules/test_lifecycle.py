@@ -23,6 +23,7 @@ from core.mandate.rules.lifecycle import (
 )
 from core.mandate.rules.lock import SETTLE_GRACE_S
 from core.times import DAY_S
+from tests.each import each
 
 CONTRACTS = Path(__file__).resolve().parents[5] / "contracts"
 
@@ -33,7 +34,7 @@ PAST_END = MoveFacts(has_vault=True, is_fully_funded=True, is_past_end=True)
 PLAIN = MoveFacts()
 
 
-@pytest.mark.parametrize(
+@each(
     ("status", "move", "facts", "expected"),
     [
         (Status.DRAFT, MandateMove.ASSIGN, PLAIN, Status.DRAFT),

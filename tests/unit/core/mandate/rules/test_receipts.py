@@ -19,6 +19,7 @@ from core.mandate.chain.typed_data import (
     typed_data,
 )
 from core.mandate.rules.receipts import RecordReceipt, unsigned_receipt
+from tests.each import each
 from tests.unit.core.mandate.rules.ledgers import PAPER, PUBLIC_ID, SampleLedger
 
 PAGE = Path(__file__).parents[5] / "docs" / "record.md"
@@ -81,8 +82,8 @@ def test_a_receipt__is_written_and_read_again() -> None:
     assert RecordReceipt.of_json(SIGNED.to_json()) == SIGNED
 
 
-@pytest.mark.parametrize("key", SIGNED.to_json())
-@pytest.mark.parametrize("value", [None, True, 1.0, -1, "", "\x1b", [], {}, 2**64])
+@each("key", SIGNED.to_json())
+@each("value", [None, True, 1.0, -1, "", "\x1b", [], {}, 2**64])
 def test_a_field_of_another_form__is_refused_by_its_name(key: str, value: object) -> None:
     with pytest.raises(InvalidParameterError, match=key):
         RecordReceipt.of_json(SIGNED.to_json() | {key: value})

@@ -21,6 +21,7 @@ from core.mandate.rules.record import (
 )
 from core.money import UsdcE6
 from core.times import exact_instant_text
+from tests.each import each
 from tests.unit.core.mandate.rules.ledgers import PUBLIC_ID, SampleLedger, executed, working
 
 
@@ -94,7 +95,7 @@ CHANGES: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("change", CHANGES, ids=lambda change: next(iter(change)))
+@each("change", CHANGES, ids=lambda change: next(iter(change)))
 def test_chain_faults__any_changed_field__is_found(change: dict[str, Any]) -> None:
     rows = _ledger().rows
     rows[2] = replace(rows[2], **change)

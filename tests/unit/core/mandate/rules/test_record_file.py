@@ -11,6 +11,7 @@ from core.mandate.rules.record import canonical_row, genesis_hash, record_line, 
 from core.mandate.rules.record_file import row_of_line
 from core.mandate.rules.rows import LedgerRow, ReportedBy, RowKind
 from core.money import UsdcE6
+from tests.each import each
 
 AT = datetime(2026, 2, 2, 9, 0, 0, 500_000, tzinfo=UTC)
 ROW = LedgerRow(
@@ -63,7 +64,7 @@ def test_a_row_that_was_read__gives_the_same_hash() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "named"),
     [
         ({"kind": "gift"}, "body.kind"),

@@ -5,6 +5,7 @@ import pytest
 from core import selectors
 from core.errors import InvalidParameterError
 from core.selectors import head_words, selector_from_text, selector_of
+from tests.each import each
 
 
 @pytest.mark.parametrize(
@@ -41,7 +42,7 @@ def test_head__of_arguments__holds_fixed_words_and_offsets(
     assert head_words(signature) == words
 
 
-@pytest.mark.parametrize(
+@each(
     "signature",
     [
         "transfer",

@@ -14,6 +14,7 @@ from core.mandate.rules.target_checks import check_targets
 from core.mandate.rules.targets import parse_targets, targets_to_json
 from core.mandate.rules.terms import UNPINNED, Rule, RuleKind
 from core.selectors import selector_of
+from tests.each import each
 
 CHAIN = 84_532
 VENUE = "0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc"  # a contract of somebody else
@@ -74,7 +75,7 @@ def test_bytes32_decoy__is_refused_since_the_callee_may_read_anything_from_it() 
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("signature", "word", "found"),
     [
         ("f(uint256,address)", 0, "uint256"),
@@ -208,7 +209,7 @@ def test_well_known_signatures__are_canonical_and_named_once() -> None:
     assert len({selector_of(signature) for signature in WELL_KNOWN}) == len(WELL_KNOWN)
 
 
-@pytest.mark.parametrize(
+@each(
     ("selector", "signature"),
     [
         ("0x9f40a7b3", "redeem(uint256,address,address,uint256)"),

@@ -22,6 +22,7 @@ from core.mandate.rules.targets import (
 )
 from core.mandate.rules.terms import UNPINNED, Rule, RuleKind
 from core.mandate.rules.unvalued import position_rules
+from tests.each import each
 
 CHAIN = 84_532
 VENUE = "0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc"  # a contract of somebody else
@@ -266,7 +267,7 @@ def test_target_on_another_chain__is_refused(item: Any) -> None:
     assert refused_field([item]) == "allowed_targets[0].chain_id"
 
 
-@pytest.mark.parametrize(
+@each(
     ("item", "field"),
     [
         (7, "allowed_targets[0]"),
@@ -391,7 +392,7 @@ def test_guard_targets__without_an_x402_entry__are_empty() -> None:
     assert guard_targets(parse_targets([ADAPTER], CHAIN)) == []
 
 
-@pytest.mark.parametrize(
+@each(
     "host",
     [
         "https://a.example",

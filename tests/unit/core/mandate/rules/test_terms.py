@@ -25,6 +25,7 @@ from core.mandate.rules.terms import (
     terms_to_json,
 )
 from core.money import MAX_ABS_USDC_E6, UsdcE6
+from tests.each import each
 
 OWNER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 AGENT = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
@@ -115,7 +116,7 @@ def test_stop_floor__never_accepts_more_than_the_share_and_lies_below_the_budget
     assert (budget - floor) * 10_000 <= budget * bps
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "field"),
     [
         ({"budget_usdc_e6": 0}, "budget_usdc"),
@@ -144,7 +145,7 @@ def test_draft__with_a_number_out_of_range__names_the_field(
     assert refused.value.field == field
 
 
-@pytest.mark.parametrize(
+@each(
     "change",
     [
         {"budget_usdc_e6": MAX_ABS_USDC_E6},
@@ -162,7 +163,7 @@ def test_draft__at_the_edge_of_a_range__is_taken(change: dict[str, Any]) -> None
     terms_of(replace(DRAFT, **change))
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "field"),
     [
         ({"public_id": "m_4K2V7C3XQA"}, "id"),
@@ -214,9 +215,7 @@ def test_terms__written_and_read__are_the_same(nonce: int) -> None:
     assert terms_from_json(terms_to_json(terms)) == terms
 
 
-@pytest.mark.parametrize(
-    "value", [1, True, None, "01", "-1", "1.0", "", " 1", "1" * 79, str(2**256)]
-)
+@each("value", [1, True, None, "01", "-1", "1.0", "", " 1", "1" * 79, str(2**256)])
 def test_terms__read_with_a_number_in_another_form__are_refused(value: object) -> None:
     with pytest.raises((InvalidNumberError, InvalidParameterError), match=r"^nonce: "):
         terms_from_json({**terms_to_json(terms_of(DRAFT)), "nonce": value})

@@ -21,6 +21,7 @@ from core.mandate.rules.violations import (
 )
 from core.mandate.rules.worth import Worth
 from core.money import UsdcE6
+from tests.each import each
 from tests.unit.core.mandate.rules.ledgers import START, STRANGER, VAULT, VENUE, e6, terms, tx
 
 NOW = int(START.timestamp()) + 10 * 86_400
@@ -86,7 +87,7 @@ SHAPES: list[tuple[Any, str | None]] = [
 ]
 
 
-@pytest.mark.parametrize(("target", "detail"), SHAPES)
+@each(("target", "detail"), SHAPES)
 def test_target__accepted_shapes_pass_and_any_other_is_missing_with_its_reason(
     target: Any, detail: str | None
 ) -> None:
@@ -201,7 +202,7 @@ def test_judge__everything_at_once__in_the_contracts_order() -> None:
 # Life
 
 
-@pytest.mark.parametrize(
+@each(
     ("status", "was_stopped", "codes"),
     [
         (Status.DRAFT, False, ["mandate_not_working"]),
@@ -213,7 +214,7 @@ def test_judge__everything_at_once__in_the_contracts_order() -> None:
         (Status.CANCELLED, False, ["mandate_stopped"]),
     ],
 )
-@pytest.mark.parametrize("kind", [RowKind.MOVE, RowKind.BUY, RowKind.SELL])
+@each("kind", [RowKind.MOVE, RowKind.BUY, RowKind.SELL])
 def test_life__every_status(
     status: Status, was_stopped: bool, codes: list[str], kind: RowKind
 ) -> None:
@@ -230,7 +231,7 @@ def test_life__the_last_second_and_the_end() -> None:
 # Rules
 
 
-@pytest.mark.parametrize("code", sorted(RULE_OF_CODE))
+@each("code", sorted(RULE_OF_CODE))
 def test_rules__a_stored_code_turns_its_rule_to_false_and_no_other(code: str) -> None:
     worth = Worth(cash_usdc_e6=UsdcE6(0), positions_usdc_e6=UsdcE6(0), source="cash")
     broken = [

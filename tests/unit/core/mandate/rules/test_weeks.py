@@ -4,6 +4,7 @@ import pytest
 
 from core.errors import InvalidParameterError
 from core.mandate.rules.weeks import IsoWeek, week_from_text, week_of
+from tests.each import each
 
 NOW = datetime(2027, 1, 4, 12, tzinfo=UTC)
 
@@ -68,7 +69,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("text", BAD)
+@each("text", BAD)
 def test_week__bad_text__is_refused_naming_the_field(text: str) -> None:
     with pytest.raises(InvalidParameterError) as refused:
         week_from_text(text, NOW)

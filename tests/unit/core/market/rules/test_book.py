@@ -25,6 +25,7 @@ from core.market.rules.book import (
     measure_many,
     vwap,
 )
+from tests.each import each
 from tests.unit.core.mandate.rules.worked import table
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -76,14 +77,14 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("name", BAD)
+@each("name", BAD)
 def test_a_book_that_is_none__is_not_measured(name: str) -> None:
     book, fault = BAD[name]
 
     assert judge(book) is fault
 
 
-@pytest.mark.parametrize("name", BAD)
+@each("name", BAD)
 def test_many_books__are_judged_as_one_is(name: str) -> None:
     book, fault = BAD[name]
     codes = judge_many(grid_of([BOOK, book]))
@@ -141,7 +142,7 @@ def test_won_are_turned_into_dollars_before_anything_is_counted() -> None:
     assert theirs.fx_source == "upbit:USDT/KRW"
 
 
-@pytest.mark.parametrize(
+@each(
     ("behind_s", "fault"),
     [
         (0, None),

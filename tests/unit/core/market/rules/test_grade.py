@@ -27,6 +27,7 @@ from core.market.rules.grade import (
     step,
     step_many,
 )
+from tests.each import each
 from tests.unit.core.mandate.rules.worked import table
 
 GOOD = GradeInputs(
@@ -86,7 +87,7 @@ def test_the_worked_grades__score_what_the_page_says(row: list[str]) -> None:
     assert (f"{found.score:.2f}", found.letter) == (score, letter)
 
 
-@pytest.mark.parametrize(
+@each(
     ("score", "letter"),
     [
         (80.0, "A"),
@@ -176,7 +177,7 @@ def test_no_depth_at_all__is_f() -> None:
     assert found.letter is Letter.F
 
 
-@pytest.mark.parametrize("row", table("market.md", "hysteresis"), ids=lambda row: row[0])
+@each("row", table("market.md", "hysteresis"), ids=lambda row: row[0])
 def test_the_worked_letters__move_as_the_page_says(row: list[str]) -> None:
     start, scores, letters = row
     given_scores = [None if one == "none" else float(one) for one in scores.split()]

@@ -23,6 +23,7 @@ from core.market.rules.identity import (
     key_of,
     normal_address,
 )
+from tests.each import each
 from tests.unit.core.market.rules.coins import BSC, ETH, SOL, address, says, tickers
 
 MIXED = "0xAbCdEf0123456789aBcDeF0123456789AbCdEf01"
@@ -38,7 +39,7 @@ def listing(exchange: str, *contracts: tuple[str, int], base: str = "XYZ") -> li
     return [says(exchange, base, chain, address(number)) for chain, number in contracts]
 
 
-@pytest.mark.parametrize(
+@each(
     ("chain", "written", "normal"),
     [
         (ETH, MIXED, MIXED.lower()),

@@ -15,6 +15,7 @@ from core.market.rules.notices import (
     read,
     tag_in_scan,
 )
+from tests.each import each
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 DELIST = VenueNotice(
@@ -85,7 +86,7 @@ def test_a_quote_pair__goes_without_an_outcome_while_the_base_trades() -> None:
     assert read(DELIST, "crypto", is_base_still_trading=True).kind is OutcomeKind.DELIST
 
 
-@pytest.mark.parametrize(
+@each(
     ("sightings", "is_new"),
     [
         ([], False),

@@ -1,16 +1,16 @@
 """Rows in order: what a sort of each row answers."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.market.rules.ordering import exchanges, ordered, picked
+from tests.each import each
 
 VALUES = st.one_of(st.just(float("nan")), st.floats(allow_nan=False))
 
 
-@pytest.mark.parametrize("count", range(1, 14))
+@each("count", range(1, 14))
 def test_the_exchanges__order_every_row_of_noughts_and_ones(count: int) -> None:
     # What orders these orders everything (Knuth, TAOCP 3, 5.3.4, theorem Z).
     rows = np.arange(1 << count)

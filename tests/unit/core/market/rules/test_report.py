@@ -26,6 +26,7 @@ from core.market.rules.report_texts import TEXTS, ReportLanguage
 from core.market.rules.research import PairKpi, PairPercentiles
 from core.market.rules.risk import RiskFactor, RiskInputs, calibration, risk
 from core.market.rules.warnings import WarningSeverity, WarningType
+from tests.each import each
 from tests.unit.core.market.rules.coins import ETH, address, says
 
 NOW = datetime(2026, 3, 1, 13, 30, tzinfo=UTC)
@@ -262,7 +263,7 @@ def test_a_table__has_twenty_rows_and_says_how_many_more() -> None:
     assert (len(table.rows), table.left_out) == (20, 3)
 
 
-@pytest.mark.parametrize(
+@each(
     ("price", "text"),
     [
         (64_123.45, "64,123"),

@@ -17,6 +17,7 @@ from core.market.rules.risk import (
     probability,
     risk,
 )
+from tests.each import each
 from tests.unit.core.mandate.rules.worked import table
 
 CALM = RiskInputs(
@@ -74,7 +75,7 @@ def test_the_worked_listing__scores_what_the_page_says() -> None:
     assert [part.factor for part in found.parts[:2]] == ["foreign_designation", "low_volume"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("field", "factor", "value", "holds"),
     [
         ("volume_30d_mean_usd", "low_volume", 49_999.0, 1.0),

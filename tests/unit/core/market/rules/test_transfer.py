@@ -13,6 +13,7 @@ from core.market.rules.transfer import (
     gate,
     token_transfer,
 )
+from tests.each import each
 from tests.unit.core.market.rules.coins import BSC, ETH, address, says
 
 FLAGS = (True, False, None)
@@ -59,7 +60,7 @@ def slow_token(statuses: list[NetworkStatus]) -> TransferReach:
     return TransferReach.PARTIAL if some else TransferReach.BLOCKED
 
 
-@pytest.mark.parametrize("flags", list(product(FLAGS, repeat=6)))
+@each("flags", list(product(FLAGS, repeat=6)))
 def test_a_token__is_what_its_venues_come_to(flags: tuple[bool | None, ...]) -> None:
     """Two chains at one venue and one at another, every flag each way."""
     rows = [
@@ -78,7 +79,7 @@ def test_a_venue_that_says_nothing__leaves_a_token_open() -> None:
     assert token_transfer([]) == "unknown"
 
 
-@pytest.mark.parametrize(
+@each(
     ("withdraw", "deposit", "state"),
     [
         (True, True, "open"),

@@ -4,7 +4,6 @@ from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,6 +18,7 @@ from core.market.rules.warnings import (
     evidence,
     signs,
 )
+from tests.each import each
 from tests.unit.core.mandate.rules.worked import table
 from tests.unit.core.market.rules.coins import BSC, ETH, address, says, tickers
 
@@ -85,7 +85,7 @@ CASES: list[tuple[WarningType, WarningFacts, WarningSign]] = [
 ]
 
 
-@pytest.mark.parametrize(("of", "known", "sign"), CASES)
+@each(("of", "known", "sign"), CASES)
 def test_a_rule__raises_and_clears_at_its_thresholds(
     of: WarningType, known: WarningFacts, sign: WarningSign
 ) -> None:

@@ -15,6 +15,7 @@ from core.market.rules.wci import (
     b3,
     b31,
 )
+from tests.each import each
 from tests.unit.core.mandate.rules.worked import table
 
 HOUR_US = 3_600_000_000
@@ -183,7 +184,7 @@ def test_a_warning_after_the_last_outcome__is_no_false_alarm() -> None:
     assert headline([late], [(2, DELIST, AT, True)]).warned_units == 1
 
 
-@pytest.mark.parametrize("row", table("warning-statistics.md", "boundaries"), ids=lambda r: r[0])
+@each("row", table("warning-statistics.md", "boundaries"), ids=lambda r: r[0])
 def test_the_worked_boundaries__are_what_the_page_says(row: list[str]) -> None:
     """Hours before now; a call is `t-90` or, of a cross flag, `x-90`."""
     _, calls_text, told_text, b3_text, b31_text = row
