@@ -2,7 +2,7 @@
 # the everyday ones (##), `make help-all` the others too (###).
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help help-all setup build abis exit-page docs demo up seed-world cluster test unit check format test-deep test-deep-ci test-cluster conformance prove coverage coverage-contracts gas mutants bench bench-indexer bench-keeper bench-api bench-verify bench-hall bench-events bench-economy bench-market bench-notes bench-fund growth drill screenshots client package deploy verify verify-source preflight lock clean soak
+.PHONY: help help-all setup build abis exit-page docs demo up seed-world cluster test test-slow test-gate unit check format test-deep test-deep-ci test-cluster conformance prove coverage coverage-contracts gas mutants bench bench-indexer bench-keeper bench-api bench-verify bench-hall bench-events bench-economy bench-market bench-notes bench-fund growth drill screenshots client package deploy verify verify-source preflight lock clean soak
 
 PY := .venv/bin/python
 CLI := $(PY) -m scripts.cli
@@ -99,11 +99,17 @@ seed-world: .venv/.ready ### load a simulated world into the stack that `make up
 cluster: .venv/.ready ### a database of three nodes on this machine until Ctrl-C: Patroni, etcd, HAProxy, PgBouncer, from Debian's packages (as root installs them)
 	@$(PY) -m scripts.cluster
 
-STORIES := tests --ignore=tests/deep --ignore=tests/cluster -m story -p tests.lanes -n $(or $(LANES),auto)
-test: build .build/browser.ready ## all tests but the stories of test-deep-ci and the laws of check, on LANES workers (default: one more than cores), or T=path (for contracts: T=tests/contracts/MandateVault/execute.t.sol)
-	@$(PY) -m pytest $(or $(T),tests --ignore=tests/deep --ignore=tests/cluster --ignore=tests/architecture -m "not story" -p tests.lanes -n $(or $(LANES),auto))
+EVERYWHERE := tests $(addprefix --ignore=tests/,architecture cluster deep) -p tests.lanes -n $(or $(LANES),auto)
+test: build .build/browser.ready ## the tests, on LANES workers (default: one more than cores), or T=path (for contracts: T=tests/contracts/MandateVault/execute.t.sol); slow ones: make test-slow
+	@$(PY) -m pytest $(or $(T),$(EVERYWHERE) -m "not slow")
 
-unit: .venv/.ready ## the unit tests: without Node, database or network, in less than a minute
+test-slow: build .build/browser.ready .build/promtool.ready ## browser, exit page, tampered records, killed processes, chaos, fuzz: what make test leaves out
+	@$(PY) -m pytest $(EVERYWHERE) -m slow
+
+test-gate: build .build/browser.ready ## of the slow tests the few that every change has to pass (tests/gate.txt)
+	@$(PY) -m pytest @tests/gate.txt -p tests.lanes -n $(or $(LANES),auto)
+
+unit: .venv/.ready ### the unit tests: without Node, database or network, in less than a minute
 	@$(PY) -m pytest tests/unit -n logical --dist loadfile
 
 check: build .venv-audit/.ready .build/web/api.d.ts ## format, lint, types, import laws, migrations, ABIs, OpenAPI, ERC-7730, Slither, hadolint
@@ -127,7 +133,7 @@ check: build .venv-audit/.ready .build/web/api.d.ts ## format, lint, types, impo
 	@$(PY) -m scripts.gas --check
 	@$(PY) -m pytest tests/architecture tests/integration/core/db/test_migrations.py
 
-format: setup ## format Python and Solidity
+format: setup ### format Python and Solidity
 	@$(PY) -m ruff format .
 	@$(PY) -m ruff check --fix --quiet .
 	@$(FORGE) fmt contracts tests/contracts
@@ -140,11 +146,11 @@ test-deep: test-deep-ci prove ## slow proofs: test-deep-ci, Halmos, 200 stories 
 	$(if $(SEEDS),SEEDS=$(SEEDS),RESUME=1..100) $(PY) -m pytest tests/integration/api/sponsored/test_sponsored_seeds.py
 	FORGED_RECORDS=10000 $(PY) -m pytest tests/deep/test_forged_records.py
 
-test-deep-ci: build coverage-contracts conformance .build/backup.ready .build/promtool.ready ### the half of test-deep that fits into CI: MCP conformance, 2,048 fuzz runs a contract property, invariants 500 x 50, 2,000 examples a domain property, the stories, deployments, the restore drill, the release before this one beside it, an area after the recipe
+test-deep-ci: build coverage-contracts conformance .build/backup.ready .build/promtool.ready ### the half of test-deep that fits into CI: MCP conformance, 2,048 fuzz runs a contract property, invariants 500 x 50, 2,000 examples a domain property, the slow tests, deployments, the restore drill, the release before this one beside it, an area after the recipe
 	FOUNDRY_FUZZ_RUNS=2048 FOUNDRY_INVARIANT_RUNS=500 FOUNDRY_INVARIANT_DEPTH=50 $(FORGE) test
 	HYPOTHESIS_PROFILE=deep $(PY) -m pytest tests/unit/core tests/integration/core/credits/test_credit_ledger_histories.py tests/integration/core/credits/test_credit_spend.py tests/integration/indexer/test_deposits_histories.py
 	FUZZ_EXAMPLES=300 $(PY) -m pytest tests/integration/api/mandates/test_fuzz.py
-	SEEDS=1..4 $(PY) -m pytest $(STORIES)
+	SEEDS=1..4 $(PY) -m pytest $(EVERYWHERE) -m slow
 	$(PY) -m pytest tests/deep
 
 test-cluster: build ### indexer, keeper, API with spares on the database of three nodes, which loses its primary in seven ways (needs root; T=part of a name)
@@ -156,7 +162,7 @@ conformance: setup ### the tool endpoint under the protocol's conformance scenar
 
 # Contracts and browser run no more of the Python code than the other tests do.
 coverage: build ### run the tests of `make test` that run Python, print branch coverage by folder, fail below 90 % of core or api/kernel; T=path: those tests only, without a floor
-	@$(PY) -m scripts.coverage_python $(if $(T),--no-floor $(T),tests $(addprefix --ignore=tests/,architecture browser cluster contracts deep) -m "not story" -p tests.lanes -n $(or $(LANES),auto))
+	@$(PY) -m scripts.coverage_python $(if $(T),--no-floor $(T),tests $(addprefix --ignore=tests/,architecture browser cluster contracts deep) -m "not slow" -p tests.lanes -n $(or $(LANES),auto))
 
 coverage-contracts: build ### hold the branch coverage of vault, factory and reserve token at 100 %
 	@$(PY) -m scripts.coverage_contracts

@@ -5,10 +5,13 @@ collected is never garbage: looking through it again and again took half of the 
 
 import gc
 import os
+from pathlib import Path
 
 import pytest
 import structlog
 from hypothesis import settings
+
+from tests.slow import QUICK, is_slow
 
 gc.disable()  # until all tests are collected
 
@@ -31,3 +34,14 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.enable()
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    return True if config.option.markexpr == QUICK and is_slow(collection_path) else None
+
+
+@pytest.hookimpl(tryfirst=True)  # before marks are looked at
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if is_slow(item.path):
+            item.add_marker(pytest.mark.slow)

@@ -135,7 +135,7 @@ def deployed(stack: Stack, record: Path) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_deployment__is_recorded_and_what_differs_from_it_is_found(stack_directory: Path) -> None:
     stack = Stack(stack_directory, Ports.free(), say=lambda line: None)
     record = stack_directory / "deployment.json"

@@ -45,7 +45,7 @@ def environment_on(stack: Stack, record: Path) -> dict[str, str]:
     }
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_deployment__is_right_until_a_byte_of_it_changes(stack_directory: Path) -> None:
     stack = Stack(stack_directory, Ports.free(), say=lambda line: None)
     record = stack_directory / "deployment.json"

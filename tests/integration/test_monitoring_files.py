@@ -24,7 +24,7 @@ def check(*words: str | Path) -> str:
     return done.stdout
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_the_configuration__loads_the_rules_and_scrapes_as_often_as_they_need() -> None:
     said = check("config", FOLDER / "prometheus.yml")
     rules = yaml.safe_load((FOLDER / "alerts.yml").read_text())["groups"]
@@ -36,7 +36,7 @@ def test_the_configuration__loads_the_rules_and_scrapes_as_often_as_they_need() 
     assert len(configured["scrape_configs"]) == len(ports)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @pytest.mark.parametrize("file", DASHBOARDS, ids=lambda file: str(file.stem))
 def test_a_dashboard__asks_what_prometheus_understands(file: Path, tmp_path: Path) -> None:
     dashboard = json.loads(file.read_text())

@@ -33,7 +33,7 @@ HELP = {
     "verify": "--rpc-url",
 }
 
-pytestmark = pytest.mark.story
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from api.client.examples.owner import sign_in
 from tests.acceptance.conftest import ROOT
 from tests.acceptance.stacks.conftest import Pair
 
-pytestmark = pytest.mark.story
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from scripts.devstack import Ports
 from tests.acceptance.conftest import ROOT, WITHIN_S, RunningStack
 from tests.acceptance.stacks.conftest import OUTSIDE, Pair
 
-pytestmark = pytest.mark.story
+pytestmark = pytest.mark.slow
 
 
 def test_two_stacks__run_side_by_side(pair: Pair) -> None:

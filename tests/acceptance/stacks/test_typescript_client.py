@@ -15,7 +15,7 @@ from web3 import HTTPProvider, Web3
 from scripts.build_client_ts import CLIENT, ROOT, build
 from tests.acceptance.stacks.conftest import Pair
 
-pytestmark = pytest.mark.story
+pytestmark = pytest.mark.slow
 
 BUDGET_USDC_E6 = 1_000_000_000
 WITHIN_S = 300

@@ -60,7 +60,7 @@ def test_docs__loads_nothing_and_leads_nowhere_else(text: str) -> None:
     assert re.search(r"url\(|@import", text) is None
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_docs__links_lead_to_what_is_on_the_page(text: str) -> None:
     page = Page(text)
     assert {

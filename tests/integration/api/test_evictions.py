@@ -29,7 +29,7 @@ from tests.integration.api.conftest import (
     reason,
     sign,
 )
-from tests.stories import few
+from tests.slow import few
 
 THIEF = Account.from_key("0x" + "66" * 32)
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "identity.md"

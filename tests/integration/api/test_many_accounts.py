@@ -89,7 +89,7 @@ def test_a_refused_sign_up__may_use_its_text_later(limited: Limit, clock: Clock)
     assert client.post("/auth/owner/login", json=body).status_code == 200
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_fifty_new_owners_at_once__exactly_ten_sign_up(
     client: TestClient, database: Database
 ) -> None:
@@ -109,7 +109,7 @@ def test_fifty_new_owners_at_once__exactly_ten_sign_up(
 # Owned registrations
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_owned_registrations_of_an_address__are_sixty_a_day_over_all_owners(
     client: TestClient, clock: Clock
 ) -> None:
@@ -126,7 +126,7 @@ def test_owned_registrations_of_an_address__are_sixty_a_day_over_all_owners(
     assert connect(client, login(client, Account.create()))["user_id"] > 0
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_fifty_owned_registrations_at_once_of_three_owners__exactly_the_addresss(
     limited: Limit, database: Database
 ) -> None:
@@ -176,7 +176,7 @@ def test_without_a_welcome_credit__none_is_granted(limited: Limit) -> None:
 # Free reads
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_free_reads__are_shared_by_the_unowned_accounts_of_an_address(limited: Limit) -> None:
     client = limited(welcome_credits=0)
     agents = [connect(client) for _ in range(4)]
@@ -235,7 +235,7 @@ def test_the_agents_of_an_owner_of_before__share_with_each_other_alone(
     assert reads(client, agent, 3) == [200, 200, 402]
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_fifty_reads_at_once_of_two_owners__exactly_what_they_share(
     limited: Limit, database: Database
 ) -> None:
@@ -289,7 +289,7 @@ def test_the_pool__is_full_again_at_midnight(limited: Limit, clock: Clock) -> No
     assert [reads(client, agent, 1) for agent in agents] == [[200], [402]]
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @pytest.mark.parametrize("headers", [{}, {"Idempotency-Key": "read-{n}"}])
 def test_fifty_reads_at_once_of_ten_agents__exactly_the_pool_and_no_account_counts_more(
     limited: Limit, database: Database, headers: dict[str, str]

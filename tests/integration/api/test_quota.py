@@ -32,7 +32,7 @@ def count(database: Database, key_hash: bytes, ceiling: int, now: datetime = NOW
         return count_call(connection, key_hash, now, {"free": ceiling})
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @pytest.mark.parametrize("ceiling", [1_000, 50])
 def test_64_writers_on_one_counter__lose_no_update_and_pass_no_ceiling(
     database_url: str, key_hash: bytes, ceiling: int

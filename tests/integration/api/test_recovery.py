@@ -82,7 +82,7 @@ def test_recover__keeps_scopes_limits_and_the_days_count(
     assert answer.headers["X-RateLimit-Remaining"] == "1998"
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_recover__with_one_code_at_once_from_eight_addresses__recovers_once(limited: Limit) -> None:
     clients = [limited(peer=f"198.51.100.{n}") for n in range(8)]
     code = connect(clients[0])["recovery_code"]

@@ -231,7 +231,7 @@ def test_fifty_at_once_from_one_address__exactly_ten_register_and_three_are_cred
         )
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_fifty_at_once_by_all_three_ways__exactly_thirty_a_day(
     limited: Limit, database: Database
 ) -> None:

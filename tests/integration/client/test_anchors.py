@@ -55,7 +55,7 @@ def names(report: Report) -> set[str]:
     return {one.name for one in report.findings}
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_record__has_one_anchor_an_epoch_from_the_one_before_its_rows(
     anchored: AnchoredRecord,
 ) -> None:
@@ -333,7 +333,7 @@ def test_node_that_holds_a_post_in_the_middle_back__is_not_the_records_fault(
     assert names(report) == set()
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_contract_that_stopped_hours_ago__is_found(
     postgres: EmbeddedPostgres, template: str
 ) -> None:

@@ -12,7 +12,7 @@ from tests.integration.client.forging import Forgery
 from tests.integration.client.tampering import WRONG_HASH
 from tests.integration.client.test_anchors import check, names
 
-pytestmark = pytest.mark.story
+pytestmark = pytest.mark.slow
 
 Change = Callable[[Forgery], None]
 

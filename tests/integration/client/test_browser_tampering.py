@@ -16,7 +16,7 @@ from tests.integration.client.test_tampering_of_authors import BEGIN as BEGIN_AU
 from tests.integration.client.test_tampering_of_authors import END as END_AUTHORS
 from tests.integration.client.test_tampering_of_authors import signed  # noqa: F401 (a fixture)
 
-pytestmark = pytest.mark.story
+pytestmark = pytest.mark.slow
 PAGE = Path(__file__).parents[3] / "docs" / "verify.md"
 Found = dict[str, dict[str, Any]]
 

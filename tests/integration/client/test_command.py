@@ -84,7 +84,7 @@ def test_the_wheel__is_one_package_with_its_own_part_of_core_and_no_more(install
     assert not (installed / "mandate_wallet/core/db").exists()
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_every_module_of_the_wheel__imports_without_the_repository(installed: Path) -> None:
     code = (
         "import importlib, pkgutil, sys, mandate_wallet as m;names = [one.name for one in "
@@ -114,7 +114,7 @@ def test_a_sound_record__is_0(installed: Path, record: Path, exported: Exported)
     assert "claims, which only their authors vouch for: rows 6" in done.stdout
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_what_the_record_is_about__is_printed_first(
     installed: Path, record: Path, exported: Exported
 ) -> None:
@@ -134,13 +134,13 @@ def test_what_the_record_is_about__is_printed_first(
     assert exported.other_vault in done.stdout
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_claims__are_3_under_strict(installed: Path, record: Path, exported: Exported) -> None:
     url = exported.deployed.anvil.url
     assert verify(installed, record, url, *factory_of(exported), "--strict").returncode == 3
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_factory_that_nobody_named__is_2_however_much_it_says(
     installed: Path, record: Path, exported: Exported
 ) -> None:
@@ -149,7 +149,7 @@ def test_a_factory_that_nobody_named__is_2_however_much_it_says(
     assert "name the published one with --factory" in done.stdout
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("option", "value", "name"),
     [
@@ -166,7 +166,7 @@ def test_a_record_of_something_else_than_was_named__is_a_difference(
     assert (done.returncode, json.loads(done.stdout)["by_name"]) == (1, {name: 1})
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_text_that_would_move_the_cursor__is_shown_as_what_it_is(
     installed: Path, record: Path, exported: Exported
 ) -> None:
@@ -191,14 +191,14 @@ def test_a_difference__is_1_with_its_row_and_name(
     assert {one["seq"] for one in told["differences"]} == {4}
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_node_that_is_away__is_2_and_never_sound(installed: Path, record: Path) -> None:
     done = verify(installed, record, f"http://127.0.0.1:{free_port()}")
     assert done.returncode == 2
     assert "could not be fully checked" in done.stdout and "sound" not in done.stdout
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_factory_that_is_not_the_trusted_one__is_a_difference(
     installed: Path, record: Path, exported: Exported
 ) -> None:
@@ -208,7 +208,7 @@ def test_a_factory_that_is_not_the_trusted_one__is_a_difference(
     assert json.loads(done.stdout)["by_name"] == {"terms.factory": 1}
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @pytest.mark.parametrize("option", ["--factory", "--x402-adapter"])
 def test_a_trusted_address_that_is_none__is_refused_before_anything_is_asked(
     installed: Path, record: Path, option: str
@@ -218,7 +218,7 @@ def test_a_trusted_address_that_is_none__is_refused_before_anything_is_asked(
     assert "write an address: 0x and 40 hex digits" in done.stderr
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_trusted_x402_adapter__leaves_a_sound_record_sound(
     installed: Path, record: Path, exported: Exported
 ) -> None:
@@ -236,7 +236,7 @@ def test_a_trusted_x402_adapter__leaves_a_sound_record_sound(
     )
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_head_that_was_kept__is_in_the_record_or_the_past_was_rewritten(
     installed: Path, record: Path, exported: Exported
 ) -> None:
@@ -248,7 +248,7 @@ def test_a_head_that_was_kept__is_in_the_record_or_the_past_was_rewritten(
     assert json.loads(done.stdout)["by_name"] == {"head.kept": 1}
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_file_of_heads__is_compared_as_far_as_it_is_of_this_mandate(
     installed: Path, record: Path, exported: Exported, tmp_path: Path
 ) -> None:
@@ -272,7 +272,7 @@ def test_a_file_of_heads__is_compared_as_far_as_it_is_of_this_mandate(
     assert (done.returncode, "write SEQ:HASH" in done.stderr) == (2, True)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [(), ("--json",)])
 @pytest.mark.parametrize("where", ["a full disk", "a closed pipe"])
 def test_result_that_cannot_be_written__is_no_difference(
@@ -291,7 +291,7 @@ def test_result_that_cannot_be_written__is_no_difference(
     assert (done.returncode, "Traceback" in done.stderr) == (2, False)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_nodes_that_differ__are_told(installed: Path, record: Path, exported: Exported) -> None:
     url, stranger = exported.deployed.anvil.url, start_anvil()
     try:

@@ -22,7 +22,7 @@ def judged(exported: Exported, lines: list[bytes] | tuple[bytes, ...]) -> Report
     return verify(lines, [exported.deployed.rpc], trusting(exported.deployed), silent)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_line_of_more_than_a_megabyte__ends_the_reading(
     exported: Exported, tmp_path: Path
 ) -> None:
@@ -66,7 +66,7 @@ def test_many_differences__are_counted_and_not_kept(exported: Exported) -> None:
     assert report.more >= 4_000
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_many_reversals_of_one_fact__cost_what_the_file_holds(exported: Exported) -> None:
     """4.4 MB took 28 s: each reversal looked through all rows."""
     forgery = Forgery.of(exported.other)

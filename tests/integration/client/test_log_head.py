@@ -72,7 +72,7 @@ def without_stop(method: str, result: Any) -> Any:
     return result
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_an_honest_record__has_the_vaults_own_head(exported: Exported) -> None:
     report = checked(exported, exported.other, exported.deployed.rpc)
     assert (report.verdict, report.figures["logs_of_vault"]) == (Verdict.CHAIN_SOUND, 2)

@@ -54,7 +54,7 @@ def silent(part: str, done: int, of: int) -> None:
     """Nobody looks."""
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_an_honest_record__is_sound(exported: Exported) -> None:
     report = verify(exported.other, [exported.deployed.rpc], trusting(exported.deployed), silent)
     assert (report.findings, report.unchecked, report.claims) == ([], [], [6])

@@ -169,7 +169,7 @@ def test_without_receipts__the_same_record_has_no_finding(taken: Taken, kind: st
     assert checked(taken, lines, []).findings == []
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_row_that_its_hour_was_posted_without__is_found(anchored: AnchoredRecord) -> None:
     assert NOT_ANCHORED.name in anchored_names(anchored)
 
@@ -298,7 +298,7 @@ def test_without_a_signer__receipts_are_not_checked(taken: Taken) -> None:
 # The command
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "code"), [(None, 0), ("taken row cut off", 1)])
 def test_the_command__reads_files_of_receipts(
     taken: Taken, tmp_path: Path, kind: str | None, code: int

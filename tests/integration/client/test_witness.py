@@ -98,7 +98,7 @@ def rewritten(record: AnchoredRecord) -> tuple[bytes, ...]:
     return tuple(forgery.lines())
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_every_anchored_head__is_cosigned_once(anchored: AnchoredRecord, tmp_path: Path) -> None:
     assert run(anchored, tmp_path, anchored.lines).returncode == 0
     first = signed(anchored, tmp_path)
@@ -213,7 +213,7 @@ def test_hostile_file__is_no_confirmation(
     assert any(one.startswith("witnesses") for one in report.unchecked)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @pytest.mark.parametrize("at", [1, 2])
 def test_killed_between_writes__signs_the_same_heads(
     anchored: AnchoredRecord, tmp_path: Path, at: int

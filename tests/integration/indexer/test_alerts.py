@@ -48,7 +48,7 @@ def propose(follower: Follower) -> str:
     )
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @pytest.mark.row("6 keeper_change alert")
 def test_two_mandates_of_one_owner__one_alert(follower: Follower, working: Working) -> None:
     mandate, _ = working
@@ -64,7 +64,7 @@ def test_two_mandates_of_one_owner__one_alert(follower: Follower, working: Worki
     ]
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_each_owner_with_a_vault__is_told_and_nobody_else(
     follower: Follower, working: Working
 ) -> None:
@@ -123,7 +123,7 @@ def test_a_reorg__withdraws_the_alert_and_deletes_nothing(
     assert alerts(follower) == [(owner, "KeeperProposed", True)]
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_log_that_comes_back_in_another_block__is_told_again(
     follower: Follower, working: Working
 ) -> None:
@@ -137,7 +137,7 @@ def test_a_log_that_comes_back_in_another_block__is_told_again(
     assert alerts(follower) == [(owner, "KeeperProposed", True), (owner, "KeeperProposed", False)]
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_dropped_and_rescanned__the_alerts_are_the_same(
     follower: Follower, working: Working
 ) -> None:

@@ -134,7 +134,7 @@ def live_a_little(follower: Follower, vault: str) -> str:
     return tx_hash
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_sound_record__has_no_findings(
     follower: Follower, working: Working, audit: Audit
 ) -> None:
@@ -154,7 +154,7 @@ def test_a_sound_record__has_no_findings(
         )
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_log_that_a_range_left_out__is_found_with_the_ledger_that_misses_it(
     follower: Follower, audit: Audit
 ) -> None:
@@ -192,7 +192,7 @@ def test_a_log_that_a_range_left_out__is_found_with_the_ledger_that_misses_it(
     ]
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_finding__is_written_once_until_a_rebuild_closes_it(
     follower: Follower, working: Working, audit: Audit
 ) -> None:
@@ -248,7 +248,7 @@ def test_a_raw_log_altered_by_hand__is_found(
     assert any(says in what for what in found), found
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("statement", "says"),
     [
@@ -266,7 +266,7 @@ def test_a_reverted_call_that_was_hidden_or_altered__is_found(
     assert says in what
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_vault_that_was_taken_out_of_the_record__is_found(
     follower: Follower, working: Working, audit: Audit
 ) -> None:
@@ -287,7 +287,7 @@ def created_at(follower: Follower, vault: str) -> int:
     )
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_another_block_at_a_final_height__is_found(
     follower: Follower, working: Working, audit: Audit
 ) -> None:
@@ -302,7 +302,7 @@ def test_another_block_at_a_final_height__is_found(
     assert ("block", f"the record has no block {number}") in whats(audit())
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("statement", "says"),
     [
@@ -328,7 +328,7 @@ def test_a_ledger_altered_by_hand__is_found(
     )
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_head_altered_by_hand__is_found(
     follower: Follower, working: Working, audit: Audit
 ) -> None:
@@ -357,7 +357,7 @@ def test_ledgers_have_their_turn__the_longest_unverified_first(
             )
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_few_blocks_a_round__are_never_more_than_asked_for(
     follower: Follower, working: Working, audit: Audit
 ) -> None:
@@ -365,7 +365,7 @@ def test_a_few_blocks_a_round__are_never_more_than_asked_for(
     assert 2 <= audit(blocks=4).blocks <= 4
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_an_open_finding__makes_the_indexer_degraded_and_says_how_to_close_it(
     follower: Follower, working: Working, audit: Audit
 ) -> None:
@@ -411,7 +411,7 @@ def test_findings__are_append_only(database: Database, statement: str) -> None:
         session.execute(text(statement))
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_an_agent_that_came_later__is_no_agent_of_earlier_blocks(
     follower: Follower, working: Working, audit: Audit
 ) -> None:

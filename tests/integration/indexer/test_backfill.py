@@ -83,7 +83,7 @@ def live_through(follower: Follower) -> str:
     return first
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_ranges_and_single_blocks__say_the_same(follower: Follower, working: Working) -> None:
     mandate, vault = working
     follower.deployed.buy(vault, 10 * USDC)
@@ -202,7 +202,7 @@ def test_a_leader_that_was_replaced__writes_no_part_of_a_range(follower: Followe
     assert follower.story(mandate) == ["signed"]
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_after_a_pause__no_reverted_call_is_left_out(
     follower: Follower, working: Working, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -217,7 +217,7 @@ def test_after_a_pause__no_reverted_call_is_left_out(
     assert reasons(follower) == ["OverPerTxCap"]
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @pytest.mark.parametrize(("look_back", "expected"), [(200, ["OverPerTxCap"]), (5, [])])
 def test_at_first_sight__attempts_further_back_are_not_reconstructed(
     follower: Follower, monkeypatch: pytest.MonkeyPatch, look_back: int, expected: list[str]
@@ -253,7 +253,7 @@ def test_at_first_sight__the_last_blocks_that_are_looked_at__end_with_the_newest
     assert reasons(follower) == expected
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_kill_between_range_and_receipts__owes_them_still(
     follower: Follower, working: Working
 ) -> None:

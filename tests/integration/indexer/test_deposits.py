@@ -133,7 +133,7 @@ def watched(follower: Follower) -> Watched:
     return Watched(follower)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @pytest.mark.row("3.3 reported to confirmed")
 def test_money_in__is_seen_at_the_tip_and_idle_at_safe(watched: Watched) -> None:
     tx_hash = watched.pay(12_500_000)
@@ -204,7 +204,7 @@ def test_a_transfer_of_another_token__is_no_transfer(watched: Watched) -> None:
     assert watched.status(tx_hash) == ("failed", "contradicted")
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_an_agent_without_a_linked_wallet__is_contradicted_and_the_transaction_free_for_its_agent(
     watched: Watched,
 ) -> None:
@@ -221,7 +221,7 @@ def test_an_agent_without_a_linked_wallet__is_contradicted_and_the_transaction_f
     )
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @pytest.mark.row("3.3 failed to confirmed")
 def test_what_is_not_seen_for_an_hour__fails_and_is_restored_when_it_comes_within_a_day(
     watched: Watched,
@@ -253,7 +253,7 @@ def test_what_is_not_seen_for_an_hour__fails_and_is_restored_when_it_comes_withi
     ]
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @pytest.mark.row("3.3 failed to confirmed")
 def test_what_does_not_come_within_a_day__is_closed(watched: Watched) -> None:
     watched.report(NEVER_SENT, 7 * USDC)
@@ -278,7 +278,7 @@ def test_a_reorg_before_safe__moves_no_money(watched: Watched) -> None:
     assert watched.ledger() == [("reported", 1, False)]
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @pytest.mark.row("3.3 confirmed to failed", "3.3 failed to confirmed")
 def test_a_reorg_of_a_confirmed_block__reverses_it_in_the_unwind_and_its_return_restores_it(
     watched: Watched,
@@ -306,7 +306,7 @@ def test_a_reorg_of_a_confirmed_block__reverses_it_in_the_unwind_and_its_return_
     ]
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_money_spent_before_its_deposit_was_undone__is_shown_as_negative(watched: Watched) -> None:
     tx_hash = watched.pay(10 * USDC)
     watched.make_safe()
@@ -318,7 +318,7 @@ def test_money_spent_before_its_deposit_was_undone__is_shown_as_negative(watched
     assert watched.balance() == FourStates(idle_e6=-10 * USDC, in_transit_e6=10 * USDC)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_while_the_indexer_is_behind__nothing_is_judged(watched: Watched) -> None:
     tx_hash = watched.pay(10 * USDC)
     watched.report(tx_hash, 10 * USDC)
@@ -376,7 +376,7 @@ def paying(to: str, amount: int) -> Callable[[dict[str, Any]], Any]:
     return lie
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "lie",
     [paying(AGENT.address, 9 * USDC), lambda receipt: {**receipt, "logs": []}, lambda receipt: 5],

@@ -328,7 +328,7 @@ def step(world: World, move: tuple[Any, ...]) -> None:
             getattr(world, name)(*arguments)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @settings(
     max_examples=settings.default.max_examples // 2,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],

@@ -56,7 +56,7 @@ def test_cancelled_terms__have_their_row_at_once_and_the_status_at_safe(follower
     assert said(follower, mandate) == ("cancelled", at)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_cancellation_that_a_reorg_takes_back__was_never_said(follower: Follower) -> None:
     mandate = follower.issue()
     cancel(follower, mandate)

@@ -53,7 +53,7 @@ def ids(five: list[tuple[Issued, str]]) -> list[int]:
     return [mandate.id for mandate, _ in five]
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_the_block_writes_no_ledger__each_round_writes_a_slice(
     follower: Follower, five: list[tuple[Issued, str]]
 ) -> None:
@@ -66,7 +66,7 @@ def test_the_block_writes_no_ledger__each_round_writes_a_slice(
     assert seen == [(one[:2], True), (one[:4], True), (one, False), (one, False)]
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_blocks_are_taken_between_slices(
     follower: Follower, five: list[tuple[Issued, str]]
 ) -> None:
@@ -77,7 +77,7 @@ def test_blocks_are_taken_between_slices(
     assert (follower.tip.cursor.hash, len(noted(follower))) == (follower.head_hash, 4)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_restart_between_slices__goes_on_and_writes_each_note_once(
     follower: Follower, five: list[tuple[Issued, str]]
 ) -> None:
@@ -91,7 +91,7 @@ def test_a_restart_between_slices__goes_on_and_writes_each_note_once(
     )
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_slice_that_is_rolled_back__is_written_by_the_next_round(
     follower: Follower, five: list[tuple[Issued, str]]
 ) -> None:
@@ -107,7 +107,7 @@ def test_a_slice_that_is_rolled_back__is_written_by_the_next_round(
     assert noted(follower) == ids(five)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_later_event__never_overtakes_an_earlier_one_in_a_ledger(
     follower: Follower, five: list[tuple[Issued, str]]
 ) -> None:
@@ -137,7 +137,7 @@ def test_a_mandate_that_ends_before_its_slice__was_owed_the_note_and_gets_it(
     follower.assert_sound(last, vault)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_mandate_that_ended_before_the_block_or_got_its_vault_after__is_owed_nothing(
     follower: Follower, five: list[tuple[Issued, str]]
 ) -> None:
@@ -152,7 +152,7 @@ def test_a_mandate_that_ended_before_the_block_or_got_its_vault_after__is_owed_n
     assert noted(follower) == ids(five)[1:]
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_reorg_between_slices__reverses_what_was_written_and_owes_nothing(
     follower: Follower, five: list[tuple[Issued, str]]
 ) -> None:
@@ -172,7 +172,7 @@ def test_a_reorg_between_slices__reverses_what_was_written_and_owes_nothing(
         follower.assert_sound(mandate, vault)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_reorg_that_brings_the_event_again__notes_each_ledger_once(
     follower: Follower, five: list[tuple[Issued, str]]
 ) -> None:
@@ -196,7 +196,7 @@ def test_a_rescan__waits_until_nothing_is_owed(
         Rebuild(follower.chain, follower.database, now_utc)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_ledgers_that_all_refuse_their_note__are_a_sign_of_the_loop_each(
     follower: Follower, five: list[tuple[Issued, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -60,7 +60,7 @@ def own_branch(clocked: Clocked, *, final_lies: bool) -> View:
     return view
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "final_lies", [False, True], ids=["its final is the chain's", "its final is its own"]
 )
@@ -101,7 +101,7 @@ def test_a_range_up_to_what_two_nodes_call_final__ends_on_that_very_block(
     assert ours in (None, final["hash"])
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_finalized_that_stands_still__holds_the_mark_no_further_back_than_is_deep(
     follower: Follower, nodes: Callable[..., Clocked]
 ) -> None:
@@ -120,7 +120,7 @@ def test_a_finalized_that_stands_still__holds_the_mark_no_further_back_than_is_d
     assert clocked.height - DEEP - 10 <= found.number <= clocked.height - DEEP
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_false_finalized__does_not_lift_the_mark_above_what_the_other_node_holds_deep(
     follower: Follower, nodes: Callable[..., Clocked]
 ) -> None:

@@ -52,7 +52,7 @@ def decoy_topics(vault: str) -> list[str]:
     return (found + ["0x" + "00" * 32] * 3)[:3]
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_more_decoys_than_receipts_are_read_for__hide_no_omission(
     follower: Follower, working: Working, two: Nodes
 ) -> None:
@@ -95,7 +95,7 @@ def vault_without_a_name(chain: DeployedChain) -> str:
     return vault
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_vault_whose_creation_cannot_be_decoded__makes_no_honest_node_garbled(
     follower: Follower, working: Working, two: Nodes
 ) -> None:
@@ -108,7 +108,7 @@ def test_a_vault_whose_creation_cannot_be_decoded__makes_no_honest_node_garbled(
     assert (two.failures(0), two.failures(1)) == ({}, {})
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_as_many_payees_as_a_block_can_have__are_looked_up_at_once(follower: Follower) -> None:
     """66,000 were more parameters than a statement may have: the block that paid them failed at
     every try.

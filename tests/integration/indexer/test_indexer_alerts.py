@@ -39,7 +39,7 @@ from tests.integration.reserve_token import TokenOnChain, deploy_reserve_token
 from tests.personas import AGENT, OWNER
 from tests.watching import AlertWatch, fires
 
-pytestmark = pytest.mark.story
+pytestmark = pytest.mark.slow
 NODES = ("http://first", "http://second")
 ALL_BLOCKS = 200
 

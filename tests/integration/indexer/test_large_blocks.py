@@ -103,7 +103,7 @@ def test_at_the_tip__a_block_that_does_not_come_whole__is_taken_by_transaction(
     assert not follower.chain.reader.rpc.stats()[0].failures.get("garbled")
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_in_history__reverted_calls_of_a_block_that_does_not_come_whole__are_found_and_the_scan_ends(
     follower: Follower, working: Working, hard: Slow
 ) -> None:

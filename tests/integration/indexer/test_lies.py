@@ -287,7 +287,7 @@ def test_in_a_range__no_node_has_the_old_state__gaps_between_events_are_found_st
     follower.assert_sound(mandate, vault)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_ranges_that_do_not_come_in_time__are_halved_and_grow_again(
     follower: Follower, alone: Nodes
 ) -> None:

@@ -60,7 +60,7 @@ def another_name_each_time(clocked: Clocked, is_due: Any = lambda second: second
     return view
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_first_node_that_renames_its_newest_block__turns_the_ledgers_round_once_at_most(
     follower: Follower, two: Clocked, working: Working
 ) -> None:
@@ -79,7 +79,7 @@ def test_a_first_node_that_renames_its_newest_block__turns_the_ledgers_round_onc
     assert len(follower.rows(mandate)) <= 6
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_first_node_that_renames_each_new_block__is_left_for_longer_each_time(
     follower: Follower, two: Clocked, working: Working
 ) -> None:
@@ -105,7 +105,7 @@ def test_an_only_node_that_renames_its_newest_block__has_to_insist(
     assert alone.reorgs <= 4
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_an_only_node__its_real_reorgs_are_followed(
     follower: Follower, alone: Clocked, working: Working
 ) -> None:
@@ -178,7 +178,7 @@ def stuck_on_a_dead_branch(clocked: Clocked, heads: int) -> View:
     return view
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @pytest.mark.parametrize("heads", [1, 2], ids=["one height", "two heights in turn"])
 @pytest.mark.parametrize(
     "hosts", [("second", "first"), ("second", "third", "first")], ids=["2 nodes", "3 nodes"]

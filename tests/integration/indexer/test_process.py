@@ -118,7 +118,7 @@ def _moves(database: Database) -> int:
         )
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_asked_to_end__it_ends_cleanly_and_the_spare_takes_over(
     deployed: DeployedChain, database: Database, start: Start
 ) -> None:
@@ -157,7 +157,7 @@ def test_a_node_that_is_away__is_waited_for(
     assert deployed.reader.transaction_count(AGENT.address) == 0
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_reported_transfer__is_confirmed_while_the_chain_is_followed(
     deployed: DeployedChain, database: Database, start: Start
 ) -> None:

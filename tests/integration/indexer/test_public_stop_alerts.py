@@ -198,7 +198,7 @@ def test_many_flaps_within_a_day__are_one_alert(follower: Follower, unvalued: Un
     follower.assert_sound(mandate, vault)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_many_flaps_in_one_range__are_one_alert_a_day(
     follower: Follower, unvalued: Unvalued
 ) -> None:

@@ -143,7 +143,7 @@ def test_a_fact_that_is_refused_again__stays_held_with_those_behind_it(
     assert TOO_LARGE in found[0].note
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_reorg__withdraws_what_its_blocks_had_held(
     follower: Follower, ledgers: Sequence[SampleLedger], refusals: Refusals
 ) -> None:
@@ -286,7 +286,7 @@ def test_a_deposit_that_a_wallets_ledger_refuses__is_held(
     assert watched.balance() == FourStates(idle_e6=12 * USDC)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_deposit_that_a_false_report_hid__queues_behind_what_is_held(
     follower: Follower, refusals: Refusals
 ) -> None:
@@ -324,7 +324,7 @@ def test_a_deposit_that_a_false_report_hid__is_held_when_its_ledger_refuses_it(
 # By command
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_retry__beside_an_indexer_that_leads__says_what_it_did_and_why_not_more(
     follower: Follower, ledgers: Sequence[SampleLedger], refusals: Refusals
 ) -> None:
@@ -434,7 +434,7 @@ def test_operators__see_the_indexer_degraded(
 # What it costs, and that it always ends
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_clean_range__pays_one_savepoint_and_one_look(
     follower: Follower, ledgers: Sequence[SampleLedger]
 ) -> None:
@@ -452,7 +452,7 @@ def test_a_clean_range__pays_one_savepoint_and_one_look(
     assert sum("raw_log" in statement for statement in looks) == 1
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_whatever_is_refused__a_range_ends_and_takes_what_can_be_taken(
     follower: Follower, ledgers: Sequence[SampleLedger], refusals: Refusals, seed: int
@@ -480,7 +480,7 @@ def test_whatever_is_refused__a_range_ends_and_takes_what_can_be_taken(
         follower.assert_sound(mandate, vault)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_an_agent_whose_log_was_held__is_not_lost(
     follower: Follower, ledgers: Sequence[SampleLedger], refusals: Refusals
 ) -> None:

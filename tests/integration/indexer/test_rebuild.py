@@ -99,7 +99,7 @@ def live(follower: Follower, vault: str) -> None:
     follower.catch_up()
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_dropped_and_rescanned__the_canonical_view_is_the_same(
     follower: Follower, working: Working
 ) -> None:
@@ -195,7 +195,7 @@ def has_shadow(database: Database) -> bool:
         return shadow.is_there(session)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_an_equal_record__is_left_as_it_is(follower: Follower, working: Working, run: Run) -> None:
     live(follower, working[1])
     before = everything(follower.database)
@@ -206,7 +206,7 @@ def test_an_equal_record__is_left_as_it_is(follower: Follower, working: Working,
     assert not has_shadow(follower.database)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_raw_log_that_was_removed__is_named_and_comes_back_only_when_accepted(
     follower: Follower, working: Working, run: Run
 ) -> None:
@@ -251,7 +251,7 @@ def test_a_raw_log_that_was_removed__is_named_and_comes_back_only_when_accepted(
     assert run().returncode == 0
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_rows_that_were_altered_or_invented__are_put_right(
     follower: Follower, working: Working, run: Run
 ) -> None:
@@ -283,7 +283,7 @@ def test_rows_that_were_altered_or_invented__are_put_right(
         assert canonical_view(session, CHAIN_ID) == view
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_events_of_the_reserve_token__are_put_right_and_a_lost_conversion_waits_again(
     follower: Follower, working: Working, run: Run
 ) -> None:
@@ -304,7 +304,7 @@ def test_events_of_the_reserve_token__are_put_right_and_a_lost_conversion_waits_
     assert conversions(follower.database) == waiting
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_what_a_lying_node_hid__comes_back_with_the_ledgers_rows(
     follower: Follower, run: Run
 ) -> None:
@@ -348,7 +348,7 @@ def beside(follower: Follower, database_url: str) -> Iterator[Rebuild]:
     database.close()
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_killed_halfway__the_next_start_goes_on(
     follower: Follower, working: Working, run: Run, environment: dict[str, str], database_url: str
 ) -> None:

@@ -170,7 +170,7 @@ def test_a_vault_whose_creation_is_undone__is_forgotten_until_it_comes_back(
         assert sorted(canonical) == [False, True]
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_stop_that_is_undone__the_mandate_works_again(
     follower: Follower, working: Working
 ) -> None:
@@ -183,7 +183,7 @@ def test_a_stop_that_is_undone__the_mandate_works_again(
     assert follower.mandate(mandate).status == "working"
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_sixty_blocks_with_forty_moves__are_healed_at_once(follower: Follower) -> None:
     mandate = follower.issue(daily_cap=1_000 * USDC)
     vault = follower.deployed.create_vault(mandate.terms)
@@ -224,7 +224,7 @@ def test_below_what_was_final__the_indexer_halts_and_writes_nothing(
         anvil.stop()
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_any_mix_of_blocks_moves_reorgs_and_restarts__ends_as_the_chain(
     follower: Follower, working: Working, seed: int

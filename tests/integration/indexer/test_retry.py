@@ -129,7 +129,7 @@ def test_a_gap_whose_lowest_block_is_not_kept__begins_at_a_time_that_nobody_know
     assert now.short == ShortLedger(2, late.block_number, None)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_reorg_of_what_is_not_held__owes_no_try(
     follower: Follower, ledgers: Sequence[SampleLedger]
 ) -> None:
@@ -233,7 +233,7 @@ def test_a_ledger_on_which_the_database_times_out__keeps_no_other_from_being_tri
     assert (reasons(follower, first), follower.tip.owes_retry) == ([], False)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_the_retry_of_a_long_queue__asks_for_all_times_at_once(
     follower: Follower, ledgers: Sequence[SampleLedger], refusals: Refusals
 ) -> None:

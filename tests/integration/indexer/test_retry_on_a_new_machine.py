@@ -20,7 +20,7 @@ from tests.integration.indexer.test_payments import link
 from tests.integration.indexer.test_quarantine import buy, key_of, moves, reasons
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_fact_without_its_block__waits_and_is_taken_with_the_blocks_time(
     follower: Follower, working: tuple[Issued, str]
 ) -> None:
@@ -99,7 +99,7 @@ def test_a_fact_that_comes_again_in_another_block__is_held_from_there_for_its_ol
     assert (new.reason, new.note, new.tries) == (old.reason, old.note, 1)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_block_that_is_not_read_yet__keeps_its_fact_waiting(
     follower: Follower, ledgers: Sequence[SampleLedger], refusals: Refusals
 ) -> None:

@@ -204,7 +204,7 @@ def test_an_attempt_that_the_agent_reported_first__is_proven(
     assert follower.state(mandate).refusals_count == 1
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_revert_that_a_reorg_removes__is_taken_back_and_noted_again_when_it_returns(
     follower: Follower, working: Working
 ) -> None:
@@ -271,7 +271,7 @@ def test_reverted_calls_to_a_foreign_vault__are_neither_kept_nor_run_again(
     assert reasons(follower) == []
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_one_vaults_many_reverted_calls__hold_up_no_other_vaults(
     follower: Follower, working: Working, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -301,7 +301,7 @@ class Unanswering(VaultReader):
         return super().transaction(tx_hash)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_reverted_call_that_no_node_answers__stands_behind_the_others_and_is_given_up(
     follower: Follower, working: Working
 ) -> None:

@@ -80,7 +80,7 @@ def as_json(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
     return dict(json.loads(done.stdout))
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_status__names_position_leader_reorgs_and_what_is_not_seen(
     follower: Follower, working: tuple[Issued, str], leadership: Leadership, ask: Ask
 ) -> None:
@@ -221,7 +221,7 @@ def says(follower: Follower, key: str) -> bool:
     return row is not None and row.status.get(key) is not None
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [(), ("run",)])
 def test_a_running_process__serves_its_metrics_and_ends_well(
     follower: Follower, leadership: Leadership, settings: dict[str, str], command: tuple[str, ...]
@@ -248,7 +248,7 @@ def test_a_running_process__serves_its_metrics_and_ends_well(
     ) in shown
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_running_process__audits_its_record_until_somebody_closes_the_finding(
     follower: Follower,
     working: tuple[Issued, str],
@@ -322,7 +322,7 @@ def audited(follower: Follower) -> AuditPosition | None:
         return findings.audit_position(session, CHAIN_ID)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_status__with_one_node__says_that_the_auditor_asks_the_same_provider(
     follower: Follower, leadership: Leadership, settings: dict[str, str], ask: Ask
 ) -> None:
@@ -337,7 +337,7 @@ def test_status__with_one_node__says_that_the_auditor_asks_the_same_provider(
     )
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_reorg_below_finalized__halts_the_process_which_names_the_block(
     follower: Follower, leadership: Leadership, settings: dict[str, str], ask: Ask
 ) -> None:

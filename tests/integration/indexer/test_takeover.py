@@ -63,7 +63,7 @@ def epoch_of(database: Database) -> int:
     return 0 if row is None else row.epoch
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_killed_leader__its_spare_leads_within_three_seconds(
     deployed: DeployedChain, database: Database, pair: Pair
 ) -> None:
@@ -76,7 +76,7 @@ def test_a_killed_leader__its_spare_leads_within_three_seconds(
     assert spare.poll() is None
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_frozen_leader__its_spare_leads_within_three_seconds_and_it_ends_when_it_wakes(
     deployed: DeployedChain, database: Database, pair: Pair
 ) -> None:
@@ -165,7 +165,7 @@ except LeadershipLostError:
         return stat.rsplit(")", 1)[1].split()[0] == "T"
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @pytest.mark.parametrize(("write", "exit_code"), [("nothing", 2), ("write", 3)])
 def test_frozen_in_the_midst_of_a_write__it_holds_nobody_up_and_writes_nothing(
     take: Take, database: Database, database_url: str, write: str, exit_code: int
@@ -233,7 +233,7 @@ def test_end_silent_holder__one_that_holds_the_lock_and_never_wrote_its_row_is_e
         holder.rollback()
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_loop_that_hangs__falls_silent_and_is_taken_over(take: Take) -> None:
     hanging, spare = take(stuck_s=0.1), take()
     assert hanging.try_take(now_utc())
@@ -243,7 +243,7 @@ def test_a_loop_that_hangs__falls_silent_and_is_taken_over(take: Take) -> None:
         hanging.beat({})
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_loop_in_a_long_step__is_spoken_for_and_says_how_long(
     take: Take, database: Database
 ) -> None:

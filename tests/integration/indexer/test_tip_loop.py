@@ -211,7 +211,7 @@ def test_every_agent_of_a_vault__is_kept(follower: Follower, working: Working) -
     assert agents == {bytes.fromhex(AGENT.address[2:]), bytes.fromhex(STRANGER.address[2:])}
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_far_behind__fifty_blocks_a_round_in_order(follower: Follower) -> None:
     follower.catch_up()
     start = follower.tip.cursor.number
@@ -311,7 +311,7 @@ def test_receipts_that_are_not_there__nothing_is_written_and_the_next_round_asks
     follower.assert_sound(mandate, vault)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_the_finalized_height__is_written_down_once_it_was_said_for_a_while_and_only_rises(
     follower: Follower, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,7 +10,7 @@ import pytest
 from tests.integration.chain_fixtures import USDC
 from tests.integration.indexer.clocked import NO_BLOOM, Clocked, View, true
 from tests.integration.indexer.conftest import Follower, Issued
-from tests.stories import few
+from tests.slow import few
 
 Working = tuple[Issued, str]
 FAKE = "0x" + "de" * 32
@@ -156,7 +156,7 @@ def a_dead_fork(clocked: Clocked) -> View:
     return view
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_first_node_that_stands_still_on_a_dead_fork__its_block_is_taken_back_once(
     follower: Follower, two: Clocked, working: Working
 ) -> None:
@@ -173,7 +173,7 @@ def test_a_first_node_that_stands_still_on_a_dead_fork__its_block_is_taken_back_
     assert two.distrusted() < 20  # its rest grows
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_reorg_that_the_other_node_does_not_answer_for__is_believed_after_a_while(
     follower: Follower, two: Clocked, working: Working
 ) -> None:
@@ -235,7 +235,7 @@ def test_a_false_finalized_that_is_said_once__halts_nothing_for_good(
     clocked.close()
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_what_is_still_called_final__is_not_unwound_and_the_rounds_fail(
     follower: Follower, alone: Clocked
 ) -> None:

@@ -24,7 +24,7 @@ from tests.integration.keeper.test_keeper_slow_jobs import OLD, A, add_intent
 from tests.personas import KEEPER, STRANGER
 from tests.watching import AlertWatch, fires
 
-pytestmark = pytest.mark.story
+pytestmark = pytest.mark.slow
 GWEI = 10**9
 SENDS = {"KEEPER_PRIVATE_KEY": KEEPER.private_key}
 

@@ -71,7 +71,7 @@ def test_killed_between_commit_and_send__neither_skips_nor_doubles(
     assert [kind for kind, _ in stage.states()].count("anchor") == 2
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_epochs_whose_blocks_were_not_found__hold_no_later_one_back(stage: Stage) -> None:
     """The oldest 100 of them were all that the keeper looked at."""
     epoch = hours_pass(stage, 1)

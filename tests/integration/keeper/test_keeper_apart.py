@@ -141,7 +141,7 @@ def test_a_strangers_vault__is_not_watched(stage: Stage) -> None:
     assert stage.keeper().run().vaults == 0
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_vault_that_ended__drops_out_when_that_is_safe(stage: Stage) -> None:
     stage.set_price(PRICE_AT_FLOOR)
     keeper = stage.keeper()
@@ -222,7 +222,7 @@ def test_the_stops_signer_is_down__the_keepers_key_stops(stage: Stage) -> None:
     assert stage.receipt_of(stage.txs()[-1]).sender == KEEPER.address
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_the_mark_is_refused__the_keepers_key_enforces_the_stop_line(stage: Stage) -> None:
     stage.set_price(PRICE_AT_FLOOR)
     height = stage.chain.reader.block_number() + 1
@@ -299,7 +299,7 @@ def test_no_stop_gets_through__the_pauser_removes_the_agent(stage: Stage) -> Non
     assert [kind for kind, _ in stage.states()].count("remove_agent") == 1
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("last_worth", "is_removed"), [(969 * USDC, True), (969 * USDC + 1, False)]
 )
@@ -321,7 +321,7 @@ def test_unknown_for_long__the_agent_is_removed_only_near_the_floor(
     assert stage.status() == "working"
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_without_a_pausers_key__nothing_is_done_about_the_unknown(stage: Stage) -> None:
     with stage.database.write() as session:
         rows.add_vault_marks(session, [a_mark(stage, 951 * USDC)], stage.now())
@@ -336,7 +336,7 @@ def test_without_a_pausers_key__nothing_is_done_about_the_unknown(stage: Stage) 
 # Marks
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_vault_whose_price_is_wiggled__sends_so_many_marks_a_day_and_is_still_stopped(
     stage: Stage,
 ) -> None:

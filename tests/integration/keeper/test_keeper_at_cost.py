@@ -153,7 +153,7 @@ def test_agent_that_makes_each_public_stop_revert__is_stopped_by_the_keepers_mar
     assert stage.status() == "stopped"
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_agent_that_makes_each_public_stop_revert__costs_a_keeper_that_stands_down_little(
     stage: Stage, venue: str
 ) -> None:
@@ -235,7 +235,7 @@ def test_worth_at_cost__is_cash_plus_the_adapters_value_plus_what_was_spent_at_t
     assert (int.from_bytes(words[:32]), int.from_bytes(words[32:])) == (1_000 * USDC, OUT)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @fires("VaultsAtCostWithoutSpareKeeper")
 def test_money_is_at_cost_and_no_spare_runs__somebody_is_asked_for(
     out: Stage, watch: AlertWatch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

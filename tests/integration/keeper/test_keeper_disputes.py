@@ -52,7 +52,7 @@ class Disputed:
         return self.run(WITHIN_TICKS, lambda: self.stage.status() == "stopped")
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_node_claims_falls_to_prime_the_wait_and_then_hides_one__the_vault_is_stopped(
     stage: Stage, paths: tuple[str, ...]
 ) -> None:
@@ -114,7 +114,7 @@ def test_all_nodes_say_that_a_pending_stop_is_not_needed__its_nonce_is_filled(
     assert stage.txs()[-1].is_filler
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_node_says_that_a_vault_which_ended_works_and_fell__few_stops_are_paid_for(
     stage: Stage, paths: tuple[str, ...]
 ) -> None:
@@ -123,7 +123,7 @@ def test_a_node_says_that_a_vault_which_ended_works_and_fell__few_stops_are_paid
     assert len(stage.txs()) <= (1 if paths == TWO else 0)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_node_says_that_a_vault_which_is_watched_no_more_fell__it_stays_so(
     stage: Stage, paths: tuple[str, ...]
 ) -> None:

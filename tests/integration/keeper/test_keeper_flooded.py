@@ -25,7 +25,7 @@ def start(stage: Stage, tmp_path: Path) -> Iterator[Start]:
         yield found
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_with_ten_thousand_requests_queued__a_stop_is_mined_within_one_block(
     stage: Stage, start: Start
 ) -> None:

@@ -50,7 +50,7 @@ def test_a_floor_too_high_told_once__costs_no_sound_vault_its_agent(
     assert len(stage.txs()) <= 1
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_floor_too_high_told_for_good__costs_no_sound_vault_its_agent(stage: Stage) -> None:
     wire = LyingWire({"/a": floor_is(10**9 * USDC)})
     keeper = stage.keeper(paths=TWO, wire=wire, pauser=DEPLOYER.signer, clock=stage.chain_clock)

@@ -64,7 +64,7 @@ def higher(count: int) -> Lie:
 # Time
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @of_two_or_three
 def test_a_head_ahead_of_time__leaves_no_node_alone_with_a_worth_of_nothing(
     stage: Stage, paths: tuple[str, ...]
@@ -109,7 +109,7 @@ def test_a_clock_that_is_late__silences_no_node(out: Stage, paths: tuple[str, ..
 # Height
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @pytest.mark.parametrize("paths", [("/a",), TWO, THREE], ids=["alone", "of two", "of three"])
 @pytest.mark.parametrize("stop_signer", [None, STRANGER.signer], ids=["one key", "a key for stops"])
 def test_a_height_that_was_never_reached__keeps_no_stop_from_being_offered_again(
@@ -140,7 +140,7 @@ def test_another_height__gives_no_node_the_last_word_on_a_fall(
     assert blocks(stage, keeper, Clock(), 6, lambda: stage.status() == "stopped") < 6
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @of_two_or_three
 @pytest.mark.parametrize(
     "lies_of_trials", [False, True], ids=["honest trials", "every trial passes"]

@@ -22,7 +22,7 @@ from tests.integration.keeper.liars import (
     trials_revert,
 )
 from tests.personas import DEPLOYER, KEEPER, OWNER, STRANGER
-from tests.stories import few
+from tests.slow import few
 
 BOTH = ("/a", "/b")
 MOVED = 1_200_000  # 900 + 120: a move of 2 %
@@ -82,7 +82,7 @@ def test_a_node_alone_named_a_count_too_high_once__the_stop_is_signed_anew(
     assert kinds(stage, "fill") == []
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_node_alone_named_a_count_a_little_too_high__few_nonces_are_filled(stage: Stage) -> None:
     stage.set_price(PRICE_AT_FLOOR)
     before = stage.chain.reader.balance_wei(KEEPER.address)
@@ -120,7 +120,7 @@ def test_a_count_too_low_of_an_account_in_use__costs_few_calls(stage: Stage) -> 
     assert (kinds(stage, "fill"), len(wire.asked) < 200) == ([], True)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @pytest.mark.parametrize("path", BOTH)
 def test_a_count_too_low_from_the_first_tick_on__the_stop_goes_out_within_few_blocks(
     stage: Stage, path: str
@@ -225,7 +225,7 @@ def test_every_number_is_a_lie__the_stop_goes_out_for_what_one_stop_costs(
 # The balance
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_marks__leave_what_stops_need(stage: Stage) -> None:
     set_balance(stage, KEEPER.address, STOP_GAS_MOST * 5 * GWEI)
     keeper = stage.keeper()
@@ -262,7 +262,7 @@ def test_marks__are_sent_from_what_is_above_the_reserve(stage: Stage) -> None:
 # What reverts again and again
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_an_acceptance_that_reverts_again_and_again__is_paid_for_a_few_times_a_day(
     stage: Stage,
 ) -> None:

@@ -46,7 +46,7 @@ def plan_of(database: Database, now: datetime) -> str:
         )
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_watched_vaults__reads_of_a_hundred_judgements_a_vault_only_the_newest(
     database: Database,
 ) -> None:
@@ -75,7 +75,7 @@ class Told:
         return live
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_first_look__is_in_batches_nearest_first_and_each_batchs_stops_go_before_the_next_is_read(
     database: Database, database_url: str, monkeypatch: Any
 ) -> None:

@@ -22,7 +22,7 @@ from tests.integration.keeper.liars import Lie, LyingWire, said
 from tests.integration.keeper.lies import TWO
 from tests.integration.keeper.test_keeper_apart import a_mark, later
 from tests.personas import DEPLOYER, KEEPER, OWNER, STRANGER
-from tests.stories import few
+from tests.slow import few
 
 WITHIN_S = 15.0
 NEAR_FLOOR = 600_000  # 900 cash + 60: above the floor of 950, within 2 %
@@ -93,7 +93,7 @@ def test_one_node_of_two_says_too_little_worth__nothing_is_stopped(
     assert "distrust: contradicts" in keeper.rpc.stats()[0].failures
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_one_node_of_two_says_that_money_is_out_at_a_loss__nothing_is_stopped(stage: Stage) -> None:
     """Only `mark` stops at cost, and the contract does not check it."""
     unknown = lies.refusal_of("WorthUnknown", 1 * USDC)
@@ -107,7 +107,7 @@ def test_one_node_of_two_says_that_money_is_out_at_a_loss__nothing_is_stopped(st
     assert (stage.status(), stage.txs()) == ("working", [])
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_node_whose_every_word_says_fallen__costs_one_failed_stop_and_not_one_a_block(
     stage: Stage,
 ) -> None:
@@ -126,7 +126,7 @@ def agent(stage: Stage) -> int:
     return int(stage.chain.reader.agent(stage.vault), 16)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_one_node_of_two_cannot_say_the_worth_for_long__the_agent_stays(stage: Stage) -> None:
     stage.set_price(NEAR_FLOOR)
     wire = LyingWire({})
@@ -264,7 +264,7 @@ def test_a_vault_that_was_said_to_have_ended_and_works__comes_back(stage: Stage)
     assert keeper.run().vaults == 1
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_one_absurd_height__is_not_the_newest_judgement_for_ever(stage: Stage) -> None:
     wire = LyingWire({"/a": lies.head(lambda block: {**block, "number": hex(2**58)})})
     keeper = stage.keeper(paths=TWO, wire=wire)

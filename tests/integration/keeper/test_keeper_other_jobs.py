@@ -161,7 +161,7 @@ def state_of(stage: Stage, key: str = "close:m_keeperstop:p1") -> RequestState:
         return outbox.states_of(session, [key])[key]
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_relay_closing__a_node_denies_that_it_was_mined__is_delivered_once(
     stage: Stage, relay: str
 ) -> None:

@@ -149,7 +149,7 @@ def test_run__closes_the_leg_of_a_mandate_that_has_ended(
     assert [one["c"] for one in exchange[0].orders] == [cloid_of(PUBLIC_ID, 1)]
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @pytest.mark.parametrize("arrives", [True, False])
 def test_run__killed_while_its_order_is_under_way__its_spare_sends_no_order_twice(
     stage: Stage,

@@ -58,7 +58,7 @@ def test_run__stops_the_vault_and_ends_well_on_sigterm(stage: Stage, start: Star
     assert KEEPER.private_key.removeprefix("0x") not in said
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_run__killed_and_started_again__goes_on(stage: Stage, start: Start) -> None:
     first = start("run")
     wait_until(lambda: state_of_leader(stage) == "watching")
@@ -70,7 +70,7 @@ def test_run__killed_and_started_again__goes_on(stage: Stage, start: Start) -> N
     assert stage.keeper_nonce() == 1
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_run__frozen__its_spare_stops_the_vault_within_seconds_and_it_ends_when_it_wakes(
     stage: Stage, start: Start
 ) -> None:
@@ -96,7 +96,7 @@ def test_run__frozen__its_spare_stops_the_vault_within_seconds_and_it_ends_when_
     assert taken_s <= TAKE_OVER_S
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_once_then_status__shows_floor_worth_and_distance(stage: Stage, start: Start) -> None:
     once = start("once", is_real=True)
     said = once.said(WITHIN_S)
@@ -146,7 +146,7 @@ def test_run__settings_that_cannot_work__end_with_a_sentence(
     assert "no key" not in said
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_reseal__seals_every_wallet_anew_or_none(stage: Stage, start: Start) -> None:
     new, old = b"\x4b" * 32, b"\x4f" * 32
     with stage.database.write() as session:

@@ -199,7 +199,7 @@ def test_a_shared_key__keeps_what_twenty_stops_cost(stage: Stage, stops: int, co
 # How many
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_round__plans_so_many_however_many_wait(stage: Stage) -> None:
     asked(stage, 60, wallets=3)
     keeper = keeper_of(stage, gas_signer=STRANGER.signer)
@@ -210,7 +210,7 @@ def test_a_round__plans_so_many_however_many_wait(stage: Stage) -> None:
         assert len(transfers(stage)) == 2 * REQUESTS_A_ROUND
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_so_many_are_under_way__and_no_more_are_planned(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -234,7 +234,7 @@ def test_a_round__signs_that_it_gets_on_at_each_request(
     assert len(signs) >= 5
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_what_the_chain_refuses__makes_room_for_the_others_and_ends_after_an_hour(
     stage: Stage,
 ) -> None:
@@ -289,7 +289,7 @@ def test_the_days_gas_of_an_account__holds_up_no_other_account(stage: Stage) -> 
     assert due_at == next_day(stage.now())
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_thief_who_asks_all_day__burns_less_than_the_days_budget(stage: Stage) -> None:
     """Ten agents without an owner ask for 120 transfers; every fee of the day is paid by the gas
     key.
@@ -335,7 +335,7 @@ def test_a_dearer_market__keeps_more_for_what_waits_or_leaves_it_as_it_is(stage:
     assert (dearest >= 20 * GWEI, kept >= dearest * 50_000) == (True, True)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_everything_that_was_kept__is_given_back_in_the_end(stage: Stage) -> None:
     starters = asked(stage, 5)
     keeper = keeper_of(stage)

@@ -86,7 +86,7 @@ def rounds(stage: Stage, requests: RequestRound, count: int, gwei: int) -> None:
         requests.run(stage.now())
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_lowest_nonce_whose_gas_is_used_up__is_filled_and_holds_up_nobody(stage: Stage) -> None:
     """It waited at its old offer for good, and everything else of the key behind it."""
     (first, second), requests = stuck(stage)
@@ -97,7 +97,7 @@ def test_a_lowest_nonce_whose_gas_is_used_up__is_filled_and_holds_up_nobody(stag
     assert [stage.chain.reader.usdc_balance(one.linked) for one in (first, second)] == [0, USDC]
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_void_lowest_nonce_for_which_nothing_is_kept__is_filled_and_counts_in_full(
     stage: Stage,
 ) -> None:

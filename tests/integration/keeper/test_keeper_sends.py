@@ -75,7 +75,7 @@ def test_stop_while_a_mark_pends__takes_its_nonce_and_is_in_the_next_block(stage
     assert stop_tx.max_fee_wei * 8 >= mark_tx.max_fee_wei * 9
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_mark_wins_the_race_for_the_nonce__the_stop_is_sent_anew_at_once(stage: Stage) -> None:
     stage.set_price(MOVED)
     with stage.no_blocks():
@@ -119,7 +119,7 @@ def test_a_key_of_its_own_without_money__the_keepers_key_stops(stage: Stage) -> 
     assert (stage.status(), stage.receipt_of(stage.txs()[0]).sender) == ("stopped", KEEPER.address)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_key_that_runs_dry_after_it_signed__is_left_with_no_stop_once_the_other_key_has_stopped(
     stage: Stage,
 ) -> None:
@@ -232,7 +232,7 @@ def test_dropped_by_the_node__the_same_bytes_go_out_again(stage: Stage) -> None:
     assert len(set(keeper.wire.sent)) == 1
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_reorg_puts_a_later_attempt_in_place_of_the_mined_one__one_row_says_mined(
     stage: Stage,
 ) -> None:
@@ -266,7 +266,7 @@ def test_reorg_puts_a_later_attempt_in_place_of_the_mined_one__one_row_says_mine
     )
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_stuck_mark_that_nobody_needs_any_more__frees_its_nonce_with_a_transfer_of_nothing(
     stage: Stage,
 ) -> None:
@@ -310,7 +310,7 @@ def test_reorg_takes_a_foreign_transaction_out__a_transfer_of_nothing_fills_the_
     assert (filling.to, filling.gas_used) == (KEEPER.address, 21_000)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_gap_with_bytes_of_ours_below_a_foreign_nonce__both_nonces_are_used_at_once(
     stage: Stage,
 ) -> None:
@@ -340,7 +340,7 @@ def test_gap_with_bytes_of_ours_below_a_foreign_nonce__both_nonces_are_used_at_o
     ] == [1]
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_reorg_takes_a_finished_mark_out__its_bytes_fill_the_gap_below_the_stop(
     stage: Stage,
 ) -> None:

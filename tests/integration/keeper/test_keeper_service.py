@@ -62,7 +62,7 @@ def ended(stage: Stage) -> dict[str, LastRun]:
         return {run.name: run for run in jobs.last_runs(session) if run.outcome is not None}
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_run__with_a_remote_signer__stops_the_vault_and_never_tells_the_token(
     stage: Stage, start: Start, remote: tuple[FakeRemoteSigner, dict[str, str]]
 ) -> None:
@@ -78,7 +78,7 @@ def test_run__with_a_remote_signer__stops_the_vault_and_never_tells_the_token(
     assert "a-secret-token" not in said
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_run__a_remote_signer_that_lies__sends_nothing(
     stage: Stage, start: Start, remote: tuple[FakeRemoteSigner, dict[str, str]]
 ) -> None:
@@ -122,7 +122,7 @@ def test_run__jobs_and_metrics__are_there_at_once(
         assert line in shown
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_work__runs_the_jobs_of_the_contexts_without_a_key_and_forgets_others(
     stage: Stage, start: Start
 ) -> None:
@@ -143,7 +143,7 @@ def test_work__runs_the_jobs_of_the_contexts_without_a_key_and_forgets_others(
     assert process.returncode == 0, said
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_work__beside_another_worker__waits_and_takes_over(stage: Stage, start: Start) -> None:
     first = start("work")
     wait_until(lambda: ended(stage).keys() == JOBS)
@@ -161,7 +161,7 @@ def test_work__beside_another_worker__waits_and_takes_over(stage: Stage, start: 
     wait_until(has_taken_over)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_work__killed_while_a_job_is_under_way__the_next_process_records_it_as_failed(
     stage: Stage, start: Start
 ) -> None:

@@ -137,7 +137,7 @@ def test_a_node_refuses_a_request_as_another_keepers__it_is_refused_after_an_hou
 # A key that this process does not hold any more
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @pytest.mark.parametrize("price", [PRICE_AT_FLOOR, MOVED], ids=["stop", "mark"])
 def test_what_pends_of_the_old_key__is_signed_anew_by_the_new_one(stage: Stage, price: int) -> None:
     """Its account is empty, or what it offers too little: nobody can raise it."""

@@ -128,7 +128,7 @@ def looks(node: Node, seconds: int) -> int:
     return count
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_vault_that_was_far_above_its_floor__waits_longer_each_time_and_is_never_given_up() -> (
     None
 ):

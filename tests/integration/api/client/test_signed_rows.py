@@ -62,7 +62,7 @@ def send(stage: Stage, mandate_id: str, body: dict[str, Any]) -> httpx.Response:
     return stage.call("POST", f"/mandates/{mandate_id}/events", stage.agent, body)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_client_with_a_wallet__signs_each_report_after_the_one_before(
     stage: Stage, agent: Client, mandate_id: str
 ) -> None:
@@ -230,7 +230,7 @@ def test_a_report_signed_again_under_its_key__is_answered_again_and_written_once
     assert stage.faults(mandate_id) == []
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_reports_at_once__take_a_place_each(stage: Stage, agent: Client, mandate_id: str) -> None:
     texts = [f"Note {number}." for number in range(4)]
     with ThreadPoolExecutor(4) as pool:

@@ -21,7 +21,7 @@ SCRIPT = ROOT / "tests" / "integration" / "client" / "node" / "signed_rows.mjs"
 WITHIN_S = 60
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_the_typescript_client__signs_every_row_that_it_writes(
     stage: Stage, deps: Deps, mandate_id: str
 ) -> None:

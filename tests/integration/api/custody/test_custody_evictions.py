@@ -185,7 +185,7 @@ def test_what_was_voided__is_asked_for_again_with_the_same_idempotency_key(
     assert owned.paid(own) == 100 * USDC
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_an_unlink_of_a_waiting_queue__and_the_right_wallet_is_paid(stolen: Owned) -> None:
     stage, own = stolen.stage, Account.create()
     stage.asked(stolen.key, "60")
@@ -258,7 +258,7 @@ def test_evicted_while_it_is_being_signed__the_turn_is_not_written_and_nothing_i
     assert (stage.states(stolen.key), keeper.wire.sent) == (["failed"], [])
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_evicted_between_signature_and_sending__its_bytes_stay_here_and_the_nonce_is_filled(
     stolen: Owned,
 ) -> None:

@@ -148,7 +148,7 @@ def test_a_full_queue__is_the_services_to_empty(
     assert int(answer.headers["Retry-After"]) == 60
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_twenty_agents_at_once__take_the_places_there_are(stage: Stage) -> None:
     client = stage.serve(NEW, limits=limits(custody_queue=7))
     agents = twenty_agents(stage)
@@ -275,7 +275,7 @@ def test_two_agents_of_one_owner__share_its_gas(
     assert (answer.status_code, "your owner's agents" in answer.json()["detail"]) == (429, True)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_four_hundred_of_one_owner__keep_what_the_day_has(stage: Stage) -> None:
     """Twenty agents of one owner, twenty calls each, twenty at a time."""
     agents = twenty_agents(stage)

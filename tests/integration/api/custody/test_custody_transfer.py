@@ -97,7 +97,7 @@ def test_killed_in_between__the_next_keeper_brings_it_there_once(
     assert (stage.states(agent), len(stage.keepers.txs())) == (["confirmed"], 1)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_killed_while_it_sends__the_next_keeper_brings_it_there_once(
     stage: Stage, agent: dict[str, str], starter: str
 ) -> None:
@@ -136,7 +136,7 @@ def test_another_idempotency_key__is_another_transfer_and_the_money_is_gone(
     assert (again.json()["service"]["remaining"], stage.requests()) == ("0.000000", (1, 1))
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_twenty_at_once_of_half_each__exactly_two_succeed(
     stage: Stage, agent: dict[str, str], starter: str
 ) -> None:
@@ -259,7 +259,7 @@ def test_transfers__are_paged_newest_first(
     assert rest["next_cursor"] is None
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_what_arrives__is_a_deposit_of_the_linked_wallet(
     stage: Stage,
     agent: dict[str, str],

@@ -85,7 +85,7 @@ def test_the_2000th_call_of_a_keys_day__is_served_and_the_next_is_not(
     assert by_http(scene.client, listing).status == 200
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @pytest.mark.row("8 refusal reports")
 def test_the_60th_refusal_of_a_mandates_day__is_taken_and_the_next_is_not(scene: Scene) -> None:
     first, second = scene.stage.working(), scene.stage.working()

@@ -17,6 +17,7 @@ from core.identity.tables import Session as SessionRow
 from core.money import UsdcE6
 from core.sponsored import queries as sponsored
 from core.sponsored.queries import SponsoredBuy
+from tests.each import each
 from tests.integration.api.conftest import KEY, PEPPER, bearer, connect, login
 from tests.integration.api.mandates.conftest import on_stage
 from tests.integration.api.mandates.stage import ADAPTER, BUY, DRAFT, Stage
@@ -199,7 +200,7 @@ def _headers(stage: Stage) -> dict[Who, dict[str, str]]:
 
 
 @pytest.mark.row("5 the owner's session is required")
-@pytest.mark.parametrize("row", catalogue().operations, ids=lambda row: row.key)
+@each("row", catalogue().operations, ids=lambda row: row.key)
 def test_each_credential__gets_what_the_matrix_says(stage: Callers, row: Operation) -> None:
     path = row.path.replace("/mandates/{id}", f"/mandates/{stage.mandate_id}").replace(
         "/agents/{id}", f"/agents/{stage.agent_id}"

@@ -8,6 +8,7 @@ from structlog.testing import capture_logs
 
 from api.catalogue import catalogue
 from api.kernel.operation import Operation
+from tests.each import each
 from tests.integration.api.conftest import KEY, bearer
 from tests.integration.api.mandates.stage import Stage
 
@@ -19,7 +20,7 @@ BODY: dict[str, Any] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("row", catalogue().operations, ids=lambda row: row.key)
+@each("row", catalogue().operations, ids=lambda row: row.key)
 def test_a_marked_secret__is_in_no_log_line(
     stage: Stage, row: Operation, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -54,7 +54,7 @@ def test_a_key_without_spend__gets_no_signature(
     assert ask(stage, mandate_id).status_code == 200
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_what_the_guard_signed__counts_until_it_is_mined(
     stage: Stage, deployed: DeployedChain, follower: Follower
 ) -> None:
@@ -91,7 +91,7 @@ def signed_before(stage: Stage, deployed: DeployedChain, count: int) -> int:
     return ends_at
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_mined_signature_after_many_others__counts_once(
     stage: Stage, deployed: DeployedChain, follower: Follower
 ) -> None:
@@ -107,7 +107,7 @@ def test_a_mined_signature_after_many_others__counts_once(
     assert ask(stage, mandate_id).status_code == 200
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @pytest.mark.parametrize("limits", [{}, {"per_day_usd": "1"}])
 def test_the_guard_signs__two_hundred_for_an_agent_at_a_time(
     stage: Stage,
@@ -128,7 +128,7 @@ def test_the_guard_signs__two_hundred_for_an_agent_at_a_time(
     assert "guard_signature" not in refused.text
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_what_is_mined_and_not_in_the_record_yet__counts(
     stage: Stage, deployed: DeployedChain, follower: Follower
 ) -> None:
@@ -146,7 +146,7 @@ def test_what_is_mined_and_not_in_the_record_yet__counts(
     assert reason(ask(stage, mandate_id)) == (403, "spend_limit_reached")
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_what_was_signed_and_not_sent__is_free_again_after_its_deadline(
     stage: Stage,
     deployed: DeployedChain,
@@ -181,7 +181,7 @@ def test_a_call_without_payment__has_what_is_left_beside_signed_ones(
     )
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_twenty_calls_at_once__are_signed_up_to_the_limit(
     stage: Stage, deployed: DeployedChain, follower: Follower
 ) -> None:
@@ -193,7 +193,7 @@ def test_twenty_calls_at_once__are_signed_up_to_the_limit(
     assert len({one.json()["payment"]["nonce"] for one in answers if one.status_code == 200}) == 7
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_while_no_node_answers__what_is_signed_counts(
     paying: Deps,
     stage: Stage,

@@ -87,7 +87,7 @@ def test_deploy_call__by_authorization__is_sent_by_anybody(
     assert stage.get(f"/mandates/{mandate_id}", stage.owner)["progress"]["cash"] == "1000.000000"
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_execute_call__is_checked_by_the_vault_itself(
     stage: Stage, deployed: DeployedChain, working: tuple[str, str]
 ) -> None:
@@ -105,7 +105,7 @@ def test_execute_call__is_checked_by_the_vault_itself(
     assert deployed.send(AGENT, passes["to"], passes["data"]).status == 1
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_who_acts__follows_the_agent_that_the_owner_set_on_chain(
     stage: Stage,
     deployed: DeployedChain,
@@ -146,7 +146,7 @@ def test_who_acts__follows_the_agent_that_the_owner_set_on_chain(
     assert deployed.send(STRANGER, call["to"], call["data"]).status == 1
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_vault_of_terms_without_a_wallet__is_paused_until_its_owner_sets_the_agent(
     stage: Stage,
     deployed: DeployedChain,
@@ -213,7 +213,7 @@ def test_execute_call__a_targets_own_failure__is_seen_before_it_is_sent(
     assert check["reason"] is not None
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @pytest.mark.row("4 execute-call says what remains")
 def test_the_ledgers_model_and_the_vault__say_the_same(
     stage: Stage,
@@ -247,7 +247,7 @@ def test_the_ledgers_model_and_the_vault__say_the_same(
     assert deployed.reader.remaining(working[1]).today == 10 * USDC
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @pytest.mark.row(
     "4 GET /mandates/{id}/close-all-plan", "2.18 gets_back_est", "2.18 relay_positions_read"
 )

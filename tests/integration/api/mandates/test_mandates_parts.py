@@ -31,8 +31,8 @@ from core.money import usdc_text
 from core.times import DAY_S
 from tests.integration.api.mandates.stage import Stage
 from tests.integration.core.rows import NOW, add_mandate, signed, vault_created
+from tests.slow import few
 from tests.statements import week_statement
-from tests.stories import few
 
 TARGET = "0x" + "7A" * 20
 SPAN_HOURS = 24 * 21

@@ -154,7 +154,7 @@ def test_one_signature__is_sent_once(
     assert deployed.send(AGENT, call["to"], call["data"]).status == 0
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_host_or_payee_off_the_list__is_refused_and_noted_and_nothing_is_signed(
     stage: Stage,
     deployed: DeployedChain,
@@ -187,7 +187,7 @@ def test_a_host_or_payee_off_the_list__is_refused_and_noted_and_nothing_is_signe
     assert stage.faults(mandate_id) == []
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_the_guards_notes__end_with_the_refusals_that_a_day_takes(
     stage: Stage,
     deployed: DeployedChain,
@@ -244,7 +244,7 @@ def test_another_amount_than_the_price__is_not_signed(
         ), amount
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_another_payee_of_this_services_page__is_not_signed_for(
     stage: Stage, deployed: DeployedChain, follower: Follower
 ) -> None:
@@ -254,7 +254,7 @@ def test_another_payee_of_this_services_page__is_not_signed_for(
     assert refused.json()["detail"] == f"pay_to: this resource costs 0.010000 USDC, paid to {TILL}."
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_payment_that_is_asked_for_again__has_the_same_signature_and_counts_once(
     stage: Stage,
     deployed: DeployedChain,
@@ -290,7 +290,7 @@ def test_once_it_is_mined__the_same_is_paid_by_another_signature(
     assert deployed.reader.usdc_balance(TILL) == 3 * PRICE
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @pytest.mark.parametrize(("left_s", "is_same"), [(USABLE_S, True), (USABLE_S - 1, False)])
 def test_a_signature_that_is_about_to_end__is_not_answered_again(
     stage: Stage,
@@ -307,7 +307,7 @@ def test_a_signature_that_is_about_to_end__is_not_answered_again(
     assert (ask(stage, mandate_id).json()["payment"] == first) is is_same
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_the_same_payment_asked_for_at_once__is_signed_once(
     stage: Stage, deployed: DeployedChain, follower: Follower
 ) -> None:
@@ -412,7 +412,7 @@ def test_above_a_cap__nothing_is_signed_and_nothing_counts(
     )
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_another_guard_than_the_factorys__signs_nothing(
     paying: Deps,
     stage: Stage,
@@ -445,7 +445,7 @@ def test_a_payment_that_is_asked_for_wrongly__names_the_field(
         assert (answer.status_code, answer.json()["detail"].split(":")[0]) == (400, field), body
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_without_a_guard__nothing_is_signed(
     paying: Deps, stage: Stage, deployed: DeployedChain, follower: Follower
 ) -> None:

@@ -278,7 +278,7 @@ def test_refusal__of_another_reason_or_a_guards_no_with_a_hash__is_refused(
     assert refuse(stage, mandate_id, reason="server_guard", tx_hash=None).status_code == 200
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_refusal__the_61st_of_a_day__is_rate_limited_until_midnight(
     stage: Stage, mandate_id: str
 ) -> None:
@@ -330,7 +330,7 @@ def test_event__of_a_hash_that_the_chain_does_not_have__is_kept_and_moves_no_wor
     assert stage.faults(mandate_id) == []
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_event__of_a_transaction_that_the_record_has__opens_a_position_at_its_cost(
     stage: Stage, mandate_id: str
 ) -> None:

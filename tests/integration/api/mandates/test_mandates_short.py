@@ -127,7 +127,7 @@ def test_what_protects_the_owner__is_built(stage: Stage, short: str) -> None:
     assert pause["data"] is not None and pause["data_issue"] is True
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_report__is_not_held_against_cash_that_nobody_knows(stage: Stage) -> None:
     public_id = stage.working()
     for _ in range(5):

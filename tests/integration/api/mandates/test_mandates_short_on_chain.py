@@ -62,7 +62,7 @@ def held(live: Live) -> Held:
     return Held(live, mandate_id, vault)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_the_alert__says_what_it_means_and_what_to_do(held: Held) -> None:
     # before it, that the agent linked its wallet
     alert, *_ = held.stage.get("/me/alerts", held.stage.owner)["alerts"]
@@ -74,14 +74,14 @@ def test_the_alert__says_what_it_means_and_what_to_do(held: Held) -> None:
 # Getting out of a vault that is stopped
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_stop_call__of_a_vault_that_is_stopped__has_nothing_to_send(held: Held) -> None:
     held.stop_by_keeper()
     call = held.owners("stop-call")
     assert (call["data"], call["reason"], call["data_issue"]) == (None, "mandate_not_working", True)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_the_owner__unwinds_and_withdraws_all_by_built_calls(held: Held) -> None:
     held.stop_by_keeper()
     unwind = held.stage.post(f"/mandates/{held.mandate_id}/unwind-call", held.stage.owner)
@@ -98,7 +98,7 @@ def test_the_owner__unwinds_and_withdraws_all_by_built_calls(held: Held) -> None
     assert held.owners("withdraw-call")["reason"] == "nothing_left"
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_the_plan_of_leaving__begins_with_what_is_next_on_chain(held: Held) -> None:
     held.stop_by_keeper()
     plan = held.plan()
@@ -106,14 +106,14 @@ def test_the_plan_of_leaving__begins_with_what_is_next_on_chain(held: Held) -> N
     assert (plan["gets_back_est"], plan["data_issue"]) == ("919.000000", True)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_stop__of_a_vault_that_is_stopped__is_refused(held: Held) -> None:
     held.stop_by_keeper()
     answer = held.stage.call("POST", f"/mandates/{held.mandate_id}/stop", held.stage.owner, {})
     assert (answer.status_code, answer.json()["service"]["reason"]) == (409, "wrong_status")
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_set_agent_call__of_a_vault_that_is_stopped__has_nothing_to_send(held: Held) -> None:
     held.stop_by_keeper()
     call = held.owners("set-agent-call")
@@ -130,7 +130,7 @@ def test_the_owner_of_a_working_vault__stops_by_the_built_call(held: Held) -> No
     assert held.live.deployed.reader.status(held.vault) is VaultStatus.STOPPED
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_withdraw_call__of_a_working_vault__is_locked(held: Held) -> None:
     call = held.owners("withdraw-call")
     assert (call["data"], call["reason"], call["data_issue"]) == (None, "working", True)
@@ -156,7 +156,7 @@ def test_a_vault_whose_creation_is_held__is_found_by_its_terms(live: Live) -> No
 # What is shown
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_read__shows_the_chains_numbers(held: Held) -> None:
     held.stop_by_keeper()
     read = held.read()
@@ -184,7 +184,7 @@ def test_a_read__shows_the_chains_numbers(held: Held) -> None:
     assert read["how_to_act"] == "The mandate is stopped. The agent cannot act."
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_read__states_nothing_that_only_the_missing_facts_could_tell(held: Held) -> None:
     read = held.read()
     progress = read["progress"]
@@ -198,7 +198,7 @@ def test_a_read__states_nothing_that_only_the_missing_facts_could_tell(held: Hel
     assert (breaches["reverts"]["count"], breaches["refusals"]["count"]) == (None, None)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_execute_call__of_a_vault_that_is_stopped__is_told_by_the_chain(held: Held) -> None:
     held.stop_by_keeper()
     body = {

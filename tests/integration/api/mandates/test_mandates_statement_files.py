@@ -69,7 +69,7 @@ def test_statement__as_csv__has_the_figures_of_the_json(stage: Stage, mandate_id
     assert [line["why"] for line in lines_of(answer) if line["why"]] == ["'=HYPERLINK(1), 가격"]
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_statement__as_pdf__has_the_figures_of_the_json_and_the_records_head(
     stage: Stage, mandate_id: str
 ) -> None:

@@ -84,7 +84,7 @@ def test_stop__by_the_agent_before_the_money_lands__is_a_request_and_takes_nothi
     assert stage.get(f"/mandates/{mandate_id}/deploy-call", stage.owner)["data"].startswith("0x")
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_stop__by_the_agent_of_a_vault__is_a_request_and_a_call(stage: Stage) -> None:
     mandate_id = stage.working()
     answer = stage.post(f"/mandates/{mandate_id}/stop", stage.agent)

@@ -172,7 +172,7 @@ def start(live: Live, *, is_seen: bool) -> Race:
     return race
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @pytest.mark.parametrize("is_seen", [False, True])
 @pytest.mark.parametrize("first", RACERS)
 def test_each_pair__one_after_the_other_or_in_one_block__says_no_more_than_the_chain(
@@ -193,7 +193,7 @@ def test_each_pair__one_after_the_other_or_in_one_block__says_no_more_than_the_c
     finish(races)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["stop", "cancel"])
 def test_the_indexer_at_work_while_the_owner_asks__ends_nothing_in_the_record(
     live: Live, path: str

@@ -82,7 +82,7 @@ def _assert_declared(rows: list[LedgerRow], subject: RecordSubject) -> None:
         assert canonical_json(row.payload) == canonical_json(wanted.payload)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @pytest.mark.parametrize("is_stopped", [False, True])
 def test_reports_on_the_chain__are_of_their_forms_and_judged_alike(
     stage: Stage, mandate_id: str, is_stopped: bool

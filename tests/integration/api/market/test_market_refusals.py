@@ -25,6 +25,7 @@ from core.reports.tables import StoredReport
 from core.safety.queries import open_case
 from core.safety.tables import ViolationCase
 from keeper.areas import reports
+from tests.each import each
 from tests.integration.api.conftest import Clock, Limit
 from tests.integration.api.subscriptions.conftest import Subscriber, subscriber_of
 from tests.market_rows import MarketIds
@@ -139,7 +140,7 @@ def test_every_field_of_the_market__is_looked_at() -> None:
     assert len(OPERATIONS) >= 29
 
 
-@pytest.mark.parametrize("key", sorted(OPERATIONS))
+@each("key", sorted(OPERATIONS))
 def test_a_strange_value__is_refused_by_its_field(caller: Caller, key: str) -> None:
     operation = OPERATIONS[key]
     answer = caller.call(operation, colour="blue")
@@ -171,18 +172,18 @@ def test_a_field_that_comes_twice__is_refused_by_its_name(caller: Caller) -> Non
     assert faults == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("key", "field"),
     [("research.read", "days"), ("research.pair", "days"), ("tokens.price_stats", "days")],
 )
-@pytest.mark.parametrize(("days", "status"), [(0, 400), (1, 200), (90, 200), (91, 400)])
+@each(("days", "status"), [(0, 400), (1, 200), (90, 200), (91, 400)])
 def test_days__are_1_to_90(caller: Caller, key: str, field: str, days: int, status: int) -> None:
     answer = caller.call(OPERATIONS[key], **{field: days})
     assert answer.status_code == status
     assert status == 200 or _faults(answer, field, days) == []
 
 
-@pytest.mark.parametrize("lang", ["fr", "EN", "ko-KR", "", "en\0"])
+@each("lang", ["fr", "EN", "ko-KR", "", "en\0"])
 def test_an_unknown_language__is_told_the_two_that_there_are(caller: Caller, lang: str) -> None:
     answer = caller.call(OPERATIONS["reports.order"], lang=lang)
     assert _faults(answer, "lang", lang) == []
@@ -195,7 +196,7 @@ PAIRS: Final = [
 ]
 
 
-@pytest.mark.parametrize("key", PAIRS)
+@each("key", PAIRS)
 def test_an_unknown_pair__is_named_and_leads_to_those_that_there_are(
     caller: Caller, key: str
 ) -> None:

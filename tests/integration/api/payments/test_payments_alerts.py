@@ -11,7 +11,7 @@ from tests.integration.api.payments.shop import GAS, Shop
 from tests.integration.api.payments.test_payments_gas import used_today
 from tests.watching import AlertWatch, fires
 
-pytestmark = pytest.mark.story
+pytestmark = pytest.mark.slow
 
 
 @fires("SettlerGasIsHalfUsed", "SettlerGasIsUsedUp")

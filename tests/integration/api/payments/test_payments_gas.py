@@ -152,7 +152,7 @@ def test_a_contract__has_one_payment_under_way(shop: Shop) -> None:
     assert len(settlement_rows(shop)) == 1
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_contract_that_pays__goes_on_paying(shop: Shop) -> None:
     wallet = burner(shop, Tell.NUMBER, 2**255)
     assert [pay(shop, wallet).status_code for _ in range(3)] == [200] * 3
@@ -198,7 +198,7 @@ def replace_gas(shop: Shop, gas: GasBudget) -> Shop:
     return shop
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_day_of_burning__costs_less_than_its_budget_and_leaves_plain_payers_be(
     tight: Shop, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -232,7 +232,7 @@ def test_a_day_of_burning__costs_less_than_its_budget_and_leaves_plain_payers_be
         )
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_what_all_processes_send_at_once__stays_within_the_budget(
     tight: Shop, deps: Deps, database_url: str
 ) -> None:

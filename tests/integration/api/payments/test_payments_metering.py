@@ -77,7 +77,7 @@ def test_free_reads__of_callers_at_once_are_exactly_the_days(shop: Shop) -> None
     assert sorted(answers) == [200] * 5 + [402] * 11
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_credits__of_64_spenders_at_once_are_spent_exactly(shop: Shop) -> None:
     shop.open(free_reads_per_day=0, welcome_credits=100, daily_ceiling=10_000)
     agent = shop.agent()

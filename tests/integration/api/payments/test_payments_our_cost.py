@@ -219,7 +219,7 @@ def test_a_time_of_64_bits__is_taken(shop: Shop) -> None:
     assert shop.get(shop.payment(validBefore=str(2**64 - 1))).status_code == 200
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_twenty_payments_on_a_stalled_chain__leave_the_other_threads_free(shop: Shop) -> None:
     """Those that find no place are refused with the time to come again, before anything is claimed
     or sent.

@@ -41,7 +41,7 @@ from tests.integration.api.payments.shop import (
 from tests.integration.chain_fixtures import CHAIN_ID, ROOT, USDC, DeployedChain, free_port
 from tests.personas import STRANGER
 
-pytestmark = pytest.mark.story
+pytestmark = pytest.mark.slow
 
 # The stock clients pay in assets that they know, and of this chain they know the real USDC alone.
 START_S = 120.0

@@ -345,7 +345,7 @@ def test_a_slow_venue__ends_the_run_and_the_rest_is_read_by_the_next(stage: Stag
     assert set(venue.asked) == {first, second}
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_venue_that_is_down__is_not_asked_for_every_leg(stage: Stage) -> None:
     many_legs(stage, MOST_UNREADABLE + 2)
     venue = Readings()

@@ -6,7 +6,7 @@ from tests.integration.api.sponsored.conftest import LyingWire, SponsoredStage
 from tests.integration.api.sponsored.test_sponsored_verdicts import altered, final, follow_by
 from tests.watching import AlertWatch, fires
 
-pytestmark = pytest.mark.story
+pytestmark = pytest.mark.slow
 
 
 def scrape(stage: SponsoredStage, watch: AlertWatch) -> None:

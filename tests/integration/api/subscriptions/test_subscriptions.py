@@ -201,7 +201,7 @@ def test_prices__say_that_subscriptions_charge(client: TestClient) -> None:
     ] == [(10_000, "charging"), (25_000, "charging")]  # fmt: skip
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_64_subscribes_at_once_with_one_key__charge_once(
     limited: Limit, deps: Deps, clock: Clock
 ) -> None:
@@ -224,7 +224,7 @@ def test_64_subscribes_at_once_with_one_key__charge_once(
     assert _charged(subscriber) == (1, 10_000)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_subscribes_at_once_with_keys_of_their_own__never_spend_what_is_not_there(
     limited: Limit, deps: Deps, clock: Clock
 ) -> None:

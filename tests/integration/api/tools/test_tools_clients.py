@@ -117,7 +117,7 @@ def _sentences(error: BaseException) -> Iterator[str]:
     yield str(error)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_ten_clients_at_once__are_each_answered(url: str) -> None:
     async def one(number: int) -> int:
         async with connected(url, "legacy" if number % 2 else "auto") as client:

@@ -10,6 +10,7 @@ import pytest
 from api.catalogue import catalogue
 from api.kernel.operation import Operation
 from api.kernel.tool import ID, Profile
+from tests.each import each
 from tests.integration.api.conftest import KEY, TestClient, bearer
 from tests.integration.api.mandates.stage import ADAPTER, DRAFT, Stage
 from tests.integration.api.tools.conftest import call
@@ -84,10 +85,8 @@ IDS = {
 }
 
 
-@pytest.mark.parametrize(
-    "row", catalogue().tools(Profile.FULL).values(), ids=lambda row: row.tool.name
-)
-@pytest.mark.parametrize(
+@each("row", catalogue().tools(Profile.FULL).values(), ids=lambda row: row.tool.name)
+@each(
     "headers",
     [{}, {KEY: "svc_key_x"}, bearer("x")],
     ids=["nobody", "an unknown key", "an unknown session"],

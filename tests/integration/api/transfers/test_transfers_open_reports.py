@@ -30,7 +30,7 @@ def numbered(client: TestClient, agent: dict[str, Any], n: int, **changes: Any) 
     return send(client, agent, tx_hash=tx(1000 + n), **changes)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_the_twenty_first_open_report__is_refused_and_says_when_it_is_possible(
     client: TestClient, database: Database, clock: Clock, agent: dict[str, Any]
 ) -> None:
@@ -50,7 +50,7 @@ def test_the_twenty_first_open_report__is_refused_and_says_when_it_is_possible(
     assert [numbered(client, agent, n).status_code for n in (20, 21)] == [200, 429]
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_the_time_at_which_a_report_is_possible__is_the_same_in_sentence_and_field(
     client: TestClient, clock: Clock, agent: dict[str, Any]
 ) -> None:
@@ -77,7 +77,7 @@ def test_while_no_report_can_have_ended__retry_at_is_later_than_now(
     assert numbered(client, agent, 20).json()["service"]["retry_at"] == "2026-11-21T15:01:00Z"
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_fifty_reports_at_once__exactly_twenty_are_taken(
     client: TestClient, database: Database, agent: dict[str, Any]
 ) -> None:
@@ -99,7 +99,7 @@ def watched(database: Database) -> list[str]:
         return ["0x" + one.hex() for one in session.scalars(query)]
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_new_report__takes_the_place_of_the_oldest_that_failed_unseen(
     client: TestClient, database: Database, clock: Clock, agent: dict[str, Any]
 ) -> None:

@@ -343,7 +343,7 @@ def test_eight_reports_of_one_transaction_at_once__one_is_taken(
     assert sum(balance(database, agent).in_transit_e6 for agent in agents) == 12_500_000
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_one_transaction_in_and_out_at_once__one_is_taken_and_none_waits_for_ever(
     client: TestClient, database: Database, clock: Clock, agent: dict[str, Any]
 ) -> None:

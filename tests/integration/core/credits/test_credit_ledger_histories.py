@@ -69,7 +69,7 @@ def take(session: WriteSession, account: int, step: Step) -> bool:
         return False
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(STEPS, max_size=25))
 def test_any_history__adds_up(database: Database, history: list[Step]) -> None:

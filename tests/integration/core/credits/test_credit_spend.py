@@ -87,7 +87,7 @@ def _spent(
     return last_entry(session, account)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.integers(1, 20),

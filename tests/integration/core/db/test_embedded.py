@@ -31,7 +31,7 @@ def _connect(server: EmbeddedPostgres) -> psycopg.Connection[tuple[object, ...]]
     return psycopg.connect(server.url.replace("+psycopg", ""), autocommit=True)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_start__after_kill_9__keeps_the_data(data_dir: Path) -> None:
     server = start(data_dir)
     with _connect(server) as connection:
@@ -45,14 +45,14 @@ def test_start__after_kill_9__keeps_the_data(data_dir: Path) -> None:
         assert connection.execute("select number from kept").fetchone() == (7,)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_start__of_a_running_server__is_the_same_server(data_dir: Path) -> None:
     first = start(data_dir, durable=False)
     pid = first.pid
     assert (start(data_dir, durable=False), start(data_dir).pid) == (first, pid)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_start__beside_another_instance__shares_nothing(
     data_dir: Path, postgres: EmbeddedPostgres
 ) -> None:
@@ -63,7 +63,7 @@ def test_start__beside_another_instance__shares_nothing(
     assert postgres.pid is not None
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_server__is_reached_from_another_process(data_dir: Path) -> None:
     server = start(data_dir, durable=False)
     program = (
@@ -76,7 +76,7 @@ def test_server__is_reached_from_another_process(data_dir: Path) -> None:
     )
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_start__with_a_path_too_long_for_a_socket__works(data_dir: Path) -> None:
     server = start(data_dir / ("long" * 30), durable=False)
     with _connect(server) as connection:
@@ -86,7 +86,7 @@ def test_start__with_a_path_too_long_for_a_socket__works(data_dir: Path) -> None
     shutil.rmtree(socket_dir)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_start__when_the_lock_file_names_another_program__works(data_dir: Path) -> None:
     server = start(data_dir, durable=False)
     server.stop()
@@ -96,7 +96,7 @@ def test_start__when_the_lock_file_names_another_program__works(data_dir: Path) 
     assert start(data_dir, durable=False).pid is not None
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_start__of_a_cluster_of_another_version__says_so(data_dir: Path) -> None:
     start(data_dir, durable=False).stop()
     (data_dir / "cluster" / "PG_VERSION").write_text("16\n")

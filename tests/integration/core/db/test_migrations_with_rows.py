@@ -55,7 +55,7 @@ def rows(database: Database) -> int:
         return session.scalar(select(func.count()).select_from(MandateEvent)) or 0
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_ledgers__are_what_they_were_after_a_way_down_and_up(
     database: Database, database_url: str
 ) -> None:
@@ -74,7 +74,7 @@ def test_ledgers__are_what_they_were_after_a_way_down_and_up(
     assert HallJob(database, lambda session: None).run(NOW)["ledgers"] == len(ids)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_signed_rows__are_not_thrown_away(database: Database, database_url: str) -> None:
     """Their hashes hold the signatures: without them each of these ledgers would be false."""
     author = RowAuthor(signer="0x" + "11" * 20, sequence=1, prev="0x" + "00" * 32, signature="0x01")

@@ -96,7 +96,7 @@ def faults_of_sums(session: WriteSession) -> Iterator[str]:
         yield "the feed's debts are not the credit ledger's"
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(STEPS)
 def test_any_history__is_the_models_and_adds_up(database: Database, history: list[Step]) -> None:

@@ -11,17 +11,17 @@ from core.db.base import Base
 from core.db.engine import Database, WriteSession
 from core.db.metadata import append_only
 from core.mandate.ledger import writer as mandate_ledger
+from tests.each import each
 from tests.integration.core.rows import NOW, add_mandate, note
 
 
 @pytest.mark.row("6 append-only")
-@pytest.mark.parametrize("ledger", append_only())
-@pytest.mark.parametrize(
-    "statement", ["update {} set {} = default", "delete from {}", "truncate {} cascade"]
-)
+@each("ledger", append_only())
+@each("statement", ["update {} set {} = default", "delete from {}", "truncate {} cascade"])
 def test_ledger__changed_in_place__raises(write: WriteSession, ledger: str, statement: str) -> None:
     key = next(iter(Base.metadata.tables[ledger].primary_key)).name
-    with pytest.raises(ProgrammingError, match=f"on {ledger} is refused: the table is append-only"):
+    refused = f"on {ledger} is refused: the table is append-only"
+    with pytest.raises(ProgrammingError, match=refused), write.begin_nested():
         write.execute(text(statement.format(ledger, key)))
 
 

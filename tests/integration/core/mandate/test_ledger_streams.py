@@ -19,7 +19,7 @@ from core.mandate.rules.ledger import LedgerRow, MandateState, NewRow, ReportedB
 from core.mandate.rules.record import chain_faults, genesis_hash
 from core.mandate.tables import Mandate, MandateHead
 from tests.integration.core.rows import NOW, add_mandate, note
-from tests.stories import few
+from tests.slow import few
 
 MONDAY = datetime(2026, 1, 5, tzinfo=UTC)
 LATER = datetime(2027, 3, 1, tzinfo=UTC)

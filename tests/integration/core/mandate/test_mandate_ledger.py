@@ -126,7 +126,7 @@ def test_append__a_note_to_a_cancelled_draft__leaves_it_cancelled(write: WriteSe
     assert mandate_ledger.verify(write, mandate_id) == []
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_append__from_eight_threads__leaves_no_gap(database: Database) -> None:
     with database.write() as session:
         mandate_id = add_mandate(session)

@@ -21,7 +21,7 @@ from core.mandate.rules.state import MandateFacts
 from core.mandate.rules.unvalued import PositionRules
 from core.mandate.tables import Mandate, MandateHead, MandateUndo
 from tests.integration.core.rows import BUDGET, add_mandate
-from tests.stories import few
+from tests.slow import few
 
 MONDAY = datetime(2026, 1, 5, tzinfo=UTC)
 LATER = datetime(2027, 3, 1, tzinfo=UTC)
@@ -242,7 +242,7 @@ def rows_read(session: WriteSession, block_number: int) -> int:
     return sum(read)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_rollback__reads_as_much_of_a_long_ledger_as_of_a_short_one(database: Database) -> None:
     read = []
     for rows in (10, 1_000):

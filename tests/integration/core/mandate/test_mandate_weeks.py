@@ -16,7 +16,7 @@ from core.mandate.rows import mandate_facts
 from core.mandate.rules.ledger import EMPTY_STATE, NewRow, ReportedBy, RowKind
 from core.mandate.tables import Mandate, MandateWeek
 from tests.integration.core.rows import NOW, add_mandate
-from tests.stories import few
+from tests.slow import few
 
 MONDAY = datetime(2026, 1, 5, tzinfo=UTC)
 WEEK = timedelta(days=7)

@@ -128,7 +128,7 @@ def test_a_ledger_that_told_of_no_more_than_was_remembered__keeps_its_states_in_
     assert states(database, mandate) == before
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_ledger_that_told_of_more__is_folded_again_when_it_is_read(
     database: Database, database_url: str
 ) -> None:
@@ -160,7 +160,7 @@ def test_a_row_that_comes_late_over_the_weeks_border__counts_once_in_either_ledg
     assert {state["version"] for state in states(database, mandate).values()} == {STATE_VERSION}
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_what_the_migration_leaves__is_no_fault_and_is_folded_again_at_the_next_start(
     database: Database, database_url: str
 ) -> None:
@@ -184,7 +184,7 @@ def test_what_the_migration_leaves__is_no_fault_and_is_folded_again_at_the_next_
         )
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_one_more_row_of_such_a_ledger__heals_its_weeks_as_well(
     database: Database, database_url: str
 ) -> None:

@@ -381,7 +381,7 @@ def _plan(session: Any, statement: Any, values: dict[str, Any]) -> str:
     return "\n".join(row[0] for row in rows)
 
 
-@pytest.mark.parametrize("rows", [100_000, pytest.param(1_000_000, marks=pytest.mark.story)])
+@pytest.mark.parametrize("rows", [100_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
 def test_a_run_among_many_trades__reads_what_is_new_alone(fund: Fund, rows: int) -> None:
     with fund.database.write() as session:
         session.execute(text("set local statement_timeout = 0"))

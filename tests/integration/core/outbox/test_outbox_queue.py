@@ -183,7 +183,7 @@ def test_due__is_the_oldest_first_and_no_more_than_asked(database: Database) -> 
         assert [request.id for request, _ in outbox_queue.due(session, CHAIN, NOW, 3)] == ids[:3]
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_due__reads_what_it_answers_however_many_wait_and_were_ever_asked(
     database: Database,
 ) -> None:

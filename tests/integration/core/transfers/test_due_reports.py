@@ -54,7 +54,7 @@ def looked_at(session: WriteSession, limit: int = A_LOOK, now: datetime = NOW) -
     return [report.id for report, _ in due_reports(session, CHAIN, now, limit)]
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_four_hundred_large_reports_of_one_owner__do_not_keep_a_small_one_of_another_waiting(
     database: Database,
 ) -> None:

@@ -44,7 +44,7 @@ LINKED_AT = datetime(2026, 1, 1, tzinfo=UTC)
 HOUR_S = 3_600  # a chain that is this much behind the clock is all backlog
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS.chosen())
 def test_after_any_story__the_tables_are_those_of_the_canonical_chain(
     seed: int, crashable: EmbeddedPostgres, chaos_database: str, tmp_path: Path

@@ -139,7 +139,7 @@ def _draws(number: int) -> Callable[[str], float]:
     return lambda what: random.Random(f"{number}:{what}").random()
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_each_lie__spoils_the_record_of_who_believes_it(lived: DeployedChain, ask: Ask) -> None:
     tellings: dict[Lie, list[bool]] = {lie: [] for lie in Lie}
     for calls in requests_of(lived):
@@ -188,7 +188,7 @@ def test_a_receipt_without_a_log__looks_whole_and_is_denied_by_a_bloom(
             assert of_logs != int(header["logsBloom"], 16)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_liar__tells_each_of_its_lies__and_the_other_node_none(
     lived: DeployedChain, ask: Ask
 ) -> None:

@@ -171,7 +171,7 @@ TAMPERED = {
 }
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_tables_that_say_otherwise_than_the_chain__are_found(
     watched: Follower, crashable: EmbeddedPostgres, chaos_database: str
 ) -> None:

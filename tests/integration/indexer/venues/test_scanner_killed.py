@@ -46,7 +46,7 @@ def until(seen: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_scanner_killed_in_mid_minute__leaves_its_spare_what_the_minute_lacks(
     database: Database, database_url: str
 ) -> None:

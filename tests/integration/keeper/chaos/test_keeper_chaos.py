@@ -39,7 +39,7 @@ BESIDE_AN_HONEST_ONE = (Ill.SWALLOWS, Ill.ABSURD_FEES)
 SAFE_BLOCKS = 34  # anvil calls what is 32 blocks below the head safe
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS.chosen())
 def test_after_any_story__each_fallen_vault_is_stopped_once_and_no_nonce_is_stuck(
     seed: int, crashable: EmbeddedPostgres, chaos_database: str, tmp_path: Path

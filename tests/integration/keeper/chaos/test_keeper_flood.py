@@ -27,7 +27,7 @@ QUEUED, WALLETS = 2_000, 20
 PAID_S = 30
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [seed for seed in FLOODS.chosen() if seed <= MOST_SEEDS])
 def test_after_any_story_with_a_full_outbox__each_fallen_vault_is_stopped_in_time(
     seed: int, crashable: EmbeddedPostgres, chaos_database: str, tmp_path: Path

@@ -45,7 +45,7 @@ def sizes() -> list[tuple[int, int, int]]:
     )
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @pytest.mark.parametrize(("count", "due", "limit"), sizes())
 def test_a_crash__stops_each_fallen_vault_once_and_no_other(
     count: int,

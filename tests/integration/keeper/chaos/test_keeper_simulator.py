@@ -123,7 +123,7 @@ def told(node: BadNode, method: str, parameter: str, count: int = 250) -> list[s
     return answers
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_same_seed__same_faults__each_kind_of_them(deployed: DeployedChain, pool: Mempool) -> None:
     raw = signed(deployed, 0, 10 * GWEI)
     pool.offer(raw)
@@ -288,7 +288,7 @@ def raise_in_a_tick(oracle: Oracle) -> None:
     (oracle.crew.folder / "1.log").write_text(json.dumps(said) + "\n")
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_oracle__nothing_happened__finds_nothing(oracle: Oracle) -> None:
     assert oracle.faults() == []
 

@@ -122,7 +122,7 @@ def node_of(world: World, ill: Ill, name: str = "first", *, is_faulty: bool = Fa
 # The nodes
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_a_node_that_swallows__says_that_it_has_it__and_nothing_is_ever_mined(
     world: World, oracle: Oracle
 ) -> None:

@@ -26,7 +26,7 @@ def _run(*command: str) -> str:
     return done.stdout
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @pytest.mark.parametrize("file", TESTS, ids=lambda file: file.name)
 def test_the_modules_own_tests__pass(file: Path) -> None:
     assert re.search(r"^# pass [1-9]", _run("node", "--test", str(file)), re.MULTILINE)

@@ -147,7 +147,7 @@ def test_a_file_that_holds_something_else__is_named(tmp_path: Path) -> None:
         SeenHeads(tmp_path / "heads")
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_own_file__is_read_however_long_it_grew(tmp_path: Path) -> None:
     """A client that had written 100,001 rows did not start again."""
     file = tmp_path / "heads.ndjson"

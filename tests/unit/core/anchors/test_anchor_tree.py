@@ -138,7 +138,7 @@ def test_proof__with_a_node_passed_off_as_a_leaf__fails() -> None:
     assert not rules.is_anchored(grove.root, name, 1, ROW, HeadProof(proof.siblings[:-1]))
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @given(st.integers(1, 200), st.integers(0, 199))
 def test_text__reads_back(count: int, which: int) -> None:
     grove = _grove(count)

@@ -92,7 +92,7 @@ def test_sixty_five_refusals_reported_first_and_proven_after__are_sixty_five() -
     )
 
 
-@pytest.mark.story
+@pytest.mark.slow
 @given(seed=st.integers(0, 2**32))
 def test_two_hundred_payments_in_any_order_and_distance__each_counts_once(seed: int) -> None:
     assert fold(told_twice(RowKind.FEE, shuffled(seed)), TESTNET).fees_usdc_e6 == PAYMENTS * USDC

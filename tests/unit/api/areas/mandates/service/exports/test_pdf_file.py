@@ -53,7 +53,7 @@ def test_statement__every_figure__stands_beside_its_words() -> None:
         assert part in text
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_statement__every_step_and_disclosure__is_there() -> None:
     statement = week()
     text = text_of(statement_pdf(statement, HEAD, CAUTION))
@@ -85,7 +85,7 @@ def test_statement__in_korean__is_drawn_with_our_font() -> None:
     }
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_statement__what_the_agent_writes__is_text_and_nothing_else() -> None:
     text = text_of(
         statement_pdf(
@@ -114,7 +114,7 @@ def test_statement__a_long_reason__is_cut_and_says_so(letters: int, more: bool) 
     assert ("[... 1 letters more; the CSV has all]" in text) is more
 
 
-@pytest.mark.story
+@pytest.mark.slow
 def test_all__totals_and_lines_of_mandates__are_those_of_the_json() -> None:
     found = whole()
     text = text_of(all_statements_pdf(found, {"paper": "P caution.", "testnet": "T caution."}))

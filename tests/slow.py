@@ -1,0 +1,127 @@
+"""Which tests `make test` leaves to `make test-slow` (docs/testing.md#levels)."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+QUICK = "not slow"  # the expression of `make test`, which does not even import what is slow
+# Whole files and folders. Beside what takes long, the tests of what is about to be replaced by a
+# library: they are run as they are, before a release.
+PATHS = (
+    # browsers, whole stacks, clients in other languages
+    "tests/acceptance/stacks",
+    "tests/browser",
+    "tests/integration/api/client/test_signed_rows_of_typescript.py",
+    "tests/integration/api/mandates/test_races_of_ends.py",
+    "tests/integration/api/tools/test_tools_clients.py",
+    "tests/integration/api/tools/test_tools_fuzz.py",
+    "tests/integration/exit",
+    "tests/integration/web",
+    # records that somebody tampered with
+    "tests/integration/client/test_anchors.py",
+    "tests/integration/client/test_browser_anchors.py",
+    "tests/integration/client/test_browser_tampering.py",
+    "tests/integration/client/test_hostile_files.py",
+    "tests/integration/client/test_log_head.py",
+    "tests/integration/client/test_node_clients.py",
+    "tests/integration/client/test_operator_anchors.py",
+    "tests/integration/client/test_operator_authors.py",
+    "tests/integration/client/test_operator_records.py",
+    "tests/integration/client/test_payments.py",
+    "tests/integration/client/test_tampering.py",
+    "tests/integration/client/test_tampering_of_authors.py",
+    "tests/integration/client/test_without_vault.py",
+    # receipts, witnesses
+    "tests/integration/api/client/test_receipts.py",
+    "tests/integration/client/test_tampering_of_receipts.py",
+    "tests/integration/client/test_witness.py",
+    "tests/integration/client/test_witness_fetch.py",
+    "tests/integration/keeper/test_keeper_receipts.py",
+    "tests/unit/api/client/verify/test_receipts_check.py",
+    "tests/unit/api/client/verify/test_witness_check.py",
+    # our own HTTP server, requests to nodes and prepared statements
+    "tests/integration/api/test_connections.py",
+    "tests/integration/api/test_ending.py",
+    "tests/integration/api/test_requests_on_the_wire.py",
+    "tests/integration/api/test_shared_reads.py",
+    "tests/integration/core/chain/test_wire.py",
+    "tests/integration/core/db/test_described.py",
+    "tests/integration/core/db/test_prepared.py",
+    "tests/integration/core/db/test_replicas_that_lie.py",
+    "tests/integration/core/test_http_deadline.py",
+    "tests/integration/core/test_prefork.py",
+    "tests/unit/api/kernel/test_connections.py",
+    "tests/unit/api/kernel/test_kept_answers.py",
+    "tests/unit/api/kernel/test_kept_rows.py",
+    "tests/unit/api/kernel/test_parser.py",
+    "tests/unit/api/kernel/test_shared_reads.py",
+    "tests/unit/core/chain/test_pool_pinned.py",
+    # the votes of nodes
+    "tests/integration/indexer/chaos",
+    "tests/integration/indexer/test_auditor.py",
+    "tests/integration/indexer/test_finality_of_two.py",
+    "tests/integration/indexer/test_lies.py",
+    "tests/integration/indexer/test_nodes_that_change_their_word.py",
+    "tests/integration/indexer/test_two_nodes.py",
+    "tests/integration/indexer/test_wrong_nodes.py",
+    "tests/integration/keeper/chaos",
+    "tests/integration/keeper/test_keeper_apart.py",
+    "tests/integration/keeper/test_keeper_disputes.py",
+    "tests/integration/keeper/test_keeper_floors.py",
+    "tests/integration/keeper/test_keeper_heads.py",
+    "tests/integration/keeper/test_keeper_lied_to.py",
+    "tests/integration/keeper/test_keeper_nodes.py",
+    "tests/integration/keeper/test_keeper_stands_down.py",
+    "tests/unit/indexer/chain/test_audit_block.py",
+    "tests/unit/indexer/chain/test_audit_loop.py",
+    "tests/unit/indexer/chain/test_completeness.py",
+    "tests/unit/indexer/chain/test_continuity.py",
+    "tests/unit/keeper/test_heads.py",
+    "tests/unit/keeper/test_last_resort.py",
+    "tests/unit/keeper/test_swallowed.py",
+    "tests/unit/keeper/test_trials.py",
+    "tests/unit/keeper/test_trouble.py",
+    "tests/unit/keeper/test_witness.py",
+    # processes, rebuilds, floods
+    "tests/integration/api/payments/test_payments_processes.py",
+    "tests/integration/api/sponsored/test_sponsored_attacks.py",
+    "tests/integration/api/sponsored/test_sponsored_days.py",
+    "tests/integration/api/sponsored/test_sponsored_early_fees.py",
+    "tests/integration/api/sponsored/test_sponsored_front_runs.py",
+    "tests/integration/api/sponsored/test_sponsored_gas.py",
+    "tests/integration/api/sponsored/test_sponsored_odd_answers.py",
+    "tests/integration/api/sponsored/test_sponsored_seeds.py",
+    "tests/integration/api/test_evictions_at_once.py",
+    "tests/integration/differential",
+    "tests/integration/indexer/test_commands.py",
+    "tests/integration/indexer/test_hostile_ranges.py",
+    "tests/integration/indexer/test_large_blocks.py",
+    "tests/integration/indexer/test_process.py",
+    "tests/integration/indexer/test_rebuild.py",
+    "tests/integration/indexer/test_reserve_attacks.py",
+    "tests/integration/indexer/test_reserve_floods.py",
+    "tests/integration/indexer/test_reserve_repair.py",
+    "tests/integration/indexer/test_retry_on_a_new_machine.py",
+    "tests/integration/indexer/test_status.py",
+    "tests/integration/indexer/test_takeover.py",
+    "tests/integration/indexer/venues/test_scanner_process.py",
+    "tests/integration/keeper/test_keeper_process.py",
+    "tests/integration/keeper/test_keeper_service.py",
+    "tests/integration/keeper/test_keeper_watchdog.py",
+)
+
+
+def few(cases: Sequence[Any], plain: int = 2) -> list[Any]:
+    """Cases of `parametrize`: the first `plain` are run by `make test`, the others are slow."""
+    return [
+        *cases[:plain],
+        *(pytest.param(case, marks=pytest.mark.slow) for case in cases[plain:]),
+    ]
+
+
+def is_slow(path: Path) -> bool:
+    """Whether the whole file or folder is."""
+    return any(path.is_relative_to(ROOT / one) for one in PATHS)
