@@ -65,7 +65,7 @@ def said(
 
 
 @app.command()
-def cli(
+def preflight(
     network: Annotated[str, typer.Option(help="of ape-config.yaml: devnet, sepolia")],
 ) -> None:
     """One line for each thing that the processes need; 1 when any is wrong."""

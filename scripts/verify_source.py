@@ -158,7 +158,7 @@ class Sources:
 
 
 @app.command()
-def cli(
+def write_sources(
     network: Annotated[str, typer.Option(help="of ape-config.yaml: devnet, sepolia")],
     record_file: Annotated[
         Path | None, typer.Option("--record", help="the record instead of the network's")
