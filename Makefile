@@ -17,39 +17,71 @@ help: ## list the commands
 		'PORT: the API (8000). RPC_PORT: the chain (8545). STACK_DIR: where stack.json is written (.local).' \
 		'DATABASE_URL: your own Postgres in place of the embedded one. More: docs/operations.md'
 
-setup: .venv/.ready node_modules/.ready ## install everything that the other commands need
+# Packages come in two steps, so that a command waits only for what it runs: what the demo and a deployment need, then all.
+DEMO_READY := .venv/.demo node_modules/.demo .build/ape/.ready
+NPM_INSTALL := npm install --no-save --no-progress --loglevel=error --fetch-retry-mintimeout=1000 --fetch-retry-maxtimeout=5000 # not ci: the lock has no entries for platforms that the registry lacks
+link_native = for tool in $(1); do ln -sfn "$$(find $(CURDIR)/node_modules/@foundry-rs/$$tool-*/bin -type f | head -1)" node_modules/.bin/$$tool-native; done
 
-.venv/.ready: requirements.lock
+setup: .venv/.ready node_modules/.ready .build/pdf.ready ## install everything that the other commands need
+
+.venv/.demo: requirements-demo.lock
 	@scripts/require.sh python
-	@scripts/require.sh pdf
+	@scripts/require.sh disk 1000
+	@echo "installing the service and Ape (requirements-demo.lock)"
+	@mkdir -p .build
 	@test -x $(PY) || python3.11 -m venv .venv 2>/dev/null || python3 -m venv .venv
-	@$(PY) -m uv --version >/dev/null 2>&1 || $(PY) -m pip install --quiet --disable-pip-version-check "$$(grep -oE '^uv==[0-9.]+' requirements.lock)"
-	@echo "installing Python packages (requirements.lock)"
-	@$(PY) -m uv pip sync --quiet --python $(PY) --require-hashes requirements.lock
+	@{ $(PY) -m uv --version || $(PY) -m pip install --disable-pip-version-check "$$(grep -oE '^uv==[0-9.]+' $<)"; } >.build/python.log 2>&1 || scripts/require.sh downloads .build/python.log
+	@$(PY) -m uv pip install --quiet --python $(PY) --require-hashes -r $< >.build/python.log 2>&1 || scripts/require.sh downloads .build/python.log
 	@touch $@
 
-.venv-audit/.ready: requirements-audit.lock .venv/.ready
+.venv/.ready: requirements.lock .venv/.demo
+	@scripts/require.sh disk 1000
+	@echo "installing what tests and checks run (requirements.lock)"
+	@$(PY) -m uv pip sync --quiet --python $(PY) --require-hashes $< >.build/python.log 2>&1 || scripts/require.sh downloads .build/python.log
+	@touch $@
+
+.venv-audit/.ready: requirements-audit.lock .venv/.demo
 	@echo "installing Slither, Halmos and hadolint (requirements-audit.lock)"
 	@test -x .venv-audit/bin/python || $(PY) -m uv venv --quiet --python $(PY) .venv-audit
-	@$(PY) -m uv pip sync --quiet --python .venv-audit/bin/python --require-hashes requirements-audit.lock
+	@$(PY) -m uv pip sync --quiet --python .venv-audit/bin/python --require-hashes $< >.build/python.log 2>&1 || scripts/require.sh downloads .build/python.log
 	@touch $@
 
-node_modules/.ready: package-lock.json
+node_modules/.demo: package-lock.json
 	@scripts/require.sh node
-	@echo "installing compiler, forge, anvil and the clients that tests run (package-lock.json)"
-	@npm install --no-save --no-progress --loglevel=error  # not ci: the lock has no entries for platforms that the registry lacks
-	@for tool in forge anvil cast; do ln -sfn "$$(find $(CURDIR)/node_modules/@foundry-rs/$$tool-*/bin -type f | head -1)" node_modules/.bin/$$tool-native; done
+	@scripts/require.sh disk 1000
+	@echo "installing the compiler, OpenZeppelin's contracts and anvil (package-lock.json)"
+	@mkdir -p .build
+	@$(NPM_INSTALL) $(if $(wildcard node_modules/.ready),,--omit=dev) >.build/npm.log 2>&1 || scripts/require.sh downloads .build/npm.log
+	@$(call link_native,anvil)
 	@touch $@
 
-SOURCES := $(shell find contracts tests/contracts -name '*.sol' 2>/dev/null)
-.build/forge/.ready: node_modules/.ready foundry.toml $(SOURCES)
-	@echo "compiling the contracts; the first time takes a minute or two"
+node_modules/.ready: node_modules/.demo
+	@scripts/require.sh disk 1000
+	@echo "installing forge and the JavaScript packages of tests and checks (package-lock.json)"
+	@$(NPM_INSTALL) >.build/npm.log 2>&1 || scripts/require.sh downloads .build/npm.log
+	@$(call link_native,forge anvil cast)
+	@touch $@
+
+CONTRACTS := $(shell find contracts -name '*.sol' 2>/dev/null)
+.build/ape/.ready: .venv/.demo node_modules/.demo ape-config.yaml scripts/solc/solc-v0.8.30 $(CONTRACTS)
+	@echo "compiling the contracts"
 	@rm -f .build/__local__.json  # Ape compiles what changed, and not the factory, whose code holds the vault's
+	@.venv/bin/ape compile >/dev/null  # once, and not by each deployment
+	@mkdir -p $(@D) && touch $@
+
+# Compiled once and beside the contracts, or each process of the stack would compile the same packages at its first start.
+.build/bytecode.ready: .venv/.demo
+	@$(PY) -c "import api.main, indexer.main, keeper.main, api.client.verify.main, scripts.demo"
+	@touch $@
+
+TEST_CONTRACTS := $(shell find tests/contracts -name '*.sol' 2>/dev/null)
+.build/forge/.ready: node_modules/.ready foundry.toml $(CONTRACTS) $(TEST_CONTRACTS)
+	@echo "compiling the contracts and their tests for forge; the first time takes a minute or two"
 	@$(FORGE) build --quiet
 	@touch $@
 
-.build/ape/.ready: .venv/.ready .build/forge/.ready ape-config.yaml
-	@.venv/bin/ape compile >/dev/null  # once, and not by each deployment
+.build/pdf.ready: scripts/require.sh
+	@scripts/require.sh pdf
 	@mkdir -p $(@D) && touch $@
 
 .build/browser.ready: scripts/require.sh
@@ -81,16 +113,19 @@ docs: setup ## write docs/api.md, docs/openapi.json, the table of docs/mcp.md an
 	@$(PY) -m scripts.export_descriptors
 	@$(PY) -m scripts.export_dashboards
 
-demo: build ## the whole story of a mandate, told and checked step by step on a local chain and database
-	@$(PY) -m scripts.demo
+demo: ## the whole story of a mandate, told and checked step by step on a local chain and database
+	@SECONDS=0; $(MAKE) -s -j2 .venv/.demo node_modules/.demo && installed=$$SECONDS \
+	&& $(MAKE) -s -j2 .build/ape/.ready .build/bytecode.ready && compiled=$$((SECONDS - installed)) \
+	&& $(PY) -m scripts.demo \
+	&& echo "Installation took $$installed s, compilation $$compiled s, stack and story $$((SECONDS - installed - compiled)) s."
 
-up: build ## the whole stack until Ctrl-C: chain, database, indexer, keeper, API; writes .local/stack.json
+up: $(DEMO_READY) .build/pdf.ready ## the whole stack until Ctrl-C: chain, database, indexer, keeper, API; writes .local/stack.json
 	@$(PY) -m scripts.devstack
 
-seed-world: .venv/.ready ## load a simulated world into the stack that `make up` runs: 50 agents, 200 mandates, a year of ledgers
+seed-world: .venv/.demo ## load a simulated world into the stack that `make up` runs: 50 agents, 200 mandates, a year of ledgers
 	@$(PY) -m scripts.seed_world
 
-cluster: .venv/.ready ## a database of three nodes on this machine until Ctrl-C: Patroni, etcd, HAProxy, PgBouncer, from Debian's packages (as root installs them)
+cluster: .venv/.demo ## a database of three nodes on this machine until Ctrl-C: Patroni, etcd, HAProxy, PgBouncer, from Debian's packages (as root installs them)
 	@$(PY) -m scripts.cluster
 
 STORIES := tests --ignore=tests/deep --ignore=tests/cluster -m story -p tests.lanes -n $(or $(LANES),auto)
@@ -209,7 +244,7 @@ client: setup ## the wheel of the Python client and verify-record into .build/cl
 	@$(PY) -m scripts.build_client
 	@$(PY) -m scripts.build_client_ts
 
-deploy: build ## deploy to NETWORK of ape-config.yaml (devnet, sepolia); idempotent; needs RPC_URL; off the devnet also ACCOUNT and the offices' addresses (docs/operations.md)
+deploy: $(DEMO_READY) ## deploy to NETWORK of ape-config.yaml (devnet, sepolia); idempotent; needs RPC_URL; off the devnet also ACCOUNT and the offices' addresses (docs/operations.md)
 	@test -n "$(NETWORK)" || { echo "say where: make deploy NETWORK=sepolia RPC_URL=https://... ACCOUNT=<ape account>"; exit 2; }
 	@.venv/bin/ape run deploy --network base:$(NETWORK):node $(if $(ACCOUNT),--account $(ACCOUNT))
 
@@ -225,8 +260,9 @@ preflight: build ## ask all that the processes stand on before they start: NETWO
 	@test -n "$(NETWORK)" || { echo "say where: make preflight NETWORK=sepolia, with the environment of the processes"; exit 2; }
 	@$(PY) -m scripts.preflight --network $(NETWORK)
 
-lock: .venv/.ready ## pin the Python packages again after a change of pyproject.toml
+lock: .venv/.demo ## pin the Python packages again after a change of pyproject.toml
 	@$(PY) -m uv pip compile pyproject.toml --group dev --generate-hashes --no-emit-index-url --no-header --quiet -o requirements.lock
+	@$(PY) -m uv pip compile pyproject.toml --group deploy --constraint requirements.lock --generate-hashes --no-emit-index-url --no-header --quiet -o requirements-demo.lock
 	@$(PY) -m uv pip compile pyproject.toml --constraint requirements.lock --generate-hashes --no-emit-index-url --no-header --quiet -o requirements-run.lock
 	@$(PY) -m uv pip compile requirements-audit.in --generate-hashes --no-emit-index-url --no-header --quiet -o requirements-audit.lock
 
