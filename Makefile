@@ -22,39 +22,73 @@ help: ## list the everyday commands
 help-all: ## list all commands
 	@grep -hE '^[a-z-]+:.* ###? ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*###? /\t/' | expand -t 16
 
-setup: .venv/.ready node_modules/.ready ## install everything that the other commands need
+EDITABLE = $(PY) -m uv pip install --quiet --offline --no-deps --python $(PY) --editable . # .venv/bin/mandate-wallet
+# Packages come in two steps, so that a command waits only for what it runs: what the demo and a deployment need, then all.
+DEMO_READY := .venv/.demo node_modules/.demo .build/ape/.ready
+NPM_INSTALL := npm install --no-save --no-progress --loglevel=error --fetch-retry-mintimeout=1000 --fetch-retry-maxtimeout=5000 # not ci: the lock has no entries for platforms that the registry lacks
+link_native = for tool in $(1); do ln -sfn "$$(find $(CURDIR)/node_modules/@foundry-rs/$$tool-*/bin -type f | head -1)" node_modules/.bin/$$tool-native; done
 
-.venv/.ready: requirements.lock
-	@scripts/require.sh pdf
+setup: .venv/.ready node_modules/.ready .build/pdf.ready ## install everything that the other commands need
+
+.venv/.demo: requirements-demo.lock
+	@scripts/require.sh disk 1000
+	@echo "installing the service and Ape (requirements-demo.lock)"
+	@mkdir -p .build
 	@test -x $(PY) || { python=$$(scripts/require.sh python) && $$python -m venv .venv; }
-	@$(PY) -m uv --version >/dev/null 2>&1 || $(PY) -m pip install --quiet --disable-pip-version-check "$$(grep -oE '^uv==[0-9.]+' requirements.lock)"
-	@echo "installing Python packages (requirements.lock)"
-	@$(PY) -m uv pip sync --quiet --python $(PY) --require-hashes requirements.lock
-	@$(PY) -m uv pip install --quiet --offline --no-deps --python $(PY) --editable .  # .venv/bin/mandate-wallet
+	@{ $(PY) -m uv --version || $(PY) -m pip install --disable-pip-version-check "$$(grep -oE '^uv==[0-9.]+' $<)"; } >.build/python.log 2>&1 || scripts/require.sh downloads .build/python.log
+	@$(PY) -m uv pip install --quiet --python $(PY) --require-hashes -r $< >.build/python.log 2>&1 || scripts/require.sh downloads .build/python.log
+	@$(EDITABLE)
 	@touch $@
 
-.venv-audit/.ready: requirements-audit.lock .venv/.ready
+.venv/.ready: requirements.lock .venv/.demo
+	@scripts/require.sh disk 1000
+	@echo "installing what tests and checks run (requirements.lock)"
+	@$(PY) -m uv pip sync --quiet --python $(PY) --require-hashes $< >.build/python.log 2>&1 || scripts/require.sh downloads .build/python.log
+	@$(EDITABLE)
+	@touch $@
+
+.venv-audit/.ready: requirements-audit.lock .venv/.demo
 	@echo "installing Slither, Halmos and hadolint (requirements-audit.lock)"
 	@test -x .venv-audit/bin/python || $(PY) -m uv venv --quiet --python $(PY) .venv-audit
-	@$(PY) -m uv pip sync --quiet --python .venv-audit/bin/python --require-hashes requirements-audit.lock
+	@$(PY) -m uv pip sync --quiet --python .venv-audit/bin/python --require-hashes $< >.build/python.log 2>&1 || scripts/require.sh downloads .build/python.log
 	@touch $@
 
-node_modules/.ready: package-lock.json
+node_modules/.demo: package-lock.json
 	@scripts/require.sh node
-	@echo "installing compiler, forge, anvil and the clients that tests run (package-lock.json)"
-	@npm install --no-save --no-progress --loglevel=error  # not ci: the lock has no entries for platforms that the registry lacks
-	@for tool in forge anvil cast; do ln -sfn "$$(find $(CURDIR)/node_modules/@foundry-rs/$$tool-*/bin -type f | head -1)" node_modules/.bin/$$tool-native; done
+	@scripts/require.sh disk 1000
+	@echo "installing the compiler, OpenZeppelin's contracts and anvil (package-lock.json)"
+	@mkdir -p .build
+	@$(NPM_INSTALL) $(if $(wildcard node_modules/.ready),,--omit=dev) >.build/npm.log 2>&1 || scripts/require.sh downloads .build/npm.log
+	@$(call link_native,anvil)
 	@touch $@
 
-SOURCES := $(shell find contracts tests/contracts -name '*.sol' 2>/dev/null)
-.build/forge/.ready: node_modules/.ready foundry.toml $(SOURCES)
-	@echo "compiling the contracts; the first time takes a minute or two"
+node_modules/.ready: node_modules/.demo
+	@scripts/require.sh disk 1000
+	@echo "installing forge and the JavaScript packages of tests and checks (package-lock.json)"
+	@$(NPM_INSTALL) >.build/npm.log 2>&1 || scripts/require.sh downloads .build/npm.log
+	@$(call link_native,forge anvil cast)
+	@touch $@
+
+CONTRACTS := $(shell find contracts -name '*.sol' 2>/dev/null)
+.build/ape/.ready: .venv/.demo node_modules/.demo ape-config.yaml scripts/solc/solc-v0.8.30 $(CONTRACTS)
+	@echo "compiling the contracts"
 	@rm -f .build/__local__.json  # Ape compiles what changed, and not the factory, whose code holds the vault's
+	@.venv/bin/ape compile >/dev/null  # once, and not by each deployment
+	@mkdir -p $(@D) && touch $@
+
+# Compiled once and beside the contracts, or each process of the stack would compile the same packages at its first start.
+.build/bytecode.ready: .venv/.demo
+	@$(PY) -c "import api.main, indexer.main, keeper.main, api.client.verify.main, scripts.demo"
+	@touch $@
+
+TEST_CONTRACTS := $(shell find tests/contracts -name '*.sol' 2>/dev/null)
+.build/forge/.ready: node_modules/.ready foundry.toml $(CONTRACTS) $(TEST_CONTRACTS)
+	@echo "compiling the contracts and their tests for forge; the first time takes a minute or two"
 	@$(FORGE) build --quiet
 	@touch $@
 
-.build/ape/.ready: .venv/.ready .build/forge/.ready ape-config.yaml
-	@.venv/bin/ape compile >/dev/null  # once, and not by each deployment
+.build/pdf.ready: scripts/require.sh
+	@scripts/require.sh pdf
 	@mkdir -p $(@D) && touch $@
 
 .build/browser.ready: scripts/require.sh
@@ -87,16 +121,19 @@ docs: setup ## write what is generated: API pages, the client's calls, ERC-7730 
 	@$(PY) -m scripts.export_dashboards
 	@$(PY) -m scripts.export_env
 
-demo: build ## one mandate from signature to withdrawal on a local chain, checked at every step
-	@$(CLI) demo
+demo: ## one mandate from signature to withdrawal on a local chain, checked at every step
+	@SECONDS=0; $(MAKE) -s -j2 .venv/.demo node_modules/.demo && installed=$$SECONDS \
+	&& $(MAKE) -s -j2 .build/ape/.ready .build/bytecode.ready && compiled=$$((SECONDS - installed)) \
+	&& $(CLI) demo \
+	&& echo "Installation took $$installed s, compilation $$compiled s, stack and story $$((SECONDS - installed - compiled)) s."
 
-up: build ## the whole stack until Ctrl-C: chain, database, contracts and all processes; writes .local/stack.json
+up: $(DEMO_READY) .build/pdf.ready ## the whole stack until Ctrl-C: chain, database, contracts and all processes; writes .local/stack.json
 	@$(CLI) up
 
-seed-world: .venv/.ready ### load a simulated world into the stack that `make up` runs: 50 agents, 200 mandates, a year of ledgers
+seed-world: .venv/.demo ### load a simulated world into the stack that `make up` runs: 50 agents, 200 mandates, a year of ledgers
 	@$(PY) -m scripts.seed_world
 
-cluster: .venv/.ready ### a database of three nodes on this machine until Ctrl-C: Patroni, etcd, HAProxy, PgBouncer, from Debian's packages (as root installs them)
+cluster: .venv/.demo ### a database of three nodes on this machine until Ctrl-C: Patroni, etcd, HAProxy, PgBouncer, from Debian's packages (as root installs them)
 	@$(PY) -m scripts.cluster
 
 EVERYWHERE := tests $(addprefix --ignore=tests/,architecture cluster deep) -p tests.lanes -n $(or $(LANES),auto)
@@ -230,7 +267,7 @@ package: .venv/.ready ## build the wheel with the command mandate-wallet into .b
 	@$(PY) -m uv build --wheel --offline --quiet --out-dir .build/package
 	@ls .build/package/*.whl
 
-deploy: build ## deploy the contracts to NETWORK (devnet, sepolia) through RPC_URL; safe to repeat (docs/operations.md#deploying)
+deploy: $(DEMO_READY) ## deploy the contracts to NETWORK (devnet, sepolia) through RPC_URL; safe to repeat (docs/operations.md#deploying)
 	@$(CLI) deploy
 
 verify: build ## compare the deployment on NETWORK with its record and this code, byte for byte
@@ -243,8 +280,9 @@ preflight: build ## check everything that the processes need before they start: 
 	@$(CLI) preflight
 
 # Their headers name the command, which Renovate repeats: it reads options with an equals sign only.
-lock: .venv/.ready ### pin the Python packages again after a change of pyproject.toml
+lock: .venv/.demo ### pin the Python packages again after a change of pyproject.toml
 	@$(PY) -m uv pip compile --quiet pyproject.toml --group=dev --generate-hashes --output-file=requirements.lock
+	@$(PY) -m uv pip compile --quiet pyproject.toml --group=deploy --constraint=requirements.lock --generate-hashes --output-file=requirements-demo.lock
 	@$(PY) -m uv pip compile --quiet pyproject.toml --constraint=requirements.lock --generate-hashes --output-file=requirements-run.lock
 	@$(PY) -m uv pip compile --quiet requirements-audit.in --generate-hashes --output-file=requirements-audit.lock
 

@@ -479,9 +479,10 @@ def main() -> None:
     running = os.environ.get("STACK")
     if running is not None:
         sys.exit(tell(json.loads(Path(running).read_text())))
-    ports = Ports.from_environment() if "PORT" in os.environ else Ports.free()
+    os.environ.setdefault("WITHOUT", "scanner")  # the story has no part about the market
     directory = Path(os.environ.get("STACK_DIR", ROOT / ".local" / "demo")).resolve()
     try:
+        ports = Ports.from_environment() if "PORT" in os.environ else Ports.free()
         with Stack(directory, ports, say=lambda line: print(f"   {line}", flush=True)) as stack:
             code = tell(stack.facts)
             if code != 0:

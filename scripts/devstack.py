@@ -16,10 +16,10 @@ import secrets
 import shutil
 import signal
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -40,8 +40,9 @@ from scripts._accounts import (
     personas,
     wallet_of,
 )
+from scripts._ape import APE, run_ape
 from scripts._listings import add_simulated_listings
-from scripts._processes import ROOT, SAY_EVERY_S, Child, run_shown, saying
+from scripts._processes import ROOT, SAY_EVERY_S, Child, saying
 
 ANVIL = ROOT / "node_modules" / ".bin" / "anvil-native"
 CHAIN_ID = 84532
@@ -58,6 +59,7 @@ OWNER_USDC = 100_000
 AGENT_USDC = 100  # for calls that cost something
 VENUE_USDC = 1_000_000
 RESTART_PAUSE_S = 1.0
+NEEDED_MB = 500  # an empty cluster with its logs takes about 200
 
 
 class StackError(Exception):
@@ -71,9 +73,14 @@ class Ports:
 
     @classmethod
     def from_environment(cls) -> "Ports":
-        return cls(
-            api=int(os.environ.get("PORT", "8000")), rpc=int(os.environ.get("RPC_PORT", "8545"))
-        )
+        """Errors: StackError for one that is not a port."""
+        ports = {}
+        for name, default in (("PORT", "8000"), ("RPC_PORT", "8545")):
+            given = os.environ.get(name) or default
+            if not given.isascii() or not given.isdigit() or not 0 < int(given) < 65_536:
+                raise StackError(f"{name} is {given!r}: give a number from 1 to 65535")
+            ports[name] = int(given)
+        return cls(api=ports["PORT"], rpc=ports["RPC_PORT"])
 
     @classmethod
     def free(cls) -> "Ports":
@@ -105,42 +112,6 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def run_ape(
-    script: str,
-    rpc_url: str,
-    record: Path,
-    *arguments: str,
-    network: str = "devnet",
-    show: Callable[[str], None] = lambda line: None,
-    **environment: str,
-) -> subprocess.CompletedProcess[str]:
-    """Run scripts/<script>.py through Ape against a local chain; the personas hold the offices of
-    their names.
-
-    `arguments` go to the script; `show` gets each line as it is printed; `environment` comes on
-    top.
-    """
-    offices = {f"{role.upper()}_ADDRESS": wallet["address"] for role, wallet in personas().items()}
-    build = {
-        "SOLCX_BINARY_PATH": str(ROOT / "scripts" / "solc"),
-        "APE_DATA_FOLDER": str(ROOT / ".build" / "ape"),
-    }
-    ape = str(Path(sys.executable).parent / "ape")
-    command = [
-        ape,
-        "run",
-        script,
-        "--network",
-        f"base:{network}:node",
-        "--record",
-        str(record),
-        *arguments,
-    ]
-    return run_shown(
-        command, {**os.environ, **offices, **build, "RPC_URL": rpc_url, **environment}, show
-    )
-
-
 @dataclass
 class Stack:
     """Start, watch and stop everything.
@@ -156,6 +127,8 @@ class Stack:
     outside: Mapping[str, str] = field(default_factory=dict, repr=False)
     children: dict[str, Child] = field(default_factory=dict)
     postgres: embedded.EmbeddedPostgres | None = None
+    # one for all polls: each new client reads the certificates again
+    http: httpx.Client = field(default_factory=httpx.Client, repr=False)
     facts: dict[str, Any] = field(default_factory=dict)
     # API and keeper share it
     custody_key: str = field(default_factory=lambda: secrets.token_hex(32), repr=False)
@@ -189,13 +162,15 @@ class Stack:
         began = time.monotonic()
         self.start_chain()
         self.say(f"chain      anvil, id {CHAIN_ID}, {self.rpc_url}")
-        url = self._start_database()
-        self.say(
-            f"database   {'embedded Postgres' if self.postgres else 'that of DATABASE_URL'}, "
-            "migrated"
-        )
-        self.say(f"listings   {add_simulated_listings(url)}, simulated and empty")
-        contracts = self._deploy()
+        with ThreadPoolExecutor(1) as beside:
+            deployed = beside.submit(self._deploy)
+            url = self._start_database()
+            self.say(
+                f"database   {'embedded Postgres' if self.postgres else 'that of DATABASE_URL'}, "
+                "migrated"
+            )
+            self.say(f"listings   {add_simulated_listings(url)}, simulated and empty")
+            contracts = deployed.result()
         self.say(f"contracts  {len(contracts)} deployed, factory {contracts['factory']}")
         self._fund(contracts)
         self._write_facts(url, contracts)
@@ -235,6 +210,7 @@ class Stack:
         child.start()
 
     def stop(self) -> None:
+        self.http.close()
         for child in reversed(list(self.children.values())):
             child.stop()
         if self.postgres is not None:
@@ -276,10 +252,20 @@ class Stack:
     def start_chain(self) -> None:
         """Take the directory and start anvil alone."""
         self._take_directory()
+        free_mb = shutil.disk_usage(self.directory).free >> 20
+        if free_mb < NEEDED_MB:
+            raise StackError(
+                f"the disk is nearly full: {free_mb} MB are free in {self.directory} and "
+                f"{NEEDED_MB} MB are needed. Free some, or set STACK_DIR to a folder on another disk"
+            )
         self.ports.require_free()
         if not ANVIL.exists():
             raise StackError(
                 "anvil is not installed; run `make setup` first (it needs Node.js 20 or newer)"
+            )
+        if not APE.exists():
+            raise StackError(
+                "Ape, which deploys the contracts, is not installed; run `make setup` first"
             )
         flags = ["--chain-id", str(CHAIN_ID), "--port", str(self.ports.rpc)]
         flags += ["--mnemonic", TEST_PHRASE, "--silent"]
@@ -314,8 +300,7 @@ class Stack:
     def _deploy(self) -> dict[str, str]:
         record = self.directory / "deployment.json"
         record.unlink(missing_ok=True)
-        self.say("contracts  compiling what has changed, then deploying")
-        with saying("contracts  compiling and deploying", self.say):
+        with saying("contracts  deploying", self.say):
             done = run_ape(
                 "deploy", self.rpc_url, record, show=lambda line: self.show("deploy", line)
             )
@@ -422,7 +407,7 @@ class Stack:
     def _not_ready(self) -> str | None:
         """Which parts are down, each with what it says of itself; None when all work."""
         try:
-            answer = httpx.get(f"{self._local_url}/health/ready", timeout=15)
+            answer = self.http.get(f"{self._local_url}/health/ready", timeout=15)
         except httpx.HTTPError:
             return "the API to answer"
         parts = (
@@ -463,7 +448,7 @@ class Stack:
 
     def _rpc(self, method: str, *params: Any) -> Any:
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}
-        return httpx.post(self.rpc_url, json=body, timeout=5).json().get("result")
+        return self.http.post(self.rpc_url, json=body, timeout=5).json().get("result")
 
 
 def set_outside() -> dict[str, str]:
@@ -479,14 +464,14 @@ def main() -> None:
     # a job in a shell's background would ignore SIGINT
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, signal.default_int_handler)
-    stack = Stack(
-        directory_from_environment(),
-        Ports.from_environment(),
-        say=lambda line: print(line, flush=True),
-        show=lambda name, line: print(f"{name:<8} | {line}", flush=True),
-        outside=set_outside(),
-    )
     try:
+        stack = Stack(
+            directory_from_environment(),
+            Ports.from_environment(),
+            say=lambda line: print(line, flush=True),
+            show=lambda name, line: print(f"{name:<8} | {line}", flush=True),
+            outside=set_outside(),
+        )
         with stack:
             print("running until Ctrl-C", flush=True)
             stack.watch()

@@ -65,7 +65,7 @@ def said(
 
 
 @app.command()
-def cli(
+def preflight(
     network: Annotated[
         str, typer.Option(envvar="NETWORK", help="a network of ape-config.yaml: devnet, sepolia")
     ],

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Says in a sentence what this machine lacks: require.sh python|node|pdf|browser|backup|promtool. `python` prints the one to use. As root on Debian it installs what PDFs, browser tests and the restore drill need, and unpacks promtool.
+# Says in a sentence what this machine lacks: require.sh python|node|disk MB|downloads [LOG]|pdf|browser|backup|promtool. `python` prints the one to use. As root on Debian it installs what PDFs, browser tests and the restore drill need, and unpacks promtool.
 set -u
+free_mb() { df -Pm . | awk 'NR == 2 { print $4 }'; }
 case "${1:-}" in
 python)
   for python in python3.11 python3.12 python3; do
@@ -9,7 +10,8 @@ python)
       exit 0
     fi
   done
-  echo "Python 3.11 or 3.12 with venv is missing. On Debian 12 or Ubuntu 24.04: apt-get install python3 python3-venv" >&2
+  found=$(python3 --version 2>/dev/null || echo "no python3")
+  echo "Python 3.11 or 3.12 with venv is missing (found: $found). On Debian 12 or Ubuntu 24.04: apt-get install python3 python3-venv" >&2
   exit 1
   ;;
 node)
@@ -22,6 +24,21 @@ node)
     echo "Node.js $major is too old: 20 or newer is needed (found at $(command -v node))." >&2
     exit 1
   fi
+  ;;
+disk)
+  if [ "$(free_mb)" -lt "$2" ]; then
+    echo "The disk is nearly full: $(free_mb) MB are free in $(pwd) and $2 MB are needed. Free some, then run this again." >&2
+    exit 1
+  fi
+  ;;
+downloads)
+  # After an installation that failed.
+  if [ "$(free_mb)" -lt 100 ]; then
+    echo "The disk is full: $(free_mb) MB are free in $(pwd). Free some, then run this again." >&2
+  else
+    echo "Packages could not be installed: check the network and the package index of pip, uv (UV_DEFAULT_INDEX) or npm, then run this again (details: ${2:-above})." >&2
+  fi
+  exit 1
   ;;
 pdf)
   has() { ldconfig -p 2>/dev/null | grep -q "$1"; }
@@ -85,7 +102,7 @@ promtool)
   fi
   ;;
 *)
-  echo "usage: require.sh python|node|pdf|browser|backup|promtool" >&2
+  echo "usage: require.sh python|node|disk MB|downloads [LOG]|pdf|browser|backup|promtool" >&2
   exit 2
   ;;
 esac

@@ -158,7 +158,7 @@ class Sources:
 
 
 @app.command()
-def cli(
+def write_sources(
     network: Annotated[
         str, typer.Option(envvar="NETWORK", help="a network of ape-config.yaml: devnet, sepolia")
     ],

@@ -355,7 +355,7 @@ def key_of(file: Path) -> str:
 @click.option("--state", type=click.Path(path_type=Path), required=True, help="what was signed")
 @click.option("--every", type=click.FloatRange(min=1), help="seconds between rounds")
 @click.option("--once", is_flag=True, help="one round (the default without --every)")
-def cli(
+def watch(
     rpc: tuple[str, ...],
     anchor: str,
     service: str,
@@ -406,4 +406,4 @@ def cli(
 
 
 if __name__ == "__main__":
-    cli()
+    watch()

@@ -15,9 +15,10 @@ import pytest
 
 from core.chain.abi_text import call_by_signature
 from scripts._accounts import personas
+from scripts._ape import run_ape
 from scripts._deployed_code import WORD_BYTES, address_word, immutable_places
 from scripts._office_log import KEEPER_ADMIN_ROLE, PAUSER_ROLE
-from scripts.devstack import ROOT, Ports, Stack, run_ape
+from scripts.devstack import ROOT, Ports, Stack
 
 
 def artifact_of(contract: str) -> dict[str, dict[str, str]]:

@@ -5,7 +5,8 @@ another contract.
 import json
 from pathlib import Path
 
-from scripts.devstack import Ports, Stack, run_ape
+from scripts._ape import run_ape
+from scripts.devstack import Ports, Stack
 from tests.acceptance.test_deploy import deployed
 
 

@@ -10,9 +10,10 @@ from pathlib import Path
 from eth_account import Account
 
 from scripts._accounts import personas
+from scripts._ape import run_ape
 from scripts._deployments import BASE_SEPOLIA_USDC
 from scripts._offices import OFFICES
-from scripts.devstack import Ports, Stack, run_ape
+from scripts.devstack import Ports, Stack
 from tests.acceptance.test_deploy import artifact_of, code_of, send, sent_by, set_code, wait_for
 
 DEPLOYER_KEY = "0x" + "d0" * 32  # off the devnet a key that everybody has signs nothing

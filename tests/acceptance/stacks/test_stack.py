@@ -5,7 +5,6 @@ stacks at once.
 import os
 import signal
 import socket
-import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ import psycopg
 import pytest
 
 from scripts.devstack import Ports
-from tests.acceptance.conftest import ROOT, WITHIN_S, RunningStack
+from tests.acceptance.conftest import WITHIN_S, RunningStack
 from tests.acceptance.stacks.conftest import OUTSIDE, Pair
 
 pytestmark = pytest.mark.slow
@@ -56,8 +55,8 @@ def test_settings_of_the_environment__win_over_those_of_the_stack__and_empty_one
 
 def test_a_stack_that_starts__says_what_it_does(pair: Pair) -> None:
     said = "".join(pair.stacks[0].lines)
-    assert "contracts  compiling what has changed, then deploying" in said
     assert "deploy   | " in said
+    assert "Compiling" not in said  # `make` compiled, once
 
 
 def holder_of(stack: dict[str, Any], name: str) -> int:
@@ -121,17 +120,3 @@ def test_a_port_in_use__says_which_and_how_to_choose_another(stack_directory: Pa
     assert stack.process.returncode == 1
     assert f"port {port}, meant for the API, is in use" in output
     assert f"PORT={port + 100} make up" in output
-
-
-def test_missing_node__says_what_to_install() -> None:
-    done = subprocess.run(
-        ["/bin/bash", "scripts/require.sh", "node"],
-        cwd=ROOT,
-        env={"PATH": "/nowhere"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    assert done.returncode == 1
-    assert "Node.js 20 or newer with npm is missing" in done.stderr

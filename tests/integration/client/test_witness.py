@@ -54,9 +54,9 @@ def run(
     options += [] if "--service" in more else ["--service", str(folder)]
     options += ["--state", str(folder / "state")]
     if not code:
-        done = CliRunner(mix_stderr=False).invoke(witness.cli, options)
+        done = CliRunner(mix_stderr=False).invoke(witness.watch, options)
         return subprocess.CompletedProcess(options, done.exit_code, done.stdout, done.stderr)
-    command = [sys.executable, "-c", f"from scripts import witness\n{code}\nwitness.cli()"]
+    command = [sys.executable, "-c", f"from scripts import witness\n{code}\nwitness.watch()"]
     return subprocess.run(
         [*command, *options],
         cwd=ROOT,

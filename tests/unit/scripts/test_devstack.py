@@ -75,3 +75,55 @@ def test_a_command__is_shown_line_by_line_and_keeps_what_it_said() -> None:
         "compiling\nno compiler\n",
         ["compiling", "no compiler"],
     )
+
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.mark.parametrize("given", ["a", "0", "65536", "-1", "8000.0"])
+def test_a_port_that_is_none__is_refused_in_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, given: str
+) -> None:
+    monkeypatch.setenv("PORT", given)
+    with pytest.raises(StackError, match=f"PORT is '{given}': give a number from 1 to 65535"):
+        Ports.from_environment()
+
+
+def disk_with(monkeypatch: pytest.MonkeyPatch, free_mb: int) -> None:
+    monkeypatch.setattr(
+        devstack.shutil, "disk_usage", lambda _: SimpleNamespace(free=free_mb << 20)
+    )
+
+
+def test_a_disk_without_room__is_refused_before_anything_starts(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    disk_with(monkeypatch, devstack.NEEDED_MB - 1)
+    with (
+        pytest.raises(StackError, match="the disk is nearly full: 499 MB are free in"),
+        stack_of(tmp_path, []),
+    ):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("missing", "sentence"),
+    [("ANVIL", "anvil is not installed; run `make setup`"), ("APE", "Ape, which deploys")],
+)
+def test_a_group_of_packages_that_is_not_installed__says_what_to_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, missing: str, sentence: str
+) -> None:
+    disk_with(monkeypatch, devstack.NEEDED_MB)
+    monkeypatch.setattr(Ports, "require_free", lambda _: None)
+    monkeypatch.setattr(devstack, "ANVIL", Path(sys.executable))
+    monkeypatch.setattr(devstack, missing, tmp_path / "none")
+    with pytest.raises(StackError, match=sentence), stack_of(tmp_path, []):
+        pass
+
+
+def test_only_scripts_of_ape__have_a_cli() -> None:
+    """Ape imports every script with that name at each start: preflight alone brought the keeper."""
+    named = {
+        file.stem for file in (ROOT / "scripts").glob("*.py") if "def cli(" in file.read_text()
+    }
+    assert named == {"deploy", "verify"}
