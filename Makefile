@@ -1,7 +1,7 @@
 # One command a job; each sets itself up on a fresh machine and may be run again. `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build abis exit-page docs demo up seed-world cluster test unit check format test-deep test-deep-ci test-cluster conformance prove coverage gas mutants bench bench-indexer bench-keeper bench-api bench-verify bench-hall bench-events bench-economy bench-market bench-notes bench-fund growth drill screenshots client deploy verify verify-source preflight lock clean soak
+.PHONY: help setup build abis exit-page docs demo up seed-world cluster test unit check format test-deep test-deep-ci test-cluster conformance prove coverage gas mutants bench bench-indexer bench-keeper bench-api bench-verify bench-hall bench-events bench-economy bench-market bench-notes bench-fund growth drill screenshots client deploy verify verify-source preflight lock clean soak idle
 
 PY := .venv/bin/python
 FORGE := $(CURDIR)/node_modules/.bin/forge-native
@@ -201,6 +201,9 @@ drill: build .build/backup.ready ## lose the database and get it back: backup, r
 
 soak: build ## the whole stack for MINUTES (60) at RATE (200) calls a second beside faults; errors, memory and p99 in the last line; logs in .build/soak
 	@MINUTES=$(MINUTES) RATE=$(RATE) $(PY) -m tests.bench.soak
+
+idle: build ## what `make up` costs while nobody uses it: processor over a minute, memory, first ready; the last line has the figures beside their bounds
+	@$(PY) -m tests.bench.idle
 
 screenshots: build .build/browser.ready ## pictures of the console's pages into docs/console: light, dark and at the width of a phone
 	@$(PY) -m tests.browser.screenshots
