@@ -29,7 +29,7 @@ from urllib.parse import urlsplit
 import httpx
 from eth_utils.crypto import keccak
 
-from core.db import embedded, migrate
+from core.db import embedded
 from scripts._accounts import (
     GAS_NUMBER,
     PERSONAS,
@@ -41,7 +41,6 @@ from scripts._accounts import (
     personas,
     wallet_of,
 )
-from scripts._listings import add_simulated_listings
 from scripts._processes import ROOT, SAY_EVERY_S, Child, run_shown, saying
 
 ANVIL = ROOT / "node_modules" / ".bin" / "anvil-native"
@@ -307,21 +306,16 @@ class Stack:
         """Errors: StackError for a DATABASE_URL whose database is not empty: the stack begins again
         each time.
         """
-        given = self.outside.get("DATABASE_URL")
-        if given is not None:
-            if migrate.current(given) is not None:
-                raise StackError(
-                    "the database of DATABASE_URL is not empty, and the stack begins again; "
-                    "name another, or unset it"
-                )
-            url = given
-        else:
+        url = self.outside.get("DATABASE_URL")
+        if url is None:
             data = self.directory / "postgres"
             shutil.rmtree(data, ignore_errors=True)
             self.postgres = embedded.start(data)
             url = self.postgres.url
-        migrate.upgrade(url)
-        add_simulated_listings(url)
+        command = [sys.executable, "-m", "scripts._listings"]
+        done = run_shown(command, {**os.environ, "DATABASE_URL": url, "PYTHONPATH": str(ROOT)})
+        if done.returncode != 0:
+            raise StackError(done.stdout.strip()[-3000:])
         return url
 
     def _deploy(self) -> dict[str, str]:
