@@ -1,7 +1,7 @@
 """`make idle`: what the stack of `make up` costs while nobody uses it.
 
 Starts a stack of its own on free ports, scanner included, lets it settle for SETTLE_S (120: by then
-the simulated past is imported and vacuumed) and measures MEASURE_S (60):
+the simulated past, once it is imported, is vacuumed too) and measures MEASURE_S (60):
 
     ready_s             from the start of the command to the answer `ready`; beside it the seconds on a
                         core that it took, which say more on a busy machine
@@ -30,6 +30,7 @@ from scripts.devstack import PROCESSES, Ports
 
 BOUNDS: Final = {"idle_cpu_percent": 15, "idle_memory_mb": 1200, "ready_s": 15}
 TICKS_A_SECOND: Final = os.sysconf("SC_CLK_TCK")
+IMPORT: Final = "indexer.main import-past"
 NAMES: Final = {" ".join(command): name for name, command in PROCESSES.items()}
 
 
@@ -45,6 +46,8 @@ class Process:
         """What it is counted under."""
         if "core.prefork" in self.command:
             return NAMES[self.command.split("core.prefork ")[1]]
+        if IMPORT in self.command:
+            return "scanner"
         return next((one for one in ("anvil", "devstack") if one in self.command), "postgres")
 
 
@@ -114,6 +117,8 @@ def main() -> None:
                 roots = {stack.pid, _postmaster(Path(folder))}
                 on_a_core_s = sum(cpu_s(descended(processes(), roots)).values())
                 print(f"ready after {ready_s:.1f} s, {on_a_core_s:.1f} s on a core", flush=True)
+                while any(IMPORT in one.command for one in descended(processes(), roots)):
+                    time.sleep(1)
                 time.sleep(settle_s)
                 shown = measured(roots, measure_s)
             finally:
