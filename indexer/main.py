@@ -11,8 +11,11 @@ import asyncio
 import os
 import signal
 import socket
+import subprocess
 import sys
 import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import structlog
 import typer
@@ -22,13 +25,14 @@ from sqlalchemy.exc import SQLAlchemyError
 from core.audit import queries as findings
 from core.chain.rpc import Rpc
 from core.db.engine import Bounds, Database
-from core.db.leader import keep_out_writes
+from core.db.leader import keep_out_writes, require_epoch
 from core.db.leadership import Leadership, LeadershipLostError
 from core.errors import MandateError, OutsideError, text_of
 from core.exporter import serve_or_tell
 from core.garbage import collect_by_the_clock
 from core.mandate.chain.reader import VaultReader
 from core.mandate.venues.registry import venues
+from core.market import scans
 from core.settings import Deployment, Settings
 from core.startup import read_settings, refusals
 from core.targets.limits import target_limits
@@ -38,7 +42,10 @@ from indexer.chain.audit_loop import AuditLoop
 from indexer.chain.context import ChainContext
 from indexer.loop import AuditPlace, Indexer, now_utc
 from indexer.metrics import IndexerMetrics, TimedDatabase
-from indexer.venues import chosen, scanner
+
+if TYPE_CHECKING:
+    from indexer.venues import scanner
+    from indexer.venues.port import MarketVenue
 
 NAME = "indexer"
 COLLECT_AFTER = 50_000, 20, 100  # objects, then generations
@@ -162,6 +169,9 @@ def scan() -> None:
     """Read the exchanges of VENUES, or their simulator, until SIGTERM. A process of its own: it
     needs no chain.
     """
+    # Arrays and exchanges: 30 to 100 MB that the process that follows the chain does without.
+    from indexer.venues import chosen, scanner
+
     settings = read_settings()
     with refusals():
         chosen.require_venues(settings.venues)
@@ -171,14 +181,22 @@ def scan() -> None:
         bounds=Bounds(pool_size=10, overflow=5),
         synchronous_commit=False,  # what a venue says now it says again in a minute
     )
+    leadership = Leadership(
+        settings.database_url, scanner.NAME, f"{socket.gethostname()}:{os.getpid()}"
+    )
+
+    def made(store: scanner.ScannerStore) -> "Sequence[MarketVenue]":
+        if list(settings.venues) == [chosen.SIM] and not chosen.has_past(store):
+            store.says(scans.IMPORTING)
+            _import_apart(leadership.epoch)
+        return chosen.made(settings.venues, settings.sim_listings, store, now_utc)
+
     found = scanner.Scanner(
         database=database,
-        leadership=Leadership(
-            settings.database_url, scanner.NAME, f"{socket.gethostname()}:{os.getpid()}"
-        ),
+        leadership=leadership,
         watchdog=Watchdog(settings.scanner_watchdog_s),
         clock=now_utc,
-        venues=lambda store: chosen.made(settings.venues, settings.sim_listings, store, now_utc),
+        venues=made,
         targets=target_limits(settings),
         bursts_at_once=settings.bursts_at_once,
         onchain=chosen.onchain_at,
@@ -191,7 +209,36 @@ def scan() -> None:
     sys.exit(found.exit_code)
 
 
-async def _scanned(found: scanner.Scanner) -> None:
+def _import_apart(epoch: int) -> None:
+    """The import needs 200 MB, which a process that goes on would keep: it has its own.
+
+    Errors: CalledProcessError, after which the scanner starts again.
+    """
+    command = [sys.executable, "-m", "indexer.main", "import-past", str(epoch)]
+    subprocess.run(command, check=True)  # noqa: S603 (our own command and a number)
+
+
+@app.command(hidden=True)
+def import_past(epoch: int) -> None:
+    """For `scan`, which leads by this epoch: import the simulated past into a database that has no
+    market data.
+    """
+    from indexer.venues import chosen, scanner
+
+    settings = read_settings()
+    database = Database(
+        settings.database_url, application_name=scanner.NAME, synchronous_commit=False
+    )
+    store = scanner.ScannerStore(
+        database, lambda session: require_epoch(session, scanner.NAME, epoch)
+    )
+    try:
+        chosen.made(settings.venues, settings.sim_listings, store, now_utc)
+    finally:
+        database.close()
+
+
+async def _scanned(found: "scanner.Scanner") -> None:
     for name in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(name, found.stop)
     await found.run()

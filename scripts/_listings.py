@@ -1,8 +1,15 @@
-"""The simulated listings of a local stack, and the vaults that signal them."""
+"""The simulated listings of a local stack, and the vaults that signal them.
 
+`python -m scripts._listings` migrates the empty database of DATABASE_URL and adds them: a process of its
+own, since the stack's would hold for good what that imports.
+"""
+
+import os
+import sys
 from datetime import UTC, datetime
 from typing import Final
 
+from core.db import migrate
 from core.db.engine import Database, WriteSession
 from core.fund.simulated import add_simulated as add_vaults
 from core.listings.simulated import add_made_up, add_simulated
@@ -28,3 +35,18 @@ def keep_simulated(session: WriteSession, now: datetime) -> int:
     added = add_simulated(session, now)
     lacking = EMPTY_LEAST - simulated_without(session, CONTRACT_ADDRESS)
     return added + add_made_up(session, max(0, lacking), now)
+
+
+def main() -> None:
+    url = os.environ["DATABASE_URL"]
+    if migrate.current(url) is not None:
+        sys.exit(
+            "the database of DATABASE_URL is not empty, and the stack begins again; name another, "
+            "or unset it"
+        )
+    migrate.upgrade(url)
+    add_simulated_listings(url)
+
+
+if __name__ == "__main__":
+    main()

@@ -28,7 +28,7 @@ from urllib.parse import urlsplit
 import httpx
 from eth_utils.crypto import keccak
 
-from core.db import embedded, migrate
+from core.db import embedded
 from scripts._accounts import (
     GAS_NUMBER,
     PERSONAS,
@@ -41,8 +41,7 @@ from scripts._accounts import (
     wallet_of,
 )
 from scripts._ape import APE, run_ape
-from scripts._listings import add_simulated_listings
-from scripts._processes import ROOT, SAY_EVERY_S, Child, saying
+from scripts._processes import ROOT, SAY_EVERY_S, Child, run_shown, saying
 
 ANVIL = ROOT / "node_modules" / ".bin" / "anvil-native"
 CHAIN_ID = 84532
@@ -161,17 +160,10 @@ class Stack:
     def start(self) -> None:
         began = time.monotonic()
         self.start_chain()
-        self.say(f"chain      anvil, id {CHAIN_ID}, {self.rpc_url}")
-        with ThreadPoolExecutor(1) as beside:
-            deployed = beside.submit(self._deploy)
-            url = self._start_database()
-            self.say(
-                f"database   {'embedded Postgres' if self.postgres else 'that of DATABASE_URL'}, "
-                "migrated"
-            )
-            self.say(f"listings   {add_simulated_listings(url)}, simulated and empty")
-            contracts = deployed.result()
-        self.say(f"contracts  {len(contracts)} deployed, factory {contracts['factory']}")
+        with ThreadPoolExecutor(1) as beside:  # neither needs the other, and both take seconds
+            starting = beside.submit(self._start_database)
+            contracts = self._deploy()
+            url = starting.result()
         self._fund(contracts)
         self._write_facts(url, contracts)
         for name in [one for one in PROCESSES if one not in os.environ.get("WITHOUT", "")]:
@@ -179,9 +171,24 @@ class Stack:
             self._child(name, command, self._environment(url)).start()
         self._wait_until_ready()
         (self.directory / "stack.json").write_text(json.dumps(self.facts, indent=2) + "\n")
-        self.say(
-            f"ready      {self.base_url} after {time.monotonic() - began:.1f} s; addresses "
-            f"and keys in {self.directory / 'stack.json'}"
+        for line in self.summary(time.monotonic() - began):
+            self.say(line)
+
+    def summary(self, took_s: float) -> tuple[str, ...]:
+        """What runs where, and what to open."""
+        where = f"embedded, in {self.directory / 'postgres'}" if self.postgres else "DATABASE_URL's"
+        metrics = {
+            name: f"{name} (metrics on port {urlsplit(self.facts[f'{name}_metrics_url']).port})"
+            for name in ("indexer", "keeper")
+        }
+        running = [metrics.get(name, name) for name in self.children if name != "chain"]
+        contracts, facts = self.facts["contracts"], self.directory / "stack.json"
+        return (
+            f"open       {self.base_url} in a browser that has a wallet; its API: {self.base_url}/docs",
+            f"chain      anvil at {self.rpc_url}, id {CHAIN_ID}; factory {contracts['factory']}",
+            f"database   Postgres, {where}",
+            f"processes  {', '.join(running)}; logs in {self.directory / 'logs'}",
+            f"ready      after {took_s:.1f} s; addresses and keys in {facts}; Ctrl-C stops everything",
         )
 
     def watch(self) -> None:
@@ -282,20 +289,17 @@ class Stack:
         """Errors: StackError for a DATABASE_URL whose database is not empty: the stack begins again
         each time.
         """
-        given = self.outside.get("DATABASE_URL")
-        if given is not None:
-            if migrate.current(given) is not None:
-                raise StackError(
-                    "the database of DATABASE_URL is not empty, and the stack begins again; "
-                    "name another, or unset it"
-                )
-            migrate.upgrade(given)
-            return given
-        data = self.directory / "postgres"
-        shutil.rmtree(data, ignore_errors=True)
-        self.postgres = embedded.start(data)
-        migrate.upgrade(self.postgres.url)
-        return self.postgres.url
+        url = self.outside.get("DATABASE_URL")
+        if url is None:
+            data = self.directory / "postgres"
+            shutil.rmtree(data, ignore_errors=True)
+            self.postgres = embedded.start(data)
+            url = self.postgres.url
+        command = [sys.executable, "-m", "scripts._listings"]
+        done = run_shown(command, {**os.environ, "DATABASE_URL": url, "PYTHONPATH": str(ROOT)})
+        if done.returncode != 0:
+            raise StackError(done.stdout.strip()[-3000:])
+        return url
 
     def _deploy(self) -> dict[str, str]:
         record = self.directory / "deployment.json"
@@ -469,11 +473,10 @@ def main() -> None:
             directory_from_environment(),
             Ports.from_environment(),
             say=lambda line: print(line, flush=True),
-            show=lambda name, line: print(f"{name:<8} | {line}", flush=True),
+            show=lambda name, line: print(line, flush=True) if name == "deploy" else None,
             outside=set_outside(),
         )
         with stack:
-            print("running until Ctrl-C", flush=True)
             stack.watch()
     except KeyboardInterrupt:
         print("stopped")

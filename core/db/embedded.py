@@ -309,6 +309,9 @@ def _start_server(data_dir: Path, account: _Account, socket_dir: Path, durable: 
         "unix_socket_permissions": "0700",
         "timezone": "UTC",
         "max_connections": "200",
+        # A quarter of Postgres's own: whoever runs this server has one machine for everything, and what
+        # is not found here is found in the system's page cache.
+        "shared_buffers": "32MB",
     }
     if not durable:
         settings |= FOR_TESTS

@@ -78,7 +78,7 @@ class Leadership:
         self._connection: Connection | None = None
         self._epoch: int | None = None
         self._status: Mapping[str, Any] = {}
-        self._sign_at = 0.0
+        self._sign_at = self._beat_at = 0.0
         self._using = threading.Lock()  # the connection, by loop and thread
         self._released = threading.Event()
         self._heart: threading.Thread | None = None
@@ -190,7 +190,13 @@ class Leadership:
         self._heart.start()
 
     def _beat_on(self) -> None:
-        while not self._released.wait(BEAT_S):
+        """Beats where the loop itself has not for BEAT_S."""
+        wait_s = BEAT_S
+        while not self._released.wait(wait_s):
+            wait_s = self._beat_at + BEAT_S - self._clock()
+            if wait_s > 0:
+                continue
+            wait_s = BEAT_S
             if self._clock() - self._sign_at > self._stuck_s:
                 continue
             try:
@@ -213,6 +219,7 @@ class Leadership:
                         raise
                     self._status = {}  # words that the database does not take are no lost lead
                     leader.beat(self._connection, self.name, epoch, self._said())
+                self._beat_at = self._clock()
             except (SQLAlchemyError, LeadershipLostError) as error:
                 self._is_lost = True
                 raise LeadershipLostError(self.name, epoch) from error

@@ -12,14 +12,12 @@ from core.db.engine import WriteSession
 from core.errors import InvalidParameterError
 from core.market import grading, history, identity, scans, statistics
 from core.market.onchain import CoinFigures
-from indexer.venues.ccxt_venue import CcxtVenue
 from indexer.venues.past import import_past
 from indexer.venues.port import MarketVenue
 from indexer.venues.quirks.registry import QUIRKS
 from indexer.venues.scanner import ScannerStore
 from indexer.venues.sim.venue import SimVenue
 from indexer.venues.sim.world import SimWorld, world_of
-from indexer.venues.transport import LiveTransport
 
 SIM: Final = "sim"
 SEED: Final = 24
@@ -45,9 +43,19 @@ def made(
     """Errors: as `require_venues`; the database's."""
     require_venues(names)
     if list(names) != [SIM]:
+        # The exchanges' library: 70 MB that the simulator does without.
+        from indexer.venues.ccxt_venue import CcxtVenue
+        from indexer.venues.transport import LiveTransport
+
         return [CcxtVenue(name, LiveTransport(), now) for name in names]
     world = _world(store, size, now())
     return [SimVenue(name, world, now) for name, rows in world.rows_at.items() if rows.size]
+
+
+def has_past(store: ScannerStore) -> bool:
+    """Whether the simulated past is imported."""
+    with store.database.read() as session:
+        return history.known(session) is not None
 
 
 def onchain_at(venues: Sequence[MarketVenue], at: datetime) -> Sequence[CoinFigures]:

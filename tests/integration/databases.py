@@ -154,7 +154,9 @@ def _put_back(connection: psycopg.Connection[Any], kept: _Kept) -> bool:
                 connection.execute(f"delete from {name}")
                 _fill(connection, name, kept.rows[one])
     connection.execute("select pg_stat_force_next_flush()")
-    kept.counts = {one: count for one, _, _, count in connection.execute(STATE).fetchall()}
+    for one, kind, _, count in connection.execute(STATE).fetchall():
+        if kind == "r":  # putting rows back was counted too
+            kept.counts[one] = count
     return True
 
 

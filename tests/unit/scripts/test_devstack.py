@@ -66,6 +66,26 @@ def test_waiting__ends_with_the_last_words_of_a_process_that_ends(
         stack.wait_for(lambda: "the API to answer")
 
 
+def test_a_stack_that_is_ready__says_in_five_lines_what_runs_where_and_what_to_open(
+    tmp_path: Path,
+) -> None:
+    running = {name: process(is_alive=True) for name in ("chain", "indexer", "keeper", "api")}
+    stack = stack_of(tmp_path, [], **running)
+    stack.facts = {
+        "contracts": {"factory": "0xfac"},
+        "indexer_metrics_url": "http://127.0.0.1:41/metrics",
+        "keeper_metrics_url": "http://127.0.0.1:42/metrics",
+    }
+    logs, facts = tmp_path / "logs", tmp_path / "stack.json"
+    assert stack.summary(12.34) == (
+        "open       http://127.0.0.1:1 in a browser that has a wallet; its API: http://127.0.0.1:1/docs",
+        "chain      anvil at http://127.0.0.1:2, id 84532; factory 0xfac",
+        "database   Postgres, DATABASE_URL's",
+        f"processes  indexer (metrics on port 41), keeper (metrics on port 42), api; logs in {logs}",
+        f"ready      after 12.3 s; addresses and keys in {facts}; Ctrl-C stops everything",
+    )
+
+
 def test_a_command__is_shown_line_by_line_and_keeps_what_it_said() -> None:
     shown: list[str] = []
     script = "import sys; print('compiling'); print('no compiler', file=sys.stderr); sys.exit(3)"
