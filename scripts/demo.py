@@ -351,22 +351,27 @@ def leave(story: Story) -> None:
         "the unwind's row", lambda read: bool(story.steps(read, code="control_unwound"))
     )
     call = story.owner_api.get(f"{path}/withdraw-call")
+    attempts: dict[str, str] = {}
     for role, thief in (
         ("agent", story.agent),
         ("keeper", story.keeper),
         ("stranger", story.stranger),
     ):
         theft = story.chain.withdraw_data(story.at["usdc"], thief.address, 940_000_000)
-        expect(
-            f"withdrawal by the {role}", thief.send(story.vault, theft, gas=300_000)["status"], 0
-        )
+        receipt = thief.send(story.vault, theft, gas=300_000)
+        expect(f"withdrawal by the {role}", receipt["status"], 0)
+        attempts[role] = receipt["transactionHash"].to_0x_hex()
     expect("the owner's withdrawal", story.owner.send(call["to"], call["data"])["status"], 1)
     expect("USDC left in the vault", story.usdc_of(story.vault), 0)
     expect(
         "the owner's loss", story.owner_usdc_before - story.usdc_of(story.owner.address), 60_000_000
     )
     read = story.await_mandate(
-        "the withdrawal's row", lambda read: bool(story.steps(read, code="funding_withdraw"))
+        "the rows of the withdrawal and of the agent's attempt",
+        lambda read: (
+            bool(story.steps(read, code="funding_withdraw"))
+            and bool(story.steps(read, tx_hash=attempts["agent"]))
+        ),
     )
     expect(
         "lock after it",
@@ -418,7 +423,11 @@ def verify(story: Story) -> None:
         options = ("--rpc", story.rpc_url, *trusted, *kept, "--json")
         command = [sys.executable, "-m", "api.client.verify.main", str(record), *options]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    expect("what verify-record says", (done.returncode, done.stderr), (0, ""))
+    if done.returncode != 0:
+        raise StepFailedError(
+            f"verify-record: exit code {done.returncode}; {done.stdout}{done.stderr}"
+        )
+    expect("warnings of verify-record", done.stderr, "")
     report = json.loads(done.stdout)
     figures = report["figures"]
     expect(

@@ -13,7 +13,12 @@ ROOT = Path(__file__).resolve().parents[2]
 MAKEFILE = (ROOT / "Makefile").read_text()
 YAML = sorted(str(one.relative_to(ROOT)) for one in (ROOT / ".github").rglob("*.yml"))
 JSON = [".devcontainer/devcontainer.json", "renovate.json"]
-LOCKS = ["requirements.lock", "requirements-demo.lock", "requirements-run.lock", "requirements-audit.lock"]
+LOCKS = [
+    "requirements.lock",
+    "requirements-demo.lock",
+    "requirements-run.lock",
+    "requirements-audit.lock",
+]
 
 
 def text(name: str) -> str:

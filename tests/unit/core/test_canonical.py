@@ -144,8 +144,8 @@ def test_read_canonical__what_is_not_shown_by_its_bytes__gives_none(content: byt
     assert read_canonical(content) is None
 
 
-@pytest.mark.parametrize("leaf", ["a", "é", 0.5])
-@pytest.mark.parametrize("write", [canonical_json, plain_json])
+@each("leaf", ["a", "é", 0.5])
+@each("write", [canonical_json, plain_json])
 def test_a_value_deeper_than_the_stack__is_refused(
     write: Callable[[Any], Any], leaf: str | float
 ) -> None:

@@ -4,9 +4,10 @@ import pytest
 from pydantic import ValidationError
 
 from core.house import House
+from tests.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("house", "runner"),
     [
         (House(), 7),
@@ -25,7 +26,7 @@ def test_house_agents__are_written_with_commas() -> None:
     assert House.model_validate({"house_agents": "7, 8,"}).house_agents == (7, 8)
 
 
-@pytest.mark.parametrize("text", ["0", "-1", "x", "7;8", str(10**18)])
+@each("text", ["0", "-1", "x", "7;8", str(10**18)])
 def test_what_is_no_user_id__is_refused(text: str) -> None:
     with pytest.raises(ValidationError):
         House.model_validate({"house_agents": text})

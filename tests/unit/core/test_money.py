@@ -83,7 +83,7 @@ def test_bps_of_down__is_the_largest_share_not_above_the_exact_one(amount: int, 
     assert share * 10_000 <= amount * bps < (share + 1) * 10_000
 
 
-@pytest.mark.parametrize(
+@each(
     ("wei", "text"),
     [
         (0, "0.000000"),

@@ -71,7 +71,7 @@ def test_a_printed_setting__shows_no_key() -> None:
     assert TWO not in repr(settings)
 
 
-@pytest.mark.parametrize(
+@each(
     "urls",
     [
         "http://a:1,http://a:1",

@@ -22,14 +22,12 @@ def is_taken(text: str, *, lines: bool = False) -> bool:
     return True
 
 
-@pytest.mark.parametrize(
-    ("length", "taken"), [(0, False), (1, True), (4_000, True), (4_001, False)]
-)
+@each(("length", "taken"), [(0, False), (1, True), (4_000, True), (4_001, False)])
 def test_a_text__has_one_to_the_most_characters(length: int, taken: bool) -> None:
     assert is_taken("\U0001f600" * length) is taken
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     ["<script>alert(1)</script>", "a & b", "\U0001f468\u200d\U0001f469", "\u0645\u0631", "%s"],
 )
@@ -48,7 +46,7 @@ def test_what_nobody_sees__is_refused(text: str) -> None:
     assert not is_taken(text, lines=True)
 
 
-@pytest.mark.parametrize("text", ["\u2764\ufe0f", "e\u0301", "\u0e33", "\u1112\u1161"])
+@each("text", ["\u2764\ufe0f", "e\u0301", "\u0e33", "\u1112\u1161"])
 def test_a_mark_on_what_is_seen__is_taken(text: str) -> None:
     assert is_taken(text)
 
@@ -88,7 +86,7 @@ def test_what_is_taken__has_no_character_that_formats_or_controls(text: str) -> 
         assert text.encode("utf-8")
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "a\u200c\u200d\u200cb",

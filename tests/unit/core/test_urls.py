@@ -7,7 +7,7 @@ from core.urls import require_https
 from tests.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     "url",
     [
         "https://example.com",

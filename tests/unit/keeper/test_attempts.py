@@ -19,6 +19,7 @@ from keeper.attempts import (
     slots_of,
     verdict_of,
 )
+from tests.each import each
 from tests.unit.keeper.readings import VAULT
 
 GWEI = 10**9
@@ -56,9 +57,7 @@ def test_first_free_nonce__skips_what_live_transactions_hold_and_fills_gaps() ->
 # Replacements
 
 
-@pytest.mark.parametrize(
-    ("last", "next_"), [(0, 1), (1, 2), (8, 9), (9, 11), (1_000, 1_125), (GWEI, 1_125_000_000)]
-)
+@each(("last", "next_"), [(0, 1), (1, 2), (8, 9), (9, 11), (1_000, 1_125), (GWEI, 1_125_000_000)])
 def test_bumped__offers_an_eighth_more_rounded_up(last: int, next_: int) -> None:
     assert bumped(Fees(last, last), None, 50 * GWEI) == Fees(next_, next_)
 

@@ -1,8 +1,7 @@
 """How many transactions an account has, when nodes differ."""
 
-import pytest
-
 from keeper.counts import TURN_BLOCKS, Counts
+from tests.each import each
 
 ACCOUNT = "0xaccount"
 
@@ -15,7 +14,7 @@ def test_one_node__is_all_there_is() -> None:
     assert believed(Counts(), 2**40) == 2**40
 
 
-@pytest.mark.parametrize("lie", [0, 6, 16, 300, 2**40])
+@each("lie", [0, 6, 16, 300, 2**40])
 def test_two_that_agreed_before__the_nearer_one_is_believed(lie: int) -> None:
     counts = Counts()
     assert believed(counts, 7, 7) == 7

@@ -4,6 +4,7 @@ import pytest
 
 from core.mandate.chain import calldata
 from keeper.funds import UNSIGNED_STOP_BYTES, SignerBalance, nonce_gap, stop_cost_wei
+from tests.each import each
 from tests.personas import KEEPER
 
 GWEI = 10**9
@@ -24,7 +25,7 @@ def test_stop_cost__layer_1_fee_unknown__is_unknown_and_not_zero() -> None:
     assert stop_cost_wei(50 * GWEI, None) is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("balance_wei", "left", "missing_wei"),
     [
         (0, 0, 20 * COST_WEI),
@@ -59,7 +60,7 @@ def test_attention__cost_unknown__says_so() -> None:
     assert "not known" in (told.attention() or "")
 
 
-@pytest.mark.parametrize(
+@each(
     ("count", "held", "gap"),
     [(5, set(), 0), (5, {5, 6}, 0), (5, {6}, 1), (5, {5, 8}, 2), (7, {5, 6}, 0), (7, {5, 6, 7}, 0)],
 )

@@ -8,6 +8,7 @@ from core.chain.rpc import Rpc
 from core.money import UnixSeconds
 from keeper.heads import MOST_AHEAD_S, MOST_APART_BLOCKS, Heads, NoHeadError
 from keeper.state import Head
+from tests.each import each
 from tests.unit.keeper.readings import MAX_HEAD_AGE_S, NOW
 
 N = 500
@@ -34,7 +35,7 @@ def believed(among: Heads, *told: Head) -> tuple[str, Head]:
     return among.believed(dict(zip(NAMES, told, strict=False)), NAMES[0])
 
 
-@pytest.mark.parametrize(
+@each(
     ("ahead_s", "name"),
     [(MOST_AHEAD_S, "a:80"), (MOST_AHEAD_S + 1, "b:80"), (-10, "a:80"), (-11, "b:80")],
 )
@@ -57,7 +58,7 @@ def test_time__where_no_block_is_recent__the_youngest_that_is_not_of_the_future(
     assert believed(heads(), *(block(N, ahead_s) for ahead_s in told))[0] == name
 
 
-@pytest.mark.parametrize(
+@each(
     ("numbers", "name"),
     [
         ((N + MOST_APART_BLOCKS, N), "a:80"),

@@ -18,6 +18,7 @@ from keeper.market import (
     NodeAnswers,
     market,
 )
+from tests.each import each
 from tests.unit.keeper.readings import HEAD, VAULT
 
 LIE = 10_000 * GWEI
@@ -85,7 +86,7 @@ def test_market__a_node_that_is_down__is_left_out() -> None:
     assert asked(None, node(GWEI, 3 * GWEI)).base_fee_wei == same(3 * GWEI)
 
 
-@pytest.mark.parametrize("junk", [None, "0x", "no", 7, {}, []])
+@each("junk", [None, "0x", "no", 7, {}, []])
 def test_market__junk__is_no_number(junk: Any) -> None:
     found = asked(
         {"eth_maxPriorityFeePerGas": junk, "eth_getBlockByNumber": junk, "eth_getBalance": junk},

@@ -10,6 +10,7 @@ from core.keeper.views import SHORT
 from core.mandate.rules.lifecycle import VaultStatus
 from keeper.moves import confirmed
 from keeper.state import IntentKind
+from tests.each import each
 
 VAULT = "0x" + "11" * 20
 
@@ -32,7 +33,7 @@ def stop(state: IntentState) -> Intent:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("recorded", "state"),
     [(None, None), ("working", None), ("stopped", IntentState.DONE), (SHORT, IntentState.DONE)],
 )

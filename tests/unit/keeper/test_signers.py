@@ -12,6 +12,7 @@ from core.errors import InvalidParameterError
 from core.hexes import bytes_of
 from keeper.signers import KeyPlace, plain_variable, signers_of
 from keeper.state import Role
+from tests.each import each
 from tests.personas import KEEPER, STRANGER
 
 URL = "https://signer.example:9000"
@@ -94,7 +95,7 @@ def test_signers_of__two_places_for_one_role__names_both(role: str, prefix: str)
     )
 
 
-@pytest.mark.parametrize("key", ["", "no key", "0x" + "11" * 31, "00" * 32])
+@each("key", ["", "no key", "0x" + "11" * 31, "00" * 32])
 def test_signers_of__a_key_that_is_none__is_refused_without_showing_it(key: str) -> None:
     error = refusal_of(keeper=plain(key))
     assert str(error) == "KEEPER_PRIVATE_KEY: write 32 bytes as hex"
@@ -112,7 +113,7 @@ def test_signers_of__wrong_password__says_what_to_check(tmp_path: Path) -> None:
     assert "check file and password" in error.rule
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "variable"),
     [
         ({"remote_url": "signer:9000"}, "KEEPER_REMOTE_SIGNER_URL"),

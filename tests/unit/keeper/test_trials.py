@@ -3,11 +3,11 @@
 import json
 
 import httpx
-import pytest
 
 from core.chain.rpc import Rpc
 from keeper.state import IntentKind
 from keeper.trials import STOP_GAS, Trial, tried
+from tests.each import each
 from tests.unit.keeper.readings import HEAD, VAULT
 from tests.unit.keeper.test_intents import KEEPER, intent
 
@@ -56,7 +56,7 @@ def test_a_stop_that_reverted_before__gets_the_most_gas_that_any_node_names() ->
     assert trial(*nodes, reverted=True).gas == 2_500_000
 
 
-@pytest.mark.parametrize(
+@each(
     ("estimate", "limits"),
     [
         (30_000, [STOP_GAS, 37_500]),

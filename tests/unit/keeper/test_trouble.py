@@ -16,6 +16,7 @@ from core.mandate.rules.lifecycle import VaultStatus
 from keeper.observe import Observer
 from keeper.trouble import MOST_WAIT_NEAR_S, MOST_WAIT_S
 from keeper.views import OUT_OF_RANGE, UNREADABLE
+from tests.each import each
 from tests.unit.keeper.readings import HEAD
 
 STATUS, WORTH = (function("MandateVault", name).selector for name in ("status", "worth"))
@@ -98,7 +99,7 @@ HURTS = {
 OTHERS = [vault for vault in VAULTS if vault != BAD]
 
 
-@pytest.mark.parametrize("how", HURTS.values(), ids=HURTS.keys())
+@each("how", HURTS.values(), ids=HURTS.keys())
 def test_a_vault_that_hurts_its_batch__blinds_nobody_else(
     how: Callable[[Any], httpx.Response],
 ) -> None:

@@ -2,8 +2,6 @@
 record gives.
 """
 
-import pytest
-
 from scripts._deployed_code import (
     Domain,
     Immutable,
@@ -15,6 +13,7 @@ from scripts._deployed_code import (
     metadata_start,
     short_string_word,
 )
+from tests.each import each
 
 USDC, THIEF = "0x036CbD53842c5426634e7929541eC2318f3dCF7e", "0x" + "66" * 20
 METADATA = (
@@ -44,7 +43,7 @@ def test_code__as_compiled_with_the_recorded_immutable__is_right() -> None:
     assert faults(deployed()) == []
 
 
-@pytest.mark.parametrize(
+@each(
     "at", [33, 35, 42, 43, 76], ids=["code", "zero run", "end of the run", "after it", "last byte"]
 )
 def test_code__one_byte_flipped__is_found(at: int) -> None:

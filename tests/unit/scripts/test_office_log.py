@@ -22,6 +22,7 @@ from scripts._office_log import (
     held,
     read_ranges,
 )
+from tests.each import each
 
 
 def account(n: int) -> str:
@@ -96,7 +97,7 @@ def test_held__logs_of_another_contract__are_nothing() -> None:
     assert held(FACTORY, [*CREATION, other]).holders(PAUSER_ROLE) == [FIRST]
 
 
-@pytest.mark.parametrize(
+@each(
     "logs",
     [
         [],
@@ -133,7 +134,7 @@ def node(limit: int, asked: list[tuple[int, int]]) -> Callable[[int, int], list[
     return ask
 
 
-@pytest.mark.parametrize("limit", [1, 7, 2_500, RANGE_BLOCKS, 10**9])
+@each("limit", [1, 7, 2_500, RANGE_BLOCKS, 10**9])
 def test_ranges__cover_every_block_once_whatever_the_node_takes(limit: int) -> None:
     asked: list[tuple[int, int]] = []
     last = 5_003 if limit < 100 else 25_003

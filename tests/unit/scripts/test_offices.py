@@ -142,9 +142,7 @@ def test_offices__an_address_that_can_sign_nothing__is_refused(
     assert sentence.startswith(f"{variable} is {nobody}, and nobody could act as ")
 
 
-@pytest.mark.parametrize(
-    "value", ["0x12", "vitalik.eth", "00" * 20, DEPLOYER.replace("5aA", "5Aa")]
-)
+@each("value", ["0x12", "vitalik.eth", "00" * 20, DEPLOYER.replace("5aA", "5Aa")])
 def test_offices__what_is_no_address__is_refused(value: str) -> None:
     (sentence,) = refusal(WHOLE | {"PAUSER_ADDRESS": value})
     assert sentence.startswith(f"PAUSER_ADDRESS is {value}, which is not an address: ")
@@ -190,7 +188,7 @@ def test_devnet__is_network_chain_and_anvil_together() -> None:
     assert is_devnet("devnet", BASE_SEPOLIA_CHAIN_ID, ANVIL)
 
 
-@pytest.mark.parametrize(
+@each(
     ("network", "chain_id", "client"),
     [
         ("sepolia", BASE_SEPOLIA_CHAIN_ID, ANVIL),

@@ -7,7 +7,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 from eth_utils.address import to_checksum_address
 
 from scripts._deployments import BASE_SEPOLIA_USDC, Deployed, Record, load
@@ -186,7 +185,7 @@ def test_offices__several_holders_in_another_order__do_not_differ() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "value"),
     [
         ("factory.keepr", KEEPER),
@@ -229,7 +228,7 @@ def test_offices__of_a_contract_that_was_replaced__are_forgotten() -> None:
     assert record.offices == {"reserve_token.treasury": STRANGER}
 
 
-@pytest.mark.parametrize("args", [[], [BASE_SEPOLIA_USDC, DELAY_S, []], [1, 2, 3], [1, 2, "x"]])
+@each("args", [[], [BASE_SEPOLIA_USDC, DELAY_S, []], [1, 2, 3], [1, 2, "x"]])
 def test_arguments_of_no_constructor__are_a_fault(args: list[Any]) -> None:
     record = whole()
     change(record, "factory", args=args)

@@ -10,6 +10,7 @@ import pytest
 
 from api.client import Refused
 from api.client.client import fill_path
+from tests.each import each
 from tests.unit.api.client.service import Service, ok, refusal
 
 KEY = "X-SVC-User-Key"
@@ -64,7 +65,7 @@ def test_fields_go_into_path_query_or_body() -> None:
     assert json.loads(service.calls[1].content) == {"scopes": None}
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "value", "filled"),
     [
         ("/a/{id}", "x/../y", "/a/x%2F..%2Fy"),
@@ -121,7 +122,7 @@ def test_a_refusal_without_the_block__is_its_sentence() -> None:
     assert (caught.value.reason, str(caught.value)) == (None, "403 refused: not authorized")
 
 
-@pytest.mark.parametrize(
+@each(
     "answer",
     [
         httpx.Response(502, text="<html>bad gateway</html>", headers={"content-type": "text/html"}),
@@ -135,9 +136,7 @@ def test_an_answer_of_somebody_else__is_a_refusal_that_says_so(answer: httpx.Res
         Service([answer]).client(key="k").mandates.me()
 
 
-@pytest.mark.parametrize(
-    "block", ["x", None, {"next": None, "retry_at": "soon"}, {"next": ["x"], "reason": 7}]
-)
+@each("block", ["x", None, {"next": None, "retry_at": "soon"}, {"next": ["x"], "reason": 7}])
 def test_a_block_of_another_shape__is_a_refusal_all_the_same(block: object) -> None:
     service = Service([httpx.Response(400, json={"detail": "It is wrong.", "service": block})])
 

@@ -236,7 +236,7 @@ def test_a_refusal_that_offers_no_terms__is_not_paid() -> None:
     assert not isinstance(caught.value, NotPaid)
 
 
-@pytest.mark.parametrize("text", ["-1", "1e3", "1.0000001", "", ".5", "\u0661"])
+@each("text", ["-1", "1e3", "1.0000001", "", ".5", "\u0661"])
 def test_a_limit_that_is_no_amount__is_an_error(text: str) -> None:
     with pytest.raises(ValueError, match="write an amount"):
         payer(max_per_call_usdc=text)

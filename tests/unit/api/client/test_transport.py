@@ -4,6 +4,7 @@ import httpx
 import pytest
 
 from api.client import Refused, Unreachable
+from tests.each import each
 from tests.unit.api.client.service import Service, ok, refusal
 
 IDEMPOTENCY = "Idempotency-Key"
@@ -108,7 +109,7 @@ def test_a_write_in_flight__is_sent_again_with_the_same_key() -> None:
     assert len(service.calls) == 2
 
 
-@pytest.mark.parametrize(
+@each(
     ("status", "reason"),
     [
         (409, "wrong_status"),

@@ -140,10 +140,8 @@ def test_a_scope__full_access_the_scope_itself_or_an_owner__passes(caller: Calle
     require_scope(operation(BY_KEY_OR_OWNER, scope="tx"), caller)
 
 
-@pytest.mark.parametrize(
-    ("family", "reason"), [(Family.WALLET, "scope_denied"), (Family.CORE, "agent_key_scope")]
-)
-@pytest.mark.parametrize("caller", [narrowed(), narrowed("read")])
+@each(("family", "reason"), [(Family.WALLET, "scope_denied"), (Family.CORE, "agent_key_scope")])
+@each("caller", [narrowed(), narrowed("read")])
 def test_a_scope_that_the_key_lacks__is_refused_under_the_familys_name(
     family: Family, reason: str, caller: AgentCaller
 ) -> None:

@@ -72,7 +72,7 @@ def test_a_text_that_begins_like_a_formula__is_made_plain(text: str) -> None:
     assert cell(text) == f"'{text}"
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "plain"),
     [
         ("a;=1+1", "a;'=1+1"),

@@ -3,9 +3,10 @@
 import pytest
 
 from api.kernel.defense import takes_bond, welcomes_a_day
+from tests.each import each
 
 
-@pytest.mark.parametrize(("level", "credited"), [(0, 3), (1, 1), (2, 0), (3, 0)])
+@each(("level", "credited"), [(0, 3), (1, 1), (2, 0), (3, 0)])
 def test_a_level__credits_so_many_unowned_registrations_a_day(level: int, credited: int) -> None:
     assert welcomes_a_day(level, 3) == credited
 
@@ -15,6 +16,6 @@ def test_level_1__never_credits_more_than_level_0(at_level_0: int, at_level_1: i
     assert welcomes_a_day(1, at_level_0) == at_level_1
 
 
-@pytest.mark.parametrize(("level", "bond"), [(0, False), (1, False), (2, True), (3, True)])
+@each(("level", "bond"), [(0, False), (1, False), (2, True), (3, True)])
 def test_a_bond__is_taken_from_level_2_on(level: int, bond: bool) -> None:
     assert takes_bond(level) is bond

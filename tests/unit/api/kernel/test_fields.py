@@ -68,7 +68,7 @@ def test_usdc__at_the_bound__is_read() -> None:
 SIX = "write a decimal with at most 6 decimals, such as 12.500000."
 
 
-@pytest.mark.parametrize(
+@each(
     ("written", "says"),
     [
         ("0.1000001", SIX),
@@ -149,7 +149,7 @@ def test_public_id__of_another_form__names_no_mandate() -> None:
     assert refusal('{"id": "m_1"}')[0] == "not_found"
 
 
-@pytest.mark.parametrize(
+@each(
     "written",
     [
         "2026-01-31T12:00:00Z",
@@ -171,7 +171,7 @@ def test_instant__keeps_microseconds() -> None:
     ) + timedelta(microseconds=1)
 
 
-@pytest.mark.parametrize(
+@each(
     "written",
     [
         '"2026-01-31"',
@@ -225,7 +225,7 @@ def test_a_refusal__never_repeats_what_was_sent() -> None:
     assert refused.value.missing == ["kind"]
 
 
-@pytest.mark.parametrize(
+@each(
     "sent",
     [1001, "1001", "001001", QueryText("1001")],
     ids=["number", "text", "leading zeros", "path"],
@@ -270,7 +270,7 @@ def test_an_amount__is_taken_just_if_its_schema_says_so(kind: Any, sign: str, wr
         assert said
 
 
-@pytest.mark.parametrize(
+@each(
     "written",
     ["1", "1.5", "1000000000000", "-1000000000000", "1000000000000.000001", "1000000000001"],
 )

@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from api.catalogue import catalogue
 from api.kernel.kept_answers import MOST_PLACE, KeptAnswers, place_of
+from tests.each import each
 
 NOW = datetime(2026, 11, 26, 12, tzinfo=UTC)
 BOARD = catalogue().by_key["board.rows"]
@@ -35,7 +36,7 @@ def is_there(answers: KeptAnswers, name: str, now: datetime = NOW) -> bool:
     return answers.find(("board.rows", "/board", name.encode()), now) is not None
 
 
-@pytest.mark.parametrize(("later_s", "found"), [(0, True), (4.999, True), (5, False), (-1, False)])
+@each(("later_s", "found"), [(0, True), (4.999, True), (5, False), (-1, False)])
 def test_an_answer__is_kept_for_its_max_age(later_s: float, found: bool) -> None:
     answers = KeptAnswers()
     kept(answers, "a")

@@ -104,7 +104,7 @@ def test_another_service__does_not_take_our_cursor() -> None:
         page_of(other, "mandates.list", Query(cursor=CURSOR, status="draft"))
 
 
-@pytest.mark.parametrize(("limit", "is_taken"), [(0, False), (1, True), (200, True), (201, False)])
+@each(("limit", "is_taken"), [(0, False), (1, True), (200, True), (201, False)])
 def test_a_limit__is_1_to_200(limit: int, is_taken: bool) -> None:
     if is_taken:
         assert command_of(Query, {"limit": limit}).limit == limit  # type: ignore[attr-defined]  # a Query

@@ -19,6 +19,7 @@ from api.kernel.parser import (
     RequestHead,
     WireEvent,
 )
+from tests.each import each
 
 START = b"POST / HTTP/1.1\r\nhost: x\r\n"
 CHUNKED = START + b"transfer-encoding: chunked\r\n\r\n"
@@ -69,8 +70,8 @@ def test_a_head_of_more_fields__is_refused_before_they_are_read(
     assert read == []
 
 
-@pytest.mark.parametrize("bytes_", [HEAD_BYTES, HEAD_BYTES + 1])
-@pytest.mark.parametrize("piece_bytes", [HEAD_BYTES * 2, 1_000])
+@each("bytes_", [HEAD_BYTES, HEAD_BYTES + 1])
+@each("piece_bytes", [HEAD_BYTES * 2, 1_000])
 def test_a_head_that_comes_at_once__is_as_long_as_one_that_does_not(
     bytes_: int, piece_bytes: int
 ) -> None:
@@ -147,7 +148,7 @@ def test_trailers__are_as_short_as_a_head(trailers: bytes) -> None:
         events(CHUNKED + b"0\r\n" + trailers + b"\r\n")
 
 
-@pytest.mark.parametrize(
+@each(
     "sent",
     [
         head(3),

@@ -15,6 +15,7 @@ from api.kernel.pdf import pdf_of
 from core.pdf import engine
 from core.pdf.engine import OwnFonts, Press
 from core.pdf.letters import FACES, FONTS, drawable
+from tests.each import each
 
 
 @pytest.fixture
@@ -27,7 +28,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(
+@each(
     "url",
     [
         "http://127.0.0.1:9/x",
@@ -68,7 +69,7 @@ def test_printing__a_page_that_names_an_address__opens_nothing(
     assert seen == opened
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "drawn"),
     [
         ("Añb é", "Añb é"),

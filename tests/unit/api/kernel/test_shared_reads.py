@@ -9,6 +9,7 @@ from api.kernel.credentials import Credentials
 from api.kernel.operation import Operation
 from api.kernel.outcome import Outcome
 from api.kernel.shared_reads import MOST_PLACE, SharedReads, place_of_read
+from tests.each import each
 
 BY_KEY = catalogue().by_key
 OWN = BY_KEY["mandates.list"]
@@ -72,7 +73,7 @@ def test_lines_of_text__are_one_callers() -> None:
         assert arrival.find() is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "query", "credentials"),
     [
         ("/mandate-wallet/mandates/m_a", b"", ONE),

@@ -9,6 +9,7 @@ from siwe import DomainMismatch, SiweMessage
 
 from api.kernel.siwe import Purpose, TextSubject, personal_digest, text_of
 from core.chain.signatures import recovered_address
+from tests.each import each
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, 123_456, tzinfo=UTC)
 OWNER = Account.from_key("0x" + "11" * 32)
@@ -43,7 +44,7 @@ def test_the_text__is_eip_4361_to_the_letter() -> None:
     )
 
 
-@pytest.mark.parametrize("purpose", list(Purpose))
+@each("purpose", list(Purpose))
 def test_an_independent_library__parses_and_verifies_it_strictly(purpose: Purpose) -> None:
     signature = OWNER.sign_message(encode_defunct(text=text(purpose))).signature.to_0x_hex()
     expected = {

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from api.kernel.operation import Command, Refusal
 from api.kernel.validation import command_of
+from tests.each import each
 
 Line = Annotated[str, Field(min_length=1, max_length=5)]
 
@@ -15,7 +16,7 @@ class Declared(Command):
     persona: Line | Annotated[list[Line], Field(max_length=2)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("sent", "says"),
     [
         ("longer than five", "persona: write at most 5 characters."),
@@ -38,7 +39,7 @@ class Bounded(Command):
     names: Annotated[list[str], Field(min_length=2)] | None = None
 
 
-@pytest.mark.parametrize(
+@each(
     ("sent", "says"),
     [
         ({"share": 0}, "share: write a number that is not below 1."),

@@ -5,6 +5,7 @@ from starlette.datastructures import Headers
 
 from api.kernel.operation import Refusal
 from api.tools.origin import require_own_origin
+from tests.each import each
 
 OWN = "https://api.example:8443"
 
@@ -18,7 +19,7 @@ def check(host: str | None, *origins: str) -> None:
     require_own_origin(Headers(raw=raw), OWN)
 
 
-@pytest.mark.parametrize(
+@each(
     "host",
     [
         "api.example",
@@ -33,7 +34,7 @@ def test_the_services_own_name_and_loopback__are_taken(host: str) -> None:
     check(host)
 
 
-@pytest.mark.parametrize(
+@each(
     "host",
     [
         "evil.example",
@@ -52,7 +53,7 @@ def test_another_name_in_host__is_refused(host: str | None) -> None:
         check(host)
 
 
-@pytest.mark.parametrize(
+@each(
     "origin",
     ["https://api.example", "http://localhost:6274", "http://127.0.0.1:3000", "http://[::1]:3000"],
 )
@@ -60,7 +61,7 @@ def test_a_page_of_this_service_or_machine__may_call(origin: str) -> None:
     check("api.example", origin)
 
 
-@pytest.mark.parametrize(
+@each(
     "origin",
     [
         "https://evil.example",

@@ -9,6 +9,7 @@ import pytest
 from api.kernel.outcome import Outcome
 from api.kernel.payments.offer import SentPayment
 from api.tools.payment import payment_of, receipt_meta
+from tests.each import each
 
 PAYMENT = {"x402Version": 2, "payload": {"transaction": "0x12"}}
 
@@ -18,7 +19,7 @@ def decoded(sent: SentPayment) -> Any:
     return base64.b64decode(str(sent.v2)).decode()
 
 
-@pytest.mark.parametrize("meta", [None, {}, {"x402/payment": None}, {"other": PAYMENT}])
+@each("meta", [None, {}, {"x402/payment": None}, {"other": PAYMENT}])
 def test_a_call_without_a_payment__sends_none(meta: dict[str, Any] | None) -> None:
     assert payment_of(meta) == SentPayment()
 
@@ -28,7 +29,7 @@ def test_a_payment__is_what_the_header_would_carry(sent: Any) -> None:
     assert json.loads(decoded(payment_of({"x402/payment": sent}))) == PAYMENT
 
 
-@pytest.mark.parametrize("sent", [7, True, [PAYMENT], "no JSON"])
+@each("sent", [7, True, [PAYMENT], "no JSON"])
 def test_what_is_no_payment__is_sent_on_to_be_refused(sent: Any) -> None:
     assert decoded(payment_of({"x402/payment": sent})) in ("", "no JSON")
 

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.chain.budget import LOWEST, MAX_PAUSE_S, PAUSE_S, RISE, RISE_EVERY_S, CallBudget
+from tests.each import each
 
 
 def spend(budget: CallBudget, calls: int, now: float) -> None:
@@ -57,7 +58,7 @@ def test_limited__halves_the_rate_and_waits_as_told() -> None:
     assert budget.wait_s(3.0) == 0
 
 
-@pytest.mark.parametrize(
+@each(
     ("told", "waited"),
     [(None, PAUSE_S), (0.0, 0.0), (-5.0, 0.0), (MAX_PAUSE_S, MAX_PAUSE_S), (86_400.0, MAX_PAUSE_S)],
 )

@@ -32,7 +32,7 @@ def arguments_of(signature: str, kinds: list[str], arguments: list[Any]) -> list
     return [written(value) for value in decode(kinds, bytes_of(data)[4:])]
 
 
-@pytest.mark.parametrize(
+@each(
     ("kinds", "arguments"),
     [
         (["(uint256,address)"], [[1, VAULT]]),

@@ -138,7 +138,7 @@ def test_a_header__whose_fields_make_up_its_hash_is_proved() -> None:
     assert found.header.number == 0
 
 
-@pytest.mark.parametrize(
+@each(
     "changes",
     [
         {"timestamp": "0x1"},

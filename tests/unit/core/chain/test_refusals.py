@@ -61,7 +61,7 @@ def test_a_node_that_refuses_what_cannot_be_refused__the_next_is_asked_in_the_sa
     assert world.order == ["a", "b"]
 
 
-@pytest.mark.parametrize(
+@each(
     "message",
     [
         "missing trie node 7f (path )",
@@ -111,7 +111,7 @@ def test_what_any_node_would_say_of_this_call__ends_it_and_rests_nobody(
     assert world.stats("a").failures == {}
 
 
-@pytest.mark.parametrize(
+@each(
     ("method", "message"),
     [
         ("eth_sendRawTransaction", "txpool is full"),
@@ -251,7 +251,7 @@ def test_a_batch_in_which_what_ran_reverted_and_the_rest_was_refused__keeps_the_
     assert (type(first), type(second)) == (RpcRevertedError, RpcRefusedError)
 
 
-@pytest.mark.parametrize(
+@each(
     "message",
     [
         "batch too large",
@@ -267,7 +267,7 @@ def test_words_about_size(message: str) -> None:
     assert is_too_large({"code": -32000, "message": message})
 
 
-@pytest.mark.parametrize(
+@each(
     ("code", "message"),
     [
         (-32000, "rate limit exceeded for batch requests"),

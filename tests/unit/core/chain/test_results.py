@@ -314,7 +314,7 @@ def test_one_changed_value__a_read_ends_with_a_value_or_a_typed_error(
         READS[read](reader_of(answering(lie)))
 
 
-@pytest.mark.parametrize(
+@each(
     "content",
     [
         b"[" * 300_000,
@@ -355,7 +355,7 @@ def test_a_batch_with_one_id_twice__goes_to_the_next_node() -> None:
     assert reader.rpc.stats()[0].failures == {"garbled": 1}
 
 
-@pytest.mark.parametrize(
+@each(
     "read",
     ["header by height", "header by hash", "headers", "receipt", "transaction", "logs of a range"],
 )
@@ -471,7 +471,7 @@ def test_a_picked_receipt__has_the_wanted_logs_alone_and_those_read_before_as_th
     assert (receipt.logs[1].data, known[TX, 1].data) == ("0x02", "0x01")
 
 
-@pytest.mark.parametrize("field", sorted(LOG.keys() - {"removed", "transactionHash", "logIndex"}))
+@each("field", sorted(LOG.keys() - {"removed", "transactionHash", "logIndex"}))
 def test_a_picked_log_that_differs_in_any_field__is_not_the_one_read_before(field: str) -> None:
     other = {"address": "0x" + "11" * 20, "topics": [BLOCK], "data": "0x02", "blockHash": PARENT}
     changed = LOG | {field: other.get(field, "0x9")}

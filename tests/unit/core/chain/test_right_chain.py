@@ -9,6 +9,7 @@ from core.chain import right_chain
 from core.chain.right_chain import WrongChainError
 from core.chain.rpc import RpcUnreachableError
 from core.mandate.chain.reader import VaultReader
+from tests.each import each
 from tests.unit.core.chain.test_rpc import Node, Nodes, answer, status, unreachable
 
 OURS = 84532
@@ -34,7 +35,7 @@ def test_a_node_of_another_chain__is_left_out_wherever_it_stands() -> None:
     assert kept(a=serving(hex(OURS)), b=serving("0x1")) == ("a:80",)
 
 
-@pytest.mark.parametrize("other", [status(500), unreachable, serving("0x1 or so"), serving(None)])
+@each("other", [status(500), unreachable, serving("0x1 or so"), serving(None)])
 def test_a_node_that_does_not_say__stays(other: Node) -> None:
     assert len(kept(a=serving(hex(OURS)), b=other)) == 2
 

@@ -63,7 +63,7 @@ def test_the_first_node_is_asked_first() -> None:
     assert nodes.asked == ["a"]
 
 
-@pytest.mark.parametrize(
+@each(
     "failing",
     [
         unreachable,

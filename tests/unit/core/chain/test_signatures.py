@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass
 
-import pytest
-
 from core.chain.reader import At
 from core.chain.signatures import recovered_address, verify_digest
+from tests.each import each
 from tests.personas import OWNER, STRANGER
 
 DIGEST = "0x" + "42" * 32
@@ -63,12 +62,12 @@ def test_the_malleable_twin__is_refused() -> None:
     assert not verify_digest(OWNER.address, DIGEST, changed(v=flipped, s=ORDER - S), Wallets())
 
 
-@pytest.mark.parametrize("v", [0, 1, 26, 29, 35])
+@each("v", [0, 1, 26, 29, 35])
 def test_a_v_other_than_27_or_28__is_refused(v: int) -> None:
     assert recovered_address(DIGEST, changed(v=v)) is None
 
 
-@pytest.mark.parametrize(
+@each(
     "signature",
     ["", "0x", "0x12", SIGNATURE[:-2], SIGNATURE + "00", "0x" + "zz" * 65, "0x" + "00" * 65],
 )

@@ -40,7 +40,7 @@ def test_transfer_state__mined_and_not_safe__is_sent() -> None:
     assert transfer_state("mined", is_used=True) is TransferState.SENT
 
 
-@pytest.mark.parametrize(
+@each(
     ("under_way", "used", "available"),
     [
         ([], set(), 100),

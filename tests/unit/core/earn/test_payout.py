@@ -5,6 +5,7 @@ from hypothesis import given, settings
 
 from core.earn.rules import payout
 from core.earn.rules.payout import Cap, CapKind, Item, Payee, PayoutLimits, PayoutPart, Wait
+from tests.each import each
 from tests.payouts import STEPS, TIGHT, Step, World
 
 LIMITS = PayoutLimits()
@@ -65,7 +66,7 @@ def test_caps__of_owners_of_one_address__have_a_limit_of_their_own() -> None:
     assert (limits[CapKind.OWNERS_ADDRESS], limits[CapKind.ROOMS_OWNERS_ADDRESS]) == (5_000, 250)
 
 
-@pytest.mark.parametrize(
+@each(
     ("payee", "groups"),
     [
         (NEW, {"agent:8", "address:192.0.2.1"}),

@@ -1,12 +1,11 @@
 """Points are whole tenths; a tenth pays two credits."""
 
-import pytest
-
 from core.credits.rules.prices import PAYOUT_POINT_PRICE
 from core.earn.rules.points import CREDITS_A_TENTH, TENTHS_A_POINT, credits_of, points_text
+from tests.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("tenths", "text", "in_credits"),
     [
         (0, "0.0", 0),

@@ -27,6 +27,7 @@ from core.fund.rules.applications import (
 from core.fund.rules.frozen import FundKind
 from core.fund_settings import FundSettings
 from core.money import UsdcE6, usdc_text
+from tests.each import each
 from tests.unit.core.fund.made import AT, USD
 
 SUBMITTED, APPROVED, REJECTED = ApplicationState
@@ -49,7 +50,7 @@ def application(**changes: Any) -> NewApplication:
     return NewApplication(**(plain | changes))
 
 
-@pytest.mark.parametrize(
+@each(
     ("cap", "bond"),
     [
         ("0.000001", "100.000000"),
@@ -80,7 +81,7 @@ def test_leverage_1__is_a_spot_pilot_and_more_a_perp_one() -> None:
     assert application(leverage_e2=101).kind is FundKind.PERP
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "field"),
     [
         ({"categories": ("ai",)}, "filter_categories"),
@@ -103,8 +104,8 @@ def test_a_fee_at_either_bound__is_allowed(fee_bps: int) -> None:
     require_application(application(fee_bps=fee_bps, categories=()), [])
 
 
-@pytest.mark.parametrize("wanted", [APPROVED, REJECTED])
-@pytest.mark.parametrize("state", list(ApplicationState))
+@each("wanted", [APPROVED, REJECTED])
+@each("state", list(ApplicationState))
 def test_what_is_decided__is_not_decided_again(
     state: ApplicationState, wanted: ApplicationState
 ) -> None:
@@ -115,7 +116,7 @@ def test_what_is_decided__is_not_decided_again(
         require_undecided(state, wanted)
 
 
-@pytest.mark.parametrize(
+@each(
     ("state", "decided", "now", "found"),
     [
         (SUBMITTED, None, AT + 10 * DAYS_14, BondState.HELD),
@@ -150,7 +151,7 @@ def test_bonds_in_credits__are_written_by_account() -> None:
     }
 
 
-@pytest.mark.parametrize("text", ["17", "17:0", "0:5", "17:-1", "17:5,17:6", "17:1e3", "a:b"])
+@each("text", ["17", "17:0", "0:5", "17:-1", "17:5,17:6", "17:1e3", "a:b"])
 def test_bonds_in_credits_of_another_form__are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="id:credits"):
         FundSettings(fund_credit_bonds=text)

@@ -60,7 +60,7 @@ def test_another_version_of_the_same_rules__has_another_hash() -> None:
     assert again.digest != RULES.digest
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "found"),
     [("0", 0), ("0.25", 2_500), ("-1", -10_000), ("1.0000", 10_000), ("-0.0001", -1)],
 )
@@ -75,13 +75,13 @@ def test_a_weight_of_another_form__is_refused(text: str) -> None:
         weight_e4(text, "x")
 
 
-@pytest.mark.parametrize(("text", "found"), [("0.01", 1), ("1", 100), ("1.5", 150), ("20", 2_000)])
+@each(("text", "found"), [("0.01", 1), ("1", 100), ("1.5", 150), ("20", 2_000)])
 def test_a_leverage__is_read_exactly(text: str, found: int) -> None:
     assert leverage_e2(text, "x") == found
     assert leverage_e2(leverage_text(found), "x") == found
 
 
-@pytest.mark.parametrize("text", ["0", "0.00", "20.01", "1.234", "-1", "100"])
+@each("text", ["0", "0.00", "20.01", "1.234", "-1", "100"])
 def test_a_leverage_out_of_its_range__is_refused(text: str) -> None:
     with pytest.raises(InvalidNumberError):
         leverage_e2(text, "x")
@@ -143,7 +143,7 @@ def test_a_fill_ten_percent_off__is_taken(price: str) -> None:
     require_fill(a_fill(price), AT, Decimal(100), AT)
 
 
-@pytest.mark.parametrize("price", ["89.999999", "110.000001", "80", "120"])
+@each("price", ["89.999999", "110.000001", "80", "120"])
 def test_a_fill_further_off__is_refused(price: str) -> None:
     with pytest.raises(InvalidNumberError, match="within 10 % of the snapshot, which was 100"):
         require_fill(a_fill(price), AT, Decimal(100), AT)

@@ -115,7 +115,7 @@ def test_the_ladder_of_a_measured_book__never_costs_less_than_the_book(
         assert walk >= true * 100 * (1 - 1e-9)
 
 
-@pytest.mark.parametrize(
+@each(
     ("is_buy", "amount", "walk"),
     [
         (True, 0, 0),
@@ -138,16 +138,14 @@ def test_the_root__in_worked_numbers() -> None:
     assert root_bps_e2(250 * USD, 50_000_000 * USD, 34_642) == 78
 
 
-@pytest.mark.parametrize("unknown", ["ladder", "volume", "sigma", "no_volume"])
+@each("unknown", ["ladder", "volume", "sigma", "no_volume"])
 def test_the_impact__of_a_market_that_is_not_known_is_unknown(unknown: str) -> None:
     ladder = None if unknown == "ladder" else BookLadder(True, (Rung(5_001, USD),))
     volume = None if unknown == "volume" else 0 if unknown == "no_volume" else USD
     assert impact_bps_e2(ladder, 1, volume, None if unknown == "sigma" else 1) is None
 
 
-@pytest.mark.parametrize(
-    "rungs", [((2, 1), (1, 1)), ((1, 1), (1, 1)), ((1, -1),), ((1_000_000, 1),)]
-)
+@each("rungs", [((2, 1), (1, 1)), ((1, 1), (1, 1)), ((1, -1),), ((1_000_000, 1),)])
 def test_rungs_that_do_not_rise__are_no_ladder(rungs: tuple[tuple[int, int], ...]) -> None:
     with pytest.raises(ValueError, match="rungs rise"):
         BookLadder(True, tuple(Rung(*one) for one in rungs))
@@ -191,7 +189,7 @@ def test_the_volatility__is_of_a_day_and_rounded_up() -> None:
     assert exact(liquidity(squares=0.0, buckets=0), AT).sigma_bps_e2 is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("age", "every_s", "is_known"),
     [
         (timedelta(minutes=10), 60, True),

@@ -93,7 +93,7 @@ def test_weights__go_by_the_root_and_none_is_above_a_quarter() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@each(
     ("count", "weights"),
     [(0, []), (1, [10_000]), (2, [5_000, 5_000]), (3, [3_334, 3_333, 3_333]), (4, [2_500] * 4)],
 )

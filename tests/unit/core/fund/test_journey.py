@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from core.fund.rules.creation import CreationState
 from core.fund.rules.journey import JourneyFacts, JourneyNode, NodeState, journey
+from tests.each import each
 from tests.unit.core.fund.made import AT
 
 DONE, IN_PROGRESS, NEXT = NodeState
@@ -23,7 +24,7 @@ def test_nothing_known__is_eight_nodes_that_have_not_begun() -> None:
     assert list(journey(JourneyFacts(), AT).items()) == [(node, NEXT) for node in JourneyNode]
 
 
-@pytest.mark.parametrize(
+@each(
     ("awarded", "waiting", "found"),
     [(0, 0, NEXT), (20, 20, IN_PROGRESS), (20, 19, DONE), (20, 0, DONE)],
 )
@@ -43,7 +44,7 @@ def test_a_pilots_node__is_done_at_its_days_and_not_before(node: JourneyNode, da
     assert state(node, pilot_began_at=began_at + MOMENT) is IN_PROGRESS
 
 
-@pytest.mark.parametrize(
+@each(
     ("request_", "asked", "vault"),
     [
         (None, NEXT, NEXT),

@@ -18,6 +18,7 @@ from core.fund.rules.plan import (
     target_usdc_e6,
 )
 from core.fund.rules.sessions import MarketSession, SessionState
+from tests.each import each
 from tests.unit.core.fund.made import AT, MARKET, USD, facts, ladder, snapshot
 
 CLOSED = MarketSession(SessionState.CLOSED, next_open=AT)
@@ -98,7 +99,7 @@ def test_a_closed_session__says_when_it_opens_and_an_unknown_one_nothing() -> No
     assert (made.reason, made.retry_at) == (PlanReason.SESSION_UNKNOWN, None)
 
 
-@pytest.mark.parametrize(
+@each(
     ("nav", "weight_e4", "leverage_e2", "target"),
     [
         (1_000 * USD, 2_500, 100, 250 * USD),
@@ -118,7 +119,7 @@ def held(notional: int, nav: int = 1_000 * USD) -> FollowerAccount:
     return FollowerAccount(nav, {MARKET: notional})
 
 
-@pytest.mark.parametrize(
+@each(
     ("position", "weight_e4", "is_reduction"),
     [
         (300 * USD, 2_500, True),
@@ -147,7 +148,7 @@ def test_an_account_at_the_target__has_nothing_to_do() -> None:
     assert (made.disposition, made.reason) == (Disposition.SKIPPED, PlanReason.AT_TARGET)
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "notional", "bound"),
     [
         ({}, 250 * USD, None),
@@ -171,7 +172,7 @@ def test_an_order__is_bound_by_the_smallest_cap(
     assert made.disposition is (Disposition.READY if bound is None else Disposition.CAPPED)
 
 
-@pytest.mark.parametrize(
+@each(
     ("others", "notional", "bound"),
     [
         (0, 2_000 * USD, None),
@@ -179,7 +180,7 @@ def test_an_order__is_bound_by_the_smallest_cap(
         (-1_500 * USD, 1_000 * USD, CapReason.LEVERAGE),  # no room: it ends at nothing
     ],
 )
-@pytest.mark.parametrize("sign", [1, -1])
+@each("sign", [1, -1])
 def test_an_order_through_nothing__has_the_room_that_what_it_closes_leaves(
     sign: int, others: int, notional: int, bound: CapReason | None
 ) -> None:
@@ -195,7 +196,7 @@ def test_an_account_without_room__gets_no_order() -> None:
     assert plan(facts(account=full)).reason is PlanReason.ORDER_TOO_SMALL
 
 
-@pytest.mark.parametrize(
+@each(
     ("grade", "is_provisional", "cap"),
     [
         ("A", False, 10_000),
@@ -238,7 +239,7 @@ def test_a_minimum_that_is_unknown__stops_what_increases_and_not_what_reduces() 
     assert made.order is not None and made.order.is_reduce_only
 
 
-@pytest.mark.parametrize(
+@each(
     ("is_live", "is_paid", "is_charged"),
     [(True, False, True), (True, True, False), (False, False, False), (False, True, False)],
 )

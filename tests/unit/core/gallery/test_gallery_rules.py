@@ -116,14 +116,14 @@ def test_parameters__are_a_strategy_templates_alone(kind: ProductType) -> None:
     check_offer(replace(offer, editable_params=()), TODAY)
 
 
-@pytest.mark.parametrize("kind", ProductType)
+@each("kind", ProductType)
 def test_a_vault__is_named_by_a_vault_deposit_and_by_no_other(kind: ProductType) -> None:
     wrong = None if kind is ProductType.VAULT_DEPOSIT else "v1"
     offer = replace(OFFER, product_type=kind, ref_vault_id=wrong, editable_params=())
     assert field_of(offer) == "ref_vault_id"
 
 
-@pytest.mark.parametrize(
+@each(
     ("changed", "field"),
     [
         ({"min_e6": 24 * ONE}, "max"),
@@ -156,7 +156,7 @@ def test_what_is_not_chosen__has_its_default() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "value_e6"),
     [("parts", 0), ("parts", 25 * ONE), ("parts", ONE + 1), ("ratio", -1), ("ratio", ONE + 1)],
 )

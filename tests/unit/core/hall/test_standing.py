@@ -2,11 +2,10 @@
 
 from datetime import date
 
-import pytest
-
 from core.hall.rules.path import MOST, ONE, Path, step
 from core.hall.rules.shown import SORTS, record_to_json, sorts_of
 from core.hall.rules.standing import AgentRecord, record_of
+from tests.each import each
 from tests.unit.core.hall.told import AGENT, USDC, Told, on
 
 
@@ -23,7 +22,7 @@ def test_the_worked_figures_of_the_page() -> None:
     assert window.trades == 4
 
 
-@pytest.mark.parametrize(
+@each(
     ("ended", "brings", "net"),
     [
         (Told().on(0).deposit(1_000).buy(500).mark(1_000).on(1).stop(worth=550), 50, -450),
@@ -49,7 +48,7 @@ def test_a_fee_that_is_paid__was_counted_when_the_gain_was_made() -> None:
     assert after.max_drawdown_bps == 0
 
 
-@pytest.mark.parametrize(
+@each(
     ("spans", "days"),
     [
         ([(0, 9)], 10),
@@ -77,7 +76,7 @@ def test_terms_that_were_never_funded__are_no_mandate() -> None:
     assert (record.mandates_total, record.days_live) == (0, 0)
 
 
-@pytest.mark.parametrize(
+@each(
     ("days", "trades", "is_readable", "reason"),
     [
         (30, 20, True, None),

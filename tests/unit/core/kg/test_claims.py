@@ -19,7 +19,7 @@ from core.kg.rules.claims import (
 from tests.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("sent", "kept"),
     [
         ("link", "LINK"),
@@ -63,7 +63,7 @@ def test_what_is_no_ticker__is_refused(sent: str) -> None:
         claimed_ticker("base", sent)
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "claim", "named"),
     [
         ("backer", "Example Capital", "Example Capital"),
@@ -78,7 +78,7 @@ def test_a_backer__is_named_by_a_short_claim_of_that_kind(
     assert backer_named(ClaimKind(kind), claim) == named
 
 
-@pytest.mark.parametrize(
+@each(
     "url",
     ["", "javascript:alert(1)", "http://a.example/", "https://u:p@a.example/", "data:text/html,x"],
 )
@@ -91,7 +91,7 @@ def test_a_claim_of_500_characters__is_taken() -> None:
     require_claim("a" * 500)
 
 
-@pytest.mark.parametrize("claim", ["", "a" * 501, "a\nb", "a\u202eb", "\u3164"])
+@each("claim", ["", "a" * 501, "a\nb", "a\u202eb", "\u3164"])
 def test_a_claim_that_is_no_line_of_plain_text__is_refused(claim: str) -> None:
     with pytest.raises(InvalidParameterError, match="claim: "):
         require_claim(claim)
@@ -101,7 +101,7 @@ def test_claims_that_differ_in_case_and_spaces_alone__say_the_same() -> None:
     assert same_words("Listed  on  Upbit ") == same_words("listed on UPBIT")
 
 
-@pytest.mark.parametrize(
+@each(
     "claim",
     [
         "Li\u200dsted on Upbit",

@@ -35,7 +35,7 @@ def test_another_case_of_an_exchange__is_refused_with_its_id(sent: str) -> None:
         exchange_of("exchange", sent)
 
 
-@pytest.mark.parametrize("sent", ["", "BN", "nyse", "binance\u200b", "b\u0131nance", "b" * 10_000])
+@each("sent", ["", "BN", "nyse", "binance\u200b", "b\u0131nance", "b" * 10_000])
 def test_what_is_no_exchange__is_refused_with_all_ids(sent: str) -> None:
     with pytest.raises(InvalidParameterError, match=r"^exchange: write the id of an exchange: bin"):
         exchange_of("exchange", sent)
@@ -48,7 +48,7 @@ def test_a_pair__is_written_one_way_in_a_path_and_another_in_a_body() -> None:
     assert token_id("binance", "BTC", "USDT") == "binance_btc_usdt"
 
 
-@pytest.mark.parametrize("sent", ["BTC_USDT", "BTC-USDT", "btc/usdt", "btc_usdt", "BTC USDT"])
+@each("sent", ["BTC_USDT", "BTC-USDT", "btc/usdt", "btc_usdt", "BTC USDT"])
 def test_another_form_of_a_pair__is_refused_in_a_body_with_the_right_one(sent: str) -> None:
     with pytest.raises(InvalidParameterError, match=r"^symbol: write BTC/USDT; in a body"):
         symbol_in_body("symbol", sent)

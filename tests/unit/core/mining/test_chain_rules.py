@@ -38,9 +38,7 @@ def says(chain: str, sent: str, base: str = "XYZ") -> str:
     return refused.value.rule
 
 
-@pytest.mark.parametrize(
-    "sent", [LINK, LINK.lower(), "0x" + LINK[2:].upper(), LINK.replace("x", "X")]
-)
+@each("sent", [LINK, LINK.lower(), "0x" + LINK[2:].upper(), LINK.replace("x", "X")])
 def test_an_evm_address__is_kept_with_its_checksum(sent: str) -> None:
     assert kept("ethereum", sent) == LINK
 
@@ -49,7 +47,7 @@ def test_an_evm_address__with_one_capital_wrong__is_refused() -> None:
     assert "EIP-55 checksum" in says("ethereum", LINK.replace("CA", "Ca"))
 
 
-@pytest.mark.parametrize("sent", [LINK[:-1], LINK + "0", LINK[2:], "0x" + "g" * 40, LINK + "\n"])
+@each("sent", [LINK[:-1], LINK + "0", LINK[2:], "0x" + "g" * 40, LINK + "\n"])
 def test_an_evm_address__of_another_length_or_alphabet__is_refused(sent: str) -> None:
     assert says("base", sent) == "on base, write 0x and 40 hex characters"
 
@@ -177,7 +175,7 @@ def test_another_case_of_a_chain__is_refused_with_its_id(sent: str) -> None:
         chain_of("field_value", sent)
 
 
-@pytest.mark.parametrize("sent", ["", "1", "eip155:1", "erc20", "ethereum\u200b", "\uff45thereum"])
+@each("sent", ["", "1", "eip155:1", "erc20", "ethereum\u200b", "\uff45thereum"])
 def test_what_is_no_chain__is_refused_with_all_ids(sent: str) -> None:
     with pytest.raises(InvalidParameterError, match="write the id of a chain: ethereum, bsc"):
         chain_of("field_value", sent)

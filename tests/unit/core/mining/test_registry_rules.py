@@ -89,7 +89,7 @@ def test_a_field_twice__is_refused_at_the_second() -> None:
     assert refused(CHAIN, entry(BLOCKCHAIN, "base"))[0] == "entries.1.field_name"
 
 
-@pytest.mark.parametrize("name", ["", "Blockchain", "contract", "blockchain\u200b", "__class__"])
+@each("name", ["", "Blockchain", "contract", "blockchain\u200b", "__class__"])
 def test_an_unknown_field__is_refused_with_all_names(name: str) -> None:
     field, rule = refused(entry(name, "ethereum"))
     assert field == "entries.0.field_name"
@@ -141,7 +141,7 @@ def test_a_link__is_kept_with_its_host_in_lower_case(sent: str, kept: str) -> No
     assert taken(entry("website_url", sent))[0].value == kept
 
 
-@pytest.mark.parametrize("value", ["", "\u202eethereum", "ethereum\x00", "\ud800", " ", "a" * 501])
+@each("value", ["", "\u202eethereum", "ethereum\x00", "\ud800", " ", "a" * 501])
 def test_hostile_values__are_refused(value: str) -> None:
     assert refused(entry(BLOCKCHAIN, value))[0] == "entries.0.field_value"
 
@@ -157,7 +157,7 @@ def test_figures_of_groups__sum_to_the_whole(of_field: dict[str, int]) -> None:
     assert sum(by_group(of_field).values()) == sum(of_field.values())
 
 
-@pytest.mark.parametrize(
+@each(
     ("filled", "slots", "text"),
     [
         (0, 1, "0.0"),

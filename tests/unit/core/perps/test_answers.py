@@ -29,7 +29,7 @@ def read(**changed: Any) -> AccountReading:
     return reading_of(**(answers | changed), owner=OWNER)
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "worth"),
     [
         ("0.0", 0),
@@ -63,9 +63,7 @@ def test_what_is_no_decimal__is_refused(value: Any) -> None:
         worth_usdc_e6(state(value))
 
 
-@pytest.mark.parametrize(
-    "answer", [None, [], "x", 1, {}, {"marginSummary": None}, {"marginSummary": {}}]
-)
+@each("answer", [None, [], "x", 1, {}, {"marginSummary": None}, {"marginSummary": {}}])
 def test_an_answer_of_another_shape__is_refused(answer: Any) -> None:
     with pytest.raises(VenueAnswerError):
         worth_usdc_e6(answer)
@@ -87,7 +85,7 @@ def test_an_agent_that_the_account_did_not_approve__is_a_lost_key(agent_role: An
     assert read(agent_role=agent_role).reason is Degraded.KEY_LOST
 
 
-@pytest.mark.parametrize(
+@each(
     "changed",
     [
         {"owner_role": {"role": "subAccount"}},
@@ -101,7 +99,7 @@ def test_an_account_of_another_mode__has_no_worth(changed: Any) -> None:
     assert read(**changed) == AccountReading(worth_usdc_e6=None, reason=Degraded.ACCOUNT_MODE)
 
 
-@pytest.mark.parametrize(
+@each(
     "changed",
     [
         {"owner_role": None},

@@ -15,6 +15,7 @@ from core.perps.rules.leg import (
     next_read_at,
     perps_terms,
 )
+from tests.each import each
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 NEW = LegState(last_worth_usdc_e6=None, last_read_at=None, last_reason=None, degraded_ticks=0)
@@ -44,9 +45,7 @@ def test_a_sound_reading__ends_the_count() -> None:
     assert (degraded.degraded_ticks, after_reading(degraded, SOUND, NOW).degraded_ticks) == (2, 0)
 
 
-@pytest.mark.parametrize(
-    ("ticks", "seconds"), [(0, 30), (1, 60), (2, 120), (5, 960), (6, 1_800), (10**6, 1_800)]
-)
+@each(("ticks", "seconds"), [(0, 30), (1, 60), (2, 120), (5, 960), (6, 1_800), (10**6, 1_800)])
 def test_a_degraded_leg__is_read_less_and_less_often(ticks: int, seconds: int) -> None:
     leg = LegState(
         last_worth_usdc_e6=None,
@@ -57,7 +56,7 @@ def test_a_degraded_leg__is_read_less_and_less_often(ticks: int, seconds: int) -
     assert next_read_at(leg, NOW) == NOW + timedelta(seconds=seconds)
 
 
-@pytest.mark.parametrize(
+@each(
     ("status", "mode", "may"),
     [
         (Status.DRAFT, MarketMode.TESTNET, False),

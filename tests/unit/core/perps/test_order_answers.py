@@ -15,6 +15,7 @@ from core.perps.rules.order_answers import (
     positions_of,
 )
 from core.perps.rules.orders import OrderAnswer, OrderOutcome, VenueMarket, VenuePosition
+from tests.each import each
 
 META = {"universe": [{"name": "BTC", "szDecimals": 5}, {"name": "ETH", "szDecimals": 4}]}
 MIDS = {"BTC": "60000.5", "ETH": "3000"}
@@ -85,7 +86,7 @@ def test_positions__have_signed_sizes_and_none_of_zero() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     "position",
     [
         {"coin": "BTC", "szi": "NaN"},
@@ -108,13 +109,13 @@ def test_a_market__is_numbered_by_its_place() -> None:
     )
 
 
-@pytest.mark.parametrize("mid", ["0", "-1", "0.000000001", "NaN", None])
+@each("mid", ["0", "-1", "0.000000001", "NaN", None])
 def test_a_market_without_a_price__is_refused(mid: Any) -> None:
     with pytest.raises(VenueAnswerError):
         market_of(META, MIDS | {"BTC": mid}, "BTC", 0)
 
 
-@pytest.mark.parametrize("decimals", [-1, 9, True, "5", None])
+@each("decimals", [-1, 9, True, "5", None])
 def test_a_market_with_other_decimals__is_refused(decimals: Any) -> None:
     with pytest.raises(VenueAnswerError):
         market_of({"universe": [{"name": "BTC", "szDecimals": decimals}]}, MIDS, "BTC", 0)
@@ -162,7 +163,7 @@ def test_an_action_that_is_refused_whole__is_rejected() -> None:
     assert answer_of_send(refused) == OrderAnswer(outcome=OrderOutcome.REJECTED)
 
 
-@pytest.mark.parametrize(
+@each(
     ("status", "outcome", "filled"),
     [
         ("filled", OrderOutcome.ACCEPTED, 30_000_000),

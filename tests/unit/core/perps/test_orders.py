@@ -30,6 +30,7 @@ from core.perps.rules.orders import (
     require_room,
     why_closed,
 )
+from tests.each import each
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 MIDNIGHT = datetime(2026, 11, 21, tzinfo=UTC)
@@ -60,7 +61,7 @@ def closing(size: str, mid: str, decimals: int, allowance_bps: int) -> VenueOrde
     return closing_order(VenuePosition(coin="BTC", size_e8=e8(size)), market, allowance_bps)
 
 
-@pytest.mark.parametrize(
+@each(
     ("size", "mid", "decimals", "side", "limit"),
     [
         ("0.5", "60000", 5, Side.SELL, "59400"),
@@ -113,9 +114,7 @@ def test_a_notional__is_rounded_up() -> None:
     assert closing("0.5", "60000", 5, 100).notional_usdc_e6 == 29_700_000_000
 
 
-@pytest.mark.parametrize(
-    ("value", "text"), [(0, "0"), (1, "0.00000001"), (150_000_000, "1.5"), (10 * E8, "10")]
-)
+@each(("value", "text"), [(0, "0"), (1, "0.00000001"), (150_000_000, "1.5"), (10 * E8, "10")])
 def test_a_number__is_written_as_the_venue_writes_it(value: int, text: str) -> None:
     assert e8_text(value) == text
 
@@ -134,7 +133,7 @@ def test_an_order_that_nobody_knows__never_arrived_once_it_has_expired(
     assert has_never_arrived(expires_at, expires_at + timedelta(seconds=seconds)) is is_lost
 
 
-@pytest.mark.parametrize(
+@each(
     ("by", "why"),
     [
         ("chain", Why.STOP_LINE),
@@ -148,7 +147,7 @@ def test_a_closing__says_why(by: str | None, why: Why) -> None:
     assert why_closed(by) is why
 
 
-@pytest.mark.parametrize(("tries", "seconds"), [(0, 15), (1, 30), (5, 480), (6, 900), (10**6, 900)])
+@each(("tries", "seconds"), [(0, 15), (1, 30), (5, 480), (6, 900), (10**6, 900)])
 def test_a_closing_that_gets_nowhere__is_tried_less_and_less_often(
     tries: int, seconds: int
 ) -> None:
@@ -163,7 +162,7 @@ def test_the_cap__leaves_what_was_not_opened(opened: int, left: int) -> None:
     assert left_to_open_usdc_e6([order(opened)], CAP, NOW) == left
 
 
-@pytest.mark.parametrize(
+@each(
     ("at", "counted"),
     [
         (MIDNIGHT - timedelta(microseconds=1), 0),
@@ -176,7 +175,7 @@ def test_the_day_of_the_cap__is_the_utc_day(at: datetime, counted: int) -> None:
     assert opened_today_usdc_e6([order(5, at=at)], NOW) == counted
 
 
-@pytest.mark.parametrize(
+@each(
     ("outcome", "counted"),
     [
         (OrderOutcome.SENDING, 5),

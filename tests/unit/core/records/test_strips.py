@@ -7,6 +7,7 @@ import pytest
 from core.mandate.rules.conduct import Conduct, EndedMandate
 from core.mandate.rules.lifecycle import Status
 from core.records.rules import HallStanding, StripFacts
+from tests.each import each
 
 NOTHING, ONE = Conduct(), Conduct(mandates=1, refusals=2)
 SHORT = Conduct(mandates=1, is_readable=False)
@@ -17,7 +18,7 @@ def facts(conduct: Conduct, hall: HallStanding | None, name: str | None = "quant
     return StripFacts(agent_id=7, name=name, conduct=conduct, ended=(), refusals=(), hall=hall)
 
 
-@pytest.mark.parametrize(
+@each(
     ("conduct", "hall", "limits"),
     [
         (NOTHING, None, None),

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from core.errors import InvalidNumberError
 from core.reserve import rules
 from core.reserve.rules import ReserveEventKind, ReserveFact, ReserveTotals
+from tests.each import each
 
 ONE = 10**18
 USDC = 10**6
@@ -68,7 +69,7 @@ def test_a_quote__of_a_token_without_seed__is_refused(reserve: int, supply: int)
         rules.quote(1, reserve, supply)
 
 
-@pytest.mark.parametrize(
+@each(
     ("usdc", "owed", "ratio"),
     [
         (1_000_000, 0, "1.000000"),
@@ -90,7 +91,7 @@ def test_tokens__are_written_to_the_last_unit() -> None:
     assert rules.token_text(10_000 * ONE + 1) == "10000.000000000000000001"
 
 
-@pytest.mark.parametrize(
+@each(
     ("before", "usdc", "added"),
     [(0, 9_999, 0), (0, 10_000, 1), (1, 9_999, 1), (9_999, 1, 1), (9_999, 10_000, 1)],
 )

@@ -12,18 +12,19 @@ from core.rooms.rules import (
     release_tenths,
     require_post,
 )
+from tests.each import each
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 INSIGHTFUL = ReleaseKind.INSIGHTFUL
 
 
-@pytest.mark.parametrize("text", ["a", "a" * 4_000, "two\nlines", "<b>text</b>"])
+@each("text", ["a", "a" * 4_000, "two\nlines", "<b>text</b>"])
 def test_a_post__of_1_to_4000_characters_is_taken(text: str) -> None:
     require_post(text)
 
 
-@pytest.mark.parametrize("text", ["", "a" * 4_001, "a" * 102_400, "a\x00", "a\u202e"])
+@each("text", ["", "a" * 4_001, "a" * 102_400, "a\x00", "a\u202e"])
 def test_another_post__is_refused_by_its_field(text: str) -> None:
     with pytest.raises(InvalidParameterError, match=r"^text: "):
         require_post(text)
@@ -34,7 +35,7 @@ def test_standing__decides_how_many_posts_an_hour_has() -> None:
     assert (rates.most(has_standing=False), rates.most(has_standing=True)) == (10, 60)
 
 
-@pytest.mark.parametrize(
+@each(
     ("nth_newest_at", "again"),
     [
         (None, None),
@@ -50,7 +51,7 @@ def test_the_hour__begins_after_the_instant_an_hour_ago(
     assert free_again_at(nth_newest_at, NOW) == again
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "first", "standing", "tenths"),
     [
         (None, False, False, 5),

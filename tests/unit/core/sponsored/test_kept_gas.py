@@ -10,6 +10,7 @@ import pytest
 from core.chain.reader import ChainReader
 from core.chain.rpc import RpcRefusedError
 from core.sponsored.kept_gas import SharedGasReading
+from tests.each import each
 from tests.unit.core.sponsored.test_gas_readings import CountingReader, SevenWeiHeader
 
 NOON = datetime(2026, 11, 24, 12, tzinfo=UTC)
@@ -37,7 +38,7 @@ def read(kept: SharedGasReading, reader: CountingReader, at: datetime) -> dateti
     return kept.read(cast("ChainReader", reader), SIZES, at).as_of
 
 
-@pytest.mark.parametrize(("after_s", "asked"), [(0, 1), (4.999, 1), (5, 2), (-1, 2)])
+@each(("after_s", "asked"), [(0, 1), (4.999, 1), (5, 2), (-1, 2)])
 def test_a_reading__is_kept_for_five_seconds(after_s: float, asked: int) -> None:
     kept, reader = SharedGasReading(), CountingReader()
     assert read(kept, reader, NOON) == NOON

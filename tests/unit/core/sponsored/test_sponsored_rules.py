@@ -36,7 +36,7 @@ PAID_AT_10 = SeenUse(Use.PAID, 10, "0x01", 5)
 TOLD, PROVED, DISPUTED = Word(), Word(is_proved=True), Word(dispute="nodes disagree")
 
 
-@pytest.mark.parametrize(
+@each(
     ("price", "covers", "fee"),
     [
         (GasPrice(5_000_000, 1_000_000, 2_000_000_000), 3_302_500_000_000, 9_908),
@@ -65,9 +65,7 @@ def test_fee_after_credit__worked_numbers(fee: int, owed: int, signed: int, used
     assert fee_after_credit(UsdcE6(fee), UsdcE6(owed)) == (signed, used)
 
 
-@pytest.mark.parametrize(
-    ("told", "is_too_far"), [(950, False), (949, True), (1_050, False), (1_051, True)]
-)
+@each(("told", "is_too_far"), [(950, False), (949, True), (1_050, False), (1_051, True)])
 def test_prices__are_apart_above_five_percent(told: int, is_too_far: bool) -> None:
     assert is_apart((told, 7), (1_000, 7)) is is_too_far
 
@@ -146,7 +144,7 @@ def test_every_state__says_what_comes_next(
         assert NEXT_STEPS[state_of(*fates)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("purchase", "fee", "part"),
     [
         (OPEN, OPEN, BuyPart.BOTH),

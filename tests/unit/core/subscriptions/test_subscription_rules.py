@@ -17,6 +17,7 @@ from core.subscriptions.rules import (
     quote,
     upgrade_price,
 )
+from tests.each import each
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 INSTANT = timedelta(microseconds=1)
@@ -48,7 +49,7 @@ def test_an_upgrade__pays_the_difference_of_the_time_left_and_keeps_the_end() ->
     assert priced.after == HeldTiers(held.until, held.until, 2)
 
 
-@pytest.mark.parametrize(
+@each(
     ("left", "price"),
     [
         (MONTH, 15_000),

@@ -103,7 +103,7 @@ def test_expired_and_void__are_final() -> None:
     assert [line for line in CLAIM_LIFE if line[0] in last] == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("stages", "expected"),
     [
         ((), "open"),

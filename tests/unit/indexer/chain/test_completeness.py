@@ -19,6 +19,7 @@ from indexer.chain.completeness import MOST_MEMBERS, VAULTS_A_REQUEST, RangeProo
 from indexer.chain.facts import BlockFacts, Found
 from indexer.chain.fetch import BlockContradictionError, FetchedBlock
 from indexer.chain.watch import WatchList
+from tests.each import each
 
 USDC, FACTORY, SENDER = (f"0x{digit * 40}" for digit in "123")
 HASH, PARENT = "0x" + "aa" * 32, "0x" + "bb" * 32
@@ -141,14 +142,14 @@ def vault_of(number: int) -> str:
     return f"0x{number + 1_000_000:040x}"
 
 
-@pytest.mark.parametrize(("vaults", "beside"), [(1, 60), (100, 20), (2_000, 8), (MOST_MEMBERS, 0)])
+@each(("vaults", "beside"), [(1, 60), (100, 20), (2_000, 8), (MOST_MEMBERS, 0)])
 def test_an_execution_that_only_the_bloom_tells_of__has_its_block_read_by_receipts__of_many_vaults_too(
     vaults: int, beside: int
 ) -> None:
     assert is_looked_at(vaults, logs=purchase_of(vault_of(0), 1) + payments(beside), came=())
 
 
-@pytest.mark.parametrize("purchases", [5, 14, 16, 60])
+@each("purchases", [5, 14, 16, 60])
 def test_a_busy_block_of_which_all_came__is_not_looked_at_because_of_what_its_own_logs_say(
     purchases: int,
 ) -> None:

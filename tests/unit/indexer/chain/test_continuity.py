@@ -5,7 +5,6 @@ unnoticed.
 import random
 from dataclasses import dataclass, field, replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,6 +25,7 @@ from core.mandate.rules.events import (
 )
 from core.mandate.rules.terms import ZERO_ADDRESS
 from indexer.chain.continuity import NOTHING, PlacedEvent, gap_in
+from tests.each import each
 
 USDC, OTHER, AGENT, OWNER, TARGET = (f"0x{digit * 40}" for digit in "12345")
 WORD = "0x" + "00" * 32
@@ -244,7 +244,7 @@ def test_the_same_number_in_another_transaction__is_no_batch() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     "event",
     [
         Stopped(OWNER, WORD, 0, False),

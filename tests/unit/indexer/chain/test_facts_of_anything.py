@@ -26,6 +26,7 @@ from indexer.chain.facts import (
 )
 from indexer.chain.fetch import FetchedBlock
 from indexer.chain.watch import WatchList
+from tests.each import each
 from tests.personas import AGENT, KEEPER, OWNER
 from tests.unit.core.mandate.chain.test_decode import HASH, RULE
 from tests.unit.core.mandate.chain.test_typed_data import TERMS
@@ -158,7 +159,7 @@ def test_a_transfer_without_an_amount__is_none(data: str) -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["a\x00", "\ud800", "a\u202eb", "x" * (NAME_CHARACTERS + 1), ""])
+@each("name", ["a\x00", "\ud800", "a\u202eb", "x" * (NAME_CHARACTERS + 1), ""])
 def test_a_name_that_no_mandate_of_ours_has__is_not_kept(name: str) -> None:
     assert kept_name(name) is None
 

@@ -10,6 +10,7 @@ from core.chain.blocks import BlockHeader, RawLog
 from indexer.chain.fetch import BlockContradictionError, BlockUnavailableError
 from indexer.chain.fetch_range import RangeReader
 from indexer.chain.watch import WatchList
+from tests.each import each
 from tests.personas import KEEPER, OWNER
 
 FACTORY, ADAPTER, USDC = (f"0x{digit * 40}" for digit in "123")
@@ -118,7 +119,7 @@ def broken_node(fault: str) -> Node:
     return node
 
 
-@pytest.mark.parametrize(
+@each(
     ("fault", "error"),
     [
         ("a header does not follow", BlockContradictionError),

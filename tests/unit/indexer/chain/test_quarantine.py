@@ -1,7 +1,6 @@
 """Which errors say that the data is refused, and which say nothing of it."""
 
 import psycopg
-import pytest
 from psycopg import errors
 from sqlalchemy.exc import DBAPIError, NoResultFound, OperationalError, StatementError, TimeoutError
 
@@ -38,7 +37,7 @@ OF_THE_DATABASE = [
 ]
 
 
-@pytest.mark.parametrize("kind", REFUSED)
+@each("kind", REFUSED)
 def test_sqlstate_22_and_23__refuse_the_data(kind: type[psycopg.Error]) -> None:
     for error in (kind("no"), wrapped(kind("no"))):
         refusal = refusal_of(error)
@@ -73,7 +72,7 @@ OF_OUR_CODE = [
 ]
 
 
-@pytest.mark.parametrize("error", OF_THE_DOMAIN)
+@each("error", OF_THE_DOMAIN)
 def test_what_a_pure_function_raises__is_refused_by_the_domain(error: Exception) -> None:
     for raised in (error, StatementError("bind", "insert", {}, error)):
         refusal = refusal_of(raised)
@@ -81,7 +80,7 @@ def test_what_a_pure_function_raises__is_refused_by_the_domain(error: Exception)
         assert refusal.reason == "domain"
 
 
-@pytest.mark.parametrize("error", OF_OUR_CODE)
+@each("error", OF_OUR_CODE)
 def test_a_defect_of_ours__refuses_no_data(error: Exception) -> None:
     assert refusal_of(error) is None
     assert refusal_of(StatementError("bind", "insert", {}, error)) is None
@@ -93,7 +92,7 @@ def test_of_one_fact__either_is_that_facts_trouble(error: Exception) -> None:
     assert fault_of(error).reason == "domain"
 
 
-@pytest.mark.parametrize(
+@each(
     "error",
     [
         OSError(),

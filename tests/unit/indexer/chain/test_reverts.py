@@ -9,6 +9,7 @@ from core.mandate.chain import calldata
 from core.mandate.chain.calldata import VaultCall
 from core.mandate.venues import test_venue
 from indexer.chain.reverts import TransactionUnavailableError, explain
+from tests.each import each
 from tests.personas import AGENT
 
 ADAPTER = "0x9fE46736679d2D9a65F0992F2272dE9f3c7fa6e0"
@@ -49,7 +50,7 @@ class Node:
 TRANSACTION = {"input": calldata.execute(BUY)}
 
 
-@pytest.mark.parametrize(
+@each(
     ("answer", "reason"),
     [
         (

@@ -1,19 +1,17 @@
 """Names of chains, and what the titles of notices declare."""
 
-import pytest
-
 from core.market.facts import NoticeKind, NoticeScope
 from indexer.venues.chains import CHAINS, chain_of, is_own_coin
 from indexer.venues.quirks.titles import bases_in, kind_of, scope_of
 from tests.each import each
 
 
-@pytest.mark.parametrize("written", ["ETH", "ERC20", "eth", "Ethereum(ERC20)", "Ethereum"])
+@each("written", ["ETH", "ERC20", "eth", "Ethereum(ERC20)", "Ethereum"])
 def test_one_chain_in_many_ways__is_one_chain(written: str) -> None:
     assert chain_of(written) == "eip155:1"
 
 
-@pytest.mark.parametrize(
+@each(
     ("written", "chain"),
     [
         ("BEP20(BSC)", "eip155:56"),
@@ -29,7 +27,7 @@ def test_a_chain__has_its_caip_2_name(written: str, chain: str) -> None:
     assert chain_of(written) == chain
 
 
-@pytest.mark.parametrize("written", ["AVAX", "Newchain", "", "eip155:1"])
+@each("written", ["AVAX", "Newchain", "", "eip155:1"])
 def test_a_chain_that_is_not_known_for_certain__joins_nothing(written: str) -> None:
     assert chain_of(written) == f"unknown:{written}"
 
@@ -38,7 +36,7 @@ def test_every_chain__is_named_once() -> None:
     assert len(set(CHAINS)) == len(CHAINS) > 50
 
 
-@pytest.mark.parametrize(
+@each(
     ("chain", "ticker", "own"),
     [
         ("eip155:1", "ETH", True),
@@ -75,7 +73,7 @@ def test_a_title__declares_one_thing(title: str, kind: NoticeKind) -> None:
     assert kind_of(title) is kind
 
 
-@pytest.mark.parametrize(
+@each(
     ("title", "scope"),
     [
         ("Delisting of AAAQ", NoticeScope.SPOT),
@@ -88,7 +86,7 @@ def test_a_title__says_which_business_it_is_about(title: str, scope: NoticeScope
     assert scope_of(title) is scope
 
 
-@pytest.mark.parametrize(
+@each(
     ("title", "bases"),
     [
         ("Will Delist Projects (AAAQ) and (BBBQ)", ("AAAQ", "BBBQ")),

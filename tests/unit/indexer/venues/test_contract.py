@@ -19,6 +19,7 @@ from indexer.venues.replay import RecordingTransport, ReplayTransport
 from indexer.venues.sim.cast import EXCHANGES as SIMULATED
 from indexer.venues.sim.venue import SimVenue
 from indexer.venues.sim.world import world_of
+from tests.each import each
 from tests.unit.indexer.venues.native.payloads import AAAQ, PAYLOADS, venue_of
 from tests.unit.indexer.venues.native.wire import NOW, PayloadTransport
 
@@ -49,9 +50,22 @@ async def everything(venue: MarketVenue) -> None:
     await venue.close()
 
 
-@pytest.fixture(params=WAYS)
-def venue(request: pytest.FixtureRequest, tmp_path: Path) -> MarketVenue:
-    way, exchange = request.param.split()
+def of_every_venue(test: Callable[[MarketVenue], None]) -> Callable[[Path], None]:
+    """The test, once for each way to have each exchange."""
+
+    @each("way", WAYS)
+    def every_way(way: str, tmp_path: Path) -> None:
+        recorded = tmp_path / way
+        recorded.mkdir()
+        test(made(way, recorded))
+
+    every_way.__name__, every_way.__doc__ = test.__name__, test.__doc__
+    found: Callable[[Path], None] = every_way
+    return found
+
+
+def made(way_of_exchange: str, tmp_path: Path) -> MarketVenue:
+    way, exchange = way_of_exchange.split()
     if way == "simulated":
         return SimVenue(exchange, world_of(7, NOW), lambda: NOW)
     if way == "live":
@@ -67,6 +81,7 @@ def a_trading(venue: MarketVenue, markets: tuple[ListedMarket, ...]) -> str:
     return next(one.native_id for one in markets if one.status is MarketStatus.TRADING)
 
 
+@of_every_venue
 def test_markets__have_ids_of_their_own_and_tickers_that_can_stand_in_a_path(
     venue: MarketVenue,
 ) -> None:
@@ -79,6 +94,7 @@ def test_markets__have_ids_of_their_own_and_tickers_that_can_stand_in_a_path(
     )
 
 
+@of_every_venue
 def test_what_a_venue_cannot_tell_of_a_market__is_unknown(venue: MarketVenue) -> None:
     markets = asked(venue.markets()).values
     told = venue.capabilities
@@ -87,6 +103,7 @@ def test_what_a_venue_cannot_tell_of_a_market__is_unknown(venue: MarketVenue) ->
     assert told.caution or {one.has_caution for one in markets} == {None}
 
 
+@of_every_venue
 def test_what_a_venue_can_tell_of_a_market__is_known_of_some(venue: MarketVenue) -> None:
     markets = asked(venue.markets()).values
     told = venue.capabilities
@@ -95,6 +112,7 @@ def test_what_a_venue_can_tell_of_a_market__is_known_of_some(venue: MarketVenue)
     assert not told.caution or {one.has_caution for one in markets} - {None}
 
 
+@of_every_venue
 def test_networks__are_none_where_the_venue_can_tell_nothing_of_them(venue: MarketVenue) -> None:
     told = venue.capabilities
     found = asked(venue.networks())
@@ -102,6 +120,7 @@ def test_networks__are_none_where_the_venue_can_tell_nothing_of_them(venue: Mark
     assert (found is None) == (not told.currencies and not told.contracts)
 
 
+@of_every_venue
 def test_networks__tell_what_the_capabilities_promise_and_no_more(venue: MarketVenue) -> None:
     found = asked(venue.networks())
     if found is None:
@@ -116,6 +135,7 @@ def test_networks__tell_what_the_capabilities_promise_and_no_more(venue: MarketV
     assert "" not in {one.contract for one in values}
 
 
+@of_every_venue
 def test_tickers__are_of_markets_that_the_venue_lists(venue: MarketVenue) -> None:
     listed = {one.native_id for one in asked(venue.markets()).values}
     tickers = asked(venue.tickers()).values
@@ -124,6 +144,7 @@ def test_tickers__are_of_markets_that_the_venue_lists(venue: MarketVenue) -> Non
     assert {one.native_id for one in tickers} <= listed
 
 
+@of_every_venue
 def test_a_book__has_its_best_levels_first_and_an_aware_time_of_receipt(venue: MarketVenue) -> None:
     native_id = a_trading(venue, asked(venue.markets()).values)
     book = asked(venue.book(native_id, 20))
@@ -137,6 +158,7 @@ def test_a_book__has_its_best_levels_first_and_an_aware_time_of_receipt(venue: M
     assert max(len(book.bids), len(book.asks)) <= venue.capabilities.max_book_levels
 
 
+@of_every_venue
 def test_books__of_one_market__are_its_book(venue: MarketVenue) -> None:
     native_id = a_trading(venue, asked(venue.markets()).values)
     if venue.source is DataSource.REPLAY and venue.capabilities.books_a_call > 1:
@@ -146,6 +168,7 @@ def test_books__of_one_market__are_its_book(venue: MarketVenue) -> None:
     assert found.values == (asked(venue.book(native_id, 20)),)
 
 
+@of_every_venue
 def test_more_books_than_a_call_gives__are_refused(venue: MarketVenue) -> None:
     many = ("no such market",) * (venue.capabilities.books_a_call + 1)
 
@@ -155,25 +178,27 @@ def test_more_books_than_a_call_gives__are_refused(venue: MarketVenue) -> None:
     assert refused.value.reason is VenueErrorReason.REFUSED
 
 
-@pytest.mark.parametrize("call", ["book", "candles"])
-def test_an_unknown_market__is_refused(venue: MarketVenue, call: str) -> None:
-    calls: dict[str, Callable[[], Awaitable[object]]] = {
-        "book": lambda: venue.book("no such market", 20),
-        "candles": lambda: venue.candles("no such market", NOW - timedelta(minutes=2), 2),
-    }
-    if call == "candles" and not venue.capabilities.candles:
-        assert asked(calls[call]()) is None
-        return
-
+@of_every_venue
+def test_an_unknown_market__is_refused(venue: MarketVenue) -> None:
+    unknown = "no such market"
     with pytest.raises(VenueError) as refused:
-        asked(calls[call]())
+        asked(venue.book(unknown, 20))
+    assert said(refused) == (VenueErrorReason.REFUSED, venue.exchange)
 
-    assert (refused.value.reason, refused.value.exchange) == (
-        VenueErrorReason.REFUSED,
-        venue.exchange,
-    )
+    candles = venue.candles(unknown, NOW - timedelta(minutes=2), 2)
+    if not venue.capabilities.candles:
+        assert asked(candles) is None
+        return
+    with pytest.raises(VenueError) as refused:
+        asked(candles)
+    assert said(refused) == (VenueErrorReason.REFUSED, venue.exchange)
 
 
+def said(refused: pytest.ExceptionInfo[VenueError]) -> tuple[VenueErrorReason, str]:
+    return refused.value.reason, refused.value.exchange
+
+
+@of_every_venue
 def test_candles__are_minutes_in_order_or_none_where_the_venue_has_none(venue: MarketVenue) -> None:
     native_id = a_trading(venue, asked(venue.markets()).values)
     found = asked(venue.candles(native_id, NOW - timedelta(minutes=2), 2))
@@ -186,6 +211,7 @@ def test_candles__are_minutes_in_order_or_none_where_the_venue_has_none(venue: M
         ]
 
 
+@of_every_venue
 def test_notices__were_published_in_the_time_that_was_asked_for(venue: MarketVenue) -> None:
     since = NOW - timedelta(days=90)
     found = asked(venue.notices(since))
@@ -198,6 +224,7 @@ def test_notices__were_published_in_the_time_that_was_asked_for(venue: MarketVen
         assert len({one.id for one in found.values}) == len(times)
 
 
+@of_every_venue
 def test_close__may_be_called_twice(venue: MarketVenue) -> None:
     asked(venue.close())
     asked(venue.close())

@@ -289,7 +289,7 @@ def test_a_volume_that_no_market_has__is_unknown(
     assert volume_of({"quoteVolume": volume, "baseVolume": base, "last": last}) == told
 
 
-@pytest.mark.parametrize(
+@each(
     "url",
     ["https://a.test/\x00", "https://a.test/\u202e", 'https://a.test/"><i>', "https://u:p@a.test/"],
 )

@@ -100,7 +100,7 @@ def test_coinbase__says_the_contract_and_nothing_of_deposits() -> None:
     assert (only.can_deposit, only.can_withdraw) == (None, None)
 
 
-@pytest.mark.parametrize("exchange", ["binance", "bybit", "okx", "mexc", "upbit"])
+@each("exchange", ["binance", "bybit", "okx", "mexc", "upbit"])
 def test_a_venue_that_wants_a_key_for_networks__without_one_cannot_tell(exchange: str) -> None:
     venue = venue_of(exchange)
 
@@ -114,7 +114,7 @@ def test_the_coin_of_a_chain__has_no_contract_and_says_so() -> None:
     assert (ether.chain, ether.contract, ether.is_native) == (ETHEREUM, None, True)
 
 
-@pytest.mark.parametrize(
+@each(
     ("exchange", "tags"),
     [
         ("bybit", [False, True, None]),
@@ -179,7 +179,7 @@ def test_krakens_own_ticker__is_kept_beside_the_common_one() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("exchange", "kind"),
     [
         ("bybit", NoticeKind.DELIST),
@@ -231,7 +231,7 @@ def test_the_takers_fee__is_what_ccxt_has_of_the_market(exchange: str, fee_bps: 
     assert venue.taker_fee_bps(AAAQ[exchange]) == pytest.approx(fee_bps)
 
 
-@pytest.mark.parametrize("told", [None, "n/a", -0.001, 0.06, float("nan")])
+@each("told", [None, "n/a", -0.001, 0.06, float("nan")])
 def test_a_takers_fee_that_is_none__is_unknown(told: object) -> None:
     venue = venue_of("kucoin")
     asyncio.run(venue.markets())

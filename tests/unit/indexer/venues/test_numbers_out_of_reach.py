@@ -64,7 +64,7 @@ def test_a_market_that_ccxt_cannot_read__leaves_the_others() -> None:
     assert len(found.faults) >= 1
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         '{"a": ["\\u0031e9999", 1]}',

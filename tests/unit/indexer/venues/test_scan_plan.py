@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from indexer.venues.scan_plan import DueBooks, due
+from tests.each import each
 
 NOON = datetime(2026, 11, 24, 12, tzinfo=UTC)
 
@@ -20,7 +21,7 @@ def plan(targets: int, others: int, budget: int, minute: int = 0) -> DueBooks:
     return due(listed, first, budget, NOON + timedelta(minutes=minute))
 
 
-@pytest.mark.parametrize(
+@each(
     ("targets", "budget", "chosen", "target_every_s", "others", "other_every_s"),
     [
         (40, 600, 40, 60, 500, 240),  # 2,000 in turns of 560

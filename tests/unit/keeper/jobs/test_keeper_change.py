@@ -2,11 +2,10 @@
 
 from dataclasses import replace
 
-import pytest
-
 from core.money import UnixSeconds
 from keeper.jobs import keeper_change
 from keeper.state import FactoryKeepers, IntentKind, KeeperState
+from tests.each import each
 from tests.unit.keeper.readings import HEAD, MAX_HEAD_AGE_S, NOW, VAULT, state
 
 FACTORY = "0xa0Ee7A142d267C1f36714E4a8F75612F20a79720"
@@ -19,9 +18,7 @@ def proposed(to: str | None, since_eta_s: int = 0, own: str | None = NEW) -> Kee
     return replace(state(), keepers=keepers, own=own)
 
 
-@pytest.mark.parametrize(
-    ("since_eta_s", "accepts"), [(-1, False), (0, True), (WEEK_S, True), (WEEK_S + 1, False)]
-)
+@each(("since_eta_s", "accepts"), [(-1, False), (0, True), (WEEK_S, True), (WEEK_S + 1, False)])
 def test_plan__accepts_from_eta_on_for_a_week(since_eta_s: int, accepts: bool) -> None:
     actions = keeper_change.plan(proposed(NEW, since_eta_s), NOW)
     assert [(action.kind, action.to) for action in actions] == (
@@ -29,7 +26,7 @@ def test_plan__accepts_from_eta_on_for_a_week(since_eta_s: int, accepts: bool) -
     )
 
 
-@pytest.mark.parametrize(("to", "own"), [(None, NEW), (OLD, NEW), (NEW, None), (None, None)])
+@each(("to", "own"), [(None, NEW), (OLD, NEW), (NEW, None), (None, None)])
 def test_plan__nobody_or_somebody_else_is_proposed__plans_nothing(
     to: str | None, own: str | None
 ) -> None:

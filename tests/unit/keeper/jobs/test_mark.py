@@ -81,9 +81,7 @@ def test_plan__unknown_worth__is_not_sent() -> None:
     assert mark.plan(state(reading(None)), NOW) == []
 
 
-@pytest.mark.parametrize(
-    "status", [None, VaultStatus.FUNDING, VaultStatus.STOPPED, VaultStatus.SETTLED]
-)
+@each("status", [None, VaultStatus.FUNDING, VaultStatus.STOPPED, VaultStatus.SETTLED])
 def test_plan__a_vault_that_is_not_working__is_not_marked(status: VaultStatus | None) -> None:
     assert mark.plan(state(reading(2 * BUDGET, status=status)), NOW) == []
 

@@ -6,6 +6,7 @@ from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UnixSeconds, UsdcE6
 from keeper.jobs import settle
 from keeper.state import IntentKind
+from tests.each import each
 from tests.unit.keeper.readings import BUDGET, HEAD, MAX_HEAD_AGE_S, NOW, VAULT, reading, state
 
 DAY_S = 86_400
@@ -19,9 +20,7 @@ def ended(ago_s: int, **changes: object) -> list[str]:
     return [action.kind for action in actions]
 
 
-@pytest.mark.parametrize(
-    ("ago_s", "planned"), [(-1, []), (0, ["settle"]), (DAY_S - 1, ["settle"]), (DAY_S, [])]
-)
+@each(("ago_s", "planned"), [(-1, []), (0, ["settle"]), (DAY_S - 1, ["settle"]), (DAY_S, [])])
 def test_plan__from_the_end_on_until_a_day_after_it(ago_s: int, planned: list[str]) -> None:
     assert ended(ago_s) == planned
 

@@ -1,11 +1,10 @@
 """When a vault is stopped. Source: docs/rules.md#when-marks-are-sent, MandateVault.mark."""
 
-import pytest
-
 from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UnixSeconds
 from keeper.jobs import stop_line
 from keeper.state import SOURCE_AT_COST, IntentKind
+from tests.each import each
 from tests.unit.keeper.readings import FLOOR, HEAD, MAX_HEAD_AGE_S, NOW, VAULT, reading, state
 
 
@@ -41,9 +40,7 @@ def test_plan__unknown_floor__does_nothing() -> None:
     assert stop_line.plan(state(reading(0, floor_usdc_e6=None)), NOW) == []
 
 
-@pytest.mark.parametrize(
-    "status", [None, VaultStatus.FUNDING, VaultStatus.STOPPED, VaultStatus.SETTLED]
-)
+@each("status", [None, VaultStatus.FUNDING, VaultStatus.STOPPED, VaultStatus.SETTLED])
 def test_plan__a_vault_that_is_not_working__does_nothing(status: VaultStatus | None) -> None:
     assert stop_line.plan(state(reading(0, status=status)), NOW) == []
 

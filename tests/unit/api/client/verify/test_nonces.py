@@ -9,6 +9,7 @@ import pytest
 from api.client.verify.findings import UncheckedError
 from api.client.verify.node import Node
 from api.client.verify.nonces import unexplained_heights
+from tests.each import each
 
 WIDE = 1_000_000
 
@@ -35,7 +36,7 @@ def test_all_known__asks_for_both_ends_alone() -> None:
     assert (found(node, [3, 3, 500_000]), node.asked) == ([], 2)
 
 
-@pytest.mark.parametrize("height", [1, 2, 499_999, WIDE])
+@each("height", [1, 2, 499_999, WIDE])
 def test_one_unknown__is_found_by_some_twenty_questions(height: int) -> None:
     node = Counting(3, 500_000, height)
     assert found(node, [3, 500_000]) == [height]

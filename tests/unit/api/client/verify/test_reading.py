@@ -10,6 +10,7 @@ from api.client.verify.reading import read_record
 from core.canonical import canonical_json
 from core.mandate.rules.record import genesis_hash, row_hash
 from core.mandate.rules.record_file import FIRST_FORMS
+from tests.each import each
 
 ID = "m_abcdefghij"
 
@@ -124,7 +125,7 @@ def test_a_hash_chain_that_was_computed_anew__is_no_difference_of_the_file() -> 
     assert found([*lines[:2], canonical_json(changed) + b"\n", head + b"\n"]) == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("key", "value"),
     [("signature", 5), ("vault", ["x"]), ("terms", "x"), ("chain_id", True)],
 )

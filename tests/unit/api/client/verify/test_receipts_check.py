@@ -27,6 +27,7 @@ from core.mandate.chain.typed_data import record_receipt_digest
 from core.mandate.rules.receipts import RecordReceipt
 from core.mandate.rules.record_file import AnchorLine
 from core.mandate.rules.rows import RowKind
+from tests.each import each
 from tests.unit.core.mandate.rules.ledgers import PAPER, PUBLIC_ID, SampleLedger, terms
 
 SERVICE = LocalKeySigner("0x" + "11" * 32)
@@ -144,7 +145,7 @@ def test_a_record_without_rows__may_be_older_than_any_receipt() -> None:
 # The hour's anchor
 
 
-@pytest.mark.parametrize(
+@each(
     ("epoch", "seq", "found"),
     [
         (EPOCH, LAST.seq - 1, ["receipt.not_anchored"]),
@@ -170,7 +171,7 @@ def test_a_row_that_its_hour_lacks__is_told_once_and_leaves_nothing_open() -> No
 # What is no evidence
 
 
-@pytest.mark.parametrize(
+@each(
     "one",
     [
         receipt(chain_id=1),
@@ -223,7 +224,7 @@ def test_receipts__are_read_up_to_a_bound(monkeypatch: pytest.MonkeyPatch, more:
     assert report.unchecked == ["receipts: only the first 2 receipts were read"] * more
 
 
-@pytest.mark.parametrize("text", [b'{"a":1,"a":1}', b'{"a":1.5}', b'{"a":NaN}', b"\xff", b"[[[["])
+@each("text", [b'{"a":1,"a":1}', b'{"a":1.5}', b'{"a":NaN}', b"\xff", b"[[[["])
 def test_a_line_that_is_not_one_plain_object__is_no_receipt(text: bytes) -> None:
     assert checked(text).unchecked == ["receipts: kept, line 1: " + _one_object()]
 

@@ -21,7 +21,7 @@ from tests.each import each
 HELD = Credits(welcome=10, earned=20, converted=5)
 
 
-@pytest.mark.parametrize(
+@each(
     ("amount", "deltas"),
     [
         (1, Credits(welcome=-1)),

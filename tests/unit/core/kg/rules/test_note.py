@@ -3,7 +3,6 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-import pytest
 import yaml
 
 from core.kg.rules.facts import (
@@ -112,7 +111,7 @@ def test_a_mean__is_the_nearest_letter(gpa: float | None, letter: str | None) ->
     assert letter_of(gpa) == letter
 
 
-@pytest.mark.parametrize(
+@each(
     ("tier", "at", "rendered"),
     [
         (NoteTier.FREE, timedelta(seconds=59), timedelta(0)),

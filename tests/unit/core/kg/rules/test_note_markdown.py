@@ -61,7 +61,7 @@ def test_what_cannot_be_seen__is_left_out() -> None:
     assert one_line("x" * 500) == "x" * 500
 
 
-@pytest.mark.parametrize(
+@each(
     "url",
     ["javascript:alert(1)", "http://e.example", "//e.example", "https://u@e.example", "data:x"],
 )

@@ -59,7 +59,7 @@ def test_what_is_no_ticker__is_refused(sent: str) -> None:
     assert refused.value.field == "token"
 
 
-@pytest.mark.parametrize(
+@each(
     ("ticker", "file"),
     [
         ("BTC", "BTC"), ("1INCH", "1INCH"), ("CON", "CON--a3dbc4b6"), ("COM1", "COM1--6eac394b"),
@@ -85,7 +85,7 @@ def test_files__of_two_tickers_differ_where_case_does_not_count(tickers: set[str
     assert len({token_file(one).lower() for one in tickers}) == len(tickers)
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "name", "file"),
     [
         (HubKind.CHAIN, "eip155:1", "chain/eip155-1"),
@@ -137,7 +137,7 @@ def test_a_token_and_a_hub__never_have_one_name__in_no_folder(
     assert len(set(files)) == len(files)
 
 
-@pytest.mark.parametrize(
+@each(
     ("sent", "file"),
     [
         ("btc", "BTC"), ("BTC", "BTC"), ("con", "CON--a3dbc4b6"), ("CON--a3dbc4b6", "CON--a3dbc4b6"),

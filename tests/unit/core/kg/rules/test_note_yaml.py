@@ -22,7 +22,7 @@ def test_a_text_that_could_be_something_else__is_quoted(value: str) -> None:
     assert yaml.safe_load(text(value)) == value
 
 
-@pytest.mark.parametrize("value", ["BTC", "verified_same", "E5X", "A", "F", "Null1", "ONE"])
+@each("value", ["BTC", "verified_same", "E5X", "A", "F", "Null1", "ONE"])
 def test_a_text_that_can_be_nothing_else__stands_plain(value: str) -> None:
     assert text(value) == value
     assert yaml.safe_load(value) == value
@@ -34,7 +34,7 @@ def test_any_text__reads_back(value: str) -> None:
     assert yaml.safe_load(f"key: {text(value)}\n") == {"key": value}
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "written"),
     [(None, "null"), (True, "true"), (12, "12"), (12.5, "12.5"), (0.0, "0"), (33.33333, "33.3333")],
 )

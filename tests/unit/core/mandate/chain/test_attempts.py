@@ -1,11 +1,10 @@
 """What a refused call asked for, read from its call data."""
 
-import pytest
-
 from core.mandate.chain import calldata
 from core.mandate.chain.attempts import attempted_of
 from core.mandate.chain.calldata import VaultCall
 from core.mandate.venues import test_venue
+from tests.each import each
 
 ADAPTER = "0x9fE46736679d2D9a65F0992F2272dE9f3c7fa6e0"
 BUY = VaultCall(ADAPTER, 101_000_000, test_venue.buy(101_000_000))
@@ -24,7 +23,7 @@ def test_a_batch__says_the_first_call_the_sum_and_how_many() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "attempted"),
     [
         (calldata.settle(), {"function": "settle"}),

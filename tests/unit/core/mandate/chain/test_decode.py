@@ -14,6 +14,7 @@ from core.mandate.chain import calldata
 from core.mandate.chain.decode import EVENT_TYPES, decode_log
 from core.mandate.rules import events
 from core.mandate.rules.terms import UNPINNED, Rule, RuleKind
+from tests.each import each
 from tests.unit.core.mandate.chain.test_typed_data import OWNER, TERMS
 
 HASH = "0x" + "11" * 32
@@ -110,8 +111,6 @@ def test_a_text__is_the_languages_own_error() -> None:
     assert (decoded.name, decoded.args) == ("Error", {"message": "no"})
 
 
-@pytest.mark.parametrize(
-    "data", [b"", b"\x12\x34", bytes(4), revert_data("OverPerTxCap(uint256,uint256)", 1, 2)[:20]]
-)
+@each("data", [b"", b"\x12\x34", bytes(4), revert_data("OverPerTxCap(uint256,uint256)", 1, 2)[:20]])
 def test_empty_foreign_or_cut_revert_data__is_not_known(data: bytes) -> None:
     assert decode_revert(data) is None

@@ -6,13 +6,13 @@ import json
 from typing import Any
 
 import httpx
-import pytest
 
 from core.chain.abi import function
 from core.chain.rpc import Rpc
 from core.mandate.chain.reader import VaultReader
 from core.mandate.chain.vault_snapshot import VIEWS
 from core.mandate.rules.lifecycle import Status
+from tests.each import each
 
 VAULT = "0x" + "11" * 20
 USDC = "0x" + "22" * 20
@@ -67,9 +67,7 @@ class Nodes(httpx.BaseTransport):
         }
 
 
-@pytest.mark.parametrize(
-    "lie", [{"status": 4}, {"status": 255}, {"stoppedAt": 2**63}, {"stoppedAt": 2**36}], ids=str
-)
+@each("lie", [{"status": 4}, {"status": 255}, {"stoppedAt": 2**63}, {"stoppedAt": 2**36}], ids=str)
 def test_a_status_or_time_that_no_vault_has__is_that_nodes_failure(lie: dict[str, int]) -> None:
     """2^63 once passed the reader and overflowed where the time was made; a wrong status blamed
     nobody.

@@ -5,8 +5,6 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from core.chain.signatures import recovered_address
 from core.mandate.chain.typed_data import (
     guard_targets_hash,
@@ -31,14 +29,14 @@ def terms_of(vector: dict[str, Any]) -> MandateTerms:
     return terms_from_json(vector["typed_data"]["message"])
 
 
-@pytest.mark.parametrize("vector", CURRENT, ids=lambda vector: vector["name"])
+@each("vector", CURRENT, ids=lambda vector: vector["name"])
 def test_a_vectors_terms__give_its_document_and_digest(vector: dict[str, Any]) -> None:
     terms, factory, chain_id = terms_of(vector), vector["factory"], vector["chain_id"]
     assert terms_typed_data(terms, factory, chain_id) == vector["typed_data"]
     assert terms_digest(terms, factory, chain_id) == vector["digest"]
 
 
-@pytest.mark.parametrize("vector", CURRENT, ids=lambda vector: vector["name"])
+@each("vector", CURRENT, ids=lambda vector: vector["name"])
 def test_a_vectors_rules_and_guard_targets__give_the_hashes_in_its_terms(
     vector: dict[str, Any],
 ) -> None:
@@ -47,7 +45,7 @@ def test_a_vectors_rules_and_guard_targets__give_the_hashes_in_its_terms(
     assert guard_targets_hash(vector["guard_targets"]) == message["guardTargetsHash"]
 
 
-@pytest.mark.parametrize("vector", TERMS, ids=lambda vector: vector["name"])
+@each("vector", TERMS, ids=lambda vector: vector["name"])
 def test_a_vectors_signature__is_the_owners(vector: dict[str, Any]) -> None:
     assert recovered_address(vector["digest"], vector["signature"]) == VECTORS["signer"]
 

@@ -17,6 +17,7 @@ from core.mandate.rules.ledger import (
 )
 from core.mandate.rules.refusals import RefusalReason, RefusalReport
 from core.mandate.rules.violations import Violation
+from tests.each import each
 from tests.unit.core.mandate.rules.ledgers import PAPER, START, VENUE, e6, stopped, tx, working
 
 
@@ -53,7 +54,7 @@ def test_event_row__without_a_why__has_none() -> None:
     assert _event(why=None).payload == {"target": VENUE}
 
 
-@pytest.mark.parametrize("kind", ["deposit", "withdraw", "signed", "stop", "payout", "BUY", ""])
+@each("kind", ["deposit", "withdraw", "signed", "stop", "payout", "BUY", ""])
 def test_event_row__a_kind_that_agents_may_not_report__is_refused(kind: str) -> None:
     with pytest.raises(
         InvalidParameterError, match="an agent reports one of move, buy, sell, fee, resolve, note"
@@ -67,9 +68,7 @@ def test_event_row__only_a_resolve_may_be_negative() -> None:
         _event(amount_usdc_e6=e6("-0.000001"))
 
 
-@pytest.mark.parametrize(
-    "key", ["violation", "executed", "vault_created", "refusal", "stop_requested"]
-)
+@each("key", ["violation", "executed", "vault_created", "refusal", "stop_requested"])
 def test_event_row__a_key_that_only_the_server_writes__is_refused(key: str) -> None:
     with pytest.raises(InvalidParameterError, match=rf"payload\.{key}"):
         _event(payload={key: {}})

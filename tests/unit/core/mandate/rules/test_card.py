@@ -12,6 +12,7 @@ from core.mandate.rules.card import (
     unnamed_agent_notice,
 )
 from core.mandate.rules.terms import ZERO_ADDRESS
+from tests.each import each
 from tests.unit.core.mandate.rules.test_clauses import AGENT, CHAIN, OWNER, TERMS
 
 
@@ -64,7 +65,7 @@ def test_header__without_an_agent__says_so() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@each(
     ("of_vault", "on_file", "wallet", "says"),
     [
         (VaultAgent(OWNER), None, OWNER, f"Rex acts with {OWNER}"),
@@ -103,7 +104,7 @@ def test_header__of_terms_that_name_no_wallet__does_not_say_that_the_linked_one_
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "of_terms", "on_file", "begins"),
     [
         ("Rex", AGENT, None, None),

@@ -310,7 +310,7 @@ SILENT = [
 ]
 
 
-@pytest.mark.parametrize("event", SILENT, ids=lambda event: type(event).__name__)
+@each("event", SILENT, ids=lambda event: type(event).__name__)
 def test_row_from_event__what_is_no_news_for_a_mandate__has_no_row(event: ev.ChainEvent) -> None:
     assert row_from_event(event, REF, KEEPER, OWNER, AGENT, usdc=USDC) is None
 
@@ -349,7 +349,7 @@ def test_role_names__are_the_hashes_of_their_names() -> None:
         assert ROLE_NAMES["0x" + keccak(text=name).hex()] == name
 
 
-@pytest.mark.parametrize(
+@each(
     ("word", "text"),
     [
         ("0x" + b"stop_line".hex().ljust(64, "0"), "stop_line"),

@@ -127,7 +127,7 @@ def test_markets__of_a_stored_name_that_contradicts_the_known_one__say_that_it_i
     assert markets_of("passphrase_calculate_transfer(uint64,address)")["params"]["unverified_names"]
 
 
-@pytest.mark.parametrize("functions", [[TIED], [OPEN], [{"selector": "0xaabbccdd"}], None])
+@each("functions", [[TIED], [OPEN], [{"selector": "0xaabbccdd"}], None])
 def test_markets__of_known_functions_and_of_bare_selectors__say_nothing_of_names(
     functions: Any,
 ) -> None:

@@ -9,6 +9,7 @@ from core.chain.abi import signatures_by_selector
 from core.mandate.rules.clauses import CLAUSE_KEYS, CLAUSE_NUMBERS, clauses
 from core.mandate.rules.targets import Target, parse_targets
 from core.mandate.rules.terms import MandateTerms, terms_to_json
+from tests.each import each
 
 CHAIN = 84_532
 OWNER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
@@ -93,7 +94,7 @@ def test_only_asking_and_at_stop__are_pending_and_their_text_says_so() -> None:
     assert all("This is stored" in clause["text_en"] for clause in pending)
 
 
-@pytest.mark.parametrize(
+@each(
     ("key", "text"),
     [
         (
@@ -147,7 +148,7 @@ def test_clause__reads(key: str, text: str) -> None:
     assert by_key()[key]["text_en"] == text
 
 
-@pytest.mark.parametrize(
+@each(
     ("key", "params"),
     [
         ("budget", {"amount": "1234.500000"}),

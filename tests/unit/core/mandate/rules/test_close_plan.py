@@ -14,6 +14,7 @@ from core.mandate.rules.close_plan import (
     close_all_plan,
 )
 from core.mandate.rules.ledger import ReportedBy, RowKind, stop_row
+from tests.each import each
 from tests.unit.core.mandate.rules.ledgers import (
     PAPER,
     START,
@@ -163,7 +164,7 @@ def test_plan__after_a_stop__has_no_stop_step() -> None:
 
 
 @pytest.mark.row("3.1 owner stop in the settle grace is refused")
-@pytest.mark.parametrize(
+@each(
     ("after_end_s", "types", "reason", "until"),
     [
         (-1, ["stop", "withdraw"], None, None),

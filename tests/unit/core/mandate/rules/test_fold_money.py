@@ -264,8 +264,8 @@ def test_fees__by_class_and_unclassified_counted() -> None:
     assert state.realized_usdc_e6 == -e6("36")
 
 
-@pytest.mark.parametrize("chain_first", [True, False])
-@pytest.mark.parametrize("payload", [{"fee_kind": "x402"}, {}])
+@each("chain_first", [True, False])
+@each("payload", [{"fee_kind": "x402"}, {}])
 def test_fees__a_payment_reported_and_proven__counts_once_with_the_chains_amount(
     chain_first: bool, payload: dict[str, str]
 ) -> None:

@@ -16,7 +16,7 @@ def x402(hosts: list[str] | None = None, payees: list[str] | None = None) -> lis
     return [{"kind": "x402", "hosts": hosts or [], "payees": payees or []}]
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "host"),
     [
         ("https://api.example.com/a?b=c", "api.example.com"),

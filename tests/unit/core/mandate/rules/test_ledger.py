@@ -30,6 +30,7 @@ from core.mandate.rules.ledger import (
 )
 from core.mandate.rules.lifecycle import Status
 from core.mandate.rules.told import ReportedFacts
+from tests.each import each
 from tests.unit.core.mandate.rules.ledgers import (
     AGENT,
     KEEPER,
@@ -99,7 +100,7 @@ def test_status__paper__works_from_the_signature_on_with_the_budget_as_cash() ->
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("by", "reported_by"),
     [(KEEPER, "keeper"), (OWNER.lower(), "owner"), (AGENT, "agent"), (STRANGER, "chain")],
 )

@@ -59,7 +59,7 @@ def test_move__in_the_table__leads_there(
     assert next_status(status, move, facts) is expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("status", "move", "facts", "rule"),
     [
         (Status.SIGNED, MandateMove.CANCEL, VAULT, "only while it has no vault; stop it instead"),

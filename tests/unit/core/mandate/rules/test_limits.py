@@ -22,6 +22,7 @@ from core.mandate.rules.limits import (
 )
 from core.mandate.rules.terms import UNPINNED, ZERO_ADDRESS, Rule, RuleKind
 from core.money import usdc_e6_from_text
+from tests.each import each
 from tests.unit.core.mandate.rules.worked import table
 
 DAY = 86_400
@@ -80,7 +81,7 @@ def deposit_for(receiver: str) -> ProposedCall:
 # The rolling day
 
 
-@pytest.mark.parametrize(
+@each(
     ("now", "left", "frees_at"),
     [
         (START - 1, 300, None),

@@ -10,6 +10,7 @@ from core.mandate.rules.refusals import NOT_SEEN
 from core.mandate.rules.terms import MandateTerms
 from core.money import usdc_e6_from_text
 from core.times import utc_text
+from tests.each import each
 from tests.unit.core.mandate.rules.test_limits import AGENT, DAY, END, START, STRANGER, USDC
 from tests.unit.core.mandate.rules.worked import table
 
@@ -117,7 +118,7 @@ def test_limits_block__with_an_empty_cap__says_that_the_budget_is_the_cap() -> N
     assert used["per_action_max"] == {"value": "1000.000000", "source": "terms", "basis": "budget"}
 
 
-@pytest.mark.parametrize("status", [status for status in Status if status is not Status.WORKING])
+@each("status", [status for status in Status if status is not Status.WORKING])
 def test_limits_block__unless_working__is_null_with_its_basis(status: Status) -> None:
     nothing = {"value": None, "source": "none", "basis": "mandate_not_working"}
     used = limits_block(replace(FACTS, status=status), START)["used"]

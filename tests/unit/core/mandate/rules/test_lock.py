@@ -19,6 +19,7 @@ from core.mandate.rules.lock import (
     settle_note,
 )
 from core.mandate.rules.terms import ZERO_ADDRESS
+from tests.each import each
 
 END = 1_767_225_600  # 2026-01-01T00:00:00Z
 OPEN = END + 86_400
@@ -34,9 +35,7 @@ STOPPED = replace(
 )
 
 
-@pytest.mark.parametrize(
-    ("now", "until"), [(END - 1, None), (END, OPEN), (OPEN - 1, OPEN), (OPEN, None)]
-)
+@each(("now", "until"), [(END - 1, None), (END, OPEN), (OPEN - 1, OPEN), (OPEN, None)])
 def test_settle_grace__is_the_day_from_the_end(now: int, until: int | None) -> None:
     assert settle_grace_until(END, now) == until
 
@@ -69,13 +68,13 @@ def test_agent_stop_without_a_vault__inside_the_grace__is_allowed() -> None:
     check_stop(StoppedBy.AGENT, END, END, is_paper=True)
 
 
-@pytest.mark.parametrize("by", [StoppedBy.KEEPER, StoppedBy.CHAIN])
-@pytest.mark.parametrize("now", [END, OPEN - 1])
+@each("by", [StoppedBy.KEEPER, StoppedBy.CHAIN])
+@each("now", [END, OPEN - 1])
 def test_other_stops__inside_the_grace__are_never_gated(by: StoppedBy, now: int) -> None:
     check_stop(by, END, now, is_paper=False)
 
 
-@pytest.mark.parametrize(
+@each(
     ("now", "withdrawable", "reason", "until"),
     [
         (END - 1, False, LockReason.WORKING, OPEN),
@@ -100,7 +99,7 @@ def test_lock__after_a_stop__names_who_and_when_and_who_may_withdraw() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@each(
     ("by", "words"),
     [
         (StoppedBy.KEEPER, "The keeper stopped it at"),
@@ -139,7 +138,7 @@ def test_chain_state__without_a_vault__is_unknown() -> None:
     assert state == {"stopped": None, "settled": None, "agent": None, "agent_known": False}
 
 
-@pytest.mark.parametrize(
+@each(
     ("agent", "known", "stopped", "shown", "shown_known"),
     [
         ("0xAb", True, False, "0xAb", True),

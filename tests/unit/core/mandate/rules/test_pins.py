@@ -6,7 +6,6 @@ The encoder and decoder of eth_abi, which know nothing of head_words, are the ju
 
 from typing import Any
 
-import pytest
 from eth_abi.abi import decode, encode
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +15,7 @@ from core.mandate.rules.expansion import ListedContracts
 from core.mandate.rules.target_checks import check_targets
 from core.mandate.rules.targets import parse_targets
 from core.selectors import head_words
+from tests.each import each
 
 CHAIN = 84_532
 VENUE = "0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc"
@@ -139,7 +139,7 @@ def test_head__is_as_long_as_the_encoders_and_its_static_words_are_the_arguments
     assert len(head_words(signature)) * WORD <= len(data)
 
 
-@pytest.mark.parametrize("word", [0, 1, 2, 3])
+@each("word", [0, 1, 2, 3])
 def test_address_behind_an_offset__is_never_accepted__since_the_caller_moves_it(word: int) -> None:
     """f((bytes,address)): word 2 of a usual encoding is the address, and with the tuple moved
     behind it that word is a decoy.

@@ -4,8 +4,6 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
-import pytest
-
 from core.mandate.rules.agent_status import HeldMandate, agent_status
 from core.mandate.rules.fees import fees_block, pct_text
 from core.mandate.rules.ledger import EMPTY_STATE, ReportedBy, RowKind, stop_row
@@ -19,6 +17,7 @@ from core.mandate.rules.worth import (
     worth_of,
 )
 from core.times import utc_text
+from tests.each import each
 from tests.unit.core.mandate.rules.ledgers import (
     DAY,
     PAPER,
@@ -122,7 +121,7 @@ def test_agent_fee_reserved__deposits_and_losses_are_no_gain() -> None:
     assert agent_fee_reserved_usdc_e6(ledger.state, worth_of(ledger.state, TESTNET), 1000) == 0
 
 
-@pytest.mark.parametrize(
+@each(
     ("amount", "bps", "cost"),
     [(0, 50, 0), (1, 50, 1), (200, 50, 1), (201, 50, 2), (e6("100"), 50, e6("0.5"))],
 )
@@ -164,7 +163,7 @@ def test_fees_block__exact() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@each(
     ("part", "whole", "text"),
     [(5, 200, "2.50"), (-5, 200, "-2.50"), (1, 30_000, "0.00"), (-1, 30_000, "0.00"), (1, 0, None)],
 )
@@ -259,7 +258,7 @@ def test_progress__stop_line__is_broken_by_the_stop_at_it() -> None:
     assert [rule["key"] for rule in _progress(ledger)["rules"] if not rule["ok"]] == ["stop_line"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("after_s", "day"),
     [(0, 1), (86_399, 1), (86_400, 2), (30 * 86_400 - 1, 30), (40 * 86_400, 30), (-5, 1)],
 )
@@ -289,9 +288,7 @@ def test_next_event__what_the_agent_announced_then_the_end_then_the_grace() -> N
     assert _progress(ledger)["next_event"] is None
 
 
-@pytest.mark.parametrize(
-    "next_at", ["soon", "2026-02-02", "", "2026-02-02T12:00:00", "2099-01-01T00:00:00Z"]
-)
+@each("next_at", ["soon", "2026-02-02", "", "2026-02-02T12:00:00", "2099-01-01T00:00:00Z"])
 def test_next_event__an_announcement_that_can_not_be_read_or_is_too_late__is_the_end(
     next_at: str,
 ) -> None:

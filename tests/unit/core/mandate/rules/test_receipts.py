@@ -62,7 +62,7 @@ def test_a_signature__is_the_same_each_time_and_not_malleable() -> None:
     assert recovered_address(digest, SIGNED.signature) == SERVICE.address
 
 
-@pytest.mark.parametrize(
+@each(
     "changed",
     [
         {"mandate_id": "m_abcdefghik"},

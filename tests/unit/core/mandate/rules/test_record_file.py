@@ -52,7 +52,7 @@ def test_a_row_that_was_read__is_written_as_the_same_bytes() -> None:
     assert record_line(row_of_line(line())) == record_line(ROW)
 
 
-@pytest.mark.parametrize("hashed", ["", "0x" + "0A" * 32, 5, None])
+@each("hashed", ["", "0x" + "0A" * 32, 5, None])
 def test_a_hash_of_another_form__is_named(hashed: Any) -> None:
     with pytest.raises(MandateError, match="row_hash"):
         row_of_line(line() | {"row_hash": hashed})

@@ -15,6 +15,7 @@ from core.mandate.rules.refusals import (
     refused_text,
 )
 from core.money import UsdcE6
+from tests.each import each
 
 TX = "0x" + "Ab" * 32
 
@@ -32,7 +33,7 @@ def test_reasons__are_the_six_of_the_specification() -> None:
     assert set(CLAUSE_KEYS.values()) <= set(CLAUSE_NUMBERS)
 
 
-@pytest.mark.parametrize(
+@each(
     ("error_name", "recorded"),
     [
         ("OverPerTxCap", "OverPerTxCap"),
@@ -46,7 +47,7 @@ def test_reason__outside_the_six__reads_unknown(error_name: str | None, recorded
     assert reason_as_recorded(error_name) == recorded
 
 
-@pytest.mark.parametrize(
+@each(
     ("reason", "code"),
     [
         ("OverPerTxCap", "over_per_tx_cap"),
@@ -71,14 +72,14 @@ def test_report__without_hash_and_amount__is_kept() -> None:
     )
 
 
-@pytest.mark.parametrize("reason", ["unknown", "OverBudget", "", "overdailycap"])
+@each("reason", ["unknown", "OverBudget", "", "overdailycap"])
 def test_report__with_another_reason__is_refused(reason: str) -> None:
     with pytest.raises(InvalidParameterError) as refused:
         refusal_report(reason, TX, None)
     assert refused.value.field == "reason"
 
 
-@pytest.mark.parametrize("tx_hash", ["0x12", TX[:-1], TX + "0", TX[2:], "0x" + "zz" * 32])
+@each("tx_hash", ["0x12", TX[:-1], TX + "0", TX[2:], "0x" + "zz" * 32])
 def test_report__with_a_malformed_hash__is_refused(tx_hash: str) -> None:
     with pytest.raises(InvalidParameterError) as refused:
         refusal_report("OverDailyCap", tx_hash, None)

@@ -8,7 +8,7 @@ from core.selectors import head_words, selector_from_text, selector_of
 from tests.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("signature", "selector"),
     [
         ("transfer(address,uint256)", "0xa9059cbb"),
@@ -24,7 +24,7 @@ def test_selector__of_a_known_function__is_the_known_one(signature: str, selecto
     assert selector_of(signature) == selector
 
 
-@pytest.mark.parametrize(
+@each(
     ("signature", "words"),
     [
         ("f()", ()),
@@ -143,7 +143,7 @@ def test_selector__in_any_case__is_lower_case() -> None:
     assert selector_from_text("0xA9059CBB") == "0xa9059cbb"
 
 
-@pytest.mark.parametrize("text", ["a9059cbb", "0xa9059cb", "0xa9059cbbb", "0xg9059cbb", None, 7])
+@each("text", ["a9059cbb", "0xa9059cb", "0xa9059cbbb", "0xg9059cbb", None, 7])
 def test_selector__in_another_form__is_refused(text: object) -> None:
     with pytest.raises(InvalidParameterError):
         selector_from_text(text)

@@ -99,7 +99,7 @@ def test_pin_on_a_decoy__is_refused_and_says_what_the_word_is(
     assert f"; it is {found};" in rule
 
 
-@pytest.mark.parametrize(
+@each(
     ("signature", "word"),
     [
         ("f(address)", 0),
@@ -128,7 +128,7 @@ def test_the_refused_function__is_named_by_its_place() -> None:
 # Stored lists
 
 
-@pytest.mark.parametrize(
+@each(
     "function",
     [
         {"selector": CREDIT, "recipient_word": 1},
@@ -153,7 +153,7 @@ def test_stored_list_with_a_pin_of_before__is_read_and_expanded_as_it_was(
 # Borrowed selectors
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "known"),
     [
         # Of balanceOf(address), word 1 is not there: whatever stands behind the arguments would be
@@ -271,7 +271,7 @@ def test_known_signatures__hold_the_houses_other_contracts(contract: str) -> Non
 # Listed adapters
 
 
-@pytest.mark.parametrize(
+@each(
     "function",
     [
         {"signature": "buy(uint256)"},
@@ -284,7 +284,7 @@ def test_function_of_an_adapter__as_it_is_published__is_taken(function: dict[str
     check(function, address=ADAPTER)
 
 
-@pytest.mark.parametrize(
+@each(
     ("function", "field", "says"),
     [
         (

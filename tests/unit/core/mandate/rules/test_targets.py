@@ -135,7 +135,7 @@ def test_entry_that_comes_to_no_rule__is_refused_since_its_clause_would_be_untru
 # Contracts
 
 
-@pytest.mark.parametrize(
+@each(
     "item",
     [
         ADAPTER,
@@ -174,9 +174,7 @@ def test_listed_adapter__narrowed_to_what_spends_unvalued__is_refused(functions:
     )
 
 
-@pytest.mark.parametrize(
-    "functions", [[SPENDS, VALUED], [EXITS], [VALUED], [SPENDS, VALUED, EXITS]]
-)
+@each("functions", [[SPENDS, VALUED], [EXITS], [VALUED], [SPENDS, VALUED, EXITS]])
 def test_listed_adapter__narrowed_to_what_it_values__never_counts_money_as_unvalued(
     functions: list[Any],
 ) -> None:
@@ -242,13 +240,13 @@ def test_pin_on_a_word_behind_an_offset__is_refused_since_it_would_pin_nothing()
     )
 
 
-@pytest.mark.parametrize("word", [0, 2, -1, 255, True, "1", 1.0])
+@each("word", [0, 2, -1, 255, True, "1", 1.0])
 def test_pin_on_anything_but_an_address_word__is_refused(word: object) -> None:
     function = {"signature": "deposit(uint256,address)", "recipient_word": word}
     assert refused_field([{"address": VENUE, "functions": [function]}]).endswith("recipient_word")
 
 
-@pytest.mark.parametrize("address", [USDC, FACTORY, PERMIT2, USDC.lower()])
+@each("address", [USDC, FACTORY, PERMIT2, USDC.lower()])
 def test_forbidden_contract__is_never_a_target(address: str) -> None:
     assert (
         refused_field([{"address": address, "functions": [PINNED]}]) == "allowed_targets[0].address"
@@ -307,7 +305,7 @@ def test_malformed_entry__names_its_field(item: Any, field: str) -> None:
     assert refused_field([item]) == field
 
 
-@pytest.mark.parametrize("items", [{}, "0x12", 5, [ADAPTER] * 33])
+@each("items", [{}, "0x12", 5, [ADAPTER] * 33])
 def test_list_of_another_form__is_refused(items: Any) -> None:
     assert refused_field(items) == "allowed_targets"
 
@@ -415,7 +413,7 @@ def test_x402__host_in_another_form__is_refused(host: object) -> None:
     assert refused_field([{"kind": "x402", "hosts": [host]}]) == "allowed_targets[0].hosts"
 
 
-@pytest.mark.parametrize("host", ["localhost", "127.0.0.1:8000", "xn--4ca.example", "a-b.example"])
+@each("host", ["localhost", "127.0.0.1:8000", "xn--4ca.example", "a-b.example"])
 def test_x402__plain_hosts__are_taken(host: str) -> None:
     assert parse_targets([{"kind": "x402", "hosts": [host]}], CHAIN) == (X402Target((host,), ()),)
 
@@ -423,7 +421,7 @@ def test_x402__plain_hosts__are_taken(host: str) -> None:
 # Stored lists
 
 
-@pytest.mark.parametrize(
+@each(
     "signature",
     ["f((),address)", "f(address[1]\n)", "f(((uint8[255],uint8)[]),address)", "f(" * 300],
 )

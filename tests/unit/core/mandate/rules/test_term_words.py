@@ -4,13 +4,12 @@ import re
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from core.mandate.chain.typed_data import TERMS_V2
 from core.mandate.rules.clauses import CLAUSE_KEYS, clauses
 from core.mandate.rules.shown import Hidden, Shown, days_words, percent_text, usdc_words
 from core.mandate.rules.targets import parse_targets
 from core.mandate.rules.term_words import TERMS, fields_of
+from tests.each import each
 from tests.unit.core.mandate.rules.test_clauses import CHAIN, VENUE
 from tests.unit.core.mandate.rules.test_clauses import TERMS as SIGNED
 
@@ -80,7 +79,7 @@ def test_a_hidden_member__says_why() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@each(
     ("clause", "fields"),
     [
         ("stop_line", ("stopFloor", "stopFloorBps")),
@@ -98,7 +97,7 @@ def test_each_clause__has_a_signed_member() -> None:
     assert {key for term in TERMS for key in term.clauses} == set(CLAUSE_KEYS)
 
 
-@pytest.mark.parametrize(
+@each(
     ("made", "text"),
     [
         (usdc_words(1_234_500_000), "1,234.5 USDC"),

@@ -83,7 +83,7 @@ def test_draft__filled__is_signed_as_written() -> None:
     assert terms.agent_fee_bps == 0
 
 
-@pytest.mark.parametrize(
+@each(
     ("budget", "bps", "floor"),
     [
         (1_000_000_000, 500, 950_000_000),
@@ -188,12 +188,12 @@ def test_payout_rule__left_out__is_a_tenth_of_the_gain() -> None:
     assert agent_fee_bps(None) == 1_000
 
 
-@pytest.mark.parametrize("text", [OWNER, OWNER.lower(), OWNER.upper(), "0x" + OWNER[2:].upper()])
+@each("text", [OWNER, OWNER.lower(), OWNER.upper(), "0x" + OWNER[2:].upper()])
 def test_address__in_any_case__is_returned_with_its_checksum(text: str) -> None:
     assert address_from_text(text, "to") == OWNER
 
 
-@pytest.mark.parametrize("text", [OWNER[2:], OWNER[:-1], OWNER + "0", "", None, 5, OWNER + "\n"])
+@each("text", [OWNER[2:], OWNER[:-1], OWNER + "0", "", None, 5, OWNER + "\n"])
 def test_address__in_another_form__is_refused(text: object) -> None:
     with pytest.raises(InvalidParameterError):
         address_from_text(text, "to")

@@ -5,8 +5,6 @@ a read says of it.
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from core.mandate.rules.ledger import MandateFacts
 from core.mandate.rules.lifecycle import MarketMode, VaultStatus
 from core.mandate.rules.limits import Effect, ProposedCall, VaultModel, after_call
@@ -20,6 +18,7 @@ from core.mandate.rules.unvalued import (
     went_out_after,
 )
 from core.money import usdc_e6_from_text, usdc_text
+from tests.each import each
 from tests.unit.core.mandate.rules.ledgers import (
     AGENT,
     PAPER,
@@ -100,7 +99,7 @@ def test_position_rules__adapters_that_a_rule_values() -> None:
     assert position_rules(RULES).valued == {A.lower()}
 
 
-@pytest.mark.parametrize(("brought", "out"), [(0, 7), (6, 1), (7, 0), (8, 0)])
+@each(("brought", "out"), [(0, 7), (6, 1), (7, 0), (8, 0)])
 def test_proceeds__of_an_adapter_that_values_nothing_here__lower_what_is_out(
     brought: int, out: int
 ) -> None:
@@ -118,9 +117,7 @@ def test_unvalued_out__of_a_function_that_no_rule_counts__stays() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("spent", "received", "out"), [(5, 0, 12), (5, 4, 8), (0, 7, 0), (0, 8, 0), (5, 12, 0)]
-)
+@each(("spent", "received", "out"), [(5, 0, 12), (5, 4, 8), (0, 7, 0), (0, 8, 0), (5, 12, 0)])
 def test_unvalued_out__is_what_went_less_what_came_and_never_below_zero(
     spent: int, received: int, out: int
 ) -> None:

@@ -29,6 +29,7 @@ from core.mandate.rules.what_if import (
     WhatIf,
     what_if,
 )
+from tests.each import each
 
 DAY = 86_400
 START = 1_767_225_600
@@ -77,7 +78,7 @@ def asked(*facts: RecordedFact, under: MandateTerms | None = None) -> WhatIf:
     return what_if([RecordedRun(facts=facts)], under or terms(), RULES)
 
 
-@pytest.mark.parametrize(
+@each(
     ("under", "spent", "refused"),
     [
         (terms(per_tx=100 * USDC), 100 * USDC, {}),

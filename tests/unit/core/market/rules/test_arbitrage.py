@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from core.market.rules.arbitrage import ArbPair, ArbSide, Suspicion, pair, snapshot
 from core.market.rules.transfer import GateState, TransferGate
+from tests.each import each
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 OPEN = TransferGate(GateState.OPEN, ("eip155:1",), 0.02)
@@ -68,7 +69,7 @@ def test_a_venue_whose_fee_is_unknown__is_in_no_spread_of_three() -> None:
     assert snapshot(sides, {}, NOW) is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("buy_age_s", "sell_age_s", "is_seen"),
     [(90, 90, True), (90.1, 60, False), (60, 0, True), (60.1, 0, False), (-61, 0, False)],
 )

@@ -100,7 +100,7 @@ def test_as_many_levels_as_may_be__are_measured() -> None:
     assert judge_many(grid_of([book])).tolist() == [0]
 
 
-@pytest.mark.parametrize("rate", [0.0, -1.0, math.nan, math.inf])
+@each("rate", [0.0, -1.0, math.nan, math.inf])
 def test_a_rate_that_is_none__measures_nothing(rate: float) -> None:
     with pytest.raises(ValueError, match="usd_per_quote"):
         measure(BOOK, rate, "par")

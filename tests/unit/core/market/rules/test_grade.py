@@ -69,7 +69,7 @@ def run(*scores: float | None, start: Letter | None = None) -> list[Letter | Non
     return seen
 
 
-@pytest.mark.parametrize("row", table("market.md", "grades"), ids=lambda row: row[-1])
+@each("row", table("market.md", "grades"), ids=lambda row: row[-1])
 def test_the_worked_grades__score_what_the_page_says(row: list[str]) -> None:
     depth, spread, slip, volume, score, letter = row
     found = grade(
@@ -104,7 +104,7 @@ def test_a_cut__belongs_to_the_better_letter(score: float, letter: str) -> None:
     assert letter_of(score) == letter
 
 
-@pytest.mark.parametrize(
+@each(
     ("field", "open_at", "shut_at", "gate"),
     [
         ("spread_bps", 500.0, 500.01, GradeGate.WIDE_SPREAD),
@@ -126,7 +126,7 @@ def test_a_gate__shuts_past_its_bound(
     assert held.score == pytest.approx(free.score, abs=0.2)
 
 
-@pytest.mark.parametrize(
+@each(
     ("hours", "coverage", "is_graded", "is_provisional"),
     [
         (5.99, 1.0, False, None),

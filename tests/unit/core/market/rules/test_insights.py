@@ -16,6 +16,7 @@ from core.market.rules.insights import (
     maker_sign,
     one_chain,
 )
+from tests.each import each
 
 ETH, TRON = frozenset({"eip155:1"}), frozenset({"tron"})
 NOON = datetime(2026, 11, 24, 12, tzinfo=UTC)
@@ -46,7 +47,7 @@ def test_a_closed_coin_with_half_its_book__is_drained() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     "one",
     [
         coin(depth=50.1),

@@ -31,7 +31,7 @@ def seen(ago: timedelta, has_tag: bool | None, *, is_first_scan: bool = False) -
 HOUR_AGO = seen(timedelta(hours=1), has_tag=False)
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "outcome"),
     [
         (NoticeKind.DELIST, OutcomeKind.DELIST),

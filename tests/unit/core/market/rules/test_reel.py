@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from core.market.rules.reel import (
     step_episode,
 )
 from core.market.rules.transfer import GateState
+from tests.each import each
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 PAIR = ArbPair(
@@ -64,9 +64,7 @@ def test_the_first_gap__is_told() -> None:
     assert is_told(None, True, PAIR)
 
 
-@pytest.mark.parametrize(
-    ("gross_bps", "told"), [(100.0, False), (100.99, False), (101.0, True), (99.0, True)]
-)
+@each(("gross_bps", "told"), [(100.0, False), (100.99, False), (101.0, True), (99.0, True)])
 def test_a_change_of_one_basis_point__is_told(gross_bps: float, told: bool) -> None:
     assert is_told(100.0, True, replace(PAIR, gross_bps=gross_bps)) is told
 

@@ -150,9 +150,7 @@ def test_both_languages__have_the_same_words_and_none_is_empty() -> None:
     assert all(text for words in TEXTS.values() for text in words.values())
 
 
-@pytest.mark.parametrize(
-    "names", [WarningType, WarningSeverity, OutcomeKind, IdentityVerdict, RiskFactor]
-)
+@each("names", [WarningType, WarningSeverity, OutcomeKind, IdentityVerdict, RiskFactor])
 def test_every_value_that_may_be_printed__has_a_word(names: type) -> None:
     assert {str(one) for one in names} <= TEXTS[EN].keys()  # type: ignore[attr-defined]  # enums
 
@@ -281,8 +279,6 @@ def test_a_number__is_printed_without_an_exponent(price: float, text: str) -> No
     assert cells(report(facts=replace(FACTS, price=price)), "identity")["Price, KRW"] == text
 
 
-@pytest.mark.parametrize(
-    ("hour", "minute", "begins"), [(12, 0, 12), (13, 59, 12), (14, 0, 14), (0, 1, 0)]
-)
+@each(("hour", "minute", "begins"), [(12, 0, 12), (13, 59, 12), (14, 0, 14), (0, 1, 0)])
 def test_a_report__is_of_two_hours_from_an_even_one(hour: int, minute: int, begins: int) -> None:
     assert bucket_at(NOW.replace(hour=hour, minute=minute)) == NOW.replace(hour=begins, minute=0)

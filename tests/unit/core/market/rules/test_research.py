@@ -25,6 +25,7 @@ from core.market.rules.research import (
     rank,
     slips_of,
 )
+from tests.each import each
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -47,7 +48,7 @@ def test_a_book_that_ends_before__is_dearer_than_any_and_equal_to_its_like() -> 
     assert rank(9.0, [1.0, 9.0, math.inf, math.inf]) == 37.5
 
 
-@pytest.mark.parametrize(
+@each(
     ("counts", "slips", "middle"),
     [
         ([1, 1, 1], [8.0, None, 5.0], 8.0),
@@ -83,7 +84,7 @@ CALM = BurstFacts(
 )
 
 
-@pytest.mark.parametrize(
+@each(
     ("facts", "trigger"),
     [
         (CALM, None),
@@ -141,7 +142,7 @@ def health(
 WHOLE = list(range(1, 61))
 
 
-@pytest.mark.parametrize(
+@each(
     ("received", "status"),
     [
         ([], FeedStatus.NO_DATA),

@@ -18,6 +18,7 @@ from core.market.rules.shadow import (
     spread_of,
     transfer_time,
 )
+from tests.each import each
 
 AT = datetime(2026, 11, 24, 7, 59, tzinfo=UTC)
 
@@ -50,7 +51,7 @@ def test_a_book_that_ends_before__buys_and_sells_nothing() -> None:
     assert (bought(side), result_usd_e6(50.0, side)) == (None, None)
 
 
-@pytest.mark.parametrize(
+@each(
     "side",
     [
         ShadowSide(1e30, 0.0, 0.0), ShadowSide(1e308, 0.0, 0.0), ShadowSide(40.01, 0.0, 0.0),
@@ -68,7 +69,7 @@ def test_a_trade__gains_and_loses_its_stake_at_most() -> None:
         assert result_usd_e6(50.0, side) == -1_000_000_000
 
 
-@pytest.mark.parametrize(
+@each(
     ("pnl", "bps"),
     [(0, 0), (99_999, 0), (100_000, 1), (-1, -1), (-100_000, -1), (-100_001, -2), (10**12, 5_000)],
 )
@@ -92,7 +93,7 @@ def test_a_fingerprint__has_what_was_known_at_entry() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "cause"),
     [
         ({"is_designated": True, "is_reopened": True}, "designation"),
@@ -106,7 +107,7 @@ def test_the_first_cause_that_holds__is_the_cause(changes: dict[str, object], ca
     assert fingerprint(facts(**changes))["gap_cause"] == cause
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "pattern"),
     [
         ({"net_1k_bps": 200.0}, "wide"),

@@ -2,8 +2,6 @@
 
 from itertools import product
 
-import pytest
-
 from core.market.facts import NetworkStatus
 from core.market.rules.transfer import (
     GateState,
@@ -19,7 +17,7 @@ from tests.unit.core.market.rules.coins import BSC, ETH, address, says
 FLAGS = (True, False, None)
 
 
-@pytest.mark.parametrize(
+@each(
     ("flags", "is_open"),
     [
         ((True, False, None), True),

@@ -1,7 +1,6 @@
 """What counts as foreseen: hour by hour at every boundary, and against plain loops."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -58,7 +57,7 @@ def before(hours: float, *, unit: int = 1, is_xflag: bool = False) -> Call:
     return (unit, AT - int(hours * HOUR_US), is_xflag)
 
 
-@pytest.mark.parametrize(
+@each(
     ("call", "hits"),
     [
         (before(24), 1),
@@ -111,9 +110,7 @@ def test_several_rows_of_one_kind__are_the_earliest() -> None:
     assert headline([before(48)], [TAG, TAG, TAG]).units == 1
 
 
-@pytest.mark.parametrize(
-    ("at", "units"), [(NOW - 90 * DAY_US, 1), (NOW - 90 * DAY_US - 1, 0), (NOW - 1, 1), (NOW, 0)]
-)
+@each(("at", "units"), [(NOW - 90 * DAY_US, 1), (NOW - 90 * DAY_US - 1, 0), (NOW - 1, 1), (NOW, 0)])
 def test_a_window__has_its_start_and_not_its_end(at: int, units: int) -> None:
     assert headline([], [(1, DELIST, at, True)]).units == units
 

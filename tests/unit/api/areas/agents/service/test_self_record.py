@@ -3,10 +3,10 @@
 import hashlib
 from typing import Any
 
-import pytest
 import rfc8785
 
 from api.areas.agents.service.self_record import record_sha256
+from tests.each import each
 
 EMPTY: dict[str, Any] = {"persona": None, "strategy": None, "progress": None, "next_steps": None}
 
@@ -23,7 +23,7 @@ def test_the_worked_example_of_the_docs() -> None:
     )
 
 
-@pytest.mark.parametrize("persona", ["plain", 'quotes " and \\', "한국어 € \u2028", ["a", "b"]])
+@each("persona", ["plain", 'quotes " and \\', "한국어 € \u2028", ["a", "b"]])
 def test_the_hash__is_that_of_an_independent_rfc_8785_writer(persona: Any) -> None:
     record = EMPTY | {"persona": persona}
     assert record_sha256(record) == hashlib.sha256(rfc8785.dumps(record)).digest()

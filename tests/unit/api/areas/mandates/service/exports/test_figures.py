@@ -1,6 +1,5 @@
-import pytest
-
 from api.areas.mandates.service.exports.figures import BLOCKS, WORDS, caution, figures, leaves, said
+from tests.each import each
 from tests.unit.api.areas.mandates.service.exports.weeks import week, whole
 
 
@@ -30,7 +29,7 @@ def test_figures__are_every_leaf_of_every_block() -> None:
     assert len(figures(statement)) == 32
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "words"),
     [
         (None, "unknown"),
