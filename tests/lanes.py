@@ -1,9 +1,10 @@
 """How `make test` runs all tests: workers of pytest-xdist, LANES of them, each with a Postgres and
 chains of its own.
 
-A file stays on one worker, and so do the files of a folder in TOGETHER. What takes longest begins
-first, so that no worker ends with it alone. A line tells now and then how far the run is, and the
-last ones which files took longest: when one of them is missing in SLOW, it belongs there.
+A file stays on one worker, and so do the files of a folder in TOGETHER. The order is random but for
+what takes longest, which begins first, so that no worker ends with it alone. A line now and then
+says how far the run is, and the last ones which files took longest: if one of them is missing in
+FIRST, it belongs there.
 """
 
 import os
@@ -17,29 +18,21 @@ from xdist.scheduler.loadscope import LoadScopeScheduling
 
 # one run of forge; two stacks; a stack and a browser
 TOGETHER = ("tests/contracts/", "tests/acceptance/stacks/", "tests/browser/")
-SLOW = (
+FIRST = (
     "tests/browser/",
     "tests/acceptance/stacks/",
-    "tests/integration/indexer/test_status.py",
-    "tests/integration/indexer/chaos/test_chaos.py",
-    "tests/integration/indexer/test_commands.py",
-    "tests/integration/api/mandates/test_races_of_ends.py",
-    "tests/integration/keeper/test_keeper_nodes.py",
-    "tests/integration/keeper/test_keeper_process.py",
-    "tests/integration/indexer/test_rebuild.py",
-    "tests/integration/api/payments/test_payments_processes.py",
-    "tests/acceptance/test_deploy.py",
-    "tests/integration/api/mandates/test_fuzz.py",
-    "tests/integration/api/mandates/test_credential_matrix.py",
-    "tests/integration/keeper/test_keeper_service.py",
     "tests/acceptance/test_demo.py",
-    "tests/integration/indexer/test_takeover.py",
-    "tests/integration/exit/test_exit_refusals.py",
-    "tests/integration/api/mandates/test_mandates_paying.py",
     "tests/contracts/",
+    "tests/integration/api/fund/test_fund_applications.py",
+    "tests/integration/api/mandates/test_credential_matrix.py",
+    "tests/integration/api/market/test_market_refusals.py",
+    "tests/integration/api/subscriptions/test_reports.py",
+    "tests/integration/core/hall/test_builds.py",
+    "tests/integration/indexer/test_reserve.py",
+    "tests/unit/core/test_startup.py",
 )
 LINE_EVERY_S = 30.0
-SLOWEST = 15
+SLOWEST = 20
 
 
 def unit_of(nodeid: str) -> str:
@@ -68,8 +61,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Schedul
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    rank = {unit: place for place, unit in enumerate(SLOW)}
-    items.sort(key=lambda item: rank.get(unit_of(item.nodeid), len(SLOW)))
+    rank = {unit: place for place, unit in enumerate(FIRST)}
+    items.sort(key=lambda item: rank.get(unit_of(item.nodeid), len(FIRST)))
 
 
 def pytest_configure(config: pytest.Config) -> None:
