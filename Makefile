@@ -1,7 +1,7 @@
 # One command a job; each sets itself up on a fresh machine and may be run again. `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build abis exit-page docs demo up seed-world cluster test unit check format test-deep test-deep-ci test-cluster conformance prove coverage gas mutants bench bench-indexer bench-keeper bench-api bench-verify bench-hall bench-events bench-economy bench-market bench-notes bench-fund growth drill screenshots client deploy verify verify-source preflight lock clean soak
+.PHONY: help setup build abis exit-page docs demo up seed-world cluster test unit check format test-deep test-deep-ci test-cluster conformance prove coverage gas mutants mutants-python bench bench-indexer bench-keeper bench-api bench-verify bench-hall bench-events bench-economy bench-market bench-notes bench-fund growth drill screenshots client deploy verify verify-source preflight lock clean soak
 
 PY := .venv/bin/python
 FORGE := $(CURDIR)/node_modules/.bin/forge-native
@@ -159,6 +159,9 @@ gas: build ## measure the contracts' gas, beside bounds and peers, and write tes
 mutants: node_modules/.ready .venv/.ready ## prove that the tests notice: each named defect in the contracts must fail one
 	@$(PY) -m scripts.mutate
 	@$(PY) -m scripts.mutate --sequences
+
+mutants-python: build .build/browser.ready ## prove that the tests notice a wrong rule: 300 defects of Python rules, or PART=n/10, against TESTS (default: those of test); goes on where it was interrupted
+	@$(PY) -m scripts.python_mutants $(if $(PART),--part $(PART)) $(if $(TESTS),--tests "$(TESTS)")
 
 bench: bench-indexer bench-keeper bench-api bench-verify bench-hall bench-events bench-economy bench-market bench-notes bench-fund ## every figure of speed, beside a bound measured in the same run
 
