@@ -33,7 +33,6 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from hypothesis import Phase, settings
 
 from scripts.python_mutants import contexts, listed, verdicts
 from scripts.python_mutants.judging import Judge
@@ -47,7 +46,6 @@ TESTS: Final = (
     "tests --ignore=tests/deep --ignore=tests/cluster --ignore=tests/architecture -m 'not story'"
 )
 LANES: Final = 2
-PROFILE: Final = "mutants"
 
 
 def state(*more: str) -> str:
@@ -62,7 +60,8 @@ def state(*more: str) -> str:
 def measure(tests: str) -> None:
     """Run the tests with contexts, unless that was done of this state of the tree.
 
-    Failures of tests are shown and no matter here.
+    Failures of tests are shown and no matter here. Errors: SystemExit when the run did not reach
+    its end.
     """
     stamp, wanted = MEASURED / "state", state(tests)
     if stamp.exists() and stamp.read_text() == wanted:
@@ -70,7 +69,7 @@ def measure(tests: str) -> None:
     shutil.rmtree(MEASURED, ignore_errors=True)
     MEASURED.mkdir(parents=True)
     print("measuring which tests run which lines: one run of all tests", flush=True)
-    subprocess.run(
+    done = subprocess.run(
         [
             *(sys.executable, "-m", "pytest", *shlex.split(tests)),
             *("-p", "tests.lanes", "-n", os.environ.get("LANES", "auto")),
@@ -80,6 +79,8 @@ def measure(tests: str) -> None:
         env=os.environ | {contexts.FOLDER: str(MEASURED)},
         check=False,
     )
+    if done.returncode not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        sys.exit(f"the run of all tests ended early with exit code {done.returncode}; run it again")
     stamp.write_text(wanted)
 
 
@@ -109,15 +110,6 @@ def judge(
             flush=True,
         )
 
-    settings.register_profile(
-        PROFILE,
-        deadline=None,
-        max_examples=50,
-        derandomize=True,
-        database=None,
-        phases=(Phase.explicit, Phase.generate),
-    )
-    os.environ["HYPOTHESIS_PROFILE"] = PROFILE
     plugin = Judge(
         todo,
         contexts.read(folder, {row.file for row in todo}),

@@ -27,6 +27,7 @@ from scripts.python_mutants.listed import RuleMutant, applied
 from scripts.python_mutants.swap import LoadedFunctions
 from scripts.python_mutants.verdicts import MutantOutcome, MutantVerdict
 
+PROFILE: Final = "mutants"
 UNIT: Final = "tests/unit/"
 HANG_S: Final = {True: 30.0, False: 120.0}  # of a unit test; of another, which may start servers
 MOST_BYTES: Final = 6 * 2**30  # of a mutant that fills the memory
@@ -87,6 +88,23 @@ class Judge:
         self._unsound = set[str]()
         self.items: dict[str, pytest.Item] = {}
         self.is_child = False
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_load_initial_conftests(self) -> None:
+        """Property tests try the same examples in each run, and do not look for the smallest that
+        fails. hypothesis is imported here since pytest rewrites its plugin first.
+        """
+        from hypothesis import Phase, settings
+
+        settings.register_profile(
+            PROFILE,
+            deadline=None,
+            max_examples=50,
+            derandomize=True,
+            database=None,
+            phases=(Phase.explicit, Phase.generate),
+        )
+        os.environ["HYPOTHESIS_PROFILE"] = PROFILE
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self) -> None:
