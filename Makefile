@@ -2,7 +2,7 @@
 # the everyday ones (##), `make help-all` the others too (###).
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help help-all setup build abis exit-page docs demo up seed-world cluster test test-slow test-gate unit check format test-deep test-deep-ci test-cluster conformance prove coverage coverage-contracts gas mutants bench bench-indexer bench-keeper bench-api bench-verify bench-hall bench-events bench-economy bench-market bench-notes bench-fund growth drill screenshots client package deploy verify verify-source preflight lock clean soak idle
+.PHONY: help help-all setup build abis exit-page docs demo up seed-world cluster test test-slow test-gate unit check format test-deep test-deep-ci test-cluster conformance prove coverage coverage-contracts gas mutants mutants-python bench bench-indexer bench-keeper bench-api bench-verify bench-hall bench-events bench-economy bench-market bench-notes bench-fund growth drill screenshots client package deploy verify verify-source preflight lock clean soak idle
 
 PY := .venv/bin/python
 CLI := $(PY) -m scripts.cli
@@ -213,6 +213,9 @@ gas: build ### measure the contracts' gas, beside bounds and peers, and write te
 mutants: node_modules/.ready .venv/.ready ### prove that the tests notice: each named defect in the contracts must fail one
 	@$(PY) -m scripts.mutate
 	@$(PY) -m scripts.mutate --sequences
+
+mutants-python: build .build/browser.ready ### prove that the tests notice a wrong rule: 300 defects of Python rules, or PART=n/10, against TESTS (default: those of test); goes on where it was interrupted
+	@$(PY) -m scripts.python_mutants $(if $(PART),--part $(PART)) $(if $(TESTS),--tests "$(TESTS)")
 
 bench: bench-indexer bench-keeper bench-api bench-verify bench-hall bench-events bench-economy bench-market bench-notes bench-fund ## every figure of speed, beside a bound measured in the same run
 

@@ -85,7 +85,8 @@ PATHS = (
     "tests/unit/keeper/test_trials.py",
     "tests/unit/keeper/test_trouble.py",
     "tests/unit/keeper/test_witness.py",
-    # processes, rebuilds, floods
+    # processes, rebuilds, floods, tables of a size that plans depend on
+    "tests/integration/core/market/test_board_plans.py",
     "tests/integration/api/payments/test_payments_processes.py",
     "tests/integration/api/sponsored/test_sponsored_attacks.py",
     "tests/integration/api/sponsored/test_sponsored_days.py",
