@@ -42,11 +42,9 @@ class Deployment:
 
 
 def _split(value: Any) -> Any:
-    return (
-        [part.strip() for part in value.split(",") if part.strip()]
-        if isinstance(value, str)
-        else value
-    )
+    if not isinstance(value, str):
+        return value
+    return [part.strip() for part in value.split(",") if part.strip()]
 
 
 def _http_url(text: str) -> str:
@@ -186,8 +184,7 @@ class Settings(
         ge=10,
         le=1_000_000,
         allow_inf_nan=False,
-        description="the most calls per second that a process sends to each node; each call of a batch "
-        "counts",
+        description="the most calls per second that a process sends to each node; batched ones count",
     )
     chain_id: int = Field(
         default=84532,
@@ -196,7 +193,7 @@ class Settings(
         description="the chain's id; every node is asked for it at start",
     )
     deployment_file: Path = Field(
-        description="the record that `make deploy` wrote: scripts/deployments/<network>.json"
+        description="what deploy wrote: scripts/deployments/<network>.json"
     )
     log_format: Literal["console", "json"] = Field(
         default="console", description="console for people, json for machines"
@@ -215,7 +212,7 @@ class Settings(
     )
     key_pepper: SecretStr = Field(
         default=SecretStr(""),
-        description="secret for the hashes of keys and tokens; the API does not start without it",
+        description="secret for the hashes of keys and tokens; the API needs it",
     )
     operator_key: SecretStr | None = Field(
         default=None, description="key of the local operator; refused on a chain that is not local"
@@ -230,19 +227,16 @@ class Settings(
 
     # Custody: API and keeper
     custody_key: SecretStr | None = Field(
-        default=None,
-        description="32 bytes as hex that custodial keys are sealed with; none: no custody",
+        default=None, description="32 bytes in hex to seal custodial keys with; none: no custody"
     )
     custody_old_keys: SecretStr | None = Field(
         default=None, description="former CUSTODY_KEYs, for wallets that are still sealed with them"
     )
     custody_key_file: Path | None = Field(
-        default=None,
-        description="file with these keys instead, one per line, the one for new seals first",
+        default=None, description="file with these keys, one per line, the one for new seals first"
     )
     custody_gas_private_key: SecretStr | None = Field(
-        default=None,
-        description="pays the gas of transfers out of starter wallets; accepted on a local chain only",
+        default=None, description="pays starter wallets' gas; accepted on a local chain only"
     )
     custody_gas_keystore: Path | None = Field(
         default=None, description="encrypted JSON keystore of the key that pays that gas"

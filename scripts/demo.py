@@ -351,16 +351,12 @@ def leave(story: Story) -> None:
         "the unwind's row", lambda read: bool(story.steps(read, code="control_unwound"))
     )
     call = story.owner_api.get(f"{path}/withdraw-call")
-    attempts: dict[str, str] = {}
-    for role, thief in (
-        ("agent", story.agent),
-        ("keeper", story.keeper),
-        ("stranger", story.stranger),
-    ):
+    attempts: list[str] = []
+    for thief in (story.agent, story.keeper, story.stranger):
         theft = story.chain.withdraw_data(story.at["usdc"], thief.address, 940_000_000)
         receipt = thief.send(story.vault, theft, gas=300_000)
-        expect(f"withdrawal by the {role}", receipt["status"], 0)
-        attempts[role] = receipt["transactionHash"].to_0x_hex()
+        expect(f"withdrawal by {thief.address}", receipt["status"], 0)
+        attempts.append(receipt["transactionHash"].to_0x_hex())
     expect("the owner's withdrawal", story.owner.send(call["to"], call["data"])["status"], 1)
     expect("USDC left in the vault", story.usdc_of(story.vault), 0)
     expect(
@@ -368,9 +364,9 @@ def leave(story: Story) -> None:
     )
     read = story.await_mandate(
         "the rows of the withdrawal and of the agent's attempt",
-        lambda read: (
-            bool(story.steps(read, code="funding_withdraw"))
-            and bool(story.steps(read, tx_hash=attempts["agent"]))
+        lambda read: all(
+            story.steps(read, **one)
+            for one in ({"code": "funding_withdraw"}, {"tx_hash": attempts[0]})
         ),
     )
     expect(
@@ -423,11 +419,8 @@ def verify(story: Story) -> None:
         options = ("--rpc", story.rpc_url, *trusted, *kept, "--json")
         command = [sys.executable, "-m", "api.client.verify.main", str(record), *options]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    if done.returncode != 0:
-        raise StepFailedError(
-            f"verify-record: exit code {done.returncode}; {done.stdout}{done.stderr}"
-        )
-    expect("warnings of verify-record", done.stderr, "")
+    said = done.stderr + (done.stdout if done.returncode else "")
+    expect("what verify-record says", (done.returncode, said), (0, ""))
     report = json.loads(done.stdout)
     figures = report["figures"]
     expect(

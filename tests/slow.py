@@ -1,4 +1,4 @@
-"""Which tests `make test` leaves to `make test-slow` (docs/testing.md#levels)."""
+"""Which tests `make test` leaves to `make test-slow` (docs/testing.md)."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -4,14 +4,31 @@ from pathlib import Path
 
 import pytest
 
-from tests.lanes import SLOW, TOGETHER, unit_of
+from tests.each import each
+from tests.lanes import FIRST, TOGETHER, unit_of
+from tests.slow import PATHS, is_slow
 
 ROOT = Path(__file__).resolve().parents[2]
+GATE = (ROOT / "tests" / "gate.txt").read_text().splitlines()
 
 
-@pytest.mark.parametrize("unit", sorted({*SLOW, *TOGETHER}))
-def test_what_is_slow_or_stays_together__exists(unit: str) -> None:
+@each("unit", sorted({*FIRST, *TOGETHER}))
+def test_what_begins_first_or_stays_together__exists(unit: str) -> None:
     assert (ROOT / unit).is_dir() if unit.endswith("/") else (ROOT / unit).is_file()
+
+
+@each("path", PATHS)
+def test_what_is_slow__exists_and_is_named_once(path: str) -> None:
+    assert (ROOT / path).exists()
+    assert [one for one in PATHS if Path(path).is_relative_to(one)] == [path]
+
+
+@each("nodeid", GATE)
+def test_the_gate__is_of_slow_tests_that_exist(nodeid: str) -> None:
+    file, _, name = nodeid.partition("::")
+    source = (ROOT / file).read_text()
+    assert is_slow(ROOT / file) or "pytest.mark.slow" in source
+    assert not name or f"def {name}(" in source
 
 
 @pytest.mark.parametrize(

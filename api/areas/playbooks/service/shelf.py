@@ -1,4 +1,4 @@
-"""The guides as api/areas/playbooks/guides/manifest.json lists them, read once.
+"""The guides as api/areas/playbooks/service/guides/manifest.json lists them, read once.
 
 What is asked for is looked up by its name, never opened by it.
 """
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-FOLDER = Path(__file__).resolve().parents[1] / "guides"
+FOLDER = Path(__file__).resolve().parent / "guides"
 MANIFEST = "manifest.json"
 ATOMS = "atoms"
 
