@@ -2,7 +2,7 @@
 # the everyday ones (##), `make help-all` the others too (###).
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help help-all setup build abis exit-page docs demo up seed-world cluster test test-slow test-gate unit check format test-deep test-deep-ci test-cluster conformance prove coverage coverage-contracts gas mutants mutants-python bench bench-indexer bench-keeper bench-api bench-verify bench-hall bench-events bench-economy bench-market bench-notes bench-fund growth drill screenshots client package deploy verify verify-source preflight lock clean soak idle
+.PHONY: help help-all setup build abis exit-page docs demo up seed-world cluster test test-slow test-gate unit check format test-deep test-deep-ci test-cluster conformance prove coverage coverage-contracts gas mutants mutants-python bench bench-indexer bench-keeper bench-api bench-verify bench-hall bench-events bench-economy bench-market bench-notes bench-fund growth drill screenshots client package deploy verify verify-source preflight lock clean soak idle figures
 
 PY := .venv/bin/python
 CLI := $(PY) -m scripts.cli
@@ -261,6 +261,9 @@ soak: build ### the whole stack for MINUTES (60) at RATE (200) calls a second be
 
 idle: build ### what `make up` costs while nobody uses it: processor over a minute, memory, first ready; the last line has the figures beside their bounds
 	@$(PY) -m tests.bench.idle
+
+figures: .venv/.demo ### measure every figure that has a bound, or ONLY=demo,ci,idle: set-up, demo, tests, an idle stack; half an hour of a machine that does nothing else
+	@$(PY) -m scripts.figures
 
 screenshots: build .build/browser.ready ### pictures of the console's pages into docs/console: light, dark and at the width of a phone
 	@$(PY) -m tests.browser.screenshots
