@@ -30,6 +30,7 @@ from core.db.leadership import Leadership, LeadershipLostError
 from core.errors import MandateError, OutsideError, text_of
 from core.exporter import serve_or_tell
 from core.garbage import collect_by_the_clock
+from core.libc import end_with_parent
 from core.mandate.chain.reader import VaultReader
 from core.mandate.venues.registry import venues
 from core.market import scans
@@ -215,7 +216,7 @@ def _import_apart(epoch: int) -> None:
     Errors: CalledProcessError, after which the scanner starts again.
     """
     command = [sys.executable, "-m", "indexer.main", "import-past", str(epoch)]
-    subprocess.run(command, check=True)  # noqa: S603 (our own command and a number)
+    subprocess.run(command, check=True, preexec_fn=end_with_parent)  # noqa: S603 (our own command and a number)
 
 
 @app.command(hidden=True)

@@ -6,6 +6,7 @@ package they hand over to `make` in the checkout that they are called in.
 """
 
 import os
+import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -196,6 +197,14 @@ def _require_checkout(command: str) -> None:
     """
     checkouts = [place for place in (ROOT, Path.cwd()) if (place / "ape-config.yaml").exists()]
     if checkouts[:1] == [ROOT] and find_spec("ape") is not None:
+        if (
+            "MAKELEVEL" not in os.environ
+        ):  # the Makefile has compiled; Ape alone would keep old code
+            compiled = subprocess.run(
+                ["make", "-s", "-C", str(ROOT), ".build/ape/.ready"], check=False
+            )
+            if compiled.returncode != 0:
+                sys.exit(f"mandate-wallet {command}: the contracts could not be compiled")
         return
     if not checkouts:
         sys.exit(

@@ -22,7 +22,8 @@ FILE = Path(__file__).resolve().parent.parent / ".env.example"
 HEAD = """\
 # Settings of all processes, written by `make docs` from core/settings.py. Copy this file to .env and
 # set what differs: a line that begins with # shows the default, which also applies to an empty value.
-# Details: docs/operations.md#settings. compose.yaml also needs DATABASE_PASSWORD.
+# compose.yaml reads .env and also needs DATABASE_PASSWORD; in a shell: set -a; . ./.env; set +a
+# Details: docs/operations.md#settings.
 """
 HEADING_OR_FIELD = re.compile(r"^    (?:# (?P<heading>.+)|(?P<field>[a-z]\w*): )", re.MULTILINE)
 UNITS = {  # of names that end so

@@ -11,6 +11,12 @@ python)
     fi
   done
   found=$(python3 --version 2>/dev/null || echo "no python3")
+  case "$found" in
+  "Python 3.11."* | "Python 3.12."*)
+    echo "$found is here, but without venv. On Debian or Ubuntu: apt-get install python3-venv" >&2
+    exit 1
+    ;;
+  esac
   echo "Python 3.11 or 3.12 with venv is missing (found: $found). On Debian 12 or Ubuntu 24.04: apt-get install python3 python3-venv" >&2
   exit 1
   ;;

@@ -40,6 +40,14 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if config.option.markexpr == QUICK and is_slow(collection_path) else None
 
 
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """What repeats the order of a run that failed."""
+    if (seed := getattr(config.option, "randomly_seed", None)) is not None:
+        terminalreporter.write_line(f"Order: PYTEST_ADDOPTS=--randomly-seed={seed}")
+
+
 @pytest.hookimpl(tryfirst=True)  # before marks are looked at
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:

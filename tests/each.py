@@ -10,6 +10,7 @@ from functools import wraps
 from typing import Any
 
 import pytest
+from _pytest.mark import ParameterSet
 
 
 def each(
@@ -22,6 +23,7 @@ def each(
     """
     named = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
     tried = list(cases)
+    assert not any(isinstance(case, ParameterSet) for case in tried), "marks need parametrize"
 
     def decorate(test: Callable[..., None]) -> Callable[..., None]:
         @wraps(test)

@@ -2,7 +2,7 @@
 is put back to that between two tests, which takes a tenth of a clone's time.
 
 Laws
-- What a test changed is what the server counted: rows per table, ends of sequences. A backend hands
+- What a test changed is what the server counted: rows per table, files of tables, ends of sequences. A backend hands
   in its counts when it ends, so all of a test's connections are ended first.
 - What counts cannot put back is dropped, and the next test gets a clone: changed definitions, rights
   or settings, and a server that has restarted since.
@@ -23,10 +23,11 @@ from sqlalchemy import make_url
 from core.db.embedded import EmbeddedPostgres
 
 REUSED = 100
+DEAD_ROWS = 5_000  # what a test may leave behind: plans and times of the next ones depend on it
 ENDS_WITHIN_S = 5.0
-# Of the catalogues' rows a test may change only what TRUNCATE does.
+# Of the catalogues' rows a test may change only what TRUNCATE does: the file of a table.
 STATE = """
-select c.oid, c.relkind, c.oid::regclass::text,
+select c.oid, c.relkind, c.oid::regclass::text, pg_relation_filenode(c.oid),
        case c.relkind when 'S' then coalesce(pg_sequence_last_value(c.oid), s.seqstart - s.seqincrement)
             else pg_stat_get_tuples_inserted(c.oid) + pg_stat_get_tuples_updated(c.oid)
                + pg_stat_get_tuples_deleted(c.oid) end
@@ -39,7 +40,8 @@ select pg_postmaster_start_time()::text,
        (select sum(pg_stat_get_tuples_inserted(oid) + pg_stat_get_tuples_deleted(oid)
                    + case when relname in ('pg_class', 'pg_statistic') then 0 else pg_stat_get_tuples_updated(oid) end)
         from pg_class where relkind = 'r' and relnamespace = 'pg_catalog'::regnamespace and not relisshared),
-       (select md5(string_agg(relacl::text, ',' order by oid)) from pg_class where relacl is not null),
+       (select md5(string_agg(concat(relacl, relowner, reloptions, relpersistence), ',' order by oid))
+        from pg_class where relnamespace <> 'pg_catalog'::regnamespace),
        (select count(*) from pg_db_role_setting
         where setdatabase = (select oid from pg_database where datname = current_database()))
 """
@@ -59,6 +61,7 @@ class _Kept:
     name: str
     rows: dict[int, bytes] = field(default_factory=dict)
     counts: dict[int, int] = field(default_factory=dict)
+    files: dict[int, int] = field(default_factory=dict)
     definitions: tuple[Any, ...] = ()
     uses: int = 0
 
@@ -110,8 +113,8 @@ class Databases:
     def _made(self, origin: str) -> _Kept:
         kept = _Kept(clone(self._postgres, origin))
         with _connected(self._postgres, kept.name) as connection:
-            for table, kind, name, count in connection.execute(STATE).fetchall():
-                kept.counts[table] = count
+            for table, kind, name, file, count in connection.execute(STATE).fetchall():
+                kept.counts[table], kept.files[table] = count, file
                 if kind == "r":
                     with connection.cursor().copy(f"copy {name} to stdout (format binary)") as copy:
                         kept.rows[table] = b"".join(bytes(part) for part in copy)
@@ -139,11 +142,15 @@ def _others_have_ended(connection: psycopg.Connection[Any]) -> bool:
 def _put_back(connection: psycopg.Connection[Any], kept: _Kept) -> bool:
     if _definitions(connection) != kept.definitions:
         return False
+    state = connection.execute(STATE).fetchall()
     changed = [
         (one, kind, name)
-        for one, kind, name, count in connection.execute(STATE).fetchall()
-        if count != kept.counts.get(one)
+        for one, kind, name, file, count in state
+        if count != kept.counts.get(one) or (kind == "r" and file != kept.files.get(one))
     ]
+    written = sum(count - kept.counts[one] for one, kind, _, _, count in state if kind == "r")
+    if written > DEAD_ROWS:
+        return False
     with connection.transaction():
         # neither foreign keys nor the ledgers' own guards look at what is put back
         connection.execute("set local session_replication_role = replica")
@@ -154,7 +161,8 @@ def _put_back(connection: psycopg.Connection[Any], kept: _Kept) -> bool:
                 connection.execute(f"delete from {name}")
                 _fill(connection, name, kept.rows[one])
     connection.execute("select pg_stat_force_next_flush()")
-    for one, kind, _, count in connection.execute(STATE).fetchall():
+    for one, kind, _, file, count in connection.execute(STATE).fetchall():
+        kept.files[one] = file
         if kind == "r":  # putting rows back was counted too
             kept.counts[one] = count
     return True

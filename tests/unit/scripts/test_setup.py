@@ -117,6 +117,16 @@ def test_no_python_that_serves__says_which_was_found_and_what_to_install(
     )
 
 
+def test_a_python_without_venv__says_that_only_venv_is_missing(path: Path) -> None:
+    program(path, "python3", '[ "$1" = --version ] && echo Python 3.11.2 && exit 0; exit 1')
+    done = require(path, "python")
+    assert done.returncode == 1
+    assert done.stderr == (
+        "Python 3.11.2 is here, but without venv. "
+        "On Debian or Ubuntu: apt-get install python3-venv\n"
+    )
+
+
 def disk(path: Path, free_mb: int) -> None:
     program(path, "df", f"echo Filesystem; echo /dev/sda1 10000 1 {free_mb} 1% /")
 
@@ -140,6 +150,7 @@ def test_a_disk_with_less_room_than_needed__says_how_much(path: Path) -> None:
 def test_an_installation_without_network__says_one_sentence(
     path: Path, clone: Path, target: str
 ) -> None:
+    disk(path, 5000)
     program(path, "node", "echo 20")
     program(path, "npm", "echo 'npm error code ENOTFOUND' >&2; exit 1")
     done = run(path, clone, "make", "-s", target)
@@ -158,6 +169,7 @@ def test_an_installation_without_network__says_one_sentence(
 def test_an_installation_of_python_packages_without_network__says_the_same(
     path: Path, clone: Path
 ) -> None:
+    disk(path, 5000)
     program(path, "python3", "exit 0")
     (clone / ".venv" / "bin").mkdir(parents=True)
     program(clone / ".venv" / "bin", "python", '[ "$3" = --version ]')
