@@ -1,6 +1,7 @@
 """Which tests `make test` leaves to `make test-slow` (docs/testing.md)."""
 
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +124,7 @@ def few(cases: Sequence[Any], plain: int = 2) -> list[Any]:
     ]
 
 
+@cache  # asked for every test, and there are few files
 def is_slow(path: Path) -> bool:
     """Whether the whole file or folder is."""
     return any(path.is_relative_to(ROOT / one) for one in PATHS)

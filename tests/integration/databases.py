@@ -6,7 +6,7 @@ Laws
   in its counts when it ends, so all of a test's connections are ended first.
 - What counts cannot put back is dropped, and the next test gets a clone: changed definitions, rights
   or settings, and a server that has restarted since.
-- Dead rows are left behind; after REUSED tests a clone begins anew.
+- Dead rows are left behind; after REUSED tests, or one that wrote more than DEAD_ROWS, a clone begins anew.
 """
 
 import itertools
