@@ -1,4 +1,4 @@
-"""Profiles of the property tests: `deep` (make test-deep) looks at forty times as many examples. Logs
+"""Profiles of the property tests: `deep` (make test-deep) looks at eighty times as many examples. Logs
 of the code under test are plain text: pretty tracebacks took a twentieth of the run. What is
 collected is never garbage: looking through it again and again took half of the collection's time.
 """
@@ -15,7 +15,7 @@ from tests.slow import QUICK, is_slow
 
 gc.disable()  # until all tests are collected
 
-settings.register_profile("standard", deadline=None, max_examples=50)
+settings.register_profile("standard", deadline=None, max_examples=25)
 settings.register_profile("deep", deadline=None, max_examples=2_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "standard"))
 

@@ -104,14 +104,16 @@ class CcxtVenue:
         *,
         source: DataSource = DataSource.LIVE,
         keys: VenueKeys | None = None,
+        is_paced: bool = True,
     ) -> None:
+        """`is_paced`: calls keep the distance that the exchange asks for; those of a recording never do."""
         self.exchange, self.source = exchange, source
         self._quirks = QUIRKS[exchange]
         told: Capabilities = self._quirks.capabilities(has_keys=keys is not None)
         # A recording holds requests: a websocket would leave the machine.
         self.capabilities = replace(told, websocket=told.websocket and source is DataSource.LIVE)
         self._transport, self._now = transport, now
-        is_paced = source is DataSource.LIVE
+        is_paced = is_paced and source is DataSource.LIVE
         # The key goes to the calls alone that need one.
         self._keys = keys
         self._client = _client(exchange, transport, now, self._quirks.options, None, is_paced)

@@ -6,25 +6,21 @@ faster), else in /tmp: its own account must be able to reach it. What a killed r
 stopped and removed by the next one.
 """
 
-import functools
 import os
 import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
-import httpx
+import certifi
 import pytest
-import starlette.routing
-from sqlalchemy import Dialect, Engine, create_engine
-from sqlalchemy.util import LRUCache
 
-from core.db import engine, migrate
+from core.db import migrate
 from core.db.embedded import EmbeddedPostgres, start
-from core.db.engine import Bounds, Database, WriteSession
+from core.db.engine import Database, WriteSession
 from tests.integration.chain_fixtures import *  # noqa: F403 (the chain's fixtures, for every test below this folder)
-from tests.integration.databases import Databases, execute, url_of
+from tests.integration.databases import Databases, Kept, execute, url_of
+from tests.integration.scenes import Scenes
 from tests.watching import AlertWatch
 
 MEMORY, ROOM_BYTES = Path("/dev/shm"), 2 * 1024**3
@@ -32,31 +28,20 @@ RUNS = (
     MEMORY if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM_BYTES else Path("/tmp")
 ) / "mandate-tests"
 TEMPLATE = "mandate_template"
-
-# Clients of HTTP share what they trust: to read the authorities' certificates takes 30 ms, and
-# tests make thousands of clients.
-trust = functools.cache(httpx.create_ssl_context)
-httpx._transports.default.create_ssl_context = trust  # type: ignore[attr-defined]  # httpx's own import
-
-# Applications share the patterns of their routes: each test of the API builds all 180.
-starlette.routing.compile_path = functools.cache(starlette.routing.compile_path)
-
-# Engines share their compiled statements, as all calls of one process do: compiling them for each
-# test took a third of its time. The key of a compiled statement has its dialect, so they also share
-# one dialect, which `template` has initialised.
-_statements: Any = LRUCache(5_000)
-_dialects: list[Dialect] = []
+ENDS = "-----END CERTIFICATE-----\n"
 
 
-def _create_engine(*arguments: Any, **named: Any) -> Engine:
-    created = create_engine(*arguments, **named)
-    if _dialects:
-        created.dialect = _dialects[0]
-        created.update_execution_options(compiled_cache=_statements)
-    return created
-
-
-engine.create_engine = _create_engine  # type: ignore[attr-defined]  # SQLAlchemy's, imported there
+@pytest.fixture(scope="session", autouse=True)
+def one_authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What clients of HTTP trust: each reads its authorities, all of them in 40 ms, and tests make
+    thousands of clients, none of which leaves the machine.
+    """
+    authorities = Path(certifi.where()).read_text()
+    file = tmp_path_factory.mktemp("trusted") / "authority.pem"
+    file.write_text(authorities[: authorities.index(ENDS) + len(ENDS)])
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("SSL_CERT_FILE", str(file))
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -80,13 +65,7 @@ def postgres() -> Iterator[EmbeddedPostgres]:
 def template(postgres: EmbeddedPostgres) -> str:
     """The name of a migrated database that tests clone."""
     execute(postgres, "create database {}", TEMPLATE)
-    url = url_of(postgres, TEMPLATE)
-    migrate.upgrade(url)
-    first = Database(url)
-    with first.read() as session:
-        session.connection()
-    first.close()
-    _dialects.append(first.engine.dialect)
+    migrate.upgrade(url_of(postgres, TEMPLATE))
     return TEMPLATE
 
 
@@ -97,22 +76,30 @@ def origin(template: str) -> str:
 
 
 @pytest.fixture(scope="session")
+def scenes(postgres: EmbeddedPostgres) -> Scenes:
+    return Scenes(postgres)
+
+
+@pytest.fixture(scope="session")
 def databases(postgres: EmbeddedPostgres) -> Databases:
     return Databases(postgres)
 
 
 @pytest.fixture
-def database_url(postgres: EmbeddedPostgres, databases: Databases, origin: str) -> Iterator[str]:
-    """A migrated database of the test's own while it runs."""
-    with databases.begin_as(origin) as name:
-        yield url_of(postgres, name)
+def kept_database(databases: Databases, origin: str) -> Iterator[Kept]:
+    with databases.begin_as(origin) as kept:
+        yield kept
 
 
 @pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    database = Database(database_url, application_name="test", bounds=Bounds(lock_s=20))
-    yield database
-    database.close()
+def database_url(postgres: EmbeddedPostgres, kept_database: Kept) -> str:
+    """A migrated database of the test's own while it runs."""
+    return url_of(postgres, kept_database.name)
+
+
+@pytest.fixture
+def database(kept_database: Kept) -> Database:
+    return kept_database.open
 
 
 @pytest.fixture

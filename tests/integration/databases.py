@@ -21,6 +21,7 @@ from psycopg import sql
 from sqlalchemy import make_url
 
 from core.db.embedded import EmbeddedPostgres
+from core.db.engine import Bounds, Database
 
 REUSED = 100
 DEAD_ROWS = 5_000  # what a test may leave behind: plans and times of the next ones depend on it
@@ -55,10 +56,13 @@ _count = itertools.count(1)
 
 
 @dataclass
-class _Kept:
-    """A database that tests share one after the other. `rows`: what its origin holds, as COPY writes it."""
+class Kept:
+    """A database that tests share one after the other. `open`: connects anew in each test, and keeps
+    what it compiled. `rows`: what its origin holds, as COPY writes it.
+    """
 
     name: str
+    open: Database
     rows: dict[int, bytes] = field(default_factory=dict)
     counts: dict[int, int] = field(default_factory=dict)
     files: dict[int, int] = field(default_factory=dict)
@@ -94,24 +98,27 @@ class Databases:
 
     def __init__(self, postgres: EmbeddedPostgres) -> None:
         self._postgres = postgres
-        self._free: dict[str, list[_Kept]] = {}
+        self._free: dict[str, list[Kept]] = {}
 
     @contextmanager
-    def begin_as(self, origin: str) -> Iterator[str]:
-        """The name of a database that equals `origin`, for one test."""
+    def begin_as(self, origin: str) -> Iterator[Kept]:
+        """A database that equals `origin`, for one test."""
         free = self._free.setdefault(origin, [])
         kept = free.pop() if free else self._made(origin)
         kept.uses += 1
         try:
-            yield kept.name
+            yield kept
         finally:
+            kept.open.close()
             if kept.uses < REUSED and self._put_back(kept):
                 free.append(kept)
             else:
                 execute(self._postgres, "drop database {} with (force)", kept.name)
 
-    def _made(self, origin: str) -> _Kept:
-        kept = _Kept(clone(self._postgres, origin))
+    def _made(self, origin: str) -> Kept:
+        name = clone(self._postgres, origin)
+        url = url_of(self._postgres, name)
+        kept = Kept(name, Database(url, application_name="test", bounds=Bounds(lock_s=20)))
         with _connected(self._postgres, kept.name) as connection:
             for table, kind, name, file, count in connection.execute(STATE).fetchall():
                 kept.counts[table], kept.files[table] = count, file
@@ -121,7 +128,7 @@ class Databases:
             kept.definitions = _definitions(connection)
         return kept
 
-    def _put_back(self, kept: _Kept) -> bool:
+    def _put_back(self, kept: Kept) -> bool:
         """Whether the database equals its origin again."""
         try:
             with _connected(self._postgres, kept.name) as connection:
@@ -139,7 +146,7 @@ def _others_have_ended(connection: psycopg.Connection[Any]) -> bool:
     return True
 
 
-def _put_back(connection: psycopg.Connection[Any], kept: _Kept) -> bool:
+def _put_back(connection: psycopg.Connection[Any], kept: Kept) -> bool:
     if _definitions(connection) != kept.definitions:
         return False
     state = connection.execute(STATE).fetchall()

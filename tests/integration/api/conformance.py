@@ -62,6 +62,13 @@ class Conformance:
         # only their paths are used
         self._routes = routes_of(self._by_call.values(), cast("Deps", None))
 
+    def beside(self, operations: Iterable[Operation]) -> "Conformance":
+        """Of these operations too."""
+        more = Conformance(operations)
+        more._by_call |= self._by_call
+        more._routes += self._routes
+        return more
+
     def __call__(self, response: httpx.Response) -> None:
         response.read()
         found = self._find(response.request.method, response.request.url.path)

@@ -24,7 +24,6 @@ from api.main import create_app
 from core.chain.blocks import BlockHeader
 from core.chain.rpc import RpcUnreachableError
 from core.chain.signer import LocalKeySigner
-from core.db.embedded import EmbeddedPostgres
 from core.db.engine import Database
 from core.identity.queries import set_operator_key
 from core.identity.tables import Account as AccountRow
@@ -32,7 +31,6 @@ from core.mandate.chain.reader import VaultReader
 from tests.integration.api import probe
 from tests.integration.api.in_process import AppClient
 from tests.integration.api.probe import Gate
-from tests.integration.api.scenes import Scenes
 
 BASE_URL = "http://testserver"
 KEY = "X-SVC-User-Key"
@@ -108,11 +106,6 @@ def clock() -> Clock:
 @pytest.fixture
 def chain(clock: Clock) -> FewAnswersChain:
     return FewAnswersChain(mined_at=int(clock.now.timestamp()))
-
-
-@pytest.fixture(scope="session")
-def scenes(postgres: EmbeddedPostgres) -> Scenes:
-    return Scenes(postgres)
 
 
 @pytest.fixture

@@ -36,9 +36,7 @@ class AppClient(TestClient):
         self._transport = _Transport(self, client)
         self.event_hooks = {
             "request": [],
-            "response": [
-                Conformance((*routed(catalogue()), *beside)) if beside else _conformance()
-            ],
+            "response": [_conformance().beside(beside)],
         }
 
 

@@ -2,7 +2,7 @@
 has.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from sqlalchemy import event, select, text
@@ -71,12 +71,16 @@ def counted(database: Database) -> Iterator[list[str]]:
     def note(connection: object, cursor: object, statement: str, *rest: object) -> None:
         sent.append(statement)
 
-    event.listen(database.engine, "before_cursor_execute", note)
-    for name in ("savepoint", "release_savepoint", "rollback_savepoint"):
-        event.listen(
-            database.engine, name, lambda connection, point, *rest, name=name: sent.append(name)
-        )
+    def noted(name: str) -> Callable[..., None]:
+        return lambda connection, point, *rest: sent.append(name)
+
+    listeners = {"before_cursor_execute": note} | {
+        name: noted(name) for name in ("savepoint", "release_savepoint", "rollback_savepoint")
+    }
+    for name, listener in listeners.items():
+        event.listen(database.engine, name, listener)
     try:
         yield sent
     finally:
-        event.remove(database.engine, "before_cursor_execute", note)
+        for name, listener in listeners.items():
+            event.remove(database.engine, name, listener)

@@ -34,7 +34,7 @@ def plan_of(database: Database, now: datetime) -> str:
     asked: list[tuple[str, Any]] = []
     with database.read() as session:
         event.listen(
-            database.engine,
+            session.connection(),
             "before_cursor_execute",
             lambda c, cursor, sql, args, context, many: asked.append((sql, args)),
         )

@@ -32,6 +32,7 @@ from tests.integration.api.conftest import (
     connect,
     deps_of,
 )
+from tests.integration.scenes import Scenes, partitioned
 
 ADDRESS = "0x1111111111111111111111111111111111111111"
 USD = 1_000_000
@@ -104,6 +105,13 @@ class Office:
         )
         assert answer.status_code == 201, answer.text
         return int(answer.json()["signal_id"])
+
+
+@pytest.fixture
+def origin(template: str, scenes: Scenes) -> str:
+    return scenes.play(
+        "series of the fund", template, lambda made: partitioned(made, Clock().now)
+    ).database
 
 
 @pytest.fixture

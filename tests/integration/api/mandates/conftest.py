@@ -13,7 +13,7 @@ from core.perps.rules.leg import perps_terms
 from tests.integration.api.conftest import BASE_URL, Clock, deps_of
 from tests.integration.api.in_process import AppClient
 from tests.integration.api.mandates.stage import CONTRACTS, Stage, StageChain
-from tests.integration.api.scenes import Scene, Scenes
+from tests.integration.scenes import Scene, Scenes
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from tests.integration.api.conftest import KEY, PEPPER, bearer, connect, login
 from tests.integration.api.mandates.conftest import on_stage
 from tests.integration.api.mandates.stage import ADAPTER, BUY, DRAFT, Stage
 from tests.integration.api.matrix import PAGE, SERVED, Who, expected, page
-from tests.integration.api.scenes import Scene, Scenes
+from tests.integration.scenes import Scene, Scenes
 
 KEEPS_OUT = {
     "auth_required", "auth_invalid", "scope_denied", "agent_key_scope", "not_owner", "not_found",

@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 
 from core.db.engine import Database
 from tests.integration.api.conftest import Clock
-from tests.integration.api.scenes import Scene, Scenes
+from tests.integration.scenes import Scene, Scenes
 from tests.market_rows import MarketIds, add_market
 
 ReadJson = Callable[[str], Any]

@@ -11,6 +11,7 @@ from core.market import copying, parts, queries
 from core.market.facts import DataSource, ListedMarket, MarketStatus
 from core.market.rules.book import MeasureGrid
 from core.market.samples import MEASURES, SampleBatch
+from tests.integration.scenes import Scenes, partitioned
 
 NOON = datetime(2026, 11, 24, 12, tzinfo=UTC)
 
@@ -37,6 +38,13 @@ def market(exchange: str, base: str, quote: str = "USDT", **more: object) -> Lis
 class Listed:
     ids: tuple[int, ...]
     assets: tuple[int, ...]
+
+
+@pytest.fixture
+def origin(template: str, scenes: Scenes) -> str:
+    return scenes.play(
+        "series of the market", template, lambda made: partitioned(made, NOON)
+    ).database
 
 
 @pytest.fixture

@@ -39,6 +39,12 @@ def counted(database: Database) -> Iterator[list[str]]:
 
 
 @pytest.fixture
+def origin(template: str) -> str:
+    """Without any partition."""
+    return template
+
+
+@pytest.fixture
 def many(database: Database) -> None:
     """A look at each of 100,000 pairs in one minute."""
     with database.write() as session:

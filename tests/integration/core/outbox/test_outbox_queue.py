@@ -208,7 +208,7 @@ def test_due__reads_what_it_answers_however_many_wait_and_were_ever_asked(
         session.execute(insert(OutboxQueue), [queued | {"outbox_id": one} for one in ids[2_000:]])
         session.execute(text("analyze outbox, outbox_queue"))
         event.listen(
-            session.get_bind(),
+            session.connection(),
             "before_cursor_execute",
             lambda *told: statements.append((told[2], told[3])),
         )

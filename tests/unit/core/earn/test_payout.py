@@ -1,7 +1,7 @@
 """The caps, the split and the drain (docs/payouts.md)."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from core.earn.rules import payout
 from core.earn.rules.payout import Cap, CapKind, Item, Payee, PayoutLimits, PayoutPart, Wait
@@ -208,7 +208,6 @@ def test_waits__for_a_cap_of_zero__have_no_day() -> None:
 # Histories
 
 
-@settings(max_examples=2_000, deadline=None)
 @given(STEPS)
 def test_any_history__adds_up_and_keeps_every_cap(history: list[Step]) -> None:
     world = World(PEOPLE, TIGHT)
@@ -217,7 +216,6 @@ def test_any_history__adds_up_and_keeps_every_cap(history: list[Step]) -> None:
         assert list(world.faults()) == []
 
 
-@settings(max_examples=200, deadline=None)
 @given(STEPS)
 def test_any_history__is_paid_in_the_end(history: list[Step]) -> None:
     world = World(PEOPLE, TIGHT)

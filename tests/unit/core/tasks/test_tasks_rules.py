@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InvalidParameterError
@@ -250,7 +250,6 @@ def test_wrong_ones_that_share_a_group__owe_each() -> None:
     assert shown(settle(grouped("ax", "bx"), Truth.MISMATCH)) == [WRONG] * 2
 
 
-@settings(max_examples=500)
 @given(words=st.lists(st.sets(st.sampled_from("uvwxyz"), max_size=3).map("".join), max_size=24))
 def test_the_paid_places__are_of_as_many_groups_as_there_are(words: list[str]) -> None:
     filed = grouped(*words)
@@ -271,7 +270,6 @@ FILED = st.lists(st.tuples(st.sampled_from(list(ProofVerdict)), st.booleans()), 
 )
 
 
-@settings(max_examples=2_000)
 @given(filed=FILED, truth=st.sampled_from(list(Truth)), cut=st.integers(0, 24))
 def test_a_settlement__holds_its_laws(filed: list[FiledProof], truth: Truth, cut: int) -> None:
     found = {one.place: one for one in settle(filed, truth)}

@@ -50,29 +50,37 @@ async def everything(venue: MarketVenue) -> None:
     await venue.close()
 
 
+@pytest.fixture(scope="module")
+def recordings(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for each exchange."""
+    folder = tmp_path_factory.mktemp("recordings")
+    for exchange, payloads in PAYLOADS.items():
+        recorder = RecordingTransport(PayloadTransport(payloads), folder / exchange)
+        asked(everything(CcxtVenue(exchange, recorder, lambda: NOW, is_paced=False)))
+    return folder
+
+
 def of_every_venue(test: Callable[[MarketVenue], None]) -> Callable[[Path], None]:
     """The test, once for each way to have each exchange."""
 
     @each("way", WAYS)
-    def every_way(way: str, tmp_path: Path) -> None:
-        recorded = tmp_path / way
-        recorded.mkdir()
-        test(made(way, recorded))
+    def every_way(way: str, recordings: Path) -> None:
+        test(made(way, recordings))
 
     every_way.__name__, every_way.__doc__ = test.__name__, test.__doc__
     found: Callable[[Path], None] = every_way
     return found
 
 
-def made(way_of_exchange: str, tmp_path: Path) -> MarketVenue:
+def made(way_of_exchange: str, recordings: Path) -> MarketVenue:
     way, exchange = way_of_exchange.split()
     if way == "simulated":
         return SimVenue(exchange, world_of(7, NOW), lambda: NOW)
     if way == "live":
         return venue_of(exchange)
-    recorder = RecordingTransport(PayloadTransport(PAYLOADS[exchange]), tmp_path)
-    asked(everything(CcxtVenue(exchange, recorder, lambda: NOW)))
-    return CcxtVenue(exchange, ReplayTransport(tmp_path), lambda: NOW, source=DataSource.REPLAY)
+    return CcxtVenue(
+        exchange, ReplayTransport(recordings / exchange), lambda: NOW, source=DataSource.REPLAY
+    )
 
 
 def a_trading(venue: MarketVenue, markets: tuple[ListedMarket, ...]) -> str:

@@ -40,8 +40,12 @@ def venue_of(
     now: datetime = NOW,
     **changed: object,
 ) -> CcxtVenue:
-    """`changed`: payloads in place of others, by path."""
+    """`changed`: payloads in place of others, by path. Nobody is spared by keeping a pace here."""
     payloads = deepcopy(PAYLOADS[exchange]) | changed
     return CcxtVenue(
-        exchange, PayloadTransport(payloads), lambda: now, keys=KEYS if has_keys else None
+        exchange,
+        PayloadTransport(payloads),
+        lambda: now,
+        keys=KEYS if has_keys else None,
+        is_paced=False,
     )

@@ -4,10 +4,12 @@ all that the people in it hold.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Any
 
 from core.db.embedded import EmbeddedPostgres
 from core.db.engine import Database
+from core.market import parts
 from tests.integration.databases import clone, url_of
 
 
@@ -34,3 +36,11 @@ class Scenes:
             finally:
                 database.close()
         return self.played[name]
+
+
+def partitioned(database: Database, now: datetime) -> None:
+    """Partitions of the market's series around `now`: a database in which a test makes one is not put back."""
+    with database.write() as session:
+        for table in (parts.SAMPLES, parts.ROLLUPS, parts.GRADES):
+            parts.ensure(session, table, now - timedelta(days=2), now + timedelta(days=2))
+        parts.ensure(session, parts.ROLLUPS, now, now + timedelta(days=40))
