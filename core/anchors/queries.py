@@ -11,8 +11,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 
-from sqlalchemy import LargeBinary, exists, func, select, true, update
+from sqlalchemy import LargeBinary, Select, exists, func, select, true, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
@@ -167,8 +168,13 @@ def _nodes(
 
 def unposted(session: Session, limit: int) -> list[EpochRoot]:
     """The oldest epochs whose block is not known."""
+    return list(map(_epoch_root, session.scalars(_unposted(limit))))
+
+
+@cache
+def _unposted(limit: int) -> Select[AnchorEpoch]:
     query = select(AnchorEpoch).where(AnchorEpoch.block_number.is_(None))
-    return list(map(_epoch_root, session.scalars(query.order_by(AnchorEpoch.epoch).limit(limit))))
+    return query.order_by(AnchorEpoch.epoch).limit(limit)
 
 
 def epoch_after(session: Session, epoch: int) -> EpochRoot | None:

@@ -319,17 +319,21 @@ def newest_log(session: Session, chain_id: int, address: str, topic: str) -> Raw
 
 def canonical_blocks(session: Session, chain_id: int, above: int, up_to: int) -> list[Cursor]:
     """Our canonical blocks with above < number <= up_to, newest first."""
-    query = (
-        select(ChainBlock.number, ChainBlock.hash)
-        .where(
-            ChainBlock.chain_id == chain_id,
-            ChainBlock.canonical,
-            ChainBlock.number > above,
-            ChainBlock.number <= up_to,
-        )
-        .order_by(ChainBlock.number.desc())
+    values = {"of": chain_id, "above": above, "up_to": up_to}
+    found = session.execute(_CANONICAL, values)
+    return [Cursor(number, hex_of(raw)) for number, raw in found]
+
+
+_CANONICAL: Final = (
+    select(ChainBlock.number, ChainBlock.hash)
+    .where(
+        ChainBlock.chain_id == bindparam("of"),
+        ChainBlock.canonical,
+        ChainBlock.number > bindparam("above"),
+        ChainBlock.number <= bindparam("up_to"),
     )
-    return [Cursor(number, hex_of(raw)) for number, raw in session.execute(query)]
+    .order_by(ChainBlock.number.desc())
+)
 
 
 def canonical_hash(session: Session, chain_id: int, number: int) -> str | None:

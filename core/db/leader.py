@@ -12,11 +12,23 @@ Laws
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any
 
-from sqlalchemy import Integer, Text, func, literal_column, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Integer,
+    Select,
+    Text,
+    bindparam,
+    func,
+    literal_column,
+    select,
+    update,
+)
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy.sql.dml import ReturningUpdate
 
 from core.db import locks
 from core.db.base import Base
@@ -115,21 +127,15 @@ def raise_epoch(db: Executor, name: str, holder: str, now: datetime) -> int:
 
 def beat(db: Executor, name: str, epoch: int, status: Mapping[str, Any]) -> None:
     """Say that the loop lives. Errors: LeadershipLostError when the epoch is not the newest."""
-    fresh = {"beat_at": func.clock_timestamp(), "status": dict(status)}
-    statement = update(Leader).where(Leader.name == name, Leader.epoch == epoch).values(**fresh)
-    if db.execute(statement.returning(Leader.epoch)).scalar_one_or_none() is None:
+    values = {"of": name, "by": epoch, "said": dict(status)}
+    if db.execute(_beat(), values).scalar_one_or_none() is None:
         raise LeadershipLostError(name, epoch)
 
 
 def require_epoch(db: Executor, name: str, epoch: int) -> None:
     """Fence this transaction: the epoch cannot rise before it ends. Errors: LeadershipLostError."""
-    row = (
-        select(Leader.epoch)
-        .where(Leader.name == name, Leader.epoch == epoch)
-        .with_for_update(read=True, key_share=True)
-    )
     locks.own(_fence(name)).wait_shared(db)
-    if db.execute(row).scalar_one_or_none() is None:
+    if db.execute(_led(), {"of": name, "by": epoch}).scalar_one_or_none() is None:
         raise LeadershipLostError(name, epoch)
 
 
@@ -157,6 +163,24 @@ def leader_row(db: Executor, name: str) -> LeaderRow | None:
     )
     row = db.execute(select(*columns).where(Leader.name == name)).one_or_none()
     return None if row is None else LeaderRow(*row)
+
+
+# Every leader beats twice a second, and each writing transaction is fenced: these are built once.
+
+
+@cache
+def _beat() -> ReturningUpdate[int]:
+    fresh = {"beat_at": func.clock_timestamp(), "status": bindparam("said")}
+    return update(Leader).where(*_is_led()).values(**fresh).returning(Leader.epoch)
+
+
+@cache
+def _led() -> Select[int]:
+    return select(Leader.epoch).where(*_is_led()).with_for_update(read=True, key_share=True)
+
+
+def _is_led() -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    return Leader.name == bindparam("of"), Leader.epoch == bindparam("by")
 
 
 def _leadership(name: str) -> str:

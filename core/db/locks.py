@@ -17,6 +17,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache, cached_property
 
 from sqlalchemy import (
     BigInteger,
@@ -24,6 +25,7 @@ from sqlalchemy import (
     Connection,
     Function,
     Integer,
+    Select,
     bindparam,
     func,
     literal,
@@ -65,7 +67,7 @@ class LockClass(StrEnum):
     OPERATOR_ORDER = "operator_order"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AdvisoryLock:
     """`number`: one bigint or two integers, as the functions of PostgreSQL take them."""
 
@@ -77,7 +79,11 @@ class AdvisoryLock:
 
     def wait_shared(self, db: Executor) -> None:
         """As `wait`, beside others that take it shared."""
-        _run(db, func.pg_advisory_xact_lock_shared(*self.number))
+        db.execute(self._shared).one()
+
+    @cached_property
+    def _shared(self) -> Select[object]:
+        return select(func.pg_advisory_xact_lock_shared(*self.number))
 
     def try_take(self, db: Executor) -> bool:
         """Take it until the transaction ends, or answer False at once."""
@@ -92,6 +98,7 @@ class AdvisoryLock:
         _run(db, func.pg_advisory_unlock(*self.number))
 
 
+@cache
 def own(name: str) -> AdvisoryLock:
     """The lock of a name that the code alone makes; nothing of it comes from a caller."""
     return AdvisoryLock((func.hashtextextended(name, 0),))

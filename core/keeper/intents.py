@@ -12,9 +12,11 @@ Laws
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 from sqlalchemy import (
+    Select,
     and_,
     delete,
     exists,
@@ -179,6 +181,11 @@ def live_intents(
     """Every intent that is not finished, oldest first; with `of_requests` those alone that requests
     of the outbox led to, and this purse pays for, or all that are no request's.
     """
+    return list(map(_intent, session.scalars(_live(chain_id, of_requests, purse))))
+
+
+@cache
+def _live(chain_id: int, of_requests: bool | None, purse: str) -> Select[KeeperIntent]:
     query = select(KeeperIntent).where(KeeperIntent.chain_id == chain_id, LIVE)
     if of_requests is not None:
         own_keys = KeeperIntent.role.in_((OF_REQUESTS, OF_SPONSOR))
@@ -187,7 +194,7 @@ def live_intents(
     if of_requests:
         is_sponsors = KeeperIntent.role == OF_SPONSOR
         query = query.where(is_sponsors if purse == Purse.SPONSOR else ~is_sponsors)
-    return [_intent(row) for row in session.scalars(query.order_by(KeeperIntent.id))]
+    return query.order_by(KeeperIntent.id)
 
 
 def reverted_stops(session: Session, vaults: Collection[str]) -> dict[str, int]:

@@ -17,10 +17,11 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from functools import cache
 from typing import Any
 
 from eth_utils.address import to_checksum_address
-from sqlalchemy import Select, case, delete, func, select, update
+from sqlalchemy import Select, bindparam, case, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
@@ -192,23 +193,32 @@ def due(
     session: Session, chain_id: int, now: datetime, limit: int, purse: str = Purse.CUSTODY
 ) -> list[tuple[OutboxRequest, QueuePlace]]:
     """The requests that wait and are due, oldest first."""
+    found = session.execute(_due(chain_id, purse), {"now": now, "most": limit})
+    return [(_request(request), _place(place)) for request, place in found]
+
+
+@cache
+def _due(chain_id: int, purse: str) -> Select[Outbox, OutboxQueue]:
     query = select(Outbox, OutboxQueue).join(OutboxQueue, OutboxQueue.outbox_id == Outbox.id)
     query = query.where(
         ~OutboxQueue.is_taken,
-        OutboxQueue.due_at <= now,
+        OutboxQueue.due_at <= bindparam("now"),
         OutboxQueue.chain_id == chain_id,
         OutboxQueue.purse == purse,
     )
-    found = session.execute(query.order_by(OutboxQueue.due_at, OutboxQueue.outbox_id).limit(limit))
-    return [(_request(request), _place(place)) for request, place in found]
+    return query.order_by(OutboxQueue.due_at, OutboxQueue.outbox_id).limit(bindparam("most"))
 
 
 def taken(session: Session, chain_id: int, purse: str = Purse.CUSTODY) -> dict[int, QueuePlace]:
     """Those with an intent that was live when it was last looked, by outbox id."""
-    query = select(OutboxQueue).where(
+    return {row.outbox_id: _place(row) for row in session.scalars(_taken(chain_id, purse))}
+
+
+@cache
+def _taken(chain_id: int, purse: str) -> Select[OutboxQueue]:
+    return select(OutboxQueue).where(
         OutboxQueue.is_taken, OutboxQueue.chain_id == chain_id, OutboxQueue.purse == purse
     )
-    return {row.outbox_id: _place(row) for row in session.scalars(query)}
 
 
 def take(session: WriteSession, outbox_ids: Collection[int]) -> None:

@@ -7,12 +7,15 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
     LargeBinary,
+    Select,
     and_,
+    bindparam,
     column,
     exists,
     false,
@@ -100,8 +103,32 @@ def _watched(
     """Of one registry, the table or what it refuses: the vaults of mandates, or those of terms that
     mandates no longer have.
     """
+    times = {"now": now, "grace_since": now - SETTLE_GRACE}
+    return [
+        WatchedVault(
+            address_of(row[0]),
+            row[1],
+            UsdcE6(int(row[2])),
+            row[3],
+            None if row[4] is None else UnixSeconds(int(row[4].timestamp())),
+            _sent_mark(*row[7:10]),
+            _written_mark(*row[10:14]),
+            _floor(int(row[2]), row[5]) if row[6] else None,
+            row[-1],
+        )
+        for row in session.execute(_watched_rows(registry, terms, chain_id), times)
+    ]
+
+
+@cache
+def _watched_rows(
+    registry: type[Vault], terms: type[Mandate] | type[ReplacedTerms], chain_id: int
+) -> Select[*tuple[Any, ...]]:
+    """Built once, since each tick asks it. As of `now`; a stopped vault is in its grace if it ended
+    after `grace_since`.
+    """
     in_grace = func.coalesce(
-        and_(terms.ends_at <= now, terms.ends_at > now - SETTLE_GRACE), false()
+        and_(terms.ends_at <= bindparam("now"), terms.ends_at > bindparam("grace_since")), false()
     )
     ended = exists().where(
         KeeperEnded.chain_id == registry.chain_id,
@@ -127,7 +154,7 @@ def _watched(
             Mandate.status == Status.WORKING,
         )
         issued = join(registry, Mandate, Mandate.id == registry.mandate_id)
-    query = (
+    return (
         select(
             registry.address,
             Mandate.public_id,
@@ -142,20 +169,6 @@ def _watched(
         .where(registry.chain_id == chain_id, ~ended, ~orphaned)
         .order_by(registry.created_number, registry.address)
     )
-    return [
-        WatchedVault(
-            address_of(row[0]),
-            row[1],
-            UsdcE6(int(row[2])),
-            row[3],
-            None if row[4] is None else UnixSeconds(int(row[4].timestamp())),
-            _sent_mark(*row[7:10]),
-            _written_mark(*row[10:14]),
-            _floor(int(row[2]), row[5]) if row[6] else None,
-            row[-1],
-        )
-        for row in session.execute(query)
-    ]
 
 
 def _floor(budget_usdc_e6: int, stop_floor_bps: int) -> UsdcE6 | None:

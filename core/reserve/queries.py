@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 from sqlalchemy import (
@@ -340,10 +341,13 @@ def reading(session: Session) -> ReserveReading | None:
     """What the contract said the last time that it was asked; None: never, or of a block that a
     reorg took back.
     """
-    query = select(ReserveReading).where(
-        not_orphaned(ReserveReading.chain_id, ReserveReading.block_hash)
-    )
-    return session.scalars(query.limit(1)).one_or_none()
+    return session.scalars(_reading()).one_or_none()
+
+
+@cache
+def _reading() -> Select[ReserveReading]:
+    stands = not_orphaned(ReserveReading.chain_id, ReserveReading.block_hash)
+    return select(ReserveReading).where(stands).limit(1)
 
 
 def reconciled_at(session: Session, chain_id: int) -> datetime | None:

@@ -5,6 +5,7 @@ those that wait for either.
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any
 
 from sqlalchemy import (
@@ -12,6 +13,7 @@ from sqlalchemy import (
     ScalarSelect,
     Select,
     and_,
+    bindparam,
     delete,
     exists,
     func,
@@ -118,25 +120,25 @@ def unproved(
     none, of quotes that nobody handed in, whose fee may have been submitted all the same. `resting`:
     blocks of uses, and nonces of lapses, that are left out.
     """
-    left_out = [bytes_of(one) for one in resting]
-    query = _unproved_uses(chain_id, span).where(
-        _is_due(SponsoredUse.nonce, now), SponsoredUse.block_hash.not_in(left_out)
-    )
+    values = {
+        **_values_of(span),
+        "now": now,
+        "most": limit,
+        "resting": [bytes_of(one) for one in resting],
+    }
     in_blocks = dict[str, tuple[str, ...]]()
-    for block_hash, nonce in session.execute(query.limit(limit)):
+    for block_hash, nonce in session.execute(_due_uses(chain_id), values):
         key = hex_of(block_hash)
         in_blocks[key] = (*in_blocks.get(key, ()), hex_of(nonce))
     buy_nonce, fee_nonce = SponsoredBuyRow.buy_nonce, SponsoredBuyRow.fee_nonce
     lapses = [
         row
         for column in (buy_nonce, fee_nonce)
-        for row in session.execute(
-            _due_lapses(column, chain_id, span, now).where(column.not_in(left_out)).limit(limit)
-        )
+        for row in session.execute(_due_lapses(column, chain_id), values)
     ]
     if not in_blocks and not lapses:  # quotes cost nothing: they hold up nobody's buy
-        quotes = _due_lapses(fee_nonce, chain_id, span, now, of_quotes=True)
-        lapses = list(session.execute(quotes.where(fee_nonce.not_in(left_out)).limit(limit)))
+        quotes = _due_lapses(fee_nonce, chain_id, of_quotes=True)
+        lapses = list(session.execute(quotes, values))
     unused = {hex_of(nonce): address_of(buyer) for nonce, buyer, _ in lapses}
     since = min((int(created_at.timestamp()) for *_, created_at in lapses), default=span.at)
     return Unproved(in_blocks, unused, since)
@@ -144,17 +146,34 @@ def unproved(
 
 def unproved_counts(session: Session, chain_id: int, span: SafeSpan) -> tuple[int, int]:
     """(uses that are not proved, disputes)."""
-    waiting = _unproved_uses(chain_id, span).subquery()
-    uses = session.scalar(select(func.count()).select_from(waiting)) or 0
+    waiting = _unproved_uses(chain_id).subquery()
+    count = select(func.count()).select_from(waiting)
+    uses = session.scalar(count, _values_of(span)) or 0
     of_chain = SponsoredDispute.chain_id == chain_id
     return uses, session.scalar(select(func.count()).where(of_chain)) or 0
 
 
-def _unproved_uses(chain_id: int, span: SafeSpan) -> Select[*tuple[Any, ...]]:
+def _values_of(span: SafeSpan) -> dict[str, Any]:
+    return {
+        "first_number": span.first_number,
+        "last_number": span.number,
+        "first_at": span.first_at,
+        "last_at": span.at,
+    }
+
+
+@cache
+def _due_uses(chain_id: int) -> Select[*tuple[Any, ...]]:
+    use = SponsoredUse
+    rests = use.block_hash.in_(bindparam("resting", expanding=True))
+    return _unproved_uses(chain_id).where(_is_due(use.nonce), ~rests).limit(bindparam("most"))
+
+
+def _unproved_uses(chain_id: int) -> Select[*tuple[Any, ...]]:
     use, proof = SponsoredUse, SponsoredProof
     query = select(use.block_hash, use.nonce).where(
         use.chain_id == chain_id,
-        use.number.between(span.first_number, span.number),
+        use.number.between(bindparam("first_number"), bindparam("last_number")),
         not_orphaned(use.chain_id, use.block_hash),
         ~exists().where(
             proof.chain_id == chain_id,
@@ -166,13 +185,9 @@ def _unproved_uses(chain_id: int, span: SafeSpan) -> Select[*tuple[Any, ...]]:
     return query.order_by(use.number, use.block_hash, use.nonce)
 
 
+@cache
 def _due_lapses(
-    nonce: InstrumentedAttribute[bytes],
-    chain_id: int,
-    span: SafeSpan,
-    now: datetime,
-    *,
-    of_quotes: bool = False,
+    nonce: InstrumentedAttribute[bytes], chain_id: int, *, of_quotes: bool = False
 ) -> Select[*tuple[Any, ...]]:
     """Of buys that were handed in, or of which one authorization was used; `of_quotes`: of the
     others.
@@ -185,8 +200,9 @@ def _due_lapses(
     query = select(nonce, row.buyer, row.created_at).where(
         row.chain_id == chain_id,
         ~is_buy if of_quotes else is_buy,
-        _is_due(nonce, now),
-        row.valid_before.between(span.first_at, span.at),
+        _is_due(nonce),
+        nonce.not_in(bindparam("resting", expanding=True)),
+        row.valid_before.between(bindparam("first_at"), bindparam("last_at")),
         ~exists().where(
             use.chain_id == chain_id,
             use.nonce == nonce,
@@ -199,12 +215,12 @@ def _due_lapses(
             not_orphaned(proof.chain_id, proof.block_hash),
         ),
     )
-    return query.order_by(row.valid_before)
+    return query.order_by(row.valid_before).limit(bindparam("most"))
 
 
-def _is_due(nonce: InstrumentedAttribute[bytes], now: datetime) -> ColumnElement[bool]:
+def _is_due(nonce: InstrumentedAttribute[bytes]) -> ColumnElement[bool]:
     dispute = SponsoredDispute
-    return ~exists().where(dispute.nonce == nonce, dispute.next_at > now)
+    return ~exists().where(dispute.nonce == nonce, dispute.next_at > bindparam("now"))
 
 
 def wait_after(tries: int) -> timedelta:

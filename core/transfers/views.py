@@ -1,8 +1,9 @@
 """Transfer reports beside the accounts that made them."""
 
 from datetime import datetime
+from functools import cache
 
-from sqlalchemy import Text, cast, func, select
+from sqlalchemy import Select, Text, bindparam, cast, func, select
 from sqlalchemy.orm import Session
 
 from core.hexes import address_or_none
@@ -21,7 +22,13 @@ def due_reports(
     others waiting: the longest due first; and the largest amount first, of one owner or network
     address one before the second of anybody. The longest due are weighed, some times `limit`.
     """
-    due = (TransferReport.chain_id == chain_id, TransferReport.next_look_at <= now)
+    found = session.execute(_due(chain_id, limit), {"now": now})
+    return [(report, address_or_none(wallet)) for report, wallet in found]
+
+
+@cache
+def _due(chain_id: int, limit: int) -> Select[TransferReport, bytes | None]:
+    due = (TransferReport.chain_id == chain_id, TransferReport.next_look_at <= bindparam("now"))
     longest = (
         select(TransferReport.id)
         .where(*due)
@@ -57,10 +64,9 @@ def due_reports(
         .over(order_by=(weighed.c.turn, weighed.c.amount_e6.desc(), *age))
         .label("by_amount"),
     ).subquery()
-    query = (
+    return (
         select(TransferReport, ranked.c.wallet_address)
         .join(ranked, ranked.c.id == TransferReport.id)
         .order_by(func.least(ranked.c.by_age, ranked.c.by_amount), ranked.c.by_age)
         .limit(limit)
     )
-    return [(report, address_or_none(wallet)) for report, wallet in session.execute(query)]

@@ -7,6 +7,8 @@ owner, the mandate's terms all else.
 """
 
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 from sqlalchemy import Select, and_, exists, func, literal, select
 from sqlalchemy.orm import Session, aliased
@@ -35,13 +37,9 @@ def unregistered_vaults(session: Session, chain_id: int) -> list[UnregisteredVau
 
     With nothing held it costs one look at a partial index.
     """
-    refused = _refused_rows(chain_id).subquery()
-    query = select(refused.c.address, refused.c.owner, refused.c.mandate_id).order_by(
-        refused.c.created_number, refused.c.address
-    )
     return [
         UnregisteredVault(address_of(vault), address_of(owner), id_)
-        for vault, owner, id_ in session.execute(query)
+        for vault, owner, id_ in session.execute(_refused_vaults(chain_id))
     ]
 
 
@@ -49,9 +47,29 @@ def registries(session: Session, chain_id: int) -> list[type[Vault]]:
     """The table vault, and what it refuses, to be asked as the table is; nearly always the table
     alone, which one look says.
     """
-    rows = _refused_rows(chain_id)
-    is_whole = session.execute(rows.limit(1)).first() is None
-    return [Vault] if is_whole else [Vault, aliased(Vault, rows.subquery(), adapt_on_names=True)]
+    is_whole = session.execute(_first_refused(chain_id)).first() is None
+    return [Vault] if is_whole else [Vault, _refused_registry(chain_id)]
+
+
+# Asked at each tick of the keeper and each look of the indexer: built once a chain.
+
+
+@cache
+def _refused_vaults(chain_id: int) -> Select[*tuple[Any, ...]]:
+    refused = _refused_rows(chain_id).subquery()
+    return select(refused.c.address, refused.c.owner, refused.c.mandate_id).order_by(
+        refused.c.created_number, refused.c.address
+    )
+
+
+@cache
+def _first_refused(chain_id: int) -> Select[tuple[object, ...]]:
+    return _refused_rows(chain_id).limit(1)
+
+
+@cache
+def _refused_registry(chain_id: int) -> type[Vault]:
+    return aliased(Vault, _refused_rows(chain_id).subquery(), adapt_on_names=True)
 
 
 def _refused_rows(chain_id: int) -> Select[tuple[object, ...]]:
