@@ -245,11 +245,6 @@ def postpone(session: WriteSession, place: QueuePlace, now: datetime, refused_at
     session.execute(row.values(due_at=now + wait, tries=place.tries + 1, refused_at=refused_at))
 
 
-def has_ended(session: Session, chain_id: int, purse: str = Purse.CUSTODY) -> bool:
-    """Whether there is anything to settle."""
-    return session.execute(_ended(chain_id, purse).limit(1)).first() is not None
-
-
 def settle(session: WriteSession, chain_id: int, purse: str = Purse.CUSTODY) -> int:
     """Requests whose newest intent has ended: the gas that it cost is counted and the rest given
     back; one that ended for good leaves the queue, any other waits again. How many.

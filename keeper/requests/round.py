@@ -47,6 +47,9 @@ PUT_BACK_AFTER = timedelta(seconds=10)
 UNBUILT_WAITS = timedelta(minutes=1)
 DEARER_WAITS = timedelta(seconds=15)
 
+# Live intents, what they are of by outbox id, and what is due.
+_Waiting = tuple[list[Intent], dict[int, QueuePlace], list[tuple[OutboxRequest, QueuePlace]]]
+
 log = structlog.get_logger("keeper")
 
 
@@ -108,14 +111,10 @@ class RequestRound:
         """Errors: RpcError and NoHeadError (what was committed stays), LeadershipLostError, the
         database's.
         """
-        self._settle()
-        with self._database.read() as session:
-            live = rows.live_intents(
-                session, self._observer.chain_id, of_requests=True, purse=self._purse
-            )
-            places = queue.taken(session, self._observer.chain_id, self._purse)
-            room = max(0, min(REQUESTS_A_ROUND, self._most_under_way - len(live)))
-            due = queue.due(session, self._observer.chain_id, now, room, self._purse)
+        live, places, due = self._waiting(now)
+        if places.keys() - {intent.outbox_id for intent in live}:  # their intents ended
+            self._settle()
+            live, places, due = self._waiting(now)
         self._sign()
         self._kept.keep({place.outbox_id: place.reserved_wei for place in places.values()})
         planned = self._planned(live, places, due, now)
@@ -123,10 +122,17 @@ class RequestRound:
         self._put_back(live, now)
         self._beat(now)
 
-    def _settle(self) -> None:
+    def _waiting(self, now: datetime) -> _Waiting:
         with self._database.read() as session:
-            if not queue.has_ended(session, self._observer.chain_id, self._purse):
-                return
+            live = rows.live_intents(
+                session, self._observer.chain_id, of_requests=True, purse=self._purse
+            )
+            places = queue.taken(session, self._observer.chain_id, self._purse)
+            room = max(0, min(REQUESTS_A_ROUND, self._most_under_way - len(live)))
+            due = queue.due(session, self._observer.chain_id, now, room, self._purse)
+        return live, places, due
+
+    def _settle(self) -> None:
         with self._database.write() as session:
             self._fence(session)
             queue.settle(session, self._observer.chain_id, self._purse)
