@@ -1,14 +1,14 @@
 """The loops of the outbox, one for each key that pays: transfers out of starter wallets, and
 sponsored buys. A purse whose key is not set has no loop, and its requests wait.
 
-The sponsor's loop writes a heartbeat at the end of each round, and the API takes sponsored buys
-only while that is fresh: it says that the loop leads, reads the chain and the database, and gets
+The sponsor's loop writes a heartbeat at the end of a round, every five seconds, and the API takes sponsored
+buys only while that is fresh: it says that the loop leads, reads the chain and the database, and gets
 through, which is more than that a key is set.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sqlalchemy.orm import Session
 
@@ -24,6 +24,8 @@ from keeper.precedence import Precedence
 from keeper.requests.opened import Beat, Requests, RequestsPlace, opened, request_signers
 from keeper.requests.purses import SPONSOR
 from keeper.state import Role
+
+BEAT = timedelta(seconds=5)  # core.sponsored.rules.FRESH_S is many of them
 
 
 class RequestLoops:
@@ -97,11 +99,16 @@ class RequestLoops:
 
 def heartbeat(account: str, chain_id: int, fence: Callable[[Session], None]) -> Beat:
     """`account`: the sponsor's. Errors: RpcError, LeadershipLostError, the database's."""
+    last: datetime | None = None
 
     def beat(reader: VaultReader, database: Database, now: datetime) -> None:
+        nonlocal last
+        if last is not None and timedelta() <= now - last < BEAT:
+            return
         balance_wei = reader.balance_wei(account)
         with database.write() as session:
             fence(session)
             sponsored.beat(session, chain_id, account, balance_wei, now)
+        last = now
 
     return beat

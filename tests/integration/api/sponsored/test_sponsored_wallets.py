@@ -3,6 +3,7 @@
 import json
 import subprocess
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import httpx
@@ -13,8 +14,10 @@ from api.main import create_app
 from core.chain.rpc import Rpc
 from core.keeper.gas import NEW_BUYERS, SPONSORS
 from core.mandate.chain.reader import VaultReader
+from core.sponsored import queries as sponsored
 from core.sponsored.rules import BUY_GAS, GasPrice, cost_wei
 from core.times import instant_text, next_day
+from keeper.requests.sponsoring import BEAT
 from tests.integration.api.conftest import BASE_URL, reason
 from tests.integration.api.in_process import AppClient
 from tests.integration.api.sponsored.conftest import (
@@ -22,7 +25,7 @@ from tests.integration.api.sponsored.conftest import (
     USDC,
     SponsoredStage,
 )
-from tests.integration.chain_fixtures import ROOT
+from tests.integration.chain_fixtures import CHAIN_ID, ROOT
 
 CAST = next((ROOT / "node_modules/@foundry-rs").glob("cast-*/bin/cast"))
 SCRIPT = ROOT / "tests/integration/api/sponsored/sign.mjs"
@@ -201,11 +204,21 @@ def test_a_sponsor_with_less_than_one_buy_costs__is_not_on_offer(
         *(int(told[name]) for name in ("base_fee_wei", "priority_fee_wei", "layer_1_fee_wei"))
     )
     needed = cost_wei(BUY_GAS, price)
-    for wei, is_enough in ((needed - 1, False), (needed, True)):
+    for beats, wei, is_enough in ((1, needed - 1, False), (2, needed, True)):
         stage.chain.rpc.call("anvil_setBalance", [SPONSOR_KEY.address, hex(wei)])
-        stage.processes[0].run()
+        stage.processes[0].round.run(stage.now() + beats * BEAT)
         assert offered(stage) == (is_enough, is_enough)
         assert (stage.prepare(agent).status_code == 200) is is_enough
+
+
+def test_the_sponsors_sign__is_written_every_five_seconds(stage: SponsoredStage) -> None:
+    at = stage.now() + BEAT
+    for later_s, written_s in ((0, 0), (4.999, 0), (5, 5)):
+        stage.processes[0].round.run(at + timedelta(seconds=later_s))
+        with stage.database.read() as session:
+            sign = sponsored.sponsor(session, CHAIN_ID)
+        assert sign is not None
+        assert sign.at == at + timedelta(seconds=written_s)
 
 
 def test_a_node_that_does_not_answer__leaves_what_is_used_up_in_any_case(
