@@ -165,7 +165,7 @@ class Tick:
         started, seconds = self._clock(), UnixSeconds(int(now.timestamp()))
         with self._database.read() as session:
             watched = watched_rows.watched_vaults(session, self._chain_id, now)
-        live = self._live()
+            live = rows.live_intents(session, self._chain_id, of_requests=False)
         self._observer.witnesses.take_turns()
         head = self._observer.head(seconds)
         keepers = self._observer.keepers(head, self._own)
