@@ -204,6 +204,8 @@ class TipLoop:
                 raise
 
     def _follow(self, head: BlockHeader, seen_at: datetime) -> TipRound:
+        if head.number == self._cursor.number and head.hash == self._cursor.hash:
+            return self._rest(head)
         if head.number <= self._cursor.number:
             with self._chain.database.read() as session:
                 ours = repository.canonical_hash(session, self._chain.chain_id, head.number)
@@ -212,11 +214,7 @@ class TipLoop:
             if head.number < self._cursor.number:
                 self._chain.reader.rpc.distrust("lags")
                 return TipRound(head.number, self._cursor.number)
-            self._pool.holds_ours()
-            if self._clock() - self._moved_at > STALE:
-                # a quiet chain or a node that stands still: another may know more
-                self._chain.reader.rpc.distrust("stale")
-            return TipRound(head.number, self._cursor.number)
+            return self._rest(head)
         final = self._final_far_ahead(head)
         if final is not None:
             return self._fill(head, final)
@@ -228,6 +226,14 @@ class TipLoop:
             self._take(header, seen_at)
             written += 1
         return TipRound(head.number, self._cursor.number, written)
+
+    def _rest(self, head: BlockHeader) -> TipRound:
+        """The chain ends where we do."""
+        self._pool.holds_ours()
+        if self._clock() - self._moved_at > STALE:
+            # a quiet chain or a node that stands still: another may know more
+            self._chain.reader.rpc.distrust("stale")
+        return TipRound(head.number, self._cursor.number)
 
     def _final_far_ahead(self, head: BlockHeader) -> BlockHeader | None:
         """The finalized block, when the way to it is worth taking in ranges and starts on our own
