@@ -18,7 +18,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -166,10 +166,11 @@ class Stack:
             url = starting.result()
         self._fund(contracts)
         self._write_facts(url, contracts)
-        for name in [one for one in PROCESSES if one not in os.environ.get("WITHOUT", "")]:
-            command = [sys.executable, "-m", "core.prefork", *PROCESSES[name]]
-            self._child(name, command, self._environment(url)).start()
+        wanted = [one for one in PROCESSES if one not in os.environ.get("WITHOUT", "")]
+        self._start([one for one in wanted if one not in NICE], url)
         self._wait_until_ready()
+        # their imports would take seconds of the cores that the others need to be ready
+        self._start([one for one in wanted if one in NICE], url)
         (self.directory / "stack.json").write_text(json.dumps(self.facts, indent=2) + "\n")
         for line in self.summary(time.monotonic() - began):
             self.say(line)
@@ -404,6 +405,11 @@ class Stack:
             "RECOVERY_FAILURES_PER_HOUR": "10000",
             "MINING_SUBMISSIONS_PER_ADDRESS_PER_DAY": "100000",
         }
+
+    def _start(self, names: Iterable[str], database_url: str) -> None:
+        for name in names:
+            command = [sys.executable, "-m", "core.prefork", *PROCESSES[name]]
+            self._child(name, command, self._environment(database_url)).start()
 
     def _wait_until_ready(self) -> None:
         self.wait_for(self._not_ready)
