@@ -14,20 +14,26 @@ from _pytest.mark import ParameterSet
 
 
 def each(
-    names: str | Iterable[str], cases: Iterable[Any], ids: Any = None
+    names: str | Iterable[str],
+    cases: Iterable[Any] | Callable[[], Iterable[Any]],
+    ids: Any = None,
 ) -> Callable[[Callable[..., None]], Any]:
-    """Arguments as those of `pytest.mark.parametrize`. Errors: an ExceptionGroup of what failed, each with
+    """Arguments as those of `pytest.mark.parametrize`; `cases` may also be a function that makes them, which
+    the test calls and not the collection. Errors: an ExceptionGroup of what failed, each with
     a note of its case: its id, else its values.
 
     A case that skips is left out; the test is skipped when all are.
     """
     named = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
-    tried = list(cases)
-    assert not any(isinstance(case, ParameterSet) for case in tried), "marks need parametrize"
+    known = list(cases) if isinstance(cases, Iterable) else None
 
     def decorate(test: Callable[..., None]) -> Callable[..., None]:
         @wraps(test)
         def all_cases(**fixtures: Any) -> None:
+            tried = known if known is not None else list(cases())  # type: ignore[operator]  # no iterable
+            assert not any(isinstance(case, ParameterSet) for case in tried), (
+                "marks need parametrize"
+            )
             assert tried, "there is no case"
             failures, skipped = list[Exception](), 0
             for place, case in enumerate(tried):

@@ -115,6 +115,8 @@ PATHS = (
     "tests/integration/keeper/test_keeper_watchdog.py",
 )
 
+SLOW = {str(ROOT / one) for one in PATHS}
+
 
 def few(cases: Sequence[Any], plain: int = 2) -> list[Any]:
     """Cases of `parametrize`: the first `plain` are run by `make test`, the others are slow."""
@@ -127,4 +129,4 @@ def few(cases: Sequence[Any], plain: int = 2) -> list[Any]:
 @cache  # asked for every test, and there are few files
 def is_slow(path: Path) -> bool:
     """Whether the whole file or folder is."""
-    return any(path.is_relative_to(ROOT / one) for one in PATHS)
+    return any(str(one) in SLOW for one in (path, *path.parents))

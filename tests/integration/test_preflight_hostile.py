@@ -103,6 +103,7 @@ def test_a_database_with_two_revisions__is_half_migrated(place: Place, database:
     assert "migrations: it is at 0003 and 00" in said
 
 
+@pytest.mark.slow
 def test_a_role_that_may_not_read__is_told_what_it_lacks(place: Place, database: Database) -> None:
     with database.write() as session:
         session.execute(text("create role preflight_weak login"))

@@ -27,6 +27,18 @@ def test_each__of_two_names__takes_pairs_and_leaves_fixtures_to_pytest() -> None
         equal(offset=1)
 
 
+def test_each__of_a_function__makes_its_cases_when_the_test_runs() -> None:
+    made: list[int] = []
+
+    @each("number", lambda: made)
+    def even(number: int) -> None:
+        assert number % 2 == 0
+
+    made += [2, 3]
+    with pytest.raises(ExceptionGroup, match="1 of 2 cases failed"):
+        even()
+
+
 def test_each__without_cases__fails() -> None:
     @each("number", [])
     def never(number: int) -> None:

@@ -53,6 +53,7 @@ def test_docs__has_every_call_of_the_catalogue(text: str) -> None:
     assert [row.key for row in catalogue().operations if row.key.replace(".", "_") not in ids] == []
 
 
+@pytest.mark.slow
 def test_docs__loads_nothing_and_leads_nowhere_else(text: str) -> None:
     page = Page(text)
     assert page.tags & LOADING == set()
@@ -69,6 +70,7 @@ def test_docs__links_lead_to_what_is_on_the_page(text: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/docs", "/mcp"])
+@pytest.mark.slow
 def test_a_page_for_people__is_as_wide_as_the_phone_that_shows_it(
     client: TestClient, path: str
 ) -> None:
@@ -77,6 +79,7 @@ def test_a_page_for_people__is_as_wide_as_the_phone_that_shows_it(
     assert '<meta name="viewport" content="width=device-width,initial-scale=1">' in page
 
 
+@pytest.mark.slow
 def test_docs__a_link_to_a_schema__leads_inside_what_is_folded(text: str) -> None:
     """A browser opens the details around the place that a link leads to, not details that are the
     place.

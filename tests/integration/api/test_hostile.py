@@ -146,6 +146,7 @@ def every_thread_held(deps: Deps) -> Iterator[None]:
         one.result(WAIT_S)
 
 
+@pytest.mark.slow
 def test_a_call__whose_turn_does_not_come__is_503_in_time_and_was_not_begun(
     limited: Limit, deps: Deps, database: Database, crowd: ThreadPoolExecutor
 ) -> None:

@@ -145,6 +145,7 @@ def test_a_first_sight_by_ranges__makes_whole_books(follower: Follower) -> None:
     follower.assert_sound(mandate, vault)
 
 
+@pytest.mark.slow
 def test_a_factory_event__is_told_to_vaults_of_before_in_the_same_range(follower: Follower) -> None:
     early, late = follower.issue("m_earlyaaaaa"), follower.issue("m_lateaaaaaa")
     chain = follower.deployed

@@ -408,6 +408,7 @@ def test_a_node_that_lies_of_a_transfer__confirms_nothing_and_the_other_reports_
         rpc.close()
 
 
+@pytest.mark.slow
 def test_a_receipt_with_an_altered_amount_of_a_payment_that_we_keep__is_not_believed(
     watched: Watched,
 ) -> None:

@@ -356,6 +356,7 @@ def test_any_history__every_balance_is_the_sum_of_its_rows(
     world.assert_told_by_the_chain()
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_in_each_write_of_a_life__goes_on_where_it_was(
     database: Database,
 ) -> None:

@@ -46,6 +46,7 @@ def test_vault_address__is_the_factorys_own(follower: Follower) -> None:
     ) == follower.deployed.reader.predict_vault(digest)
 
 
+@pytest.mark.slow
 def test_cancelled_terms__have_their_row_at_once_and_the_status_at_safe(follower: Follower) -> None:
     mandate = follower.issue()
     at = cancel(follower, mandate)

@@ -122,6 +122,7 @@ def test_a_later_event__never_overtakes_an_earlier_one_in_a_ledger(
     assert said == [["KeeperProposed", "KeeperProposalCancelled"]] * 5
 
 
+@pytest.mark.slow
 def test_a_mandate_that_ends_before_its_slice__was_owed_the_note_and_gets_it(
     follower: Follower, five: list[tuple[Issued, str]]
 ) -> None:

@@ -66,6 +66,7 @@ def in_a_range(follower: Follower) -> None:
 
 
 @pytest.mark.parametrize("by_range", [False, True], ids=["at the tip", "in a range"])
+@pytest.mark.slow
 def test_whatever_a_stranger_names_a_vault__it_is_kept_and_the_others_go_on(
     follower: Follower, by_range: bool
 ) -> None:

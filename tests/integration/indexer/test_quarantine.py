@@ -162,6 +162,7 @@ def test_a_reorg__withdraws_what_its_blocks_had_held(
     follower.assert_sound(*first)
 
 
+@pytest.mark.slow
 def test_a_reorg_of_what_waits__leaves_the_first_one_held(
     follower: Follower, ledgers: Sequence[SampleLedger], refusals: Refusals
 ) -> None:
@@ -214,6 +215,7 @@ def test_a_reverted_call_and_a_factory_note__queue_too(
     follower.assert_sound(*first)
 
 
+@pytest.mark.slow
 def test_a_full_disk__holds_nothing_back(
     follower: Follower, ledgers: Sequence[SampleLedger], refusals: Refusals
 ) -> None:

@@ -193,6 +193,7 @@ def test_what_is_left_below_a_credit__is_carried_to_the_next_conversion(
     assert found_faults(following, token) == []
 
 
+@pytest.mark.slow
 def test_an_unknown_reference__is_held_until_its_holder_claims_it(
     following: Follower, token: TokenOnChain
 ) -> None:
@@ -250,6 +251,7 @@ def call_it_safe(follower: Follower) -> None:
         blocks.save_mark(session, SAFE, CHAIN_ID, at, follower.chain.epoch, now_utc())
 
 
+@pytest.mark.slow
 def test_a_conversion_that_a_reorg_moves_to_another_block__is_credited_once(
     following: Follower, token: TokenOnChain
 ) -> None:
@@ -274,6 +276,7 @@ def test_a_conversion_that_a_reorg_moves_to_another_block__is_credited_once(
     assert found_faults(following, token) == []
 
 
+@pytest.mark.slow
 def test_a_conversion_that_cannot_be_credited__is_set_aside_and_the_others_are_not(
     following: Follower, token: TokenOnChain
 ) -> None:
@@ -294,6 +297,7 @@ def test_a_conversion_that_cannot_be_credited__is_set_aside_and_the_others_are_n
     assert balance(following.database, good).converted > 0
 
 
+@pytest.mark.slow
 def test_dust_of_one_holder__delays_no_other(following: Follower, token: TokenOnChain) -> None:
     mine = account(following.database)
     ref = reference(following.database, mine)
@@ -329,6 +333,7 @@ def test_two_workers_at_once__credit_a_conversion_once(
 # History
 
 
+@pytest.mark.slow
 def test_a_record_that_was_begun_without_the_token__reads_its_history(
     follower: Follower, token: TokenOnChain
 ) -> None:
@@ -385,6 +390,7 @@ def test_a_history_whose_node_leaves_out_a_log__finds_it_by_the_bloom(
         ("update reserve_conversion set usdc_e6 = usdc_e6 - 1", "conversions_usdc"),
     ],
 )
+@pytest.mark.slow
 def test_reconciliation__sees_what_was_lost_or_made_up(
     following: Follower, token: TokenOnChain, damage: str, part: str
 ) -> None:

@@ -142,6 +142,7 @@ def test_a_reorg_of_what_is_not_held__owes_no_try(
 
 
 @pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: type(defect).__name__)
+@pytest.mark.slow
 def test_a_defect_in_the_writing_of_ledgers__fails_the_round_and_holds_no_ledger(
     follower: Follower,
     ledgers: Sequence[SampleLedger],
@@ -216,6 +217,7 @@ def test_a_defect_that_a_retry_meets__is_told_and_leaves_it_held(
     assert (done.released, done.refusal) == (1, None)
 
 
+@pytest.mark.slow
 def test_a_ledger_on_which_the_database_times_out__keeps_no_other_from_being_tried(
     follower: Follower, ledgers: Sequence[SampleLedger], refusals: Refusals
 ) -> None:

@@ -99,6 +99,7 @@ def test_the_keeper__watches_it_with_the_floor_of_its_terms(
     assert found[vault].created_at > 0
 
 
+@pytest.mark.slow
 def test_after_a_restart__its_later_logs_and_failed_calls_still_queue(
     follower: Follower, ledgers: list[SampleLedger]
 ) -> None:

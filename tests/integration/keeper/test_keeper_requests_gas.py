@@ -56,6 +56,7 @@ def sent(database: Database) -> int:
         return len(session.scalars(query).all())
 
 
+@pytest.mark.slow
 def test_a_day_whose_gas_is_all_kept__is_sent_from_what_is_kept(stage: Stage) -> None:
     starters = flood(stage.chain, stage.database, 6, wallets=2, at=stage.now())
     in_all = kept_when_asked(stage, starters)

@@ -253,6 +253,7 @@ def test_chains_that_a_venue_makes_up__have_one_hub(database: Database) -> None:
     assert notes["AAA.md"].count("[[chain/unknown--926067f4|unknown:AAA ") == 50
 
 
+@pytest.mark.slow
 def test_a_contract_of_a_thousand_tickers__gives_each_note_a_hundred_links(
     database: Database, market: MarketIds
 ) -> None:

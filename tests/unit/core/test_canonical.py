@@ -156,6 +156,7 @@ def test_a_value_deeper_than_the_stack__is_refused(
         write(deep)
 
 
+@pytest.mark.slow
 def test_canonical_json__of_any_depth__is_written_or_refused() -> None:
     deep: Any = "é"
     for _ in range(1_000):

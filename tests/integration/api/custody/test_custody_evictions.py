@@ -163,6 +163,7 @@ def test_what_was_asked_for_before__fails_and_the_money_is_free_again(
 
 
 @pytest.mark.parametrize("evict", [Owned.rotate, Owned.recover])
+@pytest.mark.slow
 def test_what_was_voided__is_asked_for_again_with_the_same_idempotency_key(
     owned: Owned, evict: Any
 ) -> None:

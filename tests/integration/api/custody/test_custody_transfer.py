@@ -317,6 +317,7 @@ def test_a_keeper_without_any_key__sends_what_it_can_and_waits_with_the_rest(
     assert (stage.states(agent), stage.keepers.intents()) == (["queued"], [])
 
 
+@pytest.mark.slow
 def test_swapped_ciphertexts__sign_nothing_and_hold_nobody_else_up(
     stage: Stage, agent: dict[str, str], starter: str
 ) -> None:

@@ -159,6 +159,7 @@ def test_fees__are_told_by_type_and_the_unclassified_apart(stage: Stage) -> None
 
 
 @pytest.mark.row("2.12 allowed_vs_used")
+@pytest.mark.slow
 def test_allowed_vs_used__is_what_really_left_against_the_caps_that_stand_for_empty_ones_too(
     stage: Stage,
 ) -> None:

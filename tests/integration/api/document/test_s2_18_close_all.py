@@ -50,6 +50,7 @@ def bought(
     "2.18 exit_cost_reason", "2.18 gets_back_est", "2.18 closes", "2.18 kept_at_venue",
     "4 GET /mandates/{id}/close-all-plan",
 )  # fmt: skip
+@pytest.mark.slow
 def test_plan__reads_the_adapters_position_and_keeps_the_reported_one(world: World) -> None:
     stage, adapter = world.stage, world.chain.contracts["test_venue_adapter"]
     tx_hash = world.send(AGENT, world.buy(40))
@@ -155,6 +156,7 @@ def test_batch__is_the_stop_and_the_withdrawal_of_what_is_there(world: World) ->
     )
 
 
+@pytest.mark.slow
 def test_batch__follows_what_is_spent__and_paper_has_none(world: World) -> None:
     for _ in range(2):
         world.send(AGENT, world.buy(200))

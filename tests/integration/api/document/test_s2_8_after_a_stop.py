@@ -196,6 +196,7 @@ def test_a_paper_trade_after_a_stop__is_refused_and_the_refusal_is_in_the_record
 
 
 @pytest.mark.row("2.8 agent_status active_mandates", "2.8 agent_status ended_mandates")
+@pytest.mark.slow
 def test_agent_status__of_a_live_and_an_ended_vault__and_of_no_draft_or_cancelled_one(
     live: Live,
 ) -> None:
@@ -239,6 +240,7 @@ def test_agent_status__of_a_live_and_an_ended_vault__and_of_no_draft_or_cancelle
 
 
 @pytest.mark.row("2.8 ended_mandates are newest first and at most 10")
+@pytest.mark.slow
 def test_ended_mandates__are_the_ten_newest(stage: Stage) -> None:
     made = [stage.paper() for _ in range(11)]
     for mandate_id in made:

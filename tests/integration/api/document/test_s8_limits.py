@@ -104,6 +104,7 @@ def test_the_60th_refusal_of_a_mandates_day__is_taken_and_the_next_is_not(scene:
 
 
 @pytest.mark.row("8 ended_mandates")
+@pytest.mark.slow
 def test_ended_mandates__are_the_newest_ten(scene: Scene) -> None:
     people, ended = scene.stage, list[str]()
     for _ in range(11):

@@ -161,6 +161,7 @@ def test_a_transfer_that_is_another_one__is_400_and_names_the_field(
     assert answer.json()["detail"].startswith("bond_tx: name a transaction that moved exactly 2500")
 
 
+@pytest.mark.slow
 def test_a_transfer_that_reverted__pays_nothing(world: IndexWorld, payer: Follower) -> None:
     tx = world.chain.pay(WALLET, TREASURY, 2_500_000_000)
     world.chain.reverted.add(tx)
@@ -439,6 +440,7 @@ def test_an_owner_and_connects_bearer__apply_too(
 # At once
 
 
+@pytest.mark.slow
 def test_64_applications_at_once__are_one_with_one_bond(
     world: IndexWorld, bonded: Follower
 ) -> None:
@@ -459,6 +461,7 @@ def test_64_rejections_at_once__give_the_bond_back_once(
         assert Counter(session.scalars(kinds))["release"] == 1
 
 
+@pytest.mark.slow
 def test_64_approvals_and_rejections_at_once__are_one_of_them(
     world: IndexWorld, bonded: Follower
 ) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
+import pytest
 from sqlalchemy import select, text
 
 from api.kernel.operation import Deps
@@ -169,6 +170,7 @@ def test_a_consent_to_rules_that_were_replaced_meanwhile__is_not_counted(
     assert counts(deps, vault) == slow_counts(deps, vault) == (1, 0)
 
 
+@pytest.mark.slow
 def test_consents_of_many_at_once__are_all_counted(
     follower: Follower, vault: int, clock: Clock, deps: Deps
 ) -> None:
@@ -179,6 +181,7 @@ def test_consents_of_many_at_once__are_all_counted(
     assert counts(deps, vault) == slow_counts(deps, vault) == (8, 0)
 
 
+@pytest.mark.slow
 def test_what_was_there_before_it_was_counted__is_counted_by_the_migration(
     follower: Follower, office: Office, vault: int, deps: Deps, database_url: str
 ) -> None:

@@ -49,6 +49,7 @@ def test_a_new_agent__is_registered_and_nothing_else(follower: Follower) -> None
     assert states(said) == dict.fromkeys(NODES, "next") | {"register": "done"}
 
 
+@pytest.mark.slow
 def test_every_api_of_a_node__is_a_call_that_there_is(follower: Follower) -> None:
     nodes = {one["node"]: one for one in follower.get("/fund/me/journey").json()["nodes"]}
     assert nodes["apply"]["cost"] == "bond"

@@ -20,13 +20,17 @@ BODY: dict[str, Any] = {
 }  # fmt: skip
 
 
+@pytest.fixture
+def draft(stage: Stage) -> str:
+    return stage.draft()
+
+
 @each("row", catalogue().operations, ids=lambda row: row.key)
 def test_a_marked_secret__is_in_no_log_line(
-    stage: Stage, row: Operation, caplog: pytest.LogCaptureFixture
+    stage: Stage, draft: str, row: Operation, caplog: pytest.LogCaptureFixture
 ) -> None:
-    mandate_id = stage.draft()
-    path = row.path.replace("{id}", stage.agent_id if "/agents/" in row.path else mandate_id)
-    credentials = [{}, stage.agent, stage.owner, {KEY: MARK}, bearer(MARK)]
+    path = row.path.replace("{id}", stage.agent_id if "/agents/" in row.path else draft)
+    credentials = [{}, stage.agent, stage.owner, {KEY: MARK} | bearer(MARK)]
     with capture_logs() as lines, caplog.at_level(logging.DEBUG):
         for sent in credentials:
             _send(stage, row, path, sent | {"Idempotency-Key": MARK, "Cookie": MARK})

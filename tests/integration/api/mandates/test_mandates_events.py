@@ -342,6 +342,7 @@ def test_whoever_is_too_far_behind__is_told_to_load_anew(
         assert len(again.seqs()) == 1
 
 
+@pytest.mark.slow
 def test_more_mandates_than_an_id_lists__are_a_reset_and_nothing_is_lost_after_it(
     base_url: str, stage: Stage, mandate_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -359,6 +360,7 @@ def test_more_mandates_than_an_id_lists__are_a_reset_and_nothing_is_lost_after_i
     assert len(again.last_id) < 100
 
 
+@pytest.mark.slow
 def test_sixty_four_streams__all_hear_of_each_row(
     serve: Serve, stage: Stage, mandate_id: str
 ) -> None:
@@ -374,6 +376,7 @@ def test_sixty_four_streams__all_hear_of_each_row(
         assert {tuple(one.seqs()) for one in followers} == {tuple(followers[0].seqs())}
 
 
+@pytest.mark.slow
 def test_one_stream_too_many__is_429_until_another_ends(
     serve: Serve, stage: Stage, mandate_id: str
 ) -> None:

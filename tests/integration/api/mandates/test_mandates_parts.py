@@ -206,6 +206,7 @@ def call_of(session: WriteSession) -> Call:
 
 
 @pytest.mark.parametrize("seed", few(range(6), plain=1))
+@pytest.mark.slow
 def test_steps__page_by_page__are_those_of_the_whole_ledger(write: WriteSession, seed: int) -> None:
     mandate = filled(write, seed, 90)
     groups = step_groups(mandate_ledger.load_rows(write, mandate.id), mandate.purpose)
@@ -231,6 +232,7 @@ def test_steps__that_are_kept_while_the_ledger_grows__are_those_of_the_whole_led
 
 
 @pytest.mark.parametrize("seed", few(range(6), plain=1))
+@pytest.mark.slow
 def test_day__that_is_kept_while_the_ledger_grows__is_that_of_the_whole_ledger(
     write: WriteSession, seed: int
 ) -> None:
@@ -252,6 +254,7 @@ def test_day__that_is_kept_while_the_ledger_grows__is_that_of_the_whole_ledger(
 
 
 @pytest.mark.parametrize("seed", few(range(6), plain=1))
+@pytest.mark.slow
 def test_week__that_is_kept_while_the_ledger_grows__is_that_of_the_whole_ledger(
     write: WriteSession, seed: int
 ) -> None:
@@ -320,6 +323,7 @@ def test_day__of_another_history_of_the_same_length__is_read_anew(write: WriteSe
 
 
 @pytest.mark.parametrize("seed", few(range(6), plain=1))
+@pytest.mark.slow
 def test_statement__of_each_week__is_that_of_the_whole_ledger(
     write: WriteSession, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -341,6 +345,7 @@ def test_statement__of_each_week__is_that_of_the_whole_ledger(
         assert answer == (expected if existed else unwritten_statement(expected))
 
 
+@pytest.mark.slow
 def test_statement__of_many_steps__shows_the_newest_and_its_files_have_all(
     write: WriteSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -376,6 +381,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.mark.parametrize("who", ["agent", "owner"])
+@pytest.mark.slow
 def test_read_of_a_mandate__takes_at_most_eight_statements(
     stage: Stage, sent: list[str], who: str
 ) -> None:

@@ -168,6 +168,7 @@ def test_statement_of_all__of_an_owner_without_mandates__says_so(stage: Stage) -
     }
 
 
+@pytest.mark.slow
 def test_statement__of_a_paper_mandate__says_paper(stage: Stage) -> None:
     path = f"/mandates/{stage.paper()}/statement"
     text = text_of(exported(stage, path, "pdf"))

@@ -47,6 +47,7 @@ def reported(stage: Stage, mandate_id: str) -> None:
         )
 
 
+@pytest.mark.slow
 def test_a_paper_mandate_of_every_report__has_no_difference(stage: Stage) -> None:
     mandate_id, found = stage.paper(), Report()
     reported(stage, mandate_id)

@@ -141,6 +141,7 @@ def test_every_field_of_the_market__is_looked_at() -> None:
 
 
 @each("key", sorted(OPERATIONS))
+@pytest.mark.slow
 def test_a_strange_value__is_refused_by_its_field(caller: Caller, key: str) -> None:
     operation = OPERATIONS[key]
     answer = caller.call(operation, colour="blue")

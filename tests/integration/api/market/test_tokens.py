@@ -124,6 +124,7 @@ def test_a_token_id_in_capitals__is_told_its_right_form(
     )
 
 
+@pytest.mark.slow
 def test_price_statistics__are_of_the_days_that_were_asked_for(
     market: MarketIds, read: ReadJson
 ) -> None:

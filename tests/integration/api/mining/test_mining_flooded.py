@@ -71,6 +71,7 @@ def test_an_approval_beside_twenty_values__leaves_the_job_nothing_to_look_at(
     assert clearing(mine) == [False]
 
 
+@pytest.mark.slow
 def test_what_is_still_to_be_superseded__is_not_approved(
     mine: Mine, clock: Clock, flooder: dict[str, Any]
 ) -> None:

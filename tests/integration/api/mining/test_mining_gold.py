@@ -67,6 +67,7 @@ def test_gold__is_never_approved(mine: Mine, agent: dict[str, Any], clock: Clock
     assert (answer.status_code, "known to be wrong" in answer.text) == (409, True)
 
 
+@pytest.mark.slow
 def test_gold__ends_as_wrong_when_five_proofs_are_in(mine: Mine, clock: Clock, place: Any) -> None:
     planted = plant(mine, connect(mine.client, agent_name="house"), clock)
     task_id = planted["entries"][0]["task_id"]

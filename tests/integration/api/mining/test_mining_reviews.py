@@ -280,6 +280,7 @@ def test_a_chain__is_not_reversed_while_an_address_stands_on_it(
         assert answer.status_code == 200, answer.text
 
 
+@pytest.mark.slow
 def test_the_owner_of_the_submitter__decides_nothing_about_it(
     mine: Mine,
     operators_wallet: LocalAccount,

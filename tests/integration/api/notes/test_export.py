@@ -36,6 +36,7 @@ def keep(database: Database, content: bytes, clock: Clock) -> None:
         queries.keep_export(session, content, 1, clock.now)
 
 
+@pytest.mark.slow
 def test_a_large_vault__is_read_once__and_the_next_one_at_once(
     client: TestClient, database: Database, clock: Clock, read_anew: list[int]
 ) -> None:
@@ -55,6 +56,7 @@ def test_a_large_vault__is_read_once__and_the_next_one_at_once(
     assert read_anew == [len(LARGE), len(LARGE) - 1]
 
 
+@pytest.mark.slow
 def test_calls_at_once__read_it_once(
     client: TestClient, database: Database, clock: Clock, read_anew: list[int]
 ) -> None:

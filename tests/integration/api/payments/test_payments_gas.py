@@ -390,6 +390,7 @@ def moved(shop: Shop) -> Iterator[Shop]:
     shop.chain.anvil.revert(before)
 
 
+@pytest.mark.slow
 def test_a_transaction_that_is_mined_after_its_time__is_no_revert_of_its_payer(
     moved: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:

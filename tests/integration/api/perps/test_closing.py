@@ -132,6 +132,7 @@ def test_what_the_owner_reads__says_that_positions_were_closed(leg: LegStage) ->
 # What goes wrong
 
 
+@pytest.mark.slow
 def test_a_partial_fill__is_pending_and_the_rest_is_closed_by_the_next_try(leg: LegStage) -> None:
     leg.holds(BTC="0.5")
     leg.exchange.liquidity = Decimal("0.2")

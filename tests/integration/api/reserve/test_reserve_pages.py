@@ -46,6 +46,7 @@ def ref(client: TestClient, agent: dict[str, Any]) -> str:
     return str(client.post("/reserve/me/ref", headers=by(agent)).json()["account_ref"])
 
 
+@pytest.mark.slow
 def test_own_conversions__come_before_the_dust_of_strangers(
     client: TestClient, agent: dict[str, Any], token: Chain, mine: str, ref: str
 ) -> None:

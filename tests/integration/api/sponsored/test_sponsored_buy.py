@@ -44,6 +44,7 @@ def test_a_buy__is_sent_in_one_transaction_and_final_at_a_safe_block(
     assert done["next"].startswith("Nothing")
 
 
+@pytest.mark.slow
 def test_a_buy__is_among_the_accounts_own_once_it_was_handed_in(
     stage: SponsoredStage, agent: dict[str, str]
 ) -> None:
@@ -305,6 +306,7 @@ def test_a_fee_submitted_alone__leads_to_the_purchase(
     assert str(stage.tokens(stage.buyer.address)) == quote["tokens_base"]
 
 
+@pytest.mark.slow
 def test_a_fee_paid_for_nothing__lowers_the_next_buy(
     stage: SponsoredStage, agent: dict[str, str]
 ) -> None:

@@ -79,6 +79,7 @@ def test_a_quote__can_be_handed_in_until_its_end_exclusive(
     assert stage.hand_in(agent, stage.signed(first)).status_code == 202
 
 
+@pytest.mark.slow
 def test_a_node_that_tells_of_dear_receipts__uses_up_no_more_than_was_kept(
     stage: SponsoredStage, agent: dict[str, str]
 ) -> None:

@@ -105,6 +105,7 @@ def test_anvils_blocks__are_proved_by_their_hash(deployed: DeployedChain) -> Non
     assert seen > 5
 
 
+@pytest.mark.slow
 def test_a_node_that_alters_amounts_at_the_tip__makes_nothing_final(
     stage: SponsoredStage, agent: dict[str, str]
 ) -> None:
@@ -137,6 +138,7 @@ def test_one_honest_node_of_two__is_enough_for_a_use(
     assert (said["state"], said["is_final"]) == ("paid", True)
 
 
+@pytest.mark.slow
 def test_a_node_that_hides_the_block__makes_no_buy_lapse(
     stage: SponsoredStage, agent: dict[str, str]
 ) -> None:
@@ -151,6 +153,7 @@ def test_a_node_that_hides_the_block__makes_no_buy_lapse(
     assert (said["state"], said["is_final"]) == ("paid", True)
 
 
+@pytest.mark.slow
 def test_a_lapse__that_another_node_denies_is_disputed_until_they_agree(
     stage: SponsoredStage, agent: dict[str, str]
 ) -> None:
@@ -182,6 +185,7 @@ def test_a_lapse__on_the_word_of_one_of_two_nodes_waits(
     assert (said["state"], said["is_final"]) == ("disputed", False)
 
 
+@pytest.mark.slow
 def test_disputes__are_counted(stage: SponsoredStage, agent: dict[str, str]) -> None:
     follow_by(stage, LyingWire(altered))
     stage.bought(agent)

@@ -75,6 +75,7 @@ def test_both_documents__as_they_are__are_signed_by_the_tools_that_buyers_have(
     assert stage.hand_in(agent, body).status_code == 202
 
 
+@pytest.mark.slow
 def test_a_signature_with_v_0_or_1__is_told_what_to_add(
     stage: SponsoredStage, agent: dict[str, str]
 ) -> None:
@@ -178,6 +179,7 @@ def test_gas_that_is_kept__is_told_to_be_free_again_within_minutes(stage: Sponso
     assert "is used up; ask again from" in said
 
 
+@pytest.mark.slow
 def test_a_day_without_gas_for_new_wallets__is_told_apart(
     stage: SponsoredStage, agent: dict[str, str]
 ) -> None:

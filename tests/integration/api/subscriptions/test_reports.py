@@ -91,6 +91,7 @@ def fonts_of(pdf: bytes) -> list[str]:
     return names
 
 
+@pytest.mark.slow
 def test_both_languages__print_the_same_figures(
     reader: Subscriber, deps: Deps, clock: Clock
 ) -> None:
@@ -102,6 +103,7 @@ def test_both_languages__print_the_same_figures(
     assert len({reader.get(f"/reports/{one}").content for one in ids}) == 2
 
 
+@pytest.mark.slow
 def test_equal_facts__are_equal_bytes(reader: Subscriber, deps: Deps, clock: Clock) -> None:
     report_id = ordered(reader).json()["report_id"]
     work(deps, clock.now)
@@ -112,6 +114,7 @@ def test_equal_facts__are_equal_bytes(reader: Subscriber, deps: Deps, clock: Clo
     assert reader.get(f"/reports/{report_id}").content == first
 
 
+@pytest.mark.slow
 def test_the_same_two_hours__are_the_same_report_for_everybody(
     reader: Subscriber, deps: Deps, clock: Clock
 ) -> None:
@@ -220,6 +223,7 @@ def test_a_report_that_ends_its_process__is_not_ordered_for_ever(
     assert ordered(reader).json()["state"] == "queued"
 
 
+@pytest.mark.slow
 def test_a_warning_that_was_over_and_is_not_after_all__is_open_in_the_report_too(
     reader: Subscriber, deps: Deps, clock: Clock
 ) -> None:
@@ -240,6 +244,7 @@ def test_a_warning_that_was_over_and_is_not_after_all__is_open_in_the_report_too
     assert re.search(OPEN, printed_of(reader, deps, clock, "v1"))
 
 
+@pytest.mark.slow
 def test_a_report__says_how_many_warnings_it_leaves_out_of_all(
     reader: Subscriber, deps: Deps, clock: Clock
 ) -> None:

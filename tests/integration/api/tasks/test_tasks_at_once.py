@@ -74,6 +74,7 @@ def many(session: WriteSession, deps: Deps, count: int) -> list[int]:
     return [row.id for row in rows]
 
 
+@pytest.mark.slow
 def test_of_64_claims_at_once__an_exclusive_task_takes_one_and_a_re_observation_all(
     deps: Deps, offered: Callable[..., dict[str, Any]], agents: list[dict[str, Any]]
 ) -> None:
@@ -105,6 +106,7 @@ def test_of_claims_of_one_agent_at_once__as_many_hold_tasks_as_a_person_may(
 
 
 @pytest.mark.usefixtures("guarded")
+@pytest.mark.slow
 def test_reviews_verdicts_and_claims_at_once__neither_wait_for_each_other_nor_lose_a_credit(
     crowded: TestClient,
     deps: Deps,

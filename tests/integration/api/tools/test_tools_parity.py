@@ -91,6 +91,7 @@ IDS = {
     [{}, {KEY: "svc_key_x"}, bearer("x")],
     ids=["nobody", "an unknown key", "an unknown session"],
 )
+@pytest.mark.slow
 def test_a_call_that_is_not_admitted__is_refused_as_its_route_refuses_it(
     client: TestClient, row: Operation, headers: dict[str, str]
 ) -> None:

@@ -62,6 +62,7 @@ def test_balances__are_null_and_say_why(client: TestClient, agent: dict[str, Any
     assert (balance["data_issue"], balance["data_issue_reason"]) == (True, WHY)
 
 
+@pytest.mark.slow
 def test_a_report_out__is_refused_by_a_reason_that_the_service_fixes(
     client: TestClient, agent: dict[str, Any]
 ) -> None:

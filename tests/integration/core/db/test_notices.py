@@ -56,6 +56,7 @@ def test_a_history_by_copy__is_one_notice(database: Database, listening: Listeni
     assert topics.of_mandate(mandate_id) in notice
 
 
+@pytest.mark.slow
 def test_more_mandates_than_a_notice_holds__are_everything(
     database: Database, listening: Listening
 ) -> None:

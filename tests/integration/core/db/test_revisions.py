@@ -18,6 +18,7 @@ from core.db.engine import Database
 from core.db.migrate import MIGRATIONS, head
 from core.errors import InvalidParameterError
 from core.startup import require_database
+from tests.slow import few
 
 ROOT = Path(__file__).resolve().parents[4]
 
@@ -63,7 +64,7 @@ PROCESSES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("command", PROCESSES, ids=" ".join)
+@pytest.mark.parametrize("command", few(PROCESSES, plain=1), ids=" ".join)
 def test_a_process__ends_with_the_sentence(
     database: Database, database_url: str, command: list[str]
 ) -> None:

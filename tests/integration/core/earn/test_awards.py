@@ -307,6 +307,7 @@ def test_award__of_one_ref_at_once__is_made_once(database: Database) -> None:
         assert credit_ledger.load_balance(session, account).earned == 30
 
 
+@pytest.mark.slow
 def test_drain_and_spends_at_once__do_not_wait_for_one_another_for_ever(
     database: Database,
 ) -> None:

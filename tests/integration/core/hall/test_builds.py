@@ -125,6 +125,7 @@ def test_a_world__is_the_same_built_at_once_and_piece_by_piece(
     assert sorted(row[2] for row in in_pieces.values()) == [1, 2, 3]
 
 
+@pytest.mark.slow
 def test_rows_that_come_between_builds__count_as_if_they_had_been_there(
     database: Database,
 ) -> None:
@@ -169,6 +170,7 @@ def test_the_past_of_a_day__is_read_until_the_day_is_over(
     assert [count for count in read if count] == [2, 1, 3]
 
 
+@pytest.mark.slow
 def test_a_past_that_changed__is_not_the_past(database: Database) -> None:
     """A row that comes late changes a day before today; so does the trade of an owner with itself,
     and a second mandate that counts from then on.

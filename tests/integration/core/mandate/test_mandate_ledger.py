@@ -274,6 +274,7 @@ def test_verify__after_a_change_behind_the_triggers__names_it(
 
 
 @pytest.mark.parametrize("kind", [RowKind.NOTE, RowKind.FEE])
+@pytest.mark.slow
 def test_verify__takes_no_more_memory_for_a_longer_ledger(
     write: WriteSession, kind: RowKind
 ) -> None:

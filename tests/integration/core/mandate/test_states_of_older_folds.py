@@ -116,6 +116,7 @@ def rewind(database_url: str) -> None:
 
 
 @pytest.mark.parametrize("payments", [2, 42])
+@pytest.mark.slow
 def test_a_ledger_that_told_of_no_more_than_was_remembered__keeps_its_states_in_head_and_weeks(
     database: Database, database_url: str, payments: int
 ) -> None:
@@ -144,6 +145,7 @@ def test_a_ledger_that_told_of_more__is_folded_again_when_it_is_read(
 
 
 @pytest.mark.parametrize("payments", [10, HELD + 1])
+@pytest.mark.slow
 def test_a_row_that_comes_late_over_the_weeks_border__counts_once_in_either_ledger(
     database: Database, database_url: str, payments: int
 ) -> None:
@@ -200,6 +202,7 @@ def test_one_more_row_of_such_a_ledger__heals_its_weeks_as_well(
 # Version 4: the record alone could end signed terms
 
 
+@pytest.mark.slow
 def test_terms_that_the_record_alone_had_stopped__are_signed_again_in_ledger_and_list(
     database: Database, database_url: str
 ) -> None:

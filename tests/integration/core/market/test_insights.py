@@ -214,6 +214,7 @@ values (:id, :bucket, 120, 120, 0, 0, :spread, :depth, 1)
     assert of_less_than_a_day == {}
 
 
+@pytest.mark.slow
 def test_an_exchange_of_many_cards__hides_no_other(venue: Venue) -> None:
     with venue.database.write() as session:
         for n, exchange in enumerate(["kraken", *["mexc"] * 300]):

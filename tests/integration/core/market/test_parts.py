@@ -150,6 +150,7 @@ def test_no_other_table__has_loose_partitions(database: Database, table: str) ->
         parts.loose(session, table, NOON, NOON)
 
 
+@pytest.mark.slow
 def test_the_market__is_there_again_after_a_way_down_and_up(
     database: Database, database_url: str, listed: Listed
 ) -> None:

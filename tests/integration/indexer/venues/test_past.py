@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 
+import pytest
 from sqlalchemy import text
 
 from core.db.engine import Database
@@ -18,6 +19,7 @@ select (select count(*) from listing_state where grade is not null and gpa_7d is
 """)
 
 
+@pytest.mark.slow
 def test_the_past_is_shown_when_it_is_there__though_the_jobs_ran_before(database: Database) -> None:
     now = datetime.now(UTC)
     with database.write() as session:  # the worker, which began first

@@ -122,6 +122,7 @@ def cpu_s(raw: bytes) -> float:
 
 
 @each("name", DENSE)
+@pytest.mark.slow
 def test_a_full_body__takes_no_longer_than_its_bytes(name: str) -> None:
     """Half a second is many times what the worst takes; a name twice among 27,000 took 22 s."""
     parse_object(DENSE[name])

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from api.catalogue import catalogue
-from api.main import api_document
 from api.tools.registry import entries_of
+from tests.unit.api import documented
 
 OF_PYDANTIC = {"ge", "le", "gt", "lt", "max_digits", "decimal_places"}
 
@@ -22,9 +22,9 @@ def schemas_in(node: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]
             yield from schemas_in(inner, f"{path}/{place}")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def document() -> dict[str, Any]:
-    return api_document(catalogue(), "https://api.example")
+    return documented.document()
 
 
 def test_bounds__are_minimum_and_maximum(document: dict[str, Any]) -> None:

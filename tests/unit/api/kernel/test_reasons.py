@@ -6,19 +6,18 @@ import pytest
 
 from api.catalogue import catalogue
 from api.kernel import auth
-from api.kernel.openapi import document
 from api.kernel.operation import Family, Operation
 from api.kernel.reasons import reasons_of
 from api.kernel.validation import command_of
 from api.main import routed
 from tests.each import each
+from tests.unit.api.documented import document
 
-DOCUMENT = document(routed(catalogue()), catalogue(), "t", "1", "https://api.example")
 BY_CALL = {(one.method, one.path): one for one in routed(catalogue())}
 
 
 def responses(operation: Operation) -> dict[str, Any]:
-    return dict(DOCUMENT["paths"][operation.path][operation.method.lower()]["responses"])
+    return dict(document()["paths"][operation.path][operation.method.lower()]["responses"])
 
 
 @each("operation", routed(catalogue()), ids=lambda one: one.key)
@@ -45,9 +44,9 @@ def _examples(response: dict[str, Any]) -> list[str]:
     return list(response.get("content", {}).get("application/json", {}).get("examples", {}))
 
 
-@each("name", DOCUMENT["components"]["examples"])
+@each("name", lambda: document()["components"]["examples"])
 def test_an_example__is_the_body_of_a_refusal_whose_next_calls_can_be_made(name: str) -> None:
-    body = DOCUMENT["components"]["examples"][name]["value"]
+    body = document()["components"]["examples"][name]["value"]
     if name.endswith("_sentence"):
         assert body == {"detail": catalogue().reasons[name.removesuffix("_sentence")].example}
         return

@@ -117,6 +117,7 @@ def test_proof__proves_its_own_head_and_no_other(count: int, which: int, seq: in
 
 
 @pytest.mark.parametrize("count", [2, 3, 50])
+@pytest.mark.slow
 def test_absence__of_a_mandate_that_has_a_leaf__cannot_be_shown(count: int) -> None:
     grove = _grove(count)
     names = _names(count)

@@ -57,6 +57,7 @@ def library_root(items: list[bytes]) -> bytes:
 
 
 @each("count", [0, 1, 2, 15, 16, 17, 127, 128, 129, 255, 256, 257, 1_000])
+@pytest.mark.slow
 def test_ordered_root__is_that_of_the_library(count: int) -> None:
     rng = random.Random(count)
     items = [rng.randbytes(rng.choice((1, 20, 31, 32, 33, 300))) for _ in range(count)]

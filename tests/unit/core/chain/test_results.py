@@ -220,6 +220,7 @@ READ_OF = {
 @each(
     "field", [f"{name}:{'.'.join(map(str, path))}" for name, path, new in MUTATIONS if new is True]
 )
+@pytest.mark.slow
 def test_a_field_that_is_not_what_the_method_promises__is_that_nodes_failure_and_the_next_is_asked(
     field: str,
 ) -> None:

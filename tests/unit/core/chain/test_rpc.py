@@ -185,6 +185,7 @@ REFUSALS: list[Callable[[list[Any]], Any]] = [
 
 @each("refusal", REFUSALS)
 @each("most", [1_000, 100, 1])
+@pytest.mark.slow
 def test_a_batch_of_1001_calls__is_answered_whatever_the_node_takes(
     refusal: Callable[[list[Any]], Any], most: int
 ) -> None:

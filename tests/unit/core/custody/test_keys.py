@@ -126,6 +126,7 @@ def test_authorization_nonce__is_the_requests_own() -> None:
     assert len(authorization_nonce("custodial_transfer:a")) == 66
 
 
+@pytest.mark.slow
 def test_a_thousand_authorizations__take_two_seconds_of_this_process_at_most() -> None:
     """Key opened, digest, signature, call data: all that a request needs before its transaction is
     signed.

@@ -170,6 +170,7 @@ def test_a_one_sided_book__is_judged_as_one_sided() -> None:
     assert judge(asked(okx_book([GOOD_BID], []).book(AAAQ["okx"], 20))) is BookFault.ONE_SIDED
 
 
+@pytest.mark.slow
 def test_a_book_of_a_hundred_thousand_levels__is_cut_and_truncated() -> None:
     bids = [[str(100 - one / 100_000), "1", "0", "1"] for one in range(100_000)]
     book = asked(okx_book(bids, [GOOD_ASK]).book(AAAQ["okx"], 20))

@@ -77,6 +77,7 @@ def test_an_error_of_the_thread__is_the_call_s() -> None:
 
 
 @each("unit", ["1.", "1_", "9" * 299 + "x", "1 ", "1e ", "\\t1"])
+@pytest.mark.slow
 def test_a_text_that_is_nearly_out_of_reach_all_along__is_looked_through_once(unit: str) -> None:
     """Its length decides, not its square: it ends within the test's time."""
     text = '["' + unit * (1_000_000 // len(unit)) + '"]'

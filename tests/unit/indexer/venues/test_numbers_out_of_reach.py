@@ -27,6 +27,7 @@ FAR = ("1e999999999", "1E-999999999", " 1 e 9_999_999", "9" * 5_000, "NaN", "twe
 
 @each("exchange", TICKERS)
 @each("price", FAR)
+@pytest.mark.slow
 def test_a_price_that_no_market_has__costs_its_own_row(exchange: str, price: str) -> None:
     path, keys = TICKERS[exchange]
     answer: Any = deepcopy(PAYLOADS[exchange][path])

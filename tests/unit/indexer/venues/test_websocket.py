@@ -90,6 +90,7 @@ def test_every_venue_with_a_websocket__has_frames_here() -> None:
 
 
 @each("exchange", sorted(FRAMES))
+@pytest.mark.slow
 def test_a_snapshot_and_a_change__are_two_books(exchange: str) -> None:
     frames = FRAMES[exchange]
     venue = venue_of(exchange, **frames.rest)  # type: ignore[arg-type]  # payloads

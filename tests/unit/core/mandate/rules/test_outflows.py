@@ -3,6 +3,7 @@
 import time
 from datetime import timedelta
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -89,6 +90,7 @@ def test_spend_window__counts_as_the_contract_does() -> None:
     assert window.spent_usdc_e6(int((START + DAY).timestamp())) == e6("50")
 
 
+@pytest.mark.slow
 def test_busiest_day__of_a_hundred_thousand_seconds__takes_no_longer_than_its_outflows() -> None:
     """Before, each second looked at all outflows: hours for a file of 20 MB."""
     spends = [Outflow(AT + second, 1, None, True) for second in range(100_000)]

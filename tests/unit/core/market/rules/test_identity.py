@@ -354,6 +354,7 @@ def test_such_a_chain__leaves_what_two_exchanges_say() -> None:
     assert not found.is_same(Coin("liar", "C6"), Coin("liar", "C7"))
 
 
+@pytest.mark.slow
 def test_an_exchange_that_names_sixty_four_keys_of_each_coin__makes_no_more_links_than_there_are() -> (
     None
 ):

@@ -95,6 +95,7 @@ def test_statement__what_the_agent_writes__is_text_and_nothing_else() -> None:
     assert "<b>x</b>{{ 7*7 }}<img src='http://127.0.0.1:9/a'> [U+1F389]" in text
 
 
+@pytest.mark.slow
 def test_statement__of_more_steps_than_fit__says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     statement = week()
     in_all = len(statement["steps"])
@@ -106,6 +107,7 @@ def test_statement__of_more_steps_than_fit__says_so(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize(("letters", "more"), [(300, False), (301, True)])
+@pytest.mark.slow
 def test_statement__a_long_reason__is_cut_and_says_so(letters: int, more: bool) -> None:
     text = text_of(
         statement_pdf(said_by_the_agent("ab" * 150 + "c" * (letters - 300)), HEAD, CAUTION)
