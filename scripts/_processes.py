@@ -78,6 +78,14 @@ class Child:
         )
 
 
+def show_news(name: str, line: str) -> None:
+    """Of what processes write: the deployment, and that one was begun again; all is in the logs."""
+    if name == "deploy":
+        print(line, flush=True)
+    elif "starting it again" in line:
+        print(f"{name:<10} {line}", flush=True)
+
+
 @contextmanager
 def saying(what: str, say: Callable[[str], None]) -> Iterator[None]:
     """Say every few seconds how long `what` is under way."""

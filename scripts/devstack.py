@@ -41,7 +41,7 @@ from scripts._accounts import (
     wallet_of,
 )
 from scripts._ape import APE, run_ape
-from scripts._processes import ROOT, SAY_EVERY_S, Child, run_shown, saying
+from scripts._processes import ROOT, SAY_EVERY_S, Child, run_shown, saying, show_news
 
 ANVIL = ROOT / "node_modules" / ".bin" / "anvil-native"
 CHAIN_ID = 84532
@@ -479,7 +479,7 @@ def main() -> None:
             directory_from_environment(),
             Ports.from_environment(),
             say=lambda line: print(line, flush=True),
-            show=lambda name, line: print(line, flush=True) if name == "deploy" else None,
+            show=show_news,
             outside=set_outside(),
         )
         with stack:

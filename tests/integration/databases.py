@@ -6,6 +6,7 @@ Laws
   in its counts when it ends, so all of a test's connections are ended first.
 - What counts cannot put back is dropped, and the next test gets a clone: changed definitions, rights
   or settings, and a server that has restarted since.
+- One connection a database stays open for that: it knows the tables already.
 - Dead rows are left behind; after REUSED tests, or one that wrote more than DEAD_ROWS, a clone begins anew.
 """
 
@@ -36,6 +37,7 @@ from pg_class c left join pg_sequence s on s.seqrelid = c.oid
 where c.relkind in ('r', 'S')
   and c.relnamespace not in ('pg_catalog'::regnamespace, 'information_schema'::regnamespace, 'pg_toast'::regnamespace)
 """
+OF_THESE = f"{STATE} and c.oid = any(%s)"
 DEFINITIONS = """
 select pg_postmaster_start_time()::text,
        (select sum(pg_stat_get_tuples_inserted(oid) + pg_stat_get_tuples_deleted(oid)
@@ -58,11 +60,12 @@ _count = itertools.count(1)
 @dataclass
 class Kept:
     """A database that tests share one after the other. `open`: connects anew in each test, and keeps
-    what it compiled. `rows`: what its origin holds, as COPY writes it.
+    what it compiled. `own`: what puts it back. `rows`: what its origin holds, as COPY writes it.
     """
 
     name: str
     open: Database
+    own: psycopg.Connection[Any]
     rows: dict[int, bytes] = field(default_factory=dict)
     counts: dict[int, int] = field(default_factory=dict)
     files: dict[int, int] = field(default_factory=dict)
@@ -90,7 +93,9 @@ def execute(postgres: EmbeddedPostgres, statement: str, *names: str) -> None:
 def _connected(postgres: EmbeddedPostgres, name: str | None = None) -> psycopg.Connection[Any]:
     url = make_url(postgres.url).set(drivername="postgresql")
     url = url if name is None else url.set(database=name)
-    return psycopg.connect(url.render_as_string(hide_password=False), autocommit=True)
+    return psycopg.connect(
+        url.render_as_string(hide_password=False), autocommit=True, prepare_threshold=0
+    )
 
 
 class Databases:
@@ -113,26 +118,26 @@ class Databases:
             if kept.uses < REUSED and self._put_back(kept):
                 free.append(kept)
             else:
+                kept.own.close()
                 execute(self._postgres, "drop database {} with (force)", kept.name)
 
     def _made(self, origin: str) -> Kept:
         name = clone(self._postgres, origin)
         url = url_of(self._postgres, name)
-        kept = Kept(name, Database(url, application_name="test", bounds=Bounds(lock_s=20)))
-        with _connected(self._postgres, kept.name) as connection:
-            for table, kind, name, file, count in connection.execute(STATE).fetchall():
-                kept.counts[table], kept.files[table] = count, file
-                if kind == "r":
-                    with connection.cursor().copy(f"copy {name} to stdout (format binary)") as copy:
-                        kept.rows[table] = b"".join(bytes(part) for part in copy)
-            kept.definitions = _definitions(connection)
+        opened = Database(url, application_name="test", bounds=Bounds(lock_s=20))
+        kept = Kept(name, opened, _connected(self._postgres, name))
+        for table, kind, named, file, count in kept.own.execute(STATE).fetchall():
+            kept.counts[table], kept.files[table] = count, file
+            if kind == "r":
+                with kept.own.cursor().copy(f"copy {named} to stdout (format binary)") as copy:
+                    kept.rows[table] = b"".join(bytes(part) for part in copy)
+        kept.definitions = _definitions(kept.own)
         return kept
 
     def _put_back(self, kept: Kept) -> bool:
         """Whether the database equals its origin again."""
         try:
-            with _connected(self._postgres, kept.name) as connection:
-                return _others_have_ended(connection) and _put_back(connection, kept)
+            return _others_have_ended(kept.own) and _put_back(kept.own, kept)
         except psycopg.Error:  # its server is gone, or takes no connection to it
             return False
 
@@ -168,10 +173,9 @@ def _put_back(connection: psycopg.Connection[Any], kept: Kept) -> bool:
                 connection.execute(f"delete from {name}")
                 _fill(connection, name, kept.rows[one])
     connection.execute("select pg_stat_force_next_flush()")
-    for one, kind, _, file, count in connection.execute(STATE).fetchall():
-        kept.files[one] = file
-        if kind == "r":  # putting rows back was counted too
-            kept.counts[one] = count
+    putting_back = connection.execute(OF_THESE, ([one for one, kind, _ in changed if kind == "r"],))
+    for one, _, _, file, count in putting_back.fetchall():  # it was counted too
+        kept.files[one], kept.counts[one] = file, count
     return True
 
 
