@@ -26,7 +26,7 @@ from api.areas.discovery.service.document import NAME, VERSION
 from api.catalogue import catalogue
 from api.kernel import console, viewer
 from api.kernel.connections import ConnectionBounds
-from api.kernel.http import EXPOSED_HEADERS, Envelope, not_routed, routes_of
+from api.kernel.http import EXPOSED_HEADERS, Envelope, Shared, not_routed, routes_of
 from api.kernel.limits import Limits
 from api.kernel.metrics import ApiMetrics
 from api.kernel.openapi import document
@@ -92,8 +92,8 @@ def create_app(deps: Deps) -> FastAPI:
     app = FastAPI(
         title=NAME, version=VERSION, openapi_url=None, redirect_slashes=False, lifespan=lifespan
     )
-    app.state.streams = streams
-    routes = routes_of(routed(deps.catalogue), deps)
+    app.state.streams, app.state.shared = streams, Shared(deps)
+    routes = routes_of(routed(deps.catalogue))
     described = cache(lambda: api_document(deps.catalogue, deps.base_url))
     app.router.routes.extend(
         [*routes, route_of(deps), *viewer.routes_of(described), *console.routes_of()]

@@ -19,8 +19,8 @@ import time
 import uuid
 from asyncio import CancelledError
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 import structlog
@@ -93,31 +93,42 @@ Read = Callable[[], SentFields]
 """Reads what was sent; work, so that a thread that serves calls does it."""
 
 
-def routes_of(operations: Iterable[Operation], deps: Deps) -> list[Route]:
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What all calls to one application share, as its `state.shared`; routes themselves hold nothing of it."""
+
+    deps: Deps
+    answers: KeptAnswers = field(default_factory=KeptAnswers)
+    reads: SharedReads = field(default_factory=SharedReads)
+
+
+def routes_of(operations: Iterable[Operation]) -> list[Route]:
     """One route a path, its methods inside; a literal segment goes before a placeholder
-    (`/agents/me`, `/agents/{id}`).
+    (`/agents/me`, `/agents/{id}`). Those of any application whose `state.shared` is a `Shared`.
     """
     by_path: dict[str, dict[str, Operation]] = {}
     for operation in operations:
         by_path.setdefault(operation.path, {})[operation.method] = operation
-    paths = sorted(
-        by_path, key=lambda path: [segment.startswith("{") for segment in path.split("/")]
-    )
-    answers, reads = KeptAnswers(), SharedReads()
     return [
-        Route(
-            route_path(path),
-            _endpoint(by_path[path], deps, answers, reads),
-            methods=list(by_path[path]),
-        )
-        for path in paths
+        _route(path, tuple(by_path[path].values())) for path in sorted(by_path, key=_placeholders)
     ]
 
 
-def _endpoint(
-    by_method: Mapping[str, Operation], deps: Deps, answers: KeptAnswers, reads: SharedReads
-) -> Endpoint:
+@lru_cache(1_024)
+def _placeholders(path: str) -> list[bool]:
+    return [segment.startswith("{") for segment in path.split("/")]
+
+
+@lru_cache(1_024)  # by the operations themselves, which are equal only to themselves
+def _route(path: str, operations: tuple[Operation, ...]) -> Route:
+    by_method = {operation.method: operation for operation in operations}
+    return Route(route_path(path), _endpoint(by_method), methods=list(by_method))
+
+
+def _endpoint(by_method: Mapping[str, Operation]) -> Endpoint:
     async def endpoint(request: Request) -> Response:
+        shared: Shared = request.app.state.shared
+        deps, answers = shared.deps, shared.answers
         operation = by_method["GET" if request.method == "HEAD" else request.method]
         place = place_of(request, operation)
         began_at = deps.clock()
@@ -129,7 +140,7 @@ def _endpoint(
         read = await fields_of(request, operation, deps.limits.body_bytes)
         payment = _payment_of(request)
         path, query = request.scope["path"], request.scope["query_string"]
-        with reads.arrives(place_of_read(operation, path, query, credentials)) as arrival:
+        with shared.reads.arrives(place_of_read(operation, path, query, credentials)) as arrival:
             outcome = await enter(request, operation, read, deps, payment, arrival)
         if outcome.stream is not None:
             return opened(outcome, outcome.stream, operation, deps)

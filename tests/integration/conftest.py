@@ -81,8 +81,10 @@ def scenes(postgres: EmbeddedPostgres) -> Scenes:
 
 
 @pytest.fixture(scope="session")
-def databases(postgres: EmbeddedPostgres) -> Databases:
-    return Databases(postgres)
+def databases(postgres: EmbeddedPostgres) -> Iterator[Databases]:
+    databases = Databases(postgres)
+    yield databases
+    databases.close()
 
 
 @pytest.fixture

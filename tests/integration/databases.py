@@ -121,6 +121,11 @@ class Databases:
                 kept.own.close()
                 execute(self._postgres, "drop database {} with (force)", kept.name)
 
+    def close(self) -> None:
+        """No test uses one any more."""
+        for kept in itertools.chain.from_iterable(self._free.values()):
+            kept.own.close()
+
     def _made(self, origin: str) -> Kept:
         name = clone(self._postgres, origin)
         url = url_of(self._postgres, name)

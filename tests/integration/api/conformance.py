@@ -4,7 +4,7 @@ declared form, and its next calls can be made as written.
 
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Any, cast
+from typing import Any
 
 import httpx
 from jsonschema_rs import Draft202012Validator
@@ -14,7 +14,7 @@ from starlette.routing import Match, Route
 from api.catalogue import catalogue
 from api.kernel.fields import QueryText
 from api.kernel.http import routes_of
-from api.kernel.operation import Deps, Operation
+from api.kernel.operation import Operation
 from api.kernel.reasons import reasons_of
 from api.kernel.validation import command_of
 
@@ -59,8 +59,7 @@ class Conformance:
 
     def __init__(self, operations: Iterable[Operation]) -> None:
         self._by_call = {(one.method, one.path): one for one in operations}
-        # only their paths are used
-        self._routes = routes_of(self._by_call.values(), cast("Deps", None))
+        self._routes = routes_of(self._by_call.values())
 
     def beside(self, operations: Iterable[Operation]) -> "Conformance":
         """Of these operations too."""

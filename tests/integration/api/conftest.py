@@ -31,6 +31,8 @@ from core.mandate.chain.reader import VaultReader
 from tests.integration.api import probe
 from tests.integration.api.in_process import AppClient
 from tests.integration.api.probe import Gate
+from tests.integration.scenes import Scene, Scenes
+from tests.market_rows import MarketIds, add_market
 
 BASE_URL = "http://testserver"
 KEY = "X-SVC-User-Key"
@@ -106,6 +108,31 @@ def clock() -> Clock:
 @pytest.fixture
 def chain(clock: Clock) -> FewAnswersChain:
     return FewAnswersChain(mined_at=int(clock.now.timestamp()))
+
+
+@pytest.fixture
+def market_scene(scenes: Scenes, template: str) -> Scene:
+    """The market of tests/market_rows.py."""
+    return scenes.play("market", template, _market)
+
+
+def _market(database: Database) -> MarketIds:
+    with database.write() as session:
+        return add_market(session, Clock().now)
+
+
+@pytest.fixture
+def origin(request: pytest.FixtureRequest, template: str) -> str:
+    """Where the test has a market, its rows stand already."""
+    if "market_scene" not in request.fixturenames:
+        return template
+    return str(request.getfixturevalue("market_scene").database)
+
+
+@pytest.fixture
+def market(market_scene: Scene) -> MarketIds:
+    held: MarketIds = market_scene.held
+    return held
 
 
 @pytest.fixture

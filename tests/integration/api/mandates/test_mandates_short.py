@@ -48,11 +48,10 @@ def hold(stage: Stage, public_id: str) -> None:
 
 
 @pytest.fixture
-def short(stage: Stage) -> str:
+def short(stage: Stage, mandate_id: str) -> str:
     """A working mandate with one fact held back; the chain is out of reach."""
-    public_id = stage.working()
-    hold(stage, public_id)
-    return public_id
+    hold(stage, mandate_id)
+    return mandate_id
 
 
 def test_its_limits__are_null(stage: Stage, short: str) -> None:

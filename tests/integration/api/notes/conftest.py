@@ -5,15 +5,7 @@ from typing import Any
 import pytest
 import yaml
 
-from core.db.engine import Database
-from tests.integration.api.conftest import KEY, Clock, TestClient, connect
-from tests.market_rows import MarketIds, add_market
-
-
-@pytest.fixture
-def market(database: Database, clock: Clock) -> MarketIds:
-    with database.write() as session:
-        return add_market(session, clock.now)
+from tests.integration.api.conftest import KEY, TestClient, connect
 
 
 @pytest.fixture

@@ -1,6 +1,8 @@
 """Agents, tasks and reviews that the tests of the market are made of."""
 
+import copy
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,9 +10,12 @@ from eth_account.signers.local import LocalAccount
 from sqlalchemy import select, text
 from starlette.testclient import TestClient
 
+from api.kernel.limits import Limits
 from api.kernel.operation import Deps
+from api.main import create_app
 from core.credits.ledger import writer as credit_ledger
 from core.credits.ledger.writer import load_balance
+from core.db.engine import Database
 from core.earn.limits import payout_limits
 from core.earn.rules.payout import PayoutLimits, person_of
 from core.identity.tables import Account
@@ -21,7 +26,18 @@ from core.tasks.rules import Truth
 from core.tasks.tables import TaskClaim
 from core.times import instant_text
 from keeper.schedule import JobPlace
-from tests.integration.api.conftest import KEY, Limit, connect, login
+from tests.integration.api.conftest import (
+    BASE_URL,
+    KEY,
+    Clock,
+    FewAnswersChain,
+    Limit,
+    connect,
+    deps_of,
+    login,
+)
+from tests.integration.api.in_process import AppClient
+from tests.integration.scenes import Scene, Scenes
 
 TRANSLATION = {
     "category": "translation",
@@ -38,14 +54,16 @@ def agent(client: TestClient, headers: dict[str, str] | None = None) -> dict[str
     return {"id": made["user_id"], "headers": {KEY: made["api_key"]}}
 
 
+CROWD: dict[str, int] = {
+    "registrations_per_minute": 1_000,
+    "registrations_per_day": 1_000,
+    "welcome_per_address_per_day": 0,
+}
+
+
 @pytest.fixture
 def crowded(limited: Limit) -> TestClient:
-    return limited(
-        TRUSTED_PROXY,
-        registrations_per_minute=1_000,
-        registrations_per_day=1_000,
-        welcome_per_address_per_day=0,
-    )
+    return limited(TRUSTED_PROXY, **CROWD)
 
 
 def at_address(number: int) -> dict[str, str]:
@@ -54,9 +72,26 @@ def at_address(number: int) -> dict[str, str]:
 
 
 @pytest.fixture
-def agents(crowded: TestClient) -> list[dict[str, Any]]:
+def nine(scenes: Scenes, template: str) -> Scene:
+    return scenes.play("nine agents", template, _registered)
+
+
+def _registered(database: Database) -> list[dict[str, Any]]:
+    deps = replace(deps_of(database, Clock(), FewAnswersChain()), limits=Limits(**CROWD))
+    with AppClient(create_app(deps), base_url=BASE_URL, client=(TRUSTED_PROXY, 5000)) as client:
+        return [agent(client, at_address(number)) for number in range(1, 10)]
+
+
+@pytest.fixture
+def origin(request: pytest.FixtureRequest, template: str) -> str:
+    """Where the test has the nine, they are registered already."""
+    return request.getfixturevalue("nine").database if "nine" in request.fixturenames else template
+
+
+@pytest.fixture
+def agents(nine: Scene, crowded: TestClient) -> list[dict[str, Any]]:
     """Nine persons, each at a network address of its own."""
-    return [agent(crowded, at_address(number)) for number in range(1, 10)]
+    return copy.deepcopy(nine.held)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from starlette.routing import Route
 
 from api.kernel.auth import ANYBODY
 from api.kernel.http import Table, routes_of
-from api.kernel.operation import Deps, NoInput, Operation, Text
+from api.kernel.operation import NoInput, Operation, Text
 from tests.each import each
 
 
@@ -26,8 +26,7 @@ def operation(path: str, method: str = "GET") -> Operation:
 
 
 def paths(*operations: Operation) -> list[str]:
-    deps: Deps = object()  # type: ignore[assignment]  # routes hold it and do not look at it before a call
-    return [route.path for route in routes_of(operations, deps)]
+    return [route.path for route in routes_of(operations)]
 
 
 def test_a_literal_segment__is_matched_before_a_placeholder() -> None:
