@@ -23,13 +23,13 @@ FIRST = (
     "tests/acceptance/stacks/",
     "tests/acceptance/test_demo.py",
     "tests/contracts/",
-    "tests/integration/api/fund/test_fund_applications.py",
     "tests/integration/api/mandates/test_credential_matrix.py",
-    "tests/integration/api/market/test_market_refusals.py",
-    "tests/integration/api/subscriptions/test_reports.py",
-    "tests/integration/core/hall/test_builds.py",
-    "tests/integration/indexer/test_reserve.py",
-    "tests/unit/core/test_startup.py",
+    "tests/integration/api/fund/test_fund_applications.py",
+    "tests/integration/api/sponsored/test_sponsored_buy.py",
+    "tests/integration/indexer/test_quarantine.py",
+    "tests/integration/api/fund/test_fund_plans.py",
+    "tests/integration/api/sponsored/test_sponsored_refusals.py",
+    "tests/integration/indexer/test_retry.py",
 )
 LINE_EVERY_S = 30.0
 SLOWEST = 20

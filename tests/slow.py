@@ -14,8 +14,10 @@ QUICK = "not slow"  # the expression of `make test`, which does not even import 
 PATHS = (
     # browsers, whole stacks, clients in other languages
     "tests/acceptance/stacks",
+    "tests/acceptance/test_demo.py",
     "tests/browser",
     "tests/integration/api/client/test_signed_rows_of_typescript.py",
+    "tests/integration/api/mandates/test_credential_matrix.py",
     "tests/integration/api/mandates/test_races_of_ends.py",
     "tests/integration/api/tools/test_tools_clients.py",
     "tests/integration/api/tools/test_tools_fuzz.py",
@@ -68,6 +70,8 @@ PATHS = (
     "tests/integration/indexer/test_nodes_that_change_their_word.py",
     "tests/integration/indexer/test_two_nodes.py",
     "tests/integration/indexer/test_wrong_nodes.py",
+    "tests/integration/api/sponsored/test_sponsored_strangers.py",
+    "tests/integration/api/sponsored/test_sponsored_verdicts.py",
     "tests/integration/keeper/chaos",
     "tests/integration/keeper/test_keeper_apart.py",
     "tests/integration/keeper/test_keeper_disputes.py",
