@@ -52,12 +52,8 @@ def deps(
     database: Database, clock: Clock, chain: TransferChain, credit_bonds: dict[int, int]
 ) -> Deps:
     made = deps_of(database, clock, chain)
-    return replace(
-        made,
-        payment_config=payments(),
-        contracts={"usdc": USDC},
-        fund_credit_bonds=credit_bonds,
-    )
+    made = replace(made, payment_config=payments(), contracts={"usdc": USDC})
+    return replace(made, fund_credit_bonds=credit_bonds)
 
 
 @pytest.fixture
