@@ -50,7 +50,6 @@ def configure_logs(log_format: str, to: TextIO | None = None) -> None:
         processors=[*stamped, *rendered],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
         logger_factory=structlog.PrintLoggerFactory(lines),
-        cache_logger_on_first_use=True,
     )
     of_libraries = logging.StreamHandler(lines)
     of_libraries.setFormatter(

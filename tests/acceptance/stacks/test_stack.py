@@ -54,9 +54,12 @@ def test_settings_of_the_environment__win_over_those_of_the_stack__and_empty_one
 
 
 def test_a_stack_that_starts__says_what_it_does(pair: Pair) -> None:
-    said = "".join(pair.stacks[0].lines)
-    assert "deploy   | " in said
-    assert "Compiling" not in said  # `make` compiled, once
+    said = pair.stacks[0].lines
+    opened = next(place for place, line in enumerate(said) if line.startswith("open "))
+    five = [line.split()[0] for line in said[opened : opened + 5]]
+    assert five == ["open", "chain", "database", "processes", "ready"]
+    assert "worker, scanner" in said[opened + 3]
+    assert "Compiling" not in "".join(said)  # `make` compiled, once
 
 
 def holder_of(stack: dict[str, Any], name: str) -> int:

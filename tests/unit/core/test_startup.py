@@ -12,7 +12,6 @@ import pytest
 import structlog
 
 from api.main import deps_of
-from core import startup
 from core.settings import Settings
 from core.startup import EXIT_CODE, read_settings, refusals
 from indexer.main import CONTRACTS
@@ -63,8 +62,6 @@ def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[pyt
     monkeypatch.setenv("RPC_URLS", "http://127.0.0.1:1")
     monkeypatch.setenv("DEPLOYMENT_FILE", str(record))
     monkeypatch.setenv("LOG_FORMAT", "json")
-    # what logged before keeps the format that it had then
-    monkeypatch.setattr(startup, "log", structlog.get_logger("startup"))
     # each client of HTTP makes one, which takes longer than all else here
     context = ssl.create_default_context()
     monkeypatch.setattr(ssl, "create_default_context", lambda *args, **more: context)
