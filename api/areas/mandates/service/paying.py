@@ -108,20 +108,34 @@ def paying_call(
     if host_of(resource) == host_of(own.base_url):
         _require_buys(call, own, resource, pay_to, command.amount_usdc)
     wanted = Wanted(caller.account_id, vault.lower(), resource, pay_to, command.amount_usdc)
+    before, used, again = _before(call, caller, standing, wanted)
+    mined: Mined = frozenset()
+    if again is None:
+        try:
+            mined = require_within_key_limits(call, caller, command.amount_usdc)
+        except Refusal:  # what has used the limit up since may be this payment, asked for at once
+            before, used, again = _before(call, caller, standing, wanted)
+            if again is None:
+                raise
+    if again is not None:
+        return _signed(call, wanted, again, used, mined)
+    deadline = standing.now + HOLDS_S
+    while wanted.until(deadline) in before:
+        deadline -= 1
+    return _signed(call, wanted, wanted.until(deadline), used, mined)
+
+
+def _before(
+    call: Call, caller: AgentCaller, standing: Standing, wanted: Wanted
+) -> tuple[list[SignedByGuard], frozenset[SignedByGuard], SignedByGuard | None]:
+    """What was signed for this payment, what of it has paid, and what can still pay."""
     before = [
         one
         for one in guard_signatures.outstanding(call.db, caller.account_id, standing.now)
         if one == wanted.until(one.deadline)
     ]
     used = _used(call, before)
-    again = next((one for one in before if _is_usable(one, standing, used)), None)
-    if again is not None:
-        return _signed(call, wanted, again, used, frozenset())
-    mined = require_within_key_limits(call, caller, command.amount_usdc)
-    deadline = standing.now + HOLDS_S
-    while wanted.until(deadline) in before:
-        deadline -= 1
-    return _signed(call, wanted, wanted.until(deadline), used, mined)
+    return before, used, next((one for one in before if _is_usable(one, standing, used)), None)
 
 
 def keep(

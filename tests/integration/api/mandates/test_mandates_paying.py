@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from eth_account import Account
 
+from api.areas.mandates.service import paying as paying_service
 from api.areas.mandates.service.paying import USABLE_S
 from api.kernel.limits import Limits
 from api.kernel.operation import Deps
@@ -156,9 +157,7 @@ def test_one_signature__is_sent_once(
 
 @pytest.mark.slow
 def test_a_host_or_payee_off_the_list__is_refused_and_noted_and_nothing_is_signed(
-    stage: Stage,
-    deployed: DeployedChain,
-    follower: Follower,
+    stage: Stage, deployed: DeployedChain, follower: Follower
 ) -> None:
     mandate_id = working(stage, deployed, follower)
     refused = [
@@ -189,9 +188,7 @@ def test_a_host_or_payee_off_the_list__is_refused_and_noted_and_nothing_is_signe
 
 @pytest.mark.slow
 def test_the_guards_notes__end_with_the_refusals_that_a_day_takes(
-    stage: Stage,
-    deployed: DeployedChain,
-    follower: Follower,
+    stage: Stage, deployed: DeployedChain, follower: Follower
 ) -> None:
     """An agent could write a row for each call that it made, without end."""
     mandate_id = working(stage, deployed, follower)
@@ -256,9 +253,7 @@ def test_another_payee_of_this_services_page__is_not_signed_for(
 
 @pytest.mark.slow
 def test_a_payment_that_is_asked_for_again__has_the_same_signature_and_counts_once(
-    stage: Stage,
-    deployed: DeployedChain,
-    follower: Follower,
+    stage: Stage, deployed: DeployedChain, follower: Follower
 ) -> None:
     """An answer that was lost could only be asked for again as another payment, which counted
     too.
@@ -319,20 +314,35 @@ def test_the_same_payment_asked_for_at_once__is_signed_once(
     assert len({one.json()["data"] for one in answers}) == 1
 
 
+def test_the_same_payment_that_uses_the_limit_up_meanwhile__is_the_answer(
+    stage: Stage, deployed: DeployedChain, follower: Follower, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mandate_id = working(stage, deployed, follower)
+    limit(stage, per_day_usd="0.01")
+    real, inside = paying_service.require_within_key_limits, list[Any]()
+
+    def beside(*arguments: Any) -> Any:
+        if not inside:
+            inside.append(None)
+            with ThreadPoolExecutor(1) as other:
+                inside[0] = other.submit(ask, stage, mandate_id).result()
+        return real(*arguments)
+
+    monkeypatch.setattr(paying_service, "require_within_key_limits", beside)
+    answer = ask(stage, mandate_id)
+    assert (inside[0].status_code, answer.status_code) == (200, 200)
+    assert answer.json()["data"] == inside[0].json()["data"]
+
+
 def test_the_same_payment_asked_for_in_two_seconds_at_once__is_signed_once(
-    paying: Deps,
-    stage: Stage,
-    deployed: DeployedChain,
-    follower: Follower,
+    paying: Deps, stage: Stage, deployed: DeployedChain, follower: Follower
 ) -> None:
     """The second call looks before the first has counted, and is a block later."""
     mandate_id = working(stage, deployed, follower)
     inside = list[Any]()
 
     class Slow:
-        """A guard during whose first signature the same payment is asked for in a later block, and
-        answered.
-        """
+        """During its first signature the same payment is asked for in a later block, and answered."""
 
         address = GUARD.signer.address
 
@@ -414,10 +424,7 @@ def test_above_a_cap__nothing_is_signed_and_nothing_counts(
 
 @pytest.mark.slow
 def test_another_guard_than_the_factorys__signs_nothing(
-    paying: Deps,
-    stage: Stage,
-    deployed: DeployedChain,
-    follower: Follower,
+    paying: Deps, stage: Stage, deployed: DeployedChain, follower: Follower
 ) -> None:
     mandate_id = working(stage, deployed, follower)
     with AppClient(create_app(replace(paying, guard=STRANGER.signer)), base_url=BASE_URL) as client:
@@ -456,10 +463,7 @@ def test_without_a_guard__nothing_is_signed(
 
 
 def test_rotated_while_the_guard_signs__the_old_key_gets_no_signature(
-    paying: Deps,
-    stage: Stage,
-    deployed: DeployedChain,
-    follower: Follower,
+    paying: Deps, stage: Stage, deployed: DeployedChain, follower: Follower
 ) -> None:
     mandate_id = working(stage, deployed, follower)
 
