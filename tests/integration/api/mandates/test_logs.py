@@ -30,7 +30,7 @@ def test_a_marked_secret__is_in_no_log_line(
     stage: Stage, draft: str, row: Operation, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = row.path.replace("{id}", stage.agent_id if "/agents/" in row.path else draft)
-    credentials = [{}, stage.agent, stage.owner, {KEY: MARK} | bearer(MARK)]
+    credentials = [{}, stage.agent, stage.owner, {KEY: MARK}, bearer(MARK)]
     with capture_logs() as lines, caplog.at_level(logging.DEBUG):
         for sent in credentials:
             _send(stage, row, path, sent | {"Idempotency-Key": MARK, "Cookie": MARK})
