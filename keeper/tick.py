@@ -27,6 +27,7 @@ from functools import partial
 from typing import Any, Protocol
 
 import structlog
+from sqlalchemy.orm import Session
 
 from core.chain.rpc import RpcError
 from core.db.engine import Database, WriteSession
@@ -165,7 +166,7 @@ class Tick:
         started, seconds = self._clock(), UnixSeconds(int(now.timestamp()))
         with self._database.read() as session:
             watched = watched_rows.watched_vaults(session, self._chain_id, now)
-            live = rows.live_intents(session, self._chain_id, of_requests=False)
+            live = self._live(session)
         self._observer.witnesses.take_turns()
         head = self._observer.head(seconds)
         keepers = self._observer.keepers(head, self._own)
@@ -278,11 +279,11 @@ class Tick:
             return self._sender.rush(live, now, is_stood_down=state.is_stood_down)
         except (RpcError, NoHeadError) as error:
             log.warning("stops wait", error=str(error))
-            return self._live()
+            with self._database.read() as session:
+                return self._live(session)
 
-    def _live(self) -> list[Intent]:
-        with self._database.read() as session:
-            return rows.live_intents(session, self._chain_id, of_requests=False)
+    def _live(self, session: Session) -> list[Intent]:
+        return rows.live_intents(session, self._chain_id, of_requests=False)
 
     def _others(self, state: KeeperState, seconds: UnixSeconds, now: datetime) -> list[Action]:
         """Everything that is due but what saves a vault."""
