@@ -19,8 +19,11 @@ PATHS = (
     "tests/integration/api/client/test_signed_rows_of_typescript.py",
     "tests/integration/api/mandates/test_credential_matrix.py",
     "tests/integration/api/mandates/test_races_of_ends.py",
+    "tests/integration/api/sponsored/test_sponsored_wallets.py",
     "tests/integration/api/tools/test_tools_clients.py",
     "tests/integration/api/tools/test_tools_fuzz.py",
+    "tests/integration/client/test_clear_signing.py",
+    "tests/integration/client/test_command.py",
     "tests/integration/exit",
     "tests/integration/web",
     # records that somebody tampered with
@@ -92,6 +95,8 @@ PATHS = (
     "tests/unit/keeper/test_witness.py",
     # processes, rebuilds, floods, tables of a size that plans depend on
     "tests/integration/core/market/test_board_plans.py",
+    "tests/integration/test_compiler.py",
+    "tests/unit/indexer/test_imports.py",
     "tests/integration/api/payments/test_payments_processes.py",
     "tests/integration/api/sponsored/test_sponsored_attacks.py",
     "tests/integration/api/sponsored/test_sponsored_days.py",
@@ -113,6 +118,7 @@ PATHS = (
     "tests/integration/indexer/test_retry_on_a_new_machine.py",
     "tests/integration/indexer/test_status.py",
     "tests/integration/indexer/test_takeover.py",
+    "tests/integration/indexer/venues/test_import_apart.py",
     "tests/integration/indexer/venues/test_scanner_process.py",
     "tests/integration/keeper/test_keeper_process.py",
     "tests/integration/keeper/test_keeper_service.py",

@@ -99,7 +99,7 @@ class Judge:
         settings.register_profile(
             PROFILE,
             deadline=None,
-            max_examples=50,
+            max_examples=25,
             derandomize=True,
             database=None,
             phases=(Phase.explicit, Phase.generate),

@@ -243,6 +243,7 @@ def test_a_node_that_lies__is_a_finding_soon(
     assert time.monotonic() - began < 30
 
 
+@pytest.mark.slow
 def test_a_node_that_answers_byte_by_byte__ends_in_time(
     place: Place, liar: tuple[type[Liar], str]
 ) -> None:

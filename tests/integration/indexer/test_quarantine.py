@@ -32,6 +32,7 @@ from tests.integration.indexer.refusing import DISK_FULL, TOO_LARGE, Refusals, c
 from tests.integration.indexer.test_deposits import Watched
 from tests.integration.indexer.test_payments import link
 from tests.personas import AGENT, DEPLOYER, STRANGER
+from tests.slow import few
 
 # Logs what it is sent: four topics and the data.
 FORGING = "0x60803610602057606035604035602035600035608036038060806000376000a45b00"
@@ -61,7 +62,7 @@ def as_history(follower: Follower) -> None:
 
 
 @pytest.mark.parametrize("by_range", [False, True], ids=["at the tip", "in a range"])
-@pytest.mark.parametrize("state", ["23514", TOO_LARGE])
+@pytest.mark.parametrize("state", few(["23514", TOO_LARGE], plain=1))
 def test_a_row_that_the_database_refuses__is_held_with_what_follows_and_the_others_stand(
     follower: Follower,
     ledgers: Sequence[SampleLedger],
@@ -117,6 +118,7 @@ def test_what_comes_later__queues_and_is_taken_in_order_when_the_cause_is_mended
     follower.assert_sound(*first)
 
 
+@pytest.mark.slow
 def test_a_fact_that_is_refused_again__stays_held_with_those_behind_it(
     follower: Follower, ledgers: Sequence[SampleLedger], refusals: Refusals
 ) -> None:
@@ -178,6 +180,7 @@ def test_a_reorg_of_what_waits__leaves_the_first_one_held(
     follower.assert_sound(*first)
 
 
+@pytest.mark.slow
 def test_facts_that_were_taken_later__are_reversed_as_any_others(
     follower: Follower, ledgers: Sequence[SampleLedger], refusals: Refusals
 ) -> None:

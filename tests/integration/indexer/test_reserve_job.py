@@ -180,6 +180,7 @@ def test_drift_that_no_total_shows__is_found_within_a_day(
     assert parts(audited, deployed, now + timedelta(days=1, seconds=1)) == {"terms"}
 
 
+@pytest.mark.slow
 def test_a_running_total_that_drifted__shows_and_is_corrected_by_the_days_audit(
     audited: Follower, deployed: DeployedChain
 ) -> None:

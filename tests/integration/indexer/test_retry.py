@@ -19,6 +19,7 @@ from tests.integration.chain_fixtures import USDC
 from tests.integration.indexer.conftest import Follower, SampleLedger, now_utc
 from tests.integration.indexer.refusing import Refusals, counted, held
 from tests.integration.indexer.test_quarantine import buy, moves, owner_alerts, reasons
+from tests.slow import few
 
 DAY_S = 86_400
 DEFECTS = [
@@ -74,6 +75,7 @@ def test_a_reorg_of_the_bad_fact_alone__frees_what_only_waited_behind_it(
     follower.assert_sound(*first)
 
 
+@pytest.mark.slow
 def test_a_reorg_of_the_first_fact_of_several__leaves_the_alert_until_the_record_is_whole(
     follower: Follower,
     ledgers: Sequence[SampleLedger],
@@ -112,6 +114,7 @@ def test_a_gap__begins_at_the_lowest_block_that_is_held(
     assert before.short is None
 
 
+@pytest.mark.slow
 def test_a_gap_whose_lowest_block_is_not_kept__begins_at_a_time_that_nobody_knows(
     follower: Follower,
     ledgers: Sequence[SampleLedger],
@@ -175,7 +178,7 @@ UNREADABLE = {
 }
 
 
-@pytest.mark.parametrize("fact", UNREADABLE.values(), ids=list(UNREADABLE))
+@pytest.mark.parametrize("fact", few([*UNREADABLE.values()], plain=1), ids=list(UNREADABLE))
 def test_a_held_row_that_todays_code_cannot_read__keeps_no_other_ledger_from_being_tried(
     follower: Follower, ledgers: Sequence[SampleLedger], refusals: Refusals, fact: str
 ) -> None:

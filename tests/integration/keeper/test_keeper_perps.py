@@ -137,6 +137,7 @@ def wait_until_closed(stage: Stage, mandate_id: int) -> None:
         time.sleep(0.2)
 
 
+@pytest.mark.slow
 def test_run__closes_the_leg_of_a_mandate_that_has_ended(
     stage: Stage, start: Start, exchange: tuple[Exchange, str], mandate_id: int
 ) -> None:

@@ -84,6 +84,7 @@ def test_a_new_venue__of_tests__stays_off_other_chains(known: dict[str, Any]) ->
     assert not known["on_mainnet"]
 
 
+@pytest.mark.slow
 def test_a_new_venue__is_verified_with_its_immutables(known: dict[str, Any]) -> None:
     assert known["immutables"][:2] == ["USDC", "payer"]
     assert "_cachedDomainSeparator" in known["immutables"]

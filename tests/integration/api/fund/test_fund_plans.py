@@ -260,6 +260,7 @@ REASONS = {
 }
 
 
+@pytest.mark.slow
 def test_every_combination_of_failing_checks__names_the_first_and_charges_nothing(
     follower: Follower,
     office: Office,

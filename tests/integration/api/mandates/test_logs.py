@@ -26,6 +26,7 @@ def draft(stage: Stage) -> str:
 
 
 @each("row", catalogue().operations, ids=lambda row: row.key)
+@pytest.mark.slow
 def test_a_marked_secret__is_in_no_log_line(
     stage: Stage, draft: str, row: Operation, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -229,6 +229,7 @@ def test_a_claim__credits_what_the_linked_wallet_converted(
     assert (again.status_code, again.json()["conversions"]) == (200, 0)
 
 
+@pytest.mark.slow
 def test_a_claim__among_more_dust_of_strangers_than_a_page_holds__is_found(
     client: TestClient, agent: dict[str, Any], token: Chain, wallet: LocalAccount
 ) -> None:

@@ -168,6 +168,7 @@ def rows_read(node: dict[str, Any]) -> int:
     return sum(map(rows_read, parts))
 
 
+@pytest.mark.slow
 def test_a_page__among_a_hundred_thousand_rows_of_dust__reads_no_more_than_it_shows(
     client: TestClient,
     agent: dict[str, Any],

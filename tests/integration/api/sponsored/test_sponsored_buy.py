@@ -243,6 +243,7 @@ def test_code_that_appears_after_handing_in__is_not_paid_for(
     assert stage.state(agent, quote)["state"] == "accepted"
 
 
+@pytest.mark.slow
 def test_a_price_that_rose_too_far__is_not_sent_and_lapses_unpaid(
     stage: SponsoredStage, agent: dict[str, str]
 ) -> None:
@@ -270,6 +271,7 @@ def test_gas_that_costs_more_than_the_fee_covers__waits(
     assert stage.state(agent, quote)["state"] == "accepted"
 
 
+@pytest.mark.slow
 def test_a_node_that_calls_the_transaction_failed__ends_nothing(
     stage: SponsoredStage, agent: dict[str, str]
 ) -> None:

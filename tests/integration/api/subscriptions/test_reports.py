@@ -19,6 +19,7 @@ from core.reports.tables import StoredReport
 from keeper.areas import reports
 from tests.integration.api.conftest import Clock, Limit, reason
 from tests.integration.api.subscriptions.conftest import Subscriber, measured, subscriber_of
+from tests.slow import few
 
 pytestmark = pytest.mark.usefixtures("listed")
 
@@ -50,7 +51,7 @@ def test_free__is_refused(subscriber: Subscriber) -> None:
     assert reason(subscriber.get("/reports/1")) == (403, "tier_required")
 
 
-@pytest.mark.parametrize("lang", ["en", "ko"])
+@pytest.mark.parametrize("lang", few(["en", "ko"], plain=1))
 @pytest.mark.parametrize("version", ["v1", "v2"])
 def test_a_report__is_queued_printed_listed_and_downloaded(
     reader: Subscriber, deps: Deps, clock: Clock, lang: str, version: str

@@ -39,6 +39,7 @@ def judged() -> list[Script]:
     return migrations()[names.index(RULE_SINCE) + 1 :]
 
 
+@pytest.mark.slow
 def test_each_migration__leaves_what_the_release_before_it_uses(postgres: EmbeddedPostgres) -> None:
     """Where this fails: expand first, and contract in a later release, with UNUSED_SINCE."""
     execute(postgres, "create database {}", "expansion")

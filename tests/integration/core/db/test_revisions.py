@@ -64,7 +64,7 @@ PROCESSES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("command", few(PROCESSES, plain=1), ids=" ".join)
+@pytest.mark.parametrize("command", few(PROCESSES, plain=0), ids=" ".join)
 def test_a_process__ends_with_the_sentence(
     database: Database, database_url: str, command: list[str]
 ) -> None:

@@ -147,6 +147,7 @@ def test_rows_that_come_between_builds__count_as_if_they_had_been_there(
     assert build(database, NOW + timedelta(minutes=20)) == {"ledgers": 0, "agents": 0}
 
 
+@pytest.mark.slow
 def test_the_past_of_a_day__is_read_until_the_day_is_over(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:

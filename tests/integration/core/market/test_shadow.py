@@ -19,6 +19,7 @@ from core.market.tables import (
     MarketTransferEvent,
 )
 from tests.integration.core.market.conftest import NOON, batch, market
+from tests.slow import few
 
 CHAIN = "eip155:1"
 MINUTE = timedelta(minutes=1)
@@ -381,7 +382,7 @@ def _plan(session: Any, statement: Any, values: dict[str, Any]) -> str:
     return "\n".join(row[0] for row in rows)
 
 
-@pytest.mark.parametrize("rows", [100_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rows", few([100_000, 1_000_000], plain=0))
 def test_a_run_among_many_trades__reads_what_is_new_alone(fund: Fund, rows: int) -> None:
     with fund.database.write() as session:
         session.execute(text("set local statement_timeout = 0"))

@@ -41,7 +41,6 @@ def test_the_import__brings_the_past_of_the_simulated_venues(
     assert chosen.has_past(store)
 
 
-@pytest.mark.slow
 def test_an_import_under_a_lead_that_is_over__writes_nothing(
     store: ScannerStore, database_url: str
 ) -> None:
