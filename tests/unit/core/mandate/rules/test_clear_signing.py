@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from core.mandate.chain.typed_data import TERMS_V2
+from core.mandate.rules import clear_signing
 from core.mandate.rules.clear_signing import (
     Function,
     Member,
@@ -16,6 +17,7 @@ from core.mandate.rules.clear_signing import (
     vault_descriptor,
 )
 from core.mandate.rules.owner_call_words import FACTORY_CALLS, VAULT_CALLS
+from core.mandate.rules.term_words import TERM_FORMS
 
 MEMBERS = [Member(name, kind) for kind, name in TERMS_V2]
 DOMAIN = {"name": "Mandate Wallet", "version": "2"}
@@ -164,3 +166,10 @@ def test_the_calls_of_owners__are_those_of_the_contracts() -> None:
         "unwind",
         "settle",
     ]
+
+
+def test_words_twice_for_one_member__are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    twice = (*TERM_FORMS, TERM_FORMS[0])
+    monkeypatch.setattr(clear_signing, "TERM_FORMS", twice)
+    with pytest.raises(UndescribedError, match="MandateTerms: words twice for one member"):
+        terms()

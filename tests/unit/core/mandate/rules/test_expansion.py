@@ -14,7 +14,7 @@ from core.mandate.rules.expansion import (
     expand_rules,
     rules_fault,
 )
-from core.mandate.rules.targets import parse_targets
+from core.mandate.rules.targets import ContractTarget, parse_targets
 from core.mandate.rules.terms import UNPINNED, Rule, RuleKind
 from tests.each import each
 
@@ -158,3 +158,28 @@ def test_x402_adapter__that_is_no_longer_listed__is_not_a_plain_contract() -> No
             [{"address": X402, "functions": [{"selector": PAY.selector}], "unpinned": True}],
             contracts,
         )
+
+
+def test_a_target_of_another_chain__is_refused_at_its_chain_id() -> None:
+    with pytest.raises(
+        InvalidParameterError, match=f"the contracts are on chain {CHAIN}"
+    ) as refused:
+        expand_rules(parse_targets([{"kind": "x402"}, GOOD], CHAIN + 1), listed())
+    assert refused.value.field == "allowed_targets[1].chain_id"
+
+
+def test_an_adapter_narrowed_to_what_it_cannot_value__is_refused_wherever_it_stands() -> None:
+    item = {"address": BAD, "functions": [{"signature": "f(address)", "recipient_word": 0}]}
+    (narrowed,) = parse_targets([item], CHAIN)
+    assert isinstance(narrowed, ContractTarget) and narrowed.functions
+    spend = Rule(BAD, narrowed.functions[0].selector, UNPINNED, RuleKind.SPEND)
+    valued = Rule(BAD, "0xffffffff", UNPINNED, RuleKind.VALUED)
+    with pytest.raises(InvalidParameterError, match="name 0xffffffff too") as refused:
+        rules_of([{"kind": "x402"}, item], listed(spend, valued))
+    assert refused.value.field == "allowed_targets[1].functions"
+
+
+def test_a_default_of_nothing__is_refused() -> None:
+    nothing = ListedContracts(CHAIN, {}, {}, None, {})
+    with pytest.raises(InvalidParameterError, match="they come to 0 functions"):
+        rules_of(None, nothing)

@@ -374,3 +374,10 @@ def test_marks__the_keepers_counts_whole_and_moves_at_cost_since() -> None:
     assert state.positions_basis_usdc_e6 == e6("95")
     assert state.mark is not None
     assert (state.mark.worth_usdc_e6, state.mark.as_of_block) == (e6("985"), 77)
+
+
+def test_paper__a_payout_beyond_the_cash__takes_the_cash() -> None:
+    ledger = working(PAPER)
+    ledger.report(RowKind.BUY, "999")
+    paid = ledger.report(RowKind.PAYOUT, "5")
+    assert (paid.cash_delta_usdc_e6, ledger.state.cash_usdc_e6) == (-e6("1"), 0)

@@ -8,7 +8,13 @@ import pytest
 
 from core.errors import MandateError
 from core.mandate.rules.record import canonical_row, genesis_hash, record_line, row_hash
-from core.mandate.rules.record_file import row_of_line
+from core.mandate.rules.record_file import (
+    FIRST_FORMS,
+    FORMAT,
+    VERSION,
+    is_first_line,
+    row_of_line,
+)
 from core.mandate.rules.rows import LedgerRow, ReportedBy, RowKind
 from core.money import UsdcE6
 from tests.each import each
@@ -104,3 +110,17 @@ def test_a_line_without_its_hash__names_it() -> None:
     del written["row_hash"]
     with pytest.raises(MandateError, match="row_hash"):
         row_of_line(written)
+
+
+def test_a_first_line_of_another_form__is_none() -> None:
+    first = {key: kinds[0]() for key, kinds in FIRST_FORMS.items()}
+    first |= {"format": FORMAT, "version": VERSION}
+    assert is_first_line(first)
+    for wrong in (
+        {},
+        first | {"more": 1},
+        first | {"format": "x"},
+        first | {"version": VERSION + 1},
+        first | {"chain_id": True},
+    ):
+        assert not is_first_line(wrong), wrong

@@ -74,3 +74,8 @@ def test_week__bad_text__is_refused_naming_the_field(text: str) -> None:
     with pytest.raises(InvalidParameterError) as refused:
         week_from_text(text, NOW)
     assert refused.value.field == "week"
+
+
+def test_week__of_the_last_year_there_is__is_one_that_has_not_begun() -> None:
+    with pytest.raises(InvalidParameterError, match="9998-W01 has not begun"):
+        week_from_text("9998-W01", NOW)
