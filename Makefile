@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .PHONY: help help-all setup build abis exit-page docs demo up seed-world cluster test test-slow test-gate unit check format test-deep test-deep-ci test-cluster conformance prove coverage coverage-contracts gas mutants mutants-python bench bench-indexer bench-keeper bench-api bench-verify bench-hall bench-events bench-economy bench-market bench-notes bench-fund growth drill screenshots client package deploy verify verify-source preflight lock clean soak idle figures
 
 PY := .venv/bin/python
-CLI := $(PY) -m scripts.cli
+CLI := MANDATE_WALLET_COMPILED=1 $(PY) -m scripts.cli
 FORGE := $(CURDIR)/node_modules/.bin/forge-native
 export PYTHONPATH := $(CURDIR)
 export SOLCX_BINARY_PATH := $(CURDIR)/scripts/solc
@@ -28,7 +28,7 @@ DEMO_READY := .venv/.demo node_modules/.demo .build/ape/.ready
 NPM_INSTALL := npm install --no-save --no-progress --loglevel=error --fetch-retry-mintimeout=1000 --fetch-retry-maxtimeout=5000 # not ci: the lock has no entries for platforms that the registry lacks
 link_native = for tool in $(1); do ln -sfn "$$(find $(CURDIR)/node_modules/@foundry-rs/$$tool-*/bin -type f | head -1)" node_modules/.bin/$$tool-native; done
 
-setup: .venv/.ready node_modules/.ready .build/pdf.ready ## install everything that the other commands need
+setup: .venv/.ready node_modules/.ready .build/pdf.ready ## install what building and testing need; other commands bring their own tools
 
 .venv/.demo: requirements-demo.lock
 	@scripts/require.sh disk 1000
@@ -88,10 +88,10 @@ TEST_CONTRACTS := $(shell find tests/contracts -name '*.sol' 2>/dev/null)
 	@touch $@
 
 .build/pdf.ready: scripts/require.sh
-	@scripts/require.sh pdf
-	@mkdir -p $(@D) && touch $@
+	@mkdir -p $(@D)
+	@! scripts/require.sh pdf || touch $@  # all else works without, and the next command tries again
 
-.build/browser.ready: scripts/require.sh
+.build/browser.ready: scripts/require.sh | .build/pdf.ready
 	@scripts/require.sh browser
 	@mkdir -p $(@D) && touch $@
 
@@ -121,9 +121,11 @@ docs: setup ## write what is generated: API pages, the client's calls, ERC-7730 
 	@$(PY) -m scripts.export_dashboards
 	@$(PY) -m scripts.export_env
 
+# By a variable: a line that names $(MAKE) itself is run by `make -n` too.
+SUBMAKE = $(MAKE) -s -j2
 demo: ## one mandate from signature to withdrawal on a local chain, checked at every step
-	@SECONDS=0; $(MAKE) -s -j2 .venv/.demo node_modules/.demo && installed=$$SECONDS \
-	&& $(MAKE) -s -j2 .build/ape/.ready .build/bytecode.ready && compiled=$$((SECONDS - installed)) \
+	@SECONDS=0; $(SUBMAKE) .venv/.demo node_modules/.demo && installed=$$SECONDS \
+	&& $(SUBMAKE) .build/ape/.ready .build/bytecode.ready && compiled=$$((SECONDS - installed)) \
 	&& $(CLI) demo \
 	&& echo "Installation took $$installed s, compilation $$compiled s, stack and story $$((SECONDS - installed - compiled)) s."
 
@@ -137,14 +139,14 @@ cluster: .venv/.demo ### a database of three nodes on this machine until Ctrl-C:
 	@$(PY) -m scripts.cluster
 
 EVERYWHERE := tests $(addprefix --ignore=tests/,architecture cluster deep) -p tests.lanes -n $(or $(LANES),auto)
-test: build .build/browser.ready ## the tests, on LANES workers (default: one more than cores), or T=path (for contracts: T=tests/contracts/MandateVault/execute.t.sol); slow ones: make test-slow
+test: build $(if $(T),.build/browser.ready) ## the tests, on LANES workers (default: one more than cores), or T=path (for contracts: T=tests/contracts/MandateVault/execute.t.sol); slow ones: make test-slow
 	@$(PY) -m pytest $(or $(T),$(EVERYWHERE) -m "not slow")
 
 test-slow: build .build/browser.ready .build/promtool.ready ## browser, exit page, tampered records, killed processes, chaos, fuzz: what make test leaves out
 	@$(PY) -m pytest $(EVERYWHERE) -m slow
 
 test-gate: build .build/browser.ready ## of the slow tests the few that every change has to pass (tests/gate.txt)
-	@$(PY) -m pytest @tests/gate.txt -p tests.lanes -n $(or $(LANES),auto)
+	@$(PY) -m pytest @tests/gate.txt -m slow -p tests.lanes -n $(or $(LANES),auto)
 
 unit: .venv/.ready ### the unit tests: without Node, database or network, in less than a minute
 	@$(PY) -m pytest tests/unit -n logical --dist loadfile
@@ -214,7 +216,7 @@ mutants: node_modules/.ready .venv/.ready ### prove that the tests notice: each 
 	@$(PY) -m scripts.mutate
 	@$(PY) -m scripts.mutate --sequences
 
-mutants-python: build .build/browser.ready ### prove that the tests notice a wrong rule: 300 defects of Python rules, or PART=n/10, against TESTS (default: those of test); goes on where it was interrupted
+mutants-python: build $(if $(TESTS),.build/browser.ready) ### prove that the tests notice a wrong rule: 300 defects of Python rules, or PART=n/10, against TESTS (default: those of test); goes on where it was interrupted
 	@$(PY) -m scripts.python_mutants $(if $(PART),--part $(PART)) $(if $(TESTS),--tests "$(TESTS)")
 
 bench: bench-indexer bench-keeper bench-api bench-verify bench-hall bench-events bench-economy bench-market bench-notes bench-fund ## every figure of speed, beside a bound measured in the same run
@@ -296,4 +298,4 @@ lock: .venv/.demo ### pin the Python packages again after a change of pyproject.
 	@$(PY) -m uv pip compile --quiet requirements-audit.in --generate-hashes --output-file=requirements-audit.lock
 
 clean: ## remove everything that the commands made
-	rm -rf .venv .venv-audit node_modules .build .local out cache
+	rm -rf .venv .venv-audit node_modules .build .local out cache .hypothesis .pytest_cache .ruff_cache .mypy_cache

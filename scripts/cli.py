@@ -8,6 +8,7 @@ package they hand over to `make` in the checkout that they are called in.
 import os
 import subprocess
 import sys
+from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
@@ -15,6 +16,7 @@ from typing import Annotated
 import typer
 
 ROOT = Path(__file__).resolve().parent.parent
+HAS_COMPILED = "MANDATE_WALLET_COMPILED"  # the Makefile says so to the command that it calls
 # arguments, `--help` too, are read by the command that is called
 PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
 # the same for what follows the name of a command: `keeper status --help`
@@ -26,6 +28,22 @@ Network = Annotated[
     str, typer.Option(envvar="NETWORK", help="a network of ape-config.yaml: devnet, sepolia")
 ]
 RpcUrl = Annotated[str, typer.Option(envvar="RPC_URL", help="a node of that network")]
+
+
+def _say_version(is_asked: bool) -> None:
+    if is_asked:
+        typer.echo(f"mandate-wallet {metadata.version('mandate-wallet')}")
+        raise typer.Exit
+
+
+@app.callback()
+def command(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_say_version, is_eager=True, help="say it and exit"),
+    ] = False,
+) -> None:
+    """Mandate Wallet: try it, run its processes, operate them."""
 
 
 # Try it
@@ -197,9 +215,7 @@ def _require_checkout(command: str) -> None:
     """
     checkouts = [place for place in (ROOT, Path.cwd()) if (place / "ape-config.yaml").exists()]
     if checkouts[:1] == [ROOT] and find_spec("ape") is not None:
-        if (
-            "MAKELEVEL" not in os.environ
-        ):  # the Makefile has compiled; Ape alone would keep old code
+        if HAS_COMPILED not in os.environ:  # Ape alone would keep old code
             compiled = subprocess.run(
                 ["make", "-s", "-C", str(ROOT), ".build/ape/.ready"], check=False
             )

@@ -18,6 +18,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 import coverage
+import pytest
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 DATA: Final = ROOT / ".build" / "coverage"
@@ -101,6 +102,8 @@ def main() -> int:
     parser.add_argument("--no-floor", action="store_true", help="print only: a part of the tests")
     options, arguments = parser.parse_known_args()
     code = _measure(arguments)
+    if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        return code  # pytest has said why nothing was measured
     folders = by_folder(_report())
     print(f"\n{'folder':<28} {'lines':>9} {'branches':>10} {'both':>10}")
     for folder, covered in folders.items():

@@ -358,7 +358,7 @@ class Stack:
         }
 
     def _environment(self, database_url: str) -> dict[str, str]:
-        """Of the three processes: what is set outside wins."""
+        """Of the processes: what is set outside wins."""
         return {
             **os.environ,
             **self._defaults(database_url),

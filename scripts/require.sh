@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Says in a sentence what this machine lacks: require.sh python|node|disk MB|downloads [LOG]|pdf|browser|backup|promtool. `python` prints the one to use. As root on Debian it installs what PDFs, browser tests and the restore drill need, and unpacks promtool.
 set -u
+apt() { timeout "$1" apt-get -qq -o DPkg::Lock::Timeout="$1" "${@:2}" >/dev/null 2>&1; } # waits while another one installs
+chromium=${CHROMIUM:-/usr/bin/chromium}
 free_mb() { df -Pm . | awk 'NR == 2 { print $4 }'; }
 case "${1:-}" in
 python)
@@ -50,29 +52,29 @@ pdf)
   has() { ldconfig -p 2>/dev/null | grep -q "$1"; }
   has_pango() { has libpango-1.0.so.0 && has libpangoft2-1.0.so.0; }
   packages="libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0" # a list of words
-  install() { timeout "$1" apt-get install -y -qq --no-install-recommends $packages >/dev/null 2>&1; }
+  install() { apt "$1" install -y --no-install-recommends $packages; }
   if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
     if ! has_pango; then
       # The lists may be missing or old: ask for them only when the first try fails.
-      install 60 || { timeout 60 apt-get update -qq >/dev/null 2>&1 && install 60; }
+      install 60 || { apt 60 update && install 60; }
     elif ! has libharfbuzz-subset.so.0; then
       install 20 # it only makes printing faster
     fi
   fi
   if ! has_pango; then
     echo "Statements as PDF will be refused: Pango is missing. On Debian or Ubuntu: apt-get install $packages. All else works without." >&2
+    exit 1
   fi
-  exit 0
   ;;
 browser)
-  [ -x /usr/bin/chromium ] && exit 0
+  [ -x "$chromium" ] && exit 0
   if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
     echo "installing Debian's chromium for the tests of the console"
-    install() { timeout 300 apt-get install -y -qq --no-install-recommends chromium >/dev/null 2>&1; }
-    install || { timeout 120 apt-get update -qq >/dev/null 2>&1 && install; }
+    install() { apt 300 install -y --no-install-recommends chromium; }
+    install || { apt 120 update && install; }
   fi
-  if [ ! -x /usr/bin/chromium ]; then
-    echo "Chromium is missing; the tests of the console run in it. On Debian: apt-get install chromium" >&2
+  if [ ! -x "$chromium" ]; then
+    echo "Chromium is missing (no $chromium); the tests of the console run in it. On Debian: apt-get install chromium, or name another by CHROMIUM" >&2
     exit 1
   fi
   ;;
@@ -81,8 +83,9 @@ backup)
   has_all && exit 0
   if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
     echo "installing Debian's postgresql and pgbackrest for the restore drill"
-    install() { DEBIAN_FRONTEND=noninteractive timeout 300 apt-get install -y -qq --no-install-recommends postgresql pgbackrest >/dev/null 2>&1; }
-    install || { timeout 120 apt-get update -qq >/dev/null 2>&1 && install; }
+    export DEBIAN_FRONTEND=noninteractive
+    install() { apt 300 install -y --no-install-recommends postgresql pgbackrest; }
+    install || { apt 120 update && install; }
   fi
   if ! has_all; then
     echo "Postgres or pgBackRest is missing; the restore drill needs both. On Debian: apt-get install postgresql pgbackrest" >&2
@@ -97,8 +100,7 @@ promtool)
   if command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null; then
     echo "unpacking promtool of Debian's prometheus for the tests of the alerts"
     mkdir -p "$folder" && cd "$folder" || exit 1
-    load() { timeout 300 apt-get download -qq prometheus >/dev/null 2>&1; }
-    load || { timeout 120 apt-get update -qq >/dev/null 2>&1 && load; }
+    apt 300 download prometheus || { apt 120 update && apt 300 download prometheus; }
     for package in prometheus_*.deb; do [ -f "$package" ] && dpkg-deb -x "$package" . && rm "$package"; done
     rm -f usr/bin/prometheus
   fi

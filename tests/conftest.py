@@ -5,6 +5,7 @@ collected is never garbage: looking through it again and again took half of the 
 
 import gc
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,6 @@ import structlog
 from hypothesis import settings
 
 from tests.slow import QUICK, is_slow
-
-gc.disable()  # until all tests are collected
 
 settings.register_profile("standard", deadline=None, max_examples=25)
 settings.register_profile("deep", deadline=None, max_examples=2_000)
@@ -29,11 +28,15 @@ structlog.configure(
 )
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_finish() -> None:
-    gc.collect()
-    gc.freeze()
-    gc.enable()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    gc.disable()
+    try:
+        yield
+        gc.collect()
+        gc.freeze()
+    finally:
+        gc.enable()
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

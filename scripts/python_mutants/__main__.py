@@ -15,6 +15,8 @@ changed. An interrupted run goes on where it was; a change of sources or tests b
     --compare BEFORE AFTER    exit 1 when a mutant of the first table is no longer noticed in the
                               second
 
+Exit 1: a mutant was not noticed, or was not judged.
+
 .local/python-mutants/contexts    what was measured
 .local/python-mutants/found.tsv   what was found
 """
@@ -176,6 +178,8 @@ def main() -> None:
     print(dict(Counter(one.outcome.value for one in judged)))
     if arguments.save:
         verdicts.write(judged, arguments.save)
+    if sentences := verdicts.unnoticed(found, mutants):
+        sys.exit("\n".join(sentences))
 
 
 if __name__ == "__main__":

@@ -71,6 +71,22 @@ def note_of(table: Path) -> str:
     return first.removeprefix("# ").strip() if first.startswith("#") else ""
 
 
+def unnoticed(found: Mapping[str, MutantVerdict], listed: Sequence[RuleMutant]) -> list[str]:
+    """A sentence for each of these mutants that no test noticed, or that was not judged."""
+    return [
+        _said_of(mutant, found.get(mutant.id))
+        for mutant in listed
+        if mutant.id not in found or found[mutant.id].outcome not in NOTICED
+    ]
+
+
+def _said_of(mutant: RuleMutant, verdict: MutantVerdict | None) -> str:
+    said = "was not judged" if verdict is None else verdict.outcome.value
+    return (
+        f"{mutant.id} {said}: {mutant.rule} of {mutant.file}, `{mutant.old}` became `{mutant.new}`"
+    )
+
+
 def lost(
     before: Mapping[str, MutantVerdict],
     after: Mapping[str, MutantVerdict],
@@ -83,9 +99,5 @@ def lost(
         if mutant.struck or then is None or then.outcome not in NOTICED:
             continue
         if now is None or now.outcome not in NOTICED:
-            said = "was not judged" if now is None else now.outcome.value
-            found.append(
-                f"{mutant.id} {said}: {mutant.rule} of {mutant.file}, `{mutant.old}` became "
-                f"`{mutant.new}`; {then.test} noticed it before"
-            )
+            found.append(f"{_said_of(mutant, now)}; {then.test} noticed it before")
     return found

@@ -27,6 +27,7 @@ from typing import Any
 import psycopg
 
 from core.db import embedded, migrate
+from scripts.devstack import free_port
 from tests.bench import bare
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -71,7 +72,7 @@ def place() -> Iterator[Place]:
     processes: list[subprocess.Popen[bytes]] = []
     try:
         migrate.upgrade(server.url)
-        made = Place(server.url, _free_port(), _free_port())
+        made = Place(server.url, free_port(), free_port())
         environment = os.environ | _settings(folder, made)
         with (folder / "api.log").open("wb") as log:
             processes.append(
@@ -114,12 +115,6 @@ def _settings(folder: Path, where: Place) -> dict[str, str]:
         "REGISTRATIONS_PER_MINUTE": "1000",
         "REGISTRATIONS_PER_DAY": "1000",
     }
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _until_up(port: int) -> None:

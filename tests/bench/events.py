@@ -31,8 +31,8 @@ from core.db import embedded, migrate
 from core.db.engine import Database
 from core.identity import queries as identity
 from core.mandate.ledger import writer as mandate_ledger
+from scripts.devstack import free_port
 from tests.bench import asleep
-from tests.integration.chain_fixtures import free_port
 from tests.integration.core.rows import add_account, add_mandate, note
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -47,7 +47,8 @@ from core.listings.rules import Symbol
 from core.market import parts
 from core.market.tables import MarketAsset, MarketListing, MarketListingState, MarketRollup
 from core.money import UsdcE6
-from tests.bench.api import ROOT, _free_port
+from scripts.devstack import free_port
+from tests.bench.api import ROOT
 from tests.bench.load import percentile
 
 PEPPER = "p" * 32
@@ -275,7 +276,7 @@ def _until_up(port: int) -> None:
 @contextmanager
 def served(folder: Path, database_url: str) -> Iterator[tuple[int, int, int]]:
     """The port, the process that serves it, and that of the node."""
-    port, node = _free_port(), _free_port()
+    port, node = free_port(), free_port()
     record = {
         "chain_id": 84532,
         "block": 0,

@@ -26,13 +26,13 @@ import httpx
 
 from api.client.client import KEY_HEADER
 from core.db import embedded, migrate
+from scripts.devstack import free_port
 from tests.bench.payments import HEAP, PAGE, served
 from tests.integration.chain_fixtures import (
     CHAIN_ID,
     ROOT,
     DeployedChain,
     deploy_contracts,
-    free_port,
     start_anvil,
 )
 from tests.personas import STRANGER

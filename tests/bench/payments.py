@@ -34,8 +34,9 @@ from core.credits.ledger import writer as credit_ledger
 from core.db import embedded, migrate
 from core.db.engine import Database
 from core.identity.tables import Account
+from scripts.devstack import free_port
 from tests.bench import bare
-from tests.integration.chain_fixtures import ROOT, free_port
+from tests.integration.chain_fixtures import ROOT
 
 PAGE = "/playbooks/first-hour/loop.md"
 AGENTS, CONNECTIONS, SECONDS, WARM_S, ROUNDS = 16, 16, 4.0, 1.0, 3

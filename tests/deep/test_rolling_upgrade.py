@@ -25,6 +25,7 @@ import pytest
 from core.db import migrate
 from core.db.embedded import EmbeddedPostgres
 from scripts.demo import Story, sign_and_fund, sign_in
+from scripts.devstack import free_port
 from tests.bench.lost import lost_events
 from tests.bench.soak import OUT_OF_THE_WAY, Trading, profile
 from tests.bench.traffic import Tally, Traffic
@@ -33,7 +34,6 @@ from tests.integration.chain_fixtures import (
     USDC,
     DeployedChain,
     deploy_contracts,
-    free_port,
     start_anvil,
 )
 from tests.integration.databases import execute, url_of

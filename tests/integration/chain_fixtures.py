@@ -6,7 +6,6 @@ block. The contracts come from forge's build, which is made first when it is mis
 """
 
 import json
-import socket
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,11 +21,13 @@ from core.chain.abi_text import call_by_signature
 from core.chain.blocks import TransactionReceipt
 from core.chain.rpc import Rpc, RpcError, RpcUnreachableError
 from core.hexes import hex_of
+from core.libc import end_with_parent
 from core.mandate.chain import calldata, typed_data
 from core.mandate.chain.calldata import Funding, VaultCall
 from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.terms import MandateTerms, Rule
 from core.mandate.venues import test_venue
+from scripts.devstack import free_port
 from tests.personas import AGENT, DEPLOYER, GUARD, KEEPER, OPERATOR, OWNER, Persona
 
 __all__ = ["deployed", "ground"]
@@ -73,28 +74,39 @@ class Anvil:
         self.process.wait(timeout=START_S)
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 def start_anvil(*arguments: str) -> Anvil:
-    """Start one on a free port and wait until it answers."""
-    port = free_port()
-    command = [str(ANVIL), "--port", str(port), "--chain-id", str(CHAIN_ID), "--silent", *arguments]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    url = f"http://127.0.0.1:{port}"
-    rpc = Rpc([url])
+    """Start one on a free port and wait until it answers; again when another took the port first."""
     until = time.monotonic() + START_S
     while time.monotonic() < until:
+        port = free_port()
+        command = [
+            *map(str, (ANVIL, "--port", port, "--chain-id", CHAIN_ID)),
+            "--silent",
+            *arguments,
+        ]
+        process = subprocess.Popen(
+            command,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            preexec_fn=end_with_parent,
+        )
+        anvil = Anvil(f"http://127.0.0.1:{port}", process, Rpc([f"http://127.0.0.1:{port}"]))
+        if _is_up(anvil, until):
+            return anvil
+        anvil.stop()
+    raise TimeoutError("anvil did not answer")
+
+
+def _is_up(anvil: Anvil, until: float) -> bool:
+    """False: it has ended, whoever answers at its port."""
+    while anvil.process.poll() is None and time.monotonic() < until:
         try:
-            rpc.call("eth_chainId")
-            return Anvil(url, process, rpc)
+            anvil.rpc.call("eth_chainId")
         except RpcUnreachableError:
             time.sleep(0.02)
-    process.kill()
-    raise TimeoutError("anvil did not answer")
+        else:
+            return anvil.process.poll() is None
+    return False
 
 
 def _artifact(contract: str) -> Mapping[str, Any]:

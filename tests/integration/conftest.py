@@ -1,7 +1,7 @@
 """What integration tests stand on: one embedded Postgres a worker, and a fresh, migrated database a
 test.
 
-The server lives in mandate-tests/<process id>, in memory where there is room (a clone is ten times
+The server lives in mandate-tests-<user id>/<process id>, in memory where there is room (a clone is ten times
 faster), else in /tmp: its own account must be able to reach it. What a killed run left there is
 stopped and removed by the next one.
 """
@@ -26,7 +26,7 @@ from tests.watching import AlertWatch
 MEMORY, ROOM_BYTES = Path("/dev/shm"), 2 * 1024**3
 RUNS = (
     MEMORY if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM_BYTES else Path("/tmp")
-) / "mandate-tests"
+) / f"mandate-tests-{os.getuid()}"  # an account cannot write into another's
 TEMPLATE = "mandate_template"
 ENDS = "-----END CERTIFICATE-----\n"
 
@@ -55,6 +55,7 @@ def postgres() -> Iterator[EmbeddedPostgres]:
     """The run's server. It skips fsync: nothing in it outlives the run."""
     remove_dead_runs(RUNS)
     data_dir = RUNS / str(os.getpid())
+    shutil.rmtree(data_dir, ignore_errors=True)  # of a killed run whose number this process has
     server = start(data_dir, durable=False)
     yield server
     server.stop()

@@ -16,7 +16,8 @@ from typer.testing import CliRunner
 from api.client.heads import SeenHead
 from api.client.verify.main import app
 from scripts.build_client import build
-from tests.integration.chain_fixtures import free_port, start_anvil
+from scripts.devstack import free_port
+from tests.integration.chain_fixtures import start_anvil
 from tests.integration.client.conftest import Exported
 from tests.personas import STRANGER
 

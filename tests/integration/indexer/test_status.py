@@ -19,12 +19,12 @@ from core.audit.queries import AuditPosition
 from core.blocks.queries import FINALIZED, Cursor, cursor
 from core.db.leadership import Leadership
 from core.mandate.rules.refusals import NOT_SEEN
+from scripts.devstack import free_port
 from tests.integration.chain_fixtures import (
     CHAIN_ID,
     USDC,
     DeployedChain,
     deploy_contracts,
-    free_port,
     start_anvil,
 )
 from tests.integration.indexer.conftest import FINAL_BEHIND, Follower, Issued

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Callable
+from importlib import metadata
 from pathlib import Path
 from typing import NoReturn
 
@@ -116,3 +117,7 @@ def test_a_network_that_is_not_configured__is_a_sentence(started: list[str]) -> 
     code, output = ran("verify", "--network", "nowhere", "--rpc-url", "http://127.0.0.1:9")
     assert (code, started) == (2, [])
     assert "it is one of devnet, sepolia" in output
+
+
+def test_version__is_that_of_the_package() -> None:
+    assert ran("--version") == (0, f"mandate-wallet {metadata.version('mandate-wallet')}\n")

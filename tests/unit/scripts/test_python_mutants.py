@@ -268,3 +268,17 @@ def test_what_is_no_longer_noticed__is_lost(
 
 def test_what_was_noticed_and_is_not_judged__is_lost() -> None:
     assert len(verdicts.lost(verdict(MutantOutcome.NOTICED), {}, [ROW])) == 1
+
+
+def test_a_mutant_that_survives_or_was_not_judged__fails_the_run() -> None:
+    rows = listed.read()[:3]
+    outcomes = (MutantOutcome.TIMED_OUT, MutantOutcome.SURVIVED)
+    found = {
+        row.id: MutantVerdict(row.id, outcome, "", 0.0, 1, 1)
+        for row, outcome in zip(rows, outcomes, strict=False)
+    }
+    said = verdicts.unnoticed(found, rows)
+    assert [one.split(":")[0] for one in said] == [
+        f"{rows[1].id} survived",
+        f"{rows[2].id} was not judged",
+    ]

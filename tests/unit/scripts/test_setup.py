@@ -210,3 +210,23 @@ def test_packages_of_the_tests__outlive_a_new_lock_of_the_demo(path: Path, clone
     (clone / "node_modules").mkdir()
     (clone / "node_modules" / ".ready").touch()
     assert "--omit=dev" not in run(path, clone, "make", "-n", "node_modules/.demo").stdout
+
+
+def test_a_dry_run_of_the_demo__runs_nothing(path: Path, clone: Path) -> None:
+    program(path, "ran", "touch ran")
+    assert run(path, clone, "make", "-n", "demo", "CLI=ran").returncode == 0
+    assert not (clone / "ran").exists()
+
+
+def test_chromium__may_be_another(path: Path) -> None:
+    program(path, "mine", "exit 0")
+    asked = ("/bin/bash", "-c", f"CHROMIUM={path / 'mine'} /bin/bash scripts/require.sh browser")
+    assert run(path, ROOT, *asked).returncode == 0
+
+
+def test_without_pango__the_next_command_looks_again(path: Path, clone: Path) -> None:
+    program(path, "id", "echo 1000")
+    program(path, "ldconfig", "exit 0")
+    done = run(path, clone, "make", ".build/pdf.ready")
+    assert (done.returncode, "Pango is missing" in done.stderr) == (0, True)
+    assert not (clone / ".build" / "pdf.ready").exists()

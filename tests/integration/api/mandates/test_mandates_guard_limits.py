@@ -13,6 +13,7 @@ from api.kernel.operation import Deps
 from core.chain.rpc import Rpc
 from core.payments import guard_signatures
 from core.payments.guard_signatures import SignedByGuard
+from scripts.devstack import free_port
 from tests.integration.api.conftest import BASE_URL
 from tests.integration.api.mandates.stage import Stage, reason
 from tests.integration.api.mandates.test_mandates_paying import (
@@ -26,7 +27,7 @@ from tests.integration.api.mandates.test_mandates_paying import (
     working,
 )
 from tests.integration.api.payments.shop import OTHER_PAGE
-from tests.integration.chain_fixtures import DeployedChain, free_port
+from tests.integration.chain_fixtures import DeployedChain
 from tests.integration.indexer.conftest import Follower, follower, leadership  # noqa: F401 (fixtures)
 from tests.personas import AGENT
 

@@ -30,6 +30,7 @@ from x402.schemas import PaymentPayload, PaymentRequirements
 
 from api.kernel.payments.own_settler import OwnSettler
 from core.chain.signer import LocalKeySigner
+from scripts.devstack import free_port
 from tests.integration.api.payments.shop import (
     GAS,
     NETWORK,
@@ -38,7 +39,7 @@ from tests.integration.api.payments.shop import (
     encoded,
     usdc_where_stock_clients_know_it,
 )
-from tests.integration.chain_fixtures import CHAIN_ID, ROOT, USDC, DeployedChain, free_port
+from tests.integration.chain_fixtures import CHAIN_ID, ROOT, USDC, DeployedChain
 from tests.personas import STRANGER
 
 pytestmark = pytest.mark.slow

@@ -15,8 +15,8 @@ from x402.schemas import PaymentPayload, PaymentRequirements, VerifyResponse
 
 from core.chain.abi_text import call_by_signature
 from core.chain.rpc import Rpc
+from scripts.devstack import free_port
 from tests.integration.api.payments.shop import OTHER_PAGE, PAGE, PRICE, Shop, decoded, reason, said
-from tests.integration.chain_fixtures import free_port
 from tests.personas import DEPLOYER
 
 ELSEWHERE = "0x" + "11" * 20

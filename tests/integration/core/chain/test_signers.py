@@ -15,7 +15,8 @@ from hexbytes import HexBytes
 from core.chain.remote_signer import RemoteSigner, RemoteSignerError
 from core.chain.signer import Signer
 from core.errors import OutsideError
-from tests.integration.chain_fixtures import CHAIN_ID, free_port, start_anvil
+from scripts.devstack import free_port
+from tests.integration.chain_fixtures import CHAIN_ID, start_anvil
 from tests.personas import KEEPER, STRANGER
 from tests.remote_signer import FakeRemoteSigner, serving
 
