@@ -2080,6 +2080,11 @@ class MandatesLimitFigure(TypedDict):
     basis: str
 
 
+class MandatesLimitsMoment(TypedDict):
+    block_number: int | None
+    at: str
+
+
 MandatesLockReason: TypeAlias = (
     "Literal['working', 'settle_grace', 'nothing_left', 'no_vault', 'data_issue']"
 )
@@ -2110,6 +2115,7 @@ class MandatesMandateFees(TypedDict):
 
 
 class MandatesMandateLimits(TypedDict):
+    as_of: MandatesLimitsMoment
     allowed: MandatesAllowedLimits
     used: MandatesUsedLimits
     breaches: MandatesMandateBreaches
@@ -2400,6 +2406,7 @@ class MandatesExecuteCheck(TypedDict):
     reason: str | None
     source: Literal["chain", "ledger", "none"]
     remaining: MandatesUsedLimits
+    as_of: MandatesLimitsMoment
     agent: str | None
     note: str | None
 
@@ -2437,6 +2444,7 @@ class MandatesCallCheck(TypedDict):
     reason: str | None
     source: Literal["chain", "ledger", "none"]
     remaining: MandatesUsedLimits
+    as_of: MandatesLimitsMoment
 
 
 class MandatesUnwindBuilt(TypedDict):

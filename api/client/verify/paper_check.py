@@ -29,6 +29,7 @@ def check_paper(record: RecordFile, subject: RecordSubject, report: Report) -> N
     report.figures |= totals_of(state)
     if rows:
         last = int(rows[-1].created_at.timestamp())
-        report.shown = shown(subject, rows, state, spend_window(rows, subject.facts), last, None)
+        window = spend_window(rows, subject.facts)
+        report.shown = shown(subject, rows, state, window, last, None, None)
     report.remarks.append("a paper mandate: no chain stands behind its rows")
     flags.end()

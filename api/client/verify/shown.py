@@ -29,10 +29,11 @@ def shown(
     state: MandateState,
     window: SpendWindow,
     at: int,
+    block_number: int | None,
     short: ShortLedger | None,
 ) -> dict[str, Any]:
-    """{limits, progress, statement} as of `at`, unix seconds. `state` is the fold of the rows,
-    `window` their day.
+    """{limits, progress, statement} as of `at`, unix seconds, of that block (paper: of none).
+    `state` is the fold of the rows, `window` their day.
     """
     limits = LimitsFacts(
         status=state.status,
@@ -50,7 +51,7 @@ def shown(
         facts=subject.facts, terms=subject.terms, spread_bps=None, now=at, short=short
     )
     return {
-        "limits": limits_block(limits, at),
+        "limits": limits_block(limits, at, block_number),
         "progress": progress_block(state, about),
         "statement": _statement(subject, rows, state, at),
     }

@@ -471,7 +471,9 @@ class _Chain:
         self.report.figures |= totals_of(proven)
         if self.last is not None:
             last = self.last
-            self.report.shown = shown(self.subject, counted, proven, window, last.at, self.short)
+            self.report.shown = shown(
+                self.subject, counted, proven, window, last.at, last.number, self.short
+            )
             is_said = any("terms_cancelled" in row.payload for row in counted)
             if not has_vault:
                 check_cancelled(self.subject, is_said, self.node, last, self.report)

@@ -373,8 +373,11 @@ class LimitsFacts:
     is_short: bool = False  # the ledger lacks facts of the chain: what is left is not known
 
 
-def limits_block(facts: LimitsFacts, now: int) -> dict[str, Any]:
-    """{allowed, used, breaches}; each number in used is {value, source, basis}.
+def limits_block(facts: LimitsFacts, now: int, block_number: int | None) -> dict[str, Any]:
+    """{as_of, allowed, used, breaches}; each number in used is {value, source, basis}.
+
+    `now`, `block_number`: unix seconds and height of the block that the facts are of; paper has no
+    block.
 
     While the ledger is short, nobody knows how many calls reverted or were refused: those counts
     are null. Flagged reports are the record's own.
@@ -385,10 +388,16 @@ def limits_block(facts: LimitsFacts, now: int) -> dict[str, Any]:
     Source: docs/rules.md#limits-in-a-read.
     """
     return {
+        "as_of": as_of_block(now, block_number),
         "allowed": _allowed(facts.terms),
         "used": _used(facts, now),
         "breaches": _breaches(facts),
     }
+
+
+def as_of_block(now: int, block_number: int | None) -> dict[str, Any]:
+    """{block_number, at}: what a read of limits is true of."""
+    return {"block_number": block_number, "at": utc_text(now)}
 
 
 def _allowed(terms: MandateTerms) -> dict[str, Any]:
@@ -405,18 +414,39 @@ def _allowed(terms: MandateTerms) -> dict[str, Any]:
 def _used(facts: LimitsFacts, now: int) -> dict[str, Any]:
     if facts.is_short:
         return _no_limits(DATA_ISSUE)
-    if facts.status is not Status.WORKING:
-        return _no_limits("mandate_not_working")
-    if now >= facts.terms.ends_at:
-        return _no_limits("mandate_ended")
-    terms = facts.terms
+    left = LimitsLeft(
+        per_action_usdc_e6=facts.terms.per_tx_cap,
+        today_usdc_e6=left_today_usdc_e6(facts.window, facts.terms.daily_cap, now),
+        total_usdc_e6=max(0, facts.cash_usdc_e6),
+        window_frees_at=window_frees_at(facts.window, now),
+    )
     source = "ledger" if facts.market_mode is MarketMode.PAPER else "chain"
-    frees_at = window_frees_at(facts.window, now)
-    left_today = left_today_usdc_e6(facts.window, terms.daily_cap, now)
+    return used_limits(facts.terms, left, now, source, is_working=facts.status is Status.WORKING)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitsLeft:
+    """What the limits leave at one moment, whoever was asked: the record's model or the vault."""
+
+    per_action_usdc_e6: int
+    today_usdc_e6: int
+    total_usdc_e6: int
+    window_frees_at: int | None
+
+
+def used_limits(
+    terms: MandateTerms, left: LimitsLeft, now: int, source: str, *, is_working: bool
+) -> dict[str, Any]:
+    """The block `used`: null with a basis while the agent could not act."""
+    if not is_working:
+        return _no_limits("mandate_not_working")
+    if now >= terms.ends_at:
+        return _no_limits("mandate_ended")
+    frees_at = left.window_frees_at
     return {
-        "left_today": _number(usdc_text(left_today), source, "daily_cap_rolling_24h"),
-        "left_total": _number(usdc_text(max(0, facts.cash_usdc_e6)), source, "own_cash"),
-        "per_action_max": _number(usdc_text(terms.per_tx_cap), "terms", _cap_basis(terms)),
+        "left_today": _number(usdc_text(left.today_usdc_e6), source, "daily_cap_rolling_24h"),
+        "left_total": _number(usdc_text(left.total_usdc_e6), source, "own_cash"),
+        "per_action_max": _number(usdc_text(left.per_action_usdc_e6), "terms", _cap_basis(terms)),
         "window_frees_at": _number(
             utc_text_or_none(frees_at), source, "rolling_24h" if frees_at else "window_empty"
         ),

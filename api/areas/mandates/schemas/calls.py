@@ -5,7 +5,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from api.areas.mandates.schemas.mandate import LedgerAnswer
-from api.areas.mandates.schemas.standing import UsedLimits
+from api.areas.mandates.schemas.standing import LimitsMoment, UsedLimits
 from api.kernel.operation import AnswerBody
 
 
@@ -27,13 +27,14 @@ class BuiltCall(LedgerAnswer):
 class CallCheck(AnswerBody):
     """What the vault would say to the call now, by `source`: chain, ledger or none (`ok` null).
 
-    `remaining`: of the limits.
+    `remaining`: of the limits, from the same source and at the block of `as_of`.
     """
 
     ok: bool | None
     reason: str | None
     source: Literal["chain", "ledger", "none"]
     remaining: UsedLimits
+    as_of: LimitsMoment
 
 
 class ExecuteCheck(CallCheck):

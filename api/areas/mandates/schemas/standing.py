@@ -33,6 +33,14 @@ class LimitFigure(TypedDict):
 
 
 @with_config(AnswerBody.model_config)
+class LimitsMoment(TypedDict):
+    """What a read of limits is true of. `block_number` null: paper, which goes by the clock."""
+
+    block_number: int | None
+    at: str
+
+
+@with_config(AnswerBody.model_config)
 class UsedLimits(TypedDict):
     left_today: LimitFigure
     left_total: LimitFigure
@@ -68,6 +76,7 @@ class MandateBreaches(TypedDict):
 class MandateLimits(TypedDict):
     """What is allowed, what is used, and what was breached."""
 
+    as_of: LimitsMoment
     allowed: AllowedLimits
     used: UsedLimits
     breaches: MandateBreaches

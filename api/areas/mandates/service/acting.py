@@ -21,7 +21,13 @@ from api.areas.mandates.service.authors import require_next, signed_by_author
 from api.areas.mandates.service.current import Current, current_by, current_of
 from api.areas.mandates.service.drafts import require_accepting
 from api.areas.mandates.service.key_limits import require_within_key_limits
-from api.areas.mandates.service.limits_now import Standing, limits_view, standing_of, vault_model
+from api.areas.mandates.service.limits_now import (
+    Standing,
+    remaining_in_record,
+    remaining_on_chain,
+    standing_of,
+    vault_model,
+)
 from api.areas.mandates.service.owner_calls import built, cancel_terms_call, stop_call_of
 from api.areas.mandates.service.paying import keep, paying_call
 from api.areas.mandates.service.receipts import written
@@ -31,6 +37,7 @@ from api.kernel.operation import Answer, Call, Family, Refusal, WriteCall
 from api.kernel.scopes import SPEND_SCOPE, require_named_scope
 from core.chain.abi import AbiEncodeError
 from core.chain.abi_text import call_by_signature
+from core.chain.blocks import BlockHeader
 from core.chain.reader import reason_of_run, refusal_name
 from core.chain.rpc import RpcCodeFailedError, RpcError, RpcRevertedError
 from core.errors import InvalidNumberError, InvalidParameterError, WrongStatusError
@@ -117,6 +124,7 @@ def execute_call(
     the linked wallet is another. `check.source` is chain when the vault itself was asked at the
     latest block, ledger when the record's model answered (dry_run false, or the chain is out of
     reach). The model knows nothing of a short ledger: ok is null then, source none.
+    `check.remaining` comes from the same, as of the block of `check.as_of`.
     Errors: InvalidNumberError for an amount above 0 of an exit; Refusal mandate_budget_exceeded
     above the mandate's own cash, spend_limit_reached above what the owner lets the key spend,
     scope_denied for a resource without the scope spend, server_guard for one that the terms do not
@@ -146,7 +154,7 @@ def execute_call(
         "amount_usdc": usdc_text(command.amount_usdc),
     }
     shown |= {} if paying is None else paying.shown
-    shown |= {"gas": gas, "check": check | {"remaining": limits_view(standing)["used"]}}
+    shown |= {"gas": gas, "check": check}
     return Answer(
         ExecuteBuilt.model_validate(
             built(call, vault, calldata.execute(inner)) | shown | standing.reading.data_issue
@@ -221,11 +229,15 @@ def _checked(
     """(check, gas). Gas is known only when the chain ran the call."""
     if ask_chain:
         try:
-            return _checked_by_chain(call, vault, inner)
+            block = call.deps.chain.header()
+            if block is not None:
+                return _checked_by_chain(call, standing, vault, inner, block)
         except RpcError:
             pass  # the model of the record answers instead, and says so
+    in_record = remaining_in_record(standing)
     if standing.short is not None:
-        return {"ok": None, "reason": limits.DATA_ISSUE, "source": "none", "agent": None}, None
+        unknown = {"ok": None, "reason": limits.DATA_ISSUE, "source": "none", "agent": None}
+        return unknown | in_record, None
     model = vault_model(standing, vault)
     refused = check_call(
         model,
@@ -233,24 +245,26 @@ def _checked(
         [limits.ProposedCall(inner.target, inner.max_spend, bytes_of(inner.data))],
         standing.now,
     )
-    return _verdict(None if refused is None else refused.reason, "ledger", model.agent), None
+    reason = None if refused is None else refused.reason
+    return _verdict(reason, "ledger", model.agent) | in_record, None
 
 
 def _checked_by_chain(
-    call: Call, vault: str, inner: calldata.VaultCall
+    call: Call, standing: Standing, vault: str, inner: calldata.VaultCall, block: BlockHeader
 ) -> tuple[dict[str, Any], int | None]:
-    """The vault's own check, then the whole call as its agent would send it: a target's own failure
-    is seen only there.
+    """The vault's own check and limits at that block, then the whole call as its agent would send
+    it: a target's own failure is seen only there.
     """
-    agent, refusal = call.deps.chain.agent(vault), call.deps.chain.check(vault, [inner])
-    if refusal:
-        return _verdict(refusal_name(refusal) or UNKNOWN, "chain", agent), None
-    try:
-        return _verdict(None, "chain", agent), call.deps.chain.estimate_gas(
-            agent, vault, calldata.execute(inner)
-        )
-    except (RpcRevertedError, RpcCodeFailedError) as error:
-        return _verdict(reason_of_run(error) or UNKNOWN, "chain", agent), None
+    chain, gas = call.deps.chain, None
+    agent, refusal = chain.agent(vault, block.hash), chain.check(vault, [inner], block.hash)
+    reason = (refusal_name(refusal) or UNKNOWN) if refusal else None
+    left = remaining_on_chain(call, standing.mandate, vault, block)
+    if reason is None:
+        try:
+            gas = chain.estimate_gas(agent, vault, calldata.execute(inner))
+        except (RpcRevertedError, RpcCodeFailedError) as error:
+            reason = reason_of_run(error) or UNKNOWN
+    return _verdict(reason, "chain", agent) | left, gas
 
 
 def _verdict(reason: str | None, source: str, agent: str) -> dict[str, Any]:

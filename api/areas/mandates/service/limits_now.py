@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from api.areas.mandates.service.views import (
-    chain_now,
+    chain_moment,
     is_paper,
     reading_of,
     rules_of,
@@ -14,12 +14,21 @@ from api.areas.mandates.service.views import (
     vault_of,
 )
 from api.kernel.operation import Call
+from core.chain.blocks import BlockHeader
 from core.mandate import rows as mandate_rows
 from core.mandate.kept_days import DayOutflows
 from core.mandate.rows import mandate_facts
 from core.mandate.rules.ledger import MandateState
-from core.mandate.rules.lifecycle import OF_VAULT, Status
-from core.mandate.rules.limits import LimitsFacts, SpendWindow, VaultModel, limits_block
+from core.mandate.rules.lifecycle import OF_VAULT, Status, VaultStatus
+from core.mandate.rules.limits import (
+    LimitsFacts,
+    LimitsLeft,
+    SpendWindow,
+    VaultModel,
+    as_of_block,
+    limits_block,
+    used_limits,
+)
 from core.mandate.rules.outflows import Outflow
 from core.mandate.rules.refusals import REFUSAL_REPORTS_PER_DAY
 from core.mandate.rules.terms import ZERO_ADDRESS, MandateTerms
@@ -35,13 +44,15 @@ VAULT_STATUS = {status: vault for vault, status in OF_VAULT.items()}
 class Standing:
     """A mandate as of its newest row.
 
-    `now`: unix seconds of the latest block, for paper of the clock.
+    `block_number`, `now`: height and unix seconds of the newest indexed block; for paper None, and
+    the clock.
     """
 
     mandate: Mandate
     reading: Reading[MandateState]
     terms: MandateTerms
     day: DayOutflows
+    block_number: int | None
     now: int
 
     @property
@@ -72,13 +83,13 @@ class Standing:
 def standing_of(call: Call, mandate: Mandate) -> Standing:
     """Loads the head, and what the ledger has grown by since this process read its day."""
     head = call.db.get(MandateHead, mandate.id)  # held, so that the reading finds it loaded
-    now, reading = chain_now(call, mandate), reading_of(call, mandate)
+    (block_number, now), reading = chain_moment(call, mandate), reading_of(call, mandate)
     day = call.deps.days.day_of(call.db, head, mandate_facts(mandate), now)
-    return Standing(mandate, reading, terms_of(mandate), day, now)
+    return Standing(mandate, reading, terms_of(mandate), day, block_number, now)
 
 
 def limits_view(standing: Standing) -> dict[str, Any]:
-    """The block {allowed, used, breaches} of docs/rules.md#limits-in-a-read."""
+    """The block {as_of, allowed, used, breaches} of docs/rules.md#limits-in-a-read."""
     state = standing.state
     facts = LimitsFacts(
         status=standing.status,
@@ -92,7 +103,35 @@ def limits_view(standing: Standing) -> dict[str, Any]:
         violation_codes=state.violation_codes,
         is_short=standing.short is not None,
     )
-    return limits_block(facts, standing.now)
+    return limits_block(facts, standing.now, standing.block_number)
+
+
+def remaining_in_record(standing: Standing) -> dict[str, Any]:
+    """{remaining, as_of} of a check, as the record has it."""
+    view = limits_view(standing)
+    return {"remaining": view["used"], "as_of": view["as_of"]}
+
+
+def remaining_on_chain(
+    call: Call, mandate: Mandate, vault: str, block: BlockHeader
+) -> dict[str, Any]:
+    """The same as the vault says at a block: what it holds then is what a call would meet."""
+    chain = call.deps.chain
+    found, status = chain.remaining(vault, block.hash), chain.status(vault, block.hash)
+    left = LimitsLeft(
+        per_action_usdc_e6=found.per_action,
+        today_usdc_e6=found.today,
+        total_usdc_e6=found.total,
+        window_frees_at=found.window_frees_at or None,
+    )
+    used = used_limits(
+        terms_of(mandate),
+        left,
+        block.timestamp,
+        "chain",
+        is_working=status is VaultStatus.WORKING,
+    )
+    return {"remaining": used, "as_of": as_of_block(block.timestamp, block.number)}
 
 
 def vault_model(standing: Standing, vault: str) -> VaultModel:

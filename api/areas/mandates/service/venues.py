@@ -14,7 +14,11 @@ from api.areas.mandates.schemas.answers import UnwindBuilt
 from api.areas.mandates.schemas.commands import UnwindCall
 from api.areas.mandates.service.access import party_of
 from api.areas.mandates.service.current import Current, current_of
-from api.areas.mandates.service.limits_now import limits_view, standing_of
+from api.areas.mandates.service.limits_now import (
+    remaining_in_record,
+    remaining_on_chain,
+    standing_of,
+)
 from api.areas.mandates.service.owner_calls import built, nothing_to_send
 from api.areas.mandates.service.views import is_paper, rules_of, terms_of
 from api.kernel.caller import AgentCaller, OwnerCaller
@@ -177,14 +181,13 @@ def _unwind(call: Call, mandate: Mandate, current: Current, adapter: str | None)
         return nothing_to_send(call, vault, "nothing_to_unwind", what) | _unsent(adapter)
     data = _unwind_data(adapter, leave, units)
     check, gas = _checked(call, vault, data, mandate)
-    remaining = limits_view(standing_of(call, mandate))["used"]
     sent = built(call, vault, data) | {
         "reason": None,
         "what_happens": UNWIND_HAPPENS,
         "locked_until": None,
     }
     shown = {"adapter": adapter, "units": str(units), "who_signs": "owner", "gas": gas}
-    return sent | shown | {"check": check | {"remaining": remaining}}
+    return sent | shown | {"check": check}
 
 
 def _adapter_named(
@@ -243,12 +246,19 @@ def _names_of(call: Call, adapter: str) -> set[str | None]:
 def _checked(
     call: Call, vault: str, data: str, mandate: Mandate
 ) -> tuple[dict[str, Any], int | None]:
-    """(check, gas) of the call as it would run now, sent by the owner."""
+    """(check, gas) of the call as it would run now, sent by the owner, and the limits beside it."""
+    chain, reason, gas = call.deps.chain, None, None
+    block = chain.header()
+    left = (
+        remaining_in_record(standing_of(call, mandate))
+        if block is None
+        else remaining_on_chain(call, mandate, vault, block)
+    )
     try:
-        gas = call.deps.chain.estimate_gas(terms_of(mandate).owner, vault, data)
+        gas = chain.estimate_gas(terms_of(mandate).owner, vault, data)
     except (RpcRevertedError, RpcCodeFailedError) as error:
-        return {"ok": False, "reason": reason_of_run(error) or UNKNOWN, "source": "chain"}, None
-    return {"ok": True, "reason": None, "source": "chain"}, gas
+        reason = reason_of_run(error) or UNKNOWN
+    return {"ok": reason is None, "reason": reason, "source": "chain"} | left, gas
 
 
 def _unsent(adapter: str | None) -> dict[str, Any]:

@@ -106,14 +106,19 @@ def readings_of(
 
 
 def chain_now(call: Call, mandate: Mandate) -> int:
-    """Unix seconds that limits and gates go by: the newest indexed block's time, for paper the
-    clock (docs/rules.md#lock-and-settle-grace).
+    """Unix seconds that limits and gates go by (`chain_moment`)."""
+    return chain_moment(call, mandate)[1]
+
+
+def chain_moment(call: Call, mandate: Mandate) -> tuple[int | None, int]:
+    """(height, unix seconds) of the newest indexed block; for paper no height, and the clock
+    (docs/rules.md#lock-and-settle-grace).
 
     The clock may run ahead of the chain, so it never opens a gate that the vault still keeps shut;
     it stands in only where no block was seen yet.
     """
     block = None if is_paper(mandate) else latest_block(call.db, mandate.chain_id)
-    return int(call.now.timestamp()) if block is None else block[1]
+    return (None, int(call.now.timestamp())) if block is None else block
 
 
 def mandate_view(

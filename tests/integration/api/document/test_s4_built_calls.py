@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from core.mandate.chain import calldata
+from core.times import utc_text
 from tests.integration.api.document.on_chain import World, world  # noqa: F401 (fixtures)
 from tests.integration.api.mandates.stage import reason
 from tests.integration.chain_fixtures import USDC
@@ -50,6 +51,21 @@ def test_execute_call__says_yes_with_gas_and_what_remains__and_nothing_was_sent(
     again = world.buy(200)
     assert again["check"]["remaining"] == used
     assert 21_000 < again["gas"] <= receipt_gas * 2
+
+
+def test_what_remains__is_the_vaults_at_the_block_that_judges__while_the_record_is_behind(
+    world: World,
+) -> None:
+    call, before = world.buy(200), world.read()["limits"]
+    assert world.chain.send(AGENT, call["to"], call["data"]).status == 1  # mined, not indexed
+    block = world.chain.reader.header()
+    assert block is not None
+    check = world.buy(200)["check"]
+    assert (check["source"], check["remaining"]["left_today"]["value"]) == ("chain", "250.000000")
+    assert check["as_of"] == {"block_number": block.number, "at": utc_text(block.timestamp)}
+    behind = world.read()["limits"]
+    assert (behind, behind["used"]["left_today"]["value"]) == (before, "450.000000")
+    assert behind["as_of"]["block_number"] < block.number
 
 
 @pytest.mark.row(

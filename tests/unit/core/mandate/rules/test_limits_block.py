@@ -49,7 +49,8 @@ FACTS = LimitsFacts(
 
 
 def test_limits_block__of_a_working_mandate() -> None:
-    assert limits_block(FACTS, START + 60) == {
+    assert limits_block(FACTS, START + 60, 7) == {
+        "as_of": {"block_number": 7, "at": "2026-01-01T00:01:00Z"},
         "allowed": {
             "budget_usdc": "1000.000000",
             "per_tx_cap_usdc": "100.000000",
@@ -84,7 +85,7 @@ def test_worked_numbers__of_a_read__are_the_blocks() -> None:
     rows = table("limits.md", "limits in a read")
     assert len(rows) == 5
     for second, *worked, basis in rows:
-        used = limits_block(FACTS, START + int(second))["used"]
+        used = limits_block(FACTS, START + int(second), 7)["used"]
         frees_at = worked.pop()
         assert [
             one and usdc_e6_from_text(one)
@@ -99,29 +100,29 @@ def test_worked_numbers__of_a_read__are_the_blocks() -> None:
 
 
 def test_limits_block__with_an_empty_window__frees_nothing() -> None:
-    used = limits_block(FACTS, START + DAY)["used"]
+    used = limits_block(FACTS, START + DAY, 7)["used"]
     assert used["window_frees_at"] == {"value": None, "source": "chain", "basis": "window_empty"}
     assert used["left_today"]["value"] == "300.000000"
 
 
 def test_limits_block__of_paper__comes_from_the_ledger_and_is_never_below_zero() -> None:
-    used = limits_block(replace(FACTS, market_mode=MarketMode.PAPER, cash_usdc_e6=-1), START)[
+    used = limits_block(replace(FACTS, market_mode=MarketMode.PAPER, cash_usdc_e6=-1), START, 7)[
         "used"
     ]
     assert used["left_total"] == {"value": "0.000000", "source": "ledger", "basis": "own_cash"}
 
 
 def test_limits_block__with_an_empty_cap__says_that_the_budget_is_the_cap() -> None:
-    used = limits_block(replace(FACTS, terms=replace(TERMS, per_tx_cap=TERMS.budget_usdc)), START)[
-        "used"
-    ]
+    used = limits_block(
+        replace(FACTS, terms=replace(TERMS, per_tx_cap=TERMS.budget_usdc)), START, 7
+    )["used"]
     assert used["per_action_max"] == {"value": "1000.000000", "source": "terms", "basis": "budget"}
 
 
 @each("status", [status for status in Status if status is not Status.WORKING])
 def test_limits_block__unless_working__is_null_with_its_basis(status: Status) -> None:
     nothing = {"value": None, "source": "none", "basis": "mandate_not_working"}
-    used = limits_block(replace(FACTS, status=status), START)["used"]
+    used = limits_block(replace(FACTS, status=status), START, 7)["used"]
     assert used == dict.fromkeys(
         ("left_today", "left_total", "per_action_max", "window_frees_at"), nothing
     )
@@ -129,11 +130,11 @@ def test_limits_block__unless_working__is_null_with_its_basis(status: Status) ->
 
 @pytest.mark.parametrize(("now", "basis"), [(END - 1, "own_cash"), (END, "mandate_ended")])
 def test_limits_block__from_the_end_on__is_null(now: int, basis: str) -> None:
-    assert limits_block(FACTS, now)["used"]["left_total"]["basis"] == basis
+    assert limits_block(FACTS, now, 7)["used"]["left_total"]["basis"] == basis
 
 
 def test_limits_block__without_a_scan__has_no_count_of_reverts() -> None:
-    assert limits_block(replace(FACTS, reverts_count=None), START)["breaches"]["reverts"] == {
+    assert limits_block(replace(FACTS, reverts_count=None), START, 7)["breaches"]["reverts"] == {
         "count": None,
         "not_seen": None,
     }
