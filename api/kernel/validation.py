@@ -61,10 +61,7 @@ def command_of(
     try:
         return command.model_validate(fields)
     except ValidationError as error:
-        found = [
-            _fault(one, fields, called or {})
-            for one in error.errors(include_url=False, include_input=False)
-        ]
+        found = [_fault(one, fields, called or {}) for one in error.errors()]
         raise _refusal([one for one in found if not _is_beside_the_point(one, found)]) from None
 
 
