@@ -381,3 +381,41 @@ def test_paper__a_payout_beyond_the_cash__takes_the_cash() -> None:
     ledger.report(RowKind.BUY, "999")
     paid = ledger.report(RowKind.PAYOUT, "5")
     assert (paid.cash_delta_usdc_e6, ledger.state.cash_usdc_e6) == (-e6("1"), 0)
+
+
+def test_an_execution_without_a_number__is_no_part_of_the_batch_before_it() -> None:
+    ledger = working()
+    first = ledger.chain(executed("10", nonce=0), 7)
+    second = ledger.chain(executed("5", nonce=1), 7)
+    fact = {**second.payload["executed"], "nonce": None}
+    odd = replace(second, payload={**second.payload, "executed": fact})
+    state = fold([*ledger.rows[: ledger.rows.index(first) + 1], odd], TESTNET)
+    assert state.largest_move_usdc_e6 == e6("10")
+
+
+def test_an_unwind_that_brings_nothing__moves_nothing() -> None:
+    ledger = working()
+    ledger.chain(executed("10"))
+    before = ledger.state.targets
+    ledger.chain(unwound("0"))
+    assert ledger.state.targets == before
+
+
+def test_paper__a_buy_is_a_move_of_what_it_costs_and_a_sell_one_of_nothing() -> None:
+    ledger = working(PAPER)
+    ledger.report(RowKind.SELL, "70")
+    assert (ledger.state.moves_count, ledger.state.largest_move_usdc_e6) == (1, 0)
+    ledger.report(RowKind.BUY, "40")
+    assert (ledger.state.moves_count, ledger.state.largest_move_usdc_e6) == (2, e6("40"))
+
+
+def test_codes_of_flagged_reports__are_in_order() -> None:
+    ledger = working()
+    for code in ("target_missing", "over_per_tx_cap", "mandate_ended", "over_daily_cap"):
+        ledger.report(RowKind.NOTE, payload={"violation": {"codes": [code], "detail": {}}})
+    assert ledger.state.violation_codes == (
+        "mandate_ended",
+        "over_daily_cap",
+        "over_per_tx_cap",
+        "target_missing",
+    )

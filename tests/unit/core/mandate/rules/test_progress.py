@@ -20,6 +20,7 @@ from core.times import utc_text
 from tests.each import each
 from tests.unit.core.mandate.rules.ledgers import (
     DAY,
+    OWNER,
     PAPER,
     START,
     TESTNET,
@@ -436,3 +437,18 @@ def test_worked_numbers__of_the_stop_line__are_progress() -> None:
         assert {rule["key"]: rule["ok"] for rule in _progress(ledger)["rules"]}["stop_line"] is (
             ok == "yes"
         ), worth
+
+
+def _broken(ledger: SampleLedger) -> list[str]:
+    return [rule["key"] for rule in _progress(ledger)["rules"] if not rule["ok"]]
+
+
+def test_a_stop_line__is_not_broken_by_a_worth_of_what_the_owner_took_out() -> None:
+    """From the smallest withdrawal on."""
+    ledger = working()
+    ledger.chain(marked("900"))
+    ledger.chain(stopped(OWNER, "owner"))
+    ledger.chain(marked("1"))
+    assert "stop_line" in _broken(ledger)
+    ledger.chain(withdrawn("0.000001"))
+    assert "stop_line" not in _broken(ledger)

@@ -6,13 +6,15 @@ from typing import Any
 
 import pytest
 
-from core.errors import MandateError
+from core.errors import InvalidParameterError, MandateError
 from core.mandate.rules.record import canonical_row, genesis_hash, record_line, row_hash
 from core.mandate.rules.record_file import (
     FIRST_FORMS,
     FORMAT,
     VERSION,
+    AnchorLine,
     is_first_line,
+    is_head,
     row_of_line,
 )
 from core.mandate.rules.rows import LedgerRow, ReportedBy, RowKind
@@ -124,3 +126,30 @@ def test_a_first_line_of_another_form__is_none() -> None:
         first | {"chain_id": True},
     ):
         assert not is_first_line(wrong), wrong
+
+
+HASH = "0x" + "01" * 32
+ANCHOR = {
+    **dict.fromkeys(("block_hash", "root", "root_before", "row_hash", "tx_hash"), HASH),
+    **dict.fromkeys(("block_number", "epoch", "seq"), 3),
+    "proof": "p",
+}
+
+
+def test_an_anchor__is_read_as_it_is_written() -> None:
+    assert AnchorLine.of_json({"anchor": ANCHOR}).to_json() == {"anchor": ANCHOR}
+
+
+def test_keys_of_another_form__the_first_of_them_is_named() -> None:
+    with pytest.raises(InvalidParameterError) as refused:
+        AnchorLine.of_json({"anchor": {**ANCHOR, "z": 1, "a": 1}})
+    assert refused.value.field == "a"
+
+
+def test_a_head__has_two_heights_that_are_whole_numbers() -> None:
+    as_of = {"block_hash": HASH, "block_number": 1, "reverts_block_number": 0}
+    head = {"as_of": as_of, "row_hash": HASH, "seq": 1, "totals": {}}
+    assert is_head(head)
+    for height in ("block_number", "reverts_block_number"):
+        assert not is_head({**head, "as_of": {**as_of, height: -1}})
+        assert not is_head({**head, "as_of": {**as_of, height: True}})

@@ -379,3 +379,17 @@ def test_pages__a_group_larger_than_the_limit__is_not_torn() -> None:
 
 def test_pages__of_an_empty_record() -> None:
     assert steps_page([], None, limit=1) == ([], None)
+
+
+def test_clauses_that_a_report_breaks__are_in_their_order() -> None:
+    ledger = working()
+    violation = {"codes": ["mandate_ended", "target_not_allowed"], "detail": {}}
+    ledger.report(RowKind.BUY, "500", None, {"target": VENUE, "violation": violation})
+    assert _steps(ledger)[0]["breached"] == [5, 8]
+
+
+def test_an_agent_that_is_removed_after_a_stop__is_no_pause() -> None:
+    ledger = working()
+    ledger.chain(stopped())
+    ledger.chain(ev.AgentRemoved(AGENT, OWNER))
+    assert _steps(ledger)[0]["params"]["action"] is None

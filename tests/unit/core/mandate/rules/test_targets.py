@@ -11,6 +11,7 @@ from core.errors import InvalidParameterError
 from core.mandate.rules.expansion import PERMIT2, ListedContracts, default_targets, expand_rules
 from core.mandate.rules.target_checks import check_targets
 from core.mandate.rules.targets import (
+    MAX_GUARD_ENTRIES,
     ContractTarget,
     TargetFunction,
     VaultTarget,
@@ -471,3 +472,18 @@ def test_canonical_form__read_again__is_the_same() -> None:
         ),
         says_unpinned=True,
     )
+
+
+def test_x402__as_many_hosts_as_there_may_be__are_taken() -> None:
+    hosts = [f"h{number:02}.example" for number in range(MAX_GUARD_ENTRIES)]
+    assert parse_targets([{"kind": "x402", "hosts": hosts}], CHAIN) == (
+        X402Target(tuple(hosts), ()),
+    )
+
+
+def test_an_unknown_field__is_answered_with_those_that_there_are_in_order() -> None:
+    with pytest.raises(
+        InvalidParameterError,
+        match="known are address, chain_id, functions, kind, unpinned",
+    ):
+        parse_targets([{"address": VENUE, "more": 1}], CHAIN)
