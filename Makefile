@@ -6,12 +6,15 @@ SHELL := /bin/bash
 
 PY := .venv/bin/python
 CLI := MANDATE_WALLET_COMPILED=1 $(PY) -m scripts.cli
-FORGE := $(CURDIR)/node_modules/.bin/forge-native
+FORGE := node_modules/.bin/forge-native
 export PYTHONPATH := $(CURDIR)
 export SOLCX_BINARY_PATH := $(CURDIR)/scripts/solc
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.build/pycache
 # Written even where the environment forbids it: else each process that a test starts compiles all that it imports.
 export PYTHONDONTWRITEBYTECODE :=
+# What would send an installation elsewhere, or start another Python than that of .venv.
+export PIP_USER := 0
+unexport PYTHONHOME PIP_TARGET PIP_PREFIX UV_REQUIRE_HASHES
 
 help: ## list the everyday commands
 	@grep -hE '^[a-z-]+:.* ## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -25,8 +28,8 @@ help-all: ## list all commands
 EDITABLE = $(PY) -m uv pip install --quiet --offline --no-deps --python $(PY) --editable . # .venv/bin/mandate-wallet
 # Packages come in two steps, so that a command waits only for what it runs: what the demo and a deployment need, then all.
 DEMO_READY := .venv/.demo node_modules/.demo .build/ape/.ready
-NPM_INSTALL := npm install --no-save --no-progress --loglevel=error --fetch-retry-mintimeout=1000 --fetch-retry-maxtimeout=5000 # not ci: the lock has no entries for platforms that the registry lacks
-link_native = for tool in $(1); do ln -sfn "$$(find $(CURDIR)/node_modules/@foundry-rs/$$tool-*/bin -type f | head -1)" node_modules/.bin/$$tool-native; done
+NPM_INSTALL := npm install --include=optional --no-save --no-progress --loglevel=error --fetch-retry-mintimeout=1000 --fetch-retry-maxtimeout=5000 # not ci: the lock has no entries for platforms that the registry lacks
+link_native = cd node_modules && for tool in $(1); do ln -sfn "../$$(find @foundry-rs/$$tool-*/bin -type f | head -1)" .bin/$$tool-native; done
 
 setup: .venv/.ready node_modules/.ready .build/pdf.ready ## install what building and testing need; other commands bring their own tools
 
@@ -34,16 +37,16 @@ setup: .venv/.ready node_modules/.ready .build/pdf.ready ## install what buildin
 	@scripts/require.sh disk 1000
 	@echo "installing the service and Ape (requirements-demo.lock)"
 	@mkdir -p .build
-	@test -x $(PY) || { python=$$(scripts/require.sh python) && $$python -m venv .venv; }
+	@$(PY) -c 'import uv' 2>/dev/null || $(PY) -c 'import pip' 2>/dev/null || { python=$$(scripts/require.sh python) && $$python -m venv --clear .venv; }
 	@{ $(PY) -m uv --version || $(PY) -m pip install --disable-pip-version-check "$$(grep -oE '^uv==[0-9.]+' $<)"; } >.build/python.log 2>&1 || scripts/require.sh downloads .build/python.log
-	@$(PY) -m uv pip install --quiet --python $(PY) --require-hashes -r $< >.build/python.log 2>&1 || scripts/require.sh downloads .build/python.log
+	@umask 022; $(PY) -m uv pip install --quiet --python $(PY) --require-hashes -r $< >.build/python.log 2>&1 || scripts/require.sh downloads .build/python.log
 	@$(EDITABLE)
 	@touch $@
 
 .venv/.ready: requirements.lock .venv/.demo
 	@scripts/require.sh disk 1000
 	@echo "installing what tests and checks run (requirements.lock)"
-	@$(PY) -m uv pip sync --quiet --python $(PY) --require-hashes $< >.build/python.log 2>&1 || scripts/require.sh downloads .build/python.log
+	@umask 022; $(PY) -m uv pip sync --quiet --python $(PY) --require-hashes $< >.build/python.log 2>&1 || scripts/require.sh downloads .build/python.log
 	@$(EDITABLE)
 	@touch $@
 
@@ -65,7 +68,7 @@ node_modules/.demo: package-lock.json
 node_modules/.ready: node_modules/.demo
 	@scripts/require.sh disk 1000
 	@echo "installing forge and the JavaScript packages of tests and checks (package-lock.json)"
-	@$(NPM_INSTALL) >.build/npm.log 2>&1 || scripts/require.sh downloads .build/npm.log
+	@$(NPM_INSTALL) --include=dev >.build/npm.log 2>&1 || scripts/require.sh downloads .build/npm.log
 	@$(call link_native,forge anvil cast)
 	@touch $@
 

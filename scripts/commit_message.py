@@ -7,25 +7,25 @@
     Reviewed-by: ...                             trailers do not count as a body
 
 Messages that git writes itself (merge, revert, fixup!, squash!, amend!) pass. The file needs nothing but
-Python, so that it also works as a link: `ln -s ../../scripts/commit_message.py .git/hooks/commit-msg`.
+Python and git, so that it also works as a link: `ln -s ../../scripts/commit_message.py .git/hooks/commit-msg`.
 """
 
 import re
+import subprocess
 import sys
 from pathlib import Path
 
 SUBJECT_CHARACTERS = 72
 WORDED_BY_GIT = re.compile(r"^(Merge |Revert \"|Reapply \"|fixup! |squash! |amend! )")
 TRAILER = re.compile(r"^([A-Z][a-z-]+-by|Change-Id|Closes|Fixes|Refs): \S")
-SCISSORS = "# ------------------------ >8 ------------------------"
+SCISSORS = "------------------------ >8 ------------------------"
 
 
-def faults(message: str) -> list[str]:
+def faults(message: str, comment: str = "#") -> list[str]:
     """A sentence for each rule that the message breaks; lines that git drops are ignored."""
-    kept = message.partition(SCISSORS)[0].splitlines()
-    lines = (
-        "\n".join(line.rstrip() for line in kept if not line.startswith("#")).strip().split("\n")
-    )
+    kept = message.partition(f"{comment} {SCISSORS}")[0].splitlines()
+    said = "\n".join(line.rstrip() for line in kept if not line.startswith(comment))
+    lines = said.strip().split("\n")
     subject, rest = lines[0], lines[1:]
     if not subject:
         return ["The message is empty."]
@@ -46,7 +46,10 @@ def faults(message: str) -> list[str]:
 def main() -> int:
     if len(sys.argv) != 2:
         sys.exit("usage: commit_message.py FILE")
-    found = faults(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    asked = ("git", "config", "core.commentChar")
+    comment = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
+    message = Path(sys.argv[1]).read_text(encoding="utf-8", errors="replace")
+    found = faults(message, comment if comment and comment != "auto" else "#")
     print(*found, sep="\n", end="\n" if found else "", file=sys.stderr)
     return int(bool(found))
 

@@ -293,7 +293,7 @@ class Stack:
         url = self.outside.get("DATABASE_URL")
         if url is None:
             data = self.directory / "postgres"
-            shutil.rmtree(data, ignore_errors=True)
+            embedded.remove(data)
             self.postgres = embedded.start(data)
             url = self.postgres.url
         command = [sys.executable, "-m", "scripts._listings"]

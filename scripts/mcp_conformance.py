@@ -17,7 +17,6 @@ ends the run with 1.
 import json
 import logging
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -76,15 +75,14 @@ def install() -> None:
 def served() -> Iterator[str]:
     """The API's address; it ends with the block."""
     data = ROOT / ".local" / "conformance"
-    shutil.rmtree(data, ignore_errors=True)
+    embedded.remove(data)
     postgres = embedded.start(data, durable=False)
     try:
         migrate.upgrade(postgres.url)
         with listen("127.0.0.1", 0) as listener:
             yield from _serving(postgres.url, listener)
     finally:
-        postgres.stop()
-        shutil.rmtree(data, ignore_errors=True)
+        embedded.remove(data)
 
 
 def _serving(database_url: str, listener: socket.socket) -> Iterator[str]:

@@ -14,8 +14,10 @@ from hypothesis import settings
 
 from tests.slow import QUICK, is_slow
 
-settings.register_profile("standard", deadline=None, max_examples=25)
-settings.register_profile("deep", deadline=None, max_examples=2_000)
+# In CI too: by default it tries the same examples there each time.
+new_ones = {"deadline": None, "derandomize": False, "print_blob": True}
+settings.register_profile("standard", **new_ones, max_examples=25)
+settings.register_profile("deep", **new_ones, max_examples=2_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "standard"))
 
 structlog.configure(

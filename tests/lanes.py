@@ -51,7 +51,7 @@ class Scheduler(LoadScopeScheduling):
 @pytest.hookimpl(tryfirst=True)  # before the plugin's own, which says one per core
 def pytest_xdist_auto_num_workers() -> int:
     """One more than cores: each often waits for a chain, a database or a process."""
-    return 1 + (os.cpu_count() or 1)
+    return 1 + len(os.sched_getaffinity(0))
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduler:

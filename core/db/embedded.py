@@ -25,7 +25,6 @@ import shlex
 import shutil
 import stat
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -44,7 +43,9 @@ ROLE = "mandate"
 DATABASE = "mandate"
 START_TIMEOUT_S = 60
 ORPHANS_TIMEOUT_S = 10
-SOCKET_NAME = ".s.PGSQL.5432"
+TEMPORARY = Path("/tmp")  # noqa: S108 (whose a folder in it is, is checked)
+PORT = 5432  # part of the socket's name; nothing listens on it
+SOCKET_NAME = f".s.PGSQL.{PORT}"
 FOR_TESTS = {  # no disk is waited for, and nothing works beside what a test asks for
     "fsync": "off",
     "synchronous_commit": "off",
@@ -117,6 +118,17 @@ def start(data_dir: Path, *, durable: bool = True) -> EmbeddedPostgres:
         ) from error
 
 
+def remove(data_dir: Path) -> None:
+    """Stop the server of `data_dir`, when one runs, and remove the folder.
+
+    A server whose folder goes under it ends within a minute, and takes the socket away from the one
+    that has come in its place. Errors: EmbeddedPostgresError.
+    """
+    if data_dir.exists():
+        EmbeddedPostgres("", data_dir).stop()
+        shutil.rmtree(data_dir, ignore_errors=True)
+
+
 def _start_locked(data_dir: Path, durable: bool) -> EmbeddedPostgres:
     cluster = data_dir / "cluster"
     account = _account_of(cluster)
@@ -129,7 +141,8 @@ def _start_locked(data_dir: Path, durable: bool) -> EmbeddedPostgres:
         _start_server(data_dir, account, socket_dir, durable)
     _make_database(socket_dir)
     return EmbeddedPostgres(
-        f"postgresql+psycopg://{ROLE}@/{DATABASE}?host={quote(str(socket_dir))}", data_dir
+        f"postgresql+psycopg://{ROLE}@/{DATABASE}?host={quote(str(socket_dir))}&port={PORT}",
+        data_dir,
     )
 
 
@@ -410,15 +423,12 @@ def _process_ids() -> Iterator[int]:
 
 
 def _socket_dir(data_dir: Path, account: _Account) -> Path:
-    """The socket's folder, made when missing: in the data folder, or in the temporary one where the
-    path is too long.
+    """The socket's folder, made when missing: in the data folder, or in /tmp where the path is too
+    long.
     """
     folder = data_dir / "socket"
     if len(os.fsencode(folder / SOCKET_NAME)) > SOCKET_PATH_BYTES:
-        folder = (
-            Path(tempfile.gettempdir())
-            / f"mandate-{sha256(os.fsencode(data_dir)).hexdigest()[:16]}"
-        )
+        folder = TEMPORARY / f"mandate-{sha256(os.fsencode(data_dir)).hexdigest()[:16]}"
     folder.mkdir(mode=0o700, exist_ok=True)
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid not in (os.geteuid(), account.uid):
@@ -432,7 +442,12 @@ def _socket_dir(data_dir: Path, account: _Account) -> Path:
 
 def _connect(socket_dir: Path) -> psycopg.Connection[tuple[object, ...]]:
     return psycopg.connect(
-        host=str(socket_dir), user=ROLE, dbname="postgres", connect_timeout=5, autocommit=True
+        host=str(socket_dir),
+        port=PORT,
+        user=ROLE,
+        dbname="postgres",
+        connect_timeout=5,
+        autocommit=True,
     )
 
 

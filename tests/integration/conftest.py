@@ -16,7 +16,7 @@ import certifi
 import pytest
 
 from core.db import migrate
-from core.db.embedded import EmbeddedPostgres, start
+from core.db.embedded import EmbeddedPostgres, remove, start
 from core.db.engine import Database, WriteSession
 from tests.integration.chain_fixtures import *  # noqa: F403 (the chain's fixtures, for every test below this folder)
 from tests.integration.databases import Databases, Kept, execute, url_of
@@ -55,11 +55,10 @@ def postgres() -> Iterator[EmbeddedPostgres]:
     """The run's server. It skips fsync: nothing in it outlives the run."""
     remove_dead_runs(RUNS)
     data_dir = RUNS / str(os.getpid())
-    shutil.rmtree(data_dir, ignore_errors=True)  # of a killed run whose number this process has
+    remove(data_dir)  # of a killed run whose number this process has
     server = start(data_dir, durable=False)
     yield server
-    server.stop()
-    shutil.rmtree(data_dir)
+    remove(data_dir)
 
 
 @pytest.fixture(scope="session")
@@ -125,5 +124,4 @@ def remove_dead_runs(runs: Path) -> None:
     for run in runs.glob("[0-9]*"):
         if not Path(f"/proc/{run.name}").exists():
             with suppress(FileNotFoundError):  # another worker is removing it too
-                EmbeddedPostgres(url="", data_dir=run).stop()
-            shutil.rmtree(run, ignore_errors=True)
+                remove(run)

@@ -7,6 +7,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import NoReturn
 
+import click
 import pytest
 from typer.testing import CliRunner
 
@@ -46,7 +47,7 @@ def packaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def ran(*arguments: str) -> tuple[int, str]:
     done = CliRunner().invoke(cli.app, arguments)
-    return done.exit_code, done.output + str(done.exception or "")
+    return done.exit_code, click.unstyle(done.output) + str(done.exception or "")
 
 
 def test_help__lists_every_command() -> None:

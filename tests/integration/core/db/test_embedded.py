@@ -15,7 +15,7 @@ import psycopg
 import pytest
 from sqlalchemy import text
 
-from core.db.embedded import EmbeddedPostgres, EmbeddedPostgresError, start
+from core.db.embedded import EmbeddedPostgres, EmbeddedPostgresError, remove, start
 from core.db.engine import Bounds, Database
 
 
@@ -23,8 +23,7 @@ from core.db.engine import Bounds, Database
 def data_dir(runs: Path) -> Iterator[Path]:
     folder = runs / f"embedded-{uuid4().hex[:8]}"
     yield folder
-    EmbeddedPostgres("", folder).stop()
-    shutil.rmtree(folder, ignore_errors=True)
+    remove(folder)
 
 
 def _connect(server: EmbeddedPostgres) -> psycopg.Connection[tuple[object, ...]]:
@@ -61,6 +60,24 @@ def test_start__beside_another_instance__shares_nothing(
     server.stop()
     assert server.pid is None
     assert postgres.pid is not None
+
+
+def test_remove__stops_a_server_that_outlived_its_stack(data_dir: Path) -> None:
+    """It would end a minute later, and take the next one's socket with it."""
+    with _connect(start(data_dir, durable=False)) as connection:
+        remove(data_dir)
+        assert not data_dir.exists()
+        with pytest.raises(psycopg.OperationalError):
+            connection.execute("select 1")
+    remove(data_dir)  # of nothing does nothing
+
+
+def test_start__whatever_a_shell_says_of_other_servers__works(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGPORT", "5433")
+    with _connect(start(data_dir, durable=False)) as connection:
+        assert connection.execute("select 1").fetchone() == (1,)
 
 
 @pytest.mark.slow
