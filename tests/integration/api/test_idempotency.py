@@ -5,7 +5,10 @@ from typing import Any
 
 import pytest
 from httpx import Response
+from sqlalchemy import text
+from sqlalchemy.exc import ProgrammingError
 
+from api.kernel.idempotency import IdempotencySlot, held
 from core.db.engine import Database
 from tests.integration.api.conftest import KEY, Clock, Limit, TestClient, connect
 from tests.integration.api.probe import PATH, Gate, writes
@@ -171,3 +174,14 @@ def test_a_replay__counts_as_a_call(limited: Limit, clock: Clock) -> None:
     client = limited(daily_ceiling=2)
     agent = str(connect(client)["api_key"])
     assert [post(client, agent, "a").status_code for _ in range(3)] == [200, 200, 429]
+
+
+SLOT = IdempotencySlot("agent:1.0:tests", "key", b"h" * 32)
+
+
+def test_a_block_whose_statement_fails__lets_go_of_the_key(database: Database) -> None:
+    with database.write_session() as session:
+        with pytest.raises(ProgrammingError), held(session, SLOT):
+            session.execute(text("select nothing_of_that_name"))
+        with held(session, SLOT) as kept:
+            assert kept is None

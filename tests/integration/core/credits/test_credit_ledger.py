@@ -150,3 +150,10 @@ def test_verify__after_a_change_behind_the_triggers__names_it(
     write.execute(text(change))
     write.expire_all()
     assert named in credit_ledger.verify(write, account)
+
+
+def test_a_head_without_rows__is_sound_where_a_ledger_begins(write: WriteSession) -> None:
+    account = add_account(write, "agent")
+    with pytest.raises(CreditOverdraftError):
+        _post(write, account, "a", Credits(welcome=-1))
+    assert credit_ledger.verify(write, account) == []

@@ -17,6 +17,7 @@ from core.db.engine import Database, WriteSession
 from core.earn import feed, queries, standing
 from core.earn.ledger import awards
 from core.earn.ledger.awards import Awarded, Reversed, Source
+from core.earn.payouts import payouts_before, waiting_of
 from core.earn.rules.payout import PayoutLimits
 from core.earn.tables import EarnAward, EarnFeedRow
 from core.earn.views import payees_of
@@ -409,3 +410,28 @@ def test_the_slow_job__pays_after_midnight_what_waited(database: Database) -> No
     assert job.run(TOMORROW) == {"items": 1, "paid_credits": 60}
     with database.write() as session:
         assert credit_ledger.load_balance(session, account) == Credits(earned=260)
+
+
+def test_a_charge__is_owed_whole(write: WriteSession) -> None:
+    account = add_agent(write)
+    awards.charge(write, account, Source.REOBSERVE, "reobserve:proof:7", 30, NOW)
+    made = queries.award_of(write, "reobserve:proof:7")
+    assert made is not None
+    assert (made.credits, made.repaid_credits, made.paid_credits, made.queued_credits) == (
+        60,
+        0,
+        0,
+        0,
+    )
+
+
+def test_what_waits_before_a_room_award__counts_under_the_rooms_caps_if_it_is_of_rooms(
+    write: WriteSession,
+) -> None:
+    limits, account = PayoutLimits(rooms_person=20), add_agent(write)
+    give(write, account, "mining:entry:1", 100, limits)  # the day's 200 of a new account
+    give(write, account, "mining:entry:2", 90, limits)
+    give(write, account, "room:message:1:author", 5, limits, Source.ROOM)
+    page = payouts_before(write, [account], None, 1, queued_only=True)
+    (waiting,) = waiting_of(write, page, limits, NOW.date()).values()
+    assert waiting.earliest == TOMORROW.date()

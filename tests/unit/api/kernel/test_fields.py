@@ -24,6 +24,8 @@ from api.kernel.fields import (
     TxHash,
     UnsignedUsdc,
     Usdc,
+    Verbatim,
+    storable,
 )
 from api.kernel.operation import Command, Refusal
 from api.kernel.validation import command_of
@@ -289,3 +291,12 @@ def test_an_amount__written_as_a_json_number__is_taken_within_the_bounds_of_the_
 def test_a_number_that_is_no_amount__is_not_described_as_usdc() -> None:
     described = TypeAdapter(Millionths).json_schema()["description"]
     assert described == "a number with at most six decimals; text, or a number without an exponent"
+
+
+def test_free_json__keeps_integers_that_json_can_carry() -> None:
+    assert storable(2**53 - 1) == 2**53 - 1
+    assert storable(2**53) == str(2**53)
+
+
+def test_a_verbatim_field__keeps_its_letters() -> None:
+    assert TypeAdapter(Verbatim).validate_python("\u00e4") == '"\u00e4"'

@@ -419,3 +419,25 @@ def test_codes_of_flagged_reports__are_in_order() -> None:
         "over_per_tx_cap",
         "target_missing",
     )
+
+
+def test_a_mark_of_a_position_that_there_is_not__keeps_no_other_from_being_marked() -> None:
+    ledger = working(PAPER)
+    ledger.report(RowKind.BUY, "100", payload={"position": {"id": "p1"}})
+    marks = [{"position_id": name, "worth_usdc": "90"} for name in ("p0", "p1")]
+    ledger.report(RowKind.NOTE, payload={"marks": marks})
+    assert [one.mark_usdc_e6 for one in ledger.state.positions] == [e6("90")]
+
+
+def test_a_sell_of_no_amount__brings_nothing() -> None:
+    ledger = working(PAPER)
+    ledger.report(RowKind.BUY, "100", payload={"position": {"id": "p1"}})
+    ledger.report(RowKind.SELL, payload={"position": {"id": "p1"}})
+    assert [one.proceeds_usdc_e6 for one in ledger.state.positions] == [0]
+
+
+def test_paper__a_resolve_of_no_amount__gives_the_cost_back() -> None:
+    ledger = working(PAPER)
+    ledger.report(RowKind.BUY, "100", payload={"position": {"id": "p1"}})
+    resolve = ledger.report(RowKind.RESOLVE, payload={"position": {"id": "p1"}})
+    assert resolve.cash_delta_usdc_e6 == e6("100")

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from core.errors import InvalidParameterError
-from core.mandate.rules.guard import MAX_URL_CHARACTERS, OwnService, guard_refusal, host_of
+from core.mandate.rules.guard import MAX_URL_CHARACTERS, OwnService, guard_refusal, host_of, is_own
 from tests.each import each
 
 OURS, THEIRS, AGENTS = "0x" + "11" * 20, "0x" + "22" * 20, "0x" + "33" * 20
@@ -99,3 +99,9 @@ def test_a_service_that_takes_no_payments__is_no_payee() -> None:
             x402(), OwnService("https://wallet.example", None), "https://wallet.example/a", OURS
         )
     )
+
+
+@pytest.mark.parametrize("url", ["http://wallet.example/a", "https://other.example/a"])
+def test_this_service__is_scheme_and_host(url: str) -> None:
+    assert is_own(OWN, "https://wallet.example/a")
+    assert not is_own(OWN, url)

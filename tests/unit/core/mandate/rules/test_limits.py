@@ -432,3 +432,7 @@ def test_worked_numbers__of_the_order_of_caps__are_the_models() -> None:
             found[1], (usdc_e6_from_text(found[2]), usdc_e6_from_text(found[3]))
         )
         assert refused == expected, asks
+
+
+def test_a_window__is_of_spends_in_any_order_and_of_no_zeros() -> None:
+    assert SpendWindow.of([(9, 1), (3, 2), (5, 0)]).entries == (Spend(3, 2), Spend(9, 1))

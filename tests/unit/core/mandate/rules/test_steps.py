@@ -393,3 +393,9 @@ def test_an_agent_that_is_removed_after_a_stop__is_no_pause() -> None:
     ledger.chain(stopped())
     ledger.chain(ev.AgentRemoved(AGENT, OWNER))
     assert _steps(ledger)[0]["params"]["action"] is None
+
+
+def test_clauses_that_a_report_cites__are_in_their_order() -> None:
+    ledger = working()
+    ledger.report(RowKind.BUY, "5", None, {"target": VENUE, "clauses": [8, 5, True, 11, "3"]})
+    assert _steps(ledger)[0]["clauses"] == [5, 8]

@@ -242,3 +242,9 @@ def test_rules__written_and_read__are_the_same() -> None:
         "kind": 3,
     }
     assert rules_from_json(rules_to_json(rules)) == rules
+
+
+def test_payout_rule__of_unknown_fields__names_the_first() -> None:
+    with pytest.raises(InvalidParameterError) as refused:
+        agent_fee_bps({"bps": 1, "z": 2, "a": 3})
+    assert refused.value.field == "payout_rule.a"
