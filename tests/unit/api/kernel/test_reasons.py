@@ -113,3 +113,9 @@ def test_wallet_routes__never_answer_the_cores_scope_refusal() -> None:
         one.auth is auth.ANYBODY or "secret_field_refused" in reasons_of(one, catalogue())
         for one in wallet
     )
+
+
+@each("operation", routed(catalogue()), ids=lambda one: one.key)
+def test_streams_alone__may_be_too_many(operation: Operation) -> None:
+    said = "too_many_streams" in reasons_of(operation, catalogue())
+    assert said == bool(operation.streams)

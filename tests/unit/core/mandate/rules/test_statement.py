@@ -331,3 +331,18 @@ def test_docs_statements__the_worked_weeks__are_the_statements_of_these_rows() -
     assert len(rows) == 32
     for name, *worked in rows:
         assert worked == [figure(answer, name) for answer in answers], name
+
+
+def test_statement__codes_of_violations__are_in_order() -> None:
+    ledger = working()
+    for code in ("target_missing", "over_per_tx_cap", "mandate_ended", "over_daily_cap"):
+        ledger.report(
+            RowKind.NOTE, at=MONDAY, payload={"violation": {"codes": [code], "detail": {}}}
+        )
+    breaches = statement_json(week_statement(ledger.rows, about(), WEEK, LATER))["breaches"]
+    assert breaches["violations"]["codes"] == [
+        "mandate_ended",
+        "over_daily_cap",
+        "over_per_tx_cap",
+        "target_missing",
+    ]
