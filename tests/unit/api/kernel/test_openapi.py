@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from api.catalogue import catalogue
+from api.kernel import auth
 from api.tools.registry import entries_of
 from tests.unit.api import documented
 
@@ -112,3 +113,8 @@ def test_a_credential__is_named_once(document: dict[str, Any]) -> None:
         if len({str(one) for one in call.get("security", [])}) < len(call.get("security", []))
     ]
     assert twice == []
+
+
+def test_a_call_that_anybody_makes__needs_nothing_and_one_by_key_needs_it() -> None:
+    assert auth.ANYBODY.security == []
+    assert auth.BY_KEY.security == [{"AgentKey": []}]

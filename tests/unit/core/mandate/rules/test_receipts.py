@@ -97,3 +97,8 @@ def test_the_receipt_of_a_row__names_the_hour_in_which_it_was_written() -> None:
     assert (found.seq, found.row_hash) == (row.seq, row.row_hash)
     start_s = found.epoch * EPOCH_S
     assert start_s <= row.created_at.timestamp() < start_s + EPOCH_S
+
+
+def test_keys_that_are_no_receipts__the_first_is_named() -> None:
+    with pytest.raises(InvalidParameterError, match=r"^receipt: a1 is missing"):
+        RecordReceipt.of_json(dict.fromkeys(("a4", "a2", "a1", "a3")))
