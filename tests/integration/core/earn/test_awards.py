@@ -177,6 +177,13 @@ def test_dust__makes_nobody_a_funder(write: WriteSession) -> None:
     assert funders == {many[0]: None, many[1]: own, many[2]: None}
 
 
+def test_the_first_of_two_funders__counts(write: WriteSession) -> None:
+    agent, first = add_agent(write), "0x" + "0a" * 20
+    fund(write, agent, first, 1)
+    fund(write, agent, "0x" + "0f" * 20, 2)
+    assert payees_of(write, [agent])[agent].funder == first
+
+
 # Standing
 
 
