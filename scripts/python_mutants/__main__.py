@@ -12,8 +12,6 @@ changed. An interrupted run goes on where it was; a change of sources or tests b
     --only survived           judge again what had this outcome
     --save FILE               write the table to commit
     --fill                    top the list up to 300 mutants, and do nothing else
-    --compare BEFORE AFTER    exit 1 when a mutant of the first table is no longer noticed in the
-                              second
 
 Exit 1: a mutant was not noticed, or was not judged.
 
@@ -129,11 +127,6 @@ def judge(
     print(f"{time.monotonic() - begun:.0f} s")
 
 
-def compare(before: Path, after: Path) -> None:
-    if sentences := verdicts.lost(verdicts.read(before), verdicts.read(after), listed.read()):
-        sys.exit("\n".join(sentences))
-
-
 def fix_hashes() -> None:
     """Sets have the same order in each run: whether a missing `sorted` shows depends on it."""
     if os.environ.get(HASH_SEED) != "0":
@@ -153,13 +146,9 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--save", type=Path)
     parser.add_argument("--fill", action="store_true")
-    parser.add_argument("--compare", type=Path, nargs=2)
     arguments = parser.parse_args()
     if arguments.fill:
         listed.write(listed.fill(listed.read() if TABLE.exists() else []))
-        return
-    if arguments.compare:
-        compare(*arguments.compare)
         return
     if complaints := list(listed.gone(listed.read())):
         sys.exit("\n".join(complaints))

@@ -1,6 +1,4 @@
-"""What became of each mutant, as a table: the one of an interrupted run goes on, and two whole ones
-are compared.
-"""
+"""What became of each mutant, as a table, by which an interrupted run goes on."""
 
 import csv
 from collections.abc import Iterable, Mapping, Sequence
@@ -74,30 +72,8 @@ def note_of(table: Path) -> str:
 def unnoticed(found: Mapping[str, MutantVerdict], listed: Sequence[RuleMutant]) -> list[str]:
     """A sentence for each of these mutants that no test noticed, or that was not judged."""
     return [
-        _said_of(mutant, found.get(mutant.id))
+        f"{mutant.id} {'was not judged' if verdict is None else verdict.outcome.value}: "
+        f"{mutant.rule} of {mutant.file}, `{mutant.old}` became `{mutant.new}`"
         for mutant in listed
-        if mutant.id not in found or found[mutant.id].outcome not in NOTICED
+        if (verdict := found.get(mutant.id)) is None or verdict.outcome not in NOTICED
     ]
-
-
-def _said_of(mutant: RuleMutant, verdict: MutantVerdict | None) -> str:
-    said = "was not judged" if verdict is None else verdict.outcome.value
-    return (
-        f"{mutant.id} {said}: {mutant.rule} of {mutant.file}, `{mutant.old}` became `{mutant.new}`"
-    )
-
-
-def lost(
-    before: Mapping[str, MutantVerdict],
-    after: Mapping[str, MutantVerdict],
-    listed: Sequence[RuleMutant],
-) -> list[str]:
-    """A sentence for each mutant that was noticed before and is not now."""
-    found = list[str]()
-    for mutant in listed:
-        then, now = before.get(mutant.id), after.get(mutant.id)
-        if mutant.struck or then is None or then.outcome not in NOTICED:
-            continue
-        if now is None or now.outcome not in NOTICED:
-            found.append(f"{_said_of(mutant, now)}; {then.test} noticed it before")
-    return found

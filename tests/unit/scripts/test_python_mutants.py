@@ -252,33 +252,19 @@ def test_verdicts__are_read_as_they_were_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "is_lost"),
+    ("outcome", "said"),
     [
-        (MutantOutcome.NOTICED, MutantOutcome.SURVIVED, True),
-        (MutantOutcome.TIMED_OUT, MutantOutcome.NO_TEST, True),
-        (MutantOutcome.NOTICED, MutantOutcome.TIMED_OUT, False),
-        (MutantOutcome.SURVIVED, MutantOutcome.SURVIVED, False),
+        (MutantOutcome.NOTICED, []),
+        (MutantOutcome.TIMED_OUT, []),
+        (MutantOutcome.SURVIVED, [f"{ROW.id} survived"]),
+        (MutantOutcome.NO_TEST, [f"{ROW.id} no test"]),
     ],
 )
-def test_what_is_no_longer_noticed__is_lost(
-    before: MutantOutcome, after: MutantOutcome, is_lost: bool
+def test_a_mutant_that_is_not_noticed__fails_the_run(
+    outcome: MutantOutcome, said: list[str]
 ) -> None:
-    assert bool(verdicts.lost(verdict(before), verdict(after), [ROW])) is is_lost
+    assert [one.split(":")[0] for one in verdicts.unnoticed(verdict(outcome), [ROW])] == said
 
 
-def test_what_was_noticed_and_is_not_judged__is_lost() -> None:
-    assert len(verdicts.lost(verdict(MutantOutcome.NOTICED), {}, [ROW])) == 1
-
-
-def test_a_mutant_that_survives_or_was_not_judged__fails_the_run() -> None:
-    rows = listed.read()[:3]
-    outcomes = (MutantOutcome.TIMED_OUT, MutantOutcome.SURVIVED)
-    found = {
-        row.id: MutantVerdict(row.id, outcome, "", 0.0, 1, 1)
-        for row, outcome in zip(rows, outcomes, strict=False)
-    }
-    said = verdicts.unnoticed(found, rows)
-    assert [one.split(":")[0] for one in said] == [
-        f"{rows[1].id} survived",
-        f"{rows[2].id} was not judged",
-    ]
+def test_a_mutant_that_was_not_judged__fails_the_run() -> None:
+    assert verdicts.unnoticed({}, [ROW])[0].startswith(f"{ROW.id} was not judged: ")
