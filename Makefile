@@ -14,7 +14,7 @@ export PYTHONPYCACHEPREFIX := $(CURDIR)/.build/pycache
 export PYTHONDONTWRITEBYTECODE :=
 # What would send an installation elsewhere, or start another Python than that of .venv.
 export PIP_USER := 0
-unexport PYTHONHOME PIP_TARGET PIP_PREFIX UV_REQUIRE_HASHES
+unexport PYTHONHOME PYTHONWARNINGS PIP_TARGET PIP_PREFIX UV_REQUIRE_HASHES npm_config_global npm_config_prefix npm_config_dry_run
 
 help: ## list the everyday commands
 	@grep -hE '^[a-z-]+:.* ## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -29,7 +29,7 @@ EDITABLE = $(PY) -m uv pip install --quiet --offline --no-deps --python $(PY) --
 # Packages come in two steps, so that a command waits only for what it runs: what the demo and a deployment need, then all.
 DEMO_READY := .venv/.demo node_modules/.demo .build/ape/.ready
 NPM_INSTALL := npm install --include=optional --no-save --no-progress --loglevel=error --fetch-retry-mintimeout=1000 --fetch-retry-maxtimeout=5000 # not ci: the lock has no entries for platforms that the registry lacks
-link_native = cd node_modules && for tool in $(1); do ln -sfn "../$$(find @foundry-rs/$$tool-*/bin -type f | head -1)" .bin/$$tool-native; done
+link_native = cd node_modules && for tool in $(1); do found=$$(find @foundry-rs/$$tool-*/bin -type f 2>/dev/null | head -1) && [ -n "$$found" ] && ln -sfn "../$$found" .bin/$$tool-native || exec ../scripts/require.sh downloads .build/npm.log; done
 
 setup: .venv/.ready node_modules/.ready .build/pdf.ready ## install what building and testing need; other commands bring their own tools
 

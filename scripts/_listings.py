@@ -9,6 +9,8 @@ import sys
 from datetime import UTC, datetime
 from typing import Final
 
+from sqlalchemy.exc import OperationalError
+
 from core.db import migrate
 from core.db.engine import Database, WriteSession
 from core.fund.simulated import add_simulated as add_vaults
@@ -39,7 +41,11 @@ def keep_simulated(session: WriteSession, now: datetime) -> int:
 
 def main() -> None:
     url = os.environ["DATABASE_URL"]
-    if migrate.current(url) is not None:
+    try:
+        is_used = migrate.current(url) is not None
+    except OperationalError as error:
+        sys.exit(f"the database of DATABASE_URL does not answer: {str(error.orig).splitlines()[0]}")
+    if is_used:
         sys.exit(
             "the database of DATABASE_URL is not empty, and the stack begins again; name another, "
             "or unset it"

@@ -3,19 +3,70 @@ run to their end.
 """
 
 import os
+import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from core.errors import OutsideError
 from core.libc import end_with_parent
 
 ROOT = Path(__file__).resolve().parent.parent
 SAY_EVERY_S = 5.0
+HERE = "127.0.0.1,localhost"
+NOT_WRITTEN = "cannot be written"
+NEWS = ("starting it again", NOT_WRITTEN)
+
+
+class StackError(Exception):
+    """The stack cannot run; the message says what to do."""
+
+
+def run_until_ended(command: str, run: Callable[[], int], interrupted: str) -> None:
+    """Exit with what `run` answers. Ctrl-C, SIGTERM and a closed terminal interrupt it, so that it
+    stops what it has started, and then `interrupted` is said; a fault is one sentence.
+
+    Addresses of this machine are reached without a proxy.
+    """
+    for name in ("NO_PROXY", "no_proxy"):
+        os.environ[name] = ",".join(filter(None, (os.environ.get(name), HERE)))
+    for end in _ends():  # a job in a shell's background would ignore SIGINT
+        signal.signal(end, signal.default_int_handler)
+    try:
+        code = run()
+    except KeyboardInterrupt:
+        with suppress(OSError):  # the terminal may be gone
+            print(interrupted, flush=True)
+        code = 0 if command == "make up" else 1
+    except (StackError, OutsideError) as error:
+        sys.exit(f"{command}: {error}")
+    sys.exit(code)
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """People press Ctrl-C twice: what stops processes is not interrupted again."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {end: signal.signal(end, signal.SIG_IGN) for end in _ends()}
+    try:
+        yield
+    finally:
+        for end, handler in before.items():
+            signal.signal(end, handler)
+
+
+def _ends() -> list[signal.Signals]:
+    """SIGHUP not under nohup."""
+    is_kept = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    return [signal.SIGTERM, signal.SIGINT] + ([] if is_kept else [signal.SIGHUP])
 
 
 @dataclass
@@ -51,14 +102,25 @@ class Child:
         os.nice(self.nice)
 
     def _copy_output(self, output: IO[str]) -> None:
-        with output, self.log.open("a") as log:
+        is_full = False
+        with output, self.log.open("ab", buffering=0) as log:
             for line in output:
-                log.write(line)
-                log.flush()
+                try:
+                    log.write(line.encode())
+                except OSError as error:
+                    if not is_full:
+                        self.show(self.name, f"{self.log} {NOT_WRITTEN}: {error.strerror}")
+                    is_full = True
+                else:
+                    is_full = False
                 self.show(self.name, line.rstrip())
 
     def is_running(self) -> bool:
         return self.process is not None and self.process.poll() is None
+
+    def ask_to_end(self) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.process.terminate()
 
     def stop(self, within_s: float = 10) -> None:
         if self.process is None or self.process.poll() is not None:
@@ -82,7 +144,7 @@ def show_news(name: str, line: str) -> None:
     """Of what processes write: the deployment, and that one was begun again; all is in the logs."""
     if name == "deploy":
         print(line, flush=True)
-    elif "starting it again" in line:
+    elif any(news in line for news in NEWS):
         print(f"{name:<10} {line}", flush=True)
 
 

@@ -18,8 +18,9 @@ from typing import Any
 import httpx
 from web3.exceptions import Web3Exception
 
-from scripts._processes import ROOT
-from scripts.devstack import Ports, Stack, StackError
+from scripts._ports import Ports
+from scripts._processes import run_until_ended
+from scripts.devstack import Stack, directory_from_environment
 from scripts.story import Api, StepFailedError, StoryWallet, chain_of, receipt_options
 
 BUDGET = "1000.000000"
@@ -477,23 +478,22 @@ def tell(stack: dict[str, Any]) -> int:
     return 0
 
 
-def main() -> None:
+def run() -> int:
     running = os.environ.get("STACK")
     if running is not None:
-        sys.exit(tell(json.loads(Path(running).read_text())))
+        return tell(json.loads(Path(running).read_text()))
     os.environ.setdefault("WITHOUT", "scanner")  # the story has no part about the market
-    directory = Path(os.environ.get("STACK_DIR", ROOT / ".local" / "demo")).resolve()
-    try:
-        ports = Ports.from_environment() if "PORT" in os.environ else Ports.free()
-        with Stack(directory, ports, say=lambda line: print(f"   {line}", flush=True)) as stack:
-            code = tell(stack.facts)
-            if code != 0:
-                print(f"The processes' logs stand in {directory / 'logs'}.", flush=True)
-    except StackError as error:
-        sys.exit(f"make demo: {error}")
-    except KeyboardInterrupt:
-        sys.exit("interrupted")
-    sys.exit(code)
+    directory = directory_from_environment(".local/demo")
+    ports = Ports.from_environment() if "PORT" in os.environ else Ports.free()
+    with Stack(directory, ports, say=lambda line: print(f"   {line}", flush=True)) as stack:
+        code = tell(stack.facts)
+        if code != 0:
+            print(f"The processes' logs stand in {directory / 'logs'}.", flush=True)
+    return code
+
+
+def main() -> None:
+    run_until_ended("make demo", run, "interrupted")
 
 
 if __name__ == "__main__":

@@ -14,8 +14,6 @@ import json
 import os
 import secrets
 import shutil
-import signal
-import socket
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -41,7 +39,18 @@ from scripts._accounts import (
     wallet_of,
 )
 from scripts._ape import APE, run_ape
-from scripts._processes import ROOT, SAY_EVERY_S, Child, run_shown, saying, show_news
+from scripts._ports import Ports, free_port
+from scripts._processes import (
+    ROOT,
+    SAY_EVERY_S,
+    Child,
+    StackError,
+    run_shown,
+    run_until_ended,
+    saying,
+    show_news,
+    undisturbed,
+)
 
 ANVIL = ROOT / "node_modules" / ".bin" / "anvil-native"
 CHAIN_ID = 84532
@@ -57,58 +66,9 @@ MINT_SELECTOR = keccak(b"mint(address,uint256)")[:4]  # MockUSDC's, which anyone
 OWNER_USDC = 100_000
 AGENT_USDC = 100  # for calls that cost something
 VENUE_USDC = 1_000_000
+EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 (asked at, not bound)
 RESTART_PAUSE_S = 1.0
 NEEDED_MB = 500  # an empty cluster with its logs takes about 200
-
-
-class StackError(Exception):
-    """The stack cannot run; the message says what to do."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ports:
-    api: int
-    rpc: int
-
-    @classmethod
-    def from_environment(cls) -> "Ports":
-        """Errors: StackError for one that is not a port."""
-        ports = {}
-        for name, default in (("PORT", "8000"), ("RPC_PORT", "8545")):
-            given = os.environ.get(name) or default
-            if not given.isascii() or not given.isdigit() or not 0 < int(given) < 65_536:
-                raise StackError(f"{name} is {given!r}: give a number from 1 to 65535")
-            ports[name] = int(given)
-        return cls(api=ports["PORT"], rpc=ports["RPC_PORT"])
-
-    @classmethod
-    def free(cls) -> "Ports":
-        """Two ports that nobody listens on now."""
-        with socket.socket() as first, socket.socket() as second:
-            first.bind(("127.0.0.1", 0))
-            second.bind(("127.0.0.1", 0))
-            return cls(api=first.getsockname()[1], rpc=second.getsockname()[1])
-
-    def require_free(self) -> None:
-        for variable, port, what in (
-            ("PORT", self.api, "the API"),
-            ("RPC_PORT", self.rpc, "the chain"),
-        ):
-            with socket.socket() as probe:
-                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                try:
-                    probe.bind(("127.0.0.1", port))
-                except OSError:
-                    raise StackError(
-                        f"port {port}, meant for {what}, is in use by another program. "
-                        f"Choose another, for example: {variable}={port + 100} make up"
-                    ) from None
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @dataclass
@@ -155,17 +115,23 @@ class Stack:
 
     @property
     def _local_url(self) -> str:
-        return f"http://127.0.0.1:{self.ports.api}"
+        host = self.outside.get("HOST", "127.0.0.1")
+        return f"http://{'127.0.0.1' if host in EVERYWHERE else host}:{self.ports.api}"
 
     def start(self) -> None:
         began = time.monotonic()
         self.start_chain()
         with ThreadPoolExecutor(1) as beside:  # neither needs the other, and both take seconds
             starting = beside.submit(self._start_database)
+            if "DATABASE_URL" in self.outside:
+                starting.result()  # a wrong one is said before the deployment
             contracts = self._deploy()
             url = starting.result()
         self._fund(contracts)
         self._write_facts(url, contracts)
+        settable = self._defaults(url).keys() | {"HOST"}
+        if overridden := sorted(self.outside.keys() & settable):
+            self.say(f"settings   of the environment: {', '.join(overridden)}")
         wanted = [one for one in PROCESSES if one not in os.environ.get("WITHOUT", "")]
         self._start([one for one in wanted if one not in NICE], url)
         self._wait_until_ready()
@@ -218,20 +184,38 @@ class Stack:
         child.start()
 
     def stop(self) -> None:
-        self.http.close()
-        for child in reversed(list(self.children.values())):
-            child.stop()
-        if self.postgres is not None:
-            self.postgres.stop()
-            self.postgres = None
-        if self._lock is not None:
-            (self.directory / "stack.json").unlink(missing_ok=True)
-            self._lock.close()
-            self._lock = None
+        """Everything, whatever signals come meanwhile."""
+        with undisturbed():
+            self.http.close()
+            for child in self.children.values():
+                if child.name != "chain":
+                    child.ask_to_end()
+            for child in reversed(list(self.children.values())):
+                child.stop()
+            if self.postgres is not None:
+                self.postgres.stop()
+                self.postgres = None
+            if self._lock is not None:
+                (self.directory / "stack.json").unlink(missing_ok=True)
+                self._lock.close()
+                self._lock = None
 
     def _take_directory(self) -> None:
-        self.directory.mkdir(parents=True, exist_ok=True)
-        lock = (self.directory / "lock").open("w")
+        try:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            if not (self.directory / "lock").exists() and any(
+                (self.directory / name).exists() for name in ("logs", "postgres")
+            ):
+                raise StackError(
+                    f"{self.directory} has logs or a postgres that no stack made, and a stack "
+                    "begins by removing them: name another folder by STACK_DIR"
+                )
+            lock = (self.directory / "lock").open("w")
+        except OSError as error:
+            raise StackError(
+                f"STACK_DIR is {self.directory}: {error.strerror}. Name a folder that this account "
+                "may write"
+            ) from None
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -442,13 +426,14 @@ class Stack:
         """
         began = said = time.monotonic()
         while True:
-            for name, one in self.children.items():
-                if not one.is_running():
-                    raise StackError(f"{name} ended at start; its last words:\n{one.last_lines()}")
             try:
                 what = missing()
             except httpx.HTTPError as error:
                 what = f"an answer ({type(error).__name__})"
+            # whoever answered: another program may have taken a port
+            for name, one in self.children.items():
+                if not one.is_running():
+                    raise StackError(f"{name} ended at start; its last words:\n{one.last_lines()}")
             if what is None:
                 return
             if time.monotonic() - said >= SAY_EVERY_S:
@@ -467,27 +452,24 @@ def set_outside() -> dict[str, str]:
 
 
 def directory_from_environment(default: str = ".local") -> Path:
-    return Path(os.environ.get("STACK_DIR", ROOT / default)).resolve()
+    return Path(os.environ.get("STACK_DIR") or ROOT / default).resolve()
+
+
+def run() -> int:
+    stack = Stack(
+        directory_from_environment(),
+        Ports.from_environment(),
+        say=lambda line: print(line, flush=True),
+        show=show_news,
+        outside=set_outside(),
+    )
+    with stack:
+        stack.watch()
+    return 0
 
 
 def main() -> None:
-    # a job in a shell's background would ignore SIGINT
-    for name in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(name, signal.default_int_handler)
-    try:
-        stack = Stack(
-            directory_from_environment(),
-            Ports.from_environment(),
-            say=lambda line: print(line, flush=True),
-            show=show_news,
-            outside=set_outside(),
-        )
-        with stack:
-            stack.watch()
-    except KeyboardInterrupt:
-        print("stopped")
-    except StackError as error:
-        sys.exit(f"make up: {error}")
+    run_until_ended("make up", run, "stopped")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from scripts.devstack import Ports
+from scripts._ports import Ports
 
 ROOT = Path(__file__).resolve().parents[2]
 WITHIN_S = 300  # whatever else the machine does

@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 from scripts._accounts import personas
-from scripts.devstack import Ports, Stack
+from scripts._ports import Ports
+from scripts.devstack import Stack
 from scripts.story import chain_of
 
 ROOT = Path(__file__).resolve().parents[2]

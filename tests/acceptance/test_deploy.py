@@ -18,7 +18,8 @@ from scripts._accounts import personas
 from scripts._ape import run_ape
 from scripts._deployed_code import WORD_BYTES, address_word, immutable_places
 from scripts._office_log import KEEPER_ADMIN_ROLE, PAUSER_ROLE
-from scripts.devstack import ROOT, Ports, Stack
+from scripts._ports import Ports
+from scripts.devstack import ROOT, Stack
 
 
 def artifact_of(contract: str) -> dict[str, dict[str, str]]:

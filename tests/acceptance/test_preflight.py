@@ -15,7 +15,8 @@ from eth_utils.crypto import keccak
 from core.hexes import hex_of
 from scripts._accounts import personas
 from scripts._deployments import ROOT
-from scripts.devstack import Ports, Stack, free_port
+from scripts._ports import Ports, free_port
+from scripts.devstack import Stack
 from scripts.verify_source import compiled
 from tests.acceptance.test_deploy import deployed, flip_a_zero
 

@@ -27,7 +27,7 @@ from typing import Any
 import psycopg
 
 from core.db import embedded, migrate
-from scripts.devstack import free_port
+from scripts._ports import free_port
 from tests.bench import bare
 
 ROOT = Path(__file__).resolve().parents[2]

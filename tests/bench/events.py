@@ -31,7 +31,7 @@ from core.db import embedded, migrate
 from core.db.engine import Database
 from core.identity import queries as identity
 from core.mandate.ledger import writer as mandate_ledger
-from scripts.devstack import free_port
+from scripts._ports import free_port
 from tests.bench import asleep
 from tests.integration.core.rows import add_account, add_mandate, note
 

@@ -47,7 +47,7 @@ from core.listings.rules import Symbol
 from core.market import parts
 from core.market.tables import MarketAsset, MarketListing, MarketListingState, MarketRollup
 from core.money import UsdcE6
-from scripts.devstack import free_port
+from scripts._ports import free_port
 from tests.bench.api import ROOT
 from tests.bench.load import percentile
 

@@ -26,7 +26,7 @@ import httpx
 
 from api.client.client import KEY_HEADER
 from core.db import embedded, migrate
-from scripts.devstack import free_port
+from scripts._ports import free_port
 from tests.bench.payments import HEAP, PAGE, served
 from tests.integration.chain_fixtures import (
     CHAIN_ID,

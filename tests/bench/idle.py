@@ -26,7 +26,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from scripts.devstack import PROCESSES, Ports
+from scripts._ports import Ports
+from scripts.devstack import PROCESSES
 
 BOUNDS: Final = {"idle_cpu_percent": 15, "idle_memory_mb": 1200, "ready_s": 15}
 TICKS_A_SECOND: Final = os.sysconf("SC_CLK_TCK")

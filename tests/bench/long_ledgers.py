@@ -30,8 +30,9 @@ from core.mandate.rules.weeks import week_of
 from core.mandate.tables import Mandate
 from core.money import UsdcE6, usdc_text
 from core.settings import Settings
+from scripts._ports import Ports
 from scripts.demo import Story, sign_and_fund, sign_in
-from scripts.devstack import Ports, Stack
+from scripts.devstack import Stack
 
 SHORT, LONG = 1_000, 100_000
 WEEK_ROWS = 200  # in the week that is asked for

@@ -34,7 +34,7 @@ from core.credits.ledger import writer as credit_ledger
 from core.db import embedded, migrate
 from core.db.engine import Database
 from core.identity.tables import Account
-from scripts.devstack import free_port
+from scripts._ports import free_port
 from tests.bench import bare
 from tests.integration.chain_fixtures import ROOT
 

@@ -42,8 +42,9 @@ from core.db.engine import Database
 from core.mandate.chain import calldata
 from core.mandate.chain.calldata import VaultCall
 from core.mandate.venues import test_venue
+from scripts._ports import Ports, free_port
 from scripts.demo import Story, sign_and_fund, sign_in
-from scripts.devstack import Ports, Stack, free_port
+from scripts.devstack import Stack
 from scripts.seed_world import place_of, seed
 from tests.bench.gate import NodeGate
 from tests.bench.lost import lost_events

@@ -15,8 +15,9 @@ from tempfile import mkdtemp
 import psycopg
 from web3 import HTTPProvider, Web3
 
+from scripts._ports import Ports
 from scripts.demo import Story, sign_and_fund, sign_in
-from scripts.devstack import Ports, Stack
+from scripts.devstack import Stack
 
 SAMPLES = 40
 POLL_S = 0.25

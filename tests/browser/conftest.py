@@ -20,7 +20,7 @@ from playwright.sync_api import (
 
 from api.client import Client, Wallet, sign_typed_data
 from core.db.engine import Database
-from scripts.devstack import Ports
+from scripts._ports import Ports
 from tests.acceptance.conftest import RunningStack, stack_folder
 from tests.browser.wallet import BrowserWallet, install
 from tests.browser.work import Words, Work, work_through

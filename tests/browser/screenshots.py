@@ -13,7 +13,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, sync_playwright
 
 from api.client import Client, Wallet, sign_typed_data
-from scripts.devstack import Ports
+from scripts._ports import Ports
 from tests.acceptance.conftest import ROOT, RunningStack, stack_folder
 from tests.browser.conftest import CHROMIUM, FLAGS, Opened, Place, until
 from tests.browser.wallet import install

@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 from scripts._ape import run_ape
-from scripts.devstack import Ports, Stack
+from scripts._ports import Ports
+from scripts.devstack import Stack
 from tests.acceptance.test_deploy import deployed
 
 

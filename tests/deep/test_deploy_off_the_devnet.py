@@ -13,7 +13,8 @@ from scripts._accounts import personas
 from scripts._ape import run_ape
 from scripts._deployments import BASE_SEPOLIA_USDC
 from scripts._offices import OFFICES
-from scripts.devstack import Ports, Stack
+from scripts._ports import Ports
+from scripts.devstack import Stack
 from tests.acceptance.test_deploy import artifact_of, code_of, send, sent_by, set_code, wait_for
 
 DEPLOYER_KEY = "0x" + "d0" * 32  # off the devnet a key that everybody has signs nothing

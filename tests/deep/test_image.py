@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from scripts.devstack import Ports, Stack
+from scripts._ports import Ports
+from scripts.devstack import Stack
 from tests.acceptance.test_deploy import deployed
 from tests.acceptance.test_preflight import environment_on
 

@@ -24,8 +24,8 @@ import pytest
 
 from core.db import migrate
 from core.db.embedded import EmbeddedPostgres
+from scripts._ports import free_port
 from scripts.demo import Story, sign_and_fund, sign_in
-from scripts.devstack import free_port
 from tests.bench.lost import lost_events
 from tests.bench.soak import OUT_OF_THE_WAY, Trading, profile
 from tests.bench.traffic import Tally, Traffic

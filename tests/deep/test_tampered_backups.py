@@ -5,7 +5,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from scripts.devstack import free_port
+from scripts._ports import free_port
 from tests.drill.place import BackupFailedError, DrillPlace, DrillServer
 from tests.drill.tamper import Tamper
 

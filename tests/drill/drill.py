@@ -37,10 +37,11 @@ from core.market.tables import MarketAsset
 from core.settings import Deployment
 from scripts import demo
 from scripts._findings import PartFinding
-from scripts._processes import Child, run_shown
+from scripts._ports import Ports, free_port
+from scripts._processes import Child, StackError, run_shown
 from scripts.check_record import lines
 from scripts.check_record import place_of as record_place
-from scripts.devstack import ANVIL, CHAIN_ID, Ports, Stack, StackError, free_port, set_outside
+from scripts.devstack import ANVIL, CHAIN_ID, Stack, set_outside
 from scripts.seed_world import place_of, seed
 from scripts.story import StepFailedError
 from tests.drill import digests

@@ -27,7 +27,7 @@ from core.mandate.chain.calldata import Funding, VaultCall
 from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.terms import MandateTerms, Rule
 from core.mandate.venues import test_venue
-from scripts.devstack import free_port
+from scripts._ports import free_port
 from tests.personas import AGENT, DEPLOYER, GUARD, KEEPER, OPERATOR, OWNER, Persona
 
 __all__ = ["deployed", "ground"]
@@ -113,7 +113,7 @@ def _artifact(contract: str) -> Mapping[str, Any]:
     path = ARTIFACTS / f"{contract}.sol" / f"{contract}.json"
     if not path.exists():
         subprocess.run(
-            [str(FORGE), "build", "--skip", "test"],
+            [str(FORGE), "build", "--quiet"],
             cwd=ROOT,
             check=True,
             capture_output=True,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from scripts.devstack import Ports
+from scripts._ports import Ports
 from tests.acceptance.conftest import RunningStack, stack_folder
 
 OUTSIDE = {

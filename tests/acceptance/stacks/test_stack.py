@@ -13,7 +13,7 @@ import httpx
 import psycopg
 import pytest
 
-from scripts.devstack import Ports
+from scripts._ports import Ports
 from tests.acceptance.conftest import WITHIN_S, RunningStack
 from tests.acceptance.stacks.conftest import OUTSIDE, Pair
 

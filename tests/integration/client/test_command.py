@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 
 from api.client.heads import SeenHead
 from api.client.verify.main import app
+from scripts._ports import free_port
 from scripts.build_client import build
-from scripts.devstack import free_port
 from tests.integration.chain_fixtures import start_anvil
 from tests.integration.client.conftest import Exported
 from tests.personas import STRANGER

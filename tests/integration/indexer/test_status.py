@@ -19,7 +19,7 @@ from core.audit.queries import AuditPosition
 from core.blocks.queries import FINALIZED, Cursor, cursor
 from core.db.leadership import Leadership
 from core.mandate.rules.refusals import NOT_SEEN
-from scripts.devstack import free_port
+from scripts._ports import free_port
 from tests.integration.chain_fixtures import (
     CHAIN_ID,
     USDC,

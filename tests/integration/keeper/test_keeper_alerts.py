@@ -16,7 +16,7 @@ from keeper.funds import EVERY_S, NAME, Funds
 from keeper.metrics import KeeperMetrics
 from keeper.schedule import Job, Schedule
 from keeper.state import Role
-from scripts.devstack import free_port
+from scripts._ports import free_port
 from tests.integration.keeper.alerting import Keeping, node, read_balances
 from tests.integration.keeper.conftest import PRICE_AT_FLOOR, Stage
 from tests.integration.keeper.test_keeper_balances import set_balance

@@ -19,7 +19,7 @@ from core.mandate.chain.reader import VaultReader
 from keeper.funds import STOP_GAS, Funds
 from keeper.schedule import JobSkippedError
 from keeper.state import Role
-from scripts.devstack import free_port
+from scripts._ports import free_port
 from tests.integration.chain_fixtures import DeployedChain
 from tests.integration.keeper.conftest import PRICE_AT_FLOOR, Stage
 from tests.integration.keeper.test_keeper_slow_jobs import NOW, OLD, A, add_intent

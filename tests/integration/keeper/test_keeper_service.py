@@ -14,7 +14,7 @@ from core.db import leader
 from core.db.leader import leader_row
 from core.jobs import queries as jobs
 from core.jobs.rules import ATTENTION, LastRun
-from scripts.devstack import free_port
+from scripts._ports import free_port
 from tests.integration.chaos.server import Answer, Server, ok
 from tests.integration.keeper.conftest import PRICE_AT_FLOOR, Stage
 from tests.integration.keeper.processes import WITHIN_S, Start, environment_of, starting, wait_until

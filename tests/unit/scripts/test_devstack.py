@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from scripts import devstack
-from scripts._processes import run_shown
-from scripts.devstack import Ports, Stack, StackError
+from scripts._ports import Ports
+from scripts._processes import StackError, run_shown
+from scripts.devstack import Stack
 
 
 @dataclass
@@ -147,3 +148,37 @@ def test_only_scripts_of_ape__have_a_cli() -> None:
         file.stem for file in (ROOT / "scripts").glob("*.py") if "def cli(" in file.read_text()
     }
     assert named == {"deploy", "verify"}
+
+
+def test_whoever_answers__a_process_that_has_ended_is_told(tmp_path: Path, time: Time) -> None:
+    """Another program may answer at the port that it could not have."""
+    stack = stack_of(tmp_path, [], chain=process(is_alive=False))
+    with pytest.raises(StackError, match="chain ended at start"):
+        stack.wait_for(lambda: None)
+
+
+def test_one_port_for_two__is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PORT", "8100")
+    monkeypatch.setenv("RPC_PORT", "8100")
+    with pytest.raises(StackError, match="PORT and RPC_PORT are both 8100"):
+        Ports.from_environment()
+
+
+@pytest.mark.parametrize("name", ["logs", "postgres"])
+def test_a_folder_with_what_no_stack_made__is_left_alone(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "mine").write_text("precious")
+    with pytest.raises(StackError, match="name another folder by STACK_DIR"):
+        stack_of(tmp_path, []).start()
+    assert (tmp_path / name / "mine").read_text() == "precious"
+
+
+def test_a_file_in_the_place_of_the_folder__is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StackError, match=r"STACK_DIR is .*file: File exists"):
+        stack_of(tmp_path / "file", []).start()
+
+
+def test_an_empty_stack_dir__counts_as_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STACK_DIR", "")
+    assert devstack.directory_from_environment() == devstack.ROOT / ".local"

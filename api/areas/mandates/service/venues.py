@@ -24,7 +24,7 @@ from api.areas.mandates.service.views import is_paper, rules_of, terms_of
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call
 from core.chain.reader import reason_of_run
-from core.chain.rpc import RpcCodeFailedError, RpcRevertedError
+from core.chain.rpc import RpcCodeFailedError, RpcError, RpcRevertedError
 from core.errors import InvalidParameterError
 from core.mandate.chain import calldata
 from core.mandate.chain.reader import AdapterReading
@@ -247,18 +247,24 @@ def _checked(
     call: Call, vault: str, data: str, mandate: Mandate
 ) -> tuple[dict[str, Any], int | None]:
     """(check, gas) of the call as it would run now, sent by the owner, and the limits beside it."""
-    chain, reason, gas = call.deps.chain, None, None
-    block = chain.header()
-    left = (
-        remaining_in_record(standing_of(call, mandate))
-        if block is None
-        else remaining_on_chain(call, mandate, vault, block)
-    )
+    reason, gas = None, None
     try:
-        gas = chain.estimate_gas(terms_of(mandate).owner, vault, data)
+        gas = call.deps.chain.estimate_gas(terms_of(mandate).owner, vault, data)
     except (RpcRevertedError, RpcCodeFailedError) as error:
         reason = reason_of_run(error) or UNKNOWN
+    left = _remaining(call, mandate, vault)
     return {"ok": reason is None, "reason": reason, "source": "chain"} | left, gas
+
+
+def _remaining(call: Call, mandate: Mandate, vault: str) -> dict[str, Any]:
+    """The vault's word, or the record's where no node gives it: they bind no owner."""
+    try:
+        block = call.deps.chain.header()
+        if block is not None:
+            return remaining_on_chain(call, mandate, vault, block)
+    except RpcError:
+        pass
+    return remaining_in_record(standing_of(call, mandate))
 
 
 def _unsent(adapter: str | None) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from api.kernel.operation import Deps
 from core.chain.rpc import Rpc
 from core.payments import guard_signatures
 from core.payments.guard_signatures import SignedByGuard
-from scripts.devstack import free_port
+from scripts._ports import free_port
 from tests.integration.api.conftest import BASE_URL
 from tests.integration.api.mandates.stage import Stage, reason
 from tests.integration.api.mandates.test_mandates_paying import (

@@ -30,7 +30,7 @@ from x402.schemas import PaymentPayload, PaymentRequirements
 
 from api.kernel.payments.own_settler import OwnSettler
 from core.chain.signer import LocalKeySigner
-from scripts.devstack import free_port
+from scripts._ports import free_port
 from tests.integration.api.payments.shop import (
     GAS,
     NETWORK,

@@ -15,7 +15,7 @@ from x402.schemas import PaymentPayload, PaymentRequirements, VerifyResponse
 
 from core.chain.abi_text import call_by_signature
 from core.chain.rpc import Rpc
-from scripts.devstack import free_port
+from scripts._ports import free_port
 from tests.integration.api.payments.shop import OTHER_PAGE, PAGE, PRICE, Shop, decoded, reason, said
 from tests.personas import DEPLOYER
 

@@ -15,7 +15,7 @@ from hexbytes import HexBytes
 from core.chain.remote_signer import RemoteSigner, RemoteSignerError
 from core.chain.signer import Signer
 from core.errors import OutsideError
-from scripts.devstack import free_port
+from scripts._ports import free_port
 from tests.integration.chain_fixtures import CHAIN_ID, start_anvil
 from tests.personas import KEEPER, STRANGER
 from tests.remote_signer import FakeRemoteSigner, serving
