@@ -129,7 +129,7 @@ class Stack:
             url = starting.result()
         self._fund(contracts)
         self._write_facts(url, contracts)
-        settable = self._defaults(url).keys() | {"HOST"}
+        settable = self._defaults(url).keys() - {"PYTHONUNBUFFERED"} | {"HOST"}
         if overridden := sorted(self.outside.keys() & settable):
             self.say(f"settings   of the environment: {', '.join(overridden)}")
         wanted = [one for one in PROCESSES if one not in os.environ.get("WITHOUT", "")]
