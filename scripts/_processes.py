@@ -28,9 +28,10 @@ class StackError(Exception):
     """The stack cannot run; the message says what to do."""
 
 
-def run_until_ended(command: str, run: Callable[[], int], interrupted: str) -> None:
+def run_until_ended(command: str, run: Callable[[], int], interrupted: tuple[int, str]) -> None:
     """Exit with what `run` answers. Ctrl-C, SIGTERM and a closed terminal interrupt it, so that it
-    stops what it has started, and then `interrupted` is said; a fault is one sentence.
+    stops what it has started; `interrupted` is the exit code then, and what is said. A fault is one
+    sentence.
 
     Addresses of this machine are reached without a proxy.
     """
@@ -41,9 +42,9 @@ def run_until_ended(command: str, run: Callable[[], int], interrupted: str) -> N
     try:
         code = run()
     except KeyboardInterrupt:
+        code, said = interrupted
         with suppress(OSError):  # the terminal may be gone
-            print(interrupted, flush=True)
-        code = 0 if command == "make up" else 1
+            print(said, flush=True)
     except (StackError, OutsideError) as error:
         sys.exit(f"{command}: {error}")
     sys.exit(code)

@@ -493,7 +493,7 @@ def run() -> int:
 
 
 def main() -> None:
-    run_until_ended("make demo", run, "interrupted")
+    run_until_ended("make demo", run, interrupted=(1, "interrupted"))
 
 
 if __name__ == "__main__":

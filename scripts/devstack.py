@@ -469,7 +469,7 @@ def run() -> int:
 
 
 def main() -> None:
-    run_until_ended("make up", run, "stopped")
+    run_until_ended("make up", run, interrupted=(0, "stopped"))
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ def handlers() -> object:
 
 def exit_of(command: str, run: object) -> object:
     with pytest.raises(SystemExit) as ended:
-        run_until_ended(command, run, "stopped")  # type: ignore[arg-type]
+        run_until_ended(command, run, (0, "stopped"))  # type: ignore[arg-type]
     return ended.value.code
 
 
