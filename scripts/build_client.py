@@ -62,6 +62,7 @@ def build(folder: Path) -> Path:
             )
         for file in ("pyproject.toml", "README.md"):
             shutil.copy(CLIENT / file, stage)
+        shutil.copy(ROOT / "LICENSE", stage)
         command = [
             sys.executable,
             "-m",

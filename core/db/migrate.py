@@ -1,19 +1,19 @@
-"""Migrations, run from code: `upgrade(url)` at a process's start, and on the command line
+"""Migrations of the database:
 
-    python -m core.db.migrate upgrade          bring the database to the newest revision
-    python -m core.db.migrate current          name its revision
-    python -m core.db.migrate check            say where the tables of the contexts differ from it
-    python -m core.db.migrate draft "words"    write the next migration from these differences; read it before use
-    python -m core.db.migrate sql              print the tables of the contexts as SQL
+    mandate-wallet migrate upgrade          bring the database to the newest revision
+    mandate-wallet migrate current          name its revision
+    mandate-wallet migrate check            say where the tables of the contexts differ from it
+    mandate-wallet migrate draft "words"    write the next migration from these differences; read it before use
+    mandate-wallet migrate sql              print the tables of the contexts as SQL
 
 The database is DATABASE_URL's. A URL may stand after the command instead, if it holds no password:
-who may list processes reads their arguments.
-
-A column added to a context's tables.py after a release needs a new migration (`draft` on an
-upgraded, empty database). Before the first release 0001 itself is written again: `... sql >
-core/db/migrations/versions/0001_initial.sql`. tests/integration/core/db/test_migrations.py fails as
-long as tables and migrations differ.
+who may list processes reads their arguments. `python -m core.db.migrate` is the same.
 """
+
+# A column added to a context's tables.py after a release needs a new migration (`draft` on an
+# upgraded, empty database). Before the first release 0001 itself is written again: `... sql >
+# core/db/migrations/versions/0001_initial.sql`. tests/integration/core/db/test_migrations.py fails as
+# long as tables and migrations differ.
 
 import sys
 from collections.abc import Callable, Sequence
@@ -25,19 +25,23 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from alembic.util import CommandError
+from psycopg.errors import InsufficientPrivilege
 from sqlalchemy import Connection, Table, create_engine, make_url, pool
-from sqlalchemy.exc import ArgumentError, OperationalError
+from sqlalchemy.exc import ArgumentError, OperationalError, ProgrammingError
 from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
 
 from core.db.base import Base
 from core.db.metadata import import_tables
 from core.db.revisions import recorded
+from core.errors import InvalidParameterError
 from core.settings import asked_database_url
 
 Answer = TypeVar("Answer")
 
 MIGRATIONS = Path(__file__).parent / "migrations"
-URL_RULE = "The URL is not one of a database: write postgresql+psycopg://user:password@host/name"
+URL_FORM = "write postgresql+psycopg://user:password@host/name"
+URL_RULE = f"The URL is not one of a database: {URL_FORM}"
 POSTGRES = create_engine("postgresql+psycopg://")  # for its dialect; it never connects
 
 
@@ -135,15 +139,29 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write(f"{URL_RULE} ({error}).\n")
     except ArgumentError:
         sys.stderr.write(f"{URL_RULE}.\n")
+    except InvalidParameterError as error:
+        sys.stderr.write(f"{error}.\n")
     except OperationalError:
         sys.stderr.write("The database does not answer; check the URL's host, port and password.\n")
+    except CommandError as error:  # a revision that this code does not know, one that is behind
+        sys.stderr.write(f"{str(error).rstrip('.')}. This code knows up to {head()}.\n")
+    except ProgrammingError as error:
+        if not isinstance(error.orig, InsufficientPrivilege):
+            raise
+        sys.stderr.write(
+            f"{error.orig.diag.message_primary}; name the role that owns the tables.\n"
+        )
     return 1
 
 
 def _run(arguments: list[str]) -> int:
+    if {"-h", "--help"} & {*arguments}:
+        sys.stdout.write(__doc__)
+        return 0
     match arguments:
-        case ["-h" | "--help"]:
-            sys.stdout.write(__doc__)
+        case _ if any(one.startswith("-") for one in arguments):
+            sys.stderr.write(__doc__)
+            return 2
         case ["upgrade", *given] if len(given) < 2:
             upgrade(_url_of(given))
         case ["current", *given] if len(given) < 2:
@@ -153,6 +171,9 @@ def _run(arguments: list[str]) -> int:
             sys.stdout.write("\n".join(found or ["the tables and the database agree"]) + "\n")
             return 1 if found else 0
         case ["draft", *given, words] if len(given) < 2:
+            if not (MIGRATIONS.parents[2] / "pyproject.toml").exists():
+                sys.stderr.write("A migration is written in a checkout, and this is a package.\n")
+                return 1
             draft(_url_of(given), words)
         case ["sql"]:
             sys.stdout.write(tables_as_sql())
@@ -163,8 +184,10 @@ def _run(arguments: list[str]) -> int:
 
 
 def _url_of(given: Sequence[str]) -> str:
-    """Errors: ArgumentError when neither the command nor the environment names one."""
+    """Errors: InvalidParameterError when neither the command nor the environment names one."""
     url = given[0] if given else asked_database_url()
+    if not url:
+        raise InvalidParameterError("DATABASE_URL", f"it is not set: {URL_FORM}")
     return make_url(url).render_as_string(hide_password=False)
 
 

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, create_engine, pool, text
 from sqlalchemy.exc import ProgrammingError
 
 VERSIONS = Path(__file__).parent / "migrations" / "versions"
-COMMAND = "python -m core.db.migrate upgrade"
+COMMAND = "mandate-wallet migrate upgrade"
 MAY_NOT_ASK = (
     "its role may not read alembic_version: name the role that the migrations grant what it needs, "
     f"mandate_app; if it was made after them, run `{COMMAND}` as their owner "

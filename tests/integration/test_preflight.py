@@ -134,7 +134,7 @@ def test_a_database_that_refuses__is_told_in_its_words(place: Place) -> None:
 @pytest.mark.parametrize(
     ("statement", "says"),
     [
-        ("drop table alembic_version", "it was never migrated: run `python -m core.db.migrate"),
+        ("drop table alembic_version", "it was never migrated: run `mandate-wallet migrate"),
         ("update alembic_version set version_num = '0003'", "it is at 0003, this code needs"),
         ("update alembic_version set version_num = '9999'", "9999, which this code does not know"),
         ("alter table room drop column message_count", "1 tables or columns differ from it"),

@@ -111,7 +111,7 @@ def test_a_role_that_may_not_read__is_told_what_it_lacks(place: Place, database:
     try:
         said = faults(preflight.check_database, place, database_url=weak)
         assert said.startswith("migrations: its role may not read alembic_version: name the role")
-        assert "made after them, run `python -m core.db.migrate upgrade` as their owner" in said
+        assert "made after them, run `mandate-wallet migrate upgrade` as their owner" in said
         with database.write() as session:
             session.execute(text("grant select on all tables in schema public to preflight_weak"))
         said = faults(preflight.check_database, place, database_url=weak)

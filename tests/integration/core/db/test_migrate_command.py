@@ -1,15 +1,17 @@
-"""`python -m core.db.migrate` on the command line: it explains itself, and says what is wrong with
+"""`mandate-wallet migrate` on the command line: it explains itself, and says what is wrong with
 a URL without a traceback.
 """
 
 import pytest
+from sqlalchemy import text
 
 from core.db import migrate
+from core.db.engine import Database
 
 
 def test_help__explains_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert migrate.main(["--help"]) == 0
-    assert "python -m core.db.migrate upgrade " in capsys.readouterr().out
+    assert "mandate-wallet migrate upgrade " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("url", ["nonsense", "nosuch://host/name", "postgresql+nosuch://host/name"])
@@ -39,4 +41,44 @@ def test_the_url__comes_from_the_environment_and_stands_in_no_argument(
     assert capsys.readouterr().out == f"{migrate.head()}\n"
     monkeypatch.delenv("DATABASE_URL")
     assert migrate.main(["current"]) == 1
-    assert "write postgresql+psycopg://user:password@host/name" in capsys.readouterr().err
+    assert capsys.readouterr().err == (
+        "DATABASE_URL: it is not set: write postgresql+psycopg://user:password@host/name.\n"
+    )
+
+
+@pytest.mark.parametrize("command", ["upgrade", "current", "check", "draft"])
+def test_help_of_a_command__is_help_and_changes_nothing(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = migrate.head()
+    assert migrate.main([command, "--help"]) == 0
+    assert "mandate-wallet migrate upgrade " in capsys.readouterr().out
+    assert migrate.main([command, "--no-such-option"]) == 2
+    assert migrate.head() == before
+
+
+def test_a_revision_that_this_code_does_not_know__is_a_sentence(
+    database: Database, database_url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with database.write() as session:
+        session.execute(text("update alembic_version set version_num = '0999'"))
+    assert migrate.main(["upgrade", database_url]) == 1
+    assert capsys.readouterr().err == (
+        f"Can't locate revision identified by '0999'. This code knows up to {migrate.head()}.\n"
+    )
+
+
+def test_a_role_that_may_not_migrate__is_a_sentence(
+    database: Database, database_url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with database.write() as session:
+        session.execute(text("create role nobody_of_the_tests login"))
+    url = database_url.replace("://mandate@", "://nobody_of_the_tests@")
+    try:
+        assert migrate.main(["upgrade", url]) == 1
+        assert capsys.readouterr().err == (
+            "permission denied for table alembic_version; name the role that owns the tables.\n"
+        )
+    finally:
+        with database.write() as session:
+            session.execute(text("drop role nobody_of_the_tests"))

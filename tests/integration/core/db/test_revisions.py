@@ -30,7 +30,7 @@ def test_the_numbers_of_the_files__are_the_revisions() -> None:
 
 
 BEHIND = {
-    "drop table alembic_version": "it was never migrated: run `python -m core.db.migrate upgrade",
+    "drop table alembic_version": "it was never migrated: run `mandate-wallet migrate upgrade",
     "delete from alembic_version": "it was never migrated: run",
     "update alembic_version set version_num = '0003'": "it is at 0003, this code needs",
     "insert into alembic_version values ('0003')": "at once, half of a migration: restore it",

@@ -13,7 +13,7 @@ from api.kernel.tool import ID, Profile
 from api.tools.registry import entries_of
 from tests.each import each
 
-with Path("tests/spec/tools.tsv").open() as lines:
+with (Path(__file__).parents[3] / "spec" / "tools.tsv").open() as lines:
     SPECIFIED = {row["tool"]: row for row in csv.DictReader(lines, delimiter="\t")}
 ENTRIES = entries_of(catalogue())
 TOOLS = each("name", list(ENTRIES))
