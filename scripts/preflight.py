@@ -19,8 +19,7 @@ from sqlalchemy.exc import ProgrammingError, SQLAlchemyError
 from core.chain.rpc import RpcError
 from core.db.metadata import import_tables
 from core.errors import InvalidParameterError
-from core.logs import configure_logs
-from core.settings import Settings, asked_log_format
+from core.settings import Settings
 from core.startup import refusals
 from scripts._deployments import IS_CHECKOUT, network_fault, record_path
 from scripts._findings import PartFinding, wrong
@@ -77,7 +76,6 @@ def preflight(
         raise typer.Exit(2)
     if IS_CHECKOUT:
         os.environ.setdefault("DEPLOYMENT_FILE", str(record_path(network)))
-    configure_logs(asked_log_format(), sys.stderr)
     with refusals():
         asked = asked_of(Settings())
     import_tables()  # which takes a second of a core: no part waits for it within its time
