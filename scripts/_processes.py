@@ -37,8 +37,7 @@ def run_until_ended(command: str, run: Callable[[], int], interrupted: tuple[int
     """
     for name in ("NO_PROXY", "no_proxy"):
         os.environ[name] = ",".join(filter(None, (os.environ.get(name), HERE)))
-    for end in _ends():  # a job in a shell's background would ignore SIGINT
-        signal.signal(end, signal.default_int_handler)
+    be_interrupted_by_signals()
     try:
         code = run()
     except KeyboardInterrupt:
@@ -48,6 +47,14 @@ def run_until_ended(command: str, run: Callable[[], int], interrupted: tuple[int
     except (StackError, OutsideError) as error:
         sys.exit(f"{command}: {error}")
     sys.exit(code)
+
+
+def be_interrupted_by_signals() -> None:
+    """Ctrl-C, which a job in a shell's background would ignore, SIGTERM and a closed terminal raise
+    KeyboardInterrupt, so that what was started is stopped.
+    """
+    for end in _ends():
+        signal.signal(end, signal.default_int_handler)
 
 
 @contextmanager

@@ -5,18 +5,17 @@ CLUSTER_NETWORK (127.28.0), and is migrated. It prints the settings of the proce
 """
 
 import os
-import signal
 import sys
 import time
 from pathlib import Path
 
 from core.db import migrate
 from scripts._cluster import Cluster, ClusterError
+from scripts._processes import be_interrupted_by_signals
 
 
 def main() -> None:
-    for name in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(name, signal.default_int_handler)
+    be_interrupted_by_signals()
     cluster = Cluster(
         Path(os.environ.get("CLUSTER_DIR") or "/var/tmp/mandate-cluster"),  # noqa: S108 (postgres must pass)
         os.environ.get("CLUSTER_NETWORK") or "127.28.0",

@@ -43,6 +43,7 @@ from core.mandate.chain import calldata
 from core.mandate.chain.calldata import VaultCall
 from core.mandate.venues import test_venue
 from scripts._ports import Ports, free_port
+from scripts._processes import be_interrupted_by_signals
 from scripts.demo import Story, sign_and_fund, sign_in
 from scripts.devstack import Stack
 from scripts.seed_world import place_of, seed
@@ -451,8 +452,7 @@ def main() -> int:
     if not 1 <= minutes <= MOST_MINUTES or not 1 <= rate <= 2_000:
         print(f"MINUTES is 1 to {MOST_MINUTES}, RATE 1 to 2000", file=sys.stderr)
         return 2
-    for name in (signal.SIGTERM, signal.SIGINT):  # which a job in a shell's background ignores
-        signal.signal(name, signal.default_int_handler)
+    be_interrupted_by_signals()
     folder = Path(mkdtemp(prefix="soak-"))
     folder.chmod(0o755)
     room = MachineRoom(folder / "s")

@@ -13,7 +13,6 @@ docs/operations/backup, and ends with 0 only when every step held. The folder is
 
 import os
 import shutil
-import signal
 import sys
 import tempfile
 import time
@@ -38,7 +37,7 @@ from core.settings import Deployment
 from scripts import demo
 from scripts._findings import PartFinding
 from scripts._ports import Ports, free_port
-from scripts._processes import Child, StackError, run_shown
+from scripts._processes import Child, StackError, be_interrupted_by_signals, run_shown
 from scripts.check_record import lines
 from scripts.check_record import place_of as record_place
 from scripts.devstack import ANVIL, CHAIN_ID, Stack, set_outside
@@ -424,8 +423,7 @@ def main() -> None:
     folder = Path(given or tempfile.mkdtemp(prefix="drill-")).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o755)  # the servers run as another account
-    for name in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(name, signal.default_int_handler)
+    be_interrupted_by_signals()
     os.environ["WITHOUT"] = "scanner"  # it only costs: exchanges are on no chain
     try:
         binaries()
