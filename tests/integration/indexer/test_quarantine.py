@@ -26,6 +26,7 @@ from core.transfers.rules import FourStates
 from indexer.chain.payments import deposit_key
 from indexer.chain.retry import retry_all
 from indexer.held import retry_held
+from tests.each import each
 from tests.integration.chain_fixtures import USDC
 from tests.integration.indexer.conftest import Follower, SampleLedger, now_utc
 from tests.integration.indexer.refusing import DISK_FULL, TOO_LARGE, Refusals, counted, facts, held
@@ -359,7 +360,7 @@ def test_retry__beside_an_indexer_that_leads__says_what_it_did_and_why_not_more(
     follower.assert_sound(*second)
 
 
-@pytest.mark.parametrize("pair", ["m_nobodys234", "account:x", "account:", "\x00", ""])
+@each("pair", ["m_nobodys234", "account:x", "account:", "\x00", ""])
 def test_retry__of_a_ledger_that_there_is_not__is_refused(follower: Follower, pair: str) -> None:
     with pytest.raises(InvalidParameterError, match="no mandate has this public id"):
         retry_held(follower.chain, pair, now_utc())

@@ -17,6 +17,7 @@ from core.db.engine import Database
 from core.fund.tables import FundApplication, FundApplicationMove, FundRules, FundVault
 from core.identity.tables import Account
 from keeper.areas import fund as jobs
+from tests.each import each
 from tests.integration.api.conftest import Clock, bearer, connect, deps_of, login, reason
 from tests.integration.api.fund.conftest import Follower, Office, follower_of
 from tests.integration.api.fund.pilots import (
@@ -139,7 +140,7 @@ def test_an_application_with_its_transfer__is_submitted(world: IndexWorld, payer
     assert [one["application"]["bond_usd"] for one in queued] == ["2500.000000"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("sender", "to", "amount"),
     [
         (WALLET, TREASURY, 2_499_999_999),
@@ -164,7 +165,7 @@ def test_a_transfer_that_reverted__pays_nothing(world: IndexWorld, payer: Follow
     assert world.apply(payer, bond_tx=tx).status_code == 400
 
 
-@pytest.mark.parametrize("block", [101, None])
+@each("block", [101, None])
 def test_a_transfer_that_is_not_safe_yet__is_asked_for_again(
     world: IndexWorld, payer: Follower, block: int | None
 ) -> None:
@@ -192,7 +193,7 @@ def test_an_account_without_a_wallet__is_told_to_link_one(
     assert reason(world.apply(follower)) == (409, "wallet_not_linked")
 
 
-@pytest.mark.parametrize("field", ["bond", "bond_usd", "bond_credits", "bond_usdc_e6"])
+@each("field", ["bond", "bond_usd", "bond_credits", "bond_usdc_e6"])
 def test_a_bond_sent_by_the_client__is_refused_naming_the_field(
     world: IndexWorld, payer: Follower, field: str
 ) -> None:
@@ -396,7 +397,7 @@ def test_an_index_without_its_categories_today__is_not_applied_for(
     assert answer.json()["detail"].startswith("filter_categories: the index has no constituent")
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "field"),
     [
         ({"leverage": "0.99"}, "leverage"),

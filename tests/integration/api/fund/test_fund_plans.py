@@ -15,6 +15,7 @@ from core.fund.rules.plan import FollowerAccount
 from core.fund.tables import FundPlan, FundSignalSale
 from core.identity.tables import ApiKey
 from core.market.tables import MarketListingState
+from tests.each import each
 from tests.integration.api.conftest import Clock, reason
 from tests.integration.api.fund.conftest import (
     ADDRESS,
@@ -393,7 +394,7 @@ def test_a_fill__is_kept_once_as_a_self_report_and_counted(
     assert follower.credits() == 90
 
 
-@pytest.mark.parametrize(
+@each(
     ("written", "kept"),
     [
         ("5e-05", "0.00005"),  # as Python writes 0.00005
@@ -427,7 +428,15 @@ def test_a_fills_time__may_have_nanoseconds(
     assert (answer.status_code, answer.json()["filled_at"]) == (201, "2026-11-21T12:00:00Z")
 
 
-@pytest.mark.parametrize(
+@pytest.fixture
+def bought(follower: Follower, office: Office, mirrored: int) -> int:
+    """A signal that the follower has a plan of."""
+    signal = office.publish(mirrored)
+    planned(follower, signal)
+    return signal
+
+
+@each(
     ("field", "value"),
     [
         ("price", "109500.6"),  # 20 % above
@@ -447,11 +456,9 @@ def test_a_fills_time__may_have_nanoseconds(
     ],
 )
 def test_a_fill_that_cannot_be__is_400_names_its_field_and_is_not_counted(
-    follower: Follower, office: Office, mirrored: int, field: str, value: Any
+    follower: Follower, mirrored: int, bought: int, field: str, value: Any
 ) -> None:
-    signal = office.publish(mirrored)
-    planned(follower, signal)
-    answer = follower.post(f"/fund/signals/{signal}/fills", fill(**{field: value}))
+    answer = follower.post(f"/fund/signals/{bought}/fills", fill(**{field: value}))
     assert (answer.status_code, field in answer.json()["detail"]) == (400, True)
     assert follower.client.get(f"/fund/vaults/{mirrored}").json()["fills_count"] == 0
 

@@ -20,6 +20,7 @@ from core.times import instant_text
 from keeper.areas.hall import HallJob
 from scripts._world import Place
 from scripts.seed_world import seed
+from tests.each import each
 from tests.integration.api.conftest import BASE_URL, Clock, connect, reason
 from tests.integration.api.in_process import AppClient
 
@@ -108,7 +109,7 @@ def test_an_agent__is_there_after_the_next_build(
     assert (row["address_ready"], row["accepts_mandates"], row["as_of"]) == (False, False, None)
 
 
-@pytest.mark.parametrize("sort", ["days_live", "net_usdc", "twr_bps", "max_drawdown_bps", "trades"])
+@each("sort", ["days_live", "net_usdc", "twr_bps", "max_drawdown_bps", "trades"])
 def test_pages_of_each_sort__are_the_list_in_its_order(built: TestClient, sort: str) -> None:
     for window in ("7d", "30d", "90d", "since"):
         query = f"sort={sort}&window={window}"
@@ -219,9 +220,7 @@ def test_the_house__is_tagged_and_has_a_row_of_its_own(built: TestClient, deps: 
     assert (book["agent_id"], book["record"]["runner"]) == (str(other), True)
 
 
-@pytest.mark.parametrize(
-    "query", ["sort=luck", "window=1d", "limit=0", "limit=101", "accepting=maybe", "cursor=abc"]
-)
+@each("query", ["sort=luck", "window=1d", "limit=0", "limit=101", "accepting=maybe", "cursor=abc"])
 def test_a_query_that_cannot_be__is_refused_by_its_field(client: TestClient, query: str) -> None:
     answer = client.get(f"{PATH}?{query}")
 

@@ -7,6 +7,7 @@ from eth_account import Account
 
 from core.reserve.rules import token_text
 from core.sponsored import days, documents
+from tests.each import each
 from tests.integration.api.sponsored.conftest import (
     TREASURY,
     USDC,
@@ -162,7 +163,7 @@ def test_hand_in__another_accounts_quote__is_unknown(
     assert stage.hand_in(stage.agent(), stage.signed(quote)).status_code == 404
 
 
-@pytest.mark.parametrize(
+@each(
     ("part", "path", "value"),
     [
         ("purchase", ("message", "value"), "10000001"),

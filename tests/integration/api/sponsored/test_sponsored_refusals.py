@@ -14,6 +14,7 @@ from core.money import usdc_text
 from core.sponsored import days
 from core.sponsored.prices import FixedEthPrice
 from core.times import instant_text, next_day
+from tests.each import each
 from tests.integration.api.conftest import BASE_URL
 from tests.integration.api.in_process import AppClient
 from tests.integration.api.sponsored.conftest import (
@@ -157,7 +158,7 @@ def test_too_little_usdc_after_the_fee_was_submitted__asks_for_the_purchase_alon
     assert again(stage, agent, calls[0]).status_code == 200
 
 
-@pytest.mark.parametrize("field", ["purchase_signature", "fee_signature"])
+@each("field", ["purchase_signature", "fee_signature"])
 def test_a_signature_of_somebody_else__names_the_field_and_the_quote(
     stage: SponsoredStage, agent: dict[str, str], field: str
 ) -> None:
@@ -170,7 +171,7 @@ def test_a_signature_of_somebody_else__names_the_field_and_the_quote(
     assert all(again(stage, agent, one).status_code == 200 for one in calls)
 
 
-@pytest.mark.parametrize("field", ["purchase_signature", "fee_signature"])
+@each("field", ["purchase_signature", "fee_signature"])
 def test_other_signatures_of_a_buy_that_is_in__name_the_field_and_lead_to_it(
     stage: SponsoredStage, agent: dict[str, str], field: str
 ) -> None:
