@@ -20,7 +20,6 @@ import {
     LOCK_NOTHING_LEFT,
     LOCK_SETTLE_GRACE,
     LOCK_WORKING,
-    MAX_MARK_AGE_BLOCKS,
     REASON_STOP_LINE,
     SETTLE_GRACE
 } from "./libraries/ConstantsLib.sol";
@@ -36,7 +35,7 @@ import {VaultCodeLib, VaultTerms} from "./libraries/VaultCodeLib.sol";
 /// WHO MAY DO WHAT
 /// - The owner deposits, sets and removes the agent, stops, unwinds positions, and alone withdraws.
 /// - The agent calls the listed functions of the listed contracts inside the caps, and may stop.
-/// - The keeper marks the worth, stops and settles. It moves no position and chooses no receiver.
+/// - The keeper has the worth measured and settles. It says no figure, moves no position and chooses no receiver.
 /// - The payee gets the fee and may pass that right on.
 /// - The factory's pauser holds up execute and removes the agent. Nobody holds up a way home for money.
 /// - The factory's admin appoints pausers and, through the keeper admin, keepers; an adapter that it lists may bring
@@ -76,12 +75,13 @@ import {VaultCodeLib, VaultTerms} from "./libraries/VaultCodeLib.sol";
 ///   because a token that accepts contract signatures could be emptied by one.
 ///
 /// WORTH AND THE STOP LINE
-/// - Worth is own cash plus what the mandate's adapters say its positions are worth. At or below stopFloor, and before
-///   the end, anyone may stop the mandate.
-/// - While money is out at targets that no adapter values, worth is unknown and only the keeper's mark can stop it by
-///   worth. `worthAtCost` counts that money at what was spent on it. One counter serves all such targets and what the
-///   relay brings home: income at one lowers what is out at another, and worth is too low by that. Money that went out at
-///   such a target and came back anywhere else still counts as out, and worth is too high by that.
+/// - The vault measures it, and takes nobody's word for it: own cash, what the mandate's adapters say its positions are
+///   worth, and at cost what is out at targets that no adapter values. At or below stopFloor the keeper's mark stops the
+///   mandate, and before the end anyone may. While an adapter does not answer there is neither a mark nor a stop by worth.
+/// - One counter serves all targets without an adapter and what the relay brings home: income at one lowers what is out at
+///   another, and worth is too low by that. Money that went out at such a target and came back anywhere else still counts
+///   as out, and worth is too high by that.
+/// - A party's stop measures nothing: who stops chooses the gas, and so what fails. The keeper's mark after it does.
 ///
 /// FEE
 /// - agentFeeBps of max(0, received - spent), less what was paid. Deposits are no gain, nor is USDC that is sent to the
@@ -100,7 +100,7 @@ import {VaultCodeLib, VaultTerms} from "./libraries/VaultCodeLib.sol";
 /// NOT GUARANTEED
 /// - That a listed venue is honest, solvent or fairly priced. The caps bound what an action spends, own cash what all of
 ///   them spend; an exit at a bad price can lose a whole position in one action.
-/// - That the stop line stops in time: a price may jump across it, and a mark is as good as the keeper.
+/// - That the stop line stops in time: a price may jump across it, and what no adapter values counts at cost.
 /// - That unrealised gain is charged: an owner who takes positions out as tokens pays no fee on them. Nor that a gain
 ///   lasts until it is settled: an owner who is also the agent can lose it again.
 /// - That proceeds are known for what they are when a venue pays them by a plain transfer outside a call: they are a gift
@@ -120,7 +120,8 @@ contract MandateVault is IMandateVault, IMandateVaultEvents, ReentrancyGuardTran
         address agent;
         Status status;
         uint40 stoppedAt;
-        uint48 lastMarkBlock;
+        bool hadAgent;
+        bool payeeFixed;
     }
 
     /// @dev One slot: what changes seldom.
@@ -174,6 +175,7 @@ contract MandateVault is IMandateVault, IMandateVaultEvents, ReentrancyGuardTran
     function initialize(Funding calldata funding) external nonReentrant onlyFactory {
         VaultTerms memory terms = VaultCodeLib.decode();
         _control.agent = terms.agent;
+        _control.hadAgent = terms.agent != address(0);
         logHead = terms.digest;
         if (funding.amount != 0) _takeFunding(terms, funding);
     }
@@ -285,12 +287,8 @@ contract MandateVault is IMandateVault, IMandateVaultEvents, ReentrancyGuardTran
         if (newAgent == address(0) || newAgent == address(this)) revert ErrorsLib.BadAddress(newAgent);
 
         _control.agent = newAgent;
+        _control.hadAgent = true;
         _log(2, abi.encode(AgentSet.selector, newAgent));
-        // The first agent of the open board earns the fee, as the agent of the terms otherwise does.
-        if (_payee(terms) == address(0)) {
-            _payout.payee = newAgent;
-            _log(3, abi.encode(PayeeChanged.selector, address(0), newAgent));
-        }
     }
 
     /// @inheritdoc IMandateVault
@@ -349,6 +347,7 @@ contract MandateVault is IMandateVault, IMandateVaultEvents, ReentrancyGuardTran
         }
 
         _window.count(plan.flow, spentSum);
+        if (spentSum != 0 && terms.agent == address(0) && !_control.payeeFixed) _fixPayee();
         plan.flow.received = (plan.flow.received + receivedSum).toUint80();
         plan.flow.nonce += 1;
         _flow = plan.flow;
@@ -431,6 +430,13 @@ contract MandateVault is IMandateVault, IMandateVaultEvents, ReentrancyGuardTran
 
     // ------------------------------------------------------------------ the payee
 
+    /// @dev On the open board whoever first puts money to work earns the fee, as the agent of the terms otherwise does.
+    function _fixPayee() private {
+        _control.payeeFixed = true;
+        _payout.payee = msg.sender;
+        _log(3, abi.encode(PayeeChanged.selector, address(0), msg.sender));
+    }
+
     /// @inheritdoc IMandateVault
     function setPayee(address newPayee) external nonReentrant {
         address previous = _payee(VaultCodeLib.decode());
@@ -444,39 +450,35 @@ contract MandateVault is IMandateVault, IMandateVaultEvents, ReentrancyGuardTran
     // ------------------------------------------------------------------ the keeper
 
     /// @inheritdoc IMandateVault
-    function mark(uint256 worth_, uint64 asOfBlock, bytes32 evidence) external nonReentrant {
+    function mark() external nonReentrant {
         VaultTerms memory terms = VaultCodeLib.decode();
-        _requireWorking(terms);
+        bool working = _requireMarkable(terms);
         if (msg.sender != FACTORY.keeper()) revert ErrorsLib.NotKeeper(msg.sender);
-        _requireFreshMark(asOfBlock);
 
-        // The block is not above the chain's own, which fits.
-        // forge-lint: disable-next-line(unsafe-typecast)
-        _control.lastMarkBlock = uint48(asOfBlock);
-        _log(2, abi.encode(Marked.selector, asOfBlock, worth_, evidence));
-        if (worth_ <= terms.stopFloor) _stop(REASON_STOP_LINE, worth_, true);
+        (uint256 worth_, uint256 unvaluedOut) = _measure(terms);
+        _log(1, abi.encode(Marked.selector, worth_, unvaluedOut));
+        if (working && worth_ <= terms.stopFloor) _stop(REASON_STOP_LINE, worth_, unvaluedOut, true);
     }
 
-    function _requireFreshMark(uint64 asOfBlock) private view {
-        uint64 last = _control.lastMarkBlock;
-        if (asOfBlock <= last) revert ErrorsLib.MarkNotRising(asOfBlock, last);
-        uint64 current = uint64(block.number);
-        if (asOfBlock > current) revert ErrorsLib.MarkInFuture(asOfBlock, current);
-        if (current - asOfBlock > MAX_MARK_AGE_BLOCKS) {
-            revert ErrorsLib.MarkTooOld(asOfBlock, current - MAX_MARK_AGE_BLOCKS);
-        }
+    /// @dev After a stop a mark measures the end's worth. After the grace the owner may withdraw without a stop, and an
+    /// empty vault is no loss.
+    function _requireMarkable(VaultTerms memory terms) private view returns (bool working) {
+        if (_control.stoppedAt != 0) return false;
+        _requireWorking(terms);
+        if (block.timestamp >= terms.endsAt + SETTLE_GRACE) revert ErrorsLib.MandateEnded(terms.endsAt);
+        return true;
     }
 
-    // ------------------------------------------------------------------ owner, keeper or agent
+    // ------------------------------------------------------------------ owner or agent
 
     /// @inheritdoc IMandateVault
     function stop(bytes32 reason) external nonReentrant {
         VaultTerms memory terms = VaultCodeLib.decode();
         _requireNotOver(terms);
         if (reason == REASON_STOP_LINE) revert ErrorsLib.ReservedReason(reason);
-        if (msg.sender != FACTORY.keeper()) _requireMayStop(terms);
+        _requireMayStop(terms);
 
-        _stop(reason, 0, false);
+        _stop(reason, 0, 0, false);
     }
 
     /// @dev The grace binds the agent as it binds the owner, who may have made a key of theirs the agent before the end.
@@ -490,11 +492,11 @@ contract MandateVault is IMandateVault, IMandateVaultEvents, ReentrancyGuardTran
         if (block.timestamp >= terms.endsAt && block.timestamp < until) revert ErrorsLib.SettleGrace(until);
     }
 
-    function _stop(bytes32 reason, uint256 worth_, bool worthKnown) private {
+    function _stop(bytes32 reason, uint256 worth_, uint256 unvaluedOut, bool worthKnown) private {
         _control.agent = address(0);
         _control.status = Status.Stopped;
         _control.stoppedAt = uint40(block.timestamp);
-        _log(3, abi.encode(Stopped.selector, msg.sender, reason, worth_, worthKnown));
+        _log(3, abi.encode(Stopped.selector, msg.sender, reason, worth_, unvaluedOut, worthKnown));
     }
 
     /// @inheritdoc IMandateVault
@@ -546,10 +548,10 @@ contract MandateVault is IMandateVault, IMandateVaultEvents, ReentrancyGuardTran
         VaultTerms memory terms = VaultCodeLib.decode();
         _requireWorking(terms);
         _requireBeforeEnd(terms);
-        uint256 worth_ = _worth(terms);
+        (uint256 worth_, uint256 unvaluedOut) = _measure(terms);
         if (worth_ > terms.stopFloor) revert ErrorsLib.AboveStopLine(worth_, terms.stopFloor);
 
-        _stop(REASON_STOP_LINE, worth_, true);
+        _stop(REASON_STOP_LINE, worth_, unvaluedOut, true);
     }
 
     /// @inheritdoc IMandateVault
@@ -598,6 +600,7 @@ contract MandateVault is IMandateVault, IMandateVaultEvents, ReentrancyGuardTran
             let data := add(topic, head_)
             size := sub(size, head_)
             switch topics
+            case 1 { log1(data, size, mload(topic)) }
             case 2 { log2(data, size, mload(topic), mload(add(topic, 0x20))) }
             case 3 { log3(data, size, mload(topic), mload(add(topic, 0x20)), mload(add(topic, 0x40))) }
             default {
@@ -673,15 +676,10 @@ contract MandateVault is IMandateVault, IMandateVaultEvents, ReentrancyGuardTran
         return changed == address(0) ? terms.agent : changed;
     }
 
-    function _worth(VaultTerms memory terms) private view returns (uint256) {
-        uint256 out = _book.unvaluedOut;
-        if (out != 0) revert ErrorsLib.WorthUnknown(out);
-        return _valuedWorth(terms);
-    }
-
     /// @dev Rules are sorted by target, so an adapter with several rules of kind 2 is asked once.
-    function _valuedWorth(VaultTerms memory terms) private view returns (uint256 worth_) {
-        worth_ = _ownCash();
+    function _measure(VaultTerms memory terms) private view returns (uint256 worth_, uint256 unvaluedOut) {
+        unvaluedOut = _book.unvaluedOut;
+        worth_ = _ownCash() + unvaluedOut;
         address asked;
         for (uint256 i; i < terms.rules.countOf(); ++i) {
             Rule memory rule = terms.rules.at(i);
@@ -722,14 +720,8 @@ contract MandateVault is IMandateVault, IMandateVaultEvents, ReentrancyGuardTran
     }
 
     /// @inheritdoc IMandateVault
-    function worth() external view nonReentrantView returns (uint256) {
-        return _worth(VaultCodeLib.decode());
-    }
-
-    /// @inheritdoc IMandateVault
-    function worthAtCost() external view nonReentrantView returns (uint256 worth_, uint256 unvaluedOut) {
-        unvaluedOut = _book.unvaluedOut;
-        worth_ = _valuedWorth(VaultCodeLib.decode()) + unvaluedOut;
+    function worth() external view nonReentrantView returns (uint256 worth_, uint256 unvaluedOut) {
+        return _measure(VaultCodeLib.decode());
     }
 
     /// @inheritdoc IMandateVault
@@ -755,8 +747,7 @@ contract MandateVault is IMandateVault, IMandateVaultEvents, ReentrancyGuardTran
             withdrawn: _payout.withdrawn,
             feePaid: _book.feePaid,
             unvaluedOut: _book.unvaluedOut,
-            nonce: _flow.nonce,
-            lastMarkBlock: _control.lastMarkBlock
+            nonce: _flow.nonce
         });
     }
 
@@ -778,11 +769,11 @@ contract MandateVault is IMandateVault, IMandateVaultEvents, ReentrancyGuardTran
     }
 
     /// @inheritdoc IMandateVault
-    /// @dev The open board without an agent yet is not paused: it has no payee either.
+    /// @dev The open board that has had no agent yet is not paused.
     function paused() external view returns (bool) {
-        VaultTerms memory terms = VaultCodeLib.decode();
-        return _control.agent == address(0) && _control.status < Status.Stopped && block.timestamp < terms.endsAt
-            && _payee(terms) != address(0);
+        Control memory control = _control;
+        return control.hadAgent && control.agent == address(0) && control.status < Status.Stopped
+            && block.timestamp < VaultCodeLib.decode().endsAt;
     }
 
     /// @inheritdoc IMandateVault

@@ -47,8 +47,6 @@ from keeper.witness import Agreement, Heard
 STOPS_A_TURN = 25
 OTHERS_A_TURN = 200
 ABOVE_STOP_LINE = "AboveStopLine"  # what `enforceStopLine` answers of a sound vault
-# what `mark` answers where the believed height is none of the chain's
-WRONG_HEIGHT = ("MarkInFuture", "MarkTooOld")
 T = TypeVar("T")
 
 log = structlog.get_logger("keeper")
@@ -299,8 +297,6 @@ class Drafter:
         intent, signer, cap = trial.intent, trial.signer, self._caps.of(trial.intent.kind)
         tell = log.warning if is_last else log.debug
         if trial.gas is None:
-            if trial.why in WRONG_HEIGHT:
-                self._observer.heads.failed()
             _wait(intent, "the chain refuses it", tell, signer=signer, refused=trial.why)
             return None
         is_stop = intent.kind in STOPS

@@ -8,10 +8,11 @@ Law: one node's word takes no vault out of sight and brings none back, and no wo
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from core.db.engine import Database
 from core.keeper.intents import ended_statuses, some_ended
+from core.keeper.rules import LacksMark
 from core.keeper.views import recorded_statuses
 from core.mandate.rules.lifecycle import CLOSED, OF_VAULT, Status, VaultStatus
 from keeper.observe import Observer
@@ -34,12 +35,19 @@ class Ended:
         self._seen: dict[tuple[str, VaultStatus], int] = {}  # height
         self._again_after = ""  # the vault that was looked at again last
 
-    def at_safe(self, state: KeeperState) -> tuple[int, list[tuple[str, str]]]:
+    def at_safe(
+        self, state: KeeperState, unrecorded: Collection[str] = ()
+    ) -> tuple[int, list[tuple[str, str]]]:
         """(safe block, (vault, how it ended)) of those that are new.
 
-        Nothing where no node names a safe block.
+        Nothing where no node names a safe block, nothing of those whose end is not marked yet, and
+        none that is `unrecorded`: at work by the record, which will say whether its end needs a mark.
         """
-        ends = {(r.vault, r.status) for r in state.vaults if r.status in ENDS}
+        ends = {
+            (r.vault, r.status)
+            for r in state.vaults
+            if r.status in ENDS and r.lacks_mark is not LacksMark.END and r.vault not in unrecorded
+        }
         if not ends:
             return 0, []
         with self._database.read() as session:

@@ -10,8 +10,7 @@ Laws
   them is the time.
 - Near is what differs by at most MOST_APART_BLOCKS from the lower median of three or more. Of two
   that differ by more the lower is taken, and once what was decided by that failed, the other.
-- Time and height agreed, the base fee is the higher median, and a mark says the lowest height: no
-  node calls that one of the future.
+- Time and height agreed, the base fee is the higher median.
 - A node whose block is not believed rests while others are asked first. With one node its word is
   all there is.
 """
@@ -131,9 +130,7 @@ class Heads:
             reason = "height" if asked in recent else "stale"
             disbelieve(self._rpc, asked, reason, head=head.number, theirs=_number(told.get(asked)))
         base_fee_wei = median_high(one.base_fee_wei for one in near.values())
-        return name, replace(
-            head, base_fee_wei=base_fee_wei, lowest=min(one.number for one in near.values())
-        )
+        return name, replace(head, base_fee_wei=base_fee_wei)
 
     def failed(self, among: Collection[str] | None = None) -> None:
         """What was decided by the believed block did not come true: where one node stands against

@@ -20,18 +20,18 @@ from datetime import timedelta
 from core.hexes import bytes_of
 from core.keeper.intents import Intent, NewIntent
 from core.keeper.queue import OutboxRequest
+from core.keeper.rules import LacksMark
 from core.mandate.chain import calldata
 from core.mandate.rules.lifecycle import VaultStatus
 from keeper.jobs.settle import has_something_to_settle
 from keeper.state import (
-    SOURCE_AT_COST,
+    ENDED,
     STOPS,
     YIELDING,
     Action,
     Head,
     IntentKind,
     Role,
-    evidence_hash,
 )
 from keeper.views import Numbers
 
@@ -54,7 +54,6 @@ def intent_of(action: Action, chain_id: int) -> NewIntent:
     """The action as a transaction to be, signed by the keeper's key unless the sender chooses
     another.
     """
-    reason = action.reason(chain_id)
     return NewIntent(
         chain_id=chain_id,
         subject=action.to.lower(),
@@ -62,14 +61,14 @@ def intent_of(action: Action, chain_id: int) -> NewIntent:
         kind=action.kind,
         role=Role.PAUSER if action.kind is IntentKind.REMOVE else Role.KEEPER,
         to=action.to,
-        data=bytes_of(_call_of(action, evidence_hash(reason))),
+        data=bytes_of(_call_of(action)),
         trigger_block_number=action.head.number,
         trigger_block_hash=action.head.hash,
-        reason=reason,
+        reason=action.reason(chain_id),
     )
 
 
-def _call_of(action: Action, evidence: str) -> str:
+def _call_of(action: Action) -> str:
     match action.kind:
         case IntentKind.SETTLE:
             return calldata.settle()
@@ -77,8 +76,7 @@ def _call_of(action: Action, evidence: str) -> str:
             return calldata.accept_keeper()
         case IntentKind.REMOVE:
             return calldata.remove_agent()
-    assert action.worth_usdc_e6 is not None  # a mark or a stop is planned only of a known worth
-    return calldata.mark(action.worth_usdc_e6, action.head.as_of, evidence)
+    return calldata.mark()
 
 
 def intent_of_request(request: OutboxRequest, data: bytes, head: Head) -> NewIntent:
@@ -148,13 +146,13 @@ def restated(intent: Intent, numbers: Numbers | None, head: Head) -> Intent | No
             if numbers.status is VaultStatus.WORKING and (above is None or above <= 0)
             else None
         )
-    if (
-        numbers.status is not VaultStatus.WORKING
-        or above is None
-        or (above <= 0) != (intent.kind in STOPS)
+    why = str(intent.reason["why"])
+    if above is None or (
+        numbers.status not in ENDED
+        if why == LacksMark.END
+        else numbers.status is not VaultStatus.WORKING or (above <= 0) != (intent.kind in STOPS)
     ):
         return None
-    why = str(intent.reason["why"])
     action = Action(
         IntentKind(intent.kind),
         intent.to,
@@ -180,11 +178,8 @@ def _with_action(intent: Intent, action: Action) -> Intent:
 
 
 def is_for_anyone(intent: Intent) -> bool:
-    """A stop that anyone may send.
-
-    One at cost is for the keeper alone: `enforceStopLine` reverts with WorthUnknown.
-    """
-    return intent.kind in STOPS and intent.reason.get("source") != SOURCE_AT_COST
+    """A stop, which `enforceStopLine` takes from any key."""
+    return intent.kind in STOPS
 
 
 def is_for_the_keeper(intent: Intent) -> bool:
@@ -192,9 +187,7 @@ def is_for_the_keeper(intent: Intent) -> bool:
 
     A settlement is planned only while that is so.
     """
-    return intent.kind in (*YIELDING, IntentKind.SETTLE) or (
-        intent.kind in STOPS and not is_for_anyone(intent)
-    )
+    return intent.kind in (*YIELDING, IntentKind.SETTLE)
 
 
 ENFORCE = bytes_of(calldata.enforce_stop_line())

@@ -346,6 +346,7 @@ def _reading(vault: WatchedVault, numbers: Numbers, live: frozenset[str]) -> Vau
         fee_owed_usdc_e6=numbers.fee_owed_usdc_e6,
         last_written=None if vault.last_written is None else _written(vault.last_written),
         live=live,
+        lacks_mark=vault.lacks_mark,
     )
 
 

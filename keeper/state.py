@@ -7,30 +7,28 @@ Laws
 - What could not be read is None, never 0: nothing is decided from it.
 """
 
-import hashlib
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-import rfc8785
-
 from core.chain.blocks import BlockHeader
+from core.keeper.rules import LacksMark
 from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UnixSeconds, UsdcE6, usdc_text_or_none
 
-# own cash plus the listed adapters' valueOf, summed by the vault itself
+# measured by the vault: own cash plus its adapters' valueOf
 SOURCE_VAULT_WORTH = "vault.worth"
-# the same plus, at cost, money out where no adapter values it: no market value
+# the same with a part at cost, which is out where no adapter values it: no market value
 SOURCE_AT_COST = "vault.worth_at_cost"
 
 
 class IntentKind(StrEnum):
     """Why a transaction is sent, in the order in which nonces are given.
 
-    STOP and MARK are both the vault's `mark`; a stop is the one that crosses the floor. With a key
-    of its own a stop is the vault's `enforceStopLine`, but not one at cost, which only `mark` can
-    do. FILL is a transfer of nothing to the signer itself, at a nonce that holds the others up.
-    ACCEPT is the factory's `acceptKeeper`, ANCHOR the anchors' `post`. Rows of the outbox bring kinds of their own.
+    STOP and MARK are both the vault's `mark`, which measures; a stop is the one that finds it at the
+    floor. With a key of its own a stop is the vault's `enforceStopLine`. FILL is a transfer of
+    nothing to the signer itself, at a nonce that holds the others up. ACCEPT is the factory's
+    `acceptKeeper`, ANCHOR the anchors' `post`. Rows of the outbox bring kinds of their own.
     """
 
     STOP = "stop"
@@ -43,6 +41,7 @@ class IntentKind(StrEnum):
     ANCHOR = "anchor"
 
 
+ENDED = (VaultStatus.STOPPED, VaultStatus.SETTLED)
 STOPS = (IntentKind.STOP, IntentKind.SECOND)
 YIELDING = (IntentKind.MARK, IntentKind.ANCHOR)  # a stop takes their nonce and their share of ETH
 URGENT = (IntentKind.FILL, *STOPS, IntentKind.REMOVE)  # a stop may stand behind what fills a gap
@@ -70,15 +69,13 @@ OF_REQUESTS = (Role.CUSTODY, Role.SPONSOR)  # their loops are beside the stops'
 class Head:
     """The block that everything was read at.
 
-    `at` is its own timestamp, not when it was seen. `lowest`: the least height that a node tells
-    which is near this one; None: nobody was asked.
+    `at` is its own timestamp, not when it was seen.
     """
 
     number: int
     hash: str
     at: UnixSeconds
     base_fee_wei: int
-    lowest: int | None = None
 
     @classmethod
     def of(cls, answer: object) -> "Head | None":
@@ -88,11 +85,6 @@ class Head:
         if not isinstance(answer, BlockHeader) or answer.base_fee_wei is None:
             return None
         return cls(answer.number, answer.hash, UnixSeconds(answer.timestamp), answer.base_fee_wei)
-
-    @property
-    def as_of(self) -> int:
-        """What a mark says it was judged at: a height that every node has."""
-        return self.number if self.lowest is None else self.lowest
 
     def age_s(self, now: UnixSeconds) -> int:
         """Seconds from the block's timestamp to now; negative when this machine's clock is behind
@@ -105,12 +97,12 @@ class Head:
 class SentMark:
     """What the next mark is measured against: the last one sent, or the funding when none was.
 
-    `as_of_block` is 0 when none was sent; `at` is when the mark was decided, or when the vault was
-    created.
+    `block_number`, of the head that it was decided at, is 0 when none was sent; `at` is when the
+    mark was decided, or when the vault was created.
     """
 
     worth_usdc_e6: UsdcE6
-    as_of_block: int
+    block_number: int
     at: UnixSeconds
 
 
@@ -148,6 +140,7 @@ class VaultReading:
     fee_owed_usdc_e6: UsdcE6 | None = None  # read only from `ends_at` on
     last_written: WrittenMark | None = None
     live: frozenset[str] = frozenset()  # kinds of intents that are not finished
+    lacks_mark: LacksMark | None = None  # by the record
 
     def above_floor_usdc_e6(self) -> int | None:
         """Distance to the stop line; 0 or less is at or below it.
@@ -160,9 +153,7 @@ class VaultReading:
 
     @property
     def is_at_cost(self) -> bool:
-        """True when money is out where no adapter values it: the worth counts it at cost, and
-        `enforceStopLine` is off.
-        """
+        """True when money is out where no adapter values it: the worth counts it at cost."""
         return self.source == SOURCE_AT_COST
 
     def is_for_anyone(self, head: Head) -> bool:
@@ -170,7 +161,7 @@ class VaultReading:
 
         Source: MandateVault.enforceStopLine.
         """
-        return not self.is_at_cost and (self.ends_at is None or head.at < self.ends_at)
+        return self.ends_at is None or head.at < self.ends_at
 
     def action(self, kind: IntentKind, head: Head, why: str) -> "Action":
         """What is to be sent of this vault, with the numbers of this reading."""
@@ -225,7 +216,7 @@ class Action:
     """One transaction to be sent: to which contract (a vault or the factory), as of which block,
     and why.
 
-    `why`: `at_or_below_floor`, `moved`, `daily`, `ended`, `proposed`. Worth and floor are known for
+    `why`: `at_or_below_floor`, `first`, `moved`, `daily`, `ended`, `proposed`. Worth and floor are known for
     marks and stops.
     """
 
@@ -238,7 +229,7 @@ class Action:
     source: str | None = None
 
     def reason(self, chain_id: int) -> dict[str, Any]:
-        """What led to it, as JSON: kept with the intent, and hashed as a mark's evidence.
+        """What led to it, as JSON, kept with the intent.
 
         `at` is the block's time: with it stands how old the worth was.
         """
@@ -253,10 +244,3 @@ class Action:
             "source": self.source,
             "why": self.why,
         }
-
-
-def evidence_hash(reason: dict[str, Any]) -> str:
-    """SHA-256 over the canonical JSON (RFC 8785) of an action's reason, 0x lower-case hex: `mark`'s
-    third argument.
-    """
-    return "0x" + hashlib.sha256(rfc8785.dumps(reason)).hexdigest()

@@ -20,7 +20,7 @@ acceptance and the stops that anyone may send.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -35,7 +35,7 @@ from core.db.leadership import Leadership
 from core.keeper import intents as rows
 from core.keeper import views as watched_rows
 from core.keeper.intents import Intent, NewIntent, NewVaultMark, add_ended, forget_ended
-from core.keeper.rules import IntentState
+from core.keeper.rules import IntentState, LacksMark
 from core.keeper.views import WatchedVault
 from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UnixSeconds, usdc_text_or_none
@@ -184,7 +184,8 @@ class Tick:
             self._sign()
         state = replace(state, vaults=tuple(readings.values()))
         self._order.note(state.vaults)
-        self._audit.hear(state, {vault.vault for vault in watched if vault.is_recorded_at_work})
+        at_work = {vault.vault for vault in watched if vault.is_recorded_at_work}
+        self._audit.hear(state, at_work)
         self._sign()
         live, removals = self._removed(state, live, seconds, now)
         others = self._others(state, seconds, now)
@@ -192,7 +193,7 @@ class Tick:
         live = [*live, *self._written(state, [*stops, *removals], others, anchors, seconds, now)]
         if self._sender is not None:
             live = self._sender.advance(live, now, is_stood_down=state.is_stood_down)
-        self._retire(state, now)
+        self._retire(state, at_work, now)
         return _report(
             state,
             seconds,
@@ -300,8 +301,8 @@ class Tick:
         return self._anchoring.due(state, is_under_way=is_under_way)
 
     def _within_budget(self, actions: Sequence[Action], now: datetime) -> list[Action]:
-        """Without the marks of vaults whose worth was sent often enough today: who moves a price
-        must not burn the keeper's ETH.
+        """Without the marks of vaults whose worth was sent often enough today, but for an end's: who
+        moves a price must not burn the keeper's ETH.
         """
         vaults = [action.to for action in actions if action.kind is IntentKind.MARK]
         if not vaults:
@@ -311,7 +312,9 @@ class Tick:
         return [
             action
             for action in actions
-            if action.kind is not IntentKind.MARK or sent.get(action.to, 0) < self._marks_a_day
+            if action.kind is not IntentKind.MARK
+            or action.why == LacksMark.END
+            or sent.get(action.to, 0) < self._marks_a_day
         ]
 
     def _written(
@@ -358,22 +361,23 @@ class Tick:
         for action in actions:
             log.info("planned" if self._sender is not None else "would send", **_told(action))
 
-    def _retire(self, state: KeeperState, now: datetime) -> None:
+    def _retire(self, state: KeeperState, at_work: Collection[str], now: datetime) -> None:
         """Vaults that ended are watched no more, and those that work after all are again.
+        `at_work`: by the record.
 
         What fails is tried again at the next tick.
         """
         try:
-            block_number, ended = self._ended.at_safe(state)
-            at_work = self._ended.at_work(state)
+            block_number, ended = self._ended.at_safe(state, at_work)
+            again = self._ended.at_work(state)
         except RpcError as error:
             log.warning("what ended is not known", error=str(error))
             return
-        if ended or at_work:
+        if ended or again:
             with self._database.write() as session:
                 self._leadership.fence(session)
                 add_ended(session, self._chain_id, ended, block_number, now)
-                forget_ended(session, self._chain_id, at_work)
+                forget_ended(session, self._chain_id, again)
 
     def _tell_changes(self, state: KeeperState, now: UnixSeconds) -> None:
         """Once when it begins and once when it ends: an idle chain would fill the log."""

@@ -3,9 +3,7 @@
 Laws
 - An answer that is missing, reverted, malformed or beyond any amount of USDC is unknown (None),
   never 0.
-- A vault that answers WorthUnknown has money where no adapter values it: it is asked once more, for
-  its worth at cost. A venue that reverts, with whatever error, makes that call revert too, so its
-  vault stays unknown.
+- A venue that reverts, with whatever error, makes its vault's worth revert: it stays unknown.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -21,7 +19,6 @@ from keeper.state import SOURCE_AT_COST, SOURCE_VAULT_WORTH
 
 UNREADABLE = "unreadable"
 OUT_OF_RANGE = "out_of_range"  # a number, but no amount of USDC
-WORTH_UNKNOWN = "WorthUnknown"
 
 # a batch's answers in order, a refused call as its error in place. Errors: RpcError
 Ask = Callable[[Sequence[Request]], list[Any]]
@@ -30,7 +27,6 @@ _STATUSES = {int(status): status for status in VaultStatus}
 _STATUS, _WORTH, _FLOOR, _FEE = (
     function("MandateVault", name) for name in ("status", "worth", "stopFloor", "feeOwed")
 )
-_AT_COST = function("MandateVault", "worthAtCost")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +62,7 @@ def read(
     """Status and worth of each, the floors that are not in `floors`, and the fee owed of some, at a
     block's hash or a tag.
 
-    In one batch, and a second one for vaults whose money no adapter values. Errors: RpcError, of
-    the whole batch.
+    In one batch. Errors: RpcError, of the whole batch.
     """
     wanted = [
         *((v, _STATUS) for v in vaults),
@@ -81,12 +76,6 @@ def read(
         for (vault, called), answer in zip(wanted, answers, strict=True)
     }
     worths = {v: _worth(by_call[v, "worth"]) for v in vaults}
-    at_cost = [v for v, worth in worths.items() if worth.source == WORTH_UNKNOWN]
-    if at_cost:
-        costs = ask([_view(vault, _AT_COST.selector, at) for vault in at_cost])
-        worths |= {
-            vault: _worth_at_cost(answer) for vault, answer in zip(at_cost, costs, strict=True)
-        }
     return {
         v: Numbers(
             _status(by_call[v, "status"]),
@@ -133,37 +122,20 @@ def _status(answer: Any) -> VaultStatus | None:
 
 
 def _worth(answer: Any) -> _Worth:
-    worth = _uint(answer)
-    return (
-        _Worth(None, _why_unknown(answer))
-        if worth is None
-        else _in_range(worth, SOURCE_VAULT_WORTH)
-    )
-
-
-def _worth_at_cost(answer: Any) -> _Worth:
     """Two words: the worth, and the part of it at cost.
 
-    A part of 0 contradicts WorthUnknown of the same block.
+    No vault is worth more than all amounts of USDC that this product writes: a venue's price is
+    absurd.
     """
     if not isinstance(answer, str):
         return _Worth(None, _why_unknown(answer))
     try:
-        worth_usdc_e6, unvalued_out_usdc_e6 = _AT_COST.decode_output(answer_words(answer, 2))
+        worth, unvalued_out = map(int, _WORTH.decode_output(answer_words(answer, 2)))
     except AbiDecodeError:
         return _Worth(None, UNREADABLE)
-    return (
-        _in_range(int(worth_usdc_e6), SOURCE_AT_COST)
-        if unvalued_out_usdc_e6
-        else _Worth(None, UNREADABLE)
-    )
-
-
-def _in_range(worth: int, source: str) -> _Worth:
-    """No vault is worth more than all amounts of USDC that this product writes: a venue's price is
-    absurd.
-    """
-    return _Worth(UsdcE6(worth), source) if worth <= MAX_ABS_USDC_E6 else _Worth(None, OUT_OF_RANGE)
+    if max(worth, unvalued_out) > MAX_ABS_USDC_E6:
+        return _Worth(None, OUT_OF_RANGE)
+    return _Worth(UsdcE6(worth), SOURCE_AT_COST if unvalued_out else SOURCE_VAULT_WORTH)
 
 
 def usdc(answer: Any) -> UsdcE6 | None:
@@ -179,7 +151,7 @@ def _uint(answer: Any) -> int | None:
     if not isinstance(answer, str):
         return None
     try:
-        (value,) = _WORTH.decode_output(answer_words(answer, 1))
+        (value,) = _FEE.decode_output(answer_words(answer, 1))
     except AbiDecodeError:
         return None
     return int(value)

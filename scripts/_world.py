@@ -42,7 +42,6 @@ TERMS_VERSION: Final = 2
 BLOCK: Final = 1  # of all rows: final, and of no block that the chain has
 BLOCK_HASH: Final = "0x" + keccak(b"simulated").hex()
 BUY, SELL = selector_of("buy(uint256)"), selector_of("sell(uint256)")
-EVIDENCE: Final = "0x" + "00" * 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,11 +161,11 @@ class _Life:
         sold = ev.Executed(2 * len(self.rows), self.place.adapter, SELL, 0, back, self.cash)
         self._say(sold, at + timedelta(hours=self.luck.randint(1, 20)))
         marked = at + timedelta(hours=22)
-        self._say(ev.Marked(self.cash, BLOCK, EVIDENCE), marked)
+        self._say(ev.Marked(self.cash, 0), marked)
         if self.cash > self.terms.stop_floor:
             return True
         reason = "0x" + b"stop_line".ljust(32, b"\0").hex()
-        self._say(ev.Stopped(address("keeper"), reason, self.cash, True), marked)
+        self._say(ev.Stopped(address("keeper"), reason, self.cash, 0, True), marked)
         return False
 
     def _settle(self, at: datetime) -> None:
@@ -237,7 +236,7 @@ def marked(worth_usdc_e6: int, at: datetime, number: int) -> NewRow:
     """A mark of the keeper as a row; `number` tells it from others of the world."""
     tx_hash = "0x" + keccak(f"{SIMULATED} mark {number}".encode()).hex()
     ref = ev.LogRef(84532, BLOCK, BLOCK_HASH, int(at.timestamp()), tx_hash, 0, address("vault"))
-    said = ev.Marked(worth_usdc_e6, BLOCK, EVIDENCE)
+    said = ev.Marked(worth_usdc_e6, 0)
     row = row_from_event(said, ref, address("keeper"), address("owner"), None, usdc=address("usdc"))
     assert row is not None
     return row

@@ -293,9 +293,9 @@ def fall(story: Story) -> None:
     read = story.await_mandate("the stop", lambda read: read["mandate"]["status"] == "stopped")
     took = time.monotonic() - began
     stop = story.chain.logs(
-        story.vault, "Stopped(address,bytes32,uint256,bool)", fallen["blockNumber"]
+        story.vault, "Stopped(address,bytes32,uint256,uint256,bool)", fallen["blockNumber"]
     )
-    marks = story.chain.logs(story.vault, "Marked(uint256,uint64,bytes32)", fallen["blockNumber"])
+    marks = story.chain.logs(story.vault, "Marked(uint256,uint256)", fallen["blockNumber"])
     expect("stops on chain", len(stop), 1)
     expect(
         "the mark's transaction is the stop's",

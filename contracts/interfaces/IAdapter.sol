@@ -14,6 +14,8 @@ import {Rule} from "../libraries/TermsLib.sol";
 ///   `receiveProceeds`. An adapter that does not keep this is not to be listed.
 /// - No position is valued by two listed adapters: a mandate that names both would count it twice. Nor should anybody but
 ///   the vault be able to open one for it: what was bought for it elsewhere would count at cost there and by value here.
+/// - `valueOf` cannot be moved and put back within one transaction or block: no spot price, and no venue that can be asked
+///   halfway through its own call. Whoever could would stop a mandate at its line, or lift its mark, for nothing.
 /// - An adapter without positions answers 0, 0, 0 and true: it states no price, and 0 is then exactly its value.
 interface IAdapter {
     /// @notice The functions of this adapter that a mandate may allow, sorted strictly ascending by selector.

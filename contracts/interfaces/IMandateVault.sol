@@ -9,7 +9,7 @@ enum Status {
     Funding,
     /// The whole budget came in. The agent acts until endsAt.
     Working,
-    /// The owner, the keeper, the agent or the stop line ended it. Final for the agent.
+    /// The owner, the agent or the stop line ended it. Final for the agent.
     Stopped,
     /// The agent's fee was settled at least once. Later unwinds may be settled again.
     Settled
@@ -42,8 +42,6 @@ struct Totals {
     uint256 unvaluedOut;
     /// Number of execute and executeBatch calls so far, which is the next one's nonce.
     uint256 nonce;
-    /// Block of the newest mark, 0 when there was none.
-    uint256 lastMarkBlock;
 }
 
 /// @title IMandateVault
@@ -105,17 +103,15 @@ interface IMandateVault {
 
     // ------------------------------------------------------------------ the keeper
 
-    /// @notice Records what the mandate is worth. At or below the floor it stops in the same transaction.
-    /// @param worth_ USDC base units, open positions included.
-    /// @param asOfBlock The block of this chain that it was judged at: strictly rising, not in the future, at most
-    /// 256 blocks old.
-    /// @param evidence Hash of what it was judged from.
-    function mark(uint256 worth_, uint64 asOfBlock, bytes32 evidence) external;
+    /// @notice Measures `worth()` and logs it. At or below the floor a working mandate stops in the same transaction.
+    /// @dev Only the keeper, so that nobody else fills a record. Working and before endsAt + 1 day; after a stop it
+    /// measures and logs only. Reverts when an adapter does.
+    function mark() external;
 
-    // ------------------------------------------------------------------ owner, keeper or agent
+    // ------------------------------------------------------------------ owner or agent
 
     /// @notice Ends the mandate for good. One way.
-    /// @dev Owner and agent are refused in [endsAt, endsAt + 1 day), so that the agent's fee can be settled first.
+    /// @dev Measures nothing. Refused in [endsAt, endsAt + 1 day), so that the agent's fee can be settled first.
     /// @param reason Any word but `stop_line`, which is the contract's own.
     function stop(bytes32 reason) external;
 
@@ -130,8 +126,8 @@ interface IMandateVault {
 
     // ------------------------------------------------------------------ anyone
 
-    /// @notice Stops a working mandate whose worth is at or below the floor, before endsAt; above the floor it reverts, and
-    /// so it does while worth is unknown.
+    /// @notice Stops a working mandate whose `worth()` is at or below the floor, before endsAt; above the floor it reverts,
+    /// and so it does when an adapter reverts.
     function enforceStopLine() external;
 
     /// @notice Pays the agent's fee on the realised gain.
@@ -147,7 +143,7 @@ interface IMandateVault {
     /// @notice Who may act now; zero when removed, stopped, or not yet set.
     function agent() external view returns (address);
 
-    /// @notice Who gets the fee; zero while the open board has had no agent.
+    /// @notice Who gets the fee; zero on the open board until an agent spends.
     function payee() external view returns (address);
 
     /// @notice Where in its life the mandate is.
@@ -190,16 +186,12 @@ interface IMandateVault {
     /// @notice True when a rule names this function of this target.
     function isAllowed(address target, bytes4 selector) external view returns (bool);
 
-    /// @notice Own cash plus what the adapters say the positions are worth.
-    /// @dev Reverts WorthUnknown while money is out at unvalued targets.
-    function worth() external view returns (uint256);
-
-    /// @notice Worth with the money that no adapter values counted at cost: what was spent at such targets less what came
-    /// back at such targets or by the relay.
-    /// @dev Bounds the worth on neither side. Reverts when an adapter does.
-    /// @return worth_ Own cash, plus what the adapters say, plus unvaluedOut.
-    /// @return unvaluedOut The part at cost. 0: worth_ is what `worth` answers.
-    function worthAtCost() external view returns (uint256 worth_, uint256 unvaluedOut);
+    /// @notice What the mandate is worth: own cash, what the adapters say its positions are worth, and at cost what is out
+    /// where no adapter values it.
+    /// @dev Reverts when an adapter does. With a part at cost it bounds the worth on neither side.
+    /// @return worth_ The sum.
+    /// @return unvaluedOut Its part at cost: what was spent at such targets less what came back at them or by the relay.
+    function worth() external view returns (uint256 worth_, uint256 unvaluedOut);
 
     /// @notice The fee that would be paid if it were settled now; withdrawals leave it behind.
     function feeOwed() external view returns (uint256);

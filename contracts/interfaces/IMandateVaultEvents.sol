@@ -21,17 +21,18 @@ interface IMandateVaultEvents {
         uint256 balance
     );
 
-    /// @notice The agent may act. The first agent of the open board also becomes the payee.
+    /// @notice The agent may act.
     event AgentSet(address indexed agent);
 
     /// @notice The agent may not act until it is set again. A stop does not emit this.
     event AgentRemoved(address indexed agent, address indexed by);
 
-    /// @notice The keeper judged the mandate's worth, positions included.
-    event Marked(uint256 worth, uint64 indexed asOfBlock, bytes32 evidence);
+    /// @notice The vault measured the mandate's worth, `unvaluedOut` of it at cost.
+    event Marked(uint256 worth, uint256 unvaluedOut);
 
-    /// @notice The mandate ended. `worth` means something only when `worthKnown`: at a stop by the stop line.
-    event Stopped(address indexed by, bytes32 indexed reason, uint256 worth, bool worthKnown);
+    /// @notice The mandate ended. `worth` and `unvaluedOut` mean something only when `worthKnown`: at a stop by the stop
+    /// line.
+    event Stopped(address indexed by, bytes32 indexed reason, uint256 worth, uint256 unvaluedOut, bool worthKnown);
 
     /// @notice One call of an unwind.
     event Unwound(
@@ -47,6 +48,6 @@ interface IMandateVaultEvents {
     /// @notice The owner took `amount` of `token`; `balance` is of that token.
     event Withdrawn(address indexed token, address indexed to, uint256 amount, uint256 balance);
 
-    /// @notice The right to the fee moved.
+    /// @notice The right to the fee moved; from nobody to the agent that first spends on the open board.
     event PayeeChanged(address indexed previousPayee, address indexed newPayee);
 }

@@ -9,6 +9,8 @@ struct VaultPosition {
     bool isThere;
     Totals totals;
     address agent;
+    /// Who gets the fee; zero on the open board until an agent spends.
+    address payee;
     /// USDC base units, with what anybody sent to it.
     uint256 balance;
 }
@@ -28,7 +30,11 @@ contract VaultPositions {
             if (vaults[i].code.length == 0) continue;
             IMandateVault vault = IMandateVault(vaults[i]);
             found[i] = VaultPosition({
-                isThere: true, totals: vault.totals(), agent: vault.agent(), balance: usdc.balanceOf(vaults[i])
+                isThere: true,
+                totals: vault.totals(),
+                agent: vault.agent(),
+                payee: vault.payee(),
+                balance: usdc.balanceOf(vaults[i])
             });
         }
         bytes memory answer = abi.encode(found);

@@ -10,9 +10,6 @@ uint48 constant DAY_WINDOW = 1 days;
 // After endsAt the keeper has this long to settle before the owner may leave without it, in seconds.
 uint64 constant SETTLE_GRACE = 1 days;
 
-// A mark may be judged at a block at most this old, inclusive.
-uint64 constant MAX_MARK_AGE_BLOCKS = 256;
-
 // A mandate has between 1 and this many rules, inclusive.
 uint256 constant MAX_RULES = 32;
 

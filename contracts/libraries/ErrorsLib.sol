@@ -80,18 +80,6 @@ library ErrorsLib {
     /// @notice Thrown when worth is above the floor, so that nothing is to be enforced.
     error AboveStopLine(uint256 worth, uint256 stopFloor);
 
-    /// @notice Thrown while money is out at targets that no adapter values.
-    error WorthUnknown(uint256 unvaluedOut);
-
-    /// @notice Thrown when a mark's block is not above the one before.
-    error MarkNotRising(uint64 asOfBlock, uint64 lastMarkBlock);
-
-    /// @notice Thrown when a mark's block is above the chain's.
-    error MarkInFuture(uint64 asOfBlock, uint64 blockNumber);
-
-    /// @notice Thrown when a mark's block is more than 256 blocks old.
-    error MarkTooOld(uint64 asOfBlock, uint64 oldest);
-
     // ------------------------------------------------------------------ callers
 
     /// @notice Thrown when the caller, or the payer of an authorization, is not the owner.

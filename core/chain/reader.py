@@ -74,13 +74,16 @@ def _logs_between(first: int, last: int) -> Parse[list[RawLog] | None]:
 
 
 def output_of(view: FunctionAbi) -> Parse[Any]:
-    """What a view of our own contracts returns: a node that answers anything else garbles it."""
+    """What a view of our own contracts returns, several values as a tuple: a node that answers
+    anything else garbles it.
+    """
 
     def parse(content: bytes) -> Any:
         try:
-            return view.decode_output(results.code(content))[0]
+            values = view.decode_output(results.code(content))
         except AbiDecodeError as error:
             raise ValueError(str(error)) from error
+        return values if len(view.outputs) > 1 else values[0]
 
     return parse
 

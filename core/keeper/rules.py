@@ -93,3 +93,12 @@ NOT_SENT = tuple(state for state in TERMINAL if state is not IntentState.DONE)
 ENDS_OF_REQUEST = (IntentState.DONE, IntentState.REVERTED, IntentState.REFUSED)
 # of a transaction whose nonce is taken while its intent is live
 HOLDING = tuple(state for state in TxState if state is not TxState.LOST)
+
+
+class LacksMark(StrEnum):
+    """Which mark the record of a vault lacks: after the first call that spent, so that one stands
+    wherever money is out; after a party's stop, which measures nothing, so that its end has a worth.
+    """
+
+    FIRST = "first"
+    END = "ended"

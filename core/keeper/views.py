@@ -12,15 +12,18 @@ from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
+    DateTime,
     LargeBinary,
     Select,
     and_,
     bindparam,
+    case,
     column,
     exists,
     false,
     func,
     join,
+    null,
     or_,
     select,
     true,
@@ -32,9 +35,9 @@ from core.blocks.queries import not_orphaned
 from core.blocks.tables import ChainBlock, Vault
 from core.errors import InvalidNumberError
 from core.hexes import address_of, bytes_of
-from core.keeper.rules import NOT_SENT
+from core.keeper.rules import NOT_SENT, LacksMark
 from core.keeper.tables import KeeperEnded, KeeperIntent, VaultMark
-from core.mandate.rules.lifecycle import Status
+from core.mandate.rules.lifecycle import CLOSED, Status
 from core.mandate.rules.lock import SETTLE_GRACE_S
 from core.mandate.rules.terms import stop_floor_usdc_e6
 from core.mandate.tables import Mandate, MandateHead, ReplacedTerms
@@ -75,6 +78,7 @@ class WatchedVault:
     # of the signed terms; None when the mandate's terms are no longer those of the vault
     floor_usdc_e6: UsdcE6 | None
     is_recorded_at_work: bool  # the record has the mandate as working: its vault was funded
+    lacks_mark: LacksMark | None = None
 
 
 def watched_vaults(session: Session, chain_id: int, now: datetime) -> list[WatchedVault]:
@@ -114,7 +118,8 @@ def _watched(
             _sent_mark(*row[7:10]),
             _written_mark(*row[10:14]),
             _floor(int(row[2]), row[5]) if row[6] else None,
-            row[-1],
+            row[-2],
+            None if row[-1] is None else LacksMark(row[-1]),
         )
         for row in session.execute(_watched_rows(registry, terms, chain_id), times)
     ]
@@ -143,6 +148,7 @@ def _watched_rows(
     sent, written = _last_sent(registry), _last_written(registry)
     has_its_terms: ColumnElement[bool] = true()
     is_at_work: ColumnElement[bool] = false()
+    lacks_mark: ColumnElement[Any] = null()
     if terms is ReplacedTerms:
         of_them = and_(ReplacedTerms.digest == registry.terms_digest, registry.is_of_replaced_terms)
         issued = join(
@@ -153,7 +159,10 @@ def _watched_rows(
             Mandate.terms_digest == registry.terms_digest,
             Mandate.status == Status.WORKING,
         )
-        issued = join(registry, Mandate, Mandate.id == registry.mandate_id)
+        lacks_mark = _lacks_mark(sent)
+        issued = join(registry, Mandate, Mandate.id == registry.mandate_id).join(
+            MandateHead, MandateHead.mandate_id == Mandate.id, isouter=True
+        )
     return (
         select(
             registry.address,
@@ -162,12 +171,36 @@ def _watched_rows(
             registry.created_at,
             terms.ends_at,
         )
-        .add_columns(terms.stop_floor_bps, has_its_terms, sent, written, is_at_work)
+        .add_columns(terms.stop_floor_bps, has_its_terms, sent, written, is_at_work, lacks_mark)
         .select_from(issued)
         .join(sent, true(), isouter=True)
         .join(written, true(), isouter=True)
         .where(registry.chain_id == chain_id, ~ended, ~orphaned)
         .order_by(registry.created_number, registry.address)
+    )
+
+
+def _lacks_mark(sent: Any) -> ColumnElement[str | None]:
+    """Nothing of a vault that never spent: it is worth its cash."""
+    stopped_at = MandateHead.state["stopped_at"].as_string().cast(DateTime(timezone=True))
+    by_a_party = and_(
+        MandateHead.state["stopped_at"].as_string().is_not(None),
+        MandateHead.state["stop_worth_usdc_e6"].as_string().is_(None),
+    )
+    return case(
+        (func.coalesce(MandateHead.spent_usdc_e6, 0) == 0, None),
+        (
+            MandateHead.status.in_(CLOSED),
+            case(
+                (
+                    and_(
+                        by_a_party, or_(sent.c.created_at.is_(None), sent.c.created_at < stopped_at)
+                    ),
+                    LacksMark.END,
+                )
+            ),
+        ),
+        (sent.c.created_at.is_(None), LacksMark.FIRST),
     )
 
 

@@ -206,7 +206,7 @@ def _histories(facts: Sequence[BlockFacts]) -> list[_History]:
         event.vault: event.agent for block in facts for event in block.events_of(VaultCreated)
     }
     born = {
-        made.address: VaultPosition(NOTHING, agents.get(made.address, ""), 0)
+        made.address: VaultPosition(NOTHING, agents.get(made.address, ""), "", 0)
         for block in facts
         for made in block.created
     }

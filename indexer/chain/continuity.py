@@ -15,7 +15,6 @@ from core.mandate.rules.events import (
     AgentSet,
     Deposited,
     Executed,
-    Marked,
     ProceedsReceived,
     Settled,
     Stopped,
@@ -25,7 +24,7 @@ from core.mandate.rules.events import (
 )
 from core.mandate.rules.terms import ZERO_ADDRESS
 
-NOTHING = VaultTotals(0, 0, 0, 0, 0, 0, 0, 0)
+NOTHING = VaultTotals(0, 0, 0, 0, 0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,8 +173,6 @@ def _count(run: _Tally, event: VaultEvent, usdc: str, *, is_funding: bool) -> No
     match event:
         case Executed() if run.nonce is not None:
             totals["nonce"] = run.nonce
-        case Marked():
-            totals["last_mark_block"] = event.as_of_block
         case Withdrawn() if event.token == usdc and is_funding:
             totals["deposited"] = min(totals["deposited"], event.balance)
         case Withdrawn() if event.token == usdc:
@@ -222,7 +219,6 @@ def _totals_fault(run: _Tally, said: VaultPosition) -> str | None:
         "received",
         "withdrawn",
         "fee_paid",
-        "last_mark_block",
     ):
         ours, theirs = run.totals[name], getattr(said.totals, name)
         if ours != theirs:

@@ -1,17 +1,19 @@
 """Marks above the floor: which are sent to the chain, and which are only written down.
 
 Every vault is judged every tick. A judgement is written down once a minute, and at once when it
-says something new. A mark is sent when worth moved by 1 % or more since the last one sent, and at
-least once a day after a move; the rest are rows. What is at or below the floor belongs to
-keeper.jobs.stop_line, so that a vault never gets two marks from one state.
+says something new. A mark is sent once after the first call that spent, when worth moved by 1 % or
+more since the last one sent, at least once a day after a move, and once after a party's stop; the
+rest are rows. What is at or below the floor belongs to keeper.jobs.stop_line, so that a vault never
+gets two marks from one state.
 """
 
 from collections.abc import Collection
 
+from core.keeper.rules import LacksMark
 from core.mandate.rules.lifecycle import VaultStatus
 from core.money import BPS_ONE, UnixSeconds
 from core.times import DAY_S
-from keeper.state import Action, Head, IntentKind, KeeperState, VaultReading, WrittenMark
+from keeper.state import ENDED, Action, Head, IntentKind, KeeperState, VaultReading, WrittenMark
 
 MOVED_BPS = 100  # inclusive: a move of exactly 1 % of the last sent worth is sent
 # inclusive: a smaller move is sent when the last mark is exactly a day old
@@ -34,7 +36,10 @@ def plan(state: KeeperState, now: UnixSeconds) -> list[Action]:
 
 
 def why_due(reading: VaultReading, head: Head, now: UnixSeconds) -> str | None:
-    """`moved`, `daily`, or None when no mark is to be sent."""
+    """`first`, `moved`, `daily`, `ended`, or None when no mark is to be sent."""
+    if reading.lacks_mark is LacksMark.END:
+        is_due = reading.worth_usdc_e6 is not None and not reading.live
+        return LacksMark.END if is_due and reading.status in ENDED else None
     above = reading.above_floor_usdc_e6()
     if (
         reading.status is not VaultStatus.WORKING
@@ -43,8 +48,10 @@ def why_due(reading: VaultReading, head: Head, now: UnixSeconds) -> str | None:
         or above <= 0
     ):
         return None
-    if reading.live or head.number <= reading.last_sent.as_of_block:
+    if reading.live or head.number <= reading.last_sent.block_number:
         return None
+    if reading.lacks_mark is LacksMark.FIRST:
+        return LacksMark.FIRST
     moved = abs(reading.worth_usdc_e6 - reading.last_sent.worth_usdc_e6)
     if moved and moved * BPS_ONE >= reading.last_sent.worth_usdc_e6 * MOVED_BPS:
         return "moved"

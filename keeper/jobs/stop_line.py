@@ -2,11 +2,9 @@
 
 Laws
 - Nothing is stopped on missing or stale data: unknown worth and an old head decide nothing.
-- Money that no adapter values counts at cost, and such a worth stops as any other: by this mark
-  alone, since the vault's own `enforceStopLine` is off while it is out. Source:
-  MandateVault.worthAtCost.
+- Money that no adapter values counts at cost, and such a worth stops as any other.
 - At the floor is below it: worth == floor stops, one base unit more does not. Source:
-  MandateVault.mark.
+  MandateVault.mark, which measures again in the block that it is mined in.
 """
 
 from core.mandate.rules.lifecycle import VaultStatus

@@ -118,7 +118,7 @@ def _life(calls: int) -> list[NewRow]:
         spent, received = (0, 11 * USDC) if number % 2 else (10 * USDC, 0)
         said.append(ev.Executed(number, VENUE, SELL if number % 2 else BUY, spent, received, 0))
         if number % CALLS_PER_MARK == 0:
-            said.append(ev.Marked(BUDGET + number // 2 * USDC, number, ZERO))
+            said.append(ev.Marked(BUDGET + number // 2 * USDC, 0))
     return [_row(one, place) for place, one in enumerate(said)]
 
 

@@ -159,7 +159,7 @@ def _told(random: Random, tx_hash: str | None) -> list[tuple[str, str, str, dict
         "reason": "OverPerTxCap", "source": "agent", "reason_source": "agent",
         "check": "reported", "server_check": "unconfirmed",
     }  # fmt: skip
-    mark = {"worth_usdc": worth, "as_of_block": 20, "evidence": None, "source": "adapter"}
+    mark = {"worth_usdc": worth, "unvalued_out_usdc": "0.000000"}
     stopped = {"stopped": {"by": "owner", "reason": "owner", "worth_usdc": None}}
     position = {"position": {"id": "p", "name": "p", "cost_usdc": worth}, "unseen": True}
     reports = [

@@ -215,8 +215,6 @@ def compare_vault(
             "others and are no part of the mandate"
         )
     report.figures["vault"] = {
-        key: usdc_text(value)
-        for key, value in asdict(totals).items()
-        if key not in ("nonce", "last_mark_block")
+        key: usdc_text(value) for key, value in asdict(totals).items() if key != "nonce"
     }
     report.figures |= {"balance_usdc": usdc_text(balance), "left_today_usdc": usdc_text(left)}

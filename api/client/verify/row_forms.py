@@ -13,7 +13,6 @@ writer writes is of no declared form.
 | report:{32 hex digits} | agent | both |
 | refusal:{transaction, or 32 hex digits}, refusal:guard:{resource}:{hour} | agent | both |
 | stop_request:{32 hex digits} | agent | testnet |
-| mark:{block} | keeper | testnet |
 | hl_leg_bound:{leg}, hl_leg_unbound:{leg} | owner | testnet |
 | hl_order:{seq}, hl_order_result:{seq}:{status}, hl_stop_line:{leg}:{number} | keeper | testnet |
 """
@@ -33,7 +32,7 @@ from core.mandate.rules.agent_rows import (
     refusal_note,
     stop_request_note,
 )
-from core.mandate.rules.chain_rows import expired_note, mark_note
+from core.mandate.rules.chain_rows import expired_note
 from core.mandate.rules.paper import cancelled_note, signed_rows, stop_row
 from core.mandate.rules.perps_notes import (
     BOUND,
@@ -181,16 +180,6 @@ def _stop_request(row: LedgerRow, subject: RecordSubject, fact: str) -> NewRow:
     return stop_request_note(why=_why(row), fact=fact, now=row.occurred_at)
 
 
-def _mark(row: LedgerRow, subject: RecordSubject, fact: str) -> NewRow:
-    mark = _fact(row, "mark")
-    return mark_note(
-        worth_usdc_e6=usdc_e6_from_text(_text(mark, "worth_usdc")),
-        as_of_block=_height(mark, "as_of_block"),
-        source=_text(mark, "source"),
-        now=row.occurred_at,
-    )
-
-
 def _leg(row: LedgerRow, subject: RecordSubject, fact: str) -> NewRow:
     leg_id = _count(fact)
     word = row.base_key.partition(":")[0]
@@ -249,7 +238,6 @@ _FORMS: Final[Mapping[str, tuple[_Write | None, _Write | None]]] = {
     "report": (_report, _report),
     "refusal": (_refusal, _refusal),
     "stop_request": (None, _stop_request),
-    "mark": (None, _mark),
     BOUND: (None, _leg),
     UNBOUND: (None, _leg),
     ORDER: (None, _order),

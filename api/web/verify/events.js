@@ -220,17 +220,18 @@ const CONTROL = {
     payload: {
       mark: {
         worth_usdc: usdc(values, "worth"),
-        as_of_block: count(values, "asOfBlock"),
-        evidence: text(values, "evidence"),
+        unvalued_out_usdc: usdc(values, "unvaluedOut"),
       },
     },
   }),
   Stopped: (values, parties) => {
     const by = text(values, "by");
+    const known = values.worthKnown === true;
     const stopped = {
       by,
       reason: wordOfAscii(text(values, "reason")),
-      worth_usdc: values.worthKnown === true ? usdc(values, "worth") : null,
+      worth_usdc: known ? usdc(values, "worth") : null,
+      unvalued_out_usdc: known ? usdc(values, "unvaluedOut") : null,
     };
     return { kind: "stop", reportedBy: whoIs(by, parties), payload: { stopped } };
   },

@@ -198,22 +198,6 @@ const stopRequest = (row, _, fact) => {
   return written(row, { kind: "note", payload: { stop_requested: true, ...why(row.payload) } });
 };
 
-/** @type {Write} */
-const mark = (row) => {
-  const said = objectOf(row.payload, "mark");
-  const worth = usdcOf(textOf(said, "worth_usdc"));
-  if (worth === null) throw new FormError("worth_usdc: no amount");
-  const as_of_block = heightOf(said, "as_of_block");
-  const source = textOf(said, "source");
-  const written_ = { worth_usdc: usdcText(worth), as_of_block, evidence: null, source };
-  return written(row, {
-    kind: "note",
-    reportedBy: "keeper",
-    baseKey: `mark:${as_of_block}`,
-    payload: { mark: written_ },
-  });
-};
-
 /** By key up to the colon: (on paper, on testnet). @type {Map<string, [Write?, Write?]>} */
 const FORMS = new Map([
   ["signed", [signed, signed]],
@@ -224,7 +208,6 @@ const FORMS = new Map([
   ["report", [report, report]],
   ["refusal", [refusal, refusal]],
   ["stop_request", [undefined, stopRequest]],
-  ["mark", [undefined, mark]],
   .../** @type {[string, [undefined, Write]][]} */ (
     [...LEG_FORMS].map(([key, write]) => [key, [undefined, write]])
   ),

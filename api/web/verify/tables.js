@@ -382,25 +382,6 @@ export const EVENTS = {
    ]
   ]
  },
- "0x28d2ca8b8bbbb2e5569863f524f398a64f7cc73d5b749f760c0874f179c3de91": {
-  "name": "Marked",
-  "indexed": [
-   [
-    "asOfBlock",
-    "uint64"
-   ]
-  ],
-  "plain": [
-   [
-    "worth",
-    "uint256"
-   ],
-   [
-    "evidence",
-    "bytes32"
-   ]
-  ]
- },
  "0x2f8788117e7eff1d82e926ec794901d17c78024a50270940304540a733656f0d": {
   "name": "RoleGranted",
   "indexed": [
@@ -433,6 +414,33 @@ export const EVENTS = {
   ],
   "plain": []
  },
+ "0x4992d59c1d14ba20104a5fb863d078e331b1bd12cb79227e82af65fa6dc0d760": {
+  "name": "Stopped",
+  "indexed": [
+   [
+    "by",
+    "address"
+   ],
+   [
+    "reason",
+    "bytes32"
+   ]
+  ],
+  "plain": [
+   [
+    "worth",
+    "uint256"
+   ],
+   [
+    "unvaluedOut",
+    "uint256"
+   ],
+   [
+    "worthKnown",
+    "bool"
+   ]
+  ]
+ },
  "0x4ce8b3fe8e0bf47a6fefbecdfd7c799755cede6061655521b10fc2e4b1fcc6b3": {
   "name": "AgentRemoved",
   "indexed": [
@@ -446,6 +454,20 @@ export const EVENTS = {
    ]
   ],
   "plain": []
+ },
+ "0x5f64dc69436ab3eb3b992cb60c413b23167cdb1c237c0db8ffadc2af6f8d0c83": {
+  "name": "Marked",
+  "indexed": [],
+  "plain": [
+   [
+    "worth",
+    "uint256"
+   ],
+   [
+    "unvaluedOut",
+    "uint256"
+   ]
+  ]
  },
  "0x63c3b9d24f327973ab0258fc5a782846c7d389a4d77d9e195b65ac82a4a4b99d": {
   "name": "KeeperProposalCancelled",
@@ -587,29 +609,6 @@ export const EVENTS = {
    [
     "balance",
     "uint256"
-   ]
-  ]
- },
- "0x94b48799471e46a2af87666f6e746bdc6f9a7f70c831e3455c58ff91340f238d": {
-  "name": "Stopped",
-  "indexed": [
-   [
-    "by",
-    "address"
-   ],
-   [
-    "reason",
-    "bytes32"
-   ]
-  ],
-  "plain": [
-   [
-    "worth",
-    "uint256"
-   ],
-   [
-    "worthKnown",
-    "bool"
    ]
   ]
  },
@@ -937,13 +936,6 @@ export const ERRORS = {
    "address"
   ]
  },
- "0x4986a1bf": {
-  "name": "MarkNotRising",
-  "types": [
-   "uint64",
-   "uint64"
-  ]
- },
  "0x4e487b71": {
   "name": "Panic",
   "types": [
@@ -1087,13 +1079,6 @@ export const ERRORS = {
    "uint64"
   ]
  },
- "0x8aa0fd11": {
-  "name": "MarkTooOld",
-  "types": [
-   "uint64",
-   "uint64"
-  ]
- },
  "0x8dfc202b": {
   "name": "ExpectedPause",
   "types": []
@@ -1152,12 +1137,6 @@ export const ERRORS = {
    "bytes32"
   ]
  },
- "0xb01b2733": {
-  "name": "WorthUnknown",
-  "types": [
-   "uint256"
-  ]
- },
  "0xb3512b0c": {
   "name": "InvalidShortString",
   "types": []
@@ -1192,13 +1171,6 @@ export const ERRORS = {
   "types": [
    "uint64",
    "uint256"
-  ]
- },
- "0xc15cea0d": {
-  "name": "MarkInFuture",
-  "types": [
-   "uint64",
-   "uint64"
   ]
  },
  "0xc22c8022": {
@@ -1349,7 +1321,7 @@ export const VIEWS = {
  "totals": {
   "selector": "0xc038a38e",
   "outputs": [
-   "(uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256)"
+   "(uint256,uint256,uint256,uint256,uint256,uint256,uint256)"
   ]
  },
  "status": {
@@ -1426,13 +1398,11 @@ export const FUNCTION_NAMES = {
  "0x200d2ed2": "status",
  "0x23b872dd": "transferFrom",
  "0x248a9ca3": "getRoleAdmin",
- "0x2616d02d": "worthAtCost",
  "0x2ca50e6e": "stoppedAt",
  "0x2dd31000": "FACTORY",
  "0x2f2ff15d": "grantRole",
  "0x31017061": "agentFeeBps",
  "0x313ce567": "decimals",
- "0x33e75830": "mark",
  "0x34fcd5be": "executeBatch",
  "0x3644e515": "DOMAIN_SEPARATOR",
  "0x36568abe": "renounceRole",
@@ -1477,6 +1447,7 @@ export const FUNCTION_NAMES = {
  "0x84ef8ffc": "defaultAdmin",
  "0x88b7ab63": "receiveWithAuthorization",
  "0x89a30271": "USDC",
+ "0x8c0d0c29": "mark",
  "0x8da5cb5b": "owner",
  "0x8ec49595": "cancelKeeperProposal",
  "0x900cf0cf": "epoch",

@@ -145,8 +145,8 @@ def check(calls: Sequence[VaultCall]) -> str:
     return function("MandateVault", "check").encode([astuple(call) for call in calls])
 
 
-def mark(worth: int, as_of_block: int, evidence: str) -> str:
-    return function("MandateVault", "mark").encode(worth, as_of_block, evidence)
+def mark() -> str:
+    return function("MandateVault", "mark").encode()
 
 
 def stop(reason: str) -> str:

@@ -67,23 +67,23 @@ class VaultTotals:
     fee_paid: int
     unvalued_out: int
     nonce: int
-    last_mark_block: int
 
 
 @dataclass(frozen=True, slots=True)
 class VaultPosition:
     """What the chain says of a vault at one block.
 
-    `balance`: USDC, with what anybody sent to it; `agent` zero: none.
+    `balance`: USDC, with what anybody sent to it; `agent` zero: none; `payee` zero: nobody yet.
     """
 
     totals: VaultTotals
     agent: str
+    payee: str
     balance: int
 
 
 # where no vault stands at the address yet; known by `is`
-NO_VAULT = VaultPosition(VaultTotals(0, 0, 0, 0, 0, 0, 0, 0), "", 0)
+NO_VAULT = VaultPosition(VaultTotals(0, 0, 0, 0, 0, 0, 0), "", "", 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ _POSITIONS_ASKED = [Parameter.of_type(kind) for kind in ("address[]", "address")
 
 _POSITION_TOLD = [
     Parameter.of_type(kind)
-    for kind in ("bool", *("uint256",) * len(fields(VaultTotals)), "address", "uint256")
+    for kind in ("bool", *("uint256",) * len(fields(VaultTotals)), "address", "address", "uint256")
 ]
 
 
@@ -152,13 +152,13 @@ def _positions_of(count: int) -> Parse[list[VaultPosition]]:
 
 
 def _position(is_there: bool, *values: Any) -> VaultPosition:
-    *totals, agent, balance = values
-    return VaultPosition(VaultTotals(*totals), agent, balance) if is_there else NO_VAULT
+    *totals, agent, payee, balance = values
+    return VaultPosition(VaultTotals(*totals), agent, payee, balance) if is_there else NO_VAULT
 
 
-def _own_position(totals: Any, agent: Any, balance: Any) -> VaultPosition | None:
-    is_refused = any(isinstance(answer, RpcRefusedError) for answer in (totals, agent, balance))
-    return None if is_refused else VaultPosition(VaultTotals(*totals), agent, balance)
+def _own_position(totals: Any, *others: Any) -> VaultPosition | None:
+    is_refused = any(isinstance(answer, RpcRefusedError) for answer in (totals, *others))
+    return None if is_refused else VaultPosition(VaultTotals(*totals), *others)
 
 
 def rule_of(value: tuple[Any, ...]) -> Rule:
@@ -222,15 +222,20 @@ class VaultReader(ChainReader):
         """Zero address when removed, stopped or not yet set."""
         return str(self._vault(vault, "agent", at))
 
+    def payee(self, vault: str, at: At = LATEST) -> str:
+        """Zero address on the open board until an agent spends."""
+        return str(self._vault(vault, "payee", at))
+
     def owner(self, vault: str, at: At = LATEST) -> str:
         return str(self._vault(vault, "owner", at))
 
-    def worth(self, vault: str, at: At = LATEST) -> int | None:
-        """None: the vault answers WorthUnknown, or a venue it asks reverts."""
+    def worth(self, vault: str, at: At = LATEST) -> tuple[int, int] | None:
+        """What the vault measures, and the part of it at cost; None: a venue that it asks reverts."""
         try:
-            return int(self._vault(vault, "worth", at))
+            worth, unvalued_out = self._vault(vault, "worth", at)
         except RpcRevertedError:
             return None
+        return int(worth), int(unvalued_out)
 
     def stop_floor(self, vault: str, at: At = LATEST) -> int:
         return int(self._vault(vault, "stopFloor", at))
@@ -276,11 +281,12 @@ class VaultReader(ChainReader):
             return self._own_words(vaults, at) if is_of_the_call else [None] * len(vaults)
 
     def _own_words(self, vaults: Sequence[str], at: str) -> list[VaultPosition | None]:
-        """As `vault_positions`, three calls a vault; None also of one whose own call fails."""
+        """As `vault_positions`, four calls a vault; None also of one whose own call fails."""
         usdc, balance = self.contracts["usdc"], function("MockUSDC", "balanceOf")
-        views = [function("MandateVault", "totals"), function("MandateVault", "agent"), balance]
+        own_views = [function("MandateVault", name) for name in ("totals", "agent", "payee")]
+        views = [*own_views, balance]
         own = [
-            [(vault, views[0].encode()), (vault, views[1].encode()), (usdc, balance.encode(vault))]
+            [*((vault, view.encode()) for view in own_views), (usdc, balance.encode(vault))]
             for vault in vaults
         ]
         asked = [call for calls in own for call in calls]

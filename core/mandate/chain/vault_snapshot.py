@@ -8,7 +8,7 @@ from core.mandate.rules.lifecycle import OF_VAULT, VaultStatus
 from core.mandate.rules.seen import VaultSeen
 
 # of MandateVault; the vault's USDC follows them
-VIEWS: Final = ("worth", "status", "agent", "stoppedAt", "totals", "feeOwed")
+VIEWS: Final = ("worth", "status", "agent", "payee", "stoppedAt", "totals", "feeOwed")
 
 
 class NotSeenError(RpcError):
@@ -25,13 +25,14 @@ def seen_of(vault: str, at: int, answers: Sequence[Any]) -> VaultSeen:
     for answer in needed:
         if isinstance(answer, RpcRefusedError):
             raise answer
-    status, agent, stopped_at, totals, fee_owed, balance = needed
-    deposited, spent, received, withdrawn, fee_paid, unvalued_out, _, _ = totals
+    status, agent, payee, stopped_at, totals, fee_owed, balance = needed
+    deposited, spent, received, withdrawn, fee_paid, unvalued_out, _ = totals
     return VaultSeen(
         vault=vault,
         at=at,
         status=OF_VAULT[VaultStatus(status)],
         agent=agent,
+        payee=payee,
         stopped_at=stopped_at,
         deposited_usdc_e6=deposited,
         spent_usdc_e6=spent,
@@ -41,5 +42,5 @@ def seen_of(vault: str, at: int, answers: Sequence[Any]) -> VaultSeen:
         unvalued_out_usdc_e6=unvalued_out,
         fee_owed_usdc_e6=fee_owed,
         balance_usdc_e6=balance,
-        worth_usdc_e6=None if isinstance(worth, RpcRefusedError) else worth,
+        worth_usdc_e6=None if isinstance(worth, RpcRefusedError) else worth[0],
     )

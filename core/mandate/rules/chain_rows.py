@@ -139,25 +139,6 @@ def revert_note(
     )
 
 
-def mark_note(*, worth_usdc_e6: int, as_of_block: int, source: str, now: datetime) -> NewRow:
-    """A judgement that the keeper did not send to the chain (docs/rules.md#when-marks-are-sent): a
-    row of the record by keeper.
-    """
-    mark = {
-        "worth_usdc": usdc_text(worth_usdc_e6),
-        "as_of_block": as_of_block,
-        "evidence": None,
-        "source": source,
-    }
-    return NewRow(
-        kind=RowKind.NOTE,
-        reported_by=ReportedBy.KEEPER,
-        occurred_at=now,
-        base_key=f"mark:{as_of_block}",
-        payload={"mark": mark},
-    )
-
-
 def bytes32_word(word: str) -> str:
     """A bytes32 that holds printable ASCII, without spaces that nobody sees, as that text; anything
     else stays as it is.
@@ -304,13 +285,17 @@ def _control(event: Any, parties: Parties) -> _Content:
         case ev.Marked():
             mark = {
                 "worth_usdc": usdc_text(event.worth),
-                "as_of_block": event.as_of_block,
-                "evidence": event.evidence,
+                "unvalued_out_usdc": usdc_text(event.unvalued_out),
             }
             return note, ReportedBy.KEEPER, None, 0, {"mark": mark}
         case ev.Stopped():
-            worth = usdc_text(event.worth) if event.worth_known else None
-            stopped = {"by": event.by, "reason": bytes32_word(event.reason), "worth_usdc": worth}
+            known = event.worth_known
+            stopped = {
+                "by": event.by,
+                "reason": bytes32_word(event.reason),
+                "worth_usdc": usdc_text(event.worth) if known else None,
+                "unvalued_out_usdc": usdc_text(event.unvalued_out) if known else None,
+            }
             return RowKind.STOP, _who(event.by, parties), None, 0, {"stopped": stopped}
         case ev.PayeeChanged():
             changed = {"previous_payee": event.previous_payee, "new_payee": event.new_payee}
@@ -360,8 +345,8 @@ def _camel(name: str) -> str:
 
 
 def _who(by: str, parties: Parties) -> ReportedBy:
-    """Who stopped: the keeper's key, the owner, the agent; anyone else could only enforce the stop
-    line.
+    """Whose key stopped it: the keeper's, by its mark; the owner's, the agent's; anyone else's by
+    the stop line.
     """
     if _same(by, parties.keeper):
         return ReportedBy.KEEPER

@@ -155,10 +155,9 @@ def _stop_line(terms: MandateTerms, targets: Sequence[Target]) -> _Draft:
     unvalued = _unvalued_addresses(targets)
     if unvalued:
         text += (
-            f" While money is at {' or '.join(unvalued)}, unless this mandate has a function "
-            "there that an adapter of this service values, nobody but the keeper can stop the "
-            "mandate by its worth. The keeper counts that money at cost, so a loss there shows "
-            "only when the money comes back."
+            f" Money at {' or '.join(unvalued)} counts at cost, unless this mandate has a function "
+            "there that an adapter of this service values: a loss there stops nothing before the "
+            "money comes back."
         )
         params["unvalued_targets"] = list(unvalued)
     return _Draft(text, params, ("allowedTargetsHash",) if unvalued else ())

@@ -139,18 +139,20 @@ class AgentRemoved:
 
 @dataclass(frozen=True, slots=True)
 class Marked:
+    """What the vault measured; `unvalued_out` of it at cost."""
+
     worth: int
-    as_of_block: int
-    evidence: str
+    unvalued_out: int
 
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """`worth` means something only when `worth_known` (a stop by mark or enforceStopLine)."""
+    """`worth` and `unvalued_out` mean something only when `worth_known`: at a stop by the line."""
 
     by: str
     reason: str
     worth: int
+    unvalued_out: int
     worth_known: bool
 
 

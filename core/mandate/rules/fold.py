@@ -383,14 +383,10 @@ def _agent_removed(state: MandateState, row: LedgerRow, fact: Mapping[str, Any])
 
 
 def _marked(state: MandateState, row: LedgerRow, fact: Mapping[str, Any]) -> MandateState:
-    worth, block = usable_usdc_e6(fact.get("worth_usdc")), fact.get("as_of_block")
-    if worth is None:
+    worth, out = (usable_usdc_e6(fact.get(key)) for key in ("worth_usdc", "unvalued_out_usdc"))
+    if worth is None or out is None:
         return changed(state, data_issue=True)
-    mark = ChainMark(
-        worth_usdc_e6=worth,
-        as_of_block=block if isinstance(block, int) else None,
-        at=row.occurred_at,
-    )
+    mark = ChainMark(worth_usdc_e6=worth, unvalued_out_usdc_e6=out, at=row.occurred_at)
     return changed(state, mark=mark, positions_basis_usdc_e6=worth - state.cash_usdc_e6)
 
 

@@ -24,7 +24,7 @@ from core.mandate.rules.agent_rows import (
     refusal_note,
     stop_request_note,
 )
-from core.mandate.rules.chain_rows import expired_note, mark_note, revert_note, row_from_event
+from core.mandate.rules.chain_rows import expired_note, revert_note, row_from_event
 from core.mandate.rules.fold import apply, effective, fold, fold_on
 from core.mandate.rules.paper import cancelled_note, priced, signed_rows, stop_row
 from core.mandate.rules.rows import LedgerRow, NewRow, ReportedBy, RowAuthor, RowKind
@@ -66,7 +66,6 @@ __all__ = [
     "fold",
     "fold_on",
     "guard_refusal_note",
-    "mark_note",
     "priced",
     "refusal_note",
     "revert_note",

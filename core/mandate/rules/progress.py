@@ -8,8 +8,7 @@ Laws
   both are known.
 - A rule is ok until a stored flag says otherwise; then it never turns back. The stop line goes by
   worth as well.
-- The public stop is off while money is out where no adapter values it: then the keeper alone can
-  stop by worth.
+- The public stop counts at cost what is out where no adapter values it.
 - Drafts have no progress in days: day is null until the terms are signed.
 """
 
@@ -26,7 +25,6 @@ from core.mandate.rules.seen import VaultSeen, as_seen
 from core.mandate.rules.short_progress import short_progress
 from core.mandate.rules.state import UNSEEN, MandateFacts, MandateState, Position
 from core.mandate.rules.terms import MandateTerms
-from core.mandate.rules.unvalued import MONEY_OUT_UNVALUED
 from core.mandate.rules.violations import RULE_OF_CODE
 from core.mandate.rules.worth import Worth, agent_fee_reserved_usdc_e6, exit_cost_up, worth_of
 from core.money import usdc_text, usdc_text_or_none
@@ -133,8 +131,7 @@ def public_stop(state: MandateState, about: ProgressFacts) -> dict[str, Any]:
         reason = "mandate_ended"
     if reason is not None:
         return {"on": None, "reason": reason, "at_cost_usdc": at_cost}
-    is_on = state.unvalued_out_usdc_e6 == 0
-    return {"on": is_on, "reason": None if is_on else MONEY_OUT_UNVALUED, "at_cost_usdc": at_cost}
+    return {"on": True, "reason": None, "at_cost_usdc": at_cost}
 
 
 def positions_list(state: MandateState, facts: MandateFacts) -> list[dict[str, Any]]:

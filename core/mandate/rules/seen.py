@@ -18,16 +18,16 @@ class VaultSeen:
 
     `at`: the block's time.
 
-    `agent`: the zero address when there is none. `stopped_at`: 0 without a stop. `balance_usdc_e6`:
-    with what anybody gave.
-    `worth_usdc_e6`: None while the vault does not know it. Source: MandateVault.totals, status,
-    worth, feeOwed.
+    `agent`, `payee`: the zero address when there is none. `stopped_at`: 0 without a stop.
+    `balance_usdc_e6`: with what anybody gave. `worth_usdc_e6`: as the vault measures it, None while
+    an adapter reverts. Source: MandateVault.totals, status, worth, payee, feeOwed.
     """
 
     vault: str
     at: int
     status: Status
     agent: str
+    payee: str
     stopped_at: int
     deposited_usdc_e6: int
     spent_usdc_e6: int
@@ -51,8 +51,8 @@ class VaultSeen:
 
     @property
     def worth(self) -> Worth | None:
-        """The vault's own word, own cash and what its adapters value; None while it does not
-        know.
+        """As the vault measures it: own cash, what its adapters value, the rest at cost; None while an
+        adapter reverts.
         """
         if self.worth_usdc_e6 is None:
             return None

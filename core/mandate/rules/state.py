@@ -16,7 +16,7 @@ from core.mandate.rules.lifecycle import ENDED, MarketMode, Status
 from core.mandate.rules.terms import ZERO_ADDRESS
 from core.mandate.rules.unvalued import PositionRules
 
-STATE_VERSION = 6
+STATE_VERSION = 7
 UNSEEN = "unseen"
 
 
@@ -66,10 +66,10 @@ class Position:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainMark:
-    """The keeper's last judgement of the whole mandate, own cash included."""
+    """What the vault measured at the keeper's last mark, own cash included; a part of it at cost."""
 
     worth_usdc_e6: int
-    as_of_block: int | None
+    unvalued_out_usdc_e6: int
     at: datetime
 
 
@@ -152,7 +152,7 @@ class MandateState:
     positions_basis_usdc_e6: int = 0  # at the last chain mark worth - cash, moved at cost since
     positions: tuple[Position, ...] = ()
     targets: tuple[TargetFlow, ...] = ()
-    # at cost, the vault's own counter: above 0 the public stop is off
+    # at cost, the vault's own counter
     unvalued_out_usdc_e6: int = 0
     next_at: str | None = None  # what the agent announced last
     data_issue: bool = False  # a reported number could not be read and counts as 0

@@ -1,5 +1,4 @@
-"""Money out where no adapter values it: while any is, the vault's worth is unknown and the public
-stop is off.
+"""Money out where no adapter values it, which counts at cost in the vault's worth.
 
 Laws
 - What is out counts at cost: what was spent there less what came back from there, never below 0.
@@ -15,13 +14,10 @@ Source: MandateVault._countUnvalued and receiveProceeds, RuleLib.isPositionKind 
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final
 
 from core.mandate.rules.rows import LedgerRow
 from core.mandate.rules.terms import Rule, RuleKind
 from core.money import UsdcE6
-
-MONEY_OUT_UNVALUED: Final = "money_out_unvalued"  # why the public stop is off
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ contract EnforceStopLineTest is Test {
     function test_enforceStopLine__anyone_at_the_floor__stops() public {
         _holdPositionWorth(100 * USD);
         _expectEmit(address(vault));
-        emit IMandateVaultEvents.Stopped(stranger, "stop_line", FLOOR, true);
+        emit IMandateVaultEvents.Stopped(stranger, "stop_line", FLOOR, 0, true);
         vm.prank(stranger);
         vault.enforceStopLine();
         assertEq(vault.status(), Status.Stopped);
@@ -48,7 +48,7 @@ contract EnforceStopLineTest is Test {
     function test_enforceStopLine__below_the_floor__stops_with_the_worth() public {
         _loseTo(100_000);
         _expectEmit(address(vault));
-        emit IMandateVaultEvents.Stopped(address(this), "stop_line", 730 * USD, true);
+        emit IMandateVaultEvents.Stopped(address(this), "stop_line", 730 * USD, 0, true);
         vault.enforceStopLine();
     }
 
@@ -59,15 +59,24 @@ contract EnforceStopLineTest is Test {
         assertEq(vault.status(), Status.Stopped);
     }
 
-    function test_enforceStopLine__money_out_at_unvalued_targets__reverts() public {
+    function test_enforceStopLine__money_out_at_unvalued_targets__counts_at_cost() public {
         _loseTo(100_000);
         vm.warp(NOW + 1 days);
         _execute(vault, _take(1));
-        _expectRevert(abi.encodeWithSelector(ErrorsLib.WorthUnknown.selector, uint256(1)));
+        _expectEmit(address(vault));
+        emit IMandateVaultEvents.Stopped(stranger, "stop_line", 730 * USD, 1, true);
+        vm.prank(stranger);
         vault.enforceStopLine();
     }
 
-    function test_enforceStopLine__money_back_from_unvalued_targets__stops() public {
+    function test_enforceStopLine__an_adapter_that_reverts__reverts() public {
+        _loseTo(100_000);
+        vm.mockCallRevert(address(adapter), abi.encodeWithSelector(TestVenueAdapter.valueOf.selector), "down");
+        _expectRevert("down");
+        vault.enforceStopLine();
+    }
+
+    function test_enforceStopLine__money_back_from_unvalued_targets__is_cash_again() public {
         _loseTo(100_000);
         vm.warp(NOW + 1 days);
         _execute(vault, _take(1));

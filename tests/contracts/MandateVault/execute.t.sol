@@ -392,7 +392,7 @@ contract ExecuteTest is Test {
             abi.encodeCall(vault.setAgent, (thief)),
             abi.encodeCall(vault.removeAgent, ()),
             abi.encodeCall(vault.setPayee, (thief)),
-            abi.encodeCall(vault.mark, (0, 1, bytes32(0))),
+            abi.encodeCall(vault.mark, ()),
             abi.encodeCall(vault.stop, (bytes32(0))),
             abi.encodeCall(vault.unwind, (_batch(_give(1)))),
             abi.encodeCall(vault.receiveProceeds, (1)),

@@ -44,7 +44,9 @@ contract FeeOwedTest is Test {
         assertEq(vault.feeOwed(), 0);
         vm.prank(owner);
         vault.setAgent(agent);
-        assertEq(vault.feeOwed(), 10 * USD);
+        assertEq(vault.feeOwed(), 0);
+        _execute(vault, _buy(10 * USD));
+        assertEq(vault.feeOwed(), 9 * USD);
     }
 
     function testFuzz_feeOwed__is_never_above_the_balance(uint256 spend, uint256 price, uint16 bps) public {

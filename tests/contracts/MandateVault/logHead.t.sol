@@ -76,12 +76,27 @@ contract LogHeadTest is Test {
         _created();
         _chain();
         _next();
+        for (uint256 i; i < 3; ++i) {
+            _execute(vault, _buy(PER_TX));
+        }
+        vm.prank(operator);
+        venue.setPrice(1);
         vm.prank(keeper);
-        vault.mark(FLOOR, uint64(height), "evidence");
-        _assertHead(3);
+        vault.mark();
+        _assertHead(6);
     }
 
-    function test_logHead__the_open_boards_first_agent__has_agent_and_payee() public {
+    function test_logHead__a_mark__has_it() public {
+        _next();
+        _created();
+        _chain();
+        _next();
+        vm.prank(keeper);
+        vault.mark();
+        _assertHead(2);
+    }
+
+    function test_logHead__the_open_boards_first_spend__has_call_and_payee() public {
         terms.agent = address(0);
         _next();
         _created();
@@ -89,7 +104,8 @@ contract LogHeadTest is Test {
         _next();
         vm.prank(owner);
         vault.setAgent(agent);
-        _assertHead(3);
+        _execute(vault, _buy(1));
+        _assertHead(4);
     }
 
     function test_logHead__what_adapters_log__is_not_in_it() public {

@@ -44,17 +44,42 @@ contract SetAgentTest is Test {
         assertEq(today, DAILY - PER_TX);
     }
 
-    function test_setAgent__open_board__the_first_agent_becomes_the_payee() public {
+    /// @dev An owner who tries a key of theirs first has not given the fee away.
+    function test_setAgent__open_board__whoever_first_spends_becomes_the_payee() public {
         terms.agent = address(0);
         vault = _createWorking();
-        _expectEmit(address(vault));
-        emit IMandateVaultEvents.AgentSet(agent);
+        _setAgent(stranger);
+        assertEq(vault.payee(), address(0));
+        _setAgent(agent);
+        _execute(vault, _give(0));
+        assertEq(vault.payee(), address(0));
+
         _expectEmit(address(vault));
         emit IMandateVaultEvents.PayeeChanged(address(0), agent);
-        _setAgent(agent);
+        _execute(vault, _buy(1));
         assertEq(vault.payee(), agent);
 
         _setAgent(stranger);
+        vm.prank(stranger);
+        vault.execute(_buy(1));
+        assertEq(vault.payee(), agent);
+    }
+
+    function test_setAgent__open_board__a_payee_who_passed_the_fee_on__does_not_get_it_again() public {
+        terms.agent = address(0);
+        vault = _createWorking();
+        _setAgent(agent);
+        _execute(vault, _buy(1));
+        vm.prank(agent);
+        vault.setPayee(stranger);
+        _execute(vault, _buy(1));
+        assertEq(vault.payee(), stranger);
+    }
+
+    function test_setAgent__agent_of_the_terms__is_the_payee_before_and_after_the_first_spend() public {
+        _setAgent(stranger);
+        vm.prank(stranger);
+        vault.execute(_buy(1));
         assertEq(vault.payee(), agent);
     }
 

@@ -32,24 +32,18 @@ contract StopTest is Test {
 
     function test_stop__carries_who_and_why_and_no_worth() public {
         _expectEmit(address(vault));
-        emit IMandateVaultEvents.Stopped(owner, "why", 0, false);
+        emit IMandateVaultEvents.Stopped(owner, "why", 0, 0, false);
         _stopBy(owner);
-    }
-
-    function test_stop__keeper__passes() public {
-        _expectEmit(address(vault));
-        emit IMandateVaultEvents.Stopped(keeper, "why", 0, false);
-        _stopBy(keeper);
     }
 
     function test_stop__agent__passes() public {
         _expectEmit(address(vault));
-        emit IMandateVaultEvents.Stopped(agent, "why", 0, false);
+        emit IMandateVaultEvents.Stopped(agent, "why", 0, 0, false);
         _stopBy(agent);
     }
 
     function test_stop__others__revert() public {
-        address[3] memory others = [admin, pauser, stranger];
+        address[4] memory others = [admin, pauser, stranger, keeper];
         for (uint256 i; i < others.length; ++i) {
             _expectRevert(abi.encodeWithSelector(ErrorsLib.NotParty.selector, others[i]));
             _stopBy(others[i]);
@@ -66,7 +60,7 @@ contract StopTest is Test {
     function test_stop__without_an_agent__the_zero_address_is_nobody() public {
         vm.prank(owner);
         vault.removeAgent();
-        address[3] memory others = [address(0), stranger, admin];
+        address[4] memory others = [address(0), stranger, admin, keeper];
         for (uint256 i; i < others.length; ++i) {
             _expectRevert(abi.encodeWithSelector(ErrorsLib.NoAgent.selector));
             _stopBy(others[i]);
@@ -81,7 +75,7 @@ contract StopTest is Test {
     }
 
     function test_stop__word_of_the_stop_line__reverts_whoever_says_it() public {
-        address[3] memory parties = [owner, keeper, agent];
+        address[3] memory parties = [owner, agent, keeper];
         for (uint256 i; i < parties.length; ++i) {
             _expectRevert(abi.encodeWithSelector(ErrorsLib.ReservedReason.selector, bytes32("stop_line")));
             vm.prank(parties[i]);
@@ -93,7 +87,7 @@ contract StopTest is Test {
         _stopBy(owner);
         vm.warp(NOW + 5);
         _expectRevert(abi.encodeWithSelector(ErrorsLib.MandateStopped.selector, NOW));
-        _stopBy(keeper);
+        _stopBy(owner);
     }
 
     function test_stop__after_settling__reverts() public {
@@ -101,7 +95,7 @@ contract StopTest is Test {
         vm.prank(keeper);
         vault.settle();
         _expectRevert(abi.encodeWithSelector(ErrorsLib.MandateEnded.selector, ENDS_AT));
-        _stopBy(keeper);
+        _stopBy(owner);
     }
 
     function test_stop__while_funding__passes() public {
@@ -134,12 +128,6 @@ contract StopTest is Test {
     function test_stop__owner_after_the_grace__passes() public {
         vm.warp(GRACE_END);
         _stopBy(owner);
-        assertEq(vault.status(), Status.Stopped);
-    }
-
-    function test_stop__keeper_in_the_grace__passes() public {
-        vm.warp(ENDS_AT);
-        _stopBy(keeper);
         assertEq(vault.status(), Status.Stopped);
     }
 

@@ -62,7 +62,7 @@ contract ViewsTest is Test {
     }
 
     function test_totals__untouched__are_zero() public {
-        assertEq(abi.encode(_createEmpty().totals()), new bytes(8 * 32));
+        assertEq(abi.encode(_createEmpty().totals()), new bytes(7 * 32));
     }
 
     function test_views__the_vault_signs_nothing_and_has_no_fallback() public {

@@ -416,7 +416,8 @@ contract CreateVaultTest is Test {
         vm.prank(admin);
         factory.delistAdapter(address(adapter));
         _execute(vault, _buy(USD));
-        assertEq(vault.worth(), BUDGET);
+        (uint256 worth,) = vault.worth();
+        assertEq(worth, BUDGET);
 
         terms.nonce = 2;
         _expectRevert(abi.encodeWithSelector(ErrorsLib.AdapterNotListed.selector, address(adapter)));

@@ -56,7 +56,8 @@ contract PayTest is Test {
         assertEq(usdc.balanceOf(stranger), 2 * USD);
         assertEq(usdc.balanceOf(address(x402)), 0);
         assertTrue(x402.isNonceUsed(address(vault), NONCE));
-        assertEq(vault.worth(), BUDGET - 2 * USD);
+        (uint256 worth,) = vault.worth();
+        assertEq(worth, BUDGET - 2 * USD);
         assertEq(vault.totals().unvaluedOut, 0);
     }
 

@@ -155,6 +155,7 @@ contract DoorAttacksTest is Test {
         usdc.mint(address(vault), 1);
         vm.warp(NOW + 1 days);
         _execute(vault, _buy(PER_TX));
+        _execute(vault, _buy(PER_TX));
         vm.prank(operator);
         venue.setPrice(1);
         vm.warp(ENDS_AT);
@@ -162,7 +163,7 @@ contract DoorAttacksTest is Test {
         vm.prank(owner);
         vault.enforceStopLine();
         vm.prank(keeper);
-        vault.mark(FLOOR, BLOCK, 0);
+        vault.mark();
         assertEq(vault.status(), Status.Stopped);
     }
 
@@ -318,29 +319,29 @@ contract DoorAttacksTest is Test {
             _execute(vault, _take(PER_TX));
         }
         relay.pushProceeds(address(vault), 150 * USD);
-        (uint256 worth, uint256 unvaluedOut) = vault.worthAtCost();
+        (uint256 worth, uint256 unvaluedOut) = vault.worth();
         assertEq(worth, BUDGET);
         assertEq(unvaluedOut, 150 * USD);
         relay.pushProceeds(address(vault), 150 * USD);
-        assertEq(vault.worth(), BUDGET);
+        (worth, unvaluedOut) = vault.worth();
+        assertEq(worth, BUDGET);
+        assertEq(unvaluedOut, 0);
     }
 
-    function test_pitfall_32__one_unit_out_where_nobody_values_it__leaves_the_keeper_to_stop_at_cost() public {
+    function test_pitfall_32__one_unit_out_where_nobody_values_it__switches_no_stop_off() public {
         _execute(vault, _take(1));
         _execute(vault, _buy(PER_TX - 1));
         vm.warp(NOW + 1 days);
         _execute(vault, _buy(PER_TX));
+        _execute(vault, _buy(PER_TX));
         vm.prank(operator);
         venue.setPrice(1);
-        _expectRevert(abi.encodeWithSelector(ErrorsLib.WorthUnknown.selector, uint256(1)));
-        vault.enforceStopLine();
 
-        (uint256 worth, uint256 unvaluedOut) = vault.worthAtCost();
-        assertEq(unvaluedOut, 1);
-        // 800 USDC of cash, the unit at cost, and positions of 199.999999 that are worth 199 base units.
-        assertEq(worth, FLOOR + 1 + 199);
-        vm.prank(keeper);
-        vault.mark(FLOOR, BLOCK, 0);
+        // 700 USDC of cash, the unit at cost, and positions of 299.999999 that are worth 299 base units.
+        _expectEmit(address(vault));
+        emit IMandateVaultEvents.Stopped(stranger, "stop_line", 700 * USD + 1 + 299, 1, true);
+        vm.prank(stranger);
+        vault.enforceStopLine();
         assertEq(vault.status(), Status.Stopped);
     }
 }

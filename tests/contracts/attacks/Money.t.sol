@@ -52,7 +52,7 @@ contract MoneyAttacksTest is Test {
         vm.prank(pauser);
         factory.pause();
         vm.prank(keeper);
-        vault.mark(BUDGET, BLOCK, 0);
+        vault.mark();
         _stop(vault);
         vm.prank(owner);
         vault.unwind(_batch(_sell(100 * USD)));
@@ -81,10 +81,12 @@ contract MoneyAttacksTest is Test {
     }
 
     function test_pitfall_17__keeper_whose_office_is_taken_over__still_pays_nobody() public {
-        // The worst keeper: it stops and settles, moves no position, and each base unit stays with owner and payee.
+        // The worst keeper: it settles when that is due, moves no position, and each base unit stays with owner and payee.
         _execute(vault, _buy(100 * USD));
         vm.startPrank(keeper);
+        _expectRevert(abi.encodeWithSelector(ErrorsLib.NotParty.selector, keeper));
         vault.stop("hostile");
+        vm.warp(ENDS_AT);
         _expectRevert(abi.encodeWithSelector(ErrorsLib.NotOwner.selector, keeper));
         vault.unwind(_batch(_sell(100 * USD)));
         vault.settle();
@@ -102,7 +104,8 @@ contract MoneyAttacksTest is Test {
         usdc.mint(address(vault), 500 * USD);
         (,, uint256 total,) = vault.remaining();
         assertEq(total, BUDGET);
-        assertEq(vault.worth(), BUDGET);
+        (uint256 worth,) = vault.worth();
+        assertEq(worth, BUDGET);
         assertEq(vault.feeOwed(), 0);
         _stop(vault);
         _withdraw(BUDGET + 500 * USD);
@@ -205,7 +208,11 @@ contract MoneyAttacksTest is Test {
 
     function test_pitfall_23__lie_of_a_high_worth__pays_no_fee_and_lifts_no_limit() public {
         liar.lie(1_000_000 * USD, false);
-        assertEq(vault.worth(), BUDGET + 1_000_000 * USD);
+        (uint256 worth,) = vault.worth();
+        assertEq(worth, BUDGET + 1_000_000 * USD);
+        vm.prank(keeper);
+        vault.mark();
+        assertEq(vault.status(), Status.Working);
         assertEq(vault.feeOwed(), 0);
         (uint256 perAction, uint256 today, uint256 total,) = vault.remaining();
         assertEq(perAction, PER_TX);
@@ -213,39 +220,40 @@ contract MoneyAttacksTest is Test {
         assertEq(total, BUDGET);
     }
 
-    function test_pitfall_23__adapter_that_fails_or_overflows__blocks_neither_mark_nor_stop() public {
-        uint256 snapshot = vm.snapshotState();
-        liar.lie(0, true);
-        _expectRevert(abi.encodeWithSignature("Error(string)", "no"));
-        vault.enforceStopLine();
-        vm.prank(keeper);
-        vault.mark(FLOOR, BLOCK, 0);
-        assertEq(vault.status(), Status.Stopped);
-        vm.revertToState(snapshot);
-
-        liar.lie(type(uint256).max, false);
-        _expectRevert(abi.encodeWithSignature("Panic(uint256)", uint256(0x11)));
-        vault.enforceStopLine();
-        _stop(vault);
-        _withdraw(BUDGET);
+    /// @dev Neither a mark nor a stop by worth while an adapter fails; a party's stop and the way home stand.
+    function test_pitfall_23__adapter_that_fails_or_overflows__blocks_no_partys_stop() public {
+        bytes[2] memory failures =
+            [abi.encodeWithSignature("Error(string)", "no"), abi.encodeWithSignature("Panic(uint256)", uint256(0x11))];
+        for (uint256 i; i < 2; ++i) {
+            uint256 snapshot = vm.snapshotState();
+            liar.lie(i == 0 ? 0 : type(uint256).max, i == 0);
+            _expectRevert(failures[i]);
+            vault.enforceStopLine();
+            _expectRevert(failures[i]);
+            vm.prank(keeper);
+            vault.mark();
+            vm.prank(agent);
+            vault.stop("enough");
+            _expectRevert(failures[i]);
+            vm.prank(keeper);
+            vault.mark();
+            _withdraw(BUDGET);
+            vm.revertToState(snapshot);
+        }
     }
 
-    function test_pitfall_23__mark__moves_no_money_and_only_stops() public {
+    /// @dev What a stolen keeper's key can write is what the vault measures.
+    function test_pitfall_23__mark__moves_no_money_and_says_nothing_of_its_own() public {
         vm.startPrank(keeper);
-        vault.mark(type(uint256).max, BLOCK, 0);
+        for (uint256 i; i < 3; ++i) {
+            _expectEmit(address(vault));
+            emit IMandateVaultEvents.Marked(BUDGET, 0);
+            vault.mark();
+        }
         assertEq(vault.status(), Status.Working);
-        assertEq(vault.feeOwed(), 0);
-        vm.roll(BLOCK + 1);
-        vault.mark(0, BLOCK + 1, 0);
-        assertEq(vault.status(), Status.Stopped);
         assertEq(usdc.balanceOf(address(vault)), BUDGET);
         assertEq(vault.feeOwed(), 0);
-    }
-
-    function test_pitfall_23__mark_of_the_past__is_refused() public {
-        vm.startPrank(keeper);
-        vault.mark(BUDGET, BLOCK, 0);
-        _expectRevert(abi.encodeWithSelector(ErrorsLib.MarkNotRising.selector, BLOCK, BLOCK));
-        vault.mark(0, BLOCK, 0);
+        _expectRevert(abi.encodeWithSelector(ErrorsLib.NotParty.selector, keeper));
+        vault.stop("keeper");
     }
 }

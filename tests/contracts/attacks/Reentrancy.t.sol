@@ -32,7 +32,7 @@ contract ReentrancyAttacksTest is Test {
         list[5] = abi.encodeCall(vault.setAgent, (thief));
         list[6] = abi.encodeCall(vault.removeAgent, ());
         list[7] = abi.encodeCall(vault.setPayee, (thief));
-        list[8] = abi.encodeCall(vault.mark, (0, 1, bytes32(0)));
+        list[8] = abi.encodeCall(vault.mark, ());
         list[9] = abi.encodeCall(vault.stop, (bytes32(0)));
         list[10] = abi.encodeCall(vault.unwind, (_batch(_give(1))));
         list[11] = abi.encodeCall(vault.receiveProceeds, (1));

@@ -44,6 +44,7 @@ interface Vm {
     function expectRevert(bytes calldata data) external;
     function expectPartialRevert(bytes4 selector) external;
     function expectEmit(bool topic1, bool topic2, bool topic3, bool data, address emitter) external;
+    function mockCallRevert(address callee, bytes calldata data, bytes calldata answer) external;
     function load(address account, bytes32 slot) external view returns (bytes32);
     function recordLogs() external;
     function getRecordedLogs() external returns (Log[] memory);

@@ -29,16 +29,35 @@ contract ActionsGas is GasTest {
 
     function test_gas__mark__above_the_floor() public {
         vm.prank(keeper);
-        vault.mark(BUDGET, BLOCK, "evidence");
+        vault.mark();
         _record("mark");
         assertEq(vault.status(), Status.Working);
     }
 
     function test_gas__mark__that_stops() public {
+        _loseAll();
         vm.prank(keeper);
-        vault.mark(FLOOR, BLOCK, "evidence");
+        vault.mark();
         _record("mark_and_stop");
         assertEq(vault.status(), Status.Stopped);
+    }
+
+    function test_gas__enforceStopLine__by_anyone() public {
+        _loseAll();
+        vm.prank(stranger);
+        vault.enforceStopLine();
+        _record("enforce_stop_line");
+        assertEq(vault.status(), Status.Stopped);
+    }
+
+    function _loseAll() private {
+        for (uint256 i; i < 2; ++i) {
+            _execute(vault, _buy(PER_TX));
+        }
+        vm.warp(NOW + 1 days);
+        _execute(vault, _buy(PER_TX));
+        vm.prank(operator);
+        venue.setPrice(1);
     }
 
     function test_gas__pay__a_resource_by_x402() public {

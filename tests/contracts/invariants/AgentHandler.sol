@@ -195,7 +195,10 @@ abstract contract AgentHandler is Stage {
         Ghost storage g = ghosts[index];
         g.actions += 1;
         if (spent > g.largestAction) g.largestAction = spent;
-        if (spent != 0) spends[index].push(Spend(clock, spent));
+        if (spent == 0) return;
+        spends[index].push(Spend(clock, spent));
+        // On the open board whoever first spends gets the fee.
+        if (g.payee == address(0)) g.payee = g.agent;
     }
 
     function _asBatch(Call memory call_) internal pure returns (Call[] memory) {

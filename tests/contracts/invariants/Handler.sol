@@ -61,7 +61,7 @@ contract Handler is AgentHandler, OfficeHandler {
 
     /// @notice Every way through which something can succeed; a sequence that is worth its name passes each.
     function doors() external pure returns (bytes32[] memory list) {
-        list = new bytes32[](60);
+        list = new bytes32[](61);
         list[0] = "execute";
         list[1] = "executeBatch";
         list[2] = "buy";
@@ -85,7 +85,7 @@ contract Handler is AgentHandler, OfficeHandler {
         list[20] = "fee";
         list[21] = "mark";
         list[22] = "mark at the floor";
-        list[23] = "keeper stop";
+        list[23] = "keeper's stop refused";
         list[24] = "grace tried";
         list[25] = "keeper settle";
         list[26] = "set payee";
@@ -113,6 +113,7 @@ contract Handler is AgentHandler, OfficeHandler {
         list[48] = "exhausted";
         list[49] = "offices tried";
         list[59] = "relay";
+        list[60] = "mark after a stop";
         // The tricks of the venue that an action survived: all but Fail.
         for (uint256 i; i < 9; ++i) {
             list[50 + i] = _trickName(i);

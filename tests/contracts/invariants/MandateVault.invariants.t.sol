@@ -202,7 +202,7 @@ contract MandateVaultInvariantsTest is Test {
             assertEq(g.unvaluedOut, t.unvaluedOut);
             assertEq(r.actions, t.nonce);
             assertEq(g.actions, t.nonce);
-            assertEq(r.lastMark, t.lastMarkBlock);
+            assertEq(r.marks, g.marks);
             assertEq(r.status, g.vault.status());
             assertEq(r.agent, g.vault.agent());
             assertEq(r.payee, g.vault.payee());

@@ -19,27 +19,36 @@ abstract contract OfficeHandler is OwnerHandler {
 
     // ------------------------------------------------------------------ the keeper
 
-    /// @notice Marks a worth, seldom at the floor.
-    function keeperMarks(uint256 at, uint256 worth_, uint256 age) external step {
+    /// @notice Marks: what is logged is what the vault answers, and at the floor alone a working mandate stops.
+    function keeperMarks(uint256 at) external step {
         Ghost storage g = _vaultAt(at);
-        uint256 floor = docs[g.doc].stopFloor;
-        worth_ = worth_ % 16 == 0 ? _bound(worth_, 0, floor) : floor + 1 + worth_ % BUDGET;
-        uint64 asOf = uint64(height - _bound(age, 0, 258) + 1);
-        (bool passed,) = _as(factory.keeper(), address(g.vault), abi.encodeCall(g.vault.mark, (worth_, asOf, 0)));
-        _tally(worth_ > floor ? bytes32("mark") : bytes32("mark at the floor"), passed);
+        bool isOver = g.stoppedAt != 0;
+        (uint256 worth, uint256 unvaluedOut, bool isKnown) = _worthOf(g);
+        (bool passed,) = _as(factory.keeper(), address(g.vault), abi.encodeCall(g.vault.mark, ()));
+        bool atFloor = worth <= docs[g.doc].stopFloor;
+        _tally(isOver ? bytes32("mark after a stop") : atFloor ? bytes32("mark at the floor") : bytes32("mark"), passed);
         if (!passed) return;
-        if (asOf <= g.lastMark || asOf > height || height - asOf > 256) ++regressions;
-        g.lastMark = asOf;
-        // At the floor the mark stops in the same transaction; above it nothing happens.
-        if ((worth_ <= floor) != (g.vault.status() == Status.Stopped)) ++regressions;
+        ++g.marks;
+        if (!isKnown) ++regressions;
+        Replay storage r = replays[address(g.vault)];
+        if (r.lastMark != worth || r.markedOut != unvaluedOut) ++regressions;
+        if (!isOver && atFloor != (g.vault.status() == Status.Stopped)) ++regressions;
+        if (!isOver && clock >= docs[g.doc].endsAt + 1 days) ++regressions;
     }
 
-    /// @notice Stops, seldom.
-    function keeperStops(uint256 at, uint256 seldom) external step {
+    function _worthOf(Ghost storage g) private view returns (uint256 worth, uint256 unvaluedOut, bool isKnown) {
+        try g.vault.worth() returns (uint256 worth_, uint256 unvaluedOut_) {
+            return (worth_, unvaluedOut_, true);
+        } catch {}
+    }
+
+    /// @notice Tries to stop: the keeper has no word of its own.
+    function keeperStops(uint256 at) external step {
         Ghost storage g = _vaultAt(at);
-        if (seldom % 6 != 0) return;
+        if (factory.keeper() == g.agent || factory.keeper() == docs[g.doc].owner) return;
         (bool passed,) = _as(factory.keeper(), address(g.vault), abi.encodeCall(g.vault.stop, ("keeper")));
-        _tally("keeper stop", passed);
+        if (passed) ++trespasses;
+        _tally("keeper's stop refused", !passed);
     }
 
     /// @notice Settles; before the stop or the end it is refused.
@@ -184,7 +193,6 @@ abstract contract OfficeHandler is OwnerHandler {
         uint256 breaches;
         if (g.status <= Status.Working) {
             bytes memory word = abi.encodeWithSelector(ErrorsLib.ReservedReason.selector, bytes32("stop_line"));
-            breaches += _refusedWith(factory.keeper(), g, abi.encodeCall(g.vault.stop, ("stop_line")), word);
             breaches += _refusedWith(docs[g.doc].owner, g, abi.encodeCall(g.vault.stop, ("stop_line")), word);
             _as(docs[g.doc].owner, address(g.vault), abi.encodeCall(g.vault.removeAgent, ()));
             bytes memory nobody = abi.encodeWithSelector(ErrorsLib.NoAgent.selector);
@@ -192,7 +200,7 @@ abstract contract OfficeHandler is OwnerHandler {
             // The keeper's office may have come to the stranger; then it is the former keeper that has none.
             address outsider = factory.keeper() == stranger ? keeper : stranger;
             breaches += _refusedWith(outsider, g, abi.encodeCall(g.vault.stop, ("nobody")), nobody);
-            _as(factory.keeper(), address(g.vault), abi.encodeCall(g.vault.stop, ("keeper")));
+            _as(docs[g.doc].owner, address(g.vault), abi.encodeCall(g.vault.stop, ("owner")));
         }
         Call memory exit =
             Call(address(valued), 0, abi.encodeCall(MaliciousVenue.exit, (_trickOf(trick), amount % PER_TX)));

@@ -109,7 +109,6 @@ abstract contract OwnerHandler is Stage {
         _tally("set agent", passed);
         if (!passed) return;
         g.agent = chosen;
-        if (g.payee == address(0)) g.payee = chosen;
     }
 
     /// @notice Removes the agent.

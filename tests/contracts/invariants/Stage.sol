@@ -29,7 +29,7 @@ struct Ghost {
     uint256 pulled;
     uint256 largestAction;
     uint256 actions;
-    uint256 lastMark;
+    uint256 marks;
     uint256 stoppedAt;
     Status status;
     address agent;
@@ -45,7 +45,10 @@ struct Replay {
     uint256 feePaid;
     uint256 unvaluedOut;
     uint256 actions;
+    /// The newest mark: worth, its part at cost, and how many there were.
     uint256 lastMark;
+    uint256 markedOut;
+    uint256 marks;
     /// The balance that the newest event of USDC named, and what the token moved past the vault since.
     uint256 balance;
     Status status;
@@ -333,7 +336,8 @@ abstract contract Stage is Test {
         } else if (topic == IMandateVaultEvents.PayeeChanged.selector) {
             r.payee = address(uint160(uint256(log.topics[2])));
         } else if (topic == IMandateVaultEvents.Marked.selector) {
-            r.lastMark = uint256(log.topics[1]);
+            (r.lastMark, r.markedOut) = abi.decode(log.data, (uint256, uint256));
+            ++r.marks;
         } else if (topic == IMandateVaultEvents.Stopped.selector) {
             (r.status, r.agent) = (Status.Stopped, address(0));
         } else {
@@ -370,7 +374,7 @@ abstract contract Stage is Test {
     function _vaultEntries(address at) internal view returns (bytes[] memory entries) {
         Call memory spend = Call(at, 0, abi.encodeCall(MaliciousVenue.spend, (Trick.KeepAllowance, 0)));
         Call memory exit = Call(at, 0, abi.encodeCall(MaliciousVenue.exit, (Trick.Honest, 0)));
-        entries = new bytes[](24);
+        entries = new bytes[](23);
         entries[0] = abi.encodeCall(IMandateVault.execute, (spend));
         entries[1] = abi.encodeCall(IMandateVault.executeBatch, (_batch(spend, exit)));
         entries[2] = abi.encodeCall(IMandateVault.deposit, (1));
@@ -379,7 +383,7 @@ abstract contract Stage is Test {
         entries[5] = abi.encodeCall(IMandateVault.setAgent, (thief));
         entries[6] = abi.encodeCall(IMandateVault.removeAgent, ());
         entries[7] = abi.encodeCall(IMandateVault.setPayee, (thief));
-        entries[8] = abi.encodeCall(IMandateVault.mark, (0, uint64(BLOCK), 0));
+        entries[8] = abi.encodeCall(IMandateVault.mark, ());
         entries[9] = abi.encodeCall(IMandateVault.stop, ("thief"));
         entries[10] = abi.encodeCall(IMandateVault.unwind, (_batch(exit)));
         entries[11] = abi.encodeCall(IMandateVault.initialize, (_noFunding()));
@@ -393,10 +397,9 @@ abstract contract Stage is Test {
         entries[17] = abi.encodeCall(IMandateVault.check, (_batch(exit)));
         entries[18] = abi.encodeCall(IMandateVault.requireExecutable, (_batch(exit)));
         entries[19] = abi.encodeCall(IMandateVault.worth, ());
-        entries[20] = abi.encodeCall(IMandateVault.worthAtCost, ());
-        entries[21] = abi.encodeCall(IMandateVault.feeOwed, ());
-        entries[22] = abi.encodeCall(IMandateVault.lock, ());
-        entries[23] = abi.encodeCall(IMandateVault.totals, ());
+        entries[20] = abi.encodeCall(IMandateVault.feeOwed, ());
+        entries[21] = abi.encodeCall(IMandateVault.lock, ());
+        entries[22] = abi.encodeCall(IMandateVault.totals, ());
     }
 
     /// @dev Every entry of the factory that needs an office.

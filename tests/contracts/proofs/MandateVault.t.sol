@@ -48,6 +48,7 @@ contract MandateVaultProof is Proof {
     struct Snapshot {
         Totals totals;
         Status status;
+        bool isStopped;
         address agent;
         uint256 balance;
     }
@@ -289,18 +290,51 @@ contract MandateVaultProof is Proof {
         _assertBooked(before);
         assert(VAULT.status() == Status.Stopped && VAULT.agent() == address(0));
         assert(reason != "stop_line");
-        assert(caller == OWNER || caller == address(this) || (caller == AGENT && before.agent == AGENT));
-        bool inGrace = block.timestamp >= _endsAt && block.timestamp < _endsAt + 1 days;
-        assert(caller == address(this) || !inGrace);
+        assert(caller == OWNER || (caller == AGENT && before.agent == AGENT));
+        assert(block.timestamp < _endsAt || block.timestamp >= _endsAt + 1 days);
     }
 
-    function check_booked__mark(address caller, uint256 worth, uint64 asOfBlock) external {
-        Snapshot memory before = _mark(caller, worth, asOfBlock);
+    /// @dev A mark moves no money, says what the vault measures, and stops a working mandate at the floor alone.
+    function check_booked__mark(address caller) external {
+        Snapshot memory before = _mark(caller);
         _assertBooked(before);
         assert(caller == address(this));
-        assert((VAULT.status() == Status.Stopped) == (worth <= VAULT.stopFloor()));
-        assert(asOfBlock > before.totals.lastMarkBlock && VAULT.totals().lastMarkBlock == asOfBlock);
-        assert(asOfBlock <= block.number && block.number - asOfBlock <= 256);
+        assert(before.status != Status.Funding);
+        if (before.isStopped) {
+            assert(VAULT.status() == before.status && VAULT.agent() == before.agent);
+        } else {
+            (uint256 worth,) = VAULT.worth();
+            assert(before.status == Status.Working && block.timestamp < _endsAt + 1 days);
+            assert((VAULT.status() == Status.Stopped) == (worth <= VAULT.stopFloor()));
+        }
+    }
+
+    function check_booked__enforceStopLine(address caller) external {
+        Snapshot memory before = _enforceStopLine(caller);
+        _assertBooked(before);
+        (uint256 worth,) = VAULT.worth();
+        assert(before.status == Status.Working && !before.isStopped && block.timestamp < _endsAt);
+        assert(worth <= VAULT.stopFloor());
+        assert(VAULT.status() == Status.Stopped && VAULT.agent() == address(0));
+    }
+
+    function check_booked__setAgent(address caller, address newAgent) external {
+        _assertBooked(_setAgent(caller, newAgent));
+        assert(VAULT.payee() == PAYEE);
+    }
+
+    function check_booked__removeAgent(address caller) external {
+        Snapshot memory before = _removeAgent(caller);
+        _assertBooked(before);
+        assert(caller == OWNER && before.agent != address(0) && !before.isStopped);
+        assert(VAULT.agent() == address(0) && VAULT.payee() == PAYEE);
+    }
+
+    function check_booked__setPayee(address caller, address newPayee) external {
+        Snapshot memory before = _setPayee(caller, newPayee);
+        _assertBooked(before);
+        assert(caller == PAYEE && newPayee != address(0) && newPayee != address(VAULT));
+        assert(VAULT.payee() == newPayee && VAULT.agent() == before.agent && VAULT.status() == before.status);
     }
 
     function check_setAgent__only_the_owner_and_before_the_end(address caller, address newAgent) external {
@@ -351,13 +385,49 @@ contract MandateVaultProof is Proof {
         assert(false);
     }
 
-    function check_reachable_mark(address caller, uint256 worth, uint64 asOfBlock) external {
-        _mark(caller, worth, asOfBlock);
-        assert(VAULT.status() != Status.Stopped);
+    function check_reachable_mark(address caller) external {
+        assert(_mark(caller).isStopped || VAULT.status() != Status.Stopped);
     }
 
-    function _setAgent(address caller, address newAgent) private {
-        _anyState();
+    function check_reachable_mark_after_a_stop(address caller) external {
+        assert(!_mark(caller).isStopped);
+    }
+
+    function check_reachable_enforceStopLine(address caller) external {
+        _enforceStopLine(caller);
+        assert(false);
+    }
+
+    function check_reachable_removeAgent(address caller) external {
+        _removeAgent(caller);
+        assert(false);
+    }
+
+    function check_reachable_setPayee(address caller, address newPayee) external {
+        _setPayee(caller, newPayee);
+        assert(false);
+    }
+
+    function _enforceStopLine(address caller) private returns (Snapshot memory before) {
+        before = _anyState();
+        vm.prank(caller);
+        VAULT.enforceStopLine();
+    }
+
+    function _removeAgent(address caller) private returns (Snapshot memory before) {
+        before = _anyState();
+        vm.prank(caller);
+        VAULT.removeAgent();
+    }
+
+    function _setPayee(address caller, address newPayee) private returns (Snapshot memory before) {
+        before = _anyState();
+        vm.prank(caller);
+        VAULT.setPayee(newPayee);
+    }
+
+    function _setAgent(address caller, address newAgent) private returns (Snapshot memory before) {
+        before = _anyState();
         vm.prank(caller);
         VAULT.setAgent(newAgent);
     }
@@ -404,11 +474,10 @@ contract MandateVaultProof is Proof {
         VAULT.stop(reason);
     }
 
-    function _mark(address caller, uint256 worth, uint64 asOfBlock) private returns (Snapshot memory before) {
+    function _mark(address caller) private returns (Snapshot memory before) {
         before = _anyState();
-        vm.roll(svm.createUint(48, "block"));
         vm.prank(caller);
-        VAULT.mark(worth, asOfBlock, "evidence");
+        VAULT.mark();
     }
 
     /// @dev Own cash, deposited + received - spent - withdrawn - feePaid, moves by exactly what the balance moves. So
@@ -437,7 +506,8 @@ contract MandateVaultProof is Proof {
         vm.warp(svm.createUint(32, "now"));
         uint256 agent = svm.createBool("hasAgent") ? uint256(uint160(AGENT)) : 0;
         uint256 control = agent | (svm.createUint(2, "status") << 160) | (svm.createUint(40, "stoppedAt") << 168);
-        _store(0, control | (svm.createUint(48, "lastMarkBlock") << 208));
+        uint256 flags = (svm.createBool("hadAgent") ? 1 : 0) | (svm.createBool("payeeFixed") ? 1 << 8 : 0);
+        _store(0, control | (flags << 208));
         uint256 place = svm.createUint(32, "place");
         before = _anyTotals(svm.createUint(72, "spent"), (place << 192) | (place << 224));
     }
@@ -462,6 +532,7 @@ contract MandateVaultProof is Proof {
         _usdc.mint(address(VAULT), svm.createUint(80, "balance"));
         before.totals = VAULT.totals();
         before.status = VAULT.status();
+        before.isStopped = VAULT.stoppedAt() != 0;
         before.agent = VAULT.agent();
         before.balance = _usdc.balanceOf(address(VAULT));
     }

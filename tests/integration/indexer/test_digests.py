@@ -44,7 +44,7 @@ def test_a_state_is_read_at_the_named_block(deployed: DeployedChain) -> None:
     old, new = (
         (reader.worth(vault, at), reader.usdc_balance(vault, at)) for at in (before.hash, "latest")
     )
-    assert (old, new) == ((1_000_000_000, 1_000_000_000), (1_000_000_000, 960_000_000))
+    assert (old, new) == (((1_000_000_000, 0), 1_000_000_000), ((1_000_000_000, 0), 960_000_000))
     assert (reader.status(vault).word, reader.stop_floor(vault), reader.remaining(vault).today) == (
         "working",
         950_000_000,

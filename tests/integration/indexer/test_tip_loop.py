@@ -87,11 +87,11 @@ def test_a_mark_at_the_floor__is_the_keepers_and_stops_in_the_same_block(
     follower: Follower, working: Working
 ) -> None:
     mandate, vault = working
-    head = follower.deployed.reader.header()
-    assert head is not None
+    follower.deployed.buy(vault, 100 * USDC)
     follower.deployed.succeed(
-        KEEPER, vault, calldata.mark(950 * USDC, head.number, "0x" + "ee" * 32)
+        OPERATOR, follower.deployed.contracts["test_venue"], test_venue.set_price(500_000)
     )
+    follower.deployed.succeed(KEEPER, vault, calldata.mark())
     follower.catch_up()
     mark, stop = follower.rows(mandate)[-2:]
     assert (mark.reported_by, stop.reported_by, stop.kind) == ("keeper", "keeper", "stop")

@@ -343,14 +343,17 @@ class Stage:
         self.record("stopped")
         return keeper.run()
 
-    def record(self, status: str) -> None:
+    def record(self, status: str, **columns: Any) -> None:
         """The mandate's ledger says so, as the indexer would have written it."""
         with self.database.write() as session:
             mandate = session.scalars(select(Mandate)).one()
             mandate.status = status
             session.merge(
                 MandateHead(
-                    mandate_id=mandate.id, status=status, updated_at=self.now(), **EMPTY_HEAD
+                    mandate_id=mandate.id,
+                    status=status,
+                    updated_at=self.now(),
+                    **EMPTY_HEAD | columns,
                 )
             )
 

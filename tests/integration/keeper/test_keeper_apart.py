@@ -18,7 +18,6 @@ from core.keeper import intents as rows
 from core.keeper.intents import NewIntent, NewVaultMark
 from core.keeper.tables import KeeperEnded
 from core.keeper.views import watched_vaults
-from core.mandate.chain import calldata
 from core.mandate.tables import Mandate
 from core.money import UsdcE6
 from keeper import tick
@@ -220,16 +219,6 @@ def test_the_stops_signer_is_down__the_keepers_key_stops(stage: Stage) -> None:
     keeper.run()
     assert stage.status() == "stopped"
     assert stage.receipt_of(stage.txs()[-1]).sender == KEEPER.address
-
-
-@pytest.mark.slow
-def test_the_mark_is_refused__the_keepers_key_enforces_the_stop_line(stage: Stage) -> None:
-    stage.set_price(PRICE_AT_FLOOR)
-    height = stage.chain.reader.block_number() + 1
-    stage.chain.succeed(KEEPER, stage.vault, calldata.mark(1_000 * USDC, height, "0x" + "11" * 32))
-    stage.keeper().run()
-    assert stage.status() == "stopped"
-    assert hex_of(stage.intents()[0].data) == calldata.enforce_stop_line()
 
 
 def test_a_stop_that_no_block_takes__is_sent_by_the_other_key(stage: Stage) -> None:

@@ -95,14 +95,7 @@ def test_one_node_of_two_says_too_little_worth__nothing_is_stopped(
 
 @pytest.mark.slow
 def test_one_node_of_two_says_that_money_is_out_at_a_loss__nothing_is_stopped(stage: Stage) -> None:
-    """Only `mark` stops at cost, and the contract does not check it."""
-    unknown = lies.refusal_of("WorthUnknown", 1 * USDC)
-
-    def lie(call: liars.Call, answer: liars.Call) -> liars.Call | None:
-        if lies.is_view(call, "worthAtCost"):
-            return said(call, lies.word(900 * USDC) + lies.word(USDC)[2:])
-        return unknown(call) if lies.is_view(call, "worth") else None
-
+    lie = lies.view("worth", 900 * USDC, at_cost=USDC)
     run(stage.keeper(paths=TWO, wire=LyingWire({"/a": lie})), stage, 5)
     assert (stage.status(), stage.txs()) == ("working", [])
 

@@ -105,7 +105,7 @@ def rows_until_the_stop(stage: Stage) -> list[NewRow]:
     events = (
         ev.VaultCreated(AGENT.address, digest, owner, AGENT.address, PUBLIC_ID, None, ()),  # type: ignore[arg-type]
         ev.Deposited(owner, budget, budget, budget),
-        ev.Stopped(owner, reason, 0, False),
+        ev.Stopped(owner, reason, 0, 0, False),
     )
     refs = (
         ev.LogRef(stage.chain.chain_id, 1, block, int(now.timestamp()), tx, index, stage.vault)

@@ -18,7 +18,7 @@ from tests.integration.keeper.test_keeper_other_jobs import HOUR, propose
 from tests.integration.keeper.test_keeper_sends import MOVED
 from tests.personas import KEEPER, STRANGER
 
-MARK = calldata.mark(0, 0, "0x" + "00" * 32)[:10]
+MARK = calldata.mark()[:10]
 
 
 def accept(stage: Stage) -> None:

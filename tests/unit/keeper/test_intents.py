@@ -5,10 +5,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from core.chain.abi import function
 from core.hexes import hex_of
 from core.keeper.intents import Intent
-from core.keeper.rules import IntentState
+from core.keeper.rules import IntentState, LacksMark
 from core.mandate.chain import calldata
 from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UsdcE6
@@ -21,7 +20,7 @@ from keeper.intents import (
     order_of,
     restated,
 )
-from keeper.state import SOURCE_AT_COST, Head, IntentKind, evidence_hash
+from keeper.state import SOURCE_AT_COST, Head, IntentKind
 from keeper.views import Numbers
 from tests.unit.keeper.readings import FLOOR, HEAD, NOW, VAULT, reading
 
@@ -45,18 +44,11 @@ def numbers(worth: int | None, status: VaultStatus | None = VaultStatus.WORKING)
 # What an action says on chain
 
 
-def test_intent_of__is_the_vaults_mark_with_worth_height_and_evidence() -> None:
+def test_intent_of__is_the_vaults_mark_and_keeps_what_led_to_it() -> None:
     action = reading(FLOOR).action(IntentKind.STOP, HEAD, "at_or_below_floor")
     new = intent_of(action, 84532)
-    worth, as_of_block, evidence = function("MandateVault", "mark").decode_input(hex_of(new.data))
-    assert (new.to, worth, as_of_block) == (VAULT, FLOOR, HEAD.number)
-    assert evidence == evidence_hash(new.reason)
+    assert (new.to, hex_of(new.data)) == (VAULT, calldata.mark())
     assert new.reason["worth_usdc"] == "950.000000"
-
-
-def test_evidence_hash__does_not_depend_on_the_order_of_keys() -> None:
-    reason = reading(FLOOR).action(IntentKind.STOP, HEAD, "at_or_below_floor").reason(84532)
-    assert evidence_hash(reason) == evidence_hash(dict(reversed(reason.items())))
 
 
 # Judged again before signing
@@ -65,10 +57,7 @@ def test_evidence_hash__does_not_depend_on_the_order_of_keys() -> None:
 def test_restated__stop_still_due__says_the_numbers_of_now() -> None:
     fresh = restated(intent(), numbers(FLOOR - 5), LATER)
     assert fresh is not None
-    assert function("MandateVault", "mark").decode_input(hex_of(fresh.data))[:2] == (
-        FLOOR - 5,
-        LATER.number,
-    )
+    assert fresh.reason["worth_usdc"] == "949.999995"
     assert (fresh.trigger_block_number, fresh.trigger_block_hash) == (LATER.number, LATER.hash)
 
 
@@ -111,21 +100,26 @@ def test_restated__about_no_vault__is_as_it_was() -> None:
     assert restated(intent(), None, LATER) == intent()
 
 
-def test_is_for_anyone__a_stop_at_cost__is_for_the_keeper_alone() -> None:
-    at_cost = restated(intent(), replace(numbers(FLOOR), source=SOURCE_AT_COST), LATER)
-    assert at_cost is not None
-    assert not is_for_anyone(at_cost)
+def test_is_for_anyone__a_stop_alone() -> None:
     assert is_for_anyone(intent())
     assert not is_for_anyone(intent(IntentKind.MARK))
 
 
-def test_restated__worth_became_at_cost__the_reason_and_the_evidence_say_so() -> None:
+@pytest.mark.parametrize("worth", [FLOOR - 1, FLOOR + 1])
+def test_restated__mark_of_an_end__is_sent_while_the_vault_is_over_and_can_be_valued(
+    worth: int,
+) -> None:
+    mark = replace(intent(IntentKind.MARK), reason={**intent().reason, "why": LacksMark.END})
+    for status in (VaultStatus.STOPPED, VaultStatus.SETTLED):
+        assert restated(mark, numbers(worth, status), LATER) is not None
+        assert restated(mark, numbers(None, status), LATER) is None
+    assert restated(mark, numbers(worth), LATER) is None
+
+
+def test_restated__worth_became_at_cost__the_reason_says_so() -> None:
     at_cost = restated(intent(), replace(numbers(FLOOR), source=SOURCE_AT_COST), LATER)
     assert at_cost is not None
     assert at_cost.reason["source"] == "vault.worth_at_cost"
-    assert function("MandateVault", "mark").decode_input(hex_of(at_cost.data))[2] == evidence_hash(
-        at_cost.reason
-    )
 
 
 def test_as_anyone__is_what_anyone_may_send() -> None:

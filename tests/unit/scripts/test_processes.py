@@ -16,6 +16,8 @@ from scripts._processes import Child, StackError, run_until_ended, undisturbed
 def handlers() -> object:
     ends = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
     before = {end: signal.getsignal(end) for end in ends}
+    for end in ends:  # whatever nohup or a shell in the background made of them
+        signal.signal(end, signal.SIG_DFL)
     yield
     for end, handler in before.items():
         signal.signal(end, handler)

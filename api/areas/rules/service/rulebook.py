@@ -66,7 +66,6 @@ class Binding:
 
 UNDER_REVIEW: Final = {
     "settle_grace": "Whether a day is long enough for a keeper that is down at a mandate's end.",
-    "mark_age": "Whether marks should be younger on a chain with faster blocks.",
     "payout_point": "Whether a point stays worth the same when the day's budget is always used up.",
 }
 """Rule id -> the question that is open."""
@@ -112,22 +111,15 @@ CONTRACT_RULES: Final = (
     Binding(
         "worth",
         Topic.NAV,
-        "Worth is the vault's own cash and what its adapters say that its positions are worth.",
+        "Worth is the vault's own cash, what its adapters say that its positions are worth, and at cost "
+        "the money that lies where no adapter values it.",
         "MandateVault.worth",
     ),
     Binding(
-        "worth_unknown",
+        "mark",
         Topic.NAV,
-        "Money that lies where no adapter values it makes the worth unknown, never zero.",
-        "WorthUnknown",
-    ),
-    _constant(
-        "mark_age",
-        Topic.NAV,
-        "A mark is judged at a block that is at most this old, inclusive.",
-        "MAX_MARK_AGE_BLOCKS",
-        256,
-        "blocks",
+        "A mark is what the vault measures when the keeper asks it to; the keeper names no figure.",
+        "MandateVault.mark",
     ),
     Binding(
         "stop_line",

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from core.mandate.venues import test_venue
 from tests.integration.api.document.live import Live
 from tests.integration.api.mandates.stage import Stage
 from tests.integration.chain_fixtures import USDC, DeployedChain
 from tests.integration.indexer.conftest import Follower
-from tests.personas import Persona
+from tests.personas import OPERATOR, Persona
 
 
 @dataclass
@@ -53,6 +54,16 @@ class World:
         self.chain.rpc.call("evm_setNextBlockTimestamp", [second])
         self.chain.anvil.mine()
         self.follower.catch_up()
+
+    def price(self, price_e6: int) -> None:
+        """What a unit of the test venue costs, in USDC base units."""
+        venue = self.chain.contracts["test_venue"]
+        self.send(OPERATOR, {"to": venue, "data": test_venue.set_price(price_e6)})
+
+    def hold(self, whole: int, price_e6: int) -> None:
+        """`whole` units are bought at 1 USDC each, and cost so much then."""
+        self.chain.buy(self.vault, whole * USDC)
+        self.price(price_e6)
 
     def be_safe(self) -> None:
         """What is mined so far becomes safe, and the indexer learns it."""

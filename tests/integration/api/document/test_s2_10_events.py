@@ -295,10 +295,11 @@ def test_a_payload__may_hold_position_mark_marks_next_at_and_text(
 @pytest.mark.row("2.10 reported_by", "6 fields of a row", "6 kinds")
 def test_each_row__says_who_reported_it_and_has_its_fields(stage: Stage, mandate_id: str) -> None:
     report(stage, mandate_id, kind="note", payload={"text": "hello"})
-    stage.chain_says(mandate_id, ev.Marked(990 * USDC, 7, "0x" + "00" * 32))
+    stage.chain_says(mandate_id, ev.Marked(990 * USDC, 0))
     stage.chain_says(mandate_id, ev.Executed(1, ADAPTER, SELL, 0, 5 * USDC, 0))
     stage.chain_says(
-        mandate_id, ev.Stopped(KEEPER, "0x" + b"stop_line".ljust(32, b"\0").hex(), 940 * USDC, True)
+        mandate_id,
+        ev.Stopped(KEEPER, "0x" + b"stop_line".ljust(32, b"\0").hex(), 940 * USDC, 0, True),
     )
     stage.chain_says(mandate_id, ev.Settled(stage.agent_wallet.address, 5 * USDC, USDC // 2, 0))
     stage.chain_says(
@@ -432,7 +433,9 @@ def test_the_day_and_the_budget__are_flagged_one_millionth_above(
 @pytest.mark.row("2.10 a violating event is stored and flips the matching rules")
 def test_after_the_end_and_after_a_stop__a_testnet_report_is_kept_and_flagged(stage: Stage) -> None:
     ended, stopped = stage.working(), stage.working()
-    stage.chain_says(stopped, ev.Stopped(KEEPER, "0x" + b"owner".ljust(32, b"\0").hex(), 0, False))
+    stage.chain_says(
+        stopped, ev.Stopped(KEEPER, "0x" + b"owner".ljust(32, b"\0").hex(), 0, 0, False)
+    )
     body = report(stage, stopped, kind="sell", amount_usdc="1").json()
     assert (body["codes"], broken_rules(stage, stopped)) == (["mandate_stopped"], ["stop"])
     stage.later(days=30)

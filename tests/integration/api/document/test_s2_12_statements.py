@@ -125,7 +125,7 @@ def test_the_next_week__begins_where_the_first_ended(stage: Stage) -> None:
     stage.later(days=2)
     stage.chain_says(
         mandate_id,
-        ev.Stopped(stage.owner_wallet.address, "0x" + b"owner".ljust(32, b"\0").hex(), 0, False),
+        ev.Stopped(stage.owner_wallet.address, "0x" + b"owner".ljust(32, b"\0").hex(), 0, 0, False),
     )
     stage.chain_says(
         mandate_id, ev.Withdrawn(CONTRACTS["usdc"], stage.owner_wallet.address, 630_000_001, 0)

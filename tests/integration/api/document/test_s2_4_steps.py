@@ -7,7 +7,7 @@ import pytest
 
 from core.mandate.chain import calldata
 from core.mandate.rules import events as ev
-from core.mandate.rules.ledger import mark_note
+from scripts._world import marked
 from tests.integration.api.document.live import Live
 from tests.integration.api.mandates.stage import ADAPTER, BUY, KEEPER, USDC, Stage
 from tests.personas import AGENT, OWNER
@@ -54,13 +54,13 @@ def test_steps__of_a_whole_life_on_the_chain__newest_first(live: Live) -> None:
         why="dip",
         payload={"target": live.adapter},
     )
-    silent = live.execute(mandate_id, "buy(uint256)", 50)
+    live.execute(mandate_id, "buy(uint256)", 50)
     refused = live.execute(mandate_id, "buy(uint256)", 201, succeeds=False)
     live.send_owners(mandate_id, "set-agent-call")
     live.send_owners(mandate_id, "set-agent-call", agent_wallet=AGENT.address)
     live.send(
         KEEPER_PERSONA,
-        {"to": vault, "data": calldata.mark(1_000 * USDC, silent.block_number, "0x" + "00" * 32)},
+        {"to": vault, "data": calldata.mark()},
     )
     live.send_owners(mandate_id, "stop-call")
     live.price(1_200_000)
@@ -373,7 +373,7 @@ def test_agentset__that_resumes_nothing__has_no_action(stage: Stage, mandate_id:
 def test_why__of_a_row_that_the_keeper_wrote__is_not_shown_as_the_agents(
     stage: Stage, mandate_id: str
 ) -> None:
-    note = mark_note(worth_usdc_e6=USDC, as_of_block=7, source="test", now=stage.clock.now)
+    note = marked(USDC, stage.clock.now, 7)
     stage.append(
         mandate_id, replace(note, payload={**note.payload, "why": "a thought of the keeper"})
     )

@@ -7,7 +7,7 @@ import pytest
 from core.mandate.chain import calldata
 from core.times import utc_text
 from tests.integration.api.document.live import Live
-from tests.integration.api.mandates.stage import ADAPTER, USDC, Stage
+from tests.integration.api.mandates.stage import ADAPTER, Stage
 from tests.personas import KEEPER
 
 
@@ -122,11 +122,7 @@ def test_worth__is_the_agents_mark_until_the_keeper_marks_on_the_chain(live: Liv
         "800.000000",
     )
     live.price(990_000)
-    header = live.deployed.reader.header()
-    assert header is not None
-    marked = live.send(
-        KEEPER, {"to": vault, "data": calldata.mark(998 * USDC, header.number, "0x" + "00" * 32)}
-    )
+    marked = live.send(KEEPER, {"to": vault, "data": calldata.mark()})
     progress = live.read(mandate_id)["progress"]
     assert (progress["worth_est"], progress["worth_source"], progress["positions_est"]) == (
         "998.000000",

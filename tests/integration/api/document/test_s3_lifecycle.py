@@ -8,7 +8,6 @@ from core.mandate.chain import calldata
 from core.mandate.rules import events as ev
 from tests.integration.api.document.on_chain import World, world  # noqa: F401 (fixtures)
 from tests.integration.api.mandates.stage import Stage, reason
-from tests.integration.chain_fixtures import USDC
 from tests.personas import AGENT, KEEPER, OWNER
 
 DAY_S = 86_400
@@ -301,23 +300,11 @@ def test_a_mandate_of_another_agent__is_not_there_for_the_one_that_proposed_it(
 def test_stop__by_the_keepers_mark_at_the_floor__and_one_above_it_stops_nothing(
     world: World,
 ) -> None:
-    world.send(
-        KEEPER,
-        {
-            "to": world.vault,
-            "data": calldata.mark(
-                950 * USDC + 1, world.chain.reader.block_number(), "0x" + "ee" * 32
-            ),
-        },
-    )
+    world.hold(100, price_e6=500_001)
+    world.send(KEEPER, {"to": world.vault, "data": calldata.mark()})
     assert world.read()["mandate"]["status"] == "working"
-    world.send(
-        KEEPER,
-        {
-            "to": world.vault,
-            "data": calldata.mark(950 * USDC, world.chain.reader.block_number(), "0x" + "ee" * 32),
-        },
-    )
+    world.price(500_000)
+    world.send(KEEPER, {"to": world.vault, "data": calldata.mark()})
     read = world.read()
     assert (read["mandate"]["status"], read["how_to_act"]) == ("stopped", NO_ACTING)
     assert read["lock"]["message"].startswith("The keeper stopped it at ") and read["settle_note"]
@@ -404,12 +391,16 @@ def test_owner_stop_of_paper__goes_by_the_clock_and_the_agents_is_never_gated(st
 
 @pytest.mark.row("3.1 the keeper is never gated")
 def test_keepers_stop__in_the_grace__goes_through(world: World) -> None:
+    world.hold(100, price_e6=100_000)
     world.at(world.ends_at)
-    world.send(KEEPER, {"to": world.vault, "data": calldata.stop("close")})
+    world.send(KEEPER, {"to": world.vault, "data": calldata.mark()})
     read = world.read()
     assert (read["mandate"]["status"], read["steps"][0]["reported_by"]) == ("stopped", "keeper")
     plan = world.stage.get(f"{world.path}/close-all-plan", world.stage.owner)
-    assert (plan["reason"], [step["type"] for step in plan["steps"]]) == (None, ["withdraw"])
+    assert (plan["reason"], [step["type"] for step in plan["steps"]]) == (
+        None,
+        ["unwind", "withdraw"],
+    )
 
 
 # Pause

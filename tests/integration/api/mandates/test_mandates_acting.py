@@ -164,7 +164,8 @@ def test_execute_call__after_a_stop__is_refused_mandate_stopped_by_the_check(
     stage: Stage, mandate_id: str
 ) -> None:
     stage.chain_says(
-        mandate_id, ev.Stopped(KEEPER, "0x" + b"stop_line".ljust(32, b"\0").hex(), 940 * USDC, True)
+        mandate_id,
+        ev.Stopped(KEEPER, "0x" + b"stop_line".ljust(32, b"\0").hex(), 940 * USDC, 0, True),
     )
     check = build(stage, mandate_id, "1.000000")["check"]
     assert (check["ok"], check["reason"]) == (False, "MandateStopped")  # type: ignore[index]
@@ -295,7 +296,7 @@ def test_a_call_with_an_address_that_the_vault_refuses__is_not_built(
     )
     stage.chain_says(
         mandate_id,
-        ev.Stopped(stage.owner_wallet.address, "0x" + b"owner".ljust(32, b"\0").hex(), 0, False),
+        ev.Stopped(stage.owner_wallet.address, "0x" + b"owner".ljust(32, b"\0").hex(), 0, 0, False),
     )
     answer = stage.call("GET", f"/mandates/{mandate_id}/withdraw-call", stage.owner, to=wallet)
     assert (reason(answer), answer.json()["detail"].split(":")[0]) == (
@@ -358,7 +359,7 @@ def test_withdraw_call__working__is_locked_and_after_a_stop__takes_all(
     stage.executed(mandate_id, 100 * USDC)
     stage.chain_says(
         mandate_id,
-        ev.Stopped(stage.owner_wallet.address, "0x" + b"owner".ljust(32, b"\0").hex(), 0, False),
+        ev.Stopped(stage.owner_wallet.address, "0x" + b"owner".ljust(32, b"\0").hex(), 0, 0, False),
     )
     call = stage.get(f"/mandates/{mandate_id}/withdraw-call", stage.owner)
     assert (call["amount_usdc"], call["source"]) == ("900.000000", "ledger")

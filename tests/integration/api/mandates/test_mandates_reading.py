@@ -48,8 +48,8 @@ def test_read__after_the_keepers_stop__has_the_shape_of_an_end(
     stage: Stage, mandate_id: str
 ) -> None:
     stage.executed(mandate_id, 200 * USDC)
-    stopped = ev.Stopped(KEEPER, "0x" + b"stop_line".ljust(32, b"\0").hex(), 940 * USDC, True)
-    stage.chain_says(mandate_id, ev.Marked(940 * USDC, 7, "0x" + "00" * 32), stopped)
+    stopped = ev.Stopped(KEEPER, "0x" + b"stop_line".ljust(32, b"\0").hex(), 940 * USDC, 0, True)
+    stage.chain_says(mandate_id, ev.Marked(940 * USDC, 0), stopped)
     read = stage.get(f"/mandates/{mandate_id}", stage.owner)
     unknown = {"value": None, "source": "none", "basis": "mandate_not_working"}
     assert set(map(str, read["limits"]["used"].values())) == {str(unknown)}
@@ -63,7 +63,7 @@ def test_read__after_the_keepers_stop__has_the_shape_of_an_end(
     )
 
 
-def test_read__money_out_where_no_adapter_values_it__says_that_the_public_stop_is_off(
+def test_read__money_out_where_no_adapter_values_it__is_named_beside_the_public_stop(
     stage: Stage,
 ) -> None:
     venue, buy, sell = address(7), selector_of("buy(uint256)"), selector_of("sell(uint256)")
@@ -80,11 +80,11 @@ def test_read__money_out_where_no_adapter_values_it__says_that_the_public_stop_i
     stage.chain_says(mandate_id, ev.Executed(0, venue, buy, 80 * USDC, 20 * USDC, 0))
     read = stage.get(path, stage.owner)
     assert read["progress"]["public_stop"] == {
-        "on": False,
-        "reason": "money_out_unvalued",
+        "on": True,
+        "reason": None,
         "at_cost_usdc": "60.000000",
     }
-    assert f"While money is at {venue}" in read["clauses"][3]["text_en"]
+    assert f"Money at {venue} counts at cost" in read["clauses"][3]["text_en"]
     stage.chain_says(mandate_id, ev.Executed(1, venue, sell, 0, 60 * USDC, 0))
     assert stage.get(path, stage.agent)["progress"]["public_stop"]["on"] is True
 

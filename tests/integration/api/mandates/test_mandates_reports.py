@@ -137,7 +137,7 @@ def test_event__on_a_draft__is_wrong_status(stage: Stage) -> None:
 def test_event__testnet_after_a_stop__is_stored_and_flagged(stage: Stage, mandate_id: str) -> None:
     stage.chain_says(
         mandate_id,
-        ev.Stopped(stage.owner_wallet.address, "0x" + b"owner".ljust(32, b"\0").hex(), 0, False),
+        ev.Stopped(stage.owner_wallet.address, "0x" + b"owner".ljust(32, b"\0").hex(), 0, 0, False),
     )
     answer = report(stage, mandate_id)
     assert (answer.status_code, answer.json()["codes"][0]) == (202, "mandate_stopped")

@@ -35,7 +35,7 @@ class Held:
     def stop_by_keeper(self) -> None:
         """The price falls to 0.4: of 135 spent 54 is left, so that the vault is worth 919."""
         self.live.price(400_000)
-        self.live.send(KEEPER, {"to": self.vault, "data": calldata.stop("keeper")})
+        self.live.send(KEEPER, {"to": self.vault, "data": calldata.mark()})
         assert self.live.deployed.reader.status(self.vault) is VaultStatus.STOPPED
 
     def read(self) -> dict[str, Any]:

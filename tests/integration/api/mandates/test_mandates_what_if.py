@@ -22,7 +22,7 @@ def worked(stage: Stage, mandate_id: str) -> Stage:
     stage.later(days=1)
     stage.executed(mandate_id, 200 * USDC)
     stage.later(hours=1)
-    stage.chain_says(mandate_id, ev.Marked(960 * USDC, 7, "0x" + "00" * 32))
+    stage.chain_says(mandate_id, ev.Marked(960 * USDC, 0))
     stage.later(hours=1)
     stage.executed(mandate_id, 80 * USDC)
     return stage

@@ -31,7 +31,7 @@ from tests.integration.api.mandates.test_mandates_short import hold
 from tests.integration.core.rows import NOW
 
 MOST_STATEMENTS = 6
-STOP = ev.Stopped(KEEPER, "0x" + b"stop_line".ljust(32, b"\0").hex(), 940 * USDC, True)
+STOP = ev.Stopped(KEEPER, "0x" + b"stop_line".ljust(32, b"\0").hex(), 940 * USDC, 0, True)
 
 
 def strip(stage: Stage, agent_id: str | None = None) -> dict[str, Any]:

@@ -96,7 +96,7 @@ def test_reports_on_the_chain__are_of_their_forms_and_judged_alike(
         stage.chain_says(
             mandate_id,
             ev.Stopped(
-                stage.owner_wallet.address, "0x" + b"owner".ljust(32, b"\0").hex(), 0, False
+                stage.owner_wallet.address, "0x" + b"owner".ljust(32, b"\0").hex(), 0, 0, False
             ),
         )
     stage.later(hours=30)

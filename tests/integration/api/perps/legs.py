@@ -67,7 +67,7 @@ class LegStage:
         """By anyone at the stop line, or by the owner."""
         who = self.stage.owner_wallet.address if by == "owner" else "0x" + "99" * 20
         reason = "0x" + by.encode().ljust(32, b"\0").hex()
-        self.stage.chain_says(self.mandate_id, ev.Stopped(who, reason, 0, False))
+        self.stage.chain_says(self.mandate_id, ev.Stopped(who, reason, 0, 0, False))
 
     def roll_back(self) -> None:
         """The newest block of the chain is taken back."""

@@ -26,7 +26,6 @@ def test_the_rules__are_free_and_named_by_topic(client: TestClient) -> None:
     assert by_id["supply_auction"]["value"] is None
     assert {one["id"] for one in book["under_review"]} == {
         "settle_grace",
-        "mark_age",
         "payout_point",
     }
 

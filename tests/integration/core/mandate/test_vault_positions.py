@@ -22,7 +22,10 @@ WORDS = 11  # of a position
 def own_word(chain: DeployedChain, vault: str, at: str) -> VaultPosition:
     reader = chain.reader
     return VaultPosition(
-        reader.totals(vault, at), reader.agent(vault, at), reader.usdc_balance(vault, at)
+        reader.totals(vault, at),
+        reader.agent(vault, at),
+        reader.payee(vault, at),
+        reader.usdc_balance(vault, at),
     )
 
 

@@ -256,13 +256,7 @@ class Crowd:
     # Keeper and administrators
 
     def _mark(self, luck: random.Random, place: Place, head: BlockHeader) -> list[Deed]:
-        return [
-            Deed(
-                KEEPER,
-                place.vault,
-                calldata.mark(luck.randint(990, 1_100) * USDC, head.number, "0x" + "ab" * 32),
-            )
-        ]
+        return [Deed(KEEPER, place.vault, calldata.mark())]
 
     def _factory(self, luck: random.Random, place: Place, head: BlockHeader) -> list[Deed]:
         if luck.random() < 0.2:

@@ -19,7 +19,7 @@ from core.chain.reader import refusal_name
 from core.chain.rpc import RpcRevertedError
 from core.db.engine import Database
 from core.mandate.chain.decode import decode_log
-from core.mandate.rules.events import Marked, Stopped
+from core.mandate.rules.events import Stopped
 from tests.integration.chaos.crew import Crew
 from tests.integration.keeper.chaos.node import BadNode
 from tests.integration.keeper.chaos.world import GWEI, Site, World, is_due
@@ -57,7 +57,6 @@ class Chain:
     stops: dict[str, list[tuple[TransactionReceipt, Stopped]]] = field(
         default_factory=lambda: defaultdict(list)
     )
-    marks: list[tuple[str, TransactionReceipt, Marked]] = field(default_factory=list)
     ours: list[tuple[int, TransactionReceipt]] = field(default_factory=list)  # nonce and receipt
     # Of ours: hash, price of a unit of gas, highest base fee since it may have been offered (wei).
     paid: list[tuple[str, int, int]] = field(default_factory=list)
@@ -76,7 +75,6 @@ class Oracle:
         chain = self._chain()
         return [
             *self._stopped(chain),
-            *self._marks(chain),
             *self._sent(chain),
             *self._paid(chain),
             *self._stuck(),
@@ -146,8 +144,6 @@ class Oracle:
                     event = decode_log(log) if log.address in vaults else None
                     if isinstance(event, Stopped):
                         found.stops[log.address].append((receipt, event))
-                    elif isinstance(event, Marked):
-                        found.marks.append((log.address, receipt, event))
         return found
 
     def _stopped(self, chain: Chain) -> Iterator[str]:
@@ -176,15 +172,6 @@ class Oracle:
         return receipt.sender in self.signers and not (
             event.worth_known and event.worth <= site.floor_usdc_e6
         )
-
-    def _marks(self, chain: Chain) -> Iterator[str]:
-        """Each mark says what the vault was worth at a block of the height that it names."""
-        for vault, receipt, mark in chain.marks:
-            if mark.worth not in self.world.worths.get((vault, mark.as_of_block), set()):
-                yield (
-                    f"mark {receipt.tx_hash} of {vault}: {mark.worth} was never its worth at "
-                    f"{mark.as_of_block}"
-                )
 
     def _sent(self, chain: Chain) -> Iterator[str]:
         """What left the process was committed before, and what the chain has of our keys is ours or

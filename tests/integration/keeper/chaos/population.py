@@ -21,7 +21,6 @@ from sqlalchemy import insert
 
 from core.blocks.tables import Vault
 from core.chain.abi import topic_of
-from core.chain.blocks import BlockHeader
 from core.chain.rpc import Rpc
 from core.db.engine import Database
 from core.hexes import bytes_of
@@ -82,9 +81,6 @@ class Population(World):
                 [{"fromBlock": hex(self.floor), "toBlock": "latest", "topics": [STOPPED]}],
             )
         )
-
-    def _note_worths(self) -> BlockHeader:
-        return self.head
 
     def _copies(
         self, chain: DeployedChain, venue: int, numbers: Sequence[int]

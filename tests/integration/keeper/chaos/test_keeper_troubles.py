@@ -6,7 +6,6 @@ import json
 import random
 from collections.abc import Iterator
 from contextlib import suppress
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -64,13 +63,13 @@ def built(crashable: EmbeddedPostgres) -> Iterator[tuple[World, Database]]:
 @pytest.fixture
 def world(built: tuple[World, Database]) -> Iterator[World]:
     world, _ = built
-    snapshot, worths = world.chain.anvil.snapshot(), deepcopy(world.worths)
+    snapshot = world.chain.anvil.snapshot()
     yield world
     world.chain.anvil.revert(snapshot)
     world.chain.rpc.call("anvil_dropAllTransactions", [])
     world.pool.waiting.clear()
     world.dry.clear()
-    world.mood, world.worths, world._next_at = None, worths, 0
+    world.mood, world._next_at = None, 0
 
 
 @pytest.fixture
@@ -246,7 +245,7 @@ def test_a_rotated_keeper__marks_nothing_any_more__and_may_still_enforce_the_lin
     with pytest.raises(RpcRevertedError):
         world.chain.reader.call(
             vault,
-            calldata.mark(900 * USDC, world.head.number, "0x" + "ab" * 32),
+            calldata.mark(),
             sender=KEEPER.address,
         )
     world.pool.offer(signed(world, vault, ENFORCE))

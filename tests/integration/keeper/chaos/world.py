@@ -75,8 +75,6 @@ class World:
     base_fee_wei: int = NORMAL_WEI
     # by height the highest of the blocks that were there
     base_fees_wei: dict[int, int] = field(default_factory=dict)
-    # by vault and height, of every block that was there
-    worths: dict[tuple[str, int], set[int]] = field(default_factory=dict)
     # hashes of what the keepers' keys sent elsewhere
     foreign: set[str] = field(default_factory=set)
     # reorgs and foreign transactions: what may leave a stop of ours behind that has no effect
@@ -129,7 +127,6 @@ class World:
     def begin_here(self) -> None:
         """What is below is the story's past."""
         self.floor = self.head.number
-        self._note_worths()
 
     def _another_venue(self) -> DeployedChain:
         chain, usdc = self.chain, self.chain.contracts["usdc"]
@@ -240,7 +237,7 @@ class World:
             call("anvil_dropAllTransactions", [])
             self.pool.prune()
             self.pool.pass_all_on()
-        return self._note_worths()
+        return self.head
 
     def reorg(self, depth: int, longer: int, keep: float, *, keeps_ours: bool) -> str:
         """Replace the newest blocks.
@@ -310,13 +307,6 @@ class World:
             for height in range(number - blocks, number + 1)
         )
 
-    def _note_worths(self) -> BlockHeader:
-        head = self.head
-        for site, (_, worth) in zip(self.sites, self.look(head.hash), strict=True):
-            if worth is not None:
-                self.worths.setdefault((site.address, head.number), set()).add(worth)
-        return head
-
     def look(self, at: str) -> list[tuple[str, int | None]]:
         """(status, worth) of each vault at a block; None: nobody can read it."""
         status, worth = (function("MandateVault", name).selector for name in ("status", "worth"))
@@ -334,7 +324,7 @@ class World:
             for site in self.sites
             if site.venue == MOODY
         }
-        read = [None if worths[site] is None else int(worths[site], 16) for site in self.sites]
+        read = [_first_word(worths[site]) for site in self.sites]
         return [
             (STATUSES[int(number, 16)], value) for number, value in zip(statuses, read, strict=True)
         ]
@@ -369,3 +359,8 @@ class World:
 
 def is_due(site: Site, worth: int | None) -> bool:
     return worth is not None and worth <= site.floor_usdc_e6
+
+
+def _first_word(answer: str | None) -> int | None:
+    """Of a worth and its part at cost, the worth."""
+    return None if answer is None else int(answer[2:66], 16)

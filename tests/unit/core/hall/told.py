@@ -76,13 +76,13 @@ class Told:
         return self.says(ev.ProceedsReceived(adapter, _e6(amount), 0))
 
     def mark(self, worth: float) -> "Told":
-        return self.says(ev.Marked(_e6(worth), 1, "0x" + "00" * 32))
+        return self.says(ev.Marked(_e6(worth), 0))
 
     def stop(
         self, by: str = KEEPER, reason: str = "stop_line", worth: float | None = None
     ) -> "Told":
         word = "0x" + reason.encode().ljust(32, b"\0").hex()
-        return self.says(ev.Stopped(by, word, _e6(worth or 0), worth is not None))
+        return self.says(ev.Stopped(by, word, _e6(worth or 0), 0, worth is not None))
 
     def unwind(self, amount: float, target: str = LISTED) -> "Told":
         return self.says(ev.Unwound(OWNER, target, SELL, _e6(amount), 0))

@@ -45,7 +45,7 @@ class Vault:
     told: list[PlacedEvent] = field(default_factory=list)
 
     def position(self) -> VaultPosition:
-        return VaultPosition(self.totals, self.agent, self.balance)
+        return VaultPosition(self.totals, self.agent, AGENT, self.balance)
 
     def step(self) -> None:
         self.number += 1
@@ -108,7 +108,7 @@ class Vault:
             )
 
     def mark(self) -> None:
-        self.add(Marked(5, self.number, WORD), last_mark_block=self.number)
+        self.add(Marked(5, 0))
 
     def proceeds(self) -> None:
         self.balance += 9
@@ -131,7 +131,7 @@ class Vault:
 
     def stop(self) -> None:
         self.agent, self.status = ZERO_ADDRESS, "stopped"
-        self.add(Stopped(OWNER, WORD, 0, False))
+        self.add(Stopped(OWNER, WORD, 0, 0, False))
 
     def settle(self) -> None:
         fee = self.luck.randrange(min(self.balance, 20) + 1)
@@ -247,30 +247,27 @@ def test_the_same_number_in_another_transaction__is_no_batch() -> None:
 @each(
     "event",
     [
-        Stopped(OWNER, WORD, 0, False),
+        Stopped(OWNER, WORD, 0, 0, False),
         AgentSet(OTHER),
         AgentRemoved(AGENT, OWNER),
-        Marked(5, 8, WORD),
     ],
 )
-def test_the_last_word_on_agent_or_mark_left_out__is_noticed(event: VaultEvent) -> None:
-    before = VaultPosition(replace(NOTHING, nonce=4, deposited=100), AGENT, 100)
-    agent = {AgentSet: OTHER, Marked: AGENT}.get(type(event), ZERO_ADDRESS)
-    totals = replace(
-        before.totals, nonce=5, spent=10, last_mark_block=8 if isinstance(event, Marked) else 0
-    )
-    after = VaultPosition(totals, agent, 90)
+def test_the_last_word_on_the_agent_left_out__is_noticed(event: VaultEvent) -> None:
+    before = VaultPosition(replace(NOTHING, nonce=4, deposited=100), AGENT, AGENT, 100)
+    agent = OTHER if isinstance(event, AgentSet) else ZERO_ADDRESS
+    totals = replace(before.totals, nonce=5, spent=10)
+    after = VaultPosition(totals, agent, AGENT, 90)
     assert gap_in(before, after, [at(3, executed(4, 90)), at(4, event)], (1, 9), USDC) is None
     assert gap_in(before, after, [at(3, executed(4, 90))], (1, 9), USDC) is not None
 
 
 def test_a_change_of_payee__is_no_part_of_the_ledgers() -> None:
-    before = VaultPosition(NOTHING, AGENT, 0)
+    before = VaultPosition(NOTHING, AGENT, AGENT, 0)
     assert gap_in(before, before, [at(3, PayeeChanged(OWNER, AGENT))], (1, 9), USDC) is None
 
 
 def test_a_gift__is_no_gap_and_a_balance_below_the_events__is() -> None:
-    before = VaultPosition(NOTHING, AGENT, 100)
+    before = VaultPosition(NOTHING, AGENT, AGENT, 100)
     assert gap_in(before, replace(before, balance=105), [], (1, 9), USDC) is None
     gap = gap_in(before, replace(before, balance=99), [], (1, 9), USDC)
     assert gap is not None

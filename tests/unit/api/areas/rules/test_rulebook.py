@@ -30,7 +30,7 @@ def test_each_contract_constant__has_the_value_of_the_contract() -> None:
         for one in RULES
         if one.enforced_by is Enforcer.CONTRACT_CONSTANT
     }
-    assert len(named) >= 6
+    assert len(named) >= 5
     assert named == {name: str(constants()[name]) for name in named}
 
 

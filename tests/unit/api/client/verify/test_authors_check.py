@@ -15,7 +15,6 @@ from core.chain.rpc import RpcError, RpcUnreachableError
 from core.mandate.chain.typed_data import record_row_digest
 from core.mandate.rules.agent_rows import guard_refusal_note, stop_request_note
 from core.mandate.rules.authors import next_signature
-from core.mandate.rules.chain_rows import mark_note
 from core.mandate.rules.events import AgentSet
 from core.mandate.rules.paper import stop_row
 from core.mandate.rules.record import record_line
@@ -111,17 +110,11 @@ def request(number: int = 1) -> NewRow:
     return stop_request_note(why=None, fact=f"{number:032x}", now=START)
 
 
-def mark() -> NewRow:
-    return mark_note(worth_usdc_e6=1, as_of_block=7, source="keeper", now=START)
-
-
 def stop() -> NewRow:
     return stop_row(by=ReportedBy.OWNER, reason="owner", now=START)
 
 
-@pytest.mark.parametrize(
-    ("row", "persona"), [(request(), AGENT), (stop(), OWNER), (mark(), KEEPER)]
-)
+@pytest.mark.parametrize(("row", "persona"), [(request(), AGENT), (stop(), OWNER)])
 def test_who_wrote_the_row__may_sign_it(row: NewRow, persona: Persona) -> None:
     ledger = SampleLedger()
     sign(ledger, row, persona)
@@ -129,7 +122,7 @@ def test_who_wrote_the_row__may_sign_it(row: NewRow, persona: Persona) -> None:
     assert (report.findings, report.unchecked, report.remarks) == ([], [], [])
 
 
-@pytest.mark.parametrize("row", [request(), stop(), mark()])
+@pytest.mark.parametrize("row", [request(), stop()])
 def test_somebody_else__may_not(row: NewRow) -> None:
     ledger = SampleLedger()
     sign(ledger, row, STRANGER)

@@ -53,8 +53,8 @@ def test_deposited__from_is_named_from_() -> None:
 
 
 def test_stopped__keeps_the_reason_as_bytes32() -> None:
-    raw = log("Stopped", OWNER, calldata.ascii_word("stop_line"), 949, True)
-    assert decode_log(raw) == events.Stopped(OWNER, calldata.ascii_word("stop_line"), 949, True)
+    raw = log("Stopped", OWNER, calldata.ascii_word("stop_line"), 949, 0, True)
+    assert decode_log(raw) == events.Stopped(OWNER, calldata.ascii_word("stop_line"), 949, 0, True)
 
 
 def test_vault_created__carries_terms_and_rules() -> None:

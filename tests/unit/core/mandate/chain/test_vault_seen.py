@@ -27,6 +27,7 @@ WORKING = {
     "worth": 5,
     "status": 1,
     "agent": int(VAULT, 16),
+    "payee": int(VAULT, 16),
     "stoppedAt": 0,
     "totals": 0,
     "feeOwed": 0,
@@ -63,7 +64,7 @@ class Nodes(httpx.BaseTransport):
         return {
             "jsonrpc": "2.0",
             "id": call["id"],
-            "result": "0x" + f"{value:064x}" * (8 if name == "totals" else 1),
+            "result": "0x" + f"{value:064x}" * {"totals": 7, "worth": 2}.get(str(name), 1),
         }
 
 

@@ -203,13 +203,13 @@ def paid(amount: str) -> ev.X402Paid:
     return ev.X402Paid(VAULT, STRANGER, e6(amount), "0x" + "44" * 32)
 
 
-def marked(worth: str, as_of_block: int = 1) -> ev.Marked:
-    return ev.Marked(e6(worth), as_of_block, "0x" + "55" * 32)
+def marked(worth: str, unvalued_out: str = "0") -> ev.Marked:
+    return ev.Marked(e6(worth), e6(unvalued_out))
 
 
 def stopped(by: str = KEEPER, reason: str = "stop_line", worth: str | None = None) -> ev.Stopped:
     word = "0x" + reason.encode().hex().ljust(64, "0")
-    return ev.Stopped(by, word, e6(worth or "0"), worth is not None)
+    return ev.Stopped(by, word, e6(worth or "0"), 0, worth is not None)
 
 
 def unwound(received: str) -> ev.Unwound:

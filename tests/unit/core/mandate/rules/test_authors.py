@@ -29,7 +29,6 @@ from core.mandate.rules.authors import (
     is_own_word,
     next_signature,
 )
-from core.mandate.rules.chain_rows import mark_note
 from core.mandate.rules.paper import cancelled_note, signed_rows, stop_row
 from core.mandate.rules.record import canonical_row, record_line, row_body
 from core.mandate.rules.record_file import row_of_line
@@ -149,7 +148,6 @@ def test_authored_payload__leaves_out_what_the_service_adds() -> None:
         (stop_request_note(why=None, fact="f", now=START), True),
         (stop_row(by=ReportedBy.OWNER, reason="owner", now=START), True),
         (cancelled_note(START), True),
-        (mark_note(worth_usdc_e6=1, as_of_block=1, source="keeper", now=START), True),
         (guard_refusal_note(detail="no", fact="f", now=START), False),
         (
             after_stop_note(

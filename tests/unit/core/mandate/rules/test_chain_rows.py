@@ -128,12 +128,12 @@ EVENTS: list[tuple[ev.ChainEvent, RowKind, str, str | None, str, dict[str, Any]]
         {"fee_kind": "x402", "resource": "0x" + "44" * 32, "pay_to": STRANGER, "adapter": X402},
     ),
     (
-        marked("799", 11),
+        marked("799"),
         RowKind.NOTE,
         "keeper",
         None,
         "0",
-        {"mark": {"worth_usdc": "799.000000", "as_of_block": 11, "evidence": "0x" + "55" * 32}},
+        {"mark": {"worth_usdc": "799.000000", "unvalued_out_usdc": "0.000000"}},
     ),
     (
         stopped(KEEPER, worth="799"),
@@ -141,7 +141,14 @@ EVENTS: list[tuple[ev.ChainEvent, RowKind, str, str | None, str, dict[str, Any]]
         "keeper",
         None,
         "0",
-        {"stopped": {"by": KEEPER, "reason": "stop_line", "worth_usdc": "799.000000"}},
+        {
+            "stopped": {
+                "by": KEEPER,
+                "reason": "stop_line",
+                "worth_usdc": "799.000000",
+                "unvalued_out_usdc": "0.000000",
+            }
+        },
     ),
     (
         stopped(OWNER, "owner"),
@@ -149,7 +156,14 @@ EVENTS: list[tuple[ev.ChainEvent, RowKind, str, str | None, str, dict[str, Any]]
         "owner",
         None,
         "0",
-        {"stopped": {"by": OWNER, "reason": "owner", "worth_usdc": None}},
+        {
+            "stopped": {
+                "by": OWNER,
+                "reason": "owner",
+                "worth_usdc": None,
+                "unvalued_out_usdc": None,
+            }
+        },
     ),
     (
         ev.AgentSet(AGENT),

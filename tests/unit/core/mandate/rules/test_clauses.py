@@ -171,7 +171,7 @@ def named(address: str, *functions: tuple[str, bool]) -> dict[str, Any]:
     return {"kind": "contract", "address": address, "functions": listed, "unpinned": True}
 
 
-def test_stop_line__of_a_list_that_lets_money_go_where_no_adapter_values_it__says_who_can_stop_then() -> (
+def test_stop_line__of_a_list_that_lets_money_go_where_no_adapter_values_it__says_that_it_counts_at_cost() -> (
     None
 ):
     targets = parse_targets(
@@ -183,9 +183,8 @@ def test_stop_line__of_a_list_that_lets_money_go_where_no_adapter_values_it__say
     )
     clause = by_key(targets=targets)["stop_line"]
     assert clause["text_en"].endswith(
-        f" While money is at {VENUE}, unless this mandate has a function there that an adapter "
-        "of this service values, nobody but the keeper can stop the mandate by its worth. The "
-        "keeper counts that money at cost, so a loss there shows only when the money comes back."
+        f" Money at {VENUE} counts at cost, unless this mandate has a function there that an "
+        "adapter of this service values: a loss there stops nothing before the money comes back."
     )
     assert clause["params"]["unvalued_targets"] == [VENUE]
     assert clause["signed_fields"] == ["stopFloor", "stopFloorBps", "allowedTargetsHash"]
@@ -194,7 +193,7 @@ def test_stop_line__of_a_list_that_lets_money_go_where_no_adapter_values_it__say
 def test_stop_line__of_several_such_targets__names_each() -> None:
     targets = parse_targets([named(one, ("buy(uint256)", False)) for one in (VENUE, SELLER)], CHAIN)
     assert (
-        f"While money is at {VENUE} or {SELLER}, unless"
+        f"Money at {VENUE} or {SELLER} counts at cost, unless"
         in by_key(targets=targets)["stop_line"]["text_en"]
     )
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from core.mandate.rules import events as ev
-from core.mandate.rules.ledger import ReportedBy, RowKind, fold, mark_note, priced, stop_row
+from core.mandate.rules.ledger import ReportedBy, RowKind, fold, priced, stop_row
 from core.mandate.rules.lifecycle import Status
 from tests.each import each
 from tests.unit.core.mandate.rules.ledgers import (
@@ -367,13 +367,11 @@ def test_marks__the_keepers_counts_whole_and_moves_at_cost_since() -> None:
     ledger.chain(marked("990"))
     assert ledger.state.positions_basis_usdc_e6 == e6("90")
     ledger.chain(executed("10"))
-    ledger.add(
-        mark_note(worth_usdc_e6=e6("985"), as_of_block=77, source="chain_view", now=ledger.clock)
-    )
+    ledger.chain(marked("985", "30"))
     state = ledger.state
     assert state.positions_basis_usdc_e6 == e6("95")
     assert state.mark is not None
-    assert (state.mark.worth_usdc_e6, state.mark.as_of_block) == (e6("985"), 77)
+    assert (state.mark.worth_usdc_e6, state.mark.unvalued_out_usdc_e6) == (e6("985"), e6("30"))
 
 
 def test_paper__a_payout_beyond_the_cash__takes_the_cash() -> None:

@@ -25,6 +25,7 @@ SEEN = VaultSeen(
     at=NOW,
     status=Status.WORKING,
     agent=AGENT,
+    payee=AGENT,
     stopped_at=0,
     deposited_usdc_e6=e6("1000"),
     spent_usdc_e6=e6("300"),

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from core.mandate.rules import events as ev
-from core.mandate.rules.ledger import RowKind, mark_note, revert_note, stop_request_note
+from core.mandate.rules.ledger import RowKind, revert_note, stop_request_note
 from core.mandate.rules.steps import step_groups, steps_page
 from tests.unit.core.mandate.rules.ledgers import (
     AGENT,
@@ -289,19 +289,17 @@ def test_pause_and_resume__keep_their_codes_and_say_what_they_did() -> None:
     ]
 
 
-def test_keepers_marks__on_chain_and_beside__are_outcomes_and_estimates() -> None:
+def test_keepers_marks__are_outcomes_and_estimates() -> None:
     ledger = working()
     ledger.chain(marked("990"))
-    ledger.add(
-        mark_note(worth_usdc_e6=e6("991"), as_of_block=9, source="chain_view", now=ledger.clock)
-    )
+    ledger.chain(marked("991"))
     newest, older = _steps(ledger)[:2]
     assert [step["code"] for step in (newest, older)] == ["outcome_mark"] * 2
     assert [
         (step["est"], step["confirmed_on_chain"], step["params"]["worth_usdc"])
         for step in (newest, older)
     ] == [
-        (True, False, "991.000000"),
+        (True, True, "991.000000"),
         (True, True, "990.000000"),
     ]
 
