@@ -33,7 +33,7 @@ _ALWAYS: Final = datetime.max.replace(tzinfo=UTC)
 class DayOutflows:
     """What left in the day that ends at a time.
 
-    `outflows` in the ledger's order; `window`: of those that are proven.
+    `outflows` in the ledger's order; `window`: of the same.
     """
 
     outflows: tuple[Outflow, ...] = ()
@@ -110,7 +110,7 @@ def _beginning(kept: _Kept, start: int) -> _Kept:
     """The same, with the day that begins at `start`."""
     within = [one for one in kept.taken if one.at >= start]
     outflows = outflows_of(within)
-    window = SpendWindow.of((one.at, one.amount_usdc_e6) for one in outflows if one.is_proven)
+    window = SpendWindow.of((one.at, one.amount_usdc_e6) for one in outflows)
     return replace(
         kept,
         day=DayOutflows(outflows, window),

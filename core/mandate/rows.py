@@ -247,10 +247,10 @@ def standing_of_txs(
 
 
 def standing_told(
-    session: Session, transactions: Collection[tuple[int, str]]
+    session: Session, transactions: Collection[tuple[int, str]], flagged: Collection[int]
 ) -> dict[int, list[LedgerRow]]:
     """By mandate the fees and notes of these transactions, (mandate id, tx hash): those that later
-    rows of them may tell again.
+    rows of them may tell again. `flagged`: mandates with flagged trades, of which every row is read.
     """
     found: dict[int, list[LedgerRow]] = {mandate_id: [] for mandate_id, _ in transactions}
     if not transactions:
@@ -266,7 +266,13 @@ def standing_told(
     query = (
         select(MandateEvent.__table__)
         .join(asked, ours)
-        .where(MandateEvent.kind.in_([RowKind.FEE.value, RowKind.NOTE.value]), standing())
+        .where(
+            or_(
+                MandateEvent.kind.in_([RowKind.FEE.value, RowKind.NOTE.value]),
+                MandateEvent.mandate_id == any_(cast([*flagged], ARRAY(BigInteger))),
+            ),
+            standing(),
+        )
     )
     for row in session.execute(query.order_by(MandateEvent.mandate_id, MandateEvent.seq)):
         found[row.mandate_id].append(row_of(row))

@@ -1,26 +1,25 @@
-"""What nobody but its author vouches for, and what the logs say against it.
+"""What nobody but its author vouches for, and what the chain says against it.
 
 A row that no log, reverted call, signature or block proves is a claim, whoever its author is, and
-also when it names a transaction that other rows prove. Of such a transaction the logs say what was
-spent, received and paid: a claim of another amount, or of another kind of act, is contradicted.
-
-| report | the transaction must have | amount |
-|---|---|---|
-| move, buy | a call that moved money | spent, or received where nothing was spent, of one call or of all |
-| sell | something that came in | received, of one log or of all |
-| fee as tools | a payment | of one payment or of all |
-| resolve | something that came in | any: it is a result, not a sum |
-| fee otherwise, note | any | any |
+also when it names a transaction that other rows prove. A claim that the chain contradicts
+(core/mandate/rules/borne_out.py) is its author's false word: the record says truly that it was
+said, so that it is told and is no difference.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
 
-from api.client.verify.findings import Report
-from core.mandate.rules.reported import usable_usdc_e6
-from core.mandate.rules.rows import LedgerRow, NewRow, ReportedBy, RowKind
-from core.mandate.rules.told import fee_class_of, is_refusal
-from core.money import usdc_text
+from api.client.verify.findings import FalseClaim, Report
+from core.mandate.rules.borne_out import chain_word
+from core.mandate.rules.rows import LedgerRow, NewRow, ReportedBy
+from core.mandate.rules.tx_facts import NO_FACTS, ChainWord, TxFacts
+from core.money import usdc_text_or_none
+
+SAYS = {
+    ChainWord.REVERTED: "the transaction was reverted",
+    ChainWord.NOT_REVERTED: "the transaction was not reverted",
+    ChainWord.OTHER_TARGET: "the transaction has no such call",
+    ChainWord.OTHER_AMOUNT: "the transaction moved another amount",
+}
 
 
 def claims_of(rows: Iterable[LedgerRow], proven: Collection[int]) -> list[int]:
@@ -28,82 +27,38 @@ def claims_of(rows: Iterable[LedgerRow], proven: Collection[int]) -> list[int]:
     return [row.seq for row in rows if row.seq not in proven]
 
 
-@dataclass(frozen=True, slots=True)
-class _Moved:
-    """What the logs of one transaction say, log by log, USDC base units."""
-
-    acted: tuple[int, ...]
-    received: tuple[int, ...]
-    paid: tuple[int, ...]
-    is_failed: bool = False
-
-    @classmethod
-    def by(cls, rows: Sequence[NewRow]) -> "_Moved":
-        executed = [row.payload["executed"] for row in rows if "executed" in row.payload]
-        came = [row for row in rows if row.kind is RowKind.NOTE and row.cash_delta_usdc_e6 > 0]
-        received = [usable_usdc_e6(one["received"]) or 0 for one in executed]
-        return cls(
-            acted=tuple(row.amount_usdc_e6 or 0 for row in rows if "executed" in row.payload),
-            received=tuple(filter(None, (*received, *(row.amount_usdc_e6 or 0 for row in came)))),
-            paid=tuple(row.amount_usdc_e6 or 0 for row in rows if row.kind is RowKind.FEE),
-        )
-
-
-FAILED = _Moved((), (), (), is_failed=True)
-
-
 def compare_claims(
     rows: Iterable[LedgerRow],
     logs: Iterable[NewRow],
     failed: Collection[str],
+    vault: str,
     report: Report,
 ) -> None:
     """Each report of the agent against the logs of its transaction.
 
     `failed`: transactions that are proven to have failed.
     """
-    by_tx: dict[str, list[NewRow]] = {}
+    facts = dict.fromkeys(failed, TxFacts(is_reverted=True, is_known=True))
     for log in logs:
-        by_tx.setdefault(log.tx_hash or "", []).append(log)
-    moved = {tx: _Moved.by(found) for tx, found in by_tx.items()} | dict.fromkeys(failed, FAILED)
+        facts[log.tx_hash or ""] = facts.get(log.tx_hash or "", NO_FACTS).with_row(log)
     for row in rows:
         if (
-            row.reported_by is ReportedBy.AGENT
-            and row.block_hash is None
-            and row.reverses_id is None
-            and row.tx_hash in moved
+            row.reported_by is not ReportedBy.AGENT
+            or row.block_hash is not None
+            or row.reverses_id is not None
         ):
-            _compare(row, moved, report)
-
-
-def _compare(row: LedgerRow, by_tx: Mapping[str, _Moved], report: Report) -> None:
-    moved = by_tx[row.tx_hash or ""]
-    wanted = _amounts(row, moved)
-    if is_refusal(row):
-        if not moved.is_failed:
-            report.say("claim.kind", row.seq, f"says {row.tx_hash} was refused, which has logs")
-    elif wanted == ():
-        what = "failed" if moved.is_failed else "has no log of that"
-        report.say("claim.kind", row.seq, f"says {row.kind.value}, {row.tx_hash} {what}")
-    elif wanted is not None and row.amount_usdc_e6 not in (None, *wanted, sum(wanted)):
-        said = usdc_text(row.amount_usdc_e6 or 0)
-        report.say(
-            "claim.amount",
-            row.seq,
-            f"says {said}, the logs of {row.tx_hash} {', '.join(map(usdc_text, wanted))}",
+            continue
+        word = chain_word(row, facts.get(row.tx_hash or "", NO_FACTS), vault)
+        if word in SAYS:
+            report.tell(FalseClaim(row.seq, word.value, _text(row, SAYS[word])))
+    if count := len(report.false_claims) + report.more_false_claims:
+        report.remarks.append(
+            f"the chain contradicts {count} of the agent's reports: the record says truly what was "
+            "reported, and counts none of it as confirmed"
         )
 
 
-def _amounts(row: LedgerRow, moved: _Moved) -> tuple[int, ...] | None:
-    """The amounts of which a claim may be; none at all: no claim of that kind; None: any."""
-    match row.kind:
-        case RowKind.MOVE | RowKind.BUY:
-            return moved.acted
-        case RowKind.SELL:
-            return moved.received
-        case RowKind.RESOLVE:
-            return None if moved.received else ()
-        case RowKind.FEE if fee_class_of(row) == "tools":
-            return moved.paid
-        case _:
-            return None
+def _text(row: LedgerRow, says: str) -> str:
+    amount = usdc_text_or_none(row.amount_usdc_e6)
+    said = row.kind.value if amount is None else f"{row.kind.value} of {amount}"
+    return f"the agent reports a {said} by {row.tx_hash}; {says}"

@@ -67,8 +67,6 @@ NAMES: Final[Mapping[str, str]] = {
     "row.incarnation": "the fact's returns are not counted 1, 2, 3 ...",
     "row.left_out": "a log of the vault has no row",
     "row.order": "rows of the chain are not in its order; notes of the factory have one of their own",
-    "claim.kind": "says an act that the logs of its transaction do not show",
-    "claim.amount": "says another amount than the logs of its transaction",
     "reversal.target": "takes back no earlier row, or one that was taken back",
     "reversal.content": "is not the mirror of the row that it takes back",
     "reversal.without_cause": "takes back a row whose block is in the chain",
@@ -110,6 +108,15 @@ class Finding:
 
     name: str
     seq: int | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class FalseClaim:
+    """A report of the agent that the chain contradicts. `word`: of core.mandate.rules.borne_out."""
+
+    seq: int
+    word: str
     text: str
 
 
@@ -175,13 +182,14 @@ class Report:
     """What the checks found so far.
 
     `subject`: what the record is about, as far as it is known. `claims` are the seqs of rows that
-    only their author vouches for.
+    only their author vouches for, and `false_claims` those of the agent that the chain contradicts:
+    no difference of the record, which says truly what was claimed.
 
     `shown`: limits, progress and statement, as the rows give them.
 
-    Laws: at most MOST_FINDINGS are kept, of what is unchecked and of remarks MOST_TEXTS, and all
-    texts cut, so that a file cannot make the report larger than it is worth; `more` counts the rest
-    of the findings.
+    Laws: at most MOST_FINDINGS are kept, and as many false claims, of what is unchecked and of
+    remarks MOST_TEXTS, and all texts cut, so that a file cannot make the report larger than it is
+    worth; `more` and `more_false_claims` count the rest.
     """
 
     findings: list[Finding] = field(default_factory=list)
@@ -189,6 +197,8 @@ class Report:
     unchecked: Texts = field(default_factory=Texts)
     remarks: Texts = field(default_factory=Texts)
     claims: list[int] = field(default_factory=list)
+    false_claims: list[FalseClaim] = field(default_factory=list)
+    more_false_claims: int = 0
     subject: dict[str, Any] = field(default_factory=dict)
     figures: dict[str, Any] = field(default_factory=dict)
     shown: dict[str, Any] = field(default_factory=dict)
@@ -200,6 +210,12 @@ class Report:
             self.findings.append(Finding(name, seq, _cut(text)))
         else:
             self.more += 1
+
+    def tell(self, false_claim: FalseClaim) -> None:
+        if len(self.false_claims) < MOST_FINDINGS:
+            self.false_claims.append(false_claim)
+        else:
+            self.more_false_claims += 1
 
     @property
     def verdict(self) -> Verdict:
@@ -221,6 +237,10 @@ class Report:
             "unchecked": self.unchecked,
             "remarks": self.remarks,
             "claims": self.claims,
+            "false_claims": [
+                {"seq": one.seq, "word": one.word, "text": one.text} for one in self.false_claims
+            ],
+            "more_false_claims": self.more_false_claims,
             "figures": self.figures,
             "shown": self.shown,
         }

@@ -1,7 +1,8 @@
 """The service's own flags on reports, judged again: which rules a report broke, and whether the chain
 had its transaction.
 
-The judge is the service's (core.mandate.rules.violations) on the state that the rows before give.
+The judge is the service's (core.mandate.rules.violations) on the state that the rows before give,
+and on what those of its own transaction say of the report.
 What it went by and no row says is bounded by the rows around the report: the time of the newest
 block lies between the last row of the chain before and the next one after. A flag must be what the
 judge gives at some time of that range; where the range holds no end of the mandate and no spend that
@@ -22,10 +23,12 @@ from api.client.verify.findings import Report, UncheckedError
 from api.client.verify.row_forms import TRADES, UNSEEN, VIOLATION, told_payload
 from api.client.verify.terms_check import RecordSubject
 from core.canonical import canonical_json
+from core.mandate.rules.borne_out import chain_word, moves_worth
 from core.mandate.rules.outflows import Outflow, outflows
 from core.mandate.rules.reported import position_of
-from core.mandate.rules.rows import LedgerRow, NewRow, ReportedBy, RowKind
+from core.mandate.rules.rows import LedgerRow, NewRow, RowKind
 from core.mandate.rules.state import MandateState
+from core.mandate.rules.tx_facts import TxFacts
 from core.mandate.rules.violations import Judgement, ReportedAction, judge
 from core.times import DAY_S
 
@@ -57,8 +60,10 @@ class FlagsCheck:
         self.looked_at = 0
         self.earliest = 0
         self.spends: dict[int, LedgerRow] = {}
-        self.seen: dict[str, datetime] = {}  # when the first row of the chain of a transaction came
-        self.seen_by: dict[int, str] = {}  # its transaction, by that row's seq
+        # of transactions that reports name: the chain's rows that count so far, by seq
+        self.shown: dict[str, dict[int, LedgerRow]] = {
+            row.tx_hash: {} for row in rows if _is_report(row) and row.tx_hash is not None
+        }
         self.reports = sum(map(_is_report, rows))  # that are still to come
         self.on_chain = _ChainTimes(rows if self.reports else (), expected)
         self.allowed = frozenset(rule.target.lower() for rule in subject.rules)
@@ -73,20 +78,19 @@ class FlagsCheck:
             return  # nothing is asked of it any more
         if row.reverses_id is not None:
             self.spends.pop(row.reverses_id, None)
-            self.seen.pop(self.seen_by.pop(row.reverses_id, ""), None)
+            self.shown.get(row.tx_hash or "", {}).pop(row.reverses_id, None)
             return
         if _is_report(row):
             self.reports -= 1
-            self._unseen(row)
+            self._unseen(row, state.vault_address)
             try:
                 self._judge(row, state)
             except UncheckedError as error:
                 self.unjudged = self.unjudged or error
         if row.base_key in self.expected and not self.subject.is_paper:
             self.earliest = max(self.earliest, _second(row))
-            if row.tx_hash is not None and row.reported_by is ReportedBy.CHAIN:
-                self.seen.setdefault(row.tx_hash, row.created_at)
-                self.seen_by[row.seq] = row.tx_hash
+        if row.tx_hash in self.shown and not _is_report(row):
+            self.shown[row.tx_hash][row.seq] = row
         if row.kind in _SPENDS:
             self.spends[row.seq] = row
 
@@ -124,7 +128,13 @@ class FlagsCheck:
             cash_usdc_e6=state.cash_usdc_e6,
             outflows=self._outflows(row),
             now=0,
+            word=chain_word(_unflagged(row), self._facts(row), state.vault_address),
         )
+
+    def _facts(self, report: LedgerRow, since: datetime | None = None) -> TxFacts:
+        """What the rows before say of a report's transaction; those that came until `since`."""
+        rows = self.shown.get(report.tx_hash or "", {}).values()
+        return TxFacts.of(row for row in rows if since is None or row.created_at <= since)
 
     def _outflows(self, row: LedgerRow) -> tuple[Outflow, ...]:
         """Of the day before the earliest time that it may have been judged at."""
@@ -162,18 +172,19 @@ class FlagsCheck:
         is_late = not self.subject.is_paper and self.on_chain.is_older_after(row)
         return (False, True) if is_late else (False,)
 
-    def _unseen(self, row: LedgerRow) -> None:
-        """The flag of a report of a position that the chain does not show: a trade without a
-        transaction has it; whether the chain had one that is named, nobody can tell afterwards, but
-        for one whose row was there already.
+    def _unseen(self, row: LedgerRow, vault: str | None) -> None:
+        """The flag of a report of a position that the chain does not bear out: a trade without a
+        transaction has it, and one that rows which were there already contradict. Whether the chain
+        had a transaction that no row showed, nobody can tell afterwards.
         """
         is_of_position = not self.subject.is_paper and position_of(told_payload(row)) is not None
-        must_be = is_of_position and row.tx_hash is None and row.kind in TRADES
-        may_be = must_be or (
-            is_of_position and row.tx_hash is not None and row.kind in (*TRADES, RowKind.RESOLVE)
-        )
-        since = self.seen.get(row.tx_hash or "")
-        may_be = may_be and (since is None or row.created_at - since <= LATE)
+        must_be = may_be = is_of_position and row.tx_hash is None and row.kind in TRADES
+        if is_of_position and row.tx_hash is not None and row.kind in (*TRADES, RowKind.RESOLVE):
+            early = self._facts(row, row.created_at - LATE)
+            was_shown, is_shown = (
+                moves_worth(_unflagged(row), facts, vault) for facts in (early, self._facts(row))
+            )
+            must_be, may_be = early.is_known and not (was_shown or is_shown), not was_shown
         said = row.payload.get(UNSEEN) is True
         if said is not (UNSEEN in row.payload) or (said and not may_be) or (must_be and not said):
             self.report.say("row.flag", row.seq, "is wrong about what the chain has not seen")
@@ -223,6 +234,10 @@ def _action(row: LedgerRow) -> ReportedAction:
         tx_hash=row.tx_hash,
         payload=told_payload(row),
     )
+
+
+def _unflagged(row: LedgerRow) -> LedgerRow:
+    return replace(row, payload=told_payload(row))
 
 
 def _codes(flag: object = None) -> str:

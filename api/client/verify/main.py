@@ -311,12 +311,13 @@ def _show(report: Report, console: Console) -> None:
         console.print(f"[yellow]not checked:[/] {_plain(text)}")
     for text in report.remarks:
         console.print(f"remark: {_plain(text)}")
-    claims = _counted(len(report.claims), "claim")
+    for false in report.false_claims[:SHOWN]:
+        console.print(f"  row {false.seq}: {_plain(false.text)}", highlight=False)
     if report.claims:
         console.print(f"claims, which only their authors vouch for: rows {_seqs(report.claims)}")
     for name, value in _lines(report.figures):
         console.print(f"  {name:22} {_plain(value)}", highlight=False)
-    console.print(WORDS[report.verdict].format(claims=claims))
+    console.print(WORDS[report.verdict].format(claims=_counted(len(report.claims), "claim")))
 
 
 def _lines(figures: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -294,7 +294,7 @@ class _Chain:
         )
         _part(self.report, lambda: self._reverts(checked, until))
         failed = {tx_hash for tx_hash, outcome in checked.outcomes.items() if outcome.status == 0}
-        compare_claims(self.record.rows, expected.rows.values(), failed, self.report)
+        compare_claims(self.record.rows, expected.rows.values(), failed, self.vault, self.report)
         _part(self.report, lambda: self._sums(expected, found, has_vault))
 
         if expected.created is not None:

@@ -151,8 +151,23 @@ function Breach({ step }) {
   return html`<${Badge} tone="loss">against ${breached.length === 1 ? "clause" : "clauses"} ${breached.join(", ")}<//>`;
 }
 
+const CONTRADICTED = /** @type {Readonly<Record<string, string>>} */ ({
+  tx_reverted: "false: reverted on chain",
+  tx_not_reverted: "false: passed on chain",
+  other_target: "false: another target on chain",
+  other_amount: "false: another amount on chain",
+});
+
+/** How the chain contradicts a report; null when it does not. @param {RecordStep} step */
+function contradiction({ status, params }) {
+  const codes = status === "flagged" && Array.isArray(params.codes) ? params.codes : [];
+  return CONTRADICTED[codes.length === 1 ? String(codes[0]) : ""] ?? null;
+}
+
 /** @param {{step: RecordStep}} props what the chain shows, and what only somebody says, never in one look */
 function Proof({ step }) {
+  const contradicted = contradiction(step);
+  if (contradicted) return html`<${Badge} tone="loss">${contradicted}<//>`;
   if (step.confirmed_on_chain) return html`<${Badge} tone="settled">on chain<//>`;
   return html`<${Badge}>${step.reported_by} says<//>`;
 }

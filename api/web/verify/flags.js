@@ -17,6 +17,7 @@
 /** @import {Judgement} from "./judge.js" */
 
 import { canonical, isObject, member } from "./canonical.js";
+import { chainWord, factsOf, movesWorth } from "./claims.js";
 import { UncheckedError } from "./findings.js";
 import { outflows } from "./fold.js";
 import { TRADES, toldPayload } from "./forms.js";
@@ -48,10 +49,13 @@ export class FlagsCheck {
     this.earliest = 0;
     /** @type {Map<number, Row>} */
     this.spends = new Map();
-    /** When the first row of the chain of a transaction came. @type {Map<string, string>} */
-    this.seen = new Map();
-    /** @type {Map<number, string>} */
-    this.seenBy = new Map();
+    /** Of transactions that reports name: the chain's rows that count so far, by seq.
+     * @type {Map<string, Map<number, Row>>}
+     */
+    this.shown = new Map();
+    for (const { baseKey, txHash } of rows) {
+      if (baseKey.startsWith("report:") && txHash !== null) this.shown.set(txHash, new Map());
+    }
     this.onChain = new ChainTimes(rows, expected);
     this.allowed = new Set(subject.rules.map((rule) => rule.target.toLowerCase()));
   }
@@ -65,21 +69,18 @@ export class FlagsCheck {
   before(row, state) {
     if (row.reverses !== null) {
       this.spends.delete(row.reverses);
-      this.seen.delete(this.seenBy.get(row.reverses) ?? "");
-      this.seenBy.delete(row.reverses);
+      this.shown.get(row.txHash ?? "")?.delete(row.reverses);
       return;
     }
-    if (row.baseKey.startsWith("report:")) {
-      this.compareUnseen(row);
+    const isAReport = row.baseKey.startsWith("report:");
+    if (isAReport) {
+      this.compareUnseen(row, state.vault);
       this.judge(row, state);
     }
     if (this.expected.has(row.baseKey) && !this.subject.isPaper) {
       this.earliest = Math.max(this.earliest, secondOf(row.occurredAt));
-      if (row.txHash !== null && row.reportedBy === "chain") {
-        if (!this.seen.has(row.txHash)) this.seen.set(row.txHash, row.createdAt);
-        this.seenBy.set(row.seq, row.txHash);
-      }
     }
+    if (!isAReport) this.shown.get(row.txHash ?? "")?.set(row.seq, row);
     if (row.kind === "move" || row.kind === "buy") this.spends.set(row.seq, row);
   }
 
@@ -111,11 +112,20 @@ export class FlagsCheck {
       allowed,
       cash: state.cash,
       outflows: spends,
+      word: chainWord(action, this.facts(row), state.vault),
     };
     const shorts = this.mayBeShort(row) ? [false, true] : [false];
     return this.times(row, spends).flatMap((now) =>
       shorts.map((isShort) => judge(action, { ...against, now, isShort })),
     );
+  }
+
+  /** What the rows before say of a report's transaction; those that came until `since`.
+   * @param {Row} report @param {bigint} [since] microseconds
+   */
+  facts(report, since) {
+    const rows = [...(this.shown.get(report.txHash ?? "")?.values() ?? [])];
+    return factsOf(rows.filter((row) => since === undefined || microsOf(row.createdAt) <= since));
   }
 
   /** @param {Row} row @param {Json[]} wanted flags of which one must stand there; null: no flag */
@@ -168,18 +178,25 @@ export class FlagsCheck {
     return !this.subject.isPaper && this.onChain.isOlderAfter(row);
   }
 
-  /** The flag of a report of a position that the chain does not show. Whether the chain had a
-   * transaction that is named, nobody can tell afterwards, but for one whose row was there already.
-   * @param {Row} row
+  /** The flag of a report of a position that the chain does not bear out: a trade without a
+   * transaction has it, and one that rows which were there already contradict. Whether the chain had
+   * a transaction that no row showed, nobody can tell afterwards.
+   * @param {Row} row @param {string | null} vault
    */
-  compareUnseen(row) {
+  compareUnseen(row, vault) {
     const { kind, txHash, payload } = row;
-    const isOfPosition = !this.subject.isPaper && positionOf(toldPayload(row)) !== null;
-    const mustBe = isOfPosition && txHash === null && TRADES.includes(kind);
-    const isOfTransaction = txHash !== null && (TRADES.includes(kind) || kind === "resolve");
-    const since = this.seen.get(txHash ?? "");
-    const isLate = since !== undefined && microsOf(row.createdAt) - microsOf(since) > LATE_US;
-    const mayBe = (mustBe || (isOfPosition && isOfTransaction)) && !isLate;
+    const told = { ...row, payload: toldPayload(row) };
+    const isOfPosition = !this.subject.isPaper && positionOf(told.payload) !== null;
+    let mustBe = isOfPosition && txHash === null && TRADES.includes(kind);
+    let mayBe = mustBe;
+    if (isOfPosition && txHash !== null && (TRADES.includes(kind) || kind === "resolve")) {
+      const early = this.facts(row, microsOf(row.createdAt) - LATE_US);
+      const [wasShown, isShown] = [
+        movesWorth(told, early, vault),
+        movesWorth(told, this.facts(row), vault),
+      ];
+      [mustBe, mayBe] = [early.isKnown && !wasShown && !isShown, !wasShown];
+    }
     const isSaid = payload.unseen === true;
     const isOddlySaid = isSaid !== Object.hasOwn(payload, "unseen");
     if (isOddlySaid || (isSaid && !mayBe) || (mustBe && !isSaid)) {

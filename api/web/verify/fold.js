@@ -24,7 +24,7 @@ const ENDS = {
 };
 
 /** What left the cash for the agent's actions.
- * @typedef {{at: number, amount: bigint, txHash: string | null, isProven: boolean}} Outflow
+ * @typedef {{at: number, amount: bigint, txHash: string | null}} Outflow
  */
 
 export class State {
@@ -244,8 +244,8 @@ function resolved(row, state) {
 }
 
 /**
- * Every outflow of rows that count, in their order. On testnet all calls of one batch are one, and
- * a report counts only while the chain has no row of its transaction.
+ * Every outflow of rows that count, in their order. On testnet the chain's calls alone, all of one
+ * batch as one; on paper what reports moved.
  * @param {Iterable<NewRow>} rows @param {boolean} isPaper
  * @returns {Outflow[]}
  */
@@ -254,25 +254,18 @@ export function outflows(rows, isPaper) {
   const batches = new Map();
   /** @type {Outflow[]} */
   const others = [];
-  const proven = new Set();
   for (const row of rows) {
     if (row.kind !== "move" && row.kind !== "buy") continue;
     const { txHash } = row;
     const at = secondOf(row.occurredAt);
     const executed = isPaper ? null : chainFact(row, "executed");
     if (isPaper) {
-      others.push({ at, amount: -row.cashDelta, txHash, isProven: true });
+      others.push({ at, amount: -row.cashDelta, txHash });
     } else if (executed !== null) {
       const key = `${txHash}:${member(executed, "nonce")}`;
       const amount = (batches.get(key)?.amount ?? 0n) + spentAndReceived(row).spent;
-      batches.set(key, { at, amount, txHash, isProven: true });
-      proven.add(txHash);
-    } else if (row.reportedBy === "agent") {
-      others.push({ at, amount: row.amount ?? 0n, txHash, isProven: false });
+      batches.set(key, { at, amount, txHash });
     }
   }
-  const reported = others.filter(
-    (one) => one.isProven || one.txHash === null || !proven.has(one.txHash),
-  );
-  return [...batches.values(), ...reported].filter((one) => one.amount > 0n);
+  return [...batches.values(), ...others].filter((one) => one.amount > 0n);
 }

@@ -8,6 +8,7 @@
 
 import { checksum, ZERO_ADDRESS } from "./bytes.js";
 import { isObject, member } from "./canonical.js";
+import { CODE_OF_WORD } from "./claims.js";
 import { most, usdcText } from "./money.js";
 import { DAY_S, utcText } from "./times.js";
 
@@ -24,6 +25,7 @@ const ADDRESS = /^0[xX][0-9a-fA-F]{40}$/;
  * @property {readonly Outflow[]} outflows of at least the last 24 hours
  * @property {number} now unix seconds of the newest block, for paper of the clock
  * @property {boolean} isShort the ledger lacked facts of the chain
+ * @property {string} word what the chain's rows say of the report
  */
 
 /** @typedef {{[code: string]: JsonObject}} Found */
@@ -34,8 +36,12 @@ const ADDRESS = /^0[xX][0-9a-fA-F]{40}$/;
  * @returns {JsonObject | null}
  */
 export function judge(report, against) {
-  const found = { ...life(against), ...target(report, against) };
-  if (report.kind !== "sell") Object.assign(found, caps(report, against));
+  if (Object.hasOwn(CODE_OF_WORD, against.word)) {
+    return { codes: [CODE_OF_WORD[against.word] ?? ""], detail: {} };
+  }
+  const isBorneOut = against.word === "borne_out"; // the vault checked the rest
+  const found = { ...(isBorneOut ? {} : life(against)), ...target(report, against) };
+  if (report.kind !== "sell" && !isBorneOut) Object.assign(found, caps(report, against));
   const codes = Object.keys(found);
   return codes.length === 0 ? null : { codes, detail: Object.assign({}, ...Object.values(found)) };
 }
@@ -71,7 +77,7 @@ function target(report, against) {
 /** The target of a report, or why there is none that can be read.
  * @param {JsonObject} payload @returns {Target}
  */
-function targetOf(payload) {
+export function targetOf(payload) {
   const [said, detail] = [member(payload, "target") ?? null, member(payload, "detail")];
   const found = said ?? (isObject(detail) ? (member(detail, "target") ?? null) : null);
   if (found === null) return { fault: "absent" };
@@ -108,14 +114,14 @@ function caps(report, against) {
     const day = { daily_cap_usdc: usdcText(daily), left_today_usdc: usdcText(left) };
     found.over_daily_cap = { ...day, requested_usdc };
   }
-  if (!against.isShort && amount > against.cash && !isProven(report, against)) {
+  if (!against.isShort && amount > against.cash && !isCounted(report, against)) {
     const left_total_usdc = usdcText(most(0n, against.cash));
     found.over_budget = { left_total_usdc, requested_usdc };
   }
   return found;
 }
 
-/** What the day had left without this transaction, which the chain may have counted already.
+/** What the day had left without this transaction: on paper it may have been reported before.
  * @param {NewRow} report @param {Judgement} against @param {bigint} daily
  */
 function leftToday({ txHash }, { outflows, now }, daily) {
@@ -128,5 +134,5 @@ function leftToday({ txHash }, { outflows, now }, daily) {
 }
 
 /** @param {NewRow} report @param {Judgement} against */
-const isProven = ({ txHash }, { outflows }) =>
-  txHash !== null && outflows.some((one) => one.isProven && one.txHash === txHash);
+const isCounted = ({ txHash }, { outflows }) =>
+  txHash !== null && outflows.some((one) => one.txHash === txHash);

@@ -185,7 +185,7 @@ function compareTotals(state, totals, report) {
  */
 function leftToday(subject, rows, now) {
   const spent = outflows(rows, subject.isPaper)
-    .filter((one) => one.isProven && now - DAY_S < one.at && one.at <= now)
+    .filter((one) => now - DAY_S < one.at && one.at <= now)
     .reduce((sum, one) => sum + one.amount, 0n);
   return most(0n, BigInt(subject.terms.dailyCap ?? 0n) - spent);
 }

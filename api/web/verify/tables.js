@@ -57,8 +57,6 @@ export const NAMES = {
  "row.incarnation": "the fact's returns are not counted 1, 2, 3 ...",
  "row.left_out": "a log of the vault has no row",
  "row.order": "rows of the chain are not in its order; notes of the factory have one of their own",
- "claim.kind": "says an act that the logs of its transaction do not show",
- "claim.amount": "says another amount than the logs of its transaction",
  "reversal.target": "takes back no earlier row, or one that was taken back",
  "reversal.content": "is not the mirror of the row that it takes back",
  "reversal.without_cause": "takes back a row whose block is in the chain",

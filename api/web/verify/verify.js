@@ -298,7 +298,7 @@ class ChainCheck {
     this.all.hasLooked = true;
     await report.part(() => checkLost(checked.lost(), checked.returned, node, report));
     await report.part(() => this.reverts(checked, until));
-    compareClaims(record.rows, expected.rows.values(), failedOf(outcomes), report);
+    compareClaims(record.rows, expected.rows.values(), failedOf(outcomes), vault, report);
     await report.part(() => this.sums(expected, found, hasVault, last));
     if (expected.created !== null) {
       await report.part(() =>

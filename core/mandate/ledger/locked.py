@@ -328,13 +328,14 @@ def read_needs(
     transactions, and the checkpoints of ledgers where one comes late, or whose head another version
     of the fold wrote.
     """
+    flagged = {ledger.mandate_id for ledger in ledgers if ledger.state.flagged_trades_count}
     asked = {
         (id_, row.tx_hash.lower())
         for id_, rows in new.items()
         for row in rows
-        if row.tx_hash is not None and tells(row)
+        if row.tx_hash is not None and (id_ in flagged or tells(row))
     }
-    told = standing_told(session, asked)
+    told = standing_told(session, asked, flagged)
     late = [
         ledger
         for ledger in ledgers

@@ -181,14 +181,16 @@ def _replay_ledgers(
         ledger.mandate_id: _left(rows[ledger.mandate_id], reversed_rows[ledger.mandate_id])
         for ledger in ledgers
     }
+    flagged = {id_ for id_, (_, start) in starts.items() if start.flagged_trades_count}
     told = standing_told(
         session,
         {
             (id_, row.tx_hash)
             for id_, ones in left.items()
             for row in ones
-            if row.tx_hash and tells(row)
+            if row.tx_hash and (id_ in flagged or tells(row))
         },
+        flagged,
     )
     emptied = []
     for ledger in ledgers:

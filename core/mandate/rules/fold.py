@@ -11,7 +11,9 @@ Laws
   once.
 - Money out where no adapter values it is counted as the vault counts it: row by row, all such
   targets together.
-- A refusal is counted once, whether the agent or the block scan came first.
+- A refusal is counted once, whether the agent or the block scan came first. What an agent reported
+  as paid for tools by a transaction that the chain shows as reverted was not paid.
+- A flag of a report counts only while the chain does not contradict the report (flagged.py).
 - On testnet nothing but the chain ends signed terms: a stop, payout or cancellation without a
   block, as older records have them, ends nothing. What was never signed ends by its owner's word.
 
@@ -24,6 +26,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
+from core.mandate.rules.flagged import with_flags, with_flags_compared
 from core.mandate.rules.lifecycle import MarketMode, Status
 from core.mandate.rules.moved import Moved, chain_fact, spent_and_received
 from core.mandate.rules.positions import with_reported
@@ -84,6 +87,8 @@ def apply(
         raise ValueError(f"row {row.seq} reverses another: fold the effective rows instead")
     moved = spent_and_received(row)
     state = _with_unvalued(state, row, facts, moved)
+    if told.flagged:
+        state = with_flags_compared(state, row, told)
     executed = chain_fact(row, "executed") if row.kind in _TRADES else None
     if executed is not None:
         return _executed(state, row, executed, moved, facts)
@@ -97,7 +102,7 @@ def apply(
     if is_refusal(row):
         state = _refused(state, row, told)
     if row.reported_by is ReportedBy.AGENT:
-        state = _with_report(state, row, facts)
+        state = with_flags(_with_report(state, row, facts), row, told)
     last_row_at = _later(state.last_row_at, row.occurred_at)
     return changed(state, status=_funded(state, facts), last_row_at=last_row_at)
 
@@ -255,7 +260,7 @@ def _fee(state: MandateState, row: LedgerRow, told: ReportedFacts) -> MandateSta
     if not by_agent and "adapter" in row.payload:
         state = changed(state, **_flow(state, str(row.payload["adapter"]), cost=amount))
     if fee_class in PROVABLE_CLASSES:
-        if by_agent and told.is_paid:
+        if by_agent and (told.is_paid or (told.is_reverted and fee_class == "tools")):
             return state
         if not by_agent and not told.is_paid:
             for reported_class, (reported, count) in told.reported.items():
@@ -423,12 +428,16 @@ def _refused(state: MandateState, row: LedgerRow, told: ReportedFacts) -> Mandat
     """
     refusal, by_agent = row.payload["refusal"], row.reported_by is ReportedBy.AGENT
     known = row.payload.get("proves_event_id") is not None or told.is_refused
+    is_reverted = not by_agent and row.payload.get("reverted") is True
+    if is_reverted and not (told.is_reverted or told.is_paid):
+        never_paid, count = told.reported.get("tools", (0, 0))
+        state = _with_fee(state, "tools", -never_paid, -count)
     is_confirmed = not by_agent or refusal.get("server_check") == "confirmed"
     if by_agent and known:
         return state
     return changed(
         state,
-        reverts_count=state.reverts_count + (not by_agent and row.payload.get("reverted") is True),
+        reverts_count=state.reverts_count + is_reverted,
         refusals_count=state.refusals_count + (not known),
         refusals_confirmed_count=state.refusals_confirmed_count + is_confirmed,
     )
@@ -438,7 +447,7 @@ def _refused(state: MandateState, row: LedgerRow, told: ReportedFacts) -> Mandat
 
 
 def _with_report(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateState:
-    """Positions, marks, the next step and flags of a report.
+    """Positions, marks and the next step of a report.
 
     After a paper mandate's end its positions are void.
     """
@@ -447,12 +456,7 @@ def _with_report(state: MandateState, row: LedgerRow, facts: MandateFacts) -> Ma
     next_at = row.payload.get("next_at")
     if isinstance(next_at, str):
         state = changed(state, next_at=next_at[:64])
-    violation = row.payload.get("violation")
-    codes = violation.get("codes") if isinstance(violation, Mapping) else None
-    if not isinstance(codes, list | tuple) or not codes:
-        return state
-    merged = tuple(sorted({*state.violation_codes, *map(str, codes)}))
-    return changed(state, violation_codes=merged, violations_count=state.violations_count + 1)
+    return state
 
 
 def _later(left: datetime | None, right: datetime) -> datetime:

@@ -1,8 +1,8 @@
 """What left the mandate's cash for the agent's actions: what caps are compared with.
 
 Laws
-- On testnet the chain's Executed rows count, all calls of one batch as one; a report counts only
-  while the chain has no row of its transaction, and is then not proven.
+- On testnet the chain's Executed rows count alone, all calls of one batch as one: no report uses up
+  a day.
 - On paper the agent's buys and moves count, with what they really moved.
 """
 
@@ -13,21 +13,18 @@ from core.mandate.rules.fold import effective
 from core.mandate.rules.lifecycle import MarketMode
 from core.mandate.rules.limits import SpendWindow
 from core.mandate.rules.moved import chain_fact, spent_and_received
-from core.mandate.rules.rows import LedgerRow, ReportedBy, RowKind
+from core.mandate.rules.rows import LedgerRow, RowKind
 from core.mandate.rules.state import MandateFacts
 from core.times import DAY_S
 
 
 @dataclass(frozen=True, slots=True)
 class Outflow:
-    """`at`: unix seconds; amount in USDC base units, above 0; `is_proven`: the chain says so, or
-    the mandate is paper.
-    """
+    """`at`: unix seconds; amount in USDC base units, above 0."""
 
     at: int
     amount_usdc_e6: int
     tx_hash: str | None
-    is_proven: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +37,6 @@ class RowOutflow:
     at: int
     amount_usdc_e6: int
     tx_hash: str | None
-    is_proven: bool
     batch: tuple[str | None, int | None] | None = None
 
 
@@ -57,13 +53,11 @@ def taken_by(row: LedgerRow, facts: MandateFacts) -> RowOutflow | None:
         return None
     at = int(row.occurred_at.timestamp())
     if facts.market_mode is MarketMode.PAPER:
-        return RowOutflow(at, -row.cash_delta_usdc_e6, row.tx_hash, True)
+        return RowOutflow(at, -row.cash_delta_usdc_e6, row.tx_hash)
     if (executed := chain_fact(row, "executed")) is not None:
         nonce = executed.get("nonce")
         batch = (row.tx_hash, nonce if isinstance(nonce, int) else None)
-        return RowOutflow(at, spent_and_received(row)[0], row.tx_hash, True, batch)
-    if row.reported_by is ReportedBy.AGENT:
-        return RowOutflow(at, row.amount_usdc_e6 or 0, row.tx_hash, False)
+        return RowOutflow(at, spent_and_received(row)[0], row.tx_hash, batch)
     return None
 
 
@@ -74,12 +68,9 @@ def outflows_of(listed: Sequence[RowOutflow]) -> tuple[Outflow, ...]:
         if one.batch is not None:
             before = batches.get(one.batch)
             amount = one.amount_usdc_e6 + (0 if before is None else before.amount_usdc_e6)
-            batches[one.batch] = Outflow(one.at, amount, one.tx_hash, True)
-    proven = {batch[0] for batch in batches if batch[0] is not None}
+            batches[one.batch] = Outflow(one.at, amount, one.tx_hash)
     alone = [
-        Outflow(one.at, one.amount_usdc_e6, one.tx_hash, one.is_proven)
-        for one in listed
-        if one.batch is None and one.tx_hash not in proven
+        Outflow(one.at, one.amount_usdc_e6, one.tx_hash) for one in listed if one.batch is None
     ]
     return tuple(one for one in [*batches.values(), *alone] if one.amount_usdc_e6 > 0)
 
@@ -88,13 +79,7 @@ def spend_window(rows: Iterable[LedgerRow], facts: MandateFacts) -> SpendWindow:
     """The rolling day of the contract (paper: of the record) from the rows of at least the last 24
     hours.
     """
-    return SpendWindow.of(
-        [
-            (outflow.at, outflow.amount_usdc_e6)
-            for outflow in outflows(rows, facts)
-            if outflow.is_proven
-        ]
-    )
+    return SpendWindow.of((one.at, one.amount_usdc_e6) for one in outflows(rows, facts))
 
 
 def busiest_day(spends: Sequence[Outflow], start_at: int, end_at: int) -> tuple[int, int | None]:

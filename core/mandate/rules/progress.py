@@ -136,14 +136,16 @@ def public_stop(state: MandateState, about: ProgressFacts) -> dict[str, Any]:
 
 def positions_list(state: MandateState, facts: MandateFacts) -> list[dict[str, Any]]:
     """Open positions: those that the agent reported, then targets where the chain saw money go and
-    no report tells of.
+    no report that it bears out tells of.
 
     Empty for a paper mandate that ended.
     """
     if _is_void(state, facts):
         return []
     told = {
-        str(position.target["address"]).lower() for position in state.positions if position.target
+        str(position.target["address"]).lower()
+        for position in state.positions
+        if position.target and position.mark_source != UNSEEN
     }
     silent = [
         flow for flow in state.targets if flow.out_usdc_e6 and flow.target.lower() not in told

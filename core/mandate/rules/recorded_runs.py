@@ -14,7 +14,7 @@ from typing import Any
 
 from core.mandate.rules.moved import chain_fact, spent_and_received
 from core.mandate.rules.reported import usable_usdc_e6
-from core.mandate.rules.rows import NewRow, RowKind
+from core.mandate.rules.rows import NewRow, ReportedBy, RowKind
 from core.mandate.rules.state import MandateState
 from core.mandate.rules.what_if import (
     RecordedCall,
@@ -63,9 +63,14 @@ def _costs(rows: Iterable[NewRow]) -> _Costs:
     """Payments for services by transaction and adapter, in their order."""
     found: _Costs = defaultdict(deque)
     for row in rows:
-        if row.kind is RowKind.FEE and "adapter" in row.payload:
+        if row.kind is RowKind.FEE and _is_payment(row):
             found[row.tx_hash, str(row.payload["adapter"])].append(row.amount_usdc_e6 or 0)
     return found
+
+
+def _is_payment(row: NewRow) -> bool:
+    """Whether the chain tells of it: an agent's report may hold any key."""
+    return row.reported_by is not ReportedBy.AGENT and "adapter" in row.payload
 
 
 def _fact(row: NewRow, cash: int, costs: _Costs) -> RecordedFact | None:

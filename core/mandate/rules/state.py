@@ -160,8 +160,11 @@ class MandateState:
     reverts_count: int = 0  # from rows that a chain, owner or keeper wrote
     refusals_count: int = 0  # a report and its proof count once
     refusals_confirmed_count: int = 0  # server_check confirmed or proven by the chain
-    violation_codes: tuple[str, ...] = ()  # sorted, each once
-    violations_count: int = 0
+    # of flags that count (flagged.py): (code, reports that it stands on), by code
+    violation_counts: tuple[tuple[str, int], ...] = ()
+    violations_count: int = 0  # reports with a flag that counts
+    # with a transaction: a later row of it may contradict them, so that they are looked up
+    flagged_trades_count: int = 0
     moves_count: int = 0
     largest_move_usdc_e6: int = 0
     last_batch: LastBatch | None = None
@@ -177,6 +180,11 @@ class MandateState:
             + self.fees_network_usdc_e6
             + self.fees_unclassified_usdc_e6
         )
+
+    @property
+    def violation_codes(self) -> tuple[str, ...]:
+        """Sorted, each once."""
+        return tuple(code for code, _ in self.violation_counts)
 
     @property
     def realized_usdc_e6(self) -> int:
@@ -307,6 +315,6 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {  # of what is not null
     "mark": _mark,
     "positions": lambda rows: tuple(_position(row) for row in rows),
     "targets": lambda rows: tuple(TargetFlow(**row) for row in rows),
-    "violation_codes": tuple,
+    "violation_counts": lambda rows: tuple((code, count) for code, count in rows),
     "last_batch": lambda row: LastBatch(**row),
 }

@@ -110,12 +110,11 @@ class StepsOfWeek:
 class WeekTally:
     """What the rows of a week and of the day before it add up to.
 
-    `taken`: of both, in the order of the ledger; `codes`: of the week's violations.
+    `taken`: of both, in the order of the ledger.
     """
 
     flows: Flows
     taken: tuple[RowOutflow, ...] = ()
-    codes: frozenset[str] = frozenset()
 
     def with_rows(
         self, rows: Iterable[LedgerRow], facts: MandateFacts, week: IsoWeek
@@ -127,7 +126,6 @@ class WeekTally:
         return WeekTally(
             flows=self.flows + flows_of(of_week),
             taken=(*self.taken, *(one for one in taken if one is not None)),
-            codes=self.codes.union(*map(_codes_of, of_week)),
         )
 
 
@@ -313,7 +311,7 @@ def _allowed_vs_used(statement: WeekStatement) -> dict[str, Any]:
     signed caps.
     """
     week, terms = statement.week, statement.about.terms
-    spends = [one for one in outflows_of(statement.tally.taken) if one.is_proven]
+    spends = outflows_of(statement.tally.taken)
     start, end = int(week.start_at.timestamp()), int(week.end_at.timestamp())
     largest = max((one.amount_usdc_e6 for one in spends if start <= one.at < end), default=0)
     busiest, ended_at = busiest_day(spends, start, end)
@@ -328,20 +326,20 @@ def _allowed_vs_used(statement: WeekStatement) -> dict[str, Any]:
 
 
 def _breaches(statement: WeekStatement) -> dict[str, Any]:
+    """What came in the week. A flag that stood before it, and that the chain took back since, makes no
+    count below 0.
+    """
     start, end = statement.start, statement.end
+    before = dict(start.violation_counts)
+    codes = [code for code, count in end.violation_counts if count > before.get(code, 0)]
     return {
         "reverts": {"count": end.reverts_count - start.reverts_count},
         "refusals": {"count": end.refusals_count - start.refusals_count},
         "violations": {
-            "count": end.violations_count - start.violations_count,
-            "codes": sorted(statement.tally.codes),
+            "count": max(0, end.violations_count - start.violations_count),
+            "codes": codes,
         },
     }
-
-
-def _codes_of(row: LedgerRow) -> Iterable[str]:
-    violation = row.payload.get("violation")
-    return map(str, violation.get("codes", ())) if isinstance(violation, Mapping) else ()
 
 
 def _steps(statement: WeekStatement) -> list[dict[str, Any]]:
@@ -349,7 +347,8 @@ def _steps(statement: WeekStatement) -> list[dict[str, Any]]:
     shown = statement.steps
     week = statement.week
     seqs = {row.seq for row in _between(week.start_at, week.end_at, shown.rows)}
-    groups = step_groups(shown.rows, statement.about.purpose, shown.actions)
+    about = statement.about
+    groups = step_groups(shown.rows, about.purpose, shown.actions, vault=about.vault_address)
     return [step for group in groups for step in group.steps if step["id"] in seqs]
 
 

@@ -4,6 +4,9 @@ Laws
 - Every row that counts is shown; three kinds of doubles are shown once: an agent's refusal report
   that the chain proved (source chain, check block_scan, the agent's why kept), an agent's report of
   a payment that the chain has, and a reversed row, which never was.
+- A report is confirmed by what it says, never by its hash alone (borne_out.py). One that the chain
+  contradicts is shown once, below what the chain says of its transaction, flagged with that alone: it
+  names no clause, and no consent is asked for it.
 - A group is what belongs together: all rows of one transaction, else one row. Its place is its
   first row's, so that a late report moves nothing. Newest group first; inside, in reading order:
 
@@ -20,13 +23,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from core.mandate.rules.borne_out import TRADES, chain_words, counted_codes
 from core.mandate.rules.clauses import CLAUSE_NUMBERS
 from core.mandate.rules.fold import effective
 from core.mandate.rules.lifecycle import ACTIVE, Status
 from core.mandate.rules.refusals import reason_code
 from core.mandate.rules.rows import LedgerRow, ReportedBy, RowKind
 from core.mandate.rules.step_kinds import ALL_CLAUSES, StepKind, described, reported_target
-from core.mandate.rules.told import PROVABLE_CLASSES, fee_class_of
+from core.mandate.rules.told import PROVABLE_CLASSES, codes_of, fee_class_of
+from core.mandate.rules.tx_facts import CODE_OF_WORD, ChainWord
 from core.mandate.rules.violations import CLAUSE_OF_CODE
 from core.money import usdc_text, usdc_text_or_none
 from core.times import instant_text
@@ -54,13 +59,25 @@ class _Shown:
 
     row: LedgerRow
     why: str | None
-    is_on_chain: bool
+    word: ChainWord  # of a report; of any other row not known
     action: str | None = None  # paused, resumed
-    beside: bool = False  # an agent's report of the same transaction is shown as the action
+    beside: bool = False  # a report that this row bears out is shown as the action
+
+    @property
+    def is_on_chain(self) -> bool:
+        return self.row.block_hash is not None or self.word is ChainWord.BORNE_OUT
+
+    @property
+    def is_contradicted(self) -> bool:
+        return self.word in CODE_OF_WORD
 
 
 def step_groups(
-    rows: Iterable[LedgerRow], purpose: str | None, actions: Mapping[int, str] | None = None
+    rows: Iterable[LedgerRow],
+    purpose: str | None,
+    actions: Mapping[int, str] | None = None,
+    *,
+    vault: str | None,
 ) -> list[StepGroup]:
     """Every group of these rows, newest first. `purpose`: the owner's note, the instruction.
 
@@ -69,7 +86,7 @@ def step_groups(
     """
     counted = effective(rows)
     groups: dict[str, list[_Shown]] = {}
-    for shown in _shown(counted, pause_actions(counted) if actions is None else actions):
+    for shown in _shown(counted, pause_actions(counted) if actions is None else actions, vault):
         groups.setdefault(shown.row.tx_hash or f"seq:{shown.row.seq}", []).append(shown)
     made = [_group(members, purpose) for members in groups.values()]
     return sorted(made, key=lambda group: group.place, reverse=True)
@@ -118,20 +135,26 @@ def consent_steps(rows: Sequence[LedgerRow], asking_line_usdc_e6: int) -> list[d
 # What is shown
 
 
-def _shown(rows: Sequence[LedgerRow], actions: Mapping[int, str]) -> list[_Shown]:
+def _shown(
+    rows: Sequence[LedgerRow], actions: Mapping[int, str], vault: str | None
+) -> list[_Shown]:
     """The rows without doubles, each with what it needs of the others."""
     by_seq = {row.seq: row for row in rows}
-    chain_txs = {row.tx_hash for row in rows if row.block_hash and row.tx_hash}
-    reports = {row.tx_hash for row in rows if row.tx_hash and _is_trade_report(row)}
+    words = chain_words(rows, vault)
+    reports = {
+        by_seq[seq].tx_hash
+        for seq, word in words.items()
+        if word is ChainWord.BORNE_OUT and by_seq[seq].kind in TRADES
+    }
     folded = _doubles(rows)
     why = {double: _why(by_seq[seq]) for seq, double in folded.items()}
     return [
         _Shown(
             row=row,
             why=_why(row) or why.get(row.seq),
-            is_on_chain=row.block_hash is not None or row.tx_hash in chain_txs,
+            word=words.get(row.seq, ChainWord.NOT_KNOWN),
             action=actions.get(row.seq),
-            beside=row.tx_hash in reports,
+            beside=row.tx_hash is not None and row.tx_hash in reports,
         )
         for row in rows
         if row.seq not in folded
@@ -167,14 +190,6 @@ def _doubles(rows: Sequence[LedgerRow]) -> dict[int, int]:
     return found
 
 
-def _is_trade_report(row: LedgerRow) -> bool:
-    return row.reported_by is ReportedBy.AGENT and row.kind in (
-        RowKind.MOVE,
-        RowKind.BUY,
-        RowKind.SELL,
-    )
-
-
 def _pause(row: LedgerRow, paused: bool, ended: bool) -> tuple[str | None, bool, bool]:
     """What an agent's removal or setting means: paused, resumed or nothing, as the fold has it."""
     ended = ended or row.kind in (RowKind.STOP, RowKind.PAYOUT)
@@ -197,16 +212,17 @@ def _why(row: LedgerRow) -> str | None:
 
 def _group(members: Sequence[_Shown], purpose: str | None) -> StepGroup:
     place = min(shown.row.seq for shown in members)
-    steps = [_step(shown, f"g{place}", purpose) for shown in members]
-    return StepGroup(
-        place, tuple(sorted(steps, key=lambda step: (_RANK[step["kind"]], step["id"])))
+    ordered = sorted(
+        ((_step(shown, f"g{place}", purpose), shown.is_contradicted) for shown in members),
+        key=lambda one: (_RANK[one[0]["kind"]], one[1], one[0]["id"]),
     )
+    return StepGroup(place, tuple(step for step, _ in ordered))
 
 
 def _step(shown: _Shown, group: str, purpose: str | None) -> dict[str, Any]:
     row = shown.row
     told = described(row, beside=shown.beside, action=shown.action, purpose=purpose)
-    codes = _codes(row)
+    codes = _codes(shown)
     breached = sorted({CLAUSE_OF_CODE[code] for code in codes if code in CLAUSE_OF_CODE})
     is_agents = row.reported_by is ReportedBy.AGENT
     return {
@@ -227,10 +243,10 @@ def _step(shown: _Shown, group: str, purpose: str | None) -> dict[str, Any]:
         "resource": told.resource,
         "target": told.target,
         "allowed_by": [n for n in _PERMITS if n not in breached]
-        if told.is_action and told.code != "refused"
+        if told.is_action and told.code != "refused" and not shown.is_contradicted
         else [],
         "breached": breached,
-        "clauses": _cited(row) or list(told.clauses),
+        "clauses": [] if shown.is_contradicted else _cited(row) or list(told.clauses),
         "params": {**told.params, **({"codes": codes} if codes else {})},
     }
 
@@ -267,7 +283,7 @@ def _status(shown: _Shown, code: str, codes: Sequence[str]) -> str:
     """refused, flagged, confirmed (the chain has it), reported (the agent's word) or recorded
     (owner, keeper).
     """
-    if code == "refused":
+    if code == "refused" and not shown.is_contradicted:
         return "refused"
     if codes:
         return "flagged"
@@ -276,11 +292,13 @@ def _status(shown: _Shown, code: str, codes: Sequence[str]) -> str:
     return "reported" if shown.row.reported_by is ReportedBy.AGENT else "recorded"
 
 
-def _codes(row: LedgerRow) -> list[str]:
-    """The flags of an agent's report, or the code of a refusal."""
-    violation = row.payload.get("violation")
-    if isinstance(violation, Mapping):
-        return [str(code) for code in violation.get("codes", ())]
+def _codes(shown: _Shown) -> list[str]:
+    """How the chain contradicts a report; else its flags that count, or the code of a refusal."""
+    row = shown.row
+    if shown.is_contradicted:
+        return [CODE_OF_WORD[shown.word]]
+    if "violation" in row.payload:
+        return list(counted_codes(codes_of(row), shown.word))
     refusal = row.payload.get("refusal")
     if isinstance(refusal, Mapping):
         return [reason_code(str(refusal.get("reason")))]

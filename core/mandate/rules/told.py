@@ -3,19 +3,24 @@ however far apart its rows stand.
 
     row     1  fee, agent, tx A      ...      900  fee, chain, tx A        the chain's word replaces the agent's: one payment
             2  refusal, chain, tx B  ...      901  refusal, agent, tx B    known already: one refusal
+            3  buy, agent, tx C, flagged ...  902  Executed, chain, tx C   the flag counts as the chain's word has it
 
 Laws
 - Rows pair by their transaction, and only rows that count: a reversed row has told nothing.
 - The fold's state holds nothing of this. Who folds hands it in: from the rows before, or from the
   ledger by its index on tx_hash.
 - The chain proves payments for tools; an agent may have reported one without its class.
+- What the chain says of a transaction is kept from the first flagged report of it on: a report that
+  comes after the chain's rows was judged by them (violations.py).
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Final
 
 from core.mandate.rules.rows import LedgerRow, NewRow, ReportedBy, RowKind
+from core.mandate.rules.tx_facts import CHAIN_CODES, NO_FACTS, TxFacts
 
 FEE_CLASSES: Mapping[str, str] = {
     "x402": "tools",
@@ -34,33 +39,48 @@ class ReportedFacts:
     """Of one transaction.
 
     `reported`: by class (amount in USDC base units, count) of the agent's reports of provable fees.
+    `flagged`: the agent's trades that broke a rule, as far as they are compared with the chain's
+    rows, and `chain` what those say.
     """
 
     reported: dict[str, tuple[int, int]] = field(default_factory=dict)
     is_paid: bool = False  # the chain has shown a payment for tools
     is_refused: bool = False  # somebody has told of a refusal
+    is_reverted: bool = False  # the chain has shown that the transaction failed
+    flagged: list[NewRow] = field(default_factory=list)
+    chain: TxFacts = NO_FACTS
 
     def add(self, telling: "_Telling") -> None:
         """What one more row of the transaction tells."""
-        if telling.fee_class is None:
+        if telling.is_refusal:
             self.is_refused = True
-        elif telling.fee_class not in PROVABLE_CLASSES:
-            return
-        elif telling.by_agent:
+            self.is_reverted |= telling.is_reverted
+        if telling.fee_class is not None and telling.by_agent:
             amount, count = self.reported.get(telling.fee_class, (0, 0))
             self.reported[telling.fee_class] = amount + telling.amount_usdc_e6, count + 1
-        else:
+        elif telling.fee_class is not None:
             self.is_paid = True
+        if telling.row is not None and is_flagged_trade(telling.row):
+            self.flagged.append(telling.row)
+        elif telling.row is not None:
+            self.chain = self.chain.with_row(telling.row)
 
 
 @dataclass(frozen=True, slots=True)
 class _Telling:
-    """What one row tells, without its payload, which may be long. `fee_class` None: a refusal."""
+    """What one row tells, without its payload, which may be long.
+
+    `fee_class`: of a provable fee, else None. `row`: a flagged trade, or a row that came after one,
+    with what is compared of it.
+    """
 
     at: datetime
     fee_class: str | None
     by_agent: bool
     amount_usdc_e6: int
+    is_refusal: bool
+    is_reverted: bool
+    row: NewRow | None
 
 
 NOTHING_TOLD = ReportedFacts()
@@ -79,20 +99,21 @@ class ToldByTx:
             self.add(row)
 
     def add(self, row: LedgerRow) -> None:
-        if tells(row):
-            assert row.tx_hash is not None
-            telling = _Telling(
-                at=row.occurred_at,
-                fee_class=fee_class_of(row) if row.kind is RowKind.FEE else None,
-                by_agent=row.reported_by is ReportedBy.AGENT,
-                amount_usdc_e6=row.amount_usdc_e6 or 0,
-            )
-            self._tellings.setdefault(row.tx_hash, []).append(telling)
-            self._told.setdefault(row.tx_hash, ReportedFacts()).add(telling)
+        if row.tx_hash is None:
+            return
+        told = self._told.get(row.tx_hash)
+        is_compared = told is not None and bool(told.flagged)
+        if not (is_compared or tells(row)):
+            return
+        if told is None:
+            told = self._told[row.tx_hash] = ReportedFacts()
+        telling = _telling(row, is_compared=is_compared or is_flagged_trade(row))
+        self._tellings.setdefault(row.tx_hash, []).append(telling)
+        told.add(telling)
 
     def of(self, row: LedgerRow, before: datetime | None = None) -> ReportedFacts:
         """What the rows that were added tell of `row`'s transaction."""
-        if not self._told or row.tx_hash is None or not tells(row):
+        if not self._told or row.tx_hash is None:
             return NOTHING_TOLD
         if before is None:
             return self._told.get(row.tx_hash, NOTHING_TOLD)
@@ -103,9 +124,64 @@ class ToldByTx:
         return told
 
 
+def _telling(row: LedgerRow, *, is_compared: bool) -> _Telling:
+    by_agent = row.reported_by is ReportedBy.AGENT
+    fee_class = fee_class_of(row) if row.kind is RowKind.FEE else None
+    return _Telling(
+        at=row.occurred_at,
+        fee_class=fee_class if fee_class in PROVABLE_CLASSES else None,
+        by_agent=by_agent,
+        amount_usdc_e6=row.amount_usdc_e6 or 0,
+        is_refusal=is_refusal(row),
+        is_reverted=not by_agent and row.payload.get("reverted") is True,
+        row=_compared(row) if is_compared else None,
+    )
+
+
+_COMPARED: Final = (
+    "violation", "target", "detail", "reverted", "executed", "unwound", "proceeds",
+)  # fmt: skip
+
+
+def _compared(row: LedgerRow) -> NewRow:
+    """The row with what is compared of it."""
+    return NewRow(
+        kind=row.kind,
+        reported_by=row.reported_by,
+        occurred_at=row.occurred_at,
+        base_key="",
+        amount_usdc_e6=row.amount_usdc_e6,
+        cash_delta_usdc_e6=row.cash_delta_usdc_e6,
+        chain_id=row.chain_id,
+        tx_hash=row.tx_hash,
+        block_hash=row.block_hash,
+        payload={key: row.payload[key] for key in _COMPARED if key in row.payload},
+    )
+
+
 def tells(row: NewRow) -> bool:
-    """Whether a row is one of those that pair: a fee or a refusal with a transaction."""
-    return row.tx_hash is not None and (row.kind is RowKind.FEE or is_refusal(row))
+    """Whether a row is one of those that pair: a fee, a refusal or a flagged trade, with a
+    transaction.
+    """
+    return row.tx_hash is not None and (
+        row.kind is RowKind.FEE or is_refusal(row) or is_flagged_trade(row)
+    )
+
+
+def is_flagged_trade(row: NewRow) -> bool:
+    """Whether the agent's report of a trade was stored with a flag that the chain may take back."""
+    return (
+        row.kind in (RowKind.MOVE, RowKind.BUY, RowKind.SELL)
+        and row.reported_by is ReportedBy.AGENT
+        and not CHAIN_CODES.issuperset(codes_of(row))
+    )
+
+
+def codes_of(row: NewRow) -> tuple[str, ...]:
+    """The flags that were stored with a row."""
+    violation = row.payload.get("violation")
+    codes = violation.get("codes") if isinstance(violation, Mapping) else None
+    return tuple(map(str, codes)) if isinstance(codes, list | tuple) else ()
 
 
 def is_refusal(row: NewRow) -> bool:

@@ -7,17 +7,21 @@ Laws
 - Moves, buys and sells are judged for the end of the mandate; moves and buys for target and caps as
   well. A sell brings money in: its target is judged when it is given.
 - Amounts are unknown when they are absent, and unknown breaks no cap.
+- The day and the cash are the chain's own, so that no report uses them up. A report that the chain
+  contradicts is flagged with that alone, and one that it bears out breaks nothing that the vault
+  checked (borne_out.py): neither names a clause.
 
 | code | when |
 |---|---|
+| tx_reverted, other_target, other_amount | the chain's rows of its transaction contradict it; no other code then |
 | mandate_stopped | the mandate is stopped or cancelled, or settled after a stop |
 | mandate_ended | its end date has passed, or it is settled without a stop |
 | mandate_not_working | it is a draft, or its vault does not hold the budget yet |
 | target_missing | no target that can be read; detail.target_detail says why |
 | target_not_allowed | the target is not on the mandate's list; detail.target_detail: not_on_the_list, other_chain |
 | over_per_tx_cap | amount > per-action cap |
-| over_daily_cap | amount + what left in (now - 24 h, now] > per-day cap; this transaction counted once |
-| over_budget | amount > the mandate's own cash, unless the chain has the transaction already |
+| over_daily_cap | amount + what left in (now - 24 h, now] > per-day cap; this transaction not counted |
+| over_budget | amount > the mandate's own cash, unless what left counts the transaction already |
 
 Source: docs/rules.md#reports-of-agents, docs/rules.md#report-payloads; the order of
 MandateVault._requireExecutable.
@@ -27,11 +31,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from core.mandate.rules.borne_out import TRADES
 from core.mandate.rules.lifecycle import Status
 from core.mandate.rules.outflows import Outflow
 from core.mandate.rules.reported import ReportedTarget, TargetFault, target_of
 from core.mandate.rules.rows import RowKind
 from core.mandate.rules.terms import MandateTerms
+from core.mandate.rules.tx_facts import CODE_OF_WORD, ChainWord
 from core.money import usdc_text
 from core.times import DAY_S, utc_text
 
@@ -110,7 +116,7 @@ class Judgement:
 
     `allowed`: lower-case addresses of the mandate's rules, and of its vault (the default list names
     it). `outflows`: of at least the last 24 hours. `now`: unix seconds of the latest block, for
-    paper of the clock.
+    paper of the clock. `word`: what the chain's rows say of the report.
     """
 
     status: Status
@@ -121,6 +127,7 @@ class Judgement:
     cash_usdc_e6: int
     outflows: Sequence[Outflow]
     now: int
+    word: ChainWord = ChainWord.NOT_KNOWN
     # the ledger lacks facts of the chain: its cash, and that it does not work yet, are held against
     # nobody
     is_short: bool = False
@@ -140,11 +147,15 @@ class Violation:
 
 def judge(report: ReportedAction, against: Judgement) -> Violation | None:
     """The rules that a report breaks, or None. Kinds fee, resolve and note break none."""
-    if report.kind not in (RowKind.MOVE, RowKind.BUY, RowKind.SELL):
+    if report.kind not in TRADES:
         return None
-    found = {**_life(against), **_target(report, against)}
-    if report.kind is not RowKind.SELL:
-        found |= _caps(report, against)
+    if against.word in CODE_OF_WORD:
+        return Violation((CODE_OF_WORD[against.word],), {})
+    found = _target(report, against)
+    if against.word is not ChainWord.BORNE_OUT:
+        found = {**_life(against), **found}
+        if report.kind is not RowKind.SELL:
+            found |= _caps(report, against)
     if not found:
         return None
     detail = {key: value for facts in found.values() for key, value in facts.items()}
@@ -203,7 +214,7 @@ def _caps(report: ReportedAction, against: Judgement) -> _Found:
             "daily_cap_usdc": usdc_text(terms.daily_cap),
             "left_today_usdc": usdc_text(left_today),
         }
-    if not against.is_short and amount > against.cash_usdc_e6 and not _is_proven(report, against):
+    if not against.is_short and amount > against.cash_usdc_e6 and not _is_counted(report, against):
         found["over_budget"] = {"left_total_usdc": usdc_text(max(0, against.cash_usdc_e6))}
     for facts in found.values():
         facts["requested_usdc"] = usdc_text(amount)
@@ -211,7 +222,7 @@ def _caps(report: ReportedAction, against: Judgement) -> _Found:
 
 
 def _left_today(report: ReportedAction, against: Judgement) -> int:
-    """What the day had left without this transaction, which the chain may have counted already."""
+    """What the day had left without this transaction: on paper it may have been reported before."""
     others = [
         outflow.amount_usdc_e6
         for outflow in against.outflows
@@ -221,7 +232,7 @@ def _left_today(report: ReportedAction, against: Judgement) -> int:
     return max(0, against.terms.daily_cap - sum(others))
 
 
-def _is_proven(report: ReportedAction, against: Judgement) -> bool:
+def _is_counted(report: ReportedAction, against: Judgement) -> bool:
     return report.tx_hash is not None and any(
-        one.is_proven and one.tx_hash == report.tx_hash for one in against.outflows
+        one.tx_hash == report.tx_hash for one in against.outflows
     )

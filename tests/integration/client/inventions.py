@@ -66,7 +66,7 @@ def _of_the_failed(forgery: Forgery, _: Exported) -> None:
     _appended(forgery, forgery.body("report"), base_key=f"report:{FACT}", tx_hash=failed)
 
 
-def _refused_that_was_not(forgery: Forgery, _: Exported) -> None:
+def refused_that_was_not(forgery: Forgery, _: Exported) -> None:
     tx_hash = forgery.body("executed")["tx_hash"]
     refusal = {
         "reason": "OverPerTxCap", "source": "agent", "reason_source": "agent",
@@ -78,7 +78,7 @@ def _refused_that_was_not(forgery: Forgery, _: Exported) -> None:
 
 def _refused_by_the_service(forgery: Forgery, exported: Exported) -> None:
     """What the service writes after a paper mandate's stop, in one that is not paper."""
-    _refused_that_was_not(forgery, exported)
+    refused_that_was_not(forgery, exported)
     body = forgery.bodies[-1]
     body |= {"tx_hash": None, "base_key": f"refusal:{FACT}"}
     body["payload"]["refusal"] |= {
@@ -157,20 +157,19 @@ INVENTIONS: dict[str, Kind] = {
         _refused_by_the_service,
     ),
     "claim of more": Kind(
-        "claims more under the hash of a proven transaction",
-        "claim.amount",
+        "claims more under the hash of a proven transaction, without the flag for it",
+        "row.flag",
         _report(amount_usdc="5000.000000"),
     ),
     "claim of another kind": Kind(
-        "claims a sale under the hash of a proven purchase", "claim.kind", _report(kind="sell")
+        "claims a sale under the hash of a proven purchase, without the flag for it",
+        "row.flag",
+        _report(kind="sell"),
     ),
     "claim of a failed call": Kind(
-        "claims a purchase under the hash of a call that failed", "claim.kind", _of_the_failed
-    ),
-    "refusal of a success": Kind(
-        "claims a refusal under the hash of a call that succeeded",
-        "claim.kind",
-        _refused_that_was_not,
+        "claims a purchase under the hash of a call that failed, without the flag for it",
+        "row.flag",
+        _of_the_failed,
     ),
     "claim under another key": Kind(
         "gives a report a key that no report has", "row.payload", _report(base_key="report:5")

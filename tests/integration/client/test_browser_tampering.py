@@ -11,6 +11,7 @@ import pytest
 from tests.integration.client.browser_check import checked_in_browser
 from tests.integration.client.conftest import Exported
 from tests.integration.client.tampering_of_authors import AUTHORS_KINDS
+from tests.integration.client.test_operator_records import false_reports
 from tests.integration.client.test_tampering import BEGIN, END, EVERY, LOST
 from tests.integration.client.test_tampering_of_authors import BEGIN as BEGIN_AUTHORS
 from tests.integration.client.test_tampering_of_authors import END as END_AUTHORS
@@ -36,7 +37,13 @@ def found(exported: Exported) -> Found:
     """What the browser's check finds of every kind of tampering, and of two honest records."""
     records = {kind: one.apply(exported) for kind, one in EVERY.items()}
     return checked_in_browser(
-        exported.deployed, {**records, "honest": exported.other, "lost": exported.lines}
+        exported.deployed,
+        {
+            **records,
+            "honest": exported.other,
+            "lost": exported.lines,
+            "false reports": false_reports(exported).lines(),
+        },
     )
 
 
@@ -44,6 +51,12 @@ def test_an_honest_record__is_sound_beside_its_claim(found: Found) -> None:
     honest = found["honest"]
     assert (honest["findings"], honest["unchecked"]) == ([], [])
     assert (honest["verdict"], honest["claims"]) == ("chain_sound", [6])
+
+
+def test_false_reports_of_the_agent__are_a_remark_and_no_difference(found: Found) -> None:
+    false = found["false reports"]
+    assert (false["verdict"], false["findings"], false["unchecked"]) == ("chain_sound", [], [])
+    assert [text for text in false["remarks"] if "contradicts 3 of the agent's reports" in text]
 
 
 def test_rows_of_a_block_that_no_node_knows__are_never_sound(found: Found) -> None:

@@ -16,6 +16,7 @@ from api.client.verify.verification import verify
 from core.times import exact_instant_text
 from tests.integration.client.conftest import Exported, trusting
 from tests.integration.client.forging import Forgery, Line
+from tests.integration.client.inventions import refused_that_was_not
 from tests.integration.client.tampering import WRONG_HASH
 from tests.integration.client.tampering_of_receipts import SERVICE, kept, receipts_of
 from tests.integration.client.test_tampering import silent
@@ -220,3 +221,49 @@ def test_a_report_of_a_transaction_whose_row_was_there__is_not_unseen(exported: 
         body["created_at"] = exact_instant_text(late)
     forgery.seal()
     assert names(judged(exported, forgery.lines())) == {"row.flag"}
+
+
+# False reports, which the record says truly
+
+
+def false_reports(exported: Exported) -> Forgery:
+    """The honest record, and what its agent might have reported after it: another amount under the
+    hash of its purchase, a purchase by its reverted call, and a refusal of what passed.
+    """
+    forgery = Forgery.of(exported.other)
+    for number, (code, changes) in enumerate(
+        [
+            ("other_amount", {"amount_usdc": "5000.000000"}),
+            ("tx_reverted", {"tx_hash": forgery.body("revert")["tx_hash"]}),
+        ]
+    ):
+        claim = appended(forgery, f"report:{number:032x}", **changes)
+        claim["payload"]["violation"] = {"codes": [code], "detail": {}}
+    refused_that_was_not(forgery, exported)
+    forgery.seal()
+    return forgery
+
+
+def appended(forgery: Forgery, base_key: str, **changes: Any) -> Line:
+    at = exported_at(forgery)
+    body = copy.deepcopy(forgery.body("report")) | {"occurred_at": at, "created_at": at} | changes
+    forgery.insert(body | {"base_key": base_key})
+    return forgery.bodies[-1]
+
+
+def test_a_false_report_of_the_agent__is_listed_and_no_difference(exported: Exported) -> None:
+    report = judged(exported, false_reports(exported).lines())
+    assert (report.findings, report.unchecked) == ([], [])
+    assert (report.verdict, report.verdict.exit_code(strict=False)) == (Verdict.CHAIN_SOUND, 0)
+    assert [one.word for one in report.false_claims] == ["other_amount", "reverted", "not_reverted"]
+    assert [text for text in report.remarks if "contradicts 3 of the agent's reports" in text]
+    assert "was reverted" in report.as_json()["false_claims"][1]["text"]
+
+
+def test_a_record_that_differs_beside_false_reports__is_a_difference(exported: Exported) -> None:
+    forgery = false_reports(exported)
+    forgery.body("executed")["amount_usdc"] = "10.000000"
+    forgery.seal()
+    report = judged(exported, forgery.lines())
+    assert (report.verdict, report.verdict.exit_code(strict=False)) == (Verdict.DIFFERENT, 1)
+    assert names(report) == {"row.amount"}

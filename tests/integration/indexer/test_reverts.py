@@ -13,12 +13,16 @@ from core.mandate.chain import calldata
 from core.mandate.chain.calldata import VaultCall
 from core.mandate.chain.reader import VaultReader
 from core.mandate.ledger import writer as mandate_ledger
+from core.mandate.rules.agent_rows import event_row
 from core.mandate.rules.ledger import LedgerRow, NewRow, ReportedBy, RowKind
+from core.mandate.rules.steps import step_groups
+from core.mandate.rules.violations import Violation
 from core.mandate.venues import test_venue
+from core.money import UsdcE6
 from indexer.chain import reverts
 from indexer.chain.reverts import PATIENCE_ROUNDS, UNANSWERED_ROUNDS
 from indexer.chain.tip import TipLoop
-from tests.integration.chain_fixtures import USDC
+from tests.integration.chain_fixtures import CHAIN_ID, USDC
 from tests.integration.indexer.conftest import Follower, Issued, now_utc
 from tests.personas import AGENT, OWNER, STRANGER
 
@@ -223,6 +227,62 @@ def test_a_revert_that_a_reorg_removes__is_taken_back_and_noted_again_when_it_re
         -1
     ] == (2, False)
     assert follower.state(mandate).reverts_count == 1
+    follower.assert_sound(mandate, vault)
+
+
+def false_report(follower: Follower, mandate: Issued, tx_hash: str, amount: int) -> None:
+    row = event_row(
+        kind="buy",
+        amount_usdc_e6=UsdcE6(amount),
+        tx_hash=tx_hash,
+        why="bought",
+        payload={"target": follower.deployed.contracts["test_venue_adapter"]},
+        violation=Violation(("over_per_tx_cap",), {}),
+        fact=tx_hash[2:34],
+        now=now_utc(),
+        chain_id=CHAIN_ID,
+    )
+    with follower.database.write() as session:
+        mandate_ledger.append(session, mandate.id, row, now_utc())
+
+
+def confirmed(follower: Follower, mandate: Issued, vault: str) -> list[bool]:
+    """Of each step of the agent."""
+    groups = step_groups(follower.rows(mandate), None, vault=vault)
+    steps = [step for group in groups for step in group.steps]
+    return [step["confirmed_on_chain"] for step in steps if step["reported_by"] == "agent"]
+
+
+def test_a_trade_of_a_call_that_the_scan_finds_reverted__breaks_no_rule_of_its_own(
+    follower: Follower, working: Working
+) -> None:
+    mandate, vault = working
+    receipt = follower.deployed.buy(vault, 101 * USDC)
+    false_report(follower, mandate, receipt.tx_hash, 101 * USDC)
+    assert follower.state(mandate).violation_codes == ("over_per_tx_cap",)
+    follower.catch_up()
+    state = follower.state(mandate)
+    assert (state.violation_codes, state.violations_count, state.reverts_count) == ((), 0, 1)
+    assert confirmed(follower, mandate, vault) == [False]
+    follower.assert_sound(mandate, vault)
+
+
+def test_a_trade_of_a_block_that_a_reorg_takes_back__is_not_confirmed_any_more(
+    follower: Follower, working: Working
+) -> None:
+    mandate, vault = working
+    receipt = follower.deployed.buy(vault, 10 * USDC)
+    false_report(follower, mandate, receipt.tx_hash, 10 * USDC)
+    follower.catch_up()
+    assert (confirmed(follower, mandate, vault), follower.state(mandate).violation_codes) == (
+        [True],
+        (),
+    )
+    depth = follower.tip.cursor.number - (follower.rows(mandate)[-1].block_number or 0) + 1
+    follower.deployed.anvil.reorg(depth)
+    follower.catch_up()
+    assert confirmed(follower, mandate, vault) == [False]
+    assert follower.state(mandate).violation_codes == ("over_per_tx_cap",)
     follower.assert_sound(mandate, vault)
 
 

@@ -5,8 +5,8 @@
     per day     what left the agent's mandates since 00:00 UTC
                 + what the guard signed that is outstanding + amount     at most per_day_usd
 
-The day counts what the ledgers say of all mandates that name the agent: what the chain executed, on
-paper what the agent reported, and reports that the chain has no row for yet. Of a ledger that is
+The day counts what the ledgers say of all mandates that name the agent: what the chain executed, and
+on paper what the agent reported. Of a ledger that is
 short of facts nobody here knows what left: while a mandate that counts has one, a key with a limit
 a day builds no call. A call that is built and not sent counts nothing, but for a payment: what the
 guard signed counts until the record has it mined, or until its deadline has passed in the record's

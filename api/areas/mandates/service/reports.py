@@ -4,6 +4,7 @@ A broken rule is stored and flagged (docs/rules.md#reports-of-agents).
 """
 
 import uuid
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -21,15 +22,17 @@ from api.areas.mandates.service.receipts import written, written_json
 from api.areas.mandates.service.views import is_paper, vault_of
 from api.kernel.caller import AgentCaller
 from api.kernel.operation import Answer, Call, Refusal, WriteCall
+from core.chain.abi import AbiDecodeError
 from core.chain.rpc import RpcError
 from core.mandate import rows as mandate_rows
+from core.mandate.chain.tx_logs import facts_of_logs
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.agent_rows import agent_kind, refuse_reserved_keys
+from core.mandate.rules.borne_out import TRADES, chain_word, moves_worth
 from core.mandate.rules.fold import effective
 from core.mandate.rules.ledger import (
     LedgerRow,
     NewRow,
-    ReportedBy,
     RowKind,
     after_stop_note,
     event_row,
@@ -37,16 +40,21 @@ from core.mandate.rules.ledger import (
 )
 from core.mandate.rules.refusals import REFUSAL_REPORTS_PER_DAY, RefusalReport, refusal_report
 from core.mandate.rules.reported import position_of
+from core.mandate.rules.tx_facts import NO_FACTS, ChainWord, TxFacts
 from core.mandate.rules.violations import Judgement, ReportedAction, Violation, judge
 from core.mandate.tables import Mandate
 from core.money import usdc_text_or_none
 from core.times import instant_text, next_day
 
-TRADES = (RowKind.MOVE, RowKind.BUY, RowKind.SELL)
 UNSEEN_NOTICE = (
     "The chain has no such transaction of the vault, or cannot be asked now: the report stands "
     "in the record, and moves no worth. Once the transaction is mined, report it again."
 )
+CONTRADICTED: Mapping[ChainWord, str] = {
+    ChainWord.REVERTED: "the transaction was reverted, and the record shows why beside it",
+    ChainWord.OTHER_TARGET: "the transaction called another target",
+    ChainWord.OTHER_AMOUNT: "the transaction moved another amount",
+}
 
 
 def event_view(row: LedgerRow) -> dict[str, Any]:
@@ -77,8 +85,8 @@ def event(call: WriteCall, caller: AgentCaller, command: ReportEvent) -> Answer[
     refuse_reserved_keys(payload)
     # a node is asked without the lock
     unlocked = named_to(call, caller, command.id)
-    is_unseen = _is_unseen(call, unlocked, kind, command.tx_hash, payload)
     said = _event_row(call, unlocked, command, payload)
+    is_unseen = _is_unseen(call, unlocked, said)
     author = signed_by_author(call, unlocked, said, command.author)
     mandate = named_to_locked(call, caller, command.id)
     _require_signed(mandate)
@@ -88,13 +96,23 @@ def event(call: WriteCall, caller: AgentCaller, command: ReportEvent) -> Answer[
     report = ReportedAction(
         kind=kind, amount_usdc_e6=command.amount_usdc, tx_hash=command.tx_hash, payload=payload
     )
-    violation = judge(report, _judgement(standing))
+    word = chain_word(said, _facts_of(call, mandate, command.tx_hash), vault_of(mandate))
+    violation = judge(report, _judgement(standing, word))
     row = _event_row(call, mandate, command, payload, violation, is_unseen=is_unseen)
     appended = mandate_ledger.append(
         call.db, mandate.id, require_next(call, mandate, replace(row, author=author)), call.now
     )
-    notice = UNSEEN_NOTICE if is_unseen else None
+    notice = _notice(word, is_unseen=is_unseen)
     return _stored(call, standing, appended.row, violation, notice)
+
+
+def _notice(word: ChainWord, *, is_unseen: bool) -> str | None:
+    if word in CONTRADICTED:
+        return (
+            f"The chain contradicts the report: {CONTRADICTED[word]}. It stands in the record, is not "
+            "confirmed, and moves no worth."
+        )
+    return UNSEEN_NOTICE if is_unseen else None
 
 
 def _event_row(
@@ -121,24 +139,35 @@ def _event_row(
     )
 
 
-def _is_unseen(
-    call: Call, mandate: Mandate, kind: RowKind, tx_hash: str | None, payload: dict[str, Any]
-) -> bool:
-    """Whether a report of a position on testnet names no transaction of the vault that the record
-    or a node has.
-    """
-    if is_paper(mandate) or position_of(payload) is None or kind not in (*TRADES, RowKind.RESOLVE):
+def _is_unseen(call: Call, mandate: Mandate, report: NewRow) -> bool:
+    """Whether a report of a position on testnet is borne out neither by the record nor by a node."""
+    if is_paper(mandate) or position_of(report.payload) is None:
         return False
+    if report.kind not in (*TRADES, RowKind.RESOLVE):
+        return False
+    if report.tx_hash is None:
+        return report.kind in TRADES  # what lapses is resolved without a transaction
+    facts, vault = _facts_of(call, mandate, report.tx_hash), vault_of(mandate)
+    if not facts.is_known and vault is not None:
+        facts = _facts_of_node(call, vault, report.tx_hash)
+    return not moves_worth(report, facts, vault)
+
+
+def _facts_of(call: Call, mandate: Mandate, tx_hash: str | None) -> TxFacts:
+    """What the record has of a transaction."""
     if tx_hash is None:
-        return kind in TRADES  # what lapses is resolved without a transaction
-    known = effective(mandate_rows.ledger_rows_of_tx(call.db, mandate.id, tx_hash))
-    if any(row.reported_by is ReportedBy.CHAIN for row in known):
-        return False
+        return NO_FACTS
+    return TxFacts.of(effective(mandate_rows.ledger_rows_of_tx(call.db, mandate.id, tx_hash)))
+
+
+def _facts_of_node(call: Call, vault: str, tx_hash: str) -> TxFacts:
+    """The same of what the record does not have yet; nothing while no node can be asked."""
     try:
         receipt = call.deps.chain.receipt(tx_hash)
-    except RpcError:
-        return True
-    return receipt is None or vault_of(mandate) not in {log.address for log in receipt.logs}
+        logs = () if receipt is None else receipt.logs
+        return facts_of_logs(log for log in logs if log.address == vault)
+    except (RpcError, AbiDecodeError):
+        return NO_FACTS
 
 
 def _require_signed(mandate: Mandate) -> None:
@@ -156,7 +185,7 @@ def _payload(command: ReportEvent) -> dict[str, Any]:
     )
 
 
-def _judgement(standing: Standing) -> Judgement:
+def _judgement(standing: Standing, word: ChainWord) -> Judgement:
     return Judgement(
         status=standing.status,
         was_stopped=standing.state.stopped_at is not None,
@@ -166,6 +195,7 @@ def _judgement(standing: Standing) -> Judgement:
         cash_usdc_e6=standing.state.cash_usdc_e6,
         outflows=standing.outflows,
         now=standing.now,
+        word=word,
         is_short=standing.short is not None,
     )
 

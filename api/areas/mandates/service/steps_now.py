@@ -5,10 +5,11 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from api.areas.mandates.service.views import terms_of
+from api.areas.mandates.service.views import terms_of, vault_of
 from api.kernel.operation import Call
 from core.mandate import rows as mandate_rows
 from core.mandate.kept_steps import PlaceOfSteps, StepsPage
+from core.mandate.rules.borne_out import chain_words
 from core.mandate.rules.ledger import LedgerRow
 from core.mandate.rules.lifecycle import Status
 from core.mandate.rules.steps import (
@@ -20,9 +21,11 @@ from core.mandate.rules.steps import (
     step_groups,
     steps_page,
 )
+from core.mandate.rules.tx_facts import CODE_OF_WORD
 from core.mandate.tables import Mandate, MandateHead
 from core.payments import signed_resources
 
+MOST_LOOKED_PAST = 1_000
 MORE_THAN_A_PAGE = 20  # rows read beside those that the page shows: doubles are shown once
 
 
@@ -78,10 +81,17 @@ def pending_consents(call: Call, mandate: Mandate) -> list[dict[str, Any]]:
 
 def above_asking_line(call: Call, mandate: Mandate, limit: int) -> list[LedgerRow]:
     """The newest reported actions above the owner's asking line, oldest first; none without a
-    line.
+    line. What the chain contradicts is no action, and is looked past, up to MOST_LOOKED_PAST rows.
     """
-    line = terms_of(mandate).approval_above
-    return mandate_rows.reported_above(call.db, mandate.id, line, limit) if line else []
+    line, wanted = terms_of(mandate).approval_above, limit
+    while line:
+        read = mandate_rows.reported_above(call.db, mandate.id, line, wanted)
+        words = chain_words(with_their_txs(call, mandate, read), vault_of(mandate))
+        found = [row for row in read if words[row.seq] not in CODE_OF_WORD]
+        if len(found) >= limit or len(read) < wanted or wanted >= MOST_LOOKED_PAST:
+            return found[-limit:]
+        wanted = min(MOST_LOOKED_PAST, 4 * wanted)
+    return []
 
 
 def _groups_of(call: Call, mandate: Mandate, first: int, before: int) -> list[StepGroup]:
@@ -89,7 +99,9 @@ def _groups_of(call: Call, mandate: Mandate, first: int, before: int) -> list[St
     read = mandate_rows.standing_page(call.db, mandate.id, first, before)
     return [
         group
-        for group in step_groups(read, mandate.purpose, pause_actions(read))
+        for group in step_groups(
+            read, mandate.purpose, pause_actions(read), vault=vault_of(mandate)
+        )
         if first <= group.place < before
     ]
 

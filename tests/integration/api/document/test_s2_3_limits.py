@@ -114,7 +114,7 @@ def test_breaches__count_every_flagged_report_and_name_each_code_once(
     stage: Stage, mandate_id: str
 ) -> None:
     for _ in range(3):
-        body = {"kind": "buy", "amount_usdc": "200.000001", "payload": {"target": ADAPTER}}
+        body = {"kind": "buy", "amount_usdc": "450.000001", "payload": {"target": ADAPTER}}
         stage.post(f"/mandates/{mandate_id}/events", stage.agent, body, status=202)
     violations = stage.get(f"/mandates/{mandate_id}", stage.owner)["limits"]["breaches"][
         "violations"

@@ -41,7 +41,7 @@ def test_a_call__of_the_orders_limit_is_built__and_above_it_refused(
     )
 
 
-def test_the_day__counts_what_was_executed_and_what_was_reported_and_not_what_was_built(
+def test_the_day__counts_what_was_executed_and_neither_what_was_reported_nor_what_was_built(
     stage: Stage, mandate_id: str
 ) -> None:
     limit(stage, per_day_usd="100")
@@ -59,10 +59,10 @@ def test_the_day__counts_what_was_executed_and_what_was_reported_and_not_what_wa
         stage.agent,
         report | {"amount_usdc": "15", "tx_hash": "0x" + "bb" * 32},
     )
-    assert build(stage, mandate_id, "25.000000").status_code == 200
-    answer = build(stage, mandate_id, "25.000001")
+    assert build(stage, mandate_id, "40.000000").status_code == 200
+    answer = build(stage, mandate_id, "40.000001")
     assert reason(answer) == (403, "spend_limit_reached")
-    assert answer.json()["service"]["remaining"] == {"per_day_usd": "25.000000"}
+    assert answer.json()["service"]["remaining"] == {"per_day_usd": "40.000000"}
     assert answer.json()["service"]["retry_at"] == "2026-11-22T00:00:00Z"
 
 

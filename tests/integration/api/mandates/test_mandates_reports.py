@@ -363,3 +363,81 @@ def test_event__with_the_servers_own_word__is_refused(stage: Stage) -> None:
         400,
         "invalid_parameter",
     )
+
+
+# Reports that the chain contradicts
+
+
+def of_tx(stage: Stage, mandate_id: str) -> list[dict[str, Any]]:
+    read = stage.get(f"/mandates/{mandate_id}", stage.owner)
+    return [step for step in read["steps"] if step["tx_hash"] == TX]
+
+
+@pytest.mark.parametrize("is_first", [True, False], ids=["before the scan", "after it"])
+def test_event__of_a_reverted_call__is_shown_under_the_refusal_and_confirms_nothing(
+    stage: Stage, is_first: bool
+) -> None:
+    """Found by attack: the trade stood as confirmed on the chain, its position had a worth, and the
+    rule that its amount suggested was broken.
+    """
+    mandate_id = stage.working(approval_above_usdc="20.000000")
+    held = {"target": ADAPTER, "position": {"id": "p1", "name": "Unit"}}
+    if not is_first:
+        chain_revert(stage, mandate_id)
+    answer = report(stage, mandate_id, amount_usdc="250", payload=held, why="Bought.")
+    assert answer.json()["codes"] == (["over_per_tx_cap"] if is_first else ["tx_reverted"])
+    assert answer.status_code == 202 and ("notice" in answer.json())
+    if is_first:
+        chain_revert(stage, mandate_id)
+    refusal, trade = of_tx(stage, mandate_id)
+    assert (refusal["code"], refusal["confirmed_on_chain"], refusal["breached"]) == (
+        "refused",
+        True,
+        [2],
+    )
+    assert (trade["status"], trade["confirmed_on_chain"], trade["params"]["codes"]) == (
+        "flagged",
+        False,
+        ["tx_reverted"],
+    )
+    read = stage.get(f"/mandates/{mandate_id}", stage.owner)
+    assert all(rule["ok"] for rule in read["progress"]["rules"])
+    assert read["limits"]["breaches"]["violations"] == {"count": 0, "codes": []}
+    assert worths(stage, mandate_id) == ("1000.000000", "cash", [("p1", None)])
+    assert stage.faults(mandate_id) == []
+
+
+def test_event__of_the_right_transaction_and_another_amount_or_target__is_not_confirmed(
+    stage: Stage, mandate_id: str
+) -> None:
+    early = report(stage, mandate_id, amount_usdc="250")
+    assert early.json()["codes"] == ["over_per_tx_cap"]  # until the chain has it
+    stage.executed(mandate_id, 10 * USDC, tx_hash=TX)
+    assert report(stage, mandate_id).json()["codes"] == []
+    assert report(stage, mandate_id, amount_usdc="11").json()["codes"] == ["other_amount"]
+    other = report(stage, mandate_id, payload={"target": address(9)}).json()
+    assert other["codes"] == ["other_target"]
+    assert other["notice"].startswith("The chain contradicts the report: the transaction called")
+    assert [
+        (step["confirmed_on_chain"], step["params"].get("codes"))
+        for step in of_tx(stage, mandate_id)
+    ] == [
+        (True, None),
+        (False, ["other_amount"]),
+        (False, ["other_amount"]),
+        (False, ["other_target"]),
+        (True, None),
+    ]
+    read = stage.get(f"/mandates/{mandate_id}", stage.owner)
+    assert all(rule["ok"] for rule in read["progress"]["rules"])
+    assert read["limits"]["used"]["left_today"]["value"] == "440.000000"
+    assert stage.faults(mandate_id) == []
+
+
+def test_event__that_the_chain_contradicts__asks_for_no_consent(stage: Stage) -> None:
+    mandate_id = stage.working(approval_above_usdc="20.000000")
+    report(stage, mandate_id, amount_usdc="30", tx_hash=None)
+    chain_revert(stage, mandate_id)
+    report(stage, mandate_id, amount_usdc="40")
+    steps = stage.get(f"/mandates/{mandate_id}", stage.owner)["steps"]
+    assert [step["amount_usdc"] for step in steps if step["kind"] == "consent"] == ["30.000000"]

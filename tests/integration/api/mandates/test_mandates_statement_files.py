@@ -12,7 +12,7 @@ import pytest
 from pypdf import PdfReader
 
 from api.areas.mandates.service.exports.figures import WORDS, figures, leaves, said
-from tests.integration.api.mandates.stage import USDC, Stage, reason
+from tests.integration.api.mandates.stage import ADAPTER, USDC, Stage, reason
 
 WEEK = "2026-W47"
 
@@ -174,3 +174,35 @@ def test_statement__of_a_paper_mandate__says_paper(stage: Stage) -> None:
     text = text_of(exported(stage, path, "pdf"))
     assert "PAPER: no money moved. Every figure follows the agent's own reports." in text
     assert "TEST NETWORK" not in text and "Vault none" in text
+
+
+def reported_falsely(stage: Stage, mandate_id: str) -> str:
+    """The path of the statement."""
+    tx_hash = "0x" + "ab" * 32
+    stage.executed(mandate_id, 10 * USDC, tx_hash=tx_hash)
+    body = {"kind": "buy", "amount_usdc": "11", "tx_hash": tx_hash, "payload": {"target": ADAPTER}}
+    stage.post(f"/mandates/{mandate_id}/events", stage.agent, body, status=202)
+    return f"/mandates/{mandate_id}/statement"
+
+
+def test_statement__of_a_false_report__confirms_it_in_no_line_of_the_csv(
+    stage: Stage, mandate_id: str
+) -> None:
+    path = reported_falsely(stage, mandate_id)
+    (line,) = [one for one in lines_of(exported(stage, path, "csv")) if one["code"] == "action_buy"]
+    assert (line["status"], line["confirmed_on_chain"], line["est"], line["breached"]) == (
+        "flagged",
+        "false",
+        "true",
+        "[]",
+    )
+    violations = stage.get(path, stage.owner, week=WEEK)["breaches"]["violations"]
+    assert violations == {"count": 0, "codes": []}
+
+
+@pytest.mark.slow
+def test_statement__of_a_false_report__says_on_paper_what_the_chain_says(
+    stage: Stage, mandate_id: str
+) -> None:
+    path = reported_falsely(stage, mandate_id)
+    assert "Not what the chain says: other amount" in text_of(exported(stage, path, "pdf"))

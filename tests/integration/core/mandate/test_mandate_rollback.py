@@ -29,6 +29,7 @@ FACTS = MandateFacts(
     market_mode=MarketMode.TESTNET, budget_usdc_e6=BUDGET, positions=PositionRules()
 )
 USDC = 1_000_000
+VENUE = "0x00000000000000000000000000000000000000C1"
 PAYMENTS = 200
 
 
@@ -39,19 +40,26 @@ def block(number: int) -> str:
 def row(
     kind: RowKind, number: int, *, by: ReportedBy, at: datetime, block_number: int | None = None
 ) -> NewRow:
-    """A row of transaction `number`: a fee of 1 USDC, a deposit of 1 USDC or a refusal."""
+    """A row of transaction `number`: a fee of 1 USDC, a deposit of 1 USDC, a refusal, or a move of 1
+    USDC, which its agent reports with flags, and with another amount where the number is odd.
+    """
+    is_chain = by is ReportedBy.CHAIN
+    executed = {"target": VENUE, "spent": "1.000000", "received": "0.000000", "nonce": number}
+    flags = {"codes": ["over_per_tx_cap", "target_missing"][number % 3 :], "detail": {}}
     said: dict[str, Any] = {
         RowKind.FEE: {"fee_kind": "x402"},
         RowKind.NOTE: {"refusal": {"reason": "OverPerTxCap"}},
+        RowKind.MOVE: {"executed": executed} if is_chain else {"violation": flags},
     }.get(kind, {})
-    is_chain = by is ReportedBy.CHAIN
     return NewRow(
         kind=kind,
         reported_by=by,
         occurred_at=at,
         base_key=f"{by}:{kind}:{number}",
-        amount_usdc_e6=None if kind is RowKind.NOTE else USDC,
-        cash_delta_usdc_e6=USDC if kind is RowKind.DEPOSIT else 0,
+        amount_usdc_e6=None
+        if kind is RowKind.NOTE
+        else USDC + (not is_chain and kind is RowKind.MOVE and number % 2),
+        cash_delta_usdc_e6={RowKind.DEPOSIT: USDC, RowKind.MOVE: -USDC}.get(kind, 0) * is_chain,
         chain_id=84532,
         tx_hash=block(number),
         block_number=block_number if is_chain else None,
@@ -180,10 +188,10 @@ def test_any_mix_of_rows_and_rollbacks__head_weeks_and_kept_states_are_the_folds
     write: WriteSession, seed: int
 ) -> None:
     luck, ledgers = random.Random(seed), [add_mandate(write, f"m_{letter * 10}") for letter in "ab"]
-    for step in range(40):
+    for step in range(60):
         at, number = MONDAY + timedelta(hours=luck.randrange(-100, 500)), luck.randrange(1, 12)
         kind, by = (
-            luck.choice([RowKind.FEE, RowKind.NOTE, RowKind.DEPOSIT]),
+            luck.choice([RowKind.FEE, RowKind.NOTE, RowKind.DEPOSIT, RowKind.MOVE, RowKind.MOVE]),
             luck.choice([ReportedBy.AGENT, ReportedBy.CHAIN]),
         )
         one = row(

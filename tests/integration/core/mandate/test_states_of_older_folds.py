@@ -3,6 +3,7 @@ and the rest is folded again.
 """
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -235,3 +236,42 @@ def test_terms_that_the_record_alone_had_stopped__are_signed_again_in_ledger_and
             None,
             [],
         )
+
+
+# Version 6: a flag counted whatever the chain said of its report
+
+
+@pytest.mark.slow
+def test_flags_of_a_false_report__are_taken_back_when_the_ledger_is_folded_again(
+    database: Database, database_url: str
+) -> None:
+    false = NewRow(
+        kind=RowKind.BUY,
+        reported_by=ReportedBy.AGENT,
+        occurred_at=NOW,
+        base_key="report:1",
+        amount_usdc_e6=UsdcE6(150_000_000),
+        tx_hash=tx(1),
+        payload={"violation": {"codes": ["over_per_tx_cap"], "detail": {}}},
+    )
+    executed = replace(
+        fee(1, ReportedBy.CHAIN, 0),
+        kind=RowKind.MOVE,
+        cash_delta_usdc_e6=-1_000_000,
+        payload={"executed": {"target": "0xC1", "spent": "1.000000", "received": "0.000000"}},
+    )
+    with database.write() as session:
+        mandate = add_mandate(session)
+        mandate_ledger.append_many(session, mandate, [signed(), false, executed], NOW)
+        said = json.dumps({"version": 6, "violation_codes": ["over_per_tx_cap"]})
+        for table in ("mandate_head", "mandate_week"):
+            session.execute(text(SET.format(table=table)), {"changed": said, "id": mandate})
+    rewind(database_url)
+    migrate.upgrade(database_url)
+    with database.write() as session:
+        assert mandate_refold.older_ledgers(session) == [mandate]
+        mandate_refold.refold(session, mandate)
+    with database.read() as session:
+        state = mandate_ledger.load_head(session, mandate)
+        assert (state.violation_codes, state.flagged_trades_count) == ((), 1)
+        assert mandate_ledger.verify(session, mandate) == []

@@ -1,4 +1,4 @@
-"""What left: batches as one, reports only while unproven, windows of 24 hours."""
+"""What left: batches as one, reports on paper alone, windows of 24 hours."""
 
 import time
 from datetime import timedelta
@@ -24,7 +24,7 @@ from tests.unit.core.mandate.rules.ledgers import (
 AT = int(START.timestamp())
 
 
-def test_outflows__a_batch_is_one_and_a_proven_report_is_none() -> None:
+def test_outflows__a_batch_is_one_and_no_report_is_any() -> None:
     ledger = working()
     ledger.chain(executed("30", nonce=1), 50, START)
     ledger.chain(executed("0", "5", nonce=1), 50, START)
@@ -32,10 +32,7 @@ def test_outflows__a_batch_is_one_and_a_proven_report_is_none() -> None:
     ledger.report(RowKind.MOVE, "70", 50)
     ledger.report(RowKind.BUY, "9", 51, at=START)
     ledger.report(RowKind.SELL, "9", 52)
-    assert outflows(ledger.rows, TESTNET) == (
-        Outflow(AT, e6("70"), tx(50), True),
-        Outflow(AT, e6("9"), tx(51), False),
-    )
+    assert outflows(ledger.rows, TESTNET) == (Outflow(AT, e6("70"), tx(50)),)
     assert spend_window(ledger.rows, TESTNET).entries == (Spend(AT, e6("70")),)
 
 
@@ -55,7 +52,7 @@ def test_outflows__a_nonce_that_is_no_number__is_none() -> None:
     for spent, odd in (("30", {}), ("40", []), ("5", "1"), ("2", None)):
         row = ledger.chain(executed(spent), 50, START)
         row.payload["executed"]["nonce"] = odd
-    assert outflows(ledger.rows, TESTNET) == (Outflow(AT, e6("77"), tx(50), True),)
+    assert outflows(ledger.rows, TESTNET) == (Outflow(AT, e6("77"), tx(50)),)
 
 
 def test_outflows__a_reversed_call__never_left() -> None:
@@ -67,14 +64,14 @@ def test_outflows__a_reversed_call__never_left() -> None:
 def test_outflows__paper__is_what_the_report_really_moved() -> None:
     ledger = working(PAPER)
     ledger.report(RowKind.BUY, "1200", 60, at=START)
-    assert outflows(ledger.rows, PAPER) == (Outflow(AT, e6("1000"), tx(60), True),)
+    assert outflows(ledger.rows, PAPER) == (Outflow(AT, e6("1000"), tx(60)),)
 
 
 def test_busiest_day__window_may_begin_before_the_week_and_ends_with_an_outflow() -> None:
     spends = [
-        Outflow(AT, 60, None, True),
-        Outflow(AT + 86_399, 50, None, True),
-        Outflow(AT + 86_400, 10, None, True),
+        Outflow(AT, 60, None),
+        Outflow(AT + 86_399, 50, None),
+        Outflow(AT + 86_400, 10, None),
     ]
     assert busiest_day(spends, AT + 1, AT + 10**6) == (110, AT + 86_399)
     assert busiest_day(spends, AT + 86_400, AT + 10**6) == (60, AT + 86_400)
@@ -93,7 +90,7 @@ def test_spend_window__counts_as_the_contract_does() -> None:
 @pytest.mark.slow
 def test_busiest_day__of_a_hundred_thousand_seconds__takes_no_longer_than_its_outflows() -> None:
     """Before, each second looked at all outflows: hours for a file of 20 MB."""
-    spends = [Outflow(AT + second, 1, None, True) for second in range(100_000)]
+    spends = [Outflow(AT + second, 1, None) for second in range(100_000)]
     began = time.process_time()
     assert busiest_day(spends, AT, AT + 10**6) == (86_400, AT + 86_399)
     assert time.process_time() - began < 2
@@ -106,7 +103,7 @@ def test_busiest_day__of_a_hundred_thousand_seconds__takes_no_longer_than_its_ou
 def test_busiest_day__is_the_largest_sum_of_any_window(
     found: list[tuple[int, int]], start_at: int
 ) -> None:
-    spends = [Outflow(at, amount, None, True) for at, amount in found]
+    spends = [Outflow(at, amount, None) for at, amount in found]
     sums = {
         end: sum(amount for at, amount in found if end - 86_400 < at <= end)
         for end, _ in found

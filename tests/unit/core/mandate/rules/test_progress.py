@@ -452,3 +452,12 @@ def test_a_stop_line__is_not_broken_by_a_worth_of_what_the_owner_took_out() -> N
     assert "stop_line" in _broken(ledger)
     ledger.chain(withdrawn("0.000001"))
     assert "stop_line" not in _broken(ledger)
+
+
+def test_a_position_that_the_chain_does_not_bear_out__hides_none_that_it_saw() -> None:
+    ledger = working()
+    ledger.chain(executed("50"), 60)
+    false = {"target": VENUE, "position": {"id": "p1", "cost_usdc": "900"}, "unseen": True}
+    ledger.report(RowKind.BUY, "900", 61, false)
+    shown = [(one["source"], one["worth_est"]) for one in _progress(ledger)["positions"]]
+    assert shown == [("agent", None), ("chain", None)]

@@ -11,6 +11,7 @@ from tests.unit.core.mandate.rules.ledgers import (
     AGENT,
     OWNER,
     PAPER,
+    VAULT,
     VENUE,
     X402,
     SampleLedger,
@@ -32,7 +33,9 @@ PURPOSE = "Buy ETH slowly"
 
 
 def _steps(ledger: SampleLedger) -> list[dict[str, Any]]:
-    return [step for group in step_groups(ledger.rows, PURPOSE) for step in group.steps]
+    return [
+        step for group in step_groups(ledger.rows, PURPOSE, vault=VAULT) for step in group.steps
+    ]
 
 
 def _brief(ledger: SampleLedger) -> list[tuple[str, str]]:
@@ -327,9 +330,9 @@ def test_a_late_report__joins_its_group_and_moves_nothing() -> None:
     ledger = working()
     ledger.chain(executed("10"), 60)
     ledger.chain(executed("20", nonce=1), 61)
-    places = [group.place for group in step_groups(ledger.rows, PURPOSE)]
+    places = [group.place for group in step_groups(ledger.rows, PURPOSE, vault=VAULT)]
     ledger.report(RowKind.MOVE, "10", 60, {"target": VENUE})
-    groups = step_groups(ledger.rows, PURPOSE)
+    groups = step_groups(ledger.rows, PURPOSE, vault=VAULT)
     assert [group.place for group in groups] == places
     assert [step["code"] for step in groups[1].steps] == ["action_move", "action_executed"]
 
@@ -360,7 +363,7 @@ def test_pages__whole_groups__cover_everything_once_though_rows_come_in_between(
     seen: list[int] = []
     cursor: int | None = None
     for _ in range(10):
-        steps, cursor = steps_page(step_groups(ledger.rows, PURPOSE), cursor, limit=3)
+        steps, cursor = steps_page(step_groups(ledger.rows, PURPOSE, vault=VAULT), cursor, limit=3)
         seen += [step["id"] for step in steps]
         if cursor is None:
             break
@@ -369,7 +372,7 @@ def test_pages__whole_groups__cover_everything_once_though_rows_come_in_between(
 
 
 def test_pages__a_group_larger_than_the_limit__is_not_torn() -> None:
-    groups = step_groups(_long().rows, PURPOSE)
+    groups = step_groups(_long().rows, PURPOSE, vault=VAULT)
     steps, cursor = steps_page(groups, 3, limit=1)
     assert ([step["id"] for step in steps], cursor) == ([2, 3], 2)
     assert steps_page(groups, cursor, limit=1) == (list(groups[-1].steps), None)

@@ -150,8 +150,8 @@ def test_per_tx_cap__at_the_cap_and_one_above() -> None:
     }
 
 
-def _spent(amount: str, at: int, number: int = 9, is_proven: bool = True) -> Outflow:
-    return Outflow(at, e6(amount), tx(number), is_proven)
+def _spent(amount: str, at: int, number: int = 9) -> Outflow:
+    return Outflow(at, e6(amount), tx(number))
 
 
 def test_daily_cap__at_the_rest_of_the_day_and_one_above() -> None:
@@ -169,14 +169,14 @@ def test_daily_cap__window_opens_exclusive_and_closes_inclusive() -> None:
     assert _codes(_report(amount="100"), _against(outflows=(counted,))) == ["over_daily_cap"]
 
 
-def test_daily_cap__the_same_transaction_on_chain__is_counted_once() -> None:
+def test_daily_cap__the_same_transaction__is_counted_once() -> None:
     against = _against(outflows=(_spent("100", NOW, 1), _spent("150", NOW, 2)))
     assert _codes(_report(amount="100", number=1), against) == []
     assert _codes(_report(amount="100", number=3), against) == ["over_daily_cap"]
     assert _codes(_report(amount="100", number=None), against) == ["over_daily_cap"]
 
 
-def test_budget__above_own_cash__is_flagged_unless_the_chain_has_it() -> None:
+def test_budget__above_own_cash__is_flagged_unless_what_left_counts_it() -> None:
     poor = _against(cash_usdc_e6=e6("10"))
     assert _codes(_report(amount="10"), poor) == []
     assert _codes(_report(amount="10.000001"), poor) == ["over_budget"]
@@ -237,7 +237,7 @@ def test_rules__a_stored_code_turns_its_rule_to_false_and_no_other(code: str) ->
     worth = Worth(cash_usdc_e6=UsdcE6(0), positions_usdc_e6=UsdcE6(0), source="cash")
     broken = [
         rule["key"]
-        for rule in rules_list(MandateState(violation_codes=(code,)), terms(), worth)
+        for rule in rules_list(MandateState(violation_counts=((code, 1),)), terms(), worth)
         if not rule["ok"]
     ]
     assert broken == [RULE_OF_CODE[code]]
