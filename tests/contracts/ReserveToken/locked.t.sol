@@ -52,6 +52,8 @@ contract LockedTest is ReserveTokenTest {
     function test_locked__redemptions_and_conversions__are_what_is_quoted_and_leave_it() public {
         _bought(102 * USD);
         vm.warp(NOW + 12 hours);
+        vm.expectEmit(true, true, true, true, address(token));
+        emit EventsLib.Redeemed(owner, 1_000e18, 10_099_009, 10_099);
         vm.startPrank(owner);
         assertEq(token.redeem(1_000e18, 10_099_009), 10_099_009);
         assertEq(token.convert(1_000e18, "account-1"), 10_099_010); // what the redemption rounded off is there

@@ -19,7 +19,7 @@ contract ReserveTokenHoldingTest is ReserveTokenTest {
         usdc.mint(owner, 10 * MOST);
     }
 
-    function testFuzz_pitfall_18__purchase_around_anothers__never_profits(
+    function testFuzz_pitfall_35__purchase_around_anothers__never_profits(
         uint256 earlier,
         uint256 wait,
         uint256 mine,
@@ -36,7 +36,7 @@ contract ReserveTokenHoldingTest is ReserveTokenTest {
         vm.assertLe(back * 102, mine * 100 + 3 * 102);
     }
 
-    function testFuzz_pitfall_18__conversion_around_anothers_purchase__never_profits(
+    function testFuzz_pitfall_35__conversion_around_anothers_purchase__never_profits(
         uint256 earlier,
         uint256 mine,
         uint256 theirs
@@ -50,7 +50,7 @@ contract ReserveTokenHoldingTest is ReserveTokenTest {
         vm.assertLt(token.convert(out, "account-1"), mine);
     }
 
-    function testFuzz_attack__holding_around_anothers_purchase__gains_at_most_what_unlocked_of_their_markup(
+    function testFuzz_pitfall_35__holding_around_anothers_purchase__gains_at_most_what_unlocked_of_their_markup(
         uint256 earlier,
         uint256[3] memory waits,
         uint256 mine,
@@ -74,7 +74,7 @@ contract ReserveTokenHoldingTest is ReserveTokenTest {
     }
 
     /// @dev Who redeems before the end leaves a share of what is locked. It unlocks too, and not at once.
-    function testFuzz_attack__holding_around_anothers_redemption__gains_nothing_at_once_and_at_most_what_they_left(
+    function testFuzz_pitfall_35__holding_around_anothers_redemption__gains_nothing_at_once_and_at_most_what_they_left(
         uint256 theirs,
         uint256 mine,
         uint256 wait
@@ -92,8 +92,8 @@ contract ReserveTokenHoldingTest is ReserveTokenTest {
     }
 
     /// @dev The table of docs/reserve-token.md: around a purchase of 10,000 USDC, in a new contract. Before, who left in the
-    /// same block gained 99.009802 and 194.117666 USDC.
-    function test_attack__holding_around_a_purchase_of_10_000_usdc__gains_by_the_hour() public {
+    /// same block gained what is gained after 24 hours now.
+    function test_pitfall_35__holding_around_a_purchase_of_10_000_usdc__gains_by_the_hour() public {
         uint256[6] memory waits = [uint256(0), 1 minutes, 1 hours, 12 hours, 24 hours, 2 days];
         uint256[2] memory mine = [uint256(10_000 * USD), 1_000_000 * USD];
         int256[6][2] memory gains = [
