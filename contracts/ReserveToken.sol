@@ -21,11 +21,22 @@ import {EventsLib} from "./libraries/EventsLib.sol";
 /// @notice A token backed by USDC.
 ///
 /// PRICE
-/// - The price is reserve / supply. It begins at 0.01 USDC and never falls: a purchase overpays by 2 %, and a redemption
-///   or a conversion takes its share of the reserve, rounded down.
+/// - The reserve is what backs the supply. A part of it is locked; the rest is unlocked. Tokens are bought at 102 % of
+///   their share of the reserve, and redeemed and converted at their share of what is unlocked.
+/// - Neither share ever falls. Both begin at 0.01 USDC. A purchase overpays by 2 %, what is locked only unlocks, and a
+///   redemption or a conversion takes its share, rounded down, of what is unlocked.
 /// - The supply is never zero: the first 100 tokens, bought with 1 USDC at creation, belong to nobody.
 /// - The reserve is a number of this contract. USDC that is sent here without a purchase belongs to nobody and moves no
 ///   price.
+///
+/// UNLOCKING
+/// - A purchase leaves the redeem price where it is: what it pays above its tokens' share of what is unlocked is locked,
+///   and unlocks to all tokens at an even rate, second by second.
+/// - That is the markup of 2 %, for 24 hours, and the tokens' share of what is locked already, which keeps its end. Both
+///   become one lock, whose end is the mean of theirs weighted by their amounts. So a small purchase hardly moves the end
+///   of a large lock, no end comes sooner, and none is more than 24 hours away.
+/// - The rate at which a token gains is after a purchase at most what it was before and the markup / supply / 24 hours.
+/// - Who redeems or converts before the end leaves a share of what is locked to the others.
 ///
 /// CONVERSION
 /// - A conversion burns tokens for credit at the service. Their share leaves the reserve and is owed to the treasury, so
@@ -53,7 +64,8 @@ import {EventsLib} from "./libraries/EventsLib.sol";
 /// - That USDC moves: Circle can pause it, freeze this contract, or freeze a holder, who then cannot redeem but can
 ///   convert and transfer.
 /// - That credit is granted: that is the service's promise, by `ConvertedToCredit`.
-/// - That a buyer who redeems at once gets back what was paid: 2 % stay, which is what the others gain.
+/// - That a buyer who redeems at once gets back what was paid: 2 % stay, which is what the others gain, and the tokens'
+///   share of what was locked then. That share comes back by waiting, 24 hours at most.
 contract ReserveToken is IReserveToken, ERC20, AccessControlDefaultAdminRules, Pausable, ReentrancyGuardTransient {
     using SafeCast for uint256;
     using SafeERC20 for IUSDC;
@@ -67,6 +79,10 @@ contract ReserveToken is IReserveToken, ERC20, AccessControlDefaultAdminRules, P
     /// @dev The price of a purchase in percent of the share.
     uint256 private constant BUY_PERCENT = 102;
 
+    /// @dev Nanoseconds, and as many as a markup takes to unlock.
+    uint256 private constant NANOSECONDS = 1e9;
+    uint256 private constant UNLOCK_TIME = 24 hours * NANOSECONDS;
+
     IUSDC private immutable USDC;
 
     /// @dev USDC base units, below 2^120. Both share one storage word with Pausable's flag: a purchase reads one word, a
@@ -79,6 +95,16 @@ contract ReserveToken is IReserveToken, ERC20, AccessControlDefaultAdminRules, P
 
     address private _proposedTreasury;
     uint64 private _treasuryEta;
+
+    /// @dev A part of the reserve: `amountUsdc` was locked at `since`, inclusive, and nothing is from `until` on. One
+    /// storage word; only purchases write it.
+    struct Lock {
+        uint120 amountUsdc; // base units, at most the reserve
+        uint40 since; // unix seconds
+        uint96 until; // unix nanoseconds: rounded to seconds, a purchase in many parts would unlock sooner
+    }
+
+    Lock private _lock;
 
     /// @param usdc_ The token of the reserve. The creator has allowed this address 1 USDC before.
     /// @param adminDelay Seconds that a change of admin takes.
@@ -145,8 +171,26 @@ contract ReserveToken is IReserveToken, ERC20, AccessControlDefaultAdminRules, P
         if (out < minOut) revert ErrorsLib.UnderMinOut(out, minOut);
 
         _reserve = (before + amountUsdc).toUint120();
+        _lockBeyondShare(amountUsdc, out, before, supply);
         _mint(recipient, out);
         emit EventsLib.Bought(from, recipient, amountUsdc, out, _priceUp(before, supply));
+    }
+
+    /// @dev Locks what was paid above the share of the minted tokens in what is unlocked; reserve and supply are those
+    /// before the purchase. Since the whole reserve backs the price of a purchase, that is never less than the markup.
+    function _lockBeyondShare(uint256 amountUsdc, uint256 minted, uint256 reserve_, uint256 supply) private {
+        Lock memory lock = _lock;
+        uint256 before = _stillLocked(lock);
+        uint256 share = Math.mulDiv(minted, reserve_ - before, supply, Math.Rounding.Ceil);
+        uint256 amount = before + amountUsdc - share;
+        // Nothing new: writing it anew would round up what is still locked.
+        if (amount == before) return;
+
+        uint256 markup = amountUsdc * (BUY_PERCENT - 100) / BUY_PERCENT;
+        uint256 time = block.timestamp * NANOSECONDS;
+        uint256 until = Math.max(lock.until, time);
+        until += markup * (time + UNLOCK_TIME - until) / amount;
+        _lock = Lock(amount.toUint120(), uint40(block.timestamp), uint96(until));
     }
 
     // ------------------------------------------------------------------ holders
@@ -154,14 +198,15 @@ contract ReserveToken is IReserveToken, ERC20, AccessControlDefaultAdminRules, P
     /// @inheritdoc IReserveToken
     function redeem(uint256 amount, uint256 minOut) external nonReentrant returns (uint256 out) {
         uint256 before = _reserve;
+        uint256 unlocked = before - _stillLocked(_lock);
         uint256 supply = totalSupply();
-        out = Math.mulDiv(amount, before, supply);
+        out = Math.mulDiv(amount, unlocked, supply);
         if (out == 0) revert ErrorsLib.ZeroAmount();
         if (out < minOut) revert ErrorsLib.UnderMinOut(out, minOut);
 
         _burn(msg.sender, amount);
         _reserve = (before - out).toUint120();
-        emit EventsLib.Redeemed(msg.sender, amount, out, _priceDown(before, supply));
+        emit EventsLib.Redeemed(msg.sender, amount, out, _priceDown(unlocked, supply));
         USDC.safeTransfer(msg.sender, out);
     }
 
@@ -169,7 +214,7 @@ contract ReserveToken is IReserveToken, ERC20, AccessControlDefaultAdminRules, P
     function convert(uint256 amount, bytes32 accountRef) external nonReentrant returns (uint256 usdcPaid) {
         if (accountRef == bytes32(0)) revert ErrorsLib.NoAccount();
         uint256 before = _reserve;
-        usdcPaid = Math.mulDiv(amount, before, totalSupply());
+        usdcPaid = Math.mulDiv(amount, before - _stillLocked(_lock), totalSupply());
         if (usdcPaid == 0) revert ErrorsLib.ZeroAmount();
 
         _burn(msg.sender, amount);
@@ -256,13 +301,18 @@ contract ReserveToken is IReserveToken, ERC20, AccessControlDefaultAdminRules, P
     }
 
     /// @inheritdoc IReserveToken
+    function locked() external view returns (uint256 amountUsdc, uint256 until) {
+        return (_stillLocked(_lock), _lock.until);
+    }
+
+    /// @inheritdoc IReserveToken
     function treasuryOwed() external view returns (uint256) {
         return _treasuryOwed;
     }
 
     /// @inheritdoc IReserveToken
     function redeemPrice() external view returns (uint256) {
-        return _priceDown(_reserve, totalSupply());
+        return _priceDown(_reserve - _stillLocked(_lock), totalSupply());
     }
 
     /// @inheritdoc IReserveToken
@@ -277,7 +327,7 @@ contract ReserveToken is IReserveToken, ERC20, AccessControlDefaultAdminRules, P
 
     /// @inheritdoc IReserveToken
     function quoteRedeem(uint256 amount) external view returns (uint256 out) {
-        return Math.mulDiv(amount, _reserve, totalSupply());
+        return Math.mulDiv(amount, _reserve - _stillLocked(_lock), totalSupply());
     }
 
     /// @inheritdoc IReserveToken
@@ -295,6 +345,13 @@ contract ReserveToken is IReserveToken, ERC20, AccessControlDefaultAdminRules, P
     }
 
     // ------------------------------------------------------------------ arithmetic
+
+    /// @dev The straight line from `amountUsdc` at `since` to nothing at `until`, rounded up to the base unit.
+    function _stillLocked(Lock memory lock) private view returns (uint256) {
+        uint256 time = block.timestamp * NANOSECONDS;
+        if (time >= lock.until) return 0;
+        return Math.ceilDiv(lock.amountUsdc * (lock.until - time), lock.until - lock.since * NANOSECONDS);
+    }
 
     function _tokensFor(uint256 amountUsdc, uint256 reserve_, uint256 supply) private pure returns (uint256) {
         return Math.mulDiv(amountUsdc, supply * 100, reserve_ * BUY_PERCENT);

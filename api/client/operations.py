@@ -3298,6 +3298,8 @@ class ReserveReserveConfig(TypedDict):
 class ReserveReserveTokenState(TypedDict):
     redeem_price: str  # USDC per token, rounded down
     buy_price: str  # USDC per token, rounded up
+    unlocked_price: str  # what redeem_price rises to by unlocked_at if nothing else happens
+    unlocked_at: str | None  # from when nothing of the reserve is locked; null: nothing is now
     reserve_ratio: (
         str | None
     )  # USDC that the contract holds, less what it owes the treasury, over its reserve; 1.000000 is covered, more was donated; null: not read yet
@@ -3311,10 +3313,13 @@ class ReserveReserveQuote(TypedDict):
     usd: str
     tokens: str  # that the purchase mints, with eighteen decimals; may be demanded as minOut
     tokens_base: str  # the same in base units of 1e-18
-    redeem_usdc: (
-        str  # what these tokens would redeem for after the purchase, if nothing else happens
-    )
-    credits: int  # what they would convert to
+    redeem_usdc: str  # what these tokens would redeem for right after the purchase
+    credits: int  # what they would convert to right after the purchase
+    unlocked_usdc: str  # what they would redeem for from unlocked_at on, if nothing else happens
+    unlocked_credits: int  # what they would convert to from then on
+    unlocked_at: (
+        str | None
+    )  # from when nothing of the reserve is locked after the purchase; null: nothing is
     buy_price: str
     redeem_price: str
     is_paused: bool

@@ -2,7 +2,8 @@
 pragma solidity 0.8.30;
 
 /// @title IReserveToken
-/// @notice A token backed by USDC: bought at its share of the reserve plus 2 %, redeemed at its share, at any time.
+/// @notice A token backed by USDC: bought at its share of the reserve plus 2 %, redeemed at its share of what is unlocked,
+/// at any time. What buyers pay on top unlocks to all holders within 24 hours.
 /// @dev Tokens have 18 decimals. Prices are USDC base units (1e-6) per whole token (1e18). The contract opens with the
 /// specification. Events stand in EventsLib, errors in ErrorsLib.
 interface IReserveToken {
@@ -28,19 +29,19 @@ interface IReserveToken {
 
     // ------------------------------------------------------------------ holders
 
-    /// @notice Burns `amount` of the caller's tokens and pays the caller their share of the reserve.
+    /// @notice Burns `amount` of the caller's tokens and pays the caller their share of what is unlocked.
     /// @dev Without fee and never paused. Errors: `ZeroAmount` when the share is less than a base unit, `UnderMinOut`,
     /// and `ERC20InsufficientBalance` when the caller holds less than `amount`.
     /// @param minOut The least USDC base units that the caller accepts, inclusive.
-    /// @return out amount x reserve / supply, rounded down, in USDC base units.
+    /// @return out amount x (reserve - locked) / supply, rounded down, in USDC base units.
     function redeem(uint256 amount, uint256 minOut) external returns (uint256 out);
 
     /// @notice Burns `amount` of the caller's tokens for credit of the account behind `accountRef`. One way: their share
-    /// of the reserve is owed to the treasury from now on.
+    /// of what is unlocked is owed to the treasury from now on.
     /// @dev Without fee and never paused. It moves no USDC, so that a frozen treasury cannot hold it up. Errors:
     /// `NoAccount` when `accountRef` is zero, `ZeroAmount` when the share is less than a base unit, and
     /// `ERC20InsufficientBalance` when the caller holds less than `amount`.
-    /// @return usdcPaid amount x reserve / supply, rounded down, in USDC base units: what the credit is paid for with.
+    /// @return usdcPaid amount x (reserve - locked) / supply, rounded down, in USDC base units: what the credit is paid for with.
     function convert(uint256 amount, bytes32 accountRef) external returns (uint256 usdcPaid);
 
     // ------------------------------------------------------------------ anyone
@@ -77,8 +78,15 @@ interface IReserveToken {
     /// @notice The token of the reserve.
     function usdc() external view returns (address);
 
-    /// @notice USDC base units that back the supply. Never read from a balance: donations count for nothing.
+    /// @notice USDC base units that back the supply, what is locked included. Never read from a balance: donations count
+    /// for nothing.
     function reserve() external view returns (uint256);
+
+    /// @notice The part of the reserve that is not unlocked yet: no redemption or conversion takes of it.
+    /// @return amountUsdc Base units at this second, rounded up. It falls evenly until `until`.
+    /// @return until Unix nanoseconds from which nothing is locked, exclusive, at most 24 hours ahead; in the past when
+    /// nothing is.
+    function locked() external view returns (uint256 amountUsdc, uint256 until);
 
     /// @notice USDC base units that conversions owe the treasury. No part of the reserve, and always in the balance.
     function treasuryOwed() external view returns (uint256);
@@ -86,10 +94,10 @@ interface IReserveToken {
     /// @notice What a whole token redeems for, rounded down. Never falls, never below 10,000 (0.01 USDC).
     function redeemPrice() external view returns (uint256);
 
-    /// @notice What a whole token costs: 102 % of its share, rounded up.
+    /// @notice What a whole token costs: 102 % of its share of the reserve, rounded up. Never falls; time does not move it.
     function buyPrice() external view returns (uint256);
 
-    /// @notice Tokens that `amountUsdc` would buy now, rounded down.
+    /// @notice Tokens that `amountUsdc` would buy now, rounded down. Time does not move it.
     function quoteBuy(uint256 amountUsdc) external view returns (uint256 out);
 
     /// @notice USDC base units that `amount` of tokens would redeem or convert for now, rounded down.

@@ -49,7 +49,7 @@ def add_events(session: WriteSession, chain_id: int, events: Iterable[NewReserve
         return
     totals, rows = totals_at(session, chain_id, found[0].log.block_number - 1), []
     for one in found:
-        totals = after(totals, one.fact)
+        totals = after(totals, one.fact, one.at)
         log = one.log
         rows.append(
             {
@@ -94,6 +94,9 @@ def _numbers(totals: ReserveTotals) -> dict[str, Any]:
         "owed_after_e6": totals.owed_e6,
         "is_paused_after": totals.is_paused,
         "treasury_after": _bytes_or_none(totals.treasury),
+        "lock_after_e6": totals.lock.amount_e6,
+        "lock_since_after": totals.lock.since,
+        "lock_until_after_ns": totals.lock.until_ns,
     }
 
 
@@ -168,7 +171,7 @@ def _renumber(session: WriteSession, chain_id: int, number: int) -> None:
         not_orphaned(event.chain_id, event.block_hash),
     )
     for row in session.scalars(later.order_by(event.number, event.log_index)):
-        totals = after(totals, _fact(row))
+        totals = after(totals, _fact(row), row.at)
         for name, value in _numbers(totals).items():
             setattr(row, name, value)
     session.flush()

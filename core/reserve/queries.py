@@ -25,7 +25,7 @@ from core.blocks import queries as blocks
 from core.blocks.queries import RESERVE_FOLLOWED, TIP, Cursor, not_orphaned
 from core.db.engine import WriteSession
 from core.hexes import address_or_none, hex_of
-from core.reserve.rules import ConversionStatus, ReserveEventKind, ReserveTotals
+from core.reserve.rules import ConversionStatus, ReserveEventKind, ReserveLock, ReserveTotals
 from core.reserve.tables import (
     ReserveClaim,
     ReserveConversion,
@@ -40,8 +40,8 @@ from core.reserve.tables import (
 class ReserveState:
     """The contract's numbers at the block that the indexer stands at. `at`: unix seconds of it.
 
-    `treasury_owed_e6`: USDC base units that conversions owe the treasury. `treasury` None: not
-    known.
+    `reserve_usdc_e6`: with what is locked, `locked_e6` at that second. `treasury_owed_e6`: USDC base
+    units that conversions owe the treasury. `treasury` None: not known.
     """
 
     reserve_usdc_e6: int
@@ -52,6 +52,15 @@ class ReserveState:
     at: int
     is_paused: bool
     treasury: str | None
+    lock: ReserveLock
+
+    @property
+    def locked_e6(self) -> int:
+        return self.lock.left_e6(self.at)
+
+    @property
+    def unlocked_e6(self) -> int:
+        return self.reserve_usdc_e6 - self.locked_e6
 
 
 def state(session: Session) -> ReserveState | None:
@@ -73,6 +82,7 @@ def state(session: Session) -> ReserveState | None:
         at=at,
         is_paused=totals.is_paused,
         treasury=totals.treasury,
+        lock=totals.lock,
     )
 
 
@@ -85,6 +95,9 @@ def totals_at(session: Session, chain_id: int, number: int) -> ReserveTotals:
             ReserveEvent.owed_after_e6,
             ReserveEvent.is_paused_after,
             ReserveEvent.treasury_after,
+            ReserveEvent.lock_after_e6,
+            ReserveEvent.lock_since_after,
+            ReserveEvent.lock_until_after_ns,
         )
         .where(
             ReserveEvent.chain_id == chain_id,
@@ -103,6 +116,7 @@ def totals_at(session: Session, chain_id: int, number: int) -> ReserveTotals:
         row.owed_after_e6,
         row.is_paused_after,
         address_or_none(row.treasury_after),
+        ReserveLock(row.lock_after_e6, row.lock_since_after, row.lock_until_after_ns),
     )
 
 

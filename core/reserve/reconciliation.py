@@ -1,6 +1,7 @@
 """The record held against the contract and against itself.
 
-    reserve, supply, owed      the record at its cursor's block = the contract at that block
+    reserve, locked, unlocks,  the record at its cursor's block = the contract at that block
+      supply, owed
     balance                    USDC that the contract holds >= reserve + owed: donations are allowed
     conversions                events = conversions, in number and in USDC; those of replaced blocks = reversed ones
     terms                      each conversion = its event: holder, reference, tokens, USDC
@@ -293,6 +294,8 @@ def faults(
     """Everything that does not match; empty: all of it does."""
     pairs = (
         ("reserve", record.reserve_usdc_e6, contract.reserve_e6),
+        ("locked", record.locked_e6, contract.locked_e6),
+        ("unlocks", record.lock.until_ns, contract.locked_until_ns),
         ("supply", record.supply, contract.supply),
         ("owed", record.treasury_owed_e6, contract.owed_e6),
         ("conversions", sums.conversions, sums.events),
@@ -317,9 +320,12 @@ def faults(
     return found
 
 
-OF_CONTRACT = frozenset({"reserve", "supply", "owed"})  # what the contract itself says otherwise
+# what the contract itself says otherwise
+OF_CONTRACT = frozenset({"reserve", "locked", "unlocks", "supply", "owed"})
 _SAYS = {
     "reserve": "the record's reserve is not the contract's",
+    "locked": "what the record says is locked of the reserve is not what the contract says",
+    "unlocks": "what is locked ends at another time in the record than in the contract",
     "supply": "the record's supply is not the contract's",
     "owed": "what the record says that the treasury is owed is not what the contract says",
     "conversions": "there are not as many conversions as events of them",

@@ -1,9 +1,9 @@
 """The reserve token's arithmetic as the contract does it, and what conversions are worth in credit.
 
-    price        reserve / supply              what a token is worth
-    purchase     102 % of its share            the 2 % stay with those who hold
-    redemption   its share, rounded down
-    conversion   its share leaves the reserve and is owed to the treasury; 0.01 USDC of it is a credit
+    reserve      what backs the supply: what is unlocked, and what is locked for 24 hours at most
+    purchase     102 % of its share of the reserve; what is above its share of what is unlocked is locked
+    redemption   its share of what is unlocked, rounded down
+    conversion   the same share leaves the reserve and is owed to the treasury; 0.01 USDC of it is a credit
 
 Laws
 - Integers only: USDC base units (1e-6), tokens 1e-18, prices USDC base units per whole token.
@@ -24,6 +24,8 @@ ONE_TOKEN: Final = 10**18
 SEED_USDC_E6: Final = 10**6  # contracts/libraries/ConstantsLib.sol: SEED_USDC
 SEED_TOKENS: Final = 100 * ONE_TOKEN  # SEED_TOKENS
 BUY_PERCENT: Final = 102  # ReserveToken.BUY_PERCENT
+NANOSECONDS: Final = 10**9
+UNLOCK_NS: Final = 86_400 * NANOSECONDS  # ReserveToken.UNLOCK_TIME
 USDC_E6_A_CREDIT: Final = 10_000
 RATIO_DECIMALS: Final = 6
 
@@ -54,9 +56,27 @@ class ConversionStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class ReserveLock:
+    """A part of the reserve that no redemption takes of: `amount_e6` at the unix second `since`, evenly
+    less until nothing is at `until_ns`, unix nanoseconds.
+    """
+
+    amount_e6: int = 0
+    since: int = 0
+    until_ns: int = 0
+
+    def left_e6(self, at: int) -> int:
+        """What is locked still at a unix second from `since` on, rounded up: `locked`."""
+        left = self.until_ns - at * NANOSECONDS
+        if left <= 0:
+            return 0
+        return -(-self.amount_e6 * left // (self.until_ns - self.since * NANOSECONDS))
+
+
+@dataclass(frozen=True, slots=True)
 class ReserveTotals:
-    """The contract's numbers after an event. `owed_e6`: to the treasury. `treasury` None: no event
-    named one.
+    """The contract's numbers after an event. `reserve_e6`: with what is locked. `owed_e6`: to the
+    treasury. `treasury` None: no event named one.
     """
 
     reserve_e6: int = SEED_USDC_E6
@@ -64,6 +84,10 @@ class ReserveTotals:
     owed_e6: int = 0
     is_paused: bool = False
     treasury: str | None = None
+    lock: ReserveLock = ReserveLock()
+
+    def unlocked_e6(self, at: int) -> int:
+        return self.reserve_e6 - self.lock.left_e6(at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +102,15 @@ class ReserveFact:
     usdc_e6: int = 0
 
 
-def after(before: ReserveTotals, fact: ReserveFact) -> ReserveTotals:
-    """The contract's numbers after one more event."""
+def after(before: ReserveTotals, fact: ReserveFact, at: int) -> ReserveTotals:
+    """The contract's numbers after one more event. `at`: unix seconds of its block."""
     match fact.kind:
         case ReserveEventKind.BOUGHT:
             return replace(
                 before,
                 reserve_e6=before.reserve_e6 + fact.usdc_e6,
                 supply=before.supply + fact.tokens,
+                lock=_locked(before, fact, at),
             )
         case ReserveEventKind.REDEEMED:
             return _burned(before, fact)
@@ -99,6 +124,23 @@ def after(before: ReserveTotals, fact: ReserveFact) -> ReserveTotals:
             return replace(before, is_paused=fact.kind is ReserveEventKind.PAUSED)
 
 
+def _locked(before: ReserveTotals, fact: ReserveFact, at: int) -> ReserveLock:
+    """The lock after a purchase. What no contract would do, as a node's lie may say, locks nothing or
+    for a day at most, until it is repaired.
+    """
+    left_e6, now = before.lock.left_e6(at), at * NANOSECONDS
+    if before.supply < 1:
+        return before.lock
+    share = -(-fact.tokens * (before.reserve_e6 - left_e6) // before.supply)
+    amount = left_e6 + fact.usdc_e6 - share
+    if amount == left_e6 or amount < 1:
+        return before.lock
+    markup = fact.usdc_e6 * (BUY_PERCENT - 100) // BUY_PERCENT
+    until = max(before.lock.until_ns, now)
+    until += markup * (now + UNLOCK_NS - until) // amount
+    return ReserveLock(amount, at, min(until, now + UNLOCK_NS))
+
+
 def _burned(before: ReserveTotals, fact: ReserveFact) -> ReserveTotals:
     return replace(
         before,
@@ -108,7 +150,7 @@ def _burned(before: ReserveTotals, fact: ReserveFact) -> ReserveTotals:
 
 
 def quote(usdc_e6: int, reserve_e6: int, supply: int) -> int:
-    """Tokens (1e-18) that a purchase for so much mints: `quoteBuy`, rounded down.
+    """Tokens (1e-18) that a purchase for so much mints: `quoteBuy`, rounded down. Time does not move it.
 
     Errors: InvalidNumberError for a reserve or supply below 1, which the contract never has.
     """
@@ -116,19 +158,19 @@ def quote(usdc_e6: int, reserve_e6: int, supply: int) -> int:
     return usdc_e6 * supply * 100 // (reserve_e6 * BUY_PERCENT)
 
 
-def redeem_value(tokens: int, reserve_e6: int, supply: int) -> int:
+def redeem_value(tokens: int, unlocked_e6: int, supply: int) -> int:
     """USDC base units that a redemption pays, or a conversion is worth: `quoteRedeem`, rounded
-    down.
+    down. Of the whole reserve: what it will be when nothing is locked any more.
 
     Errors: as `quote`.
     """
-    _require_seeded(reserve_e6, supply)
-    return tokens * reserve_e6 // supply
+    _require_seeded(unlocked_e6, supply)
+    return tokens * unlocked_e6 // supply
 
 
-def redeem_price(reserve_e6: int, supply: int) -> int:
+def redeem_price(unlocked_e6: int, supply: int) -> int:
     """USDC base units per whole token, rounded down: `redeemPrice`. Errors: as `quote`."""
-    return redeem_value(ONE_TOKEN, reserve_e6, supply)
+    return redeem_value(ONE_TOKEN, unlocked_e6, supply)
 
 
 def buy_price(reserve_e6: int, supply: int) -> int:

@@ -57,6 +57,10 @@ class ReserveEvent(Base):
     owed_after_e6: Mapped[int] = mapped_column(Uint256)
     is_paused_after: Mapped[bool]
     treasury_after: Mapped[bytes | None] = mapped_column(BYTEA)
+    # rules.ReserveLock; zeros: nothing was ever locked
+    lock_after_e6: Mapped[int] = mapped_column(Uint256, server_default=text("0"))
+    lock_since_after: Mapped[int] = mapped_column(server_default=text("0"))
+    lock_until_after_ns: Mapped[int] = mapped_column(server_default=text("0"))
 
 
 class ReserveConversion(Base):
@@ -165,6 +169,8 @@ class ReserveReading(Base):
     reserve_e6: Mapped[int] = mapped_column(Uint256)
     supply: Mapped[int] = mapped_column(Uint256)
     owed_e6: Mapped[int] = mapped_column(Uint256)
+    locked_e6: Mapped[int] = mapped_column(Uint256, server_default=text("0"))
+    locked_until_ns: Mapped[int] = mapped_column(Uint256, server_default=text("0"))
     usdc_e6: Mapped[int] = mapped_column(Uint256)  # what the contract holds, donations included
     is_reconciled: Mapped[bool]
     read_at: Mapped[datetime]

@@ -68,6 +68,9 @@ PARTS: Mapping[str, Part] = {
             "owed_after_e6",
             "is_paused_after",
             "treasury_after",
+            "lock_after_e6",
+            "lock_since_after",
+            "lock_until_after_ns",
         ),
     ),
 }

@@ -88,8 +88,21 @@ class ReserveRepair:
         if reading is None or reading.chain_id != chain_id:
             return None
         totals = queries.totals_at(session, chain_id, reading.number)
-        ours = totals.reserve_e6, totals.supply, totals.owed_e6
-        return None if ours == (reading.reserve_e6, reading.supply, reading.owed_e6) else reading
+        ours = (
+            totals.reserve_e6,
+            totals.supply,
+            totals.owed_e6,
+            totals.lock.left_e6(reading.at),
+            totals.lock.until_ns,
+        )
+        theirs = (
+            reading.reserve_e6,
+            reading.supply,
+            reading.owed_e6,
+            reading.locked_e6,
+            reading.locked_until_ns,
+        )
+        return None if ours == theirs else reading
 
     def _next(self, session: Session, reading: ReserveReading) -> Sequence[Cursor]:
         chain_id, last = self._chain.chain_id, reading.number

@@ -168,6 +168,8 @@ def _keep(
                 "block_hash": bytes_of(record.block_hash),
                 "at": record.at,
                 "reserve_e6": contract.reserve_e6,
+                "locked_e6": contract.locked_e6,
+                "locked_until_ns": contract.locked_until_ns,
                 "supply": contract.supply,
                 "owed_e6": contract.owed_e6,
                 "usdc_e6": contract.usdc_e6,

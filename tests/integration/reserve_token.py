@@ -29,6 +29,12 @@ class TokenOnChain:
         answer = self.chain.reader.call(self.address, data)
         return int.from_bytes(answer_words(answer, 1))
 
+    def locked(self) -> tuple[int, int]:
+        """Base units of the newest block's second, and when none is, in unix nanoseconds."""
+        answer = self.chain.reader.call(self.address, call_by_signature("locked()", []))
+        words = answer_words(answer, 2)
+        return int.from_bytes(words[:32]), int.from_bytes(words[32:])
+
     def fund(self, who: Persona, usdc_e6: int) -> None:
         """USDC of the person's own, which the token may take."""
         self.chain.mint(who.address, usdc_e6)
@@ -40,6 +46,15 @@ class TokenOnChain:
 
     def buy(self, who: Persona, usdc_e6: int, least: int = 0) -> TransactionReceipt:
         return self.chain.succeed(who, self.address, self.buy_data(who, usdc_e6, least))
+
+    def unlock(self) -> None:
+        """A day passes, so that nothing is locked."""
+        self.wait(DAY_S)
+        self.chain.anvil.mine()
+
+    def wait(self, seconds: int) -> None:
+        """The next block is so much later than the newest."""
+        self.chain.rpc.call("evm_setNextBlockTimestamp", [self.chain.now + seconds])
 
     def redeem(self, who: Persona, tokens: int) -> TransactionReceipt:
         data = call_by_signature("redeem(uint256,uint256)", [tokens, 0])

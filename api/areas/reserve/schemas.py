@@ -78,6 +78,12 @@ class ReserveConfig(AnswerBody):
 class ReserveTokenState(AnswerBody):
     redeem_price: str = Field(description="USDC per token, rounded down")
     buy_price: str = Field(description="USDC per token, rounded up")
+    unlocked_price: str = Field(
+        description="what redeem_price rises to by unlocked_at if nothing else happens"
+    )
+    unlocked_at: str | None = Field(
+        description="from when nothing of the reserve is locked; null: nothing is now"
+    )
     reserve_ratio: str | None = Field(
         description="USDC that the contract holds, less what it owes the treasury, over its "
         "reserve; 1.000000 is covered, more was donated; null: not read yet"
@@ -93,9 +99,16 @@ class ReserveQuote(AnswerBody):
     tokens: str = Field(description=f"that the purchase mints, {TOKENS}; may be demanded as minOut")
     tokens_base: str = Field(description="the same in base units of 1e-18")
     redeem_usdc: str = Field(
-        description="what these tokens would redeem for after the purchase, if nothing else happens"
+        description="what these tokens would redeem for right after the purchase"
     )
-    credits: int = Field(description="what they would convert to")
+    credits: int = Field(description="what they would convert to right after the purchase")
+    unlocked_usdc: str = Field(
+        description="what they would redeem for from unlocked_at on, if nothing else happens"
+    )
+    unlocked_credits: int = Field(description="what they would convert to from then on")
+    unlocked_at: str | None = Field(
+        description="from when nothing of the reserve is locked after the purchase; null: nothing is"
+    )
     buy_price: str
     redeem_price: str
     is_paused: bool

@@ -61,7 +61,8 @@ export default function Reserve() {
 function Prices({ state }) {
   return html`<section class="card figures" aria-label="Prices">
     <${Figure} label="Redeem price" note="USDC per token; a redemption pays it"><${Amount} value=${state.redeem_price} /><//>
-    <${Figure} label="Buy price" note="102 % of it; the 2 % stay with those who hold"><${Amount} value=${state.buy_price} /><//>
+    <${Figure} label="Buy price" note="102 % of what backs a token; the 2 % go to those who hold, over 24 hours"><${Amount} value=${state.buy_price} /><//>
+    <${Figure} label="Once all is unlocked" note=${state.unlocked_at === null ? "nothing is locked now" : html`by <${Time} at=${state.unlocked_at} />, if nothing else happens`}><${Amount} value=${state.unlocked_price} /><//>
     <${Figure} label="Reserve ratio" note="1.000000 is covered; more was donated">${state.reserve_ratio ?? "unknown"}<//>
     <${Figure} label="As of" note=${`block ${integer(state.block)}`} small><${Time} at=${state.at} /><//>
   </section>
@@ -151,8 +152,9 @@ function Buy({ config, isPaused }) {
 /** @param {{quote: ReserveQuote}} props */
 function Quoted({ quote }) {
   return html`<dl class="pairs"><dt>You get</dt><dd data-testid="quoted">${tokenText(quote.tokens)} RSV</dd>
-    <dt>It would redeem for</dt><dd><${Amount} value=${quote.redeem_usdc} /></dd>
-    <dt>Or convert to</dt><dd>${integer(quote.credits)} credits</dd></dl>`;
+    <dt>It would redeem for at once</dt><dd><${Amount} value=${quote.redeem_usdc} /></dd>
+    <dt>Or convert to</dt><dd>${integer(quote.credits)} credits</dd>
+    ${quote.unlocked_at === null ? null : html`<dt>From <${Time} at=${quote.unlocked_at} /> on</dt><dd><${Amount} value=${quote.unlocked_usdc} />, or ${integer(quote.unlocked_credits)} credits</dd>`}</dl>`;
 }
 
 /** @param {{label: string, id: string, typed: string, held: bigint | null, onType: (text: string) => void}} props */

@@ -7,6 +7,7 @@ contract ConstructorTest is ReserveTokenTest {
     function test_constructor__seeds_one_usdc_against_a_hundred_tokens_of_nobody() public view {
         assertEq(token.reserve(), USD);
         assertEq(token.treasuryOwed(), 0);
+        assertEq(_lockedNow(), 0);
         assertEq(usdc.balanceOf(address(token)), USD);
         assertEq(token.totalSupply(), SEED);
         assertEq(token.balanceOf(BURNED), SEED);

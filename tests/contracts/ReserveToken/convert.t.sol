@@ -9,6 +9,7 @@ contract ConvertTest is ReserveTokenTest {
     function setUp() public override {
         super.setUp();
         _bought(102 * USD); // 10,000 tokens; 103 USDC back 10,100
+        _unlock();
     }
 
     function test_convert__burns_and_owes_the_share_to_the_treasury() public {
@@ -107,13 +108,16 @@ contract ConvertTest is ReserveTokenTest {
         public
     {
         _bought(1 + bought % (1_000 * USD));
+        vm.warp(block.timestamp + bought % 25 hours);
         amount = 1e14 + amount % (token.balanceOf(owner) - 1e14);
         (uint256 reserve, uint256 supply) = (token.reserve(), token.totalSupply());
+        uint256 locked = _lockedNow();
         vm.prank(owner);
         uint256 paid = token.convert(amount, ACCOUNT);
 
         assertEq(token.reserve() + paid, reserve);
         assertEq(token.reserve() + token.treasuryOwed(), usdc.balanceOf(address(token)));
-        vm.assertLe(reserve * token.totalSupply(), token.reserve() * supply);
+        vm.assertLe((reserve - locked) * token.totalSupply(), (token.reserve() - locked) * supply);
+        assertEq(_lockedNow(), locked);
     }
 }

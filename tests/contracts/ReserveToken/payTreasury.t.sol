@@ -9,6 +9,7 @@ contract PayTreasuryTest is ReserveTokenTest {
     function setUp() public override {
         super.setUp();
         _bought(102 * USD);
+        _unlock();
         vm.prank(owner);
         token.convert(5_000e18, "account-1");
     }
@@ -85,6 +86,7 @@ contract PayTreasuryTest is ReserveTokenTest {
     function _ownerConvertsFreezable() private {
         _deployWithFreezableUSDC();
         _bought(102 * USD);
+        _unlock();
         vm.prank(owner);
         token.convert(5_000e18, "account-1");
     }
@@ -92,7 +94,7 @@ contract PayTreasuryTest is ReserveTokenTest {
     function _changeTreasury(address next) private {
         vm.startPrank(admin);
         token.proposeTreasury(next);
-        vm.warp(NOW + 48 hours);
+        vm.warp(block.timestamp + 48 hours);
         token.changeTreasury();
         vm.stopPrank();
     }

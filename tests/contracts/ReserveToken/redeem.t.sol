@@ -7,6 +7,7 @@ contract RedeemTest is ReserveTokenTest {
     function setUp() public override {
         super.setUp();
         _bought(102 * USD); // 10,000 tokens; 103 USDC back 10,100
+        _unlock();
     }
 
     function test_redeem__pays_the_share_rounded_down() public {

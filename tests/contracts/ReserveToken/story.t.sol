@@ -9,6 +9,15 @@ contract StoryTest is ReserveTokenTest {
         _assertRow(1_000_000, 0, 100e18, 10_000, 10_200);
 
         assertEq(_bought(102 * USD), 10_000e18);
+        assertEq(_lockedNow(), 2_000_000);
+        _assertRow(103_000_000, 0, 10_100e18, 10_000, 10_402);
+
+        vm.warp(NOW + 12 hours);
+        assertEq(_lockedNow(), 1_000_000);
+        _assertRow(103_000_000, 0, 10_100e18, 10_099, 10_402);
+
+        vm.warp(NOW + 24 hours);
+        assertEq(_lockedNow(), 0);
         _assertRow(103_000_000, 0, 10_100e18, 10_198, 10_402);
 
         vm.prank(owner);

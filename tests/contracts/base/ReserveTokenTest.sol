@@ -71,6 +71,15 @@ abstract contract ReserveTokenTest is Test {
         out = token.buy(amountUsdc, 0, owner);
     }
 
+    /// @dev Until nothing is locked.
+    function _unlock() internal {
+        vm.warp(block.timestamp + 24 hours);
+    }
+
+    function _lockedNow() internal view returns (uint256 amountUsdc) {
+        (amountUsdc,) = token.locked();
+    }
+
     function _insufficientBalance(address holder, uint256 held, uint256 needed) internal pure returns (bytes memory) {
         return abi.encodeWithSignature("ERC20InsufficientBalance(address,uint256,uint256)", holder, held, needed);
     }

@@ -4,11 +4,14 @@ pragma solidity 0.8.30;
 import {SponsoredBuyTest, SponsoredBuy} from "../base/SponsoredBuyTest.sol";
 import "./GasTest.sol";
 
-/// @dev A first purchase writes the recipient's balance where none was; the treasury holds USDC already.
+/// @dev A first purchase writes the recipient's balance where none was; the treasury holds USDC already, and somebody
+/// else has bought before.
 contract SponsoredBuyGas is SponsoredBuyTest, GasTest {
     function setUp() public override(Test, SponsoredBuyTest) {
         SponsoredBuyTest.setUp();
         usdc.mint(treasury, USD);
+        vm.prank(owner);
+        token.buy(USD, 0, stranger);
     }
 
     function test_gas__sponsored_buy__the_first_of_a_recipient() public {

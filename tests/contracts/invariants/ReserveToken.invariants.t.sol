@@ -7,7 +7,7 @@ import {ReserveTokenHandler} from "./ReserveTokenHandler.sol";
 
 /// @title Invariants of the reserve token
 /// @notice What holds after any sequence of purchases, redemptions, conversions, payments to the treasury, gifts,
-/// transfers, pauses and freezes of the treasury.
+/// transfers, pauses and freezes of the treasury, and whatever time passes.
 /// forge-config: default.invariant.fail-on-revert = true
 contract ReserveTokenInvariantsTest is ReserveTokenTest {
     struct FuzzSelector {
@@ -41,6 +41,19 @@ contract ReserveTokenInvariantsTest is ReserveTokenTest {
         vm.assertLt(token.redeemPrice(), token.buyPrice());
     }
 
+    /// 15. What is locked is a part of the reserve, only purchases add to it, and no end comes nearer or is more than 24
+    /// hours away.
+    function invariant_15_what_is_locked_unlocks_within_a_day() external {
+        (uint256 locked, uint256 until) = token.locked();
+        vm.assertLt(locked, token.reserve());
+        vm.assertLe(until, (block.timestamp + 24 hours) * 1e9);
+        assertEq(handler.hastes(), 0);
+        uint256 time = block.timestamp;
+        _unlock();
+        assertEq(_lockedNow(), 0);
+        vm.warp(time);
+    }
+
     /// 15. The reserve is what was paid less what was redeemed and converted; what was converted and not yet paid is owed
     /// to the treasury; both are there, and what is more in the balance are gifts.
     function invariant_15_the_reserve_is_there_to_the_base_unit() external view {
@@ -65,8 +78,8 @@ contract ReserveTokenInvariantsTest is ReserveTokenTest {
         assertEq(LedgerUSDC(address(usdc)).openAllowances(address(token)), 0);
     }
 
-    /// 15. A holder's USDC, credit and tokens at the redeem price are together never worth more than what the holder
-    /// began with and was given, and its part of the 2 % that others paid.
+    /// 15. A holder's USDC, credit and tokens at their share of the whole reserve are together never worth more than what
+    /// the holder began with and was given, its part of the 2 % that others paid, and of what others left.
     function invariant_15_nobody_has_more_than_was_paid_and_the_markups_of_others() external view {
         address[3] memory holders = handler.holders();
         for (uint256 i; i < holders.length; ++i) {
@@ -99,7 +112,7 @@ contract ReserveTokenInvariantsTest is ReserveTokenTest {
             (bool passed,) = address(handler).call(data);
             assertTrue(passed);
         }
-        bytes32[10] memory doors = handler.doors();
+        bytes32[12] memory doors = handler.doors();
         for (uint256 d; d < doors.length; ++d) {
             vm.assertLt(0, handler.done(doors[d]));
         }

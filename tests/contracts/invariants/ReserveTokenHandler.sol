@@ -8,9 +8,9 @@ import "../base/Test.sol";
 import {LedgerUSDC} from "./LedgerUSDC.sol";
 
 /// @title ReserveTokenHandler
-/// @notice Buyers, redeemers, converters, donors, a pauser, one who buys, waits for a gift and redeems, and one who buys,
-/// converts most and redeems the rest. USDC freezes the treasury now and then. Its books are its own: they follow USDC,
-/// not the token.
+/// @notice Buyers, redeemers, converters, donors, a pauser, one who buys, waits for a gift and redeems, one who buys,
+/// converts most and redeems the rest, and one who buys before another and redeems after. Time passes, from seconds to two
+/// days. USDC freezes the treasury now and then. Its books are its own: they follow USDC, not the token.
 contract ReserveTokenHandler is Test {
     ReserveToken public token;
     LedgerUSDC public ledger;
@@ -27,16 +27,18 @@ contract ReserveTokenHandler is Test {
     uint256 public donated;
 
     /// @notice What a holder began with, was given and may have gained: its part of the 2 % that others paid while it
-    /// held tokens, and a base unit for each redemption or conversion of others, whose rounding stays with those who
-    /// hold. What it gave away is taken off.
+    /// held tokens, and of what others left locked, or to rounding, when they redeemed or converted. What it gave away is
+    /// taken off.
     mapping(address holder => uint256) public entitled;
 
     /// @notice USDC that a holder's conversions were worth.
     mapping(address holder => uint256) public creditOf;
 
-    /// @notice What must never happen, counted: the share fell; somebody came out of a round trip richer; a gift moved
-    /// the reserve; a holder's redemption or conversion, or a payment that the treasury can receive, was refused.
+    /// @notice What must never happen, counted: the share, or that of what is unlocked, fell; the end of what is locked
+    /// came nearer; somebody came out of a round trip richer; a gift moved the reserve; a holder's redemption or
+    /// conversion, or a payment that the treasury can receive, was refused.
     uint256 public falls;
+    uint256 public hastes;
     uint256 public profits;
     uint256 public shifts;
     uint256 public refusals;
@@ -55,11 +57,15 @@ contract ReserveTokenHandler is Test {
         }
     }
 
-    /// @dev The share as a fraction, so that no rounding hides a fall, and the price that is shown.
+    /// @dev The shares as fractions, so that no rounding hides a fall, and the price that is shown.
     modifier watched() {
         (uint256 reserve, uint256 supply, uint256 price) = (token.reserve(), token.totalSupply(), token.redeemPrice());
+        (uint256 locked, uint256 until) = token.locked();
         _;
+        (uint256 lockedNow, uint256 untilNow) = token.locked();
         if (token.reserve() * supply < reserve * token.totalSupply() || token.redeemPrice() < price) ++falls;
+        if ((token.reserve() - lockedNow) * supply < (reserve - locked) * token.totalSupply()) ++falls;
+        if (untilNow < until) ++hastes;
     }
 
     function buys(uint256 who, uint256 amount, uint256 recipient) external watched {
@@ -83,6 +89,24 @@ contract ReserveTokenHandler is Test {
         if (!_redeem(holder, token.balanceOf(holder) - held)) return;
         if (ledger.balanceOf(holder) > before) ++profits;
         ++done["flip"];
+    }
+
+    /// @notice Time passes: seconds, hours, up to two days.
+    function waits(uint256 time) external watched {
+        vm.warp(block.timestamp + (time % 3 == 0 ? time % 1 minutes : time % 2 days));
+        ++done["wait"];
+    }
+
+    /// @notice Buys, another buys, and redeems it all in one breath.
+    function holdsAroundAnothersPurchase(uint256 who, uint256 mine, uint256 theirs) external watched {
+        (address holder, address other) = (_of(who), _of(who % 3 + 1));
+        uint256 held = token.balanceOf(holder);
+        uint256 before = ledger.balanceOf(holder);
+        if (!_buy(holder, _sized(mine), holder)) return;
+        _buy(other, _sized(theirs), other);
+        if (!_redeem(holder, token.balanceOf(holder) - held)) return;
+        if (ledger.balanceOf(holder) > before) ++profits;
+        ++done["hold around"];
     }
 
     function converts(uint256 who, uint256 amount) external watched {
@@ -184,37 +208,44 @@ contract ReserveTokenHandler is Test {
     /// @dev What was paid above the share is divided among all tokens. `recipient` had paid it, the others gain.
     function _shareMarkup(address recipient, uint256 amount, uint256 reserve, uint256 supply) private {
         uint256 minted = token.totalSupply() - supply;
-        uint256 markup = amount - Math.mulDiv(minted, reserve, supply);
-        for (uint256 i; i < _holders.length; ++i) {
-            if (_holders[i] == recipient) continue;
-            uint256 held = token.balanceOf(_holders[i]);
-            entitled[_holders[i]] += Math.mulDiv(held, markup, supply + minted, Math.Rounding.Ceil);
-        }
+        _share(recipient, amount - Math.mulDiv(minted, reserve, supply));
     }
 
-    function _shareRounding(address holder) private {
+    /// @dev What the share in the whole reserve was above what `holder` got for these tokens, burned by now.
+    function _shareLeft(address holder, uint256 amount, uint256 got, uint256 reserve, uint256 supply) private {
+        _share(holder, Math.mulDiv(amount, reserve, supply, Math.Rounding.Ceil) - got);
+    }
+
+    /// @dev USDC that all tokens gain but those of `from`.
+    function _share(address from, uint256 amountUsdc) private {
+        uint256 supply = token.totalSupply();
         for (uint256 i; i < _holders.length; ++i) {
-            if (_holders[i] != holder) ++entitled[_holders[i]];
+            if (_holders[i] == from) continue;
+            uint256 held = token.balanceOf(_holders[i]);
+            entitled[_holders[i]] += Math.mulDiv(held, amountUsdc, supply, Math.Rounding.Ceil);
         }
     }
 
     /// @dev Paused or not, whoever is frozen, a holder's conversion passes if it is worth one unit. The credit is counted
     /// by the share before it, not by what the token says.
     function _convert(address holder, uint256 amount) private returns (bool passed) {
-        uint256 worth = Math.mulDiv(amount, token.reserve(), token.totalSupply());
+        (uint256 locked,) = token.locked();
+        (uint256 reserve, uint256 supply) = (token.reserve(), token.totalSupply());
+        uint256 worth = Math.mulDiv(amount, reserve - locked, supply);
         vm.prank(holder);
         (passed,) = address(token).call(abi.encodeCall(token.convert, (amount, "account")));
         if (passed != (worth != 0)) ++refusals;
         if (!passed) return false;
         credited += worth;
         creditOf[holder] += worth;
-        _shareRounding(holder);
+        _shareLeft(holder, amount, worth, reserve, supply);
         ++done["convert"];
     }
 
     /// @dev Paused or not, a holder's redemption passes if it is worth one unit.
     function _redeem(address holder, uint256 amount) private returns (bool passed) {
         uint256 worth = token.quoteRedeem(amount);
+        (uint256 reserve, uint256 supply) = (token.reserve(), token.totalSupply());
         uint256 before = ledger.balanceOf(holder);
         vm.prank(holder);
         (passed,) = address(token).call(abi.encodeCall(token.redeem, (amount, 0)));
@@ -223,7 +254,7 @@ contract ReserveTokenHandler is Test {
         uint256 got = ledger.balanceOf(holder) - before;
         if (got != worth) ++refusals;
         returned += got;
-        _shareRounding(holder);
+        _shareLeft(holder, amount, got, reserve, supply);
         ++done["redeem"];
     }
 
@@ -248,9 +279,10 @@ contract ReserveTokenHandler is Test {
         return _holders;
     }
 
-    /// @notice USDC, credit, and what the tokens would redeem for, in USDC base units.
+    /// @notice USDC, credit, and what the tokens redeem for when nothing is locked any more, in USDC base units.
     function fortuneOf(address holder) public view returns (uint256) {
-        return ledger.balanceOf(holder) + creditOf[holder] + token.quoteRedeem(token.balanceOf(holder));
+        uint256 backing = Math.mulDiv(token.balanceOf(holder), token.reserve(), token.totalSupply());
+        return ledger.balanceOf(holder) + creditOf[holder] + backing;
     }
 
     function sumOfBalances() external view returns (uint256 sum) {
@@ -261,11 +293,13 @@ contract ReserveTokenHandler is Test {
     }
 
     /// @notice What must have happened in a run that is worth something.
-    function doors() external pure returns (bytes32[10] memory) {
+    function doors() external pure returns (bytes32[12] memory) {
         return [
             bytes32("buy"),
             "redeem",
             "flip",
+            "wait",
+            "hold around",
             "convert",
             "convert most, redeem rest",
             "pay treasury",
@@ -277,7 +311,7 @@ contract ReserveTokenHandler is Test {
     }
 
     function actions() external pure returns (bytes4[] memory list) {
-        list = new bytes4[](11);
+        list = new bytes4[](13);
         list[0] = this.buys.selector;
         list[1] = this.redeems.selector;
         list[2] = this.flips.selector;
@@ -289,5 +323,7 @@ contract ReserveTokenHandler is Test {
         list[8] = this.convertsMostAndRedeemsTheRest.selector;
         list[9] = this.paysTreasury.selector;
         list[10] = this.freezes.selector;
+        list[11] = this.waits.selector;
+        list[12] = this.holdsAroundAnothersPurchase.selector;
     }
 }

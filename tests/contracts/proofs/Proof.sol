@@ -8,6 +8,7 @@ interface ProofVm {
     function roll(uint256 blockNumber) external;
     function prank(address sender) external;
     function etch(address target, bytes calldata code) external;
+    function load(address account, bytes32 slot) external view returns (bytes32);
     function store(address account, bytes32 slot, bytes32 value) external;
 }
 

@@ -8,7 +8,8 @@ import {DEAD, SEED_USDC} from "../../../contracts/libraries/ConstantsLib.sol";
 import {MockUSDC} from "../../../contracts/mocks/MockUSDC.sol";
 import {Proof} from "./Proof.sol";
 
-/// @notice What the reserve token books is what moves, and what it pays and mints is its share, rounded down.
+/// @notice What the reserve token books is what moves, what it pays and mints is its share, rounded down, and what it
+/// locks is what was paid above a share, rounded up.
 /// @dev For every reserve, supply, holding and amount. What a division made is told by the answer of the function; why
 /// its rounding keeps the price from falling is price.smt2. `check_reachable_*` must fail: see MandateVault.t.sol.
 contract ReserveTokenProof is Proof {
@@ -19,6 +20,7 @@ contract ReserveTokenProof is Proof {
 
     /// @dev What is compared after a function.
     struct Snapshot {
+        uint256 lock;
         uint256 reserve;
         uint256 owed;
         uint256 supply;
@@ -45,6 +47,7 @@ contract ReserveTokenProof is Proof {
         Snapshot memory before = _snapshot();
         uint256 held = _token.balanceOf(RECEIVER);
         uint256 out = _buy(amount);
+        before.lock = _lock();
         _assertBooked(before, amount, 0, out, 0);
         assert(out != 0 && _token.balanceOf(RECEIVER) == held + out);
     }
@@ -65,6 +68,7 @@ contract ReserveTokenProof is Proof {
         uint256 held = _token.balanceOf(HOLDER);
         uint256 paid = _convert(amount, accountRef);
         assert(paid != 0 && accountRef != 0);
+        assert(_lock() == before.lock);
         assert(_token.reserve() + paid == before.reserve);
         assert(_token.treasuryOwed() == before.owed + paid);
         assert(_usdc.balanceOf(address(_token)) == before.balance);
@@ -80,6 +84,7 @@ contract ReserveTokenProof is Proof {
         uint256 paid = _payTreasury(caller);
         assert(paid == before.owed && paid != 0);
         assert(_token.treasuryOwed() == 0);
+        assert(_lock() == before.lock);
         assert(_token.reserve() == before.reserve);
         assert(_token.totalSupply() == before.supply);
         assert(_usdc.balanceOf(address(_token)) + paid == before.balance);
@@ -106,6 +111,8 @@ contract ReserveTokenProof is Proof {
 
     function check_reachable_buy(uint256 amount) external {
         _anyState();
+        // One that the solver finds: in any state it does not in 300 s.
+        vm.assume(_lock() == 0 && _token.reserve() == SEED_USDC && _token.totalSupply() == 100e18 && amount == 102e6);
         _buy(amount);
         assert(false);
     }
@@ -190,6 +197,7 @@ contract ReserveTokenProof is Proof {
         private
         view
     {
+        assert(_lock() == before.lock);
         assert(_token.reserve() + usdcOut == before.reserve + usdcIn);
         assert(_token.treasuryOwed() == before.owed);
         assert(_usdc.balanceOf(address(_token)) + usdcOut == before.balance + usdcIn);
@@ -206,23 +214,56 @@ contract ReserveTokenProof is Proof {
         assert(out == this.quotient(amount, supply * 100, reserve * 102));
     }
 
-    function check_price__redeem_is_the_share_rounded_down(uint256 amount) external {
+    function check_price__redeem_is_the_share_of_what_is_unlocked_rounded_down(uint256 amount) external {
         _anyState();
-        (uint256 reserve, uint256 supply) = (_token.reserve(), _token.totalSupply());
+        (uint256 unlocked, uint256 supply) = (_unlocked(), _token.totalSupply());
         uint256 out = _redeem(amount);
-        assert(out == this.quotient(amount, reserve, supply));
+        assert(out == this.quotient(amount, unlocked, supply));
     }
 
-    function check_price__convert_is_the_share_rounded_down(uint256 amount, bytes32 accountRef) external {
+    function check_price__convert_is_the_share_of_what_is_unlocked_rounded_down(uint256 amount, bytes32 accountRef)
+        external
+    {
         _anyState();
-        (uint256 reserve, uint256 supply) = (_token.reserve(), _token.totalSupply());
+        (uint256 unlocked, uint256 supply) = (_unlocked(), _token.totalSupply());
         uint256 paid = _convert(amount, accountRef);
-        assert(paid == this.quotient(amount, reserve, supply));
+        assert(paid == this.quotient(amount, unlocked, supply));
     }
 
     /// @dev floor(a * b / c), by OpenZeppelin: that it is the floor is its own claim.
     function quotient(uint256 a, uint256 b, uint256 c) external pure returns (uint256) {
         return Math.mulDiv(a, b, c);
+    }
+
+    /// @dev ceil(a * b / c), the same.
+    function quotientUp(uint256 a, uint256 b, uint256 c) external pure returns (uint256) {
+        return Math.mulDiv(a, b, c, Math.Rounding.Ceil);
+    }
+
+    // ------------------------------------------------------------------ locks
+
+    /// @dev Of the same reserve, supply and minted tokens as in the price proof: what is above their share is locked, from
+    /// now on. Where nothing is above it the word stays.
+    function check_locked__buy_locks_what_is_above_the_share_of_what_is_unlocked(uint256 amount) external {
+        _anyState();
+        (uint256 unlocked, uint256 supply, uint256 word) = (_unlocked(), _token.totalSupply(), _lock());
+        (uint256 locked,) = _token.locked();
+        uint256 share = this.quotientUp(_buy(amount), unlocked, supply);
+        uint256 next = _lock();
+        assert(next == word || uint120(next) + share == locked + amount);
+        assert(next == word || uint40(next >> 120) == block.timestamp);
+    }
+
+    function check_locked__nothing_from_the_end_on() external {
+        _anyState();
+        (uint256 locked, uint256 until) = _token.locked();
+        assert(block.timestamp * 1e9 < until || locked == 0);
+    }
+
+    function check_reachable_locked() external {
+        _anyState();
+        (uint256 locked,) = _token.locked();
+        assert(locked == 0);
     }
 
     // ------------------------------------------------------------------ states
@@ -233,6 +274,11 @@ contract ReserveTokenProof is Proof {
         vm.assume(_canBePaid(treasury) && _canBePaid(proposed));
         _store(9, uint256(uint160(treasury)));
         _store(10, uint256(uint160(proposed)) | (svm.createUint(40, "eta") << 160));
+        vm.warp(svm.createUint(32, "time"));
+        _store(
+            11,
+            svm.createUint(80, "locked") | (svm.createUint(32, "since") << 120) | (svm.createUint(64, "until") << 160)
+        );
         _state(
             svm.createUint(80, "reserve"),
             svm.createUint(80, "owed"),
@@ -264,6 +310,18 @@ contract ReserveTokenProof is Proof {
     }
 
     function _snapshot() private view returns (Snapshot memory) {
-        return Snapshot(_token.reserve(), _token.treasuryOwed(), _token.totalSupply(), _usdc.balanceOf(address(_token)));
+        return Snapshot(
+            _lock(), _token.reserve(), _token.treasuryOwed(), _token.totalSupply(), _usdc.balanceOf(address(_token))
+        );
+    }
+
+    function _unlocked() private view returns (uint256) {
+        (uint256 locked,) = _token.locked();
+        vm.assume(locked <= _token.reserve());
+        return _token.reserve() - locked;
+    }
+
+    function _lock() private view returns (uint256) {
+        return uint256(vm.load(address(_token), bytes32(uint256(11))));
     }
 }

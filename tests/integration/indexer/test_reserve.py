@@ -1,5 +1,6 @@
 """The reserve token's events from chain to credit: state, conversions at safe, reorgs, history."""
 
+import random
 from dataclasses import replace
 from typing import Any
 
@@ -111,6 +112,7 @@ def test_state__after_each_kind_of_event__is_the_contracts(
     following: Follower, token: TokenOnChain
 ) -> None:
     token.buy(AGENT, 102 * USDC)
+    token.unlock()
     token.redeem(AGENT, 1_000 * ONE)
     token.convert(AGENT, 4_000 * ONE, STRANGERS_REF)
     following.catch_up()
@@ -127,6 +129,30 @@ def test_state__after_each_kind_of_event__is_the_contracts(
     assert found is not None
     assert found.treasury_owed_e6 == 0
     assert found_faults(following, token) == []
+
+
+def test_what_is_locked__is_the_contracts_to_the_unit_whatever_time_passes(
+    following: Follower, token: TokenOnChain
+) -> None:
+    """Of both: found_faults asks the contract at the record's block."""
+    random_, locked = random.Random(57), set[int]()
+    token.buy(OWNER, 102 * USDC)
+    for _ in range(24):
+        token.wait(random_.choice((1, 7, 3_600, 40_000)))
+        what = random_.randrange(4)
+        if what < 2:
+            token.buy(AGENT if what else OWNER, random_.randrange(1, 40 * USDC))
+        elif what == 2:
+            token.redeem(OWNER, random_.randrange(ONE, 900 * ONE))
+        else:
+            token.convert(OWNER, random_.randrange(ONE, 900 * ONE), STRANGERS_REF)
+        following.catch_up()
+        assert found_faults(following, token) == []
+        with following.database.read() as session:
+            found = queries.state(session)
+        assert found is not None
+        locked.add(found.locked_e6)
+    assert len(locked) > 20
 
 
 def test_state__after_a_reorg__is_that_of_the_new_branch(
@@ -165,6 +191,7 @@ def test_a_conversion__below_safe__is_credited_once(
 ) -> None:
     mine = account(following.database)
     token.buy(AGENT, 102 * USDC)
+    token.unlock()
     token.convert(AGENT, 4_000 * ONE, reference(following.database, mine))
     following.catch_up()
     credit_all(following)
@@ -183,6 +210,7 @@ def test_what_is_left_below_a_credit__is_carried_to_the_next_conversion(
     mine = account(following.database)
     ref = reference(following.database, mine)
     token.buy(AGENT, 102 * USDC)
+    token.unlock()
     token.convert(AGENT, ONE, ref)  # 0.010198: a credit, and 198 are carried
     for _ in range(3):
         token.convert(AGENT, ONE // 2, ref)  # 0.005099 each
@@ -199,6 +227,7 @@ def test_an_unknown_reference__is_held_until_its_holder_claims_it(
 ) -> None:
     mine = account(following.database)
     token.buy(AGENT, 102 * USDC)
+    token.unlock()
     token.convert(AGENT, 100 * ONE, STRANGERS_REF)
     following.be_safe()
     credit_all(following)
@@ -222,6 +251,7 @@ def test_a_reorg_below_safe__takes_credit_back_and_what_is_spent_is_owed(
 ) -> None:
     mine = account(following.database)
     token.buy(AGENT, 102 * USDC)
+    token.unlock()
     receipt = token.convert(AGENT, 4_000 * ONE, reference(following.database, mine))
     following.catch_up()
     call_it_safe(following)
@@ -258,6 +288,7 @@ def test_a_conversion_that_a_reorg_moves_to_another_block__is_credited_once(
     mine = account(following.database)
     ref = reference(following.database, mine)
     token.buy(AGENT, 102 * USDC)
+    token.unlock()
     raw = following.deployed.sign(AGENT, token.address, token.convert_data(4_000 * ONE, ref))
     following.deployed.rpc.call("eth_sendRawTransaction", [raw])
     following.deployed.anvil.mine()
@@ -318,6 +349,7 @@ def test_two_workers_at_once__credit_a_conversion_once(
 ) -> None:
     mine = account(following.database)
     token.buy(AGENT, 102 * USDC)
+    token.unlock()
     token.convert(AGENT, 4_000 * ONE, reference(following.database, mine))
     following.be_safe()
     safe = following.tip.cursor.number
@@ -340,6 +372,7 @@ def test_a_record_that_was_begun_without_the_token__reads_its_history(
     mine = account(follower.database)
     ref = reference(follower.database, mine)
     token.buy(AGENT, 102 * USDC)
+    token.unlock()
     token.convert(AGENT, 4_000 * ONE, ref)
     follower.catch_up()
     with follower.database.read() as session:
@@ -384,6 +417,11 @@ def test_a_history_whose_node_leaves_out_a_log__finds_it_by_the_bloom(
     [
         ("delete from reserve_conversion", "conversions"),
         ("update reserve_event set reserve_after_e6 = reserve_after_e6 + 1", "reserve"),
+        ("update reserve_event set lock_after_e6 = lock_after_e6 + 9", "locked"),
+        (
+            "update reserve_event set lock_until_after_ns = lock_until_after_ns + 1",
+            "unlocks",
+        ),
         ("update reserve_event set supply_after = supply_after + 1", "supply"),
         ("update reserve_event set owed_after_e6 = owed_after_e6 + 1", "owed"),
         ("update reserve_converted set usdc_e6 = usdc_e6 + 10000", "credits"),

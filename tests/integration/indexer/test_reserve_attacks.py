@@ -90,6 +90,7 @@ def test_a_conversion_that_no_node_confirms_now__waits(
     mine = account(following.database)
     ref = reference(following.database, mine)
     token.buy(AGENT, 102 * USDC)
+    token.unlock()
     token.convert(AGENT, 4_000 * ONE, ref)
     clocked = nodes("first", "second")
     clocked.rounds(4)

@@ -34,6 +34,7 @@ def test_what_no_node_confirms_of_one_holder__holds_up_no_other(
     mine, theirs = account(following.database, 1), account(following.database, 2)
     token.buy(AGENT, 102 * USDC)
     token.buy(OWNER, 102 * USDC)
+    token.unlock()
     flood = reference(following.database, theirs, "f1")
     token.convert(OWNER, ONE, flood)
     token.convert(AGENT, 4_000 * ONE, reference(following.database, mine))

@@ -82,7 +82,8 @@ def is_the_contracts(following: Follower, token: TokenOnChain) -> bool:
     found = state(following)
     ours = found.reserve_usdc_e6, found.supply, found.treasury_owed_e6
     names = ("reserve()", "totalSupply()", "treasuryOwed()")
-    return ours == tuple(token.number(name) for name in names)
+    theirs = tuple(token.number(name) for name in names)
+    return (ours, found.lock.until_ns) == (theirs, token.locked()[1])
 
 
 def told_a_lie(following: Follower, clocked: Clocked, view: View) -> None:
@@ -140,6 +141,7 @@ def test_a_lie_about_a_conversion__is_replaced_and_the_true_one_is_credited(
     mine = account(following.database)
     ref = reference(following.database, mine)
     token.buy(AGENT, 102 * USDC)
+    token.unlock()
     clocked = nodes("first", "second")
     told_a_lie(following, clocked, alters("ConvertedToCredit", 1, 5))
     token.convert(AGENT, 4_000 * ONE, ref)
@@ -161,6 +163,7 @@ def test_a_conversion_that_was_credited_by_a_lie__is_taken_back_and_credited_as_
     mine = account(following.database)
     ref = reference(following.database, mine)
     token.buy(AGENT, 102 * USDC)
+    token.unlock()
     clocked = nodes("first")
     told_a_lie(following, clocked, alters("ConvertedToCredit", 1, 20 * 10**6))
     token.convert(AGENT, 4_000 * ONE, ref)

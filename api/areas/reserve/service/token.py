@@ -33,7 +33,13 @@ from core.hexes import address_of, bytes_of, hex_of
 from core.money import usdc_text
 from core.reserve import conversions, queries, rules
 from core.reserve.queries import ListPlace, ReserveState
-from core.reserve.rules import ConversionStatus
+from core.reserve.rules import (
+    ConversionStatus,
+    ReserveEventKind,
+    ReserveFact,
+    ReserveLock,
+    ReserveTotals,
+)
 from core.reserve.tables import ReserveConversion
 from core.sponsored import queries as sponsored
 from core.sponsored.queries import SeenBuy
@@ -85,6 +91,8 @@ def state(call: Call, caller: Nobody, command: NoInput) -> Answer[ReserveTokenSt
     return Answer(
         ReserveTokenState(
             **_prices(found),
+            unlocked_price=usdc_text(rules.redeem_price(found.reserve_usdc_e6, found.supply)),
+            unlocked_at=_unlocked_at(found.lock, found.at),
             reserve_ratio=ratio,
             ratio_block=None if reading is None else reading.number,
             is_paused=found.is_paused,
@@ -102,7 +110,11 @@ def quote(call: Call, caller: Nobody, command: ReserveQuoteQuery) -> Answer[Rese
         raise InvalidNumberError(
             "usd", usdc_text(command.usd), "it buys less than the smallest part of a token"
         )
-    worth = rules.redeem_value(tokens, found.reserve_usdc_e6 + command.usd, found.supply + tokens)
+    bought = ReserveFact(ReserveEventKind.BOUGHT, tokens=tokens, usdc_e6=command.usd)
+    before = ReserveTotals(found.reserve_usdc_e6, found.supply, lock=found.lock)
+    totals = rules.after(before, bought, found.at)
+    worth = rules.redeem_value(tokens, totals.unlocked_e6(found.at), totals.supply)
+    backing = rules.redeem_value(tokens, totals.reserve_e6, totals.supply)
     return Answer(
         ReserveQuote(
             usd=usdc_text(command.usd),
@@ -110,6 +122,9 @@ def quote(call: Call, caller: Nobody, command: ReserveQuoteQuery) -> Answer[Rese
             tokens_base=str(tokens),
             redeem_usdc=usdc_text(worth),
             credits=rules.credits_of(worth),
+            unlocked_usdc=usdc_text(backing),
+            unlocked_credits=rules.credits_of(backing),
+            unlocked_at=_unlocked_at(totals.lock, found.at),
             **_prices(found),
             is_paused=found.is_paused,
             block=found.block,
@@ -119,11 +134,15 @@ def quote(call: Call, caller: Nobody, command: ReserveQuoteQuery) -> Answer[Rese
 
 
 def _prices(found: ReserveState) -> dict[str, str]:
-    numbers = found.reserve_usdc_e6, found.supply
     return {
-        "redeem_price": usdc_text(rules.redeem_price(*numbers)),
-        "buy_price": usdc_text(rules.buy_price(*numbers)),
+        "redeem_price": usdc_text(rules.redeem_price(found.unlocked_e6, found.supply)),
+        "buy_price": usdc_text(rules.buy_price(found.reserve_usdc_e6, found.supply)),
     }
+
+
+def _unlocked_at(lock: ReserveLock, at: int) -> str | None:
+    """The first second at which nothing is locked any more. None: nothing is."""
+    return utc_text(-(-lock.until_ns // rules.NANOSECONDS)) if lock.left_e6(at) else None
 
 
 def _token(call: Call) -> str:
@@ -136,7 +155,7 @@ def _token(call: Call) -> str:
 def _state(call: Call) -> ReserveState:
     _token(call)
     found = queries.state(call.db)
-    if found is None or found.reserve_usdc_e6 < 1 or found.supply < 1:
+    if found is None or found.unlocked_e6 < 1 or found.supply < 1:
         raise Refusal(
             "reserve_unknown",
             "The token's events are not all read yet, so its price is not known; ask again in a "

@@ -40,6 +40,7 @@ class Chain:
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self.database, self.clock, self.height = database, clock, 1
+        self.waited = 0
         with database.write() as session:
             blocks.add_block(session, CHAIN, self._header(1), clock.now)
             at = Cursor(1, hash_of(1))
@@ -51,7 +52,7 @@ class Chain:
             number=number,
             hash=hash_of(number),
             parent_hash=hash_of(number - 1),
-            timestamp=MINED_AT + number,
+            timestamp=MINED_AT + number + self.waited,
             logs_bloom=0,
             transaction_hashes=(),
             base_fee_wei=None,
@@ -73,10 +74,17 @@ class Chain:
         )
         with self.database.write() as session:
             blocks.add_block(session, CHAIN, self._header(number), now)
-            add_events(session, CHAIN, [NewReserveEvent(fact, log, MINED_AT + number)])
+            add_events(
+                session, CHAIN, [NewReserveEvent(fact, log, MINED_AT + number + self.waited)]
+            )
             adopt_conversions(session, CHAIN, number, number, now)
             at = Cursor(number, hash_of(number))
             blocks.move_cursor(session, TIP, before, at, 1, now)
+
+    def wait(self, seconds: int) -> None:
+        """And a block without a log of the price's."""
+        self.waited += seconds
+        self.take(ReserveFact(ReserveEventKind.UNPAUSED))
 
     def bought(self, who: str, usdc_e6: int, tokens: int) -> None:
         self.take(

@@ -18,6 +18,7 @@ from core.reserve import queries
 from core.reserve.rules import ReserveEventKind, ReserveFact
 from core.sponsored import queries as sponsored
 from core.sponsored.prices import FixedEthPrice
+from core.times import utc_text
 from tests.integration.api.conftest import BASE_URL, Clock, connect, reason
 from tests.integration.api.in_process import AppClient
 from tests.integration.api.reserve.conftest import (
@@ -114,7 +115,9 @@ def test_config__without_a_price_of_eth__says_so(
 
 def test_state__has_prices_and_no_amount(client: TestClient, token: Chain) -> None:
     found = client.get("/reserve/state").json()
-    assert (found["redeem_price"], found["buy_price"]) == ("0.010198", "0.010402")
+    assert (found["redeem_price"], found["buy_price"]) == ("0.010000", "0.010402")
+    assert found["unlocked_price"] == "0.010198"
+    assert found["unlocked_at"] == utc_text(MINED_AT + 2 + 86_400)
     assert found["reserve_ratio"] is None  # nobody read the contract's balance yet
     assert found["block"] == 2
     assert "103" not in client.get("/reserve/state").text
@@ -155,9 +158,21 @@ def test_a_quote__is_exact_and_says_what_it_would_redeem_for(
     tokens = 5 * USDC * 10_100 * ONE * 100 // (103 * USDC * 102)
     assert found["tokens_base"] == str(tokens)
     assert found["tokens"] == f"{tokens // ONE}.{tokens % ONE:018d}"
-    worth = tokens * 108 * USDC // (10_100 * ONE + tokens)
+    share = -(-tokens * 101 * USDC // (10_100 * ONE))  # 2 of the 103 USDC are locked
+    worth = tokens * (101 * USDC + share) // (10_100 * ONE + tokens)
     assert found["redeem_usdc"] == f"4.{worth % USDC:06d}"
     assert found["credits"] == worth // 10_000
+    unlocked = tokens * 108 * USDC // (10_100 * ONE + tokens)
+    assert found["unlocked_usdc"] == f"4.{unlocked % USDC:06d}"
+    assert found["unlocked_credits"] == unlocked // 10_000
+    assert found["unlocked_at"] == utc_text(MINED_AT + 2 + 86_400)
+
+
+def test_a_day_after_a_purchase__nothing_is_locked(client: TestClient, token: Chain) -> None:
+    token.wait(86_400)
+    found = client.get("/reserve/state").json()
+    assert (found["redeem_price"], found["unlocked_price"]) == ("0.010198", "0.010198")
+    assert found["unlocked_at"] is None
 
 
 @pytest.mark.parametrize("usd", ["0", "-1", "1.0000001", "x", "1e3", "1000000000001", ""])

@@ -1,6 +1,6 @@
 """What is quoted is what the contract mints: 1,000 states and amounts drawn at random, and edges.
 
-The contract runs each purchase itself, by eth_call, on the reserve and supply that the case names
+The contract runs each purchase itself, by eth_call, on the reserve, supply and lock that the case names
 (they are laid over its storage), with a minOut equal to the quote; one unit more is refused.
 """
 
@@ -9,11 +9,12 @@ from dataclasses import dataclass
 
 import pytest
 
-from core.chain.abi import answer_words
 from core.chain.abi_text import call_by_signature
 from core.chain.reader import block_argument
 from core.chain.rpc import RpcError
+from core.hexes import bytes_of
 from core.reserve import rules
+from core.reserve.rules import ReserveEventKind, ReserveFact, ReserveLock, ReserveTotals
 from tests.integration.chain_fixtures import USDC, DeployedChain
 from tests.integration.reserve_token import TokenOnChain, deploy_reserve_token
 from tests.personas import AGENT
@@ -22,6 +23,8 @@ ONE = 10**18
 RESERVE_MOST = 2**120 - 1
 PAYS = 10**18  # USDC base units that the buyer of a case has
 CASES = 1_000
+AT, DAY_NS = 1_800_000_000, 86_400 * 10**9
+NO_LOCK = ReserveLock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,20 +34,27 @@ class Laid:
     token: TokenOnChain
     supply_slot: int
     reserve_slot: int
+    lock_slot: int
 
-    def asked(self, data: str, reserve_e6: int, supply: int) -> int:
+    def asked(self, data: str, reserve_e6: int, supply: int, lock: ReserveLock = NO_LOCK) -> int:
         """Errors: RpcError, also where the contract reverts."""
         words = {
             hex32(self.supply_slot): hex32(supply),
             hex32(self.reserve_slot): hex32(reserve_e6 << 8),  # the pause below, what is owed above
+            hex32(self.lock_slot): hex32(word_of(lock)),
         }
         call = {"from": AGENT.address, "to": self.token.address, "data": data}
         over = {self.token.address: {"stateDiff": words}}
-        answer = self.token.chain.rpc.call("eth_call", [call, block_argument("latest"), over])
-        return int.from_bytes(answer_words(answer, 1))
+        at = {"time": hex(AT)}
+        answer = self.token.chain.rpc.call("eth_call", [call, block_argument("latest"), over, at])
+        return int.from_bytes(bytes_of(str(answer))[:32])
 
     def minted(self, usdc_e6: int, reserve_e6: int, supply: int, least: int) -> int:
         return self.asked(self.token.buy_data(AGENT, usdc_e6, least), reserve_e6, supply)
+
+
+def word_of(lock: ReserveLock) -> int:
+    return lock.amount_e6 | lock.since << 120 | lock.until_ns << 160
 
 
 def hex32(number: int) -> str:
@@ -54,12 +64,14 @@ def hex32(number: int) -> str:
 @pytest.fixture
 def laid(deployed: DeployedChain) -> Laid:
     token = deploy_reserve_token(deployed)
-    token.fund(AGENT, PAYS)
+    token.fund(AGENT, PAYS + 102 * USDC)
+    token.buy(AGENT, 102 * USDC)
     words = [
         int(deployed.rpc.call("eth_getStorageAt", [token.address, hex(slot), "latest"]), 16)
         for slot in range(16)
     ]
-    return Laid(token, words.index(100 * ONE), words.index(USDC << 8))
+    lock_slot = next(slot for slot, word in enumerate(words) if word % 2**120 == 2 * USDC)
+    return Laid(token, words.index(10_100 * ONE), words.index(103 * USDC << 8), lock_slot)
 
 
 def drawn(random_: random.Random) -> tuple[int, int, int]:
@@ -124,23 +136,48 @@ def test_an_edge__mints_what_was_quoted_and_not_a_unit_more(
         laid.minted(amount, reserve, supply, quoted + 1)
 
 
+def drawn_lock(random_: random.Random, reserve_e6: int) -> ReserveLock:
+    """Of a part of the reserve that is less than all, and of a moment that is over or ahead."""
+    since = AT - random_.randrange(2 * 86_400)
+    until_ns = since * 10**9 + random_.randrange(1, DAY_NS)
+    return ReserveLock(random_.randrange(reserve_e6), since, until_ns)
+
+
 def test_the_other_numbers__are_the_contracts(laid: Laid) -> None:
-    random_ = random.Random(99)
+    random_, locks = random.Random(99), 0
     for _ in range(100):
         tokens, reserve, supply = drawn(random_)
+        lock = drawn_lock(random_, reserve)
+        left = laid.asked(call_by_signature("locked()", []), reserve, supply, lock)
+        assert left == lock.left_e6(AT)
+        locks += bool(left)
+        unlocked = reserve - left
         redeem = call_by_signature("quoteRedeem(uint256)", [tokens])
-        assert laid.asked(redeem, reserve, supply) == rules.redeem_value(tokens, reserve, supply)
+        worth = rules.redeem_value(tokens, unlocked, supply)
+        assert laid.asked(redeem, reserve, supply, lock) == worth
         price = call_by_signature("redeemPrice()", [])
-        assert laid.asked(price, reserve, supply) == rules.redeem_price(reserve, supply)
+        assert laid.asked(price, reserve, supply, lock) == rules.redeem_price(unlocked, supply)
         price = call_by_signature("buyPrice()", [])
-        assert laid.asked(price, reserve, supply) == rules.buy_price(reserve, supply)
+        assert laid.asked(price, reserve, supply, lock) == rules.buy_price(reserve, supply)
+    assert 20 < locks < 80
 
 
-def test_purchases_one_after_another__mint_what_was_quoted_before_each(laid: Laid) -> None:
+def test_purchases_one_after_another__mint_and_lock_what_was_reckoned_before_each(
+    laid: Laid,
+) -> None:
     token, random_ = laid.token, random.Random(5)
+    until = token.locked()[1]
+    since = (until - DAY_NS) // 10**9
+    totals = ReserveTotals(103 * USDC, 10_100 * ONE, lock=ReserveLock(2 * USDC, since, until))
     for _ in range(20):
         amount = random_.randrange(1, 10 ** random_.randint(2, 12))
-        quoted = rules.quote(amount, token.number("reserve()"), token.number("totalSupply()"))
+        quoted = rules.quote(amount, totals.reserve_e6, totals.supply)
         before = token.number("balanceOf(address)", AGENT.address)
+        token.wait(random_.choice((1, 60, 10_000, 50_000)))
         token.buy(AGENT, amount, quoted)
         assert token.number("balanceOf(address)", AGENT.address) - before == quoted
+        bought = ReserveFact(ReserveEventKind.BOUGHT, tokens=quoted, usdc_e6=amount)
+        totals = rules.after(totals, bought, token.chain.now)
+        assert token.number("reserve()") == totals.reserve_e6
+        lock = totals.lock
+        assert token.locked() == (lock.left_e6(token.chain.now), lock.until_ns)
