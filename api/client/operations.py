@@ -2182,6 +2182,8 @@ class MandatesOpenPosition(TypedDict):
     worth_est: str | None
     worth_source: NotRequired[str | None]
     worth_at: NotRequired[str | None]
+    agent_mark_usdc: NotRequired[str | None]
+    agent_mark_at: NotRequired[str | None]
     target: NotRequired[MandatesReportedPlace | None]
     opened_at: NotRequired[str | None]
 

@@ -116,7 +116,7 @@ def _watched(
             row[3],
             None if row[4] is None else UnixSeconds(int(row[4].timestamp())),
             _sent_mark(*row[7:10]),
-            _written_mark(*row[10:14]),
+            _written_mark(*row[11:15]),
             _floor(int(row[2]), row[5]) if row[6] else None,
             row[-2],
             None if row[-1] is None else LacksMark(row[-1]),
@@ -181,27 +181,31 @@ def _watched_rows(
 
 
 def _lacks_mark(sent: Any) -> ColumnElement[str | None]:
-    """Nothing of a vault that never spent: it is worth its cash."""
-    stopped_at = MandateHead.state["stopped_at"].as_string().cast(DateTime(timezone=True))
+    """Nothing of a vault that never spent: it is worth its cash. The last one is older than the stop,
+    or than what came back since while adapters still value something.
+    """
+    state = MandateHead.state
     by_a_party = and_(
-        MandateHead.state["stopped_at"].as_string().is_not(None),
-        MandateHead.state["stop_worth_usdc_e6"].as_string().is_(None),
+        _is_since(sent, "stopped_at"), state["stop_worth_usdc_e6"].as_string().is_(None)
+    )
+    came_back = and_(
+        _is_since(sent, "last_return_at"), state["valued_out_usdc_e6"].as_integer() > 0
     )
     return case(
         (func.coalesce(MandateHead.spent_usdc_e6, 0) == 0, None),
         (
             MandateHead.status.in_(CLOSED),
-            case(
-                (
-                    and_(
-                        by_a_party, or_(sent.c.created_at.is_(None), sent.c.created_at < stopped_at)
-                    ),
-                    LacksMark.END,
-                )
-            ),
+            case((or_(by_a_party, came_back), LacksMark.END)),
         ),
         (sent.c.created_at.is_(None), LacksMark.FIRST),
     )
+
+
+def _is_since(sent: Any, name: str) -> ColumnElement[bool]:
+    """That of the record is later than the block by which the last mark was decided."""
+    at = MandateHead.state[name].as_string()
+    seconds = func.extract("epoch", at.cast(DateTime(timezone=True)))
+    return and_(at.is_not(None), or_(sent.c.block_at.is_(None), sent.c.block_at < seconds))
 
 
 def _floor(budget_usdc_e6: int, stop_floor_bps: int) -> UsdcE6 | None:
@@ -244,6 +248,7 @@ def _last_sent(registry: type[Vault]) -> Any:
             intent.reason["worth_usdc"].as_string().label("sent_worth"),
             intent.trigger_block_number,
             intent.created_at,
+            intent.reason["block_at"].as_integer().label("block_at"),
         )
         .where(
             intent.vault == registry.address,

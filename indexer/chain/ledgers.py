@@ -14,6 +14,7 @@ from core.blocks import queries as repository
 from core.chain.blocks import BlockHeader
 from core.db.engine import WriteSession
 from core.hexes import bytes_of
+from core.keeper.intents import watch_again
 from core.ledger.chain import known_keys
 from core.mandate import owed_notes
 from core.mandate.ledger import writer as mandate_ledger
@@ -100,6 +101,8 @@ class LiveBooks:
         self, session: WriteSession, ledgers: Mapping[int, Sequence[NewRow]], now: datetime
     ) -> int:
         grown = mandate_ledger.append_ledgers(session, ledgers, now)
+        if returned := [one for one, rows in ledgers.items() if any(map(_is_return, rows))]:
+            watch_again(session, returned)
         public_ids = public_ids_of(session, {went.row.mandate_id for went in grown.went_out})
         for went in grown.went_out:
             public_id = public_ids[went.row.mandate_id]
@@ -280,6 +283,10 @@ class MissingRows:
 def note_from_json(raw: Mapping[str, Any]) -> Note:
     """A note as it was written down as owed."""
     return Note(NEW_ROW.validate_python(raw["row"]), raw["is_alert"])
+
+
+def _is_return(row: NewRow) -> bool:
+    return "unwound" in row.payload or "proceeds" in row.payload
 
 
 def _public_stop_off(went: WentOut, public_id: str) -> dict[str, Any]:

@@ -7,7 +7,8 @@ Laws
   fee.
 - net_after_fees_est = worth + withdrawn - deposited - reserved. Fees that left the vault are out of
   worth already.
-- net_after_fees_realized = resolves - fees - payouts.
+- net_after_fees_realized = received + what is out at cost - spent - payouts; on paper resolves -
+  fees - payouts.
 """
 
 from typing import Any
@@ -17,7 +18,8 @@ from core.mandate.rules.worth import Worth, agent_fee_reserved_usdc_e6
 from core.money import usdc_text
 
 EST_FORMULA = "worth_est + withdrawn - deposited - agent_fee_reserved"
-REALIZED_FORMULA = "sum(resolve) - sum(fee) - sum(payout)"
+REALIZED_FORMULA = "received + out_at_cost - spent - payouts"
+REALIZED_ON_PAPER = "sum(resolve) - sum(fee) - sum(payout)"
 
 
 def fees_block(state: MandateState, worth: Worth, agent_fee_bps: int) -> dict[str, Any]:
@@ -42,7 +44,7 @@ def fees_block(state: MandateState, worth: Worth, agent_fee_bps: int) -> dict[st
         "net_after_fees_realized": {
             "value": usdc_text(state.realized_usdc_e6),
             "est": False,
-            "formula": REALIZED_FORMULA,
+            "formula": REALIZED_ON_PAPER if state.vault_address is None else REALIZED_FORMULA,
         },
     }
 

@@ -27,6 +27,7 @@ from datetime import datetime
 from typing import Any
 
 from core.mandate.rules.flagged import with_flags, with_flags_compared
+from core.mandate.rules.flows import moved_at, returned, with_mark
 from core.mandate.rules.lifecycle import MarketMode, Status
 from core.mandate.rules.moved import Moved, chain_fact, spent_and_received
 from core.mandate.rules.positions import with_reported
@@ -34,11 +35,9 @@ from core.mandate.rules.reported import usable_usdc_e6
 from core.mandate.rules.rows import LedgerRow, ReportedBy, RowKind
 from core.mandate.rules.state import (
     EMPTY_STATE,
-    ChainMark,
     LastBatch,
     MandateFacts,
     MandateState,
-    TargetFlow,
     changed,
 )
 from core.mandate.rules.told import (
@@ -96,7 +95,7 @@ def apply(
     if row.kind in _TRADES:
         state = _trade(state, row, facts)
     elif row.kind is RowKind.FEE:
-        state = _fee(state, row, told)
+        state = _fee(state, row, told, facts)
     else:
         state = _BY_KIND[row.kind](state, row, facts)
     if is_refusal(row):
@@ -214,7 +213,7 @@ def _executed(
         last_batch=batch,
         last_row_at=_later(state.last_row_at, row.occurred_at),
         **_move(state, row.occurred_at, batch.spent_usdc_e6),
-        **_flow(state, str(executed.get("target")), spent=spent, received=received),
+        **moved_at(state, facts, str(executed.get("target")), spent=spent, received=received),
     )
 
 
@@ -233,32 +232,16 @@ def _move(state: MandateState, at: datetime, spent: int) -> dict[str, Any]:
     }
 
 
-def _flow(
-    state: MandateState, target: str, *, spent: int = 0, received: int = 0, cost: int = 0
-) -> dict[str, Any]:
-    """The fields that move a target's flow and the positions' basis: what is spent is out at cost,
-    what comes back is not.
-    """
-    flows = {flow.target: flow for flow in state.targets}
-    flow = flows.get(target) or TargetFlow(target=target)
-    flows[target] = TargetFlow(
-        target=target,
-        spent_usdc_e6=flow.spent_usdc_e6 + spent,
-        received_usdc_e6=flow.received_usdc_e6 + received,
-        cost_usdc_e6=flow.cost_usdc_e6 + cost,
-    )
-    basis = state.positions_basis_usdc_e6 + spent - received - cost
-    return {"targets": tuple(flows.values()), "positions_basis_usdc_e6": basis}
-
-
-def _fee(state: MandateState, row: LedgerRow, told: ReportedFacts) -> MandateState:
+def _fee(
+    state: MandateState, row: LedgerRow, told: ReportedFacts, facts: MandateFacts
+) -> MandateState:
     """A fee with a transaction is compared with what was told: the chain's word replaces the
     agent's, never adds to it.
     """
     amount, fee_class = row.amount_usdc_e6 or 0, fee_class_of(row)
     by_agent = row.reported_by is ReportedBy.AGENT
     if not by_agent and "adapter" in row.payload:
-        state = changed(state, **_flow(state, str(row.payload["adapter"]), cost=amount))
+        state = changed(state, **moved_at(state, facts, str(row.payload["adapter"]), cost=amount))
     if fee_class in PROVABLE_CLASSES:
         if by_agent and (told.is_paid or (told.is_reverted and fee_class == "tools")):
             return state
@@ -340,6 +323,10 @@ def _end(state: MandateState, status: Status, row: LedgerRow) -> MandateState:
 
 def _note(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateState:
     if row.reported_by is not ReportedBy.AGENT:
+        if unwound := chain_fact(row, "unwound"):
+            state = returned(state, row, facts, str(unwound.get("target")))
+        if proceeds := chain_fact(row, "proceeds"):
+            state = returned(state, row, facts, str(proceeds.get("adapter")))
         for key, read in _NOTES.items():
             fact = row.payload.get(key)
             if fact is not None and (isinstance(fact, Mapping) or fact is True):
@@ -385,23 +372,6 @@ def _agent_removed(state: MandateState, row: LedgerRow, fact: Mapping[str, Any])
     if state.paused or state.is_ended:
         return state
     return changed(state, paused=True, paused_at=row.occurred_at, last_paused_at=row.occurred_at)
-
-
-def _marked(state: MandateState, row: LedgerRow, fact: Mapping[str, Any]) -> MandateState:
-    worth, out = (usable_usdc_e6(fact.get(key)) for key in ("worth_usdc", "unvalued_out_usdc"))
-    if worth is None or out is None:
-        return changed(state, data_issue=True)
-    mark = ChainMark(worth_usdc_e6=worth, unvalued_out_usdc_e6=out, at=row.occurred_at)
-    return changed(state, mark=mark, positions_basis_usdc_e6=worth - state.cash_usdc_e6)
-
-
-def _unwound(state: MandateState, row: LedgerRow, fact: Mapping[str, Any]) -> MandateState:
-    return changed(state, **_flow(state, str(fact.get("target")), received=row.amount_usdc_e6 or 0))
-
-
-def _proceeds(state: MandateState, row: LedgerRow, fact: Mapping[str, Any]) -> MandateState:
-    adapter = str(fact.get("adapter"))
-    return changed(state, **_flow(state, adapter, received=row.amount_usdc_e6 or 0))
 
 
 def _cancelled(state: MandateState, row: LedgerRow, fact: Mapping[str, Any]) -> MandateState:
@@ -484,9 +454,7 @@ _NOTES: Mapping[str, Callable[[MandateState, LedgerRow, Mapping[str, Any]], Mand
     "vault_created": _vault_created,
     "agent_set": _agent_set,
     "agent_removed": _agent_removed,
-    "mark": _marked,
-    "unwound": _unwound,
-    "proceeds": _proceeds,
+    "mark": with_mark,
     "terms_cancelled": _cancelled,
     "terms_expired": _cancelled,
     "cancelled": _dropped,

@@ -20,6 +20,7 @@ from typing import Any
 from core.mandate.rules.fees import fees_block
 from core.mandate.rules.lifecycle import MarketMode, Status
 from core.mandate.rules.lock import SETTLE_GRACE_S
+from core.mandate.rules.open_positions import OpenPosition, open_positions
 from core.mandate.rules.paper import unreturned_cost_usdc_e6
 from core.mandate.rules.seen import VaultSeen, as_seen
 from core.mandate.rules.short_progress import short_progress
@@ -135,33 +136,14 @@ def public_stop(state: MandateState, about: ProgressFacts) -> dict[str, Any]:
 
 
 def positions_list(state: MandateState, facts: MandateFacts) -> list[dict[str, Any]]:
-    """Open positions: those that the agent reported, then targets where the chain saw money go and
-    no report that it bears out tells of.
+    """Open positions: of a vault as the chain has them (open_positions.py), on paper as the agent
+    reported them.
 
     Empty for a paper mandate that ended.
     """
-    if _is_void(state, facts):
-        return []
-    told = {
-        str(position.target["address"]).lower()
-        for position in state.positions
-        if position.target and position.mark_source != UNSEEN
-    }
-    silent = [
-        flow for flow in state.targets if flow.out_usdc_e6 and flow.target.lower() not in told
-    ]
-    found = [
-        {
-            "id": flow.target,
-            "name": None,
-            "status": "open",
-            "source": "chain",
-            "cost_usdc": usdc_text(flow.out_usdc_e6),
-            "worth_est": None,
-        }
-        for flow in silent
-    ]
-    return [*(_reported(position) for position in state.positions), *found]
+    if facts.market_mode is MarketMode.PAPER:
+        return [] if state.is_ended else [_on_paper(position) for position in state.positions]
+    return [_of_vault(one, state) for one in open_positions(state)]
 
 
 def positions_void(state: MandateState, facts: MandateFacts) -> list[dict[str, Any]]:
@@ -261,6 +243,37 @@ def _leave_now(worth: Worth, spread_bps: int | None) -> dict[str, Any]:
     }
 
 
+def _on_paper(position: Position) -> dict[str, Any]:
+    return {
+        **_reported(position),
+        "cost_usdc": usdc_text(position.cost_usdc_e6),
+        "worth_est": usdc_text(position.mark_usdc_e6),
+        "worth_source": position.mark_source,
+        "worth_at": instant_text(position.mark_at),
+    }
+
+
+def _of_vault(one: OpenPosition, state: MandateState) -> dict[str, Any]:
+    by_mark = one.is_valued and state.mark is not None
+    figures = {
+        "cost_usdc": usdc_text(one.cost_usdc_e6),
+        "worth_est": usdc_text_or_none(one.worth_usdc_e6),
+        "worth_source": "chain_mark" if by_mark else "cost",
+        "worth_at": instant_text(state.mark.at) if by_mark and state.mark else None,
+    }
+    if one.reported is None:
+        return {"id": one.target, "name": None, "status": "open", "source": "chain", **figures}
+    if one.worth_usdc_e6 is None:
+        figures["worth_source"] = UNSEEN
+    is_marked = one.reported.mark_source == "agent_mark"
+    return {
+        **_reported(one.reported),
+        **figures,
+        "agent_mark_usdc": usdc_text(one.reported.mark_usdc_e6) if is_marked else None,
+        "agent_mark_at": instant_text(one.reported.mark_at) if is_marked else None,
+    }
+
+
 def _reported(position: Position) -> dict[str, Any]:
     return {
         "id": position.id,
@@ -268,10 +281,6 @@ def _reported(position: Position) -> dict[str, Any]:
         "status": "open",
         "source": "agent",
         "qty": position.qty,
-        "cost_usdc": usdc_text(position.cost_usdc_e6),
-        "worth_est": None if position.mark_source == UNSEEN else usdc_text(position.mark_usdc_e6),
-        "worth_source": position.mark_source,
-        "worth_at": instant_text(position.mark_at),
         "target": position.target,
         "opened_at": instant_text(position.opened_at),
     }

@@ -78,17 +78,22 @@ class TargetFlow:
     """What went to one target of the vault and what came back from it, from chain rows alone.
 
     `cost_usdc_e6` is the part of `spent_usdc_e6` that bought a service (x402): it is no position.
+    `lost_usdc_e6` is what had not come back when an adapter's positions were found to be worth nothing.
+    `is_valued`: an adapter values what is there.
     """
 
     target: str  # checksum address
     spent_usdc_e6: int = 0
     received_usdc_e6: int = 0
     cost_usdc_e6: int = 0
+    lost_usdc_e6: int = 0
+    is_valued: bool = False
 
     @property
     def out_usdc_e6(self) -> int:
         """What is still out there at cost; 0 when more came back than went."""
-        return max(0, self.spent_usdc_e6 - self.cost_usdc_e6 - self.received_usdc_e6)
+        gone = self.cost_usdc_e6 + self.received_usdc_e6 + self.lost_usdc_e6
+        return max(0, self.spent_usdc_e6 - gone)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +154,9 @@ class MandateState:
     last_resumed_at: datetime | None = None
     # worth
     mark: ChainMark | None = None
-    positions_basis_usdc_e6: int = 0  # at the last chain mark worth - cash, moved at cost since
+    # what adapters value, by the last mark and moved at cost since; at cost before the first one
+    valued_out_usdc_e6: int = 0
+    last_return_at: datetime | None = None  # of an unwind or proceeds
     positions: tuple[Position, ...] = ()
     targets: tuple[TargetFlow, ...] = ()
     # at cost, the vault's own counter
@@ -188,8 +195,36 @@ class MandateState:
 
     @property
     def realized_usdc_e6(self) -> int:
-        """Sum of resolve minus sum of fee minus sum of payout (docs/rules.md#progress)."""
-        return self.resolved_usdc_e6 - self.fees_usdc_e6 - self.paid_out_usdc_e6
+        """Of a vault: what came back minus what went, without what is still out at cost, minus
+        payouts. On paper: sum of resolve minus sum of fee minus sum of payout. Source:
+        docs/rules.md#progress.
+        """
+        if self.vault_address is None:
+            return self.resolved_usdc_e6 - self.fees_usdc_e6 - self.paid_out_usdc_e6
+        came_back = self.received_usdc_e6 + self.out_cost_usdc_e6
+        return came_back - self.spent_usdc_e6 - self.paid_out_usdc_e6
+
+    @property
+    def out_cost_usdc_e6(self) -> int:
+        """What is out of the vault, at cost: what the costs of its open positions add up to."""
+        valued = sum(flow.out_usdc_e6 for flow in self.targets if flow.is_valued)
+        return valued + self.at_cost_usdc_e6
+
+    @property
+    def at_cost_usdc_e6(self) -> int:
+        """The part of the worth that no adapter values. 0 once all is home."""
+        return 0 if self.is_emptied else self.unvalued_out_usdc_e6
+
+    @property
+    def not_returned_usdc_e6(self) -> int:
+        """What the vault's counter of unvalued money still has once all is home."""
+        return self.unvalued_out_usdc_e6 if self.is_emptied else 0
+
+    @property
+    def is_emptied(self) -> bool:
+        """The mandate ended, its owner has taken the cash out, and no adapter values anything."""
+        is_empty = self.cash_usdc_e6 <= 0 and self.valued_out_usdc_e6 == 0
+        return self.is_ended and is_empty and self.withdrawn_usdc_e6 > 0
 
     @property
     def is_ended(self) -> bool:

@@ -31,6 +31,10 @@ class PositionRules:
     unvalued: frozenset[tuple[str, str]] = frozenset()
     valued: frozenset[str] = frozenset()
 
+    def values(self, target: str) -> bool:
+        """An adapter values what is at this target. Without any rule that is said of each."""
+        return target.lower() in self.valued or not (self.valued or self.unvalued)
+
 
 @dataclass(frozen=True, slots=True)
 class WentOut:

@@ -1,11 +1,12 @@
 """What a mandate is worth: cash, which is known, and positions, which are estimated.
 
-Sources of the positions' part, the first that there is:
-  chain_mark  the keeper's last mark less the cash of that moment; what moved since counts at cost
-  agent_mark  the sum of the agent's latest marks, cost for positions without one
-  cost        what the chain saw leave for targets and not come back (or what reported positions cost)
+Of a vault the positions are what the chain shows (flows.py, unvalued.py); no report changes them:
+  chain_mark  what the vault measured at the keeper's last mark, moved at cost since
+  cost        before the first mark: what left for targets and has not come back
   cash        nothing is out
-
+On paper reports are all there is:
+  agent_mark  the sum of the agent's latest marks, cost for positions without one
+  cost        what reported positions cost
 A paper mandate's positions are void once it ended. Source: docs/rules.md#progress,
 docs/rules.md#after-a-stop.
 """
@@ -13,17 +14,21 @@ docs/rules.md#after-a-stop.
 from dataclasses import dataclass
 
 from core.mandate.rules.lifecycle import MarketMode
-from core.mandate.rules.state import UNSEEN, MandateFacts, MandateState
+from core.mandate.rules.state import MandateFacts, MandateState
 from core.money import BPS_ONE, UsdcE6, bps_of_down
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Worth:
-    """USDC base units. `worth_usdc_e6` = cash + positions; cash is shown as 0 when it is below."""
+    """USDC base units. `worth_usdc_e6` = cash + positions; cash is shown as 0 when it is below.
+
+    `at_cost_usdc_e6`: the part of the positions that no adapter values.
+    """
 
     cash_usdc_e6: UsdcE6
     positions_usdc_e6: UsdcE6
     source: str
+    at_cost_usdc_e6: int = 0
 
     @property
     def worth_usdc_e6(self) -> UsdcE6:
@@ -32,11 +37,19 @@ class Worth:
 
 def worth_of(state: MandateState, facts: MandateFacts) -> Worth:
     """The estimate as of the last row."""
-    positions, source = _positions(state, facts)
+    if facts.market_mode is MarketMode.PAPER:
+        positions, source, at_cost = *_on_paper(state), 0
+    else:
+        at_cost = state.at_cost_usdc_e6
+        positions = state.valued_out_usdc_e6 + at_cost
+        source = "cost" if positions else "cash"
+        if state.mark is not None:
+            source = "chain_mark"
     return Worth(
         cash_usdc_e6=UsdcE6(max(0, state.cash_usdc_e6)),
         positions_usdc_e6=UsdcE6(positions),
         source=source,
+        at_cost_usdc_e6=at_cost,
     )
 
 
@@ -71,16 +84,9 @@ def exit_cost_up(amount_usdc_e6: int, spread_bps: int) -> UsdcE6:
     return UsdcE6(-(-amount_usdc_e6 * spread_bps // BPS_ONE))
 
 
-def _positions(state: MandateState, facts: MandateFacts) -> tuple[int, str]:
-    if facts.market_mode is MarketMode.PAPER and state.is_ended:
+def _on_paper(state: MandateState) -> tuple[int, str]:
+    if state.is_ended or not state.positions:
         return 0, "cash"
-    if state.mark is not None:
-        return max(0, state.positions_basis_usdc_e6), "chain_mark"
-    seen = [position for position in state.positions if position.mark_source != UNSEEN]
-    if seen:
-        is_marked = any(position.mark_source == "agent_mark" for position in seen)
-        return sum(
-            position.mark_usdc_e6 for position in seen
-        ), "agent_mark" if is_marked else "cost"
-    basis = max(0, state.positions_basis_usdc_e6)
-    return basis, "cost" if basis else "cash"
+    is_marked = any(position.mark_source == "agent_mark" for position in state.positions)
+    worth = sum(position.mark_usdc_e6 for position in state.positions)
+    return worth, "agent_mark" if is_marked else "cost"

@@ -2,7 +2,7 @@
 measures nothing.
 """
 
-from datetime import timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 from core.mandate.chain import calldata
@@ -19,10 +19,15 @@ def marks(stage: Stage) -> list[Marked]:
     return [event for event in map(decode_log, logs) if isinstance(event, Marked)]
 
 
+def now_of(stage: Stage) -> str:
+    """The newest block's time, as a state has it."""
+    return datetime.fromtimestamp(stage.chain.now, UTC).isoformat()
+
+
 def stopped(stage: Stage, **state: Any) -> None:
     """By the agent, on chain and in the record."""
     stage.chain.succeed(AGENT, stage.vault, calldata.stop("enough"))
-    at = stage.now().isoformat()
+    at = now_of(stage)
     stage.record("stopped", state={"stopped_at": at, "stop_worth_usdc_e6": None, **state}, **SPENT)
 
 
@@ -41,7 +46,7 @@ def test_a_vault_that_never_spent__is_not_marked(stage: Stage) -> None:
     stage.record("working")
     keeper.run()
     stopped(stage)
-    stage.record("stopped", state={"stopped_at": stage.now().isoformat()})
+    stage.record("stopped", state={"stopped_at": now_of(stage)})
     keeper.run()
     assert stage.intents() == []
 
@@ -84,6 +89,28 @@ def test_a_mark_from_before_the_stop__is_none_of_the_end(stage: Stage) -> None:
     keeper.run()
     stage.chain.anvil.mine()
     keeper.run()
-    stopped(stage, stopped_at=(stage.now() + timedelta(seconds=1)).isoformat())
+    stage.pass_time(stage.chain.now + 5)
+    stopped(stage)
     keeper.run()
     assert [intent.reason["why"] for intent in stage.intents()] == ["first", "ended"]
+
+
+def test_what_comes_back_after_an_end__is_marked_while_adapters_value_something(
+    stage: Stage,
+) -> None:
+    keeper = stage.keeper()
+    stopped(stage)
+    keeper.run()
+    stage.pass_time(stage.chain.now + 5)
+    back = {"last_return_at": now_of(stage), "valued_out_usdc_e6": 1}
+    for _ in range(2):
+        stopped_before = {"stopped_at": now_of(stage), "stop_worth_usdc_e6": 1}
+        stage.record("settled", state=stopped_before | back, **SPENT)
+        keeper.run()
+        stage.chain.anvil.mine()
+    assert [intent.reason["why"] for intent in stage.intents()] == ["ended", "ended"]
+    stage.pass_time(stage.chain.now + 5)
+    nothing_left = {"last_return_at": now_of(stage), "valued_out_usdc_e6": 0}
+    stage.record("settled", state=stopped_before | nothing_left, **SPENT)
+    keeper.run()
+    assert len(stage.intents()) == 2

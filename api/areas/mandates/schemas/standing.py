@@ -153,8 +153,9 @@ class ReportedPlace(TypedDict):
 
 @with_config(AnswerBody.model_config)
 class OpenPosition(TypedDict):
-    """What the agent reported (source agent), or a target where the chain saw money go (source
-    chain).
+    """A report of the agent names it (source agent), or none does and it is a target where the chain
+    saw money go (source chain). Of a vault, cost and worth are the chain's; `agent_mark_usdc` is the
+    agent's word.
     """
 
     id: str
@@ -166,6 +167,8 @@ class OpenPosition(TypedDict):
     worth_est: str | None
     worth_source: NotRequired[str | None]
     worth_at: NotRequired[str | None]
+    agent_mark_usdc: NotRequired[str | None]
+    agent_mark_at: NotRequired[str | None]
     target: NotRequired[ReportedPlace | None]
     opened_at: NotRequired[str | None]
 

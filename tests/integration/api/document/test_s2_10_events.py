@@ -285,9 +285,10 @@ def test_a_payload__may_hold_position_mark_marks_next_at_and_text(
     two = [{"position_id": "a", "worth_usdc": "12.000000"}, {"position_id": "b", "worth_usdc": "9"}]
     assert report(stage, mandate_id, kind="note", payload={"marks": two}).status_code == 200
     progress = stage.get(f"/mandates/{mandate_id}", stage.owner)["progress"]
-    assert [(one["id"], one["name"], one["worth_est"]) for one in progress["positions"]] == [
-        ("a", "Lot a", "12.000000"),
-        ("b", "Lot b", "9.000000"),
+    shown = ("id", "name", "worth_est", "agent_mark_usdc")
+    assert [tuple(one[key] for key in shown) for one in progress["positions"]] == [
+        ("a", "Lot a", "10.000000", "12.000000"),
+        ("b", "Lot b", "10.000000", "9.000000"),
     ]
     assert progress["next_event"]["at"] == "2026-11-22T08:00:00Z"
 

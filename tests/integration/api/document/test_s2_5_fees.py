@@ -139,8 +139,7 @@ def test_agent_fee__is_an_estimate_until_the_vault_settles_and_then_what_the_vau
         "10.000000",
         "90.000000",
     )
-    # the agent reported no resolve
-    assert after["net_after_fees_realized"]["value"] == "-10.000000"
+    assert after["net_after_fees_realized"]["value"] == "90.000000"
 
 
 @pytest.mark.row("2.5 net_after_fees_est")

@@ -99,7 +99,9 @@ def test_progress__of_a_paper_mandate_with_two_marked_positions__field_by_field(
     "2.6 leave_now_est",
     "2.6 leave_now_basis", "2.6 exit_cost_est", "2.6 cash",
 )  # fmt: skip
-def test_worth__is_the_agents_mark_until_the_keeper_marks_on_the_chain(live: Live) -> None:
+def test_worth__is_what_left_at_cost_until_the_vault_is_marked_whatever_the_agent_says(
+    live: Live,
+) -> None:
     mandate_id, vault = live.working()
     bought = live.execute(mandate_id, "buy(uint256)", 200)
     position = {
@@ -117,10 +119,11 @@ def test_worth__is_the_agents_mark_until_the_keeper_marks_on_the_chain(live: Liv
     )
     boasted = live.read(mandate_id)["progress"]
     assert (boasted["worth_est"], boasted["worth_source"], boasted["cash"]) == (
-        "1700.000000",
-        "agent_mark",
+        "1000.000000",
+        "cost",
         "800.000000",
     )
+    assert boasted["positions"][0]["agent_mark_usdc"] == "900.000000"
     live.price(990_000)
     marked = live.send(KEEPER, {"to": vault, "data": calldata.mark()})
     progress = live.read(mandate_id)["progress"]
@@ -145,7 +148,7 @@ def test_worth__is_the_agents_mark_until_the_keeper_marks_on_the_chain(live: Liv
     "2.6 realized",
     "2.6 realized is the sum of resolve minus the sum of fee minus the sum of payout",
 )
-def test_realized__is_resolves_less_fees_less_payouts(live: Live) -> None:
+def test_realized__of_a_vault_is_what_came_back_whatever_the_agent_resolves(live: Live) -> None:
     mandate_id, vault = live.working()
     live.execute(mandate_id, "buy(uint256)", 100)
     live.price(1_300_000)
@@ -156,10 +159,17 @@ def test_realized__is_resolves_less_fees_less_payouts(live: Live) -> None:
         ("fee", "1", {"fee_kind": "gas"}),
     ):
         report(live.stage, mandate_id, kind=kind, amount_usdc=amount, payload=payload)
-    assert live.read(mandate_id)["progress"]["realized"] == "25.000000"
+    assert live.read(mandate_id)["progress"]["realized"] == "30.000000"
     live.send_owners(mandate_id, "stop-call")
     live.settle(vault)  # 10 % of the vault's own gain of 30
-    assert live.read(mandate_id)["progress"]["realized"] == "22.000000"
+    assert live.read(mandate_id)["progress"]["realized"] == "27.000000"
+
+
+def test_realized__on_paper_is_resolves_less_fees(stage: Stage) -> None:
+    mandate_id = stage.paper()
+    for kind, amount, payload in (("resolve", "30", {}), ("fee", "1", {"fee_kind": "gas"})):
+        report(stage, mandate_id, kind=kind, amount_usdc=amount, payload=payload)
+    assert progress_of(stage, mandate_id)["realized"] == "29.000000"
 
 
 @pytest.mark.row("2.6 an unusable stored value reads as 0 with data_issue")

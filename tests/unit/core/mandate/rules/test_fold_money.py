@@ -129,7 +129,7 @@ def test_cash__a_call_that_took_and_brought__ledgers_both_gross() -> None:
         e6("80"),
         e6("30"),
     )
-    assert (state.largest_move_usdc_e6, state.positions_basis_usdc_e6) == (e6("80"), e6("50"))
+    assert (state.largest_move_usdc_e6, state.valued_out_usdc_e6) == (e6("80"), e6("50"))
 
 
 def test_cash__a_call_that_brought_as_much_as_it_took__moved_no_cash_and_is_the_largest_move() -> (
@@ -261,7 +261,7 @@ def test_fees__by_class_and_unclassified_counted() -> None:
         e6("11"),
     )
     assert (state.fees_unclassified_usdc_e6, state.fees_unclassified_count) == (e6("15"), 2)
-    assert state.realized_usdc_e6 == -e6("36")
+    assert state.realized_usdc_e6 == 0  # of a vault: the agent paid them, not the vault
 
 
 @each("chain_first", [True, False])
@@ -298,7 +298,7 @@ def test_fees__x402_payment__is_a_cost_and_no_position() -> None:
     ledger.chain(paid("0.01"), 70)
     ledger.chain(executed("0.01", target=X402), 70)
     state = ledger.state
-    assert (state.cash_usdc_e6, state.positions_basis_usdc_e6, state.fees_tools_usdc_e6) == (
+    assert (state.cash_usdc_e6, state.valued_out_usdc_e6, state.fees_tools_usdc_e6) == (
         e6("999.99"),
         0,
         e6("0.01"),
@@ -365,11 +365,12 @@ def test_marks__the_keepers_counts_whole_and_moves_at_cost_since() -> None:
     ledger = working()
     ledger.chain(executed("100"))
     ledger.chain(marked("990"))
-    assert ledger.state.positions_basis_usdc_e6 == e6("90")
+    assert ledger.state.valued_out_usdc_e6 == e6("90")
     ledger.chain(executed("10"))
+    assert ledger.state.valued_out_usdc_e6 == e6("100")
     ledger.chain(marked("985", "30"))
     state = ledger.state
-    assert state.positions_basis_usdc_e6 == e6("95")
+    assert state.valued_out_usdc_e6 == e6("65")
     assert state.mark is not None
     assert (state.mark.worth_usdc_e6, state.mark.unvalued_out_usdc_e6) == (e6("985"), e6("30"))
 

@@ -77,8 +77,8 @@ def test_worth__sources_in_their_order() -> None:
         worth_of(ledger.state, TESTNET).worth_usdc_e6,
         worth_of(ledger.state, TESTNET).source,
     ) == (
-        e6("1010"),
-        "agent_mark",
+        e6("1000"),
+        "cost",
     )
     ledger.chain(marked("985.5"))
     assert (
@@ -157,9 +157,9 @@ def test_fees_block__exact() -> None:
             "formula": "worth_est + withdrawn - deposited - agent_fee_reserved",
         },
         "net_after_fees_realized": {
-            "value": "-2.875000",
+            "value": "-2.500000",
             "est": False,
-            "formula": "sum(resolve) - sum(fee) - sum(payout)",
+            "formula": "received + out_at_cost - spent - payouts",
         },
     }
 
@@ -217,7 +217,9 @@ def test_progress__a_working_mandate() -> None:
             "status": "open",
             "source": "chain",
             "cost_usdc": "100.000000",
-            "worth_est": None,
+            "worth_est": "90.000000",
+            "worth_source": "chain_mark",
+            "worth_at": "2026-02-02T09:05:00Z",
         }
     ]
     assert all(rule["ok"] for rule in block["rules"])
@@ -237,7 +239,7 @@ def test_progress__data_issue__is_said() -> None:
     ledger = working()
     ledger.report(RowKind.BUY, "10", payload={"position": {"id": "p1", "cost_usdc": "ten"}})
     block = _progress(ledger)
-    assert (block["data_issue"], block["positions"][0]["cost_usdc"]) == (True, "0.000000")
+    assert (block["data_issue"], block["positions"]) == (True, [])
 
 
 def test_progress__a_reported_position_at_a_target__is_listed_once() -> None:
@@ -334,7 +336,7 @@ def _held(public_id: str, status: Status, minutes: int = 0) -> HeldMandate:
         else None
     )
     state = MandateState(
-        status=status, ended_at=ended_at, vault_address=VAULT, resolved_usdc_e6=e6("5")
+        status=status, ended_at=ended_at, vault_address=VAULT, received_usdc_e6=e6("5")
     )
     return HeldMandate(public_id=public_id, market_mode=MarketMode.TESTNET, state=state)
 
@@ -460,4 +462,4 @@ def test_a_position_that_the_chain_does_not_bear_out__hides_none_that_it_saw() -
     false = {"target": VENUE, "position": {"id": "p1", "cost_usdc": "900"}, "unseen": True}
     ledger.report(RowKind.BUY, "900", 61, false)
     shown = [(one["source"], one["worth_est"]) for one in _progress(ledger)["positions"]]
-    assert shown == [("agent", None), ("chain", None)]
+    assert shown == [("chain", "50.000000"), ("agent", None)]

@@ -133,7 +133,7 @@ def test_statement__the_second_week__begins_where_the_first_ended() -> None:
         "donated_withdrawn": "0.000000",
         "unexplained": "0.000000",
     }
-    assert answer["result"]["realized"] == "-2.999000"
+    assert answer["result"]["realized"] == "27.001000"
     assert answer["worth"]["end"] == "526.991000"
     assert answer["status"] == "settled"
 
