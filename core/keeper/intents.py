@@ -32,7 +32,6 @@ from sqlalchemy.dialects.postgresql import insert as pg_insert
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
-from core.blocks.tables import Vault
 from core.chain.blocks import TransactionReceipt
 from core.db.engine import WriteSession
 from core.db.refused import refused_state
@@ -461,12 +460,6 @@ def forget_ended(session: WriteSession, chain_id: int, vaults: Collection[str]) 
             KeeperEnded.chain_id == chain_id, KeeperEnded.vault.in_(map(bytes_of, vaults))
         )
     )
-
-
-def watch_again(session: WriteSession, mandate_ids: Collection[int]) -> None:
-    """Money came back to the vaults of these mandates after their end: it needs another mark."""
-    vaults = select(Vault.address).where(Vault.mandate_id.in_(mandate_ids))
-    session.execute(delete(KeeperEnded).where(KeeperEnded.vault.in_(vaults)))
 
 
 def ended_statuses(session: Session, chain_id: int, vaults: Collection[str]) -> dict[str, str]:

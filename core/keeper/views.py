@@ -215,6 +215,12 @@ def _floor(budget_usdc_e6: int, stop_floor_bps: int) -> UsdcE6 | None:
         return None
 
 
+def vaults_of(session: Session, chain_id: int, mandate_ids: Collection[int]) -> list[str]:
+    """Addresses of the vaults of these mandates."""
+    mine = (Vault.chain_id == chain_id, Vault.mandate_id.in_(mandate_ids))
+    return [address_of(one) for one in session.scalars(select(Vault.address).where(*mine))]
+
+
 def last_known_worths(
     session: Session, chain_id: int, vaults: Collection[str]
 ) -> dict[str, UsdcE6]:

@@ -14,7 +14,8 @@ from core.blocks import queries as repository
 from core.chain.blocks import BlockHeader
 from core.db.engine import WriteSession
 from core.hexes import bytes_of
-from core.keeper.intents import watch_again
+from core.keeper.intents import forget_ended
+from core.keeper.views import vaults_of
 from core.ledger.chain import known_keys
 from core.mandate import owed_notes
 from core.mandate.ledger import writer as mandate_ledger
@@ -101,8 +102,7 @@ class LiveBooks:
         self, session: WriteSession, ledgers: Mapping[int, Sequence[NewRow]], now: datetime
     ) -> int:
         grown = mandate_ledger.append_ledgers(session, ledgers, now)
-        if returned := [one for one, rows in ledgers.items() if any(map(_is_return, rows))]:
-            watch_again(session, returned)
+        self._watch_again(session, ledgers)
         public_ids = public_ids_of(session, {went.row.mandate_id for went in grown.went_out})
         for went in grown.went_out:
             public_id = public_ids[went.row.mandate_id]
@@ -118,6 +118,18 @@ class LiveBooks:
                     now,
                 )
         return grown.rows
+
+    def _watch_again(self, session: WriteSession, ledgers: Mapping[int, Sequence[NewRow]]) -> None:
+        """What came home by an unwind or an adapter, perhaps after an end: the keeper marks it."""
+        returned = {
+            one: row.chain_id
+            for one, rows in ledgers.items()
+            for row in rows
+            if row.chain_id is not None and ("unwound" in row.payload or "proceeds" in row.payload)
+        }
+        for chain_id in set(returned.values()):
+            mandates = [one for one, at in returned.items() if at == chain_id]
+            forget_ended(session, chain_id, vaults_of(session, chain_id, mandates))
 
     def note(
         self,
@@ -283,10 +295,6 @@ class MissingRows:
 def note_from_json(raw: Mapping[str, Any]) -> Note:
     """A note as it was written down as owed."""
     return Note(NEW_ROW.validate_python(raw["row"]), raw["is_alert"])
-
-
-def _is_return(row: NewRow) -> bool:
-    return "unwound" in row.payload or "proceeds" in row.payload
 
 
 def _public_stop_off(went: WentOut, public_id: str) -> dict[str, Any]:

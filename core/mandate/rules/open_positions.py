@@ -17,7 +17,7 @@ from core.mandate.rules.state import UNSEEN, MandateState, Position, TargetFlow
 
 
 @dataclass(frozen=True, slots=True)
-class OpenPosition:
+class ChainPosition:
     """USDC base units. `reported` None: no report names it; `worth_usdc_e6` None: a claim alone."""
 
     target: str | None
@@ -27,16 +27,16 @@ class OpenPosition:
     reported: Position | None
 
 
-def open_positions(state: MandateState) -> list[OpenPosition]:
+def open_positions(state: MandateState) -> list[ChainPosition]:
     """By target in the order in which money first went there, then claims."""
     borne_out = [one for one in state.positions if one.mark_source != UNSEEN]
     nowhere = [one for one in borne_out if one.target is None]
-    found = list[OpenPosition]()
+    found = list[ChainPosition]()
     for flow, cost, worth in _out(state):
         here = [one for one in borne_out if _address(one) == flow.target.lower()]
         found += _named(flow, cost, worth, here, nowhere)
     claims = [one for one in state.positions if one.mark_source == UNSEEN]
-    return [*found, *(OpenPosition(None, 0, None, False, one) for one in claims)]
+    return [*found, *(ChainPosition(None, 0, None, False, one) for one in claims)]
 
 
 def shared(total: int, weights: Sequence[int]) -> list[int]:
@@ -75,7 +75,7 @@ def _out(state: MandateState) -> Iterable[tuple[TargetFlow, int, int]]:
 
 def _named(
     flow: TargetFlow, cost: int, worth: int, here: Sequence[Position], nowhere: list[Position]
-) -> list[OpenPosition]:
+) -> list[ChainPosition]:
     """The reports at a target, then those that name no target, then what is left. The newest of them
     name it first.
     """
@@ -92,7 +92,7 @@ def _named(
         named.append((here[-1] if here and not named else None, left))
     worths = shared(worth, [part for _, part in named])
     return [
-        OpenPosition(flow.target, part, worth_of_it, flow.is_valued, position)
+        ChainPosition(flow.target, part, worth_of_it, flow.is_valued, position)
         for (position, part), worth_of_it in zip(named, worths, strict=True)
     ]
 

@@ -20,7 +20,7 @@ from typing import Any
 from core.mandate.rules.fees import fees_block
 from core.mandate.rules.lifecycle import MarketMode, Status
 from core.mandate.rules.lock import SETTLE_GRACE_S
-from core.mandate.rules.open_positions import OpenPosition, open_positions
+from core.mandate.rules.open_positions import ChainPosition, open_positions
 from core.mandate.rules.paper import unreturned_cost_usdc_e6
 from core.mandate.rules.seen import VaultSeen, as_seen
 from core.mandate.rules.short_progress import short_progress
@@ -253,7 +253,7 @@ def _on_paper(position: Position) -> dict[str, Any]:
     }
 
 
-def _of_vault(one: OpenPosition, state: MandateState) -> dict[str, Any]:
+def _of_vault(one: ChainPosition, state: MandateState) -> dict[str, Any]:
     by_mark = one.is_valued and state.mark is not None
     figures = {
         "cost_usdc": usdc_text(one.cost_usdc_e6),
