@@ -14,9 +14,9 @@ from sqlalchemy.orm import Session
 from core.alerts.tables import (
     PAYLOAD_AGENT_ID,
     PAYLOAD_MANDATE_ID,
+    STANDING_MONEY_AT_COST,
     STANDING_OF_AGENT,
     STANDING_OF_LOG,
-    STANDING_PUBLIC_STOP_OFF,
     OwnerAlert,
 )
 from core.db.arrays import table_of
@@ -24,12 +24,12 @@ from core.db.engine import WriteSession
 from core.hexes import bytes_of
 
 KEEPER_CHANGE = "keeper_change"
-PUBLIC_STOP_OFF = "public_stop_off"
+MONEY_AT_COST = "money_at_cost"
 RECORD_HELD = "record_held"
 AGENT_WALLET_LINKED = "agent_wallet_linked"
 AGENT_RECOVERED = "agent_recovered"
 HL_KEY_LOST = "hl_key_lost"
-PUBLIC_STOP_OFF_EVERY = timedelta(hours=24)
+MONEY_AT_COST_EVERY = timedelta(hours=24)
 LOG = ("owner_id", "chain_id", "tx_hash", "log_index")
 
 
@@ -193,7 +193,7 @@ def withdraw_hl_key_lost(
     session.execute(update(OwnerAlert).where(*mine).values(withdrawn_at=now))
 
 
-def public_stop_off_stands(session: Session, public_id: str, at: datetime) -> bool:
+def money_at_cost_stands(session: Session, public_id: str, at: datetime) -> bool:
     """Whether a standing alert says this of the mandate, less than 24 hours of block time before or
     after `at`.
 
@@ -201,10 +201,10 @@ def public_stop_off_stands(session: Session, public_id: str, at: datetime) -> bo
     table.
     """
     query = select(OwnerAlert.id).where(
-        text(STANDING_PUBLIC_STOP_OFF),
+        text(STANDING_MONEY_AT_COST),
         literal_column(PAYLOAD_MANDATE_ID) == public_id,
-        OwnerAlert.occurred_at > at - PUBLIC_STOP_OFF_EVERY,
-        OwnerAlert.occurred_at < at + PUBLIC_STOP_OFF_EVERY,
+        OwnerAlert.occurred_at > at - MONEY_AT_COST_EVERY,
+        OwnerAlert.occurred_at < at + MONEY_AT_COST_EVERY,
     )
     return session.scalar(query.limit(1)) is not None
 

@@ -10,7 +10,7 @@ from core.db.base import Base, Hash32
 
 STANDING = "withdrawn_at is null"
 STANDING_OF_LOG = "withdrawn_at is null and kind <> 'record_held'"
-STANDING_PUBLIC_STOP_OFF = "withdrawn_at is null and kind = 'public_stop_off'"
+STANDING_MONEY_AT_COST = "withdrawn_at is null and kind = 'money_at_cost'"
 OF_AGENT = "'agent_wallet_linked', 'agent_recovered'"
 STANDING_OF_AGENT = f"withdrawn_at is null and kind in ({OF_AGENT})"
 PAYLOAD_MANDATE_ID = "(payload ->> 'mandate_id')"
@@ -29,7 +29,8 @@ class OwnerAlert(Base):
     __tablename__ = "owner_alert"
     __table_args__ = (
         CheckConstraint(
-            "kind in ('keeper_change', 'public_stop_off', 'record_held', 'hl_key_lost', "
+            # public_stop_off: what the release before this one calls money_at_cost
+            "kind in ('keeper_change', 'money_at_cost', 'public_stop_off', 'record_held', 'hl_key_lost', "
             f"{OF_AGENT})",
             name="kind",
         ),
@@ -61,10 +62,10 @@ class OwnerAlert(Base):
             postgresql_where=text(STANDING_OF_AGENT),
         ),
         Index(
-            "ix_owner_alert_public_stop_off",
+            "ix_owner_alert_money_at_cost",
             text(PAYLOAD_MANDATE_ID),
             "occurred_at",
-            postgresql_where=text(STANDING_PUBLIC_STOP_OFF),
+            postgresql_where=text(STANDING_MONEY_AT_COST),
         ),
     )
 

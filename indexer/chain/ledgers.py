@@ -107,14 +107,14 @@ class LiveBooks:
         for went in grown.went_out:
             public_id = public_ids[went.row.mandate_id]
             # an agent could fill the list otherwise
-            if not alerts.public_stop_off_stands(session, public_id, went.row.occurred_at):
+            if not alerts.money_at_cost_stands(session, public_id, went.row.occurred_at):
                 owners = owners_of(session, [went.row.mandate_id])
                 alerts.add(
                     session,
-                    alerts.PUBLIC_STOP_OFF,
+                    alerts.MONEY_AT_COST,
                     owners,
                     went.row,
-                    _public_stop_off(went, public_id),
+                    _money_at_cost(went, public_id),
                     now,
                 )
         return grown.rows
@@ -297,7 +297,7 @@ def note_from_json(raw: Mapping[str, Any]) -> Note:
     return Note(NEW_ROW.validate_python(raw["row"]), raw["is_alert"])
 
 
-def _public_stop_off(went: WentOut, public_id: str) -> dict[str, Any]:
+def _money_at_cost(went: WentOut, public_id: str) -> dict[str, Any]:
     """What the owner is told of the vault's Executed by which money went out where no adapter
     values it.
     """

@@ -12,7 +12,7 @@ from core.alerts.queries import (
     AGENT_WALLET_LINKED,
     HL_KEY_LOST,
     KEEPER_CHANGE,
-    PUBLIC_STOP_OFF,
+    MONEY_AT_COST,
     RECORD_HELD,
     alerts_of_owner,
 )
@@ -29,10 +29,10 @@ SAID = {
         "withdrawn. To get out meanwhile, use stop-call, unwind-call, close-all-plan and "
         "withdraw-call as always: they go by the chain.",
     },
-    PUBLIC_STOP_OFF: {
+    MONEY_AT_COST: {
         "message": (
-            "Money went out where no adapter values it: only the keeper, you and the agent can "
-            "stop the mandate while it is there."
+            "Money went out where no adapter values it. It counts at cost there: a loss stops nothing "
+            "before the money comes back."
         ),
         "next_step": (
             "Read progress.public_stop for how much is out. If that is not what you want, use "

@@ -1,5 +1,5 @@
-"""Owners' alerts of a public stop that went off: once an episode and day, in the block's
-transaction, withdrawn by a reorg.
+"""Owners' alerts of money that counts at cost: once an episode and day, in the block's transaction,
+withdrawn by a reorg.
 """
 
 from datetime import UTC, datetime
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import event, select, text
 
-from core.alerts.queries import public_stop_off_stands
+from core.alerts.queries import money_at_cost_stands
 from core.alerts.tables import OwnerAlert
 from core.chain.abi_text import call_by_signature
 from core.mandate.chain import calldata
@@ -92,7 +92,7 @@ def test_money_goes_out_where_no_adapter_values_it__the_owner_is_told_of_mandate
         "args": {"target": venue, "selector": selector_of(TAKE), "at_cost_usdc": "50.000000"},
         "mandate_id": mandate.public_id,
     }
-    assert (alert.kind, alert.payload) == ("public_stop_off", payload)
+    assert (alert.kind, alert.payload) == ("money_at_cost", payload)
     assert (alert.owner_id, alert.log_index) == (follower.mandate(mandate).owner_id, log.log_index)
     assert "0x" + (alert.tx_hash or b"").hex() == log.tx_hash
     follower.assert_sound(mandate, vault)
@@ -233,13 +233,13 @@ def test_the_days_check__is_answered_by_its_index(follower: Follower) -> None:
             "before_cursor_execute",
             lambda *seen: asked.append((seen[2], seen[3])),
         )
-        assert not public_stop_off_stands(session, "m_4k2v7c3xqa", at)
+        assert not money_at_cost_stands(session, "m_4k2v7c3xqa", at)
         ((statement, parameters),) = asked
         plan = [
             row[0]
             for row in session.connection().exec_driver_sql(f"explain {statement}", parameters)
         ]
-    assert "using ix_owner_alert_public_stop_off" in plan[1]
+    assert "using ix_owner_alert_money_at_cost" in plan[1]
 
 
 def test_history_in_one_range__tells_as_block_by_block_would(
