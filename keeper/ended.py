@@ -43,13 +43,10 @@ class Ended:
         Nothing where no node names a safe block, nothing of those whose end is not marked yet, and
         none that is `unrecorded`: at work by the record, which will say whether its end needs a mark.
         """
-        ends = {
-            (r.vault, r.status)
-            for r in state.vaults
-            if r.status in ENDS and r.lacks_mark is not LacksMark.END and r.vault not in unrecorded
-        }
+        ends = {(r.vault, r.status) for r in state.vaults if r.status in ENDS}
         if not ends:
             return 0, []
+        waits = {r.vault for r in state.vaults if r.lacks_mark is LacksMark.END} | set(unrecorded)
         with self._database.read() as session:
             known = ended_statuses(session, state.chain_id, [vault for vault, _ in ends])
         self._seen = {
@@ -60,7 +57,11 @@ class Ended:
         safe = self._observer.safe_number() if self._seen else None
         if safe is None:
             return 0, []
-        due = [vault for (vault, _), height in self._seen.items() if height <= safe][:MOST_A_TICK]
+        due = [
+            vault
+            for (vault, _), height in self._seen.items()
+            if height <= safe and vault not in waits
+        ][:MOST_A_TICK]
         return min(safe, state.head.number), self._agreed(due) if due else []
 
     def _agreed(self, vaults: Sequence[str]) -> list[tuple[str, str]]:

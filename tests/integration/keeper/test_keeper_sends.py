@@ -76,7 +76,7 @@ def test_stop_while_a_mark_pends__takes_its_nonce_and_is_in_the_next_block(stage
 
 
 @pytest.mark.slow
-def test_mark_wins_the_race_for_the_nonce__the_stop_is_sent_anew_at_once(stage: Stage) -> None:
+def test_mark_wins_the_race_for_the_nonce__it_measures_and_stops_by_itself(stage: Stage) -> None:
     stage.set_price(MOVED)
     with stage.no_blocks():
         keeper = pending_mark(stage)
@@ -87,11 +87,8 @@ def test_mark_wins_the_race_for_the_nonce__the_stop_is_sent_anew_at_once(stage: 
         stage.chain.anvil.rpc.call("eth_sendRawTransaction", [hex_of(mark_tx.raw)])
         mine(stage)
         keeper.run()
-        keeper.run()
-        mine(stage)
-        keeper.run()
-    assert (stage.status(), stage.keeper_nonce()) == ("stopped", 2)
-    assert [state for kind, state in stage.states() if kind == "stop"] == ["superseded", "mined"]
+    assert (stage.status(), stage.keeper_nonce()) == ("stopped", 1)
+    assert [state for kind, state in stage.states() if kind == "stop"] == ["superseded"]
 
 
 def test_a_key_of_its_own__stops_past_a_mark_that_pends_for_ever(stage: Stage) -> None:

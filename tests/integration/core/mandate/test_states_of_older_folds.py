@@ -1,6 +1,4 @@
-"""A database that an older fold filled, two weeks a ledger: the migrations keep what still holds,
-and the rest is folded again.
-"""
+"""A database that an older fold filled, two weeks a ledger: it is folded again."""
 
 import json
 from dataclasses import replace
@@ -114,20 +112,6 @@ def rewind(database_url: str) -> None:
                 connection.execute(
                     f"select setval(pg_get_serial_sequence('{table}', 'id'), 1000000)"
                 )
-
-
-@pytest.mark.parametrize("payments", [2, 42])
-@pytest.mark.slow
-def test_a_ledger_that_told_of_no_more_than_was_remembered__keeps_its_states_in_head_and_weeks(
-    database: Database, database_url: str, payments: int
-) -> None:
-    mandate = fill(database, "m_aaaaaaaaaa", payments)
-    before = states(database, mandate)
-    assert len(before) == 3
-    make_older(database, mandate, payments)
-    rewind(database_url)
-    migrate.upgrade(database_url)
-    assert states(database, mandate) == before
 
 
 @pytest.mark.slow
