@@ -22,7 +22,7 @@ const OWNER_WORDS = {
     "Choose the owner's account in your wallet.",
   ],
   NotParty: ({ caller }) => [
-    `Only the owner, the agent and the keeper can stop a mandate; ${caller} is none of them.`,
+    `Only the owner and the agent can stop a mandate; ${caller} is neither.`,
     "Choose the owner's account in your wallet.",
   ],
   NotOwnerOrPauser: ({ caller }) => [

@@ -1,4 +1,4 @@
-// What happened that the owner must know: keeper changes, recoveries, stops that are off, cases against an account.
+// What happened that the owner must know: keeper changes, recoveries, money at cost, cases against an account.
 
 import { get, pages } from "../app/api.js";
 import { clock, words } from "../app/format.js";
@@ -32,7 +32,7 @@ export default function Alerts() {
     <${Read} of=${found} what="the alerts">${(/** @type {{rows: AlertView[]}} */ data) => html`
       ${
         data.rows.length === 0
-          ? html`<${Empty} title="No alert"><p class="quiet">When a keeper or a role changes, a stop cannot work by worth, or somebody recovers one of your agents, it is said here.</p><//>`
+          ? html`<${Empty} title="No alert"><p class="quiet">When a keeper or a role changes, money goes where it counts at cost, or somebody recovers one of your agents, it is said here.</p><//>`
           : html`<ul class="list card">${data.rows.map((one) => html`<${Alert} key=${one.id} one=${one} />`)}</ul>`
       }`}<//>`;
 }

@@ -75,7 +75,7 @@ function Overview({ data, reload }) {
   const isOver = !["signed", "working"].includes(mandate.status);
   return html`<${Actions} data=${data} reload=${reload} />
     <section class="card figures" aria-label="What it is worth and may do">
-      <${Figure} label="Worth" note=${isOver && progress.positions.length > 0 ? "estimate, with positions that the agent has not reported as closed" : progress.worth_source === "cost" ? "estimate, positions at cost" : `estimate, by ${words(progress.worth_source)}`}><${Amount} value=${progress.worth_est} why=${progress.data_issue_reason} /><//>
+      <${Figure} label="Worth" note=${isOver && progress.positions.length > 0 ? "estimate, with positions that are still open" : progress.worth_source === "cost" ? "estimate, positions at cost" : `estimate, by ${words(progress.worth_source)}`}><${Amount} value=${progress.worth_est} why=${progress.data_issue_reason} /><//>
       <${Figure} label="Result after fees" note=${progress.fees.net_after_fees_est.pct === null ? "estimate" : `${progress.fees.net_after_fees_est.pct} %, estimate`}><${Amount} value=${progress.fees.net_after_fees_est.value} signed /><//>
       <${Limit} label="Left in this window" figure=${data.limits.used.left_today} frees=${data.limits.used.window_frees_at} />
       <${Limit} label="Largest next action" figure=${data.limits.used.per_action_max} />
@@ -127,7 +127,7 @@ function StopLine({ mandate, progress }) {
     <dl class="pairs"><dt>Stops at</dt><dd><${Amount} value=${mandate.stop_floor_usdc} /> or less</dd>
       <dt>If you left now</dt><dd><${Amount} value=${progress.leave_now_est} why="Nobody knows what leaving the open positions costs." /></dd>
       <dt>Ends</dt><dd>${mandate.ends_at ? html`<${Time} at=${mandate.ends_at} /> <span class="quiet">${clock(mandate.ends_at)}</span>` : html`<${Unknown} />`}</dd></dl>
-    ${progress.public_stop.on === false ? html`<p class="attention">▲ ${progress.public_stop.reason ? words(progress.public_stop.reason) : "Money is out where no adapter values it: only the keeper stops by worth."} <${Amount} value=${progress.public_stop.at_cost_usdc} /> is out.</p>` : null}
+    ${(units(progress.public_stop.at_cost_usdc) ?? 0n) > 0n ? html`<p class="attention">▲ <${Amount} value=${progress.public_stop.at_cost_usdc} /> is out where no adapter values it. It counts at cost: a loss there stops nothing before the money comes back.</p>` : null}
   </div></section>`;
 }
 

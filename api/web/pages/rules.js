@@ -32,7 +32,7 @@ const RULES = /** @type {const} */ ([
   [
     "Stop line",
     "contract",
-    "When a mark is at or below it, the vault stops in that transaction. Anyone may send one where every position can be valued on chain; else the keeper does.",
+    "The vault measures what the mandate is worth. At or below the line it stops in that transaction, whether the keeper or anyone else asked it to. Money where no adapter values it counts at cost.",
   ],
   [
     "End date",

@@ -2,7 +2,7 @@
 
 Laws
 - Only a working mandate locks money, and no lock outlives the end date by more than a day.
-- The keeper is never gated. The agent may stop while it is the agent. On the day after the end date
+- The keeper's mark stops at the floor on that day too. The agent may stop while it is the agent. On the day after the end date
   a stop by the owner is refused, so that the agent's fee can be settled first; but on paper, one by
   the agent too, whose key may be the owner's.
 
