@@ -12,9 +12,10 @@ Laws
   holds nothing up; so is a request whose next offer is not paid for, once it holds others up. No
   budget of gas bars that transfer (docs/decisions/0019). Where the key is too dry for that and the
   node has no such bytes, it is given up, and its nonce is free.
-- `mark` is believed by the contract, `enforceStopLine` is not: a stop that too few nodes agree to
-  goes by the latter alone, and seldom on the word of a node whose last ones were without success
-  (keeper.witness). No single node's word takes a pending stop back.
+- The vault measures either way, but above the floor a `mark` passes and fills the record, and
+  `enforceStopLine` reverts: a stop that too few nodes agree to goes by the latter alone, and seldom
+  on the word of a node whose last ones were without success (keeper.witness). No single node's word
+  takes a pending stop back.
 - A keeper that stands down sends no `mark`, whoever says that it would pass: a stop goes by
   `enforceStopLine`, and what only the named keeper may send is no longer needed.
 - One intent's trouble is its own: it is logged, and the others go on.
@@ -33,7 +34,7 @@ from core.keeper.rules import IntentState
 from core.mandate.chain.reader import VaultReader
 from keeper.attempts import Fees, NonceSlot
 from keeper.headroom import Allowance, Headroom
-from keeper.intents import as_anyone, is_for_anyone, order_of, restated, sent_as
+from keeper.intents import as_anyone, order_of, restated, sent_as
 from keeper.market import Market, market
 from keeper.observe import Observer
 from keeper.overdue import overdue_slots, unknown_slots
@@ -281,8 +282,8 @@ class Drafter:
         by_mark = (
             [] if room.is_stood_down or intent.vault in room.heard.claimants else [(intent, keeper)]
         )
-        by_anyone = [(as_anyone(intent), own)] if own is not None and is_for_anyone(intent) else []
-        at_last = [(as_anyone(intent, Role.KEEPER), keeper)] if is_for_anyone(intent) else []
+        by_anyone = [] if own is None else [(as_anyone(intent), own)]
+        at_last = [(as_anyone(intent, Role.KEEPER), keeper)]
         ways = (
             [*by_mark, *by_anyone, *at_last]
             if intent.vault in room.reverted

@@ -14,11 +14,11 @@ from core.db.engine import Database
 from core.keeper.intents import ended_statuses, some_ended
 from core.keeper.rules import LacksMark
 from core.keeper.views import recorded_statuses
-from core.mandate.rules.lifecycle import CLOSED, OF_VAULT, Status, VaultStatus
+from core.mandate.rules.lifecycle import OF_VAULT, Status, VaultStatus
 from keeper.observe import Observer
-from keeper.state import KeeperState
+from keeper.state import ENDED, KeeperState
 
-ENDS = {vault: status for vault, status in OF_VAULT.items() if status in CLOSED}
+ENDS = {vault: OF_VAULT[vault] for vault in ENDED}
 MOST_A_TICK = 100
 AGAIN_A_TICK = 50
 NEEDED = 2  # voices; the record is one

@@ -177,11 +177,6 @@ def _with_action(intent: Intent, action: Action) -> Intent:
     )
 
 
-def is_for_anyone(intent: Intent) -> bool:
-    """A stop, which `enforceStopLine` takes from any key."""
-    return intent.kind in STOPS
-
-
 def is_for_the_keeper(intent: Intent) -> bool:
     """What a vault, or the anchors' contract, takes only of the key that the factory names.
 
@@ -222,9 +217,9 @@ def sent_as(
     """The fresh numbers in the form in which the pending attempt was sent.
 
     A stop that is `kept`, as nodes disagree whether it is needed, or that stands as another
-    keeper's mark, is sent in the form that the contract checks, if it has one.
+    keeper's mark, is sent in the form that anyone may send, and that reverts above the floor.
     """
     if fresh is None:
-        return None if kept is None or not is_for_anyone(kept) else as_anyone(kept, intent.role)
-    is_enforced = intent.data == ENFORCE or (is_stood_down and is_for_anyone(fresh))
+        return None if kept is None else as_anyone(kept, intent.role)
+    is_enforced = intent.data == ENFORCE or (is_stood_down and fresh.kind in STOPS)
     return as_anyone(fresh, intent.role) if is_enforced else replace(fresh, role=intent.role)

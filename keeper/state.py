@@ -13,7 +13,7 @@ from typing import Any
 
 from core.chain.blocks import BlockHeader
 from core.keeper.rules import LacksMark
-from core.mandate.rules.lifecycle import VaultStatus
+from core.mandate.rules.lifecycle import CLOSED, OF_VAULT, VaultStatus
 from core.money import UnixSeconds, UsdcE6, usdc_text_or_none
 
 # measured by the vault: own cash plus its adapters' valueOf
@@ -41,7 +41,7 @@ class IntentKind(StrEnum):
     ANCHOR = "anchor"
 
 
-ENDED = (VaultStatus.STOPPED, VaultStatus.SETTLED)
+ENDED = tuple(vault for vault, status in OF_VAULT.items() if status in CLOSED)
 STOPS = (IntentKind.STOP, IntentKind.SECOND)
 YIELDING = (IntentKind.MARK, IntentKind.ANCHOR)  # a stop takes their nonce and their share of ETH
 URGENT = (IntentKind.FILL, *STOPS, IntentKind.REMOVE)  # a stop may stand behind what fills a gap

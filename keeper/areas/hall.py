@@ -27,9 +27,9 @@ from core.db.engine import Database, WriteSession
 from core.errors import MandateError, text_of
 from core.hall import queries, views
 from core.hall.records import figures_of, groups_of
-from core.hall.rules.days import Day, Days, MandateStanding, is_told_by_agent, standing_of
+from core.hall.rules.days import Day, Days, MandateStanding, standing_of
 from core.hall.views import GrownMandate
-from core.mandate.rules.rows import NewRow
+from core.mandate.rules.rows import NewRow, is_told_by_agent
 from keeper.schedule import Job, JobPlace
 
 NAME: Final = "hall"

@@ -20,13 +20,13 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from api.client.verify.findings import Report, UncheckedError
-from api.client.verify.row_forms import TRADES, UNSEEN, VIOLATION, told_payload
+from api.client.verify.row_forms import UNSEEN, VIOLATION, told_payload
 from api.client.verify.terms_check import RecordSubject
 from core.canonical import canonical_json
 from core.mandate.rules.borne_out import chain_word, moves_worth
 from core.mandate.rules.outflows import Outflow, outflows
 from core.mandate.rules.reported import position_of
-from core.mandate.rules.rows import LedgerRow, NewRow, RowKind
+from core.mandate.rules.rows import TRADES, LedgerRow, NewRow, RowKind
 from core.mandate.rules.state import MandateState
 from core.mandate.rules.tx_facts import TxFacts
 from core.mandate.rules.violations import Judgement, ReportedAction, judge

@@ -47,7 +47,7 @@ from core.mandate.rules.perps_notes import (
     stop_line_note,
 )
 from core.mandate.rules.refusals import refusal_report
-from core.mandate.rules.rows import LedgerRow, NewRow, ReportedBy, RowKind
+from core.mandate.rules.rows import TRADES, LedgerRow, NewRow, ReportedBy
 from core.money import usdc_e6_from_text, usdc_text
 
 # The service's own flags on a report (api/client/verify/flags_check.py judges them again).
@@ -56,7 +56,6 @@ UNSEEN: Final = "unseen"
 POSITIONS_VOID: Final = "positions_void"  # what a paper stop gave back (replay.py)
 EXPIRED: Final = "expired"
 HOUR_S: Final = 3_600
-TRADES: Final = (RowKind.MOVE, RowKind.BUY, RowKind.SELL)
 _FACT: Final = re.compile("[0-9a-f]{32}")
 _COUNT: Final = re.compile("[1-9][0-9]{0,17}")
 _GUARD: Final = re.compile("guard:0x[0-9a-f]{64}:([0-9]{1,12})")

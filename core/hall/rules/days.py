@@ -27,11 +27,10 @@ from typing import Any, Final
 from core.hall.rules.path import ONE, STILL, Path, step
 from core.mandate.rules.moved import chain_fact, spent_and_received
 from core.mandate.rules.reported import usable_usdc_e6
-from core.mandate.rules.rows import NewRow, ReportedBy, RowKind
+from core.mandate.rules.rows import TRADES, NewRow, ReportedBy, RowKind, is_told_by_agent
 from core.mandate.rules.unvalued import PositionRules, unvalued_out_after
 from core.money import bps_of_down
 
-TRADES: Final = (RowKind.MOVE, RowKind.BUY, RowKind.SELL)
 STOP_LINE: Final = "stop_line"
 UNMARKED_S: Final = 600  # the keeper has marked what a trade did, if worth moved
 
@@ -337,11 +336,6 @@ class Days:
                 self.changed[day] = Day(day=day, capital_usdc_e6=held, worth_usdc_e6=held)
             now.last_day = day
         return self.changed[day]
-
-
-def is_told_by_agent(row: NewRow) -> bool:
-    """Whether the agent's word is all there is of it; its stop on the chain is the chain's word."""
-    return row.reported_by is ReportedBy.AGENT and row.block_hash is None
 
 
 def stopped_by(row: NewRow) -> str:

@@ -18,7 +18,14 @@ from typing import Any
 
 from core.mandate.rules.reported import usable_usdc_e6
 from core.mandate.rules.rows import LedgerRow
-from core.mandate.rules.state import ChainMark, MandateFacts, MandateState, TargetFlow, changed
+from core.mandate.rules.state import (
+    ChainMark,
+    MandateFacts,
+    MandateState,
+    TargetFlow,
+    changed,
+    valued_cost_usdc_e6,
+)
 
 Flows = tuple[TargetFlow, ...]
 
@@ -43,7 +50,7 @@ def moved_at(
     )
     after = tuple(flows.values())
     if state.mark is None:
-        return {"targets": after, "valued_out_usdc_e6": _valued_cost(after)}
+        return {"targets": after, "valued_out_usdc_e6": valued_cost_usdc_e6(after)}
     if not flow.is_valued:
         return {"targets": after}
     out = max(0, state.valued_out_usdc_e6 + spent - received - cost)
@@ -65,10 +72,6 @@ def with_mark(state: MandateState, row: LedgerRow, fact: Mapping[str, Any]) -> M
     valued = max(0, worth - out - max(0, state.cash_usdc_e6))
     flows = state.targets if valued else _written_off(state.targets)
     return changed(state, mark=mark, valued_out_usdc_e6=valued, targets=flows)
-
-
-def _valued_cost(flows: Flows) -> int:
-    return sum(flow.out_usdc_e6 for flow in flows if flow.is_valued)
 
 
 def _written_off(flows: Flows) -> Flows:

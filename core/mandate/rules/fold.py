@@ -32,7 +32,7 @@ from core.mandate.rules.lifecycle import MarketMode, Status
 from core.mandate.rules.moved import Moved, chain_fact, spent_and_received
 from core.mandate.rules.positions import with_reported
 from core.mandate.rules.reported import usable_usdc_e6
-from core.mandate.rules.rows import LedgerRow, ReportedBy, RowKind
+from core.mandate.rules.rows import TRADES, LedgerRow, ReportedBy, RowKind
 from core.mandate.rules.state import (
     EMPTY_STATE,
     LastBatch,
@@ -88,11 +88,11 @@ def apply(
     state = _with_unvalued(state, row, facts, moved)
     if told.flagged:
         state = with_flags_compared(state, row, told)
-    executed = chain_fact(row, "executed") if row.kind in _TRADES else None
+    executed = chain_fact(row, "executed") if row.kind in TRADES else None
     if executed is not None:
         return _executed(state, row, executed, moved, facts)
     state = _with_cash(state, row, moved)
-    if row.kind in _TRADES:
+    if row.kind in TRADES:
         state = _trade(state, row, facts)
     elif row.kind is RowKind.FEE:
         state = _fee(state, row, told, facts)
@@ -439,7 +439,6 @@ _ENDS: Mapping[Status, tuple[Status, ...]] = {  # from where each ending is reac
     Status.CANCELLED: (Status.DRAFT, Status.SIGNED),
 }
 _UNFUNDED = (Status.DRAFT, Status.SIGNED)
-_TRADES = (RowKind.MOVE, RowKind.BUY, RowKind.SELL)
 _Fold = Callable[[MandateState, LedgerRow, MandateFacts], MandateState]
 _BY_KIND: Mapping[RowKind, _Fold] = {
     RowKind.SIGNED: _signed,

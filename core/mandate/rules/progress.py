@@ -184,7 +184,7 @@ def rules_list(
     if (
         state.mark is not None
         and state.mark.worth_usdc_e6 <= terms.stop_floor
-        and not _is_emptied(state)
+        and not _has_paid_the_owner(state)
     ):
         broken.add("stop_line")
     if state.stop_worth_usdc_e6 is not None and state.stop_worth_usdc_e6 <= terms.stop_floor:
@@ -309,6 +309,6 @@ def _is_void(state: MandateState, facts: MandateFacts) -> bool:
     return facts.market_mode is MarketMode.PAPER and state.is_ended
 
 
-def _is_emptied(state: MandateState) -> bool:
+def _has_paid_the_owner(state: MandateState) -> bool:
     """After the owner took the money out, a low worth breaks no line."""
     return state.is_ended and state.withdrawn_usdc_e6 > 0

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from core.money import UsdcE6
 
@@ -21,6 +21,9 @@ class RowKind(StrEnum):
     WITHDRAW = "withdraw"
     PAYOUT = "payout"
     NOTE = "note"
+
+
+TRADES: Final = (RowKind.MOVE, RowKind.BUY, RowKind.SELL)
 
 
 class ReportedBy(StrEnum):
@@ -88,3 +91,8 @@ class LedgerRow(NewRow):
     created_at: datetime
     prev_hash: str
     row_hash: str
+
+
+def is_told_by_agent(row: NewRow) -> bool:
+    """Whether the agent's word is all there is of it; its stop on the chain is the chain's word."""
+    return row.reported_by is ReportedBy.AGENT and row.block_hash is None

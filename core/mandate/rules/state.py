@@ -7,7 +7,7 @@ Identity of cash, at every row (held by a property test):
     cash = deposited + received - spent - withdrawn - paid_out
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
 from typing import Any
@@ -94,6 +94,11 @@ class TargetFlow:
         """What is still out there at cost; 0 when more came back than went."""
         gone = self.cost_usdc_e6 + self.received_usdc_e6 + self.lost_usdc_e6
         return max(0, self.spent_usdc_e6 - gone)
+
+
+def valued_cost_usdc_e6(flows: Iterable[TargetFlow]) -> int:
+    """What is out at adapters, at cost."""
+    return sum(flow.out_usdc_e6 for flow in flows if flow.is_valued)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,8 +212,7 @@ class MandateState:
     @property
     def out_cost_usdc_e6(self) -> int:
         """What is out of the vault, at cost: what the costs of its open positions add up to."""
-        valued = sum(flow.out_usdc_e6 for flow in self.targets if flow.is_valued)
-        return valued + self.at_cost_usdc_e6
+        return valued_cost_usdc_e6(self.targets) + self.at_cost_usdc_e6
 
     @property
     def at_cost_usdc_e6(self) -> int:

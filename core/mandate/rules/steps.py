@@ -23,12 +23,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.mandate.rules.borne_out import TRADES, chain_words, counted_codes
+from core.mandate.rules.borne_out import chain_words, counted_codes
 from core.mandate.rules.clauses import CLAUSE_NUMBERS
 from core.mandate.rules.fold import effective
 from core.mandate.rules.lifecycle import ACTIVE, Status
 from core.mandate.rules.refusals import reason_code
-from core.mandate.rules.rows import LedgerRow, ReportedBy, RowKind
+from core.mandate.rules.rows import TRADES, LedgerRow, ReportedBy, RowKind
 from core.mandate.rules.step_kinds import ALL_CLAUSES, StepKind, described, reported_target
 from core.mandate.rules.told import PROVABLE_CLASSES, codes_of, fee_class_of
 from core.mandate.rules.tx_facts import CODE_OF_WORD, ChainWord

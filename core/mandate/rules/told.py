@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from core.mandate.rules.rows import LedgerRow, NewRow, ReportedBy, RowKind
+from core.mandate.rules.rows import TRADES, LedgerRow, NewRow, ReportedBy, RowKind
 from core.mandate.rules.tx_facts import CHAIN_CODES, NO_FACTS, TxFacts
 
 FEE_CLASSES: Mapping[str, str] = {
@@ -171,7 +171,7 @@ def tells(row: NewRow) -> bool:
 def is_flagged_trade(row: NewRow) -> bool:
     """Whether the agent's report of a trade was stored with a flag that the chain may take back."""
     return (
-        row.kind in (RowKind.MOVE, RowKind.BUY, RowKind.SELL)
+        row.kind in TRADES
         and row.reported_by is ReportedBy.AGENT
         and not CHAIN_CODES.issuperset(codes_of(row))
     )

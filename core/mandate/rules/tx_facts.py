@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Final, Self
 
 from core.mandate.rules.moved import chain_fact, spent_and_received
-from core.mandate.rules.rows import NewRow, ReportedBy, RowKind
+from core.mandate.rules.rows import NewRow, RowKind, is_told_by_agent
 
 
 class ChainWord(StrEnum):
@@ -68,7 +68,7 @@ class TxFacts:
         return facts
 
     def with_row(self, row: NewRow) -> Self:
-        if row.reported_by is ReportedBy.AGENT and row.block_hash is None:
+        if is_told_by_agent(row):
             return self
         call = call_of(row)
         return type(self)(

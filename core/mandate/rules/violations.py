@@ -31,11 +31,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.mandate.rules.borne_out import TRADES
 from core.mandate.rules.lifecycle import Status
 from core.mandate.rules.outflows import Outflow
 from core.mandate.rules.reported import ReportedTarget, TargetFault, target_of
-from core.mandate.rules.rows import RowKind
+from core.mandate.rules.rows import TRADES, RowKind
 from core.mandate.rules.terms import MandateTerms
 from core.mandate.rules.tx_facts import CODE_OF_WORD, ChainWord
 from core.money import usdc_text

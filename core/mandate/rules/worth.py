@@ -20,15 +20,11 @@ from core.money import BPS_ONE, UsdcE6, bps_of_down
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Worth:
-    """USDC base units. `worth_usdc_e6` = cash + positions; cash is shown as 0 when it is below.
-
-    `at_cost_usdc_e6`: the part of the positions that no adapter values.
-    """
+    """USDC base units. `worth_usdc_e6` = cash + positions; cash is shown as 0 when it is below."""
 
     cash_usdc_e6: UsdcE6
     positions_usdc_e6: UsdcE6
     source: str
-    at_cost_usdc_e6: int = 0
 
     @property
     def worth_usdc_e6(self) -> UsdcE6:
@@ -38,10 +34,9 @@ class Worth:
 def worth_of(state: MandateState, facts: MandateFacts) -> Worth:
     """The estimate as of the last row."""
     if facts.market_mode is MarketMode.PAPER:
-        positions, source, at_cost = *_on_paper(state), 0
+        positions, source = _on_paper(state)
     else:
-        at_cost = state.at_cost_usdc_e6
-        positions = state.valued_out_usdc_e6 + at_cost
+        positions = state.valued_out_usdc_e6 + state.at_cost_usdc_e6
         source = "cost" if positions else "cash"
         if state.mark is not None:
             source = "chain_mark"
@@ -49,7 +44,6 @@ def worth_of(state: MandateState, facts: MandateFacts) -> Worth:
         cash_usdc_e6=UsdcE6(max(0, state.cash_usdc_e6)),
         positions_usdc_e6=UsdcE6(positions),
         source=source,
-        at_cost_usdc_e6=at_cost,
     )
 
 

@@ -15,7 +15,6 @@ from keeper.intents import (
     as_anyone,
     filling,
     intent_of,
-    is_for_anyone,
     live_kinds,
     order_of,
     restated,
@@ -98,11 +97,6 @@ def test_restated__settlement__stays_while_there_is_something_to_settle() -> Non
 
 def test_restated__about_no_vault__is_as_it_was() -> None:
     assert restated(intent(), None, LATER) == intent()
-
-
-def test_is_for_anyone__a_stop_alone() -> None:
-    assert is_for_anyone(intent())
-    assert not is_for_anyone(intent(IntentKind.MARK))
 
 
 @pytest.mark.parametrize("worth", [FLOOR - 1, FLOOR + 1])

@@ -28,7 +28,7 @@ from core.mandate import rows as mandate_rows
 from core.mandate.chain.tx_logs import facts_of_logs
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.agent_rows import agent_kind, refuse_reserved_keys
-from core.mandate.rules.borne_out import TRADES, chain_word, moves_worth
+from core.mandate.rules.borne_out import chain_word, moves_worth
 from core.mandate.rules.fold import effective
 from core.mandate.rules.ledger import (
     LedgerRow,
@@ -40,6 +40,7 @@ from core.mandate.rules.ledger import (
 )
 from core.mandate.rules.refusals import REFUSAL_REPORTS_PER_DAY, RefusalReport, refusal_report
 from core.mandate.rules.reported import position_of
+from core.mandate.rules.rows import TRADES
 from core.mandate.rules.tx_facts import NO_FACTS, ChainWord, TxFacts
 from core.mandate.rules.violations import Judgement, ReportedAction, Violation, judge
 from core.mandate.tables import Mandate
