@@ -10,11 +10,9 @@ Laws
   the agent's fee of it).
 - Rows count in the order of the ledger; one that comes late counts on the last day that the ledger
   knew.
-- Money out where no adapter values it stands at cost until it is back. When the mandate ends it is
-  lost; what comes back later is a gain of that day, up to its cost. So are listed positions that
-  were traded just before the end (UNMARKED_S) and not marked since.
-- After the end the agent holds nothing: a day's `worth_usdc_e6` is 0. What listed positions bring
-  beyond their last mark is no gain, and a token that the owner takes out changes nothing.
+- Money out where no adapter values it stands at cost until it is back.
+- The end is counted by end.py, on its day, and so is what rows say after it. The agent holds nothing
+  then: a day's `worth_usdc_e6` is 0, and what the owner takes out changes nothing.
 
 Amounts are USDC base units. Source: docs/hall.md#what-counts.
 """
@@ -24,6 +22,7 @@ from dataclasses import asdict, dataclass, field, fields
 from datetime import date, datetime
 from typing import Any, Final
 
+from core.hall.rules.end import Before, End
 from core.hall.rules.path import ONE, STILL, Path, step
 from core.mandate.rules.moved import chain_fact, spent_and_received
 from core.mandate.rules.reported import usable_usdc_e6
@@ -32,7 +31,6 @@ from core.mandate.rules.unvalued import PositionRules, unvalued_out_after
 from core.money import bps_of_down
 
 STOP_LINE: Final = "stop_line"
-UNMARKED_S: Final = 600  # the keeper has marked what a trade did, if worth moved
 
 
 @dataclass(slots=True, kw_only=True)
@@ -71,28 +69,26 @@ class MandateTold:
 class MandateStanding:
     """Where a mandate stands after its rows so far; as JSON it is kept between two builds.
 
-    `out`: at targets that no listed adapter values, at cost. `worth`: after the agent's fee.
-    `held`: deposits that are in the vault, until it holds its budget. `stopped_by`: of the first
-    stop: floor, self, other.
+    `out`: at targets that no listed adapter values, at cost. `worth`: after the agent's fee. Both and
+    `listed` are 0 after the end. `held`: deposits that are in the vault, until it holds its budget.
+    `stopped_by`: of the first stop: floor, self, other. `before_mark`: the newest one.
     """
 
     cash_usdc_e6: int = 0
     listed_usdc_e6: int = 0
     out_usdc_e6: int = 0
-    lost_usdc_e6: int = 0  # written off at the end, and not back since
-    lost_listed_usdc_e6: int = 0  # the same, of listed positions
     held_usdc_e6: int = 0
     deposited_usdc_e6: int = 0
     withdrawn_usdc_e6: int = 0
     paid_out_usdc_e6: int = 0
     worth_usdc_e6: int = 0
-    worth_at_end_usdc_e6: int = 0  # 0 before it
     funded_on: date | None = None  # UTC, as all days
     ended_on: date | None = None
     stopped_by: str | None = None
     last_day: date | None = None
     last_at: datetime | None = None  # of the newest row
-    unmarked_at: datetime | None = None  # of the last listed trade, without a mark since
+    before_mark: Before = field(default_factory=Before)
+    end: End | None = None
     last_tx: str | None = None  # the newest one that traded
     traded: list[str] = field(default_factory=list)  # by it, target and side
 
@@ -106,16 +102,23 @@ def _to_json(value: Any) -> Any:
 
 _NAMES: Final = frozenset(one.name for one in fields(MandateStanding))
 _DAYS: Final = ("funded_on", "ended_on", "last_day")
-_TIMES: Final = ("last_at", "unmarked_at")
 
 
 def standing_of(raw: Mapping[str, Any]) -> MandateStanding:
     """Errors: KeyError when other fields were kept: count the ledger again."""
     if raw.keys() != _NAMES:
         raise KeyError(f"not the fields of a standing: {sorted(raw.keys() ^ _NAMES)}")
-    days = {name: date.fromisoformat(raw[name]) for name in _DAYS if raw[name] is not None}
-    times = {name: datetime.fromisoformat(raw[name]) for name in _TIMES if raw[name] is not None}
-    return MandateStanding(**{**raw, **days, **times})
+    values: dict[str, Any] = {**raw, "before_mark": _before_of(raw["before_mark"])}
+    values |= {name: date.fromisoformat(raw[name]) for name in _DAYS if raw[name] is not None}
+    if raw["last_at"] is not None:
+        values["last_at"] = datetime.fromisoformat(raw["last_at"])
+    if raw["end"] is not None:
+        values["end"] = End(**{**raw["end"], "before": _before_of(raw["end"]["before"])})
+    return MandateStanding(**values)
+
+
+def _before_of(raw: Mapping[str, Any]) -> Before:
+    return Before(**{**raw, "path": Path(*raw["path"])})
 
 
 class Days:
@@ -138,17 +141,46 @@ class Days:
         now = self.standing
         if now.last_at is None or at > now.last_at:
             now.last_at = at
-        self._before, had_ended = now.worth_usdc_e6, now.ended_on
+        self._before = now.worth_usdc_e6
         if is_told_by_agent(row):
             self._said(row)
             return
+        if now.end is not None:
+            self._after_end(row, now.end)
+            return
         flow = self._moved(row)
         gift = self._called(row)
+        if now.end is not None:
+            return
         now.worth_usdc_e6 = self._worth()
         flow += now.worth_usdc_e6 - self._worth(without=gift) if gift else 0
         result = now.worth_usdc_e6 - self._before - flow
-        if flow or result or had_ended != now.ended_on:
+        if flow or result:
             self._count(self._day(row), flow, result)
+
+    def _after_end(self, row: NewRow, end: End) -> None:
+        now = self.standing
+        now.cash_usdc_e6 += row.cash_delta_usdc_e6
+        if row.kind is RowKind.STOP and now.stopped_by is None and row.block_hash is not None:
+            now.stopped_by = stopped_by(row)
+        if mark := _of_chain(row, "mark"):
+            worth = usable_usdc_e6(mark.get("worth_usdc"))
+            if worth is not None:
+                end.measure(worth, now.cash_usdc_e6)
+        elif unwound := _of_chain(row, "unwound"):
+            spent, received = spent_and_received(row)
+            self._came_back(end, str(unwound.get("target")), received - spent)
+        elif proceeds := _of_chain(row, "proceeds"):
+            self._came_back(end, str(proceeds.get("adapter")), row.cash_delta_usdc_e6)
+        else:
+            return
+        self._count_end(self._day(row), end)
+
+    def _came_back(self, end: End, target: str, net: int) -> None:
+        if target.lower() in self.told.positions.valued:
+            end.listed_back_usdc_e6 += net
+        else:
+            end.out_back_usdc_e6 += net
 
     # The chain's and the keeper's word
 
@@ -197,15 +229,35 @@ class Days:
             return
         if now.stopped_by is None and row.kind is RowKind.STOP:
             now.stopped_by = stopped_by(row)
-        if now.ended_on is None:
-            self._marked(_stopped(row))
-            now.ended_on = row.occurred_at.date()
-            now.lost_usdc_e6, now.out_usdc_e6 = now.out_usdc_e6, 0
-            if now.unmarked_at is not None:
-                since_s = (row.occurred_at - now.unmarked_at).total_seconds()
-                if since_s < UNMARKED_S:
-                    now.lost_listed_usdc_e6, now.listed_usdc_e6 = now.listed_usdc_e6, 0
-            now.worth_at_end_usdc_e6 = self._worth()
+        worth = usable_usdc_e6(_stopped(row).get("worth_usdc"))
+        now.end = End(
+            before=self._before_end(row),
+            cash_usdc_e6=now.cash_usdc_e6,
+            gain_without_usdc_e6=self._made(now.cash_usdc_e6),
+            paid_out_usdc_e6=now.paid_out_usdc_e6,
+            out_usdc_e6=now.out_usdc_e6,
+        )
+        if worth is not None:
+            now.end.measure(worth, now.cash_usdc_e6)
+        self._count_end(self._day(row), now.end)
+        now.ended_on = row.occurred_at.date()
+        now.worth_usdc_e6 = now.listed_usdc_e6 = now.out_usdc_e6 = 0
+
+    def _before_end(self, row: NewRow) -> Before:
+        """Before the end's own measure, if a mark of its transaction is one."""
+        marked = self.standing.before_mark
+        return marked if marked.tx == row.tx_hash else self._as_of_now(row)
+
+    def _as_of_now(self, row: NewRow) -> Before:
+        """Before the row."""
+        now = self.standing
+        before = Before(
+            tx=row.tx_hash, listed_usdc_e6=now.listed_usdc_e6, worth_usdc_e6=self._before
+        )
+        if day := self._day_so_far(self._on(row)):
+            before.result_usdc_e6, before.least_usdc_e6 = day.result_usdc_e6, day.least_usdc_e6
+            before.path = day.path
+        return before
 
     def _cost(self, row: NewRow) -> None:
         """What a call spent on a service was counted as out with the call; it is gone."""
@@ -223,7 +275,7 @@ class Days:
         if row.kind is not RowKind.NOTE:
             return 0
         if mark := chain_fact(row, "mark"):
-            self._marked(mark)
+            self._marked(row, mark)
         elif unwound := chain_fact(row, "unwound"):
             return self._call(row, unwound, is_trade=False)
         elif proceeds := chain_fact(row, "proceeds"):
@@ -235,16 +287,13 @@ class Days:
         target, selector = str(called.get("target")).lower(), str(called.get("selector"))
         if is_trade and (spent or received) and target in self.told.positions.valued:
             self._trade(row, target, spent > received)
-            self.standing.unmarked_at = row.occurred_at
         return self._went(target, selector, spent, received)
 
-    def _marked(self, mark: Mapping[str, Any]) -> None:
+    def _marked(self, row: NewRow, mark: Mapping[str, Any]) -> None:
         now, worth = self.standing, usable_usdc_e6(mark.get("worth_usdc"))
-        if worth is None:
-            return
-        listed = max(0, worth - now.cash_usdc_e6 - now.out_usdc_e6 - now.lost_usdc_e6)
-        now.listed_usdc_e6 = listed if now.ended_on is None else min(listed, now.listed_usdc_e6)
-        now.unmarked_at = None
+        if worth is not None:
+            now.before_mark = self._as_of_now(row)
+            now.listed_usdc_e6 = max(0, worth - now.cash_usdc_e6 - now.out_usdc_e6)
 
     def _went(self, target: str, selector: str | None, spent: int, received: int) -> int:
         """Money to a target (in lower case) and back; answers what a target without a listed adapter
@@ -252,9 +301,8 @@ class Days:
         """
         now, positions = self.standing, self.told.positions
         if target in positions.valued:
-            listed = now.listed_usdc_e6 + spent - received
-            now.listed_usdc_e6 = max(0, listed)
-            return 0 if now.ended_on is None else self._found_listed(max(0, -listed))
+            now.listed_usdc_e6 = max(0, now.listed_usdc_e6 + spent - received)
+            return 0
         out = now.out_usdc_e6
         if selector is not None and spent > received:
             now.out_usdc_e6 = unvalued_out_after(
@@ -263,16 +311,7 @@ class Days:
             return 0
         back = received - spent
         now.out_usdc_e6 = max(0, out - back)
-        beyond = max(0, back - out)
-        found = min(beyond, now.lost_usdc_e6)
-        now.lost_usdc_e6 -= found
-        return beyond - found
-
-    def _found_listed(self, beyond: int) -> int:
-        """After the end, beyond the last mark: what was written off is a gain, and no more."""
-        found = min(beyond, self.standing.lost_listed_usdc_e6)
-        self.standing.lost_listed_usdc_e6 -= found
-        return beyond - found
+        return max(0, back - out)
 
     def _worth(self, without: int = 0) -> int:
         """Cash, what listed adapters value and what is out at cost, less what the agent would be
@@ -280,24 +319,33 @@ class Days:
         """
         now = self.standing
         worth = max(0, now.cash_usdc_e6 - without) + now.listed_usdc_e6 + now.out_usdc_e6
-        gain = worth + now.withdrawn_usdc_e6 + now.paid_out_usdc_e6 - now.deposited_usdc_e6
-        fee = bps_of_down(max(0, gain), self.told.agent_fee_bps) - now.paid_out_usdc_e6
+        gain = max(0, self._made(worth))
+        fee = bps_of_down(gain, self.told.agent_fee_bps) - now.paid_out_usdc_e6
         return max(0, worth - max(0, fee))
+
+    def _made(self, worth: int) -> int:
+        """What the mandate has made if it has so much, before the agent's fee; may be negative."""
+        now = self.standing
+        return worth + now.withdrawn_usdc_e6 + now.paid_out_usdc_e6 - now.deposited_usdc_e6
 
     # The day
 
     def _count(self, day: Day, flow: int, result: int) -> None:
         before = self._before
-        if result:  # what the agent had, not what the owner has left of it since
-            before = max(before, self.standing.worth_at_end_usdc_e6)
         day.flow_usdc_e6 += flow
-        day.result_usdc_e6 += result
         day.capital_usdc_e6 = max(day.capital_usdc_e6, before + max(0, flow))
-        if before > 0:
-            if result:
-                day.least_usdc_e6 = min(day.least_usdc_e6 or before, before)
-            day.path = day.path.then(step(max(0, before + result) * ONE // before))
-        day.worth_usdc_e6 = 0 if self.standing.ended_on else self.standing.worth_usdc_e6
+        day.worth_usdc_e6 = self.standing.worth_usdc_e6
+        _step(day, before, result)
+
+    def _count_end(self, day: Day, end: End) -> None:
+        """In the place of what the end counted so far."""
+        before = end.before
+        day.result_usdc_e6 = before.result_usdc_e6
+        day.least_usdc_e6, day.path = before.least_usdc_e6, before.path
+        day.capital_usdc_e6 = max(day.capital_usdc_e6, before.worth_usdc_e6)
+        day.worth_usdc_e6 = 0
+        result = end.worth_usdc_e6(self.told.agent_fee_bps) - before.worth_usdc_e6
+        _step(day, before.worth_usdc_e6, result)
 
     def _trade(self, row: NewRow, target: str, is_buy: bool) -> None:
         """A transaction's further calls there to the same side are the same trade."""
@@ -323,19 +371,37 @@ class Days:
             day.said_result_usdc_e6 -= amount
 
     def _day(self, row: NewRow) -> Day:
-        """The day of a row, never one before the last."""
-        now = self.standing
-        day = row.occurred_at.date()
-        if now.last_day is not None and day < now.last_day:
-            day = now.last_day
-        if day not in self.changed:
-            if self._known is not None and now.last_day == day:
-                self.changed[day] = self._known
-            else:
-                held = 0 if now.ended_on else self._before
-                self.changed[day] = Day(day=day, capital_usdc_e6=held, worth_usdc_e6=held)
-            now.last_day = day
-        return self.changed[day]
+        """The day of a row, which may begin with it."""
+        on = self._on(row)
+        day = self._day_so_far(on) or Day(
+            day=on, capital_usdc_e6=self._before, worth_usdc_e6=self._before
+        )
+        self.changed[on], self.standing.last_day = day, on
+        return day
+
+    def _on(self, row: NewRow) -> date:
+        """Never before the last day nor after the end's."""
+        now, on = self.standing, row.occurred_at.date()
+        if now.last_day is not None and (on < now.last_day or now.ended_on is not None):
+            return now.last_day
+        return on
+
+    def _day_so_far(self, on: date) -> Day | None:
+        known = self._known if self.standing.last_day == on else None
+        return self.changed.get(on, known)
+
+
+def _step(day: Day, before: int, result: int) -> None:
+    """A result, and the worth that it was made of."""
+    day.result_usdc_e6 += result
+    if before > 0:
+        if result:
+            day.least_usdc_e6 = min(day.least_usdc_e6 or before, before)
+        day.path = day.path.then(step(max(0, before + result) * ONE // before))
+
+
+def _of_chain(row: NewRow, name: str) -> Mapping[str, Any] | None:
+    return chain_fact(row, name) if row.kind is RowKind.NOTE else None
 
 
 def stopped_by(row: NewRow) -> str:

@@ -5,7 +5,7 @@ It shares no code with core.hall but the shape of rows.
 """
 
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date
 from fractions import Fraction
 from typing import Any
 
@@ -22,51 +22,94 @@ class Point:
     before: int
     after: int
     flow: int
-    had_at_end: int = 0  # once it is over
+    tx: str | None
+    listed_before: int
 
     @property
     def result(self) -> int:
         return self.after - self.before - self.flow
 
     @property
-    def base(self) -> int:
-        """What a result is a share of: after the end at least what there was at the end."""
-        return max(self.before, self.had_at_end) if self.result else self.before
-
-    @property
     def share(self) -> Fraction:
-        left = max(0, self.base + self.result)
-        return Fraction(left, self.base) if self.base > 0 else Fraction(1)
+        left = max(0, self.before + self.result)
+        return Fraction(left, self.before) if self.before > 0 else Fraction(1)
 
 
 class Reference:
+    """The end is a point of its own: the last one, told again with every row that follows."""
+
     def __init__(
         self, rows: list[NewRow], listed: str, position_targets: set[str], fee_bps: int
     ) -> None:
         self.listed, self.position_targets, self.fee_bps = listed, position_targets, fee_bps
-        self.cash = self.at_listed = self.elsewhere = self.written_off = 0
+        self.cash = self.at_listed = self.elsewhere = 0
         self.put_in = self.taken = self.fees = 0
-        self.doubtful = self.had_at_end = 0  # at listed adapters at the end, unmarked; worth then
-        self.traded: datetime | None = None  # when at a listed one, with no mark after it
-        self.over = False
-        self.over_from: int | None = None  # the place of the point that ended it
         self.points: list[Point] = []
-        for row in rows:
-            if row.reported_by is not ReportedBy.AGENT or row.block_hash is not None:
-                before = self.worth()
-                flow = self.take(row)
-                gift = self.gift(row)
-                if gift:
-                    self.cash -= gift
-                    without = self.worth()
-                    self.cash += gift
-                    flow += self.worth() - without
-                at = row.occurred_at.date()
-                last = self.points[-1].day if self.points else at
-                point = Point(max(at, last), before, self.worth(), flow, self.had_at_end)
-                self.points.append(point)
-                if self.over and self.over_from is None:
-                    self.over_from = len(self.points) - 1
+        chain = [row for row in rows if row.reported_by is not ReportedBy.AGENT or row.block_hash]
+        place = next(
+            (n for n, row in enumerate(chain) if row.kind in (RowKind.STOP, RowKind.PAYOUT)), None
+        )
+        self.over = place is not None
+        for row in chain if place is None else chain[:place]:
+            self.point(row)
+        if place is not None:
+            self.end(chain[place], chain[place + 1 :])
+
+    def point(self, row: NewRow) -> None:
+        before, listed = self.worth(), self.at_listed
+        flow = self.take(row)
+        gift = self.gift(row)
+        if gift:
+            self.cash -= gift
+            without = self.worth()
+            self.cash += gift
+            flow += self.worth() - without
+        at = row.occurred_at.date()
+        last = self.points[-1].day if self.points else at
+        self.points.append(Point(max(at, last), before, self.worth(), flow, row.tx_hash, listed))
+
+    def end(self, row: NewRow, later: list[NewRow]) -> None:
+        """Worth at the end: cash then, and of each kind of position what is known of it now."""
+        listed_most, before = self.at_listed, self.worth()
+        marked = [n for n, point in enumerate(self.points) if point.tx == row.tx_hash]
+        if marked:  # a mark of the stop's own transaction, and nothing after it
+            listed_most, before = self.points[-1].listed_before, self.points[-1].before
+            self.points.pop()
+        at = row.occurred_at.date()
+        self.cash += row.cash_delta_usdc_e6
+        if row.kind is RowKind.PAYOUT:
+            self.fees -= row.cash_delta_usdc_e6
+        cash, elsewhere = self.cash, self.elsewhere
+        measured = self.measured(row, elsewhere)
+        listed_back = elsewhere_back = 0
+        for one in later:
+            self.cash += one.cash_delta_usdc_e6
+            payload: Any = one.payload
+            called = payload.get("unwound") or payload.get("proceeds")
+            if called:
+                name = (called.get("target") or called["adapter"]).lower()
+                if name == self.listed:
+                    listed_back += one.cash_delta_usdc_e6
+                else:
+                    elsewhere_back += one.cash_delta_usdc_e6
+            if (
+                measured is None
+                and (left := self.measured(one, max(0, elsewhere - elsewhere_back))) is not None
+            ):
+                measured = left + listed_back
+        known = max(measured or 0, listed_back)
+        self.cash, self.at_listed = cash, min(listed_most, known)
+        self.elsewhere = min(elsewhere, elsewhere_back)
+        day = max([at, *(point.day for point in self.points)])
+        self.points.append(Point(day, before, self.worth(), 0, None, 0))
+        self.cash = self.at_listed = self.elsewhere = 0
+
+    def measured(self, row: NewRow, still_out: int) -> int | None:
+        payload: Any = row.payload
+        worth = (payload.get("mark") or payload.get("stopped") or {}).get("worth_usdc")
+        if worth is None:
+            return None
+        return max(0, int(worth.replace(".", "")) - max(0, self.cash) - still_out)
 
     def worth(self) -> int:
         gross = max(0, self.cash) + self.at_listed + self.elsewhere
@@ -83,59 +126,31 @@ class Reference:
         if row.kind is RowKind.WITHDRAW:
             self.taken -= row.cash_delta_usdc_e6
             return row.cash_delta_usdc_e6
-        if row.kind is RowKind.PAYOUT:
-            self.fees -= row.cash_delta_usdc_e6
-        told = payload.get("mark") or payload.get("stopped") or {}
+        told = payload.get("mark") or {}
         if told.get("worth_usdc"):
-            self.mark(int(told["worth_usdc"].replace(".", "")))
-        if row.kind in (RowKind.PAYOUT, RowKind.STOP) and not self.over:
-            self.end(row.occurred_at)
+            worth = int(told["worth_usdc"].replace(".", ""))
+            self.at_listed = max(0, worth - self.cash - self.elsewhere)
         return 0
-
-    def mark(self, worth: int) -> None:
-        at_listed = max(0, worth - self.cash - self.elsewhere - self.written_off)
-        self.at_listed = min(at_listed, self.at_listed) if self.over else at_listed
-        self.traded = None
-
-    def end(self, at: datetime) -> None:
-        self.over, self.written_off, self.elsewhere = True, self.elsewhere, 0
-        if self.traded is not None and at < self.traded + timedelta(minutes=10):
-            self.doubtful, self.at_listed = self.at_listed, 0
-        self.had_at_end = self.worth()
 
     def gift(self, row: NewRow) -> int:
         payload: Any = row.payload
-        if "executed" in payload or "proceeds" in payload:
-            called = payload.get("executed") or payload["proceeds"]
-            target = called.get("target") or called["adapter"]
-            if "executed" in payload and target == self.listed:
-                self.traded = row.occurred_at
-            return self.trade(target, row.cash_delta_usdc_e6)
+        called = payload.get("executed") or payload.get("proceeds") or payload.get("unwound")
+        if called:
+            return self.trade(called.get("target") or called["adapter"], row.cash_delta_usdc_e6)
         return 0
 
     def trade(self, target: str, change: int) -> int:
         """Of a call: income that no listed adapter bears out."""
         target = target.lower()
         if target == self.listed:
-            beyond = max(0, change - self.at_listed)
             self.at_listed = max(0, self.at_listed - change)
-            if not self.over:
-                return 0
-            back = min(beyond, self.doubtful)
-            self.doubtful -= back
-            return beyond - back
+            return 0
         if change < 0:
             self.elsewhere -= change if target in self.position_targets else 0
             return 0
         back = min(change, self.elsewhere)
         self.elsewhere -= back
-        found = min(change - back, self.written_off)
-        self.written_off -= found
-        return change - back - found
-
-    def is_over_at(self, point: Point) -> bool:
-        place = next(n for n, one in enumerate(self.points) if one is point)
-        return self.over_from is not None and place >= self.over_from
+        return change - back
 
     # Windows: the points after a day, all of them
 
@@ -176,16 +191,16 @@ def growth_together(references: list[Reference], after: date) -> Fraction:
             points = [point for point in of_day if point.flow or point.result]
             base, share = Fraction(worth[number]), Fraction(1)
             if points:
-                base = Fraction(max(point.base + max(0, point.flow) for point in points))
+                base = Fraction(max(point.before + max(0, point.flow) for point in points))
                 base = max(base, Fraction(worth[number]))
                 for point in points:
                     share *= point.share
-                least = min((p.base for p in points if p.result and p.base > 0), default=0)
+                least = min((p.before for p in points if p.result and p.before > 0), default=0)
                 if share != 1 and least:
                     made_of = sum(point.result for point in points) / (share - 1)
                     base = min(base, max(Fraction(least), made_of))
                 worth[number] = points[-1].after
-            if of_day and one.is_over_at(of_day[-1]):
+            if one.over and of_day and of_day[-1] is one.points[-1]:
                 worth[number] = 0
             capital += base
             grown += base * share

@@ -75,13 +75,13 @@ def test_money_at_such_a_venue__counts_as_lost_until_it_is_back() -> None:
     assert (back.net_usdc_e6, back.twr_bps) == (0, 0)
 
 
-def test_money_that_never_came_back__is_lost_with_the_end() -> None:
+def test_money_that_did_not_come_back__is_lost_with_the_end() -> None:
     ended = Told().on(0).deposit(1_000).on(1).buy(400, OTHER).on(2).stop(by=AGENT, reason="done")
     assert ended.of_agent(today=2).windows["7d"].net_usdc_e6 == -400 * USDC
     assert ended.of_agent(today=60).windows["30d"].net_usdc_e6 == 0
 
     found = ended.on(61).proceeds(500).of_agent(today=61).windows
-    assert (found["7d"].net_usdc_e6, found["since"].net_usdc_e6) == (400 * USDC, 0)
+    assert (found["7d"].net_usdc_e6, found["since"].net_usdc_e6) == (0, 0)
 
 
 def test_the_agent_s_words__are_self_reported_alone() -> None:

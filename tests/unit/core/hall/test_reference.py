@@ -23,6 +23,8 @@ STEPS = st.one_of(
     st.tuples(st.just("proceeds"), AMOUNTS),
     st.tuples(st.just("withdraw"), AMOUNTS),
     st.tuples(st.just("stop")),
+    st.tuples(st.just("mark_that_stops"), st.integers(0, 1_000)),
+    st.tuples(st.just("unwind"), AMOUNTS),
     st.tuples(st.just("settle"), st.integers(0, 20)),
 )
 HISTORIES = st.lists(st.tuples(st.integers(0, 700), STEPS), max_size=40)
@@ -37,7 +39,8 @@ def told(history: list[tuple[int, Any]], fee_bps: int) -> Told:
         one.on(0, hours)
         if name in ("buy", "withdraw", "settle"):
             arguments[0] = min(arguments[0], cash)
-        sign = {"deposit": 1, "sell": 1, "proceeds": 1, "buy": -1, "withdraw": -1, "settle": -1}
+        came = ("deposit", "sell", "proceeds", "unwind")
+        sign = dict.fromkeys(came, 1) | dict.fromkeys(("buy", "withdraw", "settle"), -1)
         cash += sign.get(name, 0) * (arguments[0] if arguments else 0)
         getattr(one, name)(*arguments)
     return one

@@ -6,7 +6,7 @@ from core.hall.rules.path import MOST, ONE, Path, step
 from core.hall.rules.shown import SORTS, record_to_json, sorts_of
 from core.hall.rules.standing import AgentRecord, record_of
 from tests.each import each
-from tests.unit.core.hall.told import AGENT, USDC, Told, on
+from tests.unit.core.hall.told import AGENT, OWNER, USDC, Told, on
 
 
 def test_the_worked_figures_of_the_page() -> None:
@@ -22,21 +22,60 @@ def test_the_worked_figures_of_the_page() -> None:
     assert window.trades == 4
 
 
-@each(
-    ("ended", "brings", "net"),
-    [
-        (Told().on(0).deposit(1_000).buy(500).mark(1_000).on(1).stop(worth=550), 50, -450),
-        (Told().on(0).deposit(1_000).buy(500).mark(1_000).on(0, 13).stop(by=AGENT), 900, 0),
-        (Told().on(0).deposit(1_000).buy(500).mark(1_000).sell(1).stop(by=AGENT), 0, -499),
-        (Told().on(0).deposit(1_000).buy(500).mark(1_000).buy(100).stop(by=AGENT), 600, 0),
-    ],
-    ids=["stop line", "price rose", "sold to itself", "just bought"],
-)
-def test_an_end__counts_as_the_page_says(ended: Told, brings: int, net: int) -> None:
-    """docs/hall.md#what-counts, its second table."""
-    one = ended.on(2).unwind(brings) if brings else ended
+def _marked(worth: int = 1_000) -> Told:
+    return Told().on(0).deposit(1_000).buy(300).mark(worth).on(1)
 
-    assert one.of_agent(today=2).windows["since"].net_usdc_e6 == net * USDC
+
+@each(
+    ("ended", "until_then", "brings", "net", "fall_bps"),
+    [
+        (_marked().stop(by=AGENT, reason="done"), -300, 30, -270, 2_700),
+        (_marked().stop(by=AGENT, reason="done").mark(730), -270, 30, -270, 2_700),
+        (_marked(1_600).stop(by=AGENT, reason="done"), -300, 300, 0, 3_750),
+        (_marked().mark_that_stops(774.99), -225.01, 300, 0, 0),
+        (_marked().stop(by=AGENT, worth=774.99), -225.01, 300, 0, 0),
+        (_marked().stop(by=AGENT, reason="done"), -300, 300, 0, 0),
+        (_marked().mark_that_stops(730), -270, 30, -270, 2_700),
+        (_marked().buy(100).stop(by=OWNER, reason="done").mark(1_000), 0, 400, 0, 0),
+        (_marked().stop(by=AGENT, reason="done"), -300, 700, 0, 0),
+    ],
+    ids=[
+        "price fell, the agent stops",
+        "the same, marked since",
+        "price lifted before the stop",
+        "price dips, the line stops",
+        "the same, enforced by anyone",
+        "not to be valued",
+        "honest stop at the line",
+        "the owner stops after a purchase",
+        "price rose after the end",
+    ],
+)
+def test_an_end__counts_as_the_page_says(
+    ended: Told, until_then: float, brings: int, net: int, fall_bps: int
+) -> None:
+    """docs/hall.md#the-end, its table."""
+    before = ended.of_agent(today=1).windows["since"]
+    after = ended.on(40).unwind(brings).of_agent(today=40).windows
+
+    assert before.net_usdc_e6 == round(until_then * USDC)
+    assert (after["since"].net_usdc_e6, after["since"].max_drawdown_bps) == (net * USDC, fall_bps)
+    assert after["30d"].net_usdc_e6 == 0  # it is the end's day that it counts on
+
+
+def test_a_sale_in_parts__adds_up_and_a_later_mark_says_nothing_new() -> None:
+    one = _marked().stop(by=AGENT, reason="done").unwind(100).mark(900).unwind(150)
+    assert one.of_agent(today=1).windows["since"].net_usdc_e6 == -50 * USDC
+
+    later = one.on(2).mark(1_000).of_agent(today=2).windows["since"]
+    assert later.net_usdc_e6 == -50 * USDC
+
+
+def test_settlement_without_a_stop__is_an_end_like_any_other() -> None:
+    one = _marked().settle()
+    assert one.of_agent(today=1).windows["since"].net_usdc_e6 == -300 * USDC
+
+    assert one.on(2).unwind(290).of_agent(today=2).windows["since"].net_usdc_e6 == -10 * USDC
 
 
 def test_a_fee_that_is_paid__was_counted_when_the_gain_was_made() -> None:

@@ -75,14 +75,22 @@ class Told:
     def proceeds(self, amount: float, adapter: str = OTHER) -> "Told":
         return self.says(ev.ProceedsReceived(adapter, _e6(amount), 0))
 
-    def mark(self, worth: float) -> "Told":
-        return self.says(ev.Marked(_e6(worth), 0))
+    def mark(self, worth: float, tx_hash: str | None = None) -> "Told":
+        return self.says(ev.Marked(_e6(worth), 0), tx_hash)
+
+    def mark_that_stops(self, worth: float) -> "Told":
+        tx_hash = f"0x{next(_transactions):064x}"
+        return self.mark(worth, tx_hash).stop(worth=worth, tx_hash=tx_hash)
 
     def stop(
-        self, by: str = KEEPER, reason: str = "stop_line", worth: float | None = None
+        self,
+        by: str = KEEPER,
+        reason: str = "stop_line",
+        worth: float | None = None,
+        tx_hash: str | None = None,
     ) -> "Told":
         word = "0x" + reason.encode().ljust(32, b"\0").hex()
-        return self.says(ev.Stopped(by, word, _e6(worth or 0), 0, worth is not None))
+        return self.says(ev.Stopped(by, word, _e6(worth or 0), 0, worth is not None), tx_hash)
 
     def unwind(self, amount: float, target: str = LISTED) -> "Told":
         return self.says(ev.Unwound(OWNER, target, SELL, _e6(amount), 0))
