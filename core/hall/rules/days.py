@@ -76,6 +76,7 @@ class MandateStanding:
 
     cash_usdc_e6: int = 0
     listed_usdc_e6: int = 0
+    listed_net: dict[str, int] = field(default_factory=dict)  # until the first mark
     out_usdc_e6: int = 0
     held_usdc_e6: int = 0
     deposited_usdc_e6: int = 0
@@ -263,9 +264,18 @@ class Days:
         """What a call spent on a service was counted as out with the call; it is gone."""
         if "adapter" not in row.payload:
             return
-        cost, now = row.amount_usdc_e6 or 0, self.standing
-        if str(row.payload["adapter"]).lower() in self.told.positions.valued:
-            now.listed_usdc_e6 = max(0, now.listed_usdc_e6 - cost)
+        adapter = str(row.payload["adapter"]).lower()
+        if adapter in self.told.positions.valued:
+            self._moved_at_listed(adapter, -(row.amount_usdc_e6 or 0))
+
+    def _moved_at_listed(self, adapter: str, net: int) -> None:
+        """Before the first mark adapter by adapter, as flows.py counts it."""
+        now = self.standing
+        if now.before_mark.tx is None:
+            now.listed_net[adapter] = now.listed_net.get(adapter, 0) + net
+            now.listed_usdc_e6 = sum(max(0, one) for one in now.listed_net.values())
+        else:
+            now.listed_usdc_e6 = max(0, now.listed_usdc_e6 + net)
 
     def _called(self, row: NewRow) -> int:
         """A call, its income or a mark; answers what came that no listed adapter bears out."""
@@ -301,7 +311,7 @@ class Days:
         """
         now, positions = self.standing, self.told.positions
         if target in positions.valued:
-            now.listed_usdc_e6 = max(0, now.listed_usdc_e6 + spent - received)
+            self._moved_at_listed(target, spent - received)
             return 0
         out = now.out_usdc_e6
         if selector is not None and spent > received:

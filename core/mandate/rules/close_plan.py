@@ -8,9 +8,10 @@ Laws
 - The owner's stop is left out in [ends_at, ends_at + 1 day): the plan then says settle_grace and
   until when.
 - A position that an adapter reads is closed: by the owner's unwind (data set) or by the service's
-  relay (data null, dry_run). A position without a known exit is kept: one that only the agent
-  reported, and one at an adapter whose exit nobody here knows. Action keep, reason
-  no_known_exit_adapter, type unwind without data and without a signer.
+  relay (data null, dry_run). A position without a known exit is kept: money out by the chain where
+  no adapter values it, and a position at an adapter whose exit nobody here knows. Action keep, reason
+  no_known_exit_adapter, type unwind without data and without a signer. A report that the chain does
+  not bear out is no position.
 - Proceeds are rounded down, costs up. Unknown is null with a reason: one unpriced position leaves
   exit_cost_est null, one unpriced position that the plan closes leaves gets_back_est null.
 - `position_label` is the only field that can hold text that an agent wrote.
@@ -23,7 +24,8 @@ from typing import Any
 
 from core.mandate.rules.lifecycle import MarketMode, Status
 from core.mandate.rules.lock import settle_grace_until
-from core.mandate.rules.state import MandateFacts, MandateState, Position
+from core.mandate.rules.open_positions import open_positions
+from core.mandate.rules.state import MandateFacts, MandateState
 from core.mandate.rules.terms import MandateTerms
 from core.mandate.rules.worth import exit_cost_up
 from core.money import bps_of_down, usdc_text_or_none
@@ -97,7 +99,7 @@ def close_all_plan(plan: PlanFacts) -> dict[str, Any]:
     closed = _closed(plan)
     kept = [
         *(_keep_at_adapter(one) for one in plan.positions if not one.is_closable),
-        *(_keep(one) for one in _reported_alone(plan)),
+        *(_keep(label) for label in _elsewhere(plan)),
     ]
     steps = [
         *_stop(plan, grace_until),
@@ -195,15 +197,14 @@ def _keep_at_adapter(position: AdapterPosition) -> dict[str, Any]:
     )
 
 
-def _keep(position: Position) -> dict[str, Any]:
+def _keep(label: str | None) -> dict[str, Any]:
     step = _step(
         "unwind",
         who=None,
         text=None,
         call=None,
-        note="Reported by the agent; no adapter can close it.",
+        note="No adapter can close it.",
     )
-    label = position.name or position.id
     return step | {"action": "keep", "reason": "no_known_exit_adapter", "position_label": label}
 
 
@@ -230,15 +231,16 @@ def _closed(plan: PlanFacts) -> list[AdapterPosition]:
     return [position for position in plan.positions if position.is_closable]
 
 
-def _reported_alone(plan: PlanFacts) -> list[Position]:
-    """Reported positions at no adapter that was read. A paper mandate's are void after its end."""
-    if plan.facts.market_mode is MarketMode.PAPER and plan.state.is_ended:
-        return []
-    read = {position.adapter_address.lower() for position in plan.positions}
+def _elsewhere(plan: PlanFacts) -> list[str | None]:
+    """Labels of what is out where no adapter values it: of a vault by the chain, on paper as reported
+    until it ended.
+    """
+    if plan.facts.market_mode is MarketMode.PAPER:
+        return [] if plan.state.is_ended else [one.name or one.id for one in plan.state.positions]
     return [
-        one
-        for one in plan.state.positions
-        if not one.target or str(one.target["address"]).lower() not in read
+        one.target if one.reported is None else one.reported.name or one.reported.id
+        for one in open_positions(plan.state)
+        if one.worth_usdc_e6 and not one.is_valued
     ]
 
 

@@ -43,7 +43,8 @@ def run_of(
         fact = _fact(row, cash, costs)
         if fact is not None:
             facts.append(fact)
-    return RecordedRun(facts=facts, out_before=_out_before(state, facts))
+    valued = frozenset(flow.target for flow in state.targets if flow.is_valued)
+    return RecordedRun(facts=facts, out_before=_out_before(state, facts), valued=valued)
 
 
 def nth_newest_call_at(runs: Iterable[Sequence[NewRow]], most: int) -> datetime | None:
@@ -82,8 +83,10 @@ def _fact(row: NewRow, cash: int, costs: _Costs) -> RecordedFact | None:
     if proceeds := chain_fact(row, "proceeds"):
         return RecordedReturn(at, str(proceeds.get("adapter")), row.cash_delta_usdc_e6)
     mark = chain_fact(row, "mark")
-    worth = None if mark is None else usable_usdc_e6(mark.get("worth_usdc"))
-    return None if worth is None else RecordedMark(at, worth, cash)
+    if mark is None:
+        return None
+    worth, out = (usable_usdc_e6(mark.get(key)) for key in ("worth_usdc", "unvalued_out_usdc"))
+    return None if worth is None or out is None else RecordedMark(at, worth, out, cash)
 
 
 def _call(row: NewRow, executed: Any, at: int, costs: _Costs) -> RecordedCall:

@@ -10,9 +10,9 @@ Laws
 - Money comes back to a vault only from what it has out there: of what a target paid, the part that
   the vault's cost has in the recorded cost at that target, rounded down. A target at which the vault
   has spent nothing pays it nothing. What a refused exit would have brought stays out, at that worth.
-- Worth is cash and positions, as in worth.py: the keeper's last mark, at cost since; of the
-  positions the vault has the part that its cost has in the recorded cost, rounded down. At or below
-  the floor the vault stops, in that second.
+- Worth is cash and positions, as in worth.py: the vault's last mark, at cost since; of the positions,
+  those that adapters value and the others apart, the vault has the part that its cost has in the
+  recorded cost, rounded down. At or below the floor the vault stops, in that second.
 - The record keeps no call data and no maxSpend: what was taken stands for what was asked, and pins
   of the recipient count as kept.
 - The first action begins the period.
@@ -75,10 +75,11 @@ class RecordedReturn:
 
 @dataclass(frozen=True, slots=True)
 class RecordedMark:
-    """The keeper's judgement, own cash included, and the own cash beside it."""
+    """The vault's own measure, own cash included, its part at cost, and the own cash beside it."""
 
     at: int
     worth_usdc_e6: int
+    unvalued_out_usdc_e6: int
     cash_usdc_e6: int
 
 
@@ -90,11 +91,12 @@ class RecordedRun:
     """What the record says of one mandate, oldest first.
 
     `out_before`: by target, what was out there at cost before the first fact, of older actions that
-    are left out.
+    are left out. `valued`: the targets whose positions an adapter values.
     """
 
     facts: Sequence[RecordedFact]
     out_before: Mapping[str, int] = field(default_factory=dict)
+    valued: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,6 +150,11 @@ def what_if(runs: Iterable[RecordedRun], terms: MandateTerms, rules: Sequence[Ru
             for (target, selector), count in targets.most_common(TARGETS_SHOWN)
         ),
     )
+
+
+def replayed_worth_usdc_e6(run: RecordedRun, budget_usdc_e6: int) -> int:
+    """What a vault with this budget is worth after the run, if nothing is refused."""
+    return budget_usdc_e6 + _ReplayedRun(run, None, None).done().gain_usdc_e6
 
 
 def _vault(run: RecordedRun, terms: MandateTerms, rules: Sequence[Rule]) -> VaultModel:
@@ -230,6 +237,47 @@ class _Out:
         return amount_usdc_e6 * ours // recorded
 
 
+@dataclass(slots=True)
+class _Kind:
+    """The positions that adapters value, or those that none does. `worth`: as recorded; `all`: what is
+    out, by target and together.
+    """
+
+    worth_usdc_e6: int
+    of: dict[str, _Out]
+    all: _Out
+
+    def put(self, target: str, recorded: int, ours: int) -> None:
+        for out in (self.of.setdefault(target, _Out()), self.all):
+            out.put(recorded, ours)
+        self.worth_usdc_e6 += recorded
+
+    def take_back(self, target: str, recorded: int) -> int:
+        """What of it the replay has a right to."""
+        of_target = self.of.setdefault(target, _Out())
+        ours = of_target.part(recorded)
+        for out in (of_target, self.all):
+            out.take(recorded, ours)
+        self.stand_at(self.worth_usdc_e6 - recorded)
+        return ours
+
+    def stand_at(self, worth: int) -> None:
+        """At 0 nothing is out any more, whatever it had cost."""
+        self.worth_usdc_e6 = max(0, worth)
+        if worth <= 0:
+            for out in (*self.of.values(), self.all):
+                out.recorded_usdc_e6 = out.ours_usdc_e6 = 0
+
+    @property
+    def ours_usdc_e6(self) -> int:
+        return self.all.part(self.worth_usdc_e6)
+
+
+def _kind(out_before: Mapping[str, int]) -> _Kind:
+    out = sum(out_before.values())
+    return _Kind(out, {target: _Out(one) for target, one in out_before.items()}, _Out(out))
+
+
 class _ReplayedRun:
     """`floor_usdc_e6` and `vault` None: nothing is refused, and nothing stops."""
 
@@ -243,9 +291,13 @@ class _ReplayedRun:
         self.drawdown_usdc_e6 = 0
         self.largest_usdc_e6 = self.busiest_day_usdc_e6 = self.needed_usdc_e6 = self.days = 0
         self._facts, self._floor, self._vault = run.facts, floor_usdc_e6, vault
-        self._out = {target: _Out(out) for target, out in run.out_before.items()}
-        self._all = _Out(sum(run.out_before.values()))
-        self._positions = self._all.recorded_usdc_e6  # recorded worth of what is out
+        self._valued = run.valued
+        self._kinds = {
+            is_valued: _kind(
+                {t: o for t, o in run.out_before.items() if (t in run.valued) == is_valued}
+            )
+            for is_valued in (True, False)
+        }
         self._gain = 0  # cash above the budget; below 0: less
         self._stuck = 0  # what refused exits left out, at what they brought
         self._day = RunningDay()
@@ -269,8 +321,9 @@ class _ReplayedRun:
                 self._gain += self._take_back(back.target, back.received_usdc_e6)
             case RecordedMark() as mark:
                 self._has_marks = True
-                self._positions = mark.worth_usdc_e6 - mark.cash_usdc_e6
-                self._clear()
+                out = mark.unvalued_out_usdc_e6
+                self._kinds[True].stand_at(mark.worth_usdc_e6 - max(0, mark.cash_usdc_e6) - out)
+                self._kinds[False].stand_at(out)
         self._judge(facts[0].at)
 
     def _act(self, calls: Sequence[RecordedCall]) -> None:
@@ -311,9 +364,7 @@ class _ReplayedRun:
         change = min(call.received_usdc_e6, outlay)
         if outlay > change:
             put = outlay - change
-            for out in (self._out.setdefault(call.target, _Out()), self._all):
-                out.put(put, put if is_ours else 0)
-            self._positions += put
+            self._at(call.target).put(call.target, put, put if is_ours else 0)
         if is_ours:
             self._gain -= call.spent_usdc_e6 - change
         if call.received_usdc_e6 > change:
@@ -324,27 +375,22 @@ class _ReplayedRun:
                 self._stuck += ours
 
     def _take_back(self, target: str, recorded: int) -> int:
-        """What of it the replay has a right to."""
-        of_target = self._out.setdefault(target, _Out())
-        ours = of_target.part(recorded)
-        for out in (of_target, self._all):
-            out.take(recorded, ours)
-        self._positions -= recorded
-        self._clear()
-        return ours
+        return self._at(target).take_back(target, recorded)
 
-    def _clear(self) -> None:
-        """Nothing is out any more, whatever it had cost."""
-        if self._positions <= 0:
-            self._positions = 0
-            for out in (*self._out.values(), self._all):
-                out.recorded_usdc_e6 = out.ours_usdc_e6 = 0
+    def _at(self, target: str) -> _Kind:
+        return self._kinds[target in self._valued]
+
+    @property
+    def gain_usdc_e6(self) -> int:
+        """Of worth, beside the budget; may be negative."""
+        return self._gain + self._stuck + sum(kind.ours_usdc_e6 for kind in self._kinds.values())
 
     def _judge(self, at: int) -> None:
         if self.stopped_at is not None:
             return
-        self._had_out = self._had_out or self._all.ours_usdc_e6 > 0
-        loss = -(self._gain + self._stuck + self._all.part(self._positions))
+        is_out = any(kind.all.ours_usdc_e6 > 0 for kind in self._kinds.values())
+        self._had_out = self._had_out or is_out
+        loss = -self.gain_usdc_e6
         self.drawdown_usdc_e6 = max(self.drawdown_usdc_e6, loss)
         if self._vault is not None and self._floor is not None:
             is_at_floor = self._vault.budget - loss <= self._floor

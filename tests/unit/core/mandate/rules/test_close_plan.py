@@ -18,7 +18,6 @@ from tests.each import each
 from tests.unit.core.mandate.rules.ledgers import (
     PAPER,
     START,
-    STRANGER,
     VAULT,
     VENUE,
     X402,
@@ -30,6 +29,8 @@ from tests.unit.core.mandate.rules.ledgers import (
     terms,
     working,
 )
+from tests.unit.core.mandate.rules.test_open_positions import FACTS as WITH_AND_WITHOUT_ADAPTERS
+from tests.unit.core.mandate.rules.test_open_positions import A, C, D, call
 
 NOW = int(START.timestamp()) + 3600
 STOP, WITHDRAW, SELL = OwnerCall(VAULT, "0x01"), OwnerCall(VAULT, "0x02"), OwnerCall(VAULT, "0x03")
@@ -190,26 +191,31 @@ def test_plan__stopped_inside_the_grace__is_no_grace() -> None:
 @pytest.mark.row(
     "2.18 positions that the agent reported are kept", "2.18 reason", "2.18 kept_at_venue"
 )
-def test_plan__a_position_that_only_the_agent_reported__is_kept() -> None:
-    ledger = _out()
-    ledger.report(
-        RowKind.BUY, "5", payload={"position": {"id": "p9", "name": "pump"}, "target": STRANGER}
-    )
-    ledger.report(
-        RowKind.BUY, "100", 60, {"position": {"id": "p1", "name": "ETH"}, "target": VENUE.lower()}
-    )
-    plan = _plan(ledger, HELD)
+def test_plan__money_out_where_no_adapter_values_it__is_kept() -> None:
+    ledger = working(WITH_AND_WITHOUT_ADAPTERS)
+    ledger.chain(call(C, e6("5"), 0, 0), 60)
+    ledger.chain(call(D, e6("3"), 0, 1), 61)
+    named = {"position": {"id": "p9", "name": "pump"}, "target": C}
+    ledger.report(RowKind.BUY, "5", 60, named)
+    plan = _plan(ledger, replace(HELD, adapter_address=A))
     kept = plan["steps"][2]
-    assert [step["type"] for step in plan["steps"]] == ["stop", "unwind", "unwind", "withdraw"]
-    assert (kept["action"], kept["reason"]) == ("keep", "no_known_exit_adapter")
+    assert [step["action"] for step in plan["steps"]] == [None, "unwind", "keep", "keep", None]
+    assert (kept["type"], kept["reason"]) == ("unwind", "no_known_exit_adapter")
     assert (kept["adapter"], kept["who_signs"], kept["data"]) == (None, None, None)
-    assert (kept["position_label"], kept["est_proceeds_usdc"]) == ("pump", None)
-    assert (plan["closes"], plan["kept_at_venue"]) == (1, 1)
-    assert (plan["exit_cost_est"], plan["exit_cost_reason"], plan["gets_back_est"]) == (
-        None,
-        "position_not_priced",
-        "989.550000",
-    )
+    assert [step["position_label"] for step in plan["steps"][2:4]] == ["pump", D]
+    assert kept["est_proceeds_usdc"] is None
+    assert (plan["closes"], plan["kept_at_venue"]) == (1, 2)
+    assert (plan["exit_cost_est"], plan["exit_cost_reason"]) == (None, "position_not_priced")
+    assert plan["gets_back_est"] == "1073.395000"
+
+
+def test_plan__a_report_that_the_chain_does_not_bear_out__is_no_position() -> None:
+    ledger = working(WITH_AND_WITHOUT_ADAPTERS)
+    false = {"position": {"id": "p9", "name": "pump"}, "target": C, "unseen": True}
+    ledger.report(RowKind.BUY, "5", payload=false)
+    plan = _plan(ledger)
+    assert [step["type"] for step in plan["steps"]] == ["stop", "withdraw"]
+    assert (plan["kept_at_venue"], plan["exit_cost_est"]) == (0, "0.000000")
 
 
 @pytest.mark.row("2.18 closes", "2.18 kept_at_venue", "2.18 gets_back_est")
@@ -283,11 +289,9 @@ def test_plan__paper__has_nothing_to_withdraw_and_void_positions_are_gone() -> N
 
 @pytest.mark.row("2.18 position_label")
 def test_plan__agents_words__stand_in_the_label_alone() -> None:
-    ledger = working()
-    ledger.report(
-        RowKind.BUY,
-        "5",
-        payload={"position": {"id": "p9", "name": "SEND TO 0xdead"}, "target": STRANGER},
-    )
+    ledger = working(WITH_AND_WITHOUT_ADAPTERS)
+    ledger.chain(call(C, e6("5"), 0, 0), 60)
+    named = {"position": {"id": "p9", "name": "SEND TO 0xdead"}, "target": C}
+    ledger.report(RowKind.BUY, "5", 60, named)
     step = _plan(ledger)["steps"][1]
     assert [key for key, value in step.items() if "dead" in str(value)] == ["position_label"]

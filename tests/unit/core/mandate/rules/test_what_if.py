@@ -75,7 +75,7 @@ def call(at: int, spent: int, received: int = 0, nonce: int | None = None) -> Re
 
 
 def asked(*facts: RecordedFact, under: MandateTerms | None = None) -> WhatIf:
-    return what_if([RecordedRun(facts=facts)], under or terms(), RULES)
+    return what_if([RecordedRun(facts=facts, valued=frozenset({VENUE}))], under or terms(), RULES)
 
 
 @each(
@@ -128,7 +128,7 @@ def test_what_if__calls_of_a_batch__are_one_action() -> None:
     ("worth", "refused"), [(950_000_001, {}), (950_000_000, {"MandateStopped": 1})]
 )
 def test_what_if__a_mark_at_the_floor__stops(worth: int, refused: dict[str, int]) -> None:
-    marked = RecordedMark(START + 10, worth, 800 * USDC)
+    marked = RecordedMark(START + 10, worth, 0, 800 * USDC)
     found = asked(call(0, 200 * USDC), marked, call(20, USDC), under=terms(floor_bps=500))
     assert found.refused == refused
     assert found.worst_drawdown_usdc_e6 == 1_000 * USDC - worth
@@ -143,7 +143,7 @@ def test_what_if__money_out_that_was_never_marked__leaves_the_drawdown_unknown()
 def test_what_if__a_refused_position__gains_and_loses_nothing() -> None:
     found = asked(
         call(0, 300 * USDC),
-        RecordedMark(START + 10, 700 * USDC + 30 * USDC, 700 * USDC),
+        RecordedMark(START + 10, 700 * USDC + 30 * USDC, 0, 700 * USDC),
         call(20, 0, 30 * USDC),
         under=terms(per_tx=100 * USDC),
     )
@@ -215,7 +215,7 @@ def story(steps: list[tuple[int, str, int, int, bool]]) -> list[RecordedFact]:
             facts.append(call(at, 0, back * USDC, nonce=at))
             cash, out = cash + back, max(0, out - back)
         else:
-            facts.append(RecordedMark(START + at, (cash + out * back // 40) * USDC, cash * USDC))
+            facts.append(RecordedMark(START + at, (cash + out * back // 40) * USDC, 0, cash * USDC))
     return facts
 
 
