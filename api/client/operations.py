@@ -2140,6 +2140,8 @@ class MandatesMandateProgress(TypedDict):
     public_stop: MandatesPublicStop
     cash: str | None
     positions_est: str | None
+    at_cost: str | None  # the part of positions_est that no adapter values
+    not_returned: str | None  # once all is home, what never came back
     positions: list[MandatesOpenPosition]
     fees: MandatesMandateFees
     agent_fee_reserved: str | None
@@ -2600,6 +2602,8 @@ class MandatesWeekResult(TypedDict):
 class MandatesWeekWorth(TypedDict):
     start: str | None
     end: str | None
+    at_cost: str | None
+    not_returned: str | None
     source: str | None
     est: bool | None
 
@@ -2668,10 +2672,17 @@ class MandatesWeekTotals(TypedDict):
     data_issue: NotRequired[Literal[True] | None]  # there when what is shown is not the whole truth
     data_issue_reason: NotRequired[str | None]
     mandates: int
-    worth: MandatesStartAndEnd
+    worth: MandatesWorthOfWeek
     cash: MandatesStartAndEnd
     flows: MandatesWeekFlows
     result: MandatesWeekResult
+
+
+class MandatesWorthOfWeek(TypedDict):
+    start: str | None
+    end: str | None
+    at_cost: str | None
+    not_returned: str | None
 
 
 class MandatesAllStatements(TypedDict):

@@ -127,14 +127,15 @@ function StopLine({ mandate, progress }) {
     <dl class="pairs"><dt>Stops at</dt><dd><${Amount} value=${mandate.stop_floor_usdc} /> or less</dd>
       <dt>If you left now</dt><dd><${Amount} value=${progress.leave_now_est} why="Nobody knows what leaving the open positions costs." /></dd>
       <dt>Ends</dt><dd>${mandate.ends_at ? html`<${Time} at=${mandate.ends_at} /> <span class="quiet">${clock(mandate.ends_at)}</span>` : html`<${Unknown} />`}</dd></dl>
-    ${(units(progress.public_stop.at_cost_usdc) ?? 0n) > 0n ? html`<p class="attention">▲ <${Amount} value=${progress.public_stop.at_cost_usdc} /> is out where no adapter values it. It counts at cost: a loss there stops nothing before the money comes back.</p>` : null}
+    ${(units(progress.not_returned) ?? 0n) > 0n ? html`<p class="attention">▲ <${Amount} value=${progress.not_returned} /> never came back from where no adapter values it. It counts as nothing.</p>` : null}
+    ${(units(progress.at_cost) ?? 0n) > 0n ? html`<p class="attention">▲ <${Amount} value=${progress.at_cost} /> is out where no adapter values it. It counts at cost: a loss there stops nothing before the money comes back.</p>` : null}
   </div></section>`;
 }
 
 /** @param {{progress: MandateProgress, isOver: boolean}} props */
 function Positions({ progress, isOver }) {
   if (progress.positions.length === 0) return null;
-  return html`<section class="card" aria-labelledby="positions"><h2 id="positions">Open positions</h2>${isOver ? html`<p class="attention">▲ The agent has not reported these as closed. What you unwound yourself is still listed and counted in the worth above; the withdrawable amount is what the vault holds.</p>` : null}<ul class="list">${progress.positions.map(
+  return html`<section class="card" aria-labelledby="positions"><h2 id="positions">Open positions</h2>${isOver ? html`<p class="attention">▲ The mandate is over, and this has not come back. It counts in the worth above; what you can withdraw is what the vault holds.</p>` : null}<ul class="list">${progress.positions.map(
     (
       one,
     ) => html`<li key=${one.id}><div class="head"><span>${cut(one.name ?? one.id, 80)}</span><${Amount} value=${one.worth_source === "unseen" ? null : (one.worth_est ?? one.cost_usdc)} why="The chain has not shown it." /></div>

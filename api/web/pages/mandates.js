@@ -153,7 +153,7 @@ function Totals({ rows, details }) {
   const working = rows.filter((row) => row.status === "working").length;
   return html`<section class="card figures" aria-label="Totals of vaults">
     <${Figure} label="Worth in vaults" note="estimate"><${Amount} value=${sum((one) => one.progress.worth_est)} why=${why} /><//>
-    <${Figure} label="At work" note="in open positions"><${Amount} value=${sum((one) => one.progress.positions_est)} why=${why} /><//>
+    <${Figure} label="At work" note=${(units(sum((one) => one.progress.at_cost)) ?? 0n) > 0n ? `in open positions, ${sum((one) => one.progress.at_cost)} of it at cost` : "in open positions"}><${Amount} value=${sum((one) => one.progress.positions_est)} why=${why} /><//>
     <${Figure} label="Idle" note="USDC that the vaults hold"><${Amount} value=${sum((one) => one.progress.cash)} why=${why} /><//>
     <${Figure} label="Working" note=${`of ${counted(rows.length, "mandate")}`}>${working}<//>
   </section>`;

@@ -8,6 +8,8 @@ Laws
   both are known.
 - A rule is ok until a stored flag says otherwise; then it never turns back. The stop line goes by
   worth as well.
+- at_cost is the part of positions_est that no adapter values, on paper that the agent has not marked.
+  Once all is home, what of it never came back is not_returned, and counts 0.
 - The public stop counts at cost what is out where no adapter values it.
 - Drafts have no progress in days: day is null until the terms are signed.
 """
@@ -82,6 +84,8 @@ def _block(
         "public_stop": public_stop(state, about),
         "cash": usdc_text(worth.cash_usdc_e6),
         "positions_est": usdc_text(worth.positions_usdc_e6),
+        "at_cost": usdc_text(worth.at_cost_usdc_e6),
+        "not_returned": usdc_text(state.not_returned_usdc_e6),
         "positions": positions_list(state, about.facts),
         "fees": fees_block(state, worth, about.terms.agent_fee_bps),
         "agent_fee_reserved": usdc_text(

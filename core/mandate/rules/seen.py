@@ -61,6 +61,7 @@ class VaultSeen:
             cash_usdc_e6=UsdcE6(cash),
             positions_usdc_e6=UsdcE6(max(0, self.worth_usdc_e6 - cash)),
             source="chain",
+            at_cost_usdc_e6=UsdcE6(self.unvalued_out_usdc_e6),
         )
 
 

@@ -19,6 +19,7 @@ OF_WORTH = (
     "worth_est",
     "worth_as_of",
     "positions_est",
+    "at_cost",
     "agent_fee_reserved",
     "leave_now_est",
     "exit_cost_est",
@@ -35,6 +36,7 @@ def short_progress(
     """
     changed: dict[str, Any] = {
         "realized": None,
+        "not_returned": None,
         "fees": _fees(block["fees"], is_seen=is_seen, is_worth_seen=is_worth_seen),
         "rules": [rule | {"ok": None if rule["ok"] else False} for rule in block["rules"]],
         "positions": [

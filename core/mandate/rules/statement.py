@@ -253,6 +253,8 @@ def _numbers(statement: WeekStatement) -> dict[str, Any]:
         "worth": {
             "start": usdc_text(statement.worth_start.worth_usdc_e6),
             "end": usdc_text(statement.worth_end.worth_usdc_e6),
+            "at_cost": usdc_text(statement.worth_end.at_cost_usdc_e6),
+            "not_returned": usdc_text(statement.end.not_returned_usdc_e6),
             "source": statement.worth_end.source,
             "est": statement.worth_end.source != "cash",
         },
@@ -385,6 +387,8 @@ def _totals(
         "worth": {
             "start": usdc_text(sum(one.worth_start.worth_usdc_e6 for one in statements)),
             "end": usdc_text(sum(one.worth_end.worth_usdc_e6 for one in statements)),
+            "at_cost": usdc_text(sum(one.worth_end.at_cost_usdc_e6 for one in statements)),
+            "not_returned": usdc_text(sum(one.end.not_returned_usdc_e6 for one in statements)),
         },
         "cash": {
             "start": usdc_text(sum(one.start.cash_usdc_e6 for one in statements)),

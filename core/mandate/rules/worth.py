@@ -20,11 +20,16 @@ from core.money import BPS_ONE, UsdcE6, bps_of_down
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Worth:
-    """USDC base units. `worth_usdc_e6` = cash + positions; cash is shown as 0 when it is below."""
+    """USDC base units. `worth_usdc_e6` = cash + positions; cash is shown as 0 when it is below.
+
+    `at_cost`: the part of the positions that no adapter values, on paper that the agent has not
+    marked.
+    """
 
     cash_usdc_e6: UsdcE6
     positions_usdc_e6: UsdcE6
     source: str
+    at_cost_usdc_e6: UsdcE6 = UsdcE6(0)
 
     @property
     def worth_usdc_e6(self) -> UsdcE6:
@@ -34,9 +39,10 @@ class Worth:
 def worth_of(state: MandateState, facts: MandateFacts) -> Worth:
     """The estimate as of the last row."""
     if facts.market_mode is MarketMode.PAPER:
-        positions, source = _on_paper(state)
+        positions, at_cost, source = _on_paper(state)
     else:
-        positions = state.valued_out_usdc_e6 + state.at_cost_usdc_e6
+        at_cost = state.at_cost_usdc_e6
+        positions = state.valued_out_usdc_e6 + at_cost
         source = "cost" if positions else "cash"
         if state.mark is not None:
             source = "chain_mark"
@@ -44,6 +50,7 @@ def worth_of(state: MandateState, facts: MandateFacts) -> Worth:
         cash_usdc_e6=UsdcE6(max(0, state.cash_usdc_e6)),
         positions_usdc_e6=UsdcE6(positions),
         source=source,
+        at_cost_usdc_e6=UsdcE6(at_cost),
     )
 
 
@@ -78,9 +85,14 @@ def exit_cost_up(amount_usdc_e6: int, spread_bps: int) -> UsdcE6:
     return UsdcE6(-(-amount_usdc_e6 * spread_bps // BPS_ONE))
 
 
-def _on_paper(state: MandateState) -> tuple[int, str]:
+def _on_paper(state: MandateState) -> tuple[int, int, str]:
     if state.is_ended or not state.positions:
-        return 0, "cash"
+        return 0, 0, "cash"
+    marked, at_cost = 0, 0
+    for position in state.positions:
+        if position.mark_source == "agent_mark":
+            marked += position.mark_usdc_e6
+        else:
+            at_cost += position.mark_usdc_e6
     is_marked = any(position.mark_source == "agent_mark" for position in state.positions)
-    worth = sum(position.mark_usdc_e6 for position in state.positions)
-    return worth, "agent_mark" if is_marked else "cost"
+    return marked + at_cost, at_cost, "agent_mark" if is_marked else "cost"

@@ -212,6 +212,8 @@ class MandateProgress(LedgerAnswer):
     public_stop: PublicStop
     cash: str | None
     positions_est: str | None
+    at_cost: str | None = Field(description="the part of positions_est that no adapter values")
+    not_returned: str | None = Field(description="once all is home, what never came back")
     positions: list[OpenPosition]
     fees: MandateFees
     agent_fee_reserved: str | None

@@ -23,7 +23,16 @@ class StartAndEnd(AnswerBody):
     end: str | None
 
 
-class WeekWorth(StartAndEnd):
+class WorthOfWeek(StartAndEnd):
+    """`at_cost`: what of the end no adapter values; `not_returned`: once all is home, what of that
+    never came back.
+    """
+
+    at_cost: str | None
+    not_returned: str | None
+
+
+class WeekWorth(WorthOfWeek):
     source: str | None
     est: bool | None
 
@@ -105,7 +114,7 @@ class WeekTotals(LedgerAnswer):
     """`mandates`: how many."""
 
     mandates: int
-    worth: StartAndEnd
+    worth: WorthOfWeek
     cash: StartAndEnd
     flows: WeekFlows
     result: WeekResult

@@ -12,6 +12,8 @@ WORDS: Mapping[str, str] = {
     "mandates": "Mandates",
     "worth.start": "Worth at the start, est",
     "worth.end": "Worth at the end, est",
+    "worth.at_cost": "Of it at cost, not valued",
+    "worth.not_returned": "Never came back",
     "worth.source": "Worth known from",
     "worth.est": "Worth is an estimate",
     "cash.start": "Cash at the start",

@@ -121,6 +121,8 @@ def check(one: Surfaces, *, has_gifts: bool) -> None:
     assert result["realized"] == read["realized"]
     (sums,) = all_of_them["totals"].values()
     assert e6(sums["worth"]["end"]) == 2 * worth
+    assert statement["worth"]["at_cost"] == read["at_cost"] == read["public_stop"]["at_cost_usdc"]
+    assert e6(sums["worth"]["at_cost"]) == 2 * e6(read["at_cost"])
     assert one.hall_worth == worth - reserved
     if not has_gifts:
         assert one.replayed_worth == worth
