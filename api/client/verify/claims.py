@@ -70,7 +70,8 @@ def tell_stops(rows: Iterable[LedgerRow], report: Report) -> None:
             continue
         if stopped.get("worth_usdc") is not None:
             report.remarks.append(
-                f"row {row.seq}: stopped at the line; {stopped['worth_usdc']} is the vault's own measure"
+                f"row {row.seq}: stopped at the line; the worth of {stopped['worth_usdc']} is the "
+                "vault's own measure"
             )
         else:
             by = row.reported_by.value

@@ -298,7 +298,7 @@ def _progress(*, quiet: bool) -> Iterator[Tell]:
 
 def _show(report: Report, console: Console) -> None:
     for name, value in report.subject.items():
-        console.print(f"  {name:22} {_plain('none' if value is None else value)}", highlight=False)
+        _print(console, name, "none" if value is None else value)
     if report.findings:
         count = len(report.findings) + report.more
         table = Table(
@@ -318,8 +318,13 @@ def _show(report: Report, console: Console) -> None:
     for whose, seqs in _claims_by(report).items():
         console.print(f"claims, {whose}: rows {_seqs(seqs)}")
     for name, value in _lines(report.figures):
-        console.print(f"  {name:22} {_plain(value)}", highlight=False)
+        _print(console, name, value)
     console.print(WORDS[report.verdict].format(claims=_claims(report)))
+
+
+def _print(console: Console, name: str, value: object) -> None:
+    """A line that no width breaks: a hash is to be copied whole."""
+    console.print(f"  {name:22} {_plain(value)}", highlight=False, soft_wrap=True)
 
 
 def _claims_by(report: Report) -> dict[str, list[int]]:
@@ -332,21 +337,29 @@ def _claims_by(report: Report) -> dict[str, list[int]]:
 
 
 def _claims(report: Report) -> str:
-    each = ", ".join(f"{len(seqs)} {whose}" for whose, seqs in _claims_by(report).items())
-    return _counted(len(report.claims), "claim") + (f": {each}" if each else "")
+    by, count = _claims_by(report), _counted(len(report.claims), "claim")
+    if len(by) == 1:
+        return f"{count}, {'all ' if len(report.claims) > 1 else ''}{next(iter(by))}"
+    each = ", ".join(f"{len(seqs)} {whose}" for whose, seqs in by.items())
+    return f"{count}: {each}" if each else count
 
 
 def _lines(figures: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """A figure of several parts is a line each."""
+    """A figure of several parts is a line each; what the vault measured is one."""
     for name, value in figures.items():
-        if isinstance(value, Mapping):
-            yield from ((f"{name}.{part}", _known(one)) for part, one in value.items())
+        if not isinstance(value, Mapping):
+            yield name, value
+        elif "at_cost_usdc" in value:
+            yield name, _measured(value)
         else:
-            yield name, _known(value)
+            yield from ((f"{name}.{part}", one) for part, one in value.items())
 
 
-def _known(figure: object) -> object:
-    return "unknown" if figure is None else figure
+def _measured(value: Mapping[str, Any]) -> str:
+    where = f"at block {value['block']}" + (f", row {value['row']}" if "row" in value else "")
+    if value["usdc"] is None:
+        return f"unknown {where}: a venue that the vault asks fails"
+    return f"{value['usdc']} {where} ({value['at_cost_usdc']} of it at cost)"
 
 
 def _plain(value: object) -> str:

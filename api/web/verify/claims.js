@@ -177,7 +177,7 @@ export function tellMeasures(rows, report) {
     report.remark(
       measured === undefined
         ? `row ${row.seq}: stopped by the ${by}; ${reason}, and nothing on chain measures it`
-        : `row ${row.seq}: stopped at the line; ${member(measured, "worth_usdc")} is the vault's own measure`,
+        : `row ${row.seq}: stopped at the line; the worth of ${member(measured, "worth_usdc")} is the vault's own measure`,
     );
   }
 }

@@ -89,7 +89,7 @@ def test_a_stop_at_the_line__is_the_vaults_own_measure(measured: Measured) -> No
     stop = Forgery.of(measured.by_line).body("stopped")
     assert report.figures["newest_mark"]["usdc"] == "940.000000"
     assert stops(report) == [
-        f"row {stop['seq']}: stopped at the line; 940.000000 is the vault's own measure"
+        f"row {stop['seq']}: stopped at the line; the worth of 940.000000 is the vault's own measure"
     ]
 
 
