@@ -41,6 +41,7 @@ VIEWS: Final = {
     "totals": "MandateVault",
     "status": "MandateVault",
     "remaining": "MandateVault",
+    "worth": "MandateVault",
     "balanceOf": "MockUSDC",
 }
 CALLS: Final = ("execute", "executeBatch", "unwind", "check")

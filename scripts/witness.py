@@ -43,7 +43,7 @@ MOST_BYTES = 256_000_000  # of a record
 ANSWER_S, FETCH_S = 30.0, 600.0
 MOST_CALLS = 100_000
 # differences that say when a root was posted, not what it holds
-OF_TIME = {"anchor.late", "anchor.missing_epoch"}
+OF_TIME = {"anchor.missing_epoch"}
 
 
 class ContradictionError(Exception):

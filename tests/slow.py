@@ -32,6 +32,7 @@ PATHS = (
     "tests/integration/client/test_browser_tampering.py",
     "tests/integration/client/test_hostile_files.py",
     "tests/integration/client/test_log_head.py",
+    "tests/integration/client/test_measures.py",
     "tests/integration/client/test_node_clients.py",
     "tests/integration/client/test_operator_anchors.py",
     "tests/integration/client/test_operator_authors.py",

@@ -36,6 +36,7 @@ from core.mandate.rules.rows import LedgerRow
 LATE_S = 2 * EPOCH_S  # after the end of an epoch: what is posted later proves no time
 OWED_S = EPOCH_S  # what was posted so long before the record's end must be in it
 PART = "anchors"
+SHOWN = 10
 
 
 def check_anchors(record: RecordFile, node: Node, anchor: str | None, report: Report) -> None:
@@ -315,12 +316,11 @@ def _check_times(record: RecordFile, posted: _Posted, report: Report) -> None:
                 )
             elif row.block_hash is None and held_s > epoch_end_s(epoch) + LATE_S:
                 late.append(row)
-    for row in late:
-        report.say(
-            "anchor.late",
-            row.seq,
-            f"says {row.created_at:%Y-%m-%d %H:%M:%S}, and the first block that holds it is more "
-            "than two hours later than that hour",
+    if late:
+        named = ", ".join(str(row.seq) for row in late[:SHOWN]) + (", ..." if late[SHOWN:] else "")
+        report.remarks.append(
+            f"anchors: the hours of {len(late)} rows ({named}) were posted more than two hours late, as "
+            "after an outage; when these rows were written is the service's word"
         )
 
 

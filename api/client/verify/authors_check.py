@@ -37,6 +37,7 @@ def check_authors(
         except UncheckedError as error:
             report.unchecked.append(str(error))
     check.tell()
+    report.vouched = check.vouched
 
 
 @dataclass(slots=True)
@@ -52,6 +53,7 @@ class AuthorsCheck:
     first: dict[ReportedBy, int] = field(default_factory=dict)
     signed: int = 0
     unvouched: set[str] = field(default_factory=set)
+    vouched: set[int] = field(default_factory=set)  # seqs of rows that their author signed
     _set_by: dict[int, tuple[datetime, str]] = field(default_factory=dict)
     _signers: dict[ReportedBy, frozenset[str]] = field(default_factory=dict)
 
@@ -98,6 +100,8 @@ class AuthorsCheck:
         if not self._is_signed(row, author, digest):
             text = f"{author.signer} did not sign {digest}, which this row gives"
             self.report.say("author.signature", row.seq, text)
+        elif author.signer in signers:
+            self.vouched.add(row.seq)
 
     def _is_signed(self, row: LedgerRow, author: RowAuthor, digest: str) -> bool:
         """By a key, or a contract wallet as it is now; one that has changed since is asked as it was

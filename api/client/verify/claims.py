@@ -1,16 +1,18 @@
-"""What nobody but its author vouches for, and what the chain says against it.
+"""What no chain proves: claims, what the chain says against them, and reasons of stops.
 
-A row that no log, reverted call, signature or block proves is a claim, whoever its author is, and
-also when it names a transaction that other rows prove. A claim that the chain contradicts
-(core/mandate/rules/borne_out.py) is its author's false word: the record says truly that it was
+A row that no log, reverted call, signature of the terms or block proves is a claim, also when it
+names a transaction that other rows prove. Its author vouches for it where the author signed it
+(authors_check.py); any other is the service's word for what somebody said. A claim that the chain
+contradicts (core/mandate/rules/borne_out.py) is a false word: the record says truly that it was
 said, so that it is told and is no difference.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
 
 from api.client.verify.findings import FalseClaim, Report
 from core.mandate.rules.borne_out import chain_word
-from core.mandate.rules.rows import LedgerRow, NewRow, ReportedBy
+from core.mandate.rules.rows import LedgerRow, NewRow, ReportedBy, RowKind
 from core.mandate.rules.tx_facts import NO_FACTS, ChainWord, TxFacts
 from core.money import usdc_text_or_none
 
@@ -56,6 +58,47 @@ def compare_claims(
             f"the chain contradicts {count} of the agent's reports: the record says truly what was "
             "reported, and counts none of it as confirmed"
         )
+
+
+def tell_stops(rows: Iterable[LedgerRow], report: Report) -> None:
+    """Of each stop that a log proves: at the line the vault measured itself; the reason of a party's
+    stop is that party's word, which the vault only carries.
+    """
+    for row in rows:
+        stopped = row.payload.get("stopped")
+        if row.kind is not RowKind.STOP or not isinstance(stopped, Mapping):
+            continue
+        if stopped.get("worth_usdc") is not None:
+            report.remarks.append(
+                f"row {row.seq}: stopped at the line; the worth of {stopped['worth_usdc']} is the "
+                "vault's own measure"
+            )
+        else:
+            by = row.reported_by.value
+            report.remarks.append(
+                f"row {row.seq}: stopped by the {by}; the reason ({stopped.get('reason')}) is the "
+                f"{by}'s word, and nothing on chain measures it"
+            )
+
+
+def newest_measure(rows: Iterable[LedgerRow]) -> dict[str, Any] | None:
+    """Of the rows that logs prove: the vault's newest mark, or its stop at the line."""
+    found = None
+    for row in rows:
+        for word in ("mark", "stopped"):
+            measured = row.payload.get(word)
+            if (
+                row.block_number is not None
+                and isinstance(measured, Mapping)
+                and measured.get("worth_usdc") is not None
+            ):
+                found = {
+                    "usdc": measured["worth_usdc"],
+                    "at_cost_usdc": measured["unvalued_out_usdc"],
+                    "block": row.block_number,
+                    "row": row.seq,
+                }
+    return found
 
 
 def _text(row: LedgerRow, says: str) -> str:

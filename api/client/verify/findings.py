@@ -91,7 +91,6 @@ NAMES: Final[Mapping[str, str]] = {
     "anchor.missing_epoch": "the contract was left without an epoch's root",
     "anchor.backdated": "the row claims to be older than the first block that holds it",
     "anchor.postdated": "the row claims to be newer than a block that holds it",
-    "anchor.late": "the row's hour was posted so late that its time is not proven",
     "receipt.omitted": "the service signed for a row that the record leaves out",
     "receipt.differs": "the service signed for another row than the record has in its place",
     "receipt.not_anchored": "the service signed for a row that an anchored head of its hour or later lacks",
@@ -136,13 +135,21 @@ class Verdict(StrEnum):
     """What the checks prove, and no more."""
 
     SOUND = "sound"  # every row
-    CHAIN_SOUND = "chain_sound"  # every row but the claims of their authors
+    CHAIN_SOUND = "chain_sound"  # every row but the claims
+    CLAIMS_ONLY = "claims_only"  # paper: no chain stands behind any row
     DIFFERENT = "different"
     UNCHECKED = "unchecked"
 
     def exit_code(self, *, strict: bool) -> int:
         """`strict`: claims are no success either."""
-        return {"sound": 0, "chain_sound": 3 if strict else 0, "different": 1, "unchecked": 2}[self]
+        claims = 3 if strict else 0
+        return {
+            Verdict.SOUND: 0,
+            Verdict.CHAIN_SOUND: claims,
+            Verdict.CLAIMS_ONLY: claims,
+            Verdict.DIFFERENT: 1,
+            Verdict.UNCHECKED: 2,
+        }[self]
 
 
 class Texts(list[str]):
@@ -182,8 +189,10 @@ class Report:
     """What the checks found so far.
 
     `subject`: what the record is about, as far as it is known. `claims` are the seqs of rows that
-    only their author vouches for, and `false_claims` those of the agent that the chain contradicts:
-    no difference of the record, which says truly what was claimed.
+    nothing on chain proves; `vouched` those of rows that their author signed, and any other claim
+    is the service's word for what somebody said. `false_claims` are those of the agent that the
+    chain contradicts: no difference of the record, which says truly what was claimed. `is_paper`:
+    of a mandate without a chain, whatever its rows say.
 
     `shown`: limits, progress and statement, as the rows give them.
 
@@ -197,6 +206,8 @@ class Report:
     unchecked: Texts = field(default_factory=Texts)
     remarks: Texts = field(default_factory=Texts)
     claims: list[int] = field(default_factory=list)
+    vouched: set[int] = field(default_factory=set)
+    is_paper: bool = False
     false_claims: list[FalseClaim] = field(default_factory=list)
     more_false_claims: int = 0
     subject: dict[str, Any] = field(default_factory=dict)
@@ -218,11 +229,18 @@ class Report:
             self.more_false_claims += 1
 
     @property
+    def signed_claims(self) -> list[int]:
+        """Those that their author vouches for, by a signature."""
+        return [seq for seq in self.claims if seq in self.vouched]
+
+    @property
     def verdict(self) -> Verdict:
         if self.findings:
             return Verdict.DIFFERENT
         if self.unchecked:
             return Verdict.UNCHECKED
+        if self.is_paper:
+            return Verdict.CLAIMS_ONLY
         return Verdict.CHAIN_SOUND if self.claims else Verdict.SOUND
 
     def as_json(self) -> dict[str, Any]:
@@ -237,6 +255,7 @@ class Report:
             "unchecked": self.unchecked,
             "remarks": self.remarks,
             "claims": self.claims,
+            "signed_claims": self.signed_claims,
             "false_claims": [
                 {"seq": one.seq, "word": one.word, "text": one.text} for one in self.false_claims
             ],

@@ -35,7 +35,8 @@ from api.client.verify.node import Tell
 from api.client.verify.printable import printable
 from api.client.verify.reading import lines_of
 from api.client.verify.receipts_check import MOST_RECEIPTS, KeptReceipt, kept_receipts
-from api.client.verify.verification import Options, Scan, verify
+from api.client.verify.reverts_check import Scan
+from api.client.verify.verification import Options, verify
 from api.client.verify.witness_check import TrustedWitnesses
 from core.chain.rpc import Rpc
 from core.errors import MandateError
@@ -47,7 +48,8 @@ CALLS_PER_S = 1_000_000.0  # as fast as the node lets: its own limit slows it do
 SHOWN = 50
 WORDS = {
     Verdict.SOUND: "[bold green]sound[/]: every row is proven",
-    Verdict.CHAIN_SOUND: "[bold green]chain rows sound[/], {claims}: only their authors vouch for them",
+    Verdict.CHAIN_SOUND: "[bold green]chain rows sound[/], {claims}",
+    Verdict.CLAIMS_ONLY: "[bold yellow]claims only[/]: no chain stands behind a paper mandate; {claims}",
     Verdict.DIFFERENT: "[bold red]differences[/]: this record is not what the chain says",
     Verdict.UNCHECKED: "[bold yellow]could not be fully checked[/]: nothing contradicts it so far",
 }
@@ -296,7 +298,7 @@ def _progress(*, quiet: bool) -> Iterator[Tell]:
 
 def _show(report: Report, console: Console) -> None:
     for name, value in report.subject.items():
-        console.print(f"  {name:22} {_plain(value)}", highlight=False)
+        _print(console, name, "none" if value is None else value)
     if report.findings:
         count = len(report.findings) + report.more
         table = Table(
@@ -313,20 +315,51 @@ def _show(report: Report, console: Console) -> None:
         console.print(f"remark: {_plain(text)}")
     for false in report.false_claims[:SHOWN]:
         console.print(f"  row {false.seq}: {_plain(false.text)}", highlight=False)
-    if report.claims:
-        console.print(f"claims, which only their authors vouch for: rows {_seqs(report.claims)}")
+    for whose, seqs in _claims_by(report).items():
+        console.print(f"claims, {whose}: rows {_seqs(seqs)}")
     for name, value in _lines(report.figures):
-        console.print(f"  {name:22} {_plain(value)}", highlight=False)
-    console.print(WORDS[report.verdict].format(claims=_counted(len(report.claims), "claim")))
+        _print(console, name, value)
+    console.print(WORDS[report.verdict].format(claims=_claims(report)))
+
+
+def _print(console: Console, name: str, value: object) -> None:
+    """A line that no width breaks: a hash is to be copied whole."""
+    console.print(f"  {name:22} {_plain(value)}", highlight=False, soft_wrap=True)
+
+
+def _claims_by(report: Report) -> dict[str, list[int]]:
+    """Whose word they are."""
+    found = {
+        "signed by their authors": report.signed_claims,
+        "the service's word": [seq for seq in report.claims if seq not in report.vouched],
+    }
+    return {whose: seqs for whose, seqs in found.items() if seqs}
+
+
+def _claims(report: Report) -> str:
+    by, count = _claims_by(report), _counted(len(report.claims), "claim")
+    if len(by) == 1:
+        return f"{count}, {'all ' if len(report.claims) > 1 else ''}{next(iter(by))}"
+    each = ", ".join(f"{len(seqs)} {whose}" for whose, seqs in by.items())
+    return f"{count}: {each}" if each else count
 
 
 def _lines(figures: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """A figure of several parts is a line each."""
+    """A figure of several parts is a line each; what the vault measured is one."""
     for name, value in figures.items():
-        if isinstance(value, Mapping):
-            yield from ((f"{name}.{part}", one) for part, one in value.items())
-        else:
+        if not isinstance(value, Mapping):
             yield name, value
+        elif "at_cost_usdc" in value:
+            yield name, _measured(value)
+        else:
+            yield from ((f"{name}.{part}", one) for part, one in value.items())
+
+
+def _measured(value: Mapping[str, Any]) -> str:
+    where = f"at block {value['block']}" + (f", row {value['row']}" if "row" in value else "")
+    if value["usdc"] is None:
+        return f"unknown {where}: a venue that the vault asks fails"
+    return f"{value['usdc']} {where} ({value['at_cost_usdc']} of it at cost)"
 
 
 def _plain(value: object) -> str:

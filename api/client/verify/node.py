@@ -172,6 +172,25 @@ class Node:
                 high = middle
         return high
 
+    def first_with_code(self, address: str, last: int) -> int:
+        """The first height up to `last` at which the address has code, by halving; 0 where a node
+        does not have the state of past blocks.
+        """
+        low, high = 0, last
+        try:
+            while low < high:
+                middle = (low + high) // 2
+                if self.ask("a contract's age", partial(self._code_at, address, middle)):
+                    high = middle
+                else:
+                    low = middle + 1
+        except UncheckedError:
+            return 0
+        return high
+
+    def _code_at(self, address: str, height: int) -> bytes:
+        return self.reader.code_at(address, height)
+
     def blocks_of(self, hashes: Sequence[str]) -> dict[str, BlockHeader]:
         """Blocks by their hash, with their transactions' hashes, also such as are not in the chain
         any more; one that no node knows is left out.
@@ -217,11 +236,18 @@ class Node:
             if found is not None and found[0].tx_hash == tx
         }
 
-    def logs(self, part: str, wanted: Mapping[str, Any], first: int, last: int) -> Iterator[RawLog]:
+    def logs(
+        self,
+        part: str,
+        wanted: Mapping[str, Any],
+        first: int,
+        last: int,
+        width: int = FIRST_RANGE,
+    ) -> Iterator[RawLog]:
         """The logs of these heights that pass the filter {address, topics}, in the order of the
-        chain.
+        chain. `width`: of how many blocks is asked first.
         """
-        at, width, asked, is_steady = first, FIRST_RANGE, first, False
+        at, asked, is_steady = first, first, False
 
         def ask(heights: tuple[int, int]) -> list[tuple[str, list[RawLog]]]:
             return self._logs_of_each(wanted, *heights)

@@ -214,6 +214,9 @@ def compare_vault(
             f"{usdc_text(balance - state.cash_usdc_e6)} USDC in the vault were given by "
             "others and are no part of the mandate"
         )
+    measured = node.ask("the vault's worth", lambda: node.reader.worth(vault, at.hash))
+    worth, at_cost = (None, None) if measured is None else map(usdc_text, measured)
+    report.figures["worth"] = {"usdc": worth, "at_cost_usdc": at_cost, "block": at.number}
     report.figures["vault"] = {
         key: usdc_text(value) for key, value in asdict(totals).items() if key != "nonce"
     }

@@ -2,11 +2,14 @@
 
 A reverted call leaves no log. What the record tells is checked by receipt and call data, and run
 again. What it leaves out shows in the nonces of the vault's agents (nonces.py); on a node that has
-none of past blocks only looking through every block finds it, for as many blocks as asked.
+none of past blocks only looking through every block finds it, for as many blocks as asked. Those
+after the record's last block show likewise, by the nonces there and now.
 """
 
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from functools import cached_property
+from typing import Final
 
 from api.client.verify.expected import Expected
 from api.client.verify.findings import Report, UncheckedError
@@ -14,11 +17,23 @@ from api.client.verify.node import Block, Node, TransactionOutcome
 from api.client.verify.nonces import unexplained_heights
 from api.client.verify.rows_check import RowsCheck
 from core.canonical import canonical_json
+from core.chain.blocks import SentCall
 from core.chain.revert import decode_revert
 from core.mandate.chain.attempts import attempted_of
 from core.mandate.rules.chain_rows import revert_note
 from core.mandate.rules.refusals import UNKNOWN
 from core.mandate.rules.rows import LedgerRow, NewRow
+
+PART: Final = "reverted calls"
+MOST_SCANNED_BLOCKS = 50_000
+
+
+class Scan(StrEnum):
+    """Whether every block is looked through for reverted calls that the record leaves out."""
+
+    AUTO = "auto"  # up to MOST_SCANNED_BLOCKS; a longer record then counts as not fully checked
+    ALL = "all"
+    NONE = "none"  # asked for, so it is told and does not count
 
 
 def is_revert(row: LedgerRow) -> bool:
@@ -26,12 +41,15 @@ def is_revert(row: LedgerRow) -> bool:
 
 
 class RevertsCheck:
-    def __init__(self, checked: RowsCheck, vault: str, node: Node, report: Report) -> None:
+    def __init__(
+        self, checked: RowsCheck, vault: str, node: Node, report: Report, scan: Scan
+    ) -> None:
         self.rows = checked
         self.expected: Expected = checked.expected
         self.vault = vault
         self.node = node
         self.report = report
+        self.scan = scan
         self.unexplained = 0
         self.proven: set[int] = set()
         self._reports: dict[str, list[int]] = {}
@@ -52,11 +70,75 @@ class RevertsCheck:
                     self._content(row, self.rows.blocks[row.block_number])
         if self.unexplained:
             self.report.unchecked.append(
-                f"reverted calls: why {self.unexplained} of them failed could not be run again and "
+                f"{PART}: why {self.unexplained} of them failed could not be run again and "
                 "is the record's word"
             )
 
-    def heights(self, first: int, until: int) -> list[int]:
+    def look(self, until: int, told_until: int) -> None:
+        """Say which reverted calls the record leaves out up to `until`. Those after `told_until` it
+        does not claim to tell of yet.
+
+        Errors: UncheckedError for such ones, and when there are too many blocks to look through.
+        """
+        first = self.expected.created_block
+        if self.scan is Scan.NONE:
+            self.report.remarks.append(
+                f"{PART} that the record leaves out were not looked for in "
+                f"{until - first + 1} blocks (--scan all)"
+            )
+            return
+        heights = self._where(first, until)
+        self.report.figures["blocks_scanned"] = len(heights)
+        later = 0
+        for number, sent in self._left_out(heights):
+            if number > told_until:
+                later += 1
+                continue
+            self.report.say(
+                "revert.left_out", None, f"{sent.tx_hash} in block {number} by {sent.sender}"
+            )
+        if later:
+            raise UncheckedError(
+                PART,
+                f"the record tells of them up to block {told_until}, and {later} came after; export "
+                "it again",
+            )
+
+    def look_after(self, last: int) -> None:
+        """A record that ends before a reverted call shows none of it, as with logs.
+
+        Errors: UncheckedError when there is one, and when there are too many blocks to look through.
+        """
+        if self.expected.created is None or self.scan is Scan.NONE:
+            return
+        after = [number for number, _ in self._left_out(self._where(last + 1, self.node.newest()))]
+        if after:
+            raise UncheckedError(
+                PART,
+                f"{len(after)} came after the record's last block, the first in block {after[0]}; "
+                "export it again",
+            )
+
+    def _where(self, first: int, until: int) -> Sequence[int]:
+        """Where they are looked for: where an agent's nonce rose unexplained, else in every block.
+
+        Errors: UncheckedError when that are too many.
+        """
+        every = range(first, until + 1)
+        if self.scan is Scan.ALL:
+            return every
+        try:
+            return self._heights(first, until)
+        except UncheckedError as error:
+            if len(every) <= MOST_SCANNED_BLOCKS:
+                return every
+            text = (
+                f"those that the record leaves out were not looked for in {len(every)} blocks "
+                f"(--scan all): {error}"
+            )
+            raise UncheckedError(PART, text) from error
+
+    def _heights(self, first: int, until: int) -> list[int]:
         """The heights in which an agent sent what neither record nor logs know.
 
         Errors: UncheckedError when the node has no nonces of past blocks.
@@ -73,11 +155,8 @@ class RevertsCheck:
             found |= {*unexplained_heights(agent, sent, max(first, since), until, self.node)}
         return sorted(found)
 
-    def left_out(self, heights: Sequence[int], told_until: int) -> None:
-        """Calls of the vault's agents in these blocks that failed and have no row.
-
-        Those after `told_until` the record does not claim to tell of yet.
-        """
+    def _left_out(self, heights: Sequence[int]) -> list[tuple[int, SentCall]]:
+        """Calls of the vault's agents in these blocks that failed and have no row, by height."""
         suspects = [
             (block, sent)
             for block in self.node.blocks(heights, self.vault).values()
@@ -89,24 +168,8 @@ class RevertsCheck:
         outcomes = self.node.outcomes(
             {sent.tx_hash: () for _, sent in suspects if sent.tx_hash not in known}
         )
-        later = 0
-        for block, sent in suspects:
-            outcome = outcomes.get(sent.tx_hash)
-            if outcome is None or outcome.status != 0:
-                continue
-            if block.number > told_until:
-                later += 1
-                continue
-            self.report.say(
-                "revert.left_out",
-                None,
-                f"{sent.tx_hash} in block {block.number} by {sent.sender}",
-            )
-        if later:
-            self.report.unchecked.append(
-                f"reverted calls: the record tells of them up to block {told_until}, and {later} "
-                "came after; export it again"
-            )
+        failed = {tx_hash for tx_hash, outcome in outcomes.items() if outcome.status == 0}
+        return [(block.number, sent) for block, sent in suspects if sent.tx_hash in failed]
 
     @cached_property
     def _agents(self) -> dict[str, int]:

@@ -21,6 +21,8 @@ from core.quarantine.rules import ShortLedger
 
 # How far the clocks of the service and of the chain may differ.
 CLOCKS: Final = timedelta(minutes=15)
+# how a draft ends: one of both, whichever row comes first
+DRAFT_ENDS: Final = frozenset({"cancelled", "signed"})
 
 
 class RowsCheck:
@@ -276,8 +278,9 @@ class RowsCheck:
             row.reported_by is ReportedBy.CHAIN and wanted.reported_by is not ReportedBy.CHAIN
         ):
             self._unproven(row, f"is {row.reported_by.value}'s word alone")
-        elif row.base_key == "cancelled" and "signed" in self.standing:
-            self._unproven(row, "only a draft is dropped, and these terms were signed before")
+        elif row.base_key in DRAFT_ENDS and self.standing.keys() >= DRAFT_ENDS:
+            dropped = self.standing["cancelled"]
+            self._unproven(dropped, "only a draft is dropped, and these terms were signed")
         else:
             self._compare(row, wanted)
 
@@ -304,6 +307,7 @@ class RowsCheck:
             self.report.say(
                 "reversal.content", row.seq, f"differs from the mirror of row {target.seq}"
             )
+        self._reversal_time(row)
         if self.is_canonical(target) and self._comes_back(target):
             self.returned.append(target.seq)
         elif self.is_canonical(target):
@@ -317,6 +321,17 @@ class RowsCheck:
                 "reversal.without_cause",
                 row.seq,
                 f"row {target.seq} is of no block that could be lost",
+            )
+
+    def _reversal_time(self, row: LedgerRow) -> None:
+        """A reversal tells of the moment in which it is written, by the service's own clock; after
+        that clock was set back a ledger goes on with its newest row's time.
+        """
+        if not timedelta() <= row.created_at - row.occurred_at <= CLOCKS:
+            self.report.say(
+                "row.time",
+                row.seq,
+                f"taken back at {row.occurred_at}, written at {row.created_at}",
             )
 
     def _comes_back(self, target: LedgerRow) -> bool:

@@ -15,9 +15,11 @@ from eth_abi.exceptions import EncodingError
 from api.client.verify.findings import Report, UncheckedError
 from api.client.verify.node import Block, Node
 from core.canonical import canonical_json
+from core.chain.abi import AbiDecodeError, address_word, topic_of
 from core.chain.signatures import verify_digest
 from core.errors import MandateError
 from core.hexes import checksum_address
+from core.mandate.chain.decode import decode_log
 from core.mandate.chain.typed_data import TERMS_FIELDS, guard_targets_hash, rules_hash, terms_digest
 from core.mandate.rules.events import VaultCreated
 from core.mandate.rules.lifecycle import MarketMode
@@ -33,6 +35,8 @@ from core.mandate.rules.terms import (
 )
 from core.mandate.rules.unvalued import position_rules
 
+OTHER_TERMS: Final = "other terms"
+MOST_NAMED: Final = 10  # vaults of other terms
 _SIGNATURE: Final = re.compile("0x([0-9a-f]{2})+")
 
 
@@ -290,3 +294,57 @@ def compare_created(subject: RecordSubject, created: VaultCreated, report: Repor
             )
     if subject.rules != created.rules:
         report.say("terms.rules", None, "the rules are not those that the factory wrote down")
+
+
+def check_other_terms(
+    subject: RecordSubject, *, has_vault: bool, is_named: bool, node: Node, report: Report
+) -> None:
+    """What this record says nothing of: vaults that the factory made of other terms by the same
+    owner. An owner may sign several terms for one mandate, and a record can show those that have no
+    vault.
+
+    `is_named`: the reader said which mandate is meant.
+
+    Errors: UncheckedError when the vault may be that of the mandate that is meant: it has the same
+    id, or these terms have none and nobody said which mandate is meant.
+    """
+    others = [one for one in _made_for(subject, node) if one.terms_digest != subject.digest]
+    same = [one for one in others if one.public_id == subject.terms.public_id]
+    if same:
+        raise UncheckedError(
+            OTHER_TERMS,
+            f"the owner signed others for {subject.terms.public_id} too, and the factory made of "
+            f"them {_vaults(same)}; this record says nothing of that",
+        )
+    if others and not (has_vault or is_named):
+        raise UncheckedError(
+            OTHER_TERMS,
+            f"these have no vault, and the factory made of others by the same owner {_vaults(others)}; "
+            f"name the mandate that you mean (--mandate {subject.terms.public_id})",
+        )
+    if others:
+        report.remarks.append(
+            f"the owner has other vaults, of which this record says nothing: {_vaults(others)}"
+        )
+
+
+def _made_for(subject: RecordSubject, node: Node) -> list[VaultCreated]:
+    """Every vault of the owner. One question where a node takes the factory's whole life at once."""
+    topics = [topic_of(VaultCreated.__name__), None, None, address_word(subject.terms.owner)]
+    newest = node.newest()
+    first = node.first_with_code(subject.factory, newest)
+    wanted = {"address": subject.factory, "topics": topics}
+    made = list[VaultCreated]()
+    for log in node.logs(OTHER_TERMS, wanted, first, newest, newest - first + 1):
+        try:
+            event = decode_log(log)
+        except AbiDecodeError as error:
+            raise UncheckedError(OTHER_TERMS, f"{log.tx_hash}: {error}") from error
+        if isinstance(event, VaultCreated):
+            made.append(event)
+    return made
+
+
+def _vaults(made: Sequence[VaultCreated]) -> str:
+    named = [f"{one.vault} of {one.public_id}" for one in made[:MOST_NAMED]]
+    return ", ".join(named) + (f" and {len(made) - MOST_NAMED} more" if made[MOST_NAMED:] else "")

@@ -6,12 +6,11 @@ checked either.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
 from api.client.heads import SeenHead
 from api.client.verify.anchors_check import check_anchors
 from api.client.verify.authors_check import check_authors
-from api.client.verify.claims import claims_of, compare_claims
+from api.client.verify.claims import claims_of, compare_claims, newest_measure, tell_stops
 from api.client.verify.end_check import check_rows_after, judge_ahead, later_logs
 from api.client.verify.expected import ChainLogs, Expected, chain_logs, expected_rows
 from api.client.verify.findings import Report, UncheckedError
@@ -31,13 +30,14 @@ from api.client.verify.replay import (
     proven_state,
     replay_logs,
 )
-from api.client.verify.reverts_check import RevertsCheck
+from api.client.verify.reverts_check import RevertsCheck, Scan
 from api.client.verify.row_forms import EXPIRED, safe_block_of
 from api.client.verify.rows_check import RowsCheck
 from api.client.verify.shown import shown
 from api.client.verify.terms_check import (
     RecordSubject,
     check_cancelled,
+    check_other_terms,
     check_place,
     check_signature,
     compare_created,
@@ -53,17 +53,8 @@ from core.mandate.rules.record_file import HELD_KEY, totals_of
 from core.mandate.rules.rows import LedgerRow
 from core.quarantine.rules import ShortLedger
 
-MOST_SCANNED_BLOCKS = 50_000
 # what a record may cost by default: so many calls of a node, and so many more for each of its rows
 CALLS_A_RECORD, CALLS_A_ROW = 20_000, 6
-
-
-class Scan(StrEnum):
-    """Whether every block is looked through for reverted calls that the record leaves out."""
-
-    AUTO = "auto"  # up to MOST_SCANNED_BLOCKS; a longer record then counts as not fully checked
-    ALL = "all"
-    NONE = "none"  # asked for, so it is told and does not count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +107,9 @@ def verify(
     check = _Chain(record, subject, node, options, report)
     if check.short is not None:
         report.unchecked.append(check.short.reason)
+    report.is_paper = subject.is_paper
     _part(report, check.terms)
+    _part(report, check.other_terms)
     _part(report, lambda: check_authors(subject, record.rows, node, report))
     anchor = _anchor(options, subject)
     _part(report, lambda: check_anchors(record, node, anchor, report))
@@ -193,6 +186,8 @@ class _Chain:
         self.report = report
         self.vault: str | None = None
         self.last: Block | None = None
+        self.reverts: RevertsCheck | None = None
+        self.has_vault = False
         self.proven: set[int] = set()
         self.has_looked = False
         self.short = (
@@ -208,7 +203,7 @@ class _Chain:
         self.vault = check_place(self.subject, self.node, trusted, self.report)
         self.report.subject["vault"] = self.vault
         first = self.record.first or {}
-        has_vault = self.vault is not None and bool(
+        has_vault = self.has_vault = self.vault is not None and bool(
             self.node.ask("the vault's code", lambda: self.node.reader.code_at(self.vault or ""))
         )
         signed = [row.seq for row in self.record.rows if row.base_key == "signed"]
@@ -220,6 +215,17 @@ class _Chain:
                 f"the record says paper, these terms have a vault at {self.vault}",
             )
         self.has_looked = self.vault is None or self.subject.is_paper
+
+    def other_terms(self) -> None:
+        if self.vault is not None:
+            is_named = self.options.mandate is not None
+            check_other_terms(
+                self.subject,
+                has_vault=self.has_vault,
+                is_named=is_named,
+                node=self.node,
+                report=self.report,
+            )
 
     def _signed(self, signature: str | None, signed: list[int], has_vault: bool) -> None:
         if check_signature(
@@ -345,11 +351,16 @@ class _Chain:
         )
 
     def later(self) -> None:
-        """Whether there are logs after the record's last block. Errors: UncheckedError when so."""
+        """Whether there are logs or reverted calls after the record's last block.
+
+        Errors: UncheckedError when so.
+        """
         if self.last is None or self.vault is None:
             return
         text = later_logs(self.subject, self.vault, self.last, self.node)
         if text is None:
+            if self.reverts is not None and self.options.as_of is None:
+                self.reverts.look_after(self.last.number)
             return
         if self.options.as_of is not None:
             self.report.remarks.append(f"the record ends at block {self.last.number}: {text}")
@@ -416,42 +427,14 @@ class _Chain:
 
     def _reverts(self, checked: RowsCheck, until: int) -> None:
         assert self.vault is not None
-        reverts = RevertsCheck(checked, self.vault, self.node, self.report)
+        reverts = RevertsCheck(checked, self.vault, self.node, self.report, self.options.scan)
         reverts.told()
         self.proven |= reverts.proven
         if checked.expected.created is None:
             return
-        first = checked.expected.created_block
+        self.reverts = reverts if self.short is None else None
         until = until if self.short is None else min(until, self.short.from_block - 1)
-        if self.options.scan is Scan.NONE:
-            self.report.remarks.append(
-                "reverted calls that the record leaves out were not looked for in "
-                f"{until - first + 1} blocks (--scan all)"
-            )
-            return
-        heights = self._heights(reverts, first, until)
-        reverts.left_out(heights, self._reverts_until(until))
-        self.report.figures["blocks_scanned"] = len(heights)
-
-    def _heights(self, reverts: RevertsCheck, first: int, until: int) -> Sequence[int]:
-        """Where reverted calls are looked for: where an agent's nonce rose unexplained, else in
-        every block.
-
-        Errors: UncheckedError when that are too many.
-        """
-        every = range(first, until + 1)
-        if self.options.scan is Scan.ALL:
-            return every
-        try:
-            return reverts.heights(first, until)
-        except UncheckedError as error:
-            if len(every) <= MOST_SCANNED_BLOCKS:
-                return every
-            text = (
-                "reverted calls that the record leaves out were not looked for in "
-                f"{len(every)} blocks (--scan all): {error}"
-            )
-            raise UncheckedError("reverted calls", text) from error
+        reverts.look(until, self._reverts_until(until))
 
     def _reverts_until(self, until: int) -> int:
         """Up to where the record claims to tell of reverted calls."""
@@ -469,6 +452,9 @@ class _Chain:
         counted, proven = proven_state(rows, self.proven, state, facts)
         window = spend_window(counted, facts)
         self.report.figures |= totals_of(proven)
+        tell_stops(counted, self.report)
+        if (mark := newest_measure(counted)) is not None:
+            self.report.figures["newest_mark"] = mark
         if self.last is not None:
             last = self.last
             self.report.shown = shown(

@@ -14,6 +14,7 @@ import { WalletError } from "../app/wallet.js";
 const VERDICTS = /** @type {Readonly<Record<string, [string, string]>>} */ ({
   sound: ["settled", "Sound: every row is proven, nothing is left out"],
   chain_sound: ["settled", "Chain rows sound, and claims beside them"],
+  claims_only: ["attention", "Claims only: no chain stands behind a paper mandate"],
   different: ["loss", "It differs from the chain"],
   unchecked: ["attention", "It could not be fully checked; never read this as sound"],
 });
@@ -97,11 +98,25 @@ function Verdict({ done }) {
     <p class="quiet">${integer(rows)} rows, ${integer(calls)} questions to your wallet's node${done.subject.asOfBlock ? `, up to block ${done.subject.asOfBlock}` : ""}.${isLoopback(location.hostname) ? " On this local chain the factory is this service's own word." : ""}</p>
     ${done.findings.length ? html`<ul>${done.findings.slice(0, SHOWN).map((/** @type {any} */ one) => html`<li><${Badge} tone="loss">${one.name}<//> ${one.seq === null ? "" : `row ${one.seq}: `}${one.text}</li>`)}</ul>` : null}
     ${done.unchecked.length ? html`<${List} title="Could not be checked" rows=${done.unchecked} isOpen />` : null}
-    ${done.claims.length ? html`<p>${done.claims.length} ${done.claims.length === 1 ? "row is a claim" : "rows are claims"}, which only the author vouches for: ${done.claims.slice(0, SHOWN).join(", ")}${done.claims.length > SHOWN ? " …" : ""}</p>` : null}
+    <${Claims} rows=${done.signedClaims} whose="signed by the author" />
+    <${Claims} rows=${done.claims.filter((/** @type {number} */ seq) => !done.signedClaims.includes(seq))} whose="this service's word for what was said" />
+    ${done.worth ? html`<p>The vault measures ${measured(done.worth)}${done.newestMark ? `; its newest mark, in row ${done.newestMark.row}, was ${measured(done.newestMark)}` : ""}.</p>` : null}
     ${done.remarks.length ? html`<${List} title="Remarks" rows=${done.remarks} />` : null}
     <${List} title="What only verify-record checks" rows=${done.notCheckedHere} />
     <details><summary>What the record is about</summary><dl class="pairs">${Object.entries(done.subject).map(([name, value]) => html`<dt>${words(name)}</dt><dd><code>${String(value ?? "unknown")}</code></dd>`)}</dl></details><//></div>`;
 }
+
+/** @param {{rows: readonly number[], whose: string}} props */
+function Claims({ rows, whose }) {
+  if (!rows.length) return null;
+  return html`<p>${rows.length} ${rows.length === 1 ? "claim" : "claims"}, ${whose}: row ${rows.slice(0, SHOWN).join(", ")}${rows.length > SHOWN ? " …" : ""}</p>`;
+}
+
+/** @param {import("../verify/findings.js").Measure} measure */
+const measured = ({ usdc, atCostUsdc, block }) =>
+  usdc === null
+    ? `nothing at block ${block}, since a venue that it asks fails: its worth is unknown`
+    : `${usdc} USDC at block ${block}${atCostUsdc !== "0.000000" ? `, ${atCostUsdc} of it at cost` : ""}`;
 
 /** @param {{title: string, rows: readonly string[], isOpen?: boolean}} props */
 function List({ title, rows, isOpen = false }) {

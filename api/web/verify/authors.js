@@ -122,6 +122,8 @@ class AuthorsCheck {
     if (!(await this.isSigned(row, author, digest))) {
       const text = `${author.signer} did not sign ${digest}, which this row gives`;
       this.report.say("author.signature", row.seq, text);
+    } else if (signers.has(author.signer)) {
+      this.report.vouched.add(row.seq);
     }
   }
 

@@ -156,3 +156,28 @@ function feeClassOf(row) {
   const kind = member(row.payload, "fee_kind");
   return typeof kind === "string" && Object.hasOwn(FEE_CLASSES, kind) ? FEE_CLASSES[kind] : null;
 }
+
+/**
+ * Of each stop that a log proves: at the line the vault measured itself; the reason of a party's stop
+ * is that party's word, which the vault only carries. And what the vault measured last.
+ * @param {readonly Row[]} rows that are proven and count @param {Report} report
+ */
+export function tellMeasures(rows, report) {
+  for (const row of rows) {
+    const { mark, stopped } = row.payload;
+    const measured = [mark, stopped].filter(isObject).find((one) => member(one, "worth_usdc"));
+    if (measured !== undefined && row.blockNumber !== null) {
+      const usdc = String(member(measured, "worth_usdc"));
+      const atCostUsdc = String(member(measured, "unvalued_out_usdc"));
+      report.newestMark = { usdc, atCostUsdc, block: row.blockNumber, row: row.seq };
+    }
+    if (row.kind !== "stop" || !isObject(stopped)) continue;
+    const by = row.reportedBy;
+    const reason = `the reason (${member(stopped, "reason")}) is the ${by}'s word`;
+    report.remark(
+      measured === undefined
+        ? `row ${row.seq}: stopped by the ${by}; ${reason}, and nothing on chain measures it`
+        : `row ${row.seq}: stopped at the line; the worth of ${member(measured, "worth_usdc")} is the vault's own measure`,
+    );
+  }
+}

@@ -12,15 +12,21 @@ export const MOST_TEXTS = 100;
 const MOST_CHARACTERS = 2_000;
 
 /** @typedef {{name: string, seq: number | null, text: string}} Finding */
-/** @typedef {"sound" | "chain_sound" | "different" | "unchecked"} Verdict */
+/** @typedef {"sound" | "chain_sound" | "claims_only" | "different" | "unchecked"} Verdict */
+
+/**
+ * What the vault measured in a block; `usdc` null: a venue that it asks fails. `row`: of a mark.
+ * @typedef {{usdc: string | null, atCostUsdc: string | null, block: number, row?: number}} Measure
+ */
 
 /** A part could not be checked. Never a reason to call a record sound. */
 export class UncheckedError extends Error {
-  /** @param {string} part @param {string} reason */
-  constructor(part, reason) {
+  /** @param {string} part @param {string} reason @param {boolean} [isRevert] the contract's answer */
+  constructor(part, reason, isRevert = false) {
     super(`${part}: ${reason}`);
     this.part = part;
     this.reason = reason;
+    this.isRevert = isRevert;
   }
 }
 
@@ -35,6 +41,13 @@ export class Report {
   remarks = [];
   /** @type {number[]} */
   claims = [];
+  /** Seqs of rows that their author signed. @type {Set<number>} */
+  vouched = new Set();
+  isPaper = false; // no chain stands behind it, whatever its rows say
+  /** @type {Measure | null} */
+  worth = null;
+  /** @type {Measure | null} */
+  newestMark = null;
   /** @type {{[name: string]: string | number | null}} */
   subject = {};
   /** @type {{[name: string]: number}} */
@@ -77,6 +90,7 @@ export class Report {
   get verdict() {
     if (this.findings.length > 0) return "different";
     if (this.unchecked.length > 0) return "unchecked";
+    if (this.isPaper) return "claims_only";
     return this.claims.length > 0 ? "chain_sound" : "sound";
   }
 }

@@ -221,6 +221,26 @@ export class Node {
   }
 
   /**
+   * The first height up to `last` at which the address has code, by halving; 0 on a node without the
+   * state of past blocks.
+   * @param {string} address @param {number} last
+   */
+  async firstWithCode(address, last) {
+    let [low, high] = [0, last];
+    try {
+      while (low < high) {
+        const middle = Math.floor((low + high) / 2);
+        if ((await this.codeAt("a contract's age", address, middle)) === "0x") low = middle + 1;
+        else high = middle;
+      }
+    } catch (error) {
+      if (error instanceof UncheckedError) return 0;
+      throw error;
+    }
+    return high;
+  }
+
+  /**
    * How many transactions an account had sent by the end of each of these blocks.
    * @param {string} account @param {readonly number[]} heights
    */
@@ -251,10 +271,11 @@ export class Node {
   /**
    * The logs of these heights that pass the filter, in the order of the chain.
    * @param {string} part @param {{address: string, topics?: unknown[]}} filter
-   * @param {number} first @param {number} last
+   * @param {number} first @param {number} last @param {number} [width] of how many blocks is asked
+   * first
    */
-  async *logs(part, filter, first, last) {
-    let [at, width] = [first, FIRST_RANGE];
+  async *logs(part, filter, first, last, width = FIRST_RANGE) {
+    let at = first;
     while (at <= last) {
       const until = Math.min(last, at + width - 1);
       const range = { fromBlock: hexNumber(at), toBlock: hexNumber(until) };

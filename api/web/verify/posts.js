@@ -21,6 +21,7 @@ import { secondOf } from "./times.js";
 const PART = "anchors";
 const EPOCH_S = 3_600;
 const LATE_S = 2 * EPOCH_S; // after the end of an epoch: what is posted later proves no time
+const SHOWN = 10;
 const OWED_S = EPOCH_S; // what was posted so long before the record's end must be in it
 const NO_HOUR = 2n ** 40n; // of hours since 1970, beyond every clock
 const START = hexOf(keccak(utf8("record-anchor:v1"))); // the root before the first
@@ -209,6 +210,8 @@ function compareStart({ rows, anchors }, posted, report) {
  */
 async function compareTimes(record, posted, report, pauses) {
   const lines = record.anchors.filter((line) => posted.times.has(line.blockNumber));
+  /** @type {number[]} */
+  const late = [];
   let most = 0;
   const seqs = lines.map((line) => (most = Math.max(most, line.seq)));
   for (const row of record.rows) {
@@ -220,23 +223,28 @@ async function compareTimes(record, posted, report, pauses) {
       const text = `block ${before.blockNumber} of epoch ${before.epoch} does not hold it`;
       report.say("anchor.backdated", row.seq, `says ${row.createdAt}, and ${text}`);
     }
-    if (holds !== undefined) compareHeld(row, epoch, holds, posted, report);
+    if (holds !== undefined && isHeldLate(row, epoch, holds, posted, report)) late.push(row.seq);
   }
+  if (late.length === 0) return;
+  const named = late.slice(0, SHOWN).join(", ") + (late.length > SHOWN ? ", ..." : "");
+  const text = `the hours of ${late.length} rows (${named}) were posted more than two hours late`;
+  const why = "as after an outage; when these rows were written is the service's word";
+  report.remark(`${PART}: ${text}, ${why}`);
 }
 
-/** @param {Row} row @param {number} epoch @param {Anchor} holds @param {Posted} posted
+/** Whether its hour was posted too late to prove its time.
+ * @param {Row} row @param {number} epoch @param {Anchor} holds @param {Posted} posted
  * @param {Report} report
  */
-function compareHeld(row, epoch, holds, posted, report) {
+function isHeldLate(row, epoch, holds, posted, report) {
   const [heldS, createdS] = [posted.times.get(holds.blockNumber) ?? 0, secondOf(row.createdAt)];
   const isLater = createdS > heldS || (createdS === heldS && !row.createdAt.endsWith(".000000Z"));
   if (isLater) {
     const text = `block ${holds.blockNumber} before that holds it`;
     report.say("anchor.postdated", row.seq, `says ${row.createdAt}, and ${text}`);
-  } else if (row.blockHash === null && heldS > endOf(epoch) + LATE_S) {
-    const text = "the first block that holds it is more than two hours later than that hour";
-    report.say("anchor.late", row.seq, `says ${row.createdAt}, and ${text}`);
+    return false;
   }
+  return row.blockHash === null && heldS > endOf(epoch) + LATE_S;
 }
 
 /** The first place whose number is at least this, of rising ones.

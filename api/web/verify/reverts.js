@@ -241,11 +241,41 @@ export class RevertsCheck {
   }
 
   /**
-   * Calls of the vault's agents in these blocks that failed and have no row. Those after
-   * `toldUntil` the record does not claim to tell of yet.
+   * Say which the record leaves out in these blocks. Those after `toldUntil` it does not claim to
+   * tell of yet.
    * @param {readonly number[]} heights @param {number} toldUntil
    */
-  async leftOut(heights, toldUntil) {
+  async look(heights, toldUntil) {
+    const leftOut = await this.leftOut(heights);
+    const later = leftOut.filter(({ height }) => height > toldUntil).length;
+    for (const { sent, height } of leftOut) {
+      const text = `${sent.txHash} in block ${height} by ${sent.sender}`;
+      if (height <= toldUntil) this.report.say("revert.left_out", null, text);
+    }
+    if (later > 0) {
+      const text = `the record tells of them up to block ${toldUntil}, and ${later} came after`;
+      this.report.doubt(`${PART}: ${text}; export it again`);
+    }
+  }
+
+  /**
+   * A record that ends before a reverted call shows none of it, as with logs. Errors:
+   * UncheckedError when there is one.
+   * @param {number} last
+   */
+  async lookAfter(last) {
+    const heights = await this.heights(last + 1, await this.node.newest());
+    const [first, ...more] = await this.leftOut(heights);
+    if (first === undefined) return;
+    const text = `${more.length + 1} came after the record's last block`;
+    throw new UncheckedError(PART, `${text}, the first in block ${first.height}; export it again`);
+  }
+
+  /**
+   * Calls of the vault's agents in these blocks that failed and have no row.
+   * @param {readonly number[]} heights
+   */
+  async leftOut(heights) {
     const blocks = await this.node.blocks(heights, true);
     const suspects = [...blocks.values()].flatMap((block) =>
       block.calls
@@ -257,20 +287,7 @@ export class RevertsCheck {
     const asked = suspects.filter(({ sent }) => !known.has(sent.txHash));
     const wanted = new Map(asked.map(({ sent }) => [sent.txHash, new Set()]));
     const outcomes = await this.node.outcomes(/** @type {Map<string, Set<number>>} */ (wanted));
-    let later = 0;
-    for (const { sent, height } of suspects) {
-      if (outcomes.get(sent.txHash)?.status !== 0) continue;
-      if (height > toldUntil) {
-        later += 1;
-        continue;
-      }
-      const text = `${sent.txHash} in block ${height} by ${sent.sender}`;
-      this.report.say("revert.left_out", null, text);
-    }
-    if (later > 0) {
-      const text = `the record tells of them up to block ${toldUntil}, and ${later} came after`;
-      this.report.doubt(`${PART}: ${text}; export it again`);
-    }
+    return suspects.filter(({ sent }) => outcomes.get(sent.txHash)?.status === 0);
   }
 }
 

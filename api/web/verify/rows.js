@@ -20,6 +20,7 @@ import { microsOf } from "./times.js";
 
 // by how much the clocks of the service and of the chain may differ
 export const CLOCKS_S = 900;
+const DRAFT_ENDS = ["cancelled", "signed"]; // one of both, whichever row comes first
 const CLOCKS_US = BigInt(CLOCKS_S) * 1_000_000n;
 
 /** @typedef {[number, number]} Place height and index of a log */
@@ -258,8 +259,12 @@ export class RowsCheck {
     }
     if (wanted === null || (row.reportedBy === "chain" && wanted.reportedBy !== "chain")) {
       this.unproven(row, `is ${row.reportedBy}'s word alone`);
-    } else if (row.baseKey === "cancelled" && this.standing.has("signed")) {
-      this.unproven(row, "only a draft is dropped, and these terms were signed before");
+    } else if (
+      DRAFT_ENDS.includes(row.baseKey) &&
+      DRAFT_ENDS.every((key) => this.standing.has(key))
+    ) {
+      const dropped = this.standing.get("cancelled") ?? row;
+      this.unproven(dropped, "only a draft is dropped, and these terms were signed");
     } else {
       this.compare(row, wanted);
     }
@@ -287,6 +292,12 @@ export class RowsCheck {
     if (!isSame(mirror(row), mirrored(target))) {
       const text = `differs from the mirror of row ${target.seq}`;
       this.report.say("reversal.content", row.seq, text);
+    }
+    // a reversal tells of the moment in which it is written, by the service's own clock
+    const since = microsOf(row.createdAt) - microsOf(row.occurredAt);
+    if (since < 0n || since > CLOCKS_US) {
+      const text = `taken back at ${row.occurredAt}, written at ${row.createdAt}`;
+      this.report.say("row.time", row.seq, text);
     }
     this.compareCause(row, target);
   }

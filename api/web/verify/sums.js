@@ -132,7 +132,7 @@ export function compareReplay(rows, logs, report) {
  * when that state is gone.
  * @param {Subject} subject @param {{vault: string, usdc: string}} of @param {State} state
  * @param {readonly NewRow[]} counted rows of the day at least @param {Node} node
- * @param {{hash: string, at: number}} last @param {Report} report
+ * @param {{hash: string, at: number, number: number}} last @param {Report} report
  */
 export async function compareVault(subject, of, state, counted, node, last, report) {
   const at = { blockHash: last.hash };
@@ -141,6 +141,7 @@ export async function compareVault(subject, of, state, counted, node, last, repo
   const remaining = await view(node, "the vault's limits", of.vault, "remaining", [], at);
   const words = [addressWord(of.vault)];
   const [held] = await view(node, "the vault's balance", of.usdc, "balanceOf", words, at);
+  report.worth = { ...(await worthOf(node, of.vault, at)), block: last.number };
   compareTotals(state, totals, report);
   const own = STATUSES[Number(status)];
   if (own !== state.status) {
@@ -158,6 +159,19 @@ export async function compareVault(subject, of, state, counted, node, last, repo
   } else if (balance > state.cash) {
     const text = `${usdcText(balance - state.cash)} USDC in the vault were given by others`;
     report.remark(`${text} and are no part of the mandate`);
+  }
+}
+
+/** What the vault measures; null: a venue that it asks fails.
+ * @param {Node} node @param {string} vault @param {{blockHash: string}} at
+ */
+async function worthOf(node, vault, at) {
+  try {
+    const [usdc, atCost] = await view(node, "the vault's worth", vault, "worth", [], at);
+    return { usdc: usdcText(toNumber(usdc)), atCostUsdc: usdcText(toNumber(atCost)) };
+  } catch (error) {
+    if (error instanceof UncheckedError && error.isRevert) return { usdc: null, atCostUsdc: null };
+    throw error;
   }
 }
 

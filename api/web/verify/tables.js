@@ -81,7 +81,6 @@ export const NAMES = {
  "anchor.missing_epoch": "the contract was left without an epoch's root",
  "anchor.backdated": "the row claims to be older than the first block that holds it",
  "anchor.postdated": "the row claims to be newer than a block that holds it",
- "anchor.late": "the row's hour was posted so late that its time is not proven",
  "receipt.omitted": "the service signed for a row that the record leaves out",
  "receipt.differs": "the service signed for another row than the record has in its place",
  "receipt.not_anchored": "the service signed for a row that an anchored head of its hour or later lacks",
@@ -1333,6 +1332,13 @@ export const VIEWS = {
   "outputs": [
    "uint256",
    "uint256",
+   "uint256",
+   "uint256"
+  ]
+ },
+ "worth": {
+  "selector": "0xad11c131",
+  "outputs": [
    "uint256",
    "uint256"
   ]

@@ -5,21 +5,25 @@
  * factory, digest -> predictVault, and computed here too (EIP-1014) -> the vault
  */
 
-/** @import {Json, JsonObject, PositionRules, Rule, Subject} from "./types.js" */
+/** @import {Block, Log, NewRow, Json, JsonObject, PositionRules, Rule, Subject} from "./types.js" */
 /** @import {Report} from "./findings.js" */
 /** @import {Node} from "./node.js" */
 /** @import {Message} from "./eip712.js" */
 /** @import {AbiValue} from "./abi.js" */
 
+import { AbiError } from "./abi.js";
 import { bytesOf, checksum, concat, hexOf, isAddress, keccak } from "./bytes.js";
 import { hasKeys, isObject, isSame } from "./canonical.js";
 import { guardTargetsHash, rulesHash, termsDigest } from "./eip712.js";
+import { eventOf, topicOf } from "./events.js";
 import { UncheckedError } from "./findings.js";
 import { TERMS_FIELDS, VAULT_SHELL_HASH } from "./tables.js";
-import { isSignedBy, view } from "./views.js";
+import { addressWord, isSignedBy, view } from "./views.js";
 
 const NEWEST = TERMS_FIELDS["2"] ?? [];
 const NAMES = new Set(NEWEST.map(([, name]) => name));
+const OTHER_TERMS = "other terms";
+const MOST_NAMED = 10;
 const UNSIGNED = /^(?:0|[1-9][0-9]{0,77})$/;
 const SIGNATURE = /^0x(?:[0-9a-f]{2})+$/;
 const SELECTOR = /^0x[0-9a-f]{8}$/;
@@ -259,6 +263,83 @@ export function paymentAdapter(subject, trusted, report) {
     report.remark(`${text}: its payments count as none`);
   }
   return adapter;
+}
+
+/**
+ * Whether the factory holds the terms for cancelled, as its log said or did not say.
+ * @param {Subject} subject @param {readonly NewRow[]} counted @param {Node} node @param {Block} last
+ * @param {Report} report
+ */
+export async function checkCancelled(subject, counted, node, last, report) {
+  const isSaid = counted.some((row) => Object.hasOwn(row.payload, "terms_cancelled"));
+  const [part, words] = ["the terms' cancellation", [subject.digest.slice(2)]];
+  const at = { blockHash: last.hash };
+  const [isSo] = await view(node, part, subject.factory, "isCancelled", words, at);
+  if (isSo === isSaid) return;
+  const said = (/** @type {boolean} */ is) => (is ? "cancelled" : "not cancelled");
+  const text = `the rows say ${said(isSaid)}, the factory ${said(isSo === true)}`;
+  report.say("terms.cancelled", null, text);
+}
+
+/**
+ * What this record says nothing of: vaults that the factory made of other terms by the same owner. An
+ * owner may sign several terms for one mandate, and a record can show those that have no vault.
+ * Errors: UncheckedError when the vault may be that of the mandate that is meant.
+ * @param {Subject} subject @param {{hasVault: boolean, isNamed: boolean}} said `isNamed`: the reader
+ * said which mandate is meant @param {Node} node @param {Report} report
+ */
+export async function checkOtherTerms(subject, { hasVault, isNamed }, node, report) {
+  const others = await otherVaults(subject, node);
+  const same = others.filter((one) => one.publicId === subject.publicId);
+  if (same.length > 0) {
+    const text = `the owner signed others for ${subject.publicId} too, and the factory made of them`;
+    throw new UncheckedError(
+      OTHER_TERMS,
+      `${text} ${named(same)}; this record says nothing of that`,
+    );
+  }
+  if (others.length === 0) return;
+  if (!hasVault && !isNamed) {
+    const text = "these have no vault, and the factory made of others by the same owner";
+    throw new UncheckedError(
+      OTHER_TERMS,
+      `${text} ${named(others)}; name the mandate that you mean`,
+    );
+  }
+  const text = "the owner has other vaults, of which this record says nothing";
+  report.remark(`${text}: ${named(others)}`);
+}
+
+/** @param {Subject} subject @param {Node} node */
+async function otherVaults(subject, node) {
+  const newest = await node.newest();
+  const first = await node.firstWithCode(subject.factory, newest);
+  const topics = [topicOf("VaultCreated"), null, null, `0x${addressWord(subject.owner)}`];
+  const filter = { address: subject.factory, topics };
+  const found = [];
+  for await (const log of node.logs(OTHER_TERMS, filter, first, newest, newest - first + 1)) {
+    const { vault, termsDigest: digest, publicId } = createdBy(log);
+    if (digest !== subject.digest) found.push({ vault, publicId });
+  }
+  return found;
+}
+
+/** Errors: UncheckedError. @param {Log} log */
+function createdBy(log) {
+  try {
+    return eventOf(log)?.values ?? {};
+  } catch (error) {
+    if (!(error instanceof AbiError)) throw error;
+    throw new UncheckedError(OTHER_TERMS, `${log.txHash}: ${error.message}`);
+  }
+}
+
+/** @param {readonly {vault?: AbiValue, publicId?: AbiValue}[]} made */
+function named(made) {
+  const each = made.slice(0, MOST_NAMED).map((one) => `${one.vault} of ${one.publicId}`);
+  return (
+    each.join(", ") + (made.length > MOST_NAMED ? ` and ${made.length - MOST_NAMED} more` : "")
+  );
 }
 
 /**

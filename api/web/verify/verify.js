@@ -9,13 +9,12 @@
 /** @import {Block, NewRow, Outcome, RecordFile, Subject} from "./types.js" */
 /** @import {Request, Tell} from "./node.js" */
 /** @import {ChainLogs, Expected} from "./expected.js" */
-/** @import {Finding, Verdict} from "./findings.js" */
+/** @import {Finding, Measure, Verdict} from "./findings.js" */
 
 import { checkLines } from "./anchors.js";
 import { checkAuthors } from "./authors.js";
 import { checksum, isAddress, utf8 } from "./bytes.js";
-import { member } from "./canonical.js";
-import { compareClaims } from "./claims.js";
+import { compareClaims, tellMeasures } from "./claims.js";
 import { checkLost, checkRowsAfter, judgeAhead, laterLogs } from "./ends.js";
 import { chainLogs, expectedRows, nothingExpected } from "./expected.js";
 import { Report, UncheckedError } from "./findings.js";
@@ -31,8 +30,15 @@ import { RevertsCheck } from "./reverts.js";
 import { RowsCheck } from "./rows.js";
 import { compareHead, compareReplay, compareVault, foldAll, foldRows, replayLogs } from "./sums.js";
 import { TRUSTED } from "./tables.js";
-import { checkPlace, checkSignature, compareCreated, paymentAdapter, subjectOf } from "./terms.js"; // prettier-ignore
-import { view } from "./views.js";
+import {
+  checkCancelled,
+  checkOtherTerms,
+  checkPlace,
+  checkSignature,
+  compareCreated,
+  paymentAdapter,
+  subjectOf,
+} from "./terms.js"; // prettier-ignore
 
 const CALLS_A_RECORD = 20_000;
 const CALLS_A_ROW = 6;
@@ -68,7 +74,11 @@ export const NOT_CHECKED_HERE = Object.freeze([
  * @property {string[]} unchecked what could not be checked: any of it, and the record is not sound
  * @property {readonly string[]} notCheckedHere what only verify-record checks
  * @property {string[]} remarks
- * @property {number[]} claims seqs of rows that only their author vouches for
+ * @property {number[]} claims seqs of rows that nothing on chain proves
+ * @property {number[]} signedClaims those of them that their author signed; the others are the
+ * service's word
+ * @property {Measure | null} worth the vault's own measure at the record's last block
+ * @property {Measure | null} newestMark its newest mark, or stop at the line, in the record
  * @property {{[name: string]: number}} counts
  * @property {{[name: string]: string | boolean}} totals of the rows that are proven
  */
@@ -97,6 +107,9 @@ export async function verifyRecord(content, options) {
     notCheckedHere: NOT_CHECKED_HERE,
     remarks: report.remarks,
     claims: report.claims,
+    signedClaims: report.claims.filter((seq) => report.vouched.has(seq)),
+    worth: report.worth,
+    newestMark: report.newestMark,
     counts: report.counts,
     totals: report.totals,
   };
@@ -130,6 +143,7 @@ class RecordCheck {
     const mostCalls = options.mostCalls ?? CALLS_A_RECORD + CALLS_A_ROW * record.rows.length;
     const node = new Node(options.request, mostCalls, this.tell, options.signal);
     this.sayGap(record);
+    report.isPaper = subject.isPaper;
     await report.part(() => this.terms(record, subject, node));
     await report.part(() => checkAuthors(subject, record.rows, node, report, pauses));
     await report.part(() => checkLines(record, report, pauses));
@@ -158,12 +172,11 @@ class RecordCheck {
   }
 
   /** @param {RecordFile} record */
-  sayGap(record) {
-    const held = record.head?.held;
-    if (!held) return;
-    const text = `The record is short of facts of the chain (${held.facts}) from block`;
+  sayGap({ head }) {
+    if (!head?.held) return;
+    const text = `The record is short of facts of the chain (${head.held.facts}) from block`;
     const why = "they are held back and not lost. The chain itself is the truth meanwhile.";
-    this.report.doubt(`${text} ${held.fromBlock} on; ${why}`);
+    this.report.doubt(`${text} ${head.held.fromBlock} on; ${why}`);
   }
 
   /** What the record is about; and against what the reader wanted.
@@ -221,6 +234,9 @@ class RecordCheck {
       report.say("terms.vault", null, text);
     }
     this.hasLooked = this.vault === null || subject.isPaper;
+    if (this.vault === null) return;
+    const isNamed = this.options.mandate !== undefined;
+    await report.part(() => checkOtherTerms(subject, { hasVault, isNamed }, node, report));
   }
 
   /** A paper mandate: no chain stands behind it, so its rows are checked against one another alone.
@@ -261,6 +277,8 @@ class ChainCheck {
     this.pauses = all.pauses;
     this.asOf = record.head?.asOf ?? null;
     this.held = record.head?.held ?? null;
+    /** @type {RevertsCheck | null} */
+    this.revertsCheck = null;
   }
 
   /** Everything that the chain says of the rows. */
@@ -313,7 +331,7 @@ class ChainCheck {
     if (last === null) return;
     await this.report.part(() => checkRowsAfter(this.record.rows, last, this.node));
     const text = await laterLogs(this.subject, this.vault, last, this.node);
-    if (text === null) return;
+    if (text === null) return this.revertsCheck?.lookAfter(last.number);
     throw new UncheckedError(`the record ends at block ${last.number}`, `${text}; export again`);
   }
 
@@ -424,9 +442,10 @@ class ChainCheck {
     for (const seq of reverts.proven) this.all.proven.add(seq);
     if (checked.expected.created === null) return;
     const before = this.held === null ? until : Math.min(until, this.held.fromBlock - 1);
+    if (this.held === null) this.revertsCheck = reverts;
     const heights = await reverts.heights(checked.expected.createdBlock, before);
     const told = this.asOf === null ? before : Math.min(before, this.asOf.revertsBlockNumber);
-    await reverts.leftOut(heights, told);
+    await reverts.look(heights, told);
     this.report.counts.blocksScanned = heights.length;
   }
 
@@ -442,27 +461,14 @@ class ChainCheck {
     if (head !== null) compareHead(head, state, report);
     const counted = effective(rows).filter((row) => this.all.proven.has(row.seq));
     report.totals = textTotals((await foldAll(subject, counted, pauses)).totals());
-    if (!hasVault) await this.compareCancelled(counted, last);
+    tellMeasures(counted, report);
+    if (!hasVault) await checkCancelled(subject, counted, node, last, report);
     if (!hasVault || this.held !== null) return; // the sums of a gap are not the vault's
     const replayed = await replayLogs(subject, expected, pauses);
     compareReplay(state, replayed, report);
     const day = rows.length > 0 ? effective(rows) : [...expected.rows.values()];
     const of = { vault, usdc: found.usdc };
     await report.part(() => compareVault(subject, of, state, day, node, last, report));
-  }
-
-  /** Whether the factory holds the terms for cancelled, as its log said or did not say.
-   * @param {readonly NewRow[]} counted @param {Block} last
-   */
-  async compareCancelled(counted, last) {
-    const isSaid = counted.some((row) => member(row.payload, "terms_cancelled") !== undefined);
-    const [part, words] = ["the terms' cancellation", [this.subject.digest.slice(2)]];
-    const at = { blockHash: last.hash };
-    const [isSo] = await view(this.node, part, this.subject.factory, "isCancelled", words, at);
-    if (isSo === isSaid) return;
-    const said = (/** @type {boolean} */ is) => (is ? "cancelled" : "not cancelled");
-    const text = `the rows say ${said(isSaid)}, the factory ${said(isSo === true)}`;
-    this.report.say("terms.cancelled", null, text);
   }
 }
 

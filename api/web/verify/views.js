@@ -28,7 +28,7 @@ export async function view(node, part, to, name, words = [], at = "latest") {
     return values.length === 1 && Array.isArray(first) ? first : values; // a struct's members
   } catch (error) {
     if (!(error instanceof RefusedError || error instanceof AbiError)) throw error;
-    throw new UncheckedError(part, error.message);
+    throw new UncheckedError(part, error.message, error instanceof RefusedError && error.isRevert);
   }
 }
 

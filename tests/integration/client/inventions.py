@@ -3,15 +3,23 @@ claims that look proven, and other spellings of the same thing.
 """
 
 import copy
+from datetime import datetime, timedelta
 from typing import Any
 
-from core.mandate.rules.paper import cancelled_note, stop_row
+from core.mandate.chain.typed_data import terms_digest
+from core.mandate.rules.lifecycle import MarketMode
+from core.mandate.rules.paper import cancelled_note, signed_rows, stop_row
 from core.mandate.rules.record import row_body
 from core.mandate.rules.rows import LedgerRow, NewRow, ReportedBy
+from core.mandate.rules.state import MandateFacts
+from core.mandate.rules.terms import terms_from_json
+from core.mandate.rules.unvalued import PositionRules
+from core.times import exact_instant_text
+from tests.integration.chain_fixtures import CHAIN_ID
 from tests.integration.client.conftest import Exported
 from tests.integration.client.forging import Forgery, Line
 from tests.integration.client.tampering import WRONG_HASH, Change, Kind
-from tests.personas import STRANGER
+from tests.personas import OWNER, STRANGER
 
 FACT = "ab" * 16
 
@@ -140,6 +148,72 @@ def _written_before(forgery: Forgery, _: Exported) -> None:
     forgery.bodies[-1]["created_at"] = forgery.bodies[0]["created_at"]
 
 
+def terms_replaced(mode: MarketMode) -> Change:
+    """Other terms that the owner signed for this mandate too, of which no vault was made: nothing
+    that the vault did is shown.
+    """
+
+    def change(forgery: Forgery, _: Exported) -> None:
+        forgery.first["terms"]["dailyCap"] = "200000000"
+        terms = terms_from_json(forgery.first["terms"])
+        digest = terms_digest(terms, forgery.first["factory"], CHAIN_ID)
+        forgery.first |= {
+            "terms_digest": digest,
+            "signature": OWNER.signer.sign_digest(digest),
+            "market_mode": mode.value,
+            "vault": None,
+        }
+        facts = MandateFacts(
+            market_mode=mode, budget_usdc_e6=terms.budget_usdc, positions=PositionRules()
+        )
+        now = datetime.fromisoformat(forgery.bodies[0]["created_at"])
+        forgery.rows.clear()
+        for row in signed_rows(facts, terms_digest=digest, version=2, now=now):
+            forgery.insert(as_body(row))
+        if mode is MarketMode.PAPER:
+            forgery.head["as_of"] = None
+
+    return change
+
+
+def _cut_off(forgery: Forgery, _: Exported) -> None:
+    """The record ends at the block of its last log, and the call that failed came after it."""
+    last = forgery.body("executed")
+    number = last["block_number"]
+    later = [body for body in forgery.bodies if (body["block_number"] or 0) > number]
+    assert forgery.body("revert") in later
+    for body in later:
+        forgery.drop(body)
+    forgery.head["as_of"] = {
+        "block_number": number, "block_hash": last["block_hash"], "reverts_block_number": number,
+    }  # fmt: skip
+
+
+def _mark_without_a_log(forgery: Forgery, _: Exported) -> None:
+    """A worth in the vault's own form, in a transaction that is there."""
+    real = forgery.body("executed", 4)
+    mark = {"worth_usdc": "1300.000000", "unvalued_out_usdc": "0.000000"}
+    body = copy.deepcopy(real) | {
+        "kind": "note", "reported_by": "keeper", "amount_usdc": None,
+        "cash_delta_usdc": "0.000000", "payload": {"mark": mark}, "log_index": 99,
+        "base_key": f"log:{real['tx_hash']}:99",
+    }  # fmt: skip
+    forgery.insert(body, forgery.index(real) + 1)
+
+
+def _cancelled_before(forgery: Forgery, _: Exported) -> None:
+    """The check was whether the terms were signed by then."""
+    signed = forgery.body("signed")
+    body = as_body(cancelled_note(datetime.fromisoformat(signed["created_at"])))
+    forgery.insert(body, forgery.index(signed))
+
+
+def _reversal_dated_back(forgery: Forgery, _: Exported) -> None:
+    reversal = forgery.reversal()
+    before = datetime.fromisoformat(reversal["created_at"]) - timedelta(days=7)
+    reversal["occurred_at"] = exact_instant_text(before)
+
+
 INVENTIONS: dict[str, Kind] = {
     "owner's cancellation invented": Kind(
         "says that the owner dropped what was signed", "row.unproven", _owner_row(cancelled_note)
@@ -225,6 +299,35 @@ INVENTIONS: dict[str, Kind] = {
         "says that an action was written down before it happened",
         "row.written",
         _set("vault_created", created_at="2026-11-01T00:00:01.000000Z"),
+    ),
+    "mark that no log has": Kind(
+        "shows a worth that the vault never measured", "row.log_index", _mark_without_a_log
+    ),
+    "cancellation before the signature": Kind(
+        "says that the owner dropped the draft, before the row that they signed",
+        "row.unproven",
+        _cancelled_before,
+    ),
+    "reversal dated back": Kind(
+        "moves the loss of a block into an earlier week", "row.time", _reversal_dated_back
+    ),
+    "shown terms replaced": Kind(
+        "shows other terms that the owner signed for this mandate, which have no vault",
+        "other terms",
+        terms_replaced(MarketMode.TESTNET),
+        is_refused=True,
+    ),
+    "paper made of a mandate with a vault": Kind(
+        "shows such terms as a paper mandate's",
+        "other terms",
+        terms_replaced(MarketMode.PAPER),
+        is_refused=True,
+    ),
+    "reverted call cut off": Kind(
+        "ends the record before a call that failed",
+        "reverted calls",
+        _cut_off,
+        is_refused=True,
     ),
     "reorg invented": Kind(
         "adds an action and its reversal in a block that there never was",

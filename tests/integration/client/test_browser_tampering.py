@@ -86,7 +86,7 @@ def test_tampering_that_nothing_contradicts__is_never_sound(found: Found, kind: 
     [
         (["eth_call", "eth_getTransactionCount"], ["reverted calls", "the vault's totals"]),
         (["eth_getProof"], ["the vault's logHead"]),
-        (["eth_getLogs"], ["logs of the vault"]),
+        (["eth_getLogs"], ["other terms", "logs of the vault"]),
     ],
 )
 def test_a_node_that_serves_less__is_never_sound_and_is_blamed_by_part(
@@ -118,6 +118,7 @@ def test_an_honest_record_of_an_agent_who_signs__is_sound(found_of_authors: Foun
     honest = found_of_authors["honest"]
     assert (honest["findings"], honest["unchecked"]) == ([], [])
     assert honest["counts"]["signedRows"] == 3
+    assert (len(honest["signedClaims"]), len(honest["claims"])) == (3, 4)
 
 
 @pytest.mark.parametrize("kind", AUTHORS_KINDS)

@@ -111,8 +111,8 @@ def test_the_typed_client__calls_a_service_from_the_wheel(installed: Path) -> No
 def test_a_sound_record__is_0(installed: Path, record: Path, exported: Exported) -> None:
     done = verify(installed, record, exported.deployed.anvil.url, *factory_of(exported))
     assert (done.returncode, done.stderr) == (0, "")
-    assert "chain rows sound, 1 claim: only their authors vouch for them" in done.stdout
-    assert "claims, which only their authors vouch for: rows 6" in done.stdout
+    assert "chain rows sound, 1 claim, the service's word" in done.stdout
+    assert "claims, the service's word: rows 6" in done.stdout
 
 
 @pytest.mark.slow

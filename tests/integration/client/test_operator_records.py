@@ -19,7 +19,7 @@ from tests.integration.client.forging import Forgery, Line
 from tests.integration.client.inventions import refused_that_was_not
 from tests.integration.client.tampering import WRONG_HASH
 from tests.integration.client.tampering_of_receipts import SERVICE, kept, receipts_of
-from tests.integration.client.test_tampering import silent
+from tests.integration.client.test_tampering import EVERY, silent
 
 NEW_SEQ = 90_000  # of rows that are put in; sealing numbers them
 
@@ -58,6 +58,34 @@ def test_a_reverted_call_hidden_by_a_row_of_a_lost_block__is_found(exported: Exp
     forgery.insert(taken_back(hidden))
     forgery.seal()
     assert names(judged(exported, forgery.lines())) == {"revert.left_out"}
+
+
+def test_calls_of_the_agent_elsewhere_after_the_records_last_block__are_no_doubt(
+    exported: Exported,
+) -> None:
+    """Its nonce rose by what it did with another vault."""
+    forgery = Forgery.of(exported.other)
+    last = forgery.body("revert")
+    for body in [
+        one for one in forgery.bodies if (one["block_number"] or 0) > last["block_number"]
+    ]:
+        forgery.drop(body)
+    forgery.head["as_of"] = {
+        "block_number": last["block_number"], "block_hash": last["block_hash"],
+        "reverts_block_number": last["block_number"],
+    }  # fmt: skip
+    forgery.seal()
+    report = judged(exported, forgery.lines())
+    assert (names(report), report.unchecked) == (set(), [])
+
+
+def test_a_reverted_call_after_a_block_that_the_reader_named__is_no_doubt(
+    exported: Exported,
+) -> None:
+    forgery = Forgery.of(EVERY["reverted call cut off"].apply(exported))
+    assert judged(exported, forgery.lines()).unchecked
+    end = forgery.head["as_of"]["block_number"]
+    assert judged(exported, forgery.lines(), as_of=end).unchecked == []
 
 
 # Heads that were kept

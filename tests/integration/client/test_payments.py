@@ -141,6 +141,11 @@ def judged(paid: Paid, lines: tuple[bytes, ...], x402_adapter: str | None) -> Re
     )
 
 
+def remarks_of_payments(report: Report) -> list[str]:
+    """Without the one of the owner's other vaults on this chain."""
+    return [text for text in report.remarks if "other vaults" not in text]
+
+
 def names(report: Report) -> set[str]:
     return {finding.name for finding in report.findings}
 
@@ -151,7 +156,7 @@ def test_forged_payment__left_out_of_the_record__is_not_missed(paid: Paid) -> No
     """
     report = judged(paid, paid.two_named, paid.chain.contracts["x402_adapter"])
     assert (report.findings, report.unchecked) == ([], [])
-    assert report.remarks == [
+    assert remarks_of_payments(report) == [
         f"{FORGER} may be paid as a cost and is not the x402 adapter: its payments count as none"
     ]
 
@@ -173,7 +178,7 @@ def test_one_adapter_in_the_rules__is_believed_as_the_one_that_the_owner_signed(
     report = judged(paid, paid.one_named, None)
     assert (report.findings, report.unchecked) == ([], [])
     adapter = paid.chain.contracts["x402_adapter"]
-    assert report.remarks == [
+    assert remarks_of_payments(report) == [
         (
             f"payments are those of {adapter}, which the owner signed for; --x402-adapter names "
             "the deployment's"
@@ -183,7 +188,7 @@ def test_one_adapter_in_the_rules__is_believed_as_the_one_that_the_owner_signed(
 
 def test_one_adapter_in_the_rules__and_trusted__needs_no_remark(paid: Paid) -> None:
     report = judged(paid, paid.one_named, paid.chain.contracts["x402_adapter"].lower())
-    assert (report.verdict, report.remarks) == (Verdict.SOUND, [])
+    assert (report.verdict, remarks_of_payments(report)) == (Verdict.SOUND, [])
 
 
 def test_payments_of_an_adapter_that_is_not_the_trusted_one__are_found(paid: Paid) -> None:

@@ -4,6 +4,7 @@ them is found by its name, and the table of docs/verify.md is what came out.
 `SNAPSHOT=write` writes the table again.
 """
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -56,6 +57,15 @@ def test_an_honest_record__of_an_agent_who_began_to_sign__is_sound(signed: Expor
     report = verified(signed, list(signed.lines))
     assert (report.findings, report.unchecked) == ([], [])
     assert report.figures["signed_rows"] == 3
+
+
+def test_a_claim__is_its_authors_word_where_the_author_signed_it_alone(signed: Exported) -> None:
+    """The service could write any claim in the name of an agent who had never signed."""
+    report = verified(signed, list(signed.lines))
+    own = [row["body"] for row in map(json.loads, signed.lines[1:-1]) if "body" in row]
+    assert report.signed_claims == [body["seq"] for body in own if "author" in body]
+    assert len(report.claims) == len(report.signed_claims) + 1
+    assert report.as_json()["signed_claims"] == report.signed_claims
 
 
 @pytest.mark.parametrize("kind", AUTHORS_KINDS)

@@ -2,20 +2,25 @@
 sent.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 
 from api.client.verify.findings import Report, Verdict
 from api.client.verify.verification import verify
+from core.chain.results import Parse
+from core.chain.rpc import Rpc, RpcRefusedError
 from core.db.embedded import EmbeddedPostgres
 from core.mandate.chain import calldata
 from core.mandate.chain.typed_data import terms_digest
 from core.mandate.rules.chain_rows import expired_note
+from core.mandate.rules.record import genesis_hash
 from core.mandate.rules.record_file import totals_of
 from core.mandate.rules.state import EMPTY_STATE
-from core.mandate.rules.terms import terms_from_json
+from core.mandate.rules.terms import terms_from_json, terms_to_json
 from tests.integration.chain_fixtures import CHAIN_ID, DeployedChain
 from tests.integration.client.conftest import export, following, trusting
 from tests.integration.client.forging import Forgery
@@ -42,10 +47,9 @@ def unfunded(postgres: EmbeddedPostgres, template: str) -> Iterator[Unfunded]:
         yield Unfunded(chain, export(follower, signed), export(follower, cancelled))
 
 
-def judged(unfunded: Unfunded, lines: list[bytes] | tuple[bytes, ...]) -> Report:
-    return verify(
-        lines, [unfunded.chain.rpc], trusting(unfunded.chain), lambda part, done, of: None
-    )
+def judged(unfunded: Unfunded, lines: Sequence[bytes], **named: Any) -> Report:
+    options = trusting(unfunded.chain, **named)
+    return verify(lines, [unfunded.chain.rpc], options, lambda part, done, of: None)
 
 
 def names(report: Report) -> list[str]:
@@ -165,3 +169,98 @@ def test_caps_that_version_1_of_the_terms_does_not_hold__are_nobodys_word(
     report = judged(unfunded, forgery.lines())
     assert (names(report), report.verdict) == ([], Verdict.UNCHECKED)
     assert "dailyCap" in report.unchecked[0]
+
+
+# Other terms of the same owner
+
+
+def as_paper(lines: tuple[bytes, ...]) -> list[bytes]:
+    """The same terms, shown as a paper mandate's with a profit that only its rows tell of."""
+    forgery = Forgery.of(lines)
+    forgery.first |= {"market_mode": "paper", "vault": None}
+    deposit = copy.deepcopy(forgery.body("signed")) | {
+        "kind": "deposit", "base_key": "paper_deposit", "payload": {"paper": True},
+        "amount_usdc": "1000.000000", "cash_delta_usdc": "1000.000000",
+    }  # fmt: skip
+    forgery.insert(deposit)
+    forgery.head["as_of"] = None
+    forgery.seal()
+    return forgery.lines()
+
+
+def test_terms_shown_as_paper__are_claims_only(unfunded: Unfunded) -> None:
+    """What the owner signed does not say whether a mandate is paper: its rows were called sound."""
+    report = judged(unfunded, as_paper(unfunded.signed))
+    assert (report.findings, report.unchecked) == ([], [])
+    assert report.verdict is Verdict.CLAIMS_ONLY
+    assert [report.verdict.exit_code(strict=strict) for strict in (False, True)] == [0, 3]
+
+
+@pytest.fixture(scope="module")
+def second(postgres: EmbeddedPostgres, template: str) -> Iterator[Unfunded]:
+    """The owner signed for three mandates; of the first a vault was made."""
+    with following(postgres, template) as follower:
+        chain = follower.deployed
+        chain.create_vault(follower.issue("m_firstofall2", nonce=2).terms)
+        signed, third = follower.issue(), follower.issue("m_thirdofall2", nonce=3)
+        chain.anvil.mine()
+        follower.catch_up()
+        yield Unfunded(chain, export(follower, signed), export(follower, third))
+
+
+@pytest.mark.parametrize("shown", [list, as_paper], ids=["unfunded", "paper"])
+def test_terms_without_a_vault_whose_owner_has_one__are_never_sound_until_a_mandate_is_named(
+    second: Unfunded, shown: Callable[[tuple[bytes, ...]], Sequence[bytes]]
+) -> None:
+    lines = shown(second.signed)
+    report = judged(second, lines)
+    assert (names(report), report.verdict) == ([], Verdict.UNCHECKED)
+    assert "of m_firstofall2; name the mandate that you mean" in report.unchecked[0]
+    named = judged(second, lines, mandate="m_4k2v7c3xqa")
+    assert (names(named), named.unchecked) == ([], [])
+    assert "other vaults, of which this record says nothing: 0x" in named.remarks[0]
+
+
+def test_other_terms_of_the_same_mandate_with_a_vault__are_never_sound_whatever_is_named(
+    second: Unfunded,
+) -> None:
+    forgery = Forgery.of(second.signed)
+    terms = replace(terms_from_json(forgery.first["terms"]), public_id="m_firstofall2")
+    digest = terms_digest(terms, second.chain.contracts["factory"], CHAIN_ID)
+    forgery.first |= {
+        "mandate_id": terms.public_id, "genesis_hash": genesis_hash(terms.public_id),
+        "terms": terms_to_json(terms), "terms_digest": digest, "vault": None,
+        "signature": OWNER.signer.sign_digest(digest),
+    }  # fmt: skip
+    forgery.body("signed")["payload"]["terms_digest"] = digest
+    forgery.seal()
+    report = judged(second, forgery.lines(), mandate="m_firstofall2")
+    assert (names(report), report.verdict) == ([], Verdict.UNCHECKED)
+    assert (
+        "signed others for m_firstofall2 too, and the factory made of them" in report.unchecked[0]
+    )
+
+
+class NoPastCode(Rpc):
+    """Has the state of the newest block alone, and takes no range of more than five blocks."""
+
+    def call(self, method: str, params: Sequence[Any] = (), parse: Parse[Any] | None = None) -> Any:
+        if method == "eth_getCode" and params[1] != "latest":
+            raise RpcRefusedError(method, -32000, "missing trie node")
+        if method == "eth_getLogs" and _width(params[0]) > 5:
+            raise RpcRefusedError(method, -32000, "query exceeds max block range")
+        return super().call(method, params, parse)
+
+
+def _width(wanted: Mapping[str, str]) -> int:
+    return int(wanted["toBlock"], 16) - int(wanted["fromBlock"], 16) + 1
+
+
+def test_other_terms__are_found_by_a_node_with_short_ranges_and_no_past_state(
+    second: Unfunded,
+) -> None:
+    rpc = NoPastCode([second.chain.anvil.url])
+    options = trusting(second.chain)
+    report = verify(second.signed, [rpc], options, lambda part, done, of: None)
+    rpc.close()
+    assert any("of m_firstofall2; name the mandate" in text for text in report.unchecked)

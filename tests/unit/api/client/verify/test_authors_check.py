@@ -155,7 +155,7 @@ def test_terms_that_name_no_agent__take_any_key_and_say_that_nothing_vouches_for
     ledger = SampleLedger()
     sign(ledger, request(), STRANGER)
     report = checked(ledger, subject(agent=NOBODY))
-    assert report.findings == []
+    assert (report.findings, report.vouched) == ([], set())
     assert report.remarks == [
         f"rows are signed by {STRANGER.address}, and nothing in the record says whose key that is"
     ]

@@ -12,3 +12,12 @@ def test_what_is_left_open__is_kept_up_to_its_bound() -> None:
     assert report.unchecked[-1] == "... and 7 more like these"
     assert len(report.unchecked[0]) == MOST_CHARACTERS + 3
     assert report.verdict is Verdict.UNCHECKED
+
+
+def test_paper__is_claims_only_and_differences_come_before() -> None:
+    report = Report(is_paper=True)
+    assert report.verdict is Verdict.CLAIMS_ONLY
+    report.unchecked.append("the node is away")
+    assert report.verdict is Verdict.UNCHECKED
+    report.say("row.time", 1, "at another time")
+    assert report.verdict is Verdict.DIFFERENT
