@@ -29,7 +29,7 @@ class Worth:
     cash_usdc_e6: UsdcE6
     positions_usdc_e6: UsdcE6
     source: str
-    at_cost_usdc_e6: UsdcE6 = UsdcE6(0)
+    at_cost_usdc_e6: UsdcE6
 
     @property
     def worth_usdc_e6(self) -> UsdcE6:

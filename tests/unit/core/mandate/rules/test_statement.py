@@ -56,7 +56,14 @@ def test_statement__the_first_week__exact() -> None:
             "as_of": "2026-02-09T00:00:00Z",
             "is_complete": True,
         },
-        "worth": {"start": "0.000000", "end": "970.000000", "source": "chain_mark", "est": True},
+        "worth": {
+            "start": "0.000000",
+            "end": "970.000000",
+            "at_cost": "0.000000",
+            "not_returned": "0.000000",
+            "source": "chain_mark",
+            "est": True,
+        },
         "cash": {"start": "0.000000", "end": "899.990000"},
         "flows": {
             "deposits": "1000.000000",

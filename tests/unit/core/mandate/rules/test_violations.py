@@ -234,7 +234,12 @@ def test_life__the_last_second_and_the_end() -> None:
 
 @each("code", sorted(RULE_OF_CODE))
 def test_rules__a_stored_code_turns_its_rule_to_false_and_no_other(code: str) -> None:
-    worth = Worth(cash_usdc_e6=UsdcE6(0), positions_usdc_e6=UsdcE6(0), source="cash")
+    worth = Worth(
+        cash_usdc_e6=UsdcE6(0),
+        positions_usdc_e6=UsdcE6(0),
+        source="cash",
+        at_cost_usdc_e6=UsdcE6(0),
+    )
     broken = [
         rule["key"]
         for rule in rules_list(MandateState(violation_counts=((code, 1),)), terms(), worth)

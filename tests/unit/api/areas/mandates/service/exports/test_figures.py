@@ -26,7 +26,7 @@ def test_figures__are_every_leaf_of_every_block() -> None:
     }
     assert set(statement) - shown == set(BLOCKS)
     assert dict(figures(statement))["allowed_vs_used.busiest_day.used"] == "100.010000"
-    assert len(figures(statement)) == 32
+    assert len(figures(statement)) == 34
 
 
 @each(
