@@ -76,7 +76,7 @@ def test_progress__of_a_paper_mandate_with_two_marked_positions__field_by_field(
         "public_stop": {"on": None, "reason": "no_vault", "at_cost_usdc": None},
         "cash": "850.000000",
         "positions_est": "180.000000",
-        "at_cost": "0.000000",
+        "at_cost": "50.000000",
         "not_returned": "0.000000",
         "positions": positions,
         "fees": shown["fees"],
