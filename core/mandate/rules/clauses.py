@@ -22,7 +22,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from core.mandate.rules.payee import Payee
+from core.mandate.rules.payee import VaultPayee
 from core.mandate.rules.shown import days_words, percent_text, usdc_words
 from core.mandate.rules.targets import (
     ContractTarget,
@@ -78,7 +78,7 @@ def clauses(
     targets: Sequence[Target],
     *,
     known: Mapping[str, str],
-    payee: Payee | None = None,
+    payee: VaultPayee | None = None,
     version: int = 2,
 ) -> list[dict[str, Any]]:
     """The clauses in order: {n, key, text_en, params, enforced_by, source, signed_fields, status}.
@@ -289,7 +289,7 @@ def _period(terms: MandateTerms) -> _Draft:
     return _Draft(text, params)
 
 
-def _agent_fee(terms: MandateTerms, payee: Payee | None) -> _Draft:
+def _agent_fee(terms: MandateTerms, payee: VaultPayee | None) -> _Draft:
     params: dict[str, Any] = {"pct": percent_text(terms.agent_fee_bps)}
     if terms.agent_fee_bps:
         text = (

@@ -16,7 +16,7 @@ from core.mandate.rules.terms import ZERO_ADDRESS, MandateTerms
 
 
 @dataclass(frozen=True, slots=True)
-class Payee:
+class VaultPayee:
     """`address` None: nobody yet, or, where `is_known` is False, not known now. `agent`: whom the
     vault obeys, or obeyed last; before there is a vault the agent of the terms. None: nobody.
     """
@@ -43,20 +43,20 @@ class Payee:
         return {"address": self.address, "is_agent": self.is_agent, "text_en": self.words}
 
 
-UNKNOWN_PAYEE = Payee(None, None, is_known=False)
+UNKNOWN_PAYEE = VaultPayee(None, None, is_known=False)
 
 
-def payee_of(terms: MandateTerms, state: MandateState) -> Payee:
+def payee_of(terms: MandateTerms, state: MandateState) -> VaultPayee:
     """By the ledger, or by what the chain says in its place (core.mandate.rules.seen)."""
     acts = (
         _somebody(state.agent_on_chain) or state.last_agent_set
         if state.vault_address is not None
         else _somebody(terms.agent)
     )
-    return Payee(state.payee_named or _somebody(terms.agent), acts)
+    return VaultPayee(state.payee_named or _somebody(terms.agent), acts)
 
 
-def fee_stays_words(payee: Payee, new_agent: str, agent_fee_bps: int) -> str | None:
+def fee_stays_words(payee: VaultPayee, new_agent: str, agent_fee_bps: int) -> str | None:
     """What the owner should know of the fee before setting this agent; None when there is nothing."""
     if not agent_fee_bps or payee.address == new_agent:
         return None

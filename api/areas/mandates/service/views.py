@@ -17,7 +17,7 @@ from core.mandate.readings import mandates_now
 from core.mandate.rules.card import VaultAgent, unnamed_agent_notice
 from core.mandate.rules.ledger import MandateState
 from core.mandate.rules.lifecycle import MarketMode, Status
-from core.mandate.rules.payee import UNKNOWN_PAYEE, Payee, payee_of
+from core.mandate.rules.payee import UNKNOWN_PAYEE, VaultPayee, payee_of
 from core.mandate.rules.progress import data_issue
 from core.mandate.rules.seen import VaultSeen, as_seen
 from core.mandate.rules.targets import Target, stored_targets, targets_to_json
@@ -71,7 +71,7 @@ def vault_agent(mandate: Mandate, state: MandateState, *, is_known: bool) -> Vau
     return VaultAgent(None if state.obeys_nobody else state.agent_on_chain)
 
 
-def fee_payee(mandate: Mandate, state: MandateState, *, is_known: bool) -> Payee | None:
+def fee_payee(mandate: Mandate, state: MandateState, *, is_known: bool) -> VaultPayee | None:
     """Who gets the agent's fee by `state`, which says so only where it `is_known` to lack nothing;
     None on paper.
     """

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from core.mandate.rules.clauses import clauses
-from core.mandate.rules.payee import UNKNOWN_PAYEE, Payee, fee_stays_words, payee_of
+from core.mandate.rules.payee import UNKNOWN_PAYEE, VaultPayee, fee_stays_words, payee_of
 from core.mandate.rules.state import EMPTY_STATE, MandateState
 from core.mandate.rules.targets import parse_targets
 from core.mandate.rules.terms import ZERO_ADDRESS
@@ -57,7 +57,9 @@ def of_vault(**state: Any) -> MandateState:
         (UNKNOWN_PAYEE, (None, None, "paid to whom the vault names, which is not known now")),
     ],
 )
-def test_payee__is_the_vaults(payee: Payee, shown: tuple[str | None, bool | None, str]) -> None:
+def test_payee__is_the_vaults(
+    payee: VaultPayee, shown: tuple[str | None, bool | None, str]
+) -> None:
     assert tuple(payee.to_json().values()) == shown
 
 
@@ -90,14 +92,18 @@ def test_clause_9__without_a_share__names_nobody() -> None:
 @each(
     ("payee", "bps", "words"),
     [
-        (Payee(AGENT, AGENT), 1_000, f"The agent's fee stays with {AGENT}; "),
-        (Payee(OTHER, AGENT), 1_000, None),  # the new agent is the payee already
-        (Payee(AGENT, AGENT), 0, None),
-        (Payee(None, None), 1_000, "The agent's fee goes to the agent whose call is the first"),
+        (VaultPayee(AGENT, AGENT), 1_000, f"The agent's fee stays with {AGENT}; "),
+        (VaultPayee(OTHER, AGENT), 1_000, None),  # the new agent is the payee already
+        (VaultPayee(AGENT, AGENT), 0, None),
+        (
+            VaultPayee(None, None),
+            1_000,
+            "The agent's fee goes to the agent whose call is the first",
+        ),
     ],
 )
 def test_setting_another_agent__says_where_the_fee_stays(
-    payee: Payee, bps: int, words: str | None
+    payee: VaultPayee, bps: int, words: str | None
 ) -> None:
     said = fee_stays_words(payee, OTHER, bps)
 
