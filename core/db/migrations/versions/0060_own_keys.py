@@ -1,5 +1,7 @@
 """Which nonces of our own accounts were looked at, and findings of those that no row of ours planned;
-whose key sends a settlement. The state of a fold has version 8: it says whom a vault pays.
+whose key sends a settlement; roots of the anchors' contract that are none of ours.
+
+The state of a fold has version 8: it says whom a vault pays.
 """
 
 import sqlalchemy as sa
@@ -28,6 +30,14 @@ def upgrade() -> None:
         sa.Column("since_id", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("chain_id", "address", name=op.f("pk_audit_key")),
     )
+    op.create_table(
+        "anchor_foreign",
+        sa.Column("epoch", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("root", sa.LargeBinary(length=32), nullable=False),
+        sa.Column("block_number", sa.BigInteger(), nullable=False),
+        sa.Column("tx_hash", sa.LargeBinary(length=32), nullable=False),
+        sa.PrimaryKeyConstraint("epoch", name=op.f("pk_anchor_foreign")),
+    )
     op.add_column("x402_settlement", sa.Column("settler", postgresql.BYTEA(), nullable=True))
 
 
@@ -36,6 +46,7 @@ def downgrade() -> None:
     those of a vault, and are acknowledged where they were explained.
     """
     op.drop_column("x402_settlement", "settler")
+    op.drop_table("anchor_foreign")
     op.drop_table("audit_key")
     for table, column, was, to in (
         (FINDING, "kind", "key", "vault"),
