@@ -1,9 +1,17 @@
-"""Looks whether an epoch's root is due, beside the vaults and after them."""
+"""Looks whether an epoch's root is due, beside the vaults and after them.
+
+A root in the contract that is none of ours ends the anchoring until the factory names another
+account than the one that posted it: then the key was handed over, and the next of ours goes on top
+of it (docs/decisions/0056-anchors-after-a-handover.md).
+"""
+
+from dataclasses import replace
 
 import structlog
+from eth_utils.address import to_checksum_address
 
 from core.anchors.chain import CONTRACT, newest_posted
-from core.anchors.queries import epoch_after, unposted
+from core.anchors.queries import epoch_after, foreign_post, unposted
 from core.chain.abi import AbiDecodeError
 from core.chain.rpc import RpcError
 from core.db.engine import Database
@@ -23,6 +31,7 @@ class Anchoring:
 
     def __init__(self, database: Database, reader: VaultReader) -> None:
         self._database = database
+        self._reader = reader
         self._rpc = reader.rpc
         self._anchor = reader.contracts.get(CONTRACT)
         self._told: int | None = None  # the epoch whose root before is not the contract's
@@ -40,12 +49,30 @@ class Anchoring:
             return []
         with self._database.read() as session:
             found = epoch_after(session, posted)
+            foreign = foreign_post(session, posted, root)
         if found is None:
             return []
-        self._tell(found.root_before != root, posted)
-        if found.root_before != root:
+        is_other_past = found.root_before != root
+        if is_other_past and foreign is not None and self._is_handed_over(foreign, state):
+            found, is_other_past = replace(found, root_before=root), False
+            log.warning("anchoring goes on after a root of another key", epoch=posted)
+        self._tell(is_other_past, posted)
+        if is_other_past:
             return []
         return [anchor.intent_of_anchor(self._anchor, state.chain_id, found, state.head)]
+
+    def _is_handed_over(self, tx_hash: str, state: KeeperState) -> bool:
+        """Whether the factory names another account than the one that sent this. What is not known
+        is not handed over.
+        """
+        if state.keepers is None:
+            return False
+        try:
+            sent = self._reader.transaction(tx_hash)
+        except RpcError as error:
+            log.warning("an anchor waits", error=str(error))
+            return False
+        return sent is not None and to_checksum_address(sent["from"]) != state.keepers.named
 
     def _tell(self, is_other_past: bool, posted: int) -> None:
         """Once for each root of the contract that is none of ours."""

@@ -1647,6 +1647,7 @@ class MandatesCardedMandate(TypedDict):
     stop_floor_usdc: str
     target_bps: int | None
     payout_rule: MandatesPayoutRule | None
+    fee_payee: MandatesFeePayee | None  # null on paper, where nobody is paid
     allowed_targets: list[MandatesAllowedTarget]
     per_tx_cap_usdc: str | None
     daily_cap_usdc: str | None
@@ -1698,6 +1699,14 @@ class MandatesClauseParams(TypedDict):
     days: NotRequired[int | None]
     ends_at: NotRequired[str | None]
     owner: NotRequired[str | None]
+    payee: NotRequired[str | None]
+    payee_is_agent: NotRequired[bool | None]
+
+
+class MandatesFeePayee(TypedDict):
+    address: str | None
+    is_agent: bool | None  # whether it is whom the vault obeys, or obeyed last
+    text_en: str
 
 
 class MandatesMarketItem(TypedDict):
@@ -1775,6 +1784,7 @@ class MandatesMandateView(TypedDict):
     stop_floor_usdc: str
     target_bps: int | None
     payout_rule: MandatesPayoutRule | None
+    fee_payee: MandatesFeePayee | None  # null on paper, where nobody is paid
     allowed_targets: list[MandatesAllowedTarget]
     per_tx_cap_usdc: str | None
     daily_cap_usdc: str | None

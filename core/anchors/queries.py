@@ -30,7 +30,7 @@ from core.anchors.rules import (
     proof_of,
     value_of,
 )
-from core.anchors.tables import AnchorEpoch, AnchorHead, AnchorLeaf, AnchorNode
+from core.anchors.tables import AnchorEpoch, AnchorForeign, AnchorHead, AnchorLeaf, AnchorNode
 from core.db.arrays import parts_of, table_of
 from core.db.copying import bytes_cell, copy_lines, text_cell
 from core.db.engine import WriteSession
@@ -167,13 +167,18 @@ def _nodes(
 
 
 def unposted(session: Session, limit: int) -> list[EpochRoot]:
-    """The oldest epochs whose block is not known."""
+    """The oldest epochs whose block is not known and may come: the contract takes none that is not
+    after a root of somebody else.
+    """
     return list(map(_epoch_root, session.scalars(_unposted(limit))))
 
 
 @cache
 def _unposted(limit: int) -> Select[AnchorEpoch]:
-    query = select(AnchorEpoch).where(AnchorEpoch.block_number.is_(None))
+    foreign = select(func.coalesce(func.max(AnchorForeign.epoch), 0)).scalar_subquery()
+    query = select(AnchorEpoch).where(
+        AnchorEpoch.block_number.is_(None), AnchorEpoch.epoch > foreign
+    )
     return query.order_by(AnchorEpoch.epoch).limit(limit)
 
 
@@ -187,26 +192,43 @@ def epoch_after(session: Session, epoch: int) -> EpochRoot | None:
 def note_posts(session: WriteSession, posts: Iterable[EpochPost], seen_block: int) -> None:
     """Write down where roots were posted, and up to which block that was looked for.
 
-    A post of another root is none of ours and is left out: its epoch shows as not posted.
+    One of another root is none of ours and stays beside them; the next of ours is on top of it.
     """
     for post in posts:
-        is_ours = (
-            AnchorEpoch.epoch == post.epoch,
-            AnchorEpoch.root == bytes.fromhex(post.root[2:]),
-            AnchorEpoch.root_before == bytes.fromhex(post.root_before[2:]),
-            AnchorEpoch.block_number.is_(None),
-        )
+        root = bytes.fromhex(post.root[2:])
+        is_ours = (AnchorEpoch.epoch == post.epoch, AnchorEpoch.root == root)
         found = {
+            "root_before": bytes.fromhex(post.root_before[2:]),
             "block_number": post.block_number,
             "block_hash": bytes.fromhex(post.block_hash[2:]),
             "tx_hash": bytes.fromhex(post.tx_hash[2:]),
         }
-        session.execute(update(AnchorEpoch).where(*is_ours).values(**found))
+        ours = update(AnchorEpoch).where(*is_ours, AnchorEpoch.block_number.is_(None))
+        if session.execute(ours.values(**found).returning(AnchorEpoch.epoch)).all():
+            continue
+        if not session.scalar(select(exists().where(*is_ours))):
+            _note_foreign(session, post, root)
     session.execute(
         update(AnchorEpoch)
         .where(AnchorEpoch.block_number.is_(None), AnchorEpoch.seen_block < seen_block)
         .values(seen_block=seen_block)
     )
+
+
+def _note_foreign(session: WriteSession, post: EpochPost, root: bytes) -> None:
+    values = {
+        "epoch": post.epoch,
+        "root": root,
+        "block_number": post.block_number,
+        "tx_hash": bytes.fromhex(post.tx_hash[2:]),
+    }
+    session.execute(insert(AnchorForeign).values(**values).on_conflict_do_nothing())
+
+
+def foreign_post(session: Session, epoch: int, root: bytes) -> str | None:
+    """The transaction of a root that is none of ours; None: no such one is known at a safe height."""
+    found = session.get(AnchorForeign, epoch)
+    return None if found is None or found.root != root else hex_of(found.tx_hash)
 
 
 def _epoch_root(row: AnchorEpoch) -> EpochRoot:
@@ -237,6 +259,12 @@ def newest_posted_epoch(session: Session, until_block: int | None = None) -> int
         else AnchorEpoch.block_number <= until_block
     )
     return session.scalar(select(func.max(AnchorEpoch.epoch)).where(is_posted))
+
+
+def newest_posted_until(session: Session, epoch: int) -> int | None:
+    """The newest posted one that is not after this; None: there is none."""
+    is_posted = AnchorEpoch.block_number.is_not(None), AnchorEpoch.epoch <= epoch
+    return session.scalar(select(func.max(AnchorEpoch.epoch)).where(*is_posted))
 
 
 def posted_between(session: Session, first: int, last: int, limit: int) -> list[EpochPost]:

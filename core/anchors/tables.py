@@ -60,3 +60,16 @@ class AnchorNode(Base):
     epoch: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     left_hash: Mapped[bytes] = mapped_column(Hash32)
     right_hash: Mapped[bytes] = mapped_column(Hash32)
+
+
+class AnchorForeign(Base):
+    """A root that the contract has at a safe height and that is none of ours: its epoch, and every one
+    before it that is not posted yet, will never be.
+    """
+
+    __tablename__ = "anchor_foreign"
+
+    epoch: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    root: Mapped[bytes] = mapped_column(Hash32)
+    block_number: Mapped[int]
+    tx_hash: Mapped[bytes] = mapped_column(Hash32)

@@ -14,8 +14,9 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from core.audit.rules import REBUILDABLE, Fault
-from core.audit.tables import AuditBook, AuditFinding, AuditResolution, AuditState
+from core.audit.tables import AuditBook, AuditFinding, AuditKey, AuditResolution, AuditState
 from core.db.engine import WriteSession
+from core.hexes import address_of, bytes_of
 
 # What the record says of a block
 
@@ -116,6 +117,11 @@ def resolve_rebuilt(session: WriteSession, chain_id: int, now: datetime) -> int:
     return _resolve(session, session.scalars(wanted).all(), "rebuilt", None, now)
 
 
+def resolve_explained(session: WriteSession, ids: Sequence[int], now: datetime) -> int:
+    """Close these findings: the rows that they missed are there; how many."""
+    return _resolve(session, ids, "explained", None, now)
+
+
 def _resolve(
     session: WriteSession, ids: Sequence[int], how: str, note: str | None, now: datetime
 ) -> int:
@@ -123,6 +129,48 @@ def _resolve(
     if rows:
         session.execute(insert(AuditResolution).on_conflict_do_nothing(), rows)
     return len(rows)
+
+
+# Accounts of ours
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LookedAt:
+    """As table audit_key says, of one address (checksum)."""
+
+    address: str
+    role: str
+    nonce: int
+    block_number: int
+    since_id: int = 0
+
+
+def looked_at(session: Session, chain_id: int) -> dict[str, LookedAt]:
+    """By address."""
+    rows = session.scalars(select(AuditKey).where(AuditKey.chain_id == chain_id))
+    found = (
+        LookedAt(
+            address=address_of(row.address),
+            role=row.role,
+            nonce=row.nonce,
+            block_number=row.block_number,
+            since_id=row.since_id,
+        )
+        for row in rows
+    )
+    return {one.address: one for one in found}
+
+
+def note_looked_at(session: WriteSession, chain_id: int, one: LookedAt) -> None:
+    fresh = {
+        "role": one.role,
+        "nonce": one.nonce,
+        "block_number": one.block_number,
+        "since_id": one.since_id,
+    }
+    key = {"chain_id": chain_id, "address": bytes_of(one.address)}
+    statement = insert(AuditKey).values(**key, **fresh)
+    session.execute(statement.on_conflict_do_update(index_elements=list(key), set_=fresh))
 
 
 # The auditor's position

@@ -17,7 +17,7 @@ RESOLVE: Final = (
 class FindingKind(StrEnum):
     """A `block`, `log`, `revert` or `vault` is rebuildable: a rescan of the chain brings it right.
 
-    The others are ledgers'.
+    A `key` is a transaction of an account of ours that no row planned. The others are ledgers'.
     """
 
     BLOCK = "block"
@@ -28,6 +28,7 @@ class FindingKind(StrEnum):
     TOTALS = "totals"
     LEDGER = "book"
     RESERVE = "reserve"
+    KEY = "key"
 
 
 REBUILDABLE: Final = (FindingKind.BLOCK, FindingKind.LOG, FindingKind.REVERT, FindingKind.VAULT)

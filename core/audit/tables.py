@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import CheckConstraint, ForeignKey, Identity, Integer, Text, UniqueConstraint
+from sqlalchemy.dialects.postgresql import BYTEA
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.db.base import LOG, Base
@@ -20,7 +21,7 @@ class AuditFinding(Base):
     __table_args__ = (
         UniqueConstraint("dedupe_key", "incarnation"),
         CheckConstraint(
-            "kind in ('block', 'log', 'revert', 'vault', 'cash', 'totals', 'book', 'reserve')",
+            "kind in ('block', 'log', 'revert', 'vault', 'cash', 'totals', 'book', 'reserve', 'key')",
             name="kind",
         ),
         LOG,
@@ -38,13 +39,17 @@ class AuditFinding(Base):
 
 
 class AuditResolution(Base):
-    """How a finding was closed: by a person who looked at it, or by a rebuild.
+    """How a finding was closed: by a person who looked at it, by a rebuild, or by the rows that it
+    missed.
 
     Append-only; one a finding.
     """
 
     __tablename__ = "audit_resolution"
-    __table_args__ = (CheckConstraint("how in ('acknowledged', 'rebuilt')", name="how"), LOG)
+    __table_args__ = (
+        CheckConstraint("how in ('acknowledged', 'rebuilt', 'explained')", name="how"),
+        LOG,
+    )
 
     id: Mapped[int] = mapped_column(Identity(always=True), primary_key=True)
     finding_id: Mapped[int] = mapped_column(ForeignKey("audit_finding.id"), unique=True)
@@ -73,3 +78,16 @@ class AuditBook(Base):
 
     mandate_id: Mapped[int] = mapped_column(ForeignKey("mandate.id"), primary_key=True)
     verified_at: Mapped[datetime]
+
+
+class AuditKey(Base):
+    """Up to which of its transactions an account of ours was looked at (indexer.chain.own_keys)."""
+
+    __tablename__ = "audit_key"
+
+    chain_id: Mapped[int] = mapped_column(primary_key=True)
+    address: Mapped[bytes] = mapped_column(BYTEA, primary_key=True)
+    role: Mapped[str] = mapped_column(Text)
+    nonce: Mapped[int]  # the first that was not looked at
+    block_number: Mapped[int]  # the newest block at that look
+    since_id: Mapped[int]  # of a settler: the newest settlement that was counted; else 0

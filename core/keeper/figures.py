@@ -7,6 +7,7 @@ from datetime import datetime
 from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session
 
+from core.hexes import bytes_of
 from core.keeper.intents import LIVE
 from core.keeper.rules import HOLDING, STOPS, WAS_MINED
 from core.keeper.tables import KeeperIntent, KeeperTx
@@ -72,3 +73,11 @@ def held_nonces(session: Session, signer: str) -> set[int]:
         .where(KeeperTx.signer == bytes.fromhex(signer[2:]), KeeperTx.state.in_(HOLDING), LIVE)
     )
     return set(session.scalars(query))
+
+
+def signed_nonces(session: Session, signer: str, first: int, end: int) -> list[int]:
+    """Nonces of an account from `first` to before `end` that a row of ours has, sorted."""
+    query = select(KeeperTx.nonce).where(
+        KeeperTx.signer == bytes_of(signer), KeeperTx.nonce >= first, KeeperTx.nonce < end
+    )
+    return list(session.scalars(query.distinct().order_by(KeeperTx.nonce)))

@@ -81,8 +81,8 @@ def opening(session: Session, mandate: Mandate, factory: str) -> Opening:
 
 
 def _epochs(session: Session, mandate: Mandate, until_block: int | None) -> range:
-    """From the epoch before that of the oldest row, by whichever of its times is earlier, to the
-    newest one that is posted.
+    """From the newest posted one before that of the oldest row, by whichever of its times is
+    earlier, to the newest one that is posted.
     """
     oldest = session.scalar(
         select(func.min(func.least(MandateEvent.occurred_at, MandateEvent.created_at))).where(
@@ -92,7 +92,9 @@ def _epochs(session: Session, mandate: Mandate, until_block: int | None) -> rang
     newest = anchors.newest_posted_epoch(session, until_block)
     if oldest is None or newest is None:
         return range(0)
-    return range(epoch_of(oldest) - 1, newest + 1)
+    before = epoch_of(oldest) - 1
+    first = anchors.newest_posted_until(session, before)
+    return range(before if first is None else first, newest + 1)
 
 
 def head_of(session: Session, mandate: Mandate) -> tuple[int, str]:

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from datetime import date, datetime
 
 from eth_utils.address import to_checksum_address
-from sqlalchemy import ColumnElement, and_, case, func, literal, select, update
+from sqlalchemy import ColumnElement, and_, case, func, literal, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from core.db.base import Uint256
 from core.db.engine import WriteSession
-from core.hexes import hex_of
+from core.hexes import bytes_of, hex_of
 from core.payments.queries import Identity
 from core.payments.rules import Cost, Sent
 from core.payments.tables import X402GasDay, X402Payment, X402Settlement
@@ -50,6 +50,7 @@ def reserve(
     budget: DailyGasBudget,
     *,
     is_contract: bool,
+    settler: str | None = None,
     now: datetime,
 ) -> int | None:
     """The new settlement's id, with `wei` of the day's budget; None: the day has not so much left.
@@ -75,6 +76,7 @@ def reserve(
         return None
     asset, payer, nonce = identity
     values = {"asset": asset, "payer": payer, "nonce": nonce, "day": day}
+    values["settler"] = None if settler is None else bytes_of(settler)
     values |= {"reserved_wei": wei, "is_contract": is_contract, "reserved_at": now}
     return session.execute(
         insert(X402Settlement).values(values).returning(X402Settlement.id)
@@ -114,6 +116,35 @@ def close(session: WriteSession, settlement_id: int, cost: Cost) -> bool:
         .returning(X402GasDay.day)
     )
     return session.execute(day.execution_options(synchronize_session=False)).scalar() is not None
+
+
+@dataclass(frozen=True, slots=True)
+class SentSince:
+    """Settlements of a key: `most` of them may have been sent, `open` of these have no receipt yet."""
+
+    most: int
+    open: int
+    newest_id: int
+
+
+def newest_settler(session: Session) -> str | None:
+    """Whose key settles (checksum); None: no settlement says so."""
+    query = select(X402Settlement.settler).where(X402Settlement.settler.is_not(None))
+    found = session.scalar(query.order_by(X402Settlement.id.desc()).limit(1))
+    return None if found is None else to_checksum_address(found)
+
+
+def sent_since(session: Session, settler: str, since_id: int) -> SentSince:
+    """Of this key, after that settlement."""
+    is_open = X402Settlement.cost_wei.is_(None)
+    sent = or_(is_open, X402Settlement.cost_wei > 0, X402Settlement.tx_hash.is_not(None))
+    query = select(
+        func.count().filter(sent),
+        func.count().filter(is_open),
+        func.coalesce(func.max(X402Settlement.id), since_id),
+    ).where(X402Settlement.id > since_id, X402Settlement.settler == bytes_of(settler))
+    most, open_, newest = session.execute(query).one()
+    return SentSince(most, open_, newest)
 
 
 def open_of(session: Session, identity: Identity, limit: int) -> list[Sent]:

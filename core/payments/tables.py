@@ -135,6 +135,7 @@ class X402Settlement(Base):
     day: Mapped[date] = mapped_column(Date)  # the day whose budget it uses
     reserved_wei: Mapped[int] = mapped_column(Uint256)
     is_contract: Mapped[bool]  # whether the payer had code when it was judged
+    settler: Mapped[bytes | None] = mapped_column(BYTEA)  # whose key; null: before the column
     # null: not sent, or a crash took the answer
     tx_hash: Mapped[bytes | None] = mapped_column(Hash32)
     # by the receipt; 0: nothing was sent. Null: not known, so that all is reserved

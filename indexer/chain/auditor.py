@@ -3,6 +3,7 @@ of themselves?
 
     finalized (second node), at most our cursor
         |-- blocks: half drawn among those with rows, half among all  ->  logs, reverted calls and vaults, both ways
+        |-- accounts of ours: every transaction was planned (own_keys.py)
         '-- ledgers, in turn  ->  hash chain, head, projections, weeks;  cash and totals  ->  balanceOf(vault), totals() at that block
 
 Laws
@@ -56,6 +57,7 @@ from indexer.chain.audit_block import (
 )
 from indexer.chain.context import ChainContext
 from indexer.chain.fetch import BlockUnavailableError, fetch_block
+from indexer.chain.own_keys import OwnKeys
 from indexer.chain.watch import read_watch_list
 
 LEDGERS_A_ROUND = 4
@@ -96,6 +98,7 @@ class Auditor:
         self._is_same_provider = is_same_provider
         self._draw = draw
         self._rest = rest
+        self._own_keys = OwnKeys(chain, clock)
 
     def round(self) -> Looked:
         """Look once at some blocks and some ledgers.
@@ -103,9 +106,10 @@ class Auditor:
         Errors: OutsideError, LeadershipLostError; what was found until then stands.
         """
         right_chain.keep_to(self._chain.reader, self._chain.chain_id)
+        of_keys = self._own_keys.look()
         final = self._final()
         if final is None:
-            return Looked(0, 0, ())
+            return Looked(0, 0, tuple(of_keys))
         with self._chain.database.read() as session:
             numbers = self._drawn(session, final.number)
             ledgers = ledgers_in_turn(session, self._chain.chain_id, final.number, LEDGERS_A_ROUND)
@@ -113,9 +117,8 @@ class Auditor:
         found = [self._unhurried(partial(self._block, number, known)) for number in numbers]
         found += [self._unhurried(partial(self._ledger, ledger, final)) for ledger in ledgers]
         self._end(len(numbers), len(ledgers))
-        return Looked(
-            len(numbers), len(ledgers), tuple(finding for some in found for finding in some)
-        )
+        findings = [*of_keys, *(finding for some in found for finding in some)]
+        return Looked(len(numbers), len(ledgers), tuple(findings))
 
     def _final(self) -> BlockHeader | None:
         """The highest block that is final for that node and in the record.

@@ -7,12 +7,19 @@
 Every epoch that was posted needs its line, changed or not: a fork that was shown for an hour and
 taken back stands in that hour's root, and nowhere else. Before the first line with rows stands one
 that proves that there were none. So nothing is said of epochs by leaving them out.
+
+But a key that was stolen posts roots of nothing. Hours without a line are a remark where the factory
+named another keeper after the last of them, before the next line, and at most a week after the first
+(docs/decisions/0056-anchors-after-a-handover.md).
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import accumulate, groupby, pairwise
+from typing import Final
+
+from eth_utils.crypto import keccak
 
 from api.client.verify.findings import Report, UncheckedError
 from api.client.verify.node import Block, Node
@@ -35,6 +42,9 @@ from core.mandate.rules.rows import LedgerRow
 
 LATE_S = 2 * EPOCH_S  # after the end of an epoch: what is posted later proves no time
 OWED_S = EPOCH_S  # what was posted so long before the record's end must be in it
+MOST_DISOWNED_S = 7 * 24 * EPOCH_S  # from the first post of a stolen key to the handover
+MOST_HOURS = 2 * MOST_DISOWNED_S // EPOCH_S  # from a line before such hours to the rows
+KEEPER_CHANGED: Final = hex_of(keccak(text="KeeperChanged(address,address)"))
 PART = "anchors"
 SHOWN = 10
 
@@ -52,11 +62,12 @@ def check_anchors(record: RecordFile, node: Node, anchor: str | None, report: Re
             report.remarks.append("the anchors were compared with no chain (--anchor)")
         return
     posted = _Contract(node, anchor, record).posted()
+    handovers = _handovers(record, node, posted)
     _check_posts(lines, posted, report)
     _check_start(record, posted, report)
-    _check_times(record, posted, report)
+    _check_times(record, posted, handovers, report)
     report.figures["anchors"] = len(lines)
-    _check_epochs(record, posted, report)
+    _check_epochs(record, posted, handovers, report)
 
 
 # The lines by themselves
@@ -119,15 +130,16 @@ class _Posted:
     """What the contract has posted up to the record's end.
 
     `posts` by epoch, from the record's first anchor on; `newest`: the contract's own word. `times`:
-    of the blocks, by height. `read_s`: of the last block that was read. `until_s`: likewise; of a
-    record that names none (paper) nobody knows when it was exported, only that it was after its
-    newest row.
+    of the blocks, by height. `last`: the last block that was read, `read_s`: its time. `until_s`:
+    likewise; of a record that names none (paper) nobody knows when it was exported, only that it was
+    after its newest row.
     """
 
     posts: Mapping[int, EpochPost]
     newest: int
     is_begun: bool  # something was posted at all
     times: Mapping[int, int]
+    last: int
     read_s: int
     until_s: int
 
@@ -155,7 +167,7 @@ class _Contract:
         if self._record.as_of is None and rows:
             until_s = int(rows[-1].created_at.timestamp())
         by_epoch, is_begun = {post.epoch: post for post in posts}, root != START
-        return _Posted(by_epoch, newest, is_begun, times, last.at, until_s)
+        return _Posted(by_epoch, newest, is_begun, times, last.number, last.at, until_s)
 
     def _times(self, posts: Sequence[EpochPost]) -> dict[int, int]:
         """Of the blocks of all posts: one without a time would prove nothing of the rows, unseen."""
@@ -184,9 +196,8 @@ class _Contract:
         if not rows:
             return min(epochs, default=None)
         oldest = _oldest_epoch(rows)
-        return max(
-            min(epochs, default=oldest), oldest - 1
-        )  # no record has a line of an earlier hour
+        # no record has a line of an earlier hour, unless a stolen key posted those between
+        return max(min(epochs, default=oldest), oldest - 1 - MOST_HOURS)
 
     def _last_block(self) -> Block:
         as_of = self._record.as_of
@@ -211,6 +222,70 @@ class _Contract:
         befores = [post.root_before for post in posts][1:]
         if links and (befores != links[:-1] or (posts[-1].epoch, links[-1]) != (newest, root)):
             raise UncheckedError(PART, "the node's logs are not all that the contract posted")
+
+
+# Hours of a key that was handed over
+
+
+@dataclass(frozen=True, slots=True)
+class _Handover:
+    """`epochs`: posted, without a line here. The factory named another keeper in `block`, at unix
+    second `at`.
+    """
+
+    epochs: tuple[int, ...]
+    block: int
+    at: int
+
+    @property
+    def hours(self) -> range:
+        """In which nothing of this record could be anchored."""
+        return range(self.epochs[0], self.at // EPOCH_S + 1)
+
+
+def _handovers(record: RecordFile, node: Node, posted: _Posted) -> list[_Handover]:
+    """Errors: UncheckedError."""
+    left_out = _left_out(record, posted)
+    groups = groupby(_owed_epochs(record, posted), key=left_out.__contains__)
+    without = [tuple(group) for is_left_out, group in groups if is_left_out]
+    lines = {line.post.epoch for line in record.anchors}
+    found = (_handover(node, posted, lines, group) for group in without)
+    return [one for one in found if one is not None]
+
+
+def _handover(
+    node: Node, posted: _Posted, lines: Set[int], group: tuple[int, ...]
+) -> _Handover | None:
+    first, last = (posted.posts[group[at]].block_number for at in (0, -1))
+    after = [
+        posted.posts[one].block_number for one in lines & posted.posts.keys() if one > group[-1]
+    ]
+    wanted = {"address": node.contracts["factory"], "topics": [KEEPER_CHANGED]}
+    log = next(iter(node.logs(PART, wanted, last + 1, min(after, default=posted.last))), None)
+    if log is None:
+        return None
+    block = node.blocks([log.block_number]).get(log.block_number)
+    if block is None or block.at - posted.times[first] > MOST_DISOWNED_S:
+        return None
+    return _Handover(group, log.block_number, block.at)
+
+
+def _owed_epochs(record: RecordFile, posted: _Posted) -> list[int]:
+    """Those that were posted, from the first whose post is owed a line."""
+    oldest = _oldest_epoch(record.rows) if record.rows else posted.newest + 1
+    first = min((line.post.epoch for line in record.anchors), default=oldest)
+    return sorted(epoch for epoch in posted.posts if epoch >= first)
+
+
+def _left_out(record: RecordFile, posted: _Posted) -> Set[int]:
+    """Those without a line that were posted long before the record's end, or before its last line."""
+    lines = {line.post.epoch for line in record.anchors}
+    owed, newest_line = posted.until_s - OWED_S, max(lines, default=0)
+    return {
+        epoch
+        for epoch in set(_owed_epochs(record, posted)) - lines
+        if epoch < newest_line or posted.times[posted.posts[epoch].block_number] <= owed
+    }
 
 
 def _check_posts(lines: Sequence[AnchorLine], posted: _Posted, report: Report) -> None:
@@ -242,27 +317,28 @@ def _check_start(record: RecordFile, posted: _Posted, report: Report) -> None:
     )
 
 
-def _check_epochs(record: RecordFile, posted: _Posted, report: Report) -> None:
-    """Every epoch was posted, and every one that was has its line.
+def _check_epochs(
+    record: RecordFile, posted: _Posted, handovers: Sequence[_Handover], report: Report
+) -> None:
+    """Every epoch was posted, and every one that was has its line, but those of a key that was
+    handed over.
 
     Errors: UncheckedError for epochs that the record may be too old to have.
     """
     lines = {line.post.epoch for line in record.anchors}
-    first = min(lines, default=_oldest_epoch(record.rows) if record.rows else posted.newest + 1)
-    epochs = sorted(epoch for epoch in posted.posts if epoch >= first)
-    owed = posted.until_s - OWED_S
-    newest_line = max(lines, default=0)
-    left_out, later = list[int](), list[int]()
-    for epoch in epochs:
-        at = posted.times[posted.posts[epoch].block_number]
-        if epoch not in lines and (at <= owed or epoch < newest_line):
-            left_out.append(epoch)
-        elif epoch not in lines and at <= posted.read_s - OWED_S:
-            later.append(epoch)
+    disowned = {epoch for one in handovers for epoch in one.epochs}
+    epochs, unlined = _owed_epochs(record, posted), _left_out(record, posted)
+    left_out = sorted(unlined - disowned)
+    later = [
+        epoch
+        for epoch in epochs
+        if epoch not in lines | unlined
+        and posted.times[posted.posts[epoch].block_number] <= posted.read_s - OWED_S
+    ]
     for one, end in _runs(left_out):
         report.say("anchor.left_out", None, f"epochs {one} to {end} have no anchor here")
     for before, after in pairwise(epochs):
-        if after != before + 1:
+        if after != before + 1 and not disowned & {before, after}:
             report.say(
                 "anchor.missing_epoch", None, f"after epoch {before} the contract has {after}"
             )
@@ -290,7 +366,9 @@ def _check_epochs(record: RecordFile, posted: _Posted, report: Report) -> None:
 # The rows' times
 
 
-def _check_times(record: RecordFile, posted: _Posted, report: Report) -> None:
+def _check_times(
+    record: RecordFile, posted: _Posted, handovers: Sequence[_Handover], report: Report
+) -> None:
     """A row is no older than the first block that holds it, and no newer."""
     lines = [line for line in record.anchors if line.post.block_number in posted.times]
     seqs = list(accumulate((line.seq for line in lines), max))
@@ -316,6 +394,16 @@ def _check_times(record: RecordFile, posted: _Posted, report: Report) -> None:
                 )
             elif row.block_hash is None and held_s > epoch_end_s(epoch) + LATE_S:
                 late.append(row)
+    for one in handovers:
+        unproven = sum(epoch_of(row.created_at) in one.hours for row in late)
+        report.remarks.append(
+            f"epochs {one.epochs[0]} to {one.epochs[-1]} were posted by a key that was handed over in "
+            f"block {one.block}, and have no anchor here: the times of {unproven} rows of these hours "
+            "are the service's word"
+        )
+    late = [
+        row for row in late if not any(epoch_of(row.created_at) in it.hours for it in handovers)
+    ]
     if late:
         named = ", ".join(str(row.seq) for row in late[:SHOWN]) + (", ..." if late[SHOWN:] else "")
         report.remarks.append(

@@ -61,6 +61,7 @@ def reserve(payment: JudgedPayment, *, is_contract: bool) -> Reserved | None:
         most,
         budget,
         is_contract=is_contract,
+        settler=getattr(payment.payment_config.settler, "address", None),
         now=payment.read.now,
     )
     if found is None:

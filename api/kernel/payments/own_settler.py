@@ -91,6 +91,11 @@ class OwnSettler:
         self._told_nonce = 0  # the highest that a node told, from when the window began
         self._believed_until = 0.0
 
+    @property
+    def address(self) -> str:
+        """Checksum; whose nonces are used."""
+        return self._signer.address
+
     def verify(self, payload: PaymentPayload, requirements: PaymentRequirements) -> VerifyResponse:
         """Whether the token would take the payment now.
 

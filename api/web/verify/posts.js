@@ -23,9 +23,20 @@ const EPOCH_S = 3_600;
 const LATE_S = 2 * EPOCH_S; // after the end of an epoch: what is posted later proves no time
 const SHOWN = 10;
 const OWED_S = EPOCH_S; // what was posted so long before the record's end must be in it
+const MOST_DISOWNED_S = 7 * 24 * EPOCH_S; // from the first post of a stolen key to the handover
+const MOST_HOURS = (2 * MOST_DISOWNED_S) / EPOCH_S; // from a line before such hours to the rows
 const NO_HOUR = 2n ** 40n; // of hours since 1970, beyond every clock
 const START = hexOf(keccak(utf8("record-anchor:v1"))); // the root before the first
 const ANCHORED = hexOf(keccak(utf8("Anchored(uint64,bytes32,bytes32)")));
+const KEEPER_CHANGED = hexOf(keccak(utf8("KeeperChanged(address,address)")));
+
+/**
+ * Epochs that were posted and have no line here, by a key that the factory replaced in a later block.
+ * @typedef {object} Handover
+ * @property {number[]} epochs
+ * @property {number} block
+ * @property {number} lastHour in which nothing could be anchored
+ */
 
 /**
  * What the contract has posted up to the record's end. `times` of the blocks, by height; `readS` of
@@ -36,6 +47,7 @@ const ANCHORED = hexOf(keccak(utf8("Anchored(uint64,bytes32,bytes32)")));
  * @property {number} newest the contract's own word
  * @property {boolean} isBegun something was posted at all
  * @property {Map<number, number>} times
+ * @property {number} last the last block that was read
  * @property {number} readS
  * @property {number} untilS
  */
@@ -52,17 +64,18 @@ const oldestEpoch = (rows) =>
   );
 
 /**
- * `anchor`: the contract that is trusted. Errors: UncheckedError.
- * @param {RecordFile} record @param {Node} node @param {string} anchor @param {Report} report
- * @param {Pauses} pauses
+ * `anchor`, `factory`: the contracts that are trusted. Errors: UncheckedError.
+ * @param {RecordFile} record @param {Node} node @param {{anchor: string, factory: string}} trusted
+ * @param {Report} report @param {Pauses} pauses
  */
-export async function checkPosts(record, node, anchor, report, pauses) {
+export async function checkPosts(record, node, { anchor, factory }, report, pauses) {
   const posted = await postedBy(record, node, anchor);
+  const handovers = await handoversOf(record, node, factory, posted);
   compareLines(record.anchors, posted, report);
   compareStart(record, posted, report);
-  await compareTimes(record, posted, report, pauses);
+  await compareTimes(record, posted, handovers, report, pauses);
   report.counts.anchors = record.anchors.length;
-  compareEpochs(record, posted, report);
+  compareEpochs(record, posted, handovers, report);
 }
 
 /** @param {RecordFile} record @param {Node} node @param {string} anchor @returns {Promise<Posted>} */
@@ -88,6 +101,7 @@ async function postedBy(record, node, anchor) {
     newest,
     isBegun: root !== START,
     times: new Map([...blocks.values()].map((block) => [block.number, block.at])),
+    last: last.number,
     readS: last.at,
     untilS: hasEnd || newestRow === undefined ? last.at : secondOf(newestRow.createdAt),
   };
@@ -108,8 +122,8 @@ function firstOwed({ rows, anchors }) {
   const least = anchors.reduce((one, line) => Math.min(one, line.epoch), Number.MAX_SAFE_INTEGER);
   if (rows.length === 0) return anchors.length === 0 ? null : least;
   const oldest = oldestEpoch(rows);
-  // no record has a line of an earlier hour
-  return Math.max(anchors.length === 0 ? oldest : least, oldest - 1);
+  // no record has a line of an earlier hour, unless a stolen key posted those between
+  return Math.max(anchors.length === 0 ? oldest : least, oldest - 1 - MOST_HOURS);
 }
 
 /** @param {Log} log @returns {EpochPost} */
@@ -174,6 +188,82 @@ function requireLinks(posts, newest, root, owed) {
   }
 }
 
+/**
+ * Hours without a line are no fault where the factory named another keeper after the last of them,
+ * before the next line, and at most a week after the first
+ * (docs/decisions/0056-anchors-after-a-handover.md). Errors: UncheckedError.
+ * @param {RecordFile} record @param {Node} node @param {string} factory @param {Posted} posted
+ */
+async function handoversOf(record, node, factory, posted) {
+  const leftOut = leftOutOf(record, posted);
+  /** @type {Handover[]} */
+  const found = [];
+  /** @type {number[]} */
+  let group = [];
+  for (const epoch of [...owedEpochs(record, posted), null]) {
+    if (epoch !== null && leftOut.has(epoch)) {
+      group.push(epoch);
+      continue;
+    }
+    const one = await handoverOf(record, node, factory, posted, group);
+    if (one !== null) found.push(one);
+    group = [];
+  }
+  return found;
+}
+
+/** @param {RecordFile} record @param {Node} node @param {string} factory @param {Posted} posted
+ * @param {number[]} epochs
+ * @returns {Promise<Handover | null>}
+ */
+async function handoverOf({ anchors }, node, factory, posted, epochs) {
+  const [first, last] = [epochs[0], epochs.at(-1)].map((one) => posted.posts.get(one ?? -1));
+  if (first === undefined || last === undefined) return null;
+  const lines = anchors.filter((line) => line.epoch > last.epoch && posted.posts.has(line.epoch));
+  const until = leastOf(
+    lines.map((line) => posted.posts.get(line.epoch)?.blockNumber ?? posted.last),
+    posted.last,
+  );
+  const filter = { address: factory, topics: [KEEPER_CHANGED] };
+  for await (const { blockNumber } of node.logs(PART, filter, last.blockNumber + 1, until)) {
+    const block = (await node.blocks([blockNumber])).get(blockNumber);
+    const since = posted.times.get(first.blockNumber) ?? 0;
+    if (block === undefined || block.at - since > MOST_DISOWNED_S) return null;
+    return { epochs, block: blockNumber, lastHour: Math.floor(block.at / EPOCH_S) };
+  }
+  return null;
+}
+
+/** @param {Handover} one @param {number} epoch */
+const isOf = (one, epoch) => (one.epochs[0] ?? Infinity) <= epoch && epoch <= one.lastHour;
+
+/** Those that were posted, from the first whose post is owed a line.
+ * @param {RecordFile} record @param {Posted} posted
+ */
+function owedEpochs({ rows, anchors }, posted) {
+  const oldest = rows.length > 0 ? oldestEpoch(rows) : posted.newest + 1;
+  const first = leastOf(
+    anchors.map((line) => line.epoch),
+    oldest,
+  );
+  return [...posted.posts.keys()].filter((epoch) => epoch >= first).sort((a, b) => a - b);
+}
+
+/** Those without a line that were posted long before the record's end, or before its last line.
+ * @param {RecordFile} record @param {Posted} posted
+ */
+function leftOutOf(record, posted) {
+  const lines = new Set(record.anchors.map((line) => line.epoch));
+  const newestLine = record.anchors.reduce((most, line) => Math.max(most, line.epoch), 0);
+  const isOwed = (/** @type {number} */ epoch) =>
+    epoch < newestLine || timeOf(posted, epoch) <= posted.untilS - OWED_S;
+  return new Set(owedEpochs(record, posted).filter((epoch) => !lines.has(epoch) && isOwed(epoch)));
+}
+
+/** @param {Posted} posted @param {number} epoch */
+const timeOf = (posted, epoch) =>
+  posted.times.get(posted.posts.get(epoch)?.blockNumber ?? -1) ?? posted.untilS;
+
 /** @param {readonly Anchor[]} lines @param {Posted} posted @param {Report} report */
 function compareLines(lines, posted, report) {
   for (const line of lines) {
@@ -206,9 +296,12 @@ function compareStart({ rows, anchors }, posted, report) {
 }
 
 /** A row is no older than the first block that holds it, and no newer.
- * @param {RecordFile} record @param {Posted} posted @param {Report} report @param {Pauses} pauses
+ * @param {RecordFile} record @param {Posted} posted @param {readonly Handover[]} handovers
+ * @param {Report} report @param {Pauses} pauses
  */
-async function compareTimes(record, posted, report, pauses) {
+async function compareTimes(record, posted, handovers, report, pauses) {
+  /** @type {Map<Handover, number>} */
+  const unproven = new Map(handovers.map((one) => [one, 0]));
   const lines = record.anchors.filter((line) => posted.times.has(line.blockNumber));
   /** @type {number[]} */
   const late = [];
@@ -223,7 +316,15 @@ async function compareTimes(record, posted, report, pauses) {
       const text = `block ${before.blockNumber} of epoch ${before.epoch} does not hold it`;
       report.say("anchor.backdated", row.seq, `says ${row.createdAt}, and ${text}`);
     }
-    if (holds !== undefined && isHeldLate(row, epoch, holds, posted, report)) late.push(row.seq);
+    if (holds === undefined || !isHeldLate(row, epoch, holds, posted, report)) continue;
+    const excuse = handovers.find((one) => isOf(one, epoch));
+    if (excuse === undefined) late.push(row.seq);
+    else unproven.set(excuse, (unproven.get(excuse) ?? 0) + 1);
+  }
+  for (const [{ epochs, block }, count] of unproven) {
+    const text = `epochs ${epochs[0]} to ${epochs.at(-1)} were posted by a key that was handed over`;
+    const rows = `the times of ${count} rows of these hours are the service's word`;
+    report.remark(`${text} in block ${block}, and have no anchor here: ${rows}`);
   }
   if (late.length === 0) return;
   const named = late.slice(0, SHOWN).join(", ") + (late.length > SHOWN ? ", ..." : "");
@@ -260,28 +361,23 @@ function firstFrom(numbers, wanted) {
   return low;
 }
 
-/** Every epoch was posted, and every one that was has its line. Errors: UncheckedError for epochs
- * that the record may be too old to have.
- * @param {RecordFile} record @param {Posted} posted @param {Report} report
+/** Every epoch was posted, and every one that was has its line, but those of a key that was handed
+ * over. Errors: UncheckedError for epochs that the record may be too old to have.
+ * @param {RecordFile} record @param {Posted} posted @param {readonly Handover[]} handovers
+ * @param {Report} report
  */
-function compareEpochs(record, posted, report) {
+function compareEpochs(record, posted, handovers, report) {
   const { rows } = record;
   const lines = new Set(record.anchors.map((line) => line.epoch));
-  const least = leastOf(lines, posted.newest + 1);
-  const first = lines.size === 0 && rows.length > 0 ? oldestEpoch(rows) : least;
-  const epochs = [...posted.posts.keys()].filter((epoch) => epoch >= first).sort((a, b) => a - b);
-  const newestLine = record.anchors.reduce((most, line) => Math.max(most, line.epoch), 0);
-  /** @type {number[]} */
-  const leftOut = [];
-  /** @type {number[]} */
-  const later = [];
-  for (const epoch of epochs) {
-    if (lines.has(epoch)) continue;
-    const at = posted.times.get(posted.posts.get(epoch)?.blockNumber ?? -1) ?? posted.untilS;
-    if (at <= posted.untilS - OWED_S || epoch < newestLine) leftOut.push(epoch);
-    else if (at <= posted.readS - OWED_S) later.push(epoch);
-  }
-  sayEpochs(epochs, leftOut, posted, report);
+  const disowned = new Set(handovers.flatMap((one) => one.epochs));
+  const unlined = leftOutOf(record, posted);
+  const epochs = owedEpochs(record, posted);
+  const leftOut = [...unlined].filter((epoch) => !disowned.has(epoch));
+  const later = epochs.filter(
+    (epoch) =>
+      !lines.has(epoch) && !unlined.has(epoch) && timeOf(posted, epoch) <= posted.readS - OWED_S,
+  );
+  sayEpochs(epochs, leftOut, disowned, posted, report);
   if (rows.length > 0 && lines.size === 0 && leftOut.length === 0 && posted.isBegun) {
     const text = "no anchor holds these rows yet, and none shows that there were no others before";
     throw new UncheckedError(PART, `${text}; export again once their hour is posted`);
@@ -299,10 +395,10 @@ function leastOf(numbers, otherwise) {
   return least === Infinity ? otherwise : least;
 }
 
-/** @param {readonly number[]} epochs @param {readonly number[]} leftOut @param {Posted} posted
- * @param {Report} report
+/** @param {readonly number[]} epochs @param {readonly number[]} leftOut
+ * @param {ReadonlySet<number>} disowned @param {Posted} posted @param {Report} report
  */
-function sayEpochs(epochs, leftOut, posted, report) {
+function sayEpochs(epochs, leftOut, disowned, posted, report) {
   let start = leftOut[0];
   leftOut.forEach((epoch, at) => {
     if (leftOut[at + 1] === epoch + 1) return;
@@ -312,6 +408,7 @@ function sayEpochs(epochs, leftOut, posted, report) {
   epochs.forEach((epoch, at) => {
     const after = epochs[at + 1];
     if (after === undefined || after === epoch + 1) return;
+    if (disowned.has(epoch) || disowned.has(after)) return;
     report.say("anchor.missing_epoch", null, `after epoch ${epoch} the contract has ${after}`);
   });
   const { newest, untilS } = posted;

@@ -148,7 +148,7 @@ class RecordCheck {
     await report.part(() => checkAuthors(subject, record.rows, node, report, pauses));
     await report.part(() => checkLines(record, report, pauses));
     const [anchor] = this.trusted("record_anchor", subject, options.recordAnchors).reverse();
-    await report.part(() => this.posts(record, node, anchor));
+    await report.part(() => this.posts(record, node, anchor, subject.factory));
     if (subject.isPaper) {
       await report.part(() => this.paper(record, subject));
     } else if (this.vault !== null) {
@@ -162,10 +162,12 @@ class RecordCheck {
     report.counts.calls = node.calls;
   }
 
-  /** @param {RecordFile} record @param {Node} node @param {string | undefined} anchor */
-  async posts(record, node, anchor) {
+  /** @param {RecordFile} record @param {Node} node @param {string | undefined} anchor
+   * @param {string} factory
+   */
+  async posts(record, node, anchor, factory) {
     if (anchor !== undefined) {
-      await checkPosts(record, node, anchor, this.report, this.pauses);
+      await checkPosts(record, node, { anchor, factory }, this.report, this.pauses);
     } else if (record.anchors.length > 0) {
       this.report.remark("the anchors were compared with the rows alone, and with no contract");
     }

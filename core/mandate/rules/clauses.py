@@ -6,7 +6,8 @@ Laws
 - The signed fields behind a clause stand in core/mandate/rules/term_words.py, from which wallets'
   descriptors are made too.
 - A clause is made of the signed terms alone (and of the target list that their hashes stand for),
-  so what is shown is what is enforced. The same terms give the same text.
+  so what is shown is what is enforced. The same terms give the same text. Clause 9 also says whom
+  the vault pays now.
 - A selector is signed, its name is not: a name that nobody here can confirm is said to be the
   proposer's word.
 - Who enforces is one of three names. What nobody enforces yet says so in its sentence and is
@@ -21,6 +22,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from core.mandate.rules.payee import VaultPayee
 from core.mandate.rules.shown import days_words, percent_text, usdc_words
 from core.mandate.rules.targets import (
     ContractTarget,
@@ -72,14 +74,19 @@ class _Draft:
 
 
 def clauses(
-    terms: MandateTerms, targets: Sequence[Target], *, known: Mapping[str, str], version: int = 2
+    terms: MandateTerms,
+    targets: Sequence[Target],
+    *,
+    known: Mapping[str, str],
+    payee: VaultPayee | None = None,
+    version: int = 2,
 ) -> list[dict[str, Any]]:
     """The clauses in order: {n, key, text_en, params, enforced_by, source, signed_fields, status}.
 
     `source` names the first signed term behind the clause. Amounts in params are strings with six
     decimals, `pct` is a string with two, times are ISO 8601 in UTC. `targets` is the list that
     `terms.allowed_targets_hash` was made from. `known` has the signature behind each selector that
-    is known for certain.
+    is known for certain. `payee` None: on paper nobody is paid.
     """
     drafts = (
         _budget(terms),
@@ -90,7 +97,7 @@ def clauses(
         _asking(terms),
         _at_stop(terms, targets),
         _period(terms),
-        _agent_fee(terms),
+        _agent_fee(terms, payee),
         _your_floors(terms),
     )
     return [_clause(key, draft, version) for key, draft in zip(CLAUSE_KEYS, drafts, strict=True)]
@@ -282,17 +289,21 @@ def _period(terms: MandateTerms) -> _Draft:
     return _Draft(text, params)
 
 
-def _agent_fee(terms: MandateTerms) -> _Draft:
+def _agent_fee(terms: MandateTerms, payee: VaultPayee | None) -> _Draft:
+    params: dict[str, Any] = {"pct": percent_text(terms.agent_fee_bps)}
     if terms.agent_fee_bps:
         text = (
             f"The agent gets {percent_text(terms.agent_fee_bps)} % of the realised gain at the "
             "settlement, and nothing without a gain. Deposits are no gain."
         )
+        if payee is not None:
+            text += f" The fee is {payee.words}."
+            params |= {"payee": payee.address, "payee_is_agent": payee.is_agent}
     else:
         text = "The agent gets no share of a gain."
     if terms.agent_fee_bps == DEFAULT_AGENT_FEE_BPS:
         text += " That is the share of a draft that sets no payout_rule."
-    return _Draft(text, {"pct": percent_text(terms.agent_fee_bps)})
+    return _Draft(text, params)
 
 
 def _your_floors(terms: MandateTerms) -> _Draft:

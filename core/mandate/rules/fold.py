@@ -374,6 +374,10 @@ def _agent_removed(state: MandateState, row: LedgerRow, fact: Mapping[str, Any])
     return changed(state, paused=True, paused_at=row.occurred_at, last_paused_at=row.occurred_at)
 
 
+def _payee_changed(state: MandateState, row: LedgerRow, fact: Mapping[str, Any]) -> MandateState:
+    return changed(state, payee_named=str(fact.get("new_payee")))
+
+
 def _cancelled(state: MandateState, row: LedgerRow, fact: Mapping[str, Any]) -> MandateState:
     """By the chain's TermsCancelled, or by its time: from endsAt on the factory makes no vault of
     the terms.
@@ -453,6 +457,7 @@ _NOTES: Mapping[str, Callable[[MandateState, LedgerRow, Mapping[str, Any]], Mand
     "vault_created": _vault_created,
     "agent_set": _agent_set,
     "agent_removed": _agent_removed,
+    "payee_changed": _payee_changed,
     "mark": with_mark,
     "terms_cancelled": _cancelled,
     "terms_expired": _cancelled,

@@ -93,6 +93,7 @@ def as_seen(state: MandateState, seen: VaultSeen) -> MandateState:
         ended_at=(stopped_at or state.ended_at) if is_ended else None,
         agent_on_chain=seen.agent,
         agent_known=True,
+        payee_named=None if seen.payee == ZERO_ADDRESS else seen.payee,
         paused=is_paused,
         paused_at=state.paused_at if is_paused else None,
     )

@@ -16,7 +16,7 @@ from core.mandate.rules.lifecycle import ENDED, MarketMode, Status
 from core.mandate.rules.terms import ZERO_ADDRESS
 from core.mandate.rules.unvalued import PositionRules
 
-STATE_VERSION = 7
+STATE_VERSION = 8
 UNSEEN = "unseen"
 
 
@@ -153,6 +153,7 @@ class MandateState:
     agent_on_chain: str | None = None
     agent_known: bool = False  # a chain row has said who the agent is (or that there is none)
     last_agent_set: str | None = None
+    payee_named: str | None = None  # the vault named it, beside the agent of the terms
     paused: bool = False
     paused_at: datetime | None = None
     last_paused_at: datetime | None = None

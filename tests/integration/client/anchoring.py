@@ -19,6 +19,7 @@ from core.chain.results import log_of
 from core.db.embedded import EmbeddedPostgres
 from core.db.engine import Database
 from core.db.leadership import Leadership
+from core.mandate.chain import calldata
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.agent_rows import event_row
 from core.money import UsdcE6
@@ -33,7 +34,7 @@ from tests.integration.chain_fixtures import (
 from tests.integration.client.conftest import export
 from tests.integration.databases import execute, url_of
 from tests.integration.indexer.conftest import Follower, Issued, now_utc
-from tests.personas import KEEPER
+from tests.personas import DEPLOYER, KEEPER, STRANGER, Persona
 
 SETTLED = 400  # seconds after an hour at which its root is made here
 HOURS_BEFORE = 3
@@ -51,6 +52,7 @@ class AnchoredRecord:
     contract: str = ""
     gappy: str = ""  # another contract, which the epoch after the first was never posted to
     late: str = ""  # a third, which got all epochs after the last of them
+    handed_over: int = 0  # the block in which another keeper was named
 
     @property
     def chain(self) -> DeployedChain:
@@ -90,11 +92,17 @@ class AnchoredRecord:
 
     def epochs(self) -> list[EpochRoot]:
         with self.follower.database.read() as session:
-            return queries.unposted(session, 100)
+            return queries.unposted(session, 1_000)
 
-    def post(self, contract: str, one: EpochRoot, root_before: bytes | None = None) -> None:
+    def post(
+        self,
+        contract: str,
+        one: EpochRoot,
+        root_before: bytes | None = None,
+        keeper: Persona = KEEPER,
+    ) -> None:
         data = post_data(one.epoch, one.root, root_before or one.root_before)
-        self.chain.succeed(KEEPER, contract, data)
+        self.chain.succeed(keeper, contract, data)
 
     def posts(self, contract: str) -> dict[int, EpochPost]:
         """What a contract has posted, by epoch."""
@@ -111,6 +119,14 @@ class AnchoredRecord:
         self.job().run(datetime.fromtimestamp(epoch_end_s(self.first), UTC))
         self.follower.catch_up()
         self.lines = export(self.follower, self.mandate)
+
+    def hand_over(self, after_s: int = 48 * 3_600) -> int:
+        """The factory names STRANGER's account, so long after it was proposed; in which block."""
+        factory = self.chain.contracts["factory"]
+        self.chain.succeed(DEPLOYER, factory, calldata.propose_keeper(STRANGER.address))
+        self.chain.rpc.call("evm_setTime", [self.chain.now + after_s])
+        self.chain.anvil.mine()
+        return self.chain.succeed(STRANGER, factory, calldata.accept_keeper()).block_number
 
 
 @contextmanager
@@ -129,6 +145,37 @@ def anchored_record(postgres: EmbeddedPostgres, template: str) -> Iterator[Ancho
         database.close()
         anvil.stop()
         execute(postgres, "drop database {} with (force)", name)
+
+
+FALSE = b"\x66" * 32
+
+
+@contextmanager
+def handed_over_record(
+    postgres: EmbeddedPostgres, template: str, after_s: int = 48 * 3_600
+) -> Iterator[AnchoredRecord]:
+    """The record with anchors, to which a stolen key posted a false root of the fourth hour; the keeper
+    is replaced, and the hours since are posted with the new key. In the fourth hour and in the one
+    of the handover the agent says something.
+    """
+    with anchored_record(postgres, template) as record:
+        stolen = record.first + 3
+        record.report(epoch_end_s(stolen) - 900)
+        record.pass_hour(stolen)
+        before = record.epochs()[-1].root_before
+        record.chain.succeed(KEEPER, record.contract, post_data(stolen, FALSE, before))
+        record.handed_over = record.hand_over(after_s)
+        last = epoch_of(datetime.fromtimestamp(record.chain.now, UTC))
+        record.report(record.chain.now)
+        record.follower.catch_up()  # the notes of the handover, before its hour is made
+        record.pass_hour(last)
+        while record.epochs() and record.epochs()[-1].epoch < last:  # 24 a run
+            record.pass_hour(last)
+        made = [one for one in record.epochs() if one.epoch > stolen]
+        for at, one in enumerate(made):
+            record.post(record.contract, one, None if at else FALSE, STRANGER)
+        record.finish()
+        yield record
 
 
 def _anchored(follower: Follower) -> AnchoredRecord:

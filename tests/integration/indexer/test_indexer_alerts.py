@@ -36,7 +36,7 @@ from tests.integration.indexer.test_quarantine import buy
 from tests.integration.indexer.test_reserve import ONE, account, reference
 from tests.integration.indexer.test_reserve_job import place
 from tests.integration.reserve_token import TokenOnChain, deploy_reserve_token
-from tests.personas import AGENT, OWNER
+from tests.personas import AGENT, KEEPER, OWNER
 from tests.watching import AlertWatch, fires
 
 pytestmark = pytest.mark.slow
@@ -312,6 +312,24 @@ def test_a_log_is_taken_out_by_hand(
     watched.passed_s += 5
     watched.scrape()
     assert watched.fires("AuditFoundAMismatch")
+
+
+@fires("KeyUsedByAnother")
+def test_a_key_of_ours_is_used_by_another(
+    watched: Watched, follower: Follower, database_url: str
+) -> None:
+    follower.deployed.anvil.mine(FINAL_BEHIND)
+    with auditing(watched, database_url) as audit:
+        watched.run(lambda: watched.value("audit_blocks_total") > 0, audit)
+        watched.scrape()
+        assert not watched.fires("KeyUsedByAnother", 30)
+    follower.deployed.succeed(KEEPER, KEEPER.address, "0x")
+    with auditing(watched, database_url) as audit:
+        watched.run(lambda: watched.value("audit_mismatch", kind="key") > 0, audit)
+    watched.passed_s += 5
+    watched.scrape()
+    assert watched.fires("KeyUsedByAnother")
+    assert not watched.fires("AuditFoundAMismatch")
 
 
 @fires("AuditStandsStill")

@@ -11,19 +11,22 @@ import pytest
 from sqlalchemy import delete, update
 
 from core.anchors import queries
-from core.anchors.chain import ANCHORED, CONTRACT, newest_posted
+from core.anchors.chain import ANCHORED, CONTRACT, newest_posted, post_data
 from core.anchors.rules import EPOCH_S, START, epoch_end_s
 from core.anchors.tables import AnchorEpoch, AnchorHead, AnchorLeaf, AnchorNode
 from core.chain.rpc import Rpc, RpcError
 from core.db.engine import Database
 from core.hexes import hex_of
+from core.mandate.chain import calldata
 from core.mandate.chain.reader import VaultReader
 from keeper.anchoring import Anchoring
 from keeper.areas.anchors import Anchors
 from keeper.state import KeeperState
 from tests.integration.keeper.conftest import KilledError, Stage
+from tests.personas import DEPLOYER, KEEPER, STRANGER
 
 WORD = "0x" + "11" * 32
+HANDOVER_S = 48 * 3_600
 
 
 def hours_pass(stage: Stage, hours: int) -> int:
@@ -304,3 +307,49 @@ def test_a_new_contract__is_posted_to_once_the_tables_are_emptied(
         stage.chain.anvil.mine()
 
     assert posted(stage) == (epoch if is_emptied else epoch - 1)
+
+
+def handed_over(stage: Stage) -> None:
+    """The factory names STRANGER's account, 48 hours after it was proposed."""
+    factory = stage.chain.contracts["factory"]
+    stage.chain.succeed(DEPLOYER, factory, calldata.propose_keeper(STRANGER.address))
+    stage.pass_time(stage.chain.now + HANDOVER_S)
+    stage.chain.succeed(STRANGER, factory, calldata.accept_keeper())
+
+
+def test_after_a_false_root__anchoring_goes_on_once_the_key_is_handed_over(stage: Stage) -> None:
+    """One false root of a stolen key ended it for good."""
+    epoch = hours_pass(stage, 2)
+    contract = stage.chain.contracts[CONTRACT]
+    first = epoch - 1
+    with stage.database.read() as session:
+        one, _ = queries.unposted(session, 2)
+    stage.chain.succeed(KEEPER, contract, post_data(one.epoch, one.root, one.root_before))
+    # somebody with the keeper's key
+    false = b"\x66" * 32
+    stage.chain.succeed(KEEPER, contract, post_data(epoch, false, one.root))
+    stage.chain.anvil.mine(40)
+    run_job(stage, epoch_end_s(epoch) + 400)
+    stage.pass_time(epoch_end_s(epoch + 1) + 400)
+    run_job(stage, epoch_end_s(epoch + 1) + 400)
+    keeper = stage.keeper()
+    for _ in range(3):
+        keeper.run()
+        stage.chain.anvil.mine()
+    assert posted(stage) == epoch  # nothing is posted over it with the same key
+    keeper.die()
+
+    handed_over(stage)
+    run_job(stage, stage.chain.now)
+    new = stage.keeper(signer=STRANGER.signer)
+    for _ in range(6):
+        new.run()
+        stage.chain.anvil.mine()
+
+    assert posted(stage) > epoch
+    stage.chain.anvil.mine(40)
+    run_job(stage, stage.chain.now)
+    with stage.database.read() as session:
+        found = queries.posted_between(session, first, epoch + 1, 10)
+    assert [post.epoch for post in found] == [first, epoch + 1]
+    assert found[1].root_before == hex_of(false)

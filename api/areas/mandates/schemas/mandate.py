@@ -37,6 +37,19 @@ class PayoutRule(TypedDict):
 
 
 @with_config(AnswerBody.model_config)
+class FeePayee(TypedDict):
+    """Who gets the agent's fee: the agent of the terms, on the open board the agent at the first call
+    that spends, until the payee names another. `address` null: nobody yet, or not known now.
+    """
+
+    address: str | None
+    is_agent: Annotated[
+        bool | None, Field(description="whether it is whom the vault obeys, or obeyed last")
+    ]
+    text_en: str
+
+
+@with_config(AnswerBody.model_config)
 class AllowedFunction(TypedDict):
     selector: str
     signature: str | None
@@ -95,6 +108,7 @@ class MandateView(LedgerAnswer):
     stop_floor_usdc: str
     target_bps: int | None
     payout_rule: PayoutRule | None
+    fee_payee: FeePayee | None = Field(description="null on paper, where nobody is paid")
     allowed_targets: list[AllowedTarget]
     per_tx_cap_usdc: str | None
     daily_cap_usdc: str | None
@@ -172,6 +186,8 @@ class ClauseParams(TypedDict):
     days: NotRequired[int | None]
     ends_at: NotRequired[str | None]
     owner: NotRequired[str | None]
+    payee: NotRequired[str | None]
+    payee_is_agent: NotRequired[bool | None]
 
 
 @with_config(AnswerBody.model_config)

@@ -49,6 +49,7 @@ from core.mandate.rules.lock import (
     check_stop,
     lock_of,
 )
+from core.mandate.rules.payee import fee_stays_words, payee_of
 from core.mandate.rules.terms import ZERO_ADDRESS, MandateTerms
 from core.mandate.tables import Mandate
 from core.money import UsdcE6, bps_of_down, usdc_text
@@ -296,9 +297,11 @@ def _agent_call(
         return nothing_to_send(call, vault, "mandate_ended", what)
     _require_other_than_vault("agent_wallet", wallet, vault)
     what = f"The vault obeys {wallet} inside the signed limits; the day's window is not reset."
+    terms = terms_of(mandate)
+    stays = fee_stays_words(payee_of(terms, current.state), wallet, terms.agent_fee_bps)
     return built(call, vault, calldata.set_agent(wallet)) | {
         "action": "resume",
-        "what_happens": what,
+        "what_happens": what if stays is None else f"{what} {stays}",
     }
 
 

@@ -33,6 +33,7 @@ from api.areas.mandates.service.steps_now import above_asking_line, pending_cons
 from api.areas.mandates.service.venues import spread_bps
 from api.areas.mandates.service.views import (
     digest_of,
+    fee_payee,
     is_paper,
     mandate_view,
     reading_of,
@@ -57,7 +58,7 @@ from core.mandate import rows as mandate_rows
 from core.mandate.chain.typed_data import terms_digest
 from core.mandate.rows import mandate_facts
 from core.mandate.rules.agent_status import HeldMandate, agent_status
-from core.mandate.rules.card import VaultAgent, card_footer, card_header
+from core.mandate.rules.card import card_footer, card_header
 from core.mandate.rules.clauses import clauses
 from core.mandate.rules.ledger import MandateState
 from core.mandate.rules.lifecycle import MarketMode, Status
@@ -92,10 +93,9 @@ def read(
     current = current_by(call, mandate, standing.reading, standing.now)
     steps, next_cursor = _steps(call, mandate, PageQuery(id=command.id))
     progress = _progress(call, standing, current)
-    of_vault = vault_agent(mandate, current.state, is_known=current.unseen is None)
     body = {
         "mandate": mandate_view(call, mandate, standing.reading, current.seen),
-        **_card(call, mandate, of_vault),
+        **_card(call, mandate, current.state, is_known=current.unseen is None),
         "terms_status": _terms_status(call, mandate),
         "limits": limits_view(standing),
         "progress": progress,
@@ -107,7 +107,7 @@ def read(
     return Answer(BuiltBody[WholeMandate](body))
 
 
-def _card(call: Call, mandate: Mandate, of_vault: VaultAgent | None) -> dict[str, Any]:
+def _card(call: Call, mandate: Mandate, state: MandateState, *, is_known: bool) -> dict[str, Any]:
     """Clauses and footer, which are what the owner saw, and a header that names who acts now."""
     terms = terms_of(mandate)
     agent = None if mandate.agent_id is None else identity.find_agent(call.db, mandate.agent_id)
@@ -118,11 +118,15 @@ def _card(call: Call, mandate: Mandate, of_vault: VaultAgent | None) -> dict[str
         agent_name=None if agent is None else agent.name,
         terms_agent=terms.agent,
         wallet_on_file=None if agent is None else address_or_none(agent.wallet_address),
-        of_vault=of_vault,
+        of_vault=vault_agent(mandate, state, is_known=is_known),
         strategy=mandate.strategy,
     )
     shown = clauses(
-        terms, targets_of(mandate), known=signatures_by_selector(), version=mandate.terms_version
+        terms,
+        targets_of(mandate),
+        known=signatures_by_selector(),
+        payee=fee_payee(mandate, state, is_known=is_known),
+        version=mandate.terms_version,
     )
     return {"clauses": shown, "card_header": header, "card_footer": card_footer()}
 
@@ -316,7 +320,7 @@ def _carded(call: Call, shown: Collection[Mandate]) -> list[CardedMandate]:
 
 def _card_by(call: Call, mandate: Mandate, reading: Reading[MandateState]) -> dict[str, Any]:
     """The card by the ledger alone: one that is short does not know whom the vault obeys."""
-    return _card(call, mandate, vault_agent(mandate, reading.said, is_known=reading.short is None))
+    return _card(call, mandate, reading.said, is_known=reading.short is None)
 
 
 def me(call: Call, caller: AgentCaller, command: NoInput) -> Answer[OwnStatus]:

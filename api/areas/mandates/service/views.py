@@ -17,6 +17,7 @@ from core.mandate.readings import mandates_now
 from core.mandate.rules.card import VaultAgent, unnamed_agent_notice
 from core.mandate.rules.ledger import MandateState
 from core.mandate.rules.lifecycle import MarketMode, Status
+from core.mandate.rules.payee import UNKNOWN_PAYEE, VaultPayee, payee_of
 from core.mandate.rules.progress import data_issue
 from core.mandate.rules.seen import VaultSeen, as_seen
 from core.mandate.rules.targets import Target, stored_targets, targets_to_json
@@ -68,6 +69,15 @@ def vault_agent(mandate: Mandate, state: MandateState, *, is_known: bool) -> Vau
     if not (is_known and state.agent_known):
         return VaultAgent(None, is_known=False)
     return VaultAgent(None if state.obeys_nobody else state.agent_on_chain)
+
+
+def fee_payee(mandate: Mandate, state: MandateState, *, is_known: bool) -> VaultPayee | None:
+    """Who gets the agent's fee by `state`, which says so only where it `is_known` to lack nothing;
+    None on paper.
+    """
+    if is_paper(mandate):
+        return None
+    return payee_of(terms_of(mandate), state) if is_known else UNKNOWN_PAYEE
 
 
 def is_paper(mandate: Mandate) -> bool:
@@ -138,7 +148,7 @@ def mandate_view(
     if reading.short is None:
         return view
     if seen is None:
-        return view | dict.fromkeys(PAUSES)
+        return view | dict.fromkeys(PAUSES) | _fee_payee(mandate, reading.said, is_known=False)
     state = as_seen(reading.said, seen)
     chain = {
         "status": state.status.value,
@@ -146,7 +156,12 @@ def mandate_view(
         "paused": state.is_paused,
         "ended_at": instant_text_or_none(state.ended_at),
     }
-    return view | dict.fromkeys(PAUSES) | chain
+    return view | dict.fromkeys(PAUSES) | chain | _fee_payee(mandate, state, is_known=True)
+
+
+def _fee_payee(mandate: Mandate, state: MandateState, *, is_known: bool) -> dict[str, Any]:
+    payee = fee_payee(mandate, state, is_known=is_known)
+    return {"fee_payee": None if payee is None else payee.to_json()}
 
 
 def _view(mandate: Mandate, state: MandateState) -> dict[str, Any]:
@@ -163,6 +178,7 @@ def _view(mandate: Mandate, state: MandateState) -> dict[str, Any]:
         "stop_floor_usdc": usdc_text(terms_of(mandate).stop_floor),
         "target_bps": mandate.target_bps,
         "payout_rule": mandate.payout_rule,
+        **_fee_payee(mandate, state, is_known=True),
         "allowed_targets": targets_to_json(targets_of(mandate), vault),
         "per_tx_cap_usdc": _money(mandate.per_tx_cap_usdc_e6),
         "daily_cap_usdc": _money(mandate.daily_cap_usdc_e6),

@@ -78,8 +78,12 @@ def test_open_board__shows_clauses_and_no_owner_and_goes_to_the_first(stage: Sta
         10,
     )
     assert not [key for key in shown if "owner" in key]
+    first_spends = "paid to the agent whose call is the first that spends"
+    assert shown["fee_payee"] == {"address": None, "is_agent": None, "text_en": first_spends}
+    assert f"The fee is {first_spends}." in shown["clauses"][8]["text_en"]
     assert stage.get(f"/agents/{stage.agent_id}/offers", stage.agent)["offers"] == []
     accepted = stage.post(f"/mandates/{mandate_id}/accept", stage.agent)["mandate"]
+    assert accepted["fee_payee"] == shown["fee_payee"]
     assert (accepted["status"], accepted["agent_id"], accepted["open_board"]) == (
         "signed",
         stage.agent_id,

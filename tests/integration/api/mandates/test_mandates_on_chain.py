@@ -122,13 +122,20 @@ def test_who_acts__follows_the_agent_that_the_owner_set_on_chain(
         removal["action"],
         stage.get(f"{path}/set-agent-call", stage.owner, agent_wallet=""),
     ) == ("pause", removal)
-    send(
-        deployed,
-        OWNER,
-        stage.get(f"{path}/set-agent-call", stage.owner, agent_wallet=STRANGER.address),
-    )
+    resume = stage.get(f"{path}/set-agent-call", stage.owner, agent_wallet=STRANGER.address)
+    send(deployed, OWNER, resume)
     follower.catch_up()
     read = stage.get(path, stage.owner)
+    stays = f"The agent's fee stays with {AGENT.address}; "
+    assert (stays in resume["what_happens"], read["mandate"]["fee_payee"]) == (
+        True,
+        {
+            "address": AGENT.address,
+            "is_agent": False,
+            "text_en": f"paid to {AGENT.address}, which is not the agent",
+        },
+    )
+    assert read["mandate"]["fee_payee"]["text_en"] in read["clauses"][8]["text_en"]
     assert (read["card_header"]["who"]["params"]["wallet"], read["chain_state"]["agent"]) == (
         STRANGER.address,
         STRANGER.address,
@@ -203,6 +210,18 @@ def test_a_vault_of_terms_without_a_wallet__is_paused_until_its_owner_sets_the_a
     )
     follower.catch_up()
     assert said()[:3] == (False, False, STRANGER.address)
+    # terms without an agent: the fee is that of who first spends, not of the first that was set
+    assert stage.get(path, stage.owner)["mandate"]["fee_payee"]["address"] is None
+    body = {**body, "args": [str(USDC)], "amount_usdc": "1.000000"}
+    send(deployed, STRANGER, stage.post(f"{path}/execute-call", agent, body))
+    follower.catch_up()
+    mandate = stage.get(path, stage.owner)["mandate"]
+    named = deployed.reader.payee(mandate["vault_address"])
+    assert (mandate["fee_payee"]["address"], mandate["fee_payee"]["is_agent"], named) == (
+        STRANGER.address,
+        True,
+        STRANGER.address,
+    )
 
 
 def test_execute_call__a_targets_own_failure__is_seen_before_it_is_sent(

@@ -256,6 +256,15 @@ def test_pause__agent_removed_pauses_and_agent_set_resumes() -> None:
     )
 
 
+def test_payee__is_whom_the_vault_named_last_and_no_agent_that_is_set() -> None:
+    ledger = working()
+    ledger.chain(ev.AgentSet(STRANGER))
+    assert ledger.state.payee_named is None
+    ledger.chain(ev.PayeeChanged(AGENT, OWNER))
+    ledger.chain(ev.AgentSet(AGENT))
+    assert ledger.state.payee_named == OWNER
+
+
 def test_pause__first_agent_of_an_open_board_vault__is_no_resume() -> None:
     ledger = SampleLedger()
     ledger.sign()

@@ -9,6 +9,7 @@ from core.mandate.rules.lifecycle import Status
 from core.mandate.rules.progress import ProgressFacts, progress_block
 from core.mandate.rules.seen import VaultSeen, as_seen
 from core.mandate.rules.short_progress import short_progress
+from core.mandate.rules.terms import ZERO_ADDRESS
 from tests.unit.core.mandate.rules.ledgers import (
     AGENT,
     START,
@@ -37,6 +38,12 @@ SEEN = VaultSeen(
     balance_usdc_e6=e6("750"),
     worth_usdc_e6=e6("980"),
 )
+
+
+def test_the_payee__is_whom_the_vault_names() -> None:
+    ledger = working()
+    assert as_seen(ledger.state, replace(SEEN, payee=VAULT)).payee_named == VAULT
+    assert as_seen(ledger.state, replace(SEEN, payee=ZERO_ADDRESS)).payee_named is None
 
 
 def test_worth__is_the_vaults_word_beside_its_own_cash() -> None:
