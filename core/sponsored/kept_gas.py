@@ -10,7 +10,7 @@ kept.
 
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from threading import Lock
 from typing import Final, Generic, TypeVar
@@ -79,3 +79,11 @@ class SharedGasReading(SharedReading[GasReading]):
     def read(self, chain: ChainReader, sizes: Collection[int], now: datetime) -> GasReading:
         """As `of`. Errors: RpcError."""
         return self.of(lambda: GasReading(gas_by_size(chain, sizes), now), now)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptReadings:
+    """Of one process. `takes_fees`: whether USDC moves to the reserve token's treasury."""
+
+    gas: SharedGasReading = field(default_factory=SharedGasReading)
+    takes_fees: SharedReading[bool] = field(default_factory=SharedReading)

@@ -88,7 +88,7 @@ def _takes_fees(call: Call, treasury: str) -> bool:
     """True too where no node says."""
     usdc, token = call.deps.contracts["usdc"], call.deps.contracts["reserve_token"]
     try:
-        return call.deps.kept_treasury.of(
+        return call.deps.kept_readings.takes_fees.of(
             lambda: takes_fees(call.deps.chain, usdc, token, treasury), call.now
         )
     except RpcError:
@@ -110,7 +110,7 @@ def _is_little_left(call: Call, sign: SponsorSign, dearest_wei: int) -> bool:
 def _gas(call: Call) -> GasPrice | None:
     """None: the node does not say."""
     try:
-        found = call.deps.kept_gas.read(call.deps.chain, SIZES, call.now)
+        found = call.deps.kept_readings.gas.read(call.deps.chain, SIZES, call.now)
     except RpcError:
         return None
     return found.by_size.get(UNSIGNED_BUY_BYTES)

@@ -18,7 +18,7 @@ from core.db.engine import Database
 from core.reserve import queries
 from core.reserve.rules import ReserveEventKind, ReserveFact
 from core.sponsored import queries as sponsored
-from core.sponsored.kept_gas import SharedReading
+from core.sponsored.kept_gas import KeptReadings, SharedReading
 from core.sponsored.prices import FixedEthPrice
 from core.times import utc_text
 from tests.integration.api.conftest import BASE_URL, Clock, connect, reason
@@ -69,7 +69,7 @@ class Sponsoring:
             deps,
             contracts={**deps.contracts, "sponsored_buy": BATCH},
             eth_price=FixedEthPrice(usd),
-            kept_treasury=self.treasury,
+            kept_readings=KeptReadings(takes_fees=self.treasury),
         )
         self.client = AppClient(create_app(made), base_url=BASE_URL)
 
