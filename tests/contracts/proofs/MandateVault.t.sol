@@ -333,7 +333,6 @@ contract MandateVaultProof is Proof {
         Snapshot memory before = _mark(caller);
         _assertBooked(before);
         assert(caller == address(this));
-        assert(before.status != Status.Funding);
         if (before.isStopped) {
             assert(VAULT.status() == before.status && VAULT.agent() == before.agent);
         } else {
