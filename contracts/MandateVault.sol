@@ -137,7 +137,9 @@ contract MandateVault is IMandateVault, IMandateVaultEvents, ReentrancyGuardTran
         uint96 withdrawn;
     }
 
-    /// @dev A batch that passed every limit, and the flow it was judged by.
+    /// @dev A batch that passed every limit, and the flow it was judged by. `flow` is read before the foreign calls and
+    /// written after them, so whatever the storage counted meanwhile would be lost: only the guard on every entry that
+    /// counts makes that right.
     struct Plan {
         bytes4[] selectors;
         uint8[] kinds;
@@ -259,7 +261,15 @@ contract MandateVault is IMandateVault, IMandateVaultEvents, ReentrancyGuardTran
 
         if (token == address(USDC)) _bookWithdrawal(terms, amount);
         IERC20(token).safeTransfer(to, amount);
-        _log(3, abi.encode(Withdrawn.selector, token, to, amount, IERC20(token).balanceOf(address(this))));
+        _log(3, abi.encode(Withdrawn.selector, token, to, amount, _balanceLeft(token)));
+    }
+
+    /// @dev The log is no reason to hold a token back: one that does not say its balance, or says it in fewer than 32
+    /// bytes, is logged with the largest number, which no balance is.
+    function _balanceLeft(address token) private view returns (uint256 balance) {
+        (bool answered, bytes memory answer) = token.staticcall(abi.encodeCall(IERC20.balanceOf, (address(this))));
+        if (!answered || answer.length < 32) return type(uint256).max;
+        return abi.decode(answer, (uint256));
     }
 
     /// @dev While Funding a withdrawal takes deposits back, so that Working always means that the whole budget is

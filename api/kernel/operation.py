@@ -48,7 +48,7 @@ from core.mandate.kept_days import KeptDays, KeptWeeks
 from core.mandate.kept_steps import KeptSteps
 from core.perps.rules.leg import PerpsTerms
 from core.perps.venue import OperatorDesk
-from core.sponsored.kept_gas import SharedGasReading
+from core.sponsored.kept_gas import KeptReadings
 from core.sponsored.prices import EthPrices, FixedEthPrice
 
 
@@ -222,7 +222,7 @@ class Deps:
     eth_price: EthPrices = field(default_factory=lambda: FixedEthPrice(None))
     fund_accounts: FollowerAccounts = field(default_factory=NoAccounts)
     fund_credit_bonds: Mapping[int, int] = field(default_factory=dict)  # credits, by account
-    kept_gas: SharedGasReading = field(default_factory=SharedGasReading)
+    kept_readings: KeptReadings = field(default_factory=KeptReadings)
     stream_times: event_streams.StreamTimes = field(default_factory=event_streams.StreamTimes)
     reopens: event_streams.Reopens = field(default_factory=event_streams.Reopens)
     streams: event_streams.Streams | None = None  # of one application, which makes them

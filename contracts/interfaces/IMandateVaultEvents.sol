@@ -45,7 +45,7 @@ interface IMandateVaultEvents {
     /// @notice The fee on the realised gain was paid as far as it was owed. `gain` is the whole gain so far.
     event Settled(address indexed payee, uint256 gain, uint256 fee, uint256 balance);
 
-    /// @notice The owner took `amount` of `token`; `balance` is of that token.
+    /// @notice The owner took `amount` of `token`; `balance` is of that token, 2^256 - 1 when the token does not say it.
     event Withdrawn(address indexed token, address indexed to, uint256 amount, uint256 balance);
 
     /// @notice The right to the fee moved; from nobody to the agent that first spends on the open board.

@@ -1,4 +1,4 @@
-"""What the node says of gas, asked once for everybody who asks within a few seconds.
+"""What the node says, of gas above all, asked once for everybody who asks within a few seconds.
 
     --|--- the node is asked ---|------------- KEEP_S ------------|--> asked again
       whoever comes here waits    whoever comes here gets the same
@@ -8,12 +8,12 @@ caller. Who waits for one gets its answer or its error, and asks none of their o
 kept.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from threading import Lock
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 from core.chain.reader import ChainReader
 from core.errors import OutsideError
@@ -21,6 +21,7 @@ from core.sponsored.readings import gas_by_size
 from core.sponsored.rules import GasPrice
 
 KEEP_S: Final = 5
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,23 +32,23 @@ class GasReading:
     as_of: datetime
 
 
-class SharedGasReading:
-    """Of one process. `sizes` are the same at each call."""
+class SharedReading(Generic[T]):
+    """Of one process. `ask` puts the same question at each call."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._flight: Future[GasReading] | None = None
+        self._flight: Future[T] | None = None
         self._asked_at: datetime | None = None
 
-    def read(self, chain: ChainReader, sizes: Collection[int], now: datetime) -> GasReading:
-        """At most KEEP_S old, exclusive. Errors: RpcError, as the node's question gave it."""
+    def of(self, ask: Callable[[], T], now: datetime) -> T:
+        """At most KEEP_S old, exclusive. Errors: OutsideError, as the node's question gave it."""
         with self._lock:
             flight, is_ours = self._flight, False
             if flight is None or not self._is_fresh(now):
                 flight, is_ours = Future(), True
                 self._flight, self._asked_at = flight, now
         if is_ours:
-            self._ask(flight, chain, sizes, now)
+            self._ask(flight, ask)
         return flight.result()
 
     def _is_fresh(self, now: datetime) -> bool:
@@ -55,15 +56,9 @@ class SharedGasReading:
         at = self._asked_at
         return at is not None and 0 <= (now - at).total_seconds() < KEEP_S
 
-    def _ask(
-        self,
-        flight: Future[GasReading],
-        chain: ChainReader,
-        sizes: Collection[int],
-        now: datetime,
-    ) -> None:
+    def _ask(self, flight: Future[T], ask: Callable[[], T]) -> None:
         try:
-            flight.set_result(GasReading(gas_by_size(chain, sizes), now))
+            flight.set_result(ask())
         except OutsideError as error:
             flight.set_exception(error)
         finally:
@@ -72,7 +67,23 @@ class SharedGasReading:
             if flight.cancelled() or flight.exception() is not None:
                 self._forget(flight)
 
-    def _forget(self, flight: Future[GasReading]) -> None:
+    def _forget(self, flight: Future[T]) -> None:
         with self._lock:
             if self._flight is flight:
                 self._flight = None
+
+
+class SharedGasReading(SharedReading[GasReading]):
+    """`sizes` are the same at each call."""
+
+    def read(self, chain: ChainReader, sizes: Collection[int], now: datetime) -> GasReading:
+        """As `of`. Errors: RpcError."""
+        return self.of(lambda: GasReading(gas_by_size(chain, sizes), now), now)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptReadings:
+    """Of one process. `takes_fees`: whether USDC moves to the reserve token's treasury."""
+
+    gas: SharedGasReading = field(default_factory=SharedGasReading)
+    takes_fees: SharedReading[bool] = field(default_factory=SharedReading)

@@ -10,7 +10,7 @@ from core.chain import results
 from core.chain.abi import AbiDecodeError, function
 from core.chain.fees import layer_1_fee_wei
 from core.chain.reader import ChainReader, block_argument
-from core.chain.rpc import RpcRefusedError
+from core.chain.rpc import RpcRefusedError, RpcRevertedError
 from core.errors import OutsideError
 from core.money import UsdcE6
 from core.sponsored.rules import UNSIGNED_BUY_BYTES, GasPrice
@@ -74,6 +74,21 @@ def _decoded(name: str, answer: bytes) -> Any:
 
 def _call(token: str, name: str, at: Any) -> tuple[str, list[Any]]:
     return "eth_call", [{"to": token, "data": function("ReserveToken", name).encode()}, at]
+
+
+def takes_fees(chain: ChainReader, usdc: str, token: str, treasury: str) -> bool:
+    """Whether USDC moves to the treasury: a transfer of nothing out of the pool is run, not sent.
+
+    False where Circle froze the treasury or the pool, or paused USDC: then no sponsored buy can
+    pass, since its fee cannot. Errors: RpcError.
+    """
+    data = function("MockUSDC", "transfer").encode(treasury, 0)
+    called = {"from": token, "to": usdc, "data": data}
+    try:
+        chain.rpc.call("eth_call", [called, "latest"], parse=results.code)
+    except RpcRevertedError:
+        return False
+    return True
 
 
 def gas_now(chain: ChainReader, unsigned_bytes: int = UNSIGNED_BUY_BYTES) -> GasPrice | None:

@@ -64,6 +64,10 @@ MARGIN_PERCENT = 125
 LEAST_FEE_USDC_E6 = UsdcE6(1_000)  # below it nobody trusts the price of gas, inclusive
 MOST_FEE_USDC_E6 = UsdcE6(5_000_000)  # above it nothing is quoted, inclusive
 WEI_PER_ETH = 10**18
+NO_FEE = (
+    "USDC lets no fee reach the treasury, which is frozen there, or USDC itself is paused or has "
+    "frozen the token"
+)
 
 
 class AuthorizationState(StrEnum):

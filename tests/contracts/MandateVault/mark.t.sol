@@ -96,6 +96,38 @@ contract MarkTest is Test {
         _mark();
     }
 
+    // ------------------------------------------------------------------ in one block with a party's stop
+
+    function test_mark__before_an_agents_stop_in_its_block__both_stand() public {
+        _holdPositionWorth(100 * USD + 1);
+        _mark();
+        _expectEmit(address(vault));
+        emit IMandateVaultEvents.Stopped(agent, "enough", 0, 0, false);
+        vm.prank(agent);
+        vault.stop("enough");
+        assertEq(vault.status(), Status.Stopped);
+    }
+
+    function test_mark__after_an_agents_stop_in_its_block__measures_and_stops_nothing_again() public {
+        _holdPositionWorth(100 * USD);
+        vm.prank(agent);
+        vault.stop("enough");
+        vm.recordLogs();
+        _mark();
+        Vm.Log[] memory logs = vm.getRecordedLogs();
+        assertEq(logs.length, 1);
+        assertEq(logs[0].data, abi.encode(FLOOR, 0));
+    }
+
+    /// @dev Whoever is first has the stop: a mark at the line leaves the agent none.
+    function test_mark__at_the_floor_before_an_agents_stop_in_its_block__is_the_stop() public {
+        _holdPositionWorth(100 * USD);
+        _mark();
+        _expectRevert(abi.encodeWithSelector(ErrorsLib.MandateStopped.selector, NOW));
+        vm.prank(agent);
+        vault.stop("enough");
+    }
+
     // ------------------------------------------------------------------ after a stop
 
     function test_mark__after_a_partys_stop__measures_the_end_and_stops_nothing_again() public {
@@ -151,6 +183,16 @@ contract MarkTest is Test {
         vm.warp(GRACE_END);
         _expectRevert(abi.encodeWithSelector(ErrorsLib.MandateEnded.selector, ENDS_AT));
         _mark();
+    }
+
+    /// @dev An emptied vault would be marked at nothing, and stopped as if all had been lost.
+    function test_mark__after_the_grace_and_a_withdrawal__reverts() public {
+        vm.warp(GRACE_END);
+        vm.prank(owner);
+        vault.withdraw(address(usdc), owner, BUDGET);
+        _expectRevert(abi.encodeWithSelector(ErrorsLib.MandateEnded.selector, ENDS_AT));
+        _mark();
+        assertEq(vault.status(), Status.Working);
     }
 
     function test_mark__after_settling_without_a_stop__reverts() public {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.30;
 
+import {SilentToken} from "../attacks/Tokens.sol";
 import "../base/Test.sol";
 
 contract WithdrawTest is Test {
@@ -121,6 +122,22 @@ contract WithdrawTest is Test {
         vm.prank(owner);
         vault.withdraw(address(other), owner, 4);
         assertEq(vault.totals().withdrawn, 0);
+    }
+
+    /// @dev Its balance is unknown then, which is not 0.
+    function test_withdraw__other_token_that_does_not_say_its_balance__pays_all_the_same() public {
+        _stop(vault);
+        uint256[2] memory answered = [uint256(0), 31];
+        for (uint256 i; i < answered.length; ++i) {
+            SilentToken other = new SilentToken(answered[i]);
+            other.mint(address(vault), 9);
+            _expectEmit(address(vault));
+            emit IMandateVaultEvents.Withdrawn(address(other), owner, 9, type(uint256).max);
+            vm.prank(owner);
+            vault.withdraw(address(other), owner, 9);
+            vm.prank(owner);
+            assertTrue(other.transfer(stranger, 9));
+        }
     }
 
     function test_withdraw__other_token_while_working__reverts() public {

@@ -8,13 +8,20 @@ import {FreezableUSDC} from "../../../contracts/mocks/FreezableUSDC.sol";
 contract LyingAdapter {
     uint256 private _value;
     bool private _fails;
+    bool private _burns;
 
     function lie(uint256 value, bool fails) external {
         (_value, _fails) = (value, fails);
     }
 
+    /// @dev All gas that it is given.
+    function burn() external {
+        _burns = true;
+    }
+
     function valueOf(address) external view returns (uint256) {
         require(!_fails, "no");
+        while (_burns) {}
         return _value;
     }
 
@@ -240,6 +247,63 @@ contract MoneyAttacksTest is Test {
             _withdraw(BUDGET);
             vm.revertToState(snapshot);
         }
+    }
+
+    /// @dev Who stops chooses the gas; what an adapter does with it is no matter, since a party's stop asks none.
+    function test_pitfall_23__adapter_that_eats_all_gas__blocks_no_partys_stop_and_no_way_home() public {
+        liar.burn();
+        vm.prank(keeper);
+        (bool passed,) = address(vault).call{gas: 500_000}(abi.encodeCall(vault.mark, ()));
+        assertFalse(passed);
+        (passed,) = address(vault).call{gas: 500_000}(abi.encodeCall(vault.enforceStopLine, ()));
+        assertFalse(passed);
+        vm.prank(agent);
+        (passed,) = address(vault).call{gas: 60_000}(abi.encodeCall(vault.stop, ("enough")));
+        assertTrue(passed);
+        assertEq(vault.status(), Status.Stopped);
+        vm.prank(keeper);
+        (passed,) = address(vault).call{gas: 500_000}(abi.encodeCall(vault.mark, ()));
+        assertFalse(passed);
+        _withdraw(BUDGET);
+        assertEq(usdc.balanceOf(address(vault)), 0);
+    }
+
+    /// @dev One unit less than the truth is enough for the line, and for nothing else: it costs the mandate its end, never
+    /// money, and the agent's own stop says no worth that could be bent.
+    function test_pitfall_23__adapter_that_lies_by_a_unit_while_the_agent_stops__bends_no_stop() public {
+        for (uint256 i; i < 3; ++i) {
+            _execute(vault, _buy(PER_TX));
+        }
+        vm.prank(operator);
+        venue.setPrice(1);
+        // 700 of cash, 300 base units at the test venue, and what the liar says.
+        uint256 truth = 100 * USD - 300 + 1;
+        liar.lie(truth, false);
+        _markLogs(FLOOR + 1);
+        assertEq(vault.status(), Status.Working);
+
+        uint256 snapshot = vm.snapshotState();
+        liar.lie(truth - 1, false);
+        vault.enforceStopLine();
+        assertEq(vault.status(), Status.Stopped);
+        vm.revertToState(snapshot);
+
+        liar.lie(truth - 1, false);
+        _expectEmit(address(vault));
+        emit IMandateVaultEvents.Stopped(agent, "enough", 0, 0, false);
+        vm.prank(agent);
+        vault.stop("enough");
+        _markLogs(FLOOR);
+        liar.lie(truth, false);
+        _markLogs(FLOOR + 1);
+        _withdraw(700 * USD);
+    }
+
+    function _markLogs(uint256 worth) private {
+        _expectEmit(address(vault));
+        emit IMandateVaultEvents.Marked(worth, 0);
+        vm.prank(keeper);
+        vault.mark();
     }
 
     /// @dev What a stolen keeper's key can write is what the vault measures.

@@ -5,6 +5,26 @@ import "../base/Test.sol";
 import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
 import {HookUSDC} from "./Tokens.sol";
 
+/// @notice An agent that is a venue too: while the vault calls it, it acts as the agent.
+contract AgentVenue {
+    MandateVault private _vault;
+    bool public passed;
+    bytes public answer;
+
+    function work(MandateVault vault) external {
+        _vault = vault;
+        vault.execute(Call(address(this), 0, abi.encodeCall(this.called, ())));
+    }
+
+    function called() external {
+        (passed, answer) = address(_vault).call(abi.encodeCall(_vault.stop, ("halfway")));
+    }
+
+    function stop(MandateVault vault) external {
+        vault.stop("afterwards");
+    }
+}
+
 /// @notice Pitfall 9: a way back in, from a venue, from a token, and from a token that is being swept.
 contract ReentrancyAttacksTest is Test {
     bytes private reentrant = abi.encodeWithSelector(ReentrancyGuardTransient.ReentrancyGuardReentrantCall.selector);
@@ -21,7 +41,8 @@ contract ReentrancyAttacksTest is Test {
         vault = _createWorking();
     }
 
-    /// @dev Every entry of the vault that changes state.
+    /// @dev Every entry of the vault that changes state. tests/architecture/test_vault_surface.py holds this list and the
+    /// next two against the ABI.
     function _entries() private view returns (bytes[] memory list) {
         list = new bytes[](16);
         list[0] = abi.encodeCall(vault.execute, (_buy(1)));
@@ -42,6 +63,7 @@ contract ReentrancyAttacksTest is Test {
         list[15] = abi.encodeCall(vault.fund, (_noFunding()));
     }
 
+    /// @dev Every view that adds up what a call is about to change.
     function _views() private view returns (bytes[] memory list) {
         list = new bytes[](7);
         list[0] = abi.encodeCall(vault.remaining, ());
@@ -51,6 +73,29 @@ contract ReentrancyAttacksTest is Test {
         list[4] = abi.encodeCall(vault.feeOwed, ());
         list[5] = abi.encodeCall(vault.lock, ());
         list[6] = abi.encodeCall(vault.totals, ());
+    }
+
+    /// @dev Views of the signed terms, and of single words that are written whole: status, agent, payee, log head. Halfway
+    /// through a call they say what held before it or holds after it, and no sum.
+    function _unguarded() private view returns (bytes[] memory list) {
+        list = new bytes[](17);
+        list[0] = abi.encodeCall(vault.owner, ());
+        list[1] = abi.encodeCall(vault.agent, ());
+        list[2] = abi.encodeCall(vault.payee, ());
+        list[3] = abi.encodeCall(vault.status, ());
+        list[4] = abi.encodeCall(vault.paused, ());
+        list[5] = abi.encodeCall(vault.stoppedAt, ());
+        list[6] = abi.encodeCall(vault.endsAt, ());
+        list[7] = abi.encodeCall(vault.budget, ());
+        list[8] = abi.encodeCall(vault.perTxCap, ());
+        list[9] = abi.encodeCall(vault.dailyCap, ());
+        list[10] = abi.encodeCall(vault.stopFloor, ());
+        list[11] = abi.encodeCall(vault.agentFeeBps, ());
+        list[12] = abi.encodeCall(vault.logHead, ());
+        list[13] = abi.encodeCall(vault.termsDigest, ());
+        list[14] = abi.encodeCall(vault.rules, ());
+        list[15] = abi.encodeCall(vault.isAllowed, (address(hostile), HostileVenue.take.selector));
+        list[16] = abi.encodeCall(vault.depositNonce, (owner, 1, bytes32(0)));
     }
 
     // ------------------------------------------------------------------ from a venue
@@ -82,11 +127,38 @@ contract ReentrancyAttacksTest is Test {
         }
     }
 
+    /// @dev The vault would end in the middle of an action that it still has to count.
+    function test_pitfall_09__stop_by_the_agent_from_its_own_venue__reverts_and_passes_afterwards() public {
+        AgentVenue both = new AgentVenue();
+        terms.nonce = 7;
+        terms.agent = address(both);
+        _addRule(address(both), AgentVenue.called.selector, NO_PIN, KIND_EXIT);
+        vault = _createWorking();
+        both.work(vault);
+        assertFalse(both.passed());
+        assertEq(both.answer(), reentrant);
+        assertEq(vault.status(), Status.Working);
+        assertEq(vault.totals().nonce, 1);
+        both.stop(vault);
+        assertEq(vault.status(), Status.Stopped);
+    }
+
     function test_pitfall_09__every_limit_read_in_the_middle__reverts() public {
         bytes[] memory entries = _views();
         for (uint256 i; i < entries.length; ++i) {
             _expectRevert(reentrant);
             _execute(vault, _reenterView(entries[i]));
+        }
+    }
+
+    function test_pitfall_09__every_other_view_in_the_middle__answers_as_before() public {
+        bytes[] memory entries = _unguarded();
+        for (uint256 i; i < entries.length; ++i) {
+            uint256 snapshot = vm.snapshotState();
+            (, bytes memory before) = address(vault).staticcall(entries[i]);
+            bytes memory answer = _execute(vault, _reenterView(entries[i]));
+            assertEq(abi.decode(answer, (bytes)), before);
+            vm.revertToState(snapshot);
         }
     }
 

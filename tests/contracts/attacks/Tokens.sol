@@ -29,3 +29,22 @@ contract HookUSDC is MockUSDC {
         (answered, answer) = target.call(data);
     }
 }
+
+/// @title SilentToken
+/// @notice A token that moves and does not say, or not in one word, what it holds: somebody's airdrop.
+contract SilentToken is MockUSDC {
+    uint256 private immutable ANSWERED;
+
+    /// @param answered Bytes that balanceOf answers; 0: it reverts.
+    constructor(uint256 answered) {
+        ANSWERED = answered;
+    }
+
+    function balanceOf(address) public view override returns (uint256) {
+        uint256 answered = ANSWERED;
+        require(answered != 0, "silent");
+        assembly ("memory-safe") {
+            return(0, answered)
+        }
+    }
+}

@@ -6,7 +6,7 @@ import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {MandateVault} from "../../../contracts/MandateVault.sol";
 import {Call, Status, Totals} from "../../../contracts/interfaces/IMandateVault.sol";
 import {KIND_EXIT, KIND_SPEND, NO_PIN} from "../../../contracts/libraries/ConstantsLib.sol";
-import {MandateTerms, Rule} from "../../../contracts/libraries/TermsLib.sol";
+import {Funding, MandateTerms, Rule} from "../../../contracts/libraries/TermsLib.sol";
 import {VaultCodeLib} from "../../../contracts/libraries/VaultCodeLib.sol";
 import {MockUSDC} from "../../../contracts/mocks/MockUSDC.sol";
 import {Proof} from "./Proof.sol";
@@ -27,6 +27,13 @@ contract AnyVenue {
     function exit(uint256 taken, uint256 paid) external {
         require(USDC.transferFrom(msg.sender, address(this), taken));
         require(USDC.transfer(msg.sender, paid));
+    }
+}
+
+/// @notice A wallet that signs whatever it is asked: then an authorization is good with any bytes.
+contract AnySigner {
+    function isValidSignature(bytes32, bytes calldata) external pure returns (bytes4) {
+        return this.isValidSignature.selector;
     }
 }
 
@@ -248,6 +255,33 @@ contract MandateVaultProof is Proof {
         assert(VAULT.totals().deposited <= _budget);
     }
 
+    /// @dev Whoever hands it in, and whatever was signed.
+    function check_booked__depositWithAuthorization(
+        address caller,
+        address from,
+        uint256 amount,
+        uint256[2] memory valid,
+        bytes32 salt
+    ) external {
+        Snapshot memory before = _depositWithAuthorization(caller, from, amount, valid, salt);
+        _assertBooked(before);
+        assert(from == OWNER && before.status == Status.Funding && !before.isStopped && block.timestamp < _endsAt);
+        assert(amount != 0 && VAULT.totals().deposited == before.totals.deposited + amount);
+        assert(VAULT.totals().deposited <= _budget);
+    }
+
+    /// @dev A new vault, to which anybody may have sent USDC before. It begins with its terms' agent and with what it took.
+    function check_booked__initialize(address caller, uint256 amount, bool isPull) external {
+        Snapshot memory before = _initialize(caller, amount, isPull);
+        _assertBooked(before);
+        Totals memory t = VAULT.totals();
+        assert(caller == address(this));
+        assert(t.deposited == amount && amount <= _budget);
+        assert(t.received == 0 && t.withdrawn == 0 && t.spent == 0 && t.feePaid == 0 && t.unvaluedOut == 0);
+        assert(VAULT.agent() == AGENT && VAULT.payee() == AGENT);
+        assert(VAULT.status() == (amount != 0 && amount == _budget ? Status.Working : Status.Funding));
+    }
+
     /// @dev While Funding donated USDC leaves first, so what counts as deposited stays within the balance.
     function check_booked__withdraw_while_funding(uint256 amount, address caller) external {
         Snapshot memory before = _withdraw(amount, caller);
@@ -299,7 +333,6 @@ contract MandateVaultProof is Proof {
         Snapshot memory before = _mark(caller);
         _assertBooked(before);
         assert(caller == address(this));
-        assert(before.status != Status.Funding);
         if (before.isStopped) {
             assert(VAULT.status() == before.status && VAULT.agent() == before.agent);
         } else {
@@ -355,6 +388,22 @@ contract MandateVaultProof is Proof {
 
     function check_reachable_deposit(uint256 amount) external {
         _deposit(amount);
+        assert(VAULT.status() != Status.Working);
+    }
+
+    function check_reachable_depositWithAuthorization(
+        address caller,
+        address from,
+        uint256 amount,
+        uint256[2] memory valid,
+        bytes32 salt
+    ) external {
+        _depositWithAuthorization(caller, from, amount, valid, salt);
+        assert(VAULT.status() != Status.Working);
+    }
+
+    function check_reachable_initialize(address caller, uint256 amount, bool isPull) external {
+        _initialize(caller, amount, isPull);
         assert(VAULT.status() != Status.Working);
     }
 
@@ -446,6 +495,33 @@ contract MandateVaultProof is Proof {
         _usdc.approve(address(VAULT), amount);
         vm.prank(OWNER);
         VAULT.deposit(amount);
+    }
+
+    function _depositWithAuthorization(
+        address caller,
+        address from,
+        uint256 amount,
+        uint256[2] memory valid,
+        bytes32 salt
+    ) private returns (Snapshot memory before) {
+        before = _anyState();
+        vm.etch(OWNER, address(new AnySigner()).code);
+        // Another who would pay, too.
+        vm.etch(RECEIVER, OWNER.code);
+        _usdc.mint(RECEIVER, MOST);
+        vm.prank(caller);
+        VAULT.depositWithAuthorization(from, amount, valid[0], valid[1], salt, "signed");
+    }
+
+    function _initialize(address caller, uint256 amount, bool isPull) private returns (Snapshot memory before) {
+        before.balance = svm.createUint(80, "balance");
+        _usdc.mint(address(VAULT), before.balance);
+        vm.warp(svm.createUint(32, "now"));
+        vm.etch(OWNER, address(new AnySigner()).code);
+        vm.prank(OWNER);
+        _usdc.approve(address(VAULT), amount);
+        vm.prank(caller);
+        VAULT.initialize(Funding(amount, 0, type(uint256).max, isPull ? bytes("") : bytes("signed")));
     }
 
     function _withdraw(uint256 amount, address caller) private returns (Snapshot memory before) {

@@ -1,10 +1,11 @@
 """Whether sponsored buys are taken now, as GET /reserve/config says before anybody asks for a quote.
 
     contract, sign of the sponsor, price of ETH, pause    what is recorded
+    whether the fee can reach the treasury                what USDC says now
     the sponsor's ETH, the day's gas                      against what a buy may cost now
 
-Law: the node is asked what gas costs only where so little is left that one buy may be too much, and
-then once in a few seconds for everybody.
+Law: the node is asked once in a few seconds for everybody, and what gas costs only where so little is
+left that one buy may be too much. Where it does not answer, nothing is known to stand in the way.
 """
 
 from dataclasses import dataclass
@@ -17,9 +18,11 @@ from core.sponsored import days
 from core.sponsored import queries as sponsored
 from core.sponsored.prices import EthUnknown
 from core.sponsored.queries import SponsorSign
+from core.sponsored.readings import takes_fees
 from core.sponsored.rules import (
     BUY_GAS,
     MOST_FEE_USDC_E6,
+    NO_FEE,
     SIZES,
     UNSIGNED_BUY_BYTES,
     WEI_PER_ETH,
@@ -68,6 +71,8 @@ def offer_now(call: Call) -> SponsorOffer:
         return _none("the record does not name yet whom the fee is paid to; buy with your own gas")
     if recorded.is_paused:
         return _none("buying is paused at the token; redeeming and converting go on")
+    if not _takes_fees(call, recorded.treasury):
+        return _none(f"{NO_FEE}; buy with your own gas")
     dearest_wei = MOST_FEE_USDC_E6 * WEI_PER_ETH // eth.usdc_e6_per_eth
     if not _is_little_left(call, sign, dearest_wei):
         return SponsorOffer(None, None)
@@ -77,6 +82,17 @@ def offer_now(call: Call) -> SponsorOffer:
         if price is None
         else _by_gas(call, sign, cost_wei(BUY_GAS, price), covered_wei(price))
     )
+
+
+def _takes_fees(call: Call, treasury: str) -> bool:
+    """True too where no node says."""
+    usdc, token = call.deps.contracts["usdc"], call.deps.contracts["reserve_token"]
+    try:
+        return call.deps.kept_readings.takes_fees.of(
+            lambda: takes_fees(call.deps.chain, usdc, token, treasury), call.now
+        )
+    except RpcError:
+        return True
 
 
 def _none(why: str) -> SponsorOffer:
@@ -94,7 +110,7 @@ def _is_little_left(call: Call, sign: SponsorSign, dearest_wei: int) -> bool:
 def _gas(call: Call) -> GasPrice | None:
     """None: the node does not say."""
     try:
-        found = call.deps.kept_gas.read(call.deps.chain, SIZES, call.now)
+        found = call.deps.kept_readings.gas.read(call.deps.chain, SIZES, call.now)
     except RpcError:
         return None
     return found.by_size.get(UNSIGNED_BUY_BYTES)

@@ -50,12 +50,13 @@ from core.sponsored import documents, queries, sending
 from core.sponsored.prices import EthInUsdc
 from core.sponsored.queries import SeenBuy, SponsoredBuy
 from core.sponsored.quotes import QuoteStanding, standing
-from core.sponsored.readings import PoolDisputedError, PoolNow, pool_now
+from core.sponsored.readings import PoolDisputedError, PoolNow, pool_now, takes_fees
 from core.sponsored.rules import (
     BUY_GAS,
     GOOD_S,
     LEAST_USDC_E6,
     NEXT_STEPS,
+    NO_FEE,
     QUOTE_S,
     UNSIGNED_BUY_BYTES,
     BuyPart,
@@ -85,6 +86,7 @@ def prepare(call: WriteCall, caller: AgentCaller, command: PrepareBuy) -> Answer
     require_amount(command)
     token, batch = _contracts(call)
     pool = _pool(call, token)
+    _require_takes_fees(call, pool, token)
     require_buyer(call, caller, command)
     recipient = command.recipient or command.buyer
     if recipient.lower() in (token.lower(), "0x" + "00" * 20):
@@ -146,6 +148,8 @@ def buy(call: WriteCall, caller: AgentCaller, command: HandInBuy) -> Answer[Spon
     require_plain(call, caller, found.buyer, found.amount_usdc_e6)
     _require_sponsor(call, found.covers_wei)
     part = _part_left(call, caller, found)
+    if part is BuyPart.BOTH:
+        _require_takes_fees(call, pool, token)
     heights = queries.heights(call.db, call.deps.chain_id)
     if found.credit_usdc_e6 > queries.owed_usdc_e6(
         call.db, call.deps.chain_id, found.buyer, heights
@@ -294,6 +298,11 @@ def _pool(call: Call, token: str) -> PoolNow:
     if pool.is_paused:
         _refuse_sponsor("buying is paused at the token")
     return pool
+
+
+def _require_takes_fees(call: Call, pool: PoolNow, token: str) -> None:
+    if not takes_fees(call.deps.chain, call.deps.contracts["usdc"], token, pool.treasury):
+        _refuse_sponsor(NO_FEE)
 
 
 def _refuse_sponsor(why: str) -> NoReturn:

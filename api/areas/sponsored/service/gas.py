@@ -27,7 +27,7 @@ AGAIN = NextCall("sponsored.gas_quote")
 def quote(call: WriteCall, caller: Nobody, command: NoInput) -> Answer[GasTable]:
     """The node's figures are at most KEEP_S seconds old. Errors: Refusal gas_price_unknown; RpcError."""
     eth = eth_price(call)
-    found = call.deps.kept_gas.read(call.deps.chain, SIZES, call.now)
+    found = call.deps.kept_readings.gas.read(call.deps.chain, SIZES, call.now)
     rows, price = [], None
     for action, (gas, unsigned_bytes) in ACTIONS.items():
         price = found.by_size.get(unsigned_bytes) or _refuse_gas()

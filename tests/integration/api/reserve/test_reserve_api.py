@@ -1,8 +1,8 @@
 """The reserve token through the API: state, quotes, references, conversions and claims."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -13,10 +13,12 @@ from starlette.testclient import TestClient
 
 from api.kernel.operation import Deps
 from api.main import create_app
+from core.chain.rpc import RpcUnreachableError
 from core.db.engine import Database
 from core.reserve import queries
 from core.reserve.rules import ReserveEventKind, ReserveFact
 from core.sponsored import queries as sponsored
+from core.sponsored.kept_gas import KeptReadings, SharedReading
 from core.sponsored.prices import FixedEthPrice
 from core.times import utc_text
 from tests.integration.api.conftest import BASE_URL, Clock, connect, reason
@@ -47,13 +49,28 @@ def test_config__names_contracts_and_network(client: TestClient) -> None:
     assert "no contract for sponsored buys" in found["sponsor_reason"]
 
 
+class SaidOfTreasury(SharedReading[bool]):
+    """What USDC says of the treasury; None: no node answers."""
+
+    takes_fees: bool | None = True
+
+    def of(self, ask: Callable[[], bool], now: datetime) -> bool:
+        if self.takes_fees is None:
+            raise RpcUnreachableError("eth_call", ["connection refused"])
+        return self.takes_fees
+
+
 class Sponsoring:
     """A service with the batch contract, and a keeper's signs as it would write them."""
 
     def __init__(self, deps: Deps, database: Database, clock: Clock, usd: Decimal | None) -> None:
-        self.database, self.clock = database, clock
-        contracts = {**deps.contracts, "sponsored_buy": BATCH}
-        made = replace(deps, contracts=contracts, eth_price=FixedEthPrice(usd))
+        self.database, self.clock, self.treasury = database, clock, SaidOfTreasury()
+        made = replace(
+            deps,
+            contracts={**deps.contracts, "sponsored_buy": BATCH},
+            eth_price=FixedEthPrice(usd),
+            kept_readings=KeptReadings(takes_fees=self.treasury),
+        )
         self.client = AppClient(create_app(made), base_url=BASE_URL)
 
     def sign(self, seconds_ago: float, wei: int = 10**18) -> None:
@@ -99,6 +116,20 @@ def test_config__of_a_sponsor_without_eth__says_so(sponsoring: Sponsoring) -> No
     assert not is_enabled
     assert "no ETH" in str(why)
     sponsoring.sign(1)
+    assert sponsoring.config() == (True, None)
+
+
+def test_config__of_a_treasury_that_usdc_froze__says_so(sponsoring: Sponsoring) -> None:
+    sponsoring.sign(1)
+    sponsoring.treasury.takes_fees = False
+    is_enabled, why = sponsoring.config()
+    assert not is_enabled
+    assert "USDC lets no fee reach the treasury" in str(why)
+
+
+def test_config__while_no_node_says_of_the_treasury__sponsors(sponsoring: Sponsoring) -> None:
+    sponsoring.sign(1)
+    sponsoring.treasury.takes_fees = None
     assert sponsoring.config() == (True, None)
 
 
