@@ -50,6 +50,7 @@ def test_a_draft_with_every_field__is_read_as_it_was_written(stage: Stage) -> No
     mandate = created(stage, **WHOLE, agent_id=stage.agent_id)
     mandate_id = mandate["public_id"]
     assert re.fullmatch(r"m_[a-z2-7]{10}", mandate_id)
+    wallet = stage.get(f"/mandates/{mandate_id}/terms", stage.owner)["terms"]["agent"]
     assert mandate == {
         "id": mandate_id,
         "public_id": mandate_id,
@@ -62,6 +63,11 @@ def test_a_draft_with_every_field__is_read_as_it_was_written(stage: Stage) -> No
         "stop_floor_usdc": "949.900000",
         "target_bps": 700,
         "payout_rule": {"kind": "share_of_verified_gain", "bps": 1500},
+        "fee_payee": {
+            "address": wallet,
+            "is_agent": True,
+            "text_en": f"paid to {wallet}, which is the agent",
+        },
         "allowed_targets": mandate["allowed_targets"],
         "per_tx_cap_usdc": "200.500000",
         "daily_cap_usdc": "450.000000",
