@@ -75,7 +75,11 @@ def test_clauses__carry_their_sentence_values_enforcer_and_signed_term(stage: St
         "asking": {"amount": "50.000000"},
         "at_stop": {"on_floor": "keep"},
         "period": {"days": 30, "ends_at": "2026-12-21T12:00:00Z"},
-        "agent_fee": {"pct": "10.00"},
+        "agent_fee": {
+            "pct": "10.00",
+            "payee": stage.agent_wallet.address,
+            "payee_is_agent": True,
+        },
         "your_floors": {
             "owner": stage.owner_wallet.address,
             "items": ["owner_withdraws", "owner_stops", "no_lock_after_grace"],
