@@ -150,10 +150,11 @@ function Totals({ rows, details }) {
     return amountText(total);
   };
   const why = "It is not known for every mandate now; open them one by one.";
+  const atCost = sum((one) => one.progress.at_cost);
   const working = rows.filter((row) => row.status === "working").length;
   return html`<section class="card figures" aria-label="Totals of vaults">
     <${Figure} label="Worth in vaults" note="estimate"><${Amount} value=${sum((one) => one.progress.worth_est)} why=${why} /><//>
-    <${Figure} label="At work" note=${(units(sum((one) => one.progress.at_cost)) ?? 0n) > 0n ? `in open positions, ${sum((one) => one.progress.at_cost)} of it at cost` : "in open positions"}><${Amount} value=${sum((one) => one.progress.positions_est)} why=${why} /><//>
+    <${Figure} label="At work" note=${(units(atCost) ?? 0n) > 0n ? `in open positions, ${atCost} of it at cost` : "in open positions"}><${Amount} value=${sum((one) => one.progress.positions_est)} why=${why} /><//>
     <${Figure} label="Idle" note="USDC that the vaults hold"><${Amount} value=${sum((one) => one.progress.cash)} why=${why} /><//>
     <${Figure} label="Working" note=${`of ${counted(rows.length, "mandate")}`}>${working}<//>
   </section>`;

@@ -28,7 +28,7 @@ from core.mandate.rules.moved import chain_fact, spent_and_received
 from core.mandate.rules.reported import usable_usdc_e6
 from core.mandate.rules.rows import TRADES, NewRow, ReportedBy, RowKind, is_told_by_agent
 from core.mandate.rules.unvalued import PositionRules, unvalued_out_after
-from core.money import bps_of_down
+from core.mandate.rules.worth import agent_fee_owed_usdc_e6
 
 STOP_LINE: Final = "stop_line"
 
@@ -151,7 +151,7 @@ class Days:
             return
         flow = self._moved(row)
         gift = self._called(row)
-        if now.end is not None:
+        if now.end is not None:  # with this row, which is counted there
             return
         now.worth_usdc_e6 = self._worth()
         flow += now.worth_usdc_e6 - self._worth(without=gift) if gift else 0
@@ -329,9 +329,8 @@ class Days:
         """
         now = self.standing
         worth = max(0, now.cash_usdc_e6 - without) + now.listed_usdc_e6 + now.out_usdc_e6
-        gain = max(0, self._made(worth))
-        fee = bps_of_down(gain, self.told.agent_fee_bps) - now.paid_out_usdc_e6
-        return max(0, worth - max(0, fee))
+        bps, paid_out = self.told.agent_fee_bps, now.paid_out_usdc_e6
+        return max(0, worth - agent_fee_owed_usdc_e6(self._made(worth), bps, paid_out))
 
     def _made(self, worth: int) -> int:
         """What the mandate has made if it has so much, before the agent's fee; may be negative."""

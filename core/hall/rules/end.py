@@ -19,7 +19,7 @@ Amounts are USDC base units. Source: docs/hall.md#the-end.
 from dataclasses import dataclass
 
 from core.hall.rules.path import STILL, Path
-from core.money import bps_of_down
+from core.mandate.rules.worth import agent_fee_owed_usdc_e6
 
 
 @dataclass(slots=True, kw_only=True)
@@ -62,5 +62,5 @@ class End:
         listed = min(self.before.listed_usdc_e6, back if measured is None else max(measured, back))
         positions = listed + min(self.out_usdc_e6, self.out_back_usdc_e6)
         gain = self.gain_without_usdc_e6 + positions
-        fee = bps_of_down(max(0, gain), agent_fee_bps) - self.paid_out_usdc_e6
-        return max(0, self.cash_usdc_e6 + positions - max(0, fee))
+        fee = agent_fee_owed_usdc_e6(gain, agent_fee_bps, self.paid_out_usdc_e6)
+        return max(0, self.cash_usdc_e6 + positions - fee)

@@ -27,8 +27,8 @@ from core.mandate.rules.lock import settle_grace_until
 from core.mandate.rules.open_positions import open_positions
 from core.mandate.rules.state import MandateFacts, MandateState
 from core.mandate.rules.terms import MandateTerms
-from core.mandate.rules.worth import exit_cost_up
-from core.money import bps_of_down, usdc_text_or_none
+from core.mandate.rules.worth import agent_fee_owed_usdc_e6, exit_cost_up
+from core.money import usdc_text_or_none
 from core.times import utc_text_or_none
 
 LISTED = "listed"  # the `adapter` of a position at no declared venue
@@ -272,6 +272,6 @@ def _gets_back(plan: PlanFacts) -> int | None:
         return None
     brought = sum(one for one in proceeds if one is not None)
     state = plan.state
-    gain = max(0, state.received_usdc_e6 + brought - state.spent_usdc_e6)
-    fee = max(0, bps_of_down(gain, plan.terms.agent_fee_bps) - state.paid_out_usdc_e6)
+    gain = state.received_usdc_e6 + brought - state.spent_usdc_e6
+    fee = agent_fee_owed_usdc_e6(gain, plan.terms.agent_fee_bps, state.paid_out_usdc_e6)
     return max(0, state.cash_usdc_e6 + brought - fee)

@@ -318,7 +318,7 @@ class _ReplayedRun:
             case RecordedCall():
                 self._act([fact for fact in facts if isinstance(fact, RecordedCall)])
             case RecordedReturn() as back:
-                self._gain += self._take_back(back.target, back.received_usdc_e6)
+                self._gain += self._at(back.target).take_back(back.target, back.received_usdc_e6)
             case RecordedMark() as mark:
                 self._has_marks = True
                 out = mark.unvalued_out_usdc_e6
@@ -368,14 +368,12 @@ class _ReplayedRun:
         if is_ours:
             self._gain -= call.spent_usdc_e6 - change
         if call.received_usdc_e6 > change:
-            ours = self._take_back(call.target, call.received_usdc_e6 - change)
+            beyond = call.received_usdc_e6 - change
+            ours = self._at(call.target).take_back(call.target, beyond)
             if is_ours:
                 self._gain += ours
             else:
                 self._stuck += ours
-
-    def _take_back(self, target: str, recorded: int) -> int:
-        return self._at(target).take_back(target, recorded)
 
     def _at(self, target: str) -> _Kind:
         return self._kinds[target in self._valued]

@@ -65,17 +65,16 @@ def gain_est_usdc_e6(state: MandateState, worth: Worth) -> int:
 
 
 def agent_fee_reserved_usdc_e6(state: MandateState, worth: Worth, agent_fee_bps: int) -> UsdcE6:
-    """What the agent would still be owed if everything closed at the estimate: bps of the gain,
-    rounded down, less what was paid; never below 0. Source: MandateVault.feeOwed, with the
-    estimated gain in place of the realised one.
+    """What the agent would still be owed if everything closed at the estimate."""
+    gain = gain_est_usdc_e6(state, worth)
+    return agent_fee_owed_usdc_e6(gain, agent_fee_bps, state.paid_out_usdc_e6)
+
+
+def agent_fee_owed_usdc_e6(gain: int, agent_fee_bps: int, paid_out: int) -> UsdcE6:
+    """bps of a gain (negative: a loss), rounded down, less what was paid; never below 0. Source:
+    MandateVault.feeOwed, for its realised gain.
     """
-    return UsdcE6(
-        max(
-            0,
-            bps_of_down(max(0, gain_est_usdc_e6(state, worth)), agent_fee_bps)
-            - state.paid_out_usdc_e6,
-        )
-    )
+    return UsdcE6(max(0, bps_of_down(max(0, gain), agent_fee_bps) - paid_out))
 
 
 def exit_cost_up(amount_usdc_e6: int, spread_bps: int) -> UsdcE6:
@@ -88,11 +87,7 @@ def exit_cost_up(amount_usdc_e6: int, spread_bps: int) -> UsdcE6:
 def _on_paper(state: MandateState) -> tuple[int, int, str]:
     if state.is_ended or not state.positions:
         return 0, 0, "cash"
-    marked, at_cost = 0, 0
-    for position in state.positions:
-        if position.mark_source == "agent_mark":
-            marked += position.mark_usdc_e6
-        else:
-            at_cost += position.mark_usdc_e6
-    is_marked = any(position.mark_source == "agent_mark" for position in state.positions)
-    return marked + at_cost, at_cost, "agent_mark" if is_marked else "cost"
+    marked = [one for one in state.positions if one.mark_source == "agent_mark"]
+    worth = sum(position.mark_usdc_e6 for position in state.positions)
+    at_cost = worth - sum(position.mark_usdc_e6 for position in marked)
+    return worth, at_cost, "agent_mark" if marked else "cost"

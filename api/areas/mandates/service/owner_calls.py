@@ -51,8 +51,9 @@ from core.mandate.rules.lock import (
 )
 from core.mandate.rules.payee import fee_stays_words, payee_of
 from core.mandate.rules.terms import ZERO_ADDRESS, MandateTerms
+from core.mandate.rules.worth import agent_fee_owed_usdc_e6
 from core.mandate.tables import Mandate
-from core.money import UsdcE6, bps_of_down, usdc_text
+from core.money import UsdcE6, usdc_text
 from core.times import utc_text
 
 STOP_HAPPENS = (
@@ -439,8 +440,8 @@ def fee_owed_usdc_e6(terms: MandateTerms, state: MandateState) -> UsdcE6:
     """
     if terms.agent == ZERO_ADDRESS and state.last_agent_set is None:
         return UsdcE6(0)
-    gain = max(0, state.received_usdc_e6 - state.spent_usdc_e6)
-    return UsdcE6(max(0, bps_of_down(gain, terms.agent_fee_bps) - state.paid_out_usdc_e6))
+    gain = state.received_usdc_e6 - state.spent_usdc_e6
+    return agent_fee_owed_usdc_e6(gain, terms.agent_fee_bps, state.paid_out_usdc_e6)
 
 
 def lock_now(mandate: Mandate, current: Current) -> WithdrawalLock:
