@@ -438,7 +438,7 @@ def fee_owed_usdc_e6(terms: MandateTerms, state: MandateState) -> UsdcE6:
 
     Source: MandateVault.feeOwed.
     """
-    if terms.agent == ZERO_ADDRESS and state.last_agent_set is None:
+    if payee_of(terms, state).address is None:
         return UsdcE6(0)
     gain = state.received_usdc_e6 - state.spent_usdc_e6
     return agent_fee_owed_usdc_e6(gain, terms.agent_fee_bps, state.paid_out_usdc_e6)
