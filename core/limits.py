@@ -58,6 +58,14 @@ class CallerLimits(BaseModel):
         1,
     )
 
+    # Tools
+    tool_messages_per_address_per_minute: int = count(
+        1_200,
+        "messages to the tool endpoint without a key per network address in 60 s, counted by each "
+        "API process",
+        1,
+    )
+
     # Registration and recovery
     registrations_per_minute: int = count(10, "unowned registrations per network address in 60 s")
     registrations_per_day: int = count(30, "unowned registrations per network address and UTC day")

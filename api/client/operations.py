@@ -502,6 +502,7 @@ class DiscoveryRateLimits(TypedDict):
     open_transfer_reports_per_agent: int
     starter_wallet_transfers_per_utc_day: int
     notes_without_key_per_address_and_minute: int
+    tool_messages_without_key_per_address_and_minute: int
     body_bytes: int
 
 

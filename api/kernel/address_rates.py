@@ -1,16 +1,19 @@
 """Calls of a network address that send no key, counted over 60 seconds: of operations that say
 `per_minute` (docs/rules.md#client-address).
 
-    calls in the 60 s before    0 ........ most-1 | most
-    the next call               is served         | rate_limited until the oldest of them is 60 s old
+    calls since the first of the 60 s    0 ........ most-1 | most
+    the next call                        is served         | rate_limited until the 60 s are over
 
 Laws
+- The 60 seconds of an address begin with its first call after the last 60.
 - Each process counts what it serves, in its memory; what it kept (kept_answers.py) counts like what
   it reads, and a refused call does not count.
-- It is bounded: the address that called longest ago goes first. The event loop alone uses it.
+- It is bounded: two words an address, and the address that called longest ago goes first. The event
+  loop alone uses it.
 """
 
-from collections import OrderedDict, deque
+from collections import OrderedDict
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -18,9 +21,15 @@ WINDOW: Final = timedelta(seconds=60)
 MOST_ADDRESSES: Final = 20_000
 
 
+@dataclass(slots=True)
+class _Calls:
+    since: datetime
+    number: int = 0
+
+
 class AddressRates:
     def __init__(self, most_addresses: int = MOST_ADDRESSES) -> None:
-        self._calls: OrderedDict[tuple[str, str], deque[datetime]] = OrderedDict()
+        self._calls: OrderedDict[tuple[str, str], _Calls] = OrderedDict()
         self._most_addresses = most_addresses
 
     def count(self, name: str, client: str, most: int, now: datetime) -> datetime | None:
@@ -28,13 +37,13 @@ class AddressRates:
         and from then on there is room again.
         """
         key = (name, client)
-        calls = self._calls.setdefault(key, deque())
+        calls = self._calls.get(key)
+        if calls is None or not calls.since <= now < calls.since + WINDOW:  # a clock was set back
+            calls = self._calls[key] = _Calls(now)
         self._calls.move_to_end(key)
-        while calls and not now - WINDOW < calls[0] <= now:  # or a clock was set back
-            calls.popleft()
-        if len(calls) >= most:
-            return (calls[0] if calls else now) + WINDOW
-        calls.append(now)
+        if calls.number >= most:
+            return calls.since + WINDOW
+        calls.number += 1
         while len(self._calls) > self._most_addresses:
             self._calls.popitem(last=False)
         return None

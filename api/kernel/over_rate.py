@@ -23,7 +23,7 @@ def over_rate(operation: Operation, credentials: Credentials, deps: Deps) -> Out
     with deps.metrics.serving(operation.key) as served:
         at = whole_second(again_at)
         detail = (
-            f"{most} of these reads a minute and network address without a key; read again from "
+            f"{most} of these calls a minute and network address without a key; call again from "
             f"{instant_text(at)} on, or send an agent's key in X-SVC-User-Key."
         )
         refusal = Refusal("rate_limited", detail, retry_at=at, next_calls=("identity.connect",))

@@ -1,14 +1,18 @@
 """POST /mcp and GET /mcp: MCP over Streamable HTTP, without sessions, for clients of both protocol
 eras.
 
-    POST -> Host, Origin -> body -> does it call a tool that its profile shows, or read or list notes?
-                                    yes: the MCP server -> pipeline, as the tool's or the note's call
-                                    no:  pipeline, as the call tools.endpoint -> the MCP server
+    POST -> Host, Origin -> rate -> body -> does it call a tool that its profile shows, or read or list notes?
+                                            yes: the MCP server -> pipeline, as the tool's or the note's call
+                                            no:  pipeline, as the call tools.endpoint -> the MCP server,
+                                                 or its answer of before (api/tools/protocol_answers.py)
 
 Laws
 - Each well-formed message enters the pipeline once. So every credential that is sent is checked,
   and every message that comes with a key counts (docs/rules.md#two-credentials,
-  docs/rules.md#calls-per-day).
+  docs/rules.md#calls-per-day). Without a credential, what the protocol answers everybody alike
+  needs no pipeline.
+- Messages of a network address without a key have a rate (docs/rules.md#client-address); one that
+  is over it is refused unread, and after a pause, so that who asks again at once waits too.
 - A message that is refused before the server sees it is answered with the refusal's HTTP status and
   a JSON-RPC error whose `data` is the refusal's body.
 - A large message reaches the MCP server without what is long in its arguments: the server reads it
@@ -17,6 +21,7 @@ Laws
   GET is a page.
 """
 
+import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -37,6 +42,7 @@ from api.kernel.http import (
     SentFields,
     beside,
     body_of,
+    credentials_of,
     enter,
     fields_of,
     json_text,
@@ -45,17 +51,20 @@ from api.kernel.http import (
 from api.kernel.not_now import busy
 from api.kernel.operation import Deps, Refusal
 from api.kernel.outcome import Outcome
+from api.kernel.over_rate import over_rate
 from api.kernel.refusals import refused
 from api.kernel.tool import Profile
 from api.kernel.workers import LARGE_BYTES, BusyError
 from api.tools import page, resources
 from api.tools.origin import require_own_origin
+from api.tools.protocol_answers import ProtocolAnswers, place_of
 from api.tools.registry import entries_of
 from api.tools.schemas import ToolsQuery
 from api.tools.server import Exchange, server_of
 
 PATH = "/mcp"
 SHORT_TEXT = 256
+OVER_RATE_PAUSE_S = 0.25
 CEILING_HEADERS = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
 
 
@@ -88,6 +97,7 @@ class ToolEndpoint:
         )
         self._entries = entries_of(deps.catalogue)
         self._server = server_of(self._entries, deps)
+        self._answers = ProtocolAnswers()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
@@ -113,20 +123,50 @@ class ToolEndpoint:
             require_own_origin(request.headers, self._deps.base_url)
         except Refusal as refusal:
             return _error(None, INVALID_REQUEST, self._refused(refusal))
+        credentials = credentials_of(request, self._deps)
+        if (over := over_rate(self._endpoint, credentials, self._deps)) is not None:
+            await asyncio.sleep(OVER_RATE_PAUSE_S)
+            return _error(None, INVALID_REQUEST, over)
         try:
             sent = await self._read(request)
         except BusyError as error:
             return _error(None, INTERNAL_ERROR, self._refused(busy(self._deps, error)))
         exchange = self._call_of_server(sent)
-        if exchange is None:
-            outcome = await enter(
-                request, self._endpoint, lambda: SentFields(sent.query, sent.unreadable), self._deps
-            )
-            if outcome.status >= 400:
-                return _error(sent.message.get("id"), _code(outcome, sent), outcome)
-            exchange = Exchange(Profile(outcome.body["profile"]), {}, dict(outcome.headers))
-        request.state.exchange = exchange
-        return self._served(sent.raw, exchange)
+        if exchange is not None:
+            request.state.exchange = exchange
+            return self._served(sent.raw, exchange)
+        return await self._protocol(request, sent)
+
+    async def _protocol(self, request: Request, sent: SentMessage) -> ASGIApp:
+        """The answer to a message that is no call."""
+        profile = None if sent.unreadable else _profile(sent.query)
+        place = None if profile is None else place_of(sent.message, profile, request)
+        known = None if place is None else self._answers.find(place, sent.message)
+        credentials = credentials_of(request, self._deps)
+        if known is not None and credentials.key is None and credentials.bearer is None:
+            with self._deps.metrics.serving(self._endpoint.key) as served:
+                served.answered(known.status_code, {})
+            return known
+        outcome = await enter(
+            request, self._endpoint, lambda: SentFields(sent.query, sent.unreadable), self._deps
+        )
+        if outcome.status >= 400:
+            return _error(sent.message.get("id"), _code(outcome, sent), outcome)
+        if known is not None:
+            known.headers.update(_ceiling(outcome.headers))
+            return known
+        request.state.exchange = Exchange(
+            Profile(outcome.body["profile"]), {}, dict(outcome.headers)
+        )
+        served_by_server = self._served(sent.raw, request.state.exchange)
+        if place is None:
+            return served_by_server
+
+        async def serve_and_keep(scope: Scope, receive: Receive, send: Send) -> None:
+            keeping = self._answers.keeping(place, sent.message, send)
+            await served_by_server(scope, receive, keeping)
+
+        return serve_and_keep
 
     async def _read(self, request: Request) -> SentMessage:
         read_query, raw, refused = await self._query(request), b"", None
@@ -270,3 +310,7 @@ def _with_ceiling(exchange: Exchange, send: Send) -> Send:
         await send(message)
 
     return send_with_ceiling
+
+
+def _ceiling(headers: Mapping[str, str]) -> dict[str, str]:
+    return {name: headers[name] for name in CEILING_HEADERS if name in headers}

@@ -19,6 +19,7 @@ AREA = Area(
             answer=Admitted,
             handler=connect,
             refuses=("origin_not_allowed",),
+            per_minute="tool_messages_per_address_per_minute",
         ),
         Read(
             key="tools.help",

@@ -65,7 +65,8 @@ class Place:
 
 
 @contextmanager
-def place() -> Iterator[Place]:
+def place(**settings: str) -> Iterator[Place]:
+    """`settings`: more of the environment."""
     folder = Path(mkdtemp(prefix="bench-api-"))
     folder.chmod(0o755)
     server = embedded.start(folder / "postgres")
@@ -73,7 +74,7 @@ def place() -> Iterator[Place]:
     try:
         migrate.upgrade(server.url)
         made = Place(server.url, free_port(), free_port())
-        environment = os.environ | _settings(folder, made)
+        environment = os.environ | _settings(folder, made) | settings
         with (folder / "api.log").open("wb") as log:
             processes.append(
                 subprocess.Popen(

@@ -120,18 +120,22 @@ def signatures(port: int) -> list[str]:
 
 def p99_ms(port: int, others: Sequence[str], hostile: Sequence[str] | None) -> float:
     """Of the others' answers, while the hostile caller sends; each must be a 200."""
-    attack = None if hostile is None else _load(port, hostile, HOSTILES, SECONDS + 2)
+    attack = None if hostile is None else begin_load(port, hostile, HOSTILES, SECONDS + 2)
     time.sleep(0 if attack is None else 1)
-    answered = _answer(_load(port, others, OTHERS, SECONDS))
+    answered = answer_of(begin_load(port, others, OTHERS, SECONDS))
     if attack is not None:
-        statuses = _answer(attack)["statuses"]
+        statuses = answer_of(attack)["statuses"]
         assert statuses and not {"200", "500"} & set(statuses), statuses
     assert set(answered["statuses"]) == {"200"}, answered
     return float(answered["p99_ms"])
 
 
-def _load(port: int, heads: Sequence[str], clients: int, seconds: float) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "tests.bench.load", str(port), str(clients), str(seconds)]
+def begin_load(
+    port: int, heads: Sequence[str], clients: int, seconds: float, a_second: float = 0.0
+) -> subprocess.Popen[bytes]:
+    """`a_second`: of each client; 0: as fast as it is answered."""
+    figures = (str(port), str(clients), str(seconds), str(a_second))
+    command = [sys.executable, "-m", "tests.bench.load", *figures]
     process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdin is not None
     process.stdin.write(json.dumps(list(heads)).encode())
@@ -139,7 +143,7 @@ def _load(port: int, heads: Sequence[str], clients: int, seconds: float) -> subp
     return process
 
 
-def _answer(process: subprocess.Popen[bytes]) -> dict[str, Any]:
+def answer_of(process: subprocess.Popen[bytes]) -> dict[str, Any]:
     assert process.stdout is not None
     with process.stdout as out:
         answered = json.loads(out.read())

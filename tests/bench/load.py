@@ -1,12 +1,12 @@
 """A load client that is never the slow side: raw sockets, one request under way on each, no HTTP
 library.
 
-    python -m tests.bench.load PORT CONNECTIONS SECONDS < heads.json
+    python -m tests.bench.load PORT CONNECTIONS SECONDS [A_SECOND] < heads.json
 
 Heads is a JSON list of request heads; connection i sends head i modulo their number, again and
-again. Prints one JSON object: requests answered within the measured seconds, answers by status,
-percentiles of their latency in milliseconds, and
-`answered`: all answers, those of the warm-up included.
+again, as fast as it is answered or A_SECOND times a second. Prints one JSON object: requests
+answered within the measured seconds, answers by status, percentiles of their latency in
+milliseconds, and `answered`: all answers, those of the warm-up included.
 """
 
 import asyncio
@@ -29,6 +29,7 @@ class Tally:
 
     begins: float
     ends: float
+    pause_s: float = 0.0  # from one request of a connection to its next
     answered: int = 0
     latencies_s: list[float] = field(default_factory=list)
     statuses: Counter[int] = field(default_factory=Counter)
@@ -59,10 +60,13 @@ class Client(asyncio.Protocol):
             self.tally.latencies_s.append(now - self.sent_at)
             self.tally.statuses[int(self.buffer[9:12])] += 1
         self.buffer = b""
-        if now < self.tally.ends:
+        next_at = max(now, self.sent_at + self.tally.pause_s)
+        if next_at >= self.tally.ends:
+            self.transport.close()
+        elif next_at == now:
             self._send()
         else:
-            self.transport.close()
+            asyncio.get_running_loop().call_later(next_at - now, self._send)
 
     def connection_lost(self, error: Exception | None) -> None:
         if not self.done.done():
@@ -77,10 +81,12 @@ def _length(head: bytes) -> int:
     return int(lower[at : end if end >= 0 else None])
 
 
-async def load(port: int, connections: int, seconds: float, heads: list[str]) -> Tally:
+async def load(
+    port: int, connections: int, seconds: float, heads: list[str], a_second: float
+) -> Tally:
     loop = asyncio.get_running_loop()
     begins = time.perf_counter() + WARM_S
-    tally = Tally(begins, begins + seconds)
+    tally = Tally(begins, begins + seconds, 1 / a_second if a_second else 0.0)
     done: list[asyncio.Future[None]] = [loop.create_future() for _ in range(connections)]
     for index in range(connections):
         head = heads[index % len(heads)].encode()
@@ -95,7 +101,8 @@ def percentile(ordered: list[float], share: float) -> float:
 
 def main() -> None:
     port, connections, seconds = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
-    tally = asyncio.run(load(port, connections, seconds, json.load(sys.stdin)))
+    a_second = float(sys.argv[4]) if len(sys.argv) > 4 else 0.0
+    tally = asyncio.run(load(port, connections, seconds, json.load(sys.stdin), a_second))
     ordered = sorted(tally.latencies_s)
     times_ms = {
         f"p{share}_ms": round(percentile(ordered, share / 100) * 1000, 2) for share in (50, 95, 99)

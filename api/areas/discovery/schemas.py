@@ -121,6 +121,7 @@ class RateLimits(AnswerBody):
     open_transfer_reports_per_agent: int
     starter_wallet_transfers_per_utc_day: int
     notes_without_key_per_address_and_minute: int
+    tool_messages_without_key_per_address_and_minute: int
     body_bytes: int
 
 

@@ -168,5 +168,6 @@ def _rate_limits(call: Call) -> RateLimits:
         open_transfer_reports_per_agent=limits.open_transfer_reports,
         starter_wallet_transfers_per_utc_day=limits.custodial_transfers_per_day,
         notes_without_key_per_address_and_minute=limits.notes_per_address_per_minute,
+        tool_messages_without_key_per_address_and_minute=limits.tool_messages_per_address_per_minute,
         body_bytes=limits.body_bytes,
     )
