@@ -171,12 +171,15 @@ def handed_over_record(
     after_s: int = 48 * 3_600,
     *,
     is_overtaken: bool = False,
+    is_replayed: bool = False,
 ) -> Iterator[AnchoredRecord]:
     """The record with anchors, to which a stolen key posted a false root of the fourth hour; the keeper
     is replaced, and the hours since are posted with the new key. In the fourth hour and in the one
     of the handover the agent says something.
 
     `is_overtaken`: the thief posts it right before the handover, in its block.
+    `is_replayed`: the thief posts our own root of the hour after it, which is that of the hour before
+    it where nothing happened since.
     """
     with anchored_record(postgres, template) as record:
         stolen = record.first + 3
@@ -186,6 +189,10 @@ def handed_over_record(
         false = post_data(stolen, FALSE, before)
         if not is_overtaken:
             record.chain.succeed(KEEPER, record.contract, false)
+        if is_replayed:
+            record.pass_hour(stolen + 1)
+            replayed = record.epochs()[-1]
+            record.post(record.contract, replayed, FALSE)
         record.handed_over = record.hand_over(after_s, false if is_overtaken else None)
         last = epoch_of(datetime.fromtimestamp(record.chain.now, UTC))
         record.report(record.chain.now)
@@ -193,9 +200,10 @@ def handed_over_record(
         record.pass_hour(last)
         while record.epochs() and record.epochs()[-1].epoch < last:  # 24 a run
             record.pass_hour(last)
-        made = [one for one in record.epochs() if one.epoch > stolen]
+        made = [one for one in record.epochs() if one.epoch > stolen + is_replayed]
         for at, one in enumerate(made):
-            record.post(record.contract, one, None if at else FALSE, STRANGER)
+            is_on_false = at == 0 and not is_replayed
+            record.post(record.contract, one, FALSE if is_on_false else None, STRANGER)
         record.finish()
         yield record
 
