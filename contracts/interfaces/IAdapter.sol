@@ -16,6 +16,8 @@ import {Rule} from "../libraries/TermsLib.sol";
 ///   the vault be able to open one for it: what was bought for it elsewhere would count at cost there and by value here.
 /// - `valueOf` cannot be moved and put back within one transaction or block: no spot price, and no venue that can be asked
 ///   halfway through its own call. Whoever could would stop a mandate at its line, or lift its mark, for nothing.
+/// - `valueOf` answers the same or reverts, however little gas it is given: no caught call whose failure counts as 0, and no
+///   limit of its own. Whoever stops by the line chooses the gas.
 /// - An adapter without positions answers 0, 0, 0 and true: it states no price, and 0 is then exactly its value.
 interface IAdapter {
     /// @notice The functions of this adapter that a mandate may allow, sorted strictly ascending by selector.

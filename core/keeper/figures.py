@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session
 
-from core.hexes import bytes_of
+from core.hexes import bytes_of, hex_of
 from core.keeper.intents import LIVE
 from core.keeper.rules import HOLDING, STOPS, WAS_MINED
 from core.keeper.tables import KeeperIntent, KeeperTx
@@ -81,3 +81,14 @@ def signed_nonces(session: Session, signer: str, first: int, end: int) -> list[i
         KeeperTx.signer == bytes_of(signer), KeeperTx.nonce >= first, KeeperTx.nonce < end
     )
     return list(session.scalars(query.distinct().order_by(KeeperTx.nonce)))
+
+
+def lost_nonces(session: Session, signer: str, first: int, end: int) -> dict[int, list[str]]:
+    """Nonces of an account from `first` to before `end` whose rows are all lost, with their hashes."""
+    query = (
+        select(KeeperTx.nonce, func.array_agg(KeeperTx.hash))
+        .where(KeeperTx.signer == bytes_of(signer), KeeperTx.nonce >= first, KeeperTx.nonce < end)
+        .group_by(KeeperTx.nonce)
+        .having(func.bool_and(KeeperTx.state.not_in(HOLDING)))
+    )
+    return {nonce: list(map(hex_of, hashes)) for nonce, hashes in session.execute(query)}

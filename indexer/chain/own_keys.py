@@ -8,9 +8,11 @@ is committed before its bytes are sent. So the accounts' nonces are held against
 Laws
 - The cost grows with our own accounts and what they send, never with the chain's traffic.
 - The count is read before the rows: what was sent meanwhile has a row that is read.
-- `enforceStopLine` is anybody's call, and no finding where the transaction can be found. It is looked
-  for between two looks alone, at a few heights; where the node no longer has them, nothing is said
-  of which transaction it was.
+- A nonce whose rows the keeper gave up, since another transaction took it, is a finding, among the
+  newest LOOK_BACK nonces: it is known some time after the nonce was used.
+- `enforceStopLine` of a vault of ours is anybody's call, and no finding where the transaction can be
+  found. It is looked for between two looks alone, at a few heights; where the node no longer has
+  them, nothing is said of which transaction it was.
 - An account is first looked at from its count on: what was before is not judged.
 - A settler's rows have no nonces: as many transactions as settlements that may have been sent are
   planned.
@@ -33,7 +35,7 @@ from core.chain import results
 from core.chain.blocks import SentCall
 from core.chain.rpc import RpcRefusedError
 from core.jobs.queries import last_done
-from core.keeper.figures import signed_nonces
+from core.keeper.figures import lost_nonces, signed_nonces
 from core.mandate.chain import calldata
 from core.mandate.rules.terms import ZERO_ADDRESS
 from core.payments.settlements import newest_settler, sent_since
@@ -42,6 +44,7 @@ from indexer.chain.context import ChainContext
 BALANCES: Final = "balances"  # the keeper's job that says whose keys it has
 SETTLER, GUARD, KEEPER = "settler", "guard", "keeper"
 MOST_NONCES: Final = 10_000  # of one account, at one look
+LOOK_BACK: Final = 1_000  # nonces of one account, among which the keeper may have given some up
 MOST_LOOKED_FOR: Final = 5  # transactions of one account, at one look
 MOST_BLOCKS: Final = 10_000  # between two looks, beyond which none is looked for
 ENFORCE: Final = calldata.enforce_stop_line()
@@ -83,6 +86,8 @@ class OwnKeys:
                 looks.append(looked)
             elif now.block_number > last.block_number:
                 looks.append(replace(last, role=role, block_number=now.block_number))
+            if last is not None and role != SETTLER:
+                found += self._taken(last, now)
         return self._write(found, looks)
 
     def _explained(self, session: Session) -> list[int]:
@@ -92,8 +97,9 @@ class OwnKeys:
             place = finding.place
             if finding.kind == FindingKind.KEY and "first_nonce" in place:
                 first, end = place["first_nonce"], place["last_nonce"] + 1
-                signed = signed_nonces(session, place["address"], first, end)
-                found += [] if _gaps(signed, first, end) else [finding.id]
+                signed = set(signed_nonces(session, place["address"], first, end))
+                signed -= lost_nonces(session, place["address"], first, end).keys()
+                found += [] if _gaps(sorted(signed), first, end) else [finding.id]
         return found
 
     def _accounts(self, session: Session) -> dict[str, str]:
@@ -119,6 +125,15 @@ class OwnKeys:
             sent = sent_since(session, now.address, 0)
         return [] if sent.open else [replace(now, since_id=sent.newest_id)]
 
+    def _taken(self, last: LookedAt, now: LookedAt) -> Iterator[Fault]:
+        """Nonces that our rows had, and that none of their transactions used."""
+        first = max(0, last.nonce - LOOK_BACK)
+        with self._chain.database.read() as session:
+            lost = lost_nonces(session, now.address, first, now.nonce)
+        for nonce, hashes in lost.items():
+            if not any(self._chain.reader.receipts_of(hashes)):
+                yield _fault(self._chain.chain_id, now, nonce, nonce, None)
+
     def _of(self, last: LookedAt, now: LookedAt) -> tuple[list[Fault], LookedAt]:
         end = min(now.nonce, last.nonce + MOST_NONCES)
         with self._chain.database.read() as session:
@@ -129,7 +144,7 @@ class OwnKeys:
             one
             for gap in gaps
             for one in _without(
-                gap, {n for n, call in sent.items() if call.data.startswith(ENFORCE)}
+                gap, {nonce for nonce, call in sent.items() if self._is_anybodys(call)}
             )
         ]
         faults = [
@@ -166,6 +181,11 @@ class OwnKeys:
             if call is not None:
                 found[nonce] = call
         return found
+
+    def _is_anybodys(self, call: SentCall) -> bool:
+        """To another account the same data could carry all ETH away."""
+        is_enforced = call.to is not None and call.data.startswith(ENFORCE)
+        return is_enforced and self._chain.reader.is_vault(str(call.to))
 
     def _transaction(self, address: str, nonce: int, low: int, high: int) -> SentCall | None:
         """In the first block after which the account has used the nonce: a search by halves."""

@@ -261,7 +261,8 @@ def _handover(
         posted.posts[one].block_number for one in lines & posted.posts.keys() if one > group[-1]
     ]
     wanted = {"address": node.contracts["factory"], "topics": [KEEPER_CHANGED]}
-    log = next(iter(node.logs(PART, wanted, last + 1, min(after, default=posted.last))), None)
+    # the block of the last one too: whoever sees the handover coming posts right before it
+    log = next(iter(node.logs(PART, wanted, last, min(after, default=posted.last))), None)
     if log is None:
         return None
     block = node.blocks([log.block_number]).get(log.block_number)

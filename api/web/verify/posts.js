@@ -225,7 +225,8 @@ async function handoverOf({ anchors }, node, factory, posted, epochs) {
     posted.last,
   );
   const filter = { address: factory, topics: [KEEPER_CHANGED] };
-  for await (const { blockNumber } of node.logs(PART, filter, last.blockNumber + 1, until)) {
+  // the block of the last one too: whoever sees the handover coming posts right before it
+  for await (const { blockNumber } of node.logs(PART, filter, last.blockNumber, until)) {
     const block = (await node.blocks([blockNumber])).get(blockNumber);
     const since = posted.times.get(first.blockNumber) ?? 0;
     if (block === undefined || block.at - since > MOST_DISOWNED_S) return null;

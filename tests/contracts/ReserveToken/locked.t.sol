@@ -185,24 +185,46 @@ contract LockedTest is ReserveTokenTest {
         vm.assertLe(_rate(), rate + added + rounding);
     }
 
+    /// @dev Without rounding the parts lock as long as the whole, or longer: a purchase multiplies (time missing to 24 hours)
+    /// by 1 - markup / locked, which is what was locked before, times the growth of the supply, / locked. What rounding takes
+    /// away at most, of a second part under which the supply grows to g times (a unit is one of USDC):
+    /// - a nanosecond of each part's end;
+    /// - a unit of the first part's markup. The second part multiplies all that is locked by g, so it is g units then;
+    /// - a unit of the second part's markup;
+    /// - a unit of the whole's share, and 1 + g units of the parts' shares, by which less is locked than of the whole.
+    /// A unit is missing / locked of time, and one more is for the wei by which a mint is rounded.
+    function _roundedOff(uint256 missing, uint256 growth) private view returns (uint256) {
+        return 2 + missing * (2 * growth + 4) / _lockedNow();
+    }
+
+    function _partsUnlockNoSooner(uint256 before, uint256 wait, uint256 first, uint256 second) private {
+        _bought(before);
+        vm.warp(NOW + wait);
+        uint256 missing = block.timestamp * 1e9 + DAY_NS - _until();
+        uint256 state = vm.snapshotState();
+        _bought(first + second);
+        uint256 whole = _until();
+        assertTrue(vm.revertToState(state));
+        _bought(first);
+        uint256 supply = token.totalSupply();
+        _bought(second);
+        uint256 growth = token.totalSupply() / supply + 1;
+        vm.assertLe(whole, _until() + _roundedOff(missing, growth));
+    }
+
     function testFuzz_locked__a_purchase_in_two_parts__unlocks_no_sooner(
         uint256 before,
         uint256 wait,
         uint256 first,
         uint256 second
     ) public {
-        _bought(USD + before % MOST);
-        vm.warp(NOW + wait % 24 hours);
-        first = USD + first % MOST;
-        second = USD + second % MOST;
-        uint256 state = vm.snapshotState();
-        _bought(first + second);
-        uint256 whole = _until();
-        assertTrue(vm.revertToState(state));
-        _bought(first);
-        _bought(second);
-        // Of each part, rounding drops a base unit of its markup and a nanosecond.
-        vm.assertLe(whole, _until() + 2 + 3 * DAY_NS / _lockedNow());
+        _partsUnlockNoSooner(USD + before % MOST, wait % 24 hours, USD + first % MOST, USD + second % MOST);
+    }
+
+    /// @dev A dollar and half a million million of them, two seconds before the end of a lock of one unit.
+    function test_locked__a_purchase_in_two_parts__a_small_one_first__loses_a_unit_of_that_markup() public {
+        _partsUnlockNoSooner(1_010_043, 86_398, USD, MOST / 2);
+        _partsUnlockNoSooner(1_010_043, 86_398, 51, MOST / 2);
     }
 
     function _rate() private view returns (uint256) {

@@ -120,8 +120,8 @@ abstract contract AdapterConformance is Test {
     // ------------------------------------------------------------------ the conditions
 
     function _conforms() internal {
-        function() internal[5] memory conditions =
-            [checkFlashSale, checkReentrantRead, checkDonation, checkUnits, checkRules];
+        function() internal[6] memory conditions =
+            [checkFlashSale, checkReentrantRead, checkDonation, checkGas, checkUnits, checkRules];
         for (uint256 i; i < conditions.length; ++i) {
             uint256 snapshot = vm.snapshotState();
             conditions[i]();
@@ -171,6 +171,22 @@ abstract contract AdapterConformance is Test {
         usdc.mint(address(vault), LOAN);
         _requireStays("a donation to the vault", value);
         _requireWorks("a donation");
+    }
+
+    /// @dev Who stops a mandate by its line chooses the gas. A call keeps a 64th of it from what it calls, so that one with too
+    /// little can still be answered; steps of a 128th leave none of these out.
+    function checkGas() public {
+        uint256 value = _hold(vault);
+        bytes memory question = abi.encodeCall(subject.valueOf, (address(vault)));
+        uint256 enough = gasleft();
+        (bool answered, bytes memory answer) = address(subject).staticcall(question);
+        enough -= gasleft();
+        for (uint256 given = 500; given < enough; given += 1 + given / 128) {
+            (answered, answer) = address(subject).staticcall{gas: given}(question);
+            if (!answered) continue;
+            uint256 said = abi.decode(answer, (uint256));
+            if (said != value) revert ValueMoved("too little gas", value, said);
+        }
     }
 
     /// @dev USDC base units, rounded down: no more than was paid, exactly what closing brings, and 0 for nothing.

@@ -85,7 +85,7 @@ abstract contract BadAdapter is IAdapter {
             require(USDC.transfer(msg.sender, units));
         }
 
-        function valueOf(address vault) external view returns (uint256) {
+        function valueOf(address vault) external view virtual returns (uint256) {
             uint256 units = positionOf[vault];
             // Amounts of tests, and results above 0.
             // forge-lint: disable-next-line(unsafe-typecast)
@@ -98,5 +98,26 @@ abstract contract BadAdapter is IAdapter {
 
         function isLinear() external pure returns (bool) {
             return false;
+        }
+    }
+
+    /// @notice A venue at 1 USDC a unit that counts many positions one by one, and answers 0 where the counting fails.
+    contract CatchingAdapter is LyingUnitsAdapter {
+        constructor(address usdc) LyingUnitsAdapter(usdc, 1, 1, 0) {}
+
+        function count(address vault) external view returns (uint256) {
+            bytes32 one;
+            for (uint256 i; i < 20_000; ++i) {
+                one = keccak256(abi.encode(one));
+            }
+            return one == 0 ? 0 : positionOf[vault];
+        }
+
+        function valueOf(address vault) external view override returns (uint256) {
+            try this.count(vault) returns (uint256 value) {
+                return value;
+            } catch {
+                return 0;
+            }
         }
     }

@@ -2,7 +2,7 @@
 pragma solidity 0.8.30;
 
 import "./AdapterConformance.sol";
-import {BadAdapter, LyingUnitsAdapter, SpotAdapter} from "./BadAdapters.sol";
+import {BadAdapter, CatchingAdapter, LyingUnitsAdapter, SpotAdapter} from "./BadAdapters.sol";
 
 /// @dev Adapters that must not pass, so that who writes one knows that the conditions are looked at.
 abstract contract BadAdapterTest is AdapterConformance {
@@ -118,5 +118,28 @@ contract LyingUnitsConformanceTest is BadAdapterTest {
 
     function test_conformance__whole_dollars__are_seen() public {
         _failsWith(1, 1e6, 0, CloseBringsAnother.selector);
+    }
+}
+
+contract CatchingConformanceTest is BadAdapterTest {
+    function _subject() internal override returns (IAdapter) {
+        return _list(new CatchingAdapter(address(usdc)));
+    }
+
+    function test_conformance__a_failure_that_counts_as_nothing__is_seen() public {
+        _fails(abi.encodeCall(this.checkGas, ()), ValueMoved.selector);
+    }
+
+    /// @dev What the condition is for: a stop with so little gas that the venue is not asked to the end.
+    function test_a_failure_that_counts_as_nothing__stops_a_mandate_for_nothing() public {
+        _open(vault, PER_TX);
+        uint256 gas_ = 1_000_000;
+        while (vault.status() == Status.Working && gas_ < 20_000_000) {
+            vm.prank(attacker);
+            (bool passed,) = address(vault).call{gas: gas_}(abi.encodeCall(vault.enforceStopLine, ()));
+            gas_ += gas_ / 20;
+            if (passed) break;
+        }
+        assertEq(vault.status(), Status.Stopped);
     }
 }

@@ -120,13 +120,27 @@ class AnchoredRecord:
         self.follower.catch_up()
         self.lines = export(self.follower, self.mandate)
 
-    def hand_over(self, after_s: int = 48 * 3_600) -> int:
-        """The factory names STRANGER's account, so long after it was proposed; in which block."""
+    def hand_over(self, after_s: int = 48 * 3_600, overtaken_by: str | None = None) -> int:
+        """The factory names STRANGER's account, so long after it was proposed; in which block.
+
+        `overtaken_by`: the old keeper's post, the transaction before it in its block.
+        """
         factory = self.chain.contracts["factory"]
         self.chain.succeed(DEPLOYER, factory, calldata.propose_keeper(STRANGER.address))
         self.chain.rpc.call("evm_setTime", [self.chain.now + after_s])
         self.chain.anvil.mine()
-        return self.chain.succeed(STRANGER, factory, calldata.accept_keeper()).block_number
+        if overtaken_by is None:
+            return self.chain.succeed(STRANGER, factory, calldata.accept_keeper()).block_number
+        self.chain.rpc.call("evm_setAutomine", [False])
+        calls = (KEEPER, self.contract, overtaken_by), (STRANGER, factory, calldata.accept_keeper())
+        raws = [self.chain.sign(*call) for call in calls]
+        sent = [self.chain.rpc.call("eth_sendRawTransaction", [raw]) for raw in raws]
+        self.chain.anvil.mine()
+        self.chain.rpc.call("evm_setAutomine", [True])
+        post, handover = self.chain.reader.receipts_of(sent)
+        assert post is not None and handover is not None
+        assert (post.status, post.block_number) == (1, handover.block_number)
+        return handover.block_number
 
 
 @contextmanager
@@ -152,28 +166,44 @@ FALSE = b"\x66" * 32
 
 @contextmanager
 def handed_over_record(
-    postgres: EmbeddedPostgres, template: str, after_s: int = 48 * 3_600
+    postgres: EmbeddedPostgres,
+    template: str,
+    after_s: int = 48 * 3_600,
+    *,
+    is_overtaken: bool = False,
+    is_replayed: bool = False,
 ) -> Iterator[AnchoredRecord]:
     """The record with anchors, to which a stolen key posted a false root of the fourth hour; the keeper
     is replaced, and the hours since are posted with the new key. In the fourth hour and in the one
     of the handover the agent says something.
+
+    `is_overtaken`: the thief posts it right before the handover, in its block.
+    `is_replayed`: the thief posts our own root of the hour after it, which is that of the hour before
+    it where nothing happened since.
     """
     with anchored_record(postgres, template) as record:
         stolen = record.first + 3
         record.report(epoch_end_s(stolen) - 900)
         record.pass_hour(stolen)
         before = record.epochs()[-1].root_before
-        record.chain.succeed(KEEPER, record.contract, post_data(stolen, FALSE, before))
-        record.handed_over = record.hand_over(after_s)
+        false = post_data(stolen, FALSE, before)
+        if not is_overtaken:
+            record.chain.succeed(KEEPER, record.contract, false)
+        if is_replayed:
+            record.pass_hour(stolen + 1)
+            replayed = record.epochs()[-1]
+            record.post(record.contract, replayed, FALSE)
+        record.handed_over = record.hand_over(after_s, false if is_overtaken else None)
         last = epoch_of(datetime.fromtimestamp(record.chain.now, UTC))
         record.report(record.chain.now)
         record.follower.catch_up()  # the notes of the handover, before its hour is made
         record.pass_hour(last)
         while record.epochs() and record.epochs()[-1].epoch < last:  # 24 a run
             record.pass_hour(last)
-        made = [one for one in record.epochs() if one.epoch > stolen]
+        made = [one for one in record.epochs() if one.epoch > stolen + is_replayed]
         for at, one in enumerate(made):
-            record.post(record.contract, one, None if at else FALSE, STRANGER)
+            is_on_false = at == 0 and not is_replayed
+            record.post(record.contract, one, FALSE if is_on_false else None, STRANGER)
         record.finish()
         yield record
 

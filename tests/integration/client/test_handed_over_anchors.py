@@ -85,3 +85,26 @@ def test_a_handover_more_than_a_week_later__excuses_nothing(
     """Or a past that was shown could be taken back whenever a key is replaced."""
     with handed_over_record(postgres, template, after_s=8 * 86_400) as late:
         assert "anchor.left_out" in names(check(late, late.lines))
+
+
+def test_a_false_root_in_the_block_of_the_handover__is_a_remark_all_the_same(
+    postgres: EmbeddedPostgres, template: str
+) -> None:
+    """The thief sees the handover coming and posts right before it: no record was sound ever after."""
+    with handed_over_record(postgres, template, is_overtaken=True) as overtaken:
+        report = check(overtaken, overtaken.lines)
+        (page,) = in_browser(overtaken, {"sound": overtaken.lines}).values()
+
+    assert (report.findings, page["findings"]) == ([], [])
+    assert remark(overtaken, rows=1) in report.remarks
+    assert remark(overtaken, rows=1) in page["remarks"]
+
+
+def test_our_own_root_posted_by_the_thief_on_a_false_one__ends_no_record_for_good(
+    postgres: EmbeddedPostgres, template: str
+) -> None:
+    """A quiet hour's root is that of the hour before, so a thief knows it. It is taken for ours, has its
+    line, and stands before the handover: the false hour between is left out for ever.
+    """
+    with handed_over_record(postgres, template, is_replayed=True) as replayed:
+        assert check(replayed, replayed.lines).findings == []

@@ -6,12 +6,16 @@ from collections.abc import Callable
 
 import httpx
 import pytest
+from sqlalchemy import update
 
 from core.audit import queries as findings
 from core.chain.rpc import Rpc
+from core.hexes import bytes_of
 from core.jobs import queries as jobs
 from core.keeper import intents as keeper
 from core.keeper.intents import NewIntent, NewTx
+from core.keeper.rules import TxState
+from core.keeper.tables import KeeperTx
 from core.mandate.chain import calldata
 from core.mandate.chain.reader import VaultReader
 from core.payments import queries as payments
@@ -43,7 +47,7 @@ def has_key(follower: Follower, persona: Persona, role: str) -> None:
         jobs.end(session, run, "ok", None, did, now_utc())
 
 
-def plan(follower: Follower, persona: Persona, nonce: int) -> None:
+def plan(follower: Follower, persona: Persona, nonce: int, tx_hash: str | None = None) -> None:
     """The row that is committed before anything is sent."""
     head = follower.deployed.reader.header()
     assert head is not None
@@ -71,12 +75,19 @@ def plan(follower: Follower, persona: Persona, nonce: int) -> None:
             signer=persona.address,
             nonce=nonce,
             raw=b"",
-            hash="0x" + secrets.token_hex(32),
+            hash=tx_hash or "0x" + secrets.token_hex(32),
             max_fee_wei=1,
             max_priority_fee_wei=1,
             offered_block=head.number,
         )
         keeper.add_tx(session, tx, now_utc())
+
+
+def give_up(follower: Follower, persona: Persona) -> None:
+    """Another transaction took the nonces of the account's rows, says the keeper."""
+    with follower.database.write() as session:
+        signed = KeeperTx.signer == bytes_of(persona.address)
+        session.execute(update(KeeperTx).where(signed).values(state=TxState.LOST))
 
 
 def nothing(follower: Follower, persona: Persona) -> str:
@@ -100,8 +111,46 @@ def test_what_a_row_planned_and_anybodys_stop__are_no_findings(
     nothing(follower, KEEPER)
     assert keys.look() == []
     # somebody with the keeper's key stops by the line, as anyone may
+    vault = follower.deployed.create_vault(follower.issue().terms)
+    follower.deployed.send(KEEPER, vault, calldata.enforce_stop_line())
+    follower.deployed.anvil.mine(3)
+    assert (keys.look(), open_kinds(follower)) == ([], {})
+
+
+def test_the_data_of_anybodys_stop_to_no_vault__is_a_finding(
+    follower: Follower, keys: OwnKeys
+) -> None:
+    """A thief took all ETH of an account with it, and nothing was said."""
     follower.deployed.send(KEEPER, STRANGER.address, calldata.enforce_stop_line())
     follower.deployed.anvil.mine(3)
+    assert (len(keys.look()), open_kinds(follower)) == (1, {"key": 1})
+
+
+@pytest.mark.parametrize("is_decided", [False, True])
+def test_what_took_the_nonce_of_ours__is_a_finding_once_the_keeper_gave_ours_up(
+    follower: Follower, keys: OwnKeys, *, is_decided: bool
+) -> None:
+    """A thief who outbid each transaction of ours was never noticed: every nonce had its row."""
+    nonce = nonce_of(follower, KEEPER)
+    plan(follower, KEEPER, nonce)
+    nothing(follower, KEEPER)  # another one than the row's
+    if is_decided:
+        give_up(follower, KEEPER)
+    before = keys.look()
+    give_up(follower, KEEPER)
+
+    found = [*before, *keys.look()]
+
+    assert [one.place["first_nonce"] for one in found] == [nonce]
+    assert (keys.look(), open_kinds(follower)) == ([], {"key": 1})
+
+
+def test_ours_that_was_given_up_and_mined_all_the_same__is_no_finding(
+    follower: Follower, keys: OwnKeys
+) -> None:
+    nonce = nonce_of(follower, KEEPER)
+    plan(follower, KEEPER, nonce, nothing(follower, KEEPER))
+    give_up(follower, KEEPER)
     assert (keys.look(), open_kinds(follower)) == ([], {})
 
 
