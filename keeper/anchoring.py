@@ -52,8 +52,8 @@ class Anchoring:
             foreign = foreign_post(session, posted, root)
         if found is None:
             return []
-        is_other_past = found.root_before != root
-        if is_other_past and foreign is not None and self._is_handed_over(foreign, state):
+        is_other_past = foreign is not None or found.root_before != root
+        if foreign is not None and self._is_handed_over(foreign, state):
             found, is_other_past = replace(found, root_before=root), False
             log.warning("anchoring goes on after a root of another key", epoch=posted)
         self._tell(is_other_past, posted)

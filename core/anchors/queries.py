@@ -8,7 +8,7 @@ Laws
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -189,13 +189,19 @@ def epoch_after(session: Session, epoch: int) -> EpochRoot | None:
     return None if row is None else _epoch_root(row)
 
 
-def note_posts(session: WriteSession, posts: Iterable[EpochPost], seen_block: int) -> None:
+def note_posts(
+    session: WriteSession, posts: Iterable[EpochPost], seen_block: int, foreign: Set[int]
+) -> None:
     """Write down where roots were posted, and up to which block that was looked for.
 
-    One of another root is none of ours and stays beside them; the next of ours is on top of it.
+    One of another root, or of an epoch in `foreign`, is none of ours and stays beside them; the next
+    of ours is on top of it.
     """
     for post in posts:
         root = bytes.fromhex(post.root[2:])
+        if post.epoch in foreign:
+            _note_foreign(session, post, root)
+            continue
         is_ours = (AnchorEpoch.epoch == post.epoch, AnchorEpoch.root == root)
         found = {
             "root_before": bytes.fromhex(post.root_before[2:]),
@@ -223,6 +229,19 @@ def _note_foreign(session: WriteSession, post: EpochPost, root: bytes) -> None:
         "tx_hash": bytes.fromhex(post.tx_hash[2:]),
     }
     session.execute(insert(AnchorForeign).values(**values).on_conflict_do_nothing())
+
+
+def newest_foreign(session: Session) -> str | None:
+    """The transaction of the newest root that is none of ours."""
+    newest = select(AnchorForeign.tx_hash).order_by(AnchorForeign.epoch.desc()).limit(1)
+    found = session.scalar(newest)
+    return None if found is None else hex_of(found)
+
+
+def is_root_of(session: Session, post: EpochPost) -> bool:
+    """Whether it is of the root that we made of its epoch, or of an epoch of which we made none."""
+    found = session.get(AnchorEpoch, post.epoch)
+    return found is None or hex_of(found.root) == post.root
 
 
 def foreign_post(session: Session, epoch: int, root: bytes) -> str | None:

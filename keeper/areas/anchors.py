@@ -11,10 +11,11 @@ Laws
 - The safe block and the logs up to it are of one node: one that is behind would pass a post over,
   which is looked for once.
 - It has no key. What is posted by whom is the chain's word alone: rows find their blocks by the
-  contract's logs, not by what the keeper says that it sent.
+  contract's logs, not by what the keeper says that it sent. From a root on that is none of ours, what
+  its account posts is not ours either.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -25,8 +26,10 @@ from sqlalchemy.orm import Session
 from core.anchors import queries, rules
 from core.anchors.chain import ANCHORED, CONTRACT, newest_posted, post_of
 from core.anchors.queries import HeadRow
+from core.anchors.rules import EpochPost
 from core.chain import results
 from core.chain.blocks import BlockHeader, RawLog
+from core.chain.rpc import RpcError
 from core.db.engine import Database
 from core.mandate.chain.reader import VaultReader
 from core.mandate.views import grown_since, last_rows_before
@@ -119,11 +122,36 @@ class Anchors:
             parse = results.only(results.logs, partial(_are_posts, anchor, first, until))
             found = self._reader.rpc.call("eth_getLogs", [wanted], parse) or []
         posts = {post.epoch: post for post in map(post_of, found)}
+        foreign = self._foreign([posts[epoch] for epoch in sorted(posts)])
         with self._database.write() as session:
             self._fence(session)
-            queries.note_posts(session, posts.values(), until)
+            queries.note_posts(session, posts.values(), until, foreign)
         found_here = sum(one.epoch in posts for one in waiting)
         return found_here, len(waiting) - found_here
+
+    def _foreign(self, posts: Sequence[EpochPost]) -> Set[int]:
+        """Epochs posted by an account that posted a root which is none of ours, from that root on:
+        ours too is its word there, since the root of a quiet hour is known.
+        """
+        with self._database.read() as session:
+            newest = queries.newest_foreign(session)
+            false = [post.epoch for post in posts if not queries.is_root_of(session, post)]
+        if newest is None and not false:
+            return frozenset()
+        found, thief = set[int](), None if newest is None else self._sender(newest)
+        for post in posts:
+            sender = self._sender(post.tx_hash)
+            thief = sender if post.epoch in false else thief
+            if sender == thief:
+                found.add(post.epoch)
+        return found
+
+    def _sender(self, tx_hash: str) -> str:
+        """Errors: RpcError, also where the node does not have what it named."""
+        sent = self._reader.transaction(tx_hash)
+        if sent is None:
+            raise RpcError(f"the node has no transaction {tx_hash}")
+        return str(sent["from"]).lower()
 
     def _safe_block(self) -> int | None:
         """None where the node names none."""
