@@ -494,12 +494,10 @@ def test_amounts_beyond_a_bigint__are_amounts(database: Database) -> None:
 
 
 def test_the_mandates_behind_a_record__add_up_to_it_while_money_is_out(database: Database) -> None:
-    """More than an int4 holds, at a venue that no adapter values."""
     agent_id = agent(database, WALLET)
     mandate(database, agent_id, Told(9_000).on(0).deposit(9_000).on(1).buy(5_000, OTHER))
     build(database)
     with database.read() as session:
         (counted,) = views.counted_mandates(session, [agent_id], 10)
-
-    assert counted.net_usdc_e6 == -5_000 * USDC
+    assert counted.net_usdc_e6 == -5_000 * USDC  # more than an int4 holds
     assert since(database, agent_id)["net_usdc"] == "-5000.000000"
