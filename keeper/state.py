@@ -216,7 +216,8 @@ class Action:
     """One transaction to be sent: to which contract (a vault or the factory), as of which block,
     and why.
 
-    `why`: `at_or_below_floor`, `first`, `moved`, `daily`, `ended`, `proposed`. Worth and floor are known for
+    `why`: `at_or_below_floor`, `first`, `moved`, `daily`, `ended`,
+    `terms_ended`, `proposed`. Worth and floor are known for
     marks and stops.
     """
 

@@ -313,7 +313,7 @@ class Tick:
             action
             for action in actions
             if action.kind is not IntentKind.MARK
-            or action.why == LacksMark.END
+            or action.why in (LacksMark.END, LacksMark.OVER)
             or sent.get(action.to, 0) < self._marks_a_day
         ]
 

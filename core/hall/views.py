@@ -133,7 +133,9 @@ def told_of(mandate: Mandate) -> MandateTold:
     """Errors: whatever terms that nobody can read raise."""
     facts = mandate_facts(mandate)
     fee_bps = agent_fee_bps(mandate.payout_rule)
-    return MandateTold(facts.budget_usdc_e6, fee_bps, facts.positions)
+    if mandate.ends_at is None:
+        raise ValueError("the terms have no end")
+    return MandateTold(facts.budget_usdc_e6, fee_bps, facts.positions, mandate.ends_at)
 
 
 def wallet_of(mandate: Mandate) -> bytes | None:
@@ -263,7 +265,7 @@ def lives_of(session: Session, agent_ids: Collection[int]) -> list[MandateLife]:
             HallMandate.standing,
             HallMandate.violations,
             Mandate.status == Status.WORKING,
-            func.coalesce(Mandate.ended_at, Mandate.ends_at),
+            Mandate.ends_at,
         )
         .join(asked, asked.c.agent_id == HallMandate.agent_id)
         .join(Mandate, Mandate.id == HallMandate.mandate_id)
@@ -440,7 +442,11 @@ def counted_mandates(
     """The mandates on the chain that went into the figures of these accounts, newest first."""
     asked = table_of("asked", {"agent_id": (BigInteger, [*agent_ids])})
     newest = (
-        select(HallMandate.mandate_id, HallMandate.seq)
+        select(
+            HallMandate.mandate_id,
+            HallMandate.seq,
+            HallMandate.standing["out_usdc_e6"].astext.cast(Numeric).label("out"),
+        )
         .join(asked, asked.c.agent_id == HallMandate.agent_id)
         .where(HallMandate.is_paper.is_(False), HallMandate.trouble.is_(None))
         .order_by(HallMandate.mandate_id.desc())
@@ -459,7 +465,7 @@ def counted_mandates(
         .lateral("made")
     )
     query = (
-        select(Mandate.public_id, newest.c.seq, MandateEvent.row_hash, made)
+        select(Mandate.public_id, newest.c.seq, newest.c.out, MandateEvent.row_hash, made)
         .select_from(newest)
         .join(Mandate, Mandate.id == newest.c.mandate_id)
         .join(MandateEvent, last)
@@ -471,7 +477,7 @@ def counted_mandates(
             public_id=row.public_id,
             seq=row.seq,
             row_hash=row.row_hash,
-            net_usdc_e6=int(row.net),
+            net_usdc_e6=int(row.net - row.out),
             trades=row.trades,
         )
         for row in session.execute(query)

@@ -97,8 +97,10 @@ HOLDING = tuple(state for state in TxState if state is not TxState.LOST)
 
 class LacksMark(StrEnum):
     """Which mark the record of a vault lacks: after the first call that spent, so that one stands
-    wherever money is out; after a party's stop, which measures nothing, so that its end has a worth.
+    wherever money is out; after a party's stop, which measures nothing, so that its end has a worth;
+    after the end of its terms, before it is settled: a vault that settled without a stop takes none.
     """
 
     FIRST = "first"
     END = "ended"
+    OVER = "terms_ended"

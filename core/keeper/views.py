@@ -14,6 +14,7 @@ from sqlalchemy import (
     ColumnElement,
     DateTime,
     LargeBinary,
+    Numeric,
     Select,
     and_,
     bindparam,
@@ -182,29 +183,33 @@ def _watched_rows(
 
 def _lacks_mark(sent: Any) -> ColumnElement[str | None]:
     """Nothing of a vault that never spent: it is worth its cash. The last one is older than the stop,
-    or than what came back since while adapters still value something.
+    or, while adapters still value something, than what came back since or than the terms' end.
     """
     state = MandateHead.state
+    stopped_at, returned_at = (
+        state[name].as_string().cast(DateTime(timezone=True))
+        for name in ("stopped_at", "last_return_at")
+    )
+    is_out = state["valued_out_usdc_e6"].as_string().cast(Numeric) > 0
     by_a_party = and_(
-        _is_since(sent, "stopped_at"), state["stop_worth_usdc_e6"].as_string().is_(None)
+        _is_since(sent, stopped_at), state["stop_worth_usdc_e6"].as_string().is_(None)
     )
-    came_back = and_(
-        _is_since(sent, "last_return_at"), state["valued_out_usdc_e6"].as_integer() > 0
-    )
+    came_back = and_(stopped_at.is_not(None), _is_since(sent, returned_at), is_out)
+    is_over = and_(Mandate.ends_at <= bindparam("now"), _is_since(sent, Mandate.ends_at), is_out)
     return case(
         (func.coalesce(MandateHead.spent_usdc_e6, 0) == 0, None),
         (
             MandateHead.status.in_(CLOSED),
             case((or_(by_a_party, came_back), LacksMark.END)),
         ),
+        (is_over, LacksMark.OVER),
         (sent.c.created_at.is_(None), LacksMark.FIRST),
     )
 
 
-def _is_since(sent: Any, name: str) -> ColumnElement[bool]:
-    """That of the record is later than the block by which the last mark was decided."""
-    at = MandateHead.state[name].as_string()
-    seconds = func.extract("epoch", at.cast(DateTime(timezone=True)))
+def _is_since(sent: Any, at: ColumnElement[Any] | Any) -> ColumnElement[bool]:
+    """That time is later than the block by which the last mark was decided."""
+    seconds = func.extract("epoch", at)
     return and_(at.is_not(None), or_(sent.c.block_at.is_(None), sent.c.block_at < seconds))
 
 

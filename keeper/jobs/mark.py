@@ -2,8 +2,8 @@
 
 Every vault is judged every tick. A judgement is written down once a minute, and at once when it
 says something new. A mark is sent once after the first call that spent, when worth moved by 1 % or
-more since the last one sent, at least once a day after a move, and once after a party's stop; the
-rest are rows. What is at or below the floor belongs to keeper.jobs.stop_line, so that a vault never
+more since the last one sent, at least once a day after a move, and once after a party's stop or the
+terms' end; the rest are rows. What is at or below the floor belongs to keeper.jobs.stop_line, so that a vault never
 gets two marks from one state.
 """
 
@@ -36,7 +36,7 @@ def plan(state: KeeperState, now: UnixSeconds) -> list[Action]:
 
 
 def why_due(reading: VaultReading, head: Head, now: UnixSeconds) -> str | None:
-    """`first`, `moved`, `daily`, `ended`, or None when no mark is to be sent."""
+    """`first`, `moved`, `daily`, `ended`, `terms_ended`; None: no mark is to be sent."""
     if reading.lacks_mark is LacksMark.END:
         is_due = reading.worth_usdc_e6 is not None and not reading.live
         return LacksMark.END if is_due and reading.status in ENDED else None
@@ -50,8 +50,9 @@ def why_due(reading: VaultReading, head: Head, now: UnixSeconds) -> str | None:
         return None
     if reading.live or head.number <= reading.last_sent.block_number:
         return None
-    if reading.lacks_mark is LacksMark.FIRST:
-        return LacksMark.FIRST
+    is_over = reading.lacks_mark is LacksMark.OVER and not reading.is_for_anyone(head)
+    if is_over or reading.lacks_mark is LacksMark.FIRST:
+        return reading.lacks_mark
     moved = abs(reading.worth_usdc_e6 - reading.last_sent.worth_usdc_e6)
     if moved and moved * BPS_ONE >= reading.last_sent.worth_usdc_e6 * MOVED_BPS:
         return "moved"

@@ -297,18 +297,29 @@ def compare_created(subject: RecordSubject, created: VaultCreated, report: Repor
 
 
 def check_other_terms(
-    subject: RecordSubject, *, has_vault: bool, is_named: bool, node: Node, report: Report
+    subject: RecordSubject,
+    *,
+    factories: Collection[str],
+    has_vault: bool,
+    is_named: bool,
+    node: Node,
+    report: Report,
 ) -> None:
-    """What this record says nothing of: vaults that the factory made of other terms by the same
-    owner. An owner may sign several terms for one mandate, and a record can show those that have no
-    vault.
+    """What this record says nothing of: vaults that the factory, or another trusted one, made of
+    other terms by the same owner. An owner may sign several terms for one mandate, and a record can
+    show those that have no vault.
 
-    `is_named`: the reader said which mandate is meant.
+    `factories`: the trusted ones. `is_named`: the reader said which mandate is meant.
 
     Errors: UncheckedError when the vault may be that of the mandate that is meant: it has the same
     id, or these terms have none and nobody said which mandate is meant.
     """
-    others = [one for one in _made_for(subject, node) if one.terms_digest != subject.digest]
+    others = [
+        one
+        for factory in sorted({subject.factory, *factories})
+        for one in _made_for(subject, factory, node)
+        if one.terms_digest != subject.digest
+    ]
     same = [one for one in others if one.public_id == subject.terms.public_id]
     if same:
         raise UncheckedError(
@@ -328,12 +339,12 @@ def check_other_terms(
         )
 
 
-def _made_for(subject: RecordSubject, node: Node) -> list[VaultCreated]:
-    """Every vault of the owner. One question where a node takes the factory's whole life at once."""
+def _made_for(subject: RecordSubject, factory: str, node: Node) -> list[VaultCreated]:
+    """Its every vault of the owner. One question where a node takes the factory's whole life at once."""
     topics = [topic_of(VaultCreated.__name__), None, None, address_word(subject.terms.owner)]
     newest = node.newest()
-    first = node.first_with_code(subject.factory, newest)
-    wanted = {"address": subject.factory, "topics": topics}
+    first = node.first_with_code(factory, newest)
+    wanted = {"address": factory, "topics": topics}
     made = list[VaultCreated]()
     for log in node.logs(OTHER_TERMS, wanted, first, newest, newest - first + 1):
         try:

@@ -197,10 +197,7 @@ class _Chain:
         )
 
     def terms(self) -> None:
-        trusted = pinned("factory", self.subject.chain_id)
-        if self.options.factory is not None:
-            trusted += (checksum_address(self.options.factory),)
-        self.vault = check_place(self.subject, self.node, trusted, self.report)
+        self.vault = check_place(self.subject, self.node, self._factories(), self.report)
         self.report.subject["vault"] = self.vault
         first = self.record.first or {}
         has_vault = self.has_vault = self.vault is not None and bool(
@@ -216,11 +213,19 @@ class _Chain:
             )
         self.has_looked = self.vault is None or self.subject.is_paper
 
+    def _factories(self) -> tuple[str, ...]:
+        """Those that are trusted."""
+        named = self.options.factory
+        return pinned("factory", self.subject.chain_id) + (
+            () if named is None else (checksum_address(named),)
+        )
+
     def other_terms(self) -> None:
         if self.vault is not None:
             is_named = self.options.mandate is not None
             check_other_terms(
                 self.subject,
+                factories=self._factories(),
                 has_vault=self.has_vault,
                 is_named=is_named,
                 node=self.node,

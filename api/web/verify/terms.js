@@ -282,14 +282,19 @@ export async function checkCancelled(subject, counted, node, last, report) {
 }
 
 /**
- * What this record says nothing of: vaults that the factory made of other terms by the same owner. An
- * owner may sign several terms for one mandate, and a record can show those that have no vault.
+ * What this record says nothing of: vaults that the factory, or another trusted one, made of other
+ * terms by the same owner. An owner may sign several terms for one mandate, and a record can show
+ * those that have no vault.
  * Errors: UncheckedError when the vault may be that of the mandate that is meant.
- * @param {Subject} subject @param {{hasVault: boolean, isNamed: boolean}} said `isNamed`: the reader
- * said which mandate is meant @param {Node} node @param {Report} report
+ * @param {Subject} subject @param {{factories: string[], hasVault: boolean, isNamed: boolean}} said
+ * `factories`: the trusted ones; `isNamed`: the reader said which mandate is meant
+ * @param {Node} node @param {Report} report
  */
-export async function checkOtherTerms(subject, { hasVault, isNamed }, node, report) {
-  const others = await otherVaults(subject, node);
+export async function checkOtherTerms(subject, { factories, hasVault, isNamed }, node, report) {
+  const others = [];
+  for (const factory of new Set([subject.factory, ...factories])) {
+    others.push(...(await otherVaults(subject, factory, node)));
+  }
   const same = others.filter((one) => one.publicId === subject.publicId);
   if (same.length > 0) {
     const text = `the owner signed others for ${subject.publicId} too, and the factory made of them`;
@@ -310,12 +315,12 @@ export async function checkOtherTerms(subject, { hasVault, isNamed }, node, repo
   report.remark(`${text}: ${named(others)}`);
 }
 
-/** @param {Subject} subject @param {Node} node */
-async function otherVaults(subject, node) {
+/** @param {Subject} subject @param {string} factory @param {Node} node */
+async function otherVaults(subject, factory, node) {
   const newest = await node.newest();
-  const first = await node.firstWithCode(subject.factory, newest);
+  const first = await node.firstWithCode(factory, newest);
   const topics = [topicOf("VaultCreated"), null, null, `0x${addressWord(subject.owner)}`];
-  const filter = { address: subject.factory, topics };
+  const filter = { address: factory, topics };
   const found = [];
   for await (const log of node.logs(OTHER_TERMS, filter, first, newest, newest - first + 1)) {
     const { vault, termsDigest: digest, publicId } = createdBy(log);

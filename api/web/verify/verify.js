@@ -237,8 +237,8 @@ class RecordCheck {
     }
     this.hasLooked = this.vault === null || subject.isPaper;
     if (this.vault === null) return;
-    const isNamed = this.options.mandate !== undefined;
-    await report.part(() => checkOtherTerms(subject, { hasVault, isNamed }, node, report));
+    const said = { factories, hasVault, isNamed: this.options.mandate !== undefined };
+    await report.part(() => checkOtherTerms(subject, said, node, report));
   }
 
   /** A paper mandate: no chain stands behind it, so its rows are checked against one another alone.

@@ -11,8 +11,9 @@ Laws
 - Rows count in the order of the ledger; one that comes late counts on the last day that the ledger
   knew.
 - Money out where no adapter values it stands at cost until it is back.
-- The end is counted by end.py, on its day, and so is what rows say after it. The agent holds nothing
-  then: a day's `worth_usdc_e6` is 0, and what the owner takes out changes nothing.
+- The end, a stop or at the latest that of the terms, is counted by end.py, on its day, and so is what
+  rows say after it. The agent holds nothing then: a day's `worth_usdc_e6` is 0, and what the owner
+  takes out changes nothing.
 
 Amounts are USDC base units. Source: docs/hall.md#what-counts.
 """
@@ -58,11 +59,12 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class MandateTold:
-    """What of the mandate's own row the days are made with."""
+    """What of the mandate's own row the days are made with. `ends_at`: of its terms."""
 
     budget_usdc_e6: int
     agent_fee_bps: int
     positions: PositionRules
+    ends_at: datetime
 
 
 @dataclass(slots=True, kw_only=True)
@@ -81,7 +83,6 @@ class MandateStanding:
     held_usdc_e6: int = 0
     deposited_usdc_e6: int = 0
     withdrawn_usdc_e6: int = 0
-    paid_out_usdc_e6: int = 0
     worth_usdc_e6: int = 0
     funded_on: date | None = None  # UTC, as all days
     ended_on: date | None = None
@@ -146,36 +147,53 @@ class Days:
         if is_told_by_agent(row):
             self._said(row)
             return
+        if now.end is None and self._is_over(row):
+            now.end = self._ended(row, min(at, self.told.ends_at))
         if now.end is not None:
             self._after_end(row, now.end)
             return
         flow = self._moved(row)
         gift = self._called(row)
-        if now.end is not None:  # with this row, which is counted there
-            return
         now.worth_usdc_e6 = self._worth()
         flow += now.worth_usdc_e6 - self._worth(without=gift) if gift else 0
         result = now.worth_usdc_e6 - self._before - flow
         if flow or result:
-            self._count(self._day(row), flow, result)
+            self._count(self._day(row.occurred_at), flow, result)
+
+    def _is_over(self, row: NewRow) -> bool:
+        """With this row: a stop or settlement of the chain, or whatever comes after the terms' end."""
+        is_end = row.kind in (RowKind.STOP, RowKind.PAYOUT) and row.block_hash is not None
+        return is_end or row.occurred_at >= self.told.ends_at
+
+    def _ended(self, row: NewRow, at: datetime) -> End:
+        now = self.standing
+        marked = now.before_mark  # a mark of the stop's own transaction is the end's measure
+        end = End(
+            before=marked if marked.tx == row.tx_hash else self._as_of(row, at),
+            cash_usdc_e6=now.cash_usdc_e6,
+            gain_without_usdc_e6=self._made(now.cash_usdc_e6),
+            out_usdc_e6=now.out_usdc_e6,
+        )
+        self._day(at)
+        now.ended_on = at.date()
+        now.worth_usdc_e6 = now.listed_usdc_e6 = now.out_usdc_e6 = 0
+        return end
 
     def _after_end(self, row: NewRow, end: End) -> None:
+        """The row that ended it is the first."""
         now = self.standing
         now.cash_usdc_e6 += row.cash_delta_usdc_e6
         if row.kind is RowKind.STOP and now.stopped_by is None and row.block_hash is not None:
             now.stopped_by = stopped_by(row)
-        if mark := _of_chain(row, "mark"):
-            worth = usable_usdc_e6(mark.get("worth_usdc"))
-            if worth is not None:
-                end.measure(worth, now.cash_usdc_e6)
+        left = self._valued(_of_chain(row, "mark") or _stopped(row))
+        if left is not None:
+            end.measure(left)
         elif unwound := _of_chain(row, "unwound"):
             spent, received = spent_and_received(row)
             self._came_back(end, str(unwound.get("target")), received - spent)
         elif proceeds := _of_chain(row, "proceeds"):
             self._came_back(end, str(proceeds.get("adapter")), row.cash_delta_usdc_e6)
-        else:
-            return
-        self._count_end(self._day(row), end)
+        self._count_end(self._day(row.occurred_at), end)
 
     def _came_back(self, end: End, target: str, net: int) -> None:
         if target.lower() in self.told.positions.valued:
@@ -198,11 +216,6 @@ class Days:
                 now.withdrawn_usdc_e6 -= row.cash_delta_usdc_e6
                 now.held_usdc_e6 = min(now.held_usdc_e6, self._left(row))
                 return row.cash_delta_usdc_e6
-            case RowKind.PAYOUT:
-                now.paid_out_usdc_e6 -= row.cash_delta_usdc_e6
-                self._ends(row)
-            case RowKind.STOP:
-                self._ends(row)
             case RowKind.FEE:
                 self._cost(row)
             case _:
@@ -223,39 +236,13 @@ class Days:
         held = self.standing.held_usdc_e6
         return max(0, held + row.cash_delta_usdc_e6) if balance is None else balance
 
-    def _ends(self, row: NewRow) -> None:
-        """A stop or settlement of the chain."""
-        now = self.standing
-        if row.block_hash is None:
-            return
-        if now.stopped_by is None and row.kind is RowKind.STOP:
-            now.stopped_by = stopped_by(row)
-        worth = usable_usdc_e6(_stopped(row).get("worth_usdc"))
-        now.end = End(
-            before=self._before_end(row),
-            cash_usdc_e6=now.cash_usdc_e6,
-            gain_without_usdc_e6=self._made(now.cash_usdc_e6),
-            paid_out_usdc_e6=now.paid_out_usdc_e6,
-            out_usdc_e6=now.out_usdc_e6,
-        )
-        if worth is not None:
-            now.end.measure(worth, now.cash_usdc_e6)
-        self._count_end(self._day(row), now.end)
-        now.ended_on = row.occurred_at.date()
-        now.worth_usdc_e6 = now.listed_usdc_e6 = now.out_usdc_e6 = 0
-
-    def _before_end(self, row: NewRow) -> Before:
-        """Before the end's own measure, if a mark of its transaction is one."""
-        marked = self.standing.before_mark
-        return marked if marked.tx == row.tx_hash else self._as_of_now(row)
-
-    def _as_of_now(self, row: NewRow) -> Before:
-        """Before the row."""
+    def _as_of(self, row: NewRow, at: datetime) -> Before:
+        """Before the row, which counts at that time."""
         now = self.standing
         before = Before(
             tx=row.tx_hash, listed_usdc_e6=now.listed_usdc_e6, worth_usdc_e6=self._before
         )
-        if day := self._day_so_far(self._on(row)):
+        if day := self._day_so_far(self._on(at)):
             before.result_usdc_e6, before.least_usdc_e6 = day.result_usdc_e6, day.least_usdc_e6
             before.path = day.path
         return before
@@ -300,10 +287,16 @@ class Days:
         return self._went(target, selector, spent, received)
 
     def _marked(self, row: NewRow, mark: Mapping[str, Any]) -> None:
-        now, worth = self.standing, usable_usdc_e6(mark.get("worth_usdc"))
-        if worth is not None:
-            now.before_mark = self._as_of_now(row)
-            now.listed_usdc_e6 = max(0, worth - now.cash_usdc_e6 - now.out_usdc_e6)
+        if (listed := self._valued(mark)) is not None:
+            self.standing.before_mark = self._as_of(row, row.occurred_at)
+            self.standing.listed_usdc_e6 = listed
+
+    def _valued(self, measure: Mapping[str, Any]) -> int | None:
+        """What adapters value, by a measure of the vault; None: it says no worth. Source: flows.py."""
+        worth, out = (usable_usdc_e6(measure.get(k)) for k in ("worth_usdc", "unvalued_out_usdc"))
+        if worth is None or out is None:
+            return None
+        return max(0, worth - out - max(0, self.standing.cash_usdc_e6))
 
     def _went(self, target: str, selector: str | None, spent: int, received: int) -> int:
         """Money to a target (in lower case) and back; answers what a target without a listed adapter
@@ -329,13 +322,13 @@ class Days:
         """
         now = self.standing
         worth = max(0, now.cash_usdc_e6 - without) + now.listed_usdc_e6 + now.out_usdc_e6
-        bps, paid_out = self.told.agent_fee_bps, now.paid_out_usdc_e6
-        return max(0, worth - agent_fee_owed_usdc_e6(self._made(worth), bps, paid_out))
+        owed = agent_fee_owed_usdc_e6(self._made(worth), self.told.agent_fee_bps, 0)
+        return max(0, worth - owed)
 
     def _made(self, worth: int) -> int:
         """What the mandate has made if it has so much, before the agent's fee; may be negative."""
         now = self.standing
-        return worth + now.withdrawn_usdc_e6 + now.paid_out_usdc_e6 - now.deposited_usdc_e6
+        return worth + now.withdrawn_usdc_e6 - now.deposited_usdc_e6
 
     # The day
 
@@ -364,33 +357,33 @@ class Days:
         if trade in now.traded:
             return
         now.traded.append(trade)
-        day = self._day(row)
+        day = self._day(row.occurred_at)
         day.trades += 1
         day.sides.setdefault(target, [0, 0])[not is_buy] += 1
 
     def _said(self, row: NewRow) -> None:
         amount = row.amount_usdc_e6 or 0
         if row.kind in TRADES:
-            self._day(row).said_trades += 1
+            self._day(row.occurred_at).said_trades += 1
         elif row.kind is RowKind.RESOLVE:
-            self._day(row).said_result_usdc_e6 += amount
+            self._day(row.occurred_at).said_result_usdc_e6 += amount
         elif row.kind is RowKind.FEE:
-            day = self._day(row)
+            day = self._day(row.occurred_at)
             day.said_fees_usdc_e6 += amount
             day.said_result_usdc_e6 -= amount
 
-    def _day(self, row: NewRow) -> Day:
-        """The day of a row, which may begin with it."""
-        on = self._on(row)
+    def _day(self, at: datetime) -> Day:
+        """The day of a row of that time, which may begin with it."""
+        on = self._on(at)
         day = self._day_so_far(on) or Day(
             day=on, capital_usdc_e6=self._before, worth_usdc_e6=self._before
         )
         self.changed[on], self.standing.last_day = day, on
         return day
 
-    def _on(self, row: NewRow) -> date:
+    def _on(self, at: datetime) -> date:
         """Never before the last day nor after the end's."""
-        now, on = self.standing, row.occurred_at.date()
+        now, on = self.standing, at.date()
         if now.last_day is not None and (on < now.last_day or now.ended_on is not None):
             return now.last_day
         return on

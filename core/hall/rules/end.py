@@ -43,18 +43,15 @@ class End:
     before: Before
     cash_usdc_e6: int
     gain_without_usdc_e6: int
-    paid_out_usdc_e6: int
     out_usdc_e6: int
     measured_usdc_e6: int | None = None
     listed_back_usdc_e6: int = 0
     out_back_usdc_e6: int = 0
 
-    def measure(self, worth_usdc_e6: int, cash_usdc_e6: int) -> None:
-        """The vault's worth, with so much cash; the first one counts."""
+    def measure(self, left_usdc_e6: int) -> None:
+        """What adapters value, by the vault's own measure; the first one counts."""
         if self.measured_usdc_e6 is None:
-            still_out = max(0, self.out_usdc_e6 - self.out_back_usdc_e6)
-            left = max(0, worth_usdc_e6 - max(0, cash_usdc_e6) - still_out)
-            self.measured_usdc_e6 = left + self.listed_back_usdc_e6
+            self.measured_usdc_e6 = left_usdc_e6 + self.listed_back_usdc_e6
 
     def worth_usdc_e6(self, agent_fee_bps: int) -> int:
         """The mandate's, after the agent's fee."""
@@ -62,5 +59,5 @@ class End:
         listed = min(self.before.listed_usdc_e6, back if measured is None else max(measured, back))
         positions = listed + min(self.out_usdc_e6, self.out_back_usdc_e6)
         gain = self.gain_without_usdc_e6 + positions
-        fee = agent_fee_owed_usdc_e6(gain, agent_fee_bps, self.paid_out_usdc_e6)
+        fee = agent_fee_owed_usdc_e6(gain, agent_fee_bps, 0)
         return max(0, self.cash_usdc_e6 + positions - fee)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from api.client.verify import verification
 from api.client.verify.findings import Report, Verdict
 from api.client.verify.verification import verify
 from core.chain.results import Parse
@@ -221,20 +222,41 @@ def test_terms_without_a_vault_whose_owner_has_one__are_never_sound_until_a_mand
     assert "other vaults, of which this record says nothing: 0x" in named.remarks[0]
 
 
-def test_other_terms_of_the_same_mandate_with_a_vault__are_never_sound_whatever_is_named(
-    second: Unfunded,
-) -> None:
+def of_the_first(second: Unfunded, factory: str) -> Sequence[bytes]:
+    """A record of other terms of the mandate that has a vault, signed for this factory."""
     forgery = Forgery.of(second.signed)
     terms = replace(terms_from_json(forgery.first["terms"]), public_id="m_firstofall2")
-    digest = terms_digest(terms, second.chain.contracts["factory"], CHAIN_ID)
+    digest = terms_digest(terms, factory, CHAIN_ID)
     forgery.first |= {
         "mandate_id": terms.public_id, "genesis_hash": genesis_hash(terms.public_id),
-        "terms": terms_to_json(terms), "terms_digest": digest, "vault": None,
+        "terms": terms_to_json(terms), "terms_digest": digest, "vault": None, "factory": factory,
         "signature": OWNER.signer.sign_digest(digest),
     }  # fmt: skip
     forgery.body("signed")["payload"]["terms_digest"] = digest
     forgery.seal()
-    report = judged(second, forgery.lines(), mandate="m_firstofall2")
+    return forgery.lines()
+
+
+def test_a_vault_of_another_trusted_factory__is_not_left_unsaid(
+    second: Unfunded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Contracts were deployed again, and the owner signed the same mandate for both factories."""
+    factory, other = second.chain.contracts["factory"], "0x" + "77" * 20
+    code = second.chain.rpc.call("eth_getCode", [factory, "latest"])
+    second.chain.rpc.call("anvil_setCode", [other, code])
+    monkeypatch.setattr(
+        verification, "pinned", lambda name, _: (factory,) if name == "factory" else ()
+    )
+    report = judged(second, of_the_first(second, other), factory=other, mandate="m_firstofall2")
+    assert (names(report), report.verdict) == ([], Verdict.UNCHECKED)
+    assert "signed others for m_firstofall2 too" in report.unchecked[0]
+
+
+def test_other_terms_of_the_same_mandate_with_a_vault__are_never_sound_whatever_is_named(
+    second: Unfunded,
+) -> None:
+    lines = of_the_first(second, second.chain.contracts["factory"])
+    report = judged(second, lines, mandate="m_firstofall2")
     assert (names(report), report.verdict) == ([], Verdict.UNCHECKED)
     assert (
         "signed others for m_firstofall2 too, and the factory made of them" in report.unchecked[0]

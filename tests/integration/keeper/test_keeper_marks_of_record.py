@@ -102,7 +102,7 @@ def test_what_comes_back_after_an_end__is_marked_while_adapters_value_something(
     stopped(stage)
     keeper.run()
     stage.pass_time(stage.chain.now + 5)
-    back = {"last_return_at": now_of(stage), "valued_out_usdc_e6": 1}
+    back = {"last_return_at": now_of(stage), "valued_out_usdc_e6": 10**15}
     for _ in range(2):
         stopped_before = {"stopped_at": now_of(stage), "stop_worth_usdc_e6": 1}
         stage.record("settled", state=stopped_before | back, **SPENT)
@@ -114,3 +114,23 @@ def test_what_comes_back_after_an_end__is_marked_while_adapters_value_something(
     stage.record("settled", state=stopped_before | nothing_left, **SPENT)
     keeper.run()
     assert len(stage.intents()) == 2
+
+
+def test_the_terms_end_while_a_position_is_out__one_mark_and_then_the_settlement(
+    stage: Stage,
+) -> None:
+    """After it the vault takes no mark, whatever comes back."""
+    out = {"valued_out_usdc_e6": 100 * USDC}
+    stage.record("working", state=out, **SPENT)
+    keeper = stage.keeper()
+    keeper.run()
+    stage.pass_time(stage.ends_at)
+    for _ in range(3):
+        keeper.run()
+        stage.chain.anvil.mine()
+    assert [intent.reason["why"] for intent in stage.intents()] == ["first", "terms_ended", "ended"]
+    assert (stage.states()[-1][0], stage.status()) == ("settle", "settled")
+
+    stage.record("settled", state=out | {"last_return_at": now_of(stage)}, **SPENT)
+    keeper.run()
+    assert len(stage.intents()) == 3

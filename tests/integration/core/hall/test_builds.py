@@ -12,7 +12,7 @@ from sqlalchemy import insert, select, text, update
 
 from core.db.base import Base
 from core.db.engine import Database
-from core.hall import queries
+from core.hall import queries, views
 from core.hall.tables import HallAgent
 from core.identity.tables import Account
 from core.mandate.ledger import writer as mandate_ledger
@@ -27,13 +27,11 @@ from keeper.areas.hall import HallJob
 from scripts._world import Place
 from scripts.seed_world import seed
 from tests.integration.core.rows import add_account, add_mandate
-from tests.unit.core.hall.told import LISTED, RULES, USDC, VAULT, Told
+from tests.unit.core.hall.told import LISTED, OTHER, RULES, USDC, VAULT, Told
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 PLACE = Place(84532, *(f"0x{n:040x}" for n in (0xA1, 0xA2, 0xA3)))
 WALLET = b"\x77" * 20
-
-
 TABLES = ("hall_past", "hall_day", "hall_mandate", "hall_agent", "hall_due", "hall_build")
 
 
@@ -491,3 +489,12 @@ def test_amounts_beyond_a_bigint__are_amounts(database: Database) -> None:
     assert since(database, agent_id)["net_usdc"] == f"{huge}.000000"
     assert since(database, agent_id)["trades"] == 2
     assert USDC * huge > 2**63
+
+
+def test_the_mandates_behind_a_record__add_up_to_it_while_money_is_out(database: Database) -> None:
+    agent_id = agent(database, WALLET)
+    mandate(database, agent_id, Told(9_000).on(0).deposit(9_000).on(1).buy(5_000, OTHER))
+    build(database)
+    with database.read() as session:
+        (one,) = views.counted_mandates(session, [agent_id], 10)
+    assert (one.net_usdc_e6, since(database, agent_id)["net_usdc"]) == (-5 * 10**9, "-5000.000000")

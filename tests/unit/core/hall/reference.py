@@ -5,13 +5,14 @@ It shares no code with core.hall but the shape of rows.
 """
 
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime
 from fractions import Fraction
 from typing import Any
 
 from core.mandate.rules.ledger import NewRow, ReportedBy, RowKind
 
 USDC = 1_000_000
+NEVER = datetime.max.replace(tzinfo=UTC)
 
 
 @dataclass
@@ -39,22 +40,29 @@ class Reference:
     """The end is a point of its own: the last one, told again with every row that follows."""
 
     def __init__(
-        self, rows: list[NewRow], listed: str, position_targets: set[str], fee_bps: int
+        self,
+        rows: list[NewRow],
+        listed: str,
+        position_targets: set[str],
+        fee_bps: int,
+        ends_at: datetime = NEVER,
     ) -> None:
         self.listed, self.position_targets, self.fee_bps = listed, position_targets, fee_bps
         self.cash = self.at_listed = self.elsewhere = 0
-        self.put_in = self.taken = self.fees = 0
+        self.put_in = self.taken = 0
         self.went_to_listed, self.is_marked = 0, False
         self.points: list[Point] = []
         chain = [row for row in rows if row.reported_by is not ReportedBy.AGENT or row.block_hash]
+        ends = (RowKind.STOP, RowKind.PAYOUT)
         place = next(
-            (n for n, row in enumerate(chain) if row.kind in (RowKind.STOP, RowKind.PAYOUT)), None
+            (n for n, row in enumerate(chain) if row.kind in ends or row.occurred_at >= ends_at),
+            None,
         )
         self.over = place is not None
         for row in chain if place is None else chain[:place]:
             self.point(row)
         if place is not None:
-            self.end(chain[place], chain[place + 1 :])
+            self.end(chain[place:], ends_at)
 
     def point(self, row: NewRow) -> None:
         before, listed = self.worth(), self.at_listed
@@ -69,21 +77,17 @@ class Reference:
         last = self.points[-1].day if self.points else at
         self.points.append(Point(max(at, last), before, self.worth(), flow, row.tx_hash, listed))
 
-    def end(self, row: NewRow, later: list[NewRow]) -> None:
+    def end(self, rows: list[NewRow], ends_at: datetime) -> None:
         """Worth at the end: cash then, and of each kind of position what is known of it now."""
         listed_most, before = self.at_listed, self.worth()
-        marked = [n for n, point in enumerate(self.points) if point.tx == row.tx_hash]
+        marked = [n for n, point in enumerate(self.points) if point.tx == rows[0].tx_hash]
         if marked:  # a mark of the stop's own transaction, and nothing after it
             listed_most, before = self.points[-1].listed_before, self.points[-1].before
             self.points.pop()
-        at = row.occurred_at.date()
-        self.cash += row.cash_delta_usdc_e6
-        if row.kind is RowKind.PAYOUT:
-            self.fees -= row.cash_delta_usdc_e6
-        cash, elsewhere = self.cash, self.elsewhere
-        measured = self.measured(row, elsewhere)
+        at = min(rows[0].occurred_at, ends_at).date()
+        cash, elsewhere, measured = self.cash, self.elsewhere, None
         listed_back = elsewhere_back = 0
-        for one in later:
+        for one in rows:
             self.cash += one.cash_delta_usdc_e6
             payload: Any = one.payload
             called = payload.get("unwound") or payload.get("proceeds")
@@ -93,10 +97,7 @@ class Reference:
                     listed_back += one.cash_delta_usdc_e6
                 else:
                     elsewhere_back += one.cash_delta_usdc_e6
-            if (
-                measured is None
-                and (left := self.measured(one, max(0, elsewhere - elsewhere_back))) is not None
-            ):
+            if measured is None and (left := self.measured(one)) is not None:
                 measured = left + listed_back
         known = max(measured or 0, listed_back)
         self.cash, self.at_listed = cash, min(listed_most, known)
@@ -105,18 +106,19 @@ class Reference:
         self.points.append(Point(day, before, self.worth(), 0, None, 0))
         self.cash = self.at_listed = self.elsewhere = 0
 
-    def measured(self, row: NewRow, still_out: int) -> int | None:
+    def measured(self, row: NewRow) -> int | None:
         payload: Any = row.payload
-        worth = (payload.get("mark") or payload.get("stopped") or {}).get("worth_usdc")
-        if worth is None:
+        told = payload.get("mark") or payload.get("stopped") or {}
+        if told.get("worth_usdc") is None:
             return None
-        return max(0, int(worth.replace(".", "")) - max(0, self.cash) - still_out)
+        worth, out = (int(told[k].replace(".", "")) for k in ("worth_usdc", "unvalued_out_usdc"))
+        return max(0, worth - max(0, self.cash) - out)
 
     def worth(self) -> int:
         gross = max(0, self.cash) + self.at_listed + self.elsewhere
-        gain = gross + self.taken + self.fees - self.put_in
+        gain = gross + self.taken - self.put_in
         owed = gain * self.fee_bps // 10_000 if gain > 0 else 0
-        return max(0, gross - max(0, owed - self.fees))
+        return max(0, gross - owed)
 
     def take(self, row: NewRow) -> int:
         self.cash += row.cash_delta_usdc_e6
@@ -127,10 +129,8 @@ class Reference:
         if row.kind is RowKind.WITHDRAW:
             self.taken -= row.cash_delta_usdc_e6
             return row.cash_delta_usdc_e6
-        told = payload.get("mark") or {}
-        if told.get("worth_usdc"):
-            worth = int(told["worth_usdc"].replace(".", ""))
-            self.at_listed = max(0, worth - self.cash - self.elsewhere)
+        if payload.get("mark"):
+            self.at_listed = self.measured(row) or 0
             self.is_marked = True
         return 0
 

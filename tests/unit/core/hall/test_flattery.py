@@ -254,3 +254,38 @@ def test_what_is_found_after_the_end__is_a_share_of_what_the_agent_had() -> None
     one.on(3).withdraw(599).proceeds(400)
 
     assert one.of_agent(today=3).windows["since"].twr_bps == 0
+
+
+def test_the_terms_end__is_an_end_like_a_stop() -> None:
+    """What the owner takes out before anybody settles makes no deeper fall, and the vault's measure
+    of after the end stands for what the owner never sells.
+    """
+    one = Told(ends=2).on(0).deposit(1_000).buy(300).mark(1_000)
+    one.on(4).withdraw(700).settle()
+    since = one.of_agent(today=4).windows["since"]
+    assert (since.net_usdc_e6, since.max_drawdown_bps) == (-300 * USDC, 3_000)
+
+    told = Told(ends=2).on(0).deposit(1_000).buy(300).mark(1_000)
+    kept = told.on(2, 13).mark(1_000).settle().on(4).withdraw(700).of_agent(today=4)
+    assert kept.windows["since"].net_usdc_e6 == 0
+
+
+def test_a_price_that_is_lifted_after_the_terms_end__is_no_gain() -> None:
+    one = Told(ends=2).on(0).deposit(1_000).buy(300).mark(1_000)
+    since = one.on(2, 13).mark(1_600).unwind(300).settle().of_agent(today=2).windows["since"]
+
+    assert since.net_usdc_e6 == 0
+
+
+def test_a_settlement_long_after_the_end__makes_no_day_live() -> None:
+    """The payee cannot be paid for forty days: nobody settles, and the agent chooses when."""
+    one = Told(ends=2).on(0).deposit(1_000).on(42).settle()
+
+    assert one.of_agent(today=42).days_live == 3
+
+
+def test_what_a_service_gives_back__is_not_marked_as_a_position() -> None:
+    """The vault still counts the 400 at cost that its service brought back, beside the cash."""
+    one = Told().on(0).deposit(1_000).on(1).buy(400, OTHER).sell(400, SERVICE).mark(1_400)
+
+    assert one.of_agent(today=1).windows["since"].net_usdc_e6 == 0

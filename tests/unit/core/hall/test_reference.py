@@ -29,11 +29,12 @@ STEPS = st.one_of(
 )
 HISTORIES = st.lists(st.tuples(st.integers(0, 700), STEPS), max_size=40)
 FEES = st.sampled_from([0, 1_000, 3_333])
+ENDS = st.sampled_from([0, 5, 30, 9_000])  # the day
 
 
-def told(history: list[tuple[int, Any]], fee_bps: int) -> Told:
+def told(history: list[tuple[int, Any]], fee_bps: int, ends: int = 9_000) -> Told:
     """`history`: hours since the step before, and the step; its amounts are within the cash."""
-    one, hours, cash = Told(budget=1_000, fee_bps=fee_bps).on(0, 0).deposit(1_000), 0, 1_000
+    one, hours, cash = Told(1_000, fee_bps, ends).on(0, 0).deposit(1_000), 0, 1_000
     for apart, (name, *arguments) in history:
         hours += apart
         one.on(0, hours)
@@ -47,12 +48,12 @@ def told(history: list[tuple[int, Any]], fee_bps: int) -> Told:
 
 
 @pytest.mark.parametrize("name", WINDOWS)
-@given(HISTORIES, FEES, st.integers(0, 5))
+@given(HISTORIES, FEES, ENDS, st.integers(0, 5))
 def test_a_window__is_the_reference_s(
-    name: str, history: list[tuple[int, Any]], fee_bps: int, idle_days: int
+    name: str, history: list[tuple[int, Any]], fee_bps: int, ends: int, idle_days: int
 ) -> None:
-    one = told(history, fee_bps)
-    reference = Reference(one.rows, LISTED, {OTHER}, fee_bps)
+    one = told(history, fee_bps, ends)
+    reference = Reference(one.rows, LISTED, {OTHER}, fee_bps, one.told.ends_at)
     today = max(row.occurred_at.date() for row in one.rows) + timedelta(days=idle_days)
     size = WINDOWS[name]
     after = date.min if size is None else today - timedelta(days=size)
@@ -67,12 +68,14 @@ def test_a_window__is_the_reference_s(
         assert abs(found.twr_bps - gain) <= 1
 
 
-@given(st.lists(HISTORIES, min_size=1, max_size=3), FEES)
+@given(st.lists(HISTORIES, min_size=1, max_size=3), FEES, ENDS)
 def test_mandates_together__are_the_reference_s(
-    histories: list[list[tuple[int, Any]]], fee_bps: int
+    histories: list[list[tuple[int, Any]]], fee_bps: int, ends: int
 ) -> None:
-    mandates = [told(history, fee_bps) for history in histories]
-    references = [Reference(one.rows, LISTED, {OTHER}, fee_bps) for one in mandates]
+    mandates = [told(history, fee_bps, ends) for history in histories]
+    references = [
+        Reference(one.rows, LISTED, {OTHER}, fee_bps, one.told.ends_at) for one in mandates
+    ]
     today = max(row.occurred_at.date() for one in mandates for row in one.rows)
     records = [one.record(number) for number, one in enumerate(mandates)]
     found = record_of(records, [], today).windows
@@ -85,11 +88,11 @@ def test_mandates_together__are_the_reference_s(
             assert abs(twr - (growth_together(references, after) - 1) * 10_000) <= 1
 
 
-@given(HISTORIES, FEES, st.integers(0, 40))
+@given(HISTORIES, FEES, ENDS, st.integers(0, 40))
 def test_a_ledger_that_is_counted_in_two_builds__is_the_one_that_is_counted_in_one(
-    history: list[tuple[int, Any]], fee_bps: int, cut: int
+    history: list[tuple[int, Any]], fee_bps: int, ends: int, cut: int
 ) -> None:
-    one = told(history, fee_bps)
+    one = told(history, fee_bps, ends)
     whole = one.counted()
 
     assert one.counted_in_two(min(cut, len(one.rows))) == whole

@@ -22,8 +22,8 @@ def test_the_worked_figures_of_the_page() -> None:
     assert window.trades == 4
 
 
-def _marked(worth: int = 1_000) -> Told:
-    return Told().on(0).deposit(1_000).buy(300).mark(worth).on(1)
+def _marked(worth: int = 1_000, ends: int = 9_000) -> Told:
+    return Told(ends=ends).on(0).deposit(1_000).buy(300).mark(worth).on(1)
 
 
 @each(
@@ -38,6 +38,8 @@ def _marked(worth: int = 1_000) -> Told:
         (_marked().mark_that_stops(730), -270, 30, -270, 2_700),
         (_marked().buy(100).stop(by=OWNER, reason="done").mark(1_000), 0, 400, 0, 0),
         (_marked().stop(by=AGENT, reason="done"), -300, 700, 0, 0),
+        (_marked(ends=1).settle(), -300, 300, 0, 0),
+        (_marked(ends=1).mark(1_000).settle(), 0, 300, 0, 0),
     ],
     ids=[
         "price fell, the agent stops",
@@ -49,6 +51,8 @@ def _marked(worth: int = 1_000) -> Told:
         "honest stop at the line",
         "the owner stops after a purchase",
         "price rose after the end",
+        "the terms end",
+        "the same, marked since",
     ],
 )
 def test_an_end__counts_as_the_page_says(

@@ -37,11 +37,13 @@ def on(day: int) -> date:
 
 
 class Told:
-    """One mandate. `fee_bps`: the agent's share of the gain."""
+    """One mandate. `fee_bps`: the agent's share of the gain; `ends`: the day at whose noon it ends."""
 
-    def __init__(self, budget: int = 1_000, fee_bps: int = 0) -> None:
-        self.told = MandateTold(budget * USDC, fee_bps, position_rules(RULES))
+    def __init__(self, budget: int = 1_000, fee_bps: int = 0, ends: int = 9_000) -> None:
+        ends_at = BEGAN + timedelta(days=ends, hours=12)
+        self.told = MandateTold(budget * USDC, fee_bps, position_rules(RULES), ends_at)
         self.rows: list[NewRow] = []
+        self.unvalued = 0.0  # as the vault counts it
         self.at = BEGAN
 
     def on(self, day: int, hour: int = 12) -> "Told":
@@ -66,17 +68,25 @@ class Told:
     def deposit(self, amount: float) -> "Told":
         return self.says(ev.Deposited(OWNER, _e6(amount), 0, 0))
 
+    def moved(self, target: str, spent: float) -> None:
+        """Source: MandateVault._countUnvalued and receiveProceeds."""
+        if target == OTHER:
+            self.unvalued = max(0, self.unvalued + spent)
+
     def buy(self, amount: float, target: str = LISTED, tx_hash: str | None = None) -> "Told":
+        self.moved(target, amount)
         return self.says(ev.Executed(1, target, BUY, _e6(amount), 0, 0), tx_hash)
 
     def sell(self, amount: float, target: str = LISTED, tx_hash: str | None = None) -> "Told":
+        self.moved(target, -amount)
         return self.says(ev.Executed(1, target, SELL, 0, _e6(amount), 0), tx_hash)
 
     def proceeds(self, amount: float, adapter: str = OTHER) -> "Told":
+        self.moved(adapter, -amount)
         return self.says(ev.ProceedsReceived(adapter, _e6(amount), 0))
 
     def mark(self, worth: float, tx_hash: str | None = None) -> "Told":
-        return self.says(ev.Marked(_e6(worth), 0), tx_hash)
+        return self.says(ev.Marked(_e6(worth), _e6(self.unvalued)), tx_hash)
 
     def mark_that_stops(self, worth: float) -> "Told":
         tx_hash = f"0x{next(_transactions):064x}"
@@ -90,9 +100,11 @@ class Told:
         tx_hash: str | None = None,
     ) -> "Told":
         word = "0x" + reason.encode().ljust(32, b"\0").hex()
-        return self.says(ev.Stopped(by, word, _e6(worth or 0), 0, worth is not None), tx_hash)
+        measured = (_e6(worth), _e6(self.unvalued)) if worth is not None else (0, 0)
+        return self.says(ev.Stopped(by, word, *measured, worth is not None), tx_hash)
 
     def unwind(self, amount: float, target: str = LISTED) -> "Told":
+        self.moved(target, -amount)
         return self.says(ev.Unwound(OWNER, target, SELL, _e6(amount), 0))
 
     def settle(self, fee: float = 0) -> "Told":

@@ -1,10 +1,13 @@
 """When the keeper settles: in the day after the end, by the block's time."""
 
+from dataclasses import replace
+
 import pytest
 
+from core.keeper.rules import LacksMark
 from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UnixSeconds, UsdcE6
-from keeper.jobs import settle
+from keeper.jobs import mark, settle
 from keeper.state import IntentKind
 from tests.each import each
 from tests.unit.keeper.readings import BUDGET, HEAD, MAX_HEAD_AGE_S, NOW, VAULT, reading, state
@@ -53,3 +56,14 @@ def test_plan__stale_head__settles_nothing() -> None:
     ended_now = state(reading(BUDGET, ends_at=HEAD.at))
     assert settle.plan(ended_now, UnixSeconds(HEAD.at + MAX_HEAD_AGE_S)) != []
     assert settle.plan(ended_now, UnixSeconds(HEAD.at + MAX_HEAD_AGE_S + 1)) == []
+
+
+def test_plan__the_mark_of_the_terms_end_is_due__it_goes_first_if_it_can_be_had() -> None:
+    """A vault that settled without a stop takes no mark."""
+    assert ended(0, lacks_mark=LacksMark.OVER) == []
+    due = reading(BUDGET, ends_at=HEAD.at, lacks_mark=LacksMark.OVER)
+    assert mark.why_due(due, HEAD, NOW) == "terms_ended"
+    assert mark.why_due(replace(due, ends_at=UnixSeconds(HEAD.at + 1)), HEAD, NOW) is None
+
+    unknown = replace(due, worth_usdc_e6=None)
+    assert [one.kind for one in settle.plan(state(unknown), NOW)] == ["settle"]
