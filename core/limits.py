@@ -72,13 +72,14 @@ class CallerLimits(BaseModel):
     owner_sign_ups_per_day: int = count(
         10, "first sign-ins of owners per network address and UTC day"
     )
-    owned_registrations_per_day: int = count(
-        60, "registrations of owned agents per network address and UTC day, all owners together"
+    owner_writes_per_day: int = count(
+        1_000,
+        "drafts, signatures, policies, personas, listings and the like that an owner adds in a UTC "
+        "day, together",
+        1,
     )
     agents_per_owner: int = count(20, "agents that one owner may have")
-    welcome_credits: int = count(
-        10, "credits at registration; an owner gets them for the first agent only"
-    )
+    welcome_credits: int = count(10, "credits at registration; an owned agent always gets them")
     welcome_per_address_per_day: int = count(
         3, "unowned registrations per network address and day that get them"
     )

@@ -496,8 +496,8 @@ class DiscoveryRateLimits(TypedDict):
     unowned_registrations_per_minute: int
     unowned_registrations_per_utc_day: int
     owner_sign_ups_per_address_and_utc_day: int
-    owned_registrations_per_address_and_utc_day: int
     agents_per_owner: int
+    owner_writes_per_utc_day: int
     wrong_recovery_codes_per_hour: int
     open_transfer_reports_per_agent: int
     starter_wallet_transfers_per_utc_day: int

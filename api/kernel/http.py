@@ -147,7 +147,7 @@ def _endpoint(by_method: Mapping[str, Operation]) -> Endpoint:
         answer = response_of(outcome)
         sent_tag = request.headers.get("if-none-match")
         answered = kept(answer, operation, credentials, sent_tag)
-        if place is not None and outcome.status == operation.status:
+        if place is not None and outcome.status in (operation.status, *operation.also):
             answers.keep(place, answer, operation.max_age_s or 0, began_at)
         return answered
 

@@ -5,7 +5,8 @@
 
 Laws
 - Only what anybody may read and keep (`max_age_s`) is kept, and only where the operation says
-  `keeps`; a call with a credential goes through the pipeline, which counts it.
+  `keeps`; a call with a credential goes through the pipeline, which counts it. A refusal is not
+  kept.
 - An answer is as old as its Age says, so that nobody's copy outlives `max_age_s`
   (docs/rules.md#cached-answers).
 - It is bounded: the answer that was not asked for longest goes first. The event loop alone uses it.
@@ -40,6 +41,7 @@ class KeptAnswer:
     """`headers`: those of the answer, but for its Age."""
 
     body: bytes
+    status: int
     headers: dict[str, str]
     kept_at: datetime
     max_age_s: int
@@ -69,7 +71,7 @@ class KeptAnswers:
             name: value for name, value in answer.headers.items() if name != "content-length"
         }
         self._drop(place)
-        self._answers[place] = KeptAnswer(body, headers, now, max_age_s)
+        self._answers[place] = KeptAnswer(body, answer.status_code, headers, now, max_age_s)
         self._bytes += len(body)
         while len(self._answers) > self._most or self._bytes > self._most_bytes:
             self._drop(next(iter(self._answers)))
@@ -96,9 +98,10 @@ def answered_again(
     """The kept answer as it is sent, or 304 in its place; counted and logged like any call."""
     with deps.metrics.serving(operation.key) as served:
         age = {"Age": str(int((deps.clock() - known.kept_at).total_seconds()))}
-        whole = PiecesResponse(known.body, headers={**known.headers, **age})
-        sent_tag = request.headers.get("if-none-match")
-        answer = not_modified(whole, known.headers[ETAG.lower()], sent_tag) or whole
+        answer: Response = PiecesResponse(known.body, known.status, {**known.headers, **age})
+        if (tag := known.headers.get(ETAG.lower())) is not None:
+            sent_tag = request.headers.get("if-none-match")
+            answer = not_modified(answer, tag, sent_tag) or answer
         served.answered(answer.status_code, {})
     log.info(
         "call",

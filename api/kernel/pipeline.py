@@ -31,7 +31,7 @@ from pydantic import BaseModel
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from api.kernel import idempotency
+from api.kernel import idempotency, quota
 from api.kernel.built import BuiltBody
 from api.kernel.caller import AgentCaller, Caller, Nobody, OperatorCaller, OwnerCaller
 from api.kernel.credentials import (
@@ -301,6 +301,8 @@ def _answer_write(run: _Run, session: WriteSession) -> Outcome:
     )
     try:
         outcome, keeps_key = _outcome(run, run.operation.handler(call, run.caller, command)), True
+        if run.operation.adds_rows and isinstance(run.caller, OwnerCaller):
+            quota.count_write(session, run.caller, run.deps.limits, run.now)
     except Refusal as refusal:
         if not refusal.keeps_write:
             raise

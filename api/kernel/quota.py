@@ -13,8 +13,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from api.kernel.caller import OwnerCaller
 from api.kernel.limits import Limits
 from api.kernel.operation import Refusal
+from core.db.engine import WriteSession
+from core.identity import queries as identity
 from core.subscriptions.rules import Tier
 from core.times import next_day
 
@@ -73,3 +76,18 @@ class Quota:
             "X-RateLimit-Remaining": str(left),
             "X-RateLimit-Reset": str(int(self.resets_at.timestamp())),
         }
+
+
+def count_write(session: WriteSession, owner: OwnerCaller, limits: Limits, now: datetime) -> None:
+    """Count an owner's write that adds rows, as the last of its transaction. Errors: Refusal
+    rate_limited, which undoes it.
+    """
+    most, resets_at = limits.owner_writes_per_day, next_day(now)
+    if not identity.count_write(session, owner.account_id, now.date(), most):
+        raise Refusal(
+            "rate_limited",
+            f"{most} drafts, policies, personas, listings and the like of an owner a day, and today's "
+            f"are used up; write again from {resets_at:%Y-%m-%dT%H:%M:%SZ} on.",
+            remaining={"writes_today": 0},
+            retry_at=resets_at,
+        )

@@ -8,11 +8,12 @@ Laws
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 
 from sqlalchemy import (
     Select,
     any_,
+    case,
     cast,
     delete,
     func,
@@ -74,6 +75,19 @@ def lock_owner(session: WriteSession, account_id: int) -> None:
     session.execute(
         select(Account.id).where(Account.id == account_id).with_for_update(key_share=True)
     )
+
+
+def count_write(session: WriteSession, account_id: int, today: date, most: int) -> bool:
+    """Count one more write of an owner on this UTC day; False: there were `most` already."""
+    is_new_day = Account.writes_on.is_distinct_from(today)
+    query = (
+        update(Account)
+        .where(Account.id == account_id, or_(is_new_day, Account.writes < most))
+        .values(writes_on=today, writes=case((is_new_day, 1), else_=Account.writes + 1))
+        .returning(Account.id)
+        .execution_options(synchronize_session=False)
+    )
+    return session.scalar(query) is not None
 
 
 def owner_of_wallet(
@@ -320,19 +334,6 @@ def count_unowned_registrations(session: Session, client: str, since: datetime) 
         Account.registered_from == client,
         Account.kind == "agent",
         Account.owner_id.is_(None),
-        Account.created_at >= since,
-    )
-    return session.scalar(query) or 0
-
-
-def count_owned_registrations(session: Session, client: str, since: datetime) -> int:
-    """How many owned agents, of whichever owner, were registered from this address from `since` on
-    (inclusive).
-    """
-    query = select(func.count()).where(
-        Account.registered_from == client,
-        Account.kind == "agent",
-        Account.owner_id.is_not(None),
         Account.created_at >= since,
     )
     return session.scalar(query) or 0

@@ -52,6 +52,9 @@ class Account(Base):
     recovery_name: Mapped[str | None] = mapped_column(Text, unique=True)
     recovery_hash: Mapped[bytes | None] = mapped_column(Hash32, unique=True)
     registered_from: Mapped[str | None] = mapped_column(Text)  # address, IPv6 by /64
+    # an owner's: rows that it added on that UTC day
+    writes_on: Mapped[date | None] = mapped_column(Date)
+    writes: Mapped[int] = mapped_column(server_default=text("0"))
     created_at: Mapped[datetime]
 
 

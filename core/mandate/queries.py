@@ -28,6 +28,7 @@ from sqlalchemy import (
     literal,
     or_,
     select,
+    text,
     union_all,
 )
 from sqlalchemy.dialects.postgresql import ARRAY
@@ -39,7 +40,7 @@ from core.db.prepared import Prepared
 from core.hexes import bytes_of, hex_of
 from core.mandate.rules.ledger import RowKind
 from core.mandate.rules.lifecycle import ACTIVE, CLOSED, Status
-from core.mandate.tables import Mandate, MandateEvent, ReplacedTerms
+from core.mandate.tables import ON_BOARD, Mandate, MandateEvent, ReplacedTerms
 
 # Mandates
 
@@ -133,9 +134,7 @@ def _list(of: str, by_status: bool, is_later_page: bool) -> Select[Mandate]:
         "offers": and_(
             Mandate.agent_id == who, Mandate.accepted_at.is_(None), Mandate.ends_at > now
         ),
-        "board": and_(
-            Mandate.open_board.is_(True), Mandate.agent_id.is_(None), Mandate.ends_at > now
-        ),
+        "board": and_(text(ON_BOARD), Mandate.ends_at > now),
     }
     query = select(Mandate).where(wanted[of])
     if by_status:
@@ -241,7 +240,7 @@ def offers_of_agent(
 
 def open_board(session: Session, now: datetime, before_id: int | None, limit: int) -> list[Mandate]:
     """Signed or working mandates that any agent may accept and that end after `now`."""
-    return _page(session, "board", None, ACTIVE, before_id, limit, now)
+    return _page(session, "board", None, None, before_id, limit, now)
 
 
 # What the chain said

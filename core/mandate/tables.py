@@ -32,6 +32,9 @@ UNVAULTED = (
     f"status = '{Status.SIGNED}' and market_mode = '{MarketMode.TESTNET}' and vault_address is null"
 )
 
+# Signed or working, and without an agent: any may accept.
+ON_BOARD = f"open_board and agent_id is null and status in ('{Status.SIGNED}', '{Status.WORKING}')"
+
 
 class Mandate(Base):
     __tablename__ = "mandate"
@@ -59,6 +62,7 @@ class Mandate(Base):
             postgresql_where=text("ends_in_block is not null"),
         ),
         Index("ix_mandate_unvaulted", "ends_at", postgresql_where=text(UNVAULTED)),
+        Index("ix_mandate_on_board", "id", "ends_at", postgresql_where=text(ON_BOARD)),
     )
 
     id: Mapped[int] = mapped_column(Identity(), primary_key=True)

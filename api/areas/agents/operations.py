@@ -62,6 +62,7 @@ AREA = Area(
         ),
         Write(
             key="agents.scopes_set",
+            adds_rows=True,
             method="PUT",
             path="/agents/{id}/scopes",
             auth=BY_OWNER,
@@ -74,6 +75,7 @@ AREA = Area(
         ),
         Write(
             key="agents.persona",
+            adds_rows=True,
             path="/agents/{id}/persona",
             auth=BY_OWNER,
             summary="Seed your agent's persona; it stands until the agent declares its own.",

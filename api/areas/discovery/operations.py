@@ -49,6 +49,8 @@ AREA = Area(
             answer=schemas.Ready,
             handler=health.ready,
             also=(503,),
+            max_age_s=1,
+            keeps=True,
         ),
     ),
 )

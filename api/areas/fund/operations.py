@@ -245,6 +245,7 @@ _CREATION: tuple[Operation, ...] = (
     ),
     Write(
         key="fund.request_creation",
+        adds_rows=True,
         path="/fund/vaults/{id}/request-creation",
         auth=BY_KEY_OWNER_OR_BEARER,
         scope=ANY_SCOPE,
@@ -325,6 +326,7 @@ _PILOTS: tuple[Operation, ...] = (
     ),
     Write(
         key="fund.apply",
+        adds_rows=True,
         path="/fund/indices/{id}/applications",
         auth=BY_KEY_OWNER_OR_BEARER,
         scope="spend",

@@ -50,6 +50,7 @@ AREA = Area(
         ),
         Write(
             key="gallery.create",
+            adds_rows=True,
             path="/mandate-wallet/gallery",
             auth=BY_KEY_OR_OWNER,
             family=Family.WALLET,
@@ -65,6 +66,7 @@ AREA = Area(
         ),
         Write(
             key="gallery.publish",
+            adds_rows=True,
             path="/mandate-wallet/gallery/{id}/list",
             auth=BY_KEY_OR_OWNER,
             family=Family.WALLET,

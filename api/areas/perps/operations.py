@@ -24,6 +24,7 @@ AREA = Area(
         ),
         Write(
             key="perps.bind",
+            adds_rows=True,
             path=PATH,
             auth=BY_OWNER,
             family=Family.WALLET,

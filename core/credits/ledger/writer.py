@@ -22,7 +22,6 @@ from sqlalchemy import (
     Table,
     any_,
     bindparam,
-    exists,
     func,
     insert,
     literal,
@@ -96,12 +95,6 @@ class Posting:
 def grant_welcome(session: WriteSession, account_id: int, amount: int, now: datetime) -> Posting:
     """Give the welcome credit, once an account."""
     return post(session, account_id, WELCOME, WELCOME, Credits(welcome=amount), ISSUANCE, {}, now)
-
-
-def is_any_welcomed(session: Session, account_ids: Collection[int]) -> bool:
-    """Whether one of these accounts got the welcome credit."""
-    mine = (CreditEntry.account_id.in_(account_ids), CreditEntry.base_key == WELCOME)
-    return bool(session.scalar(select(exists().where(*mine))))
 
 
 def spend(

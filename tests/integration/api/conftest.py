@@ -15,6 +15,7 @@ from eth_account.signers.local import LocalAccount
 from starlette.testclient import TestClient
 
 from api.catalogue import catalogue
+from api.kernel.kept_answers import KeptAnswers
 from api.kernel.limits import Limits
 from api.kernel.metrics import ApiMetrics
 from api.kernel.operation import Deps
@@ -252,3 +253,10 @@ def reason(answer: Any) -> tuple[int, str]:
 
 def bearer(token: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"}
+
+
+def ask_anew(client: TestClient, path: str = "/health/ready") -> Any:
+    """The answer of now, whatever the process keeps."""
+    state = cast("Any", client.app).state
+    state.shared = replace(state.shared, answers=KeptAnswers())
+    return client.get(path)

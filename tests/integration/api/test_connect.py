@@ -122,7 +122,7 @@ def test_connect__owned__is_not_limited_by_what_the_addresss_unowned_agents_used
     owner = login(client, wallet)
     connect(client)
     agents = [connect(client, owner) for _ in range(3)]
-    assert [agent["welcome_credit_granted"] for agent in agents] == [True, False, False]
+    assert [agent["welcome_credit_granted"] for agent in agents] == [True, True, True]
     answer = client.post("/auth/agent/connect", json={"agent_name": "x"}, headers=owner)
     assert (answer.status_code, answer.json()["service"]["reason"]) == (409, "owned_agents_limit")
     assert "retry_at" not in answer.json()["service"]

@@ -109,64 +109,18 @@ def test_fifty_new_owners_at_once__exactly_ten_sign_up(
 # Owned registrations
 
 
-@pytest.mark.slow
-def test_owned_registrations_of_an_address__are_sixty_a_day_over_all_owners(
-    client: TestClient, clock: Clock
-) -> None:
-    owners = [login(client, Account.create()) for _ in range(4)]
-    for owner in owners[:3]:
-        assert [connect(client, owner)["user_id"] > 0 for _ in range(20)] == [True] * 20
-    refused = client.post("/auth/agent/connect", json={"agent_name": "x"}, headers=owners[3])
-    assert (reason(refused), refused.json()["service"]["retry_at"]) == (
-        (429, "rate_limited"),
-        MIDNIGHT,
-    )
-    assert "another network address" in refused.json()["detail"]
-    clock.pass_(hours=12)
-    assert connect(client, login(client, Account.create()))["user_id"] > 0
+# The welcome credit of an owned agent
 
 
-@pytest.mark.slow
-def test_fifty_owned_registrations_at_once_of_three_owners__exactly_the_addresss(
+def test_an_owned_agent__always_gets_the_welcome_credit__and_no_address_is_full(
     limited: Limit, database: Database
 ) -> None:
-    client = limited(owned_registrations_per_day=30)
-    owners = [login(client, Account.create()) for _ in range(3)]
-    call = lambda n: (  # noqa: E731
-        client.post(
-            "/auth/agent/connect", json={"agent_name": "x"}, headers=owners[n % 3]
-        ).status_code
-    )
-    assert at_once(50, call) == {200: 30, 429: 20}
-    assert scalar(database, "select count(*) from account where owner_id is not null") == 30
-
-
-# The welcome credit of an owner
-
-
-def test_an_owner__has_one_welcome_credit_for_all_agents(
-    client: TestClient, wallet: LocalAccount, clock: Clock
-) -> None:
-    owner = login(client, wallet)
-    assert [connect(client, owner)["welcome_credit_granted"] for _ in range(3)] == [
-        True,
-        False,
-        False,
-    ]
-    clock.pass_(hours=12)
-    assert connect(client, owner)["welcome_credit_granted"] is False
-    assert connect(client, login(client, Account.create()))["welcome_credit_granted"] is True
-
-
-def test_twenty_at_once__one_is_credited(
-    client: TestClient, wallet: LocalAccount, database: Database
-) -> None:
-    owner = login(client, wallet)
-    call = lambda n: (  # noqa: E731
-        client.post("/auth/agent/connect", json={"agent_name": f"a{n}"}, headers=owner).status_code
-    )
-    assert at_once(20, call) == {200: 20}
-    assert scalar(database, "select sum(welcome) from credit_head") == 10
+    client = limited(registrations_per_day=1, welcome_per_address_per_day=0)
+    for _ in range(4):
+        owner = login(client, Account.create())
+        agents = [connect(client, owner) for _ in range(20)]
+        assert {one["welcome_credit_granted"] for one in agents} == {True}
+    assert scalar(database, "select sum(welcome) from credit_head") == 800
 
 
 def test_without_a_welcome_credit__none_is_granted(limited: Limit) -> None:

@@ -15,7 +15,7 @@ from api.kernel.operation import Deps
 from api.main import create_app
 from core.db.engine import Database
 from core.db.replicas import ForeignReplicaError, ReplicaPlace, Replicas
-from tests.integration.api.conftest import Clock, FewAnswersChain
+from tests.integration.api.conftest import Clock, FewAnswersChain, ask_anew
 from tests.integration.api.in_process import AppClient
 
 CURSOR_HASH = b"\x11" * 32
@@ -69,7 +69,7 @@ def pass_with_beats(database: Database, clock: Clock, seconds: int) -> None:
 
 
 def ready(client: TestClient) -> tuple[int, dict[str, Any]]:
-    answer = client.get("/health/ready")
+    answer = ask_anew(client)
     return answer.status_code, answer.json()["parts"]
 
 
@@ -99,7 +99,7 @@ def test_all_parts_beating__is_ready_and_shows_lag_in_seconds_and_blocks(
 ) -> None:
     commit(database, clock, 98, age_s=5)
     clock.pass_(seconds=9)
-    answer = client.get("/health/ready")
+    answer = ask_anew(client)
     assert (answer.status_code, answer.json()["status"]) == (200, "ok")
     assert answer.json()["parts"]["indexer"] == {
         "status": "ok",
@@ -330,3 +330,21 @@ def test_a_replica_of_another_database__is_said_and_stops_nothing(
         status, parts = ready(client)
     assert (status, parts["database"]["status"]) == (200, "degraded")
     assert parts["database"]["note"].startswith("The replica at DATABASE_READ_URL follows another")
+
+
+@pytest.mark.usefixtures("beating")
+def test_callers_without_a_credential__share_what_is_a_second_old(
+    client: TestClient, database: Database, clock: Clock
+) -> None:
+    """A read of every part is several statements and a question to the node."""
+    assert ask_anew(client).headers["Cache-Control"] == "public, max-age=1"
+    with database.write() as session:
+        session.execute(text("delete from leader"))
+    assert client.get("/health/ready").status_code == 200
+    clock.pass_(seconds=1)
+    assert client.get("/health/ready").status_code == 503
+    beat(database, clock, "indexer")
+    beat(database, clock, "keeper")
+    assert client.get("/health/ready").status_code == 503
+    clock.pass_(seconds=1)
+    assert client.get("/health/ready").status_code == 200

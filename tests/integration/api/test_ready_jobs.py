@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from core.db.engine import Database
 from core.jobs import queries as rows
 from core.jobs.rules import ATTENTION
-from tests.integration.api.conftest import Clock
+from tests.integration.api.conftest import Clock, ask_anew
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +49,7 @@ def record(
 
 
 def keeper(client: TestClient) -> dict[str, Any]:
-    part: dict[str, Any] = client.get("/health/ready").json()["parts"]["keeper"]
+    part: dict[str, Any] = ask_anew(client).json()["parts"]["keeper"]
     return part
 
 
@@ -75,7 +75,7 @@ def test_the_last_run_of_each_job__is_shown(
 
 
 def test_other_parts__have_no_jobs(client: TestClient) -> None:
-    parts = client.get("/health/ready").json()["parts"]
+    parts = ask_anew(client).json()["parts"]
     assert [name for name, part in parts.items() if part.get("jobs") is not None] == ["keeper"]
 
 

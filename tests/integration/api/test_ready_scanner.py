@@ -5,7 +5,7 @@ from sqlalchemy import text
 from starlette.testclient import TestClient
 
 from core.db.engine import Database
-from tests.integration.api.conftest import Clock
+from tests.integration.api.conftest import Clock, ask_anew
 
 IMPORTING = "It is importing the simulated past."
 
@@ -35,7 +35,7 @@ def test_scanner__says_what_it_does(
         session.execute(said, {"now": clock.now, "state": state})
     clock.pass_(seconds=silent_s)
 
-    part = client.get("/health/ready").json()["parts"]["scanner"]
+    part = ask_anew(client).json()["parts"]["scanner"]
 
     assert part["status"] == status
     assert part["note"] is None if note is None else part["note"].startswith(note)

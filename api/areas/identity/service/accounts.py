@@ -84,10 +84,8 @@ def connect(call: WriteCall, caller: OwnerCaller | Nobody, command: Connect) -> 
     """A new agent: owned when its owner is signed in. A withheld welcome credit is no refusal."""
     if not isinstance(caller, OwnerCaller):
         return Answer(enrol(call, command.agent_name, is_welcome=admit_unowned(call)))
-    is_welcome = admit_owned(call, caller)
-    return Answer(
-        enrol(call, command.agent_name, owner_id=caller.account_id, is_welcome=is_welcome)
-    )
+    admit_owned(call, caller)
+    return Answer(enrol(call, command.agent_name, owner_id=caller.account_id, is_welcome=True))
 
 
 def register(call: WriteCall, caller: Nobody, command: Register) -> Answer[Connected]:

@@ -3,12 +3,11 @@ and the agent that is made.
 
     unowned   10 in a sliding 60 s and 30 in a UTC day per network address; of the day's the first 3 are credited
               (defense level 1: the first one; levels 2 and 3: none)
-    owned     20 per owner, and 60 in a UTC day per network address over all owners; the first of each owner is credited
+    owned     20 per owner; each is credited
     owners    10 first sign-ins in a UTC day per network address
 
 Counted in Postgres under the address's lock, in the transaction that registers: two calls at once
-cannot both be the last. That lock is taken before any other, so that no two calls wait for each
-other.
+cannot both be the last; those of an owner under the owner's.
 Source: docs/identity.md#how-many, docs/rules.md#registering; docs/decisions/0006.
 """
 
@@ -50,30 +49,15 @@ def admit_unowned(call: WriteCall) -> bool:
     return today < welcomes_a_day(safety.defense_level(call.db), limits.welcome_per_address_per_day)
 
 
-def admit_owned(call: WriteCall, caller: OwnerCaller) -> bool:
-    """True when the owner's welcome credit is due.
-
-    Errors: Refusal owned_agents_limit, rate_limited, auth_invalid.
-    """
-    limits = call.deps.limits
-    identity.lock_registrations(call.db, call.client)
+def admit_owned(call: WriteCall, caller: OwnerCaller) -> None:
+    """Errors: Refusal owned_agents_limit, auth_invalid."""
+    most = call.deps.limits.agents_per_owner
     lock_owner(call, caller)
-    agents = identity.agent_ids_of_owner(call.db, caller.account_id)
-    if len(agents) >= limits.agents_per_owner:
+    if len(identity.agent_ids_of_owner(call.db, caller.account_id)) >= most:
         detail = (
-            f"You own {limits.agents_per_owner} agents already, the most that one owner may "
-            "have; use one of them."
+            f"You own {most} agents already, the most that one owner may have; use one of them."
         )
         raise Refusal("owned_agents_limit", detail)
-    if (
-        identity.count_owned_registrations(call.db, call.client, start_of_day(call.now))
-        >= limits.owned_registrations_per_day
-    ):
-        used = f"{limits.owned_registrations_per_day} registrations of owned agents a day"
-        raise _rate_limited(
-            used, "register later, or from another network address", next_day(call.now)
-        )
-    return not credit_ledger.is_any_welcomed(call.db, agents)
 
 
 def admit_owner(call: WriteCall) -> None:

@@ -87,6 +87,7 @@ AREA = Area(
         ),
         Write(
             key="mandates.policy_set",
+            adds_rows=True,
             method="PUT",
             path="/mandate-wallet/agents/{id}/policy",
             auth=BY_OWNER,
@@ -155,6 +156,7 @@ AREA = Area(
         ),
         Write(
             key="mandates.create",
+            adds_rows=True,
             path="/mandate-wallet/mandates",
             auth=BY_OWNER,
             family=Family.WALLET,
@@ -168,6 +170,7 @@ AREA = Area(
         ),
         Write(
             key="mandates.update",
+            adds_rows=True,
             method="PUT",
             path="/mandate-wallet/mandates/{id}",
             auth=BY_OWNER,
@@ -181,6 +184,7 @@ AREA = Area(
         ),
         Write(
             key="mandates.assign",
+            adds_rows=True,
             path="/mandate-wallet/mandates/{id}/assign",
             auth=BY_OWNER,
             family=Family.WALLET,
@@ -204,6 +208,7 @@ AREA = Area(
         ),
         Write(
             key="mandates.sign",
+            adds_rows=True,
             path="/mandate-wallet/mandates/{id}/sign",
             auth=BY_OWNER,
             family=Family.WALLET,

@@ -305,7 +305,7 @@ def _of_settings(limits: Limits) -> Iterator[Binding]:
             Topic.ACCESS,
             "welcome_credits",
             "credits",
-            "A registration that qualifies is welcomed with this much.",
+            "An owned agent, and an unowned one that qualifies, is welcomed with this much.",
         ),
         (
             Topic.ACCESS,
