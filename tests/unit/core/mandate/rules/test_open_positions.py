@@ -86,7 +86,7 @@ def play(ledger: SampleLedger, world: World, name: str, at: str, amount: int, nu
         case "buy" if amount <= world.cash:
             ledger.chain(call(at, amount, 0, number))
             world.move(at, amount, 0)
-        case "sell" if at not in world.values or world.values[at] >= amount:
+        case "sell" if at not in world.values or world.values[at]:  # of a price that rose, too
             ledger.chain(call(at, 0, amount, number))
             world.move(at, 0, amount)
         case "price" if world.values.get(at):
