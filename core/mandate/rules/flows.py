@@ -3,8 +3,8 @@ adapters value of it.
 
 Laws
 - Before the first mark what adapters value is what is out at them at cost, adapter by adapter.
-- A mark is the vault's own measure: its worth less own cash and less the part at cost is what adapters
-  value. What moves after it moves that at cost, until the next mark.
+- A mark is the vault's own measure, and so is a stop at the line: the worth less own cash and less the
+  part at cost is what adapters value. What moves after it moves that at cost, until the next mark.
 - Where nothing is left of that, the positions at adapters are closed: what had not come back is lost.
   What came back beyond its cost is gained, and is no part of what a later purchase costs.
 - Money at targets without an adapter has a counter of its own (unvalued.py). A cost (x402) is no
@@ -67,7 +67,7 @@ def returned(state: MandateState, row: LedgerRow, facts: MandateFacts, target: s
 
 
 def with_mark(state: MandateState, row: LedgerRow, fact: Mapping[str, Any]) -> MandateState:
-    """After a `Marked` log."""
+    """After a measure of the vault: a `Marked` log, or a `Stopped` one that knows the worth."""
     worth, out = (usable_usdc_e6(fact.get(key)) for key in ("worth_usdc", "unvalued_out_usdc"))
     if worth is None or out is None:
         return changed(state, data_issue=True)

@@ -126,7 +126,7 @@ def public_stop(state: MandateState, about: ProgressFacts) -> dict[str, Any]:
     Source: MandateVault.enforceStopLine, worth.
     """
     is_paper = about.facts.market_mode is MarketMode.PAPER
-    at_cost = None if is_paper else usdc_text(state.unvalued_out_usdc_e6)
+    at_cost = None if is_paper else usdc_text(state.at_cost_usdc_e6)
     reason: str | None = None
     if is_paper:
         reason = "no_vault"

@@ -66,7 +66,9 @@ class Position:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainMark:
-    """What the vault measured at the keeper's last mark, own cash included; a part of it at cost."""
+    """What the vault measured last, own cash included, a part of it at cost: at the keeper's mark or at
+    the stop line, whoever enforced it.
+    """
 
     worth_usdc_e6: int
     unvalued_out_usdc_e6: int

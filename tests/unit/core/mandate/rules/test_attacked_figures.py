@@ -8,8 +8,18 @@ from core.mandate.rules.terms import Rule, RuleKind
 from core.mandate.rules.unvalued import position_rules
 from core.mandate.rules.worth import worth_of
 from tests.each import each
-from tests.unit.core.mandate.rules.ledgers import X402, executed, marked, paid, working
-from tests.unit.core.mandate.rules.test_open_positions import FACTS, USD, A, B, call
+from tests.unit.core.mandate.rules.ledgers import (
+    OWNER,
+    STRANGER,
+    X402,
+    executed,
+    marked,
+    paid,
+    stopped,
+    withdrawn,
+    working,
+)
+from tests.unit.core.mandate.rules.test_open_positions import FACTS, USD, A, B, C, call
 from tests.unit.core.mandate.rules.test_surfaces import Surfaces, check
 
 TOOLS_ONLY = MandateFacts(
@@ -51,3 +61,27 @@ def test_a_sale_above_all_marks__leaves_what_the_others_cost() -> None:
     ledger.chain(call(A, 0, 25 * USD, 2))
     assert ledger.state.out_cost_usdc_e6 == 20 * USD
     check(Surfaces(ledger, ledger.state, 1_000), has_gifts=False)
+
+
+def test_what_never_came_home__is_at_cost_on_no_surface() -> None:
+    ledger = working(FACTS)
+    ledger.chain(call(C, 50 * USD, 0, 0))
+    ledger.chain(marked("1000", "50"))
+    ledger.chain(stopped(OWNER, "owner"))
+    ledger.chain(withdrawn("950"))
+    read = Surfaces(ledger, ledger.state, 0).read
+    assert (read["at_cost"], read["public_stop"]["at_cost_usdc"]) == ("0.000000", "0.000000")
+    assert read["not_returned"] == "50.000000"
+
+
+def test_a_stop_at_the_line_by_anybody__is_worth_what_the_vault_measured() -> None:
+    """No mark follows it: the record said 1,000 of a vault that had stopped at 774.99."""
+    ledger = working(FACTS)
+    for number in range(3):
+        ledger.chain(call(A, 90 * USD, 0, number))
+    ledger.chain(marked("1000"))
+    ledger.chain(stopped(STRANGER, "stop_line", "774.99"))
+    read = Surfaces(ledger, ledger.state, 0).read
+    assert (read["worth_est"], read["worth_source"]) == ("774.990000", "chain_mark")
+    ledger.chain(stopped(OWNER, "owner", "1"))
+    assert Surfaces(ledger, ledger.state, 0).read["worth_est"] == "774.990000"
