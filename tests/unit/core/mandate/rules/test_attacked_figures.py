@@ -2,8 +2,9 @@
 must not bend.
 """
 
-from core.mandate.rules.ledger import MandateFacts
+from core.mandate.rules.ledger import MandateFacts, RowKind
 from core.mandate.rules.lifecycle import MarketMode
+from core.mandate.rules.open_positions import open_positions
 from core.mandate.rules.terms import Rule, RuleKind
 from core.mandate.rules.unvalued import position_rules
 from core.mandate.rules.worth import worth_of
@@ -11,6 +12,7 @@ from tests.each import each
 from tests.unit.core.mandate.rules.ledgers import (
     OWNER,
     STRANGER,
+    VAULT,
     X402,
     executed,
     marked,
@@ -85,3 +87,33 @@ def test_a_stop_at_the_line_by_anybody__is_worth_what_the_vault_measured() -> No
     assert (read["worth_est"], read["worth_source"]) == ("774.990000", "chain_mark")
     ledger.chain(stopped(OWNER, "owner", "1"))
     assert Surfaces(ledger, ledger.state, 0).read["worth_est"] == "774.990000"
+
+
+def test_a_position_that_somebody_else_paid_for__is_listed_with_its_worth() -> None:
+    ledger = working(FACTS)
+    ledger.chain(call(C, 10 * USD, 0, 0))
+    ledger.chain(marked("1007", "10"))
+    check(Surfaces(ledger, ledger.state, 1_000), has_gifts=True)
+    listed = Surfaces(ledger, ledger.state, 1_000).read["positions"]
+    assert [(one["id"], one["cost_usdc"], one["worth_est"]) for one in listed] == [
+        (C, "10.000000", "10.000000"),
+        ("adapters", "0.000000", "7.000000"),
+    ]
+
+
+@each(
+    "target, own", [(A, B), (A, STRANGER), (VAULT, A), (VAULT, None), (None, A), (A.lower(), None)]
+)
+def test_a_report_that_the_chain_bears_out__names_the_money_of_its_call(
+    target: str | None, own: str | None
+) -> None:
+    """Not money elsewhere, by the position's own target; nor nothing, by the vault as the target."""
+    ledger = working(FACTS)
+    ledger.chain(call(A, 60 * USD, 0, 0), 60)
+    ledger.chain(call(B, 50 * USD, 0, 1), 61)
+    said = {"target": target, "position": {"id": "p1", "target": own}}
+    ledger.report(RowKind.BUY, "60", 60, said)
+    listed = [
+        (one.target, one.reported and one.reported.id) for one in open_positions(ledger.state)
+    ]
+    assert listed == [(A, "p1"), (B, None)]
