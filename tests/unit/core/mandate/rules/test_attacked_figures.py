@@ -14,6 +14,7 @@ from tests.unit.core.mandate.rules.ledgers import (
     STRANGER,
     VAULT,
     X402,
+    SampleLedger,
     executed,
     marked,
     paid,
@@ -117,3 +118,11 @@ def test_a_report_that_the_chain_bears_out__names_the_money_of_its_call(
         (one.target, one.reported and one.reported.id) for one in open_positions(ledger.state)
     ]
     assert listed == [(A, "p1"), (B, None)]
+
+
+def test_reports_before_there_is_a_vault__realise_nothing() -> None:
+    ledger = SampleLedger(FACTS)
+    ledger.sign()
+    ledger.report(RowKind.RESOLVE, "5000")
+    ledger.report(RowKind.FEE, "700", payload={"fee_kind": "venue"})
+    assert Surfaces(ledger, ledger.state, 1_000).read["realized"] == "0.000000"
