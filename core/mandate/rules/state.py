@@ -206,13 +206,12 @@ class MandateState:
     @property
     def realized_usdc_e6(self) -> int:
         """Of a vault: what came back minus what went, without what is still out at cost, minus
-        payouts. On paper: sum of resolve minus sum of fee minus sum of payout. Before any money is in: 0,
-        whatever is reported. Source: docs/rules.md#progress.
+        payouts. On paper: sum of resolve minus sum of fee minus sum of payout. Without a vault and any
+        money: 0, whatever is reported. Source: docs/rules.md#progress.
         """
-        if not self.deposited_usdc_e6:
-            return 0
         if self.vault_address is None:
-            return self.resolved_usdc_e6 - self.fees_usdc_e6 - self.paid_out_usdc_e6
+            told = self.resolved_usdc_e6 - self.fees_usdc_e6 - self.paid_out_usdc_e6
+            return told if self.deposited_usdc_e6 else 0
         came_back = self.received_usdc_e6 + self.out_cost_usdc_e6
         return came_back - self.spent_usdc_e6 - self.paid_out_usdc_e6
 
