@@ -28,6 +28,7 @@ from core.hall.rules.path import ONE, STILL, Path, step
 from core.mandate.rules.moved import chain_fact, spent_and_received
 from core.mandate.rules.reported import usable_usdc_e6
 from core.mandate.rules.rows import TRADES, NewRow, ReportedBy, RowKind, is_told_by_agent
+from core.mandate.rules.state import out_after
 from core.mandate.rules.unvalued import PositionRules, unvalued_out_after
 from core.mandate.rules.worth import agent_fee_owed_usdc_e6
 
@@ -253,16 +254,16 @@ class Days:
             return
         adapter = str(row.payload["adapter"]).lower()
         if adapter in self.told.positions.valued:
-            self._moved_at_listed(adapter, -(row.amount_usdc_e6 or 0))
+            self._moved_at_listed(adapter, cost=row.amount_usdc_e6 or 0)
 
-    def _moved_at_listed(self, adapter: str, net: int) -> None:
+    def _moved_at_listed(self, adapter: str, **moved: int) -> None:
         """Before the first mark adapter by adapter, as flows.py counts it."""
         now = self.standing
         if now.before_mark.tx is None:
-            now.listed_net[adapter] = now.listed_net.get(adapter, 0) + net
-            now.listed_usdc_e6 = sum(max(0, one) for one in now.listed_net.values())
+            now.listed_net[adapter] = out_after(now.listed_net.get(adapter, 0), **moved)
+            now.listed_usdc_e6 = sum(now.listed_net.values())
         else:
-            now.listed_usdc_e6 = max(0, now.listed_usdc_e6 + net)
+            now.listed_usdc_e6 = out_after(now.listed_usdc_e6, **moved)
 
     def _called(self, row: NewRow) -> int:
         """A call, its income or a mark; answers what came that no listed adapter bears out."""
@@ -304,7 +305,7 @@ class Days:
         """
         now, positions = self.standing, self.told.positions
         if target in positions.valued:
-            self._moved_at_listed(target, spent - received)
+            self._moved_at_listed(target, spent=spent, received=received)
             return 0
         out = now.out_usdc_e6
         if selector is not None and spent > received:

@@ -14,7 +14,7 @@ Laws
 | report | borne out by | its amount |
 |---|---|---|
 | move | a call to the target | spent, or received where nothing was spent |
-| buy | a call to the target | spent |
+| buy | a call to the target that does not only bring in | spent |
 | sell | something that came in from the target | received |
 | fee for tools | a payment | paid |
 | refusal | the reverted call | any |
@@ -135,7 +135,8 @@ def _amounts(kind: RowKind, calls: Sequence[CallSeen]) -> list[int]:
     """What each call says of a report of that kind."""
     match kind:
         case RowKind.BUY:
-            return [call.spent_usdc_e6 for call in calls]
+            # what only brought something in, an owner's unwind too, bought nothing
+            return [c.spent_usdc_e6 for c in calls if c.spent_usdc_e6 or not c.received_usdc_e6]
         case RowKind.SELL:
             return [call.received_usdc_e6 for call in calls if call.received_usdc_e6]
         case _:

@@ -3,9 +3,10 @@ adapters value of it.
 
 Laws
 - Before the first mark what adapters value is what is out at them at cost, adapter by adapter.
-- A mark is the vault's own measure: its worth less own cash and less the part at cost is what adapters
-  value. What moves after it moves that at cost, until the next mark.
+- A mark is the vault's own measure, and so is a stop at the line: the worth less own cash and less the
+  part at cost is what adapters value. What moves after it moves that at cost, until the next mark.
 - Where nothing is left of that, the positions at adapters are closed: what had not come back is lost.
+  What came back beyond its cost is gained, and is no part of what a later purchase costs.
 - Money at targets without an adapter has a counter of its own (unvalued.py). A cost (x402) is no
   position, and what the relay's adapter brings home was out where no adapter values it.
 
@@ -24,6 +25,7 @@ from core.mandate.rules.state import (
     MandateState,
     TargetFlow,
     changed,
+    out_after,
     valued_cost_usdc_e6,
 )
 
@@ -47,13 +49,14 @@ def moved_at(
         spent_usdc_e6=flow.spent_usdc_e6 + spent,
         received_usdc_e6=flow.received_usdc_e6 + received,
         cost_usdc_e6=flow.cost_usdc_e6 + cost,
+        out_usdc_e6=out_after(flow.out_usdc_e6, spent=spent, received=received, cost=cost),
     )
     after = tuple(flows.values())
     if state.mark is None:
         return {"targets": after, "valued_out_usdc_e6": valued_cost_usdc_e6(after)}
     if not flow.is_valued:
         return {"targets": after}
-    out = max(0, state.valued_out_usdc_e6 + spent - received - cost)
+    out = out_after(state.valued_out_usdc_e6, spent=spent, received=received, cost=cost)
     return {"targets": after if out else _written_off(after), "valued_out_usdc_e6": out}
 
 
@@ -64,7 +67,7 @@ def returned(state: MandateState, row: LedgerRow, facts: MandateFacts, target: s
 
 
 def with_mark(state: MandateState, row: LedgerRow, fact: Mapping[str, Any]) -> MandateState:
-    """After a `Marked` log."""
+    """After a measure of the vault: a `Marked` log, or a `Stopped` one that knows the worth."""
     worth, out = (usable_usdc_e6(fact.get(key)) for key in ("worth_usdc", "unvalued_out_usdc"))
     if worth is None or out is None:
         return changed(state, data_issue=True)
@@ -76,8 +79,6 @@ def with_mark(state: MandateState, row: LedgerRow, fact: Mapping[str, Any]) -> M
 
 def _written_off(flows: Flows) -> Flows:
     return tuple(
-        replace(flow, lost_usdc_e6=flow.lost_usdc_e6 + flow.out_usdc_e6)
-        if flow.is_valued and flow.out_usdc_e6
-        else flow
+        replace(flow, out_usdc_e6=0) if flow.is_valued and flow.out_usdc_e6 else flow
         for flow in flows
     )

@@ -283,6 +283,8 @@ def _stop(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateSt
         state = changed(state, agent_on_chain=None, agent_known=True)
     if state.stopped_at is not None:
         return state
+    if stopped.get("worth_usdc") is not None:  # at the line, which the vault measures
+        state = with_mark(state, row, stopped)
     return changed(
         state,
         stopped_at=row.occurred_at,

@@ -7,6 +7,7 @@ Laws
   what came back has closed the oldest. What no report names is a position of its own, with the target
   as its id.
 - Targets without an adapter share one counter of the vault, which their costs are scaled to.
+- What adapters value though nothing went to any (somebody else's gift) is a position without a target.
 - A report that the chain does not bear out is listed as a claim: without cost, its worth unknown.
 """
 
@@ -18,7 +19,9 @@ from core.mandate.rules.state import UNSEEN, MandateState, Position, TargetFlow
 
 @dataclass(frozen=True, slots=True)
 class ChainPosition:
-    """USDC base units. `reported` None: no report names it; `worth_usdc_e6` None: a claim alone."""
+    """USDC base units. `target` None: a claim, or it is not known which adapter; `reported` None: no
+    report names it; `worth_usdc_e6` None: a claim alone.
+    """
 
     target: str | None
     cost_usdc_e6: int
@@ -35,6 +38,8 @@ def open_positions(state: MandateState) -> list[ChainPosition]:
     for flow, cost, worth in _out(state):
         here = [one for one in borne_out if _address(one) == flow.target.lower()]
         found += _named(flow, cost, worth, here, nowhere)
+    if state.valued_out_usdc_e6 and not any(flow.is_valued for flow in state.targets):
+        found.append(ChainPosition(None, 0, state.valued_out_usdc_e6, True, None))
     claims = [one for one in state.positions if one.mark_source == UNSEEN]
     return [*found, *(ChainPosition(None, 0, None, False, one) for one in claims)]
 
@@ -55,7 +60,7 @@ def shared(total: int, weights: Sequence[int]) -> list[int]:
 
 def _out(state: MandateState) -> Iterable[tuple[TargetFlow, int, int]]:
     """Each target where something is out, at cost and as it is worth."""
-    valued = [flow for flow in state.targets if flow.is_valued and flow.spent_usdc_e6]
+    valued = [flow for flow in state.targets if flow.is_valued]
     others = [
         flow
         for flow in state.targets

@@ -7,6 +7,8 @@ Laws
   (paper.py).
 - Its first mark is what it cost. A sell that names it lowers the mark by what it brought, never
   below 0.
+- It stands at its own target. Of a vault, whose calls the chain knows, at the report's: its own only
+  where the report names none, or the vault.
 - Only a resolve closes it. Marks of positions that are not open count for nothing.
 - On testnet a report whose transaction the chain did not have (payload `unseen`) moves no worth: a
   position that it opens has no mark and has cost nothing, and no word of the agent gives it a mark
@@ -87,15 +89,15 @@ def _bought_for(state: MandateState, row: LedgerRow, cost: int) -> MandateState:
         before,
         name=word(reported.get("name")) or before.name,
         qty=word(reported.get("qty")) or before.qty,
-        target=_target(row) or before.target,
+        target=_target(row, state.vault_address) or before.target,
     )
     return _with(state, after)
 
 
-def _target(row: LedgerRow) -> dict[str, Any] | None:
-    """Where the position stands: its own target, else the report's."""
-    for target in (target_from(row.payload["position"].get("target")), target_of(row.payload)):
-        if isinstance(target, ReportedTarget):
+def _target(row: LedgerRow, vault: str | None) -> dict[str, Any] | None:
+    own, reported = target_from(row.payload["position"].get("target")), target_of(row.payload)
+    for target in (own, reported) if vault is None else (reported, own):
+        if isinstance(target, ReportedTarget) and target.address.lower() != (vault or "").lower():
             return target.as_json(row.chain_id)
     return None
 

@@ -17,7 +17,7 @@ Laws
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from core.mandate.rules.fees import fees_block
 from core.mandate.rules.lifecycle import MarketMode, Status
@@ -33,6 +33,8 @@ from core.mandate.rules.worth import Worth, agent_fee_reserved_usdc_e6, exit_cos
 from core.money import usdc_text, usdc_text_or_none
 from core.quarantine.rules import ShortLedger
 from core.times import DAY_S, instant_text, utc_text
+
+AT_ADAPTERS: Final = "adapters"  # the id of a position of which it is not known at which one it is
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +128,7 @@ def public_stop(state: MandateState, about: ProgressFacts) -> dict[str, Any]:
     Source: MandateVault.enforceStopLine, worth.
     """
     is_paper = about.facts.market_mode is MarketMode.PAPER
-    at_cost = None if is_paper else usdc_text(state.unvalued_out_usdc_e6)
+    at_cost = None if is_paper else usdc_text(state.at_cost_usdc_e6)
     reason: str | None = None
     if is_paper:
         reason = "no_vault"
@@ -266,7 +268,8 @@ def _of_vault(one: ChainPosition, state: MandateState) -> dict[str, Any]:
         "worth_at": instant_text(state.mark.at) if by_mark and state.mark else None,
     }
     if one.reported is None:
-        return {"id": one.target, "name": None, "status": "open", "source": "chain", **figures}
+        named = one.target or AT_ADAPTERS
+        return {"id": named, "name": None, "status": "open", "source": "chain", **figures}
     if one.worth_usdc_e6 is None:
         figures["worth_source"] = UNSEEN
     is_marked = one.reported.mark_source == "agent_mark"

@@ -16,7 +16,7 @@ from core.mandate.rules.lifecycle import ENDED, MarketMode, Status
 from core.mandate.rules.terms import ZERO_ADDRESS
 from core.mandate.rules.unvalued import PositionRules
 
-STATE_VERSION = 8
+STATE_VERSION = 9
 UNSEEN = "unseen"
 
 
@@ -66,7 +66,9 @@ class Position:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainMark:
-    """What the vault measured at the keeper's last mark, own cash included; a part of it at cost."""
+    """What the vault measured last, own cash included, a part of it at cost: at the keeper's mark or at
+    the stop line, whoever enforced it.
+    """
 
     worth_usdc_e6: int
     unvalued_out_usdc_e6: int
@@ -78,22 +80,24 @@ class TargetFlow:
     """What went to one target of the vault and what came back from it, from chain rows alone.
 
     `cost_usdc_e6` is the part of `spent_usdc_e6` that bought a service (x402): it is no position.
-    `lost_usdc_e6` is what had not come back when an adapter's positions were found to be worth nothing.
-    `is_valued`: an adapter values what is there.
+    `out_usdc_e6` is what is still out there at cost (`out_after`); 0 since an adapter's positions were
+    found to be worth nothing. `is_valued`: an adapter values what is there.
     """
 
     target: str  # checksum address
     spent_usdc_e6: int = 0
     received_usdc_e6: int = 0
     cost_usdc_e6: int = 0
-    lost_usdc_e6: int = 0
+    out_usdc_e6: int = 0
     is_valued: bool = False
 
-    @property
-    def out_usdc_e6(self) -> int:
-        """What is still out there at cost; 0 when more came back than went."""
-        gone = self.cost_usdc_e6 + self.received_usdc_e6 + self.lost_usdc_e6
-        return max(0, self.spent_usdc_e6 - gone)
+
+def out_after(out: int, *, spent: int = 0, received: int = 0, cost: int = 0) -> int:
+    """What is out after a movement. What comes back beyond it is a gain, and lowers nothing that goes
+    out later; the log of a payment (`cost`) comes before that of its call, and may lower it below 0.
+    """
+    went = out + spent - cost
+    return max(0, went - received) if received else went
 
 
 def valued_cost_usdc_e6(flows: Iterable[TargetFlow]) -> int:
@@ -202,11 +206,12 @@ class MandateState:
     @property
     def realized_usdc_e6(self) -> int:
         """Of a vault: what came back minus what went, without what is still out at cost, minus
-        payouts. On paper: sum of resolve minus sum of fee minus sum of payout. Source:
-        docs/rules.md#progress.
+        payouts. On paper: sum of resolve minus sum of fee minus sum of payout. Without a vault and any
+        money: 0, whatever is reported. Source: docs/rules.md#progress.
         """
         if self.vault_address is None:
-            return self.resolved_usdc_e6 - self.fees_usdc_e6 - self.paid_out_usdc_e6
+            told = self.resolved_usdc_e6 - self.fees_usdc_e6 - self.paid_out_usdc_e6
+            return told if self.deposited_usdc_e6 else 0
         came_back = self.received_usdc_e6 + self.out_cost_usdc_e6
         return came_back - self.spent_usdc_e6 - self.paid_out_usdc_e6
 

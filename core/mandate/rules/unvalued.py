@@ -32,8 +32,8 @@ class PositionRules:
     valued: frozenset[str] = frozenset()
 
     def values(self, target: str) -> bool:
-        """An adapter values what is at this target. Without any rule that is said of each."""
-        return target.lower() in self.valued or not (self.valued or self.unvalued)
+        """An adapter values what is at this target."""
+        return target.lower() in self.valued
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,6 @@ class Reference:
         self.listed, self.position_targets, self.fee_bps = listed, position_targets, fee_bps
         self.cash = self.at_listed = self.elsewhere = 0
         self.put_in = self.taken = 0
-        self.went_to_listed, self.is_marked = 0, False
         self.points: list[Point] = []
         chain = [row for row in rows if row.reported_by is not ReportedBy.AGENT or row.block_hash]
         ends = (RowKind.STOP, RowKind.PAYOUT)
@@ -131,7 +130,6 @@ class Reference:
             return row.cash_delta_usdc_e6
         if payload.get("mark"):
             self.at_listed = self.measured(row) or 0
-            self.is_marked = True
         return 0
 
     def gift(self, row: NewRow) -> int:
@@ -145,9 +143,7 @@ class Reference:
         """Of a call: income that no listed adapter bears out."""
         target = target.lower()
         if target == self.listed:
-            self.went_to_listed -= change
-            known = self.at_listed - change if self.is_marked else self.went_to_listed
-            self.at_listed = max(0, known)
+            self.at_listed = max(0, self.at_listed - change)
             return 0
         if change < 0:
             self.elsewhere -= change if target in self.position_targets else 0

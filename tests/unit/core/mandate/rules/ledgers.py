@@ -40,7 +40,9 @@ START = MONDAY + timedelta(hours=9)
 DAY = timedelta(days=1)
 
 TESTNET = MandateFacts(
-    market_mode=MarketMode.TESTNET, budget_usdc_e6=1_000_000_000, positions=PositionRules()
+    market_mode=MarketMode.TESTNET,
+    budget_usdc_e6=1_000_000_000,
+    positions=PositionRules(valued=frozenset({VENUE.lower()})),
 )
 PAPER = MandateFacts(
     market_mode=MarketMode.PAPER, budget_usdc_e6=1_000_000_000, positions=PositionRules()

@@ -105,6 +105,8 @@ def test_a_target_on_another_chain__is_another_target() -> None:
         (MOVE, "80", ChainWord.BORNE_OUT),  # nothing was spent
         (SELL, "81", ChainWord.OTHER_AMOUNT),
         (BUY, "80", ChainWord.OTHER_AMOUNT),
+        (BUY, "0", ChainWord.OTHER_AMOUNT),
+        (BUY, None, ChainWord.OTHER_AMOUNT),
     ],
 )
 def test_what_came_in__bears_out_a_sale_and_no_purchase(

@@ -1,5 +1,5 @@
 """Worth and open positions of a vault over random histories: calls, reports that are true, false,
-missing or doubled, marks, unwinds, withdrawals. A small world beside them knows what is out.
+missing or doubled, marks, unwinds, withdrawals, reorgs. A small world beside them knows what is out.
 """
 
 from dataclasses import dataclass, field, replace
@@ -13,7 +13,7 @@ from core.mandate.rules.fees import fees_block
 from core.mandate.rules.ledger import MandateState, RowKind, fold
 from core.mandate.rules.lifecycle import MarketMode
 from core.mandate.rules.open_positions import open_positions, shared
-from core.mandate.rules.rows import ReportedBy
+from core.mandate.rules.rows import LedgerRow, ReportedBy
 from core.mandate.rules.state import MandateFacts
 from core.mandate.rules.terms import Rule, RuleKind
 from core.mandate.rules.unvalued import position_rules
@@ -56,6 +56,7 @@ class World:
     values: dict[str, int] = field(default_factory=lambda: {A: 0, B: 0})
     unvalued: int = 0
     withdrawn: int = 0
+    done: list[tuple[LedgerRow, "World"]] = field(default_factory=list)  # and the world before it
 
     @property
     def worth(self) -> int:
@@ -68,11 +69,28 @@ class World:
         else:
             self.unvalued = max(0, self.unvalued + spent - received)
 
+    def take_back(self) -> LedgerRow:
+        """The newest block is gone, with its one row."""
+        row, before = self.done.pop()
+        self.cash, self.values, self.unvalued = before.cash, before.values, before.unvalued
+        return row
+
 
 STEPS = st.lists(
     st.tuples(
         st.sampled_from(
-            ("buy", "sell", "mark", "price", "true", "false", "doubled", "agent mark", "proceeds")
+            (
+                "buy",
+                "sell",
+                "mark",
+                "price",
+                "true",
+                "false",
+                "doubled",
+                "agent mark",
+                "proceeds",
+                "reorg",
+            )
         ),
         st.sampled_from((A, B, C, D)),
         st.integers(1, 90 * USD),
@@ -82,11 +100,22 @@ STEPS = st.lists(
 
 
 def play(ledger: SampleLedger, world: World, name: str, at: str, amount: int, number: int) -> None:
+    if name == "reorg":
+        if world.done:
+            ledger.reverse(world.take_back())
+        return
+    before, known = replace(world, values={**world.values}), len(ledger.rows)
+    _play(ledger, world, name, at, amount, number)
+    told = [row for row in ledger.rows[known:] if row.reported_by is not ReportedBy.AGENT]
+    world.done += [(row, before) for row in told]
+
+
+def _play(ledger: SampleLedger, world: World, name: str, at: str, amount: int, number: int) -> None:
     match name:
         case "buy" if amount <= world.cash:
             ledger.chain(call(at, amount, 0, number))
             world.move(at, amount, 0)
-        case "sell" if at not in world.values or world.values[at] >= amount:
+        case "sell" if at not in world.values or world.values[at]:  # of a price that rose, too
             ledger.chain(call(at, 0, amount, number))
             world.move(at, 0, amount)
         case "price" if world.values.get(at):

@@ -17,6 +17,7 @@ from core.mandate.rules.close_plan import (
     PlanFacts,
     close_all_plan,
 )
+from core.mandate.rules.fold import effective
 from core.mandate.rules.progress import ProgressFacts, progress_block
 from core.mandate.rules.recorded_runs import run_of
 from core.mandate.rules.state import MandateState
@@ -60,15 +61,17 @@ class Surfaces:
     @property
     def hall_worth(self) -> int:
         """After the fee that the agent would be owed."""
-        told = MandateTold(FACTS.budget_usdc_e6, self.fee_bps, FACTS.positions)
+        ends_at = datetime.fromtimestamp(terms().ends_at, UTC)
+        told = MandateTold(FACTS.budget_usdc_e6, self.fee_bps, FACTS.positions, ends_at)
         days = Days(told, MandateStanding())
-        for row in self.ledger.rows:
+        for row in effective(self.ledger.rows):
             days.add(row)
         return days.standing.worth_usdc_e6
 
     @property
     def replayed_worth(self) -> int:
-        rows = [row for row in self.ledger.rows if row.cash_delta_usdc_e6 or "mark" in row.payload]
+        counted = effective(self.ledger.rows)
+        rows = [row for row in counted if row.cash_delta_usdc_e6 or "mark" in row.payload]
         run = run_of(rows, self.state.cash_usdc_e6, self.state, None)
         return replayed_worth_usdc_e6(run, FACTS.budget_usdc_e6)
 
