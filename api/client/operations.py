@@ -2916,6 +2916,7 @@ class OrdersOrderPrepared(TypedDict):
     avg_px: str | None
     filled_size: str | None
     oid: int | None
+    venue_words: str | None  # why the venue refused it, in the venue's words
     reported: OrdersClaimedOutcome | None
     signal_id: int | None
     source: str
@@ -2942,6 +2943,7 @@ class OrdersOperatorOrderShown(TypedDict):
     avg_px: str | None
     filled_size: str | None
     oid: int | None
+    venue_words: str | None  # why the venue refused it, in the venue's words
     reported: OrdersClaimedOutcome | None
     signal_id: int | None
     source: str

@@ -114,12 +114,15 @@ class VenueOrder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrderAnswer:
-    """What the venue says of an order; None: it does not say."""
+    """What the venue says of an order; None: it does not say. `venue_words`: why it was rejected, as
+    the venue says it, printable.
+    """
 
     outcome: OrderOutcome
     avg_px_e8: int | None = None
     total_sz_e8: int | None = None
     oid: int | None = None
+    venue_words: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
