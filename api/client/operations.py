@@ -941,7 +941,9 @@ class FundConsentRevoked(TypedDict):
     revoked_at: str
 
 
-FundCapReason: TypeAlias = "Literal['max_order', 'leverage', 'liquidity', 'book']"
+FundCapReason: TypeAlias = (
+    "Literal['max_order', 'leverage', 'liquidity', 'book', 'opening_refused']"
+)
 
 FundDisposition: TypeAlias = "Literal['ready', 'capped', 'skipped', 'deferred', 'refused']"
 
@@ -964,7 +966,9 @@ class FundPlanShown(TypedDict):
     signal_id: int
     vault_id: int
     disposition: FundDisposition
-    reason: FundPlanReason | None
+    reason: (
+        FundPlanReason | None
+    )  # why there is no order, or, with one that only closes, why none opens
     retry_at: str | None
     grade: str | None
     provisional: bool
@@ -977,7 +981,7 @@ class FundPlanShown(TypedDict):
     order: FundOrderShown | None
     nav_usd: str | None
     rules_hash: str
-    service: NotRequired[dict[str, Any]]  # of a plan without an order: field, rule, next calls
+    service: NotRequired[dict[str, Any]]  # where there is a reason: field, rule, next calls
 
 
 class FundIndexShown(TypedDict):

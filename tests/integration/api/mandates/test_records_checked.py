@@ -146,7 +146,7 @@ def test_orders_and_stop_lines_of_a_leg__are_of_their_forms(stage: Stage, mandat
             oid=None,
             venue_words=None,
             now=now,
-        ),  # fmt: skip
+        ),
         result_note(
             1,
             status="rejected",
@@ -156,7 +156,7 @@ def test_orders_and_stop_lines_of_a_leg__are_of_their_forms(stage: Stage, mandat
             oid=None,
             venue_words="Order has invalid size.",
             now=now,
-        ),  # fmt: skip
+        ),
         result_note(
             1,
             status="accepted",
