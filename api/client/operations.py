@@ -417,6 +417,9 @@ class CustodyStarterTransfer(TypedDict):
     from_address: str
     to_address: str
     tx_hash: str | None
+    reason: (
+        str | None
+    )  # why it failed, or why the chain refuses it now, in the chain's words where it has some; null: nothing is known to be wrong
     created_at: str
     expires_at: str  # from then on the chain does not pay it any more
 
