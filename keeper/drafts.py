@@ -22,7 +22,7 @@ Laws
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import structlog
@@ -96,12 +96,14 @@ class Caps:
 @dataclass(frozen=True, slots=True)
 class Turn:
     """Drafts to be signed, committed and sent together, and what is superseded: planned intents
-    that nobody needs any more, and slots that are given up.
+    that nobody needs any more, and slots that are given up. `refused`: why the chain refuses planned
+    ones, by intent.
     """
 
     drafts: Sequence[Draft]
     unneeded: Sequence[Intent] = ()
     given_up: Sequence[NonceSlot] = ()
+    refused: Mapping[int, str] = field(default_factory=dict)
 
 
 class Drafter:
@@ -191,6 +193,7 @@ class Drafter:
         return Turn(
             list(self._first_attempts(list(fresh.values()), room)),
             [intent for intent in group if intent.id not in fresh],
+            refused=room.refused,
         )
 
     def _heard(self, stops: Sequence[Intent]) -> Heard:
@@ -299,6 +302,7 @@ class Drafter:
         tell = log.warning if is_last else log.debug
         if trial.gas is None:
             _wait(intent, "the chain refuses it", tell, signer=signer, refused=trial.why)
+            room.refused[intent.id] = trial.why
             return None
         is_stop = intent.kind in STOPS
         claimants = room.claimants(trial)

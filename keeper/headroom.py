@@ -60,6 +60,7 @@ class Headroom:
     # by intent: the asked node has it not, and its key pays for no filler
     out_of_reach: Mapping[int, NonceSlot] = field(default_factory=dict)
     given_up: list[NonceSlot] = field(default_factory=list)  # in this turn
+    refused: dict[int, str] = field(default_factory=dict)  # by intent: why the chain refuses it
 
     def __post_init__(self) -> None:
         for slot in self.snapshot.pending:

@@ -20,7 +20,7 @@ from datetime import timedelta
 from core.hexes import bytes_of
 from core.keeper.intents import Intent, NewIntent
 from core.keeper.queue import OutboxRequest
-from core.keeper.rules import LacksMark
+from core.keeper.rules import REFUSED_KEY, LacksMark
 from core.mandate.chain import calldata
 from core.mandate.rules.lifecycle import VaultStatus
 from keeper.jobs.settle import has_something_to_settle
@@ -94,6 +94,13 @@ def intent_of_request(request: OutboxRequest, data: bytes, head: Head) -> NewInt
         trigger_block_hash=head.hash,
         reason=request.reason,
     )
+
+
+def with_refusal(intent: Intent, why: str | None) -> Intent:
+    """A request says why the chain refuses it, for whoever asked; it is kept when the intent ends."""
+    if intent.outbox_id is None or why is None:
+        return intent
+    return replace(intent, reason={**intent.reason, REFUSED_KEY: why})
 
 
 def filling(signer: str, role: str, nonce: int, chain_id: int, head: Head) -> NewIntent:

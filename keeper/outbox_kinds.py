@@ -24,7 +24,7 @@ from core.errors import OutsideError
 from core.hexes import bytes_of
 from core.keeper.intents import NewIntent
 from core.keeper.queue import OutboxRequest
-from core.keeper.rules import IntentState
+from core.keeper.rules import REFUSED_KEY, IntentState
 from core.mandate.chain import calldata, typed_data
 from core.sponsored import queries as sponsored
 from core.sponsored.days import failed_too_often
@@ -85,7 +85,8 @@ class OutboxPlanner:
             ), IntentState.PLANNED
         except LapsedError as error:
             log.warning("request lapsed", request=request.id, kind=request.kind, why=str(error))
-            return intent_of_request(request, b"", head), IntentState.REFUSED
+            lapsed = replace(request, reason={**request.reason, REFUSED_KEY: str(error)})
+            return intent_of_request(lapsed, b"", head), IntentState.REFUSED
         except OutsideError as error:
             if request.id not in self._told:
                 log.error("request waits", request=request.id, kind=request.kind, why=str(error))

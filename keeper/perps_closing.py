@@ -129,7 +129,10 @@ class Closings:
     def _attention(self) -> dict[str, str]:
         with self._place.database.read() as session:
             stuck = rows.count_stuck(session)
-        said = f"{stuck} perpetuals legs of ended mandates can't be closed: look at HL_URL."
+        said = (
+            f"{stuck} perpetuals legs of ended mandates can't be closed: look at HL_URL, and at what "
+            "the venue says in hl_order_result of their records."
+        )
         return {ATTENTION: said} if stuck else {}
 
 
@@ -195,7 +198,10 @@ class LegClosing:
                 log.warning("position without a market", leg=self._leg.id, coin=position.coin)
                 continue
             order = closing_order(position, market, self._place.exit_allowance_bps)
-            sent = self._placed(order, mandate, why) if order.limit_px_e8 > 0 else None
+            if order.limit_px_e8 == 0:
+                log.warning("no price within the allowance", leg=self._leg.id, coin=position.coin)
+                continue
+            sent = self._placed(order, mandate, why)
             if sent is not None and not self._is_told(sent, sealed):
                 return
 
@@ -255,6 +261,8 @@ class LegClosing:
 
     def _answer(self, sent: SentOrder, said: OrderAnswer) -> None:
         place, now = self._place, self._place.clock()
+        if said.venue_words is not None:
+            log.warning("order rejected", leg=self._leg.id, venue_words=said.venue_words)
         self._has_filled = self._has_filled or bool(said.total_sz_e8)
         note = result_note(
             sent.seq,
@@ -263,6 +271,7 @@ class LegClosing:
             avg_px=None if said.avg_px_e8 is None else e8_text(said.avg_px_e8),
             total_sz=None if said.total_sz_e8 is None else e8_text(said.total_sz_e8),
             oid=said.oid,
+            venue_words=said.venue_words,
             now=now,
         )
         with place.database.write() as session:

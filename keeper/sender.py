@@ -43,7 +43,13 @@ from keeper.counts import Counts
 from keeper.drafts import Caps, Draft, Drafter
 from keeper.due import DueBytes
 from keeper.headroom import Allowance
-from keeper.intents import ANCHOR_PATIENCE, REQUEST_PATIENCE, filling, second_of
+from keeper.intents import (
+    ANCHOR_PATIENCE,
+    REQUEST_PATIENCE,
+    filling,
+    second_of,
+    with_refusal,
+)
 from keeper.moves import EFFECT, IntentMove, confirmed, given_up, moves_by
 from keeper.observe import Observer
 from keeper.precedence import Precedence
@@ -349,6 +355,7 @@ class Sender:
                     break  # what follows was drafted on top of the nonces of this turn
             has_sent |= self._sent_new(signed, snapshot)
             self._sign()
+            after = [with_refusal(intent, turn.refused.get(intent.id)) for intent in after]
         if urgent_alone:
             return after, has_sent
         refused = [

@@ -14,7 +14,8 @@ from typing import Any
 
 import structlog
 
-from core.chain.reader import refusal_name
+from core.chain.refusals import cleaned
+from core.chain.revert import decode_revert
 from core.chain.rpc import Request, Rpc, RpcError, RpcRefusedError, RpcRevertedError
 from core.hexes import hex_of
 from core.keeper.gas import FILLER_GAS
@@ -65,13 +66,16 @@ class Trial:
         )
 
     @property
-    def why(self) -> str | None:
-        """The refusal's name, or its words."""
-        return (
-            refusal_name(self.refused.revert_data)
+    def why(self) -> str:
+        """The refusal's name, or its words, as of a token that reverts with a sentence."""
+        found = (
+            decode_revert(self.refused.revert_data)
             if isinstance(self.refused, RpcRevertedError)
             else None
-        ) or str(self.refused)
+        )
+        if found is None:
+            return str(self.refused)
+        return cleaned(found.args["message"]) or found.name if found.name == "Error" else found.name
 
 
 def tried(

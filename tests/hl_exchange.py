@@ -2,8 +2,10 @@
 free loopback port, so that the SDK itself is tested.
 
 An order is taken when EIP-712 recovery of its action's hash gives an agent that the account
-approved; the account is the one that approved it. Orders fill at the mid, up to `liquidity`, when
-their limit reaches it; else a GTC order rests.
+approved; the account is the one that approved it. Its price and size have to be on the grid, and its
+value is 10 USDC at least, except of one that closes a position whole. Orders fill at the mid, up to
+`liquidity`, when their limit reaches it; else a GTC order rests. Source: the venue's API pages "Tick
+and lot size" and "Error responses".
 """
 
 import asyncio
@@ -43,7 +45,18 @@ PHANTOM = {
     },
     "primaryType": "Agent",
 }
-UNIVERSE = ({"name": "BTC", "szDecimals": 5}, {"name": "ETH", "szDecimals": 4})
+UNIVERSE = (
+    {"name": "BTC", "szDecimals": 5},
+    {"name": "ETH", "szDecimals": 4},
+    {"name": "SOL", "szDecimals": 2},
+    {"name": "XRP", "szDecimals": 0},
+    {"name": "ATOM", "szDecimals": 1},
+)
+MIDS = {"BTC": "60000.0", "ETH": "3000.0", "SOL": "99.99", "XRP": "0.99123", "ATOM": "9.8765"}
+LEAST = Decimal(10)
+WRONG_PRICE = "Price must be divisible by tick size."
+WRONG_SIZE = "Order has invalid size."
+TOO_SMALL = "Order must have minimum value of $10."
 NO_MATCH = "Order could not immediately match against any resting orders."
 WOULD_INCREASE = "Reduce only order would increase position."
 
@@ -72,7 +85,7 @@ class Exchange:
     nonces: set[tuple[str, int]] = field(default_factory=set)
     slow_s: float = 0
     asked: int = 0
-    mids: dict[str, str] = field(default_factory=lambda: {"BTC": "60000.0", "ETH": "3000.0"})
+    mids: dict[str, str] = field(default_factory=lambda: dict(MIDS))
     liquidity: Decimal | None = None
     refuses: str | None = None
     is_deaf: bool = False  # actions are lost on their way
@@ -164,6 +177,9 @@ class Exchange:
             if held == 0 or (held > 0) == order["b"]:
                 return {"error": WOULD_INCREASE}
             size = min(size, abs(held))
+        wrong = self._wrong(order, is_whole=bool(order["r"]) and size == abs(held))
+        if wrong is not None:
+            return {"error": wrong}
         row = order | {"account": owner, "coin": coin, "oid": len(self.orders) + 1}
         row |= {"origSz": order["s"], "sz": order["s"], "status": "iocCancelRejected"}
         self.orders.append(row)
@@ -179,12 +195,41 @@ class Exchange:
         row["status"] = "filled" if filled == Decimal(order["s"]) else "canceled"
         return {"filled": {"totalSz": str(filled), "avgPx": str(mid), "oid": row["oid"]}}
 
+    def _wrong(self, order: dict[str, Any], *, is_whole: bool) -> str | None:
+        """What is wrong with its price, size and value. `is_whole`: it closes a whole position."""
+        decimals = size_decimals(order["a"])
+        if not is_on_grid(order["p"], decimals):
+            return WRONG_PRICE
+        if fraction_of(order["s"]) > decimals or Decimal(order["s"]) <= 0:
+            return WRONG_SIZE
+        is_small = Decimal(order["s"]) * Decimal(order["p"]) < LEAST
+        return TOO_SMALL if is_small and not is_whole else None
+
 
 def coin_of(asset: int) -> str:
     if asset < 110_000:
         return str(UNIVERSE[asset]["name"])
     dex = ("abc", "xyz")[(asset - 110_000) // 10_000]
     return _in(dex, str(UNIVERSE[asset % 10_000]["name"]))
+
+
+def size_decimals(asset: int) -> int:
+    return int(str(UNIVERSE[asset % 10_000]["szDecimals"]))
+
+
+def is_on_grid(px: str, decimals: int) -> bool:
+    """Whether a price is one that the venue takes, by its digits: above 0 and whole, or of five
+    significant figures at most, and 6 less the size decimals after the point.
+    """
+    figures = px.replace(".", "").strip("0")
+    if fraction_of(px) == 0:
+        return figures != ""
+    return len(figures) <= 5 and fraction_of(px) <= 6 - decimals
+
+
+def fraction_of(text: str) -> int:
+    """How many digits stand after the point, trailing zeros left out."""
+    return len(text.partition(".")[2].rstrip("0"))
 
 
 def _in(dex: str, coin: str) -> str:

@@ -12,7 +12,6 @@ from typing import Any
 from core.chain.signatures import recovered_address
 from core.errors import OutsideError
 from core.perps.rules.orders import (
-    REJECTED,
     OrderAnswer,
     OrderOutcome,
     Side,
@@ -25,6 +24,10 @@ from core.perps.venue import Sign, ToSign
 from tests.hl_exchange import UNIVERSE, Exchange
 
 E8 = Decimal(10) ** 8
+
+
+def rejected(words: str, oid: int | None = None) -> OrderAnswer:
+    return OrderAnswer(outcome=OrderOutcome.REJECTED, oid=oid, venue_words=words)
 
 
 @dataclass
@@ -69,7 +72,7 @@ class FakeDesk:
         if row is None:
             return None
         if row["status"].endswith("Rejected"):
-            return OrderAnswer(outcome=OrderOutcome.REJECTED, oid=row["oid"])
+            return rejected(row["status"], row["oid"])
         filled = int((Decimal(row["origSz"]) - Decimal(row["sz"])) * E8)
         return OrderAnswer(outcome=OrderOutcome.ACCEPTED, total_sz_e8=filled, oid=row["oid"])
 
@@ -112,8 +115,12 @@ class FakeDesk:
     ) -> OrderAnswer:
         owner, spent = self.exchange.owner_of(signer), (signer, nonce_ms)
         is_late = self.exchange.now_ms() > expires_ms
-        if owner is None or is_late or spent in self.exchange.nonces:
-            return REJECTED
+        if owner is None:
+            return rejected(f"User or API Wallet {signer} does not exist.")
+        if is_late:
+            return rejected("Action expired.")
+        if spent in self.exchange.nonces:
+            return rejected("Invalid nonce: duplicate nonce")
         self.exchange.nonces.add(spent)
         said: dict[str, Any] = self.exchange.take(
             {
@@ -124,7 +131,7 @@ class FakeDesk:
             owner,
         )  # fmt: skip
         if "error" in said:
-            return REJECTED
+            return rejected(said["error"])
         if "resting" in said:
             oid = said["resting"]["oid"]
             return OrderAnswer(outcome=OrderOutcome.ACCEPTED, total_sz_e8=0, oid=oid)

@@ -417,6 +417,9 @@ class CustodyStarterTransfer(TypedDict):
     from_address: str
     to_address: str
     tx_hash: str | None
+    reason: (
+        str | None
+    )  # why it failed, or why the chain refuses it now, in the chain's words where it has some; null: nothing is known to be wrong
     created_at: str
     expires_at: str  # from then on the chain does not pay it any more
 
@@ -942,7 +945,9 @@ class FundConsentRevoked(TypedDict):
     revoked_at: str
 
 
-FundCapReason: TypeAlias = "Literal['max_order', 'leverage', 'liquidity', 'book']"
+FundCapReason: TypeAlias = (
+    "Literal['max_order', 'leverage', 'liquidity', 'book', 'opening_refused']"
+)
 
 FundDisposition: TypeAlias = "Literal['ready', 'capped', 'skipped', 'deferred', 'refused']"
 
@@ -965,7 +970,9 @@ class FundPlanShown(TypedDict):
     signal_id: int
     vault_id: int
     disposition: FundDisposition
-    reason: FundPlanReason | None
+    reason: (
+        FundPlanReason | None
+    )  # why there is no order, or, with one that only closes, why none opens
     retry_at: str | None
     grade: str | None
     provisional: bool
@@ -978,7 +985,7 @@ class FundPlanShown(TypedDict):
     order: FundOrderShown | None
     nav_usd: str | None
     rules_hash: str
-    service: NotRequired[dict[str, Any]]  # of a plan without an order: field, rule, next calls
+    service: NotRequired[dict[str, Any]]  # where there is a reason: field, rule, next calls
 
 
 class FundIndexShown(TypedDict):
@@ -2917,6 +2924,7 @@ class OrdersOrderPrepared(TypedDict):
     avg_px: str | None
     filled_size: str | None
     oid: int | None
+    venue_words: str | None  # why the venue refused it, in the venue's words
     reported: OrdersClaimedOutcome | None
     signal_id: int | None
     source: str
@@ -2943,6 +2951,7 @@ class OrdersOperatorOrderShown(TypedDict):
     avg_px: str | None
     filled_size: str | None
     oid: int | None
+    venue_words: str | None  # why the venue refused it, in the venue's words
     reported: OrdersClaimedOutcome | None
     signal_id: int | None
     source: str

@@ -90,6 +90,17 @@ def transfer_state(outbox_state: str, *, is_used: bool) -> TransferState:
     return TransferState.CONFIRMED if is_used and state is TransferState.FAILED else state
 
 
+def why_not_paid(outbox_state: str, refused: str | None, shown: TransferState) -> str | None:
+    """Why it failed, or why it is not sent now; None of any other. `refused`: when it was last tried."""
+    if shown is TransferState.QUEUED:
+        return refused
+    if shown is not TransferState.FAILED:
+        return None
+    if outbox_state == IntentState.REVERTED:
+        return "its transaction failed on chain"
+    return refused or "it could not be sent for an hour"
+
+
 def available_usdc_e6(
     balance_usdc_e6: UsdcE6, under_way: Iterable[Authorized], used: Collection[str], at: UnixSeconds
 ) -> UsdcE6:

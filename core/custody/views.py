@@ -15,8 +15,8 @@ from core.custody.tables import CustodialTransfer, CustodialWallet
 from core.db.engine import WriteSession
 from core.hexes import address_of
 from core.identity.tables import Account
-from core.keeper.rules import ENDS_OF_REQUEST
-from core.keeper.tables import KeeperIntent, Outbox
+from core.keeper.rules import UNPAID_ENDS
+from core.keeper.tables import KeeperIntent, KeeperTx, Outbox
 from core.money import UsdcE6
 
 
@@ -93,13 +93,24 @@ def transfers_of(
     ]
 
 
-def transfers_under_way(session: Session, account_id: int) -> list[Transfer]:
-    """Those that are not finished, by the keeper's word."""
-    ended = exists().where(
+def transfers_under_way(
+    session: Session, account_id: int, head: int, at: datetime
+) -> list[Transfer]:
+    """Those that the chain may still pay, or paid in a block that a node at the height `head` and the
+    time `at` does not show: all whose authorizations are good, but for those that ended unpaid in a
+    block that it has.
+
+    The keeper's word that one was paid is none of them: the chain's is, read at that block.
+    """
+    above = exists().where(KeeperTx.intent_id == KeeperIntent.id, KeeperTx.mined_block > head)
+    failed = exists().where(
         KeeperIntent.outbox_id == CustodialTransfer.outbox_id,
-        KeeperIntent.state.in_(ENDS_OF_REQUEST),
+        KeeperIntent.state.in_(UNPAID_ENDS),
+        ~above,
     )
-    query = _transfers().where(CustodialTransfer.account_id == account_id, ~ended)
+    query = _transfers().where(
+        CustodialTransfer.account_id == account_id, CustodialTransfer.expires_at > at, ~failed
+    )
     return [_transfer(*row) for row in session.execute(query.order_by(CustodialTransfer.outbox_id))]
 
 

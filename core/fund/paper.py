@@ -196,7 +196,8 @@ def _followed(
         snapshot=here.snapshot,
     )
     made = plan(facts)
-    if made.reason in rules.WAITS:
+    refused = made.reason if made.order is None else made.order.opening_refused
+    if refused in rules.WAITS:
         return None
     if made.order is None or here.price_e12 is None:
         return None if made.reason is None else (book, None, made.reason.value)

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import ScalarSelect, select
 from sqlalchemy.dialects.postgresql import distinct_on, insert
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, aliased
 
 from core.db.engine import WriteSession
 from core.keeper import queue as outbox_queue
 from core.keeper.queue import RequestPayer
-from core.keeper.rules import QUEUED, IntentState, Purse
+from core.keeper.rules import QUEUED, REFUSED_KEY, IntentState, Purse
 from core.keeper.tables import KeeperIntent, KeeperTx, Outbox
 
 
@@ -47,12 +47,14 @@ class RequestState:
     """`state`: queued, or the newest intent's (planned, signed, broadcast, mined, safe, done,
     reverted, refused ...).
 
-    `tx_hash`: of the newest attempt, 0x lower case; None before anything was signed.
+    `tx_hash`: of the newest attempt, 0x lower case; None before anything was signed. `refused`: why
+    it could not be sent when it was last tried in vain, in the chain's words or the keeper's.
     """
 
     key: str
     state: str
     tx_hash: str | None
+    refused: str | None = None
 
 
 def ask(
@@ -92,7 +94,12 @@ def ask(
 def states_of(session: Session, keys: Collection[str]) -> dict[str, RequestState]:
     """What became of these requests, by key; a key that nobody asked with is left out."""
     newest = (
-        select(Outbox.key, KeeperIntent.state, KeeperTx.hash)
+        select(
+            Outbox.key,
+            KeeperIntent.state,
+            KeeperTx.hash,
+            _refused(),
+        )
         .ext(distinct_on(Outbox.id))
         .join(KeeperIntent, KeeperIntent.outbox_id == Outbox.id, isouter=True)
         .join(KeeperTx, KeeperTx.intent_id == KeeperIntent.id, isouter=True)
@@ -100,9 +107,19 @@ def states_of(session: Session, keys: Collection[str]) -> dict[str, RequestState
         .order_by(Outbox.id, KeeperIntent.id.desc(), KeeperTx.id.desc())
     )
     return {
-        key: RequestState(key, state or QUEUED, None if tx_hash is None else "0x" + tx_hash.hex())
-        for key, state, tx_hash in session.execute(newest)
+        key: RequestState(
+            key, state or QUEUED, None if tx_hash is None else "0x" + tx_hash.hex(), refused
+        )
+        for key, state, tx_hash, refused in session.execute(newest)
     }
+
+
+def _refused() -> ScalarSelect[str | None]:
+    """Of the newest intent that says why it was not sent."""
+    tried = aliased(KeeperIntent)
+    why = tried.reason[REFUSED_KEY].as_string()
+    query = select(why).where(tried.outbox_id == Outbox.id, why.is_not(None))
+    return query.order_by(tried.id.desc()).limit(1).scalar_subquery()
 
 
 def reverted_since(session: Session, keys: Collection[str], since: datetime) -> set[str]:

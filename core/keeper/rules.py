@@ -85,12 +85,14 @@ PENDING = (IntentState.SIGNED, IntentState.BROADCAST)
 ON_CHAIN = (IntentState.MINED, IntentState.SAFE)
 # the predicate of the index of stops: Postgres uses it only for a query with the same words
 STOPS = "kind = 'stop'"
+REFUSED_KEY = "refused"  # of a request's intent's reason: why it is not sent
 QUEUED = "queued"  # of a request of the outbox before there is an intent
 WAS_MINED = (*ON_CHAIN, IntentState.DONE)  # and did what it was for, as far as is known
 # ends in which a mark never reached the chain's record
 NOT_SENT = tuple(state for state in TERMINAL if state is not IntentState.DONE)
 # after these nothing of a request is sent any more
-ENDS_OF_REQUEST = (IntentState.DONE, IntentState.REVERTED, IntentState.REFUSED)
+UNPAID_ENDS = (IntentState.REVERTED, IntentState.REFUSED)
+ENDS_OF_REQUEST = (IntentState.DONE, *UNPAID_ENDS)
 # of a transaction whose nonce is taken while its intent is live
 HOLDING = tuple(state for state in TxState if state is not TxState.LOST)
 

@@ -46,6 +46,7 @@ class PreparedOrder:
     avg_px_e8: int | None
     total_sz_e8: int | None
     oid: int | None
+    venue_words: str | None
     reported: ClaimedOutcome | None
     signal_seq: int | None
 
@@ -125,10 +126,14 @@ def settle(
     said: OrderAnswer | None,
     now: datetime,
 ) -> PreparedOrder:
-    """As the venue answered now. `said`: of fills; None leaves them unknown."""
+    """As the venue answered now. `said`: of fills; None leaves them unknown. Of a refusal the venue's
+    first words stand: later ones are the short name that it gives to an order which it looks up.
+    """
     values: dict[str, Any] = {"state": state.value, "asked_at": now}
     if said is not None:
         values |= {"avg_px_e8": said.avg_px_e8, "total_sz_e8": said.total_sz_e8, "oid": said.oid}
+        words = func.coalesce(PerpsOperatorOrder.venue_words, said.venue_words)
+        values["venue_words"] = words if state is OrderState.REJECTED else None
     return _changed(session, order_id, values)
 
 
@@ -183,6 +188,7 @@ def _prepared(row: PerpsOperatorOrder) -> PreparedOrder:
         avg_px_e8=row.avg_px_e8,
         total_sz_e8=row.total_sz_e8,
         oid=row.oid,
+        venue_words=row.venue_words,
         reported=None if row.reported is None else ClaimedOutcome(row.reported),
         signal_seq=row.signal_seq,
     )

@@ -128,6 +128,7 @@ class PerpsOperatorOrder(Base):
     avg_px_e8: Mapped[int | None] = mapped_column(Uint256)
     total_sz_e8: Mapped[int | None] = mapped_column(Uint256)
     oid: Mapped[int | None]
+    venue_words: Mapped[str | None] = mapped_column(Text)  # of its refusal
     reported: Mapped[str | None] = mapped_column(Text)
     reported_at: Mapped[datetime | None]
     signal_seq: Mapped[int | None] = mapped_column(ForeignKey("fund_signal.seq"))

@@ -34,6 +34,10 @@ class StarterTransfer(AnswerBody):
     from_address: str
     to_address: str
     tx_hash: str | None
+    reason: str | None = Field(
+        description="why it failed, or why the chain refuses it now, in the chain's words where it "
+        "has some; null: nothing is known to be wrong"
+    )
     created_at: str
     expires_at: str = Field(description="from then on the chain does not pay it any more")
 

@@ -80,6 +80,7 @@ class OperatorOrderShown(AnswerBody):
     avg_px: str | None
     filled_size: str | None
     oid: int | None
+    venue_words: str | None = Field(description="why the venue refused it, in the venue's words")
     reported: ClaimedOutcome | None
     signal_id: int | None
     source: str

@@ -222,7 +222,8 @@ def _relayed(desk: OperatorDesk, held: PreparedOrder, signature: str) -> OrderAn
             signature=signature,
         )
         if said.outcome is OrderOutcome.REJECTED:
-            return desk.venue.find(desk.account, held.cloid) or said
+            found = desk.venue.find(desk.account, held.cloid)
+            return said if found is None or found.outcome is said.outcome else found
     except OutsideError:
         return UNKNOWN
     return said
@@ -397,6 +398,7 @@ def _shown(desk: OperatorDesk, held: PreparedOrder) -> OperatorOrderShown:
         avg_px=None if held.avg_px_e8 is None else e8_text(held.avg_px_e8),
         filled_size=None if held.total_sz_e8 is None else e8_text(held.total_sz_e8),
         oid=held.oid,
+        venue_words=held.venue_words,
         reported=held.reported,
         signal_id=held.signal_seq,
         source=desk.venue.source,

@@ -229,6 +229,8 @@ def plan_words(signal: FundSignalShown, plan: FundPlanShown) -> str:
         rule = str(plan.get("service", {}).get("rule")).replace("retry_at", str(plan["retry_at"]))
         return f"{head}, {plan['reason']}: {rule}"
     capped = "" if order["capped_by"] is None else f" (capped by {order['capped_by']})"
+    if plan["reason"] is not None:
+        capped = f" (it only closes: {plan['reason']})"
     return (
         f"{head}, {order['side']} {order['capped_notional_usd']}{capped}, impact "
         f"{plan['impact_bps'] or 'unknown'} bps, grade {plan['grade']}"

@@ -208,6 +208,7 @@ def _result(row: LedgerRow, subject: RecordSubject, fact: str) -> NewRow:
         avg_px=_text_or_none(result, "avg_px"),
         total_sz=_text_or_none(result, "total_sz"),
         oid=_height(result, "oid") if "oid" in result else None,
+        venue_words=_text_or_none(result, "venue_words"),
         now=row.occurred_at,
     )
 

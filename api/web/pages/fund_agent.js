@@ -160,6 +160,7 @@ const CAPS = /** @type {const} */ ({
   leverage: "the consent's leverage",
   liquidity: "the market's cap",
   book: "what the book holds within 2 %",
+  opening_refused: "what it closes: nothing may be opened",
 });
 
 /** @param {{plan: PlanShown}} props */

@@ -43,7 +43,7 @@ function result(row, _, fact) {
   const status = textOf(said, "status");
   /** @type {JsonObject} */
   const payload = { seq, status, cloid: textOf(said, "cloid") };
-  for (const name of ["avg_px", "total_sz"]) {
+  for (const name of ["avg_px", "total_sz", "venue_words"]) {
     if (Object.hasOwn(said, name)) payload[name] = textOf(said, name);
   }
   if (Object.hasOwn(said, "oid")) payload.oid = heightOf(said, "oid");

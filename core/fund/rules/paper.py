@@ -117,7 +117,8 @@ def fill_of(
         notional = order.notional_usdc_e6
         if is_spot:
             notional = min(notional, book.cash_usdc_e6 * BPS_E2_ONE // (BPS_E2_ONE + TAKER_BPS_E2))
-        return None if notional < max(least_usdc_e6, 1) else _bought(held, order, notional, mid_e12)
+        is_too_small = notional < max(least_usdc_e6, 1) and not order.closes_whole
+        return None if is_too_small else _bought(held, order, notional, mid_e12)
     return _sold(held, order, mid_e12)
 
 
@@ -126,7 +127,7 @@ def _bought(held: int, order: PlannedOrder, notional: int, mid_e12: int) -> Pape
     price = -(-mid_e12 * (BPS_E2_ONE + order.impact_bps_e2) // BPS_E2_ONE)
     quantity = notional * _SCALE // price
     paid = notional
-    if held < 0 and _ends(order):
+    if held < 0 and order.closes_whole:
         quantity = -held
         paid = -worth_usdc_e6(held, price)
     if quantity == 0:
@@ -144,7 +145,7 @@ def _bought(held: int, order: PlannedOrder, notional: int, mid_e12: int) -> Pape
 def _sold(held: int, order: PlannedOrder, mid_e12: int) -> PaperFill | None:
     assert order.impact_bps_e2 is not None, "its check came before"
     quantity = order.notional_usdc_e6 * _SCALE // mid_e12
-    if held > 0 and _ends(order):
+    if held > 0 and order.closes_whole:
         quantity = held
     if quantity == 0:
         return None
@@ -158,11 +159,6 @@ def _sold(held: int, order: PlannedOrder, mid_e12: int) -> PaperFill | None:
         fee_usdc_e6=_fee(got),
         impact_usdc_e6=max(0, at_mid - got),
     )
-
-
-def _ends(order: PlannedOrder) -> bool:
-    """Whether nothing is to be left of a position, not even what roundings leave."""
-    return order.target_usdc_e6 == 0 and order.notional_usdc_e6 == order.wanted_usdc_e6
 
 
 def filled(book: PaperBook, market: str, fill: PaperFill) -> PaperBook:

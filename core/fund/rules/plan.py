@@ -8,8 +8,9 @@ Laws
   and only for a live signal that its follower has not paid yet.
 - Statistics of the market only gate and cap: what comes out is whole base units, rounded towards
   zero (docs/decisions/0034).
-- An order that only reduces a position passes without a grade and without the caps that are made of
-  one.
+- There is a way out of every position: what only reduces one passes without a grade, at any leverage
+  and without caps but the consent's largest order, also as the closing half of an order through
+  nothing; and the close of what is left passes below the minimum, as venues take it (reduce-only).
 - What is free tells no market: of a live signal that is not paid a plan without an order says its
   reason, and nothing else of the market.
 """
@@ -40,7 +41,7 @@ class Disposition(StrEnum):
 
 
 class PlanReason(StrEnum):
-    """Why there is no order."""
+    """Why there is no order, or why none opens."""
 
     VAULT_PAUSED = "vault_paused"
     SIGNAL_SUPERSEDED = "signal_superseded"
@@ -62,6 +63,7 @@ class CapReason(StrEnum):
     LEVERAGE = "leverage"  # of the consent, with what the account holds
     LIQUIDITY = "liquidity"  # of the market
     BOOK = "book"  # what its last book holds within 2 %
+    OPENING_REFUSED = "opening_refused"  # the order only closes
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +137,9 @@ class SignalFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedOrder:
-    """`notional_usdc_e6`: above 0, what is to be traded; `wanted_usdc_e6`: before the caps."""
+    """`notional_usdc_e6`: above 0, what is to be traded; `wanted_usdc_e6`: before the caps.
+    `opening_refused`: why only the closing half of an order through nothing is planned.
+    """
 
     side: str
     is_reduce_only: bool
@@ -145,6 +149,12 @@ class PlannedOrder:
     notional_usdc_e6: int
     capped_by: CapReason | None
     impact_bps_e2: int | None
+    opening_refused: PlanReason | None = None
+
+    @property
+    def closes_whole(self) -> bool:
+        """Nothing is left of the position, not even what roundings leave."""
+        return self.is_reduce_only and self.notional_usdc_e6 == abs(self.position_usdc_e6)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +171,7 @@ class SignalPlan:
 
 
 def plan(facts: SignalFacts) -> SignalPlan:
-    return gate(facts) or _account(facts) or _order(facts, _delta(facts), _known(facts))
+    return gate(facts) or _of_account(facts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,10 +218,10 @@ class _Delta:
         return self.target - self.position
 
     @property
-    def is_reduction(self) -> bool:
-        """It brings a position closer to nothing, and not past it."""
-        same_side = self.target == 0 or (self.target > 0) == (self.position > 0)
-        return self.position != 0 and same_side and abs(self.target) < abs(self.position)
+    def closing(self) -> int:
+        """How much of the amount brings the position closer to nothing."""
+        is_opposite = (self.amount > 0) is (self.position < 0)
+        return min(abs(self.amount), abs(self.position)) if is_opposite else 0
 
 
 def _refused(reason: PlanReason) -> SignalPlan:
@@ -236,47 +246,57 @@ def gate(facts: SignalFacts) -> SignalPlan | None:
         )
     if facts.session.state is SessionState.UNKNOWN:
         return _refused(PlanReason.SESSION_UNKNOWN)
-    if facts.leverage_e2 > facts.max_leverage_e2:
-        return _refused(PlanReason.LEVERAGE_ABOVE_CONSENT)
     return None
 
 
-def _account(facts: SignalFacts) -> SignalPlan | None:
-    if facts.account is None:
-        return _refused(PlanReason.ACCOUNT_UNKNOWN)
-    delta, snapshot = _delta(facts), facts.snapshot
-    if delta.is_reduction or delta.amount == 0:
-        return _skipped(PlanReason.AT_TARGET) if delta.amount == 0 else None
-    if snapshot.grade is None:
-        return _refused(PlanReason.GRADE_UNKNOWN)
-    if snapshot.grade == "F":
-        return _refused(PlanReason.GRADE_F)
-    return None if snapshot.is_measured else _refused(PlanReason.MARKET_UNMEASURED)
-
-
-def _known(facts: SignalFacts) -> FollowerAccount:
-    assert facts.account is not None, "its check came before"
-    return facts.account
-
-
-def _delta(facts: SignalFacts) -> _Delta:
-    account = _known(facts)
+def _of_account(facts: SignalFacts) -> SignalPlan:
+    account = facts.account
+    if account is None:
+        return _refused(_above_consent(facts) or PlanReason.ACCOUNT_UNKNOWN)
     target = target_usdc_e6(account.nav_usdc_e6, facts.weight_e4, facts.leverage_e2)
-    return _Delta(target, account.positions.get(facts.market, 0))
+    delta = _Delta(target, account.positions.get(facts.market, 0))
+    if delta.amount == 0:
+        above = _above_consent(facts)
+        return _refused(above) if above else _skipped(PlanReason.AT_TARGET)
+    opens = delta.closing < abs(delta.amount)
+    refused = _opening_refused(facts) if opens else None
+    if refused is not None and delta.closing == 0:
+        return _refused(refused)
+    return _order(facts, delta, account, refused)
 
 
-def _order(facts: SignalFacts, delta: _Delta, account: FollowerAccount) -> SignalPlan:
-    wanted, side = abs(delta.amount), "buy" if delta.amount > 0 else "sell"
-    ladder = facts.snapshot.buys if delta.amount > 0 else facts.snapshot.sells
-    caps = _caps(facts, delta, account, ladder)
+def _above_consent(facts: SignalFacts) -> PlanReason | None:
+    is_above = facts.leverage_e2 > facts.max_leverage_e2
+    return PlanReason.LEVERAGE_ABOVE_CONSENT if is_above else None
+
+
+def _opening_refused(facts: SignalFacts) -> PlanReason | None:
+    """Why an order may open nothing; None: it may."""
+    above, snapshot = _above_consent(facts), facts.snapshot
+    if above is not None:
+        return above
+    if snapshot.grade is None:
+        return PlanReason.GRADE_UNKNOWN
+    if snapshot.grade == "F":
+        return PlanReason.GRADE_F
+    return None if snapshot.is_measured else PlanReason.MARKET_UNMEASURED
+
+
+def _order(
+    facts: SignalFacts, delta: _Delta, account: FollowerAccount, refused: PlanReason | None
+) -> SignalPlan:
+    wanted, snapshot = abs(delta.amount), facts.snapshot
+    ladder = snapshot.buys if delta.amount > 0 else snapshot.sells
+    caps = {CapReason.MAX_ORDER: facts.max_order_usdc_e6}
+    if refused is not None:
+        caps[CapReason.OPENING_REFUSED] = delta.closing
+    elif delta.closing < wanted:
+        caps |= _opening_caps(facts, delta, account, ladder)
     bound = min(caps, key=lambda cap: caps[cap])
     notional = min(wanted, caps[bound])
-    snapshot = facts.snapshot
-    if notional < max(facts.least_order_usdc_e6, snapshot.least_order_usdc_e6 or 0, 1):
-        return _skipped(PlanReason.ORDER_TOO_SMALL)
     order = PlannedOrder(
-        side=side,
-        is_reduce_only=delta.is_reduction,
+        side="buy" if delta.amount > 0 else "sell",
+        is_reduce_only=0 < notional <= delta.closing,
         target_usdc_e6=delta.target,
         position_usdc_e6=delta.position,
         wanted_usdc_e6=wanted,
@@ -285,7 +305,11 @@ def _order(facts: SignalFacts, delta: _Delta, account: FollowerAccount) -> Signa
         impact_bps_e2=impact_bps_e2(
             ladder, notional, snapshot.volume_usdc_e6, snapshot.sigma_bps_e2
         ),
+        opening_refused=refused,
     )
+    least = max(facts.least_order_usdc_e6, snapshot.least_order_usdc_e6 or 0, 1)
+    if notional < least and not order.closes_whole:
+        return _skipped(PlanReason.ORDER_TOO_SMALL)
     return SignalPlan(
         disposition=Disposition.CAPPED if notional < wanted else Disposition.READY,
         order=order,
@@ -293,20 +317,19 @@ def _order(facts: SignalFacts, delta: _Delta, account: FollowerAccount) -> Signa
     )
 
 
-def _caps(
+def _opening_caps(
     facts: SignalFacts, delta: _Delta, account: FollowerAccount, ladder: BookLadder | None
 ) -> dict[CapReason, int]:
-    caps = {CapReason.MAX_ORDER: facts.max_order_usdc_e6}
-    if delta.is_reduction:
-        return caps
+    """None of them is below what only closes."""
     liquidity = facts.snapshot.liquidity_cap_usdc_e6
     assert liquidity is not None, "its check came before"
     assert ladder is not None, "its check came before"
-    return caps | {
+    caps = {
         CapReason.LEVERAGE: _room(account, delta, facts.max_leverage_e2),
         CapReason.LIQUIDITY: liquidity,
         CapReason.BOOK: ladder.total_usdc_e6,
     }
+    return {cap: max(most, delta.closing) for cap, most in caps.items()}
 
 
 def _room(account: FollowerAccount, delta: _Delta, max_leverage_e2: int) -> int:

@@ -48,10 +48,11 @@ def result_note(
     avg_px: str | None,
     total_sz: str | None,
     oid: int | None,
+    venue_words: str | None,
     now: datetime,
 ) -> NewRow:
     """What became of an order; what is not known is absent."""
-    known = {"avg_px": avg_px, "total_sz": total_sz, "oid": oid}
+    known = {"avg_px": avg_px, "total_sz": total_sz, "oid": oid, "venue_words": venue_words}
     payload: dict[str, Any] = {"seq": seq, "status": status, "cloid": cloid}
     payload |= {name: value for name, value in known.items() if value is not None}
     return _note(RESULT, f"{seq}:{status}", payload, ReportedBy.KEEPER, now)

@@ -210,6 +210,9 @@ def operator_order(
             rule = f"near this price the venue takes steps of {e8_text(tick)}"
             raise InvalidNumberError("limit_px", e8_text(limit_px_e8), rule)
     px_e8 = limit_px_e8 or worst_px_e8(market, allowance_bps, is_buy=side is Side.BUY)
+    if px_e8 == 0:
+        rule = f"the venue has no price for {coin} within the allowance; write a limit order"
+        raise InvalidParameterError("type", rule)
     order = VenueOrder(
         asset=market.asset,
         coin=coin,

@@ -8,7 +8,6 @@ from typing import Any
 
 from core.perps.rules.answers import DECIMALS, VenueAnswerError, decimal_e18, object_of
 from core.perps.rules.orders import (
-    REJECTED,
     OrderAnswer,
     OrderOutcome,
     VenueMarket,
@@ -19,6 +18,7 @@ MOST_POSITIONS = 1_000
 MOST_ASSETS = 10_000
 MOST_DEXS = 10_000  # an asset number is an int4
 MOST_SIZE_DECIMALS = 8
+MOST_WORDS = 200  # characters of what the venue says of a refusal
 BUILDER_OFFSET, BUILDER_STEP = 110_000, 10_000  # of asset numbers of markets that builders deployed
 _COIN = re.compile(r"[A-Za-z0-9]{1,16}(?::[A-Za-z0-9]{1,16})?", re.ASCII)
 _E8_IN_E18: int = 10 ** (DECIMALS - 8)
@@ -63,7 +63,7 @@ def answer_of_send(answer: Any) -> OrderAnswer:
     """Of an action with one order. Errors: VenueAnswerError."""
     whole = object_of(answer, "the answer")
     if whole.get("status") == "err":
-        return REJECTED
+        return _rejected(whole.get("response"))
     response = object_of(whole.get("response"), "response")
     statuses = _list(object_of(response.get("data"), "data").get("statuses"), "statuses")
     if len(statuses) != 1:
@@ -83,7 +83,7 @@ def answer_of_send(answer: Any) -> OrderAnswer:
             outcome=OrderOutcome.ACCEPTED, total_sz_e8=0, oid=_oid(resting.get("oid"))
         )
     if "error" in said:
-        return REJECTED
+        return _rejected(said["error"])
     raise VenueAnswerError("a status is none that is documented")
 
 
@@ -99,11 +99,17 @@ def answer_by_cloid(answer: Any) -> OrderAnswer | None:
     if not isinstance(status, str):
         raise VenueAnswerError("order.status is not a word")
     if status.lower().endswith("rejected"):
-        return OrderAnswer(outcome=OrderOutcome.REJECTED, oid=_oid(order.get("oid")))
+        return _rejected(status, _oid(order.get("oid")))
     filled = _e8(order.get("origSz"), "origSz") - _e8(order.get("sz"), "sz")
     return OrderAnswer(
         outcome=OrderOutcome.ACCEPTED, total_sz_e8=max(0, filled), oid=_oid(order.get("oid"))
     )
+
+
+def _rejected(words: Any, oid: int | None = None) -> OrderAnswer:
+    """What the venue says of it is shown, so that it is printable and short; no text: nothing."""
+    said = ascii(words)[1:-1][:MOST_WORDS] if isinstance(words, str) else ""
+    return OrderAnswer(outcome=OrderOutcome.REJECTED, oid=oid, venue_words=said or None)
 
 
 def _e8(value: Any, name: str, *, is_exact: bool = True) -> int:

@@ -114,12 +114,15 @@ class VenueOrder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrderAnswer:
-    """What the venue says of an order; None: it does not say."""
+    """What the venue says of an order; None: it does not say. `venue_words`: why it was rejected, as
+    the venue says it, printable.
+    """
 
     outcome: OrderOutcome
     avg_px_e8: int | None = None
     total_sz_e8: int | None = None
     oid: int | None = None
+    venue_words: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,12 +161,16 @@ def closing_order(position: VenuePosition, market: VenueMarket, allowance_bps: i
 
 
 def worst_px_e8(market: VenueMarket, allowance_bps: int, *, is_buy: bool) -> int:
-    """`allowance_bps` from the mid, rounded towards it to a price that the venue takes."""
-    tick = tick_e8(market.mid_e8, market.size_decimals)
+    """`allowance_bps` from the mid, rounded towards it to a price that the venue takes; 0 where a
+    purchase has none, since the smallest step is above it.
+
+    The step is that of the limit itself, which may have a figure more than the mid, or less.
+    """
     if is_buy:
-        return market.mid_e8 * (10_000 + allowance_bps) // 10_000 // tick * tick
+        worst = market.mid_e8 * (10_000 + allowance_bps) // 10_000
+        return worst - worst % tick_e8(worst, market.size_decimals)
     worst = -(-market.mid_e8 * (10_000 - allowance_bps) // 10_000)
-    return -(-worst // tick) * tick
+    return worst + -worst % tick_e8(worst, market.size_decimals)
 
 
 def tick_e8(px_e8: int, size_decimals: int) -> int:

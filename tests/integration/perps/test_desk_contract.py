@@ -3,6 +3,7 @@ else signs.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
@@ -13,7 +14,6 @@ from eth_account.messages import encode_typed_data
 from core.errors import OutsideError
 from core.perps.hyperliquid_desk import HyperliquidDesk
 from core.perps.rules.orders import (
-    REJECTED,
     OrderAnswer,
     OrderOutcome,
     Side,
@@ -22,8 +22,8 @@ from core.perps.rules.orders import (
     VenuePosition,
 )
 from core.perps.venue import RelayDesk
-from tests.hl_exchange import Exchange, serving
-from tests.perps_desk import FakeDesk
+from tests.hl_exchange import TOO_SMALL, WRONG_PRICE, WRONG_SIZE, Exchange, serving
+from tests.perps_desk import FakeDesk, rejected
 
 OWNER = "0x" + "a1" * 20
 KEY = Account.from_key("0x" + "44" * 32)
@@ -106,7 +106,7 @@ def test_an_order_that_was_signed_elsewhere__is_filled(desk: RelayDesk, exchange
 
 def test_the_same_order_again__fills_nothing_more(desk: RelayDesk, exchange: Exchange) -> None:
     relay(desk)
-    assert relay(desk) == REJECTED
+    assert relay(desk) == rejected("Invalid nonce: duplicate nonce")
     assert exchange.holder(OWNER).positions == {"BTC": Decimal("0.01")}
 
 
@@ -117,13 +117,41 @@ def test_a_limit_that_is_not_reached__rests(desk: RelayDesk, exchange: Exchange)
 
 
 def test_a_strangers_signature__is_rejected(desk: RelayDesk, exchange: Exchange) -> None:
-    assert relay(desk, key=STRANGER) == REJECTED
+    words = f"User or API Wallet {STRANGER.address.lower()} does not exist."
+    assert relay(desk, key=STRANGER) == rejected(words)
     assert desk.find(OWNER, CLOID) is None
 
 
 def test_an_order_after_its_expiry__is_rejected(desk: RelayDesk, exchange: Exchange) -> None:
     exchange.now_ms = lambda: int(EXPIRES.timestamp()) * 1_000 + 1
-    assert relay(desk) == REJECTED
+    assert relay(desk) == rejected("Action expired.")
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"limit_px_e8": 60_600_5 * 10**7}, WRONG_PRICE),  # 60600.5: six figures
+        ({"limit_px_e8": 0}, WRONG_PRICE),
+        ({"size_e8": 1_000_100}, WRONG_SIZE),  # 0.010001: six decimals
+        ({"size_e8": 16_000}, TOO_SMALL),  # 9.696 USDC
+    ],
+)
+def test_what_is_not_on_the_grid__is_rejected_in_the_venues_words(
+    desk: RelayDesk, exchange: Exchange, changed: dict[str, int], words: str
+) -> None:
+    assert relay(desk, replace(BUY, **changed)) == rejected(words)  # type: ignore[arg-type]
+    assert exchange.holder(OWNER).positions == {}
+
+
+def test_a_close_of_the_whole__may_be_below_the_minimum_and_a_part_may_not(
+    desk: RelayDesk, exchange: Exchange
+) -> None:
+    exchange.holder(OWNER).positions = {"BTC": Decimal("0.00016")}
+    sale = replace(BUY, side=Side.SELL, limit_px_e8=59_400 * 10**8, reduce_only=True)
+    assert relay(desk, replace(sale, size_e8=15_000)) == rejected(TOO_SMALL)
+    whole = relay(desk, replace(sale, size_e8=16_000), NONCE + 1)
+    assert whole.outcome is OrderOutcome.ACCEPTED
+    assert exchange.holder(OWNER).positions == {"BTC": 0}
 
 
 def test_the_signature__covers_the_nonce(desk: RelayDesk) -> None:

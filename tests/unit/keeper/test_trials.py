@@ -3,8 +3,10 @@
 import json
 
 import httpx
+from eth_abi.abi import encode
+from eth_utils.crypto import keccak
 
-from core.chain.rpc import Rpc
+from core.chain.rpc import Rpc, RpcRevertedError
 from keeper.state import IntentKind
 from keeper.trials import STOP_GAS, Trial, tried
 from tests.each import each
@@ -12,6 +14,12 @@ from tests.unit.keeper.readings import HEAD, VAULT
 from tests.unit.keeper.test_intents import KEEPER, intent
 
 PASSES = "0x"
+
+
+def string_error(words: str) -> str:
+    return "0x08c379a0" + encode(["string"], [words]).hex()
+
+
 REVERTS = {"code": 3, "message": "execution reverted", "data": "0x"}
 
 
@@ -44,6 +52,24 @@ def answer(said: object) -> dict[str, object]:
 def test_a_stop__the_asked_node_refuses__any_other_nodes_yes_is_enough() -> None:
     assert trial((REVERTS, REVERTS), (PASSES, hex(100_000))).gas == 125_000
     assert trial((REVERTS, REVERTS), (REVERTS, REVERTS)).gas is None
+
+
+@each(
+    ("data", "why"),
+    [
+        (
+            string_error("Blacklistable: account is blacklisted"),
+            "Blacklistable: account is blacklisted",
+        ),
+        (string_error("a\u202eb\n"), "a?b?"),
+        (string_error(""), "Error"),
+        ("0x" + keccak(text="MandatePaused()")[:4].hex(), "MandatePaused"),
+        ("0x", str(RpcRevertedError("eth_call", 3, "execution reverted", b""))),
+    ],
+)
+def test_a_refusal__is_told_by_its_name_or_its_words(data: str, why: str) -> None:
+    refused = REVERTS | {"data": data}
+    assert trial((refused, refused), kind=IntentKind.SETTLE).why == why
 
 
 def test_a_settlement__the_asked_node_refuses__it_is_not_sent() -> None:

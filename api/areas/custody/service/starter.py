@@ -15,7 +15,7 @@ Laws
 import secrets
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import NoReturn
 
 from api.areas.custody.schemas import (
@@ -41,6 +41,7 @@ from core.custody.rules import (
     available_usdc_e6,
     gas_kept_wei,
     transfer_state,
+    why_not_paid,
 )
 from core.custody.views import transfers_of, transfers_under_way
 from core.errors import OutsideError
@@ -140,18 +141,21 @@ def transfers(call: Call, caller: AgentCaller, command: TransfersQuery) -> Answe
 
 
 def _funds(call: Call, wallet: SealedKey, shown: Sequence[Transfer]) -> _Funds:
-    """Balance and authorizations at one block, of one node.
+    """Balance and authorizations at one block. A node may be behind what the keeper saw of another
+    one, so that what was paid is known by that block alone.
 
     Errors: RpcError; OutsideError when it names no newest block.
     """
-    under_way = [_authorized(one) for one in transfers_under_way(call.db, wallet.account_id)]
-    nonces = dict.fromkeys(
-        [*(one.nonce for one in under_way), *(_authorized(one).nonce for one in shown)]
-    )
     chain = call.deps.chain
     header = chain.header()
     if header is None:
         raise OutsideError("the node names no newest block")
+    at = datetime.fromtimestamp(header.timestamp, UTC)
+    found = transfers_under_way(call.db, wallet.account_id, header.number, at)
+    under_way = [_authorized(one) for one in found]
+    nonces = dict.fromkeys(
+        [*(one.nonce for one in under_way), *(_authorized(one).nonce for one in shown)]
+    )
     balance = UsdcE6(chain.usdc_balance(wallet.address, header.hash))
     used = chain.used_authorizations(wallet.address, list(nonces), header.hash)
     free = available_usdc_e6(balance, under_way, used, UnixSeconds(header.timestamp))
@@ -324,6 +328,7 @@ def _view(
         from_address=wallet.address,
         to_address=one.to,
         tx_hash=None if was_paid_by_another else of.tx_hash,
+        reason=why_not_paid(of.state, of.refused, state),
         created_at=instant_text(one.created_at),
         expires_at=instant_text(one.expires_at),
     )

@@ -314,7 +314,9 @@ class PlanShown(AnswerBody):
     signal_id: int
     vault_id: int
     disposition: Disposition
-    reason: PlanReason | None
+    reason: PlanReason | None = Field(
+        description="why there is no order, or, with one that only closes, why none opens"
+    )
     retry_at: str | None
     grade: str | None
     provisional: bool
@@ -328,7 +330,7 @@ class PlanShown(AnswerBody):
     nav_usd: str | None
     rules_hash: str
     service: dict[str, Any] = Field(
-        default_factory=dict, description="of a plan without an order: field, rule, next calls"
+        default_factory=dict, description="where there is a reason: field, rule, next calls"
     )
 
 

@@ -105,7 +105,7 @@ SAYS: Final[dict[PlanReason, tuple[str, str, str, str]]] = {
     ),
     PlanReason.ORDER_TOO_SMALL: (
         "capped_notional_usd",
-        "the order is below the market's minimum",
+        "the order is below the market's minimum, and does not close the whole position",
         "caller",
         "fund.liquidity",
     ),
@@ -224,12 +224,13 @@ def _shown(
 ) -> PlanShown:
     order, account, told = made.order, facts.account, told_market(facts, made)
     impact = None if order is None else order.impact_bps_e2
-    block = {} if made.reason is None else {"service": _block(call, place, made, made.reason)}
+    reason = made.reason if order is None else order.opening_refused
+    block = {} if reason is None else {"service": _block(call, place, made, reason)}
     return PlanShown(
         signal_id=place.seq,
         vault_id=place.vault_id,
         disposition=made.disposition,
-        reason=made.reason,
+        reason=reason,
         retry_at=instant_text_or_none(made.retry_at),
         grade=told.grade,
         provisional=told.is_provisional,

@@ -10,7 +10,6 @@ from typing import Any
 import httpx
 import pytest
 from eth_account import Account
-from eth_utils.crypto import keccak
 from sqlalchemy import update
 from structlog.testing import capture_logs
 
@@ -396,56 +395,3 @@ def test_no_node_answers__the_read_says_so_and_the_transfer_is_refused(
         "queued",
     )
     assert stage.requests() == (1, 1)
-
-
-def test_somebody_else_sends_the_authorization_first__it_is_paid_once_and_confirmed(
-    stage: Stage, agent: dict[str, str], starter: str
-) -> None:
-    stage.asked(agent)
-    with stage.keepers.no_blocks():
-        keeper = stage.keeper()
-        keeper.run()
-        (intent,) = stage.keepers.intents()
-        raw = [hex_of(tx.raw) for tx in stage.keepers.txs()]
-        rpc = stage.chain.anvil.rpc
-        rpc.call("anvil_dropAllTransactions")
-        rpc.call(
-            "eth_sendRawTransaction",
-            [stage.chain.sign(STRANGER, stage.chain.contracts["usdc"], hex_of(intent.data))],
-        )
-        stage.chain.anvil.mine()
-        rpc.call("eth_sendRawTransaction", raw)
-        stage.chain.anvil.mine()
-    keeper.run()
-    assert stage.keepers.states() == [("custodial_transfer", "reverted")]
-    (shown,) = stage.seen(agent)["transfers"]
-    assert (shown["state"], shown["tx_hash"], stage.balance(stage.wallet.address)) == (
-        "confirmed",
-        None,
-        100 * USDC,
-    )
-
-
-def test_the_money_leaves_otherwise_before_it_is_sent__the_transfer_waits_and_fails_after_an_hour(
-    stage: Stage, agent: dict[str, str], starter: str
-) -> None:
-    stage.asked(agent)
-    empty_wallet(stage, starter)
-    keeper = stage.keeper()
-    keeper.run()
-    assert (stage.states(agent), keeper.wire.sent) == (["queued"], [])
-    stage.keepers.pass_time(int(stage.keepers.now().timestamp()) + 3600)
-    keeper.run()
-    assert (stage.states(agent), keeper.wire.sent) == (["failed"], [])
-
-
-def empty_wallet(stage: Stage, address: str) -> None:
-    """As if another process that has the key had moved the money: the token's own storage says
-    0.
-    """
-    slot = keccak(bytes.fromhex(address[2:]).rjust(32, b"\0") + (0).to_bytes(32, "big"))
-    stage.chain.anvil.rpc.call(
-        "anvil_setStorageAt", [stage.chain.contracts["usdc"], hex_of(slot), "0x" + "00" * 32]
-    )
-    stage.chain.anvil.mine()
-    assert stage.balance(address) == 0

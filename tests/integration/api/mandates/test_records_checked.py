@@ -138,7 +138,24 @@ def test_orders_and_stop_lines_of_a_leg__are_of_their_forms(stage: Stage, mandat
     for row in (
         order_note(1, words, reduce_only=True, why="stop_line", now=now),
         result_note(
-            1, status="unknown", cloid=words["cloid"], avg_px=None, total_sz=None, oid=None, now=now
+            1,
+            status="unknown",
+            cloid=words["cloid"],
+            avg_px=None,
+            total_sz=None,
+            oid=None,
+            venue_words=None,
+            now=now,
+        ),
+        result_note(
+            1,
+            status="rejected",
+            cloid=words["cloid"],
+            avg_px=None,
+            total_sz=None,
+            oid=None,
+            venue_words="Order has invalid size.",
+            now=now,
         ),
         result_note(
             1,
@@ -147,6 +164,7 @@ def test_orders_and_stop_lines_of_a_leg__are_of_their_forms(stage: Stage, mandat
             avg_px="60000",
             total_sz="0.5",
             oid=7,
+            venue_words=None,
             now=now,
         ),
         stop_line_note(3, 1, transient=True, key_lost=False, **ended),

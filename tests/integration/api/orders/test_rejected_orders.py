@@ -2,8 +2,10 @@
 (docs/operator-orders.md#never-twice).
 """
 
+from decimal import Decimal
 from typing import Any
 
+from tests.hl_exchange import NO_MATCH
 from tests.integration.api.conftest import reason
 from tests.integration.api.orders.test_operator_orders import (
     ACCOUNT,
@@ -15,12 +17,15 @@ from tests.integration.api.orders.test_operator_orders import (
     venue,  # noqa: F401 (a fixture)
 )
 
+MARGIN = "Insufficient margin to place order."
+
 
 def rejected(trader: Trader) -> dict[str, Any]:
     """An order of 606 USDC at most, which the venue rejected for what is mended meanwhile."""
-    trader.exchange.refuses = "Insufficient margin"
+    trader.exchange.refuses = MARGIN
     made = trader.prepared()
-    assert trader.execute(made).json()["status"] == "rejected"
+    done = trader.execute(made).json()
+    assert (done["status"], done["venue_words"]) == ("rejected", MARGIN)
     trader.exchange.refuses = None
     return made
 
@@ -33,7 +38,8 @@ def left(trader: Trader) -> str:
 
 def test_an_order_that_the_venue_rejects__is_rejected_and_not_sent_again(trader: Trader) -> None:
     made = rejected(trader)
-    assert trader.execute(made).json()["status"] == "rejected"
+    again = trader.execute(made).json()
+    assert (again["status"], again["venue_words"]) == ("rejected", MARGIN)
     assert (trader.venue.relayed, trader.held) == (1, {})
     trader.clock.pass_(seconds=90)
     sure = trader.execute(made).json()
@@ -41,8 +47,19 @@ def test_an_order_that_the_venue_rejects__is_rejected_and_not_sent_again(trader:
         "rejected",
         "The venue rejected the order; nothing was filled, and nothing can be any more.",
     )
-    assert trader.record(made, "rejected").json()["reported"] == "rejected"
+    recorded = trader.record(made, "rejected").json()
+    assert (recorded["reported"], recorded["venue_words"]) == ("rejected", MARGIN)
     assert trader.venue.relayed == 1
+
+
+def test_a_rejection_that_is_looked_up_later__keeps_the_venues_first_words(trader: Trader) -> None:
+    """The venue has a short name of its own for it: iocCancelRejected."""
+    made = trader.prepared()
+    trader.exchange.liquidity = Decimal(0)
+    assert trader.execute(made).json()["venue_words"] == NO_MATCH
+    trader.clock.pass_(seconds=90)
+    sure = trader.execute(made).json()
+    assert (sure["status"], sure["venue_words"]) == ("rejected", NO_MATCH)
 
 
 def test_a_rejected_order_that_its_signer_sends_again__is_accepted_and_counts(
@@ -58,8 +75,8 @@ def test_a_rejected_order_that_its_signer_sends_again__is_accepted_and_counts(
     trader.prepared()
     assert left(trader) == "288.000000"  # 1,500 less twice 606: nobody asked what became of it
     done = trader.execute(made).json()
-    assert (done["status"], done["filled_size"], trader.held) == (
-        "accepted", "0.01", {"BTC": "0.01"},
+    assert (done["status"], done["filled_size"], done["venue_words"], trader.held) == (
+        "accepted", "0.01", None, {"BTC": "0.01"},
     )  # fmt: skip
     assert left(trader) == "288.000000"
     assert trader.record(made, "accepted").json()["reported"] == "accepted"

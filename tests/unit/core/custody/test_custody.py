@@ -2,7 +2,13 @@
 
 import pytest
 
-from core.custody.rules import Authorized, TransferState, available_usdc_e6, transfer_state
+from core.custody.rules import (
+    Authorized,
+    TransferState,
+    available_usdc_e6,
+    transfer_state,
+    why_not_paid,
+)
 from core.keeper.rules import IntentState
 from core.money import UnixSeconds, UsdcE6
 from tests.each import each
@@ -38,6 +44,25 @@ def test_transfer_state__failed_here_and_paid_on_chain__is_confirmed(word: str) 
 
 def test_transfer_state__mined_and_not_safe__is_sent() -> None:
     assert transfer_state("mined", is_used=True) is TransferState.SENT
+
+
+@each(
+    ("word", "refused", "is_used", "why"),
+    [
+        ("superseded", "frozen", False, "frozen"),
+        ("planned", "frozen", False, "frozen"),
+        ("queued", None, False, None),
+        ("refused", "frozen", False, "frozen"),
+        ("refused", None, False, "it could not be sent for an hour"),
+        ("refused", "used", True, None),  # paid by another
+        ("reverted", "frozen an hour ago", False, "its transaction failed on chain"),
+        ("broadcast", "frozen", False, None),
+        ("done", "frozen", False, None),
+    ],
+)
+def test_why_not_paid(word: str, refused: str | None, is_used: bool, why: str | None) -> None:
+    shown = transfer_state(word, is_used=is_used)
+    assert why_not_paid(word, refused, shown) == why
 
 
 @each(

@@ -114,6 +114,19 @@ def test_a_sale_that_reduces__never_sells_more_than_is_held(
     assert got is None or 0 < got.quantity_e18 <= held
 
 
+def test_a_short_of_less_than_the_least_order__is_bought_back_whole() -> None:
+    """Eight dollars; the least order is ten. It is the closing half of a flip, too."""
+    held = -8 * COIN // 100
+    book = replace(opened(AT), positions={MARKET: held})
+    made = order(usd=8, is_reduce_only=True, target_usdc_e6=0, position_usdc_e6=-8 * USD)
+    for target in (0, 250 * USD):
+        flipped = replace(made, target_usdc_e6=target, wanted_usdc_e6=8 * USD + target)
+        found = fill(book, flipped, is_spot=False)
+        assert filled(book, MARKET, found).positions == {}
+    part = replace(made, position_usdc_e6=-16 * USD)
+    assert fill_of(book, MARKET, part, MID, is_spot=False, least_usdc_e6=10 * USD) is None
+
+
 def test_the_end_of_a_position__leaves_no_dust() -> None:
     held = 3 * COIN + 1
     book = replace(opened(AT), positions={MARKET: held})

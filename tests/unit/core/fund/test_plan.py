@@ -137,10 +137,106 @@ def test_an_order__reduces_when_it_ends_nearer_to_nothing_on_the_same_side(
     ungraded = snapshot(grade=None, buys=None, sells=None)
     made = plan(facts(account=held(position), weight_e4=weight_e4, snapshot=ungraded))
     if is_reduction:
-        assert made.order is not None
+        assert made.order is not None and made.disposition is Disposition.READY
         assert (made.order.is_reduce_only, made.order.impact_bps_e2) == (True, None)
+        assert made.order.opening_refused is None
     else:
-        assert made.reason is PlanReason.GRADE_UNKNOWN
+        refused = made.reason if made.order is None else made.order.opening_refused
+        assert refused is PlanReason.GRADE_UNKNOWN
+
+
+# A way out of every position
+
+
+@each(
+    ("position", "most", "sizes"),
+    [
+        (8 * USD, 1_000 * USD, [8 * USD]),  # below the least order of 10
+        (-8 * USD, 1_000 * USD, [8 * USD]),
+        (1, 1_000 * USD, [1]),
+        (105 * USD, 100 * USD, [100 * USD, 5 * USD]),
+        (-105 * USD, 100 * USD, [100 * USD, 5 * USD]),
+        (100 * USD, 100 * USD, [100 * USD]),
+        (100 * USD + 1, 100 * USD, [100 * USD, 1]),
+        (310 * USD, 100 * USD, [100 * USD, 100 * USD, 100 * USD, 10 * USD]),
+    ],
+)
+def test_a_weight_of_nothing__leaves_nothing_after_the_last_order(
+    position: int, most: int, sizes: list[int]
+) -> None:
+    """On a market of which nothing is known."""
+    unknown = snapshot(grade=None, buys=None, sells=None, depth_usdc_e6=None)
+    found = []
+    while position:
+        at = facts(account=held(position), weight_e4=0, max_order_usdc_e6=most, snapshot=unknown)
+        order = plan(at).order
+        assert order is not None and order.is_reduce_only, found
+        assert order.side == ("sell" if position > 0 else "buy")
+        assert order.closes_whole is (abs(position) <= most)
+        found.append(order.notional_usdc_e6)
+        position -= order.notional_usdc_e6 if position > 0 else -order.notional_usdc_e6
+    assert found == sizes
+
+
+def test_a_part_below_the_minimum__is_skipped_since_venues_take_the_whole_alone() -> None:
+    made = plan(facts(account=held(255 * USD)))  # 5 less: the least order is 10
+    assert made.reason is PlanReason.ORDER_TOO_SMALL
+    made = plan(facts(account=held(20 * USD), weight_e4=0, max_order_usdc_e6=8 * USD))
+    assert made.reason is PlanReason.ORDER_TOO_SMALL
+
+
+OPENING_REFUSED: tuple[tuple[dict[str, Any], PlanReason], ...] = (
+    ({"snapshot": snapshot(grade="F")}, PlanReason.GRADE_F),
+    ({"snapshot": snapshot(grade=None)}, PlanReason.GRADE_UNKNOWN),
+    ({"snapshot": snapshot(buys=None, sells=None)}, PlanReason.MARKET_UNMEASURED),
+    ({"max_leverage_e2": 99}, PlanReason.LEVERAGE_ABOVE_CONSENT),
+)
+
+
+@each(("changes", "reason"), OPENING_REFUSED)
+@each("sign", [1, -1])
+@each(("size", "most", "closes"), [(300, 1_000, 300), (300, 100, 100), (8, 1_000, 8)])
+def test_the_closing_half_of_a_flip__is_planned_where_the_opening_half_is_refused(
+    changes: dict[str, Any], reason: PlanReason, sign: int, size: int, most: int, closes: int
+) -> None:
+    account, weight = held(sign * size * USD), -sign * 2_500
+    at = facts(account=account, weight_e4=weight, max_order_usdc_e6=most * USD, **changes)
+    made = plan(at)
+    assert (made.disposition, made.reason, made.is_charged) == (Disposition.CAPPED, None, True)
+    assert made.order is not None
+    assert (made.order.side, made.order.is_reduce_only) == ("sell" if sign > 0 else "buy", True)
+    assert (made.order.notional_usdc_e6, made.order.opening_refused) == (closes * USD, reason)
+    assert made.order.wanted_usdc_e6 == (size + 250) * USD
+    is_whole = closes == size
+    assert made.order.capped_by is (CapReason.OPENING_REFUSED if is_whole else CapReason.MAX_ORDER)
+
+
+@each(("changes", "reason"), OPENING_REFUSED)
+def test_what_only_opens__is_refused_whole(changes: dict[str, Any], reason: PlanReason) -> None:
+    for position in (0, 100 * USD):
+        made = plan(facts(account=held(position), **changes))
+        assert (made.disposition, made.reason) == (Disposition.REFUSED, reason)
+
+
+@each(
+    ("depth_usd", "closes", "is_reduce_only"),
+    [(0, 300, True), (3_000, 300, True), (4_000, 400, False)],
+)
+def test_a_thin_market__bounds_what_a_flip_opens_and_not_what_it_closes(
+    depth_usd: int, closes: int, is_reduce_only: bool
+) -> None:
+    """A tenth of the depth is what one order may take."""
+    thin = snapshot(depth_usdc_e6=depth_usd * USD)
+    made = plan(facts(account=held(-300 * USD), snapshot=thin))
+    assert made.order is not None and made.order.capped_by is CapReason.LIQUIDITY
+    assert made.order.notional_usdc_e6 == closes * USD
+    assert made.order.is_reduce_only is is_reduce_only
+
+
+def test_a_signal_above_the_consents_leverage__still_reduces() -> None:
+    made = plan(facts(account=held(300 * USD), max_leverage_e2=99))
+    assert made.order is not None
+    assert (made.disposition, made.order.notional_usdc_e6) == (Disposition.READY, 50 * USD)
 
 
 def test_an_account_at_the_target__has_nothing_to_do() -> None:
@@ -177,7 +273,7 @@ def test_an_order__is_bound_by_the_smallest_cap(
     [
         (0, 2_000 * USD, None),
         (800 * USD, 1_200 * USD, CapReason.LEVERAGE),  # closes 1,000 and opens 200
-        (-1_500 * USD, 1_000 * USD, CapReason.LEVERAGE),  # no room: it ends at nothing
+        (-1_500 * USD, 1_000 * USD, CapReason.LEVERAGE),  # no room: it only closes
     ],
 )
 @each("sign", [1, -1])
@@ -188,7 +284,8 @@ def test_an_order_through_nothing__has_the_room_that_what_it_closes_leaves(
     made = plan(facts(account=account, weight_e4=-sign * 10_000))
     assert made.order is not None
     assert (made.order.notional_usdc_e6, made.order.capped_by) == (notional, bound)
-    assert (made.order.side, made.order.is_reduce_only) == ("sell" if sign > 0 else "buy", False)
+    assert made.order.side == ("sell" if sign > 0 else "buy")
+    assert made.order.is_reduce_only is (notional == 1_000 * USD)
 
 
 def test_an_account_without_room__gets_no_order() -> None:
@@ -285,7 +382,12 @@ def test_no_order__is_above_what_is_wanted_or_any_cap(
     order = made.order
     assert 0 < order.notional_usdc_e6 <= min(order.wanted_usdc_e6, most)
     assert order.wanted_usdc_e6 == abs(order.target_usdc_e6 - position)
-    if not order.is_reduce_only:
+    least = 10 * USD
+    assert order.notional_usdc_e6 >= least or order.notional_usdc_e6 == abs(position)
+    if order.is_reduce_only:
+        assert (order.side == "sell") is (position > 0)
+        assert order.notional_usdc_e6 <= abs(position)
+    else:
         assert grade in ("A", "B", "C", "D")
         sign = 1 if order.side == "buy" else -1
         assert sign * position + order.notional_usdc_e6 <= nav * allowed // 100

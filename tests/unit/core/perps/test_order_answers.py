@@ -160,7 +160,27 @@ def test_an_average_price__is_rounded_down() -> None:
 
 def test_an_action_that_is_refused_whole__is_rejected() -> None:
     refused = {"status": "err", "response": "User or API Wallet 0x does not exist."}
-    assert answer_of_send(refused) == OrderAnswer(outcome=OrderOutcome.REJECTED)
+    assert answer_of_send(refused) == OrderAnswer(
+        outcome=OrderOutcome.REJECTED, venue_words="User or API Wallet 0x does not exist."
+    )
+
+
+@each(
+    ("said", "words"),
+    [
+        ("Price must be divisible by tick size.", "Price must be divisible by tick size."),
+        ("a\u202eb\n\x00\ud800\U000e0041", r"a\u202eb\n\x00\ud800\U000e0041"),
+        ("A" * 201, "A" * 200),
+        ("", None),
+        (None, None),
+        ({"reason": 1}, None),
+    ],
+)
+def test_the_venues_words_of_a_refusal__are_kept_printable_and_short(
+    said: Any, words: str | None
+) -> None:
+    assert answer_of_send(sent({"error": said})).venue_words == words
+    assert answer_of_send({"status": "err", "response": said}).venue_words == words
 
 
 @each(
@@ -176,7 +196,10 @@ def test_an_action_that_is_refused_whole__is_rejected() -> None:
 def test_an_order_that_the_venue_knows__says_what_became_of_it(
     status: str, outcome: OrderOutcome, filled: int | None
 ) -> None:
-    assert answer_by_cloid(known(status)) == OrderAnswer(outcome=outcome, total_sz_e8=filled, oid=7)
+    words = status if outcome is OrderOutcome.REJECTED else None
+    assert answer_by_cloid(known(status)) == OrderAnswer(
+        outcome=outcome, total_sz_e8=filled, oid=7, venue_words=words
+    )
 
 
 def test_an_order_that_the_venue_does_not_know__is_none() -> None:

@@ -4,11 +4,13 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.errors import InvalidParameterError
 from core.money import UsdcE6
 from core.perps.rules.closing import next_try_at
+from core.perps.rules.operator_orders import OrderType, operator_order
 from core.perps.rules.orders import (
     E8,
     LIFE,
@@ -29,8 +31,10 @@ from core.perps.rules.orders import (
     opened_today_usdc_e6,
     require_room,
     why_closed,
+    worst_px_e8,
 )
 from tests.each import each
+from tests.hl_exchange import is_on_grid
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 MIDNIGHT = datetime(2026, 11, 21, tzinfo=UTC)
@@ -62,50 +66,85 @@ def closing(size: str, mid: str, decimals: int, allowance_bps: int) -> VenueOrde
 
 
 @each(
-    ("size", "mid", "decimals", "side", "limit"),
+    ("size", "mid", "decimals", "allowance_bps", "side", "limit"),
     [
-        ("0.5", "60000", 5, Side.SELL, "59400"),
-        ("-0.5", "60000", 5, Side.BUY, "60600"),
-        ("1", "3001.7", 4, Side.SELL, "2971.7"),
-        ("-1", "3001.7", 4, Side.BUY, "3031.7"),
-        ("1", "123456", 5, Side.SELL, "122222"),
-        ("1", "0.012345", 0, Side.SELL, "0.012222"),
-        ("-1", "0.012345", 0, Side.BUY, "0.012468"),
+        ("0.5", "60000", 5, 100, Side.SELL, "59400"),
+        ("-0.5", "60000", 5, 100, Side.BUY, "60600"),
+        ("1", "3001.7", 4, 100, Side.SELL, "2971.7"),
+        ("-1", "3001.7", 4, 100, Side.BUY, "3031.7"),
+        ("1", "123456", 5, 100, Side.SELL, "122222"),
+        ("1", "0.012345", 0, 100, Side.SELL, "0.012222"),
+        ("-1", "0.012345", 0, 100, Side.BUY, "0.012468"),
+        # the limit has a figure more before the point than the mid, or one less
+        ("-1", "99.99", 2, 100, Side.BUY, "100.98"),
+        ("-1", "0.99123", 0, 100, Side.BUY, "1.0011"),
+        ("-1", "9.8765", 1, 500, Side.BUY, "10.37"),
+        ("-1", "99999", 5, 100, Side.BUY, "100998"),
+        ("1", "100.5", 2, 100, Side.SELL, "99.495"),
+        ("1", "1.0049", 0, 100, Side.SELL, "0.99486"),
+        ("1", "100.9999", 2, 100, Side.SELL, "99.99"),
+        ("1", "101.00909", 0, 100, Side.SELL, "99.999"),
+        ("1", "101.0099", 0, 100, Side.SELL, "100"),  # up, to the next figure
     ],
 )
 def test_a_closing_order__is_priced_within_the_allowance(
-    size: str, mid: str, decimals: int, side: Side, limit: str
+    size: str, mid: str, decimals: int, allowance_bps: int, side: Side, limit: str
 ) -> None:
-    order = closing(size, mid, decimals, 100)
+    order = closing(size, mid, decimals, allowance_bps)
     assert (order.side, e8_text(order.limit_px_e8)) == (side, limit)
+    assert is_on_grid(limit, decimals)
 
 
+# near a power of ten, where the limit may lie on its other side, and anywhere
+mids = st.builds(
+    lambda figures, zeros: figures * 10**zeros, st.integers(83_000, 124_000), st.integers(0, 8)
+) | st.integers(1, 10**16)
+
+
+@settings(max_examples=500)
 @given(
     st.integers(-(10**14), 10**14).filter(bool),
-    st.integers(10**4, 10**16),
-    st.integers(0, 6),
+    mids,
+    st.integers(0, 8),
     st.integers(1, 2_000),
 )
-def test_a_closing_order__never_goes_beyond_the_allowance(
+def test_a_closing_order__is_on_the_grid_and_within_a_step_of_the_allowance(
     size: int, mid: int, decimals: int, bps: int
 ) -> None:
     market = VenueMarket(asset=3, size_decimals=decimals, mid_e8=mid)
     order = closing_order(VenuePosition(coin="X", size_e8=size), market, bps)
-    assert order.reduce_only
-    assert order.size_e8 == abs(size)
-    if size > 0:
-        assert order.limit_px_e8 * 10_000 >= mid * (10_000 - bps)
-    else:
-        assert order.limit_px_e8 * 10_000 <= mid * (10_000 + bps)
+    assert (order.reduce_only, order.size_e8) == (True, abs(size))
+    require_limit(order, mid, decimals, bps)
 
 
-@given(st.integers(1, 10**16), st.integers(0, 6))
-def test_a_limit_price__has_five_significant_figures_or_is_whole(mid: int, decimals: int) -> None:
+@settings(max_examples=500)
+@given(st.sampled_from(Side), mids, st.integers(0, 8), st.integers(1, 2_000))
+def test_an_operators_market_order__is_on_the_grid_and_within_a_step_of_the_allowance(
+    side: Side, mid: int, decimals: int, bps: int
+) -> None:
     market = VenueMarket(asset=3, size_decimals=decimals, mid_e8=mid)
-    px = closing_order(VenuePosition(coin="X", size_e8=1), market, 100).limit_px_e8
-    digits = len(str(px).rstrip("0"))
-    assert px % E8 == 0 or digits <= 5
-    assert px % 10 ** (2 + decimals) == 0
+    try:
+        order = operator_order(
+            market, coin="X", side=side, kind=OrderType.MARKET, size_e8=10**8, limit_px_e8=None,
+            reduce_only=True, allowance_bps=bps,
+        )  # fmt: skip
+    except InvalidParameterError:
+        assert (side, worst_px_e8(market, bps, is_buy=True)) == (Side.BUY, 0)
+        return
+    assert order.limit_px_e8 > 0
+    require_limit(order, mid, decimals, bps)
+
+
+def require_limit(order: VenueOrder, mid: int, decimals: int, bps: int) -> None:
+    """On the grid, never beyond the allowance, and less than one step of the grid away from it: a
+    step of five figures is a ten-thousandth at most.
+    """
+    px, is_buy = Decimal(order.limit_px_e8), order.side is Side.BUY
+    worst = Decimal(mid * (10_000 + bps if is_buy else 10_000 - bps)) / 10_000
+    assert px == 0 or is_on_grid(e8_text(order.limit_px_e8), decimals)
+    least_step = Decimal(10) ** (8 - max(0, 6 - decimals))
+    away = worst - px if is_buy else px - worst
+    assert 0 <= away < max(least_step, min(Decimal(E8), worst / 10_000))
 
 
 def test_a_notional__is_rounded_up() -> None:

@@ -1,0 +1,164 @@
+"""Transfers that the chain refuses, or that are paid otherwise, and nodes that are behind: what is
+available is never too much, and a failure says why.
+"""
+
+from dataclasses import replace
+
+from eth_utils.crypto import keccak
+
+from core.chain.abi_text import call_by_signature
+from core.chain.blocks import BlockHeader
+from core.chain.reader import LATEST, At
+from core.hexes import hex_of
+from core.mandate.chain.reader import VaultReader
+from tests.integration.api.custody.conftest import NEW, TRANSFER, TRANSFERS, USDC, Stage
+from tests.integration.api.custody.test_custody_transfer import reason
+from tests.personas import STRANGER
+
+
+def test_somebody_else_sends_the_authorization_first__it_is_paid_once_and_confirmed(
+    stage: Stage, agent: dict[str, str], starter: str
+) -> None:
+    stage.asked(agent)
+    before = stage.chain.reader.block_number()
+    with stage.keepers.no_blocks():
+        keeper = stage.keeper()
+        keeper.run()
+        (intent,) = stage.keepers.intents()
+        raw = [hex_of(tx.raw) for tx in stage.keepers.txs()]
+        rpc = stage.chain.anvil.rpc
+        rpc.call("anvil_dropAllTransactions")
+        rpc.call(
+            "eth_sendRawTransaction",
+            [stage.chain.sign(STRANGER, stage.chain.contracts["usdc"], hex_of(intent.data))],
+        )
+        stage.chain.anvil.mine()
+        rpc.call("eth_sendRawTransaction", raw)
+        stage.chain.anvil.mine()
+    keeper.run()
+    assert stage.keepers.states() == [("custodial_transfer", "reverted")]
+    (shown,) = stage.seen(agent)["transfers"]
+    assert (shown["state"], shown["tx_hash"], stage.balance(stage.wallet.address)) == (
+        "confirmed",
+        None,
+        100 * USDC,
+    )
+    assert shown["reason"] is None
+    is_behind(stage, before)
+    seen = stage.client.get(TRANSFERS, headers=agent).json()
+    assert (seen["balance_usdc"], seen["available_usdc"]) == ("100.000000", "0.000000")
+
+
+def test_the_money_leaves_otherwise_before_it_is_sent__the_transfer_waits_and_fails_after_an_hour(
+    stage: Stage, agent: dict[str, str], starter: str
+) -> None:
+    stage.asked(agent)
+    empty_wallet(stage, starter)
+    keeper = stage.keeper()
+    keeper.run()
+    assert (stage.states(agent), keeper.wire.sent) == (["queued"], [])
+    stage.keepers.pass_time(int(stage.keepers.now().timestamp()) + 3600)
+    keeper.run()
+    assert (stage.states(agent), keeper.wire.sent) == (["failed"], [])
+    (failed,) = stage.seen(agent)["transfers"]
+    assert failed["reason"] == "ERC20InsufficientBalance"
+    stage.chain.mint(starter, 7 * USDC)
+    assert stage.seen(agent)["available_usdc"] == "7.000000"
+    stage.clock.now = stage.keepers.now()
+    assert stage.asked(agent)["reason"] is None
+    keeper.run()
+    assert stage.balance(stage.wallet.address) == 7 * USDC
+
+
+def test_what_the_chain_refuses_now__says_why_while_it_waits(
+    stage: Stage, agent: dict[str, str], starter: str
+) -> None:
+    stage.asked(agent)
+    empty_wallet(stage, starter)
+    keeper = stage.keeper()
+    keeper.run()
+    stage.keepers.pass_time(int(stage.keepers.now().timestamp()) + 10)
+    keeper.run()
+    (waits,) = stage.seen(agent)["transfers"]
+    assert (waits["state"], waits["reason"]) == ("queued", "ERC20InsufficientBalance")
+
+
+def test_a_transfer_that_usdc_refuses__ends_with_its_words_and_unlocks_the_rest(
+    stage: Stage, agent: dict[str, str], starter: str
+) -> None:
+    words = "Blacklistable: account is blacklisted"
+    code = stage.chain.rpc.call("eth_getCode", [stage.chain.deploy("FreezableUSDC"), "latest"])
+    stage.chain.rpc.call("anvil_setCode", [stage.chain.contracts["usdc"], code])
+    freeze = call_by_signature("setFrozen(address,bool)", [stage.wallet.address, True])
+    stage.chain.succeed(STRANGER, stage.chain.contracts["usdc"], freeze)
+    stage.asked(agent, "40")
+    keeper = stage.keeper()
+    found = []
+    for seconds in (0, 10, 3_600, 10):
+        stage.keepers.pass_time(int(stage.keepers.now().timestamp()) + seconds)
+        keeper.run()
+        seen = stage.seen(agent)
+        (one,) = seen["transfers"]
+        found.append((one["state"], one["reason"], seen["available_usdc"]))
+    assert found == [
+        ("queued", None, "60.000000"),
+        ("queued", words, "60.000000"),
+        ("queued", words, "60.000000"),  # tried once more
+        ("failed", words, "100.000000"),
+    ]
+    assert keeper.wire.sent == []
+
+
+def test_a_node_that_is_behind__never_offers_what_was_paid(
+    stage: Stage, agent: dict[str, str], starter: str
+) -> None:
+    """Two nodes behind one address: the keeper saw the payment safe at the one, and the other does
+    not have it yet. 100 were offered again.
+    """
+    before = stage.chain.reader.block_number()
+    stage.asked(agent, "40")
+    keeper = stage.keeper()
+    keeper.run()
+    stage.keepers.make_safe()
+    keeper.run()
+    keeper.run()
+    assert stage.states(agent) == ["confirmed"]
+    assert stage.seen(agent)["available_usdc"] == "60.000000"
+    is_behind(stage, before)
+    seen = stage.client.get(TRANSFERS, headers=agent).json()
+    assert (seen["balance_usdc"], seen["available_usdc"]) == ("100.000000", "60.000000")
+    over = stage.post(TRANSFER, agent, amount_usdc="60.000001")
+    assert (reason(over), over.json()["service"]["remaining"]) == (
+        (409, "insufficient_idle"),
+        "60.000000",
+    )
+
+
+class Behind(VaultReader):
+    """A node whose newest block is this one."""
+
+    def __init__(self, reader: VaultReader, newest: int) -> None:
+        super().__init__(reader.rpc, reader.contracts)
+        self._newest = newest
+
+    def header(self, at: At = LATEST) -> BlockHeader | None:
+        return super().header(self._newest if at == LATEST else at)
+
+
+def is_behind(stage: Stage, newest: int) -> None:
+    """From now on the API asks such a node."""
+    stage.deps = replace(stage.deps, chain=Behind(stage.chain.reader, newest))
+    stage.serve(NEW)
+    stage.clients.insert(0, stage.clients.pop())
+
+
+def empty_wallet(stage: Stage, address: str) -> None:
+    """As if another process that has the key had moved the money: the token's own storage says
+    0.
+    """
+    slot = keccak(bytes.fromhex(address[2:]).rjust(32, b"\0") + (0).to_bytes(32, "big"))
+    stage.chain.anvil.rpc.call(
+        "anvil_setStorageAt", [stage.chain.contracts["usdc"], hex_of(slot), "0x" + "00" * 32]
+    )
+    stage.chain.anvil.mine()
+    assert stage.balance(address) == 0
