@@ -12,18 +12,20 @@ import structlog
 
 class LinesOrNothing:
     """Writes to a stream, stdout for None. A line that it cannot take (a full disk, a pipe that is
-    closed) is lost, and whoever logged goes on.
+    closed) is lost, and whoever logged goes on; letters that its encoding lacks are escaped.
     """
 
     def __init__(self, to: TextIO | None) -> None:
         self._to = to
 
     def write(self, text: str) -> None:
-        with suppress(OSError):
-            (self._to or sys.stdout).write(text)
+        to = self._to or sys.stdout
+        encoding = getattr(to, "encoding", None) or "utf-8"
+        with suppress(OSError, ValueError):  # ValueError: the stream is closed
+            to.write(text.encode(encoding, "backslashreplace").decode(encoding))
 
     def flush(self) -> None:
-        with suppress(OSError):
+        with suppress(OSError, ValueError):
             (self._to or sys.stdout).flush()
 
 

@@ -29,6 +29,7 @@ SAME = (
     "lock_timeout",
     "idle_in_transaction_session_timeout",
     "TimeZone",
+    "DateStyle",
     "search_path",
     "synchronous_commit",
 )

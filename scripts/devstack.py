@@ -369,6 +369,7 @@ class Stack:
             "GAS_ETH_USD": "1000",
             "GAS_ETH_SOURCE": "fixed",
             "OPERATOR_KEY": self.facts["operator_key"],
+            "OPERATOR_ADDRESSES": self.facts["accounts"]["operator"]["address"],
             "KEEPER_PRIVATE_KEY": self.facts["accounts"]["keeper"]["private_key"],
             "GUARD_PRIVATE_KEY": self.facts["accounts"]["guard"]["private_key"],
             "RECEIPT_PRIVATE_KEY": wallet_of(RECEIPT_NUMBER)["private_key"],

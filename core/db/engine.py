@@ -44,6 +44,8 @@ KEEPALIVE = {
     "keepalives_count": 3,
     "tcp_user_timeout": 10_000,
 }
+# How instants are written, whatever role and database say: psycopg reads no other form.
+AS_WE_READ: Final = "-c timezone=UTC -c datestyle=ISO,MDY"
 # Runs of a statement on one connection before psycopg has it prepared unasked: of writes, and of reads.
 _PREPARED_AFTER: Final = 5
 _NEVER: Final = sys.maxsize
@@ -281,7 +283,7 @@ def _engine(
         application_name,
         bounds,
         prepare_threshold=_PREPARED_AFTER,
-        options=f"-c timezone=UTC {path}{commit}{settings}",
+        options=f"{AS_WE_READ} {path}{commit}{settings}",
     )
     _end_reads_by_commit(engine)
     return engine

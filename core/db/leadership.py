@@ -36,7 +36,7 @@ from sqlalchemy.orm import Session
 from sqlalchemy.pool import NullPool
 
 from core.db import leader
-from core.db.engine import KEEPALIVE
+from core.db.engine import AS_WE_READ, KEEPALIVE
 from core.db.leader import LeaderRow, LeadershipLostError
 from core.db.refused import refused_state
 
@@ -47,7 +47,7 @@ SILENT_S = 2.0
 TRY_S = 0.4  # how often a spare should try
 # twice what one call to the chain may take (core.chain.rpc), and any database statement
 STUCK_S = 60.0
-BOUNDS = {"connect_timeout": 5, "options": "-c timezone=UTC -c statement_timeout=10000"}
+BOUNDS = {"connect_timeout": 5, "options": f"{AS_WE_READ} -c statement_timeout=10000"}
 
 
 class Leadership:
