@@ -11,6 +11,7 @@ Laws
   have a bound.
 - A connection that rested is asked before it is used, so that a database that restarted meanwhile
   costs no call.
+- A database that takes no writes or lends no connection is one error (core/db/outage.py).
 - One transition is one transaction, committed at the edge: by `Database.write`, or by the owner of
   a `write_session`.
 """
@@ -34,6 +35,7 @@ from sqlalchemy.orm import Session, sessionmaker
 from sqlalchemy.pool import PoolProxiedConnection, QueuePool
 
 from core.db.described import DescribedCursor
+from core.db.outage import Connections, outage_of, tell_outages
 from core.db.replicas import Lender, ReplicaPlace, Replicas
 
 Found = TypeVar("Found")
@@ -299,6 +301,7 @@ def _pooled(url: str, application_name: str, bounds: Bounds) -> Engine:
 def _made(url: str, application_name: str, bounds: Bounds, **connect_args: Any) -> Engine:
     engine = create_engine(
         url,
+        poolclass=Connections,
         pool_size=bounds.pool_size,
         max_overflow=bounds.overflow,
         pool_timeout=bounds.pool_wait_s,
@@ -312,6 +315,7 @@ def _made(url: str, application_name: str, bounds: Bounds, **connect_args: Any) 
             **connect_args,
         },
     )
+    tell_outages(engine)
     _ask_before_use(engine, bounds.trust_s)
     _prepare_what_asks(engine)
     return engine
@@ -330,7 +334,7 @@ def _driver_of(connection: PoolProxiedConnection) -> Driver[Any]:
 
 def as_sqlalchemys(error: PsycopgError) -> SQLAlchemyError:
     """The error as SQLAlchemy raises it, without statement and parameters."""
-    found = DBAPIError.instance(None, None, error, PsycopgError)
+    found = outage_of(error) or DBAPIError.instance(None, None, error, PsycopgError)
     assert isinstance(found, SQLAlchemyError)
     return found
 

@@ -330,3 +330,18 @@ def test_a_replica_of_another_database__is_said_and_stops_nothing(
         status, parts = ready(client)
     assert (status, parts["database"]["status"]) == (200, "degraded")
     assert parts["database"]["note"].startswith("The replica at DATABASE_READ_URL follows another")
+
+
+def test_a_database_that_takes_no_writes__is_named(
+    client: TestClient, database: Database, clock: Clock, beating: None
+) -> None:
+    name = database.engine.url.database
+    assert ready(client)[1]["database"]["status"] == "ok"
+    with database.write() as session:
+        session.execute(text(f'alter database "{name}" set default_transaction_read_only = on'))
+    database.engine.dispose()  # sessions that are open have the old value
+    clock.pass_(seconds=2)
+    status, parts = ready(client)
+    assert (status, parts["database"]["status"]) == (503, "down")
+    assert "it is read-only" in parts["database"]["note"]
+    assert parts["migrations"]["status"] == "ok"  # which can be read

@@ -136,7 +136,7 @@ def test_what_stands_around_a_setting__is_no_part_of_it(
         "PORT": "8100",
     }
     set_(monkeypatch, **{name: around.format(value) for name, value in values.items()})
-    found = Settings()  # type: ignore[call-arg]
+    found = Settings()
     assert found.key_pepper.get_secret_value() == "p" * 32
     assert found.operator_key is not None
     assert found.operator_key.get_secret_value() == "op_local_1"
@@ -150,7 +150,7 @@ def test_a_setting_of_blanks_and_quotes_alone__is_as_one_that_is_not_set(
     monkeypatch: pytest.MonkeyPatch, value: str
 ) -> None:
     set_(monkeypatch, PORT=value, OPERATOR_KEY=value)
-    found = Settings()  # type: ignore[call-arg]
+    found = Settings()
     assert (found.port, found.operator_key) == (8000, None)
 
 
@@ -160,7 +160,7 @@ def test_a_quote_at_one_end__is_refused_by_name_and_shows_no_secret(
 ) -> None:
     set_(monkeypatch, KEY_PEPPER=value, DATABASE_URL=value)
     with pytest.raises(InvalidParameterError) as refused:
-        Settings()  # type: ignore[call-arg]
+        Settings()
     assert refused.value.field in ("KEY_PEPPER", "DATABASE_URL")
     assert "secret" not in str(refused.value)
     assert asked_log_format() == "console"  # which is asked before, and refuses nothing
@@ -169,7 +169,7 @@ def test_a_quote_at_one_end__is_refused_by_name_and_shows_no_secret(
 def test_a_quote_inside__and_quotes_in_quotes__are_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     for value, kept in (("p'\"p" * 10, "p'\"p" * 10), ("\"'p'\"", "'p'"), ("' p '", " p ")):
         set_(monkeypatch, KEY_PEPPER=value)
-        found = Settings()  # type: ignore[call-arg]
+        found = Settings()
         assert found.key_pepper.get_secret_value() == kept
 
 
@@ -194,7 +194,7 @@ def test_an_account__is_held_to_its_checksum(monkeypatch: pytest.MonkeyPatch, na
     ):
         set_(monkeypatch, **beside, **{name.upper(): wrong})
         with pytest.raises(ValidationError) as refused:
-            Settings()  # type: ignore[call-arg]
+            Settings()
         [error] = refused.value.errors()
         assert error["loc"][0] == name
         assert rule in error["msg"]
