@@ -1975,9 +1975,19 @@ class MandatesBuiltCall(TypedDict):
     data: str | None
     value: int  # wei, always 0
     chain_id: int
+    transaction: (
+        MandatesCallTransaction | None
+    )  # the same for a wallet or a library that sends it as it stands, with `from` or without; null: there is none to send now
     reason: NotRequired[str | None]
     what_happens: NotRequired[str | None]
     locked_until: NotRequired[str | None]
+
+
+class MandatesCallTransaction(TypedDict):
+    to: str
+    data: str
+    value: int  # wei, always 0
+    chainId: int
 
 
 class MandatesMandateEnd(TypedDict):
@@ -2000,6 +2010,9 @@ class MandatesDeployCall(TypedDict):
     data: str | None
     value: int  # wei, always 0
     chain_id: int
+    transaction: (
+        MandatesCallTransaction | None
+    )  # the same for a wallet or a library that sends it as it stands, with `from` or without; null: there is none to send now
     reason: NotRequired[str | None]
     what_happens: NotRequired[str | None]
     locked_until: NotRequired[str | None]
@@ -2022,6 +2035,9 @@ class MandatesDepositCall(TypedDict):
     data: str | None
     value: int  # wei, always 0
     chain_id: int
+    transaction: (
+        MandatesCallTransaction | None
+    )  # the same for a wallet or a library that sends it as it stands, with `from` or without; null: there is none to send now
     reason: NotRequired[str | None]
     what_happens: NotRequired[str | None]
     locked_until: NotRequired[str | None]
@@ -2036,6 +2052,9 @@ class MandatesWithdrawCall(TypedDict):
     data: str | None
     value: int  # wei, always 0
     chain_id: int
+    transaction: (
+        MandatesCallTransaction | None
+    )  # the same for a wallet or a library that sends it as it stands, with `from` or without; null: there is none to send now
     reason: NotRequired[str | None]
     what_happens: NotRequired[str | None]
     locked_until: NotRequired[str | None]
@@ -2050,6 +2069,9 @@ class MandatesAgentCall(TypedDict):
     data: str | None
     value: int  # wei, always 0
     chain_id: int
+    transaction: (
+        MandatesCallTransaction | None
+    )  # the same for a wallet or a library that sends it as it stands, with `from` or without; null: there is none to send now
     reason: NotRequired[str | None]
     what_happens: NotRequired[str | None]
     locked_until: NotRequired[str | None]
@@ -2442,6 +2464,9 @@ class MandatesExecuteBuilt(TypedDict):
     data: str | None
     value: int  # wei, always 0
     chain_id: int
+    transaction: (
+        MandatesCallTransaction | None
+    )  # the same for a wallet or a library that sends it as it stands, with `from` or without; null: there is none to send now
     reason: NotRequired[str | None]
     what_happens: NotRequired[str | None]
     locked_until: NotRequired[str | None]
@@ -2468,6 +2493,9 @@ class MandatesUnwindBuilt(TypedDict):
     data: str | None
     value: int  # wei, always 0
     chain_id: int
+    transaction: (
+        MandatesCallTransaction | None
+    )  # the same for a wallet or a library that sends it as it stands, with `from` or without; null: there is none to send now
     reason: NotRequired[str | None]
     what_happens: NotRequired[str | None]
     locked_until: NotRequired[str | None]
@@ -2485,6 +2513,9 @@ class MandatesStopCall(TypedDict):
     data: str | None
     value: int  # wei, always 0
     chain_id: int
+    transaction: (
+        MandatesCallTransaction | None
+    )  # the same for a wallet or a library that sends it as it stands, with `from` or without; null: there is none to send now
     reason: NotRequired[str | None]
     what_happens: NotRequired[str | None]
     locked_until: NotRequired[str | None]
