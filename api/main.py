@@ -15,7 +15,6 @@ from urllib.parse import urlsplit
 
 import structlog
 import uvicorn
-from eth_utils.address import is_address, to_checksum_address
 from fastapi import FastAPI
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.exceptions import HTTPException
@@ -183,17 +182,13 @@ def _payment_config(settings: Settings, chain: VaultReader) -> PaymentConfig | N
     """None: no payee is named. Errors: InvalidParameterError."""
     if settings.x402_pay_to is None:
         return None
-    if not is_address(settings.x402_pay_to):
-        raise InvalidParameterError(
-            "X402_PAY_TO", "write the address that is paid: 0x and 40 hex characters"
-        )
     network = f"eip155:{settings.chain_id}"
     settler, gas = _settler(settings, chain, network)
     return PaymentConfig(
         settler=settler,
         network=network,
         asset=chain.contracts["usdc"],
-        pay_to=to_checksum_address(settings.x402_pay_to),
+        pay_to=settings.x402_pay_to,
         gas=gas,
     )
 

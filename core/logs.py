@@ -9,22 +9,33 @@ from typing import Any, TextIO, cast
 
 import structlog
 
+from core.db.outage import OutageError
+
 
 class LinesOrNothing:
     """Writes to a stream, stdout for None. A line that it cannot take (a full disk, a pipe that is
-    closed) is lost, and whoever logged goes on.
+    closed) is lost, and whoever logged goes on; letters that its encoding lacks are escaped.
     """
 
     def __init__(self, to: TextIO | None) -> None:
         self._to = to
 
     def write(self, text: str) -> None:
-        with suppress(OSError):
-            (self._to or sys.stdout).write(text)
+        to = self._to or sys.stdout
+        encoding = getattr(to, "encoding", None) or "utf-8"
+        with suppress(OSError, ValueError):  # ValueError: the stream is closed
+            to.write(text.encode(encoding, "backslashreplace").decode(encoding))
 
     def flush(self) -> None:
-        with suppress(OSError):
+        with suppress(OSError, ValueError):
             (self._to or sys.stdout).flush()
+
+
+def _not_again(_: object, level: str, event: Any) -> Any:
+    """Of a database that is waited for, which said so once, nobody who meets it says more."""
+    if level != "info" and isinstance(sys.exc_info()[1], OutageError):
+        raise structlog.DropEvent
+    return event
 
 
 def configure_logs(log_format: str, to: TextIO | None = None) -> None:
@@ -47,7 +58,7 @@ def configure_logs(log_format: str, to: TextIO | None = None) -> None:
     ]
     lines = cast("TextIO", LinesOrNothing(to))
     structlog.configure(
-        processors=[*stamped, *rendered],
+        processors=[_not_again, *stamped, *rendered],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
         logger_factory=structlog.PrintLoggerFactory(lines),
     )

@@ -5,22 +5,22 @@ Read by `*/main.py`, the migrations and scripts only (law 6).
 Laws
 - Each setting is parsed here, once: type, bounds, finite numbers. What can't work is refused at
   start (core.startup), never met later.
-- A variable that is set and empty is as one that is not set.
+- A variable that is set and empty is as one that is not set (core/environment.py).
 - A rule that spans several settings stands in `Settings.model_post_init`.
 """
 
 import json
 import re
 from dataclasses import dataclass
-from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Field, SecretStr, field_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic import Field, SecretStr, field_validator
+from pydantic_settings import NoDecode, SettingsConfigDict
 
 from core.database_settings import DatabaseSettings
+from core.environment import Account, Environment, HttpUrl, Network, account, split
 from core.errors import InvalidParameterError
 from core.fund_settings import FundSettings
 from core.house import House
@@ -41,23 +41,6 @@ class Deployment:
     contracts: dict[str, str]  # name of stack.json -> checksum address
 
 
-def _split(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    return [part.strip() for part in value.split(",") if part.strip()]
-
-
-def _http_url(text: str) -> str:
-    try:
-        parts = urlsplit(text)
-        is_url = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        is_url = False
-    if not is_url or not text.isprintable() or " " in text:
-        raise ValueError("write http(s)://host:port")
-    return text
-
-
 def _node(url: str) -> tuple[Any, ...]:
     """What makes a node another one: its URL without what spelling leaves open.
 
@@ -74,20 +57,6 @@ def _node(url: str) -> tuple[Any, ...]:
         parts.path.rstrip("/"),
         parts.query,
     )
-
-
-def _account(text: str) -> str:
-    if not _ACCOUNT.fullmatch(text):
-        raise ValueError("write an address as 0x and 40 hex digits")
-    return text
-
-
-def _network(text: str) -> str:
-    try:
-        ip_network(text, strict=False)
-    except ValueError:
-        raise ValueError("write an IP address or a network, 10.0.0.0/8") from None
-    return text
 
 
 def _lines_of(path: Path) -> list[str]:
@@ -112,10 +81,6 @@ def _keys(variable: str, texts: list[str]) -> tuple[bytes, ...]:
 
 
 _KEY = re.compile(r"(0x)?[0-9a-fA-F]{64}")
-_ACCOUNT = re.compile(r"0x[0-9a-fA-F]{40}")
-HttpUrl = Annotated[str, AfterValidator(_http_url)]
-Account = Annotated[str, AfterValidator(_account)]
-Network = Annotated[str, AfterValidator(_network)]
 HAVE_A_KEYSTORE = (
     *("KEEPER", "KEEPER_STOP", "KEEPER_PAUSER", "CUSTODY_GAS", "SPONSOR"),
     *("X402_SETTLE", "GUARD", "RECEIPT"),
@@ -132,7 +97,9 @@ def metrics_port(says: str) -> Any:
     return count(0, says, 0, 65_535)
 
 
-class _Asked(BaseSettings):
+class _Asked(Environment):
+    takes_half_quotes = True  # until the settings are read, which refuse them by name
+
     log_format: str = ""
     database_url: str = ""
     malloc_arena_max: str = ""
@@ -154,7 +121,7 @@ def is_heap_count_asked() -> bool:
 
 
 class Settings(
-    BaseSettings,
+    Environment,
     CallerLimits,
     DatabaseSettings,
     FundSettings,
@@ -255,7 +222,7 @@ class Settings(
     )
 
     # Payments, guard and receipts: API
-    x402_pay_to: str | None = Field(
+    x402_pay_to: Account | None = Field(
         default=None, description="who is paid in USDC for calls; without it no payment is taken"
     )
     x402_settle_private_key: SecretStr | None = Field(
@@ -402,7 +369,7 @@ class Settings(
     @field_validator("rpc_urls", "operator_addresses", "trusted_proxies", mode="before")
     @classmethod
     def _lists_are_written_with_commas(cls, value: Any) -> Any:
-        return _split(value)
+        return split(value)
 
     def model_post_init(self, context: Any) -> None:
         """Rules that span several settings. Errors: InvalidParameterError."""
@@ -459,7 +426,7 @@ class Settings(
             return ()
         old = "" if self.custody_old_keys is None else self.custody_old_keys.get_secret_value()
         return _keys("CUSTODY_KEY", [self.custody_key.get_secret_value()]) + _keys(
-            "CUSTODY_OLD_KEYS", _split(old)
+            "CUSTODY_OLD_KEYS", split(old)
         )
 
     def deployment(self, *needed: str) -> Deployment:
@@ -494,7 +461,7 @@ class Settings(
 
 def _deployment(raw: Any) -> Deployment:
     """Errors: KeyError, TypeError and ValueError for what is no record."""
-    contracts = {contract["name"]: _account(contract["address"]) for contract in raw["contracts"]}
+    contracts = {contract["name"]: account(contract["address"]) for contract in raw["contracts"]}
     if type(raw["chain_id"]) is not int or type(raw["block"]) is not int or raw["block"] < 0:
         raise ValueError("chain_id and block are whole numbers")
     return Deployment(raw["chain_id"], raw["block"], str(raw["commit"]), contracts)

@@ -30,6 +30,7 @@ from core.chain import right_chain
 from core.chain.rpc import RpcRefusedError
 from core.db.engine import Database
 from core.db.leadership import TRY_S, Leadership, LeadershipLostError
+from core.db.outage import OutageError
 from core.errors import OutsideError, text_of
 from core.health import views as health
 from core.mandate.chain.reader import VaultReader
@@ -107,6 +108,7 @@ class Indexer:
         self._beat_due = self._finality_due = self._deposits_due = 0.0
         self._status: dict[str, Any] = {"state": "starting"}
         self._told_waiting = False
+        self._opened: tuple[int, int] | None = None
         self._turn = 0  # whose it is of what is done beside rounds, one at a time
 
     def stop(self) -> None:
@@ -171,7 +173,12 @@ class Indexer:
         with self._database.read() as session:
             at = health.position(session, TIP)
         self._metrics.opened(tip.cursor.number, None if at is None else at.block_at)
-        log.info("following", chain_id=self._chain_id, cursor=tip.cursor.number, epoch=chain.epoch)
+        opened = (tip.cursor.number, chain.epoch)
+        if opened != self._opened:  # a database that is waited for is read again each round
+            log.info(
+                "following", chain_id=self._chain_id, cursor=tip.cursor.number, epoch=chain.epoch
+            )
+        self._opened = opened
         self._begin_audit(chain)
         return tip
 
@@ -289,9 +296,10 @@ class Indexer:
         state = "halted" if isinstance(error, FinalityBrokenError) else "degraded"
         trace = None if isinstance(error, OutsideError | SQLAlchemyError) else error
         what = "work beside a round failed" if is_beside else "round failed"
-        log.error(
-            what, state=state, error=text_of(error), kind=type(error).__name__, exc_info=trace
-        )
+        if not isinstance(error, OutageError):  # which says it once
+            log.error(
+                what, state=state, error=text_of(error), kind=type(error).__name__, exc_info=trace
+            )
         if is_beside:
             self._metrics.failed(error)
         else:

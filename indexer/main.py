@@ -27,6 +27,7 @@ from core.chain.rpc import Rpc
 from core.db.engine import Bounds, Database
 from core.db.leader import keep_out_writes, require_epoch
 from core.db.leadership import Leadership, LeadershipLostError
+from core.db.outage import no_database
 from core.errors import MandateError, OutsideError, text_of
 from core.exporter import serve_or_tell
 from core.garbage import collect_by_the_clock
@@ -338,14 +339,6 @@ def acknowledge(
         err=not is_closed,
     )
     raise typer.Exit(0 if is_closed else 1)
-
-
-def no_database(error: SQLAlchemyError) -> str:
-    """For a person, without the statement and its values."""
-    return (
-        "The database does not answer; check DATABASE_URL and that it is migrated "
-        f"({type(error).__name__})."
-    )
 
 
 if __name__ == "__main__":

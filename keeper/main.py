@@ -28,6 +28,7 @@ from core.chain.rpc import Rpc, RpcError
 from core.chain.signer import Signer
 from core.db.engine import Bounds, Database
 from core.db.leadership import Leadership, LeadershipLostError
+from core.db.outage import no_database
 from core.errors import InvalidParameterError, OutsideError, text_of
 from core.exporter import Server, serve_or_tell
 from core.garbage import collect_by_the_clock
@@ -486,11 +487,7 @@ def show_status() -> None:
     try:
         report = status.read_apart(settings.database_url, settings.chain_id, NAME, now_utc())
     except SQLAlchemyError as error:
-        typer.echo(
-            "The database does not answer; check DATABASE_URL and that it is migrated "
-            f"({type(error).__name__}).",
-            err=True,
-        )
+        typer.echo(no_database(error), err=True)
         raise typer.Exit(1) from None
     Console().print(*status.tables(report))
     raise typer.Exit(0 if report.is_alive else 1)

@@ -4,7 +4,9 @@ processes; what is left to do after a deployment; and the facts that deploy.py a
 {chain_id, block, commit, contracts: [{name, contract, address, block, tx, args, creation_hash}],
 offices: {...}, receipt_signers: [...]}; `block` is the height of the first contract, from which the indexer reads;
 creation_hash is keccak256 of the creation code with its arguments; `offices`, which a person
-writes, says which became another's since (scripts/_recorded.py has their names).
+writes, says which became another's since (scripts/_recorded.py has their names). `sending`, there only while a
+contract's transaction may be under way, is how the next run finds it: {name, creation_hash, sender,
+nonce, block}, the last the height before it was sent.
 """
 
 import json
@@ -54,6 +56,7 @@ class Record:
     contracts: list[Deployed] = field(default_factory=list)
     offices: dict[str, Any] = field(default_factory=dict)
     receipt_signers: list[str] = field(default_factory=list)
+    sending: dict[str, Any] | None = None
 
     def by_name(self) -> dict[str, Deployed]:
         return {one.name: one for one in self.contracts}
@@ -84,9 +87,12 @@ class Record:
             "contracts": [asdict(one) for one in self.contracts],
             **({"offices": self.offices} if self.offices else {}),
             **({"receipt_signers": self.receipt_signers} if self.receipt_signers else {}),
+            **({"sending": self.sending} if self.sending else {}),
         }
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(content, indent=2) + "\n")
+        beside = path.with_name(f"{path.name}.new")
+        beside.write_text(json.dumps(content, indent=2) + "\n")
+        beside.replace(path)  # whole, or as it was
 
 
 def record_path(network: str) -> Path:
@@ -132,6 +138,7 @@ def _record(raw: Any) -> Record:
         [Deployed(**one) for one in raw["contracts"]],
         raw.get("offices", {}),
         raw.get("receipt_signers", []),
+        raw.get("sending"),
     )
     if type(found.chain_id) is not int or type(found.offices) is not dict:
         raise ValueError("chain_id is a whole number, offices are names with accounts")

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from eth_utils.address import is_hex_address, to_checksum_address
 
+from core.environment import unquoted
 from core.mandate.venues.registry import venues
 from core.public_accounts import PUBLIC_ACCOUNTS
 from scripts._deployments import BASE_SEPOLIA_USDC
@@ -95,7 +96,7 @@ def offices_of(environment: Mapping[str, str], deployer: str, *, on_devnet: bool
 
     Errors: OfficesRefusedError with everything that is wrong.
     """
-    named = {name: environment.get(office.variable, "").strip() for name, office in OFFICES.items()}
+    named = {name: _read(environment.get(office.variable, "")) for name, office in OFFICES.items()}
     if on_devnet:
         named = {
             name: value or (deployer if OFFICES[name].falls_to_deployer else "")
@@ -115,6 +116,13 @@ def offices_of(environment: Mapping[str, str], deployer: str, *, on_devnet: bool
         raise OfficesRefusedError("\n".join(faults))
     named["relay"] = named["relay"] or named["keeper"]
     return Offices(**{name: to_checksum_address(value) for name, value in named.items()})
+
+
+def _read(value: str) -> str:
+    try:
+        return unquoted(value)
+    except ValueError:
+        return value  # which is no address
 
 
 def _fault(name: str, value: str, deployer: str, *, on_devnet: bool) -> str | None:

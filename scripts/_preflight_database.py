@@ -9,6 +9,7 @@ from core.db import migrate, revisions
 from core.db.base import Base
 from core.db.engine import Bounds, Database
 from core.db.metadata import import_tables
+from core.db.outage import SAYS, OutageError, OutageKind
 from core.health.rules import judge_replica
 from core.settings import Settings
 from scripts._findings import PartFinding, right, wrong
@@ -29,6 +30,7 @@ SAME = (
     "lock_timeout",
     "idle_in_transaction_session_timeout",
     "TimeZone",
+    "DateStyle",
     "search_path",
     "synchronous_commit",
 )
@@ -60,9 +62,10 @@ def database_lines(settings: Settings, database: Database) -> Iterator[PartFindi
     url = settings.database_url
     try:
         with database.read() as session:
-            number, is_replica, size = session.execute(
+            number, is_replica, is_read_only, size = session.execute(
                 text(
                     "select current_setting('server_version_num')::int, pg_is_in_recovery(),"
+                    " current_setting('default_transaction_read_only') = 'on',"
                     " pg_database_size(current_database())"
                 )
             ).one()
@@ -77,6 +80,8 @@ def database_lines(settings: Settings, database: Database) -> Iterator[PartFindi
         yield wrong(what, f"Postgres {version}: {LEAST_POSTGRES} or newer is needed")
     elif is_replica:
         yield wrong(what, "it is a replica and takes no write: name the primary in DATABASE_URL")
+    elif is_read_only:
+        yield wrong(what, SAYS[OutageKind.READ_ONLY])
     else:
         yield right(what, f"Postgres {version}, {size / GIGABYTE:.1f} GB")
     found = revisions.said_by(url).revisions
@@ -184,5 +189,7 @@ def _identity(database: Database) -> str:
 
 def _reason(error: OperationalError) -> str:
     """Why the database refused the connection, in its own words; else what kind of error it was."""
+    if isinstance(error, OutageError):
+        return SAYS[error.kind]
     _, _, refused = str(error.orig).partition("FATAL:")
     return refused.splitlines()[0].strip() if refused.strip() else type(error.orig).__name__

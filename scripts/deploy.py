@@ -2,10 +2,11 @@
 NETWORK=sepolia RPC_URL=... ACCOUNT=...`.
 
 Safe to repeat: a contract that is recorded, has code and would be created by the same bytes is
-kept. On the devnet (network devnet, chain 84532, anvil: all three) the mock USDC is placed at Base
-Sepolia's USDC address and anvil's public accounts sign; anywhere else an Ape account signs (its
-passphrase may come from APE_ACCOUNTS_<alias>_PASSPHRASE). The test venue and its adapter go to
-chain 84532 only.
+kept, and a transaction that an interrupted run sent is waited for and found again by its nonce. On
+the devnet (network devnet, chain 84532, anvil: all three) the mock USDC is placed at Base Sepolia's
+USDC address and anvil's public accounts sign; anywhere else an Ape account signs (its passphrase
+may come from APE_ACCOUNTS_<alias>_PASSPHRASE). The test venue and its adapter go to chain 84532
+only.
 
 Offices come from ADMIN_ADDRESS, PAUSER_ADDRESS, KEEPER_ADMIN_ADDRESS, OPERATOR_ADDRESS (of the test
 venue), TREASURY_ADDRESS (of the reserve token), KEEPER_ADDRESS, GUARD_ADDRESS and RELAY_ADDRESS (of
@@ -14,6 +15,7 @@ anywhere else all but the relay are required, and none may be the deployer or a 
 """
 
 import os
+import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -52,6 +54,7 @@ from scripts._offices import (
 
 ADMIN_DELAY_S = 3 * 24 * 3600
 USDC_E6_PER_USDC = 1_000_000
+PENDING_S = 600.0  # how long a run waits for what an earlier one sent
 RESERVE_SEED_USDC_E6 = USDC_E6_PER_USDC  # SEED_USDC of contracts/libraries/ConstantsLib.sol
 
 
@@ -190,8 +193,50 @@ def ensure_gas_oracle() -> None:
     click.echo(f"gas price oracle      {GAS_PRICE_ORACLE}  placed (mock)")
 
 
-def ensure(step: DeployStep, record: Record, offices: Offices, signer: AccountAPI) -> None:
-    """Deploy one contract unless the record's is the same one and has code."""
+def transactions_of(address: str, tag: str) -> int:
+    return int(chain.provider.make_request("eth_getTransactionCount", [address, tag]), 16)
+
+
+def wait_for_pending(signer: AccountAPI) -> None:
+    """Until the chain has what an interrupted run sent, or it is sent twice."""
+    until, told = time.monotonic() + PENDING_S, False
+    while transactions_of(signer.address, "pending") > transactions_of(signer.address, "latest"):
+        if time.monotonic() > until:
+            raise click.ClickException(
+                f"nothing was sent.\na transaction of {signer.address} has waited for {PENDING_S:.0f} s: "
+                "speed it up or cancel it by its nonce in a wallet, and run this again"
+            )
+        if not told:
+            click.echo(f"{signer.address} has a transaction under way; waiting for it")
+        told = True
+        time.sleep(1)
+
+
+def sent_before(
+    step: DeployStep, record: Record, creation_hash: str
+) -> tuple[str, str, int] | None:
+    """Address, transaction and block of the contract that an interrupted run sent; None: it sent
+    none, or none that was mined.
+    """
+    sent = record.sending
+    if sent is None or (sent["name"], sent["creation_hash"]) != (step.name, creation_hash):
+        return None
+    sender, nonce = sent["sender"], sent["nonce"]
+    address = create_address(sender, nonce)
+    if not has_code(address):
+        return None
+    for number in range(sent["block"], (chain.blocks.head.number or 0) + 1):
+        block = chain.provider.make_request("eth_getBlockByNumber", [hex(number), True])
+        for one in block["transactions"]:
+            if (one["from"].lower(), int(one["nonce"], 16)) == (sender.lower(), nonce):
+                return address, one["hash"], number
+    return None
+
+
+def ensure(
+    step: DeployStep, record: Record, offices: Offices, signer: AccountAPI, path: Path
+) -> None:
+    """Deploy one contract unless the record's is the same one and has code, or an earlier run sent it."""
     container = project.get_contract(step.contract)
     args = step.args({one.name: one.address for one in record.contracts}, offices)
     creation = container.constructor.serialize_transaction(*args).data
@@ -200,22 +245,39 @@ def ensure(step: DeployStep, record: Record, offices: Offices, signer: AccountAP
     if known is not None and known.creation_hash == creation_hash and has_code(known.address):
         click.echo(f"{step.name:<21} {known.address}  kept")
         return
+    made = sent_before(step, record, creation_hash)
+    if made is None:
+        made = _sent(step, container, args, record, creation_hash, signer, path)
+    address, tx_hash, number = made
+    record.sending = None
+    record.put(Deployed(step.name, step.contract, address, number, tx_hash, args, creation_hash))
+    click.echo(f"{step.name:<21} {address}  deployed in block {number}")
+
+
+def _sent(
+    step: DeployStep,
+    container: Any,
+    args: list[Any],
+    record: Record,
+    creation_hash: str,
+    signer: AccountAPI,
+    path: Path,
+) -> tuple[str, str, int]:
+    """Address, transaction and block; what is about to be sent is recorded before."""
     if step.before is not None:
         step.before({one.name: one.address for one in record.contracts}, signer)
-    instance = signer.deploy(container, *args)
+    nonce = transactions_of(signer.address, "latest")
+    record.sending = {
+        "name": step.name,
+        "creation_hash": creation_hash,
+        "sender": signer.address,
+        "nonce": nonce,
+        "block": chain.blocks.head.number or 0,
+    }
+    record.save(path)
+    instance = signer.deploy(container, *args, nonce=nonce)
     receipt = instance.creation_metadata.receipt
-    record.put(
-        Deployed(
-            step.name,
-            step.contract,
-            instance.address,
-            receipt.block_number,
-            receipt.txn_hash,
-            args,
-            creation_hash,
-        )
-    )
-    click.echo(f"{step.name:<21} {instance.address}  deployed in block {receipt.block_number}")
+    return instance.address, receipt.txn_hash, receipt.block_number
 
 
 def account_of(address: str, signer: AccountAPI) -> AccountAPI | None:
@@ -318,6 +380,7 @@ def cli(alias: str | None, record_file: Path | None) -> None:
         offices = offices_of(os.environ, signer.address, on_devnet=on_devnet())
     except OfficesRefusedError as refused:
         raise click.ClickException(f"nothing was sent.\n{refused}") from None
+    wait_for_pending(signer)
     ensure_usdc(record)
     require_reserve_seed(record, signer)
     for step in STEPS:
@@ -327,7 +390,7 @@ def cli(alias: str | None, record_file: Path | None) -> None:
                 "not a test chain of this project"
             )
             continue
-        ensure(step, record, offices, signer)
+        ensure(step, record, offices, signer, path)
         record.save(path)
     record_created_by_factory(record)
     ensure_gas_oracle()

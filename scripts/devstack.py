@@ -27,6 +27,8 @@ import httpx
 from eth_utils.crypto import keccak
 
 from core.db import embedded
+from core.environment import unquoted
+from core.settings import Settings
 from scripts._accounts import (
     GAS_NUMBER,
     PERSONAS,
@@ -369,6 +371,7 @@ class Stack:
             "GAS_ETH_USD": "1000",
             "GAS_ETH_SOURCE": "fixed",
             "OPERATOR_KEY": self.facts["operator_key"],
+            "OPERATOR_ADDRESSES": self.facts["accounts"]["operator"]["address"],
             "KEEPER_PRIVATE_KEY": self.facts["accounts"]["keeper"]["private_key"],
             "GUARD_PRIVATE_KEY": self.facts["accounts"]["guard"]["private_key"],
             "RECEIPT_PRIVATE_KEY": wallet_of(RECEIPT_NUMBER)["private_key"],
@@ -447,8 +450,20 @@ class Stack:
 
 
 def set_outside() -> dict[str, str]:
-    """The environment's variables; an empty one is as one that is not set."""
-    return {name: value for name, value in os.environ.items() if value}
+    """The environment's variables, settings as the processes read them; an empty one is as one that
+    is not set.
+    """
+    outside = {name: _read(name, value) for name, value in os.environ.items()}
+    return {name: value for name, value in outside.items() if value}
+
+
+def _read(name: str, value: str) -> str:
+    if name.lower() not in Settings.model_fields:
+        return value
+    try:
+        return unquoted(value)
+    except ValueError:  # the process that it is for refuses it by name
+        return value
 
 
 def directory_from_environment(default: str = ".local") -> Path:

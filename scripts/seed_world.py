@@ -1,7 +1,8 @@
 """Load a simulated world into the stack of `make up`, and nowhere else: `make seed-world`.
 
-50 agents, 200 mandates and a year of their ledgers, by COPY and in one transaction. Every answer
-about them says that they are simulated. What is refused, before anything is written: no stack.json, a
+50 agents, 200 mandates and a year of their ledgers, by COPY and in one transaction, with what they
+offer, submit and say (scripts/_world_work.py). Every answer about them says that they are simulated.
+No step has a bound of time: a slow machine only takes longer. What is refused, before anything is written: no stack.json, a
 node that is not anvil on this machine, an API on another machine or not ready, a second world.
 """
 
@@ -18,13 +19,16 @@ from urllib.parse import urlsplit
 import httpx
 from sqlalchemy import insert, select, text
 
-from core.db.engine import Database, WriteSession
+from core.db.engine import Bounds, Database, WriteSession
 from core.identity.names import SIMULATED
 from core.identity.tables import Account
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.tables import Mandate
 from scripts._world import AGENTS, DAYS, Place, SimulatedMandate, world
+from scripts._world_work import BASES, add_work
 
+UNBOUNDED = Bounds(connect_s=60, statement_s=0, lock_s=0, idle_in_transaction_s=0)
+ANSWER_S = 60.0
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 LOCAL_CHAIN = 84532
 
@@ -34,10 +38,10 @@ class SeedRefusedError(Exception):
 
 
 def main() -> int:
-    stack = Path(os.environ.get("STACK_DIR", ".local")) / "stack.json"
+    stack = Path(os.environ.get("STACK_DIR") or ".local") / "stack.json"
     try:
         facts = stack_of(stack)
-        database = Database(facts["database_url"], application_name="seed-world")
+        database = Database(facts["database_url"], application_name="seed-world", bounds=UNBOUNDED)
         try:
             began = time.monotonic()
             rows = seed(database, place_of(facts), datetime.now(UTC))
@@ -48,7 +52,9 @@ def main() -> int:
         return 1
     took_s = time.monotonic() - began
     print(f"{AGENTS} simulated agents, {rows:,} rows, in {took_s:.1f} s")
-    print("the Hall shows them after its next build, within about two minutes")
+    print(
+        "gallery, tasks, rooms and the earn feed are filled too; the Hall shows them after its next build, within about two minutes"
+    )
     return 0
 
 
@@ -64,7 +70,7 @@ def stack_of(file: Path) -> Mapping[str, Any]:
         raise SeedRefusedError(f"the chain is {facts['chain_id']}, not {LOCAL_CHAIN}")
     try:
         node = _rpc(facts["rpc_url"], "web3_clientVersion")
-        ready = httpx.get(f"{facts['base_url']}/health/live", timeout=5).status_code
+        ready = httpx.get(f"{facts['base_url']}/health/live", timeout=ANSWER_S).status_code
     except httpx.HTTPError as error:
         raise SeedRefusedError(f"the stack does not answer ({error}); start it") from None
     if not str(node).startswith("anvil/"):
@@ -103,6 +109,8 @@ def seed(
         grown = mandate_ledger.append_ledgers(
             session, {mandate_id: one.rows for mandate_id, one in ledgers.items()}, now
         )
+        if agents > len(BASES):
+            add_work(session, ids, now)
     with database.write() as session:
         session.execute(text("analyze mandate, mandate_event, mandate_head, account"))
     return grown.rows
@@ -138,7 +146,7 @@ def _mandates(
 
 def _rpc(url: str, method: str) -> Any:
     body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": []}
-    return httpx.post(url, json=body, timeout=5).json().get("result")
+    return httpx.post(url, json=body, timeout=ANSWER_S).json().get("result")
 
 
 if __name__ == "__main__":

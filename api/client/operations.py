@@ -1983,9 +1983,19 @@ class MandatesBuiltCall(TypedDict):
     data: str | None
     value: int  # wei, always 0
     chain_id: int
+    transaction: (
+        MandatesCallTransaction | None
+    )  # the same for a wallet or a library that sends it as it stands, with `from` or without; null: there is none to send now
     reason: NotRequired[str | None]
     what_happens: NotRequired[str | None]
     locked_until: NotRequired[str | None]
+
+
+class MandatesCallTransaction(TypedDict):
+    to: str
+    data: str
+    value: int  # wei, always 0
+    chainId: int
 
 
 class MandatesMandateEnd(TypedDict):
@@ -2008,6 +2018,9 @@ class MandatesDeployCall(TypedDict):
     data: str | None
     value: int  # wei, always 0
     chain_id: int
+    transaction: (
+        MandatesCallTransaction | None
+    )  # the same for a wallet or a library that sends it as it stands, with `from` or without; null: there is none to send now
     reason: NotRequired[str | None]
     what_happens: NotRequired[str | None]
     locked_until: NotRequired[str | None]
@@ -2030,6 +2043,9 @@ class MandatesDepositCall(TypedDict):
     data: str | None
     value: int  # wei, always 0
     chain_id: int
+    transaction: (
+        MandatesCallTransaction | None
+    )  # the same for a wallet or a library that sends it as it stands, with `from` or without; null: there is none to send now
     reason: NotRequired[str | None]
     what_happens: NotRequired[str | None]
     locked_until: NotRequired[str | None]
@@ -2044,6 +2060,9 @@ class MandatesWithdrawCall(TypedDict):
     data: str | None
     value: int  # wei, always 0
     chain_id: int
+    transaction: (
+        MandatesCallTransaction | None
+    )  # the same for a wallet or a library that sends it as it stands, with `from` or without; null: there is none to send now
     reason: NotRequired[str | None]
     what_happens: NotRequired[str | None]
     locked_until: NotRequired[str | None]
@@ -2058,6 +2077,9 @@ class MandatesAgentCall(TypedDict):
     data: str | None
     value: int  # wei, always 0
     chain_id: int
+    transaction: (
+        MandatesCallTransaction | None
+    )  # the same for a wallet or a library that sends it as it stands, with `from` or without; null: there is none to send now
     reason: NotRequired[str | None]
     what_happens: NotRequired[str | None]
     locked_until: NotRequired[str | None]
@@ -2450,6 +2472,9 @@ class MandatesExecuteBuilt(TypedDict):
     data: str | None
     value: int  # wei, always 0
     chain_id: int
+    transaction: (
+        MandatesCallTransaction | None
+    )  # the same for a wallet or a library that sends it as it stands, with `from` or without; null: there is none to send now
     reason: NotRequired[str | None]
     what_happens: NotRequired[str | None]
     locked_until: NotRequired[str | None]
@@ -2476,6 +2501,9 @@ class MandatesUnwindBuilt(TypedDict):
     data: str | None
     value: int  # wei, always 0
     chain_id: int
+    transaction: (
+        MandatesCallTransaction | None
+    )  # the same for a wallet or a library that sends it as it stands, with `from` or without; null: there is none to send now
     reason: NotRequired[str | None]
     what_happens: NotRequired[str | None]
     locked_until: NotRequired[str | None]
@@ -2493,6 +2521,9 @@ class MandatesStopCall(TypedDict):
     data: str | None
     value: int  # wei, always 0
     chain_id: int
+    transaction: (
+        MandatesCallTransaction | None
+    )  # the same for a wallet or a library that sends it as it stands, with `from` or without; null: there is none to send now
     reason: NotRequired[str | None]
     what_happens: NotRequired[str | None]
     locked_until: NotRequired[str | None]

@@ -1,6 +1,10 @@
-"""What an open case keeps an agent from (docs/identity.md#cases-and-notices)."""
+"""What an open case keeps an agent from (docs/identity.md#cases-and-notices), and an operator's own
+agent its operator (docs/rules.md#operators).
+"""
 
+from api.kernel.caller import OperatorCaller
 from api.kernel.operation import Refusal, WriteCall
+from core.earn.views import own_among
 from core.identity import queries as identity
 from core.safety import queries as safety
 
@@ -16,4 +20,17 @@ def require_unlocked(call: WriteCall, account_id: int) -> None:
             "account_locked",
             "A case is open against your account; answer it by its deadline, and call again once "
             "it is closed.",
+        )
+
+
+def require_not_own(call: WriteCall, caller: OperatorCaller, account_id: int, what: str) -> None:
+    """Of what is decided: `account_id` is neither the operator nor an agent that its wallet owns or
+    funded. Errors: Refusal conflict_of_interest.
+    """
+    if own_among(call.db, caller.account_id, [account_id]):
+        raise Refusal(
+            "conflict_of_interest",
+            f"{what} is yours, or of an agent that your wallet owns or funded; another operator "
+            "decides on it.",
+            next_calls=("queue.list",),
         )

@@ -1,10 +1,11 @@
 """Where a call comes from, as limits count it.
 
 X-Forwarded-For is believed from configured proxies only, right to left: the first address that is
-no trusted proxy is the client. IPv6 counts by /64, since one subscriber has at least that
+no trusted proxy is the client, with a port and brackets or without. IPv6 counts by /64, since one subscriber has at least that
 (docs/rules.md#client-address).
 """
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from ipaddress import (
@@ -17,7 +18,8 @@ from ipaddress import (
 )
 
 UNKNOWN = "unknown"
-LONGEST = 64  # letters of an address, its zone included; a longer text is none
+LONGEST = 64  # letters of an address, its zone and port included; a longer text is none
+_WITH_PORT = re.compile(r"\[([^\[\]]+)\](?::\d{1,5})?|([\d.]+):\d{1,5}", re.ASCII)
 
 
 def client_address(
@@ -43,7 +45,10 @@ def _networks(proxies: tuple[str, ...]) -> tuple[IPv4Network | IPv6Network, ...]
 
 
 def _parsed(text: str | None) -> IPv4Address | IPv6Address | None:
-    return None if text is None or len(text) > LONGEST else _address(text)
+    if text is None or len(text) > LONGEST:
+        return None
+    found = _WITH_PORT.fullmatch(text)
+    return _address(text if found is None else found[1] or found[2])
 
 
 @lru_cache(maxsize=4_096)  # the same few call again and again

@@ -145,12 +145,14 @@ def caller_for(operation: Operation, proven: Proven, operator_addresses: frozens
     takes = operation.auth.takes
     if takes == {Credential.OPERATOR}:
         return _operator(proven, operator_addresses)
+    if gives_keys(operation) and _acts_as_operator(proven, operator_addresses):
+        raise _operators_only("leave it out, or sign in with another wallet, to have an agent")
     if takes == {Credential.BEARER}:
         return _bearer(proven)
     if Credential.KEY in takes and isinstance(proven.by_key, AgentCaller):
         return proven.by_key
     is_operator = _is_operator(proven, operator_addresses)
-    if Credential.OPERATOR in takes and (is_operator or isinstance(proven.by_key, OperatorCaller)):
+    if Credential.OPERATOR in takes and _acts_as_operator(proven, operator_addresses):
         return _operator(proven, operator_addresses)
     takes_session = Credential.SESSION in takes or (Credential.OWNER in takes and not is_operator)
     if takes_session and isinstance(proven.by_bearer, OwnerCaller):
@@ -160,12 +162,22 @@ def caller_for(operation: Operation, proven: Proven, operator_addresses: frozens
     if Credential.NOTHING in takes:
         return Nobody()
     if operation.auth.takes_owner and is_operator:
-        raise Refusal(
-            "not_authorized",
-            "An operator's session makes operators' calls only; sign in with another wallet to "
-            "be an owner.",
-        )
+        raise _operators_only("sign in with another wallet to be an owner")
     raise _lacking(operation, proven)
+
+
+def _operators_only(instead: str) -> Refusal:
+    return Refusal("not_authorized", f"An operator makes operators' calls only; {instead}.")
+
+
+def _acts_as_operator(proven: Proven, operator_addresses: frozenset[str]) -> bool:
+    is_key = isinstance(proven.by_key, OperatorCaller)
+    return is_key or _is_operator(proven, operator_addresses)
+
+
+def gives_keys(operation: Operation) -> bool:
+    """Whether it makes its caller the holder of an agent, whoever that is."""
+    return operation.shows_secrets and operation.auth.is_free
 
 
 def _is_operator(proven: Proven, operator_addresses: frozenset[str]) -> bool:

@@ -389,7 +389,7 @@ def _database_refusal(error: SQLAlchemyError, run: _Run) -> Refusal:
         )
     return Refusal(
         "temporarily_unavailable",
-        "The database does not answer or is busy; send the call again in a moment.",
+        "The database does not answer, takes no writes or is busy; send the call again in a moment.",
     )
 
 

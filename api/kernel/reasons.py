@@ -8,6 +8,7 @@ unknown_route, 405) belong to no operation.
 from collections.abc import Iterator
 
 from api.kernel.auth import Credential
+from api.kernel.credentials import gives_keys
 from api.kernel.operation import Catalogue, Family, Operation
 
 TAKES_BODY = ("POST", "PUT", "PATCH")
@@ -39,6 +40,8 @@ def _of_credentials(operation: Operation) -> Iterator[str]:
         yield "auth_required"
     # an operator's session is no owner's
     if Credential.OPERATOR in takes or (Credential.OWNER in takes and not is_free):
+        yield "not_authorized"
+    if gives_keys(operation):  # and has no agent
         yield "not_authorized"
     is_wallet = operation.family is Family.WALLET
     if operation.scope is not None:

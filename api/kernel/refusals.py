@@ -188,7 +188,7 @@ REASONS: Mapping[str, Reason] = {
         False,
         "service",
         (),
-        "Your wallet owns agent 1001; another operator decides on its work.",
+        "Claim 7 is yours, or of an agent that your wallet owns or funded; another operator decides on it.",
     ),
     "unknown_route": Reason(404, False, "caller", ()),
     "method_not_allowed": Reason(405, False, "caller", ()),

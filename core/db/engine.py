@@ -11,6 +11,7 @@ Laws
   have a bound.
 - A connection that rested is asked before it is used, so that a database that restarted meanwhile
   costs no call.
+- A database that takes no writes or lends no connection is one error (core/db/outage.py).
 - One transition is one transaction, committed at the edge: by `Database.write`, or by the owner of
   a `write_session`.
 """
@@ -34,6 +35,7 @@ from sqlalchemy.orm import Session, sessionmaker
 from sqlalchemy.pool import PoolProxiedConnection, QueuePool
 
 from core.db.described import DescribedCursor
+from core.db.outage import Connections, outage_of, tell_outages
 from core.db.replicas import Lender, ReplicaPlace, Replicas
 
 Found = TypeVar("Found")
@@ -44,6 +46,8 @@ KEEPALIVE = {
     "keepalives_count": 3,
     "tcp_user_timeout": 10_000,
 }
+# How instants are written, whatever role and database say: psycopg reads no other form.
+AS_WE_READ: Final = "-c timezone=UTC -c datestyle=ISO,MDY"
 # Runs of a statement on one connection before psycopg has it prepared unasked: of writes, and of reads.
 _PREPARED_AFTER: Final = 5
 _NEVER: Final = sys.maxsize
@@ -281,7 +285,7 @@ def _engine(
         application_name,
         bounds,
         prepare_threshold=_PREPARED_AFTER,
-        options=f"-c timezone=UTC {path}{commit}{settings}",
+        options=f"{AS_WE_READ} {path}{commit}{settings}",
     )
     _end_reads_by_commit(engine)
     return engine
@@ -297,6 +301,7 @@ def _pooled(url: str, application_name: str, bounds: Bounds) -> Engine:
 def _made(url: str, application_name: str, bounds: Bounds, **connect_args: Any) -> Engine:
     engine = create_engine(
         url,
+        poolclass=Connections,
         pool_size=bounds.pool_size,
         max_overflow=bounds.overflow,
         pool_timeout=bounds.pool_wait_s,
@@ -310,6 +315,7 @@ def _made(url: str, application_name: str, bounds: Bounds, **connect_args: Any) 
             **connect_args,
         },
     )
+    tell_outages(engine)
     _ask_before_use(engine, bounds.trust_s)
     _prepare_what_asks(engine)
     return engine
@@ -328,7 +334,7 @@ def _driver_of(connection: PoolProxiedConnection) -> Driver[Any]:
 
 def as_sqlalchemys(error: PsycopgError) -> SQLAlchemyError:
     """The error as SQLAlchemy raises it, without statement and parameters."""
-    found = DBAPIError.instance(None, None, error, PsycopgError)
+    found = outage_of(error) or DBAPIError.instance(None, None, error, PsycopgError)
     assert isinstance(found, SQLAlchemyError)
     return found
 

@@ -20,7 +20,8 @@ Laws
   a spare takes over from a loop that hangs as it does from a process that is frozen. How long the
   loop has been silent stands in each beat (`LeaderRow.silent_s`).
 - On any doubt (a beat that fails, a connection that breaks) the answer is LeadershipLostError; the
-  process ends.
+  process ends. A database that takes no writes leaves none: the lead is kept until it does again, and
+  the epoch says whose it is then.
 - A spare needs no more than the leader's own database role: it may terminate its own sessions.
 """
 
@@ -36,8 +37,9 @@ from sqlalchemy.orm import Session
 from sqlalchemy.pool import NullPool
 
 from core.db import leader
-from core.db.engine import KEEPALIVE
+from core.db.engine import AS_WE_READ, KEEPALIVE
 from core.db.leader import LeaderRow, LeadershipLostError
+from core.db.outage import SAID, OutageError, tell_outages
 from core.db.refused import refused_state
 
 __all__ = ["LeaderRow", "Leadership", "LeadershipLostError"]
@@ -47,7 +49,7 @@ SILENT_S = 2.0
 TRY_S = 0.4  # how often a spare should try
 # twice what one call to the chain may take (core.chain.rpc), and any database statement
 STUCK_S = 60.0
-BOUNDS = {"connect_timeout": 5, "options": "-c timezone=UTC -c statement_timeout=10000"}
+BOUNDS = {"connect_timeout": 5, "options": f"{AS_WE_READ} -c statement_timeout=10000"}
 
 
 class Leadership:
@@ -73,6 +75,7 @@ class Leadership:
             isolation_level="AUTOCOMMIT",
             connect_args={**KEEPALIVE, **BOUNDS},
         )
+        tell_outages(self._engine)
         self._stuck_s = stuck_s
         self._clock = clock
         self._connection: Connection | None = None
@@ -220,6 +223,9 @@ class Leadership:
                     self._status = {}  # words that the database does not take are no lost lead
                     leader.beat(self._connection, self.name, epoch, self._said())
                 self._beat_at = self._clock()
+                SAID.end()
+            except OutageError:
+                return  # who takes no write takes none of another leader: the lock is still held
             except (SQLAlchemyError, LeadershipLostError) as error:
                 self._is_lost = True
                 raise LeadershipLostError(self.name, epoch) from error

@@ -33,6 +33,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
 
 from core.db.base import Base
 from core.db.metadata import import_tables
+from core.db.outage import OutageError, tell_outages
 from core.db.revisions import recorded
 from core.errors import InvalidParameterError
 from core.settings import asked_database_url
@@ -128,6 +129,7 @@ def _with_connection(url: str, work: Callable[[Connection], Answer]) -> Answer:
         poolclass=pool.NullPool,
         connect_args={"application_name": "mandate migrate", "connect_timeout": 5},
     )
+    tell_outages(engine)
     with engine.connect() as connection:
         return work(connection)
 
@@ -141,6 +143,8 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write(f"{URL_RULE}.\n")
     except InvalidParameterError as error:
         sys.stderr.write(f"{error}.\n")
+    except OutageError as error:
+        sys.stderr.write(f"{error}\n")
     except OperationalError:
         sys.stderr.write("The database does not answer; check the URL's host, port and password.\n")
     except CommandError as error:  # a revision that this code does not know, one that is behind

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session, aliased
 from core.earn.rules.payout import Payee
 from core.earn.rules.points import STANDING_CLAIMS
 from core.earn.tables import EarnStanding
+from core.hexes import address_or_none
 from core.identity.tables import Account
 from core.transfers.tables import FUNDS, TransferEntry
 
@@ -51,4 +52,17 @@ def payees_of(session: Session, account_ids: Collection[int]) -> dict[int, Payee
             has_standing=row.claims >= STANDING_CLAIMS,
         )
         for row in session.execute(query)
+    }
+
+
+def own_among(session: Session, operator_id: int, account_ids: Collection[int]) -> set[int]:
+    """Of these accounts, those whose work the operator may not decide on: itself, the agents that it
+    owns, and unowned ones whose wallet its own funded.
+    """
+    operator = session.get_one(Account, operator_id)
+    wallet = (address_or_none(operator.wallet_address) or "").lower()
+    return {
+        one.account_id
+        for one in payees_of(session, account_ids).values()
+        if operator_id in (one.account_id, one.owner_id) or one.funder == wallet
     }

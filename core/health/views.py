@@ -6,23 +6,33 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from eth_utils.address import to_checksum_address
-from sqlalchemy import and_, func, select
+from sqlalchemy import and_, func, select, text
 from sqlalchemy.orm import Session
 
 from core.audit.queries import open_counts
 from core.blocks.queries import FINALIZED, TIP, not_orphaned
 from core.blocks.tables import ChainBlock, ChainCursor, Reorg, RevertedTx, Vault
 from core.db.leader import leader_row
+from core.db.outage import SAID, OutageKind
 from core.db.revisions import recorded
 from core.health.rules import IndexerFacts
 from core.quarantine.queries import held_counts
 
 INDEXER = "indexer"  # the leader's name
+OUTAGE_IS_NEWS_S = 30.0
 
 
 def recorded_revisions(session: Session) -> list[str]:
     """The migrations that the database says it is at. Errors: OperationalError when it is down."""
     return recorded(session.connection())
+
+
+def outage(session: Session) -> OutageKind | None:
+    """What keeps the database from working, as it says itself, or as this process met it just now."""
+    if session.scalar(text("select current_setting('default_transaction_read_only')")) == "on":
+        return OutageKind.READ_ONLY
+    met = SAID.within(OUTAGE_IS_NEWS_S)
+    return None if met is OutageKind.READ_ONLY else met  # which is over, and not yet written upon
 
 
 @dataclass(frozen=True, slots=True)

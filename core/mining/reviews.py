@@ -21,7 +21,7 @@ from core.earn.feed import FeedKind, FeedRow
 from core.earn.ledger import awards
 from core.earn.ledger.awards import Awarded, Source
 from core.earn.rules.payout import PayoutLimits
-from core.identity import queries as identity
+from core.earn.views import own_among
 from core.listings.queries import lock_listing
 from core.mining import queries
 from core.mining.rules.registry import BLOCKCHAIN, CONTRACT_ADDRESS, FIELDS
@@ -200,9 +200,7 @@ def _hold(session: WriteSession, entry_id: int, reviewer: MiningReviewer | None)
     listing_id = session.get_one(MiningEntry, entry_id).listing_id
     listing = lock_listing(session, listing_id)
     entry = queries.lock_entry(session, entry_id)
-    submitter = identity.find_account(session, entry.agent_id)
-    owner_id = None if submitter is None else submitter.owner_id
-    if reviewer is not None and owner_id == reviewer.account_id:
+    if reviewer is not None and own_among(session, reviewer.account_id, [entry.agent_id]):
         raise OwnSubmissionError(entry.id, entry.agent_id)
     return _Held(entry, listing.token_id)
 
@@ -216,7 +214,7 @@ def _require_disinterested(
     session: WriteSession, entry: MiningEntry, reviewer: MiningReviewer
 ) -> None:
     """The entry's task is held, so that no proof of the reviewer's agents comes meanwhile."""
-    if market.was_re_observed_by(session, entry.id, reviewer.person):
+    if own_among(session, reviewer.account_id, market.re_observers(session, entry.id)):
         raise OwnObservationError(entry.id)
 
 

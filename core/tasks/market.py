@@ -110,10 +110,10 @@ def lock_reobservations(session: WriteSession, entry_ids: Collection[int]) -> No
         queries.lock_task(session, task_id)
 
 
-def was_re_observed_by(session: WriteSession, entry_id: int, person: str) -> bool:
-    """Whether the person filed a proof on the entry."""
+def re_observers(session: WriteSession, entry_id: int) -> list[int]:
+    """The agents that filed a proof on the entry."""
     task_id = queries.task_of_entry(session, entry_id)
-    return task_id is not None and queries.person_has_proven(session, task_id, person)
+    return [] if task_id is None else queries.agents_of_proofs(session, task_id)
 
 
 def review_ended(

@@ -115,6 +115,11 @@ def person_has_proven(session: Session, task_id: int, person: str) -> bool:
     return bool(session.scalar(select(exists(query))))
 
 
+def agents_of_proofs(session: Session, task_id: int) -> list[int]:
+    query = select(TaskProof.agent_id).where(TaskProof.task_id == task_id).distinct()
+    return list(session.scalars(query))
+
+
 @dataclass(frozen=True, slots=True)
 class ProvenClaim:
     claim: TaskClaim

@@ -125,6 +125,25 @@ def test_a_database_that_is_down__is_named(place: Place) -> None:
     assert "hidden" not in said
 
 
+def test_a_database_that_takes_no_writes__is_named(place: Place) -> None:
+    name = make_url(place.database_url).database
+    database = Database(place.database_url)
+    with database.write() as session:
+        session.execute(text(f'alter database "{name}" set default_transaction_read_only = on'))
+    database.close()
+    try:
+        said = faults(preflight.check_database, place)
+    finally:
+        with database.engine.connect() as connection:
+            connection.exec_driver_sql("set transaction read write")
+            connection.exec_driver_sql(
+                f'alter database "{name}" reset default_transaction_read_only'
+            )
+            connection.commit()
+        database.close()
+    assert "database: it is read-only: make room on its disk" in said
+
+
 def test_a_database_that_refuses__is_told_in_its_words(place: Place) -> None:
     url = make_url(place.database_url).set(database="nosuch").render_as_string(hide_password=False)
     said = faults(preflight.check_database, place, database_url=url)

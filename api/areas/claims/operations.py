@@ -48,7 +48,7 @@ AREA = Area(
             command=schemas.ClaimVerdict,
             answer=schemas.DecidedClaim,
             handler=service.decide,
-            refuses=("wrong_status", "same_claim"),
+            refuses=("conflict_of_interest", "wrong_status", "same_claim"),
             idempotent=True,
         ),
     ),

@@ -9,7 +9,7 @@ from api.areas.claims.schemas import (
     MakeClaim,
 )
 from api.kernel.caller import AgentCaller, Nobody, OperatorCaller
-from api.kernel.cases import require_unlocked
+from api.kernel.cases import require_not_own, require_unlocked
 from api.kernel.operation import Answer, NextCall, ReadCall, Refusal, WriteCall
 from api.kernel.pagination import page_of
 from core.earn.rules.payout import person_of
@@ -69,12 +69,15 @@ def page(call: ReadCall, caller: Nobody, command: ClaimsQuery) -> Answer[Communi
 
 
 def decide(call: WriteCall, caller: OperatorCaller, command: ClaimVerdict) -> Answer[DecidedClaim]:
-    """Errors: InvalidParameterError; Refusal not_found, wrong_status, same_claim."""
+    """Errors: InvalidParameterError; Refusal not_found, conflict_of_interest, wrong_status,
+    same_claim.
+    """
     if command.note is not None:
         require_text("note", command.note, NOTE_CHARACTERS_MOST, lines=True)
     claim = claims.held(call.db, command.id)
     if claim is None:
         raise Refusal("not_found", f"There is no claim {command.id}.", next_calls=("queue.list",))
+    require_not_own(call, caller, claim.agent_id, f"Claim {claim.id}")
     verdict = ClaimState(command.verdict)
     try:
         claims.decide(call.db, claim, verdict, caller.account_id, command.note, call.now)

@@ -26,7 +26,7 @@ from api.areas.tasks.schemas import (
     TaskSubject,
 )
 from api.kernel.caller import AgentCaller, Nobody, OperatorCaller, OwnerCaller
-from api.kernel.cases import require_unlocked
+from api.kernel.cases import require_not_own, require_unlocked
 from api.kernel.defense import takes_bond
 from api.kernel.operation import Answer, Call, NextCall, ReadCall, Refusal, WriteCall
 from api.kernel.pagination import page_of
@@ -228,7 +228,7 @@ def give_verdict(
     found = views.find_claim(call.db, command.id)
     if found is None:
         raise Refusal("not_found", f"There is no claim {command.id}.", next_calls=())
-    _require_no_interest(call, caller, found.claim.agent_id)
+    require_not_own(call, caller, found.claim.agent_id, f"Claim {command.id}")
     with _named_faults(found.task.id):
         claims.give_verdict(
             call.db,
@@ -272,17 +272,6 @@ def _new_proof(call: WriteCall, command: SubmitProof, category: str) -> NewProof
         observed_result=command.observed_result,
         source_url=command.source_url,
     )
-
-
-def _require_no_interest(call: WriteCall, caller: OperatorCaller, agent_id: int) -> None:
-    """Errors: Refusal conflict_of_interest."""
-    claimant = identity.find_account(call.db, agent_id)
-    if claimant is not None and claimant.owner_id == caller.account_id:
-        raise _named(
-            "conflict_of_interest",
-            f"Your wallet owns agent {agent_id}; another operator decides on its work.",
-            next_calls=(),
-        )
 
 
 # Refusals

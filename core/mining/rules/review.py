@@ -16,7 +16,6 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
-from core.earn.rules.payout import person_of
 from core.errors import InvalidParameterError, MandateError
 from core.texts import require_text
 from core.urls import require_https
@@ -80,11 +79,6 @@ class MiningReviewer:
     account_id: int
     operator: str
 
-    @property
-    def person(self) -> str:
-        """Whom the agents of its wallet count as."""
-        return person_of(self.account_id, owner_id=self.account_id)
-
 
 class EntryStatusError(MandateError):
     """What the entry is does not allow the move; `rule` says what does."""
@@ -108,22 +102,22 @@ class DuplicateEntryError(MandateError):
 
 
 class OwnWorkError(MandateError):
-    """The reviewer's wallet owns an agent that submitted or re-observed."""
+    """The reviewer's wallet owns or funded an agent that submitted or re-observed."""
 
 
 class OwnSubmissionError(OwnWorkError):
     def __init__(self, entry_id: int, agent_id: int) -> None:
         super().__init__(
-            f"Entry {entry_id} was submitted by agent {agent_id}, which your wallet owns; another "
-            "operator decides it."
+            f"Entry {entry_id} was submitted by agent {agent_id}, which your wallet owns or "
+            "funded; another operator decides it."
         )
 
 
 class OwnObservationError(OwnWorkError):
     def __init__(self, entry_id: int) -> None:
         super().__init__(
-            f"An agent that your wallet owns re-observed entry {entry_id}; another operator decides "
-            "it."
+            f"An agent that your wallet owns or funded re-observed entry {entry_id}; another "
+            "operator decides it."
         )
 
 

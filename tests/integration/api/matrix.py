@@ -8,6 +8,7 @@ from enum import Enum
 from pathlib import Path
 
 from api.catalogue import catalogue
+from api.kernel.credentials import gives_keys
 from api.kernel.operation import Family, Operation
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "credential-matrix.md"
@@ -59,6 +60,8 @@ def expected(row: Operation, who: Who) -> str:
         return SERVED if "none" in takes else "auth_required"
     if not who.kinds:
         return "auth_invalid"
+    if gives_keys(row) and "operator" in who.kinds:
+        return "not_authorized"
     seen = _kind_seen(takes, who)
     return _without(row, takes, who) if seen is None else _of_a_caller(row, who, seen)
 

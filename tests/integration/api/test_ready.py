@@ -348,3 +348,18 @@ def test_callers_without_a_credential__share_what_is_a_second_old(
     assert client.get("/health/ready").status_code == 503
     clock.pass_(seconds=1)
     assert client.get("/health/ready").status_code == 200
+
+
+def test_a_database_that_takes_no_writes__is_named(
+    client: TestClient, database: Database, clock: Clock, beating: None
+) -> None:
+    name = database.engine.url.database
+    assert ready(client)[1]["database"]["status"] == "ok"
+    with database.write() as session:
+        session.execute(text(f'alter database "{name}" set default_transaction_read_only = on'))
+    database.engine.dispose()  # sessions that are open have the old value
+    clock.pass_(seconds=2)
+    status, parts = ready(client)
+    assert (status, parts["database"]["status"]) == (503, "down")
+    assert "it is read-only" in parts["database"]["note"]
+    assert parts["migrations"]["status"] == "ok"  # which can be read

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from api.main import admit_operator, deps_of, main
+from api.main import KEEP_ALIVE_S, admit_operator, deps_of, main
 from core.custody.keys import version_of
 from core.errors import InvalidParameterError
 from core.limits import CallerLimits
@@ -140,3 +140,8 @@ def test_help__says_where_settings_come_from(
         main()
     assert ended.value.code == 0
     assert "settings come from the environment" in " ".join(capsys.readouterr().out.split())
+
+
+def test_the_time_of_an_idle_connection__is_the_documented_one() -> None:
+    page = Path(__file__).resolve().parents[3] / "docs" / "operations.md"
+    assert f"| an idle connection | {KEEP_ALIVE_S} s | closed |" in page.read_text()

@@ -1,5 +1,6 @@
 """Each event is one line, whoever logs it."""
 
+import io
 import json
 import os
 import subprocess
@@ -7,6 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from core.logs import LinesOrNothing
 
 ROOT = Path(__file__).parents[3]
 EVENTS = """
@@ -73,3 +76,36 @@ def test_a_log_that_cannot_be_written__ends_nothing(
         )
     os.close(write)
     assert (ended.returncode, ended.stderr, done.exists()) == (0, b"", True)
+
+
+@pytest.mark.parametrize("log_format", ["json", "console"])
+@pytest.mark.parametrize(
+    ("encoding", "said"), [("ascii", "\uc6dc\ud640"), ("utf-8", "\ud83d"), ("latin-1", "\u2026")]
+)
+def test_letters_that_the_stream_lacks__are_escaped(
+    log_format: str, encoding: str, said: str
+) -> None:
+    script = (
+        "import logging, structlog\nfrom core.logs import configure_logs\n"
+        f"configure_logs({log_format!r})\n"
+        f"structlog.get_logger('x').info('named', name={said!a})\n"
+        f"logging.getLogger('library').error({said!a})"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONIOENCODING": encoding},
+        capture_output=True,
+        timeout=30,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    lines = done.stdout.decode("ascii").splitlines()
+    assert len(lines) == 2 and all(ascii(said).strip("'") in line for line in lines)
+
+
+def test_a_stream_that_is_closed__ends_nothing() -> None:
+    stream = io.StringIO()
+    stream.close()
+    LinesOrNothing(stream).write("a line")
+    LinesOrNothing(stream).flush()

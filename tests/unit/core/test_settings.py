@@ -4,9 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from core.errors import InvalidParameterError
-from core.settings import Settings
+from core.settings import Settings, asked_database_url, asked_log_format
 from tests.each import each
 
 ONE, TWO = "11" * 32, "22" * 32
@@ -100,3 +101,100 @@ def test_rpc_urls__two_keys_of_one_provider__are_two_nodes() -> None:
         deployment_file="/none.json",
     )  # type: ignore[arg-type]
     assert len(settings.rpc_urls) == 4
+
+
+REQUIRED = {
+    "DATABASE_URL": "postgresql+psycopg://127.0.0.1:1/none",
+    "RPC_URLS": "http://127.0.0.1:1",
+    "DEPLOYMENT_FILE": "/none.json",
+}
+PAID = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+ACCOUNTS = [
+    name
+    for name, field in Settings.model_fields.items()
+    if name.endswith(("_address", "_addresses", "_pay_to", "_account"))
+    and field.annotation is not int
+]
+
+
+def set_(monkeypatch: pytest.MonkeyPatch, **values: str) -> None:
+    for name in Settings.model_fields:
+        monkeypatch.delenv(name.upper(), raising=False)
+    for name, value in (REQUIRED | values).items():
+        monkeypatch.setenv(name, value)
+
+
+@each("around", ["{}", " {}", "{}\r", "{}\r\n", "'{}'", '"{}"', ' "{}" \r'])
+def test_what_stands_around_a_setting__is_no_part_of_it(
+    monkeypatch: pytest.MonkeyPatch, around: str
+) -> None:
+    values = REQUIRED | {
+        "KEY_PEPPER": "p" * 32,
+        "OPERATOR_KEY": "op_local_1",
+        "OPERATOR_ADDRESSES": f"{PAID},{PAID.lower()}",
+        "LOG_FORMAT": "json",
+        "PORT": "8100",
+    }
+    set_(monkeypatch, **{name: around.format(value) for name, value in values.items()})
+    found = Settings()
+    assert found.key_pepper.get_secret_value() == "p" * 32
+    assert found.operator_key is not None
+    assert found.operator_key.get_secret_value() == "op_local_1"
+    assert found.operator_addresses == [PAID, PAID]
+    assert (found.database_url, found.port) == (values["DATABASE_URL"], 8100)
+    assert (asked_database_url(), asked_log_format()) == (values["DATABASE_URL"], "json")
+
+
+@each("value", ["", " ", "''", ' "" \r'])
+def test_a_setting_of_blanks_and_quotes_alone__is_as_one_that_is_not_set(
+    monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    set_(monkeypatch, PORT=value, OPERATOR_KEY=value)
+    found = Settings()
+    assert (found.port, found.operator_key) == (8000, None)
+
+
+@each("value", ["'secret", 'secret"', "'secret\"", '"', "secret'\r"])
+def test_a_quote_at_one_end__is_refused_by_name_and_shows_no_secret(
+    monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    set_(monkeypatch, KEY_PEPPER=value, DATABASE_URL=value)
+    with pytest.raises(InvalidParameterError) as refused:
+        Settings()
+    assert refused.value.field in ("KEY_PEPPER", "DATABASE_URL")
+    assert "secret" not in str(refused.value)
+    assert asked_log_format() == "console"  # which is asked before, and refuses nothing
+
+
+def test_a_quote_inside__and_quotes_in_quotes__are_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    for value, kept in (("p'\"p" * 10, "p'\"p" * 10), ("\"'p'\"", "'p'"), ("' p '", " p ")):
+        set_(monkeypatch, KEY_PEPPER=value)
+        found = Settings()
+        assert found.key_pepper.get_secret_value() == kept
+
+
+def _exchanged(address: str) -> str:
+    """Two digits of it in each other's place."""
+    return address[:6] + address[7] + address[6] + address[8:]
+
+
+@each("name", ACCOUNTS)
+def test_an_account__is_held_to_its_checksum(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    beside = {name.upper().replace("_ADDRESS", "_URL"): "http://127.0.0.1:1"}
+    beside = beside if name.endswith("signer_address") else {}
+    for written in (PAID, PAID.lower(), "0x" + PAID[2:].upper()):
+        set_(monkeypatch, **beside, **{name.upper(): written})
+        assert getattr(Settings(), name) in (PAID, [PAID])  # type: ignore[call-arg]
+    for wrong, rule in (
+        (_exchanged(PAID), "checksum"),
+        (PAID.swapcase().replace("0X", "0x"), "checksum"),
+        ("XE7338O073KYGTWWZN0F2WZ0R8PX5ZPPZS", "40 hex digits"),
+        (PAID[2:], "40 hex digits"),
+        (PAID + "0", "40 hex digits"),
+    ):
+        set_(monkeypatch, **beside, **{name.upper(): wrong})
+        with pytest.raises(ValidationError) as refused:
+            Settings()
+        [error] = refused.value.errors()
+        assert error["loc"][0] == name
+        assert rule in error["msg"]

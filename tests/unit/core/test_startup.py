@@ -113,7 +113,7 @@ def is_asked_for(process: str, variable: str) -> bool:
     else by each.
     """
     if variable.endswith(
-        ("_URL", "_URLS", "_ADDRESS", "_ADDRESSES", "_TOKEN_FILE", "PASSWORD_FILE")
+        ("_URL", "_URLS", "_ADDRESS", "_ADDRESSES", "_PAY_TO", "_TOKEN_FILE", "PASSWORD_FILE")
     ):
         return True
     if variable.startswith(("KEEPER_", "CUSTODY_GAS_", "SPONSOR_")):

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from scripts import devstack
+from scripts._accounts import personas
 from scripts._ports import Ports
 from scripts._processes import StackError, run_shown
 from scripts.devstack import Stack
@@ -182,3 +183,15 @@ def test_a_file_in_the_place_of_the_folder__is_one_sentence(tmp_path: Path) -> N
 def test_an_empty_stack_dir__counts_as_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STACK_DIR", "")
     assert devstack.directory_from_environment() == devstack.ROOT / ".local"
+
+
+def test_the_stacks_operator__signs_in_with_its_wallet(tmp_path: Path) -> None:
+    stack = stack_of(tmp_path, [])
+    stack.facts = {
+        "indexer_metrics_url": "http://127.0.0.1:41/metrics",
+        "keeper_metrics_url": "http://127.0.0.1:42/metrics",
+        "accounts": personas(),
+        "operator_key": "op_local_1",
+    }
+    chosen = stack._defaults("postgresql+psycopg:///x")
+    assert chosen["OPERATOR_ADDRESSES"] == personas()["operator"]["address"]

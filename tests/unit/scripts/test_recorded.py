@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from eth_utils.address import to_checksum_address
 
 from scripts._deployments import BASE_SEPOLIA_USDC, Deployed, Record, load
@@ -233,3 +234,25 @@ def test_arguments_of_no_constructor__are_a_fault(args: list[Any]) -> None:
     record = whole()
     change(record, "factory", args=args)
     assert any("args are not those of their constructors" in one for one in faults(record))
+
+
+def test_a_record_whose_writing_breaks_off__stays_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "network.json"
+    Record(84532, "first").save(path)
+    before = path.read_text()
+
+    def half(self: Path, text: str) -> int:
+        with self.open("w") as file:
+            file.write(text[:20])
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Path, "write_text", half)
+        with pytest.raises(KeyboardInterrupt):
+            Record(84532, "second").save(path)
+    assert path.read_text() == before
+    Record(84532, "second", sending={"name": "factory", "nonce": 3}).save(path)
+    assert load(path, 84532).sending == {"name": "factory", "nonce": 3}
+    assert [one.name for one in tmp_path.iterdir()] == ["network.json"]

@@ -17,6 +17,7 @@ from api.kernel.operation import Answer, Call, NoInput
 from core.chain.reader import LATEST
 from core.db import revisions
 from core.db.leader import leader_row
+from core.db.outage import SAYS, OutageError
 from core.db.replicas import ForeignReplicaError
 from core.errors import OutsideError
 from core.health import views as health
@@ -76,6 +77,8 @@ def _checked(call: Call, check: Callable[[Call], HealthPart]) -> HealthPart:
     except SQLAlchemyError as error:
         # a failed statement ends its transaction; the next part asks in a new one
         call.db.rollback()
+        if isinstance(error, OutageError):
+            return _part(Health.DOWN, note=str(error))
         return _part(
             Health.DOWN,
             note=f"The database did not answer ({type(error).__name__}); check DATABASE_URL and "
@@ -86,6 +89,9 @@ def _checked(call: Call, check: Callable[[Call], HealthPart]) -> HealthPart:
 def _database(call: Call) -> HealthPart:
     """Of the primary; a replica in trouble makes it degraded."""
     health.recorded_revisions(call.db)
+    kind = health.outage(call.db)
+    if kind is not None:
+        return _part(Health.DOWN, note=f"The database does not work now: {SAYS[kind]}.")
     replicas = call.deps.database.replicas
     try:
         note = None if replicas is None else judge_replica(replicas.lag_s(), replicas.most_lag_s)

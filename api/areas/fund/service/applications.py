@@ -19,9 +19,8 @@ from api.areas.fund.schemas.pilots import (
     ReturnBond,
 )
 from api.areas.fund.service.indices import index_of
-from api.areas.fund.service.shown import require_not_own
 from api.kernel.caller import AgentCaller, BearerCaller, OperatorCaller, OwnerCaller
-from api.kernel.cases import require_unlocked
+from api.kernel.cases import require_not_own, require_unlocked
 from api.kernel.operation import Answer, Call, NextCall, ReadCall, Refusal, WriteCall
 from api.kernel.pagination import page_of
 from core.credits.rules.buckets import NotEnoughCreditsError

@@ -7,9 +7,9 @@ from api.areas.fund.schemas import (
     MarkCreated,
     RejectCreation,
 )
-from api.areas.fund.service.shown import no_vault, require_not_own, vault_of
+from api.areas.fund.service.shown import no_vault, vault_of
 from api.kernel.caller import AgentCaller, BearerCaller, OperatorCaller, OwnerCaller
-from api.kernel.cases import require_unlocked
+from api.kernel.cases import require_not_own, require_unlocked
 from api.kernel.operation import Answer, Call, NextCall, ReadCall, Refusal, WriteCall
 from core.fund import creation
 from core.fund import queries as fund

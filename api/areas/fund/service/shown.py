@@ -3,7 +3,6 @@
 from typing import NoReturn
 
 from api.areas.fund.schemas import MarketSessionShown, PaperShown, SignalShown
-from api.kernel.caller import OperatorCaller
 from api.kernel.operation import Call, Refusal
 from core.fund import paper
 from core.fund import queries as fund
@@ -14,7 +13,6 @@ from core.fund.rules.sessions import MarketSession, session_at
 from core.fund.rules.signals import is_live
 from core.fund.tables import FundSignal, FundVault
 from core.hexes import hex_of
-from core.identity.queries import find_account
 from core.money import usdc_text
 from core.times import exact_instant_text, instant_text, instant_text_or_none
 
@@ -31,20 +29,6 @@ def no_vault(vault_id: int) -> Refusal:
     return Refusal(
         "not_found", f"There is no vault {vault_id}; list them.", next_calls=("fund.vaults",)
     )
-
-
-def require_not_own(call: Call, caller: OperatorCaller, account_id: int, what: str) -> None:
-    """Of what is decided: `account_id` is neither the operator nor an agent of the operator. Errors:
-    Refusal conflict_of_interest.
-    """
-    found = find_account(call.db, account_id)
-    owner_id = None if found is None else found.owner_id
-    if caller.account_id in (account_id, owner_id):
-        raise Refusal(
-            "conflict_of_interest",
-            f"{what} is yours or your agent's; another operator decides on it.",
-            next_calls=("queue.list",),
-        )
 
 
 def no_signal(signal_id: int) -> NoReturn:

@@ -94,10 +94,19 @@ def register(call: WriteCall, caller: Nobody, command: Register) -> Answer[Conne
     """
     address = command.wallet_address
     verify_wallet(call, TextSubject(Purpose.REGISTER), address, command.signature, command.message)
+    _refuse_an_operators(call, address)
     made = enrol(call, command.agent_name, is_welcome=admit_unowned(call))
     if not identity.link_wallet(call.db, made.user_id, address, call.now):
         raise _has_account(call, address)
     return Answer(made)
+
+
+def _refuse_an_operators(call: Call, address: str) -> None:
+    """Its holder would decide on its own agent's work. Errors: Refusal wallet_taken."""
+    if address.lower() in call.deps.operator_addresses:
+        raise Refusal(
+            "wallet_taken", f"{address} is an operator's, which has no agent; use another wallet."
+        )
 
 
 def _has_account(call: Call, address: str) -> Refusal:
@@ -155,6 +164,7 @@ def link(call: WriteCall, caller: BearerCaller, command: LinkWallet) -> Answer[W
     verify_wallet(
         call, TextSubject(Purpose.LINK), command.wallet_address, command.signature, command.message
     )
+    _refuse_an_operators(call, command.wallet_address)
     account = lock_caller(call, caller)
     linked = address_or_none(account.wallet_address)
     if linked not in (None, command.wallet_address):

@@ -2,11 +2,22 @@
 
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from api.areas.mandates.schemas.mandate import LedgerAnswer
 from api.areas.mandates.schemas.standing import LimitsMoment, UsedLimits
 from api.kernel.operation import AnswerBody
+
+
+class CallTransaction(AnswerBody):
+    """The call alone, in the field names of JSON-RPC, as web3.py, viem and ethers take it."""
+
+    model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True)
+
+    to: str
+    data: str
+    value: int = Field(description="wei, always 0")
+    chain_id: int = Field(alias="chainId")
 
 
 class BuiltCall(LedgerAnswer):
@@ -19,6 +30,10 @@ class BuiltCall(LedgerAnswer):
     data: str | None
     value: int = Field(description="wei, always 0")
     chain_id: int
+    transaction: CallTransaction | None = Field(
+        description="the same for a wallet or a library that sends it as it stands, with `from` or without; "
+        "null: there is none to send now"
+    )
     reason: str | None = None
     what_happens: str | None = None
     locked_until: str | None = None

@@ -2,7 +2,7 @@
 
 Nothing here sends (docs/rules.md#who-signs-and-sends).
 
-A call is {to, data, value, chain_id}: `value` is in wei and always the number 0. A text would do
+A call is {to, data, value, chain_id, transaction}: `value` is in wei and always the number 0. A text would do
 for JSON-RPC, and a library that tests it for truth (viem) would encode it as a byte 0, which no
 node takes. Where nothing can be sent now, `data` is null and `reason`, `what_happens` and
 `locked_until` say why, what would happen and from when on.
@@ -95,13 +95,16 @@ CANCEL_HAPPENS = (
 
 
 def built(call: Call, to: str, data: str) -> dict[str, Any]:
-    return {"to": to, "data": data, "value": NO_WEI, "chain_id": call.deps.chain_id}
+    sent = {"to": to, "data": data, "value": NO_WEI}
+    chain_id = call.deps.chain_id
+    return sent | {"chain_id": chain_id, "transaction": sent | {"chainId": chain_id}}
 
 
 def nothing_to_send(
     call: Call, to: str | None, reason: str, what_happens: str, locked_until: str | None = None
 ) -> dict[str, Any]:
     empty = {"to": to, "data": None, "value": NO_WEI, "chain_id": call.deps.chain_id}
+    empty["transaction"] = None
     return empty | {"reason": reason, "what_happens": what_happens, "locked_until": locked_until}
 
 

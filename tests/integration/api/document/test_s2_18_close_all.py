@@ -73,7 +73,8 @@ def test_plan__reads_the_adapters_position_and_keeps_the_reported_one(world: Wor
         world.vault,
         None,
     )
-    assert stop["call"] == {"to": stop["to"], "data": stop["data"], "value": 0, "chain_id": 84532}
+    sent = {"to": stop["to"], "data": stop["data"], "value": 0}
+    assert stop["call"] == sent | {"chain_id": 84532, "transaction": sent | {"chainId": 84532}}
     assert withdraw["call"] is None
     assert (unwind["adapter"], unwind["venue"], unwind["to"]) == (
         "test_venue",

@@ -5,6 +5,9 @@ sent, and send nothing.
 from typing import Any
 
 import pytest
+from eth_account import Account
+from web3 import Web3
+from web3.middleware import SignAndSendRawMiddlewareBuilder
 
 from core.mandate.chain import calldata
 from core.times import utc_text
@@ -51,6 +54,24 @@ def test_execute_call__says_yes_with_gas_and_what_remains__and_nothing_was_sent(
     again = world.buy(200)
     assert again["check"]["remaining"] == used
     assert 21_000 < again["gas"] <= receipt_gas * 2
+
+
+def test_a_built_call__is_sent_by_web3_as_it_stands(world: World) -> None:
+    web3 = Web3(Web3.HTTPProvider(world.chain.anvil.url))
+    account = Account.from_key(AGENT.private_key)
+    web3.middleware_onion.inject(SignAndSendRawMiddlewareBuilder.build(account), layer=0)
+    web3.eth.default_account = account.address
+    call = world.buy(200)
+    assert web3.eth.estimate_gas(call["transaction"]) == call["gas"]
+    sent = web3.eth.send_transaction(call["transaction"])
+    assert web3.eth.wait_for_transaction_receipt(sent)["status"] == 1
+    fees = {"gas": 500_000, "maxFeePerGas": 10**10, "maxPriorityFeePerGas": 10**9}
+    nonce = web3.eth.get_transaction_count(account.address)
+    signed = account.sign_transaction(world.buy(100)["transaction"] | fees | {"nonce": nonce})
+    sent = web3.eth.send_raw_transaction(signed.raw_transaction)
+    assert web3.eth.wait_for_transaction_receipt(sent)["status"] == 1
+    world.follower.catch_up()
+    assert world.read()["limits"]["used"]["left_today"]["value"] == "150.000000"
 
 
 def test_what_remains__is_the_vaults_at_the_block_that_judges__while_the_record_is_behind(

@@ -106,3 +106,26 @@ def test_a_world__is_refused_anywhere_else(
 def test_a_world__without_a_stack__is_refused(tmp_path: Path) -> None:
     with pytest.raises(SeedRefusedError, match="make up"):
         stack_of(tmp_path / "stack.json")
+
+
+def _answer(stage: Stage, path: str) -> dict[str, Any]:
+    answer = stage.client.get(path)
+    assert answer.status_code == 200, answer.text
+    return dict(answer.json())
+
+
+def test_a_world__fills_every_page_and_says_of_each_that_it_is_simulated(
+    stage: Stage, database: Database
+) -> None:
+    seed(database, PLACE, stage.clock.now, agents=8, days=8)
+    gallery = stage.get("/gallery", {})["listings"]
+    tasks = _answer(stage, "/tasks/browse?limit=100")["tasks"]
+    rooms = _answer(stage, "/hive/rooms")["rooms"]
+    earned = _answer(stage, "/earn/feed?limit=100")["rows"]
+    assert (len(gallery), len(rooms)) == (6, 6)
+    assert len(tasks) >= 3 + 12 and {one["category"] for one in tasks} > {"translation"}
+    assert all(one["title"].startswith("Simulated: ") for one in gallery)
+    assert {"mine_approved", "mine_submit"} <= {one["kind"] for one in earned}
+    assert stage.get(f"/gallery/{gallery[0]['id']}", {})["title"] == gallery[0]["title"]
+    said = _answer(stage, f"/hive/rooms/{rooms[0]['id']}")["messages"]
+    assert [one["kind"] for one in said].count("post") == 2

@@ -134,10 +134,10 @@ def test_database__carries_its_name_and_bounds_to_the_server(postgres: EmbeddedP
     database = Database(
         postgres.url, application_name="indexer", bounds=Bounds(statement_s=7, lock_s=3)
     )
-    names = ("application_name", "statement_timeout", "lock_timeout", "timezone")
+    names = ("application_name", "statement_timeout", "lock_timeout", "timezone", "datestyle")
     with database.read() as session:
         shown = [
             session.scalar(text("select current_setting(:name)"), {"name": name}) for name in names
         ]
     database.close()
-    assert shown == ["indexer", "7s", "3s", "UTC"]
+    assert shown == ["indexer", "7s", "3s", "UTC", "ISO, MDY"]

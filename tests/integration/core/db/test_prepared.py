@@ -1,6 +1,7 @@
 """Statements that the driver runs itself (core/db/prepared.py)."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 import pytest
 from sqlalchemy import BigInteger, Text, bindparam, func, insert, literal, select, text
@@ -179,3 +180,14 @@ def test_a_read_whose_server_is_gone__fails_as_every_other_statement_does(
         read(session)
     with database.read() as session:
         assert session.execute(text("select 1")).scalar_one() == 1
+
+
+def test_instants__are_read_whatever_the_database_says_of_dates(database: Database) -> None:
+    name = database.engine.url.database
+    with database.write() as session:
+        session.execute(text(f"alter database \"{name}\" set datestyle = 'SQL, DMY'"))
+        session.execute(text(f"alter database \"{name}\" set timezone = 'Asia/Seoul'"))
+    database.close()  # its connections: what follows is of a new one
+    with database.read() as session:
+        found = session.scalar(text("select timestamptz '2026-11-05 10:00:00Z'"))
+    assert found == datetime(2026, 11, 5, 10, tzinfo=UTC)

@@ -20,7 +20,8 @@ from core.earn.ledger.awards import Awarded, Reversed, Source
 from core.earn.payouts import payouts_before, waiting_of
 from core.earn.rules.payout import PayoutLimits
 from core.earn.tables import EarnAward, EarnFeedRow
-from core.earn.views import payees_of
+from core.earn.views import own_among, payees_of
+from core.identity.tables import Account
 from keeper.areas import earn as earn_jobs
 from tests.integration.core.earn.people import ENOUGH_TO_FUND_E6, add_agent, add_owner, fund
 from tests.integration.core.rows import NOW
@@ -442,3 +443,20 @@ def test_what_waits_before_a_room_award__counts_under_the_rooms_caps_if_it_is_of
     page = payouts_before(write, [account], None, 1, queued_only=True)
     (waiting,) = waiting_of(write, page, limits, NOW.date()).values()
     assert waiting.earliest == TOMORROW.date()
+
+
+def test_own_work__is_of_agents_that_the_wallet_owns_or_funded(write: WriteSession) -> None:
+    operator, other = add_owner(write), add_owner(write)
+    wallet = "0x" + "0F" * 20
+    write.get_one(Account, operator).wallet_address = bytes.fromhex(wallet[2:])
+    owned, of_other, funded, stranger = (
+        add_agent(write, owner_id=operator),
+        add_agent(write, owner_id=other),
+        add_agent(write),
+        add_agent(write),
+    )
+    fund(write, funded, wallet)
+    fund(write, stranger, "0x" + "0a" * 20, 2)
+    asked = [operator, owned, of_other, funded, stranger]
+    assert own_among(write, operator, asked) == {operator, owned, funded}
+    assert own_among(write, other, asked) == {of_other}  # a wallet that is not known funds nobody

@@ -1,0 +1,112 @@
+"""How a variable of the environment is read: what stands around its text, and the texts that several
+settings are.
+
+One file of settings is read by a shell, systemd and compose, which leave different things around a
+value: blanks, a carriage return, quotes. None of them belongs to it.
+"""
+
+import re
+from ipaddress import ip_network
+from typing import Annotated, Any, ClassVar
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator
+from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource
+
+from core.errors import InvalidParameterError
+from core.hexes import checksum_address
+
+QUOTES = ("'", '"')
+_ACCOUNT = re.compile(r"0x[0-9a-fA-F]{40}")
+
+
+def unquoted(text: str) -> str:
+    """Without the blanks around it, or one pair of quotes; what that holds is taken as it stands.
+
+    Errors: ValueError for a quote at one end alone.
+    """
+    bare = text.strip()
+    ends = {end for end in (bare[:1], bare[-1:]) if end in QUOTES}
+    if not ends:
+        return bare
+    if len(bare) < 2 or bare[0] != bare[-1]:
+        raise ValueError("a quote stands at one end of it; drop it, or write one at each end")
+    return bare[1:-1]
+
+
+class Environment(BaseSettings):
+    """Settings as the environment has them; an empty one is as one that is not set."""
+
+    takes_half_quotes: ClassVar[bool] = False
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Errors: InvalidParameterError naming the variable."""
+        assert isinstance(env_settings, EnvSettingsSource)
+        read = {
+            name: cls._read(name, text)
+            for name, text in env_settings.env_vars.items()
+            if name in settings_cls.model_fields and text is not None
+        }
+        env_settings.env_vars = {name: text for name, text in read.items() if text.strip()}
+        return init_settings, env_settings
+
+    @classmethod
+    def _read(cls, name: str, text: str) -> str:
+        try:
+            return unquoted(text)
+        except ValueError as error:
+            if cls.takes_half_quotes:
+                return text
+            raise InvalidParameterError(name.upper(), str(error)) from None
+
+
+def split(value: Any) -> Any:
+    """A list is written with commas."""
+    if not isinstance(value, str):
+        return value
+    return [part.strip() for part in value.split(",") if part.strip()]
+
+
+def account(text: str) -> str:
+    """An address in its checksum form. Errors: ValueError."""
+    if not _ACCOUNT.fullmatch(text):
+        raise ValueError("write an address as 0x and 40 hex digits")
+    found, digits = checksum_address(text.lower()), text[2:]
+    if digits not in (digits.lower(), digits.upper()) and text != found:
+        raise ValueError(
+            "its capital letters are not the checksum of this address (EIP-55), so a digit may be "
+            "wrong: copy it again"
+        )
+    return found
+
+
+def _http_url(text: str) -> str:
+    try:
+        parts = urlsplit(text)
+        is_url = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_url = False
+    if not is_url or not text.isprintable() or " " in text:
+        raise ValueError("write http(s)://host:port")
+    return text
+
+
+def _network(text: str) -> str:
+    try:
+        ip_network(text, strict=False)
+    except ValueError:
+        raise ValueError("write an IP address or a network, 10.0.0.0/8") from None
+    return text
+
+
+HttpUrl = Annotated[str, AfterValidator(_http_url)]
+Account = Annotated[str, AfterValidator(account)]
+Network = Annotated[str, AfterValidator(_network)]
