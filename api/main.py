@@ -15,7 +15,6 @@ from urllib.parse import urlsplit
 
 import structlog
 import uvicorn
-from eth_utils.address import is_address, to_checksum_address
 from fastapi import FastAPI
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.exceptions import HTTPException
@@ -48,6 +47,7 @@ from core.custody.seals import tell_unknown
 from core.db.engine import Bounds, Database
 from core.errors import InvalidParameterError
 from core.fund.accounts import NoAccounts, SimulatedAccounts
+from core.hexes import read_account
 from core.house import House
 from core.identity.queries import set_operator_key
 from core.mandate.chain.reader import VaultReader
@@ -183,17 +183,19 @@ def _payment_config(settings: Settings, chain: VaultReader) -> PaymentConfig | N
     """None: no payee is named. Errors: InvalidParameterError."""
     if settings.x402_pay_to is None:
         return None
-    if not is_address(settings.x402_pay_to):
+    try:
+        pay_to = read_account(settings.x402_pay_to)
+    except ValueError as error:
         raise InvalidParameterError(
-            "X402_PAY_TO", "write the address that is paid: 0x and 40 hex characters"
-        )
+            "X402_PAY_TO", f"of the address that is paid, {error}"
+        ) from error
     network = f"eip155:{settings.chain_id}"
     settler, gas = _settler(settings, chain, network)
     return PaymentConfig(
         settler=settler,
         network=network,
         asset=chain.contracts["usdc"],
-        pay_to=to_checksum_address(settings.x402_pay_to),
+        pay_to=pay_to,
         gas=gas,
     )
 

@@ -5,11 +5,15 @@ core/settings.py reads them with all other settings, and api/main.py hands them 
 the discovery document show them.
 """
 
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from core.hexes import read_account
 
 MOST = 1_000_000_000  # of whatever is counted
+Account = Annotated[str, AfterValidator(read_account)]
+"""An account that a setting names: a checksum that is written is right; checksum form out."""
 
 
 def count(default: int, says: str, least: int = 0, most: int = MOST) -> Any:

@@ -2,7 +2,7 @@
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from core.limits import count
+from core.limits import Account, count
 
 
 class PerpsSettings(BaseModel):
@@ -17,9 +17,8 @@ class PerpsSettings(BaseModel):
     hl_exit_allowance_bps: int = count(
         100, "how far from the mid price a closing order may fill, basis points", 1, 2_000
     )
-    hl_operator_account: str | None = Field(
+    hl_operator_account: Account | None = Field(
         default=None,
-        pattern=r"^0x[0-9a-fA-F]{40}$",
         description="the operator's account at the perpetuals venue; none: its order routes are off",
     )
     hl_order_usdc: int = count(

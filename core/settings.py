@@ -23,8 +23,9 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from core.database_settings import DatabaseSettings
 from core.errors import InvalidParameterError
 from core.fund_settings import FundSettings
+from core.hexes import read_account
 from core.house import House
-from core.limits import CallerLimits, count
+from core.limits import Account, CallerLimits, count
 from core.market_settings import MarketSettings
 from core.perps_settings import PerpsSettings
 from core.sponsor_settings import SponsorSettings
@@ -76,12 +77,6 @@ def _node(url: str) -> tuple[Any, ...]:
     )
 
 
-def _account(text: str) -> str:
-    if not _ACCOUNT.fullmatch(text):
-        raise ValueError("write an address as 0x and 40 hex digits")
-    return text
-
-
 def _network(text: str) -> str:
     try:
         ip_network(text, strict=False)
@@ -112,9 +107,7 @@ def _keys(variable: str, texts: list[str]) -> tuple[bytes, ...]:
 
 
 _KEY = re.compile(r"(0x)?[0-9a-fA-F]{64}")
-_ACCOUNT = re.compile(r"0x[0-9a-fA-F]{40}")
 HttpUrl = Annotated[str, AfterValidator(_http_url)]
-Account = Annotated[str, AfterValidator(_account)]
 Network = Annotated[str, AfterValidator(_network)]
 HAVE_A_KEYSTORE = (
     *("KEEPER", "KEEPER_STOP", "KEEPER_PAUSER", "CUSTODY_GAS", "SPONSOR"),
@@ -494,7 +487,9 @@ class Settings(
 
 def _deployment(raw: Any) -> Deployment:
     """Errors: KeyError, TypeError and ValueError for what is no record."""
-    contracts = {contract["name"]: _account(contract["address"]) for contract in raw["contracts"]}
+    contracts = {
+        contract["name"]: read_account(contract["address"]) for contract in raw["contracts"]
+    }
     if type(raw["chain_id"]) is not int or type(raw["block"]) is not int or raw["block"] < 0:
         raise ValueError("chain_id and block are whole numbers")
     return Deployment(raw["chain_id"], raw["block"], str(raw["commit"]), contracts)

@@ -8,6 +8,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
+from core.limits import Account
+
 
 class SponsorSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -27,10 +29,8 @@ class SponsorSettings(BaseModel):
         pattern=r"^https?://[^\s/?#@]+(/[^\s]*)?$",
         description="who signs with that key: eth_signTransaction over HTTP",
     )
-    sponsor_remote_signer_address: str | None = Field(
-        default=None,
-        pattern=r"^0x[0-9a-fA-F]{40}$",
-        description="the account that it signs with",
+    sponsor_remote_signer_address: Account | None = Field(
+        default=None, description="the account that it signs with"
     )
     sponsor_remote_signer_token_file: Path | None = Field(
         default=None, description="file with the bearer token that it asks for"

@@ -15,11 +15,11 @@ from decimal import Decimal
 from math import isfinite
 from typing import Annotated, Any, NoReturn
 
-from eth_utils.address import to_checksum_address
 from pydantic import BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from core.errors import InvalidNumberError
+from core.hexes import read_account
 from core.money import AMOUNT_PATTERN, MAX_ABS_USDC_E6, USDC_E6_PER_USDC, UsdcE6, usdc_e6_from_text
 
 ADDRESS_PATTERN = r"^0x[0-9a-fA-F]{40}$"
@@ -122,9 +122,10 @@ def _instant(value: Any) -> datetime:
 
 
 def _address(value: Any) -> str:
-    if not isinstance(value, str) or not re.fullmatch(ADDRESS_PATTERN, value):
-        _refuse("invalid_parameter", "write an address: 0x and 40 hex characters")
-    return str(to_checksum_address(value.lower()))
+    try:
+        return read_account(value)
+    except ValueError as error:
+        _refuse("invalid_parameter", str(error))
 
 
 def _tx_hash(value: Any) -> str:
@@ -275,7 +276,10 @@ Instant = Annotated[
 Address = Annotated[
     str, BeforeValidator(_address), WithJsonSchema({"type": "string", "pattern": ADDRESS_PATTERN})
 ]
-"""Any case in, checksum form out."""
+"""An account: in lower or upper case, or with its checksum, which is verified; checksum form out.
+
+Every command's field of an address is of this type. Errors: invalid_parameter.
+"""
 
 TxHash = Annotated[
     str, BeforeValidator(_tx_hash), WithJsonSchema({"type": "string", "pattern": TX_HASH_PATTERN})

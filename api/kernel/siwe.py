@@ -218,7 +218,10 @@ def _read(message: str) -> SignInMessage:
             f"message: it is longer than {MAX_MESSAGE_BYTES} bytes; send the text of "
             "/auth/wallet/nonce.",
         )
-    read = sign_in_message(message)
+    try:
+        read = sign_in_message(message)
+    except ValueError as error:
+        raise Refusal("invalid_parameter", f"message: of its address, {error}.") from error
     if read is None:
         detail = (
             "message: it is no sign-in message (EIP-4361); send the text of /auth/wallet/nonce, "

@@ -25,7 +25,7 @@ from hyperliquid.utils.signing import (
 )
 from hyperliquid.utils.types import Cloid
 
-from core.hexes import bytes_of, checksum_address, hex_of
+from core.hexes import bytes_of, hex_of
 from core.money import USDC_E6_PER_USDC, UsdcE6
 from core.perps.hyperliquid_venue import (
     ANSWER_S,
@@ -152,7 +152,7 @@ def operator_desk(settings: PerpsSettings) -> OperatorDesk | None:
         return None
     return OperatorDesk(
         venue=HyperliquidDesk(settings.hl_url),
-        account=checksum_address(settings.hl_operator_account.lower()),
+        account=settings.hl_operator_account,
         caps=OperatorCaps(
             per_order_usdc_e6=UsdcE6(settings.hl_order_usdc * USDC_E6_PER_USDC),
             per_day_usdc_e6=UsdcE6(settings.hl_orders_usdc_per_day * USDC_E6_PER_USDC),
