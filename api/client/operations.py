@@ -1965,7 +1965,7 @@ class MandatesAuthorFields(TypedDict):
     signer: str
     sequence: int
     prev: str
-    signature: str  # 0x and hex: 65 bytes of an EOA, or what an ERC-1271 wallet takes (0x for a hash that it approved before)
+    signature: str  # 0x and hex: 65 bytes of an EOA (v 27, 28, 0 or 1) or 64 (EIP-2098), or what an ERC-1271 wallet takes (0x for a hash that it approved before)
 
 
 class MandatesBuiltCall(TypedDict):

@@ -15,9 +15,10 @@ from decimal import Decimal
 from math import isfinite
 from typing import Annotated, Any, NoReturn
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
+from core.chain.signatures import key_signature
 from core.errors import InvalidNumberError
 from core.hexes import read_account
 from core.money import AMOUNT_PATTERN, MAX_ABS_USDC_E6, USDC_E6_PER_USDC, UsdcE6, usdc_e6_from_text
@@ -331,12 +332,21 @@ JsonObject = Annotated[
 their literal text.
 """
 
+KeySignature = Annotated[
+    str,
+    Field(pattern=r"^0x([0-9a-fA-F]{128}|[0-9a-fA-F]{130})$"),
+    AfterValidator(key_signature),
+]
+"""A signature that a key alone may make: 65 bytes r, s, v with v 27, 28, 0 or 1, or 64 bytes (EIP-2098)
+in; 65 bytes with v 27 or 28 out.
+"""
+
 Signature = Annotated[
     str,
     Field(
         pattern=r"^0x([0-9a-fA-F]{2})*$",
         max_length=16_384,
-        description="0x and hex: 65 bytes of an EOA, or what an ERC-1271 wallet takes (0x for a hash "
-        "that it approved before)",
+        description="0x and hex: 65 bytes of an EOA (v 27, 28, 0 or 1) or 64 (EIP-2098), or what an "
+        "ERC-1271 wallet takes (0x for a hash that it approved before)",
     ),
 ]

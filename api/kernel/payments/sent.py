@@ -25,7 +25,7 @@ _NUMBER = re.compile(r"\d{1,78}", re.ASCII)
 _UINT64 = re.compile(r"\d{1,20}", re.ASCII)
 _MAX_UINT64 = 2**64 - 1
 _WORD = re.compile(r"0x[0-9a-fA-F]{64}")
-_SIGNATURE = re.compile(r"0x([0-9a-fA-F]{2}){65,4096}")
+_SIGNATURE = re.compile(r"0x([0-9a-fA-F]{2}){64,4096}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def authorization_of(
         valid_after=_unix_seconds(read, sent, "validAfter"),
         valid_before=_unix_seconds(read, sent, "validBefore"),
         signature=_text(
-            read, payload.payload, "signature", _SIGNATURE, "65 bytes or more in hex"
+            read, payload.payload, "signature", _SIGNATURE, "64 bytes or more in hex"
         ).lower(),
     )
     if pay_to.lower() != offer.pay_to.lower():
