@@ -1137,7 +1137,7 @@ class FundFundRulesBody(TypedDict):
 class FundRuledMarket(TypedDict):
     market: str  # the token_id of a listing: binance_btc_usdt
     session: NotRequired[str]  # always, or the code of a calendar: XNYS
-    min_order_usd: str  # USDC with at most six decimals; text, or a number without an exponent
+    min_order_usd: str  # USDC with at most six decimals; text, or a number
 
 
 class FundRulesFrozen(TypedDict):
@@ -1296,9 +1296,9 @@ class GalleryOfferedCitation(TypedDict):
 class GalleryOfferedParam(TypedDict):
     name: str
     type: Literal["int", "float"]
-    min: str  # a number with at most six decimals; text, or a number without an exponent
-    max: str  # a number with at most six decimals; text, or a number without an exponent
-    default: str  # a number with at most six decimals; text, or a number without an exponent
+    min: str  # a number with at most six decimals; text, or a number
+    max: str  # a number with at most six decimals; text, or a number
+    default: str  # a number with at most six decimals; text, or a number
 
 
 class HallHallDelegators(TypedDict):
@@ -1832,7 +1832,7 @@ class MandatesApprovals(TypedDict):
 
 
 class MandatesGoal(TypedDict):
-    budget_usdc: str  # USDC with at most six decimals; text, or a number without an exponent
+    budget_usdc: str  # USDC with at most six decimals; text, or a number
     horizon_days: int
     stop_floor_bps: int
     per_tx_cap_usdc: NotRequired[str | None]
@@ -1892,7 +1892,7 @@ class MandatesSignedMandate(TypedDict):
 
 class MandatesTermsInQuestion(TypedDict):
     purpose: NotRequired[str]
-    budget_usdc: str  # USDC with at most six decimals; text, or a number without an exponent
+    budget_usdc: str  # USDC with at most six decimals; text, or a number
     horizon_days: int
     stop_floor_bps: int
     target_bps: NotRequired[int | None]

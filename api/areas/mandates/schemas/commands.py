@@ -166,7 +166,7 @@ class AuthorFields(Command):
     """
 
     signer: Address
-    sequence: Annotated[int, Field(ge=1, le=2**53 - 1)]
+    sequence: Annotated[int, Field(ge=1, le=2**53 - 1), WHOLE]
     prev: TxHash
     signature: Signature
 
