@@ -6583,6 +6583,7 @@ class MandatesCalls(Calls):
         *,
         week: str | None = None,
         format: Literal["json", "csv", "pdf"] | None = None,
+        bom: bool | None = None,
     ) -> MandatesStatement:
         """Read a week's statement, or download it as CSV or PDF (format).
 
@@ -6594,7 +6595,7 @@ class MandatesCalls(Calls):
                 "GET",
                 "/mandate-wallet/mandates/{id}/statement",
                 "owner",
-                {"id": id} | given(week=week, format=format),
+                {"id": id} | given(week=week, format=format, bom=bom),
             ),
         )
 
@@ -6611,7 +6612,11 @@ class MandatesCalls(Calls):
         )
 
     def statement_all(
-        self, *, week: str | None = None, format: Literal["json", "csv", "pdf"] | None = None
+        self,
+        *,
+        week: str | None = None,
+        format: Literal["json", "csv", "pdf"] | None = None,
+        bom: bool | None = None,
     ) -> MandatesAllStatements:
         """Read the week's statement of all mandates, or download it as CSV or PDF (format).
 
@@ -6620,7 +6625,10 @@ class MandatesCalls(Calls):
         return cast(
             "MandatesAllStatements",
             self._send(
-                "GET", "/mandate-wallet/me/statement", "owner", given(week=week, format=format)
+                "GET",
+                "/mandate-wallet/me/statement",
+                "owner",
+                given(week=week, format=format, bom=bom),
             ),
         )
 
