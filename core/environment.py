@@ -5,7 +5,6 @@ One file of settings is read by a shell, systemd and compose, which leave differ
 value: blanks, a carriage return, quotes. None of them belongs to it.
 """
 
-import re
 from ipaddress import ip_network
 from typing import Annotated, Any, ClassVar
 from urllib.parse import urlsplit
@@ -14,10 +13,9 @@ from pydantic import AfterValidator
 from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource
 
 from core.errors import InvalidParameterError
-from core.hexes import checksum_address
+from core.hexes import read_account
 
 QUOTES = ("'", '"')
-_ACCOUNT = re.compile(r"0x[0-9a-fA-F]{40}")
 
 
 def unquoted(text: str) -> str:
@@ -75,19 +73,6 @@ def split(value: Any) -> Any:
     return [part.strip() for part in value.split(",") if part.strip()]
 
 
-def account(text: str) -> str:
-    """An address in its checksum form. Errors: ValueError."""
-    if not _ACCOUNT.fullmatch(text):
-        raise ValueError("write an address as 0x and 40 hex digits")
-    found, digits = checksum_address(text.lower()), text[2:]
-    if digits not in (digits.lower(), digits.upper()) and text != found:
-        raise ValueError(
-            "its capital letters are not the checksum of this address (EIP-55), so a digit may be "
-            "wrong: copy it again"
-        )
-    return found
-
-
 def _http_url(text: str) -> str:
     try:
         parts = urlsplit(text)
@@ -108,5 +93,5 @@ def _network(text: str) -> str:
 
 
 HttpUrl = Annotated[str, AfterValidator(_http_url)]
-Account = Annotated[str, AfterValidator(account)]
+Account = Annotated[str, AfterValidator(read_account)]
 Network = Annotated[str, AfterValidator(_network)]

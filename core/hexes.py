@@ -1,10 +1,23 @@
 """Addresses and hashes: 0x hex outside, bytes inside. Addresses are checksummed, hashes
 lower-case.
+
+Law: an address that somebody wrote is read here (`read_address`, `read_account`), whatever door it
+came in by: where its capitals are a checksum (EIP-55), the checksum is right, since a mistyped
+digit is somebody else's account.
 """
 
+import re
 from functools import cache, lru_cache
+from typing import Final
 
 from eth_utils.address import to_checksum_address
+
+ZERO_ADDRESS: Final = "0x" + "0" * 40
+WRONG_CHECKSUM: Final = (
+    "the EIP-55 checksum in its capitals is wrong, so that a character may be another one; copy the "
+    "whole address again"
+)
+_WRITTEN = re.compile(r"0[xX]([0-9a-fA-F]{40})", re.ASCII)
 
 
 def bytes_of(text: str) -> bytes:
@@ -22,6 +35,31 @@ def checksum_address(address: str) -> str:
     same accounts again and again.
     """
     return to_checksum_address(address)
+
+
+def read_address(text: object) -> str:
+    """The checksum form of an address that somebody wrote: all lower case, all upper case, or with
+    its own checksum.
+
+    The zero address is one. Errors: ValueError, whose text is the rule and repeats nothing of what
+    was written. Source: EIP-55.
+    """
+    found = _WRITTEN.fullmatch(text) if isinstance(text, str) else None
+    if found is None:
+        raise ValueError("write an address: 0x and 40 hex characters")
+    digits = found[1]
+    checksummed = checksum_address("0x" + digits.lower())
+    if digits not in (digits.lower(), digits.upper(), checksummed[2:]):
+        raise ValueError(WRONG_CHECKSUM)
+    return checksummed
+
+
+def read_account(text: object) -> str:
+    """As `read_address`, of an account that somebody holds: the zero address is none."""
+    address = read_address(text)
+    if address == ZERO_ADDRESS:
+        raise ValueError("the zero address belongs to nobody")
+    return address
 
 
 def address_or_none(raw: bytes | None) -> str | None:

@@ -20,9 +20,10 @@ from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import NoDecode, SettingsConfigDict
 
 from core.database_settings import DatabaseSettings
-from core.environment import Account, Environment, HttpUrl, Network, account, split
+from core.environment import Account, Environment, HttpUrl, Network, split
 from core.errors import InvalidParameterError
 from core.fund_settings import FundSettings
+from core.hexes import read_account
 from core.house import House
 from core.limits import CallerLimits, count
 from core.market_settings import MarketSettings
@@ -461,7 +462,9 @@ class Settings(
 
 def _deployment(raw: Any) -> Deployment:
     """Errors: KeyError, TypeError and ValueError for what is no record."""
-    contracts = {contract["name"]: account(contract["address"]) for contract in raw["contracts"]}
+    contracts = {
+        contract["name"]: read_account(contract["address"]) for contract in raw["contracts"]
+    }
     if type(raw["chain_id"]) is not int or type(raw["block"]) is not int or raw["block"] < 0:
         raise ValueError("chain_id and block are whole numbers")
     return Deployment(raw["chain_id"], raw["block"], str(raw["commit"]), contracts)

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from eth_utils.address import is_address
 from pydantic import SecretStr
 
 from core.chain.remote_signer import ANSWER_S, RemoteSigner
 from core.chain.signer import Signer, local_signer, secret_of
 from core.errors import InvalidParameterError
+from core.hexes import read_account
 from keeper.signing import require_allowed
 from keeper.state import Role
 
@@ -128,12 +128,12 @@ def _remote(prefix: str, url: str, place: KeyPlace) -> Signer:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise InvalidParameterError(f"{prefix}_REMOTE_SIGNER_URL", "write http(s)://host:port")
-    address = place.remote_address or ""
-    if not address.startswith("0x") or not is_address(address):
+    try:
+        address = read_account(place.remote_address)
+    except ValueError as error:
         raise InvalidParameterError(
-            f"{prefix}_REMOTE_SIGNER_ADDRESS",
-            "name the account that it signs with, 0x and 40 hex digits",
-        )
+            f"{prefix}_REMOTE_SIGNER_ADDRESS", f"name the account that it signs with: {error}"
+        ) from error
     token = None if place.remote_token_file is None else _token(prefix, place.remote_token_file)
     if token is not None and parts.scheme != "https" and parts.hostname not in LOOPBACK:
         raise InvalidParameterError(

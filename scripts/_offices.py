@@ -13,15 +13,13 @@ Laws
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from eth_utils.address import is_hex_address, to_checksum_address
-
 from core.environment import unquoted
+from core.hexes import ZERO_ADDRESS, read_address
 from core.mandate.venues.registry import venues
 from core.public_accounts import PUBLIC_ACCOUNTS
 from scripts._deployments import BASE_SEPOLIA_USDC
 
 BASE_SEPOLIA_CHAIN_ID = 84532
-ZERO_ADDRESS = "0x" + "00" * 20
 DEAD = "0x000000000000000000000000000000000000dEaD"  # of contracts/libraries/ConstantsLib.sol
 DEVNET = "devnet"
 TEST_CHAIN_IDS = frozenset({BASE_SEPOLIA_CHAIN_ID})  # the devnet answers to Base Sepolia's id
@@ -115,7 +113,7 @@ def offices_of(environment: Mapping[str, str], deployer: str, *, on_devnet: bool
     if faults:
         raise OfficesRefusedError("\n".join(faults))
     named["relay"] = named["relay"] or named["keeper"]
-    return Offices(**{name: to_checksum_address(value) for name, value in named.items()})
+    return Offices(**{name: read_address(value) for name, value in named.items()})
 
 
 def _read(value: str) -> str:
@@ -134,11 +132,10 @@ def _fault(name: str, value: str, deployer: str, *, on_devnet: bool) -> str | No
             if name == "relay"
             else f"{variable} is not set: set it to the address of the {title}"
         )
-    if not _is_address(value):
-        return (
-            f"{variable} is {value}, which is not an address: give 0x and 40 hex digits, with a "
-            "right checksum if in mixed case"
-        )
+    try:
+        read_address(value)
+    except ValueError as error:
+        return f"{variable} is {value}, which is not an address: {error}"
     if value.lower() in NOBODY:
         return (
             f"{variable} is {value}, and nobody could act as {title}: set it to an account that "
@@ -159,13 +156,3 @@ def _fault_off_the_devnet(variable: str, title: str, value: str, deployer: str) 
             f"account as {title}"
         )
     return None
-
-
-def _is_address(value: str) -> bool:
-    """0x and 40 digits; in mixed case the checksum must be right, since it is there to find a digit
-    that was mistyped.
-    """
-    if not value.startswith("0x") or not is_hex_address(value):
-        return False
-    digits = value[2:]
-    return digits in (digits.lower(), digits.upper()) or value == to_checksum_address(value)

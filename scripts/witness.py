@@ -377,7 +377,8 @@ def watch(
         address = address_from_text(anchor, "--anchor")
     except MandateError as error:
         raise click.BadParameter(
-            "write an address: 0x and 40 hex digits", param_hint="--anchor"
+            "write an address: 0x and 40 hex digits, its checksum right if its letters are mixed",
+            param_hint="--anchor",
         ) from error
     if odd := [one for one in mandate if MANDATE_FORM.fullmatch(one) is None]:
         raise click.BadParameter(f"no mandate's id: {odd[0]!r}", param_hint="--mandate")

@@ -1145,7 +1145,7 @@ class FundFundRulesBody(TypedDict):
 class FundRuledMarket(TypedDict):
     market: str  # the token_id of a listing: binance_btc_usdt
     session: NotRequired[str]  # always, or the code of a calendar: XNYS
-    min_order_usd: str  # USDC with at most six decimals; text, or a number without an exponent
+    min_order_usd: str  # USDC with at most six decimals; text, or a number
 
 
 class FundRulesFrozen(TypedDict):
@@ -1304,9 +1304,9 @@ class GalleryOfferedCitation(TypedDict):
 class GalleryOfferedParam(TypedDict):
     name: str
     type: Literal["int", "float"]
-    min: str  # a number with at most six decimals; text, or a number without an exponent
-    max: str  # a number with at most six decimals; text, or a number without an exponent
-    default: str  # a number with at most six decimals; text, or a number without an exponent
+    min: str  # a number with at most six decimals; text, or a number
+    max: str  # a number with at most six decimals; text, or a number
+    default: str  # a number with at most six decimals; text, or a number
 
 
 class HallHallDelegators(TypedDict):
@@ -1840,7 +1840,7 @@ class MandatesApprovals(TypedDict):
 
 
 class MandatesGoal(TypedDict):
-    budget_usdc: str  # USDC with at most six decimals; text, or a number without an exponent
+    budget_usdc: str  # USDC with at most six decimals; text, or a number
     horizon_days: int
     stop_floor_bps: int
     per_tx_cap_usdc: NotRequired[str | None]
@@ -1900,7 +1900,7 @@ class MandatesSignedMandate(TypedDict):
 
 class MandatesTermsInQuestion(TypedDict):
     purpose: NotRequired[str]
-    budget_usdc: str  # USDC with at most six decimals; text, or a number without an exponent
+    budget_usdc: str  # USDC with at most six decimals; text, or a number
     horizon_days: int
     stop_floor_bps: int
     target_bps: NotRequired[int | None]
@@ -1973,7 +1973,7 @@ class MandatesAuthorFields(TypedDict):
     signer: str
     sequence: int
     prev: str
-    signature: str  # 0x and hex: 65 bytes of an EOA, or what an ERC-1271 wallet takes (0x for a hash that it approved before)
+    signature: str  # 0x and hex: 65 bytes of an EOA (v 27, 28, 0 or 1) or 64 (EIP-2098), or what an ERC-1271 wallet takes (0x for a hash that it approved before)
 
 
 class MandatesBuiltCall(TypedDict):
@@ -6624,6 +6624,7 @@ class MandatesCalls(Calls):
         *,
         week: str | None = None,
         format: Literal["json", "csv", "pdf"] | None = None,
+        bom: bool | None = None,
     ) -> MandatesStatement:
         """Read a week's statement, or download it as CSV or PDF (format).
 
@@ -6635,7 +6636,7 @@ class MandatesCalls(Calls):
                 "GET",
                 "/mandate-wallet/mandates/{id}/statement",
                 "owner",
-                {"id": id} | given(week=week, format=format),
+                {"id": id} | given(week=week, format=format, bom=bom),
             ),
         )
 
@@ -6652,7 +6653,11 @@ class MandatesCalls(Calls):
         )
 
     def statement_all(
-        self, *, week: str | None = None, format: Literal["json", "csv", "pdf"] | None = None
+        self,
+        *,
+        week: str | None = None,
+        format: Literal["json", "csv", "pdf"] | None = None,
+        bom: bool | None = None,
     ) -> MandatesAllStatements:
         """Read the week's statement of all mandates, or download it as CSV or PDF (format).
 
@@ -6661,7 +6666,10 @@ class MandatesCalls(Calls):
         return cast(
             "MandatesAllStatements",
             self._send(
-                "GET", "/mandate-wallet/me/statement", "owner", given(week=week, format=format)
+                "GET",
+                "/mandate-wallet/me/statement",
+                "owner",
+                given(week=week, format=format, bom=bom),
             ),
         )
 

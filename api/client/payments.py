@@ -223,12 +223,24 @@ def _why_not_well_formed(offer: Mapping[str, Any]) -> str | None:
         and isinstance(extra.get("version"), str)
     ):
         return "extra lacks the token's name and version"
-    if not _ADDRESS.fullmatch(str(offer.get("payTo"))):
-        return f"payTo {offer.get('payTo')!r} is no address"
+    if not _is_address(str(offer.get("payTo"))):
+        return f"payTo {offer.get('payTo')!r} is no address, or its checksum is wrong"
     seconds = offer.get("maxTimeoutSeconds")
     if not isinstance(seconds, int) or seconds < 1:
         return f"maxTimeoutSeconds {seconds!r} is no number of seconds"
     return None
+
+
+def _is_address(text: str) -> bool:
+    """0x and 40 digits; in mixed case with its checksum (EIP-55), since a mistyped one is somebody
+    else.
+    """
+    from eth_utils.address import to_checksum_address
+
+    if not _ADDRESS.fullmatch(text):
+        return False
+    digits = text[2:]
+    return digits in (digits.lower(), digits.upper()) or text == to_checksum_address(text.lower())
 
 
 def decoded(header: str | None) -> dict[str, Any]:

@@ -1,4 +1,5 @@
-"""Every CSV that the service writes: RFC 4180, UTF-8 without a mark, comma, CRLF, one header,
+"""Every CSV that the service writes: RFC 4180, UTF-8 without a mark (a route adds one
+that is asked for), comma, CRLF, one header,
 equally many cells on every line.
 
 Laws

@@ -15,11 +15,12 @@ from decimal import Decimal
 from math import isfinite
 from typing import Annotated, Any, NoReturn
 
-from eth_utils.address import to_checksum_address
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
+from core.chain.signatures import key_signature
 from core.errors import InvalidNumberError
+from core.hexes import read_account
 from core.money import AMOUNT_PATTERN, MAX_ABS_USDC_E6, USDC_E6_PER_USDC, UsdcE6, usdc_e6_from_text
 
 ADDRESS_PATTERN = r"^0x[0-9a-fA-F]{40}$"
@@ -33,6 +34,8 @@ _INSTANT = re.compile(
 _EXPONENT = re.compile(r"-?[0-9.]{1,40}[eE][+-]?[0-9]{1,2}", re.ASCII)
 _ACCOUNT_ID = re.compile(r"0{0,17}[1-9]\d{0,17}", re.ASCII)
 _INTEGER = re.compile(r"-?\d{1,18}", re.ASCII)
+_NUMBER = re.compile(r"-?[0-9]{1,18}(\.[0-9]{1,18})?([eE][+-]?[0-9]{1,2})?", re.ASCII)
+_SPACE_OF_A_PLUS = re.compile(r" (?=\d\d:\d\d\Z)", re.ASCII)
 
 
 class JsonDecimal:
@@ -48,10 +51,22 @@ class JsonDecimal:
 
     @property
     def plain(self) -> str:
-        """The same number without an exponent, which writers of JSON choose by themselves (0.00005
-        is 5e-05 in Python); the literal, where that would be longer than any number that is taken.
+        """The same number without an exponent or zeros at its end, which writers of JSON choose by
+        themselves: 5e-05 is 0.00005, 1e3 is 1000, 5.0 is 5. The literal, where that would be longer
+        than any number that is taken.
         """
-        return f"{Decimal(self.literal):f}" if _EXPONENT.fullmatch(self.literal) else self.literal
+        if "e" not in self.literal.lower():
+            text = self.literal
+        elif _EXPONENT.fullmatch(self.literal):
+            text = f"{Decimal(self.literal):f}"
+        else:
+            return self.literal
+        return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def plain_number(value: Any) -> Any:
+    """A number's text where it is written with a fraction or an exponent; all else as it is."""
+    return value.plain if isinstance(value, JsonDecimal) else value
 
 
 class QueryText(str):
@@ -71,7 +86,7 @@ def _usdc(value: Any) -> UsdcE6:
             'write the amount as text with at most 6 decimals, such as "12.500000"',
         )
     try:
-        return usdc_e6_from_text(getattr(value, "literal", str(value)))
+        return usdc_e6_from_text(str(plain_number(value)))
     except InvalidNumberError as error:
         _refuse("invalid_number", error.rule)
 
@@ -89,10 +104,14 @@ def _unsigned(amount: int) -> int:
 
 
 def _integer(value: Any) -> int:
-    if isinstance(value, QueryText) and _INTEGER.fullmatch(value):
-        return int(value)
     if isinstance(value, int) and not isinstance(value, bool):
         return int(value)
+    if isinstance(value, QueryText) and _NUMBER.fullmatch(value):
+        value = JsonDecimal(value)
+    if isinstance(value, JsonDecimal | QueryText) and _INTEGER.fullmatch(
+        digits := str(plain_number(value))
+    ):
+        return int(digits)
     _refuse("invalid_number", "write a whole number")
 
 
@@ -114,17 +133,24 @@ def instant_of(text: str) -> datetime | None:
         return None  # a day or an hour that no calendar has, or a year beyond 9999 in UTC
 
 
+def query_instant_of(text: str) -> datetime | None:
+    """As `instant_of`, of a query: a `+` that was not escaped came as a space, which no time has."""
+    return instant_of(_SPACE_OF_A_PLUS.sub("+", text))
+
+
 def _instant(value: Any) -> datetime:
-    found = instant_of(value) if isinstance(value, str) else None
+    read = query_instant_of if isinstance(value, QueryText) else instant_of
+    found = read(value) if isinstance(value, str) else None
     if found is not None:
         return found
     _refuse("invalid_parameter", "write a time with its zone, such as 2026-01-31T12:00:00Z")
 
 
 def _address(value: Any) -> str:
-    if not isinstance(value, str) or not re.fullmatch(ADDRESS_PATTERN, value):
-        _refuse("invalid_parameter", "write an address: 0x and 40 hex characters")
-    return str(to_checksum_address(value.lower()))
+    try:
+        return read_account(value)
+    except ValueError as error:
+        _refuse("invalid_parameter", str(error))
 
 
 def _tx_hash(value: Any) -> str:
@@ -134,6 +160,7 @@ def _tx_hash(value: Any) -> str:
 
 
 def _account_id(value: Any) -> int:
+    value = plain_number(value)
     digits = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
     if not _ACCOUNT_ID.fullmatch(digits):
         _refuse(
@@ -214,7 +241,7 @@ def _usdc_schema(pattern: str, what: str = "USDC", **least: int) -> dict[str, An
     number = {"type": "number", **least, "maximum": _MOST_USDC}
     return {
         "anyOf": [text, number],
-        "description": f"{what} with at most six decimals; text, or a number without an exponent",
+        "description": f"{what} with at most six decimals; text, or a number",
     }
 
 
@@ -258,7 +285,8 @@ PositiveUsdc = Annotated[
 WHOLE = BeforeValidator(_integer)
 
 Int = Annotated[int, WHOLE]
-"""A whole number, in a body a JSON integer, in path and query its digits.
+"""A whole number, however it is written: 5, 5.0 and 1e3 are, as in JSON Schema, and -0 is 0. In path
+and query its digits.
 
 Bounds stand before the reader, Annotated[int, Field(ge=..., le=...), WHOLE]: JSON Schema loses
 those behind it.
@@ -275,7 +303,10 @@ Instant = Annotated[
 Address = Annotated[
     str, BeforeValidator(_address), WithJsonSchema({"type": "string", "pattern": ADDRESS_PATTERN})
 ]
-"""Any case in, checksum form out."""
+"""An account: in lower or upper case, or with its checksum, which is verified; checksum form out.
+
+Every command's field of an address is of this type. Errors: invalid_parameter.
+"""
 
 TxHash = Annotated[
     str, BeforeValidator(_tx_hash), WithJsonSchema({"type": "string", "pattern": TX_HASH_PATTERN})
@@ -327,12 +358,21 @@ JsonObject = Annotated[
 their literal text.
 """
 
+KeySignature = Annotated[
+    str,
+    Field(pattern=r"^0x([0-9a-fA-F]{128}|[0-9a-fA-F]{130})$"),
+    AfterValidator(key_signature),
+]
+"""A signature that a key alone may make: 65 bytes r, s, v with v 27, 28, 0 or 1, or 64 bytes (EIP-2098)
+in; 65 bytes with v 27 or 28 out.
+"""
+
 Signature = Annotated[
     str,
     Field(
         pattern=r"^0x([0-9a-fA-F]{2})*$",
         max_length=16_384,
-        description="0x and hex: 65 bytes of an EOA, or what an ERC-1271 wallet takes (0x for a hash "
-        "that it approved before)",
+        description="0x and hex: 65 bytes of an EOA (v 27, 28, 0 or 1) or 64 (EIP-2098), or what an "
+        "ERC-1271 wallet takes (0x for a hash that it approved before)",
     ),
 ]

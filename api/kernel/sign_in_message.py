@@ -7,9 +7,8 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 
-from eth_utils.address import to_checksum_address
-
 from api.kernel.fields import instant_of
+from core.hexes import read_account
 
 _FORM = re.compile(
     r"(?:(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://)?(?P<domain>[^\s/?#]+) wants you to sign in with "
@@ -52,7 +51,10 @@ class SignInMessage:
 
 
 def sign_in_message(text: str) -> SignInMessage | None:
-    """None: it is not of the standard's form, or a time of it is no time."""
+    """None: it is not of the standard's form, or a time of it is no time.
+
+    Errors: ValueError of `read_account`, for its address.
+    """
     found = _FORM.fullmatch(text)
     if found is None:
         return None
@@ -68,7 +70,7 @@ def sign_in_message(text: str) -> SignInMessage | None:
     return SignInMessage(
         scheme=part["scheme"],
         domain=part["domain"],
-        address=str(to_checksum_address(part["address"].lower())),
+        address=read_account(part["address"]),
         uri=part["uri"],
         version=part["version"],
         chain_id=part["chain_id"],

@@ -24,7 +24,7 @@ from eth_utils.crypto import keccak
 
 from api.kernel.operation import Call, NextCall, Refusal, WriteCall
 from api.kernel.sign_in_message import SignInMessage, sign_in_message
-from core.chain.signatures import verify_digest
+from core.chain.signatures import kept_signature, verify_digest
 from core.identity import queries as identity
 
 MAX_MESSAGE_BYTES = 2048
@@ -183,7 +183,10 @@ def verify_wallet(
 
 
 def _is_signed(call: Call, address: str, message: str, signature: str) -> bool:
-    return verify_digest(address, personal_digest(message), signature, call.deps.chain)
+    digest = personal_digest(message)
+    return verify_digest(
+        address, digest, kept_signature(address, digest, signature), call.deps.chain
+    )
 
 
 def _not_signed(address: str, subject: TextSubject) -> Refusal:
@@ -218,7 +221,10 @@ def _read(message: str) -> SignInMessage:
             f"message: it is longer than {MAX_MESSAGE_BYTES} bytes; send the text of "
             "/auth/wallet/nonce.",
         )
-    read = sign_in_message(message)
+    try:
+        read = sign_in_message(message)
+    except ValueError as error:
+        raise Refusal("invalid_parameter", f"message: of its address, {error}.") from error
     if read is None:
         detail = (
             "message: it is no sign-in message (EIP-4361); send the text of /auth/wallet/nonce, "

@@ -6,6 +6,7 @@ compiler's output.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
@@ -22,7 +23,7 @@ from eth_utils.crypto import keccak
 
 from core.chain.known_signatures import WELL_KNOWN
 from core.errors import MandateError, OutsideError
-from core.hexes import bytes_of, checksum_address, hex_of
+from core.hexes import bytes_of, checksum_address, hex_of, read_address
 from core.selectors import element_type, member_types
 
 ABIS = Path(__file__).parent / "abis"
@@ -32,6 +33,8 @@ ALSO_KNOWN = ("Erc6492Validator", "RelayAdapter", "ReserveToken")
 CONTRACTS = tuple(sorted({file.stem for file in ABIS.glob("*.json")} - set(ALSO_KNOWN)))
 SELECTOR_BYTES = 4
 WORD_BYTES = 32
+FUNCTION_BYTES = 24  # an address and a selector
+_HEX_BYTES = re.compile(r"0x(?:[0-9a-fA-F]{2})*", re.ASCII)
 # of each byte of encoded values, on average: an encoder's own output takes two, since its offsets
 # are looked at twice
 MOST_READS = 4
@@ -42,7 +45,14 @@ class AbiDecodeError(OutsideError):
 
 
 class AbiEncodeError(MandateError):
-    """Arguments do not fit the function's parameters."""
+    """Arguments do not fit the function's parameters.
+
+    `rule`: what to write instead, if it is known; it repeats nothing of what was written.
+    """
+
+    def __init__(self, says: str, rule: str | None = None) -> None:
+        super().__init__(says)
+        self.rule = rule
 
 
 def address_word(address: str) -> str:
@@ -126,11 +136,28 @@ def _inward(parameter: Parameter, value: Any) -> Any:
         return tuple(
             _inward(member, item) for member, item in zip(parameter.components, value, strict=True)
         )
-    return (
-        bytes_of(value)
-        if parameter.type.startswith(("bytes", "function")) and isinstance(value, str)
-        else value
-    )
+    if not isinstance(value, str):
+        return value
+    try:
+        if parameter.type == "address":
+            return read_address(value)
+        is_bytes = parameter.type.startswith(("bytes", "function"))
+        return _bytes(parameter.type, value) if is_bytes else value
+    except ValueError as error:
+        raise AbiEncodeError(f"{parameter.type}: {error}", str(error)) from error
+
+
+def _bytes(kind: str, text: str) -> bytes:
+    """Of bytesN and `function` exactly as many as they have: a lost byte is another id, and nothing
+    is padded. Errors: ValueError, whose text is the rule.
+    """
+    size = FUNCTION_BYTES if kind == "function" else int(kind.removeprefix("bytes") or 0)
+    digits = 2 * size or "an even number of"
+    if not _HEX_BYTES.fullmatch(text) or size not in (0, len(text) // 2 - 1):
+        raise ValueError(
+            f"write {f'{size} bytes' if size else 'bytes'}: 0x and {digits} hex characters"
+        )
+    return bytes_of(text)
 
 
 def _outward(parameter: Parameter, value: Any) -> Any:

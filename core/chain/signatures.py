@@ -1,6 +1,9 @@
 """Whether a wallet signed a digest: a key's ECDSA signature, or the word of a contract wallet
 (ERC-1271, ERC-6492).
 
+A key's signature has one form, which the contracts take: 65 bytes r, s, v with v 27 or 28. Doors take
+it in two others, too (`key_signature`), and keep it in that one.
+
 The order is the factory's (MandateVaultFactory._isSignedBy): the key first, because an EIP-7702
 account has code and still signs with its key; then a signature that carries the wallet's creation;
 then, if the address has code, the contract. What the factory would refuse is refused here.
@@ -14,9 +17,11 @@ from eth_keys.exceptions import BadSignature
 from eth_utils.exceptions import ValidationError
 
 from core.chain.reader import LATEST, At
-from core.hexes import bytes_of
+from core.hexes import bytes_of, hex_of
 
 SIGNATURE_BYTES = 65
+COMPACT_BYTES = 64
+_HIGHEST_BIT = 1 << 255
 # Half of secp256k1's order: above it a signature is the malleable twin of another (EIP-2).
 HALF_ORDER = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0
 V_OFFSET = 27
@@ -24,6 +29,35 @@ V_OFFSET = 27
 
 # The last 32 bytes of a signature that carries the creation of its wallet.
 ERC6492_MAGIC = "6492" * 16
+
+
+def key_signature(signature: str) -> str:
+    """A key's signature as contracts take it, in lower case, from the other ways of writing it: v 0
+    or 1 (hardware wallets) or 64 bytes, whose highest bit of s is v (EIP-2098). Anything else is
+    returned as it is, and whoever recovers the key refuses it.
+    """
+    try:
+        raw = bytes_of(signature)
+    except ValueError:
+        return signature
+    if len(raw) == COMPACT_BYTES:
+        s = int.from_bytes(raw[32:], "big")
+        v, s = divmod(s, _HIGHEST_BIT)
+        return hex_of(raw[:32] + s.to_bytes(32, "big") + bytes([V_OFFSET + v]))
+    if len(raw) == SIGNATURE_BYTES and raw[64] in (0, 1):
+        return hex_of(raw[:64] + bytes([V_OFFSET + raw[64]]))
+    return signature
+
+
+def kept_signature(signer_address: str, digest: str, signature: str) -> str:
+    """What a door keeps of a signature that `signer_address` is to have made of `digest`: the form of
+    `key_signature` where the signer's key made it; else as it is, since the bytes of a contract
+    wallet are its own.
+    """
+    form = key_signature(signature)
+    recovered = None if form == signature else recovered_address(digest, form)
+    is_keys = recovered is not None and recovered.lower() == signer_address.lower()
+    return form if is_keys else signature
 
 
 class WalletReader(Protocol):

@@ -159,6 +159,14 @@ def test_record__of_ten_thousand_steps__draws_rows_in_sight_alone(
     held(max(tasks, default=0) <= LONG_TASK_MS, f"tasks of {tasks} ms")
 
 
+def test_a_statements_csv__begins_with_the_mark_by_which_excel_reads_it(opened: Opened) -> None:
+    page = opened.page
+    opened.go("statements")
+    with page.expect_download() as downloading:
+        page.get_by_role("main").get_by_role("button", name="CSV").first.click()
+    assert downloading.value.path().read_bytes().startswith(b"\xef\xbb\xbfline,")
+
+
 def test_hidden_tables__of_every_page__have_csv_and_a_deep_link(opened: Opened) -> None:
     page = opened.page
     opened.go("mandates")

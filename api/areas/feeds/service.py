@@ -1,7 +1,6 @@
 """Feeds are listed, subscribed to and read on from where one was (docs/feeds.md)."""
 
 import re
-from datetime import UTC, datetime
 from typing import Final
 
 from api.areas.feeds.schemas import (
@@ -14,6 +13,7 @@ from api.areas.feeds.schemas import (
     SubscribeFeed,
 )
 from api.kernel.caller import AgentCaller, Nobody
+from api.kernel.fields import query_instant_of
 from api.kernel.operation import Answer, Call, NextCall, NoInput, ReadCall, Refusal, WriteCall
 from api.kernel.tiers import require_tier
 from core.errors import InvalidParameterError
@@ -23,7 +23,6 @@ from core.feeds.views import DataFeedRow, FeedPlace
 from core.times import exact_instant_text, instant_text
 
 _PLACE: Final = re.compile(r"(\d{1,16})-(\d{1,18})", re.ASCII)
-_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]\d\d:\d\d)", re.ASCII)
 RULE: Final = (
     "send the next_since of the page before, or a time with its zone, such as 2026-01-31T12:00:00Z"
 )
@@ -85,14 +84,10 @@ def _after(call: Call, feed: DataFeedKind, since: str) -> FeedPlace | None:
     """Errors: InvalidParameterError."""
     if (place := _PLACE.fullmatch(since)) is not None and int(place[1]) < 10**16:
         return FeedPlace(int(place[1]), int(place[2]))
-    if _TIME.fullmatch(since):
-        try:
-            at = datetime.fromisoformat(since).astimezone(UTC)
-        except (ValueError, OverflowError):
-            pass  # a day or an hour that no calendar has, or a year beyond 9999 in UTC
-        else:
-            return views.place_at(call.db, feed.key, at)
-    raise InvalidParameterError("since", RULE)
+    at = query_instant_of(since)
+    if at is None:
+        raise InvalidParameterError("since", RULE)
+    return views.place_at(call.db, feed.key, at)
 
 
 def _feed(feed: DataFeedKind) -> CatalogFeed:

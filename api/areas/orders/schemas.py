@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from api.kernel.fields import WHOLE
+from api.kernel.fields import WHOLE, KeySignature
 from api.kernel.operation import AnswerBody, Command
 from core.perps.rules.operator_orders import (
     E8_PATTERN,
@@ -40,13 +40,9 @@ class PrepareOrder(Command):
 
 class ExecuteOrder(Command):
     confirm_id: ConfirmId
-    signature: Annotated[
-        str,
-        Field(
-            pattern=r"^0x[0-9a-fA-F]{130}$",
-            description="65 bytes r, s, v over sign.typed_data of the prepared order",
-        ),
-    ]
+    signature: KeySignature = Field(
+        description="65 bytes r, s, v, or 64 (EIP-2098), over sign.typed_data of the prepared order"
+    )
 
 
 class RecordOrder(Command):

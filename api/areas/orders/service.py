@@ -275,7 +275,7 @@ def _signer(desk: OperatorDesk, held: PreparedOrder, signature: str) -> str:
     if signer is None:
         raise Refusal(
             "signature_invalid",
-            "signature: no key signed this; sign sign.typed_data of the prepared order, v 27 or 28.",
+            "signature: no key signed this; sign sign.typed_data of the prepared order as it is.",
             next_calls=(),
         )
     return signer

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from api.kernel.fields import WHOLE, Address, PositiveUsdc
+from api.kernel.fields import WHOLE, Address, KeySignature, PositiveUsdc
 from api.kernel.operation import AnswerBody, Command
 from core.sponsored.prices import EthSource
 from core.sponsored.rules import DEFAULT_RISE_BPS, MOST_RISE_BPS, AuthorizationState, BuyState
@@ -15,13 +15,7 @@ ETH_USD = "what 1 ETH is reckoned at, USD: of the market the median over exchang
 SOURCE = "market: the median over exchanges; fixed: the operator's own figure"
 ETH_AS_OF = "of the oldest price in the median; null: the figure is fixed"
 
-Signature65 = Annotated[
-    str,
-    Field(
-        pattern=r"^0x[0-9a-fA-F]{130}$",
-        description="65 bytes r, s, v of the buyer's own key; s in the lower half",
-    ),
-]
+BUYERS = "65 bytes r, s, v of the buyer's own key, or 64 (EIP-2098); s in the lower half"
 
 
 class PrepareBuy(Command):
@@ -79,8 +73,8 @@ class PreparedBuy(AnswerBody):
 
 class HandInBuy(Command):
     id: Annotated[str, Field(pattern=r"^sb_[a-z2-7]{16}$")]
-    purchase_signature: Signature65
-    fee_signature: Signature65
+    purchase_signature: KeySignature = Field(description=BUYERS)
+    fee_signature: KeySignature = Field(description=BUYERS)
 
 
 class BuyById(Command):

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from api.kernel.fields import WHOLE, AccountId, Instant, JsonDecimal
+from api.kernel.fields import WHOLE, AccountId, Instant, JsonDecimal, plain_number
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
 from core.tasks.rules import (
@@ -26,7 +26,7 @@ _POINTS_RULE = "write points from 0.1 to 100.0 with at most one decimal, such as
 
 def _tenths(value: Any) -> int:
     if not isinstance(value, bool) and isinstance(value, str | int | JsonDecimal):
-        found = _POINTS.fullmatch(getattr(value, "literal", str(value)))
+        found = _POINTS.fullmatch(str(plain_number(value)))
         if found is not None:
             tenths = int(found[1]) * 10 + int(found[2] or 0)
             if 1 <= tenths <= TASK_TENTHS_MOST:

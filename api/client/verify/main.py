@@ -241,7 +241,8 @@ def _named_address(text: str, option: str) -> str:
         return address_from_text(text, option)
     except MandateError as error:
         raise typer.BadParameter(
-            "write an address: 0x and 40 hex digits", param_hint=option
+            "write an address: 0x and 40 hex digits, its checksum right if its letters are mixed",
+            param_hint=option,
         ) from error
 
 

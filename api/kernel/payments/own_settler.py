@@ -38,10 +38,12 @@ from core.chain.fees import layer_1_fee_wei
 from core.chain.reader import LATEST
 from core.chain.revert import decode_revert
 from core.chain.rpc import RpcCodeFailedError, RpcError, RpcRefusedError, RpcRevertedError
+from core.chain.signatures import kept_signature
 from core.chain.signer import Signer
 from core.hexes import bytes_of, hex_of
 from core.mandate.chain import calldata
 from core.mandate.chain.reader import VaultReader
+from core.mandate.chain.typed_data import transfer_authorization_digest
 
 MOST_GAS: Final = 120_000
 TRANSACTION_GAS: Final = 21_000
@@ -51,7 +53,6 @@ CONFIRM_WITHIN_S: Final = 20.0
 LOOK_EVERY_S: Final = 0.2
 # for so long a node that knows nothing of what was sent lags; after that it was lost
 BELIEVED_S: Final = 30.0
-KEY_SIGNATURE_BYTES: Final = 65
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,16 +262,12 @@ def _transfer_of(payload: PaymentPayload, requirements: PaymentRequirements) -> 
     """
     sent: dict[str, Any] = payload.payload["authorization"]
     amount, ends_at = int(sent["value"]), int(sent["validBefore"])
+    message = (sent["from"], sent["to"], amount, int(sent["validAfter"]), ends_at, sent["nonce"])
+    chain_id = int(requirements.network.partition(":")[2])
+    digest = transfer_authorization_digest(requirements.asset, chain_id, *message)
+    signature = kept_signature(sent["from"], digest, _signature(payload.payload["signature"]))
     try:
-        data = calldata.transfer_with_authorization(
-            sent["from"],
-            sent["to"],
-            amount,
-            int(sent["validAfter"]),
-            ends_at,
-            sent["nonce"],
-            _signature(payload.payload["signature"]),
-        )
+        data = calldata.transfer_with_authorization(*message, signature)
     except AbiEncodeError as error:
         raise ValueError(str(error)) from error
     if _floor_gas(bytes_of(data)) > MOST_GAS:
@@ -284,14 +281,8 @@ def _floor_gas(data: bytes) -> int:
 
 
 def _signature(sent: str) -> str:
-    """Without the wrap of EIP-6492, with which a wallet can be deployed; a key's v is 27 or 28.
-
-    Errors: ValueError.
-    """
-    inner = parse_erc6492_signature(bytes_of(sent)).inner_signature
-    if len(inner) == KEY_SIGNATURE_BYTES and inner[-1] < 2:
-        inner = inner[:-1] + bytes([inner[-1] + 27])
-    return hex_of(inner)
+    """Without the wrap of EIP-6492, with which a wallet can be deployed. Errors: ValueError."""
+    return hex_of(parse_erc6492_signature(bytes_of(sent)).inner_signature)
 
 
 def _reason_of(revert_data: bytes) -> str:

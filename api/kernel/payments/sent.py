@@ -9,25 +9,23 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from eth_utils.address import to_checksum_address
 from pydantic import ValidationError
 from x402.schemas import PaymentPayload, PaymentRequirements
 
 from api.kernel.operation import Refusal
 from api.kernel.payments.offer import MeteredRead, unpaid
 from api.kernel.payments.payment_config import LEAST_LEFT_S, MAX_TIMEOUT_S
-from core.hexes import bytes_of
+from core.hexes import bytes_of, checksum_address, read_account
 from core.payments.chain import Authorization
 
 VERSION = 2
 SECONDS = "unix seconds, below 2^64"
 
-_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 _NUMBER = re.compile(r"\d{1,78}", re.ASCII)
 _UINT64 = re.compile(r"\d{1,20}", re.ASCII)
 _MAX_UINT64 = 2**64 - 1
 _WORD = re.compile(r"0x[0-9a-fA-F]{64}")
-_SIGNATURE = re.compile(r"0x([0-9a-fA-F]{2}){65,4096}")
+_SIGNATURE = re.compile(r"0x([0-9a-fA-F]{2}){64,4096}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,21 +95,20 @@ def authorization_of(
         raise _invalid(
             read, "PAYMENT-SIGNATURE: payload.authorization is missing; sign an EIP-3009 transfer"
         )
-    payer = _text(read, sent, "from", _ADDRESS, "an address")
-    pay_to = _text(read, sent, "to", _ADDRESS, "an address")
+    payer, pay_to = _account(read, sent, "from"), _account(read, sent, "to")
     amount = int(_text(read, sent, "value", _NUMBER, "base units in decimal digits"))
     signed = SignedAuthorization(
         Authorization(
-            token=to_checksum_address(offer.asset),
-            payer=to_checksum_address(payer),
+            token=checksum_address(offer.asset),
+            payer=payer,
             nonce=_text(read, sent, "nonce", _WORD, "32 bytes in hex").lower(),
-            pay_to=to_checksum_address(pay_to),
+            pay_to=pay_to,
             amount=amount,
         ),
         valid_after=_unix_seconds(read, sent, "validAfter"),
         valid_before=_unix_seconds(read, sent, "validBefore"),
         signature=_text(
-            read, payload.payload, "signature", _SIGNATURE, "65 bytes or more in hex"
+            read, payload.payload, "signature", _SIGNATURE, "64 bytes or more in hex"
         ).lower(),
     )
     if pay_to.lower() != offer.pay_to.lower():
@@ -153,6 +150,13 @@ def _unix_seconds(read: MeteredRead, holder: dict[str, Any], field: str) -> int:
     if seconds > _MAX_UINT64:
         raise _misformed(read, field, SECONDS)
     return seconds
+
+
+def _account(read: MeteredRead, holder: dict[str, Any], field: str) -> str:
+    try:
+        return read_account(holder.get(field))
+    except ValueError as error:
+        raise _invalid(read, f"PAYMENT-SIGNATURE: authorization.{field}: {error}") from error
 
 
 def _text(

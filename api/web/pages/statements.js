@@ -1,6 +1,6 @@
 // The week in figures that balance to the last micro-USDC, to read and to file.
 
-import { blob, get, text } from "../app/api.js";
+import { blob, get } from "../app/api.js";
 import { clock, sentenced, units, words } from "../app/format.js";
 import { Read, Refused } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
@@ -23,11 +23,10 @@ export default function Statements() {
   const found = useResource((stop) => get(path, { week }, stop), [path, week]);
   const [error, setError] = useState(/** @type {unknown} */ (null));
   const name = `statement-${mandate ?? "all"}-${week || "this-week"}`;
+  // bytes: an answer that is read as text loses the mark by which Excel knows UTF-8
   const save = (/** @type {"csv" | "pdf"} */ format) =>
-    (format === "csv" ? text(path, { week, format }) : blob(path, { week, format }))
-      .then((content) =>
-        download(`${name}.${format}`, content, format === "csv" ? "text/csv" : "application/pdf"),
-      )
+    blob(path, { week, format, bom: format === "csv" ? 1 : null })
+      .then((content) => download(`${name}.${format}`, content, content.type))
       .catch(setError);
   return html`<${PageHead} title="Statements" lead=${mandate ? `Mandate ${mandate}` : "All your mandates"}>
       <button type="button" onClick=${() => save("csv")}>CSV</button><button type="button" onClick=${() => save("pdf")}>PDF</button><//>

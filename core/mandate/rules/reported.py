@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from core.errors import InvalidParameterError
+from core.hexes import read_account
 from core.mandate.rules.terms import address_from_text
 from core.money import usdc_e6_or_none
 
@@ -73,7 +73,8 @@ def target_of(payload: Mapping[str, Any]) -> ReportedTarget | TargetFault:
 def target_from(target: Any) -> ReportedTarget | TargetFault:
     """Read one target in any accepted shape.
 
-    Keys beside kind, chain_id and address are left alone.
+    Keys beside kind, chain_id and address are left alone, and so is the case of the letters: a row
+    that was stored keeps its meaning (`require_checksums` is the door's).
     """
     if target is None:
         return TargetFault.ABSENT
@@ -86,10 +87,29 @@ def target_from(target: Any) -> ReportedTarget | TargetFault:
         return TargetFault.UNKNOWN_KIND
     if chain_id is not None and (isinstance(chain_id, bool) or not isinstance(chain_id, int)):
         return TargetFault.BAD_CHAIN_ID
+    address = _account_or_none(target.get("address"))
+    return TargetFault.BAD_ADDRESS if address is None else ReportedTarget(chain_id, address)
+
+
+def require_checksums(payload: Mapping[str, Any]) -> None:
+    """Of a new report: what would be read as another account than its author wrote is not stored.
+
+    Errors: InvalidParameterError.
+    """
+    for part in ("", "detail", "position"):
+        holder = payload.get(part) if part else payload
+        target = holder.get("target") if isinstance(holder, Mapping) else None
+        address = target.get("address") if isinstance(target, Mapping) else target
+        if _account_or_none(address) is not None:
+            address_from_text(address, ".".join(filter(None, ("payload", part, "target"))))
+
+
+def _account_or_none(address: Any) -> str | None:
+    """In whatever case its letters are."""
     try:
-        return ReportedTarget(chain_id, address_from_text(target.get("address"), "target.address"))
-    except InvalidParameterError:
-        return TargetFault.BAD_ADDRESS
+        return read_account(address.lower() if isinstance(address, str) else address)
+    except ValueError:
+        return None
 
 
 def position_of(payload: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -19,13 +19,12 @@ from dataclasses import dataclass, fields
 from enum import IntEnum
 from typing import Any, Final, Literal
 
-from eth_utils.address import to_checksum_address
-
 from core.errors import InvalidNumberError, InvalidParameterError
+from core.hexes import ZERO_ADDRESS as ZERO_ADDRESS
+from core.hexes import read_account, read_address
 from core.money import BPS_ONE, MAX_ABS_USDC_E6, UsdcE6, bps_of_down, usdc_text
 from core.times import DAY_S
 
-ZERO_ADDRESS = "0x0000000000000000000000000000000000000000"
 UNPINNED = 255
 MAX_RULES: Final = 32  # ConstantsLib.MAX_RULES
 
@@ -77,7 +76,6 @@ MAX_HORIZON_DAYS: Final = 3_650
 ON_FLOOR: Final[Mapping[str, int]] = {"keep": 0, "close": 1}
 
 _PUBLIC_ID = re.compile(r"m_[a-z2-7]{10}", re.ASCII)
-_ADDRESS = re.compile(r"0[xX][0-9a-fA-F]{40}", re.ASCII)
 _HASH = re.compile(r"0x[0-9a-f]{64}", re.ASCII)
 _UNSIGNED = re.compile(r"0|[1-9][0-9]{0,77}", re.ASCII)
 _UINT256_MAX = 2**256 - 1
@@ -182,15 +180,14 @@ def agent_fee_bps(payout_rule: Mapping[str, Any] | None) -> int:
 
 
 def address_from_text(text: object, field: str) -> str:
-    """Read an address in any case and return its checksum form; the zero address is none.
+    """As `read_account`, with the field that it was written in.
 
     Errors: InvalidParameterError. Source: docs/rules.md#addresses-and-ids.
     """
-    if not isinstance(text, str) or not _ADDRESS.fullmatch(text):
-        raise InvalidParameterError(field, "write an address: 0x and 40 hex digits")
-    if int(text, 16) == 0:
-        raise InvalidParameterError(field, "the zero address belongs to nobody")
-    return str(to_checksum_address(text.lower()))
+    try:
+        return read_account(text)
+    except ValueError as error:
+        raise InvalidParameterError(field, str(error)) from error
 
 
 def terms_to_json(terms: MandateTerms) -> dict[str, str]:
@@ -292,9 +289,19 @@ def _camel(name: str) -> str:
     return head + "".join(part.capitalize() for part in rest)
 
 
+def _address(key: str, text: str) -> str:
+    """Of `agent` the zero address, too: nobody is named. Errors: InvalidParameterError."""
+    try:
+        return read_address(text)
+    except ValueError as error:
+        raise InvalidParameterError(key, str(error)) from error
+
+
 def _term(key: str, value: object, *, is_number: bool) -> Any:
     if not isinstance(value, str):
         raise InvalidParameterError(key, "terms are written as strings")
+    if key in ("owner", "agent"):
+        return _address(key, value)
     if not is_number:
         return value
     if not _UNSIGNED.fullmatch(value) or int(value) > _UINT256_MAX:

@@ -22,9 +22,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from eth_utils.address import to_checksum_address
-
 from core.errors import InvalidParameterError
+from core.hexes import read_account
 from core.mining.rules.encodings import (
     RIPPLE_ALPHABET,
     base32_crc16_bytes,
@@ -34,7 +33,6 @@ from core.mining.rules.encodings import (
 )
 
 NATIVE: Final = "native"
-_EVM = re.compile(r"0[xX]([0-9a-fA-F]{40})")
 _HEX = re.compile(r"0x([0-9a-fA-F]{1,64})")
 _MOVE = re.compile(r"0x([0-9a-fA-F]{1,64})((?:::[A-Za-z_][A-Za-z0-9_]{0,63}){2})?")
 _NEAR = re.compile(r"(?=.{2,64}$)[a-z0-9]+([-_.][a-z0-9]+)*")
@@ -64,17 +62,11 @@ class TokenChain:
 
 
 def _evm(text: str) -> str:
-    found = _EVM.fullmatch(text)
-    if found is None:
-        raise NotAnAddressError("write 0x and 40 hex characters")
-    digits = found[1]
-    checksummed = str(to_checksum_address("0x" + digits.lower()))
-    if digits not in (digits.lower(), digits.upper(), checksummed[2:]):
-        raise NotAnAddressError(
-            "the EIP-55 checksum in its capitals is wrong; copy the address again, or write it in "
-            "lower case"
-        )
-    return checksummed
+    try:
+        return read_account(text)
+    except ValueError as error:
+        rule = str(error).replace("write an address: ", "write ")  # `on base, ` comes before it
+        raise NotAnAddressError(rule) from error
 
 
 def _solana(text: str) -> str:

@@ -118,7 +118,7 @@ NO_SECRETS = (
     [
         (b'{"amount_usdc": 0.1000001}', 400, "invalid_number", SIX_DECIMALS),
         (b'{"amount_usdc": "0.1000001"}', 400, "invalid_number", SIX_DECIMALS),
-        (b'{"amount_usdc": 1e-1}', 400, "invalid_number", SIX_DECIMALS),
+        (b'{"amount_usdc": 1e-7}', 400, "invalid_number", SIX_DECIMALS),
         (b'{"n": 1.5}', 400, "invalid_number", "n: write a whole number."),
         (b'{"n": NaN}', 400, "invalid_number",
             "NaN is not JSON; write a decimal, or null where it is unknown."),

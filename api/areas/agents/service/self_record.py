@@ -17,8 +17,9 @@ from api.areas.agents.service.access import held
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call, Refusal, WriteCall
 from api.kernel.scopes import require_named_scope
-from api.kernel.siwe import Purpose, TextSubject, verify_wallet
+from api.kernel.siwe import Purpose, TextSubject, personal_digest, verify_wallet
 from core.canonical import canonical_json
+from core.chain.signatures import kept_signature
 from core.errors import InvalidParameterError
 from core.hexes import address_or_none, bytes_of
 from core.identity import queries as identity
@@ -90,10 +91,10 @@ def _signed(
             "/auth/wallet/link, or leave the signature out."
         )
         raise Refusal("wallet_required", detail)
-    message = verify_wallet(
-        call, TextSubject(Purpose.SELF, digest.hex()), caller.wallet_address, signature, sent
-    )
-    return SignedText(message, signature, bytes_of(caller.wallet_address))
+    wallet = caller.wallet_address
+    message = verify_wallet(call, TextSubject(Purpose.SELF, digest.hex()), wallet, signature, sent)
+    kept = kept_signature(wallet, personal_digest(message), signature)
+    return SignedText(message, kept, bytes_of(wallet))
 
 
 def _account(call: Call, account_id: int) -> Account:

@@ -5,7 +5,16 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from api.kernel.fields import ABOVE_0, WHOLE, Address, Flag, Instant, JsonDecimal, PositiveUsdc
+from api.kernel.fields import (
+    ABOVE_0,
+    WHOLE,
+    Address,
+    Flag,
+    Instant,
+    JsonDecimal,
+    PositiveUsdc,
+    plain_number,
+)
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
 from core.errors import InvalidNumberError
@@ -23,7 +32,7 @@ NAME_CHARACTERS, MANDATE_CHARACTERS, ORDER_ID_CHARACTERS = 80, 2_000, 100
 def _text(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | JsonDecimal):
         raise PydanticCustomError("invalid_number", "write the number as text, such as 0.25", {})
-    return value.plain if isinstance(value, JsonDecimal) else str(value)
+    return str(plain_number(value))
 
 
 def _weight(value: Any) -> int:

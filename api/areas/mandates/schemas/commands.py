@@ -166,7 +166,7 @@ class AuthorFields(Command):
     """
 
     signer: Address
-    sequence: Annotated[int, Field(ge=1, le=2**53 - 1)]
+    sequence: Annotated[int, Field(ge=1, le=2**53 - 1), WHOLE]
     prev: TxHash
     signature: Signature
 
@@ -341,11 +341,21 @@ Week = Annotated[str, Field(max_length=16, description="<year>-W<week>, ISO week
 Format = Literal["json", "csv", "pdf"]
 
 
-class WeekQuery(MandatePath):
+class StatementQuery(Command):
     week: Week | None = None
     format: Format = "json"
+    bom: Annotated[
+        Flag,
+        Field(
+            description="of format=csv, 1: it begins with a byte-order mark, by which Excel reads "
+            "it as UTF-8"
+        ),
+    ] = False
 
 
-class AllWeeksQuery(Command):
-    week: Week | None = None
-    format: Format = "json"
+class WeekQuery(MandatePath, StatementQuery):
+    """Of one mandate."""
+
+
+class AllWeeksQuery(StatementQuery):
+    """Of all mandates of the caller."""

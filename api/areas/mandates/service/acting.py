@@ -321,26 +321,14 @@ def call_data(command: ExecuteCall) -> str:
 def _misfit(signature: str, arguments: Sequence[Any]) -> str:
     """Which argument does not fit, without its value: it may be a secret in the wrong place."""
     kinds = argument_types(signature, "function")
-    first = next(
-        (
-            n
-            for n, pair in enumerate(zip(kinds, arguments, strict=True), start=1)
-            if not _fits(*pair)
-        ),
-        1,
-    )
-    return (
-        f"arguments do not fit ({', '.join(kinds)}): argument {first} is not a value of "
-        f"{kinds[first - 1]}"
-    )
-
-
-def _fits(kind: str, value: Any) -> bool:
-    try:
-        call_by_signature(f"f({kind})", [value])
-    except AbiEncodeError:
-        return False
-    return True
+    said = f"arguments do not fit ({', '.join(kinds)})"
+    for number, (kind, value) in enumerate(zip(kinds, arguments, strict=True), start=1):
+        try:
+            call_by_signature(f"f({kind})", [value])
+        except AbiEncodeError as error:
+            rule = "" if error.rule is None else f". {error.rule[0].upper()}{error.rule[1:]}"
+            return f"{said}: argument {number} is not a value of {kind}{rule}"
+    return said
 
 
 def _arguments(signature: str, args: Sequence[Any]) -> list[Any]:

@@ -5,6 +5,7 @@ the row is the next one of theirs (docs/record.md#signed-rows).
     require_next       under the mandate's lock: two rows at once never take the same place
 """
 
+from dataclasses import replace
 from typing import Any
 
 from api.areas.mandates.schemas.answers import NextRow
@@ -13,7 +14,7 @@ from api.areas.mandates.service.access import party_of
 from api.areas.mandates.service.views import reading_of, terms_of
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call, Refusal, WriteCall
-from core.chain.signatures import verify_digest
+from core.chain.signatures import kept_signature, verify_digest
 from core.hexes import address_or_none
 from core.identity import queries as identity
 from core.mandate import rows as mandate_rows
@@ -90,6 +91,7 @@ def signed_by_author(
     )
     factory = call.deps.contracts["factory"]
     digest = record_row_digest(mandate.public_id, row, found, factory, mandate.chain_id)
+    found = replace(found, signature=kept_signature(found.signer, digest, found.signature))
     if not verify_digest(found.signer, digest, found.signature, call.deps.chain):
         raise _invalid(
             "author.signature",

@@ -34,9 +34,14 @@ from api.areas.mandates.service.views import digest_of, is_paper, rules_of, sign
 from api.kernel.caller import OwnerCaller
 from api.kernel.operation import Answer, Call, Refusal
 from core.chain.rpc import RpcError
+from core.chain.signatures import kept_signature
 from core.errors import InvalidNumberError, InvalidParameterError, SettleGraceError
 from core.mandate.chain import calldata
-from core.mandate.chain.typed_data import receive_authorization_typed_data, typed_data_parts
+from core.mandate.chain.typed_data import (
+    receive_authorization_digest,
+    receive_authorization_typed_data,
+    typed_data_parts,
+)
 from core.mandate.chain.vault_address import vault_address
 from core.mandate.rules.ledger import MandateState
 from core.mandate.rules.lifecycle import ACTIVE, MarketMode, Status
@@ -177,16 +182,11 @@ def _authorized(call: Call, mandate: Mandate, vault: str, signature: str | None)
     this vault alone, once.
     """
     terms, digest = terms_of(mandate), digest_of(mandate)
-    document = receive_authorization_typed_data(
-        call.deps.contracts["usdc"],
-        mandate.chain_id,
-        terms.owner,
-        vault,
-        terms.budget_usdc,
-        0,
-        terms.ends_at,
-        digest,
+    authorization = (
+        *(call.deps.contracts["usdc"], mandate.chain_id, terms.owner, vault),
+        *(terms.budget_usdc, 0, terms.ends_at, digest),
     )
+    document = receive_authorization_typed_data(*authorization)
     documents = {"typed_data": document, "typed_data_parts": typed_data_parts(document)}
     if signature is None:
         what = (
@@ -201,6 +201,7 @@ def _authorized(call: Call, mandate: Mandate, vault: str, signature: str | None)
             "take fund=approve"
         )
         raise InvalidParameterError("authorization_signature", rule)
+    signature = kept_signature(terms.owner, receive_authorization_digest(*authorization), signature)
     funding = calldata.Funding(terms.budget_usdc, 0, terms.ends_at, signature)
     return _creation(call, mandate, funding) | documents
 

@@ -39,7 +39,7 @@ from core.mandate.rules.ledger import (
     refusal_note,
 )
 from core.mandate.rules.refusals import REFUSAL_REPORTS_PER_DAY, RefusalReport, refusal_report
-from core.mandate.rules.reported import position_of
+from core.mandate.rules.reported import position_of, require_checksums
 from core.mandate.rules.rows import TRADES
 from core.mandate.rules.tx_facts import NO_FACTS, ChainWord, TxFacts
 from core.mandate.rules.violations import Judgement, ReportedAction, Violation, judge
@@ -84,6 +84,7 @@ def event(call: WriteCall, caller: AgentCaller, command: ReportEvent) -> Answer[
     """Store a report: 200, or 202 with `violation` true and its codes when it breaks a rule."""
     kind, payload = agent_kind(command.kind), _payload(command)
     refuse_reserved_keys(payload)
+    require_checksums(payload)
     # a node is asked without the lock
     unlocked = named_to(call, caller, command.id)
     said = _event_row(call, unlocked, command, payload)

@@ -20,7 +20,8 @@ from api.areas.mandates.service.views import (
 )
 from api.kernel.caller import OwnerCaller
 from api.kernel.operation import Answer, Call, Refusal, WriteCall
-from core.chain.signatures import verify_digest
+from core.chain.signatures import kept_signature, verify_digest
+from core.hexes import bytes_of
 from core.identity import queries as identity
 from core.mandate.chain.typed_data import terms_typed_data, typed_data_parts
 from core.mandate.ledger import writer as mandate_ledger
@@ -73,17 +74,19 @@ def sign(call: WriteCall, caller: OwnerCaller, command: SignTerms) -> Answer[Sig
             "The draft's end date has passed; update the draft, which sets new dates, and sign "
             "that.",
         )
-    if not verify_digest(document.owner, digest_of(mandate), command.signature, call.deps.chain):
+    digest = digest_of(mandate)
+    signature = kept_signature(document.owner, digest, command.signature)
+    if not verify_digest(document.owner, digest, signature, call.deps.chain):
         raise Refusal(
             "signature_invalid",
             f"This is not {document.owner}'s signature of the draft's current terms on chain "
             f"{mandate.chain_id}; read the terms again and sign their typed_data.",
         )
-    mandate.signature = bytes.fromhex(command.signature.removeprefix("0x"))
+    mandate.signature = bytes_of(signature)  # in the form that the factory recovers
     call.db.flush()
     rows = signed_rows(
         mandate_facts(mandate),
-        terms_digest=digest_of(mandate),
+        terms_digest=digest,
         version=mandate.terms_version,
         now=call.now,
     )

@@ -7,7 +7,12 @@ from typing import Any
 
 from api.areas.mandates.schemas.answers import AllStatements, CloseAllPlan, Statement
 from api.areas.mandates.schemas.calls import Batch
-from api.areas.mandates.schemas.commands import AllWeeksQuery, MandatePath, WeekQuery
+from api.areas.mandates.schemas.commands import (
+    AllWeeksQuery,
+    MandatePath,
+    StatementQuery,
+    WeekQuery,
+)
 from api.areas.mandates.service.access import owned
 from api.areas.mandates.service.current import Current, current_of
 from api.areas.mandates.service.exports.figures import caution
@@ -30,6 +35,7 @@ from api.areas.mandates.service.views import is_paper, terms_of, vault_of
 from api.kernel.caller import OwnerCaller
 from api.kernel.operation import Answer, Call, Refusal
 from core.chain.rpc import RpcError
+from core.errors import InvalidParameterError
 from core.mandate import queries as mandates
 from core.mandate import record as mandate_record
 from core.mandate import rows as mandate_rows
@@ -66,6 +72,7 @@ STEPS_SHOWN = 50  # rows of a week, as a page of the record; its files have all
 
 
 def statement(call: Call, caller: OwnerCaller, command: WeekQuery) -> Answer[Statement]:
+    _require_csv_for_a_mark(command)
     mandate = owned(call, caller, command.id)
     week = _week(command.week, call.now)
     tally = call.deps.weeks.tally_of(
@@ -82,8 +89,18 @@ def statement(call: Call, caller: OwnerCaller, command: WeekQuery) -> Answer[Sta
     head = "{}:{}".format(*mandate_record.head_of(call.db, mandate))
     return Answer(
         body,
-        file=lambda: exported(command.format, found, head, _caution(call, found["market_mode"])),
+        file=lambda: exported(
+            command.format, found, head, _caution(call, found["market_mode"]), bom=command.bom
+        ),
     )
+
+
+def _require_csv_for_a_mark(command: StatementQuery) -> None:
+    """Errors: InvalidParameterError."""
+    if command.bom and command.format != "csv":
+        raise InvalidParameterError(
+            "bom", "only a CSV has a byte-order mark; send it with format=csv"
+        )
 
 
 def _steps_of(call: Call, mandate: Mandate, week: IsoWeek, most: int | None) -> StepsOfWeek:
@@ -102,6 +119,7 @@ def _steps_of(call: Call, mandate: Mandate, week: IsoWeek, most: int | None) -> 
 
 def statement_all(call: Call, caller: OwnerCaller, command: AllWeeksQuery) -> Answer[AllStatements]:
     """Every mandate of the owner that was signed before the week's end."""
+    _require_csv_for_a_mark(command)
     week = _week(command.week, call.now)
     found = _signed(call, caller, week.end_at)
     rows = mandate_rows.counted_between(
@@ -113,7 +131,7 @@ def statement_all(call: Call, caller: OwnerCaller, command: AllWeeksQuery) -> An
     if command.format == "json":
         return Answer(body)
     cautions = {mode: _caution(call, mode) for mode in whole["totals"]}
-    return Answer(body, file=lambda: exported_all(command.format, whole, cautions))
+    return Answer(body, file=lambda: exported_all(command.format, whole, cautions, bom=command.bom))
 
 
 def _signed(call: Call, caller: OwnerCaller, before: datetime) -> list[Mandate]:

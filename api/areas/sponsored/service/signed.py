@@ -8,8 +8,6 @@ from core.sponsored import documents
 from core.sponsored.queries import SponsoredBuy
 from core.times import instant_text
 
-V_AS_BIT = ("00", "01")
-
 
 def require_signed(call: Call, found: SponsoredBuy, command: HandInBuy) -> None:
     usdc = call.deps.contracts["usdc"]
@@ -24,24 +22,16 @@ def require_signed(call: Call, found: SponsoredBuy, command: HandInBuy) -> None:
             raise Refusal(
                 "signature_invalid",
                 f"{field}: it is not {found.buyer}'s signature of the document that was prepared; "
-                f"{_how_to_sign(signature, is_other=is_other)}, and hand both in before "
+                f"{_how_to_sign(is_other=is_other)}, and hand both in before "
                 f"{instant_text(found.expires_at)}. Nothing was written.",
                 next_calls=(state_of_buy(found), quoted_again(found)),
             )
 
 
-def _how_to_sign(signature: str, *, is_other: bool) -> str:
+def _how_to_sign(*, is_other: bool) -> str:
     if is_other:
         return "it signs the other one of the two, so give each signature in its own field"
-    if signature.endswith(V_AS_BIT):
-        return (
-            "its last byte is 00 or 01, as some hardware wallets write it: add 27, so that it ends in 1b "
-            "or 1c"
-        )
-    return (
-        "sign it as it is, with the buyer's own key, 65 bytes r, s, v with s in the lower half and v "
-        "27 or 28"
-    )
+    return "sign it as it is, with the buyer's own key, s in the lower half"
 
 
 def require_same(found: SponsoredBuy, command: HandInBuy) -> None:

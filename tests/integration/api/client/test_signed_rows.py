@@ -21,6 +21,7 @@ from core.money import UsdcE6
 from tests.integration.api.client.conftest import Connect
 from tests.integration.api.conftest import KEY
 from tests.integration.api.mandates.stage import ADAPTER, Stage, reason
+from tests.unit.core.chain.test_signatures import written_otherwise
 
 TX = "0x" + "ab" * 32
 
@@ -72,6 +73,19 @@ def test_a_client_with_a_wallet__signs_each_report_after_the_one_before(
     place = agent.mandates.author(mandate_id)
     assert (place["sequence"], place["prev"]) == (3, second["row_hash"])
     assert stage.faults(mandate_id) == []
+
+
+@pytest.mark.parametrize("how", ["v 0 or 1", "64 bytes", "in capitals"])
+def test_a_row__signed_in_another_form__is_kept_in_the_records(
+    stage: Stage, mandate_id: str, how: str
+) -> None:
+    body = signed_fields(stage, mandate_id)
+    signature = body["author"]["signature"]
+    body["author"]["signature"] = written_otherwise(signature)[how]
+    assert send(stage, mandate_id, body).status_code == 200
+    assert stage.faults(mandate_id) == []
+    record = stage.call("GET", f"/mandates/{mandate_id}/record", stage.agent)
+    assert signature in record.text
 
 
 def test_a_report_without_a_wallet__says_that_nobody_signed_it(

@@ -179,6 +179,22 @@ def test_since_a_time__begins_there_inclusive(reader: Subscriber, deps: Deps, cl
     assert read(reader, "transfers", since="2026-11-21T12:00:01Z")["rows"] == []
 
 
+@pytest.mark.parametrize("plus", ["+", "%2B", "%20"])
+def test_since_a_time_east_of_greenwich__needs_no_escape(
+    reader: Subscriber, deps: Deps, clock: Clock, plus: str
+) -> None:
+    """A query's + is a space, which no time has."""
+    start = clock.now
+    with deps.database.write() as session:
+        add_transfers(session, add_asset(session), 1, start)
+    clock.pass_(minutes=1)
+    for second, count in ((0, 1), (1, 0)):
+        path = f"/feeds/data/transfers?since=2026-11-21T21:00:0{second}{plus}09:00"
+        answer = reader.client.get(path, headers=reader.key)
+        assert answer.status_code == 200, answer.text
+        assert len(answer.json()["rows"]) == count
+
+
 @pytest.mark.parametrize(
     "since", ["", "x", "1", "1-", "-1-1", "2026-11-21", "2026-13-21T12:00:00Z", "9" * 20 + "-1"]
 )

@@ -224,6 +224,28 @@ def test_execute_call__without_a_vault_or_with_odd_arguments__is_a_sentence(stag
             ["0x1234567890"],
             "args: arguments do not fit (bytes4): argument 1 is not a value of bytes4.",
         ),
+        (
+            "f(bytes32)",
+            ["0x" + "11" * 31],
+            (
+                "args: arguments do not fit (bytes32): argument 1 is not a value of bytes32. Write 32 "
+                "bytes: 0x and 64 hex characters."
+            ),
+        ),
+        ("f(bytes32)", ["0x2a"], "args: arguments do not fit (bytes32): argument 1 is not a value"),
+        (
+            "f(bytes4)",
+            ["0x112233"],
+            "args: arguments do not fit (bytes4): argument 1 is not a value",
+        ),
+        (
+            "f(uint8,address)",
+            [1, ADAPTER[2:]],
+            (
+                "args: arguments do not fit (uint8, address): argument 2 is not a value of address. "
+                "Write an address: 0x and 40 hex characters."
+            ),
+        ),
         ("f((uint256,address))", [{"amount": 1}], "args: arguments do not fit ((uint256,address))"),
         ("f((uint256,address)", [[1, ADAPTER]], "function: brackets do not match"),
         ("f(uint256[2])", [[1]], "args: arguments do not fit (uint256[2])"),

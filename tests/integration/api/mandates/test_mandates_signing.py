@@ -7,6 +7,7 @@ from core.mandate.chain.typed_data import terms_digest
 from core.mandate.rules.terms import terms_from_json
 from tests.integration.api.conftest import login
 from tests.integration.api.mandates.stage import CONTRACTS, DRAFT, Stage, reason
+from tests.unit.core.chain.test_signatures import written_otherwise
 
 
 def test_terms__are_the_same_on_every_read_and_give_their_digest(stage: Stage) -> None:
@@ -192,6 +193,41 @@ def test_deploy_call__by_authorization__asks_for_the_signature_and_then_carries_
         authorization_signature=signature,
     )
     assert "5a" * 65 in sent["data"]
+
+
+@pytest.mark.parametrize("how", ["v 0 or 1", "64 bytes", "in capitals"])
+def test_terms_and_funding__signed_in_another_form__are_kept_as_the_factory_recovers_them(
+    stage: Stage, how: str
+) -> None:
+    mandate_id = stage.draft()
+    signature = stage.sign_terms(mandate_id)
+    body = {"signature": written_otherwise(signature)[how]}
+    stage.post(f"/mandates/{mandate_id}/sign", stage.owner, body)
+    path = f"/mandates/{mandate_id}/deploy-call"
+    assert signature[2:] in stage.get(path, stage.owner)["data"]
+    asked = stage.get(path, stage.owner, fund="authorization")
+    signed = stage.owner_wallet.sign_message(encode_typed_data(full_message=asked["typed_data"]))
+    funding = signed.signature.to_0x_hex()
+    funded = stage.get(
+        path,
+        stage.owner,
+        fund="authorization",
+        authorization_signature=written_otherwise(funding)[how],
+    )
+    assert funding[2:] in funded["data"]
+
+
+@pytest.mark.parametrize("length", [64, 65])
+def test_a_contract_wallets_signature__of_a_keys_length__is_kept_as_it_is(
+    stage: Stage, length: int
+) -> None:
+    """Its last byte may be 0 or 1, and its bytes are its own."""
+    stage.owner = login(stage.client, stage.owner_wallet)
+    mandate_id = stage.draft()
+    own = "0x" + "ab" * (length - 1) + "01"
+    stage.chain.wallets[stage.owner_wallet.address] = own
+    stage.post(f"/mandates/{mandate_id}/sign", stage.owner, {"signature": own})
+    assert own[2:] in stage.get(f"/mandates/{mandate_id}/deploy-call", stage.owner)["data"]
 
 
 def test_deploy_call__of_a_draft__is_wrong_status(stage: Stage) -> None:

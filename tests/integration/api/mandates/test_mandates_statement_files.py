@@ -12,6 +12,7 @@ import pytest
 from pypdf import PdfReader
 
 from api.areas.mandates.service.exports.figures import WORDS, figures, leaves, said
+from api.catalogue import catalogue
 from tests.integration.api.mandates.stage import ADAPTER, USDC, Stage, reason
 
 WEEK = "2026-W47"
@@ -125,6 +126,37 @@ def test_statement_of_all__as_csv_and_pdf__has_the_totals_of_the_json(
     assert (
         as_pdf.headers["content-disposition"] == f'attachment; filename="statement-all-{WEEK}.pdf"'
     )
+
+
+@pytest.mark.parametrize("path", ["/mandates/{id}/statement", "/me/statement"])
+def test_statement__with_a_byte_order_mark__is_the_same_csv_behind_it(
+    stage: Stage, mandate_id: str, path: str
+) -> None:
+    """Excel reads a CSV without one as the code page of its machine."""
+    path = path.format(id=mandate_id)
+    plain = exported(stage, path, "csv").content
+    query = {"week": WEEK, "format": "csv"}
+    marked = stage.call("GET", path, stage.owner, **query, bom="1")
+    assert (marked.status_code, marked.content) == (200, b"\xef\xbb\xbf" + plain)
+    assert marked.content.decode("utf-8-sig").startswith("line,")
+    assert stage.call("GET", path, stage.owner, **query, bom="0").content == plain
+
+
+@pytest.mark.parametrize("form", ["json", "pdf"])
+@pytest.mark.parametrize("path", ["/mandates/{id}/statement", "/me/statement"])
+def test_statement__with_a_mark_in_another_form__is_refused_with_the_field_named(
+    stage: Stage, mandate_id: str, path: str, form: str
+) -> None:
+    path = path.format(id=mandate_id)
+    answer = stage.call("GET", path, stage.owner, format=form, bom="1")
+    assert reason(answer) == (400, "invalid_parameter")
+    assert answer.json()["detail"].startswith("bom: only a CSV has a byte-order mark")
+
+
+def test_every_route_of_a_csv__takes_a_mark() -> None:
+    routes = [one for one in catalogue().operations if "text/csv" in (one.media_type, *one.also_as)]
+    assert len(routes) == 2
+    assert all("bom" in one.command.model_fields for one in routes)
 
 
 @pytest.mark.parametrize("form", ["xlsx", "PDF", ""])

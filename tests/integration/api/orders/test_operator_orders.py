@@ -27,6 +27,7 @@ from core.perps.venue import OperatorDesk
 from tests.hl_exchange import Exchange, serving
 from tests.integration.api.conftest import Clock, FewAnswersChain, connect, deps_of, reason
 from tests.perps_desk import FakeDesk
+from tests.unit.core.chain.test_signatures import written_otherwise
 
 ACCOUNT = "0x" + "A1" * 20
 WALLET = Account.from_key("0x" + "44" * 32)
@@ -71,8 +72,9 @@ class Trader:
         assert answer.status_code == 201, answer.text
         return dict(answer.json())
 
-    def execute(self, made: dict[str, Any], key: Any = WALLET) -> Any:
+    def execute(self, made: dict[str, Any], key: Any = WALLET, how: str | None = None) -> Any:
         signed = key.unsafe_sign_hash(made["sign"]["digest"]).signature.to_0x_hex()
+        signed = signed if how is None else written_otherwise(signed)[how]
         return self.post("/execute", {"confirm_id": made["confirm_id"], "signature": signed})
 
     def record(self, made: dict[str, Any], outcome: str, **more: Any) -> Any:
@@ -260,6 +262,14 @@ def test_a_signed_order__is_filled_once_however_often_it_is_executed(trader: Tra
     assert [first.json()[name] for name in ("status", "avg_px", "filled_size")] == [
         "accepted", "60000", "0.01",
     ]  # fmt: skip
+    assert (trader.held, trader.venue.relayed) == ({"BTC": "0.01"}, 1)
+
+
+@pytest.mark.parametrize("how", ["v 0 or 1", "64 bytes"])
+def test_an_order__signed_in_another_form__is_filled(trader: Trader, how: str) -> None:
+    """The venue takes v 27 and 28."""
+    answer = trader.execute(trader.prepared(), how=how)
+    assert (answer.status_code, answer.json()["status"]) == (200, "accepted"), answer.text
     assert (trader.held, trader.venue.relayed) == ({"BTC": "0.01"}, 1)
 
 

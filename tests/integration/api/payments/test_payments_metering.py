@@ -8,6 +8,7 @@ import pytest
 from core.credits.ledger import writer as credit_ledger
 from core.identity.tables import ApiKey
 from tests.integration.api.payments.shop import KEY, PAGE, PRICE, Shop, decoded, reason
+from tests.unit.core.chain.test_signatures import written_otherwise
 
 
 def balance(shop: Shop, headers: dict[str, str]) -> dict[str, int]:
@@ -34,6 +35,14 @@ def test_a_payment__is_not_touched_while_a_free_read_covers_the_call(shop: Shop)
     assert shop.get(payment, headers=agent).headers["X-Free-Reads-Remaining"] == "99"
     assert (shop.states(), shop.income) == ([], 0)
     assert shop.get(payment).status_code == 200
+
+
+@pytest.mark.parametrize("how", ["v 0 or 1", "64 bytes"])
+def test_a_payment__signed_in_another_form__is_settled(shop: Shop, how: str) -> None:
+    payment = shop.payment()
+    signature = payment["payload"]["signature"]
+    payment["payload"]["signature"] = written_otherwise(signature)[how]
+    assert (shop.get(payment).status_code, shop.income) == (200, PRICE)
 
 
 def test_a_page_that_is_not_there__costs_nothing(shop: Shop) -> None:

@@ -18,6 +18,7 @@ from core.chain.rpc import Rpc
 from scripts._ports import free_port
 from tests.integration.api.payments.shop import OTHER_PAGE, PAGE, PRICE, Shop, decoded, reason, said
 from tests.personas import DEPLOYER
+from tests.unit.core.test_hexes import EXCHANGED
 
 ELSEWHERE = "0x" + "11" * 20
 BAD: dict[str, tuple[Callable[[Shop], dict[str, Any]], str]] = {
@@ -362,6 +363,16 @@ def test_a_payment__signed_by_another__names_the_signature_and_what_to_sign(shop
     detail = shop.get(payment).json()["detail"]
     assert "payload.signature: it is not that of authorization.from" in detail
     assert "TransferWithAuthorization" in detail
+    assert nothing_happened(shop)
+
+
+@pytest.mark.parametrize("side", ["from", "to"])
+def test_a_payment__with_another_checksum__is_refused_naming_it(shop: Shop, side: str) -> None:
+    payment = shop.payment()
+    payment["payload"]["authorization"][side] = EXCHANGED
+    answer = shop.get(payment)
+    assert reason(answer) == (402, "payment_invalid")
+    assert f"authorization.{side}: the EIP-55 checksum" in answer.json()["detail"]
     assert nothing_happened(shop)
 
 

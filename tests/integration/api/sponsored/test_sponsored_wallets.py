@@ -26,6 +26,7 @@ from tests.integration.api.sponsored.conftest import (
     SponsoredStage,
 )
 from tests.integration.chain_fixtures import CHAIN_ID, ROOT
+from tests.unit.core.chain.test_signatures import written_otherwise
 
 CAST = next((ROOT / "node_modules/@foundry-rs").glob("cast-*/bin/cast"))
 SCRIPT = ROOT / "tests/integration/api/sponsored/sign.mjs"
@@ -76,17 +77,19 @@ def test_both_documents__as_they_are__are_signed_by_the_tools_that_buyers_have(
 
 
 @pytest.mark.slow
-def test_a_signature_with_v_0_or_1__is_told_what_to_add(
+def test_signatures_with_v_0_or_1_or_in_64_bytes__are_those_of_65(
     stage: SponsoredStage, agent: dict[str, str]
 ) -> None:
-    quote = stage.prepared(agent)
-    body = stage.signed(quote)
-    raw = body["purchase_signature"]
-    bit = f"{raw[:-2]}{int(raw[-2:], 16) - 27:02x}"
-    answer = stage.hand_in(agent, body | {"purchase_signature": bit})
-    assert reason(answer) == (400, "signature_invalid")
-    assert "its last byte is 00 or 01" in answer.text
-    assert "add 27" in answer.text
+    body = stage.signed(stage.prepared(agent))
+    otherwise = body | {
+        "purchase_signature": written_otherwise(body["purchase_signature"])["v 0 or 1"],
+        "fee_signature": written_otherwise(body["fee_signature"])["64 bytes"],
+    }
+    v_35 = body["purchase_signature"][:-2] + "23"
+    refused = stage.hand_in(agent, otherwise | {"purchase_signature": v_35})
+    assert reason(refused) == (400, "signature_invalid")
+    assert stage.hand_in(agent, otherwise).status_code == 202
+    assert stage.hand_in(agent, body).status_code == 202  # the same two, written in 65 bytes
 
 
 def test_signatures_the_wrong_way_round__are_told_so(

@@ -180,6 +180,7 @@ def test_the_cap_in_total__is_paid_and_one_base_unit_more_is_not() -> None:
         ({"scheme": "upto"}, "scheme 'upto' is not exact"),
         ({"payTo": "0x12"}, "is no address"),
         ({"payTo": None}, "is no address"),
+        ({"payTo": "0x5aAeb6503F3E94C9b9A09f33669435E7Ef1BeAed"}, "its checksum is wrong"),
         ({"amount": "0"}, "is not a whole number"),
         ({"amount": "-5"}, "is not a whole number"),
         ({"amount": "1e3"}, "is not a whole number"),

@@ -16,6 +16,7 @@ from api.kernel.fields import (
     Flag,
     Instant,
     Int,
+    JsonDecimal,
     JsonObject,
     Millionths,
     PositiveUsdc,
@@ -35,7 +36,6 @@ from tests.each import each
 class Everything(Command):
     amount_usdc: Usdc | None = None
     budget_usdc: PositiveUsdc | None = None
-    days: int = 0
     limit: Int = 0
     dry_run: Flag = False
     wallet: Address | None = None
@@ -58,6 +58,42 @@ def refusal(body: str) -> tuple[str, str]:
     return refused.value.reason, refused.value.detail
 
 
+@each(
+    ("written", "base_units"),
+    [
+        ("5e-05", 50),
+        ("1e-06", 1),
+        ("1E-6", 1),
+        ("1e1", 10_000_000),
+        ("1e+1", 10_000_000),
+        ("1.5e0", 1_500_000),
+        ("1.50000000", 1_500_000),
+        ("0.1000000000000000000000000000", 100_000),
+        ("12.000000", 12_000_000),
+        ("1e12", 10**18),
+        ("-0", 0),
+        ("-0.0", 0),
+        ("0e5", 0),
+        ("-1e1", -10_000_000),
+    ],
+)
+def test_usdc__a_json_number_as_languages_write_it__is_that_amount_exactly(
+    written: str, base_units: int
+) -> None:
+    """They choose the exponent and the zeros by themselves: 0.00005 is 5e-05 in Python."""
+    assert read(f'{{"amount_usdc": {written}}}').amount_usdc == base_units
+
+
+@each(
+    "written",
+    ["1e-07", "5.5e-06", "1.50000001", "1e13", "1e99", "1e400", '"5e-05"', '"1e1"', '"1.50000000"'],
+)
+def test_usdc__of_a_seventh_decimal_or_over_the_bound_or_as_such_a_text__is_invalid_number(
+    written: str,
+) -> None:
+    assert refusal(f'{{"amount_usdc": {written}}}')[0] == "invalid_number"
+
+
 @pytest.mark.parametrize("written", ['"12.5"', "12.5", '"12.500000"'])
 def test_usdc__text_or_number__is_base_units(written: str) -> None:
     assert read(f'{{"amount_usdc": {written}}}').amount_usdc == 12_500_000
@@ -75,7 +111,7 @@ SIX = "write a decimal with at most 6 decimals, such as 12.500000."
     [
         ("0.1000001", SIX),
         ('"0.1000001"', SIX),
-        ("1e3", SIX),
+        ('"1e3"', SIX),
         ('"\u0661"', SIX),
         ('" 1"', SIX),
         ("1000000000000.000001", "stay within plus or minus 1000000000000."),
@@ -109,9 +145,44 @@ def test_positive_usdc__zero_or_less__is_invalid_number(written: str) -> None:
     )
 
 
-@pytest.mark.parametrize("written", ["1.0", '"5"', "true"])
+@each(
+    ("written", "number"),
+    [
+        ("5", 5),
+        ("5.0", 5),
+        ("30.000", 30),
+        ("1e3", 1000),
+        ("1E3", 1000),
+        ("1.5e1", 15),
+        ("5e0", 5),
+        ("50e-1", 5),
+        ("-0", 0),
+        ("-0.0", 0),
+        ("-5.0", -5),
+        ("123456789012345678", 123456789012345678),
+    ],
+)
+def test_int__a_whole_number_however_it_is_written__is_that_number(
+    written: str, number: int
+) -> None:
+    """JSON Schema: a number without a fraction is an integer, whatever its digits look like."""
+    assert read(f'{{"limit": {written}}}').limit == number
+    command = command_of(Everything, {"limit": QueryText(written)})
+    assert isinstance(command, Everything)
+    assert command.limit == number
+    assert isinstance(command.limit, int)
+
+
+@each("written", ["5.5", "1e-1", "1.0000001", "5e99", "1e400"])
+def test_int__with_a_fraction_or_beyond_every_bound__is_refused(written: str) -> None:
+    says = ("invalid_number", "limit: write a whole number.")
+    assert refusal(f'{{"limit": {written}}}') == says
+    with pytest.raises(Refusal):
+        command_of(Everything, {"limit": QueryText(written)})
+
+
+@pytest.mark.parametrize("written", ["1.5", '"5"', '"5.0"', "true", "null", "[5]"])
 def test_int__of_a_body__is_a_json_integer_only(written: str) -> None:
-    assert refusal(f'{{"days": {written}}}') == ("invalid_number", "days: write a whole number.")
     assert refusal(f'{{"limit": {written}}}') == ("invalid_number", "limit: write a whole number.")
 
 
@@ -165,6 +236,36 @@ def test_instant__with_its_zone__is_aware(written: str) -> None:
     at = read(f'{{"at": "{written}"}}').at
     assert at is not None
     assert (at, at.utcoffset() is not None) == (datetime(2026, 1, 31, 12, tzinfo=UTC), True)
+
+
+@each(
+    "sent",
+    ["2026-11-28T10:00:00+09:00", "2026-11-28T10:00:00 09:00", "2026-11-28T01:00:00Z"],
+)
+def test_instant__of_a_query_whose_plus_became_a_space__is_that_time(sent: str) -> None:
+    command = command_of(Everything, {"at": QueryText(sent)})
+    assert isinstance(command, Everything)
+    assert command.at == datetime(2026, 11, 28, 1, tzinfo=UTC)
+
+
+@each(
+    "sent",
+    [
+        "2026-11-28 10:00:00 09:00",
+        "2026-11-28T10:00:00  09:00",
+        "2026-11-28T10:00:00 0900",
+        "2026-11-28T10:00:00 -09:00",
+        "2026-11-28T10:00:00 09:00 ",
+        "2026-11-28T10:00:00 ",
+    ],
+)
+def test_instant__of_a_query_with_another_space__is_refused(sent: str) -> None:
+    with pytest.raises(Refusal):
+        command_of(Everything, {"at": QueryText(sent)})
+
+
+def test_instant__of_a_body__has_its_plus() -> None:
+    assert refusal('{"at": "2026-11-28T10:00:00 09:00"}')[0] == "invalid_parameter"
 
 
 def test_instant__keeps_microseconds() -> None:
@@ -239,6 +340,12 @@ def test_account_id__comes_in_as_it_goes_out(sent: Any) -> None:
     ) == (1001, "1001")
 
 
+def test_account_id__written_with_a_fraction_or_an_exponent__is_that_number() -> None:
+    for literal in ("1001.0", "1.001e3"):
+        assert TypeAdapter(AccountId).validate_python(JsonDecimal(literal)) == 1001
+        assert TypeAdapter(AccountIdText).validate_python(JsonDecimal(literal)) == "1001"
+
+
 @each("sent", [0, -1, "0", "-1", True, 1.0, "1.0", "", "abc", "1" * 19, 10**18, None, "٣"])
 def test_account_id__of_no_account__is_refused(sent: Any) -> None:
     for kind in (AccountId, AccountIdText):
@@ -290,7 +397,7 @@ def test_an_amount__written_as_a_json_number__is_taken_within_the_bounds_of_the_
 
 def test_a_number_that_is_no_amount__is_not_described_as_usdc() -> None:
     described = TypeAdapter(Millionths).json_schema()["description"]
-    assert described == "a number with at most six decimals; text, or a number without an exponent"
+    assert described == "a number with at most six decimals; text, or a number"
 
 
 def test_free_json__keeps_integers_that_json_can_carry() -> None:

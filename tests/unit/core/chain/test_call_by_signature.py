@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from core.chain.abi import AbiEncodeError
 from core.chain.abi_text import call_by_signature
-from core.hexes import bytes_of, hex_of
+from core.hexes import WRONG_CHECKSUM, ZERO_ADDRESS, bytes_of, hex_of
 from core.selectors import selector_of
 from tests.each import each
 from tests.unit.core.mandate.rules.test_pins import KINDS, SIGNATURES, values_of
+from tests.unit.core.test_hexes import ACCOUNT, EXCHANGED, OF_ANOTHER_CHAIN
 
 VAULT = "0x" + "11" * 20
 
@@ -79,6 +80,39 @@ def test_structs_and_arrays__are_encoded(kinds: list[str], arguments: list[Any])
 def test_what_does_not_fit__is_an_encoding_error(signature: str, arguments: list[Any]) -> None:
     with pytest.raises(AbiEncodeError):
         call_by_signature(signature, arguments)
+
+
+@each(
+    ("kind", "value", "rule"),
+    [
+        ("bytes32", "0x" + "11" * 31, "write 32 bytes: 0x and 64 hex characters"),
+        ("bytes32", "0x" + "11" * 33, "write 32 bytes: 0x and 64 hex characters"),
+        ("bytes32", "0x2a", "write 32 bytes: 0x and 64 hex characters"),
+        ("bytes32", "11" * 32, "write 32 bytes: 0x and 64 hex characters"),
+        ("bytes32", "0x " + "11" * 32, "write 32 bytes: 0x and 64 hex characters"),
+        ("bytes32", "", "write 32 bytes: 0x and 64 hex characters"),
+        ("bytes32[]", ["0x" + "11" * 32, "0x"], "write 32 bytes: 0x and 64 hex characters"),
+        ("(bool,bytes4)", [True, "0x112233"], "write 4 bytes: 0x and 8 hex characters"),
+        ("bytes1", "0x", "write 1 bytes: 0x and 2 hex characters"),
+        ("function", "0x" + "11" * 20, "write 24 bytes: 0x and 48 hex characters"),
+        ("bytes", "0x1", "write bytes: 0x and an even number of hex characters"),
+        ("bytes", "11", "write bytes: 0x and an even number of hex characters"),
+        ("bytes", "0x11 22", "write bytes: 0x and an even number of hex characters"),
+        ("address", "11" * 20, "write an address: 0x and 40 hex characters"),
+        ("address", "0x" + "11" * 19, "write an address: 0x and 40 hex characters"),
+        ("address", EXCHANGED, WRONG_CHECKSUM),
+        ("(bool,address[])", [True, [ACCOUNT, OF_ANOTHER_CHAIN]], WRONG_CHECKSUM),
+    ],
+)
+def test_bytes_and_addresses__are_written_whole(kind: str, value: Any, rule: str) -> None:
+    """They were padded on the right: a lost byte was another id, and a typing error somebody else."""
+    with pytest.raises(AbiEncodeError) as refused:
+        call_by_signature(f"f({kind})", [value])
+    assert refused.value.rule == rule
+
+
+def test_the_zero_address__is_an_argument_like_any_other() -> None:
+    assert arguments_of("f(address)", ["address"], [ZERO_ADDRESS]) == [ZERO_ADDRESS]
 
 
 @given(SIGNATURES, st.data())

@@ -1,5 +1,6 @@
 """A statement in the form that was asked for, under a name that sorts."""
 
+from codecs import BOM_UTF8
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,19 +11,23 @@ from api.kernel.file import File
 MEDIA_TYPES: Mapping[str, str] = {"csv": "text/csv", "pdf": "application/pdf"}
 
 
-def exported(form: str, statement: Mapping[str, Any], head: str, caution: str) -> File:
+def exported(
+    form: str, statement: Mapping[str, Any], head: str, caution: str, *, bom: bool = False
+) -> File:
     """One mandate's statement.
 
-    `form`: csv or pdf; `head`: SEQ:HASH of the record. Errors: Refusal, of a PDF.
+    `form`: csv or pdf; `head`: SEQ:HASH of the record; `bom`: the file begins with a byte-order
+    mark. Errors: Refusal, of a PDF.
     """
     make = statement_csv if form == "csv" else statement_pdf
     name = f"statement-{statement['mandate_id']}-{statement['period']['week']}.{form}"
-    return File(MEDIA_TYPES[form], name, make(statement, head, caution))
+    return File(MEDIA_TYPES[form], name, BOM_UTF8 * bom + make(statement, head, caution))
 
 
-def exported_all(form: str, whole: Mapping[str, Any], cautions: Mapping[str, str]) -> File:
+def exported_all(
+    form: str, whole: Mapping[str, Any], cautions: Mapping[str, str], *, bom: bool = False
+) -> File:
     """The statement of all mandates. Errors: Refusal, of a PDF."""
     make = all_statements_csv if form == "csv" else all_statements_pdf
-    return File(
-        MEDIA_TYPES[form], f"statement-all-{whole['period']['week']}.{form}", make(whole, cautions)
-    )
+    name = f"statement-all-{whole['period']['week']}.{form}"
+    return File(MEDIA_TYPES[form], name, BOM_UTF8 * bom + make(whole, cautions))

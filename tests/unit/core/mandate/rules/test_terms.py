@@ -193,6 +193,11 @@ def test_address__in_any_case__is_returned_with_its_checksum(text: str) -> None:
     assert address_from_text(text, "to") == OWNER
 
 
+def test_address__with_another_checksum__is_refused_by_that_name() -> None:
+    with pytest.raises(InvalidParameterError, match=r"^to: the EIP-55 checksum"):
+        address_from_text(OWNER.replace("79C8", "97C8"), "to")
+
+
 @each("text", [OWNER[2:], OWNER[:-1], OWNER + "0", "", None, 5, OWNER + "\n"])
 def test_address__in_another_form__is_refused(text: object) -> None:
     with pytest.raises(InvalidParameterError):
@@ -248,3 +253,10 @@ def test_payout_rule__of_unknown_fields__names_the_first() -> None:
     with pytest.raises(InvalidParameterError) as refused:
         agent_fee_bps({"bps": 1, "z": 2, "a": 3})
     assert refused.value.field == "payout_rule.a"
+
+
+@each("key", ["owner", "agent"])
+def test_terms__read_with_an_address_that_has_another_checksum__are_refused(key: str) -> None:
+    document = terms_to_json(terms_of(DRAFT))
+    with pytest.raises(InvalidParameterError, match=rf"^{key}: the EIP-55 checksum"):
+        terms_from_json({**document, key: OWNER.replace("79C8", "97C8")})

@@ -4,11 +4,17 @@ from typing import Any
 
 import pytest
 
+from core.errors import InvalidParameterError
 from core.mandate.rules.ledger import RowKind
 from core.mandate.rules.lifecycle import Status
 from core.mandate.rules.outflows import Outflow
 from core.mandate.rules.progress import rules_list
-from core.mandate.rules.reported import ReportedTarget, TargetFault, target_of
+from core.mandate.rules.reported import (
+    ReportedTarget,
+    TargetFault,
+    require_checksums,
+    target_of,
+)
 from core.mandate.rules.state import MandateState
 from core.mandate.rules.violations import (
     CLAUSE_OF_CODE,
@@ -24,9 +30,11 @@ from core.mandate.rules.worth import Worth
 from core.money import UsdcE6
 from tests.each import each
 from tests.unit.core.mandate.rules.ledgers import START, STRANGER, VAULT, VENUE, e6, terms, tx
+from tests.unit.core.test_hexes import ACCOUNT
 
 NOW = int(START.timestamp()) + 10 * 86_400
 CANONICAL = {"kind": "contract", "chain_id": 84532, "address": VENUE}
+WRONG = ACCOUNT.swapcase().replace("X", "x")  # all its capitals exchanged
 
 
 def _against(**changes: Any) -> Judgement:
@@ -103,6 +111,28 @@ def test_target__in_the_tool_form__is_the_same_field() -> None:
         None, VENUE
     )
     assert target_of({"detail": "none"}) is TargetFault.ABSENT
+
+
+@each(
+    ("payload", "field"),
+    [
+        ({"target": WRONG}, "payload.target"),
+        ({"target": {**CANONICAL, "address": WRONG}}, "payload.target"),
+        ({"detail": {"target": WRONG}}, "payload.detail.target"),
+        ({"position": {"id": "a", "target": {"address": WRONG}}}, "payload.position.target"),
+    ],
+)
+def test_target__with_another_checksum__is_refused_at_the_door_and_read_from_old_rows(
+    payload: dict[str, Any], field: str
+) -> None:
+    with pytest.raises(InvalidParameterError, match=rf"^{field}: the EIP-55 checksum"):
+        require_checksums(payload)
+    assert target_of({"target": WRONG}) == ReportedTarget(None, ACCOUNT)
+
+
+@each(("target", "detail"), SHAPES)
+def test_target__of_any_other_shape__passes_the_door(target: Any, detail: str | None) -> None:
+    require_checksums({"target": target, "detail": target, "position": {"target": target}})
 
 
 def test_target__not_on_the_list__is_flagged_with_the_target() -> None:
