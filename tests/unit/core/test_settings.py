@@ -188,9 +188,9 @@ def test_an_account__is_held_to_its_checksum(monkeypatch: pytest.MonkeyPatch, na
     for wrong, rule in (
         (_exchanged(PAID), "checksum"),
         (PAID.swapcase().replace("0X", "0x"), "checksum"),
-        ("XE7338O073KYGTWWZN0F2WZ0R8PX5ZPPZS", "40 hex digits"),
-        (PAID[2:], "40 hex digits"),
-        (PAID + "0", "40 hex digits"),
+        ("XE7338O073KYGTWWZN0F2WZ0R8PX5ZPPZS", "40 hex characters"),
+        (PAID[2:], "40 hex characters"),
+        (PAID + "0", "40 hex characters"),
     ):
         set_(monkeypatch, **beside, **{name.upper(): wrong})
         with pytest.raises(ValidationError) as refused:
