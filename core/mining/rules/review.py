@@ -18,7 +18,6 @@ from typing import Final
 
 from core.earn.rules.payout import person_of
 from core.errors import InvalidParameterError, MandateError
-from core.texts import require_text
 from core.urls import require_https
 
 TEXT_CHARACTERS_MOST: Final = 500
@@ -139,7 +138,6 @@ class SubmissionsUsedUpError(MandateError):
 def require_record(record: ReviewRecord, now: datetime) -> None:
     """Errors: InvalidParameterError."""
     require_https("source", record.source)
-    require_text("observed_result", record.observed_result, TEXT_CHARACTERS_MOST)
     if record.observed_at > now:
         raise InvalidParameterError("observed_at", "write when you looked, a time that is past")
 
