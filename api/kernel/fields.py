@@ -29,6 +29,7 @@ TX_HASH_PATTERN = r"^0x[0-9a-fA-F]{64}$"
 PUBLIC_ID_PATTERN = r"^m_[a-z2-7]{10}$"
 MAX_EXACT_JSON_INT = 2**53 - 1  # beyond it RFC 8785 cannot write an integer
 
+_ENDS_OF_LINES = str.maketrans("\u2028\u2029", "\n\n")
 _INSTANT = re.compile(
     r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)", re.ASCII
 )
@@ -179,10 +180,12 @@ def _verbatim(value: Any) -> str | None:
 
 
 def _seen(value: Any) -> Any:
-    """The value, each text of which may hold what a text of several lines may (core/texts.py)."""
+    """The value, each text of which may hold what a text of several lines may (core/texts.py), and
+    Unicode's own ends of lines.
+    """
     match value:
         case str():
-            if (rule := refused_in(value, lines=True)) is not None:
+            if (rule := refused_in(value.translate(_ENDS_OF_LINES), lines=True)) is not None:
                 _refuse("invalid_parameter", rule)
         case list() | tuple():
             for item in value:

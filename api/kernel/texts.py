@@ -39,6 +39,8 @@ class FreeText:
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
+        if source is not str:
+            raise TypeError(f"FreeText is of a str, not of {source}; write None beside it")
         text = core_schema.str_schema(min_length=self.least, max_length=self.most)
         return core_schema.no_info_after_validator_function(self._kept, text)
 

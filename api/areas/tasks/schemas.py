@@ -80,13 +80,16 @@ class SubmitProof(Command):
     observed_result: Annotated[
         str, FreeText(RESULT_CHARACTERS, lines=True), Field(description="what you saw or did")
     ]
-    source_url: Annotated[
-        str | None,
-        FreeText(URL_CHARACTERS_MOST, exact=True),
-        Field(
-            description="https; where you looked. A re-observation needs it. It is never fetched.",
-        ),
-    ] = None
+    source_url: (
+        Annotated[
+            str,
+            FreeText(URL_CHARACTERS_MOST, exact=True),
+            Field(
+                description="https; where you looked. A re-observation needs it. It is never fetched."
+            ),
+        ]
+        | None
+    ) = None
 
 
 class OwnClaims(Paged):

@@ -273,7 +273,7 @@ class ReportEvent(MandatePath):
     """
 
     kind: Annotated[
-        str, FreeText(32, exact=True), Field(json_schema_extra={"enum": [*AGENT_KINDS]})
+        str, FreeText(32, exact=True, least=0), Field(json_schema_extra={"enum": [*AGENT_KINDS]})
     ]
     amount_usdc: Usdc | None = None
     tx_hash: TxHash | None = Field(default=None, description="of the chain call that did it")

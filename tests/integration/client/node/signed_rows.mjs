@@ -21,7 +21,7 @@ const refused = await answer(
   api.POST("/mandate-wallet/mandates/{id}/refusals", { params, body: { reason: "OverPerTxCap", amount_usdc: "500" } }),
 );
 const beside = createClient(base, { key }, { signer });
-await answer(beside.POST(EVENTS, { params, body: { kind: "note", why: "Another process." } }));
+await answer(beside.POST(EVENTS, { params, body: { kind: "note", why: "Another proce\u0301ss." } }));
 const after = await note("Signed again where the service says.");
 const stopped = await answer(api.POST("/mandate-wallet/mandates/{id}/stop", { params }));
 const unsigned = await createClient(base, { key }).POST(EVENTS, { params, body: { kind: "note" } });
