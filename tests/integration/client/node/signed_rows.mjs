@@ -13,7 +13,7 @@ const params = { path: { id } };
 const EVENTS = "/mandate-wallet/mandates/{id}/events";
 
 const note = (text) => answer(api.POST(EVENTS, { params, body: { kind: "note", payload: { text } } }));
-const payload = { target: "0x" + "99".repeat(20), "\u20ac": [1, { b: null, a: true }], nested: { z: 1, y: "\u0001\u00e9" } };
+const payload = { target: "0x" + "99".repeat(20), "\u20ac": [1, { b: null, a: true }], nested: { z: 1, y: "\t\u00e9" } };
 const bought = await answer(
   api.POST(EVENTS, { params, body: { kind: "resolve", amount_usdc: "-2.5", tx_hash: `0x${"AB".repeat(32)}`, why: "lost", payload } }),
 );
