@@ -10,6 +10,7 @@ import secrets
 import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
+from unicodedata import normalize
 
 from api.client.money import usdc_e6, usdc_text
 from api.client.refusal import Refused
@@ -121,7 +122,17 @@ def _amount_text(amount: Any) -> str:
 
 def _event_payload(fields: Fields) -> dict[str, Any]:
     told = {name: fields[name] for name in ("detail", "why") if fields.get(name) is not None}
-    return {**(fields.get("payload") or {}), **told}
+    composed: dict[str, Any] = _composed({**(fields.get("payload") or {}), **told})
+    return composed
+
+
+def _composed(value: Any) -> Any:
+    """As the service keeps it: texts as NFC, names of fields as they are."""
+    if isinstance(value, str):
+        return normalize("NFC", value)
+    if isinstance(value, Mapping):
+        return {name: _composed(item) for name, item in value.items()}
+    return [_composed(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _refusal(fields: Fields) -> dict[str, Any]:

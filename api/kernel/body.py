@@ -16,6 +16,7 @@ from typing import Any
 from api.kernel.fields import JsonDecimal
 from api.kernel.operation import Refusal
 from api.kernel.validation import Place, field_path
+from core.texts import code_point
 
 MAX_DEPTH = 32
 MAX_VALUES = 20_000
@@ -80,16 +81,18 @@ def _require_few_values(raw: bytes) -> None:
 
 def require_storable(value: Any) -> None:
     """Refuse what Postgres can't keep, by the field's name, and deep nesting. Errors: Refusal."""
-    place = _unstorable(value, 0)
-    if place is not None:
+    found = _unstorable(value, 0)
+    if found is not None:
+        place, sign = found
         raise Refusal(
             "invalid_parameter",
-            f"{field_path(place)}: it holds a NUL or half a surrogate pair; leave that out.",
+            f"{field_path(place)}: leave out {code_point(sign)}; no NUL and no half of a surrogate "
+            "pair is taken.",
         )
 
 
-def _unstorable(value: Any, depth: int) -> Place | None:
-    """Where the first text stands that can't be kept; one that is a name stands at itself.
+def _unstorable(value: Any, depth: int) -> tuple[Place, str] | None:
+    """Where the first text stands that can't be kept, one that is a name at itself, and what can't.
 
     Errors: Refusal.
     """
@@ -99,17 +102,18 @@ def _unstorable(value: Any, depth: int) -> Place | None:
     if depth > MAX_DEPTH:
         raise _refused(f"the body is nested too deep; stay within {MAX_DEPTH} levels")
     if isinstance(value, str):
-        return () if _UNSTORABLE.search(value) else None
+        found = _UNSTORABLE.search(value)
+        return None if found is None else ((), found[0])
     items: Iterable[tuple[int | str, Any]] = ()
     if isinstance(value, dict):
         items = value.items()
     elif isinstance(value, list):
         items = enumerate(value)
     for name, item in items:
-        if isinstance(name, str) and _UNSTORABLE.search(name):
-            return (name,)
+        if isinstance(name, str) and (in_name := _UNSTORABLE.search(name)) is not None:
+            return (name,), in_name[0]
         if type(item) not in _PLAIN and (inner := _unstorable(item, depth + 1)) is not None:
-            return (name, *inner)
+            return (name, *inner[0]), inner[1]
     return None
 
 

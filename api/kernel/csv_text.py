@@ -3,6 +3,7 @@ that is asked for), comma, CRLF, one header,
 equally many cells on every line.
 
 Laws
+- No character is hidden: it is `\\u{202e}` in a text, an escape inside JSON (core/texts.py).
 - Unknown is an empty cell, yes and no are true and false, lists and objects are JSON. Numbers are
   left alone, negative ones too.
 - No cell is run as a formula, wherever a spreadsheet ends it: at its commas, or, where the
@@ -17,6 +18,8 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+from core.texts import escaped_json, shown
 
 _NUMBER = re.compile(r"-?\d+(\.\d+)?", re.ASCII)
 _SIGNS = "=+\\-@＝＋－＠"  # noqa: RUF001 - spreadsheets run the wide ones too
@@ -47,8 +50,10 @@ def cell(value: Any) -> str:
         return "true" if value else "false"
     if not isinstance(value, str | int):
         written = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-        return _IN_JSON.sub(lambda found: f"{found[1]}\\u{ord(found[2]):04x}", written)
-    text = str(value)
+        return _IN_JSON.sub(
+            lambda found: f"{found[1]}\\u{ord(found[2]):04x}", escaped_json(written)
+        )
+    text = shown(str(value))
     if _NUMBER.fullmatch(text):
         return text
     begins = text.startswith(("\t", "\r", "\n"))

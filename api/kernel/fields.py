@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from math import isfinite
 from typing import Annotated, Any, NoReturn
+from unicodedata import normalize
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
@@ -22,12 +23,14 @@ from core.chain.signatures import key_signature
 from core.errors import InvalidNumberError
 from core.hexes import read_account
 from core.money import AMOUNT_PATTERN, MAX_ABS_USDC_E6, USDC_E6_PER_USDC, UsdcE6, usdc_e6_from_text
+from core.texts import refused_in
 
 ADDRESS_PATTERN = r"^0x[0-9a-fA-F]{40}$"
 TX_HASH_PATTERN = r"^0x[0-9a-fA-F]{64}$"
 PUBLIC_ID_PATTERN = r"^m_[a-z2-7]{10}$"
 MAX_EXACT_JSON_INT = 2**53 - 1  # beyond it RFC 8785 cannot write an integer
 
+_ENDS_OF_LINES = str.maketrans("\u2028\u2029", "\n\n")
 _INSTANT = re.compile(
     r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)", re.ASCII
 )
@@ -200,7 +203,37 @@ def storable(value: Any) -> Any:
 
 
 def _verbatim(value: Any) -> str | None:
-    return None if value is None else json.dumps(_exact(value), ensure_ascii=False)
+    return None if value is None else json.dumps(_exact(_seen(value)), ensure_ascii=False)
+
+
+def _seen(value: Any) -> Any:
+    """The value, each text of which may hold what a text of several lines may (core/texts.py), and
+    Unicode's own ends of lines.
+    """
+    match value:
+        case str():
+            if (rule := refused_in(value.translate(_ENDS_OF_LINES), lines=True)) is not None:
+                _refuse("invalid_parameter", rule)
+        case list() | tuple():
+            for item in value:
+                _seen(item)
+        case dict():
+            for name, item in value.items():
+                _seen(name)
+                _seen(item)
+    return value
+
+
+def _composed(value: Any) -> Any:
+    """The same JSON, its texts as NFC; names of fields stay, since two could become one."""
+    match value:
+        case str():
+            return normalize("NFC", value)
+        case list():
+            return [_composed(item) for item in value]
+        case dict():
+            return {name: _composed(item) for name, item in value.items()}
+    return value
 
 
 def _exact(value: Any) -> Any:
@@ -232,7 +265,7 @@ def _double(value: JsonDecimal) -> float:
 def _object(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         _refuse("invalid_parameter", "write a JSON object")
-    return {str(name): storable(item) for name, item in value.items()}
+    return {str(name): _composed(storable(item)) for name, item in _seen(value).items()}
 
 
 def _usdc_schema(pattern: str, what: str = "USDC", **least: int) -> dict[str, Any]:
@@ -346,7 +379,7 @@ A plain Any would keep JsonDecimal, which no column takes.
 
 Verbatim = Annotated[str | None, BeforeValidator(_verbatim), WithJsonSchema({})]
 """Any JSON, kept as its text: what is read from it again are the values that were sent, fractions
-included. None is null.
+included, and no text is composed. None is null. Errors: invalid_parameter for characters that no text has.
 """
 
 JsonObject = Annotated[
@@ -355,7 +388,7 @@ JsonObject = Annotated[
     WithJsonSchema({"type": "object", "additionalProperties": True}),
 ]
 """Free JSON, storable in a ledger: strings, ints, booleans, nulls, lists and objects; fractions as
-their literal text.
+their literal text, texts held to core/texts.py, as NFC.
 """
 
 KeySignature = Annotated[

@@ -271,7 +271,7 @@ def response_of(outcome: Outcome) -> Response:
 
 
 def json_text(body: Mapping[str, Any]) -> str:
-    return encoded(body).decode()
+    return (body.text if isinstance(body, BuiltBody) else encoded(body)).decode()
 
 
 def credentials_of(request: Request, deps: Deps) -> Credentials:

@@ -20,6 +20,7 @@ from typing import Any
 from urllib.parse import quote
 
 from api.kernel.auth import ANYBODY, EVERY, Credential
+from api.kernel.built import BuiltBody
 from api.kernel.operation import Catalogue, NextCall, Operation, Reason, Refusal
 from api.kernel.outcome import Outcome
 from core.errors import (
@@ -296,7 +297,7 @@ def refused(
         headers[PAYABLE_HEADER] = "none"
     if refusal.retry_at is not None:
         headers["Retry-After"] = str(max(1, ceil((refusal.retry_at - now).total_seconds())))
-    return Outcome(status, body, headers)
+    return Outcome(status, BuiltBody(body), headers)
 
 
 def _block(

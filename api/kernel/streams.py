@@ -36,6 +36,7 @@ from api.kernel.workers import Workers
 from core.db.engine import Database, ReadSession
 from core.db.notices import Listener
 from core.identity.calls import live_keys, live_sessions
+from core.texts import shown_json
 
 EVENT_STREAM: Final = "text/event-stream"
 HEARTBEAT: Final = b": heartbeat\n\n"
@@ -69,7 +70,9 @@ class Event:
     data: Mapping[str, Any]
 
     def frame(self) -> bytes:
-        data = json.dumps(self.data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        data = json.dumps(
+            shown_json(self.data), ensure_ascii=False, allow_nan=False, separators=(",", ":")
+        )
         return f"{_id_line(self.id)}event: {self.name}\ndata: {data}\n\n".encode()
 
 

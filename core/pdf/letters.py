@@ -4,6 +4,8 @@ from functools import cache
 from pathlib import Path
 from unicodedata import normalize
 
+from core.texts import is_hidden
+
 FONTS = Path(__file__).parent / "fonts"
 # (script, weight, file); a style names the families `Paper latin`, `Paper korean` ...
 FACES: tuple[tuple[str, int, str], ...] = (
@@ -17,14 +19,15 @@ FACES: tuple[tuple[str, int, str], ...] = (
 
 
 def drawable(text: str) -> str:
-    """The text with composed letters, and what our fonts lack as [U+...].
+    """The text with composed letters, and what our fonts lack or nobody would see as [U+...].
 
     Line breaks become spaces.
     """
     known = _letters()
     composed = normalize("NFC", " ".join(text.split()))
     return "".join(
-        letter if ord(letter) in known else f"[U+{ord(letter):04X}]" for letter in composed
+        letter if ord(letter) in known and not is_hidden(letter) else f"[U+{ord(letter):04X}]"
+        for letter in composed
     )
 
 

@@ -20,8 +20,6 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
-from core.texts import require_text
-
 TEXT_CHARACTERS_MOST: Final = 4_000
 RATE_WINDOW: Final = timedelta(hours=1)
 BOND_KEPT: Final = timedelta(days=7)
@@ -49,11 +47,6 @@ class PostRates:
 
     def most(self, *, has_standing: bool) -> int:
         return self.with_standing if has_standing else self.plain
-
-
-def require_post(text: str) -> None:
-    """Errors: InvalidParameterError that names text."""
-    require_text("text", text, TEXT_CHARACTERS_MOST, lines=True)
 
 
 def free_again_at(nth_newest_at: datetime | None, now: datetime) -> datetime | None:

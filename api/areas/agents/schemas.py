@@ -8,9 +8,10 @@ from api.kernel.fields import AccountId, Address, PositiveUsdc, Signature
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.record_strip import StripLadder
 from api.kernel.review_stages import Figure, NotRecorded, ReviewStages
+from api.kernel.texts import FreeText
 
-LongText = Annotated[str, Field(min_length=1, max_length=4_000)]
-Line = Annotated[str, Field(min_length=1, max_length=500)]
+LongText = Annotated[str, FreeText(4_000, lines=True)]
+Line = Annotated[str, FreeText(500, lines=True)]
 Declared = LongText | Annotated[list[Line], Field(max_length=50)]
 Scope = Literal["read", "spend", "service", "sign", "tx"]
 Standing = Literal["active", "locked"]

@@ -7,6 +7,7 @@ from pydantic import Field
 from api.kernel.fields import WHOLE
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
+from api.kernel.texts import FreeText
 from core.kg.rules.claims import (
     CLAIM_CHARACTERS_MOST,
     NOTE_CHARACTERS_MOST,
@@ -20,11 +21,8 @@ assert set(KindWord.__args__) == set(ClaimKind)  # type: ignore[attr-defined]  #
 
 Ticker = Annotated[
     str,
-    Field(
-        min_length=1,
-        max_length=TICKER_CHARACTERS_MOST,
-        description="the token's ticker, in any case: BTC",
-    ),
+    FreeText(TICKER_CHARACTERS_MOST),
+    Field(description="the token's ticker, in any case: BTC"),
 ]
 
 
@@ -32,12 +30,13 @@ class MakeClaim(Command):
     base: Ticker
     claim: Annotated[
         str,
-        Field(max_length=CLAIM_CHARACTERS_MOST, description="one line of plain text"),
+        FreeText(CLAIM_CHARACTERS_MOST),
+        Field(description="one line of plain text"),
     ]
     source_url: Annotated[
         str,
+        FreeText(URL_CHARACTERS_MOST, exact=True),
         Field(
-            max_length=URL_CHARACTERS_MOST,
             description="an https link where anybody can see it; it is never fetched here",
         ),
     ]
@@ -53,7 +52,7 @@ class ClaimsQuery(Paged):
 class ClaimVerdict(Command):
     id: Annotated[int, Field(ge=1, description="the claim's id"), WHOLE]
     verdict: Literal["verified", "rejected"]
-    note: Annotated[str, Field(max_length=NOTE_CHARACTERS_MOST)] | None = Field(
+    note: Annotated[str, FreeText(NOTE_CHARACTERS_MOST, lines=True)] | None = Field(
         default=None, description="why; operators alone read it"
     )
 

@@ -16,7 +16,6 @@ from core.earn.rules.payout import person_of
 from core.kg import claims
 from core.kg.claims import PublishedClaim, SentClaim, TokenClaimant
 from core.kg.rules.claims import (
-    NOTE_CHARACTERS_MOST,
     ClaimKind,
     ClaimState,
     ClaimStateError,
@@ -24,15 +23,12 @@ from core.kg.rules.claims import (
     SameClaimError,
     claim_source,
     claimed_ticker,
-    require_claim,
 )
-from core.texts import require_text
 from core.times import instant_text, instant_text_or_none, next_day
 
 
 def make(call: WriteCall, caller: AgentCaller, command: MakeClaim) -> Answer[CommunityClaim]:
     """Errors: InvalidParameterError; Refusal same_claim, account_locked, rate_limited."""
-    require_claim(command.claim)
     sent = SentClaim(
         claimed_ticker("base", command.base),
         ClaimKind(command.kind),
@@ -72,8 +68,6 @@ def decide(call: WriteCall, caller: OperatorCaller, command: ClaimVerdict) -> An
     """Errors: InvalidParameterError; Refusal not_found, conflict_of_interest, wrong_status,
     same_claim.
     """
-    if command.note is not None:
-        require_text("note", command.note, NOTE_CHARACTERS_MOST, lines=True)
     claim = claims.held(call.db, command.id)
     if claim is None:
         raise Refusal("not_found", f"There is no claim {command.id}.", next_calls=("queue.list",))

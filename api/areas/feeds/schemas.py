@@ -6,11 +6,10 @@ from pydantic import Field
 
 from api.kernel.fields import WHOLE
 from api.kernel.operation import AnswerBody, Command
+from api.kernel.texts import FreeText
 from core.feeds.rules import FEEDS
 
-FeedName = Annotated[
-    str, Field(min_length=1, max_length=40, description=f"one of {', '.join(FEEDS)}")
-]
+FeedName = Annotated[str, FreeText(40, exact=True), Field(description=f"one of {', '.join(FEEDS)}")]
 DEFAULT_ROWS, MOST_ROWS = 100, 500
 
 

@@ -11,6 +11,7 @@ from api.kernel.fields import WHOLE, AccountIdText, Millionths
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
 from api.kernel.record_strip import RecordStrip
+from api.kernel.texts import FreeText
 from core.gallery.rules import (
     CITED_MOST,
     MARKETS_MOST,
@@ -48,7 +49,7 @@ ListingId = Annotated[
 ]
 Day = Annotated[date, BeforeValidator(_day), WithJsonSchema({"type": "string", "format": "date"})]
 ProductWord = Literal["strategy_template", "signal_subscription", "vault_deposit", "model"]
-Market = Annotated[str, Field(min_length=1, max_length=80)]
+Market = Annotated[str, FreeText(80)]
 
 
 class OfferedParam(Command):
@@ -64,10 +65,10 @@ class OfferedParam(Command):
 
 
 class OfferedCitation(Command):
-    url: Annotated[str, Field(min_length=1, max_length=URL_CHARACTERS_MOST, description="https")]
-    source_name: Annotated[str, Field(min_length=1, max_length=120)]
+    url: Annotated[str, FreeText(URL_CHARACTERS_MOST, exact=True), Field(description="https")]
+    source_name: Annotated[str, FreeText(120)]
     as_of_date: Day
-    claim_text: Annotated[str, Field(min_length=1, max_length=500)]
+    claim_text: Annotated[str, FreeText(500)]
 
 
 class CreateListing(Command):
@@ -76,8 +77,8 @@ class CreateListing(Command):
         description="who sells it: an owner names an agent of its own, an agent itself or nobody",
     )
     product_type: ProductWord
-    title: Annotated[str, Field(min_length=2, max_length=80)]
-    summary: Annotated[str, Field(max_length=140)]
+    title: Annotated[str, FreeText(80, least=2)]
+    summary: Annotated[str, FreeText(140, least=0)]
     price_model: Literal["free", "paid_read"]
     ref_vault_id: (
         Annotated[

@@ -7,27 +7,20 @@ from pydantic_core import PydanticCustomError
 
 from api.kernel.fields import AccountId, Address, Signature
 from api.kernel.operation import AnswerBody, Command
-
-# Printable by Unicode, and they show nothing: fillers of Hangul, Khmer and Mongolian, a joiner of
-# graphemes, blank Braille.
-BLANKS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
-# These choose a form of the character before them, as emoji have it; alone they show nothing.
-SELECTORS = frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
+from api.kernel.texts import FreeText
 
 
-def _printable(name: str) -> str:
-    if not name.isprintable() or name != name.strip():
+def _plainly_spaced(name: str) -> str:
+    if name != name.strip() or any(one.isspace() and one != " " for one in name):
         raise PydanticCustomError(
-            "printable", "write printable characters, without spaces at the ends"
-        )
-    if BLANKS & set(name) or set(name) <= SELECTORS:
-        raise PydanticCustomError(
-            "printable", "write characters that can be seen; this has one that shows nothing"
+            "invalid_parameter", "write no space at the ends, and no other space than the usual one"
         )
     return name
 
 
-AgentName = Annotated[str, Field(min_length=1, max_length=80), AfterValidator(_printable)]
+PLAINLY_SPACED = AfterValidator(_plainly_spaced)
+NAME_CHARACTERS = 80
+AgentName = Annotated[str, FreeText(NAME_CHARACTERS), PLAINLY_SPACED]
 Message = Annotated[
     str,
     Field(
@@ -97,8 +90,9 @@ class Register(Command):
 class RegisterExternal(Command):
     external_id: Annotated[
         str,
-        Field(min_length=1, max_length=128, description="the other system's id"),
-        AfterValidator(_printable),
+        FreeText(128, exact=True),
+        PLAINLY_SPACED,
+        Field(description="the other system's id"),
     ]
     agent_name: AgentName
 
@@ -109,7 +103,8 @@ class RegisteredExternal(Connected):
 
 class Recover(Command):
     recovery_code: Annotated[str, Field(min_length=1, max_length=200)]
-    agent_name: AgentName | None = Field(
+    # compared with what was given out, never kept
+    agent_name: Annotated[str, Field(min_length=1, max_length=NAME_CHARACTERS)] | None = Field(
         default=None, description="recovery_agent_name, for agents of /mining/register"
     )
 

@@ -7,6 +7,7 @@ from pydantic import Field
 from api.kernel.fields import WHOLE, Instant
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
+from api.kernel.texts import FreeText, OthersText
 from core.mining.rules.registry import FIELDS, VALUE_CHARACTERS_MOST
 from core.mining.rules.review import (
     TEXT_CHARACTERS_MOST,
@@ -24,7 +25,9 @@ assert set(MethodWord.__args__) == set(ReviewMethod)  # type: ignore[attr-define
 
 SIMULATED = "true: the listing is simulated; left out otherwise"
 ExchangeId = Annotated[
-    str, Field(max_length=100, description="the exchange's id, as the service returns it: binance")
+    str,
+    FreeText(100, exact=True),
+    Field(description="the exchange's id, as the service returns it: binance"),
 ]
 SubmissionId = Annotated[int, Field(ge=1, description="the submission's id"), WHOLE]
 EntryId = (
@@ -39,18 +42,18 @@ EntryId = (
 
 class FieldsOfListing(Command):
     exchange: ExchangeId
-    symbol: Annotated[str, Field(max_length=100, description="<BASE>_<QUOTE>: BTC_USDT")]
+    symbol: Annotated[str, FreeText(100, exact=True), Field(description="<BASE>_<QUOTE>: BTC_USDT")]
 
 
 class MinedEntry(Command):
     field_name: Annotated[
-        str, Field(max_length=100, description=f"one of {', '.join(FIELDS)}; each once")
+        str, FreeText(100, exact=True), Field(description=f"one of {', '.join(FIELDS)}; each once")
     ]
-    field_value: Annotated[str, Field(max_length=VALUE_CHARACTERS_MOST)]
+    field_value: Annotated[str, FreeText(VALUE_CHARACTERS_MOST)]
     evidence_url: Annotated[
         str,
+        FreeText(URL_CHARACTERS_MOST, exact=True),
         Field(
-            max_length=URL_CHARACTERS_MOST,
             description="an https link that a reviewer can open to see the value",
         ),
     ]
@@ -58,7 +61,7 @@ class MinedEntry(Command):
 
 class SubmitDiscovery(Command):
     exchange: ExchangeId
-    symbol: Annotated[str, Field(max_length=100, description="<BASE>/<QUOTE>: BTC/USDT")]
+    symbol: Annotated[str, FreeText(100, exact=True), Field(description="<BASE>/<QUOTE>: BTC/USDT")]
     entries: Annotated[list[MinedEntry], Field(min_length=1, max_length=len(FIELDS))]
 
 
@@ -74,10 +77,12 @@ class ApproveEntry(Command):
         Field(description="reproduced: seen at the evidence; re_observed: seen elsewhere"),
     ]
     source: Annotated[
-        str, Field(max_length=URL_CHARACTERS_MOST, description="https URL of where it was seen")
+        str,
+        FreeText(URL_CHARACTERS_MOST, exact=True),
+        Field(description="https URL of where it was seen"),
     ]
     observed_at: Annotated[Instant, Field(description="when; not later than now")]
-    observed_result: Annotated[str, Field(max_length=TEXT_CHARACTERS_MOST)]
+    observed_result: Annotated[str, FreeText(TEXT_CHARACTERS_MOST)]
     match: Annotated[Literal[True], Field(description="what was seen is the value")]
 
 
@@ -88,13 +93,13 @@ class RejectEntry(Command):
         RejectWord,
         Field(description="value_wrong also tells who re-observed that a mismatch was right"),
     ]
-    note: Annotated[str, Field(max_length=TEXT_CHARACTERS_MOST)] | None = None
+    note: Annotated[str, FreeText(TEXT_CHARACTERS_MOST)] | None = None
 
 
 class ReverseEntry(Command):
     id: SubmissionId
     entry_id: EntryId = None
-    reason: Annotated[str, Field(max_length=TEXT_CHARACTERS_MOST)]
+    reason: Annotated[str, FreeText(TEXT_CHARACTERS_MOST)]
 
 
 class ListedField(AnswerBody):
@@ -102,7 +107,7 @@ class ListedField(AnswerBody):
     points: str = Field(description="what an approved value earns, with one decimal")
     credit_on_approval: int
     credit: int = Field(description="deprecated; the same as credit_on_approval")
-    current_value: str | None = Field(description="null: the field is empty")
+    current_value: OthersText | None = Field(description="null: the field is empty")
     pending: bool = Field(description="somebody's value waits for its review")
 
 

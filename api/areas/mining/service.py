@@ -44,7 +44,6 @@ from core.mining import queries, reviews, submissions, views
 from core.mining.rules.landscape import percent_text
 from core.mining.rules.registry import FIELDS, FieldGroup, MinableField, SentEntry, fields_of
 from core.mining.rules.review import (
-    TEXT_CHARACTERS_MOST,
     DuplicateEntryError,
     EndReason,
     EntryStatus,
@@ -60,7 +59,6 @@ from core.mining.rules.review import (
 )
 from core.mining.submissions import SubmissionBounds, Submitter
 from core.mining.tables import MiningEntry, MiningReview, MiningSubmission
-from core.texts import require_text
 from core.times import instant_text, instant_text_or_none, next_day
 
 REWARDS_SHOWN: Final = 50
@@ -305,8 +303,6 @@ def approve(
 
 def reject(call: WriteCall, caller: OperatorCaller, command: RejectEntry) -> Answer[ReviewedEntry]:
     """Errors: InvalidParameterError; Refusal not_found, wrong_status, conflict_of_interest."""
-    if command.note is not None:
-        require_text("note", command.note, TEXT_CHARACTERS_MOST)
     entry = _named_entry(call, command.id, command.entry_id)
     reviewer = _reviewer(call, caller)
     reason, limits = RejectReason(command.reason_code), payout_limits(call.deps.limits)
@@ -319,7 +315,6 @@ def reverse(
     call: WriteCall, caller: OperatorCaller, command: ReverseEntry
 ) -> Answer[ReversedEntry]:
     """Errors: InvalidParameterError; Refusal not_found, wrong_status, conflict_of_interest."""
-    require_text("reason", command.reason, TEXT_CHARACTERS_MOST)
     entry = _named_entry(call, command.id, command.entry_id)
     reviewer = _reviewer(call, caller)
     with _decided():

@@ -7,12 +7,15 @@ from pydantic import Field
 from api.kernel.fields import WHOLE
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
+from api.kernel.texts import FreeText
 from core.reports.rules import ReportFailure, ReportState
 
 ReportExchange = Annotated[
-    str, Field(max_length=100, description="the exchange's id as the service returns it")
+    str, FreeText(100, exact=True), Field(description="the exchange's id as the service returns it")
 ]
-ReportSymbol = Annotated[str, Field(max_length=100, description="<BASE>/<QUOTE>: BTC/USDT")]
+ReportSymbol = Annotated[
+    str, FreeText(100, exact=True), Field(description="<BASE>/<QUOTE>: BTC/USDT")
+]
 Language = Literal["en", "ko"]
 Version = Literal["v1", "v2"]
 

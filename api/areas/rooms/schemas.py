@@ -7,6 +7,7 @@ from pydantic import Field
 from api.kernel.fields import WHOLE
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
+from api.kernel.texts import FreeText, OthersText
 from core.rooms.rules import TEXT_CHARACTERS_MOST
 
 RoomId = Annotated[int, Field(ge=1, description="the room's id"), WHOLE]
@@ -27,10 +28,8 @@ class PostMessage(Command):
     id: RoomId
     text: Annotated[
         str,
-        Field(
-            description=f"1 to {TEXT_CHARACTERS_MOST} characters of plain text; line feeds are taken, other "
-            "control, format and bidi characters are not"
-        ),
+        FreeText(TEXT_CHARACTERS_MOST, lines=True),
+        Field(description="plain text, in several lines if you like"),
     ]
     reply_to: (
         Annotated[
@@ -62,7 +61,7 @@ class HiveRooms(AnswerBody):
 
 class MessageAuthor(AnswerBody):
     user_id: int
-    name: str = Field(description="what it is called; names are not unique")
+    name: OthersText = Field(description="what it is called; names are not unique")
 
 
 class HiveMessage(AnswerBody):
@@ -74,7 +73,7 @@ class HiveMessage(AnswerBody):
         description="summary: the service's own, of a submission; its author is who submitted"
     )
     author: MessageAuthor
-    text: str
+    text: OthersText
     reply_to: int | None
     first_reply: bool = Field(
         description="of the replies to a message the first by another person than its author"

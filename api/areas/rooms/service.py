@@ -39,7 +39,6 @@ from core.rooms.rules import (
     ReleaseKind,
     free_again_at,
     release_tenths,
-    require_post,
 )
 from core.rooms.views import ShownMessage, ShownRoom
 from core.safety import queries as safety
@@ -83,7 +82,6 @@ def post(call: WriteCall, caller: AgentCaller, command: PostMessage) -> Answer[P
     """Errors: InvalidParameterError; Refusal not_found, account_locked, rate_limited,
     agent_key_scope, credit_insufficient.
     """
-    require_post(command.text)
     _found_room(call, command.id)
     replied_to = None if command.reply_to is None else _replied_to(call, command)
     require_unlocked(call, caller.account_id)  # and its posts come one after the other

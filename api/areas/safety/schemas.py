@@ -9,6 +9,7 @@ from pydantic import Field
 from api.kernel.defense import MAX_LEVEL
 from api.kernel.fields import WHOLE, AccountId, Instant
 from api.kernel.operation import AnswerBody, Command
+from api.kernel.texts import FreeText
 
 Reference = Annotated[str, Field(pattern=r"^v_[a-z2-7]{10}$", description="the case's reference")]
 CaseStatus = Literal["open", "closed"]
@@ -68,11 +69,8 @@ class OpenCase(Command):
     agent_id: AccountId
     rule: Annotated[
         str,
-        Field(
-            min_length=1,
-            max_length=200,
-            description="the rule that was broken, as the public board shows it",
-        ),
+        FreeText(200),
+        Field(description="the rule that was broken, as the public board shows it"),
     ]
     deadline: Annotated[
         Instant, Field(description="until when the agent may explain; later than now")

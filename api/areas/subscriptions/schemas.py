@@ -6,6 +6,7 @@ from pydantic import Field
 
 from api.kernel.fields import WHOLE
 from api.kernel.operation import AnswerBody, Command
+from api.kernel.texts import FreeText
 from core.subscriptions.rules import MOST_MONTHS, PurchaseKind
 
 TierNumber = Literal[0, 1, 2]
@@ -22,7 +23,7 @@ class SubscribeTier(PreviewTier):
     max_credits: Annotated[int, Field(ge=0), WHOLE] | None = Field(
         default=None, description="refuse a higher price"
     )
-    preview_id: Annotated[str, Field(min_length=1, max_length=64)] | None = Field(
+    preview_id: Annotated[str, FreeText(64, exact=True)] | None = Field(
         default=None, description="pay the price of this preview; it buys once"
     )
 

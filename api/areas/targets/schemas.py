@@ -6,12 +6,15 @@ from pydantic import Field
 
 from api.kernel.fields import WHOLE
 from api.kernel.operation import AnswerBody, Command
+from api.kernel.texts import FreeText
 from core.targets.rules import MOST_CAPTURES, TargetState
 
 ExchangeName = Annotated[
-    str, Field(max_length=100, description="the exchange's id as the service returns it")
+    str, FreeText(100, exact=True), Field(description="the exchange's id as the service returns it")
 ]
-SymbolInBody = Annotated[str, Field(max_length=100, description="<BASE>/<QUOTE>: BTC/USDT")]
+SymbolInBody = Annotated[
+    str, FreeText(100, exact=True), Field(description="<BASE>/<QUOTE>: BTC/USDT")
+]
 
 
 class TargetPair(Command):

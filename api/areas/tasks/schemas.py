@@ -9,6 +9,7 @@ from pydantic_core import PydanticCustomError
 from api.kernel.fields import WHOLE, AccountId, Instant, JsonDecimal, plain_number
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
+from api.kernel.texts import FreeText, OthersText
 from core.tasks.rules import (
     RESULT_CHARACTERS,
     TASK_TENTHS_MOST,
@@ -77,15 +78,18 @@ class SubmitProof(Command):
         Instant, Field(description="when you looked: a time that is past, of the last 7 days")
     ]
     observed_result: Annotated[
-        str, Field(max_length=RESULT_CHARACTERS, description="what you saw or did")
+        str, FreeText(RESULT_CHARACTERS, lines=True), Field(description="what you saw or did")
     ]
-    source_url: Annotated[
-        str | None,
-        Field(
-            max_length=URL_CHARACTERS_MOST,
-            description="https; where you looked. A re-observation needs it. It is never fetched.",
-        ),
-    ] = None
+    source_url: (
+        Annotated[
+            str,
+            FreeText(URL_CHARACTERS_MOST, exact=True),
+            Field(
+                description="https; where you looked. A re-observation needs it. It is never fetched."
+            ),
+        ]
+        | None
+    ) = None
 
 
 class OwnClaims(Paged):
@@ -95,25 +99,24 @@ class OwnClaims(Paged):
 class GoldValue(Command):
     """A value that is known to be wrong (docs/mining.md#gold)."""
 
-    exchange: Annotated[str, Field(max_length=40)]
-    symbol: Annotated[str, Field(max_length=80)]
-    field_name: Annotated[str, Field(max_length=40)]
-    field_value: Annotated[str, Field(min_length=1, max_length=500)]
-    evidence_url: Annotated[str, Field(max_length=URL_CHARACTERS_MOST)]
+    exchange: Annotated[str, FreeText(40, exact=True)]
+    symbol: Annotated[str, FreeText(80, exact=True)]
+    field_name: Annotated[str, FreeText(40, exact=True)]
+    field_value: Annotated[str, FreeText(500)]
+    evidence_url: Annotated[str, FreeText(URL_CHARACTERS_MOST, exact=True)]
 
 
 class CreateTask(Command):
     """A re-observation takes gold and agent_id, every other category title, points and subject."""
 
     category: Category
-    title: Annotated[str, Field(max_length=TITLE_CHARACTERS)] | None = None
+    title: Annotated[str, FreeText(TITLE_CHARACTERS)] | None = None
     points: Points | None = None
     subject: (
         Annotated[
             str,
-            Field(
-                max_length=SUBJECT_CHARACTERS, description="what is to be done; everybody reads it"
-            ),
+            FreeText(SUBJECT_CHARACTERS, lines=True),
+            Field(description="what is to be done; everybody reads it"),
         ]
         | None
     ) = None
@@ -130,7 +133,9 @@ class GiveVerdict(Command):
         Field(description="reversed takes back a verified one"),
     ]
     note: Annotated[
-        str, Field(max_length=NOTE_CHARACTERS, description="why, for those who review later")
+        str,
+        FreeText(NOTE_CHARACTERS, lines=True),
+        Field(description="why, for those who review later"),
     ]
 
 
@@ -141,23 +146,23 @@ class Progress(AnswerBody):
 class TaskSubject(AnswerBody):
     """A re-observation names a listing and a field, others say in words what is to be done."""
 
-    text: str | None
+    text: OthersText | None
     token_id: str | None
     field_name: str | None
-    shown_value: str | None = Field(
+    shown_value: OthersText | None = Field(
         description="the value that was submitted, its middle left out; null: too short to show"
     )
     evidence_host: str | None
-    value: str | None = Field(
+    value: OthersText | None = Field(
         description="the whole value, for its submitter and whoever holds an open claim; else null"
     )
-    evidence_url: str | None = Field(description="as value")
+    evidence_url: OthersText | None = Field(description="as value")
 
 
 class TaskRow(AnswerBody):
     id: int
     category: str
-    title: str
+    title: OthersText
     status: TaskState = Field(
         description="open: takes claims; held: its one claim is open or waits for a verdict; "
         "closing: decided, open claims may file evidence; settled"
@@ -219,7 +224,7 @@ class ClaimBody(AnswerBody):
     task_id: int
     user_id: int = Field(description="the agent that claimed")
     category: str
-    title: str
+    title: OthersText
     subject: TaskSubject
     status: ClaimStage
     points: str = Field(description="granted; below zero owed")

@@ -6,9 +6,6 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from api.areas.tasks.schemas import (
-    NOTE_CHARACTERS,
-    SUBJECT_CHARACTERS,
-    TITLE_CHARACTERS,
     BrowseQuery,
     ClaimBody,
     ClaimList,
@@ -45,7 +42,6 @@ from core.tasks.claims import Claimant, NewProof
 from core.tasks.rules import (
     OPEN_CLAIMS,
     REOBSERVE,
-    RESULT_CHARACTERS,
     ClaimBounds,
     ClaimStage,
     ProofVerdict,
@@ -61,7 +57,6 @@ from core.tasks.rules import (
 )
 from core.tasks.tables import Task, TaskClaim, TaskProof
 from core.tasks.views import Participant, ShownClaim, ShownProof
-from core.texts import require_text
 from core.times import instant_text, instant_text_or_none
 from core.urls import require_https
 
@@ -187,8 +182,6 @@ def _require_sent(command: CreateTask, name: str, is_wanted: bool, kind: str) ->
 def _offer(call: WriteCall, caller: OperatorCaller, command: CreateTask) -> int:
     """Errors: InvalidParameterError."""
     title, subject, tenths = command.title or "", command.subject or "", command.points or 0
-    require_text("title", title, TITLE_CHARACTERS)
-    require_text("subject", subject, SUBJECT_CHARACTERS, lines=True)
     return market.create_task(
         call.db,
         command.category,
@@ -224,7 +217,6 @@ def give_verdict(
     call: WriteCall, caller: OperatorCaller, command: GiveVerdict
 ) -> Answer[ClaimBody]:
     """Errors: InvalidParameterError; Refusal not_found, conflict_of_interest, wrong_status."""
-    require_text("note", command.note, NOTE_CHARACTERS, lines=True)
     found = views.find_claim(call.db, command.id)
     if found is None:
         raise Refusal("not_found", f"There is no claim {command.id}.", next_calls=())
@@ -263,7 +255,6 @@ def _new_proof(call: WriteCall, command: SubmitProof, category: str) -> NewProof
     if is_reobservation and command.source_url is None:
         raise InvalidParameterError("source_url", "send it; name where you looked")
     require_observed(command.observed_at, call.now)
-    require_text("observed_result", command.observed_result, RESULT_CHARACTERS, lines=True)
     if command.source_url is not None:
         require_https("source_url", command.source_url)
     return NewProof(

@@ -1,6 +1,6 @@
 /** Receipts of the rows that calls write, checked and kept, as docs/record.md describes them; `verify-record --receipt` takes them. */
 import type { Address, Hex } from "viem";
-import { canonical } from "./signing.js";
+import { canonical, reported } from "./signing.js";
 
 /** The service's signature over a row that it wrote. */
 export interface Receipt {
@@ -99,10 +99,8 @@ async function checkLine(answer: Written, line: Line): Promise<void> {
 }
 
 function checkSent(sent: Record<string, unknown>, body: Line["body"]): void {
-  const told = Object.entries({ detail: sent.detail, why: sent.why }).filter(([, value]) => value !== undefined && value !== null);
-  const payload = { ...(sent.payload as object | undefined), ...Object.fromEntries(told) };
   const own = Object.fromEntries(Object.entries(body.payload).filter(([name]) => !SERVICE_KEYS.includes(name)));
-  require(body.kind === sent.kind && canonical(own) === canonical(payload), "the row is not what was sent");
+  require(body.kind === sent.kind && canonical(own) === canonical(reported(sent)), "the row is not what was sent");
 }
 
 async function checkReceipt(mandate: string, line: Line, receipt: Receipt, signers: readonly Address[]): Promise<void> {

@@ -76,15 +76,26 @@ export function signingFetch(signer: RowSigner, send: (request: Request) => Prom
 /** The row that a call writes; undefined: it writes none. */
 function rowOf(call: string, body: Body, place: Place): Row | undefined {
   if (call === "events") {
-    const told = Object.entries({ detail: body.detail, why: body.why }).filter(([, value]) => value !== undefined && value !== null);
-    const payload = { ...(body.payload as Body | undefined), ...Object.fromEntries(told) };
-    return { kind: String(body.kind), amount: body.amount_usdc, txHash: body.tx_hash, payload };
+    return { kind: String(body.kind), amount: body.amount_usdc, txHash: body.tx_hash, payload: reported(body) };
   }
   if (call === "refusals") return { kind: "note", txHash: body.tx_hash, payload: { refusal: refusal(body) } };
   if (call === "cancel") return { kind: "note", payload: { cancelled: true } };
   const by = place.reported_by;
   if (place.market_mode === "paper") return { kind: "stop", payload: { stopped: { by, reason: by, worth_usdc: null } } };
   return by === "agent" ? { kind: "note", payload: { stop_requested: true } } : undefined;
+}
+
+/** The payload of the row that a report writes, as the service keeps it: texts as NFC, names of fields as they are. */
+export function reported(sent: Record<string, unknown>): Record<string, unknown> {
+  const told = Object.entries({ detail: sent.detail, why: sent.why }).filter(([, value]) => value !== undefined && value !== null);
+  return composed({ ...(sent.payload as object | undefined), ...Object.fromEntries(told) }) as Record<string, unknown>;
+}
+
+function composed(value: unknown): unknown {
+  if (typeof value === "string") return value.normalize("NFC");
+  if (Array.isArray(value)) return value.map(composed);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, composed(item)]));
 }
 
 function refusal(body: Body): Body {

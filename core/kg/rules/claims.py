@@ -16,7 +16,7 @@ from typing import Final
 
 from core.errors import InvalidParameterError, MandateError
 from core.kg.rules.names import TICKER_CHARACTERS_MOST, ticker_of
-from core.texts import is_hidden, require_text
+from core.texts import is_hidden
 from core.urls import canonical_https
 
 CLAIM_CHARACTERS_MOST: Final = 500
@@ -85,11 +85,6 @@ def claimed_ticker(field: str, sent: str) -> str:
             f"of {''.join(sorted(_NO_TICKER))}",
         )
     return ticker
-
-
-def require_claim(claim: str) -> None:
-    """Errors: InvalidParameterError."""
-    require_text("claim", claim, CLAIM_CHARACTERS_MOST)
 
 
 def claim_source(url: str) -> str:

@@ -6,24 +6,22 @@ Laws
   link, image, wikilink, tag, comment or formula comes of it.
 - A word that readers make a link of, whatever is escaped in it (an address of a page or of mail),
   is code.
-- Characters that cannot be seen, or that turn the direction of what stands beside them, are left out.
+- Characters that cannot be seen, or that turn the direction of what stands beside them, are shown by
+  their code points (core/texts.py).
 - A link leads to an https URL, or is text.
 """
 
 import re
-import unicodedata
 from functools import lru_cache
 from typing import Final
 
-from core.texts import is_hidden
+from core.texts import shown
 from core.urls import is_https
 
 TEXT_CHARACTERS_MOST: Final = 500
 _SIGNS: Final = re.compile(r"[!-,:-@\[-`{-~]|^[-+]|(?<=\d)\.|\.(?=\.)")
 _LINKED: Final = re.compile(r"//|www\.|\S@\S", re.IGNORECASE)
 _HARMLESS: Final = frozenset(",'\"?;")
-_BREAKS: Final = frozenset("\t\n\r\v\f\x85\u2028\u2029")
-_UNASSIGNED: Final = frozenset({"Co", "Cn"})
 _IN_URLS: Final = {"(": "%28", ")": "%29", "[": "%5B", "]": "%5D", "|": "%7C", "*": "%2A"}
 _ENTITY: Final = re.compile(r"(&[A-Za-z0-9#]+);")
 _IN_LABELS: Final = re.compile(r"[\[\]|#^\\`<>*_~=$%!&{}]")
@@ -57,14 +55,8 @@ def _sign(found: re.Match[str]) -> str:
 
 
 def one_line(text: str, most: int = TEXT_CHARACTERS_MOST) -> str:
-    """Without what cannot be seen, spaces as one, cut at `most` characters."""
-    if not (text.isascii() and text.isprintable()):
-        text = "".join(
-            " " if one in _BREAKS else one
-            for one in text
-            if one in _BREAKS or not (unicodedata.category(one) in _UNASSIGNED or is_hidden(one))
-        )
-    text = " ".join(text.split())
+    """What cannot be seen as its code points, spaces as one, cut at `most` characters."""
+    text = shown(" ".join(text.split()))
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 
 
@@ -87,7 +79,7 @@ def link(label: str, url: str) -> Markdown:
 @lru_cache(maxsize=4_096)
 def wikilink(path: str, label: str) -> Markdown:
     """`path`: of core.kg.rules.names. What a label cannot hold is left out of it."""
-    shown = one_line(label, 64)
-    signs = _IN_LINKED_LABELS if _LINKED.search(shown) else _IN_LABELS
-    shown = " ".join(signs.sub(" ", shown).split())
-    return Markdown(f"[[{path}]]" if shown in ("", path) else f"[[{path}|{shown}]]")
+    told = one_line(label, 64)
+    signs = _IN_LINKED_LABELS if _LINKED.search(told) else _IN_LABELS
+    told = " ".join(signs.sub(" ", told).split())
+    return Markdown(f"[[{path}]]" if told in ("", path) else f"[[{path}|{told}]]")

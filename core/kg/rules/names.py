@@ -21,7 +21,7 @@ from enum import StrEnum
 from typing import Final
 
 from core.errors import InvalidParameterError
-from core.texts import is_hidden, require_text
+from core.texts import is_hidden, kept_text
 
 TICKER_CHARACTERS_MOST: Final = 32
 NAME_CHARACTERS_MOST: Final = 40
@@ -58,9 +58,7 @@ def ticker_of(sent: str, field: str = "token") -> str:
     Errors: InvalidParameterError for what is no ticker: a path, more than 32 characters, characters
     that cannot be seen, another space than the usual one.
     """
-    require_text(field, sent, TICKER_CHARACTERS_MOST)
-    written = unicodedata.normalize("NFC", sent)
-    require_text(field, written, TICKER_CHARACTERS_MOST)  # a few letters become several
+    written = kept_text(field, sent, TICKER_CHARACTERS_MOST)
     is_path = _PATH_SIGNS & set(written) or ".." in written or written.strip(". ") != written
     if is_path or any(is_hidden(one) or (one.isspace() and one != " ") for one in written):
         raise InvalidParameterError(

@@ -28,7 +28,6 @@ from typing import Final
 from core.errors import InvalidParameterError, fields_in
 from core.listings.rules import EXCHANGES, ListedExchange
 from core.mining.rules.chains import CHAINS, TokenChain, canonical_address, chain_of
-from core.texts import require_text
 from core.urls import canonical_https, require_https
 
 VALUE_CHARACTERS_MOST: Final = 500
@@ -123,8 +122,6 @@ def checked(
     """
     applicable = {one.name: one for one in fields_of(exchange)}
     _require_one_each(entries)
-    for place, one in enumerate(entries):
-        require_text(f"entries.{place}.field_value", one.field_value, VALUE_CHARACTERS_MOST)
     found = [_field(applicable, facts, place, one) for place, one in enumerate(entries)]
     stated = _stated_chain(facts, entries)
     return tuple(

@@ -17,7 +17,6 @@ from enum import StrEnum
 from typing import Final
 
 from core.errors import InvalidParameterError, MandateError
-from core.texts import require_text
 from core.urls import require_https
 
 TEXT_CHARACTERS_MOST: Final = 500
@@ -133,7 +132,6 @@ class SubmissionsUsedUpError(MandateError):
 def require_record(record: ReviewRecord, now: datetime) -> None:
     """Errors: InvalidParameterError."""
     require_https("source", record.source)
-    require_text("observed_result", record.observed_result, TEXT_CHARACTERS_MOST)
     if record.observed_at > now:
         raise InvalidParameterError("observed_at", "write when you looked, a time that is past")
 

@@ -17,6 +17,7 @@ from api.kernel.fields import (
 )
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
+from api.kernel.texts import FreeText
 from core.errors import InvalidNumberError
 from core.fund.rules.creation import REASON_CHARACTERS, CreationState
 from core.fund.rules.frozen import MOST_MARKETS, FundKind, leverage_e2, weight_e4
@@ -26,7 +27,7 @@ from core.fund.rules.sessions import SessionState
 from core.fund.rules.signals import DECIMAL_PATTERN, FillSide
 
 HASH_PATTERN = r"^0x[0-9a-fA-F]{64}$"
-NAME_CHARACTERS, MANDATE_CHARACTERS, ORDER_ID_CHARACTERS = 80, 2_000, 100
+MANDATE_CHARACTERS, ORDER_ID_CHARACTERS = 2_000, 100
 
 
 def _text(value: Any) -> str:
@@ -350,9 +351,7 @@ class ReportFill(Command):
     price: Number
     qty: Number
     side: Literal["buy", "sell"]
-    venue_order_id: Annotated[str, Field(min_length=1, max_length=ORDER_ID_CHARACTERS)] | None = (
-        None
-    )
+    venue_order_id: Annotated[str, FreeText(ORDER_ID_CHARACTERS, exact=True)] | None = None
 
 
 # Creation requests
@@ -369,7 +368,7 @@ class MarkCreated(Command):
 
 class RejectCreation(Command):
     id: Id
-    reason: Annotated[str, Field(min_length=1, max_length=REASON_CHARACTERS)]
+    reason: Annotated[str, FreeText(REASON_CHARACTERS, lines=True)]
 
 
 class CreationRequestShown(AnswerBody):
@@ -421,13 +420,13 @@ class JourneyShown(AnswerBody):
 class RuledMarket(Command):
     market: MarketName
     session: Annotated[
-        str, Field(max_length=20, description="always, or the code of a calendar: XNYS")
+        str, FreeText(20, exact=True), Field(description="always, or the code of a calendar: XNYS")
     ] = "always"
     min_order_usd: PositiveUsdc
 
 
 class FundRulesBody(Command):
-    mandate: Annotated[str, Field(min_length=1, max_length=MANDATE_CHARACTERS)]
+    mandate: Annotated[str, FreeText(MANDATE_CHARACTERS, lines=True)]
     max_leverage: Leverage
     universe: Annotated[list[RuledMarket], Field(min_length=1, max_length=MOST_MARKETS)]
 

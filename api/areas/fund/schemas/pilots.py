@@ -4,12 +4,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from api.areas.fund.schemas import MANDATE_CHARACTERS, Id, Leverage
+from api.areas.fund.schemas import Id, Leverage
 from api.kernel.fields import Int, PositiveUsdc, TxHash
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
+from api.kernel.texts import FreeText
 from core.fund.rules.applications import (
     MOST_FEE_BPS,
+    PLAN_CHARACTERS,
     ApplicationState,
     BondCurrency,
     BondState,
@@ -88,7 +90,7 @@ class ApplyForPilot(Command):
         list[Annotated[Category, Field(strict=False)]], Field(max_length=len(Category))
     ] = Field(default=[], description="empty: the whole index")
     fund_type: Annotated[FundType, Field(strict=False)]
-    plan_text: Annotated[str, Field(min_length=1, max_length=MANDATE_CHARACTERS)] = Field(
+    plan_text: Annotated[str, FreeText(PLAN_CHARACTERS, lines=True)] = Field(
         description="becomes the mandate of the pilot's frozen rules"
     )
     rebalance_cadence: Annotated[Cadence, Field(strict=False)]
@@ -112,7 +114,7 @@ class ApplicationPath(Command):
 
 class RejectApplication(Command):
     id: Id
-    reason: Annotated[str, Field(min_length=1, max_length=REASON_CHARACTERS)]
+    reason: Annotated[str, FreeText(REASON_CHARACTERS, lines=True)]
 
 
 class ReturnBond(Command):

@@ -31,7 +31,6 @@ from core.fund.applications import PaidBond
 from core.fund.bond_transfers import BondTransfer, NotSafeYetError, require_transfer
 from core.fund.indices import ShownIndex
 from core.fund.rules.applications import (
-    PLAN_CHARACTERS,
     ApplicationMoveKind,
     ApplicationState,
     ApplicationStateError,
@@ -42,7 +41,6 @@ from core.fund.rules.applications import (
     bond_usdc_e6,
     require_application,
 )
-from core.fund.rules.creation import REASON_CHARACTERS
 from core.fund.rules.frozen import leverage_text
 from core.fund.rules.indices import IndexRow, universe_of
 from core.fund.rules.journey import SPOT_PILOT
@@ -50,7 +48,6 @@ from core.fund.tables import FundApplication
 from core.hexes import address_of, hex_of
 from core.identity.queries import agent_ids_of_owner
 from core.money import UsdcE6, usdc_text, usdc_text_or_none
-from core.texts import require_text
 from core.times import instant_text, instant_text_or_none
 
 Applicant = AgentCaller | OwnerCaller | BearerCaller
@@ -64,7 +61,6 @@ def apply(call: WriteCall, caller: Applicant, command: ApplyForPilot) -> Answer[
     """
     require_unlocked(call, caller.account_id)
     index = index_of(call, command.id)
-    require_text("plan_text", command.plan_text, PLAN_CHARACTERS, lines=True)
     new = NewApplication(
         index_id=index.id,
         categories=tuple(one.value for one in command.filter_categories),
@@ -135,7 +131,6 @@ def reject(
     call: WriteCall, caller: OperatorCaller, command: RejectApplication
 ) -> Answer[ApplicationShown]:
     """Errors: InvalidParameterError; Refusal not_found, conflict_of_interest, wrong_status."""
-    require_text("reason", command.reason, REASON_CHARACTERS, lines=True)
     found = _to_decide(call, caller, command.id)
     try:
         rows.reject(call.db, found, command.reason, caller.account_id, call.now)

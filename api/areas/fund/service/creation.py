@@ -14,7 +14,6 @@ from api.kernel.operation import Answer, Call, NextCall, ReadCall, Refusal, Writ
 from core.fund import creation
 from core.fund import queries as fund
 from core.fund.rules.creation import (
-    REASON_CHARACTERS,
     CreationState,
     CreationStateError,
     PerpVaultError,
@@ -22,7 +21,6 @@ from core.fund.rules.creation import (
 )
 from core.fund.tables import FundCreationRequest, FundVault
 from core.hexes import address_or_none, bytes_of
-from core.texts import require_text
 from core.times import instant_text, instant_text_or_none
 
 Maker = AgentCaller | OwnerCaller | BearerCaller
@@ -89,7 +87,6 @@ def reject(
     call: WriteCall, caller: OperatorCaller, command: RejectCreation
 ) -> Answer[CreationRequestShown]:
     """Errors: InvalidParameterError; Refusal not_found, conflict_of_interest, wrong_status."""
-    require_text("reason", command.reason, REASON_CHARACTERS, lines=True)
     return _move(call, caller, command.id, CreationState.REJECTED, reason=command.reason)
 
 

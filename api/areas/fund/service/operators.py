@@ -1,7 +1,6 @@
 """Operators freeze rules, publish signals, pause and resume."""
 
 from api.areas.fund.schemas import (
-    MANDATE_CHARACTERS,
     FreezeRules,
     FundVaultPath,
     PublishSignal,
@@ -28,7 +27,6 @@ from core.fund.rules.signals import NewSignal, require_signal
 from core.fund.snapshots import snapshot_of
 from core.fund.tables import FundVault
 from core.hexes import hex_of
-from core.texts import require_text
 from core.times import instant_text
 
 
@@ -40,7 +38,6 @@ def freeze(call: WriteCall, caller: OperatorCaller, command: FreezeRules) -> Ans
         UniverseMarket(one.market, one.session, one.min_order_usd) for one in said.universe
     )
     with fields_in("rules"):
-        require_text("mandate", said.mandate, MANDATE_CHARACTERS, lines=True)
         require_rules(kind, universe, said.max_leverage)
         for place, one in enumerate(universe):
             require_calendar(frozenset(kept()), one.session, f"universe.{place}.session")

@@ -8,6 +8,7 @@ Wrong codes are counted by network address over a sliding hour. Which part was w
 """
 
 from datetime import timedelta
+from unicodedata import normalize
 
 from api.areas.identity.schemas import Recover, Recovered
 from api.kernel.caller import Nobody
@@ -50,9 +51,10 @@ def _is_named(account: Account, agent_name: str | None) -> bool:
     """An agent with a recovery name must send it; another may leave the name out, or send its
     own.
     """
-    if account.recovery_name is not None:
-        return agent_name == account.recovery_name
-    return agent_name in (None, account.name)
+    if agent_name is None:
+        return account.recovery_name is None
+    known = account.name if account.recovery_name is None else account.recovery_name
+    return normalize("NFC", agent_name) == normalize("NFC", known)
 
 
 def _require_attempts_left(call: WriteCall) -> None:

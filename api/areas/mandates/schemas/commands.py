@@ -29,6 +29,7 @@ from api.kernel.fields import (
 )
 from api.kernel.operation import Command
 from api.kernel.pagination import Paged
+from api.kernel.texts import FreeText
 from core.gallery.rules import PARAMS_MOST
 from core.mandate.rules.agent_rows import AGENT_KINDS
 from core.mandate.rules.terms import DEFAULT_AGENT_FEE_BPS, MAX_RULES, SHARE_OF_VERIFIED_GAIN
@@ -37,7 +38,7 @@ EMPTY_IS_NONE = BeforeValidator(lambda value: None if value == "" else value)
 Bps = Annotated[int, Field(ge=0, le=10_000), WHOLE]
 Selector = Annotated[str, Field(pattern=r"^0x[0-9a-fA-F]{8}$")]
 HexData = Annotated[str, Field(pattern=r"^0x([0-9a-fA-F]{2})*$", max_length=65_536)]
-Word = Annotated[str, Field(min_length=1, max_length=200)]
+Word = Annotated[str, FreeText(200)]
 Words = Annotated[list[Word], Field(max_length=200)]
 
 RefusalReason = Literal[
@@ -84,7 +85,7 @@ class ReplacePolicy(AgentPath):
 
 
 class DraftTerms(Command):
-    purpose: Annotated[str, Field(min_length=1, max_length=2000)]
+    purpose: Annotated[str, FreeText(2_000, lines=True)]
     budget_usdc: Usdc
     horizon_days: Int
     stop_floor_bps: Int
@@ -110,10 +111,12 @@ class DraftTerms(Command):
     market_mode: Literal["paper", "testnet"] | None = None
     open_board: Flag = False
     listing_id: (
-        Annotated[str, Field(max_length=64, description="of a listing that is in the gallery")]
+        Annotated[
+            str, FreeText(64, exact=True), Field(description="of a listing that is in the gallery")
+        ]
         | None
     ) = None
-    listing_params: Annotated[dict[str, Millionths], Field(max_length=PARAMS_MOST)] | None = Field(
+    listing_params: Annotated[dict[Word, Millionths], Field(max_length=PARAMS_MOST)] | None = Field(
         default=None,
         description="the listing's parameters by name, each within its range; what is left out "
         "has its default",
@@ -138,7 +141,7 @@ class Propose(Command):
     """`title` is the purpose (docs/rules.md#policy)."""
 
     agent_id: AccountIdText
-    title: Annotated[str, Field(min_length=1, max_length=2000)]
+    title: Annotated[str, FreeText(2_000, lines=True)]
     goal: Goal
 
 
@@ -229,7 +232,8 @@ class ExecuteCall(MandatePath):
     resource: (
         Annotated[
             str,
-            Field(min_length=1, max_length=2048, description="URL to pay for, instead of target"),
+            FreeText(2048, exact=True),
+            Field(description="URL to pay for, instead of target"),
         ]
         | None
     ) = None
@@ -237,9 +241,9 @@ class ExecuteCall(MandatePath):
         default=None,
         description="payTo of the resource's offer; may be left out for this service's own",
     )
-    function: Annotated[str, Field(max_length=400, description="such as buy(uint256)")] | None = (
-        None
-    )
+    function: (
+        Annotated[str, FreeText(400, exact=True), Field(description="such as buy(uint256)")] | None
+    ) = None
     selector: Selector | None = None
     args: Annotated[list[Json], Field(max_length=32)] | None = None
     data: HexData | None = None
@@ -251,15 +255,12 @@ class ExecuteCall(MandatePath):
 
 
 class UnwindCall(MandatePath):
-    position_id: Annotated[str, Field(max_length=128)] | None = None
+    position_id: Annotated[str, FreeText(128, exact=True)] | None = None
     adapter: (
         Annotated[
             str,
-            Field(
-                min_length=1,
-                max_length=64,
-                description="its address, or its name in close-all-plan",
-            ),
+            FreeText(64, exact=True),
+            Field(description="its address, or its name in close-all-plan"),
         ]
         | None
     ) = None
@@ -271,14 +272,16 @@ class ReportEvent(MandatePath):
     Kinds and payload are judged by the domain, so that a break is stored and flagged.
     """
 
-    kind: Annotated[str, Field(max_length=32, json_schema_extra={"enum": [*AGENT_KINDS]})]
+    kind: Annotated[
+        str, FreeText(32, exact=True, least=0), Field(json_schema_extra={"enum": [*AGENT_KINDS]})
+    ]
     amount_usdc: Usdc | None = None
     tx_hash: TxHash | None = Field(default=None, description="of the chain call that did it")
     why: (
         Annotated[
             str,
+            FreeText(4_000, lines=True),
             Field(
-                max_length=4000,
                 description="your reason, with the number of the clause it rests on",
             ),
         ]

@@ -11,6 +11,7 @@ from typing_extensions import TypedDict  # pydantic takes that of typing from Py
 
 from api.areas.mandates.schemas.commands import Status
 from api.kernel.operation import AnswerBody
+from api.kernel.texts import BY_OTHERS, OthersText
 from core.mandate.rules.clauses import EnforcedBy
 
 Mode = Literal["paper", "testnet"]
@@ -101,7 +102,7 @@ class MandateView(LedgerAnswer):
     public_id: str
     agent_id: str | None
     open_board: bool
-    purpose: str
+    purpose: OthersText
     budget_usdc: str
     horizon_days: int
     stop_floor_bps: int
@@ -127,7 +128,7 @@ class MandateView(LedgerAnswer):
     accepted_at: str | None
     ends_at: str | None
     ended_at: str | None
-    strategy: dict[str, Any] | None
+    strategy: Annotated[dict[str, Any] | None, BY_OTHERS]
     proposed_by_agent_id: str | None
 
 
@@ -206,7 +207,7 @@ class Clause(TypedDict):
 
 @with_config(AnswerBody.model_config)
 class CardLine(TypedDict):
-    text_en: str
+    text_en: OthersText
     params: dict[str, str | int | None]
 
 
@@ -217,7 +218,7 @@ class CardFooterLine(CardLine):
 
 @with_config(AnswerBody.model_config)
 class StrategyLine(TypedDict):
-    text_en: str
+    text_en: OthersText
     params: dict[str, Any]
 
 

@@ -1,6 +1,6 @@
 """What the record says: steps, rows of the ledger, and what an agent reported."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, with_config
 from typing_extensions import TypedDict  # pydantic takes that of typing from Python 3.12 on
@@ -8,6 +8,7 @@ from typing_extensions import TypedDict  # pydantic takes that of typing from Py
 from api.areas.mandates.schemas.commands import Status
 from api.areas.mandates.schemas.standing import ReportedPlace
 from api.kernel.operation import AnswerBody
+from api.kernel.texts import BY_OTHERS, OthersText
 from core.mandate.rules.rows import ReportedBy
 from core.mandate.rules.step_kinds import StepKind
 
@@ -37,8 +38,8 @@ class RecordStep(TypedDict):
     est: bool
     amount_usdc: str | None
     tx_hash: str | None
-    why: str | None
-    note: str | None
+    why: OthersText | None
+    note: OthersText | None
     resource: str | None
     target: StepTarget | None
     allowed_by: list[int]
@@ -57,7 +58,7 @@ class LedgerEvent(AnswerBody):
     chain_id: int | None
     block_number: int | None
     log_index: int | None
-    payload: dict[str, Any]
+    payload: Annotated[dict[str, Any], BY_OTHERS]
     reported_by: ReportedBy
     occurred_at: str
     created_at: str
@@ -81,7 +82,7 @@ class ReceiptView(AnswerBody):
 class RecordLine(AnswerBody):
     """A row as its line in the record has it."""
 
-    body: dict[str, Any]
+    body: Annotated[dict[str, Any], BY_OTHERS]
     prev_hash: str
     row_hash: str
 

@@ -8,12 +8,13 @@ from api.areas.mandates.schemas.commands import DraftTerms
 from api.areas.mandates.schemas.mandate import LedgerAnswer
 from api.kernel.fields import AccountIdText
 from api.kernel.operation import AnswerBody, Command
+from api.kernel.texts import FreeText
 
 
 class TermsInQuestion(DraftTerms):
     """As a draft's, without its words."""
 
-    purpose: Annotated[str, Field(min_length=1, max_length=2000)] = "what if"
+    purpose: Annotated[str, FreeText(2_000, lines=True)] = "what if"
 
 
 class AskWhatIf(Command):

@@ -56,7 +56,7 @@ def published(database: Database) -> int:
 
 
 def test_the_same_words_of_64_persons__are_one_claim(database: Database, agent_id: int) -> None:
-    said = ["It has a dog.", "IT HAS A  DOG.", "It has a d\u200dog."]
+    said = ["It has a dog.", "IT HAS A  DOG.", "It has a d\ufe0fog."]
     found = outcomes(
         [partial(made, database, agent_id, f"agent:{n}", said[n % 3]) for n in range(AT_ONCE)]
     )

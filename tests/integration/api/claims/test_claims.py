@@ -144,7 +144,7 @@ def test_a_rejected_claim__is_not_made_again_by_who_made_it(
 ) -> None:
     first = claim(client, agent).json()["claim_id"]
     decide(client, operator, first, "rejected")
-    for said in ("It has a dog.", "IT  HAS A DOG.", "It has a d\u200dog."):
+    for said in ("It has a dog.", "IT  HAS A DOG.", "It has a d\ufe0fog."):
         refused = claim(client, agent, said)
         assert (refused.status_code, refused.json()["service"]["reason"]) == (409, "same_claim")
         assert f"claim {first} says the same and was rejected" in refused.json()["detail"]
@@ -206,3 +206,17 @@ def test_a_note__gets_one_unverified_claim_of_a_person_and_twenty_verified_ones(
     assert numbers == sorted(numbers, reverse=True)
     with database.read() as session:
         assert facts_of(session, "BTC", clock.now).claims == ()
+
+
+def test_a_claim_of_before_the_rules_of_texts__is_shown_escaped_in_lists_and_notes(
+    client: TestClient, agent: dict[str, str], database: Database
+) -> None:
+    assert claim(client, agent).status_code == 201
+    with database.write() as session:
+        session.execute(text("update kg_claim set claim = :claim"), {"claim": "a \u202egod\u200b"})
+    listed = client.get("/kg/claims", params={"base": "LINK"})
+    assert listed.json()["claims"][0]["claim"] == "a \\u{202e}god\\u{200b}"
+    assert "\u202e" not in listed.text
+    note = client.get("/kg/LINK.md").text
+    assert "a \\\\u\\{202e\\}god\\\\u\\{200b\\}" in note
+    assert not {"\u202e", "\u200b"} & set(note)

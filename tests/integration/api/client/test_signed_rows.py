@@ -63,6 +63,15 @@ def send(stage: Stage, mandate_id: str, body: dict[str, Any]) -> httpx.Response:
     return stage.call("POST", f"/mandates/{mandate_id}/events", stage.agent, body)
 
 
+def test_words_of_a_signed_report__are_signed_as_the_nfc_that_is_kept(
+    stage: Stage, agent: Client, mandate_id: str
+) -> None:
+    sent = {"payload": {"text": "u\u0308ber", "list": ["e\u0301"]}, "why": "cafe\u0301"}
+    event = agent.mandates.report_event(mandate_id, kind="note", **sent)["event"]
+    assert event["signed_by"] == stage.agent_wallet.address
+    assert event["payload"] == {"text": "\u00fcber", "list": ["\u00e9"], "why": "caf\u00e9"}
+
+
 @pytest.mark.slow
 def test_a_client_with_a_wallet__signs_each_report_after_the_one_before(
     stage: Stage, agent: Client, mandate_id: str

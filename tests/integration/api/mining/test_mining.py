@@ -170,7 +170,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
         {"entries": [entry(evidence_url="https://me:word@docs.chain.link/")]},
         "entries.0.evidence_url: write an https URL",
     ),
-    ({"entries": [entry(value="ethereum\u202e")]}, "entries.0.field_value: leave out control"),
+    ({"entries": [entry(value="ethereum\u202e")]}, "entries.0.field_value: leave out U+202E"),
     ({"entries": [entry(value="e" * 100_000)]}, "entries.0.field_value: "),
     ({"entries": [entry(value=7)]}, "entries.0.field_value: "),
     ({"entries": [CHAIN | {"points": 900}]}, "entries.0.points: "),
@@ -195,7 +195,7 @@ def test_bad_input__is_refused_by_name_with_nothing_written_and_nothing_charged(
         ("binance/LINK-USDT", 400, "symbol: write LINK_USDT; in a path"),
         ("binance/link_usdt", 400, "symbol: write LINK_USDT"),
         ("binance/NONE_USDT", 404, "symbol: the service has no listing binance_none_usdt"),
-        ("binance/LINK%E2%80%AE_USDT", 400, "symbol: write a pair as"),
+        ("binance/LINK%E2%80%AE_USDT", 400, "symbol: leave out U+202E"),
     ],
 )
 def test_a_listing_that_is_misnamed__is_refused(

@@ -61,6 +61,23 @@ def test_a_room__shows_its_messages_newest_first_with_author_kind_and_reply(stag
     }
 
 
+def test_what_was_posted_before_the_rules_of_texts__is_shown_escaped_by_route_and_tool(
+    stage: Stage,
+) -> None:
+    hidden, shown = "look \u202eereh\U000e0041", "look \\u{202e}ereh\\u{e0041}"
+    author = stage.agent()
+    with stage.database.write() as session:
+        new = posts.NewPost(room_id=stage.room, author_id=author.user_id, text=hidden)
+        posts.post(session, new, stage.clock.now)
+        session.execute(text("update account set name = :name"), {"name": hidden})
+    answer = stage.client.get(f"/hive/rooms/{stage.room}")
+    message = answer.json()["messages"][0]
+    assert (message["text"], message["author"]["name"]) == (shown, shown)
+    result = call(stage.client, "hive_read_room", None, id=stage.room)
+    assert result["structuredContent"] == answer.json()
+    assert not {"\u202e", "\U000e0041"} & set(result["content"][0]["text"])
+
+
 def test_messages__run_by_pages_that_new_ones_do_not_shift(stage: Stage) -> None:
     author = stage.agent()
     for n in range(4):

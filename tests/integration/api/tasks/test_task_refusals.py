@@ -40,7 +40,7 @@ BAD_PROOFS: dict[str, tuple[dict[str, Any], str]] = {
         "observed_at: look again; an observation older than 7 days proves nothing now.",
     ),
     "no result": ({"observed_result": ...}, "observed_result: "),
-    "an empty result": ({"observed_result": ""}, "observed_result: write 1 to 500 characters."),
+    "an empty result": ({"observed_result": ""}, "observed_result: write 1 or more characters."),
     "a long result": ({"observed_result": "a" * 501}, "observed_result: "),
     "a bidi result": ({"observed_result": "a\u202eb"}, "observed_result: "),
     "no source": ({"source_url": ...}, "source_url: send it; name where you looked."),

@@ -13,7 +13,7 @@ const params = { path: { id } };
 const EVENTS = "/mandate-wallet/mandates/{id}/events";
 
 const note = (text) => answer(api.POST(EVENTS, { params, body: { kind: "note", payload: { text } } }));
-const payload = { target: "0x" + "99".repeat(20), "\u20ac": [1, { b: null, a: true }], nested: { z: 1, y: "\u0001\u00e9" } };
+const payload = { target: "0x" + "99".repeat(20), "\u20ac": [1, { b: null, a: true }], nested: { z: 1, y: "\t\u00e9" } };
 const bought = await answer(
   api.POST(EVENTS, { params, body: { kind: "resolve", amount_usdc: "-2.5", tx_hash: `0x${"AB".repeat(32)}`, why: "lost", payload } }),
 );
@@ -21,7 +21,7 @@ const refused = await answer(
   api.POST("/mandate-wallet/mandates/{id}/refusals", { params, body: { reason: "OverPerTxCap", amount_usdc: "500" } }),
 );
 const beside = createClient(base, { key }, { signer });
-await answer(beside.POST(EVENTS, { params, body: { kind: "note", why: "Another process." } }));
+await answer(beside.POST(EVENTS, { params, body: { kind: "note", why: "Another proce\u0301ss." } }));
 const after = await note("Signed again where the service says.");
 const stopped = await answer(api.POST("/mandate-wallet/mandates/{id}/stop", { params }));
 const unsigned = await createClient(base, { key }).POST(EVENTS, { params, body: { kind: "note" } });

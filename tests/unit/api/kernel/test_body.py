@@ -10,7 +10,7 @@ from api.kernel.fields import JsonDecimal
 from api.kernel.operation import Refusal
 from tests.each import each
 
-UNSTORABLE = "it holds a NUL or half a surrogate pair; leave that out."
+UNSTORABLE = "no NUL and no half of a surrogate pair is taken."
 
 
 def test_a_fraction__keeps_the_text_it_was_written_as() -> None:
@@ -38,11 +38,11 @@ def test_an_empty_body__is_an_empty_object() -> None:
         (b"[1]", "The body is not a JSON object; send {...} with the fields of the call."),
         (b'{"a": 1, "b": {"c": 1, "c": 2}}', "The body names 'c' twice; send each field once."),
         (b'{"a": NaN}', "NaN is not JSON; write a decimal, or null where it is unknown."),
-        (b'{"a": "\\u0000"}', f"a: {UNSTORABLE}"),
-        (b'{"b": 1, "a": ["x", "\\ud800"]}', f"a.1: {UNSTORABLE}"),
-        (b'{"a": {"b": [{"c": "x\\u0000"}]}}', f"a.b.0.c: {UNSTORABLE}"),
-        (b'{"a": {"b\\u0000c": 1}}', f"a.bc: {UNSTORABLE}"),
-        (b'{"\\u0000": 1}', f"body: {UNSTORABLE}"),
+        (b'{"a": "\\u0000"}', f"a: leave out U+0000; {UNSTORABLE}"),
+        (b'{"b": 1, "a": ["x", "\\ud800"]}', f"a.1: leave out U+D800; {UNSTORABLE}"),
+        (b'{"a": {"b": [{"c": "x\\u0000"}]}}', f"a.b.0.c: leave out U+0000; {UNSTORABLE}"),
+        (b'{"a": {"b\\u0000c": 1}}', f"a.bc: leave out U+0000; {UNSTORABLE}"),
+        (b'{"\\u0000": 1}', f"body: leave out U+0000; {UNSTORABLE}"),
         (
             b'{"a":' + b"[" * 40 + b"]" * 40 + b"}",
             "The body is nested too deep; stay within 32 levels.",

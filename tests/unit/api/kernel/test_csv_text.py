@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.kernel.csv_text import cell, csv_text
+from core.texts import shown
 from tests.each import each
 
 SIGNS = ("=", "+", "-", "@", "＝", "＋", "－", "＠")  # noqa: RUF001 - the wide ones too
@@ -49,7 +50,7 @@ def test_a_text__reads_back_as_itself_but_for_apostrophes(text: str) -> None:
     assert (header, line[0], line[1].replace("'", "")) == (
         ["line", "value"],
         "step",
-        text.replace("'", ""),
+        shown(text).replace("'", ""),
     )
 
 
@@ -79,7 +80,8 @@ def test_a_text_that_begins_like_a_formula__is_made_plain(text: str) -> None:
         ("a\t=1", "a\t'=1"),
         ("a; +1", "a;' +1"),
         ('a;"=1', "a;'\"=1"),
-        ("a\r\n@x", "a\r\n'@x"),
+        ("a\n@x", "a\n'@x"),
+        ("a\r\n@x", "a\n'@x"),
         ("\t=1", "'\t'=1"),
         ("=1;=2;-3", "'=1;'=2;'-3"),
     ],
@@ -103,6 +105,11 @@ def test_unknown_is_empty_and_objects_are_json() -> None:
         "[1,2]",
         '{"a":"원","b":null}',
     ]
+
+
+def test_what_would_be_hidden__is_shown() -> None:
+    assert cell("pay \u202enow\x00") == "pay \\u{202e}now\\u{0}"
+    assert cell(["a\u202eb", "\U000e0041"]) == '["a\\u202eb","\\udb40\\udc41"]'
 
 
 def test_a_formula_in_json__is_an_escape() -> None:

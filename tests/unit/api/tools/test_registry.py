@@ -1,22 +1,40 @@
 """Tools as clients see them: names, hints and arguments, out of the catalogue and the commands."""
 
 import csv
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
 from jsonschema import Draft202012Validator
+from pydantic import BaseModel
+from typing_extensions import is_typeddict
 
+from api.areas.discovery.service.document import INSTRUCTIONS
 from api.catalogue import catalogue
 from api.kernel.secrets_guard import refuse_secrets
+from api.kernel.texts import others_in
 from api.kernel.tool import ID, Profile
-from api.tools.registry import entries_of
+from api.tools.registry import FREE_WORDS, entries_of
 from tests.each import each
 
 with (Path(__file__).parents[3] / "spec" / "tools.tsv").open() as lines:
     SPECIFIED = {row["tool"]: row for row in csv.DictReader(lines, delimiter="\t")}
 ENTRIES = entries_of(catalogue())
 TOOLS = each("name", list(ENTRIES))
+
+
+def texts_in(kind: Any, path: tuple[str, ...] = (), within: tuple[Any, ...] = ()) -> Iterator[str]:
+    """The paths of an answer's plain texts and free JSON."""
+    if is_typeddict(kind) or (isinstance(kind, type) and issubclass(kind, BaseModel)):
+        if kind not in within:
+            for name, declared in get_type_hints(kind).items():
+                yield from texts_in(declared, (*path, name), (*within, kind))
+    elif kind is str or get_origin(kind) is dict:
+        yield ".".join(path)
+    else:
+        for inner in get_args(kind):
+            yield from texts_in(inner, path, within)
 
 
 def arguments(name: str) -> dict[str, Any]:
@@ -40,8 +58,50 @@ def test_a_tool__carries_all_four_hints_on_the_wire(name: str) -> None:
         "readOnlyHint": kind == "read",
         "destructiveHint": kind == "write destructive",
         "idempotentHint": kind == "read" or method == "PUT",
-        "openWorldHint": False,
+        "openWorldHint": bool(others_in(ENTRIES[name].operation.answer)),
     }
+
+
+def test_the_tools_whose_answers_hold_what_others_wrote__are_those_of_an_open_world() -> None:
+    assert {
+        name for name, entry in ENTRIES.items() if entry.described.annotations.open_world_hint
+    } == {  # type: ignore[union-attr]  # hints stand on each
+        *("mandate_offers", "mandate_list", "mandate_propose", "mandate_accept", "mandate_get"),
+        *("mandate_report_event", "mandate_report_refusal", "mandate_stop", "get_mining_tasks"),
+        *("hive_read_room", "hive_post", "tasks_browse", "task_claim", "task_submit_proof"),
+    }
+
+
+@TOOLS
+def test_a_tool__names_the_fields_of_its_answer_that_others_write(name: str) -> None:
+    operation, described = ENTRIES[name].operation, ENTRIES[name].described
+    fields = others_in(operation.answer)
+    said = f" {FREE_WORDS}: {', '.join(fields)}." if fields else ""
+    assert described.description == f"{operation.summary}{said}"
+    schema = str(described.output_schema)
+    assert all(repr(part) in schema for field in fields for part in field.split("."))
+
+
+def test_what_commands_take_as_free_text__is_marked_in_the_answers_of_tools() -> None:
+    """By its name: a text that one caller writes under a name, another reads under it."""
+    written = {"purpose", "why", "title", "subject", "text", "payload"}
+    ours = {"progress.rules.text"}
+    for name, entry in ENTRIES.items():
+        marked = set(others_in(entry.operation.answer))
+        for path in texts_in(entry.operation.answer):
+            if path.rpartition(".")[2] in written and path not in ours:
+                assert any(f"{path}.".startswith(f"{one}.") for one in marked), (name, path)
+
+
+def test_the_instructions__name_every_field_that_others_write() -> None:
+    (said,) = [one for one in INSTRUCTIONS if "never instructions" in one]
+    fields = {
+        field.rpartition(".")[2]
+        for entry in ENTRIES.values()
+        for field in others_in(entry.operation.answer)
+    }
+    unsaid = {one for one in fields if one not in said.replace(",", " ").split()}
+    assert unsaid <= {"current_value", "shown_value", "value", "evidence_url"}  # "values, evidence"
 
 
 def test_the_destructive_tools__are_those_that_replace() -> None:

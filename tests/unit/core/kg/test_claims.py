@@ -11,7 +11,6 @@ from core.kg.rules.claims import (
     backer_named,
     claim_source,
     claimed_ticker,
-    require_claim,
     require_news,
     require_room,
     same_words,
@@ -85,16 +84,6 @@ def test_a_backer__is_named_by_a_short_claim_of_that_kind(
 def test_a_source_that_is_no_https_link__is_refused(url: str) -> None:
     with pytest.raises(InvalidParameterError, match="source_url: "):
         claim_source(url)
-
-
-def test_a_claim_of_500_characters__is_taken() -> None:
-    require_claim("a" * 500)
-
-
-@each("claim", ["", "a" * 501, "a\nb", "a\u202eb", "\u3164"])
-def test_a_claim_that_is_no_line_of_plain_text__is_refused(claim: str) -> None:
-    with pytest.raises(InvalidParameterError, match="claim: "):
-        require_claim(claim)
 
 
 def test_claims_that_differ_in_case_and_spaces_alone__say_the_same() -> None:

@@ -2,32 +2,17 @@
 
 from datetime import UTC, datetime, timedelta
 
-import pytest
-
-from core.errors import InvalidParameterError
 from core.rooms.rules import (
     PostRates,
     ReleaseKind,
     free_again_at,
     release_tenths,
-    require_post,
 )
 from tests.each import each
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 INSIGHTFUL = ReleaseKind.INSIGHTFUL
-
-
-@each("text", ["a", "a" * 4_000, "two\nlines", "<b>text</b>"])
-def test_a_post__of_1_to_4000_characters_is_taken(text: str) -> None:
-    require_post(text)
-
-
-@each("text", ["", "a" * 4_001, "a" * 102_400, "a\x00", "a\u202e"])
-def test_another_post__is_refused_by_its_field(text: str) -> None:
-    with pytest.raises(InvalidParameterError, match=r"^text: "):
-        require_post(text)
 
 
 def test_standing__decides_how_many_posts_an_hour_has() -> None:

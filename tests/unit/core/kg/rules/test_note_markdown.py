@@ -54,9 +54,10 @@ def test_any_text__is_one_paragraph_of_text(text: str) -> None:
     assert {one.type for one in inline.children or ()} <= {"text", "text_special", "code_inline"}
 
 
-def test_what_cannot_be_seen__is_left_out() -> None:
-    assert one_line("a\u202eb\u200bc\x00d\n\ne") == "abcd e"
-    assert one_line("a\U000e0100\U000e01ef\ufe0fb\u034f\u3164c") == "abc"
+def test_what_cannot_be_seen__is_shown_by_its_code_point() -> None:
+    assert one_line("a\u202eb\u200bc\x00d\n\ne") == "a\\u{202e}b\\u{200b}c\\u{0}d e"
+    assert one_line("\U000e0100\ufe0fb\u034f") == "\\u{e0100}\\u{fe0f}b\\u{34f}"
+    assert one_line("\u2764\ufe0f") == "\u2764\ufe0f"
     assert one_line("x" * 501) == "x" * 499 + "…"
     assert one_line("x" * 500) == "x" * 500
 
