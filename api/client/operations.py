@@ -4312,7 +4312,7 @@ class TokensIdentityNode(TypedDict):
 
 class TokensShownContract(TypedDict):
     chain: str  # as CAIP-2 writes it
-    address: str  # normalised; native: the chain's own coin
+    address: str  # of an EVM chain with its checksum; native: the chain's own coin
     exchanges: list[str]
 
 

@@ -157,7 +157,9 @@ class TokenBook(AnswerBody):
 
 class ShownContract(AnswerBody):
     chain: str = Field(description="as CAIP-2 writes it")
-    address: str = Field(description="normalised; native: the chain's own coin")
+    address: str = Field(
+        description="of an EVM chain with its checksum; native: the chain's own coin"
+    )
     exchanges: list[str]
 
 

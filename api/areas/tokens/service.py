@@ -42,6 +42,7 @@ from api.kernel.caller import Nobody
 from api.kernel.operation import Answer, ReadCall, Refusal
 from core.market import board_views, gap_views, research_views
 from core.market.rules.grade import WEIGHTS
+from core.market.rules.identity import shown_address
 from core.market.rules.research import middle_slip
 from core.market.rules.series import HOURS, SeriesFigures, hours_of, series_of
 from core.market.scan_tables import MarketGap
@@ -252,7 +253,10 @@ def _asset(asset: MarketAssetState) -> TokenAsset:
         identity=asset.identity,
         transfer=asset.transfer,
         exchanges=list(asset.exchanges),
-        contracts=[ShownContract(**one) for one in asset.contracts],
+        contracts=[
+            ShownContract(**one | {"address": shown_address(one["chain"], one["address"])})
+            for one in asset.contracts
+        ],
         groups=[IdentityNode(**one) for one in asset.groups],
         links=[
             IdentityEdge(
@@ -277,7 +281,7 @@ def _network(one: MarketNetwork) -> TokenNetwork:
         deposit_since=instant_text(one.deposit_since),
         withdraw=transfer_word(one.can_withdraw),
         withdraw_since=instant_text(one.withdraw_since),
-        contract=one.contract,
+        contract=None if one.contract is None else shown_address(one.chain, one.contract),
         native=one.is_native,
         withdraw_fee=one.withdraw_fee,
         seen_at=instant_text(one.seen_at),
