@@ -20,8 +20,8 @@ USDC_E6_PER_USDC = 1_000_000
 BPS_ONE = 10_000
 MAX_ABS_USDC_E6 = 10**12 * USDC_E6_PER_USDC  # inclusive; docs/rules.md#numbers
 
-# without a sign, 10^12 USDC at most; for JSON Schema too
-AMOUNT_PATTERN = r"([0-9]{1,12}(\.[0-9]{1,6})?|1000000000000(\.0{1,6})?)"
+# without a sign, 13 digits and 10^12 USDC at most; for JSON Schema too
+AMOUNT_PATTERN = r"(0?[0-9]{1,12}(\.[0-9]{1,6})?|1000000000000(\.0{1,6})?)"
 
 LONGEST = 21  # characters: a sign, 13 digits, a point, 6 digits
 _AMOUNT = re.compile(f"-?{AMOUNT_PATTERN}")
@@ -31,7 +31,7 @@ _TOO_LARGE = re.compile(r"-?[0-9]{13,}(\.[0-9]{1,6})?")
 def usdc_e6_from_text(text: str, field: str = "amount_usdc") -> UsdcE6:
     """Read an amount of USDC as written: `"12.5"` is 12_500_000.
 
-    Form: `-?digits(1..12)[.digits(1..6)]`, ASCII, or plus or minus 1e12 itself. Exact, nothing is
+    Form: `-?digits(1..13)[.digits(1..6)]`, ASCII, within plus or minus 1e12. Exact, nothing is
     rounded.
     Errors: InvalidNumberError. Source: docs/rules.md#numbers.
     """

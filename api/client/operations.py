@@ -1144,7 +1144,7 @@ class FundFundRulesBody(TypedDict):
 
 class FundRuledMarket(TypedDict):
     market: str  # the token_id of a listing: binance_btc_usdt
-    session: NotRequired[str]  # always, or the code of a calendar: XNYS
+    session: NotRequired[str | None]  # always, or the code of a calendar: XNYS
     min_order_usd: str  # USDC with at most six decimals; text, or a number
 
 
@@ -1899,7 +1899,7 @@ class MandatesSignedMandate(TypedDict):
 
 
 class MandatesTermsInQuestion(TypedDict):
-    purpose: NotRequired[str]
+    purpose: NotRequired[str | None]
     budget_usdc: str  # USDC with at most six decimals; text, or a number
     horizon_days: int
     stop_floor_bps: int
@@ -1911,10 +1911,10 @@ class MandatesTermsInQuestion(TypedDict):
     per_tx_cap_usdc: NotRequired[str | None]
     daily_cap_usdc: NotRequired[str | None]
     approval_above_usdc: NotRequired[str | None]
-    on_floor: NotRequired[Literal["keep", "close"]]
+    on_floor: NotRequired[Literal["keep", "close"] | None]
     chain_id: NotRequired[int | None]
     market_mode: NotRequired[Literal["paper", "testnet"] | None]
-    open_board: NotRequired[bool]
+    open_board: NotRequired[bool | None]
     listing_id: NotRequired[str | None]
     listing_params: NotRequired[
         dict[str, str] | None
@@ -4352,7 +4352,7 @@ class TokensIdentityNode(TypedDict):
 
 class TokensShownContract(TypedDict):
     chain: str  # as CAIP-2 writes it
-    address: str  # normalised; native: the chain's own coin
+    address: str  # of an EVM chain with its checksum; native: the chain's own coin
     exchanges: list[str]
 
 
@@ -4486,6 +4486,7 @@ class TokensTokenPriceStats(TypedDict):
     quote: str
     series: list[TokensSeriesPoint] | None  # with series=1
     source: str
+    note: NotRequired[str | None]  # of a series whose points are of more than two hours
     simulated: NotRequired[Literal[True] | None]
 
 
@@ -4703,7 +4704,22 @@ class BoardCalls(Calls):
     def rows(
         self,
         *,
-        exchange: str | None = None,
+        exchange: Literal[
+            "binance",
+            "bybit",
+            "okx",
+            "coinbase",
+            "kraken",
+            "kucoin",
+            "gate",
+            "bitget",
+            "mexc",
+            "upbit",
+            "bithumb",
+            "coinone",
+            "korbit",
+        ]
+        | None = None,
         q: str | None = None,
         limit: int | None = None,
         offset: int | None = None,
@@ -4728,7 +4744,22 @@ class BoardCalls(Calls):
         *,
         cursor: str | None = None,
         limit: int | None = None,
-        exchange: str | None = None,
+        exchange: Literal[
+            "binance",
+            "bybit",
+            "okx",
+            "coinbase",
+            "kraken",
+            "kucoin",
+            "gate",
+            "bitget",
+            "mexc",
+            "upbit",
+            "bithumb",
+            "coinone",
+            "korbit",
+        ]
+        | None = None,
         token: str | None = None,
         type: BoardWarningType | None = None,
         severity: BoardWarningSeverity | None = None,
@@ -4769,7 +4800,22 @@ class BoardCalls(Calls):
         token: str,
         cursor: str | None = None,
         limit: int | None = None,
-        exchange: str | None = None,
+        exchange: Literal[
+            "binance",
+            "bybit",
+            "okx",
+            "coinbase",
+            "kraken",
+            "kucoin",
+            "gate",
+            "bitget",
+            "mexc",
+            "upbit",
+            "bithumb",
+            "coinone",
+            "korbit",
+        ]
+        | None = None,
     ) -> BoardTokenTimeline:
         """Read what happened to a token: warnings, outcomes, transfers, listings.
 
@@ -5421,9 +5467,12 @@ class FundCalls(Calls):
     def journey(self) -> FundJourneyShown:
         """Read where you stand on the way to a vault of your own; signed out: an example.
 
-        GET /fund/me/journey; credential: optional.
+        GET /fund/me/journey; credential: none, key, owner or bearer.
         """
-        return cast("FundJourneyShown", self._send("GET", "/fund/me/journey", "optional", {}))
+        return cast(
+            "FundJourneyShown",
+            self._send("GET", "/fund/me/journey", "none, key, owner or bearer", {}),
+        )
 
     def request_creation(
         self, id: int, *, idempotency_key: str | None = None
@@ -6677,7 +6726,25 @@ class MandatesCalls(Calls):
 class MiningCalls(Calls):
     """The calls mining.* of the catalogue."""
 
-    def fields(self, exchange: str, symbol: str) -> MiningMinableFields:
+    def fields(
+        self,
+        exchange: Literal[
+            "binance",
+            "bybit",
+            "okx",
+            "coinbase",
+            "kraken",
+            "kucoin",
+            "gate",
+            "bitget",
+            "mexc",
+            "upbit",
+            "bithumb",
+            "coinone",
+            "korbit",
+        ],
+        symbol: str,
+    ) -> MiningMinableFields:
         """Read a listing's fields, what each pays, and which are empty.
 
         GET /agent/mining/fields/{exchange}/{symbol}; credential: none.
@@ -6695,7 +6762,21 @@ class MiningCalls(Calls):
     def submit(
         self,
         *,
-        exchange: str,
+        exchange: Literal[
+            "binance",
+            "bybit",
+            "okx",
+            "coinbase",
+            "kraken",
+            "kucoin",
+            "gate",
+            "bitget",
+            "mexc",
+            "upbit",
+            "bithumb",
+            "coinone",
+            "korbit",
+        ],
         symbol: str,
         entries: Sequence[MiningMinedEntry],
         idempotency_key: str | None = None,
@@ -7083,7 +7164,21 @@ class ReportsCalls(Calls):
     def order(
         self,
         *,
-        exchange: str,
+        exchange: Literal[
+            "binance",
+            "bybit",
+            "okx",
+            "coinbase",
+            "kraken",
+            "kucoin",
+            "gate",
+            "bitget",
+            "mexc",
+            "upbit",
+            "bithumb",
+            "coinone",
+            "korbit",
+        ],
         symbol: str,
         lang: Literal["en", "ko"] | None = None,
         version: Literal["v1", "v2"] | None = None,
@@ -7106,7 +7201,26 @@ class ReportsCalls(Calls):
         )
 
     def list(
-        self, *, exchange: str, symbol: str, cursor: str | None = None, limit: int | None = None
+        self,
+        *,
+        exchange: Literal[
+            "binance",
+            "bybit",
+            "okx",
+            "coinbase",
+            "kraken",
+            "kucoin",
+            "gate",
+            "bitget",
+            "mexc",
+            "upbit",
+            "bithumb",
+            "coinone",
+            "korbit",
+        ],
+        symbol: str,
+        cursor: str | None = None,
+        limit: int | None = None,
     ) -> ReportsReportPage:
         """List the reports of a pair that you ordered, the newest first.
 
@@ -7136,7 +7250,27 @@ class ReportsCalls(Calls):
 class ResearchCalls(Calls):
     """The calls research.* of the catalogue."""
 
-    def read(self, exchange: str, symbol: str, *, days: int | None = None) -> ResearchResearchPair:
+    def read(
+        self,
+        exchange: Literal[
+            "binance",
+            "bybit",
+            "okx",
+            "coinbase",
+            "kraken",
+            "kucoin",
+            "gate",
+            "bitget",
+            "mexc",
+            "upbit",
+            "bithumb",
+            "coinone",
+            "korbit",
+        ],
+        symbol: str,
+        *,
+        days: int | None = None,
+    ) -> ResearchResearchPair:
         """Read the research of a priority target of yours, 1 to 90 days.
 
         GET /agent/research/{exchange}/{symbol}; credential: key.
@@ -7151,7 +7285,27 @@ class ResearchCalls(Calls):
             ),
         )
 
-    def pair(self, *, exchange: str, symbol: str, days: int | None = None) -> ResearchResearchPair:
+    def pair(
+        self,
+        *,
+        exchange: Literal[
+            "binance",
+            "bybit",
+            "okx",
+            "coinbase",
+            "kraken",
+            "kucoin",
+            "gate",
+            "bitget",
+            "mexc",
+            "upbit",
+            "bithumb",
+            "coinone",
+            "korbit",
+        ],
+        symbol: str,
+        days: int | None = None,
+    ) -> ResearchResearchPair:
         """Read the same, with exchange and symbol in the query.
 
         GET /research/pair; credential: key.
@@ -7672,7 +7826,21 @@ class TargetsCalls(Calls):
     def add(
         self,
         *,
-        exchange: str,
+        exchange: Literal[
+            "binance",
+            "bybit",
+            "okx",
+            "coinbase",
+            "kraken",
+            "kucoin",
+            "gate",
+            "bitget",
+            "mexc",
+            "upbit",
+            "bithumb",
+            "coinone",
+            "korbit",
+        ],
         symbol: str,
         microburst_hf_captures: int | None = None,
         idempotency_key: str | None = None,
@@ -7702,7 +7870,25 @@ class TargetsCalls(Calls):
         return cast("TargetsTargetList", self._send("GET", "/agent/targets", "key", {}))
 
     def remove(
-        self, *, exchange: str, symbol: str, idempotency_key: str | None = None
+        self,
+        *,
+        exchange: Literal[
+            "binance",
+            "bybit",
+            "okx",
+            "coinbase",
+            "kraken",
+            "kucoin",
+            "gate",
+            "bitget",
+            "mexc",
+            "upbit",
+            "bithumb",
+            "coinone",
+            "korbit",
+        ],
+        symbol: str,
+        idempotency_key: str | None = None,
     ) -> TargetsRemovedTarget:
         """Remove a priority target.
 

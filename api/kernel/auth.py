@@ -92,6 +92,10 @@ ANYBODY_OR_OWNER: Auth[Nobody | OwnerCaller] = Auth(
 ANYBODY_OR_KEY_OR_OWNER: Auth[Nobody | AgentCaller | OwnerCaller] = Auth(
     "optional", frozenset({Credential.NOTHING, Credential.KEY, Credential.OWNER})
 )
+ANYBODY_OR_ACCOUNT: Auth[Nobody | AgentCaller | OwnerCaller | BearerCaller] = Auth(
+    "none, key, owner or bearer",
+    frozenset({Credential.NOTHING, Credential.KEY, Credential.OWNER, Credential.BEARER}),
+)
 EVERY: tuple[Auth[Caller], ...] = (
     ANYBODY,
     BY_KEY,
@@ -103,4 +107,5 @@ EVERY: tuple[Auth[Caller], ...] = (
     ANY_CREDENTIAL,
     ANYBODY_OR_OWNER,
     ANYBODY_OR_KEY_OR_OWNER,
+    ANYBODY_OR_ACCOUNT,
 )

@@ -5,6 +5,8 @@ Laws
   invalid one is 401. So are two of one header: whose call it is would be somebody's guess.
 - Of several valid ones the route's kind decides.
 - A token of connect is no owner session, an owner session no token of connect, a key neither.
+- A secret's prefix says what it is, so that one in the other's header, or with or without `Bearer`
+  before it, counts as sent where it belongs. What belongs in no header is told where it does.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,7 +27,16 @@ KEY_HEADER = "X-SVC-User-Key"
 
 _DEAD_SESSION = (
     "The bearer token is not valid or has expired; sign in again (/auth/wallet/nonce with "
-    "purpose login, then /auth/owner/login) and send the new one."
+    "purpose login, then /auth/owner/login) and send the new one. An operator's key goes into "
+    f"{KEY_HEADER}, without Bearer."
+)
+_DEAD_KEY = (
+    f"The key in {KEY_HEADER} is not valid; send a live one, or send the agent's recovery_code to "
+    "/auth/agent/recover."
+)
+_RECOVERY_CODE = (
+    "This is an agent's recovery code, which no header takes; send it as recovery_code in the body of "
+    "POST /auth/agent/recover, which answers with a new key."
 )
 
 
@@ -40,10 +51,26 @@ class Credentials:
     client: str
 
 
-def sent(values: Sequence[str]) -> str | None:
-    """One header's credential; of several different ones their list (RFC 9110, 5.3), which no token
-    equals.
+def credentials_sent(
+    keys: Sequence[str], authorizations: Sequence[str], client: str
+) -> Credentials:
+    """Of both headers' values. Another scheme than Bearer is a credential that was sent and proves
+    nothing: it stays, and is refused as invalid.
     """
+    as_key, as_bearer = list[str](), list[str]()
+    for place, values in ((as_key, keys), (as_bearer, authorizations)):
+        for value in values:
+            scheme, _, rest = value.partition(" ")
+            token = rest.strip() if scheme.lower() == "bearer" else value
+            belongs = as_key if token.startswith(TokenKind.AGENT_KEY) else place
+            if token.startswith((TokenKind.OWNER_SESSION, TokenKind.AGENT_BEARER)):
+                belongs = as_bearer
+            belongs.append(token)
+    return Credentials(_one(as_key), _one(as_bearer), client)
+
+
+def _one(values: Sequence[str]) -> str | None:
+    """Of several different ones their list (RFC 9110, 5.3), which no token equals."""
     return ", ".join(dict.fromkeys(values)) if values else None
 
 
@@ -57,6 +84,8 @@ class Proven:
 
 def prove_key(key: str, deps: Deps, now: datetime) -> tuple[AgentCaller | OperatorCaller, Quota]:
     """Whose key it is; the call is counted with it, and committed. Errors: Refusal auth_invalid."""
+    if key.startswith(TokenKind.RECOVERY_CODE):
+        raise Refusal("auth_invalid", _RECOVERY_CODE)
     return _prove_key(token_hash(deps.pepper, key), deps, now, calls.count_call)
 
 
@@ -79,11 +108,7 @@ def _prove_key(
     with deps.database.statements() as connection:
         found = find(connection, key_hash, now, ceilings(deps.limits))
     if found is None:
-        detail = (
-            f"The key in {KEY_HEADER} is not valid; send a live one, or send the agent's "
-            "recovery_code to /auth/agent/recover."
-        )
-        raise Refusal("auth_invalid", detail)
+        raise Refusal("auth_invalid", _DEAD_KEY)
     return _key_caller(found), Quota(found.ceiling, found.number, now)
 
 
@@ -125,6 +150,8 @@ def prove_bearer(
 
 
 def _dead(token: str) -> Refusal:
+    if token.startswith(TokenKind.RECOVERY_CODE):
+        return Refusal("auth_invalid", _RECOVERY_CODE)
     if token.startswith(TokenKind.AGENT_BEARER):
         detail = (
             "The bearer token is not valid or has expired: connect's is good for 24 hours at "

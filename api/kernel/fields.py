@@ -28,6 +28,7 @@ from core.texts import refused_in
 ADDRESS_PATTERN = r"^0x[0-9a-fA-F]{40}$"
 TX_HASH_PATTERN = r"^0x[0-9a-fA-F]{64}$"
 PUBLIC_ID_PATTERN = r"^m_[a-z2-7]{10}$"
+ACCOUNT_ID_PATTERN = r"0{0,17}[1-9][0-9]{0,17}"
 MAX_EXACT_JSON_INT = 2**53 - 1  # beyond it RFC 8785 cannot write an integer
 
 _ENDS_OF_LINES = str.maketrans("\u2028\u2029", "\n\n")
@@ -35,7 +36,7 @@ _INSTANT = re.compile(
     r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)", re.ASCII
 )
 _EXPONENT = re.compile(r"-?[0-9.]{1,40}[eE][+-]?[0-9]{1,2}", re.ASCII)
-_ACCOUNT_ID = re.compile(r"0{0,17}[1-9]\d{0,17}", re.ASCII)
+_ACCOUNT_ID = re.compile(ACCOUNT_ID_PATTERN)
 _INTEGER = re.compile(r"-?\d{1,18}", re.ASCII)
 _NUMBER = re.compile(r"-?[0-9]{1,18}(\.[0-9]{1,18})?([eE][+-]?[0-9]{1,2})?", re.ASCII)
 _SPACE_OF_A_PLUS = re.compile(r" (?=\d\d:\d\d\Z)", re.ASCII)
@@ -268,18 +269,34 @@ def _object(value: Any) -> dict[str, Any]:
     return {str(name): _composed(storable(item)) for name, item in _seen(value).items()}
 
 
-def _usdc_schema(pattern: str, what: str = "USDC", **least: int) -> dict[str, Any]:
+def _usdc_schema(pattern: str, what: str = "USDC", **bounds: int) -> dict[str, Any]:
     """What `_usdc` takes: text, or a JSON number whose literal is read as that text."""
     text = {"type": "string", "pattern": f"^{pattern}$", "examples": ["12.500000"]}
-    number = {"type": "number", **least, "maximum": _MOST_USDC}
+    number = {"type": "number", "maximum": _MOST_USDC, **bounds}
     return {
         "anyOf": [text, number],
         "description": f"{what} with at most six decimals; text, or a number",
     }
 
 
+def above_0(digits: int, decimals: int) -> str:
+    """The form of a decimal above 0 without leading zeros: JSON Schema's patterns have no lookaround
+    (core 6.4), and whoever holds them to RE2 refuses the whole list of tools for one.
+    """
+    below_1 = "|".join(f"0{{{n}}}[1-9][0-9]{{0,{decimals - 1 - n}}}" for n in range(decimals))
+    below_1 = below_1.replace("0{0}", "").replace("0{1}", "0").replace("[0-9]{0,0}", "")
+    return rf"([1-9][0-9]{{0,{digits - 1}}}(\.[0-9]{{1,{decimals}}})?|0\.({below_1}))"
+
+
 _MOST_USDC = MAX_ABS_USDC_E6 // USDC_E6_PER_USDC
-ABOVE_0 = "(?=[0-9.]*[1-9])"
+
+
+def positive_usdc_schema(zeros: int) -> dict[str, Any]:
+    """Of more than 0 and at most 10^zeros USDC."""
+    most = 10**zeros
+    text = rf"({above_0(zeros, 6)}|{most}(\.0{{1,6}})?)"
+    return _usdc_schema(text, exclusiveMinimum=0, maximum=most)
+
 
 Usdc = Annotated[
     UsdcE6,
@@ -301,6 +318,25 @@ Millionths = Annotated[
 Errors: invalid_number.
 """
 
+Share = Annotated[
+    int,
+    BeforeValidator(_usdc),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {
+                    "type": "string",
+                    "pattern": r"^(0(\.[0-9]{1,6})?|1(\.0{1,6})?)$",
+                    "examples": ["0.25"],
+                },
+                {"type": "number", "minimum": 0, "maximum": 1},
+            ],
+            "description": "a share from 0 to 1 with at most six decimals; text or a number",
+        }
+    ),
+]
+"""In whole millionths; the domain bounds it. Errors: invalid_number."""
+
 UnsignedUsdc = Annotated[
     UsdcE6,
     BeforeValidator(lambda value: _unsigned(_usdc(value))),
@@ -311,7 +347,7 @@ UnsignedUsdc = Annotated[
 PositiveUsdc = Annotated[
     UsdcE6,
     BeforeValidator(lambda value: _positive(_usdc(value))),
-    WithJsonSchema(_usdc_schema(f"{ABOVE_0}{AMOUNT_PATTERN}", exclusiveMinimum=0)),
+    WithJsonSchema(positive_usdc_schema(12)),
 ]
 """As Usdc, above 0."""
 
@@ -325,8 +361,23 @@ Bounds stand before the reader, Annotated[int, Field(ge=..., le=...), WHOLE]: JS
 those behind it.
 """
 
+Id = Annotated[int, Field(ge=1, le=MAX_EXACT_JSON_INT), WHOLE]
+"""A row's number."""
+
+Count = Annotated[int, Field(ge=0, le=MAX_EXACT_JSON_INT), WHOLE]
+"""0 or more."""
+
+
+def published_bounds(low: int, high: int) -> Any:
+    """Of an integer that the domain bounds, in its own words; both inclusive."""
+    return Field(json_schema_extra={"minimum": low, "maximum": high})
+
+
 Flag = Annotated[bool, BeforeValidator(_flag)]
 """true or false; in a query 1 and 0 too."""
+
+NO_NUMBER = BeforeValidator(_flag)
+"""Of a Literal[True]: 1 equals True, and is a number."""
 
 Instant = Annotated[
     datetime, BeforeValidator(_instant), WithJsonSchema({"type": "string", "format": "date-time"})
@@ -348,7 +399,7 @@ TxHash = Annotated[
 
 _ACCOUNT_ID_SCHEMA = {
     "anyOf": [
-        {"type": "string", "pattern": "^[0-9]{1,18}$"},
+        {"type": "string", "pattern": f"^{ACCOUNT_ID_PATTERN}$"},
         {"type": "integer", "minimum": 1, "maximum": MAX_EXACT_JSON_INT},
     ],
     "description": "the agent's user id",

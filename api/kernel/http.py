@@ -34,7 +34,7 @@ from api.kernel.bodies import PiecesResponse
 from api.kernel.body import read_object, require_storable
 from api.kernel.built import BuiltBody, encoded
 from api.kernel.client_address import client_address
-from api.kernel.credentials import KEY_HEADER, Credentials, sent
+from api.kernel.credentials import KEY_HEADER, Credentials, credentials_sent
 from api.kernel.etag import kept
 from api.kernel.event_stream import EventStreamResponse, no_room
 from api.kernel.fields import QueryText
@@ -57,7 +57,7 @@ EXPOSED_HEADERS = (
     REQUEST_ID_HEADER, "Idempotent-Replay", "Retry-After", "X-RateLimit-Limit",
     "X-RateLimit-Remaining", "X-RateLimit-Reset",
     "ETag", "PAYMENT-REQUIRED", "PAYMENT-RESPONSE", PAYABLE_HEADER, "X-Free-Reads-Remaining",
-    "X-Credits-Charged",
+    "X-Credits-Charged", "WWW-Authenticate",
     "Content-Disposition",
 )  # fmt: skip
 
@@ -177,6 +177,7 @@ async def enter(
     deps: Deps,
     payment: SentPayment | None = None,
     arrival: Arrival | None = None,
+    most_characters: int | None = None,
 ) -> Outcome:
     """Serve one call with the credentials of this request, beside the event loop; a defect of ours
     is an outcome too.
@@ -195,6 +196,7 @@ async def enter(
             unreadable=sent.unreadable,
             payment=payment,
             arrival=arrival,
+            most_characters=most_characters,
         )
 
     try:
@@ -285,13 +287,9 @@ def credentials_of(request: Request, deps: Deps) -> Credentials:
 
 def _credentials(request: Request, deps: Deps) -> Credentials:
     peer = None if request.client is None else request.client.host
-    client = client_address(peer, request.headers.getlist("x-forwarded-for"), deps.trusted_proxies)
-    authorization = sent(request.headers.getlist("authorization"))
-    # Another scheme than Bearer is a credential that was sent and proves nothing: it stays, and is
-    # refused as invalid.
-    scheme, _, token = (authorization or "").partition(" ")
-    bearer = token.strip() if scheme.lower() == "bearer" else authorization
-    return Credentials(sent(request.headers.getlist(KEY_HEADER)), bearer, client)
+    headers = request.headers
+    client = client_address(peer, headers.getlist("x-forwarded-for"), deps.trusted_proxies)
+    return credentials_sent(headers.getlist(KEY_HEADER), headers.getlist("authorization"), client)
 
 
 async def fields_of(request: Request, operation: Operation, body_bytes: int) -> Read:
@@ -444,6 +442,9 @@ class Envelope:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         endpoint = self._table.find(scope)
+        if endpoint is None and scope["path"].endswith("/") and scope["path"] != "/":
+            scope["path"] = scope["path"][:-1]  # served as without it
+            endpoint = self._table.find(scope)
         if endpoint is None:
             await self.app(scope, receive, send)
             return

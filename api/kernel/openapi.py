@@ -11,6 +11,7 @@ from api.kernel.credentials import KEY_HEADER
 from api.kernel.examples import example_bodies, examples_of
 from api.kernel.http import IDEMPOTENCY_HEADER
 from api.kernel.idempotency import pattern_of, words_of
+from api.kernel.left_out import without_null
 from api.kernel.operation import Catalogue, Events, Operation
 from api.kernel.outcome import JSON
 from api.kernel.reasons import reasons_of
@@ -39,6 +40,10 @@ def _refusal_schema(catalogue: Catalogue) -> dict[str, Any]:
         "required": ["detail"],
         "properties": {
             "detail": {"type": "string"},
+            "error": {
+                "type": "string",
+                "description": "the reason, of each 409 and of a missing scope",
+            },
             "service": {
                 "type": "object",
                 "required": ["reason", "error", "retry_safe", "who_fixes", "next"],
@@ -210,7 +215,12 @@ def _parameters(
         required = command.get("required", [])
         query = [name for name in properties if name not in in_path]
         found += [
-            {"name": name, "in": "query", "required": name in required, "schema": properties[name]}
+            {
+                "name": name,
+                "in": "query",
+                "required": name in required,
+                "schema": without_null(properties[name]),
+            }
             for name in query
         ]
     if operation.idempotent:

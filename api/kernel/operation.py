@@ -29,6 +29,7 @@ from api.kernel.caller import Caller
 from api.kernel.file import File
 from api.kernel.kept_file import KeptFile
 from api.kernel.kept_rows import KeptRows
+from api.kernel.left_out import NullLeavesOut
 from api.kernel.limits import Limits
 from api.kernel.metrics import ApiMetrics
 from api.kernel.one_sale import OneSale
@@ -52,16 +53,14 @@ from core.sponsored.kept_gas import KeptReadings
 from core.sponsored.prices import EthPrices, FixedEthPrice
 
 
-class Command(BaseModel):
-    """Base of every command: path, query and body merged; unknown fields are refused; types are
-    strict (no "5" for 5).
-    """
+class Command(NullLeavesOut):
+    """Base of every command and its objects: path, query, body merged; strict types (no "5" for 5)."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 class NoInput(Command):
-    """The command of a call that takes nothing."""
+    """Of a call that takes nothing."""
 
 
 def _as_published(schema: dict[str, Any]) -> None:

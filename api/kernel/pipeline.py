@@ -32,7 +32,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from api.kernel import idempotency, quota
-from api.kernel.built import BuiltBody
+from api.kernel.built import BuiltBody, encoded
 from api.kernel.caller import AgentCaller, Caller, Nobody, OperatorCaller, OwnerCaller
 from api.kernel.credentials import (
     Credentials,
@@ -100,6 +100,7 @@ class _Run:
     began_at: float  # seconds of a clock that never goes back, before anything of the call is known
     now: datetime
     arrival: Arrival | None
+    most_characters: int | None
     measuring: ExitStack = field(default_factory=ExitStack)
     served: Served = field(default_factory=Served)
     by_key: AgentCaller | OperatorCaller | None = None
@@ -127,11 +128,13 @@ def perform(
     unreadable: Refusal | None = None,
     payment: SentPayment | None = None,
     arrival: Arrival | None = None,
+    most_characters: int | None = None,
 ) -> Outcome | Unsettled:
     """Serve one call. `fields` are path, query and body merged, as api.kernel.body read them.
 
     `unreadable`: why the body could not be read; the caller hears it after credentials and ceiling,
-    like any bad input. `arrival`: when the call came, where its read may be shared.
+    like any bad input. `arrival`: when the call came, where its read may be shared. A list that has
+    more than `most_characters` is read with a smaller limit.
 
     Errors: none that a caller can cause; what is left (a defect of ours) is the edge's to answer.
     """
@@ -147,6 +150,7 @@ def perform(
         time.monotonic(),
         deps.clock(),
         arrival,
+        most_characters,
     )
     run.served = run.measuring.enter_context(deps.metrics.serving(operation.key))
     outcome = _step(run, _answered)
@@ -273,7 +277,23 @@ def _answer_read(run: _Run, session: ReadSession) -> Answer[BaseModel]:
         request_id=run.request_id,
         client=run.credentials.client,
     )
-    return run.operation.handler(call, run.caller, command)
+    answer = run.operation.handler(call, run.caller, command)
+    while (smaller := _smaller(run, command, answer)) is not None:
+        command = smaller
+        answer = run.operation.handler(call, run.caller, command)
+    return answer
+
+
+def _smaller(run: _Run, command: Command, answer: Answer[BaseModel]) -> Command | None:
+    """What to read instead of a page that is too long; None: it is not, or it is no page."""
+    limit: int | None = getattr(command, "limit", None)
+    if run.most_characters is None or limit is None or limit <= 1:
+        return None
+    size = len(encoded(_body(answer)))
+    if size <= run.most_characters:
+        return None
+    fitting = limit * run.most_characters // size  # the page may have fewer rows than its limit
+    return command.model_copy(update={"limit": max(1, min(limit // 2, fitting))})
 
 
 def _answer_write(run: _Run, session: WriteSession) -> Outcome:
@@ -347,11 +367,7 @@ def _outside(run: _Run) -> Iterator[None]:
 
 def _outcome(run: _Run, answer: Answer[BaseModel]) -> Outcome:
     file = None if answer.file is None else answer.file()
-    body: Mapping[str, Any] = (
-        answer.body
-        if isinstance(answer.body, BuiltBody)
-        else answer.body.model_dump(mode="json", exclude_unset=True, by_alias=True)
-    )
+    body = _body(answer)
     is_json = run.operation.media_type == JSON and file is None and answer.lines is None
     if is_json and not isinstance(body, BuiltBody):
         body = BuiltBody(body)
@@ -359,6 +375,12 @@ def _outcome(run: _Run, answer: Answer[BaseModel]) -> Outcome:
     return Outcome(
         answer.status, body, answer.headers, run.operation.media_type, answer.lines, file, stream
     )
+
+
+def _body(answer: Answer[BaseModel]) -> Mapping[str, Any]:
+    if isinstance(answer.body, BuiltBody):
+        return answer.body
+    return answer.body.model_dump(mode="json", exclude_unset=True, by_alias=True)
 
 
 def _holder(run: _Run) -> Holder:

@@ -36,6 +36,9 @@ PAYABLE_HEADER = "X-Payable"  # none: a 402 where nothing can be paid
 ALWAYS_WITH_BLOCK = (401, 402, 429)
 SCOPE_REFUSAL = "agent_key_scope"  # carries the block on every route (docs/rules.md#scope-refusals)
 CREDENTIAL_REFUSAL = "auth_invalid"
+# one, of RFC 6750: an agent's key is taken as a bearer token too
+CHALLENGE = 'Bearer realm="mandate-wallet"'
+CHALLENGES = {CREDENTIAL_REFUSAL: f'{CHALLENGE}, error="invalid_token"'}
 MAY_BE_NONE = [auth.name for auth in EVERY if Credential.NOTHING in auth.takes]
 SEGMENTS = "path"  # the placeholder that stands for several segments
 
@@ -51,12 +54,11 @@ REASONS: Mapping[str, Reason] = {
         ("identity.connect",),
         "This call is the agent's; send the agent's key in X-SVC-User-Key.",
     ),
-    # what helps needs a recovery code or a wallet's signature, which no next call can fill in
     "auth_invalid": Reason(
         401,
         False,
         "caller",
-        (),
+        ("identity.connect",),
         "The key in X-SVC-User-Key is not valid; send a live one, or send the agent's "
         "recovery_code to /auth/agent/recover.",
     ),
@@ -214,7 +216,7 @@ REASONS: Mapping[str, Reason] = {
         402,
         True,
         "agent",
-        ("credits.balance", "credits.prices"),
+        ("tasks.browse", "credits.balance", "credits.prices"),  # first what earns credit
         "Today's free reads are used up and this read costs 1 credits; you have 0. Pay as "
         "accepts says.",
     ),
@@ -250,6 +252,26 @@ REASONS: Mapping[str, Reason] = {
 def feature_off(detail: str) -> Refusal:
     """Of calls to a part that this deployment has not set up. `detail` names the settings."""
     return Refusal("tw_feature_disabled", detail, extra={"code": "tw_feature_disabled"})
+
+
+def lacks_credits(detail: str, needed: int, available: int, *next_calls: str | NextCall) -> Refusal:
+    """402 where credit alone can pay. `available`: of the credit that counts here; `next_calls` go
+    behind those that earn some.
+    """
+    earning = REASONS["credit_insufficient"].next_calls
+    return Refusal(
+        "credit_insufficient",
+        detail,
+        remaining={"credits": available},
+        block=credit_counts(needed, available),
+        next_calls=(*earning, *next_calls),
+    )
+
+
+def credit_counts(needed: int, available: int) -> dict[str, Any]:
+    """What each refusal for lack of credit has in its block."""
+    shortfall = max(0, needed - available)
+    return {"credit": {"needed": needed, "available": available, "shortfall": shortfall}}
 
 
 def refusal_of(error: MandateError) -> Refusal:
@@ -290,9 +312,13 @@ def refused(
     reason = catalogue.reasons[refusal.reason]
     status = refusal.status or reason.status
     body: dict[str, Any] = {"detail": str(refusal), **refusal.extra}
+    if status == 409:
+        body.setdefault("error", refusal.reason)
     if operation is None or operation.block or has_block_everywhere(refusal.reason, status):
         body["service"] = _block(refusal, reason, ids, catalogue)
     headers = dict(refusal.headers)
+    if status == 401:
+        headers["WWW-Authenticate"] = CHALLENGES.get(refusal.reason, CHALLENGE)
     if status == 402 and "accepts" not in refusal.extra:
         headers[PAYABLE_HEADER] = "none"
     if refusal.retry_at is not None:

@@ -43,6 +43,7 @@ from api.kernel.payments.offer import SentPayment
 from api.kernel.tool import ID, Profile
 from api.kernel.validation import command_of
 from api.tools import resources
+from api.tools.fitting import MOST_CHARACTERS, fitted
 from api.tools.payment import payment_of, receipt_meta
 from api.tools.registry import IDEMPOTENCY_ARGUMENT, ToolEntry
 
@@ -127,9 +128,10 @@ async def _of_resource(message: Mapping[str, Any], request: Request, deps: Deps)
 
 
 def result_of(outcome: Outcome) -> CallToolResult:
+    body = fitted(outcome.body)
     return CallToolResult(
-        content=[TextContent(text=json_text(outcome.body))],
-        structured_content=dict(outcome.body),
+        content=[TextContent(text=json_text(body))],
+        structured_content=dict(body),
         is_error=outcome.status >= 400,
         meta={"service/status": outcome.status, "service/headers": dict(outcome.headers)}
         | receipt_meta(outcome),
@@ -163,7 +165,12 @@ async def _performed(
 ) -> Outcome:
     exchange: Exchange = request.state.exchange
     outcome = await enter(
-        request, entry.operation, partial(_read, entry, exchange.arguments), deps, payment
+        request,
+        entry.operation,
+        partial(_read, entry, exchange.arguments),
+        deps,
+        payment,
+        most_characters=MOST_CHARACTERS,
     )
     exchange.headers.update(outcome.headers)
     return outcome

@@ -9,9 +9,11 @@ from api.kernel.board_row import BoardRow, Figure
 from api.kernel.fields import WHOLE, Flag
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
+from api.kernel.pairs import ExchangeId
 from core.market.rules.warnings import WarningSeverity, WarningType
 
 DEFAULT_ROWS, MOST_ROWS, MOST_OFFSET = 200, 1_000, 100_000
+MOST_PASSED_BY = 10_000  # rows before a page that are read for nothing
 MOST_QUERY = 41  # <BASE>/<QUOTE>, 20 each
 MOST_TICKER = 20
 
@@ -20,13 +22,22 @@ TickerWord = Annotated[str, Field(min_length=1, max_length=MOST_TICKER)]
 
 
 class BoardRowsQuery(Command):
-    exchange: str | None = Field(default=None, description="an exchange's id")
+    exchange: ExchangeId | None = None
     q: QueryWords | None = Field(
         default=None, description="how symbols begin, such as BTC or BTC/US; any case"
     )
     limit: Annotated[int, Field(ge=1, le=MOST_ROWS), WHOLE] = DEFAULT_ROWS
     offset: Annotated[
-        int, Field(ge=0, le=MOST_OFFSET, description="at most 10,000; further on, cursor"), WHOLE
+        int,
+        Field(
+            ge=0,
+            le=MOST_OFFSET,
+            description="at most 10,000; further on, cursor",
+            json_schema_extra={
+                "maximum": MOST_PASSED_BY
+            },  # the service refuses the rest, and says what to send
+        ),
+        WHOLE,
     ] = 0
     cursor: (
         Annotated[str, Field(max_length=64, description="the next_cursor of the page before")]
@@ -56,7 +67,7 @@ class BoardPage(AnswerBody):
 
 
 class WarningsQuery(Paged):
-    exchange: str | None = Field(default=None, description="an exchange's id")
+    exchange: ExchangeId | None = None
     token: TickerWord | None = Field(default=None, description="an asset's ticker; any case")
     type: WarningType | None = Field(default=None, strict=False)
     severity: WarningSeverity | None = Field(default=None, strict=False)
@@ -130,7 +141,7 @@ class BoardWarnings(AnswerBody):
 
 class TimelineQuery(Paged):
     token: TickerWord = Field(description="an asset's ticker; any case")
-    exchange: str | None = Field(default=None, description="an exchange's id")
+    exchange: ExchangeId | None = None
 
 
 class TimelineEntry(AnswerBody):

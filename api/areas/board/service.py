@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from api.areas.board.schemas import (
+    MOST_PASSED_BY,
     BoardPage,
     BoardPlace,
     BoardRowsQuery,
@@ -44,7 +45,6 @@ from core.market.warning_views import TimelineKind, TimelineRow, WarningFilter
 from core.times import instant_text, instant_text_or_none
 
 B3: Final = "B3"
-MOST_PASSED_BY: Final = 10_000  # rows before a page that are read for nothing
 PREDICTIVE: Final = frozenset(rule.type.value for rule in RULES if rule.is_predictive)
 SKIP_BITS: Final = 12  # of a place in a timeline: how many rows of its instant were shown
 MOST_SKIPPED: Final = 2**SKIP_BITS - 1

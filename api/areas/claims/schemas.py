@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from api.kernel.fields import WHOLE
+from api.kernel.fields import Id
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
 from api.kernel.texts import FreeText
@@ -19,10 +19,15 @@ from core.urls import URL_CHARACTERS_MOST
 KindWord = Literal["project", "backer", "event", "risk", "other"]
 assert set(KindWord.__args__) == set(ClaimKind)  # type: ignore[attr-defined]  # of a Literal
 
+# what core.kg.rules.claims.claimed_ticker refuses, for JSON Schema
+NO_SPACE_AND_NO_SIGN = r"^[^\s\"#%&'()*,./:;<>?\[\\\]`{|}]+$"
 Ticker = Annotated[
     str,
     FreeText(TICKER_CHARACTERS_MOST),
-    Field(description="the token's ticker, in any case: BTC"),
+    Field(
+        description="the token's ticker, in any case: BTC",
+        json_schema_extra={"pattern": NO_SPACE_AND_NO_SIGN},
+    ),
 ]
 
 
@@ -50,7 +55,7 @@ class ClaimsQuery(Paged):
 
 
 class ClaimVerdict(Command):
-    id: Annotated[int, Field(ge=1, description="the claim's id"), WHOLE]
+    id: Annotated[Id, Field(description="the claim's id")]
     verdict: Literal["verified", "rejected"]
     note: Annotated[str, FreeText(NOTE_CHARACTERS_MOST, lines=True)] | None = Field(
         default=None, description="why; operators alone read it"

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from api.kernel.fields import WHOLE, PositiveUsdc
+from api.kernel.fields import WHOLE, Id, PositiveUsdc
 from api.kernel.operation import AnswerBody, Command
 from core.custody.rules import TransferState
 
@@ -48,7 +48,7 @@ class TransferAsked(AnswerBody):
 
 
 class TransfersQuery(Command):
-    cursor: Annotated[int, Field(ge=1), WHOLE] | None = None
+    cursor: Id | None = None
     limit: Annotated[int, Field(ge=1, le=200), WHOLE] = 50
 
 

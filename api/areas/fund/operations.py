@@ -16,6 +16,7 @@ from api.areas.fund.service import (
 from api.kernel.auth import (
     ANY_CREDENTIAL,
     ANYBODY,
+    ANYBODY_OR_ACCOUNT,
     ANYBODY_OR_KEY_OR_OWNER,
     BY_KEY,
     BY_KEY_OWNER_OR_BEARER,
@@ -112,7 +113,7 @@ _READS: tuple[Operation, ...] = (
         command=schemas.MirrorQuery,
         answer=schemas.OwnMirror,
         handler=mirrors.own,
-        refuses=("not_found", "consent_missing"),
+        refuses=("not_found",),
     ),
 )
 
@@ -237,7 +238,7 @@ _CREATION: tuple[Operation, ...] = (
     Read(
         key="fund.journey",
         path="/fund/me/journey",
-        auth=ANYBODY_OR_KEY_OR_OWNER,
+        auth=ANYBODY_OR_ACCOUNT,
         summary="Read where you stand on the way to a vault of your own; signed out: an example.",
         command=schemas.JourneyQuery,
         answer=schemas.JourneyShown,

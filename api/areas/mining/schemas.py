@@ -4,9 +4,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from api.kernel.fields import WHOLE, Instant
+from api.kernel.fields import NO_NUMBER, Id, Instant
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
+from api.kernel.pairs import ExchangeId, SymbolInBody, SymbolInPath
 from api.kernel.texts import FreeText, OthersText
 from core.mining.rules.registry import FIELDS, VALUE_CHARACTERS_MOST
 from core.mining.rules.review import (
@@ -24,25 +25,16 @@ assert set(RejectWord.__args__) == set(RejectReason)  # type: ignore[attr-define
 assert set(MethodWord.__args__) == set(ReviewMethod)  # type: ignore[attr-defined]  # of a Literal
 
 SIMULATED = "true: the listing is simulated; left out otherwise"
-ExchangeId = Annotated[
-    str,
-    FreeText(100, exact=True),
-    Field(description="the exchange's id, as the service returns it: binance"),
-]
-SubmissionId = Annotated[int, Field(ge=1, description="the submission's id"), WHOLE]
+SubmissionId = Annotated[Id, Field(description="the submission's id")]
 EntryId = (
-    Annotated[
-        int,
-        Field(ge=1, description="the entry's id; may be left out where it is the only one"),
-        WHOLE,
-    ]
+    Annotated[Id, Field(description="the entry's id; may be left out where it is the only one")]
     | None
 )
 
 
 class FieldsOfListing(Command):
     exchange: ExchangeId
-    symbol: Annotated[str, FreeText(100, exact=True), Field(description="<BASE>_<QUOTE>: BTC_USDT")]
+    symbol: SymbolInPath
 
 
 class MinedEntry(Command):
@@ -61,7 +53,7 @@ class MinedEntry(Command):
 
 class SubmitDiscovery(Command):
     exchange: ExchangeId
-    symbol: Annotated[str, FreeText(100, exact=True), Field(description="<BASE>/<QUOTE>: BTC/USDT")]
+    symbol: SymbolInBody
     entries: Annotated[list[MinedEntry], Field(min_length=1, max_length=len(FIELDS))]
 
 
@@ -83,7 +75,7 @@ class ApproveEntry(Command):
     ]
     observed_at: Annotated[Instant, Field(description="when; not later than now")]
     observed_result: Annotated[str, FreeText(TEXT_CHARACTERS_MOST)]
-    match: Annotated[Literal[True], Field(description="what was seen is the value")]
+    match: Annotated[Literal[True], NO_NUMBER, Field(description="what was seen is the value")]
 
 
 class RejectEntry(Command):

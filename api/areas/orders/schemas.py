@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from api.kernel.fields import WHOLE, KeySignature
+from api.kernel.fields import WHOLE, KeySignature, above_0
 from api.kernel.operation import AnswerBody, Command
 from core.perps.rules.operator_orders import (
     E8_PATTERN,
@@ -20,7 +20,11 @@ ConfirmId = Annotated[
 ]
 E8Text = Annotated[
     str,
-    Field(pattern=E8_PATTERN, description="a decimal above 0 as text, 8 decimals at most"),
+    Field(
+        pattern=E8_PATTERN,
+        description="a decimal above 0 as text, 8 decimals at most",
+        json_schema_extra={"pattern": f"^{above_0(9, 8)}$"},
+    ),
 ]
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from api.kernel.fields import AccountId, AccountIdText
+from api.kernel.fields import ACCOUNT_ID_PATTERN, AccountId, AccountIdText
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.record_strip import RecordStrip
 
@@ -36,7 +36,7 @@ AgentIds = Annotated[
     WithJsonSchema(
         {
             "type": "string",
-            "pattern": f"^[0-9]{{1,18}}(,[0-9]{{1,18}}){{0,{IDS_MOST - 1}}}$",
+            "pattern": f"^{ACCOUNT_ID_PATTERN}(,{ACCOUNT_ID_PATTERN}){{0,{IDS_MOST - 1}}}$",
             "description": f"up to {IDS_MOST} agents' user ids, with commas between them",
             "examples": ["1001,1002"],
         }

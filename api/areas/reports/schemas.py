@@ -1,28 +1,22 @@
 """Commands and answers of reports (docs/reports.md)."""
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from api.kernel.fields import WHOLE
+from api.kernel.fields import Id
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
-from api.kernel.texts import FreeText
+from api.kernel.pairs import ExchangeId, SymbolInBody
 from core.reports.rules import ReportFailure, ReportState
 
-ReportExchange = Annotated[
-    str, FreeText(100, exact=True), Field(description="the exchange's id as the service returns it")
-]
-ReportSymbol = Annotated[
-    str, FreeText(100, exact=True), Field(description="<BASE>/<QUOTE>: BTC/USDT")
-]
 Language = Literal["en", "ko"]
 Version = Literal["v1", "v2"]
 
 
 class OrderReport(Command):
-    exchange: ReportExchange
-    symbol: ReportSymbol
+    exchange: ExchangeId
+    symbol: SymbolInBody
     lang: Language = "en"
     version: Version = "v1"
 
@@ -30,12 +24,12 @@ class OrderReport(Command):
 class ReportsQuery(Paged):
     """The newest first."""
 
-    exchange: ReportExchange
-    symbol: ReportSymbol
+    exchange: ExchangeId
+    symbol: SymbolInBody
 
 
 class ReportPath(Command):
-    report_id: Annotated[int, Field(ge=1), WHOLE]
+    report_id: Id
 
 
 class ReportEntry(AnswerBody):

@@ -7,6 +7,7 @@ from pydantic import Field
 from api.kernel.board_row import Figure
 from api.kernel.fields import WHOLE
 from api.kernel.operation import AnswerBody, Command
+from api.kernel.pairs import ExchangeId, SymbolInBody, SymbolInPath
 
 DEFAULT_DAYS, MOST_DAYS = 21, 90
 
@@ -14,14 +15,14 @@ Days = Annotated[int, Field(ge=1, le=MOST_DAYS), WHOLE]
 
 
 class ResearchPath(Command):
-    exchange: str
-    symbol: str = Field(description="<BASE>_<QUOTE>")
+    exchange: ExchangeId
+    symbol: SymbolInPath
     days: Days = DEFAULT_DAYS
 
 
 class ResearchQuery(Command):
-    exchange: str
-    symbol: str = Field(description="<BASE>/<QUOTE>")
+    exchange: ExchangeId
+    symbol: SymbolInBody
     days: Days = DEFAULT_DAYS
 
 

@@ -32,6 +32,7 @@ AccountRef = Annotated[
         {
             "type": "string",
             "pattern": ACCOUNT_REF_PATTERN,
+            "not": {"const": "0x" + "0" * 64},
             "description": "the account_ref of a conversion, a bytes32",
         }
     ),

@@ -4,14 +4,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from api.kernel.fields import WHOLE
+from api.kernel.fields import Id
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
 from api.kernel.texts import FreeText, OthersText
 from core.rooms.rules import TEXT_CHARACTERS_MOST
 
-RoomId = Annotated[int, Field(ge=1, description="the room's id"), WHOLE]
-MessageId = Annotated[int, Field(ge=1, description="the message's id"), WHOLE]
+RoomId = Annotated[Id, Field(description="the room's id")]
+MessageId = Annotated[Id, Field(description="the message's id")]
 
 
 class RoomsQuery(Paged):
@@ -32,10 +32,7 @@ class PostMessage(Command):
         Field(description="plain text, in several lines if you like"),
     ]
     reply_to: (
-        Annotated[
-            int, Field(ge=1, description="the message of this room that it replies to"), WHOLE
-        ]
-        | None
+        Annotated[Id, Field(description="the message of this room that it replies to")] | None
     ) = None
 
 

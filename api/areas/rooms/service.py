@@ -21,6 +21,7 @@ from api.kernel.cases import require_unlocked
 from api.kernel.defense import takes_bond
 from api.kernel.operation import Answer, Call, NextCall, ReadCall, Refusal, WriteCall
 from api.kernel.pagination import page_of
+from api.kernel.refusals import lacks_credits
 from api.kernel.scopes import SPEND_SCOPE, require_named_scope
 from core.credits.rules.buckets import NotEnoughCreditsError
 from core.credits.rules.prices import PRICES
@@ -160,24 +161,24 @@ def _take(call: WriteCall, caller: AgentCaller, due: _PostCost) -> int | None:
         if due.fee is not None:
             posts.enter(call.db, caller.account_id, due.fee, call.now)
     except NotEnoughCreditsError as error:
-        raise Refusal(
-            "credit_insufficient",
+        raise lacks_credits(
             f"An account's first post costs {error.needed} credits, unless a submission of it was "
             f"approved; you have {error.available}.",
-            remaining={"credits": error.available},
+            error.needed,
+            error.available,
         ) from error
     if not due.bond:
         return None
     try:
         return bonds.hold_bond(call.db, caller.account_id, due.bond, call.now)
     except NotEnoughCreditsError as error:
-        raise Refusal(
-            "credit_insufficient",
+        raise lacks_credits(
             f"At this protection level a post without standing locks {error.needed} credits for "
             f"{BOND_KEPT.days} days, of earned or converted credit; you have {error.available} of "
             "them.",
-            remaining={"credits": error.available},
-            next_calls=("credits.balance", "safety.defense"),
+            error.needed,
+            error.available,
+            "safety.defense",
         ) from error
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from api.kernel.defense import MAX_LEVEL
-from api.kernel.fields import WHOLE, AccountId, Instant
+from api.kernel.fields import WHOLE, AccountId, Id, Instant
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.texts import FreeText
 
@@ -16,7 +16,7 @@ CaseStatus = Literal["open", "closed"]
 
 
 class NewestFirst(Command):
-    cursor: Annotated[int, Field(ge=1), WHOLE] | None = None
+    cursor: Id | None = None
     limit: Annotated[int, Field(ge=1, le=200), WHOLE] = 50
 
 
@@ -75,7 +75,7 @@ class OpenCase(Command):
     deadline: Annotated[
         Instant, Field(description="until when the agent may explain; later than now")
     ]
-    message_id: Annotated[int, Field(ge=1), WHOLE] | None = Field(
+    message_id: Id | None = Field(
         default=None,
         description="a post of the agent's in a room: its bond is kept until the case is closed",
     )

@@ -13,6 +13,7 @@ from api.kernel.operation import AnswerBody, Command
 from core.market.rules.shadow import Dimension
 
 DIMENSIONS = ", ".join(Dimension)
+_ONE = f"({'|'.join(Dimension)})"
 MOST_DIMENSIONS, MOST_SLICES, MOST_CARDS = 3, 200, 200
 SIMULATED = "true: gaps of simulated exchanges among them; left out otherwise"
 PAPER = "paper, never real capital"
@@ -24,6 +25,7 @@ class AttributionQuery(Command):
         Field(
             max_length=100,
             description=f"one to {MOST_DIMENSIONS} of {DIMENSIONS}, with commas",
+            json_schema_extra={"pattern": f"^{_ONE}(,{_ONE}){{0,{MOST_DIMENSIONS - 1}}}$"},
         ),
     ] = "gap_cause,deviation_pattern"
     min_n: Annotated[int, Field(ge=1, le=1_000_000), WHOLE] = Field(

@@ -2,9 +2,9 @@
 
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 
-from api.kernel.fields import WHOLE, Address, KeySignature, PositiveUsdc
+from api.kernel.fields import WHOLE, Address, KeySignature, PositiveUsdc, positive_usdc_schema
 from api.kernel.operation import AnswerBody, Command
 from core.sponsored.prices import EthSource
 from core.sponsored.rules import DEFAULT_RISE_BPS, MOST_RISE_BPS, AuthorizationState, BuyState
@@ -19,7 +19,7 @@ BUYERS = "65 bytes r, s, v of the buyer's own key, or 64 (EIP-2098); s in the lo
 
 
 class PrepareBuy(Command):
-    usd: PositiveUsdc = Field(
+    usd: Annotated[PositiveUsdc, WithJsonSchema(positive_usdc_schema(6))] = Field(
         description="net amount that becomes tokens, at least 5.000000; the fee comes on top"
     )
     buyer: Address = Field(

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from api.kernel.fields import WHOLE
+from api.kernel.fields import WHOLE, Count
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.texts import FreeText
 from core.subscriptions.rules import MOST_MONTHS, PurchaseKind
@@ -20,9 +20,7 @@ class PreviewTier(Command):
 
 
 class SubscribeTier(PreviewTier):
-    max_credits: Annotated[int, Field(ge=0), WHOLE] | None = Field(
-        default=None, description="refuse a higher price"
-    )
+    max_credits: Count | None = Field(default=None, description="refuse a higher price")
     preview_id: Annotated[str, FreeText(64, exact=True)] | None = Field(
         default=None, description="pay the price of this preview; it buys once"
     )

@@ -22,6 +22,7 @@ from api.kernel.caller import AgentCaller
 from api.kernel.cases import require_unlocked
 from api.kernel.operation import Answer, Call, NextCall, NoInput, Refusal, WriteCall
 from api.kernel.quota import ceiling_of
+from api.kernel.refusals import lacks_credits
 from api.kernel.tiers import most_reports
 from core.credits.ledger import writer as credit_ledger
 from core.credits.rules.buckets import NotEnoughCreditsError
@@ -185,19 +186,11 @@ def _preview_call(command: PreviewTier) -> NextCall:
 
 def _cannot_pay(command: SubscribeTier, error: NotEnoughCreditsError) -> Refusal:
     needed, available = error.needed, error.available
-    return Refusal(
-        "credit_insufficient",
+    return lacks_credits(
         f"{Tier(command.tier).says} costs {needed} credits; you have {available}. Credit is earned "
         "by reviewed work or converted from the reserve token, never bought.",
-        remaining={"credits": available},
-        block={
-            "credit": {
-                "needed": needed,
-                "available": available,
-                "shortfall": needed - available,
-            }
-        },
-        next_calls=("credits.balance", "credits.prices", "tasks.browse"),
+        needed,
+        available,
     )
 
 

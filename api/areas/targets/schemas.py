@@ -6,19 +6,12 @@ from pydantic import Field
 
 from api.kernel.fields import WHOLE
 from api.kernel.operation import AnswerBody, Command
-from api.kernel.texts import FreeText
+from api.kernel.pairs import ExchangeId, SymbolInBody
 from core.targets.rules import MOST_CAPTURES, TargetState
-
-ExchangeName = Annotated[
-    str, FreeText(100, exact=True), Field(description="the exchange's id as the service returns it")
-]
-SymbolInBody = Annotated[
-    str, FreeText(100, exact=True), Field(description="<BASE>/<QUOTE>: BTC/USDT")
-]
 
 
 class TargetPair(Command):
-    exchange: ExchangeName
+    exchange: ExchangeId
     symbol: SymbolInBody
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from api.kernel.fields import WHOLE, AccountId, Instant, JsonDecimal, plain_number
+from api.kernel.fields import AccountId, Id, Instant, JsonDecimal, plain_number
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
 from api.kernel.texts import FreeText, OthersText
@@ -35,7 +35,6 @@ def _tenths(value: Any) -> int:
     raise PydanticCustomError("invalid_number", "{rule}", {"rule": _POINTS_RULE})
 
 
-Id = Annotated[int, Field(ge=1, le=2**53 - 1), WHOLE]
 Points = Annotated[
     int,
     BeforeValidator(_tenths),

@@ -27,6 +27,7 @@ from api.kernel.cases import require_not_own, require_unlocked
 from api.kernel.defense import takes_bond
 from api.kernel.operation import Answer, Call, NextCall, ReadCall, Refusal, WriteCall
 from api.kernel.pagination import page_of
+from api.kernel.refusals import lacks_credits
 from core.credits.rules.buckets import NotEnoughCreditsError
 from core.earn.limits import payout_limits
 from core.earn.rules.payout import Source, person_of
@@ -311,18 +312,11 @@ def _no_task(task_id: int, field: str = "id") -> Refusal:
 
 def _lacks_bond(error: NotEnoughCreditsError) -> Refusal:
     needed, available = error.needed, error.available
-    return Refusal(
-        "credit_insufficient",
+    return lacks_credits(
         f"Without standing a claim locks a bond of {needed} credits now, earned or converted; you "
         f"have {available} of these. It is given back when the claim settles or expires.",
-        block={
-            "credit": {
-                "needed": needed,
-                "available": available,
-                "shortfall": needed - available,
-            }
-        },
-        next_calls=("credits.balance", "credits.prices"),
+        needed,
+        available,
     )
 
 

@@ -66,7 +66,7 @@ class TokenPrice(AnswerBody):
 
 
 class SeriesPoint(AnswerBody):
-    """Two hours from `at` on."""
+    """Two hours from `at` on; more, where `note` says so."""
 
     at: str
     open: Figure
@@ -102,6 +102,9 @@ class TokenPriceStats(AnswerBody):
     quote: str
     series: list[SeriesPoint] | None = Field(description="with series=1")
     source: str
+    note: str | None = Field(
+        default=None, description="of a series whose points are of more than two hours"
+    )
     simulated: Literal[True] | None = None
 
 
@@ -154,7 +157,9 @@ class TokenBook(AnswerBody):
 
 class ShownContract(AnswerBody):
     chain: str = Field(description="as CAIP-2 writes it")
-    address: str = Field(description="normalised; native: the chain's own coin")
+    address: str = Field(
+        description="of an EVM chain with its checksum; native: the chain's own coin"
+    )
     exchanges: list[str]
 
 

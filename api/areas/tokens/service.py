@@ -42,7 +42,9 @@ from api.kernel.caller import Nobody
 from api.kernel.operation import Answer, ReadCall, Refusal
 from core.market import board_views, gap_views, research_views
 from core.market.rules.grade import WEIGHTS
+from core.market.rules.identity import shown_address
 from core.market.rules.research import middle_slip
+from core.market.rules.series import HOURS, SeriesFigures, hours_of, series_of
 from core.market.scan_tables import MarketGap
 from core.market.tables import MarketAssetState, MarketListingState, MarketNetwork
 from core.times import instant_text, instant_text_or_none
@@ -53,6 +55,10 @@ MOST_GAPS: Final = 20
 BUCKET: Final = timedelta(hours=2)
 BUCKETS_A_DAY: Final = 12
 BPS: Final = 10_000
+COARSER: Final = (
+    "Each point of the series is of {hours} hours, since so many days of two hours are more than a model "
+    "reads; ask for fewer days for a finer one."
+)
 
 
 def search(call: ReadCall, caller: Nobody, command: SearchQuery) -> Answer[FoundTokens]:
@@ -134,6 +140,8 @@ def price_stats(
     priced = [row for row in rows if row.close is not None and row.open is not None]
     first, last = (priced[0].open, priced[-1].close) if priced else (None, None)
     expected = sum(row.expected for row in rows)
+    hours = hours_of(len(rows))
+    coarser = {"note": COARSER.format(hours=hours)} if command.series and hours > HOURS[0] else {}
     return Answer(
         TokenPriceStats(
             token_id=state.token_id,
@@ -155,8 +163,9 @@ def price_stats(
             ),
             volume_24h_usd=_mean(priced, "volume_24h_usd"),
             quote=state.symbol.partition("/")[2],
-            series=[_point(row) for row in rows] if command.series else None,
+            series=[_point(one) for one in series_of(rows, hours)] if command.series else None,
             source=state.source,
+            **coarser,
             **simulated(state.is_simulated),
         )
     )
@@ -190,9 +199,9 @@ def _mean(rows: Sequence[Any], name: str) -> float | None:
     return fmean(known) if known else None
 
 
-def _point(row: Any) -> SeriesPoint:
+def _point(row: SeriesFigures) -> SeriesPoint:
     return SeriesPoint(
-        at=instant_text(row.bucket),
+        at=instant_text(row.at),
         open=row.open,
         high=row.high,
         low=row.low,
@@ -244,7 +253,10 @@ def _asset(asset: MarketAssetState) -> TokenAsset:
         identity=asset.identity,
         transfer=asset.transfer,
         exchanges=list(asset.exchanges),
-        contracts=[ShownContract(**one) for one in asset.contracts],
+        contracts=[
+            ShownContract(**one | {"address": shown_address(one["chain"], one["address"])})
+            for one in asset.contracts
+        ],
         groups=[IdentityNode(**one) for one in asset.groups],
         links=[
             IdentityEdge(
@@ -269,7 +281,7 @@ def _network(one: MarketNetwork) -> TokenNetwork:
         deposit_since=instant_text(one.deposit_since),
         withdraw=transfer_word(one.can_withdraw),
         withdraw_since=instant_text(one.withdraw_since),
-        contract=one.contract,
+        contract=None if one.contract is None else shown_address(one.chain, one.contract),
         native=one.is_native,
         withdraw_fee=one.withdraw_fee,
         seen_at=instant_text(one.seen_at),

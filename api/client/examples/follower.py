@@ -241,8 +241,8 @@ def board_price(agent: Client) -> Callable[[str], Decimal]:
     """The mid of a market, by the public board. Errors: ValueError where it is not known."""
 
     def price_of(market: str) -> Decimal:
-        exchange, base, quote = market.split("_")
-        found = agent.board.rows(exchange=exchange, q=f"{base}/{quote}".upper(), limit=50)["rows"]
+        _, base, quote = market.split("_")
+        found = agent.board.rows(q=f"{base}/{quote}".upper(), limit=50)["rows"]
         prices = [one["price"] for one in found if one["token_id"] == market]
         if not prices or prices[0] is None:
             raise ValueError(f"the board has no price of {market} now")

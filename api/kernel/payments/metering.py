@@ -38,6 +38,7 @@ from api.kernel.payments import exact, vault
 from api.kernel.payments.offer import CREDITS, EXACT, VAULT, MeteredRead, Till, takes_usdc, unpaid
 from api.kernel.payments.payment_config import PaymentConfig
 from api.kernel.payments.sent import payload_of
+from api.kernel.refusals import credit_counts
 from api.kernel.scopes import SPEND_SCOPE
 from core.credits import queries as credits
 from core.credits.ledger import writer as credit_ledger
@@ -306,8 +307,7 @@ def not_enough(read: MeteredRead, needed: int, available: int) -> Refusal:
         f"This costs {_text(needed)}, once; you have {available}. Earn or convert credits"
         f"{', or pay as accepts says' if takes_usdc(read) else ''}."
     )
-    counts = {"needed": needed, "available": available, "shortfall": needed - available}
-    return unpaid(read, "credit_insufficient", detail, block={"credit": counts})
+    return unpaid(read, "credit_insufficient", detail, block=credit_counts(needed, available))
 
 
 def _text(amount: int) -> str:
@@ -323,7 +323,6 @@ def _credit_insufficient(
         f"{available}. {'Pay as accepts says, or read' if takes_usdc(read) else 'Read'} again from "
         f"{again:%Y-%m-%dT%H:%M:%SZ} on: an agent has {free.says}."
     )
-    counts = {"needed": needed, "available": available, "shortfall": needed - available}
-    refusal = unpaid(read, "credit_insufficient", detail, block={"credit": counts})
+    refusal = unpaid(read, "credit_insufficient", detail, block=credit_counts(needed, available))
     refusal.retry_at = again
     return refusal

@@ -1,6 +1,6 @@
 /** USDC: BigInt base units (1e-6) inside, text with six decimals outside, never a float. */
 
-const AMOUNT = /^-?(?:[0-9]{1,12}(?:\.[0-9]{1,6})?|1000000000000(?:\.0{1,6})?)$/;
+const AMOUNT = /^-?(?:0?[0-9]{1,12}(?:\.[0-9]{1,6})?|1000000000000(?:\.0{1,6})?)$/;
 const UNITS = 1_000_000n;
 
 /**

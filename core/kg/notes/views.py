@@ -35,6 +35,7 @@ from core.kg.rules.facts import (
     NoteVenue,
     NoteWarning,
 )
+from core.market.rules.identity import shown_address
 from core.market.tables import MarketAssetState
 
 T = TypeVar("T")
@@ -253,7 +254,8 @@ def _track_record(closed: int, won: int, pnl_usd_e6: int, since: str) -> NoteTra
 
 
 def _contract(one: Any) -> NoteContract:
-    return NoteContract(one["chain"], one["address"], tuple(one["exchanges"]))
+    chain, address = one["chain"], one["address"]
+    return NoteContract(chain, shown_address(chain, address), tuple(one["exchanges"]))
 
 
 def _link(one: Any) -> NoteLink:

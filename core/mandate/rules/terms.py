@@ -73,6 +73,7 @@ class MandateTerms:
 SHARE_OF_VERIFIED_GAIN: Final = "share_of_verified_gain"
 DEFAULT_AGENT_FEE_BPS: Final = 1_000
 MAX_HORIZON_DAYS: Final = 3_650
+MAX_TARGET_BPS: Final = 1_000_000
 ON_FLOOR: Final[Mapping[str, int]] = {"keep": 0, "close": 1}
 
 _PUBLIC_ID = re.compile(r"m_[a-z2-7]{10}", re.ASCII)

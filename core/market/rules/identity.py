@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from core.hexes import checksum_address
 from core.market.facts import NetworkStatus
 
 NATIVE: Final = "native"
@@ -139,6 +140,14 @@ def normal_address(chain: str, written: str | None) -> str | None:
         found = _MOVE.fullmatch(text)
         return f"0x{found[1].lower().zfill(64)}{found[2]}" if found else None
     return text if _OTHER.fullmatch(text) and text != NATIVE else None
+
+
+def shown_address(chain: str, address: str) -> str:
+    """As readers copy it: of an EVM chain with its checksum (EIP-55), else as `normal_address` has
+    it. Ids of contracts stay normal.
+    """
+    is_evm = chain.startswith("eip155:") and _EVM.fullmatch(address)
+    return checksum_address(address.lower()) if is_evm else address
 
 
 def identify(

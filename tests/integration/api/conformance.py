@@ -115,7 +115,7 @@ class Conformance:
         # a call that its body prices refuses where credit does not cover it
         is_priced_by_body = "credit_insufficient" in operation.refuses
         assert call["cost"] == operation.price_credits or is_priced_by_body
-        without = {"none"} if operation.auth.name == "optional" else set[str]()
+        without = {"none"} if operation.auth.is_free else set[str]()
         assert call["auth"] in {operation.auth.name} | without
         in_path = {name: QueryText(value) for name, value in values.items()}  # as a request's
         command_of(operation.command, in_path | dict(call.get("body", {})))

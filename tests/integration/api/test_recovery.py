@@ -189,7 +189,10 @@ def test_recover__a_wrong_code__says_what_to_send_and_where_to_go_on(client: Tes
     assert answer.json()["detail"].startswith(
         "recovery_code: it is not valid, was used already, or does not go with agent_name."
     )
-    assert [call["path"] for call in answer.json()["service"]["next"]] == ["/agent/catalog"]
+    assert [call["path"] for call in answer.json()["service"]["next"]] == [
+        "/auth/agent/connect",
+        "/agent/catalog",
+    ]
 
 
 # Rotation by the owner

@@ -6,13 +6,13 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from api.kernel.fields import (
-    ABOVE_0,
-    WHOLE,
     Address,
     Flag,
+    Id,
     Instant,
     JsonDecimal,
     PositiveUsdc,
+    above_0,
     plain_number,
 )
 from api.kernel.operation import AnswerBody, Command
@@ -24,7 +24,7 @@ from core.fund.rules.frozen import MOST_MARKETS, FundKind, leverage_e2, weight_e
 from core.fund.rules.journey import JourneyNode, NodeState
 from core.fund.rules.plan import CapReason, Disposition, PlanReason
 from core.fund.rules.sessions import SessionState
-from core.fund.rules.signals import DECIMAL_PATTERN, FillSide
+from core.fund.rules.signals import FillSide
 
 HASH_PATTERN = r"^0x[0-9a-fA-F]{64}$"
 MANDATE_CHARACTERS, ORDER_ID_CHARACTERS = 2_000, 100
@@ -86,7 +86,6 @@ Leverage = Annotated[
         }
     ),
 ]
-Id = Annotated[int, Field(ge=1, le=2**53 - 1), WHOLE]
 RulesHash = Annotated[
     str, Field(pattern=HASH_PATTERN, description="the rules_hash of the vault read")
 ]
@@ -106,7 +105,7 @@ Number = Annotated[
             "anyOf": [
                 {
                     "type": "string",
-                    "pattern": f"^{ABOVE_0}{DECIMAL_PATTERN}$",
+                    "pattern": f"^{above_0(15, 18)}$",
                     "examples": ["91250.5"],
                 },
                 {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 10**15},

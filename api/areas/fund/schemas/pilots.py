@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from api.areas.fund.schemas import Id, Leverage
-from api.kernel.fields import Int, PositiveUsdc, TxHash
+from api.areas.fund.schemas import Leverage
+from api.kernel.fields import WHOLE, Id, PositiveUsdc, TxHash, published_bounds
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
 from api.kernel.texts import FreeText
@@ -95,7 +95,12 @@ class ApplyForPilot(Command):
     )
     rebalance_cadence: Annotated[Cadence, Field(strict=False)]
     leverage: Leverage
-    fee_bps: Annotated[Int, Field(description=f"of the assets a year, 0 to {MOST_FEE_BPS}")]
+    fee_bps: Annotated[
+        int,
+        published_bounds(0, MOST_FEE_BPS),
+        WHOLE,
+        Field(description=f"of the assets a year, 0 to {MOST_FEE_BPS}"),
+    ]
     tvl_cap_usd: PositiveUsdc
     bond_currency: BondCurrency = Field(default=BondCurrency.USDC, strict=False)
     bond_tx: TxHash | None = Field(

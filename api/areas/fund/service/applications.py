@@ -23,6 +23,7 @@ from api.kernel.caller import AgentCaller, BearerCaller, OperatorCaller, OwnerCa
 from api.kernel.cases import require_not_own, require_unlocked
 from api.kernel.operation import Answer, Call, NextCall, ReadCall, Refusal, WriteCall
 from api.kernel.pagination import page_of
+from api.kernel.refusals import lacks_credits
 from core.credits.rules.buckets import NotEnoughCreditsError
 from core.errors import InvalidParameterError
 from core.fund import applications as rows
@@ -272,18 +273,11 @@ def _already(found: FundApplication) -> Refusal:
 
 def _lacks(error: NotEnoughCreditsError) -> Refusal:
     needed, available = error.needed, error.available
-    return Refusal(
-        "credit_insufficient",
+    return lacks_credits(
         f"The bond holds {needed} credits, earned or converted; you have {available} of these. It "
         "is given back.",
-        block={
-            "credit": {
-                "needed": needed,
-                "available": available,
-                "shortfall": needed - available,
-            }
-        },
-        next_calls=("credits.balance",),
+        needed,
+        available,
     )
 
 

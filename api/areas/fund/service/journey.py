@@ -3,7 +3,7 @@
 from typing import Final
 
 from api.areas.fund.schemas import JourneyApi, JourneyNodeShown, JourneyQuery, JourneyShown
-from api.kernel.caller import AgentCaller, Nobody, OwnerCaller
+from api.kernel.caller import AgentCaller, BearerCaller, Nobody, OwnerCaller
 from api.kernel.operation import Answer, Call, ReadCall
 from core.earn.payouts import earnings_of
 from core.fund import applications, creation
@@ -34,7 +34,7 @@ EXAMPLE: Final = JourneyFacts(has_account=True, has_wallet=True, awarded_credits
 
 
 def read(
-    call: ReadCall, caller: Nobody | AgentCaller | OwnerCaller, command: JourneyQuery
+    call: ReadCall, caller: Nobody | AgentCaller | OwnerCaller | BearerCaller, command: JourneyQuery
 ) -> Answer[JourneyShown]:
     """Without a credential it is an example."""
     if isinstance(caller, Nobody):

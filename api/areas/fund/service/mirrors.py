@@ -64,11 +64,16 @@ def revoke(call: WriteCall, caller: AgentCaller, command: FundVaultPath) -> Answ
 
 
 def own(call: ReadCall, caller: AgentCaller, command: MirrorQuery) -> Answer[OwnMirror]:
-    """The newest consent, standing or revoked. Errors: Refusal not_found, consent_missing."""
+    """The newest consent, standing or revoked. Errors: Refusal not_found."""
     vault = vault_of(call, command.id)
     mirror = fund.last_mirror(call.db, caller.account_id, vault.id)
     if mirror is None:
-        raise consent_missing(vault.id)
+        raise Refusal(
+            "not_found",
+            f"You never consented to vault {vault.id}; read its rules, and consent to them.",
+            missing="mirror",
+            next_calls=(NextCall("fund.vault", {"id": str(vault.id)}),),
+        )
     page = page_of(call, "fund.own_mirror", command)
     found = fund.fills_before(call.db, caller.account_id, vault.id, page.before, page.limit + 1)
     shown, next_cursor = page.cut(found, lambda fill: fill.id)

@@ -215,7 +215,11 @@ def _cannot_pay(
 ) -> Refusal:
     """The 402 of the signal's read, which USDC pays for too; its plan is free then."""
     refusal = not_enough(signals.metered(call, caller, seq), error.needed, error.available)
-    refusal.next_calls = (NextCall(signals.READ, {"signal_id": str(seq)}), "credits.balance")
+    refusal.next_calls = (
+        NextCall(signals.READ, {"signal_id": str(seq)}),
+        "tasks.browse",
+        "credits.balance",
+    )
     return refusal
 
 

@@ -11,9 +11,11 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field
 
 from api.kernel.fields import (
+    MAX_EXACT_JSON_INT,
     WHOLE,
     AccountIdText,
     Address,
+    Count,
     Flag,
     Int,
     Json,
@@ -21,21 +23,34 @@ from api.kernel.fields import (
     Millionths,
     PositiveUsdc,
     PublicId,
+    Share,
     Signature,
     TxHash,
     UnsignedUsdc,
     Usdc,
     Verbatim,
+    published_bounds,
 )
 from api.kernel.operation import Command
 from api.kernel.pagination import Paged
 from api.kernel.texts import FreeText
 from core.gallery.rules import PARAMS_MOST
 from core.mandate.rules.agent_rows import AGENT_KINDS
-from core.mandate.rules.terms import DEFAULT_AGENT_FEE_BPS, MAX_RULES, SHARE_OF_VERIFIED_GAIN
+from core.mandate.rules.terms import (
+    DEFAULT_AGENT_FEE_BPS,
+    MAX_HORIZON_DAYS,
+    MAX_RULES,
+    MAX_TARGET_BPS,
+    SHARE_OF_VERIFIED_GAIN,
+)
+from core.money import BPS_ONE
 
 EMPTY_IS_NONE = BeforeValidator(lambda value: None if value == "" else value)
 Bps = Annotated[int, Field(ge=0, le=10_000), WHOLE]
+HorizonDays = Annotated[int, published_bounds(1, MAX_HORIZON_DAYS), WHOLE]
+NetBps = Annotated[int, Field(ge=-MAX_EXACT_JSON_INT, le=MAX_EXACT_JSON_INT), WHOLE]
+StopFloorBps = Annotated[int, published_bounds(1, BPS_ONE), WHOLE]
+TargetBps = Annotated[int, published_bounds(1, MAX_TARGET_BPS), WHOLE]
 Selector = Annotated[str, Field(pattern=r"^0x[0-9a-fA-F]{8}$")]
 HexData = Annotated[str, Field(pattern=r"^0x([0-9a-fA-F]{2})*$", max_length=65_536)]
 Word = Annotated[str, FreeText(200)]
@@ -72,11 +87,11 @@ class ReplacePolicy(AgentPath):
     stop_conditions: Verbatim = None
     per_tx_cap_usdc: PositiveUsdc | None = None
     total_cap_usdc: PositiveUsdc | None = None
-    hold_ratio: Millionths | None = None
-    min_net_bps: Int | None = None
+    hold_ratio: Share | None = None
+    min_net_bps: NetBps | None = None
     max_cost_bps: Bps | None = None
     slippage_bps: Bps | None = None
-    credit_budget_daily: Annotated[int, Field(ge=0), WHOLE] | None = None
+    credit_budget_daily: Count | None = None
     auto_vs_approval: JsonObject | None = None
     accepts_mandates: Flag = False
 
@@ -86,10 +101,10 @@ class ReplacePolicy(AgentPath):
 
 class DraftTerms(Command):
     purpose: Annotated[str, FreeText(2_000, lines=True)]
-    budget_usdc: Usdc
-    horizon_days: Int
-    stop_floor_bps: Int
-    target_bps: Int | None = None
+    budget_usdc: PositiveUsdc
+    horizon_days: HorizonDays
+    stop_floor_bps: StopFloorBps
+    target_bps: TargetBps | None = None
     payout_rule: JsonObject | None = Field(
         default=None,
         description=f"{{kind, bps}}, the agent's share of the gain; by default {SHARE_OF_VERIFIED_GAIN}, "
@@ -103,9 +118,9 @@ class DraftTerms(Command):
         ]
         | None
     ) = None
-    per_tx_cap_usdc: Usdc | None = None
-    daily_cap_usdc: Usdc | None = None
-    approval_above_usdc: Usdc | None = None
+    per_tx_cap_usdc: PositiveUsdc | None = None
+    daily_cap_usdc: PositiveUsdc | None = None
+    approval_above_usdc: PositiveUsdc | None = None
     on_floor: Literal["keep", "close"] = "keep"
     chain_id: Int | None = None
     market_mode: Literal["paper", "testnet"] | None = None
@@ -130,11 +145,11 @@ class CreateDraft(DraftTerms):
 class Goal(Command):
     """What an agent asks for; the rest of a draft has its defaults until the owner edits it."""
 
-    budget_usdc: Usdc
-    horizon_days: Int
-    stop_floor_bps: Int
-    per_tx_cap_usdc: Usdc | None = None
-    daily_cap_usdc: Usdc | None = None
+    budget_usdc: PositiveUsdc
+    horizon_days: HorizonDays
+    stop_floor_bps: StopFloorBps
+    per_tx_cap_usdc: PositiveUsdc | None = None
+    daily_cap_usdc: PositiveUsdc | None = None
 
 
 class Propose(Command):
@@ -340,7 +355,14 @@ class FollowAll(Command):
     last_event_id: LastEventId | None = None
 
 
-Week = Annotated[str, Field(max_length=16, description="<year>-W<week>, ISO week in UTC")]
+Week = Annotated[
+    str,
+    Field(
+        max_length=16,
+        description="<year>-W<week>, ISO week in UTC",
+        json_schema_extra={"pattern": "^[2-9][0-9]{3}-W(0?[1-9]|[1-4][0-9]|5[0-3])$"},
+    ),
+]
 Format = Literal["json", "csv", "pdf"]
 
 

@@ -44,6 +44,7 @@ from core.mandate.rules.targets import (
     targets_to_json,
 )
 from core.mandate.rules.terms import (
+    MAX_TARGET_BPS,
     SHARE_OF_VERIFIED_GAIN,
     MandateTerms,
     Rule,
@@ -58,7 +59,6 @@ from core.mandate.tables import Mandate
 from core.mandate.venues.registry import ADAPTER_NAME_END, venues
 
 TERMS_VERSION: Final = 2
-MAX_TARGET_BPS: Final = 1_000_000
 PUBLIC_ID_CHARACTERS: Final = "abcdefghijklmnopqrstuvwxyz234567"
 NEVER_TARGETS: Final = {
     "usdc": "USDC",

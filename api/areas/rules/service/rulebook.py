@@ -6,15 +6,15 @@ Laws
 - A rule that nothing enforces today has no figure, and its status says so.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from api.kernel.limits import Limits
 from core.credits.rules.prices import PAYOUT_POINT_PRICE, PRICES
 from core.fund.rules.creation import LEAST_PILOT
 from core.fund.rules.journey import SPOT_PILOT
+from core.limits import CallerLimits
 
 CONSTANTS: Final = "ConstantsLib"
 CONTRACTS_PAGE: Final = "docs/contracts.md"
@@ -265,55 +265,53 @@ ANNOUNCED_RULES: Final = (
 )
 
 
-def vault_rules(limits: Limits) -> tuple[Binding, ...]:
+def vault_rules(limits: CallerLimits) -> tuple[Binding, ...]:
     """All rules, by topic in the topics' order."""
     order = list(Topic)
     found = (*CONTRACT_RULES, *_of_settings(limits), *_of_prices(), *_of_pilots(), *ANNOUNCED_RULES)
     return tuple(sorted(found, key=lambda one: order.index(one.topic)))
 
 
-def _of_settings(limits: Limits) -> Iterator[Binding]:
-    for topic, setting, unit, rule in (
+# setting -> topic, unit, rule; of each other one the rule is what core/limits.py says of it
+_SAID: Final[Mapping[str, tuple[Topic, str, str]]] = {
+    "bond_credits": (
+        Topic.BONDS,
+        "credits",
         (
-            Topic.BONDS,
-            "bond_credits",
-            "credits",
-            (
-                "From defense level 2 on, an agent without standing bonds this much for a task "
-                "claim or a Rooms post."
-            ),
+            "From defense level 2 on, an agent without standing bonds this much for a task claim or "
+            "a Rooms post."
         ),
-        (
-            Topic.PILOT,
-            "agents_per_owner",
-            "agents",
-            "An owner has at most this many agents.",
-        ),
-        (
-            Topic.ACCESS,
-            "daily_ceiling",
-            "calls",
-            "A key makes at most this many calls a UTC day on the plan Free.",
-        ),
-        (
-            Topic.ACCESS,
-            "free_reads_per_day",
-            "reads",
-            "An agent account reads this many metered pages free of charge a UTC day.",
-        ),
-        (
-            Topic.ACCESS,
-            "welcome_credits",
-            "credits",
-            "An owned agent, and an unowned one that qualifies, is welcomed with this much.",
-        ),
-        (
-            Topic.ACCESS,
-            "payout_credits_per_day",
-            "credits",
-            "Approved work is paid at once up to this much a UTC day, then in order of approval.",
-        ),
-    ):
+    ),
+    "agents_per_owner": (Topic.PILOT, "agents", "An owner has at most this many agents."),
+    "daily_ceiling": (
+        Topic.ACCESS,
+        "calls",
+        "A key makes at most this many calls a UTC day on the plan Free.",
+    ),
+    "free_reads_per_day": (
+        Topic.ACCESS,
+        "reads",
+        "An agent account reads this many metered pages free of charge a UTC day.",
+    ),
+    "welcome_credits": (
+        Topic.ACCESS,
+        "credits",
+        "An owned agent, and an unowned one that qualifies, is welcomed with this much.",
+    ),
+    "payout_credits_per_day": (
+        Topic.ACCESS,
+        "credits",
+        "Approved work is paid at once up to this much a UTC day, then in order of approval.",
+    ),
+}
+
+
+def _of_settings(limits: CallerLimits) -> Iterator[Binding]:
+    """Every figure that callers are held to, in the order of core/limits.py."""
+    for setting, field in CallerLimits.model_fields.items():
+        says = f"{field.description}."
+        said = (Topic.ACCESS, None, says[:1].upper() + says[1:])
+        topic, unit, rule = _SAID.get(setting, said)
         value = str(getattr(limits, setting))
         yield Binding(setting, topic, rule, setting.upper(), Enforcer.SERVER, value, unit)
 

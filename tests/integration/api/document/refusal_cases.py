@@ -111,7 +111,7 @@ class Scene:
 
     def _credential(self, attempt: Attempt, auth: str) -> dict[str, str]:
         match auth:
-            case "none" | "optional" | "none or owner":
+            case "none" | "optional" | "none or owner" | "none, key, owner or bearer":
                 return {}
             case "owner":
                 return self.stage.owner

@@ -90,7 +90,7 @@ def scene(
 
 CASES: Mapping[str, Case] = {
     "auth_required": Case(provoke=p.without_a_key, next=(CONNECT, CATALOGUE)),
-    "auth_invalid": Case(provoke=p.with_an_unknown_key, next=(CATALOGUE,)),
+    "auth_invalid": Case(provoke=p.with_an_unknown_key, next=(CONNECT, CATALOGUE)),
     "scope_denied": Case(provoke=p.outside_its_scopes, shown={"missing": "tx"},
     next=(("GET /agent/scopes", 200), CATALOGUE)),
     "spend_limit_reached": Case(

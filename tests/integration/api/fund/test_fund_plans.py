@@ -50,7 +50,7 @@ def planned(follower: Follower, signal: int) -> dict[str, Any]:
 
 def test_a_consent__is_given_shown_replaced_and_revoked(follower: Follower, vault: int) -> None:
     path = f"/fund/vaults/{vault}/mirrors"
-    assert reason(follower.get(f"{path}/me")) == (409, "consent_missing")
+    assert reason(follower.get(f"{path}/me")) == (404, "not_found")
     given = follower.consent(vault).json()
     assert (given["account_address"], given["max_order_usd"]) == (ADDRESS, "500.000000")
     assert follower.consent(vault, max_order_usd="50").json()["max_order_usd"] == "50.000000"

@@ -43,7 +43,7 @@ def test_create__answers_the_draft_in_the_specifications_fields(stage: Stage) ->
         ({"budget_usdc": 100.1234567}, "invalid_number", "budget_usdc"),
         ({"budget_usdc": "100.1234567"}, "invalid_number", "6 decimals"),
         ({"budget_usdc": "1e3"}, "invalid_number", "budget_usdc"),
-        ({"budget_usdc": "0"}, "invalid_number", "more than 0"),
+        ({"budget_usdc": "0"}, "invalid_number", "above 0"),
         ({"budget_usdc": True}, "invalid_number", "budget_usdc"),
         ({"horizon_days": 0}, "invalid_number", "horizon_days"),
         ({"horizon_days": 1.5}, "invalid_number", "horizon_days"),

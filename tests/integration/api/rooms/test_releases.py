@@ -173,7 +173,7 @@ def test_a_summary__is_released_by_nobody(stage: Stage) -> None:
     assert detail.startswith(f"Message {stage.summary} is the service's summary of a submission;")
 
 
-@pytest.mark.parametrize("message_id", [999, 999_999_999_999_999_999])
+@pytest.mark.parametrize("message_id", [999, 2**53 - 1])
 def test_an_unknown_message__is_not_found(stage: Stage, message_id: int) -> None:
     assert refused(stage, stage.agent(), message_id) == (404, f"There is no message {message_id}.")
 

@@ -51,11 +51,17 @@ def test_a_pattern__takes_what_its_reader_takes(
     command: type[Command], field: str, reads: Callable[[str, str], Any]
 ) -> None:
     pattern, taken = pattern_of(command, field), set[str]()
-    for text in TEXTS:
+    # a zero before a positive number is taken, and not published: its pattern would fill a page
+    texts = (
+        TEXTS
+        if reads is not positive_decimal
+        else [one for one in TEXTS if not re.match("0[0-9]", one)]
+    )
+    for text in texts:
         try:
             reads(text, field)
         except InvalidNumberError:
             continue
         taken.add(text)
-    assert {text for text in TEXTS if pattern.search(text)} == taken
+    assert {text for text in texts if pattern.search(text)} == taken
     assert taken

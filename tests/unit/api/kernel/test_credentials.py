@@ -7,6 +7,7 @@ import pytest
 from api.catalogue import catalogue
 from api.kernel.auth import (
     ANYBODY,
+    ANYBODY_OR_ACCOUNT,
     ANYBODY_OR_KEY_OR_OWNER,
     ANYBODY_OR_OWNER,
     BY_BEARER,
@@ -19,7 +20,7 @@ from api.kernel.auth import (
     Auth,
 )
 from api.kernel.caller import AgentCaller, BearerCaller, Caller, Nobody, OperatorCaller, OwnerCaller
-from api.kernel.credentials import Proven, caller_for
+from api.kernel.credentials import Credentials, Proven, caller_for, credentials_sent
 from api.kernel.operation import Family, Operation, Refusal
 from api.kernel.scopes import require_scope
 from tests.each import each
@@ -69,6 +70,8 @@ def proven(*callers: Caller) -> Proven:
         (ANYBODY_OR_OWNER, (OWNER,), OWNER),
         (ANYBODY_OR_KEY_OR_OWNER, (), Nobody()),
         (ANYBODY_OR_KEY_OR_OWNER, (AGENT,), AGENT),
+        (ANYBODY_OR_ACCOUNT, (), Nobody()),
+        (ANYBODY_OR_ACCOUNT, (BEARER,), BEARER),
         (BY_OPERATOR, (OPERATOR,), OPERATOR),
         (BY_OPERATOR, (OWNER,), OperatorCaller(account_id=1002, key_id=None)),
     ],
@@ -151,3 +154,35 @@ def test_a_scope_that_the_key_lacks__is_refused_under_the_familys_name(
     assert refused.value.extra == (
         {"error": "agent_key_scope", "scope": "tx"} if family is Family.CORE else {}
     )
+
+
+@each(
+    ("keys", "authorizations", "key", "bearer"),
+    [
+        (["svc_key_a"], [], "svc_key_a", None),
+        ([], ["Bearer svc_key_a"], "svc_key_a", None),
+        ([], ["svc_key_a"], "svc_key_a", None),
+        (["Bearer svc_key_a"], [], "svc_key_a", None),
+        (["bearer  svc_key_a "], ["BEARER svc_key_a"], "svc_key_a", None),
+        (["svc_own_a"], [], None, "svc_own_a"),
+        (["Bearer svc_agt_a"], [], None, "svc_agt_a"),
+        ([], ["svc_own_a"], None, "svc_own_a"),
+        (["svc_own_a"], ["Bearer svc_key_a"], "svc_key_a", "svc_own_a"),
+        (["svc_key_a"], ["Bearer svc_own_a"], "svc_key_a", "svc_own_a"),
+        (["Bearer operators-key"], [], "operators-key", None),
+        ([], ["Bearer operators-key"], None, "operators-key"),
+        ([], ["Basic svc_key_a"], None, "Basic svc_key_a"),
+        ([], ["Bearer"], None, ""),
+    ],
+)
+def test_a_secret__counts_as_sent_where_its_prefix_belongs(
+    keys: list[str], authorizations: list[str], key: str | None, bearer: str | None
+) -> None:
+    """`Bearer svc_key_..` was a session that had expired, and `Bearer` before a key made it invalid."""
+    assert credentials_sent(keys, authorizations, "c") == Credentials(key, bearer, "c")
+
+
+def test_two_keys_in_two_headers__are_none() -> None:
+    """Whose call it is would be a guess: no key equals their list."""
+    sent = credentials_sent(["svc_key_a"], ["Bearer svc_key_b"], "c")
+    assert sent == Credentials("svc_key_a, svc_key_b", None, "c")

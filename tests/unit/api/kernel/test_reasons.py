@@ -48,7 +48,10 @@ def _examples(response: dict[str, Any]) -> list[str]:
 def test_an_example__is_the_body_of_a_refusal_whose_next_calls_can_be_made(name: str) -> None:
     body = document()["components"]["examples"][name]["value"]
     if name.endswith("_sentence"):
-        assert body == {"detail": catalogue().reasons[name.removesuffix("_sentence")].example}
+        reason = name.removesuffix("_sentence")
+        has_code = catalogue().reasons[reason].status == 409
+        code = {"error": reason} if has_code else {}
+        assert body == {"detail": catalogue().reasons[reason].example} | code
         return
     assert (body["detail"], body["service"]["reason"]) == (catalogue().reasons[name].example, name)
     assert body["service"]["next"][-1]["path"] == "/agent/catalog"

@@ -1,15 +1,18 @@
 """The body of a refusal, and that its next calls can be made as written."""
 
+import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
 from api.catalogue import catalogue
 from api.kernel.operation import NextCall, Refusal
-from api.kernel.refusals import fill_path, next_items, path_ids, refused, route_path
+from api.kernel.refusals import fill_path, lacks_credits, next_items, path_ids, refused, route_path
 from tests.each import each
 
+ROOT = Path(__file__).parents[4]
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 CATALOG_CALL = {"method": "GET", "path": "/agent/catalog", "auth": "optional", "cost": 0}
 SENTENCE_ONLY = replace(catalogue().by_key["credits.balance"], key="x.y", block=False)
@@ -33,10 +36,39 @@ def test_the_reasons_of_the_specification__have_their_status_and_retry_safe(line
     )
 
 
+@each("reason", ["auth_required", "auth_invalid"])
+def test_a_401__leads_to_connect_and_has_one_challenge(reason: str) -> None:
+    """Core specification, 7.2."""
+    outcome = refused(Refusal(reason, "Not valid."), None, {}, NOW, catalogue())
+    first, last = outcome.body["service"]["next"]
+    assert (first["path"], first["cost"]) == ("/auth/agent/connect", 0)
+    assert last["path"] == "/agent/catalog"
+    assert outcome.headers["WWW-Authenticate"].count("Bearer") == 1
+
+
 def test_a_credential_that_is_not_valid__leads_to_the_catalogue_without_it() -> None:
-    """It leads to no new agent, and with the refused key the catalogue is 401 as well."""
+    """With the refused key the catalogue is 401 as well."""
     outcome = refused(Refusal("auth_invalid", "Not valid."), None, {}, NOW, catalogue())
-    assert outcome.body["service"]["next"] == [CATALOG_CALL | {"auth": "none"}]
+    assert outcome.body["service"]["next"][-1] == CATALOG_CALL | {"auth": "none"}
+
+
+def test_a_lack_of_credit__says_how_much_and_leads_to_what_earns_some() -> None:
+    lacks = lacks_credits("A bond of 20.", 20, 3, "safety.defense")
+    block = refused(lacks, SENTENCE_ONLY, {}, NOW, catalogue()).body["service"]
+    assert block["credit"] == {"needed": 20, "available": 3, "shortfall": 17}
+    assert block["next"][0]["path"] == "/tasks/browse"
+    assert [one["path"] for one in block["next"]][-2:] == ["/public/defense", "/agent/catalog"]
+
+
+def test_each_lack_of_credit__is_made_where_its_counts_are() -> None:
+    """A refusal of a room's fee said nothing of what was lacking."""
+    makes = re.compile(r'(?:Refusal|unpaid)\((?:read, )?\s*"credit_insufficient"')
+    made = {
+        str(path.relative_to(ROOT))
+        for path in (ROOT / "api").rglob("*.py")
+        if makes.search(path.read_text())
+    }
+    assert made == {"api/kernel/refusals.py", "api/kernel/payments/metering.py"}
 
 
 def test_a_refusal__names_reason_who_fixes_it_and_what_to_call() -> None:
@@ -139,3 +171,10 @@ def test_a_refusal_with_a_time__is_safe_to_send_again_whatever_its_reason(reason
         Refusal(reason, "Later.", retry_at=NOW + timedelta(seconds=5)), None, {}, NOW, catalogue()
     )
     assert outcome.body["service"]["retry_safe"] is True
+
+
+@each("operation", ["mandates.sign", "tasks.claim", "fund.apply", None])
+def test_a_409__has_its_code_beside_the_sentence(operation: str | None) -> None:
+    row = None if operation is None else catalogue().by_key[operation]
+    body = refused(Refusal("wrong_status", "No."), row, {}, NOW, catalogue()).body
+    assert (body["detail"], body["error"]) == ("No.", "wrong_status")

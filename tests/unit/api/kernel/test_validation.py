@@ -5,6 +5,7 @@ from typing import Annotated
 import pytest
 from pydantic import Field
 
+from api.catalogue import catalogue
 from api.kernel.operation import Command, Refusal
 from api.kernel.validation import command_of
 from tests.each import each
@@ -68,3 +69,12 @@ def test_a_field_that_is_missing__is_named() -> None:
 def test_a_field_that_nobody_has__is_named() -> None:
     with pytest.raises(Refusal, match=r"^nobodys: leave it out"):
         command_of(Declared, {"persona": "one", "nobodys": 1})
+
+
+@each("sent", [1, "true", False])
+def test_what_only_equals_true__is_not_true(sent: object) -> None:
+    """`1 == True`: a verdict with "match": 1 was taken."""
+    approve = catalogue().by_key["mining.approve"].command
+    with pytest.raises(Refusal) as refusal:
+        command_of(approve, {"match": sent})
+    assert "match: " in str(refusal.value)

@@ -166,10 +166,8 @@ def test_money__is_text__or_a_number_as_it_is_written(tool: str, field: str) -> 
 
 def test_bounds__are_said_in_the_words_of_json_schema() -> None:
     assert arguments("mandate_list")["limit"] == {
+        "anyOf": [{"maximum": 200, "minimum": 1, "type": "integer"}, {"type": "null"}],
         "default": 50,
-        "maximum": 200,
-        "minimum": 1,
-        "type": "integer",
     }
 
 

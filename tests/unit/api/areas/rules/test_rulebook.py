@@ -39,6 +39,24 @@ def test_each_setting__is_read_from_the_settings_in_force() -> None:
     assert changed["daily_ceiling"] == "77"
 
 
+def test_every_figure_that_callers_are_held_to__is_stated_as_it_is_in_force() -> None:
+    """Six of sixty were; the others refused calls by a figure that no page had."""
+    in_force = CallerLimits(
+        **{
+            name: field.default + 1
+            for name, field in CallerLimits.model_fields.items()
+            if name != "agent_bearer_hours"
+        }
+    )
+    stated = {one.id: (one.source, one.value) for one in vault_rules(in_force)}
+    for name in CallerLimits.model_fields:
+        assert stated[name] == (name.upper(), str(getattr(in_force, name)))
+
+
+def test_each_rule__is_a_sentence() -> None:
+    assert [one.rule for one in RULES if not re.fullmatch(r"[A-Z].*\.", one.rule, re.DOTALL)] == []
+
+
 def test_the_enforcers__are_the_four_of_the_specification() -> None:
     assert {one.enforced_by.value for one in RULES} == {
         *("contract constant", "contract immutable", "server", "policy")

@@ -22,6 +22,7 @@ from core.market.rules.identity import (
     identify,
     key_of,
     normal_address,
+    shown_address,
 )
 from tests.each import each
 from tests.unit.core.market.rules.coins import BSC, ETH, SOL, address, says, tickers
@@ -374,3 +375,17 @@ def test_an_exchange_that_names_sixty_four_keys_of_each_coin__makes_no_more_link
     assert found.is_strongly_same(Coin("a", "XYZ"), Coin("flood", "XYZ"))
     joined = {coin for coin in found.group_of if coin.exchange == "flood"}
     assert len(joined) == 1 + MOST_LINKS_OF_AN_EXCHANGE // (64 * 63 // 2)
+
+
+@each(
+    ("chain", "address", "shown"),
+    [
+        ("eip155:1", "0x" + "ab" * 20, "0xABaBaBaBABabABabAbAbABAbABabababaBaBABaB"),
+        ("eip155:1", "native", "native"),
+        ("sui:mainnet", "0x" + "ab" * 32, "0x" + "ab" * 32),
+        ("aptos:1", "0x" + "ab" * 20, "0x" + "ab" * 20),
+    ],
+)
+def test_an_evm_address__is_shown_with_its_checksum(chain: str, address: str, shown: str) -> None:
+    """Notes and tokens showed lower case, which a reader cannot check."""
+    assert shown_address(chain, address) == shown
