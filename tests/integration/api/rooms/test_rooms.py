@@ -141,7 +141,7 @@ def test_a_room_without_a_message__is_in_no_list(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/hive/rooms/999", "/hive/rooms/9007199254740991", "/hive/rooms/999/messages"]
+    "path", ["/hive/rooms/999", "/hive/rooms/999999999999999", "/hive/rooms/999/messages"]
 )
 def test_an_unknown_room__is_not_found(stage: Stage, path: str) -> None:
     method = "POST" if path.endswith("messages") else "GET"
