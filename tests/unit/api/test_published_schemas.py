@@ -3,6 +3,7 @@ and no request that fits it is refused for its form.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
@@ -30,6 +31,7 @@ KEYS = [one.key for one in routed(catalogue())]
 TOOLS = entries_of(catalogue())
 EXAMPLES = 12
 FOURTH_FIRST = [key for start in range(4) for key in KEYS[start::4]]
+ADDRESS = re.compile("0x[0-9a-fA-F]{40}")
 OF_FORM = ("invalid_parameter", "invalid_number")
 
 
@@ -125,7 +127,8 @@ def strategies() -> dict[str, Any]:
 
 def plain(value: Any) -> Any:
     """As a caller writes it: text of printable ASCII (which signs a text may have besides is its own
-    rule), numbers of one decimal (JSON Schema cannot bound decimals without binary fractions).
+    rule), numbers of one decimal (JSON Schema cannot bound decimals without binary fractions), and
+    addresses of an account, in lower case (no schema knows a checksum).
     """
     match value:
         case bool() | None:
@@ -137,6 +140,8 @@ def plain(value: Any) -> Any:
             if few_decimals.is_integer():
                 return int(few_decimals) or (int(value) if value.is_integer() else 0.1)
             return few_decimals
+        case str() if ADDRESS.fullmatch(value):
+            return value.lower()[:-1] + "1"
         case str():
             shown = "".join(sign if " " <= sign <= "~" else "a" for sign in value)
             return shown if shown == shown.strip() else shown.replace(" ", "a")
