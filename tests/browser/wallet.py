@@ -1,7 +1,8 @@
 """An EIP-6963 wallet for the browser under test: it signs with a key here and forwards the rest to the chain.
 
-What a person does in a wallet is set on it: `rejects`, `chain_id`, `batches`, `holds_back`; and its
-node may be down (`node_is_down`).
+What a person does in a wallet is set on it: `rejects`, `chain_id`, `batches`, `holds_back`, `is_asleep`
+(nobody answers a request to send before `wake`); and its node may be down (`node_is_down`), or refuse to
+run a call (`refuses_calls`: with that error).
 """
 
 import json
@@ -22,9 +23,15 @@ INJECTED = """
 (() => {
   const { id, uuid, name } = __WALLET__;
   const listeners = {};
+  const sleeping = [];
+  (window.__wake ??= {})[id] = () => sleeping.splice(0).forEach((one) => one());
   const provider = {
     async request({ method, params }) {
       const answer = JSON.parse(await window.__wallet(id, method, JSON.stringify(params ?? [])));
+      if (answer.isAsleep) {
+        await new Promise((wake) => sleeping.push(wake));
+        return provider.request({ method, params });
+      }
       if (answer.error) throw Object.assign(new Error(answer.error.message), answer.error);
       return answer.result;
     },
@@ -52,7 +59,9 @@ class BrowserWallet:
     rejects: bool = False
     batches: bool = False
     holds_back: bool = False
+    is_asleep: bool = False
     node_is_down: bool = False
+    refuses_calls: dict[str, Any] | None = None
     sent: list[str] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
     _batches: dict[str, list[str]] = field(default_factory=dict)
@@ -63,6 +72,10 @@ class BrowserWallet:
 
     def answer(self, method: str, params: list[Any]) -> Any:
         self.asked.append(method)
+        if self.is_asleep and method in ("eth_sendTransaction", "wallet_sendCalls"):
+            return {"isAsleep": True}
+        if self.refuses_calls is not None and method == "eth_call":
+            return {"error": self.refuses_calls}
         special = getattr(self, f"_{method}", None)
         return self._forward(method, params) if special is None else special(params)
 
@@ -172,3 +185,10 @@ def install(page: Page, *wallets: BrowserWallet) -> None:
 def emit(page: Page, event: str, value: Any, wallet: int = 0) -> None:
     """What a wallet tells the page of its own: `accountsChanged`, `chainChanged`."""
     page.evaluate("([id, event, value]) => window.__emit[id](event, value)", [wallet, event, value])
+
+
+def wake(page: Page, *wallets: BrowserWallet) -> None:
+    """Whoever has these wallets answers what they were asked."""
+    for number, wallet in enumerate(wallets):
+        wallet.is_asleep = False
+        page.evaluate("id => window.__wake[id]()", number)

@@ -11,10 +11,14 @@ import { walletError } from "./wallet-errors.js";
  * @typedef {import("./transaction-states.js").Transaction} Transaction
  * @typedef {import("./transaction-states.js").TransactionEvent} TransactionEvent
  * @typedef {{blockNumber: number, hash: string, isSuccess: boolean}} Receipt
+ * @typedef {{hash: string, to: string, data: string, nonce: number}} Sent in lower case
  */
 
 // Nodes behind one address may be a block apart: a nonce that has passed counts when seen twice.
 const LOOKS_BEFORE_REPLACED = 2;
+// How far back a transaction is looked for, and how many of an account's: about nine hours on Base.
+const MOST_BLOCKS = 16_384;
+const MOST_SENT = 8;
 
 /** Follows the transactions of one wallet. */
 export class ChainWatch {
@@ -52,6 +56,50 @@ export class ChainWatch {
     } catch {
       return null;
     }
+  }
+
+  /**
+   * What the account sent with the nonces from `first` up to `next`, as far as its node shows it.
+   * @param {string} from
+   * @param {number} first
+   * @param {number} next
+   * @returns {Promise<(Sent | null)[]>} null for each that the node does not show
+   */
+  async sentBetween(from, first, next) {
+    const found = [];
+    for (let nonce = first; nonce < Math.min(next, first + MOST_SENT); nonce++) {
+      found.push(await this._sentWith(from, nonce).catch(() => null));
+    }
+    return next - first > MOST_SENT ? [...found, null] : found;
+  }
+
+  /**
+   * The transaction with that nonce, in the block before which the account had not used it: looked
+   * for from the newest block down, since nodes forget older states. Or in the block to come.
+   * @param {string} from
+   * @param {number} nonce
+   * @returns {Promise<Sent | null>}
+   */
+  async _sentWith(from, nonce) {
+    const isUsedAt = async (/** @type {number} */ block) => {
+      const at = "0x" + block.toString(16);
+      const next = quantityOf(await this._wallet.request("eth_getTransactionCount", [from, at]));
+      if (next === null) throw new Error("the node does not say");
+      return next > nonce;
+    };
+    const newest = quantityOf(await this._wallet.request("eth_blockNumber")) ?? 0;
+    let [unused, used] = [newest, newest + 1];
+    for (let step = 1; (await isUsedAt(unused)) && step <= MOST_BLOCKS && unused > 0; step *= 2) {
+      [unused, used] = [Math.max(0, newest - step), unused];
+    }
+    while (used - unused > 1) {
+      const middle = Math.floor((unused + used) / 2);
+      if (await isUsedAt(middle)) used = middle;
+      else unused = middle;
+    }
+    const block = used > newest ? "pending" : "0x" + used.toString(16);
+    const answer = await this._wallet.request("eth_getBlockByNumber", [block, true]);
+    return sentIn(answer, from, nonce);
   }
 
   /**
@@ -143,6 +191,26 @@ export class ChainWatch {
   async _receipt(hash) {
     return receiptOf(await this._wallet.request("eth_getTransactionReceipt", [hash]), hash);
   }
+}
+
+/**
+ * @param {unknown} block with its transactions
+ * @param {string} from
+ * @param {number} nonce
+ * @returns {Sent | null}
+ */
+function sentIn(block, from, nonce) {
+  const listed = /** @type {any} */ (block)?.transactions;
+  for (const one of Array.isArray(listed) ? listed : []) {
+    const [sender, to, data, hash] = [one?.from, one?.to, one?.input, one?.hash].map((text) =>
+      String(text).toLowerCase(),
+    );
+    const isOf = sender === from.toLowerCase() && quantityOf(one?.nonce) === nonce;
+    if (isOf && /^0x[0-9a-f]{64}$/.test(hash ?? "")) {
+      return { hash: hash ?? "", to: to ?? "", data: data ?? "", nonce };
+    }
+  }
+  return null;
 }
 
 /**

@@ -85,7 +85,7 @@ export function Refused({ error, onRetry, title }) {
     <//>`;
   }
   if (error instanceof WalletError) {
-    const tone = error.kind === "rejected" || error.kind === "pending" ? "attention" : "loss";
+    const tone = NO_LOSS.has(error.kind) ? "attention" : "loss";
     return html`<${Notice} tone=${tone} title=${error.message}>
       <p>${error.next}</p>
       ${error.detail ? html`<p class="quiet">Your wallet says: ${error.detail}</p>` : null}
@@ -120,6 +120,9 @@ function again(onRetry) {
     ? html`<div class="row"><button type="button" onClick=${onRetry}>Try again</button></div>`
     : null;
 }
+
+/** What asks for attention, where nothing failed. */
+const NO_LOSS = new Set(["rejected", "pending", "unanswered", "moved", "unsimulated"]);
 
 /**
  * A page's read, whole: loading, refused, or shown; an error beside what was read before says that it is old.

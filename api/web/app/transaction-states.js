@@ -1,8 +1,12 @@
 // The life of a transaction as one table, without a wallet, a clock or storage.
 //
-//   built -> simulated, refused -> waiting -> sent -> mined -> recorded
-//     ^           (failed)            |         |-> reverted
-//     '-------------------------------'         '-> replaced -> mined, reverted
+//   built -> simulated, refused, unsimulated -> waiting -> sent -> mined -> recorded
+//     ^               (failed)                  |   |^       |-> reverted
+//     '-----------------------------------------'   v|       '-> replaced -> mined, reverted
+//                                             unanswered -> sent
+//
+// A simulation that could not be run is no refusal. A wallet that does not answer may still do so:
+// what it sent then is followed, and nothing is asked of it again without the owner's consent.
 //
 // An event that does not belong to a phase changes nothing: answers come late, and twice.
 
@@ -10,22 +14,30 @@
  * @typedef {import("./wallet.js").Call} Call
  * @typedef {import("./wallet.js").WalletError} WalletError
  * @typedef {import("./refusals.js").Refusal} Refusal
- * @typedef {"built" | "refused" | "simulated" | "waiting" | "sent" | "mined" | "reverted"
- *   | "replaced" | "recorded"} Phase
+ * @typedef {"built" | "refused" | "simulated" | "unsimulated" | "waiting" | "unanswered" | "sent"
+ *   | "mined" | "reverted" | "replaced" | "recorded"} Phase
  * `calls`: more than one is a batch (EIP-5792). `from` in lower case. `refusal`: why it would
  * revert (refused) or why it did (reverted; null: not known). `error`: what the wallet refused
- * last. `hash` null until it is known, `batchId` of a batch. `nonce` null until a node has shown
- * it; `nonceBefore` is what the account's next one was when the wallet was asked.
+ * last, or why it is not known whether it was sent. `hash` null until it is known, `batchId` of a
+ * batch. `nonce` null until a node has shown it; `nonceBefore` is what the account's next one was
+ * when the wallet was asked. `doubts`: it may have been sent already, so that the owner is asked
+ * before the wallet; the hashes of what the account sent meanwhile, where a node shows them.
+ * `hasOther`: an earlier or later request for the same is still open in the wallet.
  * @typedef {{
  *   id: string, title: string, calls: readonly Call[], chainId: number, from: string, phase: Phase,
  *   refusal: Refusal | null, error: WalletError | null, hash: string | null,
  *   batchId: string | null, nonce: number | null, nonceBefore: number | null,
- *   sentAt: number | null, block: number | null,
+ *   sentAt: number | null, block: number | null, doubts: readonly string[] | null,
+ *   hasOther: boolean,
  * }} Transaction
+ * `open` of a failure: how many requests for it the wallet has not answered; left out where it was
+ * not the wallet's answer.
  * @typedef {{type: "simulated"} | {type: "refused", refusal: Refusal} | {type: "asked"}
- *   | {type: "failed", error: WalletError}
+ *   | {type: "unsimulated" | "late", error: WalletError}
+ *   | {type: "failed", error: WalletError, open?: number}
+ *   | {type: "doubted", error: WalletError, hashes: readonly string[]}
  *   | {type: "sent", hash: string | null, batchId: string | null, nonceBefore: number | null,
- *      at: number}
+ *      at: number, open?: number}
  *   | {type: "seen", nonce: number} | {type: "mined", block: number, hash: string}
  *   | {type: "reverted", block: number | null, hash: string | null, refusal: Refusal | null}
  *   | {type: "replaced"} | {type: "recorded"}} TransactionEvent
@@ -33,10 +45,12 @@
 
 /** @type {Readonly<Record<Phase, readonly TransactionEvent["type"][]>>} */
 const TAKES = Object.freeze({
-  built: ["simulated", "refused", "asked", "failed"],
-  refused: ["simulated", "refused", "asked", "failed"],
-  simulated: ["simulated", "refused", "asked", "failed"],
-  waiting: ["failed", "sent"],
+  built: ["simulated", "unsimulated", "refused", "asked", "failed", "doubted"],
+  refused: ["simulated", "unsimulated", "refused", "asked", "failed", "doubted"],
+  simulated: ["simulated", "unsimulated", "refused", "asked", "failed", "doubted"],
+  unsimulated: ["simulated", "unsimulated", "refused", "asked", "failed", "doubted"],
+  waiting: ["failed", "late", "sent"],
+  unanswered: ["refused", "asked", "failed", "doubted", "sent"],
   sent: ["seen", "mined", "reverted", "replaced", "recorded"],
   replaced: ["mined", "reverted", "recorded"],
   mined: ["recorded"],
@@ -50,7 +64,9 @@ export const PHASE_WORDS = Object.freeze({
   built: "Built",
   refused: "Would be refused",
   simulated: "Simulated",
+  unsimulated: "Could not be simulated",
   waiting: "Waiting for your wallet",
+  unanswered: "No answer from your wallet yet",
   sent: "Sent",
   mined: "Mined",
   reverted: "Reverted",
@@ -79,6 +95,8 @@ export function builtTransaction({ id, title, calls, from }) {
     nonceBefore: null,
     sentAt: null,
     block: null,
+    doubts: null,
+    hasOther: false,
   };
 }
 
@@ -93,16 +111,25 @@ export function after(transaction, event) {
   switch (event.type) {
     case "simulated":
       return { ...transaction, phase: "simulated", refusal: null, error: null };
-    case "refused":
-      return { ...transaction, phase: "refused", refusal: event.refusal, error: null };
+    case "unsimulated":
+      return { ...transaction, phase: "unsimulated", refusal: null, error: event.error };
+    case "refused": {
+      const phase = transaction.phase === "unanswered" ? "unanswered" : "refused";
+      return { ...transaction, phase, refusal: event.refusal, error: null };
+    }
     case "asked":
-      return { ...transaction, phase: "waiting", error: null };
+      return { ...transaction, phase: "waiting", error: null, doubts: null };
+    case "late":
+      return { ...transaction, phase: "unanswered", error: event.error };
+    case "doubted":
+      return { ...transaction, error: event.error, doubts: event.hashes };
     case "failed":
-      return afterFailure(transaction, event.error);
+      return afterFailure(transaction, event.error, event.open);
     case "sent": {
       const { hash, batchId, nonceBefore, at } = event;
-      const sent = { hash, batchId, nonceBefore, sentAt: at };
-      return { ...transaction, ...sent, phase: "sent", refusal: null };
+      const sent = { hash, batchId, nonceBefore, sentAt: at, hasOther: (event.open ?? 0) > 0 };
+      const clear = { refusal: null, error: null, doubts: null };
+      return { ...transaction, ...sent, ...clear, phase: "sent" };
     }
     case "seen":
       return { ...transaction, nonce: event.nonce };
@@ -128,12 +155,17 @@ export function isPending({ phase }) {
 }
 
 /**
- * Back to where it can be simulated and sent again, with the reason.
+ * Back to where it can be simulated and sent again, with the reason, once no request is open.
  * @param {Transaction} transaction
  * @param {WalletError} error
+ * @param {number} [open]
  * @returns {Transaction}
  */
-function afterFailure(transaction, error) {
-  if (transaction.phase !== "waiting") return { ...transaction, error };
-  return { ...transaction, phase: transaction.refusal === null ? "built" : "refused", error };
+function afterFailure(transaction, error, open) {
+  const { phase, refusal } = transaction;
+  if (phase !== "waiting" && (phase !== "unanswered" || open === undefined)) {
+    return { ...transaction, error };
+  }
+  const back = refusal === null ? "built" : "refused";
+  return { ...transaction, phase: open ? "unanswered" : back, error, doubts: null };
 }

@@ -2,6 +2,7 @@
 // the record. What a page asks for stands here, above the page, until it is over and dismissed.
 
 import { get } from "./api.js";
+import { SELECTORS } from "./contracts.js";
 import { shortHash } from "./format.js";
 import { Refused } from "./refusal.js";
 import { downloadSafeBatch, safeBatch } from "./safe.js";
@@ -31,6 +32,16 @@ const followed = new Set();
 const beginError = signal(/** @type {unknown} */ (null));
 
 const STEPS = /** @type {const} */ (["built", "simulated", "waiting", "sent", "mined", "recorded"]);
+const BEFORE_SENT = ["built", "simulated", "unsimulated", "waiting", "unanswered"];
+/** @type {Readonly<Record<string, string>>} */
+const TONES = {
+  refused: "loss",
+  reverted: "loss",
+  recorded: "settled",
+  replaced: "attention",
+  unsimulated: "attention",
+  unanswered: "attention",
+};
 const RECORD_POLL_MS = 1_500;
 const RECORD_POLLS = 60;
 
@@ -56,7 +67,8 @@ effect(() => {
 });
 
 /**
- * Show a card for what the owner wants to send, simulated at once.
+ * Show a card for what the owner wants to send, simulated at once. Where the wallet has a request for the same open,
+ * it is that one's card: a second one would be sent on top of it.
  * @param {Wanted} asked several calls: one batch where the wallet makes all or none of them, else one by one
  */
 export async function begin(asked) {
@@ -68,11 +80,25 @@ export async function begin(asked) {
   const isBatch = calls.length > 1 && (await chosen.batchSupport(calls[0]?.chain_id ?? 0)).isAtomic;
   const [first, ...rest] = isBatch ? [calls] : calls.map((call) => [call]);
   if (first === undefined) return;
+  const open = openRequest(asked, first, from);
+  if (open) return document.getElementById(`card-${open.id}`)?.focus();
   const id = store.add(asked.title, first, from);
   wanted.set(id, { ...asked, rest: rest.flat() });
   list.value = store.list();
   await store.simulate(id);
   document.getElementById(`card-${id}`)?.focus();
+}
+
+/** @param {Wanted} asked @param {readonly import("./wallet.js").Call[]} calls @param {string} from */
+function openRequest({ title, mandateId = null }, calls, from) {
+  return list.value.find(
+    (one) =>
+      ["waiting", "unanswered"].includes(one.phase) &&
+      one.title === title &&
+      one.from === from.toLowerCase() &&
+      one.calls[0]?.to === calls[0]?.to &&
+      (wanted.get(one.id)?.mandateId ?? null) === mandateId,
+  );
 }
 
 /** @param {import("./transaction-states.js").Transaction} one */
@@ -118,31 +144,32 @@ export function Transactions() {
 function Card({ one }) {
   const { isBusy, run } = useWork();
   const more = wanted.get(one.id);
-  const send = () =>
-    run(async () => {
-      if (await store?.simulate(one.id)) await store?.send(one.id);
-    });
+  const send = (/** @type {{isSure?: boolean, isForced?: boolean}} */ consent = {}) =>
+    run(async () => store?.pursue(one.id, consent));
   const isOver = !["waiting", "sent"].includes(one.phase);
-  const tone = ["refused", "reverted"].includes(one.phase)
-    ? "loss"
-    : one.phase === "recorded"
-      ? "settled"
-      : one.phase === "replaced"
-        ? "attention"
-        : "";
-  return html`<article class=${`notice ${tone}`} id=${`card-${one.id}`} tabindex="-1" aria-live="polite" data-phase=${one.phase} data-card>
+  const isSimulable = ["refused", "unsimulated"].includes(one.phase);
+  return html`<article class=${`notice ${TONES[one.phase] ?? ""}`} id=${`card-${one.id}`} tabindex="-1" aria-live="polite" data-phase=${one.phase} data-card>
     <div class="head"><strong>${one.title}</strong><span class="quiet">${PHASE_WORDS[one.phase]}</span></div>
     <${Steps} phase=${one.phase} />
-    ${more?.effect && ["built", "simulated", "waiting"].includes(one.phase) ? html`<p>${more.effect}</p>` : null}
+    ${more?.effect && BEFORE_SENT.includes(one.phase) ? html`<p>${more.effect}</p>` : null}
     <${Words} one=${one} />
     ${one.error ? html`<${Refused} error=${one.error} />` : null}
+    ${one.doubts?.map((sent) => html`<p class="quiet" key=${sent}>Your account sent <${LinkedHash} hash=${sent} /></p>`)}
     <div class="row">
-      ${["simulated", "built"].includes(one.phase) ? html`<button type="button" class="primary" disabled=${isBusy} onClick=${send}>${one.error ? "Try again" : "Send with wallet"}</button>` : null}
-      ${one.phase === "refused" ? html`<button type="button" disabled=${isBusy} onClick=${() => run(async () => store?.simulate(one.id))}>Simulate again</button>` : null}
-      ${one.calls.length > 0 && ["built", "simulated", "refused"].includes(one.phase) ? html`<${SafeButton} one=${one} />` : null}
+      ${["simulated", "built", "unanswered"].includes(one.phase) ? html`<button type="button" class="primary" disabled=${isBusy} onClick=${() => send()}>${one.error ? "Try again" : "Send with wallet"}</button>` : null}
+      ${one.phase === "unsimulated" ? html`<button type="button" class="primary" disabled=${isBusy} onClick=${() => send({ isForced: true })}>Send with wallet</button>` : null}
+      ${one.phase === "refused" && isStop(one) ? html`<button type="button" class="stop" disabled=${isBusy} onClick=${() => send({ isForced: true })}>Send anyway</button>` : null}
+      ${one.doubts ? html`<button type="button" class="stop" disabled=${isBusy} onClick=${() => send({ isSure: true })}>Send it all the same</button>` : null}
+      ${isSimulable ? html`<button type="button" disabled=${isBusy} onClick=${() => run(async () => store?.simulate(one.id))}>Simulate again</button>` : null}
+      ${one.calls.length > 0 && ["built", "simulated", "unsimulated", "refused"].includes(one.phase) ? html`<${SafeButton} one=${one} />` : null}
       ${isOver ? html`<button type="button" class="plain" onClick=${() => store?.discard(one.id)}>Dismiss</button>` : null}
     </div>
   </article>`;
+}
+
+/** @param {import("./transaction-states.js").Transaction} one */
+function isStop({ calls }) {
+  return calls.length === 1 && calls[0]?.data.startsWith(SELECTORS.stop) === true;
 }
 
 /** @param {{phase: import("./transaction-states.js").Phase}} props */
@@ -152,7 +179,10 @@ function Steps({ phase }) {
     reverted: 4,
     replaced: 4,
   })[phase];
-  const at = broken ?? STEPS.indexOf(/** @type {any} */ (phase));
+  const held = /** @type {Readonly<Record<string, number>>} */ ({ unsimulated: 1, unanswered: 2 })[
+    phase
+  ];
+  const at = broken ?? held ?? STEPS.indexOf(/** @type {any} */ (phase));
   return html`<ol class="steps">${STEPS.map((step, index) => {
     const state =
       index < at || phase === "recorded"
@@ -162,20 +192,22 @@ function Steps({ phase }) {
           : broken === undefined
             ? "now"
             : "failed";
-    const word = index === broken ? PHASE_WORDS[phase] : PHASE_WORDS[step];
+    const word = index === (broken ?? held) ? PHASE_WORDS[phase] : PHASE_WORDS[step];
     return html`<li data-state=${state}>${state === "done" ? "✓ " : state === "failed" ? "✕ " : ""}${word}</li>`;
   })}</ol>`;
 }
 
 /** @param {{one: import("./transaction-states.js").Transaction}} props */
 function Words({ one }) {
-  const link = one.hash ? explorer("tx", one.hash) : null;
   const hash = one.hash
-    ? html`<p class="quiet">Transaction ${link ? html`<a href=${link} rel="noreferrer">${shortHash(one.hash)}</a>` : html`<code title=${one.hash}>${shortHash(one.hash)}</code>`}${one.block === null ? "" : `, block ${one.block}`}</p>`
+    ? html`<p class="quiet">Transaction <${LinkedHash} hash=${one.hash} />${one.block === null ? "" : `, block ${one.block}`}</p>`
     : null;
+  const why = `${one.refusal?.sentence ?? "The contract would refuse it."} ${one.refusal?.next ?? ""}`;
   switch (one.phase) {
     case "refused":
-      return html`<p>${one.refusal?.sentence ?? "The contract would refuse it."} ${one.refusal?.next} Nothing was sent.</p>`;
+      return html`<p>${why} Nothing was sent.${isStop(one) ? " A stop can be sent all the same: if the contract refuses it then, only the gas is lost." : ""}</p>`;
+    case "unanswered":
+      return one.refusal ? html`<p>By now it would be refused: ${why}</p>` : null;
     case "reverted":
       return html`<p>It was mined, and refused. ${one.refusal?.sentence ?? "The contract gave no reason."} ${one.refusal?.next} Nothing changed but the gas.</p>${hash}`;
     case "replaced":
@@ -183,10 +215,18 @@ function Words({ one }) {
     case "waiting":
       return html`<p>Open your wallet and answer the request there.</p>`;
     case "sent":
-      return html`<p class="quiet">On its way. You can close this page; it is found again.</p>${hash}`;
+      return html`<p class="quiet">On its way. You can close this page; it is found again.</p>${one.hasOther ? html`<p>Another request for it may still be open in your wallet: decline it there, or it is sent a second time.</p>` : null}${hash}`;
     default:
       return hash;
   }
+}
+
+/** @param {{hash: string}} props */
+function LinkedHash({ hash }) {
+  const link = explorer("tx", hash);
+  return link
+    ? html`<a href=${link} rel="noreferrer">${shortHash(hash)}</a>`
+    : html`<code title=${hash}>${shortHash(hash)}</code>`;
 }
 
 /** @param {{one: import("./transaction-states.js").Transaction}} props all that is still to send, for owners whose account is a Safe */

@@ -4,7 +4,8 @@
 
 /**
  * @typedef {"no_wallet" | "rejected" | "wrong_network" | "unauthorized" | "unsupported" | "pending"
- *   | "timeout" | "reverted" | "failed"} WalletErrorKind
+ *   | "timeout" | "unanswered" | "moved" | "unknown_nonce" | "unsimulated" | "reverted"
+ *   | "failed"} WalletErrorKind
  * @typedef {{detail?: string, code?: number | null, data?: string | null}} WalletErrorMore
  */
 
@@ -40,6 +41,23 @@ const WORDS = Object.freeze({
   timeout: [
     "Your wallet did not answer in time.",
     "Open the wallet: the request may still be waiting there. If it is not, try again.",
+  ],
+  unanswered: [
+    "Your wallet has not answered yet.",
+    "Open it and answer the request there: this page takes the answer whenever it comes. If you " +
+      "send it again while the request is still there, both can be carried out.",
+  ],
+  moved: [
+    "Your account has sent another transaction since. It may be this one.",
+    "Check what was sent, here or in your wallet's activity, before you send this again.",
+  ],
+  unknown_nonce: [
+    "It is not known whether your account has sent this already: its node does not say.",
+    "Check your wallet's activity before you send it again.",
+  ],
+  unsimulated: [
+    "This could not be simulated: your wallet or its node gave no verdict.",
+    "That is no refusal. You can send it; if the contract refuses it, only the gas is lost.",
   ],
   reverted: [
     "The contract refuses this call.",

@@ -31,6 +31,8 @@ export { plainText, WalletError, walletError } from "./wallet-errors.js";
 export const READ_TIMEOUT_MS = 30_000;
 /** Requests that a person answers in the wallet. */
 export const PERSON_TIMEOUT_MS = 600_000;
+/** Requests whose answer counts whenever it comes: what was sent is on the chain all the same. */
+const NO_TIMEOUT = null;
 
 /** A wallet that was chosen, whether it has given access or not. */
 export class Wallet {
@@ -142,7 +144,7 @@ export class Wallet {
   }
 
   /**
-   * Send a transaction. The wallet chooses gas, fee and nonce.
+   * Send a transaction. The wallet chooses gas, fee and nonce, and has as long as it takes.
    * @param {Call} call
    * @param {SendOptions} [options]
    * @returns {Promise<string>} the transaction's hash; the wallet may still replace it
@@ -151,7 +153,7 @@ export class Wallet {
     await this.requireChain(call.chain_id);
     const from = await this.requireAccount(options.from);
     const transaction = { from, ...sentCall(call), chainId: hex(call.chain_id) };
-    const answer = await this.request("eth_sendTransaction", [transaction], PERSON_TIMEOUT_MS);
+    const answer = await this.request("eth_sendTransaction", [transaction], NO_TIMEOUT);
     const hash = hexText(answer);
     if (hash.length !== 66) throw unexpected();
     return hash.toLowerCase();
@@ -197,7 +199,7 @@ export class Wallet {
       atomicRequired: options.isAtomic ?? true,
       calls: calls.map(sentCall),
     };
-    const answer = await this.request("wallet_sendCalls", [batch], PERSON_TIMEOUT_MS);
+    const answer = await this.request("wallet_sendCalls", [batch], NO_TIMEOUT);
     const id = /** @type {any} */ (answer)?.id ?? answer;
     if (typeof id !== "string" || id === "" || id.length > 8194) throw unexpected();
     return id;
@@ -226,13 +228,14 @@ export class Wallet {
    * Any request (EIP-1193).
    * @param {string} method
    * @param {unknown[]} [params]
-   * @param {number} [timeoutMs]
+   * @param {number | null} [timeoutMs] null: as long as it takes
    * @returns {Promise<unknown>} whatever the wallet answers: hostile until parsed
    */
   async request(method, params = [], timeoutMs = READ_TIMEOUT_MS) {
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     let timer;
     const late = new Promise((_, reject) => {
+      if (timeoutMs === null) return;
       timer = setTimeout(() => reject(new WalletError("timeout")), timeoutMs);
     });
     try {

@@ -13,7 +13,7 @@ const STOP_REASON = "owner";
 
 /**
  * Stops the mandate for good and removes the agent.
- * @param {Vault} vault
+ * @param {Pick<Vault, "address">} vault
  * @param {number} chainId
  * @returns {Call}
  */

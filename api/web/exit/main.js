@@ -19,8 +19,9 @@ import { walletSection } from "./wallet-section.js";
  * @typedef {import("../app/wallet.js").Call} Call
  * @typedef {import("./vaults.js").Vault} Vault
  * @typedef {import("./vault-card.js").Doing} Doing
+ * `isUnread`: the node gave no verdict on it, so that only its owner knows whether it is a vault.
  * @typedef {{address: string, factory: string, chainId: number, vault: Vault | null,
- *   news: string}} Entry
+ *   news: string, isUnread?: boolean}} Entry
  */
 
 const OPEN = new Set(["built", "simulated", "waiting"]);
@@ -144,12 +145,13 @@ async function readEntry(key) {
   try {
     await wallet.requireChain(entry.chainId);
     const vault = await readVault(wallet, { vault: entry.address, factory: entry.factory });
-    entries.set(key, { ...entry, vault, news: "" });
+    entries.set(key, { ...entry, vault, news: "", isUnread: false });
   } catch (thrown) {
     const error = thrown instanceof VaultError ? null : walletError(thrown);
     const why = error === null ? /** @type {Error} */ (thrown).message : error.message;
     const next = entry.vault === null ? "" : " The figures here are older.";
-    entries.set(key, { ...entry, news: `The vault could not be read. ${why}${next}` });
+    const news = `The vault could not be read. ${why}${next}`;
+    entries.set(key, { ...entry, news, isUnread: error !== null });
   }
   render();
 }
@@ -215,7 +217,7 @@ function tell(key, news) {
 
 /**
  * @param {string} key
- * @param {Vault} vault
+ * @param {Pick<Vault, "address" | "owner">} vault
  * @param {string} title
  * @param {readonly Call[]} calls
  */
@@ -225,7 +227,7 @@ async function act(key, vault, title, calls) {
   if (under !== undefined) return tell(key, `“${under.title}” is still under way: see below.`);
   tell(key, "");
   const id = transactions?.add(title, calls, vault.owner);
-  if (id !== undefined && (await transactions?.simulate(id))) await transactions?.send(id);
+  if (id !== undefined) await transactions?.pursue(id);
 }
 
 /**
@@ -233,7 +235,8 @@ async function act(key, vault, title, calls) {
  * @param {string} title
  */
 function isUnderWay({ phase, error, title: other }, title) {
-  return (OPEN.has(phase) && error === null) || (phase === "sent" && other === title);
+  const isAsked = phase === "sent" || phase === "unanswered";
+  return (OPEN.has(phase) && error === null) || (isAsked && other === title);
 }
 
 /**
@@ -258,11 +261,11 @@ function followTransactions() {
 
 const cardActions = {
   /** @param {string} id */
-  again: async (id) => {
-    if (await transactions?.simulate(id)) await transactions?.send(id);
-  },
+  again: (id) => void transactions?.pursue(id),
   /** @param {string} id */
-  anyway: (id) => void transactions?.send(id),
+  anyway: (id) => void transactions?.pursue(id, { isForced: true }),
+  /** @param {string} id */
+  sure: (id) => void transactions?.pursue(id, { isSure: true }),
   /** @param {string} id */
   discard: (id) => transactions?.discard(id),
 };
@@ -295,6 +298,7 @@ function entryCard(key, entry) {
       { class: "card vault" },
       el("h3", { class: "mono break" }, address),
       el("p", { role: "status" }, entry.news),
+      entry.isUnread === true && wallet?.chainId === chainId && unreadStop(key, entry),
       el("p", { class: "row" }, button(`read-${key}`, "Read the vault again", again)),
     );
   }
@@ -320,6 +324,24 @@ function entryCard(key, entry) {
       own.map((one) => transactionCard(one, cardActions)),
     ),
     wallet !== null && wallet.chainId !== chainId && switchRow(chainId, key),
+  );
+}
+
+/**
+ * The stop of a vault that cannot be read: it needs nothing that the node would have to say.
+ * @param {string} key
+ * @param {Entry} entry
+ */
+function unreadStop(key, { address, chainId }) {
+  const owner = wallet?.address ?? null;
+  if (owner === null) return null;
+  const vault = { address, owner };
+  const send = () => void act(key, vault, "Stop the mandate", [stopCall(vault, chainId)]);
+  return el(
+    "p",
+    { class: "row" },
+    button(`unread-${key}`, "Stop the mandate unread", send),
+    "If this is your vault, its agent loses its power; if it is none, only the gas is lost.",
   );
 }
 

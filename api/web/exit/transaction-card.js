@@ -8,7 +8,7 @@ import { button, el } from "./dom.js";
 /**
  * @typedef {import("../app/transaction-states.js").Transaction} Transaction
  * @typedef {{again: (id: string) => void, anyway: (id: string) => void,
- *   discard: (id: string) => void}} Actions
+ *   sure: (id: string) => void, discard: (id: string) => void}} Actions
  */
 
 /** @type {readonly Transaction["phase"][]} */
@@ -17,15 +17,25 @@ const NEW_TAB = { target: "_blank", rel: "noopener noreferrer" };
 // A transaction that no block took for so long may never be mined.
 const LONG_MS = 600_000;
 /** @type {Readonly<Partial<Record<Transaction["phase"], string>>>} */
-const TONES = { refused: "loss", reverted: "loss", replaced: "attention", mined: "settled" };
+const TONES = {
+  refused: "loss",
+  reverted: "loss",
+  replaced: "attention",
+  unsimulated: "attention",
+  unanswered: "attention",
+  mined: "settled",
+};
+// Phases that an error does not turn into "Not sent".
+const OF_THEIR_OWN = ["unsimulated", "unanswered"];
 
 /**
  * @param {Transaction} transaction
  * @param {Actions} actions
  */
 export function transactionCard(transaction, actions) {
-  const { id, title, phase, error } = transaction;
-  const word = error === null ? PHASE_WORDS[phase] : "Not sent";
+  const { id, title, phase, error, doubts } = transaction;
+  const isNotSent = error !== null && !OF_THEIR_OWN.includes(phase);
+  const word = doubts !== null ? "Sent already?" : isNotSent ? "Not sent" : PHASE_WORDS[phase];
   return el(
     "article",
     { class: `card transaction ${TONES[phase] ?? ""}`, "aria-label": title, "data-phase": phase },
@@ -33,6 +43,7 @@ export function transactionCard(transaction, actions) {
     progress(transaction),
     said(transaction),
     hashLine(transaction),
+    (doubts ?? []).map((hash) => hashLine({ ...transaction, hash }, "Your account sent ")),
     el("p", { class: "row" }, ...actionsOf(transaction, actions, id)),
   );
 }
@@ -42,7 +53,7 @@ export function transactionCard(transaction, actions) {
  * @param {Transaction} transaction
  * @returns {string}
  */
-export function sentenceOf({ phase, refusal, error, hash, calls }) {
+export function sentenceOf({ phase, refusal, error, hash, calls, hasOther }) {
   if (error !== null) return `${error.message} ${error.next}`;
   const reason = refusal === null ? "" : `${refusal.sentence} ${refusal.next}`.trim();
   switch (phase) {
@@ -50,6 +61,10 @@ export function sentenceOf({ phase, refusal, error, hash, calls }) {
       return "Asking the chain what this call would do.";
     case "refused":
       return `It would revert, so it was not sent: ${reason}`;
+    case "unsimulated":
+      return "It could not be simulated. That is no refusal: you can send it.";
+    case "unanswered":
+      return `Your wallet has not answered yet. By now it would revert: ${reason}`;
     case "simulated":
       return calls.length > 1
         ? "The chain would accept the first call; the others depend on it."
@@ -57,9 +72,14 @@ export function sentenceOf({ phase, refusal, error, hash, calls }) {
     case "waiting":
       return "Confirm it in your wallet. Nothing is sent until you do.";
     case "sent":
-      return hash === null
-        ? "Your wallet has the batch. This page follows it; you may close or reload it."
-        : "On its way. This page follows it; you may close or reload it.";
+      return (
+        (hash === null ? "Your wallet has the batch." : "On its way.") +
+        " This page follows it; you may close or reload it." +
+        (hasOther
+          ? " Another request for it may still be open in your wallet: decline it there, or it is " +
+            "sent a second time."
+          : "")
+      );
     case "mined":
       return "Done. The figures of the vault are read again.";
     case "recorded":
@@ -106,15 +126,18 @@ function progress({ phase }) {
   );
 }
 
-/** @param {Transaction} transaction */
-function hashLine({ hash, chainId, block }) {
+/**
+ * @param {Transaction} transaction
+ * @param {string} [what]
+ */
+function hashLine({ hash, chainId, block }, what = "Transaction ") {
   if (hash === null) return null;
   const url = explorerUrl(chainId, hash);
   const shown = el("span", { class: "mono break" }, hash);
   return el(
     "p",
     { class: "small" },
-    "Transaction ",
+    what,
     url === null ? shown : el("a", { href: url, ...NEW_TAB }, shown),
     block === null ? "" : `, block ${block}`,
   );
@@ -125,15 +148,19 @@ function hashLine({ hash, chainId, block }) {
  * @param {Actions} actions
  * @param {string} id
  */
-function actionsOf({ phase, error, title, sentAt }, { again, anyway, discard }, id) {
+function actionsOf({ phase, error, title, sentAt, doubts }, actions, id) {
+  const { again, anyway, sure, discard } = actions;
   const buttons = [];
-  const isOpen = phase === "built" || phase === "simulated" || phase === "refused";
-  if (isOpen && (error !== null || phase === "refused")) {
+  const isRefused = phase === "refused" || phase === "unsimulated";
+  const isOpen = ["built", "simulated", "unanswered"].includes(phase) || isRefused;
+  const isStuck = error !== null || isRefused || phase === "unanswered";
+  if (isOpen && isStuck) {
     buttons.push(button(`again-${id}`, "Try again", () => again(id), { isPrimary: true }));
   }
-  if (phase === "refused") buttons.push(button(`anyway-${id}`, "Send anyway", () => anyway(id)));
+  if (isRefused) buttons.push(button(`anyway-${id}`, "Send anyway", () => anyway(id)));
+  if (doubts !== null) buttons.push(button(`sure-${id}`, "Send it all the same", () => sure(id)));
   const isUnderWay = phase === "waiting" || phase === "sent";
-  if (isOpen ? error !== null || phase === "refused" : !isUnderWay) {
+  if (isOpen ? isStuck : !isUnderWay) {
     const label = button(`discard-${id}`, "Dismiss", () => discard(id));
     label.setAttribute("aria-label", `Dismiss: ${title}`);
     buttons.push(label);

@@ -98,6 +98,11 @@ class Visit:
         """The text of the transaction in that phase, once there is one."""
         return self.page.locator(f'article[data-phase="{phase}"]').first.inner_text()
 
+    def wake(self) -> None:
+        """Whoever has the wallet answers what it was asked."""
+        self.wallet.is_asleep = False
+        self.page.evaluate("uuid => window.__wallets[uuid].wake()", self.wallet.uuid)
+
     def emit(self, event: str, value: Any) -> None:
         self.page.evaluate(
             "([uuid, event, value]) => window.__wallets[uuid].emit(event, value)",

@@ -6,10 +6,15 @@
   const emit = (event, value) => {
     for (const listener of listeners.get(event) ?? []) listener(value);
   };
+  const sleeping = [];
   const provider = {
     async request({ method, params = [] }) {
       const asked = JSON.stringify({ wallet: info.uuid, method, params });
-      const { result, error, events = [] } = JSON.parse(await window.__askWallet(asked));
+      const { isAsleep, result, error, events = [] } = JSON.parse(await window.__askWallet(asked));
+      if (isAsleep) {
+        await new Promise((wake) => sleeping.push(wake));
+        return provider.request({ method, params });
+      }
       for (const [event, value] of events) emit(event, value);
       if (error) throw Object.assign(new Error(error.message), error);
       return result;
@@ -23,7 +28,8 @@
     },
   };
   window.__wallets ??= {};
-  window.__wallets[info.uuid] = { emit };
+  const wake = () => sleeping.splice(0).forEach((one) => one());
+  window.__wallets[info.uuid] = { emit, wake };
   if (isInjected) window.ethereum = provider;
   if (!isAnnounced) return;
   const announce = () =>

@@ -34,7 +34,7 @@ class WalletRefusal(Exception):
 @dataclass(slots=True)
 class ScriptedWallet:
     """One wallet. `answers` takes the place of a method: it gets the parameters and answers the
-    result, or raises WalletRefusal.
+    result, or raises WalletRefusal. While it `is_asleep` nobody answers a request to send.
     """
 
     rpc: Rpc
@@ -47,6 +47,7 @@ class ScriptedWallet:
     is_announced: bool = True
     is_injected: bool = False
     has_access: bool = False
+    is_asleep: bool = False
     answers: dict[str, Callable[..., Any]] = field(default_factory=dict)
     asked: list[tuple[str, list[Any]]] = field(default_factory=list)
     sent: list[str] = field(default_factory=list)
@@ -70,6 +71,8 @@ class ScriptedWallet:
     def answer(self, method: str, params: list[Any]) -> dict[str, Any]:
         self.asked.append((method, params))
         self._events = []
+        if self.is_asleep and method == "eth_sendTransaction":
+            return {"isAsleep": True}
         try:
             own = self.answers.get(method) or getattr(self, f"_{method}", None)
             result = self._forward(method, params) if own is None else own(*params)

@@ -68,3 +68,31 @@ test("the second call is of the account that sent the first, whoever signs in me
   assert.deepEqual(simulated(), [OWNER, OWNER]);
   list.close();
 });
+
+test("what the wallet has not answered is not asked a second time by the page's button", async () => {
+  const asked = [];
+  let decline = null;
+  const answers = { eth_requestAccounts: [OWNER], eth_accounts: [OWNER], eth_chainId: "0x14a34", eth_call: "0x" };
+  const request = ({ method }) => {
+    asked.push(method);
+    if (method === "eth_sendTransaction") return new Promise((_, reject) => (decline = reject));
+    return Promise.resolve(answers[method] ?? null);
+  };
+  await connect({ uuid: "2", id: "2", name: "W", icon: "", provider: { request } });
+  session.value = { address: OWNER, token: "t", expiresAt: "2999-01-01T00:00:00Z" };
+  const redeem = { title: "Redeem 5 RSV", calls: [{ to: USDC, data: "0x01", value: 0, chain_id: 84532 }] };
+  await begin(redeem);
+  const id = list.list()[0].id;
+  const sending = list.send(id);
+  await until(() => asked.includes("eth_sendTransaction"));
+  await begin(redeem);
+  assert.deepEqual(list.list().map((one) => one.id), [id]);
+
+  // another amount, or another mandate's, is another thing
+  await begin({ ...redeem, title: "Redeem 6 RSV" });
+  await begin({ ...redeem, mandateId: "m_1" });
+  assert.equal(list.list().length, 3);
+  decline({ code: 4001 });
+  await sending;
+  list.close();
+});

@@ -64,7 +64,10 @@ test("the table of states takes each event in its phases alone", () => {
     simulated: { type: "simulated" },
     refused: { type: "refused", refusal: { name: "X", args: {}, sentence: "", next: "" } },
     asked: { type: "asked" },
-    failed: { type: "failed", error: new WalletError("rejected") },
+    unsimulated: { type: "unsimulated", error: new WalletError("unsimulated") },
+    late: { type: "late", error: new WalletError("unanswered") },
+    doubted: { type: "doubted", error: new WalletError("moved"), hashes: [] },
+    failed: { type: "failed", error: new WalletError("rejected"), open: 0 },
     sent: { type: "sent", hash: HASH, batchId: null, nonceBefore: 5, at: 1 },
     mined: { type: "mined", block: 1, hash: HASH },
     reverted: { type: "reverted", block: 1, hash: HASH, refusal: null },
@@ -72,10 +75,12 @@ test("the table of states takes each event in its phases alone", () => {
     recorded: { type: "recorded" },
   };
   const goes = {
-    built: { simulated: "simulated", refused: "refused", asked: "waiting" },
-    refused: { simulated: "simulated", asked: "waiting" },
-    simulated: { refused: "refused", asked: "waiting" },
-    waiting: { failed: "built", sent: "sent" },
+    built: { simulated: "simulated", unsimulated: "unsimulated", refused: "refused", asked: "waiting" },
+    refused: { simulated: "simulated", unsimulated: "unsimulated", asked: "waiting" },
+    simulated: { refused: "refused", unsimulated: "unsimulated", asked: "waiting" },
+    unsimulated: { simulated: "simulated", refused: "refused", asked: "waiting" },
+    waiting: { failed: "built", late: "unanswered", sent: "sent" },
+    unanswered: { failed: "built", asked: "waiting", sent: "sent" },
     sent: { mined: "mined", reverted: "reverted", replaced: "replaced", recorded: "recorded" },
     replaced: { mined: "mined", reverted: "reverted", recorded: "recorded" },
     mined: { recorded: "recorded" },
@@ -135,6 +140,225 @@ test("a call is asked for once, however often it is pressed", async () => {
   list.close();
 
   assert.equal(asked, 1);
+});
+
+/** A list whose wallet answers a request when the test says so; `ask` opens one and waits until it is late. */
+async function slow(answers = {}) {
+  const asked = [];
+  const { table, wallet } = await owner({
+    eth_sendTransaction: () =>
+      new Promise((resolve, reject) => {
+        asked.push({ resolve, reject });
+      }),
+    ...answers,
+  });
+  const options = { wallet, shelf: shelf(), pollMs: 1_000_000, patienceMs: 5 };
+  const list = new Transactions(options);
+  const id = list.add("Redeem 5 RSV", [CALL], OWNER);
+  assert.equal(await list.pursue(id), false);
+  assert.equal(list.get(id).phase, "unanswered");
+  return { asked, table, list, id, storage: options.shelf };
+}
+
+const settled = () => new Promise((resolve) => setTimeout(resolve, 5));
+const OTHER = `0x${"cd".repeat(32)}`;
+
+test("what a wallet sends after the page's patience is followed and kept", async () => {
+  const { asked, table, list, id, storage } = await slow();
+  asked[0].resolve(HASH);
+  await settled();
+  assert.deepEqual([list.get(id).phase, list.get(id).hash], ["sent", HASH]);
+  assert.equal(storage.items.size, 1);
+
+  table.eth_getTransactionReceipt = receipt("0x1");
+  await list.look();
+  assert.equal(list.get(id).phase, "mined");
+  list.close();
+});
+
+test("what a wallet sends after its card was dismissed, or the page left it, is kept too", async () => {
+  for (const leave of [(list, id) => list.discard(id), (list) => list.close()]) {
+    const { asked, list, id, storage } = await slow();
+    leave(list, id);
+    asked[0].resolve(HASH);
+    await settled();
+    assert.deepEqual(list.list().map(({ title, hash }) => [title, hash]), [["Redeem 5 RSV", HASH]]);
+    assert.equal(storage.items.size, 1);
+    list.close();
+  }
+});
+
+test("what a wallet declines late can be sent again", async () => {
+  const { asked, list, id } = await slow();
+  asked[0].reject({ code: 4001 });
+  await settled();
+  assert.deepEqual([list.get(id).phase, list.get(id).error.kind], ["built", "rejected"]);
+
+  await list.pursue(id);
+  assert.equal(asked.length, 2);
+});
+
+test("a request that is still open is not made a second time without the owner's consent", async () => {
+  const { asked, list, id } = await slow();
+  assert.equal(await list.pursue(id), false);
+  assert.equal(await list.send(id), false);
+  assert.equal(asked.length, 1);
+  const { phase, error, doubts } = list.get(id);
+  assert.deepEqual([phase, error.kind, doubts], ["unanswered", "unanswered", []]);
+
+  await list.pursue(id, { isSure: true });
+  assert.equal(asked.length, 2);
+  // the first is confirmed now, the second declined: the card follows the first
+  asked[0].resolve(HASH);
+  await settled();
+  assert.deepEqual([list.get(id).phase, list.get(id).hasOther], ["sent", true]);
+  asked[1].reject({ code: 4001 });
+  await settled();
+  assert.deepEqual(list.list().map(({ phase, hash }) => [phase, hash]), [["sent", HASH]]);
+  list.close();
+});
+
+test("two requests that are both confirmed are two transactions, each with its card", async () => {
+  const { asked, list, id } = await slow();
+  await list.pursue(id, { isSure: true });
+  asked[1].resolve(HASH);
+  asked[0].resolve(OTHER);
+  await settled();
+  assert.deepEqual(list.list().map(({ hash }) => hash).sort(), [HASH, OTHER]);
+  list.close();
+});
+
+test("an earlier request that is declined does not end the later one", async () => {
+  const { asked, list, id } = await slow();
+  const again = list.pursue(id, { isSure: true });
+  asked[0].reject({ code: 4001 });
+  await again;
+  assert.equal(list.get(id).phase, "unanswered");
+  asked[1].reject({ code: 4001 });
+  await settled();
+  assert.equal(list.get(id).phase, "built");
+});
+
+/** A chain of 256 blocks; the account's nonce was 5 until the block in which these were sent. */
+function chain(sent, at = 200) {
+  const count = (_, block) => {
+    const number = block === "latest" || block === "pending" ? 256 : Number(block);
+    return "0x" + (number >= at ? 5 + sent.length : 5).toString(16);
+  };
+  const blocks = [];
+  return {
+    blocks,
+    eth_blockNumber: "0x100",
+    eth_getTransactionCount: count,
+    eth_getBlockByNumber: (block) => {
+      blocks.push(block);
+      const transactions = sent.map((one, i) => ({ from: OWNER, nonce: `0x${(5 + i).toString(16)}`, ...one }));
+      return { transactions: Number(block) === at ? transactions : [] };
+    },
+  };
+}
+
+test("a request whose answer was lost is found on the chain, and not made again", async () => {
+  const { asked, table, list, id } = await slow();
+  Object.assign(table, chain([{ to: VAULT, input: CALL.data, hash: HASH }]));
+  assert.equal(await list.pursue(id), false);
+  assert.equal(asked.length, 1);
+  assert.deepEqual([list.get(id).phase, list.get(id).hash], ["sent", HASH]);
+  // its answer, which comes after all, is the same transaction
+  asked[0].resolve(HASH);
+  await settled();
+  assert.equal(list.list().length, 1);
+  list.close();
+});
+
+test("one that failed although it was sent is found too", async () => {
+  const { table, list, id } = await sent({
+    eth_sendTransaction: () => {
+      throw { code: -32603, message: "relay closed" };
+    },
+  });
+  assert.equal(list.get(id).phase, "built");
+  Object.assign(table, chain([{ to: VAULT, input: CALL.data, hash: HASH }], 256));
+  assert.equal(await list.pursue(id), false);
+  assert.deepEqual([list.get(id).phase, list.get(id).hash], ["sent", HASH]);
+});
+
+test("another transaction of the account is named, and asks for consent", async () => {
+  const { table, list, id } = await sent({
+    eth_sendTransaction: () => {
+      throw { code: -32603 };
+    },
+  });
+  Object.assign(table, chain([{ to: VAULT, input: "0x01", hash: OTHER }]), { eth_sendTransaction: HASH });
+  assert.equal(await list.send(id), false);
+  const { phase, error, doubts } = list.get(id);
+  assert.deepEqual([phase, error.kind, doubts], ["built", "moved", [OTHER]]);
+
+  assert.equal(await list.pursue(id, { isSure: true }), true);
+  assert.deepEqual([list.get(id).phase, list.get(id).doubts], ["sent", null]);
+});
+
+test("what a node does not show, or does not say, is a doubt and no clearance", async () => {
+  const refused = () => {
+    throw { code: -32601 };
+  };
+  const cases = [
+    [{ eth_getTransactionCount: "0x6" }, "moved"],
+    [{ ...chain([{ to: VAULT, input: "0x01", hash: "0x1" }]) }, "moved"],
+    [{ eth_getTransactionCount: refused }, "unknown_nonce"],
+  ];
+  for (const [answers, kind] of cases) {
+    const { asked, table, list, id } = await slow();
+    Object.assign(table, answers);
+    assert.equal(await list.pursue(id), false);
+    assert.deepEqual([list.get(id).error.kind, list.get(id).doubts, asked.length], [kind, [], 1]);
+  }
+});
+
+test("what another card follows is no doubt", async () => {
+  const { list, table, id } = await sent();
+  const other = list.add("Withdraw", [{ ...CALL, data: "0x02" }], OWNER);
+  table.eth_sendTransaction = () => {
+    throw { code: 4001 };
+  };
+  await list.pursue(other);
+  Object.assign(table, chain([{ to: VAULT, input: CALL.data, hash: HASH }]), { eth_sendTransaction: OTHER });
+  assert.equal(await list.pursue(other), true);
+  assert.deepEqual([list.get(id).hash, list.get(other).hash], [HASH, OTHER]);
+});
+
+test("a simulation that could not be run is no refusal, and no verdict either", async () => {
+  for (const thrown of [
+    { code: -32005, message: "limit exceeded" },
+    { code: -32601, message: "method not found" },
+    { code: 4200 },
+    { code: 4100 },
+    { code: -32603, data: { code: -32005, message: "too many requests", data: { rate: 1 } } },
+    new TypeError("Failed to fetch"),
+  ]) {
+    const { table, wallet } = await owner({ eth_call: () => Promise.reject(thrown) });
+    const list = new Transactions({ wallet, shelf: null, pollMs: 1_000_000 });
+    const id = list.add("Stop", [CALL], OWNER);
+    assert.equal(await list.pursue(id), false);
+    const { phase, error } = list.get(id);
+    assert.deepEqual([phase, error.kind], ["unsimulated", "unsimulated"], JSON.stringify(thrown));
+    assert.equal(await list.pursue(id, { isForced: true }), true);
+    assert.equal(list.get(id).phase, "sent");
+    list.close();
+    table.eth_call = null;
+    assert.equal(await list.simulate(list.add("Stop", [CALL], OWNER)), false);
+  }
+});
+
+test("one that would revert is sent by the owner's word alone", async () => {
+  const { wallet } = await owner({ eth_call: () => Promise.reject({ code: 3, data: STOPPED }) });
+  const list = new Transactions({ wallet, shelf: null, pollMs: 1_000_000 });
+  const id = list.add("Stop", [CALL], OWNER);
+  assert.equal(await list.pursue(id), false);
+  assert.equal(await list.pursue(id, { isSure: true }), false);
+  assert.equal(list.get(id).phase, "refused");
+  assert.equal(await list.pursue(id, { isForced: true }), true);
+  list.close();
 });
 
 test("one that reverted is run again on the state before its block for the reason", async () => {
