@@ -5,7 +5,8 @@
     wci         the ledger --> its statistics   summary     figures of the whole        market_prune
     shadow      gaps --> the shadow fund        insights    closings and books --> cards
 
-Each is one transaction, and does again what a run before it left undone.
+Each computes outside of transactions (docs/operations/keeper.md#slow-jobs), and does again what a run
+before it left undone.
 """
 
 from collections.abc import Mapping
@@ -13,6 +14,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
+from core.db.arrays import parts_of
 from core.market import (
     bursts,
     gaps,
@@ -28,6 +30,8 @@ from core.market import (
     watch,
 )
 from core.market.hour_looks import HourLooks
+from core.market.ledger import writer as warnings
+from core.market.ledger.writer import NewWarning, StandingWarning
 from core.market.parts import MarketRetention
 from core.market.rules.insights import MakerUsual
 from core.market.usual import UsualFigures
@@ -45,6 +49,7 @@ INSIGHTS_S: Final = 300
 PRUNE_S: Final = 3_600
 RUNS_DAYS: Final = 7
 BATCH: Final = 5_000
+WARNINGS_A_WRITE: Final = 2_000  # rows are hashed while the ledger is held
 MOST_BATCHES: Final = 25  # of a run; the next run goes on
 
 
@@ -114,20 +119,34 @@ def grade(place: JobPlace, now: datetime) -> Mapping[str, Any]:
 
 
 def show_coins(place: JobPlace, now: datetime) -> Mapping[str, Any]:
+    with place.database.read() as session:
+        told, shown = identity.told(session), identity.shown(session)
+    changes = identity.changes(identity.graph_of(told), shown)
     with place.database.write() as session:
         place.fence(session)
-        return {"changed": identity.show(session, identity.load(session), now)}
+        identity.show(session, changes, now)
+    return {"changed": changes.count}
 
 
 def warn(place: JobPlace, held: MarketHeld, now: datetime) -> Mapping[str, Any]:
-    with place.database.write() as session:
-        place.fence(session)
+    """Nobody else issues warnings: what stood when they were read does until they are written, and the
+    ledger's writer looks once more.
+    """
+    with place.database.read() as session:
         if held.known is None:
             held.known = usual.known(session, now)
-        found = watch.facts(session, identity.load(session), held.known, held.looks, now)
-        done = watch.step(session, found)
-    told = {"issued": done.issued, "reopened": done.reopened, "cleared": done.cleared}
-    return told | {"looks": held.looks.rows_read}
+        told, seen = identity.told(session), watch.seen(session, held.looks, now)
+    found = watch.facts(identity.graph_of(told), held.known, seen, now)
+    raised, cleared = watch.changes(found, seen.standing)
+    done = {"issued": 0, "reopened": 0, "cleared": 0}
+    for some in parts_of([*cleared, *raised], WARNINGS_A_WRITE):
+        new = [one for one in some if isinstance(one, NewWarning)]
+        over = [one for one in some if isinstance(one, StandingWarning)]
+        with place.database.write() as session:
+            place.fence(session)
+            written = asdict(warnings.write(session, new, over))
+        done = {name: count + written[name] for name, count in done.items()}
+    return done | {"looks": held.looks.rows_read}
 
 
 def publish(place: JobPlace, now: datetime) -> Mapping[str, Any]:
