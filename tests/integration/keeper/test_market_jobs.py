@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import select
 
 from core.db.engine import Database
-from core.market import identity, networks, queries, watch
+from core.market import identity, networks, queries, shadow, watch
 from core.market.facts import DataSource, NetworkStatus
 from core.market.rules import warnings as rules
 from core.market.tables import MarketAssetState, MarketWarningStanding
@@ -16,6 +16,7 @@ from keeper.areas import market as jobs
 from keeper.areas.market import MarketHeld
 from keeper.schedule import JobPlace
 from tests.integration.core.market.conftest import NOON, market
+from tests.integration.core.market.test_shadow import Fund
 from tests.integration.impatient import impatient, slow_down
 from tests.integration.keeper.test_notes_vault import place_of
 
@@ -88,3 +89,29 @@ def test_warnings__are_written_part_by_part(
         "issued": 12, "reopened": 0, "cleared": 0, "looks": 0,
     }  # fmt: skip
     assert warnings(place_of(database), now)["issued"] == 0
+
+
+def test_a_run_of_the_shadow_fund__takes_page_after_page_and_keeps_each(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What flapped faster than a page a minute held up all other trades, and a page that was cut undid
+    those before it, for ever.
+    """
+    fund = Fund(database)
+    monkeypatch.setattr(shadow, "A_PAGE", 2)
+    for n in range(21):
+        fund.episode(NOON + n * timedelta(minutes=1))
+    enter, calls, now = shadow._enter, list[int](), NOON + timedelta(hours=1)
+
+    def killed(*args: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return enter(*args)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(shadow, "_enter", killed)
+        with pytest.raises(KeyboardInterrupt):
+            jobs.replay(place_of(database), now)
+    done = [jobs.replay(place_of(database), now)["skipped"] for _ in range(3)]
+    assert done == [16, 1, 0]  # 4 of the 21 before
