@@ -116,9 +116,15 @@ def _take(place: JobPlace, held: MarketHeld, bucket: datetime) -> int:
 def grade(place: JobPlace, now: datetime) -> Mapping[str, Any]:
     """The newest whole hour, once."""
     hour = now.replace(minute=0, second=0, microsecond=0)
+    with place.database.read() as session:
+        rows = grading.rows(session, hour)
+    if not rows:
+        return {"listings": 0}
+    graded = grading.graded(rows, hour)
     with place.database.write() as session:
         place.fence(session)
-        return {"listings": grading.grade_hour(session, hour, now)}
+        grading.write(session, graded, hour, now)
+    return {"listings": len(rows)}
 
 
 def show_coins(place: JobPlace, now: datetime) -> Mapping[str, Any]:
@@ -153,9 +159,13 @@ def warn(place: JobPlace, held: MarketHeld, now: datetime) -> Mapping[str, Any]:
 
 
 def publish(place: JobPlace, now: datetime) -> Mapping[str, Any]:
+    with place.database.read() as session:
+        rows = statistics.wci_rows(session)
+    found = statistics.wci_of(rows, now)
     with place.database.write() as session:
         place.fence(session)
-        return {"versions": len(statistics.publish(session, now))}
+        statistics.publish(session, found, now)
+    return {"versions": len(found)}
 
 
 def summarise(place: JobPlace, now: datetime) -> Mapping[str, Any]:
@@ -180,11 +190,17 @@ def replay(place: JobPlace, now: datetime) -> Mapping[str, Any]:
 
 
 def detect(place: JobPlace, held: MarketHeld, now: datetime) -> Mapping[str, Any]:
-    with place.database.write() as session:
-        place.fence(session)
+    with place.database.read() as session:
         if held.makers is None:
             held.makers = usual.makers(session, now)
-        return asdict(insights.step(session, held.makers, now))
+        rows = insights.rows(session, now)
+    said = insights.candidates(rows, held.makers)
+    with place.database.read() as session:
+        before = insights.looks(session, said, now)
+    found = insights.cards(rows, said, before, held.makers)
+    with place.database.write() as session:
+        place.fence(session)
+        return asdict(insights.write(session, found, now))
 
 
 def prune(place: JobPlace, now: datetime) -> Mapping[str, Any]:

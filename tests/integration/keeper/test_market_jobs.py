@@ -8,8 +8,17 @@ import pytest
 from sqlalchemy import select
 
 from core.db.engine import Database
-from core.market import identity, networks, queries, shadow, watch
+from core.market import (
+    identity,
+    insights,
+    networks,
+    parts,
+    queries,
+    shadow,
+    watch,
+)
 from core.market.facts import DataSource, NetworkStatus
+from core.market.rules import grade, wci
 from core.market.rules import warnings as rules
 from core.market.tables import MarketAssetState, MarketWarningStanding
 from keeper.areas import market as jobs
@@ -26,6 +35,7 @@ BASES = tuple(f"C{n}" for n in range(12))
 def list_and_close(database: Database) -> datetime:
     """Twelve coins at one exchange, all of which it closed for withdrawals at once."""
     with database.write() as session:
+        parts.ensure_ahead(session, NOON)
         found = [market("kucoin", one) for one in BASES]
         queries.learn_markets(session, "kucoin", found, DataSource.SIMULATED, NOON)
         for minute, is_open in ((0, True), (1, False)):
@@ -78,6 +88,31 @@ def test_the_market__is_computed_outside_of_transactions(
     shown = MarketAssetState.contracts if run is coins else MarketWarningStanding.token
     with database.read() as session:
         assert len([one for one in session.scalars(select(shown)) if one]) == len(BASES)
+
+
+@pytest.mark.parametrize(
+    ("run", "where", "name"),
+    [
+        (jobs.grade, grade, "grade_many"),
+        (jobs.publish, wci, "b3"),
+        (lambda place, now: jobs.detect(place, MarketHeld(), now), insights, "drains"),
+    ],
+)
+def test_figures_of_the_market__are_computed_outside_of_transactions(
+    database: Database,
+    monkeypatch: pytest.MonkeyPatch,
+    run: Callable[[JobPlace, datetime], Any],
+    where: Any,
+    name: str,
+) -> None:
+    now = list_and_close(database)
+    called = slow_down(monkeypatch, where, name)
+    hurried = impatient(database)
+    try:
+        run(place_of(hurried), now)
+    finally:
+        hurried.close()
+    assert called == [name]
 
 
 def test_warnings__are_written_part_by_part(
