@@ -10,10 +10,13 @@ Laws
 - A failure is logged and recorded, and the next run still happens.
 - All writes are fenced by the leader's epoch. They are no sign of the tick: a job that goes on must
   not hide a tick that hangs.
+- A run computes, and waits for others, outside of transactions: it reads a part of what there is to
+  do, works it out, writes it and commits. A part is bounded by a count, the run by its time (RunTime).
 - What a row keeps of an error is one sentence of our own; an error of a library is named by its
   type, since its text may hold anything.
 """
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -42,6 +45,19 @@ log = structlog.get_logger("keeper")
 
 class JobSkippedError(Exception):
     """There is nothing for the job to do here; its text says why."""
+
+
+class RunTime:
+    """The seconds that one run of a job may take. What it has not done by then waits for the next one,
+    so that it asks after each part, and never before the first.
+    """
+
+    def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._until = clock, clock() + seconds
+
+    @property
+    def is_over(self) -> bool:
+        return self._clock() >= self._until
 
 
 @dataclass(frozen=True, slots=True)

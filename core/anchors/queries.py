@@ -8,8 +8,9 @@ Laws
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 
@@ -73,34 +74,62 @@ def seqs(session: Session) -> dict[str, int]:
     return {public_id: seq for public_id, seq in session.execute(query)}  # noqa: C416 (mypy takes no Row for a pair)
 
 
+@dataclass(frozen=True, slots=True)
+class EpochTree:
+    """The tree with the heads that an epoch brings. `leaves`: theirs, by key; `nodes`: those that are
+    other than before.
+    """
+
+    root: bytes
+    heads: Sequence[HeadRow] = ()
+    leaves: Mapping[bytes, bytes] = field(default_factory=dict)
+    nodes: Mapping[bytes, Children] = field(default_factory=dict)
+
+
+def tree_with(
+    read: Callable[[], AbstractContextManager[Session]],
+    heads: Sequence[HeadRow],
+    root_before: bytes,
+) -> EpochTree:
+    """`heads`: those that changed since the epoch before, of `root_before`.
+
+    Hashed outside of transactions: whoever asks is the only one to write the tree.
+    """
+    new = dict(map(_key_and_leaf, heads))
+    with read() as session:
+        if not heads and session.scalar(select(exists(select(AnchorLeaf.key)))):
+            return EpochTree(root_before)
+        kept = session.execute(select(AnchorLeaf.key, AnchorLeaf.leaf)).all()
+        is_grown = session.scalar(select(exists(select(AnchorNode.path))))
+    leaves = {key: leaf for key, leaf in kept} | new  # noqa: C416 (mypy takes no Row for a pair)
+    ordered, changed = sorted(leaves), sorted(new)
+    paths = sorted(set(paths_above(ordered, changed))) if is_grown else []
+    with read() as session:
+        before = _nodes(session, paths)
+    root, nodes = grown(ordered, leaves, changed, before)
+    return EpochTree(root, heads, new, nodes)
+
+
+def _key_and_leaf(head: HeadRow) -> tuple[bytes, bytes]:
+    key = key_of(head.public_id)
+    return key, leaf_of(key, value_of(head.seq, head.row_hash))
+
+
 def add_epoch(
     session: WriteSession,
     epoch: int,
-    heads: Sequence[HeadRow],
+    tree: EpochTree,
     root_before: bytes,
     seen_block: int,
     now: datetime,
 ) -> EpochRoot:
-    """Write an epoch: `heads` are those that changed since the one before.
-
-    Errors: the database's, when it is written already.
-    """
-    keys = {head.public_id: key_of(head.public_id) for head in heads}
-    _write_leaves(session, heads, keys)
-    _write_heads(session, epoch, heads)
-    root, nodes = root_before, dict[bytes, Children]()
-    if heads or not session.scalar(select(exists(select(AnchorLeaf.key)))):
-        query = select(AnchorLeaf.key, AnchorLeaf.leaf)
-        leaves = {key: leaf for key, leaf in session.execute(query)}  # noqa: C416 (mypy takes no Row for a pair)
-        ordered, changed = sorted(leaves), sorted(keys.values())
-        is_grown = session.scalar(select(exists(select(AnchorNode.path))))
-        paths = sorted(set(paths_above(ordered, changed))) if is_grown else []
-        before = _nodes(session, paths)
-        root, nodes = grown(ordered, leaves, changed, before)
-    _write_nodes(session, epoch, nodes)
+    """Write an epoch. Errors: the database's, when it is written already."""
+    _write_leaves(session, tree)
+    _write_heads(session, epoch, tree.heads)
+    _write_nodes(session, epoch, tree.nodes)
     row = AnchorEpoch(
         epoch=epoch,
-        root=root,
+        root=tree.root,
         root_before=root_before,
         seen_block=seen_block,
         created_at=now,
@@ -110,18 +139,12 @@ def add_epoch(
     return _epoch_root(row)
 
 
-def _write_leaves(
-    session: WriteSession, heads: Sequence[HeadRow], keys: Mapping[str, bytes]
-) -> None:
-    for some in parts_of(heads, LEAVES_A_WRITE):
+def _write_leaves(session: WriteSession, tree: EpochTree) -> None:
+    pairs = zip(tree.heads, tree.leaves.items(), strict=True)
+    for some in parts_of([*pairs], LEAVES_A_WRITE):
         values = [
-            {
-                "public_id": head.public_id,
-                "key": keys[head.public_id],
-                "seq": head.seq,
-                "leaf": leaf_of(keys[head.public_id], value_of(head.seq, head.row_hash)),
-            }
-            for head in some
+            {"public_id": head.public_id, "key": key, "seq": head.seq, "leaf": leaf}
+            for head, (key, leaf) in some
         ]
         statement = insert(AnchorLeaf).values(values)
         said = {name: statement.excluded[name] for name in ("seq", "leaf")}

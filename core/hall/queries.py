@@ -6,7 +6,19 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Final
 
-from sqlalchemy import BigInteger, Date, Row, and_, delete, func, literal, or_, select, text, update
+from sqlalchemy import (
+    BigInteger,
+    Date,
+    Row,
+    and_,
+    delete,
+    exists,
+    func,
+    literal,
+    select,
+    text,
+    update,
+)
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
@@ -17,7 +29,7 @@ from core.db.engine import WriteSession
 from core.hall.rules.days import Day
 from core.hall.rules.path import Path
 from core.hall.rules.sums import WINDOWS, CountedDay, MandatePast, Sums, grown, weight_of
-from core.hall.rules.wash import DayOfOwner, Washed, washed
+from core.hall.rules.wash import TradedDay, Washed
 from core.hall.tables import (
     TRADED,
     HallAgent,
@@ -87,18 +99,19 @@ def save_mandates(session: WriteSession, rows: Sequence[Mapping[str, Any]]) -> N
     )
 
 
-def drop_days(session: WriteSession, mandate_ids: Collection[int]) -> set[tuple[int, date]]:
-    """Of mandates that are counted again from their first row; answers the days, (owner id, day),
-    on which they had traded.
-    """
+def days_traded(session: Session, mandate_ids: Collection[int]) -> set[tuple[int, date]]:
+    """(owner id, day) of the days on which one of these mandates traded."""
     if not mandate_ids:
         return set()
-    theirs = HallDay.mandate_id.in_(mandate_ids)
-    traded = select(HallDay.owner_id, HallDay.day).where(theirs, text(TRADED))
-    days = {(owner_id, day) for owner_id, day in session.execute(traded)}
-    session.execute(delete(HallDay).where(theirs))
-    session.execute(delete(HallPast).where(HallPast.mandate_id.in_(mandate_ids)))
-    return days
+    traded = select(HallDay.owner_id, HallDay.day).where(HallDay.mandate_id.in_(mandate_ids))
+    return {(owner_id, day) for owner_id, day in session.execute(traded.where(text(TRADED)))}
+
+
+def drop_days(session: WriteSession, mandate_ids: Collection[int]) -> None:
+    """Of mandates that are counted again from their first row."""
+    if mandate_ids:
+        session.execute(delete(HallDay).where(HallDay.mandate_id.in_(mandate_ids)))
+        session.execute(delete(HallPast).where(HallPast.mandate_id.in_(mandate_ids)))
 
 
 def drop_days_at(session: WriteSession, days: Mapping[int, date]) -> None:
@@ -182,8 +195,10 @@ def days_at(session: Session, days: Mapping[int, date]) -> dict[int, Day]:
     return {row.mandate_id: day_of(row) for row in rows}
 
 
-def days_of(session: Session, first: Mapping[int, date]) -> dict[int, list[CountedDay]]:
-    """By mandate what counts of its days, from that one on (inclusive), rising."""
+def days_of(session: Session, first: Mapping[int, date]) -> Sequence[Row[Any]]:
+    """What counts of each mandate's days, from that one on (inclusive), rising; as `counted_days`
+    reads it.
+    """
     asked = table_of("asked", {"id": (BigInteger, [*first]), "first": (Date, [*first.values()])})
     ours = and_(asked.c.id == HallDay.mandate_id, HallDay.day >= asked.c.first)
     query = (
@@ -191,8 +206,13 @@ def days_of(session: Session, first: Mapping[int, date]) -> dict[int, list[Count
         .join(asked, ours)
         .order_by(HallDay.mandate_id, HallDay.day)
     )
-    found: dict[int, list[CountedDay]] = {mandate_id: [] for mandate_id in first}
-    for mandate_id, day, figures in session.execute(query).all():
+    return session.execute(query).all()
+
+
+def counted_days(rows: Iterable[Any]) -> dict[int, list[CountedDay]]:
+    """By mandate; without those that have none."""
+    found = dict[int, list[CountedDay]]()
+    for mandate_id, day, figures in rows:
         result, off, trades, capital, least, worth, growth, high, low, kept, *said = map(
             int, figures.split()
         )
@@ -201,7 +221,7 @@ def days_of(session: Session, first: Mapping[int, date]) -> dict[int, list[Count
         one = CountedDay(
             day, result - off, trades, weight, worth, grown(weight, growth, off), path, *said
         )
-        found[mandate_id].append(one)
+        found.setdefault(mandate_id, []).append(one)
     return found
 
 
@@ -223,30 +243,10 @@ _COUNTED: Final = (
 )
 
 
-def wash(session: WriteSession, days: Collection[tuple[int, date]]) -> set[int]:
-    """Judge these days, (owner id, day), for trades of the owner with itself; the mandates of which
-    something counts otherwise now.
-    """
-    changed = list[tuple[int, date, Washed]]()
-    for some in parts_of(sorted(days), AGENTS_AT_A_TIME):
-        for (_, day), rows in _of_owners(session, some).items():
-            found = washed(
-                DayOfOwner(row.mandate_id, int(row.result_usdc_e6), row.sides) for row in rows
-            )
-            for row in rows:
-                off = found.get(row.mandate_id, Washed())
-                if off != Washed(row.washed_trades, int(row.washed_result_usdc_e6)):
-                    changed.append((row.mandate_id, day, off))
-    _save_washed(session, changed)
-    return {mandate_id for mandate_id, _, _ in changed}
-
-
-def _of_owners(
+def traded_on(
     session: Session, days: Sequence[tuple[int, date]]
-) -> dict[tuple[int, date], list[Any]]:
-    """Days with trades of these owners' mandates; those of one alone are left out, unless it had
-    company.
-    """
+) -> dict[tuple[int, date], list[TradedDay]]:
+    """By owner and day, of these, the days of all the owner's mandates that traded."""
     asked = table_of(
         "asked",
         {
@@ -255,39 +255,33 @@ def _of_owners(
         },
     )
     ours = and_(HallDay.owner_id == asked.c.owner_id, HallDay.day == asked.c.day)
-    together = func.count().over(partition_by=(HallDay.owner_id, HallDay.day)).label("together")
-    traded = (
-        select(
-            HallDay.mandate_id,
-            HallDay.owner_id,
-            HallDay.day,
-            HallDay.result_usdc_e6,
-            HallDay.sides,
-            HallDay.washed_trades,
-            HallDay.washed_result_usdc_e6,
-            together,
-        )
-        .join(asked, ours)
-        .where(text(TRADED))
-        .subquery()
+    query = select(
+        HallDay.owner_id,
+        HallDay.mandate_id,
+        HallDay.day,
+        HallDay.result_usdc_e6,
+        HallDay.sides,
+        HallDay.washed_trades,
+        HallDay.washed_result_usdc_e6,
     )
-    found = dict[tuple[int, date], list[Any]]()
-    query = select(traded).where(or_(traded.c.together > 1, traded.c.washed_trades > 0))
-    for row in session.execute(query).all():
-        found.setdefault((row.owner_id, row.day), []).append(row)
+    found = dict[tuple[int, date], list[TradedDay]]()
+    rows = session.execute(query.join(asked, ours).where(text(TRADED))).all()
+    for owner_id, mandate_id, day, result, sides, trades, off in rows:
+        one = TradedDay(mandate_id, day, int(result), sides, Washed(trades, int(off)))
+        found.setdefault((owner_id, day), []).append(one)
     return found
 
 
-def _save_washed(session: WriteSession, changed: Sequence[tuple[int, date, Washed]]) -> None:
+def save_washed(session: WriteSession, changed: Sequence[tuple[TradedDay, Washed]]) -> None:
     if not changed:
         return
     new = table_of(
         "new",
         {
-            "id": (BigInteger, [mandate_id for mandate_id, _, _ in changed]),
-            "day": (Date, [day for _, day, _ in changed]),
-            "trades": (BigInteger, [off.trades for _, _, off in changed]),
-            "result": (Uint256, [off.result_usdc_e6 for _, _, off in changed]),
+            "id": (BigInteger, [one.mandate_id for one, _ in changed]),
+            "day": (Date, [one.day for one, _ in changed]),
+            "trades": (BigInteger, [off.trades for _, off in changed]),
+            "result": (Uint256, [off.result_usdc_e6 for _, off in changed]),
         },
     )
     session.execute(
@@ -296,7 +290,7 @@ def _save_washed(session: WriteSession, changed: Sequence[tuple[int, date, Washe
         .values(washed_trades=new.c.trades, washed_result_usdc_e6=new.c.result)
         .execution_options(synchronize_session=False)
     )
-    _drop_pasts(session, [(mandate_id, day) for mandate_id, day, _ in changed])
+    _drop_pasts(session, [(one.mandate_id, one.day) for one, _ in changed])
 
 
 # What days before today make
@@ -371,16 +365,23 @@ def add_due(session: WriteSession, agent_ids: Iterable[int]) -> None:
         )
 
 
-def all_due(session: WriteSession) -> None:
-    """Every agent that has had a mandate or shows a record, perhaps of a wallet that it has no more:
-    a day began.
+def all_due(session: WriteSession, today: date) -> None:
+    """Every agent that was not summed yet today, of those that have had a mandate or show a record,
+    perhaps of a wallet that they have no more: a day began. A mandate's past of today says that its
+    agent was.
     """
-    shown = select(HallAgent.agent_id).where(HallAgent.record.is_not(None))
+    summed = exists().where(HallPast.mandate_id == HallMandate.mandate_id, HallPast.day == today)
+    has_mandates = exists().where(HallMandate.agent_id == HallAgent.agent_id)
+    shown = select(HallAgent.agent_id).where(HallAgent.record.is_not(None), ~has_mandates)
     session.execute(
         insert(HallDue)
-        .from_select(["agent_id"], select(HallMandate.agent_id).union(shown))
+        .from_select(["agent_id"], select(HallMandate.agent_id).where(~summed).union(shown))
         .on_conflict_do_nothing()
     )
+
+
+def count_due(session: Session) -> int:
+    return session.scalar(select(func.count()).select_from(HallDue)) or 0
 
 
 def due(session: Session, limit: int) -> list[int]:

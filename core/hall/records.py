@@ -12,7 +12,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from hashlib import blake2b
+from typing import Any
 
+from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
 from core.hall import queries, views
@@ -103,19 +105,31 @@ class Summed:
     pasts: list[KeptPast]
 
 
-def figures_of(session: Session, groups: Sequence[WalletGroup], today: date) -> Summed:
+@dataclass(frozen=True, slots=True)
+class GroupDays:
+    """Groups, each with its past where one of today is at hand, and the days that are to be summed."""
+
+    groups: Sequence[tuple[WalletGroup, Past | None]]
+    days: Sequence[Row[Any]]
+
+
+def days_of(session: Session, groups: Sequence[WalletGroup], today: date) -> GroupDays:
     """Where a past of today is at hand, the days before today are not read."""
     kept = queries.pasts_at(
         session, [life.mandate_id for one in groups for life in one.lives], today
     )
-    pasts = [_at_hand(group, kept) for group in groups]
+    pasts = [(group, _at_hand(group, kept)) for group in groups]
     first = {
         life.mandate_id: date.min if past is None else today
-        for group, past in zip(groups, pasts, strict=True)
+        for group, past in pasts
         for life in group.lives
     }
-    days, summed = queries.days_of(session, first), Summed([], [])
-    for group, past in zip(groups, pasts, strict=True):
+    return GroupDays(pasts, queries.days_of(session, first))
+
+
+def figures_of(read: GroupDays, today: date) -> Summed:
+    days, summed = queries.counted_days(read.days), Summed([], [])
+    for group, past in read.groups:
         on_chain, on_paper = _mandates(group, days)
         if past is None:
             past = past_to_keep(on_chain, on_paper, today)
@@ -149,7 +163,7 @@ def _mandates(
     on_chain, on_paper = list[MandateRecord](), list[MandateRecord]()
     for life in group.lives:
         into = on_paper if life.is_paper else on_chain
-        into.append(_mandate(life, days[life.mandate_id], owners))
+        into.append(_mandate(life, days.get(life.mandate_id, ()), owners))
     return on_chain, on_paper
 
 

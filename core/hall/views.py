@@ -151,7 +151,7 @@ def rows_after(
     """(mandate id, row) of the rows that count, by mandate and in the order of its ledger: of
     each mandate those after the first seq, up to the second (inclusive).
 
-    Each ledger is read by its own index scan.
+    Each ledger is read by its own index scan. All are read here; values are made as they are taken.
     """
     bounds = [*seqs.values()]
     asked = table_of(
@@ -171,23 +171,22 @@ def rows_after(
         .lateral("counted")
     )
     query = select(counted).select_from(asked).order_by(counted.c.mandate_id, counted.c.seq)
-    for mandate_id, _, kind, by, at, amount, delta, tx_hash, block_hash, payload in session.execute(
-        query
-    ).all():
-        yield (
-            mandate_id,
-            NewRow(
-                kind=_KINDS[kind],
-                reported_by=_REPORTERS[by],
-                occurred_at=at,
-                base_key="",
-                amount_usdc_e6=amount,
-                cash_delta_usdc_e6=delta,
-                tx_hash=None if tx_hash is None else hex_of(tx_hash),
-                block_hash=None if block_hash is None else hex_of(block_hash),
-                payload=payload,
-            ),
-        )
+    return map(_new_row, session.execute(query).all())
+
+
+def _new_row(row: Any) -> tuple[int, NewRow]:
+    mandate_id, _, kind, by, at, amount, delta, tx_hash, block_hash, payload = row
+    return mandate_id, NewRow(
+        kind=_KINDS[kind],
+        reported_by=_REPORTERS[by],
+        occurred_at=at,
+        base_key="",
+        amount_usdc_e6=amount,
+        cash_delta_usdc_e6=delta,
+        tx_hash=None if tx_hash is None else hex_of(tx_hash),
+        block_hash=None if block_hash is None else hex_of(block_hash),
+        payload=payload,
+    )
 
 
 # What days are made of, and no more: there may be a million rows.
@@ -232,11 +231,14 @@ def held_otherwise(session: Session) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class MandateLife:
-    """A mandate of the Hall, and what its own row says. `standing`: as it is kept."""
+    """A mandate of the Hall, and what its own row says. `seq`: its last row that is counted;
+    `standing`: as it is kept.
+    """
 
     mandate_id: int
     agent_id: int
     owner_id: int
+    seq: int
     wallet: bytes | None
     is_paper: bool
     is_readable: bool
@@ -259,6 +261,7 @@ def lives_of(session: Session, agent_ids: Collection[int]) -> list[MandateLife]:
             HallMandate.mandate_id,
             HallMandate.agent_id,
             HallMandate.owner_id,
+            HallMandate.seq,
             HallMandate.wallet,
             HallMandate.is_paper,
             ~HallMandate.is_held & HallMandate.trouble.is_(None),

@@ -3,11 +3,13 @@
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 import numpy as np
 from sqlalchemy import Row, text
+from sqlalchemy.orm import Session
 
 from core.db.engine import WriteSession
 from core.market import copying, states
@@ -115,21 +117,31 @@ on conflict (exchange) do update set spread_bps = excluded.spread_bps, depth_usd
 )
 
 
-def grade_hour(session: WriteSession, hour: datetime, now: datetime) -> int:
-    """Grade the window that ends at `hour`, once; how many listings. 0: it was done before."""
+@dataclass(frozen=True, slots=True)
+class GradedHour:
+    """`body`: the hour's rows; `shown`: columns of the states of their listings."""
+
+    body: Mapping[str, copying.CopyColumn]
+    shown: Mapping[str, Any]
+
+
+def rows(session: Session, hour: datetime) -> Sequence[Row[Any]]:
+    """Of each listing what the window that ends at `hour` says; none where it was graded before."""
     is_done = session.scalar(
         text("select exists (select from listing_state where graded_at >= :hour)"), {"hour": hour}
     )
     if is_done:
-        return 0
+        return ()
     named = {"since": hour - DAY, "hour": hour, "month": hour - timedelta(days=30)}
-    rows = session.execute(_WINDOWS, named).all()
-    if not rows:
-        return 0
-    _write(session, rows, hour, now)
-    session.execute(_ASSETS, {"hour": hour, "now": now})
-    show_peers(session, now)
-    return len(rows)
+    return session.execute(_WINDOWS, named).all()
+
+
+def grade_hour(session: WriteSession, hour: datetime, now: datetime) -> int:
+    """Grade an hour in one transaction, once; how many listings."""
+    found = rows(session, hour)
+    if found:
+        write(session, graded(found, hour), hour, now)
+    return len(found)
 
 
 def show_peers(session: WriteSession, now: datetime) -> None:
@@ -137,7 +149,7 @@ def show_peers(session: WriteSession, now: datetime) -> None:
     session.execute(_PEERS, {"now": now})
 
 
-def _write(session: WriteSession, rows: Sequence[Row[Any]], hour: datetime, now: datetime) -> None:
+def graded(rows: Sequence[Row[Any]], hour: datetime) -> GradedHour:
     inputs = _inputs(rows, hour)
     truncated = np.array([bool(row.is_truncated) for row in rows])
     scored = grade.grade_many(GradeColumns(**inputs, is_truncated=truncated))
@@ -161,8 +173,6 @@ def _write(session: WriteSession, rows: Sequence[Row[Any]], hour: datetime, now:
         "is_provisional": copying.flags(scored.is_provisional),
         "version": copying.same_word(GRADE_VERSION, len(ids)),
     }
-    session.execute(text("delete from grade_hour where hour = :hour"), {"hour": hour})
-    copying.copy_columns(session, MarketGrade.__tablename__, body)
     shown: dict[str, Any] = {
         "ids": ids.tolist(),
         "grade": [None if one < 0 else str(LETTERS[one]) for one in after.letter],
@@ -173,6 +183,13 @@ def _write(session: WriteSession, rows: Sequence[Row[Any]], hour: datetime, now:
         **{name: _optional(parts[:, at]) for at, name in enumerate(PARTS)},
         **{name: _optional(column) for name, column in inputs.items()},
     }
+    return GradedHour(body, shown)
+
+
+def write(session: WriteSession, graded: GradedHour, hour: datetime, now: datetime) -> None:
+    session.execute(text("delete from grade_hour where hour = :hour"), {"hour": hour})
+    copying.copy_columns(session, MarketGrade.__tablename__, graded.body)
+    shown = dict(graded.shown)
     typed = {**dict.fromkeys(shown, "float8[]"), "ids": "bigint[]", "grade": "text[]"}
     typed |= {"streak": "smallint[]", "provisional": "boolean[]", "gates": "text[]"}
     statement = _SHOW.text
@@ -183,6 +200,8 @@ def _write(session: WriteSession, rows: Sequence[Row[Any]], hour: datetime, now:
     beside: dict[str, Any] = {"hour": hour, "now": turn, "version": GRADE_VERSION}
     beside |= {"day": hour - DAY, "week": hour - timedelta(days=7)}
     session.execute(text(statement), shown | beside)
+    session.execute(_ASSETS, {"hour": hour, "now": now})
+    show_peers(session, now)
 
 
 def _inputs(

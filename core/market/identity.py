@@ -3,7 +3,7 @@ of assets and listings. Nothing here commits.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -48,8 +48,16 @@ class CoinGraph:
     identities: Identities
 
 
-def load(session: Session) -> CoinGraph:
-    rows = session.execute(
+@dataclass(frozen=True, slots=True)
+class ToldCoins:
+    """What the graph is made of, as rows; pairs with the largest volume come first."""
+
+    listings: Sequence[Any]
+    networks: Sequence[MarketNetwork]
+
+
+def told(session: Session) -> ToldCoins:
+    listings = session.execute(
         select(
             MarketListing.exchange,
             MarketListing.native_base,
@@ -61,40 +69,99 @@ def load(session: Session) -> CoinGraph:
         .where(MarketListing.delisted_at.is_(None))
         .order_by(MarketListingState.order_usd.desc(), MarketListing.listing_id)
     )
+    return ToldCoins(listings.all(), session.scalars(select(MarketNetwork)).all())
+
+
+def graph_of(told: ToldCoins) -> CoinGraph:
     coins = dict[Coin, ListedCoin]()
-    for exchange, native_base, asset_id, token, listing_id in rows:
-        coin = Coin(exchange, native_base)
-        coins.setdefault(coin, ListedCoin(coin, asset_id, token, listing_id))
-    statuses: defaultdict[Coin, list[NetworkStatus]] = defaultdict(list)
-    for row in session.scalars(select(MarketNetwork)):
+    for row in told.listings:
         coin = Coin(row.exchange, row.native_base)
+        coins.setdefault(coin, ListedCoin(coin, row.asset_id, row.base, row.listing_id))
+    statuses: defaultdict[Coin, list[NetworkStatus]] = defaultdict(list)
+    for network in told.networks:
+        coin = Coin(network.exchange, network.native_base)
         if coin in coins:
-            statuses[coin].append(network_status(row))
-    told = {coin: tuple(found) for coin, found in statuses.items()}
+            statuses[coin].append(network_status(network))
+    of_coins = {coin: tuple(found) for coin, found in statuses.items()}
     found = identify(
         {coin: one.token for coin, one in coins.items()},
-        [status for of_coin in told.values() for status in of_coin],
+        [status for of_coin in of_coins.values() for status in of_coin],
     )
-    return CoinGraph(tuple(coins.values()), told, found)
+    return CoinGraph(tuple(coins.values()), of_coins, found)
 
 
-def show(session: WriteSession, graph: CoinGraph, now: datetime) -> int:
-    """Bring the states of assets and listings in line, also of those that nobody lists any more; how
-    many of either changed.
-    """
+@dataclass(frozen=True, slots=True)
+class ShownCoins:
+    """States of all assets and listings, also of those that nobody lists any more, as rows."""
+
+    assets: Sequence[Any]
+    listings: Sequence[Any]
+
+
+def shown(session: Session) -> ShownCoins:
+    of = MarketAssetState
+    assets = select(
+        *(of.asset_id, of.token, of.exchanges, of.identity, of.transfer),
+        *(of.contracts, of.groups, of.links),
+    )
+    listings = select(
+        MarketListing.listing_id,
+        MarketListing.exchange,
+        MarketListing.native_base,
+        MarketListingState.strong_group,
+    ).join(MarketListingState, MarketListingState.listing_id == MarketListing.listing_id)
+    return ShownCoins(session.execute(assets).all(), session.execute(listings).all())
+
+
+@dataclass(frozen=True, slots=True)
+class CoinChanges:
+    """States that are not in line, as they are to be; `assets` without their time."""
+
+    assets: Sequence[dict[str, Any]]
+    listings: Sequence[dict[str, Any]]
+
+    @property
+    def count(self) -> int:
+        return len(self.assets) + len(self.listings)
+
+
+def changes(graph: CoinGraph, shown: ShownCoins) -> CoinChanges:
     by_token: defaultdict[str, list[ListedCoin]] = defaultdict(list)
     for one in graph.coins:
         by_token[one.token].append(one)
-    changed = 0
-    for state in session.scalars(select(MarketAssetState)):
+    assets = list[dict[str, Any]]()
+    for state in shown.assets:
         new = _asset_row(graph, state.token, by_token.get(state.token, []))
         if any(getattr(state, name) != new[name] for name in new):
-            for name, value in new.items():
-                setattr(state, name, value)
-            state.updated_at = now
-            changed += 1
-    session.flush()
-    return changed + _show_groups(session, graph)
+            assets.append({"of": state.asset_id} | {f"new_{name}": new[name] for name in new})
+    strong = graph.identities.strong_group_of
+    listings = [
+        {"of": listing_id, "new": new}
+        for listing_id, exchange, native_base, old in shown.listings
+        for key in (strong.get(Coin(exchange, native_base)),)
+        for new in (None if key is None else ":".join(key),)
+        if new != old
+    ]
+    return CoinChanges(assets, listings)
+
+
+def show(session: WriteSession, changes: CoinChanges, now: datetime) -> None:
+    """Bring the states of assets, and the strong groups of listings, in line."""
+    if changes.assets:
+        names = [name.removeprefix("new_") for name in changes.assets[0] if name != "of"]
+        session.connection().execute(
+            update(MarketAssetState.__table__)  # type: ignore[arg-type]  # a Table
+            .where(MarketAssetState.asset_id == bindparam("of"))
+            .values(updated_at=now, **{name: bindparam(f"new_{name}") for name in names}),
+            changes.assets,
+        )
+    if changes.listings:
+        session.connection().execute(
+            update(MarketListingState.__table__)  # type: ignore[arg-type]  # a Table
+            .where(MarketListingState.listing_id == bindparam("of"))
+            .values(strong_group=bindparam("new")),
+            changes.listings,
+        )
 
 
 def _asset_row(graph: CoinGraph, token: str, coins: list[ListedCoin]) -> dict[str, Any]:
@@ -153,31 +220,3 @@ def _contracts(found: TickerIdentity) -> list[dict[str, Any]]:
             for key in group.keys[: MOST_CONTRACTS_SHOWN - len(shown)]
         ]
     return shown
-
-
-def _show_groups(session: WriteSession, graph: CoinGraph) -> int:
-    """The strong group of each listing."""
-    rows = session.execute(
-        select(
-            MarketListing.listing_id,
-            MarketListing.exchange,
-            MarketListing.native_base,
-            MarketListingState.strong_group,
-        ).join(MarketListingState, MarketListingState.listing_id == MarketListing.listing_id)
-    )
-    strong = graph.identities.strong_group_of
-    changed = [
-        {"of": listing_id, "new": new}
-        for listing_id, exchange, native_base, old in rows
-        for key in (strong.get(Coin(exchange, native_base)),)
-        for new in (None if key is None else ":".join(key),)
-        if new != old
-    ]
-    if changed:
-        session.connection().execute(
-            update(MarketListingState.__table__)  # type: ignore[arg-type]  # a Table
-            .where(MarketListingState.listing_id == bindparam("of"))
-            .values(strong_group=bindparam("new")),
-            changed,
-        )
-    return len(changed)

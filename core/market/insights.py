@@ -6,12 +6,12 @@ beside them one row a listing, and samples only of listings whose newest look sa
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
-from sqlalchemy import exists, text, update
+from sqlalchemy import Row, exists, text, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session, aliased
 
@@ -70,21 +70,60 @@ class InsightsRun:
     suppressed: int
 
 
-def step(session: WriteSession, usual: Mapping[int, MakerUsual], now: datetime) -> InsightsRun:
-    """Write what the detectors see now."""
-    found = [*_drains(session, usual, now), *_makers(session, usual, now)]
+@dataclass(frozen=True, slots=True)
+class InsightRows:
+    """`closed` coins, and the newest look of each listing, as rows."""
+
+    closed: Sequence[Row[Any]]
+    now: Sequence[Row[Any]]
+
+
+SeenCards: TypeAlias = Sequence[tuple[InsightCard, bool]]  # with whether the venue is simulated
+
+
+def rows(session: Session, now: datetime) -> InsightRows:
+    bounds = {"since": now - DRAIN_WITHIN, "fresh": now - FRESH}
+    newest = session.execute(_NOW, {"fresh": now - timedelta(minutes=10)})
+    return InsightRows(session.execute(_CLOSED, bounds).all(), newest.all())
+
+
+def candidates(rows: InsightRows, usual: Mapping[int, MakerUsual]) -> list[Row[Any]]:
+    """Looks that say something; what they say is seen in the looks before them."""
+    said = [one for one in rows.now if is_candidate(usual.get(one.listing_id), _look(one))]
+    said = in_turn(sorted(said, key=lambda one: one.listing_id), lambda one: one.exchange)
+    return said[:MOST_CANDIDATES]
+
+
+def looks(session: Session, said: Sequence[Row[Any]], now: datetime) -> Sequence[Row[Any]]:
+    if not said:
+        return ()
+    since = now - SUSTAINED - timedelta(minutes=10)
+    ids = [one.listing_id for one in said]
+    return session.execute(_LOOKS, {"ids": ids, "since": since}).all()
+
+
+def cards(
+    rows: InsightRows,
+    said: Sequence[Row[Any]],
+    before: Sequence[Row[Any]],
+    usual: Mapping[int, MakerUsual],
+) -> SeenCards:
+    """What the detectors see."""
+    return [*_drains(rows.closed, usual), *_makers(said, before, usual)]
+
+
+def write(session: WriteSession, found: SeenCards, now: datetime) -> InsightsRun:
     for card, is_simulated in found:
         _put(session, card, now, is_simulated=is_simulated)
     return InsightsRun(len(found), _suppress(session, now))
 
 
 def _drains(
-    session: Session, usual: Mapping[int, MakerUsual], now: datetime
+    rows: Iterable[Row[Any]], usual: Mapping[int, MakerUsual]
 ) -> Iterable[tuple[InsightCard, bool]]:
     by_venue: defaultdict[str, list[ClosedCoin]] = defaultdict(list)
     simulated = set[str]()
-    bounds = {"since": now - DRAIN_WITHIN, "fresh": now - FRESH}
-    for row in session.execute(_CLOSED, bounds):
+    for row in rows:
         known = usual.get(row.listing_id)
         by_venue[row.exchange].append(
             ClosedCoin(
@@ -103,21 +142,14 @@ def _drains(
 
 
 def _makers(
-    session: Session, usual: Mapping[int, MakerUsual], now: datetime
+    said: Iterable[Row[Any]], before: Iterable[Row[Any]], usual: Mapping[int, MakerUsual]
 ) -> Iterable[tuple[InsightCard, bool]]:
-    rows = session.execute(_NOW, {"fresh": now - timedelta(minutes=10)})
-    said = [one for one in rows if is_candidate(usual.get(one.listing_id), _look(one))]
-    said = in_turn(sorted(said, key=lambda one: one.listing_id), lambda one: one.exchange)
-    said = said[:MOST_CANDIDATES]
-    looks: defaultdict[int, list[MakerLook]] = defaultdict(list)
-    if said:
-        since = now - SUSTAINED - timedelta(minutes=10)
-        ids = [one.listing_id for one in said]
-        for row in session.execute(_LOOKS, {"ids": ids, "since": since}):
-            looks[row.listing_id].append(_look(row))
+    looks_of: defaultdict[int, list[MakerLook]] = defaultdict(list)
+    for row in before:
+        looks_of[row.listing_id].append(_look(row))
     for one in said:
         known = usual[one.listing_id]
-        kind = maker_sign(known, looks[one.listing_id])
+        kind = maker_sign(known, looks_of[one.listing_id])
         if kind is not None:
             yield maker_card(kind, one.exchange, one.token, known, _look(one)), one.is_simulated
 

@@ -1,7 +1,7 @@
 """The shadow fund replays episodes of gaps on recorded samples (docs/shadow-fund.md). Nothing here
 commits.
 
-Law: a run costs what is new: episodes behind the last one, trades that are due. No trade is read
+Law: a step costs what is new: episodes behind the last one, trades that are due. No trade is read
 twice, and whoever reads the fund reads its sums.
 """
 
@@ -45,9 +45,8 @@ from core.market.shadow_tables import (
 
 CAPITAL_USD_E6: Final = 100_000_000_000
 FIRST_AT_VENUE_USD_E6: Final = 10_000_000_000
-A_RUN: Final = 500  # trades that are due
+A_STEP: Final = 500  # trades that are due
 A_PAGE: Final = 500  # episodes
-PAGES: Final = 8  # of a run: what flaps each minute must not hold up what does not
 KEPT: Final = timedelta(days=400)
 
 # A day's volatility is that of its whole two hours; where some are not known, of the others.
@@ -120,29 +119,27 @@ where p.state = 'open' and p.due_at <= :ripe order by p.due_at, p.episode_id lim
 
 
 @dataclass(frozen=True, slots=True)
-class ShadowRun:
+class ShadowStep:
+    """What one transaction did; `is_last`: it left no episode that is ripe."""
+
     entered: int
     skipped: int
     closed: int
     voided: int
     moves: int
+    is_last: bool
 
 
-def run(session: WriteSession, now: datetime) -> ShadowRun:
-    """Replay what is new, once."""
+def step(session: WriteSession, now: datetime) -> ShadowStep:
+    """Replay a page of what is new, once."""
     book = _book(session, now)
     venues = {one.exchange: one for one in session.scalars(select(ShadowVenue))}
     moved = _rebalance(session, book, venues, now)
     closed, voided = _close(session, venues, now)
-    entered = skipped = 0
-    for _ in range(PAGES):
-        more = _enter(session, book, venues, now)
-        entered, skipped = entered + more[0], skipped + more[1]
-        if sum(more) < A_PAGE:
-            break
+    entered, skipped = _enter(session, book, venues, now)
     book.computed_at = now
     session.flush()
-    return ShadowRun(entered, skipped, closed, voided, moved)
+    return ShadowStep(entered, skipped, closed, voided, moved, entered + skipped < A_PAGE)
 
 
 def prune(session: WriteSession, now: datetime) -> int:
@@ -177,7 +174,7 @@ def _enter(
     bounds = {"after": book.episode_id, "ripe": now - ENTRY_WITHIN - WRITTEN_WITHIN, "most": A_PAGE}
     last = session.scalar(_LAST, bounds)
     entered = skipped = 0
-    newest = dict[tuple[int, int], datetime]()  # entries of this run, which no statement sees yet
+    newest = dict[tuple[int, int], datetime]()  # entries of this step, which no statement sees yet
     for row in session.execute(
         _EPISODES, bounds | {"within": ENTRY_WITHIN, "recurs": RECURS_WITHIN}
     ):
@@ -307,7 +304,7 @@ def _close(
     session: WriteSession, venues: Mapping[str, ShadowVenue], now: datetime
 ) -> tuple[int, int]:
     closed = voided = 0
-    due = {"ripe": now - EXIT_WITHIN - WRITTEN_WITHIN, "within": EXIT_WITHIN, "most": A_RUN}
+    due = {"ripe": now - EXIT_WITHIN - WRITTEN_WITHIN, "within": EXIT_WITHIN, "most": A_STEP}
     for row in session.execute(_DUE, due):
         at = row.buy_exchange if row.is_closed else row.sell_exchange
         mid, slip, fee = (

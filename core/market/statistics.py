@@ -2,8 +2,8 @@
 figures of the whole. Nothing here commits.
 """
 
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 
 from core.db.engine import WriteSession
 from core.market import gaps
-from core.market.copying import EPOCH_US, read_rows, row_of
+from core.market.copying import EPOCH_US, Array, read_rows, row_of
 from core.market.rules import wci
 from core.market.rules.wci import CallColumns, OutcomeColumns, WciReading
 from core.market.tables import MarketSummary, MarketWci
@@ -34,9 +34,21 @@ _CALL: Final = row_of(">i8", ">i8", "i1")
 _OUTCOME: Final = row_of(">i8", ">i8", "i1", ">i8")
 
 
-def read_wci(session: Session, now: datetime) -> tuple[WciReading, WciReading]:
+@dataclass(frozen=True, slots=True)
+class WciRows:
+    """All calls and outcomes, as arrays."""
+
+    calls: Array
+    outcomes: Array
+
+
+def wci_rows(session: Session) -> WciRows:
+    return WciRows(read_rows(session, _CALLS, _CALL), read_rows(session, _OUTCOMES, _OUTCOME))
+
+
+def wci_of(rows: WciRows, now: datetime) -> tuple[WciReading, WciReading]:
     """B3 and B3.1 as of now."""
-    calls, outcomes = read_rows(session, _CALLS, _CALL), read_rows(session, _OUTCOMES, _OUTCOME)
+    calls, outcomes = rows.calls, rows.outcomes
     called = CallColumns(
         calls["v0"].astype(np.int64),
         calls["v1"].astype(np.int64) + EPOCH_US,
@@ -52,9 +64,8 @@ def read_wci(session: Session, now: datetime) -> tuple[WciReading, WciReading]:
     return wci.b3(called, declared, now_us), wci.b31(called, declared, now_us)
 
 
-def publish(session: WriteSession, now: datetime) -> Mapping[str, Any]:
+def publish(session: WriteSession, found: Sequence[WciReading], now: datetime) -> None:
     """The day's figures, once; those of now beside them."""
-    found = read_wci(session, now)
     rows = [
         {
             "day": now.astimezone(UTC).date(),
@@ -71,7 +82,6 @@ def publish(session: WriteSession, now: datetime) -> Mapping[str, Any]:
     session.execute(
         put.on_conflict_do_update(index_elements=["id"], set_={"wci": shown, "wci_at": now})
     )
-    return shown
 
 
 _FIGURES: Final = {

@@ -3,7 +3,7 @@ warnings that follow (docs/market-store.md#warnings). Nothing here commits.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -11,12 +11,11 @@ from typing import Any, Final
 from sqlalchemy import Row, text
 from sqlalchemy.orm import Session
 
-from core.db.engine import WriteSession
 from core.market.facts import NetworkStatus
 from core.market.hour_looks import HourDepth, HourLooks
 from core.market.identity import CoinGraph, ListedCoin
 from core.market.ledger import writer
-from core.market.ledger.writer import NewWarning, StandingWarning, WarningsWritten
+from core.market.ledger.writer import NewWarning, StandingWarning
 from core.market.rules import warnings as rules
 from core.market.rules.identity import Coin
 from core.market.rules.warnings import (
@@ -48,33 +47,49 @@ where d.day = :today and b.supply > 0 group by d.asset_id
 BAD: Final = frozenset({"st_tag", "delist_notice", "suspend_notice"})
 
 
+@dataclass(frozen=True, slots=True)
+class SeenBeside:
+    """What is known of coins and pairs beside the graph and what is usual, in one snapshot."""
+
+    rows: Mapping[int, Row[Any]]
+    depths: Mapping[int, HourDepth]
+    declared: Sequence[Row[Any]]
+    closed: Sequence[Row[Any]]
+    supply: Sequence[Row[Any]]
+    since: Mapping[tuple[str, str, str], Row[Any]]
+    standing: Sequence[StandingWarning]
+
+
+def seen(session: Session, looks: HourLooks, now: datetime) -> SeenBeside:
+    """`looks`: held between runs."""
+    day, quarter = now - timedelta(days=1), now - timedelta(days=90)
+    return SeenBeside(
+        rows={row.listing_id: row for row in session.execute(_NOW)},
+        depths=looks.read(session, now),
+        declared=session.execute(_DECLARED, {"quarter": quarter}).all(),
+        closed=session.execute(_CLOSED, {"day": day}).all(),
+        supply=session.execute(_SUPPLY, {"today": now.date()}).all(),
+        since=_since(session),
+        standing=writer.standing(session),
+    )
+
+
 def facts(
-    session: Session,
-    graph: CoinGraph,
-    known: Mapping[int, UsualFigures],
-    looks: HourLooks,
-    now: datetime,
+    graph: CoinGraph, known: Mapping[int, UsualFigures], seen: SeenBeside, now: datetime
 ) -> list[tuple[ListedCoin, WarningFacts]]:
-    """Of every coin at every exchange. `looks`: held between runs."""
-    day = now - timedelta(days=1)
-    rows = {row.listing_id: row for row in session.execute(_NOW)}
-    depths = looks.read(session, now)
-    declared = {
-        (row.exchange, row.asset_id): frozenset(row.kinds)
-        for row in session.execute(_DECLARED, {"quarter": now - timedelta(days=90)})
-    }
-    closed = {row.exchange: row.n for row in session.execute(_CLOSED, {"day": day})}
-    supply = {row.asset_id: row.change for row in session.execute(_SUPPLY, {"today": now.date()})}
-    since = _since(session)
+    """Of every coin at every exchange."""
+    declared = {(row.exchange, row.asset_id): frozenset(row.kinds) for row in seen.declared}
+    closed = {row.exchange: row.n for row in seen.closed}
+    supply = {row.asset_id: row.change for row in seen.supply}
     foreign = _foreign(graph, declared)
     return [
         (
             one,
             _facts(
-                rows.get(one.listing_id),
+                seen.rows.get(one.listing_id),
                 known.get(one.listing_id),
-                depths.get(one.listing_id),
-                _transfers(graph.statuses.get(one.coin, ()), since, now),
+                seen.depths.get(one.listing_id),
+                _transfers(graph.statuses.get(one.coin, ()), seen.since, now),
                 declared.get((one.coin.exchange, one.asset_id), frozenset()),
                 _Beside(
                     graph,
@@ -89,13 +104,14 @@ def facts(
     ]
 
 
-def step(
-    session: WriteSession,
-    found: list[tuple[ListedCoin, WarningFacts]],
-) -> WarningsWritten:
-    """Issue and clear what the facts say, and clear what stands of coins that are listed no more."""
+def changes(
+    found: Sequence[tuple[ListedCoin, WarningFacts]], open_ones: Sequence[StandingWarning]
+) -> tuple[list[NewWarning], list[StandingWarning]]:
+    """What the facts say is to be issued and cleared; what stands of coins that are listed no more is
+    cleared. As the ledger's writer takes them.
+    """
     standing = defaultdict[tuple[str, int], dict[WarningType, StandingWarning]](dict)
-    for one in writer.standing(session):
+    for one in open_ones:
         standing[one.exchange, one.asset_id][WarningType(one.type)] = one
     listed = {(coin.coin.exchange, coin.asset_id) for coin, _ in found}
     gone = [types for key, types in standing.items() if key not in listed]
@@ -108,7 +124,7 @@ def step(
                 cleared.append(here[change.type])
             else:
                 raised.append(_new(coin, change))
-    return writer.write(session, raised, cleared)
+    return raised, cleared
 
 
 def _new(coin: ListedCoin, change: rules.WarningChange) -> NewWarning:

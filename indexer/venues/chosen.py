@@ -87,6 +87,8 @@ def _world(store: ScannerStore, size: int, now: datetime) -> SimWorld:
 
 def _show(session: WriteSession, now: datetime) -> None:
     """What the slow jobs would show of the past, whose first runs may have come before it."""
-    identity.show(session, identity.load(session), now)
+    graph = identity.graph_of(identity.told(session))
+    identity.show(session, identity.changes(graph, identity.shown(session)), now)
     grading.grade_hour(session, now.replace(minute=0, second=0, microsecond=0), now)
-    statistics.publish(session, now)
+    found = statistics.wci_of(statistics.wci_rows(session), now)
+    statistics.publish(session, found, now)

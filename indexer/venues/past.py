@@ -66,7 +66,7 @@ def import_past(session: WriteSession, world: SimWorld, now: datetime) -> Import
     # One thread has the session and another makes its rows, while the next figures are computed.
     with ThreadPoolExecutor(1) as database, ThreadPoolExecutor(1) as encoder:
         learning = database.submit(_learn, session, world, begins)
-        reading = database.submit(identity.load, session)
+        reading = database.submit(lambda: identity.graph_of(identity.told(session)))
         looked, found = list[Future[int]](), list[SimBuckets]()
         for exchange, rows in world.rows_at.items():
             if rows.size:

@@ -136,7 +136,8 @@ class ScannerStore:
 
     def graph(self) -> CoinGraph:
         with self.database.read() as session:
-            return identity.load(session)
+            told = identity.told(session)
+        return identity.graph_of(told)
 
     def write_gaps(
         self, found: tuple[Sequence[gaps.SeenGap], Sequence[gaps.SeenSpread]], now: datetime

@@ -33,10 +33,11 @@ from core.chain.rpc import RpcError
 from core.db.engine import Database
 from core.mandate.chain.reader import VaultReader
 from core.mandate.views import grown_since, last_rows_before
-from keeper.schedule import Job, JobPlace, JobSkippedError
+from keeper.schedule import Job, JobPlace, JobSkippedError, RunTime
 
 NAME = "anchors"
 EVERY_S = 60
+RUN_S = 45.0  # for epochs that are over
 EPOCHS_A_RUN = 24  # after an outage the rest follows in the next runs
 UNPOSTED_A_RUN = 200
 BLOCKS_A_RUN = 2_000  # of one eth_getLogs
@@ -53,11 +54,16 @@ class Anchors:
     """Give `run` to a Job. `fence`: of the leader's epoch, called first in each transaction."""
 
     def __init__(
-        self, reader: VaultReader, database: Database, fence: Callable[[Session], None]
+        self,
+        reader: VaultReader,
+        database: Database,
+        fence: Callable[[Session], None],
+        run_s: float = RUN_S,
     ) -> None:
         self._reader = reader
         self._database = database
         self._fence = fence
+        self._run_s = run_s
 
     def run(self, now: datetime) -> Mapping[str, Any]:
         """How many epochs were made, how many found their block, how many still wait for one.
@@ -93,13 +99,18 @@ class Anchors:
         # the machine's clock may be ahead, and an hour that was made is never made again
         settled = rules.newest_settled(min(now, datetime.fromtimestamp(seen.timestamp, UTC)))
         epochs = range(epoch + 1, settled + 1)[:EPOCHS_A_RUN]
+        run, made = RunTime(self._run_s), 0
         for one in epochs:
+            with self._database.read() as session:
+                heads = _heads(session, one)
+            tree = queries.tree_with(self._database.read, heads, root)
             with self._database.write() as session:
                 self._fence(session)
-                heads = _heads(session, one)
-                made = queries.add_epoch(session, one, heads, root, seen_block, now)
-            root = made.root
-        return len(epochs)
+                queries.add_epoch(session, one, tree, root, seen_block, now)
+            root, made = tree.root, made + 1
+            if run.is_over:
+                break
+        return made
 
     def _find(self, anchor: str) -> tuple[int, int]:
         """How many posts were found, and how many epochs are without one."""

@@ -5,14 +5,17 @@
     wci         the ledger --> its statistics   summary     figures of the whole        market_prune
     shadow      gaps --> the shadow fund        insights    closings and books --> cards
 
-Each is one transaction, and does again what a run before it left undone.
+Each computes outside of transactions (docs/operations/keeper.md#slow-jobs), and does again what a run
+before it left undone.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
+from core.db.arrays import parts_of
 from core.market import (
     bursts,
     gaps,
@@ -28,11 +31,13 @@ from core.market import (
     watch,
 )
 from core.market.hour_looks import HourLooks
+from core.market.ledger import writer as warnings
+from core.market.ledger.writer import NewWarning, StandingWarning
 from core.market.parts import MarketRetention
 from core.market.rules.insights import MakerUsual
 from core.market.usual import UsualFigures
 from core.targets import views as targets
-from keeper.schedule import Job, JobPlace
+from keeper.schedule import Job, JobPlace, RunTime
 
 ROLLUPS_S: Final = 600
 GRADES_S: Final = 300
@@ -41,10 +46,13 @@ WARNINGS_S: Final = 60
 WCI_S: Final = 3_600
 SUMMARY_S: Final = 60
 SHADOW_S: Final = 60
+SHADOW_RUN_S: Final = 45.0
+SHADOW_PAGES: Final = 8  # of a run: what flaps each minute must not hold up what does not
 INSIGHTS_S: Final = 300
 PRUNE_S: Final = 3_600
 RUNS_DAYS: Final = 7
 BATCH: Final = 5_000
+WARNINGS_A_WRITE: Final = 2_000  # rows are hashed while the ledger is held
 MOST_BATCHES: Final = 25  # of a run; the next run goes on
 
 
@@ -108,32 +116,56 @@ def _take(place: JobPlace, held: MarketHeld, bucket: datetime) -> int:
 def grade(place: JobPlace, now: datetime) -> Mapping[str, Any]:
     """The newest whole hour, once."""
     hour = now.replace(minute=0, second=0, microsecond=0)
+    with place.database.read() as session:
+        rows = grading.rows(session, hour)
+    if not rows:
+        return {"listings": 0}
+    graded = grading.graded(rows, hour)
     with place.database.write() as session:
         place.fence(session)
-        return {"listings": grading.grade_hour(session, hour, now)}
+        grading.write(session, graded, hour, now)
+    return {"listings": len(rows)}
 
 
 def show_coins(place: JobPlace, now: datetime) -> Mapping[str, Any]:
+    with place.database.read() as session:
+        told, shown = identity.told(session), identity.shown(session)
+    changes = identity.changes(identity.graph_of(told), shown)
     with place.database.write() as session:
         place.fence(session)
-        return {"changed": identity.show(session, identity.load(session), now)}
+        identity.show(session, changes, now)
+    return {"changed": changes.count}
 
 
 def warn(place: JobPlace, held: MarketHeld, now: datetime) -> Mapping[str, Any]:
-    with place.database.write() as session:
-        place.fence(session)
+    """Nobody else issues warnings: what stood when they were read does until they are written, and the
+    ledger's writer looks once more.
+    """
+    with place.database.read() as session:
         if held.known is None:
             held.known = usual.known(session, now)
-        found = watch.facts(session, identity.load(session), held.known, held.looks, now)
-        done = watch.step(session, found)
-    told = {"issued": done.issued, "reopened": done.reopened, "cleared": done.cleared}
-    return told | {"looks": held.looks.rows_read}
+        told, seen = identity.told(session), watch.seen(session, held.looks, now)
+    found = watch.facts(identity.graph_of(told), held.known, seen, now)
+    raised, cleared = watch.changes(found, seen.standing)
+    done = {"issued": 0, "reopened": 0, "cleared": 0}
+    for some in parts_of([*cleared, *raised], WARNINGS_A_WRITE):
+        new = [one for one in some if isinstance(one, NewWarning)]
+        over = [one for one in some if isinstance(one, StandingWarning)]
+        with place.database.write() as session:
+            place.fence(session)
+            written = asdict(warnings.write(session, new, over))
+        done = {name: count + written[name] for name, count in done.items()}
+    return done | {"looks": held.looks.rows_read}
 
 
 def publish(place: JobPlace, now: datetime) -> Mapping[str, Any]:
+    with place.database.read() as session:
+        rows = statistics.wci_rows(session)
+    found = statistics.wci_of(rows, now)
     with place.database.write() as session:
         place.fence(session)
-        return {"versions": len(statistics.publish(session, now))}
+        statistics.publish(session, found, now)
+    return {"versions": len(found)}
 
 
 def summarise(place: JobPlace, now: datetime) -> Mapping[str, Any]:
@@ -143,17 +175,32 @@ def summarise(place: JobPlace, now: datetime) -> Mapping[str, Any]:
 
 
 def replay(place: JobPlace, now: datetime) -> Mapping[str, Any]:
-    with place.database.write() as session:
-        place.fence(session)
-        return asdict(shadow.run(session, now))
+    """A page of episodes a transaction; those that are left follow in the next run."""
+    run, done = RunTime(SHADOW_RUN_S), defaultdict[str, int](int)
+    for _ in range(SHADOW_PAGES):
+        with place.database.write() as session:
+            place.fence(session)
+            step = asdict(shadow.step(session, now))
+        is_last = step.pop("is_last")
+        for name, count in step.items():
+            done[name] += count
+        if is_last or run.is_over:
+            break
+    return dict(done)
 
 
 def detect(place: JobPlace, held: MarketHeld, now: datetime) -> Mapping[str, Any]:
-    with place.database.write() as session:
-        place.fence(session)
+    with place.database.read() as session:
         if held.makers is None:
             held.makers = usual.makers(session, now)
-        return asdict(insights.step(session, held.makers, now))
+        rows = insights.rows(session, now)
+    said = insights.candidates(rows, held.makers)
+    with place.database.read() as session:
+        before = insights.looks(session, said, now)
+    found = insights.cards(rows, said, before, held.makers)
+    with place.database.write() as session:
+        place.fence(session)
+        return asdict(insights.write(session, found, now))
 
 
 def prune(place: JobPlace, now: datetime) -> Mapping[str, Any]:

@@ -22,20 +22,23 @@ def jobs(place: JobPlace) -> tuple[Job, ...]:
 
 
 def run(place: JobPlace, now: datetime) -> Mapping[str, Any]:
-    """Read in one snapshot, written in one transaction.
-
-    Made anew once an hour, and sooner when the market has as many tokens as the vault has files:
-    on a first start the market's past comes after the first vault. Errors: JobSkippedError.
+    """Made anew once an hour, and sooner when the market has as many tokens as the vault has files:
+    on a first start the market's past comes after the first vault. Nobody else writes links, so that
+    those that were read are there until this writes. Errors: JobSkippedError.
     """
-    with place.database.read() as reading:
-        last = queries.last_made(reading)
-        if last is not None and is_kept(last, views.count(reading), now):
+    with place.database.read() as session:
+        last = queries.last_made(session)
+        if last is not None and is_kept(last, views.count(session), now):
             raise JobSkippedError("the vault of notes is new enough")
-        vault = vault_of(views.all_facts(reading, now), now)
+    vault = vault_of(views.all_facts(place.database.read, now), now)
+    with place.database.read() as session:
+        old = queries.links(session)
+    gone, added = old - vault.links, vault.links - old
     with place.database.write() as session:
         place.fence(session)
-        changed = queries.replace_links(session, vault.links)
+        queries.change_links(session, gone=gone, added=added)
         queries.keep_export(session, vault.content, vault.notes, now)
+    changed = len(gone) + len(added)
     return {"notes": vault.notes, "bytes": len(vault.content), "links_changed": changed}
 
 

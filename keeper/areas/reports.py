@@ -64,7 +64,8 @@ def run(place: JobPlace, now: datetime) -> Mapping[str, Any]:
             break
         if graph is None:
             with place.database.read() as reading:
-                graph = identity.load(reading)
+                told = identity.told(reading)
+            graph = identity.graph_of(told)
         made = _made(place, report, graph, now)
         with place.database.write() as session:
             place.fence(session)

@@ -13,6 +13,7 @@ import json
 import statistics
 import time
 from datetime import UTC, datetime, timedelta
+from math import inf
 from typing import Any, Final
 
 from sqlalchemy import select, text
@@ -85,7 +86,7 @@ def more_rows(database: Database, count: int) -> None:
 
 
 def builds(database: Database) -> dict[str, float]:
-    hall = HallJob(database, lambda session: None)
+    hall = HallJob(database, lambda session: None, run_s=inf)
     began = time.perf_counter()
     did = hall.run(NOW)
     full = time.perf_counter() - began

@@ -15,15 +15,7 @@ Source: docs/hall.md#trades-of-an-owner-with-itself.
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-
-
-@dataclass(frozen=True, slots=True)
-class DayOfOwner:
-    """A day of one of an owner's mandates. `sides`: by target how often it bought and sold."""
-
-    mandate_id: int
-    result_usdc_e6: int
-    sides: Mapping[str, Sequence[int]]
+from datetime import date
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +26,29 @@ class Washed:
     result_usdc_e6: int = 0
 
 
-def washed(days: Iterable[DayOfOwner]) -> dict[int, Washed]:
+@dataclass(frozen=True, slots=True)
+class TradedDay:
+    """A day of one of an owner's mandates. `sides`: by target how often it bought and sold. `off`: what
+    was judged of it so far.
+    """
+
+    mandate_id: int
+    day: date
+    result_usdc_e6: int
+    sides: Mapping[str, Sequence[int]]
+    off: Washed = Washed()
+
+
+def judged_anew(days: Sequence[TradedDay]) -> list[tuple[TradedDay, Washed]]:
+    """Those of one owner's mandates on one day of which something counts otherwise now."""
+    if len(days) < 2 and all(one.off == Washed() for one in days):
+        return []
+    found = washed(days)
+    new = ((one, found.get(one.mandate_id, Washed())) for one in days)
+    return [(one, off) for one, off in new if off != one.off]
+
+
+def washed(days: Iterable[TradedDay]) -> dict[int, Washed]:
     """By mandate, of one owner's mandates on one day; those without any are left out."""
     listed = list(days)
     by_target = defaultdict[str, dict[int, Sequence[int]]](dict)

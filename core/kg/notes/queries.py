@@ -46,11 +46,16 @@ def keep_export(session: WriteSession, content: bytes, notes: int, now: datetime
     session.execute(row.on_conflict_do_update(index_elements=["id"], set_=values))
 
 
-def replace_links(session: WriteSession, links: Collection[tuple[str, str]]) -> int:
-    """All links that there are, each (target, token) once; how many changed."""
-    old = {(one.target, one.token) for one in session.execute(select(KgLink.target, KgLink.token))}
-    new = set(links)
-    gone, added = old - new, new - old
+def links(session: Session) -> set[tuple[str, str]]:
+    """All that there are: (target, token)."""
+    rows = session.execute(select(KgLink.target, KgLink.token)).all()
+    return {(target, token) for target, token in rows}
+
+
+def change_links(
+    session: WriteSession, *, gone: Collection[tuple[str, str]], added: Collection[tuple[str, str]]
+) -> None:
+    """(target, token); none of `added` is there."""
     if gone:
         session.connection().execute(
             delete(KgLink).where(KgLink.target == bindparam("of"), KgLink.token == bindparam("by")),
@@ -58,4 +63,3 @@ def replace_links(session: WriteSession, links: Collection[tuple[str, str]]) -> 
         )
     lines = ["\t".join(map(text_cell, one)) for one in sorted(added)]
     copy_lines(session, KgLink.__tablename__, ("target", "token"), lines)
-    return len(gone) + len(added)

@@ -7,6 +7,7 @@ where all of them are read.
 
 from collections import namedtuple
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from math import isfinite
@@ -15,6 +16,7 @@ from typing import Any, Final, TypeVar
 from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session
 
+from core.db.arrays import parts_of
 from core.db.counting import count_up_to
 from core.db.prepared import Prepared
 from core.kg.claims import SHOWN
@@ -157,13 +159,20 @@ def count(session: Session) -> int:
     return count_up_to(session, select(MarketAssetState.asset_id), MOST_NOTES)
 
 
-def all_facts(session: Session, now: datetime) -> Iterator[NoteFacts]:
-    """Of `tokens`, in the order of the database; related are those among them alone."""
-    every = tokens(session)
+def all_facts(
+    read: Callable[[], AbstractContextManager[Session]], now: datetime
+) -> Iterator[NoteFacts]:
+    """Of `tokens`, in the order of the database; related are those among them alone.
+
+    Each page is a snapshot of its own, which has ended when the first of its facts is given.
+    """
+    with read() as session:
+        every = tokens(session)
     there = frozenset(every)
-    for first in range(0, len(every), PAGE):
-        page = every[first : first + PAGE]
-        for row in session.execute(_PAGE, {"tokens": page, **_since(now)}):
+    for page in parts_of(every, PAGE):
+        with read() as session:
+            rows = session.execute(_PAGE, {"tokens": page, **_since(now)}).all()
+        for row in rows:
             facts = facts_from(row)
             yield replace(facts, related=tuple(one for one in facts.related if one in there))
 

@@ -12,16 +12,21 @@ from sqlalchemy import delete, update
 
 from core.anchors import queries
 from core.anchors.chain import ANCHORED, CONTRACT, newest_posted, post_data
-from core.anchors.rules import EPOCH_S, START, epoch_end_s
+from core.anchors.queries import EpochTree
+from core.anchors.rules import EMPTY, EPOCH_S, START, epoch_end_s, newest_settled
 from core.anchors.tables import AnchorEpoch, AnchorHead, AnchorLeaf, AnchorNode
 from core.chain.rpc import Rpc, RpcError
 from core.db.engine import Database
 from core.hexes import hex_of
 from core.mandate.chain import calldata
 from core.mandate.chain.reader import VaultReader
+from core.mandate.ledger import writer as mandate_ledger
 from keeper.anchoring import Anchoring
 from keeper.areas.anchors import Anchors
 from keeper.state import KeeperState
+from tests.integration.core.rows import NOW as ROWS_AT
+from tests.integration.core.rows import add_mandate, signed
+from tests.integration.impatient import impatient, slow_down
 from tests.integration.keeper.conftest import KilledError, Stage
 from tests.personas import DEPLOYER, KEEPER, STRANGER
 
@@ -108,7 +113,7 @@ def test_a_post_of_a_node_that_is_behind__is_looked_for_again(database: Database
         return httpx.Response(503)
 
     with database.write() as session:
-        queries.add_epoch(session, 7, [], START, 10, datetime.now(UTC))
+        queries.add_epoch(session, 7, EpochTree(EMPTY), START, 10, datetime.now(UTC))
     rpc = Rpc(["http://ahead", "http://behind"], transport=httpx.MockTransport(answer))
     reader = VaultReader(rpc, {CONTRACT: "0x" + "11" * 20})
     with pytest.raises(RpcError):
@@ -124,6 +129,44 @@ def test_a_post__is_looked_for_from_the_safe_block_on(stage: Stage) -> None:
     assert safe is not None
     with stage.database.read() as session:
         assert [one.seen_block for one in queries.unposted(session, 1)] == [safe.number]
+
+
+def test_roots__are_hashed_outside_of_transactions_and_kept_one_by_one(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three hours are over; each run has time for one, and hashing takes longer than a transaction may
+    be idle.
+    """
+    now = datetime(2026, 11, 21, 12, tzinfo=UTC)
+    newest = newest_settled(now)
+    header = {
+        "number": "0x64", "hash": WORD, "parentHash": WORD, "timestamp": hex(int(now.timestamp())),
+        "logsBloom": "0x" + "00" * 256, "transactions": [],
+    }  # fmt: skip
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked = json.loads(request.content)
+        result: Any = [] if asked["method"] == "eth_getLogs" else header
+        return httpx.Response(200, json={"jsonrpc": "2.0", "id": asked["id"], "result": result})
+
+    with database.write() as session:
+        queries.add_epoch(session, newest - 3, EpochTree(EMPTY), START, 10, now)
+        # written before these hours ended
+        mandate_ledger.append_ledgers(session, {add_mandate(session): [signed()]}, ROWS_AT)
+    called = slow_down(monkeypatch, queries, "grown")
+    hurried = impatient(database)
+    rpc = Rpc(["http://node"], transport=httpx.MockTransport(answer))
+    job = Anchors(VaultReader(rpc, {CONTRACT: "0x" + "11" * 20}), hurried, lambda _: None, run_s=0)
+    try:
+        assert [job.run(now)["made"] for _ in range(4)] == [1, 1, 1, 0]
+    finally:
+        hurried.close()
+    assert called == ["grown"]
+    with database.read() as reading:
+        newest_root = queries.newest_epoch(reading)
+        assert newest_root is not None
+        assert newest_root.epoch == newest
+        assert newest_root.root != EMPTY
 
 
 # What a node may say of the contract, and what the keeper makes of it.
@@ -152,7 +195,7 @@ def test_a_node_that_lies_of_the_contract__posts_nothing_and_stops_nothing(
         return httpx.Response(200, json=results)
 
     with database.write() as session:
-        queries.add_epoch(session, 7, [], START, 10, datetime.now(UTC))
+        queries.add_epoch(session, 7, EpochTree(EMPTY), START, 10, datetime.now(UTC))
     rpc = Rpc(["http://liar"], transport=httpx.MockTransport(answer))
     anchoring = Anchoring(database, VaultReader(rpc, {CONTRACT: "0x" + "11" * 20}))
     state = cast(
@@ -205,7 +248,7 @@ def test_a_restored_database__posts_nothing_over_another_past(stage: Stage) -> N
         )
         again = queries.newest_epoch(session)
         assert again is not None
-        queries.add_epoch(session, epoch + 1, [], again.root, 10, stage.now())
+        queries.add_epoch(session, epoch + 1, EpochTree(again.root), again.root, 10, stage.now())
     stage.pass_time(epoch_end_s(epoch + 1) + 400)
     for _ in range(3):
         keeper.run()
@@ -280,7 +323,7 @@ def test_a_log_that_was_not_asked_for__is_no_hours_post(
         return httpx.Response(200, json={"jsonrpc": "2.0", "id": asked["id"], "result": result})
 
     with database.write() as session:
-        queries.add_epoch(session, 7, [], START, 10, datetime.now(UTC))
+        queries.add_epoch(session, 7, EpochTree(EMPTY), START, 10, datetime.now(UTC))
         session.execute(update(AnchorEpoch).values(root=START))
     rpc = Rpc(["http://liar"], transport=httpx.MockTransport(answer))
     job = Anchors(VaultReader(rpc, {CONTRACT: "0x" + "11" * 20}), database, lambda _: None)

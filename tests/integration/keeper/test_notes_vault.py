@@ -11,7 +11,7 @@ from sqlalchemy import Engine, delete, event, text
 from core.db.engine import Database
 from core.earn.rules.payout import PayoutLimits
 from core.identity.tables import Account
-from core.kg.notes import queries, views
+from core.kg.notes import queries, vault, views
 from core.kg.notes.queries import LastVault
 from core.kg.notes.rendering import note_text
 from core.kg.rules.facts import NoteTier
@@ -25,6 +25,7 @@ from core.targets.rules import TargetLimits
 from keeper.areas.notes import is_kept, run
 from keeper.schedule import JobPlace, JobSkippedError
 from tests.integration.core.market.conftest import market as market_of
+from tests.integration.impatient import impatient, slow_down
 from tests.market_rows import MarketIds, add_market
 from tests.vaults import (
     faults_of,
@@ -267,8 +268,8 @@ def test_a_contract_of_a_thousand_tickers__gives_each_note_a_hundred_links(
             NOON,
         )
         session.execute(text("update listing_state set strong_group = 'eip155:1:0x51'"))
+    facts = {one.token: one for one in views.all_facts(database.read, NOON)}
     with database.read() as session:
-        facts = {one.token: one for one in views.all_facts(session, NOON)}
         assert len(facts) == 1_003
         assert all(90 < len(one.related) <= 100 for one in facts.values())
         assert views.facts_of(session, "BTC", NOON).related == facts["BTC"].related
@@ -341,16 +342,29 @@ def test_the_vaults_claims__are_read_by_one_query_a_page_of_250(
 
     event.listen(Engine, "before_cursor_execute", on_query)
     try:
-        with database.read() as session:
-            found = list(views.all_facts(session, NOON))
+        found = list(views.all_facts(database.read, NOON))
     finally:
         event.remove(Engine, "before_cursor_execute", on_query)
     assert len(found) == 263
     assert len(queries_sent) == 2
     assert {one.token for one in found if one.claims} == set(claimed)
-    with database.read() as session:
-        assert views.facts_of(session, "T037", NOON) in found
+    with database.read() as reading:
+        assert views.facts_of(reading, "T037", NOON) in found
     notes = notes_of(made(database))
     assert "- *Unverified.* other: T037 \\<b\\>is\\</b\\> \\[\\[fine\\]\\]" in notes["T037.md"]
     assert "**Not facts.**" in notes["T037.md"]
     assert "Community intel" not in notes["T036.md"]
+
+
+def test_notes__are_written_outside_of_transactions(
+    database: Database, market: MarketIds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To write 20,000 notes takes longer than a transaction may be idle: none was ever made."""
+    called = slow_down(monkeypatch, vault, "note_text")
+    read = slow_down(monkeypatch, views, "facts_from")
+    hurried = impatient(database)
+    try:
+        assert run(place_of(hurried), NOON)["notes"] > 3
+    finally:
+        hurried.close()
+    assert (called, read) == (["note_text"], ["facts_from"])

@@ -62,16 +62,14 @@ def test_what_pro_alone_knows__changes_nothing_that_is_free(
 ) -> None:
     before = seen(limited(notes_per_address_per_minute=1_000))
     pro = limited().get("/kg/BTC.md", headers=agent).text
-    with database.read() as session:
-        vault = vault_of(views.all_facts(session, clock.now), clock.now)
+    vault = vault_of(views.all_facts(database.read, clock.now), clock.now)
     with database.write() as session:
         for statement in PRO_FACTS.split(";\n"):
             session.execute(text(statement))
     fresh = limited(notes_per_address_per_minute=1_000)  # which has kept nothing
     assert fresh.get("/kg/BTC.md", headers=agent).text != pro
     assert seen(fresh) == before
-    with database.read() as session:
-        assert vault_of(views.all_facts(session, clock.now), clock.now) == vault
+    assert vault_of(views.all_facts(database.read, clock.now), clock.now) == vault
 
 
 def test_a_pro_note__is_kept_for_nobody_else(

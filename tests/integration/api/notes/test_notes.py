@@ -286,7 +286,8 @@ def test_backlinks__are_the_notes_that_lead_to_one(
     client: TestClient, market: MarketIds, database: Database
 ) -> None:
     with database.write() as session:
-        queries.replace_links(session, {("class/crypto", "LINK"), ("class/crypto", "BTC")})
+        added = {("class/crypto", "LINK"), ("class/crypto", "BTC")}
+        queries.change_links(session, gone=(), added=added)
     found = client.get("/kg/notes?links_to=class/crypto").json()["notes"]
     assert [one["token"] for one in found] == ["BTC", "LINK"]
     assert client.get("/kg/notes?links_to=class/other").json()["notes"] == []
@@ -298,6 +299,6 @@ def test_backlinks_of_a_ticker_whose_file_has_another_name__are_found_by_either(
 ) -> None:
     """The console asks by ticker, and told of no link to CON."""
     with database.write() as session:
-        queries.replace_links(session, {("CON--a3dbc4b6", "LINK")})
+        queries.change_links(session, gone=(), added={("CON--a3dbc4b6", "LINK")})
     found = client.get(f"/kg/notes?links_to={named}").json()["notes"]
     assert [one["token"] for one in found] == ["LINK"]

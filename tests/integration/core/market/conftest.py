@@ -5,11 +5,17 @@ from datetime import UTC, datetime
 
 import numpy as np
 import pytest
+from sqlalchemy.orm import Session
 
-from core.db.engine import Database
-from core.market import copying, parts, queries
+from core.db.engine import Database, WriteSession
+from core.market import copying, identity, parts, queries, watch
 from core.market.facts import DataSource, ListedMarket, MarketStatus
+from core.market.hour_looks import HourLooks
+from core.market.identity import ListedCoin
+from core.market.ledger import writer
+from core.market.ledger.writer import WarningsWritten
 from core.market.rules.book import MeasureGrid
+from core.market.rules.warnings import WarningFacts
 from core.market.samples import MEASURES, SampleBatch
 from tests.integration.scenes import Scenes, partitioned
 
@@ -83,3 +89,20 @@ def batch(
         received_at_us=at_us + 120_000,
         faults=[fault] * count,
     )
+
+
+def show_coins(session: WriteSession, now: datetime) -> None:
+    """As the job `coins` does, in one transaction."""
+    graph = identity.graph_of(identity.told(session))
+    identity.show(session, identity.changes(graph, identity.shown(session)), now)
+
+
+def warning_facts(session: Session, now: datetime) -> list[tuple[ListedCoin, WarningFacts]]:
+    graph = identity.graph_of(identity.told(session))
+    return watch.facts(graph, {}, watch.seen(session, HourLooks(), now), now)
+
+
+def warn(session: WriteSession, now: datetime) -> WarningsWritten:
+    """As the job `warnings` does, in one transaction."""
+    raised, cleared = watch.changes(warning_facts(session, now), writer.standing(session))
+    return writer.write(session, raised, cleared)

@@ -71,7 +71,10 @@ values ('mexc', :base, 'eip155:1', :asset, true, false, false, :at, :at, 1, :at)
     def step(self, now: datetime, usual_depth: float = 300_000.0) -> insights.InsightsRun:
         usual = {one: MakerUsual(10.0, 1.0, usual_depth) for one in self.ids}
         with self.database.write() as session:
-            return insights.step(session, usual, now)
+            rows = insights.rows(session, now)
+            said = insights.candidates(rows, usual)
+            found = insights.cards(rows, said, insights.looks(session, said, now), usual)
+            return insights.write(session, found, now)
 
     def cards(self) -> list[tuple[str, str | None, bool]]:
         with self.database.read() as session:

@@ -5,14 +5,13 @@ from datetime import timedelta
 from sqlalchemy import select
 
 from core.db.engine import Database
-from core.market import identity, onchain, queries, watch
+from core.market import onchain, queries
 from core.market.facts import DataSource, OnchainFigures
-from core.market.hour_looks import HourLooks
 from core.market.onchain import CoinFigures
 from core.market.tables import MarketOnchain, MarketWarningStanding
 from indexer.venues.sim.onchain import figures_at
 from indexer.venues.sim.world import world_of
-from tests.integration.core.market.conftest import NOON, Listed, market
+from tests.integration.core.market.conftest import NOON, Listed, market, warn
 
 MIDNIGHT = NOON.replace(hour=0)
 DAY = timedelta(days=1)
@@ -44,7 +43,7 @@ def test_a_supply_that_grew_by_a_tenth__is_warned_of(database: Database, listed:
         onchain.write(session, before, (NOON - DAY).date())
         onchain.write(session, [told("BTC", 110.0), told("ETH", 109.0)], NOON.date())
     with database.write() as session:
-        watch.step(session, watch.facts(session, identity.load(session), {}, HourLooks(), NOON))
+        warn(session, NOON)
     with database.read() as session:
         columns = MarketWarningStanding.token, MarketWarningStanding.type
         found = [tuple(row) for row in session.execute(select(*columns))]
@@ -60,6 +59,6 @@ def test_the_simulated_jump__is_warned_of_on_its_day(database: Database) -> None
             at = MIDNIGHT - back * DAY
             assert onchain.write(session, figures_at(world, at), at.date()) >= 1
         now = NOON - 11 * DAY
-        watch.step(session, watch.facts(session, identity.load(session), {}, HourLooks(), now))
+        warn(session, now)
     with database.read() as session:
         assert list(session.scalars(select(MarketWarningStanding.token))) == ["SUPLQ"]

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import select, text
 
 from core.db.engine import Database
-from core.market import copying, grading, identity, parts, rollups, samples
+from core.market import copying, grading, parts, rollups, samples
 from core.market.rules.book import LEAST_NUMBER, MOST_NUMBER
 from core.market.tables import (
     MarketAssetState,
@@ -18,7 +18,7 @@ from core.market.tables import (
     MarketRollup,
     MarketSample,
 )
-from tests.integration.core.market.conftest import NOON, Listed, batch
+from tests.integration.core.market.conftest import NOON, Listed, batch, show_coins
 
 
 def test_sample__written__is_read_as_it_was_and_shown(database: Database, listed: Listed) -> None:
@@ -209,7 +209,7 @@ def test_a_token_that_nobody_lists_any_more__is_ungraded_and_nowhere(
             at = NOON + timedelta(minutes=minute)
             samples.copy_samples(session, batch(listed.ids[:1], at))
         grading.grade_hour(session, hour, hour)
-        identity.show(session, identity.load(session), hour)
+        show_coins(session, hour)
     with database.read() as session:
         asset = session.get_one(MarketAssetState, listed.assets[0])
         assert (asset.grade, asset.exchanges) == ("B", ["kucoin"])
@@ -221,7 +221,7 @@ def test_a_token_that_nobody_lists_any_more__is_ungraded_and_nowhere(
         session.get_one(MarketListingState, listed.ids[0]).status = "delisted"
         session.flush()
         grading.grade_hour(session, hour + timedelta(hours=1), hour)
-        identity.show(session, identity.load(session), hour)
+        show_coins(session, hour)
     with database.read() as session:
         asset = session.get_one(MarketAssetState, listed.assets[0])
         assert (asset.grade, asset.grade_worst, asset.gpa_7d, asset.graded_venues) == (

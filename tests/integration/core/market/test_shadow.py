@@ -95,9 +95,9 @@ class Fund:
                 )
             )
 
-    def run(self, now: datetime) -> shadow.ShadowRun:
+    def run(self, now: datetime) -> shadow.ShadowStep:
         with self.database.write() as session:
-            return shadow.run(session, now)
+            return shadow.step(session, now)
 
     def trade(self) -> ShadowTrade:
         with self.database.read() as session:
@@ -334,17 +334,6 @@ def test_an_empty_venue__enters_nothing(fund: Fund) -> None:
     assert reasons == ["no_capital"]
     assert patterns[0]["deviation_pattern"] != "recurring"
     assert {one["deviation_pattern"] for one in patterns[1:]} == {"recurring"}
-
-
-def test_a_run__takes_page_after_page_up_to_its_bound(
-    fund: Fund, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What flapped faster than a page a minute held up all other trades, and more each minute."""
-    monkeypatch.setattr(shadow, "A_PAGE", 2)
-    for n in range(21):
-        fund.episode(NOON + n * MINUTE)
-    done = [fund.run(NOON + timedelta(hours=1)).skipped for _ in range(3)]
-    assert done == [16, 5, 0]
 
 
 def test_capital__is_moved_once_a_day(fund: Fund) -> None:

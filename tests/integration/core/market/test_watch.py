@@ -6,16 +6,15 @@ import pytest
 from sqlalchemy import select
 
 from core.db.engine import Database
-from core.market import identity, networks, queries, watch
+from core.market import networks, queries
 from core.market.facts import DataSource, NetworkStatus
-from core.market.hour_looks import HourLooks
 from core.market.tables import (
     MarketNetwork,
     MarketTransferEvent,
     MarketWarning,
     MarketWarningStanding,
 )
-from tests.integration.core.market.conftest import NOON, market
+from tests.integration.core.market.conftest import NOON, market, warn, warning_facts
 
 BASES = [f"C{n:02}" for n in range(12)]
 
@@ -55,7 +54,7 @@ def test_what_was_unknown_and_is_closed__was_not_closed_now(
     tell(database, 1, False)
     with database.read() as session:
         now = NOON + timedelta(minutes=2)
-        found = watch.facts(session, identity.load(session), {}, HourLooks(), now)
+        found = warning_facts(session, now)
     assert {one.venue_bases_closed for _, one in found} == closed
 
 
@@ -65,15 +64,11 @@ def test_warnings_of_what_is_listed_no_more__are_over(database: Database) -> Non
     tell(database, 1, False)
     now = NOON + timedelta(minutes=2)
     with database.write() as session:
-        done = watch.step(
-            session, watch.facts(session, identity.load(session), {}, HourLooks(), now)
-        )
+        done = warn(session, now)
     assert done.issued == 12  # venue_risk of each
     list_at(database, BASES[:11])
     with database.write() as session:
-        done = watch.step(
-            session, watch.facts(session, identity.load(session), {}, HourLooks(), now)
-        )
+        done = warn(session, now)
     with database.read() as session:
         over = session.scalars(
             select(MarketWarning.token).where(MarketWarning.action == "cleared")

@@ -24,7 +24,8 @@ def test_the_past_is_shown_when_it_is_there__though_the_jobs_ran_before(database
     now = datetime.now(UTC)
     with database.write() as session:  # the worker, which began first
         assert grading.grade_hour(session, now.replace(minute=0, second=0, microsecond=0), now) == 0
-        statistics.publish(session, now)
+        found = statistics.wci_of(statistics.wci_rows(session), now)
+        statistics.publish(session, found, now)
     store = ScannerStore(database, lambda session: None)
     later = datetime.now(UTC)
 

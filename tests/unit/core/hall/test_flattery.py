@@ -3,7 +3,7 @@
 import pytest
 
 from core.hall.rules.standing import record_of
-from core.hall.rules.wash import DayOfOwner, Washed, washed
+from core.hall.rules.wash import TradedDay, Washed, washed
 from core.mandate.rules.ledger import RowKind
 from tests.unit.core.hall.told import AGENT, LISTED, OTHER, OWNER, SERVICE, USDC, Told, on
 
@@ -137,30 +137,33 @@ def test_a_large_idle_mandate__does_not_hide_how_deep_a_small_one_fell() -> None
 @pytest.mark.parametrize("target", [LISTED, OTHER])
 def test_an_owner_that_trades_with_itself__makes_nothing(target: str) -> None:
     """One mandate gains 40 from another one of the same owner, which loses 45."""
-    winner = DayOfOwner(1, 40 * USDC, {target: [0, 2]})
-    loser = DayOfOwner(2, -45 * USDC, {target: [3, 0]})
+    winner = TradedDay(1, on(0), 40 * USDC, {target: [0, 2]})
+    loser = TradedDay(2, on(0), -45 * USDC, {target: [3, 0]})
 
     assert washed([winner, loser]) == {1: Washed(2, 40 * USDC), 2: Washed(3, 0)}
 
 
 def test_an_owner_whose_mandates_gain_together__keeps_that_much() -> None:
-    winner = DayOfOwner(1, 40 * USDC, {LISTED: [0, 2]})
-    loser = DayOfOwner(2, -15 * USDC, {LISTED: [3, 0]})
+    winner = TradedDay(1, on(0), 40 * USDC, {LISTED: [0, 2]})
+    loser = TradedDay(2, on(0), -15 * USDC, {LISTED: [3, 0]})
 
     assert washed([winner, loser])[1] == Washed(2, 15 * USDC)  # 25 of the 40 count
 
 
 @pytest.mark.parametrize(
     "other",
-    [DayOfOwner(2, -45 * USDC, {LISTED: [0, 3]}), DayOfOwner(2, -45 * USDC, {OTHER: [3, 0]})],
+    [
+        TradedDay(2, on(0), -45 * USDC, {LISTED: [0, 3]}),
+        TradedDay(2, on(0), -45 * USDC, {OTHER: [3, 0]}),
+    ],
     ids=["same side", "another target"],
 )
-def test_mandates_that_do_not_trade_with_each_other__count_whole(other: DayOfOwner) -> None:
-    assert washed([DayOfOwner(1, 40 * USDC, {LISTED: [0, 2]}), other]) == {}
+def test_mandates_that_do_not_trade_with_each_other__count_whole(other: TradedDay) -> None:
+    assert washed([TradedDay(1, on(0), 40 * USDC, {LISTED: [0, 2]}), other]) == {}
 
 
 def test_one_mandate__does_not_trade_with_itself() -> None:
-    assert washed([DayOfOwner(1, 40 * USDC, {LISTED: [3, 2]})]) == {}
+    assert washed([TradedDay(1, on(0), 40 * USDC, {LISTED: [3, 2]})]) == {}
 
 
 def test_a_deposit_after_a_small_mandate_s_gain__makes_the_gain_no_heavier() -> None:

@@ -1,0 +1,152 @@
+"""The market's slow jobs compute outside of transactions, however many listings there are."""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from core.db.engine import Database
+from core.market import (
+    identity,
+    insights,
+    networks,
+    parts,
+    queries,
+    shadow,
+    watch,
+)
+from core.market.facts import DataSource, NetworkStatus
+from core.market.rules import grade, wci
+from core.market.rules import warnings as rules
+from core.market.tables import MarketAssetState, MarketWarningStanding
+from keeper.areas import market as jobs
+from keeper.areas.market import MarketHeld
+from keeper.schedule import JobPlace
+from tests.integration.core.market.conftest import NOON, market
+from tests.integration.core.market.test_shadow import Fund
+from tests.integration.impatient import impatient, slow_down
+from tests.integration.keeper.test_notes_vault import place_of
+
+BASES = tuple(f"C{n}" for n in range(12))
+
+
+def list_and_close(database: Database) -> datetime:
+    """Twelve coins at one exchange, all of which it closed for withdrawals at once."""
+    with database.write() as session:
+        parts.ensure_ahead(session, NOON)
+        found = [market("kucoin", one) for one in BASES]
+        queries.learn_markets(session, "kucoin", found, DataSource.SIMULATED, NOON)
+        for minute, is_open in ((0, True), (1, False)):
+            told = [
+                NetworkStatus(
+                    exchange="kucoin", native_base=one, chain="eip155:1",
+                    contract=f"0x{number:040x}", can_deposit=is_open, can_withdraw=is_open,
+                    is_native=False, withdraw_fee=None,
+                )
+                for number, one in enumerate(BASES)
+            ]  # fmt: skip
+            at = NOON + timedelta(minutes=minute)
+            networks.learn_networks(session, "kucoin", told, at)
+    return NOON + timedelta(minutes=2)
+
+
+def coins(place: JobPlace, now: datetime) -> Any:
+    return jobs.show_coins(place, now)
+
+
+def warnings(place: JobPlace, now: datetime) -> Any:
+    return jobs.warn(place, MarketHeld(), now)
+
+
+@pytest.mark.parametrize(
+    ("run", "where", "name"),
+    [
+        (coins, identity, "identify"),
+        (coins, identity, "_asset_row"),
+        (warnings, identity, "identify"),
+        (warnings, watch, "_facts"),
+        (warnings, rules, "signs"),
+    ],
+)
+def test_the_market__is_computed_outside_of_transactions(
+    database: Database,
+    monkeypatch: pytest.MonkeyPatch,
+    run: Callable[[JobPlace, datetime], Any],
+    where: Any,
+    name: str,
+) -> None:
+    now = list_and_close(database)
+    called = slow_down(monkeypatch, where, name)
+    hurried = impatient(database)
+    try:
+        run(place_of(hurried), now)
+    finally:
+        hurried.close()
+    assert called == [name]
+    shown = MarketAssetState.contracts if run is coins else MarketWarningStanding.token
+    with database.read() as session:
+        assert len([one for one in session.scalars(select(shown)) if one]) == len(BASES)
+
+
+@pytest.mark.parametrize(
+    ("run", "where", "name"),
+    [
+        (jobs.grade, grade, "grade_many"),
+        (jobs.publish, wci, "b3"),
+        (lambda place, now: jobs.detect(place, MarketHeld(), now), insights, "drains"),
+    ],
+)
+def test_figures_of_the_market__are_computed_outside_of_transactions(
+    database: Database,
+    monkeypatch: pytest.MonkeyPatch,
+    run: Callable[[JobPlace, datetime], Any],
+    where: Any,
+    name: str,
+) -> None:
+    now = list_and_close(database)
+    called = slow_down(monkeypatch, where, name)
+    hurried = impatient(database)
+    try:
+        run(place_of(hurried), now)
+    finally:
+        hurried.close()
+    assert called == [name]
+
+
+def test_warnings__are_written_part_by_part(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = list_and_close(database)
+    monkeypatch.setattr(jobs, "WARNINGS_A_WRITE", 5)
+    assert warnings(place_of(database), now) == {
+        "issued": 12, "reopened": 0, "cleared": 0, "looks": 0,
+    }  # fmt: skip
+    assert warnings(place_of(database), now)["issued"] == 0
+
+
+def test_a_run_of_the_shadow_fund__takes_page_after_page_and_keeps_each(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What flapped faster than a page a minute held up all other trades, and a page that was cut undid
+    those before it, for ever.
+    """
+    fund = Fund(database)
+    monkeypatch.setattr(shadow, "A_PAGE", 2)
+    for n in range(21):
+        fund.episode(NOON + n * timedelta(minutes=1))
+    enter, calls, now = shadow._enter, list[int](), NOON + timedelta(hours=1)
+
+    def killed(*args: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return enter(*args)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(shadow, "_enter", killed)
+        with pytest.raises(KeyboardInterrupt):
+            jobs.replay(place_of(database), now)
+    done = [jobs.replay(place_of(database), now)["skipped"] for _ in range(3)]
+    assert done == [16, 1, 0]  # 4 of the 21 before
