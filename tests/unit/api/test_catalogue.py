@@ -91,7 +91,7 @@ WIDENED = {
     "POST /fund/vaults/{id}/request-creation": auth.BY_KEY_OWNER_OR_BEARER,  # who may apply
     "GET /fund/vaults/{id}/creation-request": auth.ANY_CREDENTIAL,  # its maker, or operators
     "GET /tasks/{id}": auth.ANYBODY_OR_KEY_OR_OWNER,  # docs/tasks.md#what-is-shown
-    "GET /fund/journey": auth.ANYBODY_OR_ACCOUNT,  # a step of a new agent, which has a bearer alone
+    "GET /fund/me/journey": auth.ANYBODY_OR_ACCOUNT,  # a step of a new agent, which has a bearer alone
 }
 
 
