@@ -1,6 +1,5 @@
 """The slow jobs of the fund (docs/fund.md): indices of the day, paper followers, bonds that are due."""
 
-import time
 from collections.abc import Mapping
 from datetime import datetime
 from functools import partial
@@ -8,7 +7,7 @@ from typing import Any, Final
 
 from core.fund import applications, indices, paper
 from core.fund.paper import PaperRun
-from keeper.schedule import Job, JobPlace
+from keeper.schedule import Job, JobPlace, RunTime
 from keeper.spared import did_of, spared_row
 
 INDICES_S: Final = 900
@@ -37,13 +36,13 @@ def write_indices(place: JobPlace, now: datetime) -> Mapping[str, Any]:
 
 def follow(place: JobPlace, now: datetime, run_s: float = RUN_S) -> Mapping[str, Any]:
     """Each vault that is due, in a transaction of its own, for so long; `left` wait for the next run."""
-    until = time.monotonic() + run_s
+    run = RunTime(run_s)
     with place.database.read() as session:
         ids = paper.due(session, now)
     done = list[PaperRun | None]()
     for vault_id in ids:
         done.append(spared_row(partial(_follow_one, place, vault_id, now), vault=vault_id))
-        if time.monotonic() >= until:
+        if run.is_over:
             break
     made = [one for one in done if one is not None]
     return {

@@ -22,7 +22,7 @@ from core.perps.queries import Leg
 from core.perps.rules.leg import READ_S, AccountReading, Degraded
 from core.perps.venue import PerpsVenue
 from keeper.perps_readings import record_reading
-from keeper.schedule import Job, JobPlace, JobSkippedError
+from keeper.schedule import Job, JobPlace, JobSkippedError, RunTime
 
 NAME = "perps"
 A_RUN = 50
@@ -55,13 +55,13 @@ class LegReadings:
             self._place.fence(session)
             due = legs.claim_due(session, now, A_RUN)
         read = degraded = unreadable = 0
-        until = self._clock() + RUN_S
+        run = RunTime(RUN_S, self._clock)
         for leg in due:
             reading = _reading(venue, leg)
             self._save(leg, reading, venue.source, now)
             read, degraded = read + 1, degraded + (reading.reason is not None)
             unreadable = unreadable + 1 if reading.reason is Degraded.UNREADABLE else 0
-            if unreadable == MOST_UNREADABLE or self._clock() >= until:
+            if unreadable == MOST_UNREADABLE or run.is_over:
                 break
         return {"due": len(due), "read": read, "degraded": degraded}
 

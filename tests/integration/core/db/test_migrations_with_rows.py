@@ -33,8 +33,10 @@ def downgrade(url: str, to: str) -> None:
 
 def fill(database: Database) -> None:
     seed(database, PLACE, NOW, agents=2, days=12)
+    heads = [anchors.HeadRow("m_a", 3, b"\x01" * 32)]
+    tree = anchors.tree_with(database.read, heads, START)
     with database.write() as session:
-        anchors.add_epoch(session, 7, [anchors.HeadRow("m_a", 3, b"\x01" * 32)], START, 10, NOW)
+        anchors.add_epoch(session, 7, tree, START, 10, NOW)
         texts = [
             {
                 "wallet_address": b"\x11" * 20,
