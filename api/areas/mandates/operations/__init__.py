@@ -3,11 +3,11 @@ records and statements.
 """
 
 from api.areas.mandates.operations.following import FOLLOWING
+from api.areas.mandates.operations.statements import STATEMENTS
 from api.areas.mandates.reasons import REASONS
 from api.areas.mandates.schemas import answers, commands, what_if
 from api.areas.mandates.service import (
     acting,
-    alerts,
     authors,
     door,
     drafts,
@@ -29,7 +29,6 @@ OF_SIGNED_ROWS = (
     "author_signature_missing",
     "author_out_of_order",
 )
-STATEMENT_FILES = ("text/csv", "application/pdf")
 
 AREA = Area(
     name="mandates",
@@ -464,41 +463,7 @@ AREA = Area(
             handler=statements.close_plan,
             refuses=("wrong_status",),
         ),
-        Read(
-            key="mandates.statement",
-            path="/mandate-wallet/mandates/{id}/statement",
-            auth=BY_OWNER,
-            family=Family.WALLET,
-            summary="Read a week's statement, or download it as CSV or PDF (format).",
-            command=commands.WeekQuery,
-            answer=answers.Statement,
-            handler=statements.statement,
-            also_as=STATEMENT_FILES,
-        ),
-        Read(
-            key="mandates.alerts",
-            path="/mandate-wallet/me/alerts",
-            auth=BY_OWNER,
-            family=Family.WALLET,
-            summary="Read alerts: keeper or roles changed, public stop off, an agent recovered or a "
-            "wallet linked to it.",
-            command=commands.AlertsQuery,
-            answer=answers.Alerts,
-            handler=alerts.alerts,
-        ),
-        Read(
-            key="mandates.statement_all",
-            path="/mandate-wallet/me/statement",
-            auth=BY_OWNER,
-            family=Family.WALLET,
-            summary=(
-                "Read the week's statement of all mandates, or download it as CSV or PDF (format)."
-            ),
-            command=commands.AllWeeksQuery,
-            answer=answers.AllStatements,
-            handler=statements.statement_all,
-            also_as=STATEMENT_FILES,
-        ),
+        *STATEMENTS,
     ),
     reasons=REASONS,
     capabilities=("mandates",),

@@ -1,0 +1,46 @@
+"""What an owner reads of a week, and is told."""
+
+from api.areas.mandates.schemas import answers, commands
+from api.areas.mandates.service import alerts, statements
+from api.kernel.auth import BY_OWNER
+from api.kernel.operation import Family, Read
+
+STATEMENT_FILES = ("text/csv", "application/pdf")
+
+STATEMENTS = (
+    Read(
+        key="mandates.statement",
+        path="/mandate-wallet/mandates/{id}/statement",
+        auth=BY_OWNER,
+        family=Family.WALLET,
+        summary="Read a week's statement, or download it as CSV or PDF (format).",
+        command=commands.WeekQuery,
+        answer=answers.Statement,
+        handler=statements.statement,
+        also_as=STATEMENT_FILES,
+    ),
+    Read(
+        key="mandates.alerts",
+        path="/mandate-wallet/me/alerts",
+        auth=BY_OWNER,
+        family=Family.WALLET,
+        summary="Read alerts: keeper or roles changed, public stop off, an agent recovered or a "
+        "wallet linked to it.",
+        command=commands.AlertsQuery,
+        answer=answers.Alerts,
+        handler=alerts.alerts,
+    ),
+    Read(
+        key="mandates.statement_all",
+        path="/mandate-wallet/me/statement",
+        auth=BY_OWNER,
+        family=Family.WALLET,
+        summary=(
+            "Read the week's statement of all mandates, or download it as CSV or PDF (format)."
+        ),
+        command=commands.AllWeeksQuery,
+        answer=answers.AllStatements,
+        handler=statements.statement_all,
+        also_as=STATEMENT_FILES,
+    ),
+)
