@@ -210,8 +210,9 @@ def facts_from(row: Any) -> NoteFacts:
     """A row of the statement as values, of a token that exchanges list."""
     classes = {one[-1] for one in row.venues or ()} - {None}
     looks, actionable = row.looks
-    contracts = _each(row.contracts[:MOST_CONTRACTS], _contract)
-    shown = {f"{one.chain}:{one.address}" for one in contracts}
+    listed = row.contracts[:MOST_CONTRACTS]
+    contracts = _each(listed, _contract)
+    shown = {f"{one['chain']}:{one['address']}" for one in listed}
     groups = [one for one in row.groups if one["id"] in shown]
     return NoteFacts(
         token=row.token,

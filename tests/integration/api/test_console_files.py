@@ -57,7 +57,6 @@ def test_file__of_another_version__is_not_found(client: TestClient, page: str) -
         "..%2fmain.py",
         "",
         "app",
-        "tsconfig.json/",
     ],
 )
 def test_path__that_names_no_file__is_not_found(client: TestClient, page: str, path: str) -> None:
