@@ -152,7 +152,7 @@ async function slow(answers = {}) {
       }),
     ...answers,
   });
-  const options = { wallet, shelf: shelf(), pollMs: 1_000_000, patienceMs: 5 };
+  const options = { wallet, shelf: shelf(), pollMs: 1_000_000, patienceMs: 40 };
   const list = new Transactions(options);
   const id = list.add("Redeem 5 RSV", [CALL], OWNER);
   assert.equal(await list.pursue(id), false);
@@ -231,7 +231,10 @@ test("two requests that are both confirmed are two transactions, each with its c
 test("an earlier request that is declined does not end the later one", async () => {
   const { asked, list, id } = await slow();
   const again = list.pursue(id, { isSure: true });
+  while (asked.length < 2) await new Promise(setImmediate);
   asked[0].reject({ code: 4001 });
+  await new Promise(setImmediate);
+  assert.deepEqual([list.get(id).phase, list.get(id).error], ["waiting", null]);
   await again;
   assert.equal(list.get(id).phase, "unanswered");
   asked[1].reject({ code: 4001 });
