@@ -20,7 +20,7 @@ KindWord = Literal["project", "backer", "event", "risk", "other"]
 assert set(KindWord.__args__) == set(ClaimKind)  # type: ignore[attr-defined]  # of a Literal
 
 # what core.kg.rules.claims.claimed_ticker refuses, for JSON Schema
-NO_SPACE_AND_NO_SIGN = r"^[^\s\"#%&'()*,./:;<>?\[\\\]`{|}]+$"
+NO_SPACE_AND_NO_SIGN = r"""^[^\s"#%&'()*,./:;<>?\[\\\]`{|}]+$"""
 Ticker = Annotated[
     str,
     FreeText(TICKER_CHARACTERS_MOST),

@@ -94,7 +94,7 @@ def test_usdc__of_a_seventh_decimal_or_over_the_bound_or_as_such_a_text__is_inva
     assert refusal(f'{{"amount_usdc": {written}}}')[0] == "invalid_number"
 
 
-@pytest.mark.parametrize("written", ['"12.5"', "12.5", '"12.500000"'])
+@each("written", ['"12.5"', "12.5", '"12.500000"'])
 def test_usdc__text_or_number__is_base_units(written: str) -> None:
     assert read(f'{{"amount_usdc": {written}}}').amount_usdc == 12_500_000
 
@@ -137,7 +137,7 @@ def test_usdc__a_number_that_binary_floats_would_round__is_refused_and_not_round
     assert refusal('{"amount_usdc": 0.10000000000000000001}')[0] == "invalid_number"
 
 
-@pytest.mark.parametrize("written", ["0", "-0.000001"])
+@each("written", ["0", "-0.000001"])
 def test_positive_usdc__zero_or_less__is_invalid_number(written: str) -> None:
     assert refusal(f'{{"budget_usdc": {written}}}') == (
         "invalid_number",
@@ -181,7 +181,7 @@ def test_int__with_a_fraction_or_beyond_every_bound__is_refused(written: str) ->
         command_of(Everything, {"limit": QueryText(written)})
 
 
-@pytest.mark.parametrize("written", ["1.5", '"5"', '"5.0"', "true", "[5]"])
+@each("written", ["1.5", '"5"', '"5.0"', "true", "[5]"])
 def test_int__of_a_body__is_a_json_integer_only(written: str) -> None:
     assert refusal(f'{{"limit": {written}}}') == ("invalid_number", "limit: write a whole number.")
 

@@ -52,7 +52,7 @@ def test_a_head_of_as_many_fields_as_may_be__is_read() -> None:
     assert events(head(MOST_LINES - 1)) == [RequestHead, WireEvent.WHOLE]
 
 
-@pytest.mark.parametrize(
+@each(
     "sent",
     [head(MOST_LINES), head(40_000), head(40_000)[:-2]],
     ids=["one more", "all at once", "without an end"],
@@ -105,16 +105,12 @@ SIZED = b"200\r\n" + b" " * CHUNK_BYTES + b"\r\n"
 END = b"0\r\n\r\n"
 
 
-@pytest.mark.parametrize(
-    "chunks", [ONES * FREE_CHUNKS, SIZED * 512, ONES * FREE_CHUNKS + SIZED * 100]
-)
+@each("chunks", [ONES * FREE_CHUNKS, SIZED * 512, ONES * FREE_CHUNKS + SIZED * 100])
 def test_a_body_in_chunks__is_read(chunks: bytes) -> None:
     assert events(CHUNKED + chunks + END)[-1] is WireEvent.WHOLE
 
 
-@pytest.mark.parametrize(
-    "chunks", [ONES * (FREE_CHUNKS + 1), SIZED * 10 + ONES * (FREE_CHUNKS + 1)]
-)
+@each("chunks", [ONES * (FREE_CHUNKS + 1), SIZED * 10 + ONES * (FREE_CHUNKS + 1)])
 def test_a_body_in_too_many_small_chunks__is_refused(chunks: bytes) -> None:
     """One connection that sent chunks of one byte kept every other caller from being served at
     all.
@@ -130,7 +126,7 @@ def test_chunks__are_counted_for_each_request() -> None:
         parser.start_next()
 
 
-@pytest.mark.parametrize("bytes_", [SIZE_BYTES, SIZE_BYTES + 1])
+@each("bytes_", [SIZE_BYTES, SIZE_BYTES + 1])
 def test_the_line_before_a_chunk__is_short(bytes_: int) -> None:
     line = b"1;" + b"a" * (bytes_ - 4) + b"\r\n"
     if bytes_ == SIZE_BYTES:
@@ -140,7 +136,7 @@ def test_the_line_before_a_chunk__is_short(bytes_: int) -> None:
             events(CHUNKED + line[:-1])
 
 
-@pytest.mark.parametrize(
+@each(
     "trailers", [b"a: b\r\n" * (MOST_LINES + 1), b"a: " + b"b" * HEAD_BYTES], ids=["lines", "bytes"]
 )
 def test_trailers__are_as_short_as_a_head(trailers: bytes) -> None:

@@ -11,6 +11,7 @@ from pydantic import SecretStr
 from core.chain.signer import local_signer
 from core.errors import InvalidParameterError
 from core.hexes import bytes_of
+from tests.each import each
 from tests.personas import STRANGER
 
 PLAIN = SecretStr(STRANGER.private_key)
@@ -24,7 +25,7 @@ def keystore(tmp_path: Path) -> Path:
     return file
 
 
-@pytest.mark.parametrize("end", ["", "\n", "\r\n"])
+@each("end", ["", "\n", "\r\n"])
 def test_a_keystore__opens_by_all_of_its_file_but_the_line_end(keystore: Path, end: str) -> None:
     password = keystore.parent / "password"
     password.write_bytes(b" two words " + end.encode())
@@ -33,7 +34,7 @@ def test_a_keystore__opens_by_all_of_its_file_but_the_line_end(keystore: Path, e
     assert signer.address == STRANGER.address
 
 
-@pytest.mark.parametrize("content", [b"two words\n", b"", b"\xff"])
+@each("content", [b"two words\n", b"", b"\xff"])
 def test_a_keystore__that_does_not_open__says_what_to_check(keystore: Path, content: bytes) -> None:
     password = keystore.parent / "password"
     password.write_bytes(content)
@@ -42,7 +43,7 @@ def test_a_keystore__that_does_not_open__says_what_to_check(keystore: Path, cont
     assert told.value.field == "GUARD_KEYSTORE"
 
 
-@pytest.mark.parametrize(
+@each(
     "content",
     ["", "[]", "{}", '{"version": 1}', '{"version": 3, "crypto": []}', "\x00", "[" * 100_000],
     ids=range(7),
@@ -53,7 +54,7 @@ def test_a_file_that_is_no_keystore__is_refused(keystore: Path, content: str) ->
         local_signer("GUARD", None, keystore, keystore)
 
 
-@pytest.mark.parametrize(
+@each(
     "wrong", [{"kdf": "scrypt", "n": 2.0, "r": 8, "p": 1}, {"kdf": "pbkdf2", "prf": "none", "c": 2}]
 )
 def test_a_keystore_with_figures_of_no_key__is_refused(
@@ -71,7 +72,7 @@ def test_nothing_set__is_no_key() -> None:
     assert local_signer("GUARD", None, None, None) is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("plain", "is_stored", "has_password", "field"),
     [
         (PLAIN, True, True, "GUARD_KEYSTORE"),

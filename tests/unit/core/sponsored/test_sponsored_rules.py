@@ -2,8 +2,6 @@
 
 from itertools import product
 
-import pytest
-
 from core.money import UsdcE6
 from core.sponsored.rules import (
     LEAST_FEE_USDC_E6,
@@ -50,14 +48,12 @@ def test_fee__worked_numbers(price: GasPrice, covers: int, fee: int | None) -> N
     assert fee_usdc_e6(covers, ETH) == fee
 
 
-@pytest.mark.parametrize(
-    ("wei", "fee"), [(5 * 10**18, 5_000_000), (5 * 10**18 + 1, None), (10**15 + 1, 1_001)]
-)
+@each(("wei", "fee"), [(5 * 10**18, 5_000_000), (5 * 10**18 + 1, None), (10**15 + 1, 1_001)])
 def test_fee__is_rounded_up_and_has_a_most(wei: int, fee: int | None) -> None:
     assert fee_usdc_e6(wei, 10**6) == fee
 
 
-@pytest.mark.parametrize(
+@each(
     ("fee", "owed", "signed", "used"),
     [(30_000, 20_000, 10_000, 20_000), (15_000, 20_000, 0, 15_000), (15_000, 0, 15_000, 0)],
 )
@@ -70,9 +66,7 @@ def test_prices__are_apart_above_five_percent(told: int, is_too_far: bool) -> No
     assert is_apart((told, 7), (1_000, 7)) is is_too_far
 
 
-@pytest.mark.parametrize(
-    ("told", "recorded"), [((0, 0), (1_000, 7)), ((0, 7), (1_000, 7)), ((1_000, 7), (0, 0))]
-)
+@each(("told", "recorded"), [((0, 0), (1_000, 7)), ((0, 7), (1_000, 7)), ((1_000, 7), (0, 0))])
 def test_a_pool_without_a_price__is_apart_from_any(
     told: tuple[int, int], recorded: tuple[int, int]
 ) -> None:
@@ -90,13 +84,13 @@ def test_an_open_authorization__lapses_at_the_safe_block_of_its_end() -> None:
     assert lapsed == TransferFate(DEAD, True, why="lapsed")
 
 
-@pytest.mark.parametrize("seen", [None, PAID_AT_10])
+@each("seen", [None, PAID_AT_10])
 def test_what_one_node_says__is_never_final(seen: SeenUse | None) -> None:
     assert transfer_of(seen, 100, Heights(10, 100), PROVED).is_final
     assert not transfer_of(seen, 100, Heights(10, 100), TOLD).is_final
 
 
-@pytest.mark.parametrize(
+@each(
     ("seen", "tx_hash"),
     [(None, None), (PAID_AT_10, "0x01"), (SeenUse(Use.ELSEWHERE, 10, "0x02", None), "0x02")],
 )
@@ -122,7 +116,7 @@ def test_a_use_before_the_end__is_paid_however_late_it_is_looked_at() -> None:
     assert transfer_of(PAID_AT_10, 100, Heights(50, 10_000), PROVED).leg is PAID
 
 
-@pytest.mark.parametrize("use", [Use.ELSEWHERE, Use.CANCELLED])
+@each("use", [Use.ELSEWHERE, Use.CANCELLED])
 def test_another_use__is_dead(use: Use) -> None:
     fate = transfer_of(SeenUse(use, 10, "0x01", None), 100, Heights(10, 50), PROVED)
     assert fate == TransferFate(DEAD, True, "0x01", why=use.value)
@@ -169,6 +163,6 @@ def test_a_fee_without_a_purchase__is_owed_once_both_are_final() -> None:
     assert state_of(TransferFate(DEAD, True), TransferFate(PAID, True)) == (BuyState.FEE_OWED, True)
 
 
-@pytest.mark.parametrize(("now", "can"), [(939, True), (940, False)])
+@each(("now", "can"), [(939, True), (940, False)])
 def test_nothing_is_signed__in_the_last_minute(now: int, can: bool) -> None:
     assert can_send(1_000, now) is can

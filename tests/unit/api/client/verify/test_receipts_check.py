@@ -91,7 +91,7 @@ def test_the_row_that_was_signed_for__is_nothing_to_say() -> None:
     assert report.figures["receipts"] == 1
 
 
-@pytest.mark.parametrize("change", [{"row_hash": HASH}, {"epoch": EPOCH + 1}, {"epoch": EPOCH - 1}])
+@each("change", [{"row_hash": HASH}, {"epoch": EPOCH + 1}, {"epoch": EPOCH - 1}])
 def test_another_row_or_hour_than_was_signed_for__differs(change: dict[str, object]) -> None:
     assert names(checked(line(receipt(**change)))) == ["receipt.differs"]
 
@@ -125,7 +125,7 @@ def test_a_row_whose_number_is_passed_over__was_left_out() -> None:
     assert names(report) == ["receipt.omitted"]
 
 
-@pytest.mark.parametrize(("seconds", "is_omitted"), [(1_199, False), (1_200, True)])
+@each(("seconds", "is_omitted"), [(1_199, False), (1_200, True)])
 def test_a_record_that_ends_20_minutes_after_the_hour__left_the_row_out(
     seconds: int, is_omitted: bool
 ) -> None:
@@ -207,7 +207,7 @@ def test_a_refused_receipt_alone__is_told_once() -> None:
     assert len(checked(b"{").unchecked) == 1
 
 
-@pytest.mark.parametrize("more", [0, 1])
+@each("more", [0, 1])
 def test_refused_receipts__are_listed_up_to_a_bound(
     monkeypatch: pytest.MonkeyPatch, more: int
 ) -> None:
@@ -217,7 +217,7 @@ def test_refused_receipts__are_listed_up_to_a_bound(
     assert len(unchecked) == 2 + more
 
 
-@pytest.mark.parametrize("more", [0, 1])
+@each("more", [0, 1])
 def test_receipts__are_read_up_to_a_bound(monkeypatch: pytest.MonkeyPatch, more: int) -> None:
     monkeypatch.setattr(receipts_check, "MOST_RECEIPTS", 2)
     report = checked(*[line(receipt())] * (2 + more))
@@ -236,7 +236,7 @@ def _one_object() -> str:
 # Files
 
 
-@pytest.mark.parametrize("more", [0, 1])
+@each("more", [0, 1])
 def test_a_line_of_a_file__is_read_up_to_its_bound(more: int) -> None:
     padded = line(receipt()).ljust(MOST_RECEIPT_BYTES + more)
     kept = list(kept_receipts("kept", BytesIO(padded + b"\n" + line(receipt()))))
@@ -265,9 +265,7 @@ def test_a_file_of_blank_lines__is_read_up_to_a_bound(monkeypatch: pytest.Monkey
     assert file.tell() == 4
 
 
-@pytest.mark.parametrize(
-    "content", [None, b"\n" * (receipts_check.MOST_LINES + 1)], ids=["no file", "blank"]
-)
+@each("content", [None, b"\n" * (receipts_check.MOST_LINES + 1)], ids=["no file", "blank"])
 def test_a_file_of_receipts_that_cannot_be_read__is_no_difference(
     tmp_path: Path, content: bytes | None
 ) -> None:

@@ -18,6 +18,7 @@ from core.chain.signer import LocalKeySigner
 from core.mandate.rules.record import genesis_hash
 from core.mandate.rules.record_file import AnchorLine
 from core.mandate.rules.rows import RowKind
+from tests.each import each
 from tests.unit.core.mandate.rules.ledgers import PAPER, PUBLIC_ID, SampleLedger
 
 SIGNER, OTHER = LocalKeySigner("0x" + "11" * 32), LocalKeySigner("0x" + "22" * 32)
@@ -100,7 +101,7 @@ def test_without_signers__nothing_is_compared(tmp_path: Path) -> None:
 # What a trusted signer saw
 
 
-@pytest.mark.parametrize("anchors", [[], [anchored()]])
+@each("anchors", [[], [anchored()]])
 def test_a_head_that_is_on_the_record__confirms_it(
     tmp_path: Path, anchors: list[AnchorLine]
 ) -> None:
@@ -129,7 +130,7 @@ def test_another_hash__differs(tmp_path: Path) -> None:
     assert done.report.unchecked == []  # what differs needs no word of nothing confirmed
 
 
-@pytest.mark.parametrize("change", [{"root": HASH}, {"seq": LAST.seq - 1}])
+@each("change", [{"root": HASH}, {"seq": LAST.seq - 1}])
 def test_another_root_or_row_of_the_hour__differs(
     tmp_path: Path, change: dict[str, object]
 ) -> None:
@@ -152,7 +153,7 @@ def test_a_head_after_the_records_end__leaves_it_unchecked(tmp_path: Path) -> No
     assert "1 cosigned heads are later than this record" in said
 
 
-@pytest.mark.parametrize("hours", [-1, 0])
+@each("hours", [-1, 0])
 def test_a_head_of_an_hour_before_the_newest_row__is_missing(tmp_path: Path, hours: int) -> None:
     done = Checked(tmp_path, line(replace(LATER, epoch=EPOCH + hours)))
     assert done.names == ["witness.missing"] * (hours < 0)
@@ -175,7 +176,7 @@ IGNORED = {
 }
 
 
-@pytest.mark.parametrize("ignored", IGNORED.values(), ids=IGNORED)
+@each("ignored", IGNORED.values(), ids=IGNORED)
 def test_a_cosignature_that_says_nothing_here__is_counted(tmp_path: Path, ignored: bytes) -> None:
     done = Checked(tmp_path, ignored)
     assert (done.names, done.error, done.confirmed) == ([], None, {SIGNER.address: 0})
@@ -238,7 +239,7 @@ CRAFTED = {
 }
 
 
-@pytest.mark.parametrize("crafted", CRAFTED.values(), ids=CRAFTED)
+@each("crafted", CRAFTED.values(), ids=CRAFTED)
 def test_a_line_that_is_no_cosignature__hides_none_beside_it(
     tmp_path: Path, crafted: bytes
 ) -> None:
@@ -248,7 +249,7 @@ def test_a_line_that_is_no_cosignature__hides_none_beside_it(
     assert (done.names, done.error) == (["witness.differs"], "1 lines are no cosignatures")
 
 
-@pytest.mark.parametrize("more", [0, 1])
+@each("more", [0, 1])
 def test_a_line__has_at_most_so_many_bytes(tmp_path: Path, more: int) -> None:
     padded = b" " * (MOST_LINE_BYTES + more - 1) + b"\n"
     error = Checked(tmp_path, padded).error
@@ -256,7 +257,7 @@ def test_a_line__has_at_most_so_many_bytes(tmp_path: Path, more: int) -> None:
                      "1 lines are no cosignatures")  # fmt: skip
 
 
-@pytest.mark.parametrize("more", [0, 1])
+@each("more", [0, 1])
 def test_a_file__has_at_most_so_many_lines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: int
 ) -> None:
@@ -266,7 +267,7 @@ def test_a_file__has_at_most_so_many_lines(
     assert bool(done.error) is bool(more)
 
 
-@pytest.mark.parametrize("bad", [b"x" * (MOST_LINE_BYTES + 1), None], ids=["long", "no file"])
+@each("bad", [b"x" * (MOST_LINE_BYTES + 1), None], ids=["long", "no file"])
 def test_a_file_that_is_no_witnesss__hides_nothing_that_another_one_says(
     tmp_path: Path, bad: bytes | None
 ) -> None:

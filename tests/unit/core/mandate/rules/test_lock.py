@@ -40,26 +40,26 @@ def test_settle_grace__is_the_day_from_the_end(now: int, until: int | None) -> N
     assert settle_grace_until(END, now) == until
 
 
-@pytest.mark.parametrize("now", [END - 1, OPEN])
+@each("now", [END - 1, OPEN])
 def test_owner_stop__outside_the_grace__is_allowed(now: int) -> None:
     check_stop(StoppedBy.OWNER, END, now, is_paper=False)
 
 
-@pytest.mark.parametrize("now", [END, OPEN - 1])
+@each("now", [END, OPEN - 1])
 def test_owner_stop__inside_the_grace__is_refused_until_its_end(now: int) -> None:
     with pytest.raises(SettleGraceError) as refused:
         check_stop(StoppedBy.OWNER, END, now, is_paper=False)
     assert refused.value.until == OPEN
 
 
-@pytest.mark.parametrize("now", [END, OPEN - 1])
+@each("now", [END, OPEN - 1])
 def test_agent_stop_of_a_vault__inside_the_grace__is_refused_as_the_owners_is(now: int) -> None:
     with pytest.raises(SettleGraceError) as refused:
         check_stop(StoppedBy.AGENT, END, now, is_paper=False)
     assert refused.value.until == OPEN
 
 
-@pytest.mark.parametrize("now", [END - 1, OPEN])
+@each("now", [END - 1, OPEN])
 def test_agent_stop_of_a_vault__outside_the_grace__is_allowed(now: int) -> None:
     check_stop(StoppedBy.AGENT, END, now, is_paper=False)
 
@@ -114,18 +114,18 @@ def test_lock__after_another_stop__does_not_claim_the_owner_did_it(
     assert lock_of(replace(STOPPED, stopped_by=by), END).message.startswith(words)
 
 
-@pytest.mark.parametrize("left", [0, -1])
+@each("left", [0, -1])
 def test_lock__of_an_emptied_vault__is_nothing_left(left: int) -> None:
     lock = lock_of(replace(STOPPED, withdrawable_usdc_e6=left), END)
     assert (lock.withdrawable, lock.reason, lock.until) == (False, LockReason.NOTHING_LEFT, None)
 
 
-@pytest.mark.parametrize("status", [Status.SIGNED, Status.SETTLED])
+@each("status", [Status.SIGNED, Status.SETTLED])
 def test_lock__while_funding_or_settled__is_open_even_in_the_grace(status: Status) -> None:
     assert lock_of(replace(WORKING, status=status), END).withdrawable
 
 
-@pytest.mark.parametrize("mode", list(MarketMode))
+@each("mode", list(MarketMode))
 def test_lock__without_a_vault__has_nothing_to_open(mode: MarketMode) -> None:
     lock = lock_of(replace(WORKING, has_vault=False, market_mode=mode), END)
     assert (lock.withdrawable, lock.reason) == (False, LockReason.NO_VAULT)
@@ -157,7 +157,7 @@ def test_chain_state__shows_the_agent_that_the_vault_obeys(
     assert (state["agent"], state["agent_known"]) == (shown, shown_known)
 
 
-@pytest.mark.parametrize("status", [Status.STOPPED, Status.SETTLED, Status.CANCELLED])
+@each("status", [Status.STOPPED, Status.SETTLED, Status.CANCELLED])
 def test_how_to_act__after_the_end__says_that_the_agent_cannot(status: Status) -> None:
     assert how_to_act(status, paused=False, is_past_end=False).endswith("The agent cannot act.")
 
