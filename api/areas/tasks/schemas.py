@@ -22,6 +22,7 @@ from core.urls import URL_CHARACTERS_MOST
 
 TITLE_CHARACTERS, SUBJECT_CHARACTERS, NOTE_CHARACTERS = 120, 500, 500
 _POINTS = re.compile(r"(\d{1,3})(?:\.(\d))?", re.ASCII)
+_POINTS_PATTERN = r"^(0{1,3}\.[1-9]|0{0,2}[1-9](\.[0-9])?|0?[1-9][0-9](\.[0-9])?|100(\.0)?)$"
 _POINTS_RULE = "write points from 0.1 to 100.0 with at most one decimal, such as 2.5"
 
 
@@ -41,7 +42,7 @@ Points = Annotated[
     WithJsonSchema(
         {
             "anyOf": [
-                {"type": "string", "pattern": r"^[0-9]{1,3}(\.[0-9])?$", "examples": ["2.5"]},
+                {"type": "string", "pattern": _POINTS_PATTERN, "examples": ["2.5"]},
                 {"type": "number", "exclusiveMinimum": 0, "maximum": TASK_TENTHS_MOST // 10},
             ],
             "description": "0.1 to 100.0 with at most one decimal; text, or a number",
