@@ -71,14 +71,14 @@ def test_signers_of__a_gas_key_alone__is_refused() -> None:
     assert "set the keeper's own key too" in refusal_of(custody=plain()).rule
 
 
-@pytest.mark.parametrize("other", ["keeper", "stop", "pauser"])
+@each("other", ["keeper", "stop", "pauser"])
 def test_signers_of__a_gas_key_of_another_roles_account__is_refused(other: str) -> None:
     places = {"keeper": plain()} | {other: plain(STRANGER.private_key), "custody": remote()}
     refused = refusal_of(**places)
     assert (refused.field, "share its nonces" in refused.rule) == ("CUSTODY_GAS_*", True)
 
 
-@pytest.mark.parametrize(("role", "prefix"), [("keeper", "KEEPER"), ("stop", "KEEPER_STOP")])
+@each(("role", "prefix"), [("keeper", "KEEPER"), ("stop", "KEEPER_STOP")])
 def test_signers_of__two_places_for_one_role__names_both(role: str, prefix: str) -> None:
     error = refusal_of(
         **{
@@ -129,7 +129,7 @@ def test_signers_of__remote_signer_that_cannot_work__names_the_variable(
     assert refusal_of(keeper=remote(**changes)).field == variable
 
 
-@pytest.mark.parametrize("content", ["", "\n", "two words\n", "two\nlines", "tok\u00e9n"])
+@each("content", ["", "\n", "two words\n", "two\nlines", "tok\u00e9n"])
 def test_signers_of__a_file_without_a_token__is_refused(tmp_path: Path, content: str) -> None:
     file = tmp_path / "token"
     file.write_text(content)
@@ -138,7 +138,7 @@ def test_signers_of__a_file_without_a_token__is_refused(tmp_path: Path, content:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "is_taken"),
     [
         ("https://signer.example", True),

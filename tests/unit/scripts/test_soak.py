@@ -10,6 +10,7 @@ import pytest
 
 from tests.bench.soak import MachineRoom, Soak, report
 from tests.bench.traffic import Tally, Traffic
+from tests.each import each
 
 MINUTES = 60.0
 OURS = ("api", "keeper")
@@ -49,7 +50,7 @@ def test_a_run_without_a_fault__holds(soak: Soak) -> None:
     assert judged(soak) == set()
 
 
-@pytest.mark.parametrize(("mib", "fails"), [(105.0, set()), (105.1, {"memory"})])
+@each(("mib", "fails"), [(105.0, set()), (105.1, {"memory"})])
 def test_memory__may_grow_by_five_per_cent(soak: Soak, mib: float, fails: set[str]) -> None:
     soak.memory["keeper", 1][-3:] = [(at * 60.0, mib) for at in (58, 59, 60)]
     assert judged(soak) == fails
@@ -60,7 +61,7 @@ def test_memory_of_the_chain__is_not_judged(soak: Soak) -> None:
     assert judged(soak) == set()
 
 
-@pytest.mark.parametrize(("begun", "fails"), [(42, set()), (43, {"memory"})])
+@each(("begun", "fails"), [(42, set()), (43, {"memory"})])
 def test_a_process_that_is_begun_again_too_late_for_its_memory__does_not_hold(
     soak: Soak, begun: int, fails: set[str]
 ) -> None:
@@ -70,7 +71,7 @@ def test_a_process_that_is_begun_again_too_late_for_its_memory__does_not_hold(
     assert judged(soak) == fails
 
 
-@pytest.mark.parametrize(("restarts", "fails"), [(2, set()), (3, {"restarts"})])
+@each(("restarts", "fails"), [(2, set()), (3, {"restarts"})])
 def test_a_process__ends_no_more_often_than_a_fault_asks(
     soak: Soak, restarts: int, fails: set[str]
 ) -> None:
@@ -79,7 +80,7 @@ def test_a_process__ends_no_more_often_than_a_fault_asks(
     assert judged(soak) == fails
 
 
-@pytest.mark.parametrize(("refused", "fails"), [(10, set()), (11, {"refused"})])
+@each(("refused", "fails"), [(10, set()), (11, {"refused"})])
 def test_one_call_of_a_hundred__may_be_refused(soak: Soak, refused: int, fails: set[str]) -> None:
     soak.troubled = Tally(served=1_000 - refused, refused=Counter({"503 busy": refused}))
     assert judged(soak) == fails

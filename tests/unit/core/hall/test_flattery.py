@@ -1,10 +1,9 @@
 """What must not make a record better than it is. Each test plays the flatterer."""
 
-import pytest
-
 from core.hall.rules.standing import record_of
 from core.hall.rules.wash import TradedDay, Washed, washed
 from core.mandate.rules.ledger import RowKind
+from tests.each import each
 from tests.unit.core.hall.told import AGENT, LISTED, OTHER, OWNER, SERVICE, USDC, Told, on
 
 
@@ -46,7 +45,7 @@ def test_many_small_wins__do_not_hide_an_open_loser() -> None:
     assert since.net_usdc_e6 == -400 * USDC
 
 
-@pytest.mark.parametrize("by_proceeds", [False, True])
+@each("by_proceeds", [False, True])
 def test_a_venue_that_no_adapter_values__pays_no_gain(by_proceeds: bool) -> None:
     """It belongs to the agent, which pays 300 for the 100 that went there."""
     one = Told().on(0).deposit(1_000).on(1).buy(100, OTHER).on(2)
@@ -134,7 +133,7 @@ def test_a_large_idle_mandate__does_not_hide_how_deep_a_small_one_fell() -> None
     assert since.twr_bps == -1
 
 
-@pytest.mark.parametrize("target", [LISTED, OTHER])
+@each("target", [LISTED, OTHER])
 def test_an_owner_that_trades_with_itself__makes_nothing(target: str) -> None:
     """One mandate gains 40 from another one of the same owner, which loses 45."""
     winner = TradedDay(1, on(0), 40 * USDC, {target: [0, 2]})
@@ -150,7 +149,7 @@ def test_an_owner_whose_mandates_gain_together__keeps_that_much() -> None:
     assert washed([winner, loser])[1] == Washed(2, 15 * USDC)  # 25 of the 40 count
 
 
-@pytest.mark.parametrize(
+@each(
     "other",
     [
         TradedDay(2, on(0), -45 * USDC, {LISTED: [0, 3]}),
@@ -199,7 +198,7 @@ def test_what_others_gave__leaves_before_a_deposit() -> None:
     assert one.of_agent(today=0).days_live == 1
 
 
-@pytest.mark.parametrize("is_junk", [True, False], ids=["any token", "none"])
+@each("is_junk", [True, False], ids=["any token", "none"])
 def test_a_token_that_the_owner_takes_out__makes_the_rest_no_gain(is_junk: bool) -> None:
     """The position is still there, and all but a dollar of the cash is not."""
     one = Told().on(0).deposit(1_000).on(1).buy(500).on(1, 13).stop(by=OWNER, reason="done")
@@ -211,7 +210,7 @@ def test_a_token_that_the_owner_takes_out__makes_the_rest_no_gain(is_junk: bool)
     assert (since.net_usdc_e6, since.twr_bps) == (0, 0)
 
 
-@pytest.mark.parametrize("by", [OWNER, AGENT])
+@each("by", [OWNER, AGENT])
 def test_a_stop_at_the_floor__counts_what_positions_were_worth_then(by: str) -> None:
     """The price fell from one block to the next: no mark came before the stop."""
     one = Told().on(0).deposit(1_000).on(1).buy(500).mark(1_000)
@@ -223,7 +222,7 @@ def test_a_stop_at_the_floor__counts_what_positions_were_worth_then(by: str) -> 
     assert (record.floor_stops, record.self_stops) == (1, 0)
 
 
-@pytest.mark.parametrize("is_sale", [True, False])
+@each("is_sale", [True, False])
 def test_a_bad_trade_just_before_the_end__is_no_secret_of_the_end(is_sale: bool) -> None:
     """The agent sells for a dollar what it bought for 500, or buys at such a price, to itself."""
     one = Told().on(0).deposit(1_000)

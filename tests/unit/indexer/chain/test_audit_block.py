@@ -3,8 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from core.audit.rules import FindingKind
 from core.blocks.registry import KeptVault
 from core.blocks.reverts import NewRevert
@@ -92,7 +90,7 @@ def test_a_vault_that_is_not_kept__is_found() -> None:
     ]
 
 
-@pytest.mark.parametrize(("since", "expected"), [(4, 1), (5, 0)])
+@each(("since", "expected"), [(4, 1), (5, 0)])
 def test_an_adapters_log__is_owed_from_the_block_after_its_listing(
     since: int, expected: int
 ) -> None:
@@ -107,7 +105,7 @@ def test_an_adapters_log__is_owed_from_the_block_after_its_listing(
     )
 
 
-@pytest.mark.parametrize(("since", "expected"), [(5, 0), (6, 1)])
+@each(("since", "expected"), [(5, 0), (6, 1)])
 def test_a_reverted_call__is_owed_from_the_block_that_named_the_agent(
     since: int, expected: int
 ) -> None:
@@ -115,7 +113,7 @@ def test_a_reverted_call__is_owed_from_the_block_that_named_the_agent(
     assert len(found(known=replace(KNOWN, agents={(VAULT, AGENT.address): since}))) == expected
 
 
-@pytest.mark.parametrize(("up_to", "expected"), [(4, 1), (5, 0)])
+@each(("up_to", "expected"), [(4, 1), (5, 0)])
 def test_reverted_calls_that_first_sight_left_out__are_not_missed(
     up_to: int, expected: int
 ) -> None:
@@ -125,7 +123,7 @@ def test_reverted_calls_that_first_sight_left_out__are_not_missed(
     )
 
 
-@pytest.mark.parametrize(("owed", "expected"), [((3, 4), 1), ((4, 5), 0), ((5, 6), 1)])
+@each(("owed", "expected"), [((3, 4), 1), ((4, 5), 0), ((5, 6), 1)])
 def test_reverted_calls_that_are_still_owed__are_not_missed(
     owed: tuple[int, int], expected: int
 ) -> None:

@@ -18,6 +18,7 @@ from indexer.venues.sim.onchain import onchain_of
 from indexer.venues.sim.script import script_of
 from indexer.venues.sim.venue import SimVenue
 from indexer.venues.sim.world import world_of
+from tests.each import each
 
 ORIGIN = datetime(2026, 11, 26, 12, tzinfo=UTC)
 WORLD = world_of(7, ORIGIN)
@@ -47,7 +48,7 @@ def test_the_world__has_four_korean_exchanges_with_their_price_of_a_dollar() -> 
     assert all((one, "USDT", "KRW") in WORLD.row_of for one in korean)
 
 
-@pytest.mark.parametrize("size", [0, 20_001])
+@each("size", [0, 20_001])
 def test_a_world_of_no_size_or_too_large__is_refused(size: int) -> None:
     with pytest.raises(ValueError, match="1 to 20000"):
         world_of(7, ORIGIN, size)
@@ -178,7 +179,7 @@ def test_a_stale_book__is_repeated_until_the_next_half_hour() -> None:
     assert later.at == ORIGIN
 
 
-@pytest.mark.parametrize(
+@each(
     ("exchange", "at"),
     [
         ("bybit", ORIGIN - timedelta(days=12)),
@@ -193,7 +194,7 @@ def test_an_exchange_that_is_down__is_unreachable(exchange: str, at: datetime) -
     assert refused.value.reason is VenueErrorReason.UNREACHABLE
 
 
-@pytest.mark.parametrize(
+@each(
     ("exchange", "at"),
     [
         ("bybit", ORIGIN - timedelta(days=12) + timedelta(hours=5)),
@@ -204,7 +205,7 @@ def test_an_exchange__is_back_at_the_end_of_an_outage(exchange: str, at: datetim
     assert asyncio.run(venue_at(exchange, at).tickers()).values
 
 
-@pytest.mark.parametrize(
+@each(
     ("dear", "cheap", "ticker", "bps"),
     [("kucoin", "okx", "ARQNQ", 180), ("gate", "binance", "TRIOQ", 240)],
 )
