@@ -2,7 +2,9 @@
 few answers.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -260,3 +262,9 @@ def ask_anew(client: TestClient, path: str = "/health/ready") -> Any:
     state = cast("Any", client.app).state
     state.shared = replace(state.shared, answers=KeptAnswers())
     return client.get(path)
+
+
+def at_once(n: int, call: Callable[[int], int]) -> Counter[int]:
+    """How often each status came back of `n` calls that start together."""
+    with ThreadPoolExecutor(n) as pool:
+        return Counter(pool.map(call, range(n)))

@@ -3,8 +3,6 @@ welcome credit, free reads.
 """
 
 from collections import Counter
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -18,6 +16,7 @@ from tests.integration.api.conftest import (
     Clock,
     Limit,
     TestClient,
+    at_once,
     connect,
     login,
     nonce_for,
@@ -27,11 +26,6 @@ from tests.integration.api.conftest import (
 
 PAGE = "/playbooks/first-hour/loop.md"
 MIDNIGHT = "2026-11-22T00:00:00Z"
-
-
-def at_once(n: int, call: Callable[[int], int]) -> Counter[int]:
-    with ThreadPoolExecutor(n) as pool:
-        return Counter(pool.map(call, range(n)))
 
 
 def sign_in(client: TestClient, wallet: LocalAccount) -> Any:

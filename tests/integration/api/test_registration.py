@@ -2,9 +2,6 @@
 application.
 """
 
-from collections import Counter
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -19,6 +16,7 @@ from tests.integration.api.conftest import (
     FewAnswersChain,
     Limit,
     TestClient,
+    at_once,
     bearer,
     connect,
     login,
@@ -208,12 +206,6 @@ def test_a_registration_that_the_limit_refused__may_use_its_text_later(
     assert reason(register(client, wallet, signature=signature)) == (429, "rate_limited")
     clock.pass_(seconds=60)
     assert register(client, wallet, signature=signature).status_code == 200
-
-
-def at_once(n: int, call: Callable[[int], int]) -> Counter[int]:
-    """How often each status came back of `n` calls that start together."""
-    with ThreadPoolExecutor(n) as pool:
-        return Counter(pool.map(call, range(n)))
 
 
 def test_fifty_at_once_from_one_address__exactly_ten_register_and_three_are_credited(

@@ -12,10 +12,9 @@ from api.kernel.operation import Deps
 from api.main import create_app
 from core.db.engine import Database
 from core.mandate import queries
-from tests.integration.api.conftest import BASE_URL
+from tests.integration.api.conftest import BASE_URL, at_once
 from tests.integration.api.in_process import AppClient
 from tests.integration.api.mandates.stage import DRAFT, Stage, reason
-from tests.integration.api.test_many_accounts import at_once
 
 WAYS_OUT = (
     "agents.rotate_key", "agents.undo_recovery", "agents.unlink", "gallery.withdraw",
