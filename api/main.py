@@ -95,7 +95,7 @@ def create_app(deps: Deps) -> FastAPI:
     routes = routes_of(routed(deps.catalogue))
     described = cache(lambda: api_document(deps.catalogue, deps.base_url))
     app.router.routes.extend(
-        [*routes, route_of(deps), *viewer.routes_of(described), *console.routes_of()]
+        [route_of(deps), *routes, *viewer.routes_of(described), *console.routes_of()]
     )
     app.add_exception_handler(HTTPException, not_routed(deps))  # type: ignore[arg-type]  # narrower than any Exception
     app.openapi = described  # type: ignore[method-assign]  # FastAPI's documented hook

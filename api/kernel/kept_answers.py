@@ -93,12 +93,15 @@ def place_of(request: Request, operation: Operation) -> Place | None:
 
 
 def answered_again(
-    request: Request, operation: Operation, known: KeptAnswer, deps: Deps
+    request: Request, operation: Operation, known: KeptAnswer, deps: Deps, head: bytes = b""
 ) -> Response:
-    """The kept answer as it is sent, or 304 in its place; counted and logged like any call."""
+    """The kept answer as it is sent, or 304 in its place; counted and logged like any call.
+
+    `head`: what this caller's answer has before what is kept.
+    """
     with deps.metrics.serving(operation.key) as served:
         age = {"Age": str(int((deps.clock() - known.kept_at).total_seconds()))}
-        answer: Response = PiecesResponse(known.body, known.status, {**known.headers, **age})
+        answer: Response = PiecesResponse(head + known.body, known.status, {**known.headers, **age})
         if (tag := known.headers.get(ETAG.lower())) is not None:
             sent_tag = request.headers.get("if-none-match")
             answer = not_modified(answer, tag, sent_tag) or answer

@@ -48,6 +48,7 @@ from api.kernel.http import (
     json_text,
     response_of,
 )
+from api.kernel.kept_answers import KeptAnswer, KeptAnswers, answered_again
 from api.kernel.not_now import busy
 from api.kernel.operation import Deps, Refusal
 from api.kernel.outcome import Outcome
@@ -57,13 +58,14 @@ from api.kernel.tool import Profile
 from api.kernel.workers import LARGE_BYTES, BusyError
 from api.tools import page, resources
 from api.tools.origin import require_own_origin
-from api.tools.protocol_answers import ProtocolAnswers, place_of
+from api.tools.protocol_answers import AnswerPlace, head_of, keeping, place_of
 from api.tools.registry import entries_of
 from api.tools.schemas import ToolsQuery
 from api.tools.server import Exchange, server_of
 
 PATH = "/mcp"
 SHORT_TEXT = 256
+SMALL_BYTES = 2_048
 OVER_RATE_PAUSE_S = 0.25
 CEILING_HEADERS = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
 
@@ -97,7 +99,6 @@ class ToolEndpoint:
         )
         self._entries = entries_of(deps.catalogue)
         self._server = server_of(self._entries, deps)
-        self._answers = ProtocolAnswers()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
@@ -132,41 +133,57 @@ class ToolEndpoint:
         except BusyError as error:
             return _error(None, INTERNAL_ERROR, self._refused(busy(self._deps, error)))
         exchange = self._call_of_server(sent)
-        if exchange is not None:
-            request.state.exchange = exchange
-            return self._served(sent.raw, exchange)
-        return await self._protocol(request, sent)
+        return await (
+            self._protocol(request, sent)
+            if exchange is None
+            else self._called(request, sent, exchange)
+        )
+
+    async def _called(self, request: Request, sent: SentMessage, exchange: Exchange) -> ASGIApp:
+        """The answer to a message that is a call."""
+        operation = exchange.operation
+        place = (
+            place_of(sent.message, exchange.profile, request, operation)
+            if self._is_anybodys(request)
+            else None
+        )
+        known = self._kept(request, place)
+        if (
+            known is not None
+            and over_rate(operation, credentials_of(request, self._deps), self._deps) is None
+        ):
+            return answered_again(request, operation, known, self._deps, head_of(sent.message))
+        request.state.exchange = exchange
+        return self._served(request, sent, exchange, place)
 
     async def _protocol(self, request: Request, sent: SentMessage) -> ASGIApp:
         """The answer to a message that is no call."""
         profile = None if sent.unreadable else _profile(sent.query)
-        place = None if profile is None else place_of(sent.message, profile, request)
-        known = None if place is None else self._answers.find(place, sent.message)
-        credentials = credentials_of(request, self._deps)
-        if known is not None and credentials.key is None and credentials.bearer is None:
-            with self._deps.metrics.serving(self._endpoint.key) as served:
-                served.answered(known.status_code, {})
-            return known
+        place = None if profile is None else place_of(sent.message, profile, request, None)
+        known = self._kept(request, place)
+        if known is not None and self._is_anybodys(request):
+            return answered_again(request, self._endpoint, known, self._deps, head_of(sent.message))
         outcome = await enter(
             request, self._endpoint, lambda: SentFields(sent.query, sent.unreadable), self._deps
         )
         if outcome.status >= 400:
             return _error(sent.message.get("id"), _code(outcome, sent), outcome)
         if known is not None:
-            known.headers.update(_ceiling(outcome.headers))
-            return known
-        request.state.exchange = Exchange(
-            Profile(outcome.body["profile"]), {}, dict(outcome.headers)
+            body = head_of(sent.message) + known.body
+            return Response(body, 200, {**known.headers, **_ceiling(outcome.headers)})
+        exchange = Exchange(
+            Profile(outcome.body["profile"]), {}, self._endpoint, dict(outcome.headers)
         )
-        served_by_server = self._served(sent.raw, request.state.exchange)
-        if place is None:
-            return served_by_server
+        request.state.exchange = exchange
+        return self._served(request, sent, exchange, place)
 
-        async def serve_and_keep(scope: Scope, receive: Receive, send: Send) -> None:
-            keeping = self._answers.keeping(place, sent.message, send)
-            await served_by_server(scope, receive, keeping)
+    def _is_anybodys(self, request: Request) -> bool:
+        credentials = credentials_of(request, self._deps)
+        return credentials.key is None and credentials.bearer is None
 
-        return serve_and_keep
+    def _kept(self, request: Request, place: AnswerPlace | None) -> KeptAnswer | None:
+        answers: KeptAnswers = request.app.state.shared.answers
+        return None if place is None else answers.find(place.place, self._deps.clock())
 
     async def _read(self, request: Request) -> SentMessage:
         read_query, raw, refused = await self._query(request), b"", None
@@ -174,6 +191,8 @@ class ToolEndpoint:
             raw = await body_of(request, self._deps.limits.body_bytes)
         except Refusal as refusal:
             refused = refusal
+        if len(raw) <= SMALL_BYTES:  # read sooner than a thread is asked
+            return _sent(read_query(), raw, refused)
         return await beside(request, self._deps, lambda: _sent(read_query(), raw, refused))
 
     def _call_of_server(self, sent: SentMessage) -> Exchange | None:
@@ -190,8 +209,15 @@ class ToolEndpoint:
                 "params": {"name": str(name), **params},
             } if name in self._entries and profile.shows(self._entries[name].tool):
                 arguments = params.get("arguments")
-                return Exchange(profile, arguments if isinstance(arguments, dict) else {})
-        return Exchange(profile, {}) if resources.call_of(sent.message) else None
+                return Exchange(
+                    profile,
+                    arguments if isinstance(arguments, dict) else {},
+                    self._entries[name].operation,
+                )
+        call = resources.call_of(sent.message)
+        return (
+            None if call is None else Exchange(profile, {}, self._deps.catalogue.by_key[call.key])
+        )
 
     async def _query(self, request: Request) -> Read:
         return await fields_of(request, self._help, 0)  # a GET's fields: no body is read
@@ -199,7 +225,17 @@ class ToolEndpoint:
     def _refused(self, refusal: Refusal) -> Outcome:
         return refused(refusal, self._endpoint, {}, self._deps.clock(), self._deps.catalogue)
 
-    def _served(self, raw: bytes, exchange: Exchange) -> ASGIApp:
+    def _served(
+        self, request: Request, sent: SentMessage, exchange: Exchange, place: AnswerPlace | None
+    ) -> ASGIApp:
+        """By the MCP server; what it answers is kept at its place, if it has one."""
+        answers: KeptAnswers = request.app.state.shared.answers
+        began_at = self._deps.clock()
+
+        def keep(answer: Response) -> None:
+            assert place is not None
+            answers.keep(place.place, answer, place.kept_s, began_at)
+
         async def serve(scope: Scope, receive: Receive, send: Send) -> None:
             # A manager a message: it holds nothing between messages, and its tasks end with the one
             # it serves.
@@ -207,9 +243,10 @@ class ToolEndpoint:
             manager = StreamableHTTPSessionManager(
                 self._server, json_response=True, stateless=True, max_request_body_size=limit
             )
+            kept = send if place is None else keeping(sent.message, keep, send)
             async with manager.run():
                 await manager.handle_request(
-                    _as_json(scope), _again(raw, receive), _with_ceiling(exchange, send)
+                    _as_json(scope), _again(sent.raw, receive), _with_ceiling(exchange, kept)
                 )
 
         return serve

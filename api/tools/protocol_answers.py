@@ -1,5 +1,6 @@
-"""What the protocol answers everybody alike is written once: tools/list, initialize, ping and the
-like are bytes, one for each profile and protocol version.
+"""What the tool endpoint answers everybody alike is written once, and kept as other answers are
+(api/kernel/kept_answers.py): what the protocol says (tools/list, initialize, ping), and without a
+key what a read says that the service keeps (a tool's call, a list of notes).
 
     message ---- the same for everybody? --no---> the MCP server (milliseconds of the event loop)
                       |yes                             |
@@ -7,14 +8,16 @@ like are bytes, one for each profile and protocol version.
                       +-- not yet: the MCP server, and kept from then on
 
 Laws
-- An answer depends on the profile, the method and the protocol version alone, so there are never
-  more than a few dozen, whatever is sent.
+- An answer depends on the profile, the method, the protocol version and, of a read, its arguments
+  alone.
 - What the MCP server would refuse goes to the MCP server: headers, version, cursor or envelope
   that are not as the protocol has them. A refusal is never kept.
+- What a client may keep for a while is kept for so much less, so that no copy is older than the
+  read may be.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -29,104 +32,112 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Message, Send
 
+from api.kernel.kept_answers import MOST_PLACE, Place
+from api.kernel.operation import Operation
 from api.kernel.tool import Profile
+from api.tools.resources import HINTS
 
 INITIALIZE: Final = "initialize"
 ALIKE: Final = frozenset(
     {INITIALIZE, "ping", "server/discover", "tools/list", "resources/templates/list"}
 )
+ALIKE_KEPT_S: Final = 300  # they change with the service's version only
 OTHER: Final = "other"  # a version that nobody knows: the answer offers the newest
+OF_THE_PROTOCOL: Final = "io.modelcontextprotocol/"
+PROGRESS: Final = "progressToken"
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerPlace:
-    """What an answer depends on. `version`: of the header; `offered`: of a first message."""
+    """Where an answer is kept, and how long."""
 
-    profile: Profile
-    method: str
-    version: str | None
-    offered: str | None
+    place: Place
+    kept_s: int
 
 
-def place_of(message: Mapping[str, Any], profile: Profile, request: Request) -> AnswerPlace | None:
-    """None: the answer is not everybody's, or the server has something to refuse."""
+def place_of(
+    message: Mapping[str, Any], profile: Profile, request: Request, read: Operation | None
+) -> AnswerPlace | None:
+    """None: the answer is not everybody's, or the server has something to refuse. `read`: the twin
+    of a message that is a call.
+    """
     match message:
         case {"jsonrpc": "2.0", "id": str() | int() as own, "method": str(method)}:
             params = message.get("params", {})
         case _:
             return None
-    if method not in ALIKE or isinstance(own, bool) or not isinstance(params, dict):
+    if isinstance(own, bool) or not isinstance(params, dict):
         return None
-    if params.get("cursor") is not None:
+    if not isinstance(params.get("_meta", {}), dict) or not check_accept_headers(request)[0]:
         return None
-    if not check_accept_headers(request)[0]:
-        return None
+    asked = _asked_of_protocol(method, params) if read is None else _asked_of(read, method, params)
     version = request.headers.get(MCP_PROTOCOL_VERSION_HEADER)
+    if asked is None or not _is_of_protocol(message, version, request):
+        return None
+    return AnswerPlace((f"{profile} {version}", method, asked[0]), asked[1])
+
+
+def _asked_of_protocol(method: str, params: Mapping[str, Any]) -> tuple[bytes, int] | None:
+    if method not in ALIKE or params.get("cursor") is not None:
+        return None
+    if method != INITIALIZE:
+        return b"", ALIKE_KEPT_S
+    version = params.get("protocolVersion")
+    offered = version if version in HANDSHAKE_PROTOCOL_VERSIONS else OTHER
+    return (offered.encode(), ALIKE_KEPT_S) if _says_who(params) else None
+
+
+def _asked_of(read: Operation, method: str, params: Mapping[str, Any]) -> tuple[bytes, int] | None:
+    """A read's arguments, where they are short and plain."""
+    if not read.keeps or read.max_age_s is None or read.price is not None:
+        return None
+    if any(not name.startswith((OF_THE_PROTOCOL, PROGRESS)) for name in params.get("_meta", {})):
+        return None
+    try:
+        asked = json.dumps({**params, "_meta": None}, sort_keys=True).encode()
+    except TypeError:  # a number that has a text of its own
+        return None
+    hint = next((hint for hinted, hint in HINTS.items() if hinted == method), None)
+    kept_s = read.max_age_s - (0 if hint is None else hint.ttl_ms // 1000)
+    return (asked, kept_s) if len(asked) <= MOST_PLACE else None
+
+
+def _is_of_protocol(message: Mapping[str, Any], version: str | None, request: Request) -> bool:
     if version is None or version in HANDSHAKE_PROTOCOL_VERSIONS:
-        if not isinstance(params.get("_meta", {}), dict):
-            return None
-        return (
-            AnswerPlace(profile, method, version, _offered(params)) if _says_who(message) else None
-        )
+        return True
     found = classify_inbound_request(dict(message), headers=request.headers)
-    return (
-        AnswerPlace(profile, method, version, None)
-        if isinstance(found, InboundModernRoute)
-        else None
-    )
+    return isinstance(found, InboundModernRoute)
 
 
-def _says_who(message: Mapping[str, Any]) -> bool:
-    """Whether a first message has what the protocol wants in it; others need nothing."""
-    match message:
+def _says_who(params: Mapping[str, Any]) -> bool:
+    """Whether a first message has what the protocol wants in it."""
+    match params:
         case {
-            "method": "initialize",
-            "params": {
-                "protocolVersion": str(),
-                "capabilities": {},
-                "clientInfo": {"name": str(), "version": str()},
-            },
+            "protocolVersion": str(),
+            "capabilities": {},
+            "clientInfo": {"name": str(), "version": str()},
         }:
             return True
-    return bool(message["method"] != INITIALIZE)
+    return False
 
 
-def _offered(params: Mapping[str, Any]) -> str | None:
-    version = params.get("protocolVersion")
-    return version if version in (None, *HANDSHAKE_PROTOCOL_VERSIONS) else OTHER
-
-
-class ProtocolAnswers:
-    """The event loop alone uses it."""
-
-    def __init__(self) -> None:
-        self._after_id: dict[AnswerPlace, bytes] = {}
-
-    def find(self, place: AnswerPlace | None, message: Mapping[str, Any]) -> Response | None:
-        """The answer to this message, with its id."""
-        rest = None if place is None else self._after_id.get(place)
-        return (
-            None if rest is None else Response(_head(message) + rest, media_type="application/json")
-        )
-
-    def keeping(self, place: AnswerPlace, message: Mapping[str, Any], send: Send) -> Send:
-        """Sends on, and keeps what is sent if it is the result."""
-        statuses: list[int] = []
-
-        async def send_and_keep(part: Message) -> None:
-            if part["type"] == "http.response.start":
-                statuses.append(part["status"])
-            elif statuses == [200] and not part.get("more_body", False):
-                self._keep(place, _head(message), part.get("body", b""))
-            await send(part)
-
-        return send_and_keep
-
-    def _keep(self, place: AnswerPlace, head: bytes, body: bytes) -> None:
-        rest = body.removeprefix(head)
-        if rest != body and rest.startswith(b'"result":'):
-            self._after_id[place] = rest
-
-
-def _head(message: Mapping[str, Any]) -> bytes:
+def head_of(message: Mapping[str, Any]) -> bytes:
+    """The first bytes of the answer to this message; the others are kept."""
     return b'{"jsonrpc":"2.0","id":' + json.dumps(message["id"]).encode() + b","
+
+
+def keeping(message: Mapping[str, Any], keep: Callable[[Response], None], send: Send) -> Send:
+    """Sends on, and hands what follows the head to `keep` if it is a result."""
+    statuses: list[int] = []
+
+    async def send_and_keep(part: Message) -> None:
+        if part["type"] == "http.response.start":
+            statuses.append(part["status"])
+        elif statuses == [200] and not part.get("more_body", False):
+            body = part.get("body", b"")
+            rest = body.removeprefix(head_of(message))
+            if rest != body and rest.startswith(b'"result":') and b'"isError":true' not in rest:
+                keep(Response(rest, media_type="application/json"))
+        await send(part)
+
+    return send_and_keep

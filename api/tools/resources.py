@@ -45,7 +45,7 @@ TEMPLATES: Final = "resources/templates/list"
 MARKDOWN: Final = "text/markdown"
 LISTED_A_PAGE: Final = 200
 HINTS: Final[Mapping[CacheableMethod, CacheHint]] = {
-    LIST: CacheHint(60_000, "public"),
+    LIST: CacheHint(30_000, "public"),
     TEMPLATES: CacheHint(300_000, "public"),
     READ: CacheHint(10_000, "private"),
 }

@@ -37,7 +37,7 @@ from starlette.requests import Request
 from api.areas.discovery.service.document import INSTRUCTIONS, NAME, VERSION
 from api.kernel.body import require_storable
 from api.kernel.http import SentFields, enter, json_text
-from api.kernel.operation import Deps, Refusal
+from api.kernel.operation import Deps, Operation, Refusal
 from api.kernel.outcome import Outcome
 from api.kernel.payments.offer import SentPayment
 from api.kernel.tool import ID, Profile
@@ -57,11 +57,13 @@ class Exchange:
     """What the endpoint hands to the server beside the message: the profile, and the arguments with
     their numbers' text.
 
-    `headers`: of the HTTP answer, which the endpoint sends; a call adds the ceiling's.
+    `operation`: the twin of a message that is a call, else the endpoint's own. `headers`: of the HTTP answer, which the
+    endpoint sends; a call adds the ceiling's.
     """
 
     profile: Profile
     arguments: Mapping[str, Any]
+    operation: Operation
     headers: dict[str, str] = field(default_factory=dict)
 
 

@@ -18,6 +18,7 @@ AREA = Area(
             answer=schemas.CatalogAnswer,
             handler=document.catalog,
             max_age_s=300,
+            keeps=True,
         ),
         Read(
             key="discovery.service",
@@ -29,6 +30,7 @@ AREA = Area(
             answer=schemas.ServiceDocument,
             handler=document.service,
             max_age_s=300,
+            keeps=True,
         ),
         Read(
             key="discovery.live",

@@ -20,6 +20,7 @@ AREA = Area(
             handler=reading.mandate_vault,
             block=False,
             max_age_s=300,
+            keeps=True,
             tool=Tool("get_rules", "Read the rules of a product", ToolKind.READ, Profile.CONNECTOR),
         ),
     ),

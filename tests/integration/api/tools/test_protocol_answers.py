@@ -98,3 +98,33 @@ def test_messages_of_one_address__have_a_rate__and_a_key_has_none(
     assert (refused.status_code, refused.headers["Retry-After"]) == (429, "60")
     assert refused.json()["error"]["data"]["service"]["reason"] == "rate_limited"
     assert send(client, LIST, agent).status_code == 200
+
+
+def test_a_read_that_the_service_keeps__is_written_once_without_a_key(
+    client: TestClient, agent: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules, topic = ({}, {"topic": "Fees"})
+    asked = [
+        message("tools/call", name="get_rules", arguments=rules),
+        message("tools/call", name="get_rules", arguments=topic),
+        message("resources/list"),
+        message("resources/read", uri="kg://index"),
+    ]
+    first = [send(client, one).json() for one in asked]
+    with_key = send(client, asked[0], agent)
+    assert with_key.headers["X-RateLimit-Remaining"] == "1999"
+    refused = message("tools/call", name="get_rules", arguments={"topic": "none"})
+    assert send(client, refused).json()["result"]["isError"]
+    monkeypatch.delattr("api.tools.endpoint.StreamableHTTPSessionManager")
+    for one, before in zip(asked, first, strict=True):
+        again = send(client, {**one, "id": "2"})
+        assert again.json() == {**before, "id": "2"}
+        assert "Age" in again.headers
+    for sent, headers in [
+        (asked[0], agent),
+        (refused, {}),
+        (message("tools/call", name="get_rules", arguments={"topic": "Bonds"}), {}),
+        (message("tools/call", name="get_rules", arguments={}, _meta={"x402/payment": {}}), {}),
+        (message("tools/call", name="get_limits", arguments={}), {}),
+    ]:
+        assert send(client, sent, headers).status_code == 500, sent  # asks the server
