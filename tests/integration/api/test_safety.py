@@ -307,6 +307,9 @@ def test_the_level__is_0_until_an_operator_sets_it__and_says_what_each_does(
         (2, 0, True),
         (3, 0, True),
     ]
+    assert before["levels"][2]["says"].startswith(
+        "Of an address's unowned registrations in a UTC day, none is credited; owned agents always are."
+    )
     clock.pass_(minutes=1)
     after = client.put("/admin/defense", json={"level": 2}, headers=operator)
     assert (after.status_code, after.json()) == (
