@@ -35,7 +35,7 @@ _DEAD_KEY = (
     "/auth/agent/recover."
 )
 _RECOVERY_CODE = (
-    "This is an agent's recovery code, which no header takes; send it as recovery_code in the body of "
+    "This is an agent's recovery code and goes in no header; send it as recovery_code in the body of "
     "POST /auth/agent/recover, which answers with a new key."
 )
 

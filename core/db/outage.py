@@ -56,7 +56,7 @@ class OutageError(OperationalError):
         self.kind = kind
 
     def __str__(self) -> str:
-        return f"The database does not work now: {SAYS[self.kind]}."
+        return f"The database is unavailable: {SAYS[self.kind]}."
 
 
 class _OutageSaid:

@@ -245,8 +245,8 @@ def test_login__after_a_wrong_signature__the_text_still_serves(
             "12:05:00Z\nNot Before: 2026-11-21T12:00:01Z",
             "message: it is not valid before 2026-11-21T12:00:01.000Z",
         ),
-        ("12:05:00.000Z", "25:00:00.000Z", "message: it is no sign-in message (EIP-4361)"),
-        ("Version: 1\n", "", "message: it is no sign-in message (EIP-4361)"),
+        ("12:05:00.000Z", "25:00:00.000Z", "message: it is not a sign-in message (EIP-4361)"),
+        ("Version: 1\n", "", "message: it is not a sign-in message (EIP-4361)"),
     ],
     ids=[
         "wrong chain",

@@ -171,7 +171,7 @@ def test_migrate__names_what_is_wrong(
     assert migrate.main(["upgrade", database_url]) == 1
     said = capsys.readouterr().err
     set_read_only(database, "off")
-    assert said.startswith("The database does not work now: it is read-only")
+    assert said.startswith("The database is unavailable: it is read-only")
     assert "Traceback" not in said
 
 
