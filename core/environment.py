@@ -28,7 +28,7 @@ def unquoted(text: str) -> str:
     if not ends:
         return bare
     if len(bare) < 2 or bare[0] != bare[-1]:
-        raise ValueError("a quote stands at one end of it; drop it, or write one at each end")
+        raise ValueError("it has a quote at one end only; remove it, or write one at each end")
     return bare[1:-1]
 
 

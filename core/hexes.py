@@ -14,8 +14,8 @@ from eth_utils.address import to_checksum_address
 
 ZERO_ADDRESS: Final = "0x" + "0" * 40
 WRONG_CHECKSUM: Final = (
-    "the EIP-55 checksum in its capitals is wrong, so that a character may be another one; copy the "
-    "whole address again"
+    "its EIP-55 checksum, which is in the capital letters, is wrong, so a character may be mistyped; "
+    "copy the whole address again"
 )
 _WRITTEN = re.compile(r"0[xX]([0-9a-fA-F]{40})", re.ASCII)
 

@@ -36,8 +36,8 @@ class CallerLimits(BaseModel):
 
     # Calls
     daily_ceiling: int = count(2_000, "calls per key and UTC day (plan Free)")
-    daily_ceiling_plus: int = count(5_000, "the same on plan Plus")
-    daily_ceiling_pro: int = count(10_000, "the same on plan Pro")
+    daily_ceiling_plus: int = count(5_000, "calls per key and UTC day (plan Plus)")
+    daily_ceiling_pro: int = count(10_000, "calls per key and UTC day (plan Pro)")
 
     # Streams of events
     event_streams_per_caller: int = count(
@@ -45,7 +45,7 @@ class CallerLimits(BaseModel):
     )
     event_streams: int = count(
         1_000,
-        "the same of all callers of a process; never more than three quarters of the connections "
+        "streams of events that a process may have open; never more than three quarters of the connections "
         "that it may have",
         1,
         100_000,
@@ -81,7 +81,7 @@ class CallerLimits(BaseModel):
     agents_per_owner: int = count(20, "agents that one owner may have")
     welcome_credits: int = count(10, "credits at registration; an owned agent always gets them")
     welcome_per_address_per_day: int = count(
-        3, "unowned registrations per network address and day that get them"
+        3, "unowned registrations per network address and UTC day that get the welcome credits"
     )
     recovery_failures_per_hour: int = count(
         10, "wrong recovery codes per network address in 60 minutes"
@@ -93,25 +93,30 @@ class CallerLimits(BaseModel):
     )
     custody_queue: int = count(10_000, "requests for transfers that may be under way at once", 1)
     custody_queue_per_owner: int = count(
-        40, "the same of one owner's agents together, and of an account without an owner", 1
+        40,
+        "requests for transfers under way at once, of one owner's agents or of an unowned account",
+        1,
     )
     custody_gas_wei_per_day: int = wei(10**17, "gas of all transfers in a UTC day")
     custody_gas_wei_per_owner_per_day: int = wei(
-        10**16, "the same of one owner's agents together, and of an account without an owner"
+        10**16, "gas of the transfers of one owner's agents, or of an unowned account, in a UTC day"
     )
-    custody_gas_wei_per_account_per_day: int = wei(5 * 10**15, "the same of one account")
+    custody_gas_wei_per_account_per_day: int = wei(
+        5 * 10**15, "gas of the transfers of one account in a UTC day"
+    )
     sponsor_gas_wei_per_day: int = wei(10**16, "gas of all sponsored buys in a UTC day")
     sponsor_gas_wei_of_new_buyers_per_day: int = wei(
-        5 * 10**15, "of this, that of wallets that no sponsored buy was paid from yet"
+        5 * 10**15, "gas of sponsored buys in a UTC day of wallets that paid for none before"
     )
     sponsor_gas_wei_per_address_per_day: int = wei(
-        4 * 10**15, "the same of the accounts that come from one network address"
+        4 * 10**15, "gas of the sponsored buys of all accounts of one network address in a UTC day"
     )
     sponsor_gas_wei_per_owner_per_day: int = wei(
-        3 * 10**15, "the same of one owner's agents together"
+        3 * 10**15, "gas of the sponsored buys of one owner's agents in a UTC day"
     )
     sponsor_gas_wei_per_account_per_day: int = wei(
-        2 * 10**15, "the same of one account, and of one buyer's wallet"
+        2 * 10**15,
+        "gas of the sponsored buys of one account, and of one buyer's wallet, in a UTC day",
     )
 
     # Metered reads and transfer reports
@@ -119,15 +124,15 @@ class CallerLimits(BaseModel):
         100, "metered reads of an agent account in a UTC day that are free"
     )
     free_reads_per_owner_per_day: int = count(
-        300, "of these, what the agents of one owner have together"
+        300, "free reads in a UTC day of the agents of one owner together"
     )
     free_reads_per_owners_address_per_day: int = count(
         3_000,
-        "of these, what the agents of all owners that signed up from one network address "
-        "have together",
+        "free reads in a UTC day of the agents of all owners that signed up from one network "
+        "address",
     )
     free_reads_per_address_per_day: int = count(
-        300, "of these, what the unowned agents of a network address have together"
+        300, "free reads in a UTC day of the unowned agents of a network address together"
     )
     open_transfer_reports: int = count(
         20, "transfer reports of an account that wait for the chain", 1
@@ -148,20 +153,29 @@ class CallerLimits(BaseModel):
         1,
     )
     open_task_claims_per_address: int = count(
-        10, "the same of all agents without an owner of a network address or a funding wallet", 1
+        10,
+        "claims that hold their task open at once, of all unowned agents of a network address or a "
+        "funding wallet",
+        1,
     )
     bond_credits: int = count(
         20, "bond of a task claim or a Rooms post without standing, from defense level 2 on", 1
     )
     room_posts_per_hour: int = count(10, "posts of an agent without standing in 60 minutes", 1)
-    room_posts_per_hour_with_standing: int = count(60, "the same of an agent with standing", 1)
+    room_posts_per_hour_with_standing: int = count(
+        60, "posts of an agent with standing in 60 minutes", 1
+    )
 
     # Mining, submissions of values in a UTC day
     mining_submissions_per_person_per_day: int = count(
-        100, "submissions of an owner's agents together, or of an agent without an owner", 1
+        100,
+        "submissions in a UTC day of an owner's agents together, or of an agent without an owner",
+        1,
     )
     mining_submissions_per_address_per_day: int = count(
-        300, "the same of all agents without an owner, or of all owners, of a network address", 1
+        300,
+        "submissions in a UTC day of all unowned agents, or of all owners, of a network address",
+        1,
     )
 
     # Claims about tokens
@@ -188,10 +202,10 @@ class CallerLimits(BaseModel):
         100, "payout cap of one person in the Rooms, and of those who share its cap there"
     )
     rooms_payout_credits_per_owners_address_per_day: int = count(
-        250, "the same in the Rooms of all owners that signed up from one network address"
+        250, "payout cap in the Rooms of all owners that signed up from one network address"
     )
     # Subscriptions
     targets_tier_1: int = count(20, "priority targets of a Tier 1 subscriber")
     targets_tier_2: int = count(100, "priority targets of a Tier 2 subscriber")
     reports_tier_1: int = count(20, "PDF reports of a Tier 1 subscriber in a UTC day")
-    reports_tier_2: int = count(100, "the same of a Tier 2 subscriber")
+    reports_tier_2: int = count(100, "PDF reports of a Tier 2 subscriber in a UTC day")

@@ -27,7 +27,7 @@ from core.errors import InvalidParameterError
 
 MARKS_MOST: Final = 8  # Tibetan and Hebrew stack fewer
 NO_SUCH_CHARACTERS: Final = (
-    "no control, bidi, zero-width, tag, private-use or unassigned character is taken"
+    "control, bidi, zero-width, tag, private-use and unassigned characters are not allowed"
 )
 _JOINER: Final = "\u200d"
 _REFUSED: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
@@ -64,7 +64,9 @@ def kept_text(field: str, text: str, most: int, *, lines: bool = False, exact: b
     if (rule := refused_in(kept, lines=lines)) is not None:
         raise InvalidParameterError(field, rule)
     if not any(unicodedata.category(one) not in _UNSEEN or _EMOJI.match(one) for one in kept):
-        raise InvalidParameterError(field, "write more than spaces and combining marks")
+        raise InvalidParameterError(
+            field, "write at least one visible character; spaces and combining marks are not"
+        )
     return kept
 
 
@@ -75,9 +77,7 @@ def refused_in(text: str, *, lines: bool) -> str | None:
         return None
     one = text[place]
     if unicodedata.category(one) in _MARKS and _FILLERS.match(one) is None:
-        return (
-            f"leave out {code_point(one)}; at most {MARKS_MOST} combining marks in a row are taken"
-        )
+        return f"leave out {code_point(one)}; at most {MARKS_MOST} combining marks in a row are allowed"
     return f"leave out {code_point(one)}; {NO_SUCH_CHARACTERS}"
 
 

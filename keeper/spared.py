@@ -27,7 +27,7 @@ def spared(do: Callable[[], T], **about: object) -> T | None:
     except (LeadershipLostError, SQLAlchemyError):
         raise
     except Exception:  # nothing that one of many vaults brings may stop the others
-        log.exception("one is left out, the others go on", **about)
+        log.exception("skipped one item after an unexpected error", **about)
         return None
 
 
@@ -40,7 +40,7 @@ def spared_row(do: Callable[[], T], **about: object) -> T | None:
     except SQLAlchemyError as error:
         if refused_state(error) is None and not is_time_out(error):
             raise
-        log.exception("one is left out, the others go on", **about)
+        log.exception("skipped one item after an unexpected error", **about)
         return None
 
 

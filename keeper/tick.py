@@ -371,7 +371,7 @@ class Tick:
             block_number, ended = self._ended.at_safe(state, at_work)
             again = self._ended.at_work(state)
         except RpcError as error:
-            log.warning("what ended is not known", error=str(error))
+            log.warning("cannot read which vaults have ended; retrying next tick", error=str(error))
             return
         if ended or again:
             with self._database.write() as session:

@@ -16,6 +16,7 @@ anywhere else all but the relay are required, and none may be the deployer or a 
 
 import os
 import time
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -225,12 +226,16 @@ def sent_before(
     address = create_address(sender, nonce)
     if not has_code(address):
         return None
-    for number in range(sent["block"], (chain.blocks.head.number or 0) + 1):
-        block = chain.provider.make_request("eth_getBlockByNumber", [hex(number), True])
-        for one in block["transactions"]:
-            if (one["from"].lower(), int(one["nonce"], 16)) == (sender.lower(), nonce):
-                return address, one["hash"], number
-    return None
+    blocks = range(sent["block"], (chain.blocks.head.number or 0) + 1)
+    # counts of an account's transactions rise with the blocks, of which there may be many by now
+    number = blocks[bisect_right(blocks, nonce, key=lambda at: transactions_of(sender, hex(at)))]
+    block = chain.provider.make_request("eth_getBlockByNumber", [hex(number), True])
+    made = next(
+        one
+        for one in block["transactions"]
+        if (one["from"].lower(), int(one["nonce"], 16)) == (sender.lower(), nonce)
+    )
+    return address, made["hash"], number
 
 
 def ensure(

@@ -28,16 +28,15 @@ from eth_utils.exceptions import ValidationError
 
 from api.client.verify.anchors_check import check_anchors
 from api.client.verify.findings import Finding, Report, UncheckedError
+from api.client.verify.main import named_address
 from api.client.verify.node import Node
 from api.client.verify.reading import RecordFile, lines_of, read_record
 from core.anchors.witness import WitnessedHead
 from core.chain.provider import ENCODINGS
 from core.chain.rpc import Rpc
 from core.chain.wire import ACCEPTED
-from core.errors import MandateError
 from core.http_deadline import DeadlineTransport, within
 from core.mandate.rules.receipts import MANDATE_FORM
-from core.mandate.rules.terms import address_from_text
 
 MOST_BYTES = 256_000_000  # of a record
 ANSWER_S, FETCH_S = 30.0, 600.0
@@ -373,13 +372,7 @@ def watch(
     Exit code 0: all was checked; 1: the service contradicts what was signed before, and the state
     has both as evidence; 2: something could not be checked, and was not signed.
     """
-    try:
-        address = address_from_text(anchor, "--anchor")
-    except MandateError as error:
-        raise click.BadParameter(
-            "write an address: 0x and 40 hex digits, its checksum right if its letters are mixed",
-            param_hint="--anchor",
-        ) from error
+    address = named_address(anchor, "--anchor")
     if odd := [one for one in mandate if MANDATE_FORM.fullmatch(one) is None]:
         raise click.BadParameter(f"no mandate's id: {odd[0]!r}", param_hint="--mandate")
     if every is not None and not math.isfinite(every):

@@ -1985,7 +1985,7 @@ class MandatesBuiltCall(TypedDict):
     chain_id: int
     transaction: (
         MandatesCallTransaction | None
-    )  # the same for a wallet or a library that sends it as it stands, with `from` or without; null: there is none to send now
+    )  # the same call as a transaction that a wallet or library sends unchanged, with or without `from`; null: there is nothing to send now
     reason: NotRequired[str | None]
     what_happens: NotRequired[str | None]
     locked_until: NotRequired[str | None]
@@ -2020,7 +2020,7 @@ class MandatesDeployCall(TypedDict):
     chain_id: int
     transaction: (
         MandatesCallTransaction | None
-    )  # the same for a wallet or a library that sends it as it stands, with `from` or without; null: there is none to send now
+    )  # the same call as a transaction that a wallet or library sends unchanged, with or without `from`; null: there is nothing to send now
     reason: NotRequired[str | None]
     what_happens: NotRequired[str | None]
     locked_until: NotRequired[str | None]
@@ -2045,7 +2045,7 @@ class MandatesDepositCall(TypedDict):
     chain_id: int
     transaction: (
         MandatesCallTransaction | None
-    )  # the same for a wallet or a library that sends it as it stands, with `from` or without; null: there is none to send now
+    )  # the same call as a transaction that a wallet or library sends unchanged, with or without `from`; null: there is nothing to send now
     reason: NotRequired[str | None]
     what_happens: NotRequired[str | None]
     locked_until: NotRequired[str | None]
@@ -2062,7 +2062,7 @@ class MandatesWithdrawCall(TypedDict):
     chain_id: int
     transaction: (
         MandatesCallTransaction | None
-    )  # the same for a wallet or a library that sends it as it stands, with `from` or without; null: there is none to send now
+    )  # the same call as a transaction that a wallet or library sends unchanged, with or without `from`; null: there is nothing to send now
     reason: NotRequired[str | None]
     what_happens: NotRequired[str | None]
     locked_until: NotRequired[str | None]
@@ -2079,7 +2079,7 @@ class MandatesAgentCall(TypedDict):
     chain_id: int
     transaction: (
         MandatesCallTransaction | None
-    )  # the same for a wallet or a library that sends it as it stands, with `from` or without; null: there is none to send now
+    )  # the same call as a transaction that a wallet or library sends unchanged, with or without `from`; null: there is nothing to send now
     reason: NotRequired[str | None]
     what_happens: NotRequired[str | None]
     locked_until: NotRequired[str | None]
@@ -2474,7 +2474,7 @@ class MandatesExecuteBuilt(TypedDict):
     chain_id: int
     transaction: (
         MandatesCallTransaction | None
-    )  # the same for a wallet or a library that sends it as it stands, with `from` or without; null: there is none to send now
+    )  # the same call as a transaction that a wallet or library sends unchanged, with or without `from`; null: there is nothing to send now
     reason: NotRequired[str | None]
     what_happens: NotRequired[str | None]
     locked_until: NotRequired[str | None]
@@ -2503,7 +2503,7 @@ class MandatesUnwindBuilt(TypedDict):
     chain_id: int
     transaction: (
         MandatesCallTransaction | None
-    )  # the same for a wallet or a library that sends it as it stands, with `from` or without; null: there is none to send now
+    )  # the same call as a transaction that a wallet or library sends unchanged, with or without `from`; null: there is nothing to send now
     reason: NotRequired[str | None]
     what_happens: NotRequired[str | None]
     locked_until: NotRequired[str | None]
@@ -2523,7 +2523,7 @@ class MandatesStopCall(TypedDict):
     chain_id: int
     transaction: (
         MandatesCallTransaction | None
-    )  # the same for a wallet or a library that sends it as it stands, with `from` or without; null: there is none to send now
+    )  # the same call as a transaction that a wallet or library sends unchanged, with or without `from`; null: there is nothing to send now
     reason: NotRequired[str | None]
     what_happens: NotRequired[str | None]
     locked_until: NotRequired[str | None]

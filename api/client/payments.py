@@ -224,10 +224,10 @@ def _why_not_well_formed(offer: Mapping[str, Any]) -> str | None:
     ):
         return "extra lacks the token's name and version"
     if not _is_address(str(offer.get("payTo"))):
-        return f"payTo {offer.get('payTo')!r} is no address, or its checksum is wrong"
+        return f"payTo {offer.get('payTo')!r} is not an address, or its checksum is wrong"
     seconds = offer.get("maxTimeoutSeconds")
     if not isinstance(seconds, int) or seconds < 1:
-        return f"maxTimeoutSeconds {seconds!r} is no number of seconds"
+        return f"maxTimeoutSeconds {seconds!r} is not a number of seconds"
     return None
 
 

@@ -86,8 +86,8 @@ def require_storable(value: Any) -> None:
         place, sign = found
         raise Refusal(
             "invalid_parameter",
-            f"{field_path(place)}: leave out {code_point(sign)}; no NUL and no half of a surrogate "
-            "pair is taken.",
+            f"{field_path(place)}: leave out {code_point(sign)}; NUL and halves of surrogate pairs "
+            "are not allowed.",
         )
 
 

@@ -35,7 +35,7 @@ _DEAD_KEY = (
     "/auth/agent/recover."
 )
 _RECOVERY_CODE = (
-    "This is an agent's recovery code, which no header takes; send it as recovery_code in the body of "
+    "This is an agent's recovery code and goes in no header; send it as recovery_code in the body of "
     "POST /auth/agent/recover, which answers with a new key."
 )
 
@@ -84,9 +84,7 @@ class Proven:
 
 def prove_key(key: str, deps: Deps, now: datetime) -> tuple[AgentCaller | OperatorCaller, Quota]:
     """Whose key it is; the call is counted with it, and committed. Errors: Refusal auth_invalid."""
-    if key.startswith(TokenKind.RECOVERY_CODE):
-        raise Refusal("auth_invalid", _RECOVERY_CODE)
-    return _prove_key(token_hash(deps.pepper, key), deps, now, calls.count_call)
+    return _prove_key(key, token_hash(deps.pepper, key), deps, now, calls.count_call)
 
 
 def prove_key_of_stream(
@@ -95,20 +93,25 @@ def prove_key_of_stream(
     """As `prove_key`, but the first open in an hour alone is counted (api.kernel.streams.Reopens)."""
     key_hash = token_hash(deps.pepper, key)
     if deps.reopens.take(key_hash, now):
-        return _prove_key(key_hash, deps, now, calls.find_call)
-    proven, quota = _prove_key(key_hash, deps, now, calls.count_call)
+        return _prove_key(key, key_hash, deps, now, calls.find_call)
+    proven, quota = _prove_key(key, key_hash, deps, now, calls.count_call)
     if quota.number is not None:
         deps.reopens.counted(key_hash, now)
     return proven, quota
 
 
 def _prove_key(
-    key_hash: bytes, deps: Deps, now: datetime, find: Callable[..., calls.KeyCall | None]
+    key: str,
+    key_hash: bytes,
+    deps: Deps,
+    now: datetime,
+    find: Callable[..., calls.KeyCall | None],
 ) -> tuple[AgentCaller | OperatorCaller, Quota]:
     with deps.database.statements() as connection:
         found = find(connection, key_hash, now, ceilings(deps.limits))
     if found is None:
-        raise Refusal("auth_invalid", _DEAD_KEY)
+        is_code = key.startswith(TokenKind.RECOVERY_CODE)
+        raise Refusal("auth_invalid", _RECOVERY_CODE if is_code else _DEAD_KEY)
     return _key_caller(found), Quota(found.ceiling, found.number, now)
 
 
@@ -236,7 +239,7 @@ def _bearer(proven: Proven) -> BearerCaller:
     if proven.by_bearer is not None:
         raise Refusal(
             "auth_invalid",
-            "An owner's session is no agent's token; send the bearer_token that "
+            "An owner's session is not an agent's token; send the bearer_token that "
             "/auth/agent/connect returned.",
         )
     raise Refusal(
@@ -254,7 +257,7 @@ def _lacking(operation: Operation, proven: Proven) -> Refusal:
     if isinstance(proven.by_bearer, BearerCaller):
         return Refusal(
             "auth_invalid",
-            "An agent's bearer token is no owner's session; sign in with /auth/owner/login.",
+            "An agent's bearer token is not an owner's session; sign in with /auth/owner/login.",
         )
     if takes >= {Credential.KEY, Credential.OWNER}:
         return Refusal(

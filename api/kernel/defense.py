@@ -5,7 +5,7 @@
     welcome credits to unowned agents  3       1       none    none     a UTC day and network address
     a bond without Bronze standing     no      no      yes     yes      owned agents are not exempt
 
-An owner's first agent is credited at every level. Levels 2 and 3 do the same today; 3 is the
+Owned agents are credited at every level. Levels 2 and 3 do the same today; 3 is the
 operator's word that it is worse.
 """
 

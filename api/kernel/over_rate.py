@@ -23,7 +23,7 @@ def over_rate(operation: Operation, credentials: Credentials, deps: Deps) -> Out
     with deps.metrics.serving(operation.key) as served:
         at = whole_second(again_at)
         detail = (
-            f"{most} of these calls a minute and network address without a key; call again from "
+            f"A network address may make {most} of these calls a minute without a key; call again from "
             f"{instant_text(at)} on, or send an agent's key in X-SVC-User-Key."
         )
         refusal = Refusal("rate_limited", detail, retry_at=at, next_calls=("identity.connect",))

@@ -86,8 +86,8 @@ def count_write(session: WriteSession, owner: OwnerCaller, limits: Limits, now: 
     if not identity.count_write(session, owner.account_id, now.date(), most):
         raise Refusal(
             "rate_limited",
-            f"{most} drafts, policies, personas, listings and the like of an owner a day, and today's "
-            f"are used up; write again from {resets_at:%Y-%m-%dT%H:%M:%SZ} on.",
+            f"An owner may add {most} drafts, policies, personas, listings and the like a day, and today's "
+            f"are used up; try again from {resets_at:%Y-%m-%dT%H:%M:%SZ} on.",
             remaining={"writes_today": 0},
             retry_at=resets_at,
         )

@@ -224,10 +224,10 @@ def _read(message: str) -> SignInMessage:
     try:
         read = sign_in_message(message)
     except ValueError as error:
-        raise Refusal("invalid_parameter", f"message: of its address, {error}.") from error
+        raise Refusal("invalid_parameter", f"message: the address in it: {error}.") from error
     if read is None:
         detail = (
-            "message: it is no sign-in message (EIP-4361); send the text of /auth/wallet/nonce, "
+            "message: it is not a sign-in message (EIP-4361); send the text of /auth/wallet/nonce, "
             "or one with its nonce."
         )
         raise Refusal("invalid_parameter", detail)

@@ -31,7 +31,7 @@ def fitted(body: Mapping[str, Any]) -> Mapping[str, Any]:
         f"{name} has {len(lists.get(name, ()))} of {number}" for name, number in whole.items()
     )
     return cut | {
-        "note": f"Cut to what a tool answers: {said[:200]}. The same call over HTTP has all."
+        "note": f"Shortened to fit a tool's answer: {said[:200]}. The same call over HTTP returns everything."
     }
 
 

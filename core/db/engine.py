@@ -35,7 +35,7 @@ from sqlalchemy.orm import Session, sessionmaker
 from sqlalchemy.pool import PoolProxiedConnection, QueuePool
 
 from core.db.described import DescribedCursor
-from core.db.outage import Connections, outage_of, tell_outages
+from core.db.outage import SAID, Connections, outage_of, tell_outages
 from core.db.replicas import Lender, ReplicaPlace, Replicas
 
 Found = TypeVar("Found")
@@ -227,8 +227,11 @@ class Database:
         lent = self._lent()
         try:
             driver = _driver_of(lent)
-            driver.autocommit = True
+            driver.autocommit = not SAID.is_out  # a transaction alone says whether it wrote
             yield driver
+            if not driver.autocommit:
+                SAID.look(driver.execute)
+                driver.commit()
         except PsycopgError as error:
             if driver.closed:
                 lent.invalidate(error)

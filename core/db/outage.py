@@ -13,6 +13,7 @@ Laws
 
 import threading
 import time
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Any, Final
 
@@ -56,7 +57,7 @@ class OutageError(OperationalError):
         self.kind = kind
 
     def __str__(self) -> str:
-        return f"The database does not work now: {SAYS[self.kind]}."
+        return f"The database is unavailable: {SAYS[self.kind]}."
 
 
 class _OutageSaid:
@@ -76,6 +77,11 @@ class _OutageSaid:
             is_new, self._kind, self._met_at = kind is not self._kind, kind, time.monotonic()
         if is_new:
             log.error("waiting for the database", state=kind.value, note=SAYS[kind])
+
+    def look(self, execute: Callable[[str], Any]) -> None:
+        """Whether the transaction that `execute` is of, which commits now, wrote."""
+        if self.is_out and execute(_WROTE).fetchall() == [(True,)]:
+            self.end()
 
     def end(self) -> None:
         with self._lock:
@@ -146,5 +152,4 @@ def tell_outages(engine: Engine) -> None:
 
     @event.listens_for(engine, "commit")
     def look(connection: Connection) -> None:
-        if SAID.is_out and connection.exec_driver_sql(_WROTE).scalar():
-            SAID.end()
+        SAID.look(connection.exec_driver_sql)

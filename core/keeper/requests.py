@@ -48,7 +48,7 @@ class RequestState:
     reverted, refused ...).
 
     `tx_hash`: of the newest attempt, 0x lower case; None before anything was signed. `refused`: why
-    it could not be sent when it was last tried in vain, in the chain's words or the keeper's.
+    it could not be sent when it was last tried, in the chain's words or the keeper's.
     """
 
     key: str

@@ -278,7 +278,12 @@ class Scanner:
             if isinstance(error, LeadershipLostError):
                 raise error
             if error is not None:
-                log.error("begins again", task=name, kind=type(error).__name__, exc_info=error)
+                log.error(
+                    "scanner task restarted after an error",
+                    task=name,
+                    kind=type(error).__name__,
+                    exc_info=error,
+                )
                 await self._rest(MINUTE.total_seconds())
 
     async def _venue(self, scan: VenueScan) -> None:

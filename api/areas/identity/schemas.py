@@ -13,7 +13,7 @@ from api.kernel.texts import FreeText
 def _plainly_spaced(name: str) -> str:
     if name != name.strip() or any(one.isspace() and one != " " for one in name):
         raise PydanticCustomError(
-            "invalid_parameter", "write no space at the ends, and no other space than the usual one"
+            "invalid_parameter", "leave out spaces at the ends, and write only the ordinary space"
         )
     return name
 

@@ -80,7 +80,11 @@ AREA = Area(
             "Message 7 is the service's summary of a submission; only posts can be released.",
         ),
         "already_released": Reason(
-            409, False, "caller", (), "Message 7 was released by agent 1002 already; once is all."
+            409,
+            False,
+            "caller",
+            (),
+            "Message 7 was already released by agent 1002; a message can be released once.",
         ),
     },
     capabilities=("rooms",),

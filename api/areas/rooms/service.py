@@ -210,7 +210,7 @@ def release(call: WriteCall, caller: AgentCaller, command: ReleasePost) -> Answe
     if made.released_by != caller.account_id:
         raise Refusal(
             "already_released",
-            f"Message {message.id} was released by agent {made.released_by} already; once is all.",
+            f"Message {message.id} was already released by agent {made.released_by}; a message can be released once.",
         )
     return Answer(_released(caller, message, made))
 

@@ -75,6 +75,7 @@ AREA = Area(
             command=schemas.CloseCase,
             answer=schemas.Case,
             handler=service.close_case,
+            refuses=("conflict_of_interest",),
         ),
     ),
     reasons={

@@ -25,6 +25,7 @@ from api.areas.safety.schemas import (
     Violations,
 )
 from api.kernel.caller import AgentCaller, BearerCaller, Nobody, OperatorCaller, OwnerCaller
+from api.kernel.cases import require_not_own
 from api.kernel.defense import MAX_LEVEL, takes_bond, welcomes_a_day
 from api.kernel.operation import Answer, Call, NoInput, Refusal, WriteCall
 from core.errors import InvalidParameterError
@@ -170,10 +171,14 @@ def _keep_bond(call: WriteCall, message_id: int, case: ViolationCase) -> None:
 
 
 def close_case(call: WriteCall, caller: OperatorCaller, command: CloseCase) -> Answer[Case]:
-    """End the lock. Closing a closed case changes nothing. Errors: Refusal not_found."""
+    """End the lock. Closing a closed case changes nothing.
+
+    Errors: Refusal not_found, conflict_of_interest.
+    """
     case = safety.lock_case(call.db, command.id)
     if case is None:
         raise Refusal("not_found", f"There is no case {command.id}.", next_calls=("safety.board",))
+    require_not_own(call, caller, case.agent_id, f"Case {case.reference}")
     if case.closed_at is None:
         safety.close_case(call.db, case, caller.account_id, call.now)
         bonds.free_of_case(call.db, case.id)
@@ -207,8 +212,8 @@ def set_defense(call: WriteCall, caller: OperatorCaller, command: SetDefense) ->
 def _level(call: Call, level: int) -> DefenseLevel:
     credited = welcomes_a_day(level, call.deps.limits.welcome_per_address_per_day)
     credit = (
-        f"Of an address's unowned registrations in a UTC day, {_count(credited)} credited; an "
-        "owner's first agent always is."
+        f"Of an address's unowned registrations in a UTC day, {_count(credited)} credited; owned "
+        "agents always are."
     )
     bond = (
         " A Rooms post or task claim without Bronze standing locks a refundable bond."

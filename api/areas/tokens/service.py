@@ -56,8 +56,8 @@ BUCKET: Final = timedelta(hours=2)
 BUCKETS_A_DAY: Final = 12
 BPS: Final = 10_000
 COARSER: Final = (
-    "Each point of the series is of {hours} hours, since so many days of two hours are more than a model "
-    "reads; ask for fewer days for a finer one."
+    "Each point of the series covers {hours} hours, because points of two hours would be too many for a "
+    "model to read; ask for fewer days to get finer points."
 )
 
 

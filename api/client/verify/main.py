@@ -39,8 +39,7 @@ from api.client.verify.reverts_check import Scan
 from api.client.verify.verification import Options, verify
 from api.client.verify.witness_check import TrustedWitnesses
 from core.chain.rpc import Rpc
-from core.errors import MandateError
-from core.mandate.rules.terms import address_from_text
+from core.hexes import read_account
 
 ANSWER_S = 60.0
 DEADLINE_S = 90.0
@@ -152,7 +151,7 @@ def main(
         anchor=_address(anchor, "--anchor"),
         receipts=None if receipt is None else _receipts(receipt),
         receipt_signers=tuple(
-            _named_address(one, "--receipt-signer") for one in receipt_signer or []
+            named_address(one, "--receipt-signer") for one in receipt_signer or []
         ),
         kept_heads=[one for text in head or [] for one in _kept_heads(text)],
         scan=scan,
@@ -232,18 +231,15 @@ def _receipts(files: Sequence[Path]) -> list[KeptReceipt]:
 
 
 def _address(text: str | None, option: str) -> str | None:
-    return None if text is None else _named_address(text, option)
+    return None if text is None else named_address(text, option)
 
 
-def _named_address(text: str, option: str) -> str:
+def named_address(text: str, option: str) -> str:
     """Errors: BadParameter, which ends the command with exit code 2."""
     try:
-        return address_from_text(text, option)
-    except MandateError as error:
-        raise typer.BadParameter(
-            "write an address: 0x and 40 hex digits, its checksum right if its letters are mixed",
-            param_hint=option,
-        ) from error
+        return read_account(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint=option) from error
 
 
 def _witnesses(files: list[Path] | None, signers: list[str] | None) -> TrustedWitnesses:

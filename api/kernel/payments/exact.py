@@ -74,7 +74,7 @@ def pay(till: Till, payload: PaymentPayload) -> dict[str, str]:
     offer = exact_requirements(read, payment_config)
     require_offered(read, payload.accepted, offer)
     signed = authorization_of(read, payload, offer)
-    payload = _alone_as_signed(payload, offer)
+    payload = _alone_as_signed(payload, offer, signed.signature)
     with _alone(till, signed.identity):
         tx_hash = _settled(
             JudgedPayment(till.session, read, payment_config, payload, offer, signed)
@@ -161,11 +161,13 @@ def _is_waiting(chain: ChainReader, tx_hash: bytes | None) -> bool:
     return seen is not None and seen.get("blockNumber") is None
 
 
-def _alone_as_signed(payload: PaymentPayload, offer: PaymentRequirements) -> PaymentPayload:
+def _alone_as_signed(
+    payload: PaymentPayload, offer: PaymentRequirements, signature: str
+) -> PaymentPayload:
     """What was looked at and nothing else: other forms of payment beside it, and extensions, would
     settle by transactions of their own.
     """
-    kept = {name: payload.payload[name] for name in ("authorization", "signature")}
+    kept = {"authorization": payload.payload["authorization"], "signature": signature}
     return PaymentPayload(
         x402_version=payload.x402_version, payload=kept, accepted=offer, resource=payload.resource
     )

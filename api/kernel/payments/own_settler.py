@@ -38,12 +38,10 @@ from core.chain.fees import layer_1_fee_wei
 from core.chain.reader import LATEST
 from core.chain.revert import decode_revert
 from core.chain.rpc import RpcCodeFailedError, RpcError, RpcRefusedError, RpcRevertedError
-from core.chain.signatures import kept_signature
 from core.chain.signer import Signer
 from core.hexes import bytes_of, hex_of
 from core.mandate.chain import calldata
 from core.mandate.chain.reader import VaultReader
-from core.mandate.chain.typed_data import transfer_authorization_digest
 
 MOST_GAS: Final = 120_000
 TRANSACTION_GAS: Final = 21_000
@@ -263,9 +261,7 @@ def _transfer_of(payload: PaymentPayload, requirements: PaymentRequirements) -> 
     sent: dict[str, Any] = payload.payload["authorization"]
     amount, ends_at = int(sent["value"]), int(sent["validBefore"])
     message = (sent["from"], sent["to"], amount, int(sent["validAfter"]), ends_at, sent["nonce"])
-    chain_id = int(requirements.network.partition(":")[2])
-    digest = transfer_authorization_digest(requirements.asset, chain_id, *message)
-    signature = kept_signature(sent["from"], digest, _signature(payload.payload["signature"]))
+    signature = _signature(payload.payload["signature"])
     try:
         data = calldata.transfer_with_authorization(*message, signature)
     except AbiEncodeError as error:

@@ -15,7 +15,9 @@ from x402.schemas import PaymentPayload, PaymentRequirements
 from api.kernel.operation import Refusal
 from api.kernel.payments.offer import MeteredRead, unpaid
 from api.kernel.payments.payment_config import LEAST_LEFT_S, MAX_TIMEOUT_S
+from core.chain.signatures import kept_signature
 from core.hexes import bytes_of, checksum_address, read_account
+from core.mandate.chain.typed_data import transfer_authorization_digest
 from core.payments.chain import Authorization
 
 VERSION = 2
@@ -97,20 +99,10 @@ def authorization_of(
         )
     payer, pay_to = _account(read, sent, "from"), _account(read, sent, "to")
     amount = int(_text(read, sent, "value", _NUMBER, "base units in decimal digits"))
-    signed = SignedAuthorization(
-        Authorization(
-            token=checksum_address(offer.asset),
-            payer=payer,
-            nonce=_text(read, sent, "nonce", _WORD, "32 bytes in hex").lower(),
-            pay_to=pay_to,
-            amount=amount,
-        ),
-        valid_after=_unix_seconds(read, sent, "validAfter"),
-        valid_before=_unix_seconds(read, sent, "validBefore"),
-        signature=_text(
-            read, payload.payload, "signature", _SIGNATURE, "64 bytes or more in hex"
-        ).lower(),
-    )
+    token = checksum_address(offer.asset)
+    nonce = _text(read, sent, "nonce", _WORD, "32 bytes in hex").lower()
+    times = _unix_seconds(read, sent, "validAfter"), _unix_seconds(read, sent, "validBefore")
+    signature = _text(read, payload.payload, "signature", _SIGNATURE, "64 bytes or more in hex")
     if pay_to.lower() != offer.pay_to.lower():
         raise _invalid(read, f"PAYMENT-SIGNATURE: authorization.to is {pay_to}; pay {offer.pay_to}")
     if amount != int(offer.amount):
@@ -119,7 +111,14 @@ def authorization_of(
             f"PAYMENT-SIGNATURE: authorization.value is {amount}; pay exactly {offer.amount} "
             "base units",
         )
-    return signed
+    digest = transfer_authorization_digest(
+        token, read.deps.chain_id, payer, pay_to, amount, *times, nonce
+    )
+    return SignedAuthorization(
+        Authorization(token=token, payer=payer, nonce=nonce, pay_to=pay_to, amount=amount),
+        *times,
+        signature=kept_signature(payer, digest, signature.lower()),
+    )
 
 
 def require_in_time(read: MeteredRead, signed: SignedAuthorization) -> None:

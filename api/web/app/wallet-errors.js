@@ -57,7 +57,7 @@ const WORDS = Object.freeze({
   ],
   unsimulated: [
     "This could not be simulated: your wallet or its node gave no verdict.",
-    "That is no refusal. You can send it; if the contract refuses it, only the gas is lost.",
+    "That is not a refusal. You can send it; if the contract refuses it, only the gas is lost.",
   ],
   reverted: [
     "The contract refuses this call.",

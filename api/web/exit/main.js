@@ -341,7 +341,7 @@ function unreadStop(key, { address, chainId }) {
     "p",
     { class: "row" },
     button(`unread-${key}`, "Stop the mandate unread", send),
-    "If this is your vault, its agent loses its power; if it is none, only the gas is lost.",
+    "If this is your vault, its agent loses its power; if it is not a vault, only the gas is lost.",
   );
 }
 

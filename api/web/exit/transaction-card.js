@@ -62,7 +62,7 @@ export function sentenceOf({ phase, refusal, error, hash, calls, hasOther }) {
     case "refused":
       return `It would revert, so it was not sent: ${reason}`;
     case "unsimulated":
-      return "It could not be simulated. That is no refusal: you can send it.";
+      return "It could not be simulated. That is not a refusal: you can send it.";
     case "unanswered":
       return `Your wallet has not answered yet. By now it would revert: ${reason}`;
     case "simulated":

@@ -1,13 +1,20 @@
 """How an agent connects: what it gets, what is kept, and how often an address may."""
 
-from concurrent.futures import ThreadPoolExecutor
-
 import pytest
 from eth_account.signers.local import LocalAccount
 from sqlalchemy import text
 
 from core.db.engine import Database
-from tests.integration.api.conftest import KEY, Clock, Limit, TestClient, bearer, connect, login
+from tests.integration.api.conftest import (
+    KEY,
+    Clock,
+    Limit,
+    TestClient,
+    at_once,
+    bearer,
+    connect,
+    login,
+)
 
 # Registration
 
@@ -87,14 +94,9 @@ def test_connect__the_thirty_first_of_a_day__waits_until_midnight(
 
 def test_connect__at_once__never_passes_the_limit(limited: Limit) -> None:
     client = limited(registrations_per_minute=3)
-    with ThreadPoolExecutor(8) as pool:
-        statuses = list(
-            pool.map(
-                lambda _: client.post("/auth/agent/connect", json={"agent_name": "x"}).status_code,
-                range(8),
-            )
-        )
-    assert sorted(statuses) == [200] * 3 + [429] * 5
+    body = {"agent_name": "x"}
+    made = at_once(8, lambda _: client.post("/auth/agent/connect", json=body).status_code)
+    assert made == {200: 3, 429: 5}
 
 
 def test_connect__counts_by_address__and_believes_trusted_proxies_only(limited: Limit) -> None:

@@ -34,12 +34,13 @@ def test_connects_token__is_taken_in_the_keys_header(
     assert answer.status_code == 200, answer.text
 
 
+@each("path", [ME, "/mandate-wallet/me/events"])
 @each("headers", [KEY, "Authorization"])
 def test_a_recovery_code__is_told_where_it_belongs(
-    client: TestClient, agent: dict[str, str], headers: str
+    client: TestClient, agent: dict[str, str], headers: str, path: str
 ) -> None:
     code = agent["recovery_code"]
-    answer = client.get(ME, headers={headers: f"Bearer {code}"})
+    answer = client.get(path, headers={headers: f"Bearer {code}"})
     assert answer.status_code == 401
     assert "recovery_code in the body of POST /auth/agent/recover" in answer.json()["detail"]
     assert code not in answer.text

@@ -92,16 +92,34 @@ def test_an_operators_wallet__is_no_agents(client: TestClient, database: Databas
     assert status.json()["registered"] is False
 
 
+def owning(client: TestClient, database: Database, agent: dict[str, Any]) -> dict[str, str]:
+    """An operator's session, whose wallet owns the agent: it was an owner's before."""
+    session = login(client, OPERATOR_WALLET)
+    with database.write() as writing:
+        found = select(AccountRow.id).where(AccountRow.kind == "owner")
+        writing.get_one(AccountRow, agent["user_id"]).owner_id = writing.scalars(found).one()
+    return session
+
+
+def test_a_case_against_an_operators_agent__is_anothers_to_close(
+    client: TestClient, database: Database, operator: dict[str, str]
+) -> None:
+    made = connect(client)
+    body = {"agent_id": made["user_id"], "rule": "copied", "deadline": "2026-11-28T12:00:00Z"}
+    case = client.post("/admin/violations", json=body, headers=operator).json()["case"]
+    path = f"/admin/violations/{case}/close"
+    refused = client.post(path, headers=owning(client, database, made))
+    assert reason(refused) == (403, "conflict_of_interest")
+    assert client.post(path, headers=operator).json()["status"] == "closed"
+
+
 def test_an_operators_claim_about_a_token__is_anothers_to_decide(
     client: TestClient, database: Database
 ) -> None:
     made = connect(client)
     body = {"base": "LINK", "claim": "It has a dog.", "source_url": SOURCE, "kind": "project"}
     claim = client.post("/kg/claim", json=body, headers={KEY: made["api_key"]}).json()
-    session = login(client, OPERATOR_WALLET)
-    with database.write() as writing:
-        found = select(AccountRow.id).where(AccountRow.kind == "owner")
-        writing.get_one(AccountRow, made["user_id"]).owner_id = writing.scalars(found).one()
+    session = owning(client, database, made)
     path = f"/admin/kg/claims/{claim['claim_id']}/verdict"
     refused = client.post(path, json={"verdict": "verified"}, headers=session)
     assert reason(refused) == (403, "conflict_of_interest")

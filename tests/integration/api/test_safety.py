@@ -2,9 +2,7 @@
 application.
 """
 
-from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +18,7 @@ from tests.integration.api.conftest import (
     KEY,
     Clock,
     TestClient,
+    at_once,
     bearer,
     connect,
     login,
@@ -129,9 +128,10 @@ def test_a_rule__has_one_open_case_an_agent(
 ) -> None:
     agent = connect(client)
     body = {"agent_id": agent["user_id"], "rule": "copied evidence", "deadline": DEADLINE}
-    with ThreadPoolExecutor(8) as pool:
-        call = lambda _: client.post("/admin/violations", json=body, headers=operator).status_code  # noqa: E731
-        assert Counter(pool.map(call, range(8))) == {201: 1, 409: 7}
+    opened = at_once(
+        8, lambda _: client.post("/admin/violations", json=body, headers=operator).status_code
+    )
+    assert opened == {201: 1, 409: 7}
     with database.read() as session:
         assert session.scalar(text("select count(*) from notice")) == 1
     answer = client.post("/admin/violations", json=body, headers=operator)
@@ -307,6 +307,9 @@ def test_the_level__is_0_until_an_operator_sets_it__and_says_what_each_does(
         (2, 0, True),
         (3, 0, True),
     ]
+    assert before["levels"][2]["says"].startswith(
+        "Of an address's unowned registrations in a UTC day, none is credited; owned agents always are."
+    )
     clock.pass_(minutes=1)
     after = client.put("/admin/defense", json={"level": 2}, headers=operator)
     assert (after.status_code, after.json()) == (

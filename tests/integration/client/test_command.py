@@ -216,7 +216,7 @@ def test_a_trusted_address_that_is_none__is_refused_before_anything_is_asked(
 ) -> None:
     done = verify(installed, record, "http://127.0.0.1:9", option, "0x12")
     assert done.returncode == 2
-    assert "write an address: 0x and 40 hex digits" in done.stderr
+    assert "write an address: 0x and 40 hex characters" in done.stderr
 
 
 @pytest.mark.slow

@@ -85,7 +85,7 @@ def test_each_address__with_a_wrong_checksum__is_refused_naming_it(
     for wrong in (EXCHANGED, ONE_CAPITAL, OF_ANOTHER_CHAIN):
         said = says(operation, place, wrong)
         assert said is not None, wrong
-        assert said.startswith("the EIP-55 checksum"), said
+        assert said.startswith("its EIP-55 checksum"), said
 
 
 @each(("operation", "place"), found, ids=lambda one: getattr(one, "key", one))

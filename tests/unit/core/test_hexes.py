@@ -45,7 +45,7 @@ def test_an_address__in_lower_or_upper_case_or_with_its_checksum__is_read(addres
 @each("text", [EXCHANGED, ONE_CAPITAL, OF_ANOTHER_CHAIN, ACCOUNT.swapcase().replace("X", "x")])
 def test_an_address__with_another_checksum__is_refused_by_that_name(text: str) -> None:
     with pytest.raises(
-        ValueError, match=r"^the EIP-55 checksum in its capitals is wrong"
+        ValueError, match=r"^its EIP-55 checksum, which is in the capital letters, is wrong"
     ) as refused:
         read_address(text)
     assert str(refused.value) == WRONG_CHECKSUM

@@ -91,7 +91,7 @@ def _database(call: Call) -> HealthPart:
     health.recorded_revisions(call.db)
     kind = health.outage(call.db)
     if kind is not None:
-        return _part(Health.DOWN, note=f"The database does not work now: {SAYS[kind]}.")
+        return _part(Health.DOWN, note=f"The database is unavailable: {SAYS[kind]}.")
     replicas = call.deps.database.replicas
     try:
         note = None if replicas is None else judge_replica(replicas.lag_s(), replicas.most_lag_s)

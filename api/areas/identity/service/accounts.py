@@ -105,7 +105,8 @@ def _refuse_an_operators(call: Call, address: str) -> None:
     """Its holder would decide on its own agent's work. Errors: Refusal wallet_taken."""
     if address.lower() in call.deps.operator_addresses:
         raise Refusal(
-            "wallet_taken", f"{address} is an operator's, which has no agent; use another wallet."
+            "wallet_taken",
+            f"{address} is an operator's, and operators have no agents; use another wallet.",
         )
 
 

@@ -31,8 +31,8 @@ class BuiltCall(LedgerAnswer):
     value: int = Field(description="wei, always 0")
     chain_id: int
     transaction: CallTransaction | None = Field(
-        description="the same for a wallet or a library that sends it as it stands, with `from` or without; "
-        "null: there is none to send now"
+        description="the same call as a transaction that a wallet or library sends unchanged, with or "
+        "without `from`; null: there is nothing to send now"
     )
     reason: str | None = None
     what_happens: str | None = None

@@ -1,6 +1,5 @@
 """Makers ask for the vault of their pilot; operators move the request (docs/fund.md)."""
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +10,7 @@ from api.kernel.operation import Deps
 from core.fund.rules.frozen import FundKind
 from core.fund.tables import FundCreationMove, FundCreationRequest, FundVault
 from core.identity.tables import Account
-from tests.integration.api.conftest import Clock, Limit, reason
+from tests.integration.api.conftest import Clock, Limit, at_once, reason
 from tests.integration.api.fund.conftest import ADDRESS, Follower, Office, follower_of, vault_with
 
 DAYS_30_S = 30 * 86_400
@@ -92,9 +91,7 @@ def test_asking_again__is_the_same_request_also_once_it_is_created(maker: Maker)
 def test_asking_many_times_at_once__is_one_request(
     maker: Maker, deps: Deps, limited: Limit
 ) -> None:
-    with ThreadPoolExecutor(8) as pool:
-        answers = sorted(pool.map(lambda _: maker.ask().status_code, range(8)))
-    assert answers == [200] * 7 + [201]
+    assert at_once(8, lambda _: maker.ask().status_code) == {200: 7, 201: 1}
     with deps.database.read() as session:
         assert session.query(FundCreationRequest).count() == 1
 

@@ -2,14 +2,13 @@
 
 import hashlib
 import json
-from concurrent.futures import ThreadPoolExecutor
 
 from api.kernel.operation import Deps
 from core.credits.ledger import writer as credit_ledger
 from core.fund.ledger import writer as signal_ledger
 from core.fund.tables import FundSignal, FundSignalSale
 from core.identity.tables import ApiKey
-from tests.integration.api.conftest import Clock, Limit, reason
+from tests.integration.api.conftest import Clock, Limit, at_once, reason
 from tests.integration.api.fund.conftest import (
     BTC,
     ETH,
@@ -111,11 +110,8 @@ def test_64_reads_at_once__are_charged_once(
     follower: Follower, office: Office, vault: int, limited: Limit, deps: Deps
 ) -> None:
     signal = office.publish(vault)
-    with ThreadPoolExecutor(64) as pool:
-        answers = list(
-            pool.map(lambda _: follower.get(f"/fund/signals/{signal}").status_code, range(64))
-        )
-    assert (set(answers), follower.credits()) == ({200}, 90)
+    read = at_once(64, lambda _: follower.get(f"/fund/signals/{signal}").status_code)
+    assert (read, follower.credits()) == ({200: 64}, 90)
     with deps.database.read() as session:
         assert session.query(FundSignalSale).count() == 1
 
@@ -131,8 +127,7 @@ def test_reads_and_plans_at_once__are_charged_once(
             return int(follower.plan(signal).status_code)
         return int(follower.get(f"/fund/signals/{signal}").status_code)
 
-    with ThreadPoolExecutor(16) as pool:
-        assert set(pool.map(call, range(32))) == {200}
+    assert at_once(32, call) == {200: 32}
     assert follower.credits() == 90
 
 

@@ -68,7 +68,9 @@ def test_a_wrong_checksum__is_400_that_names_it(stage: Stage, door: str) -> None
         answer = stage.call(method, f"/mandates/{stage.working()}{name}", who, amount | said)
     assert reason(answer) == (400, "invalid_parameter"), answer.text
     detail = answer.json()["detail"]
-    assert "the EIP-55 checksum in its capitals is wrong" in detail.replace("The", "the")
+    assert "its EIP-55 checksum, which is in the capital letters, is wrong" in detail.replace(
+        "Its", "its"
+    )
     assert EXCHANGED not in detail
 
 

@@ -156,7 +156,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"entries": [CONTRACT]}, "entries.0.field_value: state the chain too"),
     (
         {"entries": [CHAIN, entry("contract_address", LINK.replace("CA", "Ca"))]},
-        "entries.1.field_value: on ethereum, the EIP-55 checksum",
+        "entries.1.field_value: on ethereum, its EIP-55 checksum",
     ),
     (
         {"entries": [CHAIN, entry("contract_address", LINK[:-1])]},

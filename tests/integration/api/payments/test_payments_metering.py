@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
+from x402.schemas import PaymentPayload, PaymentRequirements, VerifyResponse
 
 from core.credits.ledger import writer as credit_ledger
 from core.identity.tables import ApiKey
@@ -38,11 +39,21 @@ def test_a_payment__is_not_touched_while_a_free_read_covers_the_call(shop: Shop)
 
 
 @pytest.mark.parametrize("how", ["v 0 or 1", "64 bytes"])
-def test_a_payment__signed_in_another_form__is_settled(shop: Shop, how: str) -> None:
-    payment = shop.payment()
+def test_a_payment__signed_in_another_form__is_settled(
+    shop: Shop, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By any facilitator: another than ours may know the one form of contracts alone."""
+    payment, handed_on, verify = shop.payment(), list[str](), shop.settler.verify
+
+    def seen(payload: PaymentPayload, requirements: PaymentRequirements) -> VerifyResponse:
+        handed_on.append(payload.payload["signature"])
+        return verify(payload, requirements)
+
+    monkeypatch.setattr(shop.settler, "verify", seen)
     signature = payment["payload"]["signature"]
     payment["payload"]["signature"] = written_otherwise(signature)[how]
     assert (shop.get(payment).status_code, shop.income) == (200, PRICE)
+    assert handed_on == [signature.lower()]
 
 
 def test_a_page_that_is_not_there__costs_nothing(shop: Shop) -> None:

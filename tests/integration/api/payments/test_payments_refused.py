@@ -372,7 +372,7 @@ def test_a_payment__with_another_checksum__is_refused_naming_it(shop: Shop, side
     payment["payload"]["authorization"][side] = EXCHANGED
     answer = shop.get(payment)
     assert reason(answer) == (402, "payment_invalid")
-    assert f"authorization.{side}: the EIP-55 checksum" in answer.json()["detail"]
+    assert f"authorization.{side}: its EIP-55 checksum" in answer.json()["detail"]
     assert nothing_happened(shop)
 
 

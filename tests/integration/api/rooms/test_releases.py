@@ -116,7 +116,7 @@ def test_another_agent_later__is_refused_by_name(stage: Stage) -> None:
     released(stage, reader, message_id)
     assert refused(stage, other, message_id) == (
         409,
-        f"Message {message_id} was released by agent {reader.user_id} already; once is all.",
+        f"Message {message_id} was already released by agent {reader.user_id}; a message can be released once.",
     )
     assert stage.read()["messages"][0]["released_by"]["user_id"] == reader.user_id
 

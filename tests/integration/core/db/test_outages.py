@@ -67,6 +67,20 @@ def test_a_read_only_database__is_one_outage__and_told_once(database: Database) 
         assert views.outage(session) is None
 
 
+def test_an_outage__is_over_with_a_statement_that_wrote_by_itself(database: Database) -> None:
+    """As calls are counted: a process of reads with keys alone said a second outage no more."""
+    row = "insert into account (kind, name, created_at) values ('agent', 'a', now())"
+    SAID.meet(OutageKind.READ_ONLY)
+    with database.statements() as connection:
+        connection.execute("select 1")
+    assert SAID.is_out
+    with database.statements() as connection:
+        connection.execute(row)
+    assert not SAID.is_out
+    with database.statements() as connection:
+        assert connection.execute("select count(*) from account").fetchall() == [(1,)]
+
+
 def test_a_full_disk__is_an_outage_that_health_names(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -171,7 +185,7 @@ def test_migrate__names_what_is_wrong(
     assert migrate.main(["upgrade", database_url]) == 1
     said = capsys.readouterr().err
     set_read_only(database, "off")
-    assert said.startswith("The database does not work now: it is read-only")
+    assert said.startswith("The database is unavailable: it is read-only")
     assert "Traceback" not in said
 
 

@@ -178,8 +178,8 @@ def test_the_cap_in_total__is_paid_and_one_base_unit_more_is_not() -> None:
         ({"asset": "0x" + "99" * 20}, "asset .* is not 0x036C"),
         ({"network": "eip155:8453"}, "network 'eip155:8453' is not eip155:84532"),
         ({"scheme": "upto"}, "scheme 'upto' is not exact"),
-        ({"payTo": "0x12"}, "is no address"),
-        ({"payTo": None}, "is no address"),
+        ({"payTo": "0x12"}, "is not an address"),
+        ({"payTo": None}, "is not an address"),
         ({"payTo": "0x5aAeb6503F3E94C9b9A09f33669435E7Ef1BeAed"}, "its checksum is wrong"),
         ({"amount": "0"}, "is not a whole number"),
         ({"amount": "-5"}, "is not a whole number"),
@@ -187,8 +187,8 @@ def test_the_cap_in_total__is_paid_and_one_base_unit_more_is_not() -> None:
         ({"amount": 10000}, "is not a whole number"),
         ({"extra": None}, "extra lacks"),
         ({"extra": {"name": 1, "version": "2"}}, "extra lacks"),
-        ({"maxTimeoutSeconds": "soon"}, "is no number of seconds"),
-        ({"maxTimeoutSeconds": 0}, "is no number of seconds"),
+        ({"maxTimeoutSeconds": "soon"}, "is not a number of seconds"),
+        ({"maxTimeoutSeconds": 0}, "is not a number of seconds"),
     ],
 )
 def test_an_offer_that_is_not_as_expected__is_not_signed(change: dict[str, Any], why: str) -> None:

@@ -10,7 +10,7 @@ from api.kernel.fields import JsonDecimal
 from api.kernel.operation import Refusal
 from tests.each import each
 
-UNSTORABLE = "no NUL and no half of a surrogate pair is taken."
+UNSTORABLE = "NUL and halves of surrogate pairs are not allowed."
 
 
 def test_a_fraction__keeps_the_text_it_was_written_as() -> None:

@@ -57,6 +57,12 @@ def test_each_rule__is_a_sentence() -> None:
     assert [one.rule for one in RULES if not re.fullmatch(r"[A-Z].*\.", one.rule, re.DOTALL)] == []
 
 
+def test_each_rule__is_understood_without_the_one_before_it() -> None:
+    """ "The same of one account." was a rule."""
+    of_another = re.compile(r"the same\b|of (this|these),|.*\bget them\b", re.IGNORECASE)
+    assert [one.id for one in RULES if of_another.match(one.rule)] == []
+
+
 def test_the_enforcers__are_the_four_of_the_specification() -> None:
     assert {one.enforced_by.value for one in RULES} == {
         *("contract constant", "contract immutable", "server", "policy")

@@ -5,12 +5,13 @@ from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 
+import click
 import pytest
 from typer.testing import CliRunner
 
 from api.client.verify import receipts_check
 from api.client.verify.findings import Report
-from api.client.verify.main import app
+from api.client.verify.main import app, named_address
 from api.client.verify.node import Block
 from api.client.verify.reading import RecordFile
 from api.client.verify.receipts_check import (
@@ -23,6 +24,7 @@ from api.client.verify.terms_check import RecordSubject
 from core.anchors.rules import EPOCH_S, EpochPost, epoch_end_s, epoch_of
 from core.canonical import canonical_json
 from core.chain.signer import LocalKeySigner
+from core.hexes import ZERO_ADDRESS
 from core.mandate.chain.typed_data import record_receipt_digest
 from core.mandate.rules.receipts import RecordReceipt
 from core.mandate.rules.record_file import AnchorLine
@@ -263,6 +265,20 @@ def test_a_file_of_blank_lines__is_read_up_to_a_bound(monkeypatch: pytest.Monkey
     with pytest.raises(ValueError, match="kept: more than 3 lines"):
         list(kept_receipts("kept", file))
     assert file.tell() == 4
+
+
+@each(
+    ("address", "rule"),
+    [
+        (ZERO_ADDRESS, "the zero address belongs to nobody"),
+        (SERVICE.address.swapcase().replace("X", "x"), "its EIP-55 checksum"),
+        ("0x12", "write an address: 0x and 40 hex characters"),
+    ],
+)
+def test_an_address_that_is_not_taken__is_refused_for_its_own_rule(address: str, rule: str) -> None:
+    """Each was said to have a wrong length or checksum."""
+    with pytest.raises(click.BadParameter, match=rule):
+        named_address(address, "--owner")
 
 
 @each("content", [None, b"\n" * (receipts_check.MOST_LINES + 1)], ids=["no file", "blank"])

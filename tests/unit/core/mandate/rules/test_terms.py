@@ -194,7 +194,7 @@ def test_address__in_any_case__is_returned_with_its_checksum(text: str) -> None:
 
 
 def test_address__with_another_checksum__is_refused_by_that_name() -> None:
-    with pytest.raises(InvalidParameterError, match=r"^to: the EIP-55 checksum"):
+    with pytest.raises(InvalidParameterError, match=r"^to: its EIP-55 checksum"):
         address_from_text(OWNER.replace("79C8", "97C8"), "to")
 
 
@@ -258,5 +258,5 @@ def test_payout_rule__of_unknown_fields__names_the_first() -> None:
 @each("key", ["owner", "agent"])
 def test_terms__read_with_an_address_that_has_another_checksum__are_refused(key: str) -> None:
     document = terms_to_json(terms_of(DRAFT))
-    with pytest.raises(InvalidParameterError, match=rf"^{key}: the EIP-55 checksum"):
+    with pytest.raises(InvalidParameterError, match=rf"^{key}: its EIP-55 checksum"):
         terms_from_json({**document, key: OWNER.replace("79C8", "97C8")})

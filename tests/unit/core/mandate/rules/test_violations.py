@@ -125,7 +125,7 @@ def test_target__in_the_tool_form__is_the_same_field() -> None:
 def test_target__with_another_checksum__is_refused_at_the_door_and_read_from_old_rows(
     payload: dict[str, Any], field: str
 ) -> None:
-    with pytest.raises(InvalidParameterError, match=rf"^{field}: the EIP-55 checksum"):
+    with pytest.raises(InvalidParameterError, match=rf"^{field}: its EIP-55 checksum"):
         require_checksums(payload)
     assert target_of({"target": WRONG}) == ReportedTarget(None, ACCOUNT)
 
