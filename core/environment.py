@@ -2,9 +2,11 @@
 settings are.
 
 One file of settings is read by a shell, systemd and compose, which leave different things around a
-value: blanks, a carriage return, quotes. None of them belongs to it.
+value: blanks, a carriage return, quotes. None of them belongs to it. Nor does what copying from a page
+leaves there, which nobody sees: it is refused.
 """
 
+import unicodedata
 from ipaddress import ip_network
 from typing import Annotated, Any, ClassVar
 from urllib.parse import urlsplit
@@ -16,20 +18,34 @@ from core.errors import InvalidParameterError
 from core.hexes import read_account
 
 QUOTES = ("'", '"')
+_TYPOGRAPHIC = ("Pi", "Pf")  # categories of quotes
 
 
 def unquoted(text: str) -> str:
     """Without the blanks around it, or one pair of quotes; what that holds is taken as it stands.
 
-    Errors: ValueError for a quote at one end alone.
+    Errors: ValueError for a quote at one end alone; and without quotes those of `_typed`.
     """
     bare = text.strip()
     ends = {end for end in (bare[:1], bare[-1:]) if end in QUOTES}
     if not ends:
-        return bare
+        return _typed(bare)
     if len(bare) < 2 or bare[0] != bare[-1]:
         raise ValueError("it has a quote at one end only; remove it, or write one at each end")
     return bare[1:-1]
+
+
+def _typed(bare: str) -> str:
+    """The same. Errors: ValueError for a typographic quote at an end, and for what nobody sees."""
+    for one in bare:
+        if unicodedata.category(one) == "Cf" or (one < " " and one not in "\t\r\n"):
+            raise ValueError(
+                f"it has U+{ord(one):04X}, which nobody sees; type it again, or in quotes to keep it"
+            )
+    for end in {bare[:1], bare[-1:]} - {""}:
+        if unicodedata.category(end) in _TYPOGRAPHIC:
+            raise ValueError(f"U+{ord(end):04X} stands at an end of it; drop it, or write \" or '")
+    return bare
 
 
 class Environment(BaseSettings):

@@ -1,7 +1,8 @@
 """Where a call comes from, as limits count it.
 
 X-Forwarded-For is believed from configured proxies only, right to left: the first address that is
-no trusted proxy is the client, with a port and brackets or without. IPv6 counts by /64, since one subscriber has at least that
+no trusted proxy is the client, with a port and brackets or without; empty ones are none (RFC 9110,
+5.6.1). IPv6 counts by /64, since one subscriber has at least that
 (docs/rules.md#client-address).
 """
 
@@ -29,7 +30,7 @@ def client_address(
     addresses or networks.
     """
     trusted = _networks(tuple(trusted_proxies))
-    hops = [hop.strip() for value in forwarded_for for hop in value.split(",")]
+    hops = [hop for value in forwarded_for for part in value.split(",") if (hop := part.strip())]
     client = _parsed(peer)
     while client is not None and any(client in network for network in trusted) and hops:
         further = _parsed(hops.pop())

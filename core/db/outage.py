@@ -1,12 +1,14 @@
 """A database that for now takes no writes or lends no connection: told once a state, and waited for.
 
-    read-only   default_transaction_read_only is on, as hosted databases set it when the disk is nearly full
+    read-only   default_transaction_read_only is on, as hosted databases set it when the disk is nearly full; or
+                it is a standby, as the old primary is after a failover
     full        no room is left on its disk
     busy        no connection is free, at the server or of this process's own
 
 Laws
 - Each is one error, OutageError, whatever SQLAlchemy, psycopg or the pool calls it; it is an
   OperationalError, which everybody waits for.
+- A connection to a standby is given up, since the name may lead to the new primary by now.
 - A process says it once, and once that a write went through again. Whoever meets it logs nothing of
   it (core/logs.py).
 """
@@ -36,7 +38,8 @@ class OutageKind(StrEnum):
 
 SAYS: Final = {
     OutageKind.READ_ONLY: "it is read-only: make room on its disk, or ask who set "
-    "default_transaction_read_only (`show default_transaction_read_only`)",
+    "default_transaction_read_only (`show default_transaction_read_only`); if it is a standby "
+    "(`select pg_is_in_recovery()`), name the primary",
     OutageKind.FULL: "its disk is full: make room there",
     OutageKind.BUSY: "it has no free connection: raise max_connections or the role's limit, or end who "
     "holds them (`select * from pg_stat_activity`)",
@@ -148,8 +151,17 @@ def tell_outages(engine: Engine) -> None:
             context.original_exception, ReadOnlySqlTransaction
         ):
             return None  # a session of ours that only reads was to write: a defect
-        return outage_of(context.original_exception)
+        found = outage_of(context.original_exception)
+        if found is not None and found.kind is OutageKind.READ_ONLY and _is_of_standby(driver):
+            context.is_disconnect = True
+        return found
 
     @event.listens_for(engine, "commit")
     def look(connection: Connection) -> None:
         SAID.look(connection.exec_driver_sql)
+
+
+def _is_of_standby(connection: Any) -> bool:
+    """As the server says it unasked (Postgres 14 and newer)."""
+    driver = getattr(connection, "dbapi_connection", None)
+    return driver is not None and driver.info.parameter_status("in_hot_standby") == "on"

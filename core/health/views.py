@@ -20,6 +20,9 @@ from core.quarantine.queries import held_counts
 
 INDEXER = "indexer"  # the leader's name
 OUTAGE_IS_NEWS_S = 30.0
+_TAKES_NO_WRITES = (
+    "select pg_is_in_recovery() or current_setting('default_transaction_read_only') = 'on'"
+)
 
 
 def recorded_revisions(session: Session) -> list[str]:
@@ -29,7 +32,7 @@ def recorded_revisions(session: Session) -> list[str]:
 
 def outage(session: Session) -> OutageKind | None:
     """What keeps the database from working, as it says itself, or as this process met it just now."""
-    if session.scalar(text("select current_setting('default_transaction_read_only')")) == "on":
+    if session.scalar(text(_TAKES_NO_WRITES)):
         return OutageKind.READ_ONLY
     met = SAID.within(OUTAGE_IS_NEWS_S)
     return None if met is OutageKind.READ_ONLY else met  # which is over, and not yet written upon

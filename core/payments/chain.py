@@ -13,8 +13,9 @@ from eth_utils.crypto import keccak
 
 from core.chain import results
 from core.chain.abi import address_word, topic_of
-from core.chain.blocks import RawLog, TransactionReceipt
+from core.chain.blocks import BlockHeader, RawLog, TransactionReceipt
 from core.chain.reader import At, ChainReader, block_argument
+from core.errors import OutsideError
 from core.hexes import hex_of
 from core.mandate.chain.decode import decode_log
 from core.mandate.rules.events import X402Paid
@@ -42,21 +43,53 @@ def resource_hash(url: str) -> str:
     return hex_of(keccak(text=url))
 
 
-def settlement_of(chain: ChainReader, wanted: Authorization, from_block: int) -> str | None:
-    """The hash of the transaction that paid exactly this, at `from_block` or above; None when there
-    is none.
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """An authorization's nonce is used or cancelled. `by`: the transaction that paid exactly what is
+    wanted with it; None: none did, and none ever will.
+    """
 
-    Errors: those of all reads.
+    by: str | None
+
+
+class NodeBehindError(OutsideError):
+    """A node does not show what another one has."""
+
+
+def spent_of(chain: ChainReader, wanted: Authorization, from_block: int) -> Spent | None:
+    """What became of an authorization that was not used below `from_block`; None: it was not used.
+
+    Use and logs are read at one block: nodes behind one address answer by turns, and one that is
+    behind shows no log of what another calls used. Errors: those of all reads; NodeBehindError.
+    """
+    head = chain.header()
+    if head is None:
+        raise NodeBehindError("the node names no newest block")
+    if not chain.is_authorization_used(wanted.token, wanted.payer, wanted.nonce, head.hash):
+        return None
+    return Spent(settlement_of(chain, wanted, from_block, head))
+
+
+def settlement_of(
+    chain: ChainReader, wanted: Authorization, from_block: int, head: BlockHeader
+) -> str | None:
+    """The hash of the transaction that paid exactly this, from `from_block` to `head`; None when
+    there is none.
+
+    Errors: those of all reads; NodeBehindError.
     """
     topics = [topic_of("AuthorizationUsed"), address_word(wanted.payer), wanted.nonce]
-    head = chain.block_number()
-    for first in range(from_block, head + 1, LOG_WINDOW_BLOCKS):
-        last = min(first + LOG_WINDOW_BLOCKS - 1, head)
-        logs, _ = chain.range_logs(first, last, [{"address": wanted.token, "topics": topics}])
+    for first in range(from_block, head.number + 1, LOG_WINDOW_BLOCKS):
+        last = min(first + LOG_WINDOW_BLOCKS - 1, head.number)
+        logs, newest = chain.range_logs(first, last, [{"address": wanted.token, "topics": topics}])
+        if newest is None or (last == head.number and newest.hash != head.hash):
+            raise NodeBehindError(f"the node does not have block {last}")
         for log in logs:
             receipt = chain.receipt(log.tx_hash)
+            if receipt is None:
+                raise NodeBehindError(f"the node does not have transaction {log.tx_hash}")
             # a nonce is used once
-            return log.tx_hash if receipt is not None and is_paid(receipt, wanted) else None
+            return log.tx_hash if is_paid(receipt, wanted) else None
     return None
 
 
@@ -99,7 +132,7 @@ def _is_blameless(chain: ChainReader, sent: Sent, receipt: TransactionReceipt) -
     wanted = Authorization(
         token=sent.token, payer=sent.payer, nonce=sent.nonce, pay_to=sent.pay_to, amount=sent.amount
     )
-    return settlement_of(chain, wanted, sent.claimed_block) is not None
+    return settlement_of(chain, wanted, sent.claimed_block, block) is not None
 
 
 def vault_payments_of(receipt: TransactionReceipt, adapter: str) -> Iterator[tuple[int, X402Paid]]:

@@ -50,7 +50,9 @@ INJECTED = """
 
 @dataclass
 class BrowserWallet:
-    """`sent`: hashes of the transactions that it sent. `asked`: methods that the page asked for."""
+    """`sent`: hashes of the transactions that it sent. `asked`: methods that the page asked for. `held`:
+    transactions that it was asked for asleep.
+    """
 
     private_key: str
     rpc_url: str
@@ -64,6 +66,7 @@ class BrowserWallet:
     refuses_calls: dict[str, Any] | None = None
     sent: list[str] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
+    held: list[dict[str, Any]] = field(default_factory=list)
     _batches: dict[str, list[str]] = field(default_factory=dict)
 
     @property
@@ -73,6 +76,7 @@ class BrowserWallet:
     def answer(self, method: str, params: list[Any]) -> Any:
         self.asked.append(method)
         if self.is_asleep and method in ("eth_sendTransaction", "wallet_sendCalls"):
+            self.held.append(params[0])
             return {"isAsleep": True}
         if self.refuses_calls is not None and method == "eth_call":
             return {"error": self.refuses_calls}
@@ -134,6 +138,10 @@ class BrowserWallet:
         if "result" in answer:
             self.sent.append(answer["result"])
         return answer
+
+    def confirm_held(self) -> str:
+        """The newest that it holds, though no page waits for its answer: the hash."""
+        return str(self._send(self.held.pop())["result"])
 
     def _wallet_getCapabilities(self, params: list[Any]) -> Any:  # noqa: N802  # JSON-RPC's name
         if not self.batches:

@@ -53,7 +53,7 @@ from core.chain.reader import ChainReader
 from core.errors import OutsideError
 from core.hexes import bytes_of, hex_of
 from core.payments import queries as payments
-from core.payments.chain import Authorization, is_paid, settlement_of
+from core.payments.chain import Authorization, is_paid, spent_of
 from core.payments.rules import PaymentState
 from core.payments.tables import X402Payment
 
@@ -125,14 +125,14 @@ def _late(till: Till, row: X402Payment, wanted: Authorization) -> str | None:
     Errors: Refusal settlement_pending.
     """
     chain, now = till.read.deps.chain, till.read.now
-    used = chain.is_authorization_used(wanted.token, wanted.payer, wanted.nonce)
-    found = settlement_of(chain, wanted, row.claimed_block) if used else None
-    if found is not None:
-        payments.mark_settled(till.session, (row.asset, row.payer, row.nonce), bytes_of(found), now)
-        return found
+    spent = spent_of(chain, wanted, row.claimed_block)
+    if spent is not None and spent.by is not None:
+        identity = (row.asset, row.payer, row.nonce)
+        payments.mark_settled(till.session, identity, bytes_of(spent.by), now)
+        return spent.by
     is_over = row.valid_before is not None and now.timestamp() >= row.valid_before
     if (
-        used
+        spent is not None
         or is_over
         or row.state == PaymentState.FAILED
         or (row.claimed_at + LEASE <= now and not _is_waiting(chain, row.tx_hash))
@@ -346,10 +346,10 @@ def _on_chain(payment: JudgedPayment, from_block: int, *, sent: bool = False) ->
     Errors: Refusal payment_invalid when the nonce went into something else.
     """
     chain, wanted = payment.read.deps.chain, payment.signed.authorization
-    if not chain.is_authorization_used(wanted.token, wanted.payer, wanted.nonce):
+    spent = spent_of(chain, wanted, from_block)
+    if spent is None:
         return None
-    found = settlement_of(chain, wanted, from_block)
-    if found is None:
+    if spent.by is None:
         payments.mark_failed(
             payment.session, payment.identity, "nonce used for something else", sent=sent
         )
@@ -359,7 +359,7 @@ def _on_chain(payment: JudgedPayment, from_block: int, *, sent: bool = False) ->
             "payment_invalid",
             "The payment's nonce was cancelled or used for something else; sign a new payment.",
         )
-    return found
+    return spent.by
 
 
 def _keep_settled(payment: JudgedPayment, tx_hash: str) -> str:

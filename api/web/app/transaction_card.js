@@ -91,14 +91,16 @@ export async function begin(asked) {
 
 /** @param {Wanted} asked @param {readonly import("./wallet.js").Call[]} calls @param {string} from */
 function openRequest({ title, mandateId = null }, calls, from) {
-  return list.value.find(
-    (one) =>
+  return list.value.find((one) => {
+    const known = wanted.get(one.id); // of what an earlier page asked for the mandate is not known
+    return (
       ["waiting", "unanswered"].includes(one.phase) &&
       one.title === title &&
       one.from === from.toLowerCase() &&
       one.calls[0]?.to === calls[0]?.to &&
-      (wanted.get(one.id)?.mandateId ?? null) === mandateId,
-  );
+      (known === undefined || (known.mandateId ?? null) === mandateId)
+    );
+  });
 }
 
 /** @param {import("./transaction-states.js").Transaction} one */

@@ -2,7 +2,7 @@
 // reload.
 
 import { ChainWatch } from "./chain-watch.js";
-import { PendingStore } from "./pending-store.js";
+import { nameOf, PendingStore } from "./pending-store.js";
 import { refusalOf } from "./refusals.js";
 import { after, builtTransaction, isPending } from "./transaction-states.js";
 import { PERSON_TIMEOUT_MS } from "./wallet.js";
@@ -22,6 +22,8 @@ import { WalletError, walletError } from "./wallet-errors.js";
 
 const POLL_MS = 2_000;
 const FIRST_POLL_MS = 250;
+/** What a wallet answers where it did not send. */
+const UNSENT = ["rejected", "unauthorized", "wrong_network", "unsupported", "pending"];
 
 /** The list of transactions, the newest first, and what can be done with each. */
 export class Transactions {
@@ -36,6 +38,10 @@ export class Transactions {
     this._nonces = new Map();
     /** Requests that the wallet has not answered, by id, the newest last. @type {Map<string, symbol[]>} */
     this._open = new Map();
+    /** Keys of what is kept of requests that may have been sent, by id. @type {Map<string, string>} */
+    this._unheard = new Map();
+    /** The account's next nonce when what an earlier page asked was looked for, by id. @type {Map<string, number>} */
+    this._sought = new Map();
     /** @type {Transaction[]} */
     this._list = [];
     /** @type {Set<(list: readonly Transaction[]) => void>} */
@@ -99,6 +105,7 @@ export class Transactions {
     const found = this.get(id);
     if (found === undefined || found.phase === "waiting") return;
     this._forget(found);
+    this._hear(found);
     this._put(this._list.filter((one) => one.id !== id));
   }
 
@@ -151,20 +158,29 @@ export class Transactions {
     return /** @type {Promise<boolean>} */ (Promise.race([answered, late]));
   }
 
-  /** Take up what an earlier page of this browser sent, for the wallet's account and network. */
+  /**
+   * Take up what an earlier page of this browser sent, or asked without an answer, for the wallet's
+   * account and network.
+   */
   resume() {
     const { address, chainId } = this._wallet.state;
     if (address === null || chainId === null) return;
-    const known = new Set(this._list.map((one) => one.batchId ?? one.hash));
+    const known = new Set([...this._list.map(nameOf), ...this._unheard.values()]);
     const found = this._store(chainId, address)
       .read()
-      .filter((entry) => !known.has(entry.batchId ?? entry.hash));
+      .filter((entry) => !known.has(nameOf(entry)));
     const taken = found.map((entry) => {
-      const calls = [{ to: entry.to, data: "0x", chain_id: chainId }];
+      const { hash, batchId, asked, nonce, nonceBefore, at } = entry;
+      const kept = asked?.calls ?? [{ to: entry.to, data: "0x" }];
+      const calls = kept.map((one) => ({ ...one, chain_id: chainId }));
       const start = { id: this._nextId(), title: entry.title, calls, from: address };
-      const { hash, batchId, nonce, nonceBefore, at } = entry;
       const waiting = after(builtTransaction(start), { type: "asked" });
-      return { ...after(waiting, { type: "sent", hash, batchId, nonceBefore, at }), nonce };
+      if (asked === null) {
+        return { ...after(waiting, { type: "sent", hash, batchId, nonceBefore, at }), nonce };
+      }
+      this._nonces.set(start.id, nonceBefore);
+      this._unheard.set(start.id, asked.key);
+      return after(waiting, { type: "late", error: new WalletError("unheard") });
     });
     this._put([...taken.reverse(), ...this._list]);
     this._schedule();
@@ -179,10 +195,14 @@ export class Transactions {
     if (found !== undefined) this._apply(found.id, { type: "recorded" });
   }
 
-  /** Look at all that are pending, once. */
+  /** Look at all that are pending, or that an earlier page asked for, once. */
   async look() {
-    for (const transaction of this._list.filter(isPending)) {
+    for (const transaction of this._list.filter((one) => this._isWatched(one))) {
       try {
+        if (!isPending(transaction)) {
+          await this._seek(transaction);
+          continue;
+        }
         const event = await this._watch.eventOf(transaction);
         if (event !== null) this._apply(transaction.id, event);
         if (event?.type === "seen") this._remember(transaction.id);
@@ -225,6 +245,46 @@ export class Transactions {
   }
 
   /**
+   * Whether something can still become of it without a word of the wallet.
+   * @param {Transaction} transaction
+   */
+  _isWatched(transaction) {
+    const { id, phase } = transaction;
+    const isOfEarlierPage = phase === "unanswered" && !this._open.get(id)?.length;
+    return isPending(transaction) || (isOfEarlierPage && this._unheard.has(id));
+  }
+
+  /**
+   * Look for what an earlier page asked for, each time that the account has sent something.
+   * @param {Transaction} transaction
+   */
+  async _seek({ id, chainId, from }) {
+    await this._wallet.requireChain(chainId);
+    const [before, next] = [this._nonces.get(id) ?? null, await this._watch.nextNonce(from)];
+    if (before === null || next === null || next <= before) return;
+    if (this._sought.get(id) === next) return;
+    this._sought.set(id, next);
+    await this._isClear(id);
+  }
+
+  /**
+   * What the wallet was asked for: the transaction itself, and others for the same that may have
+   * been sent, whose figures may be older.
+   * @param {Transaction} transaction
+   */
+  _askedFor({ id, title, chainId, from, calls }) {
+    return this._list.filter((one) =>
+      one.id === id
+        ? this._nonces.has(id)
+        : this._unheard.has(one.id) &&
+          one.title === title &&
+          one.chainId === chainId &&
+          one.from === from &&
+          one.calls[0]?.to.toLowerCase() === calls[0]?.to.toLowerCase(),
+    );
+  }
+
+  /**
    * Whether the wallet can be asked without fear that it did this already. What the account sent
    * since it was asked is looked at; the transaction itself, if it is among that, is followed.
    * @param {string} id
@@ -232,9 +292,9 @@ export class Transactions {
    */
   async _isClear(id) {
     const transaction = this.get(id);
-    const before = this._nonces.get(id);
-    if (transaction === undefined || before === undefined) return true; // it was never asked
-    const { chainId, from, phase } = transaction;
+    const asked = transaction === undefined ? [] : this._askedFor(transaction);
+    if (transaction === undefined || asked.length === 0) return true; // it was never asked
+    const { chainId, from } = transaction;
     try {
       await this._wallet.requireChain(chainId);
     } catch (thrown) {
@@ -242,25 +302,27 @@ export class Transactions {
       return false;
     }
     const next = await this._watch.nextNonce(from);
-    if (before === null || next === null) return this._doubt(id, "unknown_nonce");
-    const sent = await this._watch.sentBetween(from, before, next);
-    const own = sent.find((one) => one !== null && isCall(one, transaction) && !this._knows(one));
-    if (own) {
-      const { hash, nonce } = own;
-      this._follow(transaction, {
-        ...{ type: "sent", hash, batchId: null, nonceBefore: nonce, at: this._now() },
-        open: this._open.get(id)?.length ?? 0,
-      });
-      return false;
-    }
+    const before = asked.map((one) => this._nonces.get(one.id) ?? -1);
+    if (before.includes(-1) || next === null) return this._doubt(id, "unknown_nonce");
+    const sent = await this._watch.sentBetween(from, Math.min(...before), next);
     const others = sent.filter((one) => one === null || !this._knows(one));
+    for (const one of others) {
+      const of = asked.find((request) => one !== null && isCall(one, request));
+      if (of === undefined || one === null) continue;
+      const { hash, nonce } = one;
+      this._follow(of, {
+        ...{ type: "sent", hash, batchId: null, nonceBefore: nonce, at: this._now() },
+        open: this._open.get(of.id)?.length ?? 0,
+      });
+      return of.id !== id && this._doubt(id, "moved", [hash]);
+    }
     if (others.length > 0)
       return this._doubt(
         id,
         "moved",
         others.flatMap((one) => one?.hash ?? []),
       );
-    return phase !== "unanswered" || this._doubt(id, "unanswered");
+    return !asked.some(isOpen) || this._doubt(id, "unanswered");
   }
 
   /**
@@ -293,6 +355,7 @@ export class Transactions {
       await this._wallet.requireChain(chainId);
       const nonceBefore = await this._watch.nextNonce(from);
       this._nonces.set(id, nonceBefore);
+      this._keep(waiting, nonceBefore);
       const sent = await this._ask(waiting);
       const open = this._close(id, request);
       this._follow(waiting, { type: "sent", ...sent, nonceBefore, at: this._now(), open });
@@ -300,6 +363,7 @@ export class Transactions {
     } catch (thrown) {
       const isNewest = this._open.get(id)?.at(-1) === request;
       const open = this._close(id, request);
+      if (open === 0 && UNSENT.includes(walletError(thrown).kind)) this._hear(waiting);
       const isHere = isNewest || this.get(id)?.phase === "unanswered";
       if (isHere) this._apply(id, { type: "failed", error: walletError(thrown), open });
       return false;
@@ -338,6 +402,9 @@ export class Transactions {
    * @param {SentEvent} event
    */
   _follow(waiting, event) {
+    // others for the same that failed had no nonce: this one has it now
+    for (const one of this._askedFor(waiting)) if (!isOpen(one)) this._hear(one);
+    this._hear(waiting);
     if (event.hash !== null && this._knows({ hash: event.hash })) return;
     const found = this.get(waiting.id);
     const isFollowed = found !== undefined && found.sentAt !== null;
@@ -364,7 +431,7 @@ export class Transactions {
 
   _schedule() {
     clearTimeout(this._timer);
-    if (this._isClosed || !this._list.some(isPending)) return;
+    if (this._isClosed || !this._list.some((one) => this._isWatched(one))) return;
     const pauseMs = Math.min(this._pauseMs, this._pollMs);
     this._pauseMs = 2 * pauseMs;
     this._timer = setTimeout(() => void this.look().finally(() => this._schedule()), pauseMs);
@@ -388,8 +455,34 @@ export class Transactions {
     const sent = this.get(id);
     if (sent === undefined) return;
     const { hash, batchId, title, nonce, nonceBefore } = sent;
-    const entry = { hash, batchId, title, nonce, nonceBefore, at: sent.sentAt ?? this._now() };
-    this._store(sent.chainId, sent.from).put({ ...entry, to: sent.calls[0]?.to ?? "" });
+    const entry = { hash, batchId, asked: null, title, nonce, nonceBefore };
+    const [at, to] = [sent.sentAt ?? this._now(), sent.calls[0]?.to ?? ""];
+    this._store(sent.chainId, sent.from).put({ ...entry, at, to });
+  }
+
+  /**
+   * Keep what the wallet is asked for until it says what became of it.
+   * @param {Transaction} waiting
+   * @param {number | null} nonceBefore
+   */
+  _keep({ id, calls, title, chainId, from }, nonceBefore) {
+    const key = this._unheard.get(id) ?? `${this._now()}.${Math.random()}`;
+    this._unheard.set(id, key);
+    const kept = calls.map(({ to, data, value }) => ({ to, data, value: String(value ?? 0) }));
+    const entry = { hash: null, batchId: null, asked: { key, calls: kept }, title };
+    const more = { nonce: null, nonceBefore, at: this._now(), to: calls[0]?.to ?? "" };
+    this._store(chainId, from).put({ ...entry, ...more });
+  }
+
+  /**
+   * It is known what became of it.
+   * @param {Transaction} transaction
+   */
+  _hear({ id, chainId, from }) {
+    const key = this._unheard.get(id);
+    if (key === undefined) return;
+    this._unheard.delete(id);
+    this._store(chainId, from).remove({ hash: null, batchId: null, asked: { key } });
   }
 
   /** @param {Transaction} transaction */
@@ -434,6 +527,14 @@ function isCall({ to, data }, { calls }) {
   const [call] = calls;
   const isOne = call !== undefined && calls.length === 1;
   return isOne && to === call.to.toLowerCase() && data === call.data.toLowerCase();
+}
+
+/**
+ * Whether the wallet may still have the request for it.
+ * @param {Transaction} transaction
+ */
+function isOpen({ phase }) {
+  return phase === "waiting" || phase === "unanswered";
 }
 
 /** @returns {Storage | null} */

@@ -4,8 +4,8 @@
 
 /**
  * @typedef {"no_wallet" | "rejected" | "wrong_network" | "unauthorized" | "unsupported" | "pending"
- *   | "timeout" | "unanswered" | "moved" | "unknown_nonce" | "unsimulated" | "reverted"
- *   | "failed"} WalletErrorKind
+ *   | "timeout" | "unanswered" | "unheard" | "moved" | "unknown_nonce" | "unsimulated"
+ *   | "reverted" | "failed"} WalletErrorKind
  * @typedef {{detail?: string, code?: number | null, data?: string | null}} WalletErrorMore
  */
 
@@ -46,6 +46,11 @@ const WORDS = Object.freeze({
     "Your wallet has not answered yet.",
     "Open it and answer the request there: this page takes the answer whenever it comes. If you " +
       "send it again while the request is still there, both can be carried out.",
+  ],
+  unheard: [
+    "Your wallet was asked for this before the page was loaded again: it is not known whether it was sent.",
+    "Answer the request in your wallet if it is still there: the page looks for what your account " +
+      "sends. If you declined it, dismiss this.",
   ],
   moved: [
     "Your account has sent another transaction since. It may be this one.",

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 from starlette.testclient import TestClient
 
 from api.kernel.operation import Deps
@@ -330,6 +330,24 @@ def test_a_replica_of_another_database__is_said_and_stops_nothing(
         status, parts = ready(client)
     assert (status, parts["database"]["status"]) == (200, "degraded")
     assert parts["database"]["note"].startswith("The replica at DATABASE_READ_URL follows another")
+
+
+@pytest.mark.usefixtures("beating")
+def test_a_replica__takes_no_writes_and_is_no_outage(
+    deps: Deps, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lent(replicas: Replicas) -> Connection:
+        connection = replicas._engine.connect()
+        connection.exec_driver_sql("set default_transaction_read_only = on")
+        connection.commit()
+        return connection
+
+    monkeypatch.setattr(Replicas, "lag_s", lambda _: 0)
+    monkeypatch.setattr(Replicas, "lend", lent)
+    with_replica = Database(database_url, replica=ReplicaPlace(database_url, 0, 30))
+    with AppClient(create_app(replace(deps, database=with_replica))) as client:
+        status, parts = ready(client)
+    assert (status, parts["database"]["status"]) == (200, "ok")
 
 
 @pytest.mark.usefixtures("beating")

@@ -51,6 +51,7 @@ class ScriptedWallet:
     answers: dict[str, Callable[..., Any]] = field(default_factory=dict)
     asked: list[tuple[str, list[Any]]] = field(default_factory=list)
     sent: list[str] = field(default_factory=list)
+    held: list[dict[str, str]] = field(default_factory=list)
     _events: list[tuple[str, Any]] = field(default_factory=list)
 
     @property
@@ -72,6 +73,7 @@ class ScriptedWallet:
         self.asked.append((method, params))
         self._events = []
         if self.is_asleep and method == "eth_sendTransaction":
+            self.held.append(params[0])
             return {"isAsleep": True}
         try:
             own = self.answers.get(method) or getattr(self, f"_{method}", None)

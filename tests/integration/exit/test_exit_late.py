@@ -88,6 +88,25 @@ def test_a_stop_whose_answer_was_lost__is_found_on_the_chain_and_not_sent_again(
     assert leaving.wallet.methods().count("eth_sendTransaction") == 1
 
 
+def test_a_stop_still_in_the_wallet_after_a_reload__is_found_and_not_sent_again(
+    leaving: Visit,
+) -> None:
+    leaving.wallet.is_asleep = True
+    leaving.press("Stop the mandate")
+    while not leaving.wallet.held:
+        leaving.page.wait_for_timeout(50)
+    leaving.page.reload()
+    leaving.see("The agent can still act.")
+    leaving.see("before the page was loaded again")
+    leaving.wallet.is_asleep = False
+    leaving.press("Stop the mandate")
+    leaving.see("“Stop the mandate” is still under way: see below.")
+    leaving.wallet._eth_sendTransaction(leaving.wallet.held.pop())
+
+    leaving.see("The money can be withdrawn now.")
+    assert len(leaving.wallet.sent) == 1
+
+
 def test_another_transaction_meanwhile__is_named_before_anything_is_sent_again(
     leaving: Visit, deployed: DeployedChain
 ) -> None:

@@ -330,6 +330,120 @@ test("what another card follows is no doubt", async () => {
   assert.deepEqual([list.get(id).hash, list.get(other).hash], [HASH, OTHER]);
 });
 
+/** A second card for the same, as the page's own button makes it. */
+async function again(list, title = "Redeem 5 RSV", call = CALL) {
+  const id = list.add(title, [call], OWNER);
+  return { id, isSent: await list.pursue(id) };
+}
+
+const LATER = { ...CALL, data: `${CALL.data}01` };
+
+test("a new card for a request whose fate is not known asks no second time", async () => {
+  const { asked, table, list, id } = await slow();
+  // still open: for the same title, whatever the amount of the call has become meanwhile
+  const second = await again(list, "Redeem 5 RSV", LATER);
+  assert.deepEqual([second.isSent, asked.length], [false, 1]);
+  assert.deepEqual([list.get(second.id).phase, list.get(second.id).error.kind], ["built", "unanswered"]);
+  // sent without an answer: the first card follows it, the second names it
+  Object.assign(table, chain([{ to: VAULT, input: CALL.data, hash: HASH }]));
+  const third = await again(list);
+  assert.deepEqual([third.isSent, asked.length, list.get(id).hash], [false, 1, HASH]);
+  const { phase, error, doubts } = list.get(third.id);
+  assert.deepEqual([phase, error.kind, doubts], ["built", "moved", [HASH]]);
+  // its fate is known now
+  assert.equal(list.pursue(third.id, { isSure: true }) instanceof Promise, true);
+  while (asked.length < 2) await new Promise(setImmediate);
+  list.close();
+});
+
+test("a new card for one that failed although it was sent asks no second time", async () => {
+  const { table, list, id } = await sent({
+    eth_sendTransaction: () => {
+      throw { code: -32603, message: "relay closed" };
+    },
+  });
+  Object.assign(table, chain([{ to: VAULT, input: CALL.data, hash: HASH }]), { eth_sendTransaction: OTHER });
+  const second = await again(list, "Stop");
+  assert.deepEqual([second.isSent, list.get(id).hash, list.get(second.id).doubts], [false, HASH, [HASH]]);
+  list.close();
+});
+
+test("one that failed, and whose nonce another has taken, is kept no longer", async () => {
+  const { table, list, storage } = await sent({
+    eth_sendTransaction: () => {
+      throw { code: -32000, message: "insufficient funds for gas * price + value" };
+    },
+  });
+  assert.equal(storage.items.size, 1);
+  Object.assign(table, { eth_sendTransaction: HASH });
+  assert.equal((await again(list, "Stop")).isSent, true);
+  table.eth_getTransactionReceipt = receipt("0x1");
+  await list.look();
+  assert.equal(storage.items.size, 0);
+  list.close();
+});
+
+test("a new card beside a declined request, or another's, is sent", async () => {
+  const { asked, list } = await slow();
+  const other = list.add("Redeem 6 RSV", [CALL], OWNER);
+  void list.pursue(other);
+  while (asked.length < 2) await new Promise(setImmediate);
+  asked[0].reject({ code: 4001 });
+  await settled();
+  void again(list);
+  while (asked.length < 3) await new Promise(setImmediate);
+  list.close();
+});
+
+test("a request that the wallet still has when the page is loaded again is not made a second time", async () => {
+  const { list, storage } = await slow();
+  list.close();
+  let sends = 0;
+  const { table, wallet } = await owner({ eth_sendTransaction: () => (sends++, OTHER) });
+  const next = new Transactions({ wallet, shelf: storage, pollMs: 1_000_000 });
+  next.resume();
+  next.resume();
+  const [kept] = next.list();
+  assert.deepEqual(
+    next.list().map(({ phase, title, error }) => [phase, title, error.kind]),
+    [["unanswered", "Redeem 5 RSV", "unheard"]],
+  );
+  assert.equal((await again(next)).isSent, false);
+  assert.equal(await next.pursue(kept.id), false);
+  assert.equal(sends, 0);
+
+  // confirmed in the wallet now: it is found without a click
+  Object.assign(table, chain([{ to: VAULT, input: CALL.data, hash: HASH }]));
+  await next.look();
+  assert.deepEqual([next.get(kept.id).phase, next.get(kept.id).hash], ["sent", HASH]);
+  next.close();
+  const reloaded = new Transactions({ wallet, shelf: storage, pollMs: 1_000_000 });
+  reloaded.resume();
+  reloaded.close();
+  assert.deepEqual(reloaded.list().map(({ phase, hash }) => [phase, hash]), [["sent", HASH]]);
+});
+
+test("what is kept of a request goes with its answer, and with its card", async () => {
+  const ends = [
+    ({ asked }) => asked[0].reject({ code: 4001 }),
+    ({ list, id }) => list.discard(id),
+    async ({ asked, table, list }) => {
+      asked[0].resolve(HASH);
+      await settled();
+      table.eth_getTransactionReceipt = receipt("0x1");
+      await list.look();
+    },
+  ];
+  for (const end of ends) {
+    const place = await slow();
+    assert.equal(place.storage.items.size, 1);
+    await end(place);
+    await settled();
+    assert.equal(place.storage.items.size, 0);
+    place.list.close();
+  }
+});
+
 test("a simulation that could not be run is no refusal, and no verdict either", async () => {
   for (const thrown of [
     { code: -32005, message: "limit exceeded" },
@@ -474,10 +588,28 @@ test("a batch is followed by its id until its receipts are there", async () => {
 
 test("what the storage holds is taken only where it has the form", () => {
   const key = `mandate-wallet.pending.1.84532.${OWNER}`;
-  const entry = { hash: HASH, batchId: null, title: "Stop", to: VAULT, nonce: 1, nonceBefore: 1, at: 1 };
+  const entry = {
+    ...{ hash: HASH, batchId: null, asked: null, title: "Stop", to: VAULT },
+    ...{ nonce: 1, nonceBefore: 1, at: 1 },
+  };
+  const calls = [{ to: VAULT, data: "0x01", value: "0" }];
+  const asked = { ...entry, hash: null, asked: { key: "1", calls } };
   const read = (text) => new PendingStore(shelf({ [key]: text }), 84532, OWNER).read();
 
-  assert.deepEqual(read(JSON.stringify([entry])), [entry]);
+  assert.deepEqual(read(JSON.stringify([entry, asked])), [entry, asked]);
+  for (const bad of [
+    {},
+    { key: 1, calls },
+    { key: "", calls },
+    { key: "1", calls: [] },
+    { key: "1", calls: "0x" },
+    { key: "1", calls: [null] },
+    { key: "1", calls: [{ ...calls[0], to: "0x1" }] },
+    { key: "1", calls: [{ ...calls[0], data: "<b>" }] },
+    { key: "1", calls: [{ ...calls[0], value: -1 }] },
+  ]) {
+    assert.deepEqual(read(JSON.stringify([{ ...asked, asked: bad }])), [], JSON.stringify(bad));
+  }
   assert.deepEqual(read(JSON.stringify([{ ...entry, nonce: -1, title: "a\u202eb" }])), [
     { ...entry, nonce: null, title: "a b" },
   ]);

@@ -166,6 +166,22 @@ def test_a_quote_at_one_end__is_refused_by_name_and_shows_no_secret(
     assert asked_log_format() == "console"  # which is asked before, and refuses nothing
 
 
+@each("character", ["\u200b", "\ufeff", "\u2060", "\u202e", "\x1b", "\u201c", "\u2019", "\xab"])
+def test_what_copying_leaves_in_a_value__is_refused_by_name_and_shows_no_secret(
+    monkeypatch: pytest.MonkeyPatch, character: str
+) -> None:
+    """Nobody sees it, and keys hashed with it are void once it is typed again."""
+    for value in (f"{character}{'secret' * 6}", f"{'secret' * 6}{character}"):
+        set_(monkeypatch, KEY_PEPPER=value)
+        with pytest.raises(InvalidParameterError) as refused:
+            Settings()
+        assert refused.value.field == "KEY_PEPPER"
+        assert f"U+{ord(character):04X}" in str(refused.value)
+        assert "secret" not in str(refused.value)
+        set_(monkeypatch, KEY_PEPPER=f'"{value}"')
+        assert Settings().key_pepper.get_secret_value() == value
+
+
 def test_a_quote_inside__and_quotes_in_quotes__are_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     for value, kept in (("p'\"p" * 10, "p'\"p" * 10), ("\"'p'\"", "'p'"), ("' p '", " p ")):
         set_(monkeypatch, KEY_PEPPER=value)

@@ -5,6 +5,7 @@ part's failure never hides another's: what can't be read is null, and its part s
 """
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -87,12 +88,15 @@ def _checked(call: Call, check: Callable[[Call], HealthPart]) -> HealthPart:
 
 
 def _database(call: Call) -> HealthPart:
-    """Of the primary; a replica in trouble makes it degraded."""
-    health.recorded_revisions(call.db)
-    kind = health.outage(call.db)
+    """Of the primary, which the call itself need not be read from; a replica in trouble makes it
+    degraded.
+    """
+    replicas = call.deps.database.replicas
+    with nullcontext(call.db) if replicas is None else call.deps.database.read() as primary:
+        health.recorded_revisions(primary)
+        kind = health.outage(primary)
     if kind is not None:
         return _part(Health.DOWN, note=f"The database is unavailable: {SAYS[kind]}.")
-    replicas = call.deps.database.replicas
     try:
         note = None if replicas is None else judge_replica(replicas.lag_s(), replicas.most_lag_s)
     except ForeignReplicaError:

@@ -289,6 +289,30 @@ def test_a_nonce__that_went_into_another_transfer__does_not_serve(shop: Shop) ->
     assert (shop.income, shop.states()) == (0, ["failed"])
 
 
+def test_a_node_that_is_behind__is_no_word_that_the_nonce_went_elsewhere(
+    shop: Shop,
+) -> None:
+    """Nodes behind one address answer by turns, and "sign a new payment" would be paid twice."""
+    chain, behind = shop.deps.chain, pytest.MonkeyPatch()
+
+    def settled_unheard(real: Any) -> Any:
+        real()
+        behind.setattr(chain, name, lambda *_: answer)
+        raise httpx.ReadTimeout("slow")
+
+    for name, answer in (("range_logs", ([], None)), ("receipt", None)):
+        payment = shop.payment()
+        shop.settler.on_settle = settled_unheard
+        try:
+            assert reason(shop.get(payment)) == (503, "settlement_pending"), name
+            assert shop.get(payment).status_code == 503, name
+        finally:
+            behind.undo()
+        assert shop.states().count("claimed") == 1, name
+        assert shop.get(payment).status_code == 200, name
+    assert (shop.income, shop.states()) == (2 * PRICE, ["served", "served"])
+
+
 def test_a_payment__of_another_account_or_signature__is_already_used(shop: Shop) -> None:
     shop.open(free_reads_per_day=0, welcome_credits=0)
     agent, payment = shop.agent(), shop.payment()

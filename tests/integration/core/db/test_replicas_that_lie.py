@@ -11,8 +11,10 @@ import pytest
 from sqlalchemy import make_url, text
 
 from core.db import embedded
-from core.db.engine import Database, ReadSession
+from core.db.engine import Bounds, Database, ReadSession
+from core.db.outage import SAID, OutageError, OutageKind
 from core.db.replicas import ANSWER_S, ForeignReplicaError, ReplicaPlace
+from core.health import views
 
 WAIT_S = 0.05
 
@@ -61,6 +63,27 @@ def test_a_replica_of_another_database__is_not_read_whatever_place_it_claims(
         assert database.replicas is not None
         with pytest.raises(ForeignReplicaError, match="follows another database"):
             database.replicas.lag_s()
+
+
+def test_a_standby_where_the_primary_was__is_an_outage_and_is_connected_to_no_longer(
+    foreign_url: str,
+) -> None:
+    """After a failover the name leads to the new primary, and an old connection to the old one."""
+
+    def backend() -> int:
+        with database.read() as session:
+            assert views.outage(session) is OutageKind.READ_ONLY
+            return int(session.execute(text("select pg_backend_pid()")).scalar_one())
+
+    bounds = Bounds(pool_size=1, overflow=0, pool_wait_s=1)
+    with closing(Database(foreign_url, bounds=bounds)) as database:
+        found = {backend()}
+        for _ in range(2):
+            with pytest.raises(OutageError, match="standby"), database.write() as session:
+                session.execute(text("create table written ()"))
+            found.add(backend())
+    SAID.end()
+    assert len(found) == 3
 
 
 class Freezing:

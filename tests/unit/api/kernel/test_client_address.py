@@ -28,6 +28,9 @@ PROXIES = ("10.0.0.0/8", "2001:db8:ffff::1")
         ("10.0.0.1", ["198.51.100.7:port"], "10.0.0.1"),
         ("10.0.0.1", ["198.51.100.7:"], "10.0.0.1"),
         ("10.0.0.1", ["[198.51.100.7"], "10.0.0.1"),
+        ("10.0.0.1", ["198.51.100.7,"], "198.51.100.7"),
+        ("10.0.0.1", ["198.51.100.7", " , "], "198.51.100.7"),
+        ("10.0.0.1", [""], "10.0.0.1"),
     ],
     ids=[
         "direct", "a stranger's header", "one proxy", "a forged first hop", "two headers",
@@ -36,6 +39,7 @@ PROXIES = ("10.0.0.0/8", "2001:db8:ffff::1")
         "a port", "brackets and a port", "brackets", "brackets around IPv4 in IPv6",
         "trusted hops with ports", "a peer with a port", "a port that is none", "a port left out",
         "a bracket left open",
+        "a comma at the end", "an empty header behind", "an empty header",
     ],
 )  # fmt: skip
 def test_client_address(peer: str | None, forwarded_for: list[str], counted: str) -> None:

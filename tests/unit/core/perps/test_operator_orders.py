@@ -119,7 +119,7 @@ def test_caps__take_an_order_of_their_size_and_none_above() -> None:
     assert day.value.is_day
 
 
-@pytest.mark.parametrize("held", [0, 4, -5])
+@each("held", [0, 4, -5])
 def test_selling_five__does_not_reduce(held: int) -> None:
     with pytest.raises(NotReducingError):
         require_reducing(order(Side.SELL, 5), [VenuePosition(coin="BTC", size_e8=held)])
@@ -131,7 +131,7 @@ def test_selling_five__reduces_five_of_the_same_coin() -> None:
         require_reducing(order(Side.SELL, 5), [VenuePosition(coin="ETH", size_e8=5)])
 
 
-@pytest.mark.parametrize(("after_s", "found"), [(29, None), (30, OrderState.NEVER_ARRIVED)])
+@each(("after_s", "found"), [(29, None), (30, OrderState.NEVER_ARRIVED)])
 def test_an_order_that_the_venue_does_not_know(after_s: int, found: OrderState | None) -> None:
     at = NOW + timedelta(seconds=after_s)
     assert found_state(None, OrderState.UNKNOWN, NOW, at) is found

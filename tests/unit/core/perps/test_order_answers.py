@@ -128,7 +128,7 @@ def test_the_markets_of_builders__begin_at_110_000() -> None:
         asset_offset(dexs, "gone")
 
 
-@pytest.mark.parametrize(
+@each(
     ("status", "outcome"),
     [
         ({"filled": {"totalSz": "0.5", "avgPx": "1.5", "oid": 1}}, OrderOutcome.ACCEPTED),
@@ -140,7 +140,7 @@ def test_an_answer_to_an_order__is_accepted_or_rejected(status: Any, outcome: Or
     assert answer_of_send(sent(status)).outcome is outcome
 
 
-@pytest.mark.parametrize("changed", [{"totalSz": "-1"}, {"totalSz": "0"}, {"avgPx": "-0.5"}])
+@each("changed", [{"totalSz": "-1"}, {"totalSz": "0"}, {"avgPx": "-0.5"}])
 def test_an_order_that_filled_nothing_or_less__is_no_answer(changed: Any) -> None:
     """Nor does it make a number that nobody can read: -0.5 is no -1.5."""
     filled = {"totalSz": "1", "avgPx": "1.5", "oid": 1} | changed
