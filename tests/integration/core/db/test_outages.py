@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 import structlog
 from sqlalchemy import text
-from sqlalchemy.exc import DBAPIError, InternalError, OperationalError
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, InternalError, OperationalError
 
 from core.db import migrate
 from core.db.engine import Bounds, Database
@@ -15,6 +15,7 @@ from core.db.leadership import Leadership
 from core.db.outage import SAID, OutageError, OutageKind
 from core.health import views
 from core.logs import configure_logs
+from tests.each import each
 from tests.integration.core.rows import add_account
 
 NOW = datetime(2026, 11, 29, tzinfo=UTC)
@@ -112,6 +113,23 @@ def test_a_server_without_a_free_connection__is_an_outage(
         with database.write() as session:
             session.execute(text("drop owned by crowded"))
             session.execute(text("drop role crowded"))
+
+
+@each("words", ["too many clients", "remaining connection slots", "no more connections allowed"])
+def test_words_of_an_outage_in_a_callers_text__are_no_outage(database: Database, words: str) -> None:
+    """A server's error repeats the row that it refuses, with what a caller wrote in it."""
+    with database.write() as session:
+        session.execute(text("drop table if exists told"))
+        session.execute(text("create table told (words text unique, size int check (size > 0))"))
+        session.execute(text("insert into told values (:words, 1)"), {"words": words})
+    for size in (1, 0):
+        with pytest.raises(IntegrityError, match=words), database.write() as session:
+            session.execute(
+                text("insert into told values (:words, :size)"), {"words": words, "size": size}
+            )
+    with pytest.raises(DataError, match=words), database.write() as session:
+        session.execute(text("select cast(:words as int)"), {"words": words})
+    assert not SAID.is_out
 
 
 def test_a_reader_that_writes__is_a_defect_and_no_outage(database: Database) -> None:
