@@ -216,7 +216,7 @@ def sent_before(
     step: DeployStep, record: Record, creation_hash: str
 ) -> tuple[str, str, int] | None:
     """Address, transaction and block of the contract that an interrupted run sent; None: it sent
-    none, or none that was mined.
+    none, or none that was mined, and its nonce may have gone to another transaction.
     """
     sent = record.sending
     if sent is None or (sent["name"], sent["creation_hash"]) != (step.name, creation_hash):
@@ -229,7 +229,8 @@ def sent_before(
         block = chain.provider.make_request("eth_getBlockByNumber", [hex(number), True])
         for one in block["transactions"]:
             if (one["from"].lower(), int(one["nonce"], 16)) == (sender.lower(), nonce):
-                return address, one["hash"], number
+                is_ours = to_hex(keccak(hexstr=one["input"])) == creation_hash
+                return (address, one["hash"], number) if is_ours else None
     return None
 
 
