@@ -4,17 +4,20 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
+import numpy as np
 import pytest
 import structlog
 from sqlalchemy import text
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, InternalError, OperationalError
 
 from core.db import migrate
+from core.db.copying import copy_lines
 from core.db.engine import Bounds, Database
 from core.db.leadership import Leadership
 from core.db.outage import SAID, OutageError, OutageKind
 from core.health import views
 from core.logs import configure_logs
+from core.market.copying import copy_columns, integers
 from tests.each import each
 from tests.integration.core.rows import add_account
 
@@ -81,6 +84,20 @@ def test_a_full_disk__is_an_outage_that_health_names(
         later = time.monotonic() + views.OUTAGE_IS_NEWS_S + 1
         monkeypatch.setattr("core.db.outage.time.monotonic", lambda: later)
         assert views.outage(session) is None  # of then, which nobody met since
+
+
+def test_rows_that_are_copied__meet_the_same_outage(database: Database) -> None:
+    """COPY runs past SQLAlchemy, whose errors nobody but it names."""
+    with database.write() as session:
+        session.execute(text("create table copied (a int)"))
+    set_read_only(database, "on")
+    with pytest.raises(OutageError, match="it is read-only"), database.write() as session:
+        copy_lines(session, "copied", ["a"], ["1"])
+    with pytest.raises(OutageError, match="it is read-only"), database.pinned() as session:
+        copy_columns(session, "copied", {"a": integers(np.array([1]), bits=32)})
+    set_read_only(database, "off")
+    with pytest.raises(DataError), database.write() as session:
+        copy_lines(session, "copied", ["a"], ["no number"])
 
 
 def test_no_connection_that_is_free__is_an_outage(database_url: str) -> None:
