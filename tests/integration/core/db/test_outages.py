@@ -133,7 +133,9 @@ def test_a_server_without_a_free_connection__is_an_outage(
 
 
 @each("words", ["too many clients", "remaining connection slots", "no more connections allowed"])
-def test_words_of_an_outage_in_a_callers_text__are_no_outage(database: Database, words: str) -> None:
+def test_words_of_an_outage_in_a_callers_text__are_no_outage(
+    database: Database, words: str
+) -> None:
     """A server's error repeats the row that it refuses, with what a caller wrote in it."""
     with database.write() as session:
         session.execute(text("drop table if exists told"))
