@@ -4,17 +4,20 @@ those of libraries too.
 
 import logging
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, TextIO, cast
 
 import structlog
+from structlog.typing import Processor
 
 from core.db.outage import OutageError
 
 
 class LinesOrNothing:
     """Writes to a stream, stdout for None. A line that it cannot take (a full disk, a pipe that is
-    closed) is lost, and whoever logged goes on; letters that its encoding lacks are escaped.
+    closed) is lost, and whoever logged goes on; letters that its encoding lacks, or that move a
+    terminal's cursor or turn its text, are escaped.
     """
 
     def __init__(self, to: TextIO | None) -> None:
@@ -24,11 +27,41 @@ class LinesOrNothing:
         to = self._to or sys.stdout
         encoding = getattr(to, "encoding", None) or "utf-8"
         with suppress(OSError, ValueError):  # ValueError: the stream is closed
-            to.write(text.encode(encoding, "backslashreplace").decode(encoding))
+            to.write(_seen(text).encode(encoding, "backslashreplace").decode(encoding))
 
     def flush(self) -> None:
         with suppress(OSError, ValueError):
             (self._to or sys.stdout).flush()
+
+
+def _seen(text: str) -> str:
+    if all(line.isprintable() for line in text.split("\n")):
+        return text
+    return "".join(
+        one if one.isprintable() or one == "\n" else ascii(one).strip("'") for one in text
+    )
+
+
+def _or_says_so(rendered: Sequence[Processor]) -> Processor:
+    """The processors that make a line of an event; of one that they cannot, a line that says so."""
+
+    def render(logger: Any, name: str, event: Any) -> Any:
+        kept = {key: event[key] for key in ("level", "timestamp", "logger") if key in event}
+        said = event.get("event")
+        try:
+            return _made(rendered, logger, name, event)
+        except Exception as error:  # whatever a value's own text raises
+            kept |= {"event": "no line could be made of an event", "error": type(error).__name__}
+            kept |= {"of": said} if type(said) is str else {}
+            return _made(rendered, logger, name, kept)
+
+    return render
+
+
+def _made(rendered: Sequence[Processor], logger: Any, name: str, event: Any) -> Any:
+    for processor in rendered:
+        event = processor(logger, name, event)
+    return event
 
 
 def _not_again(_: object, level: str, event: Any) -> Any:
@@ -40,7 +73,8 @@ def _not_again(_: object, level: str, event: Any) -> Any:
 
 def configure_logs(log_format: str, to: TextIO | None = None) -> None:
     """Set structlog and the standard library's logging up for this process, both to stdout or `to`,
-    libraries from WARNING on. A log that cannot be written ends no process.
+    libraries from WARNING on. A log that cannot be written, or a line that cannot be made, ends no
+    process.
 
     Tracebacks stay plain: a pretty one shows local values, and those may be secrets.
     """
@@ -51,7 +85,7 @@ def configure_logs(log_format: str, to: TextIO | None = None) -> None:
         structlog.processors.format_exc_info,
         structlog.processors.JSONRenderer(),
     ]
-    rendered = machines if log_format == "json" else [plain]
+    rendered = [_or_says_so(machines if log_format == "json" else [plain])]
     stamped: list[Any] = [
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),

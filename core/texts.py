@@ -9,8 +9,9 @@ Laws
 - Refused: control characters (in texts of several lines but line feed and tab), what turns the
   direction of what stands beside it, zero-width characters, tags, fillers that are blank, private
   use, what Unicode assigns to nothing, halves of surrogate pairs.
-- A joiner is taken between two emoji alone, a variation selector (1 to 16) after a visible character
-  alone, one of Mongolian after a Mongolian letter: any text could be hidden in others.
+- A joiner is taken between two emoji alone, a variation selector (15 and 16, as text and as picture)
+  after an emoji or in a keycap alone, one of Mongolian after a Mongolian letter: any text could be
+  hidden in others, four bits a letter.
 - At most MARKS_MOST combining marks in a row; one character at least can be seen, which a space or a
   mark is not.
 - Lengths are counted in characters (code points), before NFC and after it; a character has four bytes
@@ -41,16 +42,17 @@ _FILLERS: Final = re.compile(
 )
 # What a text of printable characters alone may still be refused for.
 _LOOKED_AT: Final = re.compile(
-    f"{_FILLERS.pattern}|[\u0300-\u10ff\u1700-\u1cff\u1dc0-\u1dff\u20d0-\u20ff\u2cef-\u2dff"
+    f"{_FILLERS.pattern}|[\u0300-\u10ff\u135d-\u135f\u1700-\u1cff\u1dc0-\u1dff\u20d0-\u20ff\u2cef-\u2dff"
     f"\u302a-\u302f\u3099\u309a\ua66f-\uabf0\ufb1e\ufe20-\ufe2f\U000101fd-\U0001ffff]"
     f"{{{MARKS_MOST + 1}}}"
 )
 # What Unicode has not assigned here yet is an emoji of tomorrow (Extended_Pictographic).
 _TOMORROW: Final = ("\U0001f000", "\U0001faff")
 _EMOJI: Final = re.compile(
-    "[\u2190-\u21ff\u2300-\u23ff\u24c2\u25a0-\u27bf\u2934\u2935\u2b00-\u2bff"
+    "[\u00a9\u00ae\u203c\u2049\u2122\u2139\u3030\u303d\u3297\u3299\u2190-\u21ff\u2300-\u23ff\u24c2\u25a0-\u27bf\u2934\u2935\u2b00-\u2bff"
     f"{_TOMORROW[0]}-{_TOMORROW[1]}]"
 )
+_KEYCAP: Final = re.compile("[#*0-9]\ufe0f\u20e3")
 
 
 def kept_text(field: str, text: str, most: int, *, lines: bool = False, exact: bool = False) -> str:
@@ -137,7 +139,7 @@ def is_hidden(one: str) -> bool:
 def _refused_places(text: str, *, lines: bool) -> Iterator[int]:
     if text.isprintable() and (text.isascii() or _LOOKED_AT.search(text) is None):
         return
-    marks, before = 0, ""
+    marks = 0
     for place, one in enumerate(text):
         kind = unicodedata.category(one)
         marks = marks + 1 if kind in _MARKS else 0
@@ -145,10 +147,9 @@ def _refused_places(text: str, *, lines: bool) -> Iterator[int]:
             marks > MARKS_MOST
             or (kind in _REFUSED and not _is_taken_within(text, place, lines=lines))
             or (kind == "Cn" and not _TOMORROW[0] <= one <= _TOMORROW[1])
-            or (_FILLERS.match(one) is not None and not _selects(one, before))
+            or (_FILLERS.match(one) is not None and not _selects(text, place))
         ):
             yield place
-        before = one
 
 
 def _is_taken_within(text: str, place: int, *, lines: bool) -> bool:
@@ -163,8 +164,9 @@ def _is_taken_within(text: str, place: int, *, lines: bool) -> bool:
     return bool(_EMOJI.match(before) and _EMOJI.match(text, place + 1))
 
 
-def _selects(one: str, before: str) -> bool:
+def _selects(text: str, place: int) -> bool:
     """Whether it is a selector, of the form of what stands before it."""
-    if "\ufe00" <= one <= "\ufe0f":
-        return before != "" and unicodedata.category(before) not in _UNSEEN
+    one, before = text[place], text[max(0, place - 1) : place]
+    if one in "\ufe0e\ufe0f":
+        return bool(_EMOJI.match(before)) or _KEYCAP.match(text, place - 1) is not None
     return "\u180b" <= one <= "\u180d" and "\u1820" <= before <= "\u18aa"

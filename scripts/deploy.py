@@ -217,7 +217,7 @@ def sent_before(
     step: DeployStep, record: Record, creation_hash: str
 ) -> tuple[str, str, int] | None:
     """Address, transaction and block of the contract that an interrupted run sent; None: it sent
-    none, or none that was mined.
+    none, or none that was mined, and its nonce may have gone to another transaction.
     """
     sent = record.sending
     if sent is None or (sent["name"], sent["creation_hash"]) != (step.name, creation_hash):
@@ -235,7 +235,8 @@ def sent_before(
         for one in block["transactions"]
         if (one["from"].lower(), int(one["nonce"], 16)) == (sender.lower(), nonce)
     )
-    return address, made["hash"], number
+    is_ours = to_hex(keccak(hexstr=made["input"])) == creation_hash
+    return (address, made["hash"], number) if is_ours else None
 
 
 def ensure(

@@ -1,9 +1,9 @@
 """Where a call comes from, as limits count it.
 
 X-Forwarded-For is believed from configured proxies only, right to left: the first address that is
-no trusted proxy is the client, with a port and brackets or without; empty ones are none (RFC 9110,
-5.6.1). IPv6 counts by /64, since one subscriber has at least that
-(docs/rules.md#client-address).
+no trusted proxy is the client, with a port and brackets or without; entries that are empty are none
+(RFC 9110 5.6.1.2). IPv4 in IPv6 is IPv4, of proxies and networks too. IPv6 counts by /64, since one
+subscriber has at least that (docs/rules.md#client-address).
 """
 
 import re
@@ -20,6 +20,7 @@ from ipaddress import (
 
 UNKNOWN = "unknown"
 LONGEST = 64  # letters of an address, its zone and port included; a longer text is none
+_MAPPED = IPv6Network("::ffff:0:0/96")
 _WITH_PORT = re.compile(r"\[([^\[\]]+)\](?::\d{1,5})?|([\d.]+):\d{1,5}", re.ASCII)
 
 
@@ -30,7 +31,8 @@ def client_address(
     addresses or networks.
     """
     trusted = _networks(tuple(trusted_proxies))
-    hops = [hop for value in forwarded_for for part in value.split(",") if (hop := part.strip())]
+    written = (hop.strip() for value in forwarded_for for hop in value.split(","))
+    hops = [hop for hop in written if hop]
     client = _parsed(peer)
     while client is not None and any(client in network for network in trusted) and hops:
         further = _parsed(hops.pop())
@@ -42,7 +44,15 @@ def client_address(
 
 @lru_cache(maxsize=16)
 def _networks(proxies: tuple[str, ...]) -> tuple[IPv4Network | IPv6Network, ...]:
-    return tuple(ip_network(proxy, strict=False) for proxy in proxies)
+    return tuple(_unmapped(ip_network(proxy, strict=False)) for proxy in proxies)
+
+
+def _unmapped(network: IPv4Network | IPv6Network) -> IPv4Network | IPv6Network:
+    if isinstance(network, IPv4Network) or not network.subnet_of(_MAPPED):
+        return network
+    first = network.network_address.ipv4_mapped
+    assert first is not None, "it is within the addresses that are"
+    return IPv4Network((first, network.prefixlen - _MAPPED.prefixlen))
 
 
 def _parsed(text: str | None) -> IPv4Address | IPv6Address | None:

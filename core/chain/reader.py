@@ -30,6 +30,7 @@ from core.chain.rpc import (
     RpcRefusedError,
     RpcRevertedError,
 )
+from core.errors import OutsideError
 from core.hexes import hex_of
 
 At = str | int
@@ -114,6 +115,13 @@ class ChainReader:
         found: BlockHeader | None = self.rpc.call(
             method, [hex(at) if isinstance(at, int) else at, False], _header_at(at)
         )
+        return found
+
+    def newest(self) -> BlockHeader:
+        """Errors: OutsideError when the node names none."""
+        found = self.header()
+        if found is None:
+            raise OutsideError("the node names no newest block")
         return found
 
     def headers(self, numbers: Sequence[int]) -> list[BlockHeader | None]:
@@ -280,6 +288,15 @@ class ChainReader:
             for one, answer in zip(nonces, answers, strict=True)
             if state.decode_output(answer)[0]
         )
+
+    def usdc_held(self, account: str, nonces: Sequence[str], at: At) -> tuple[int, frozenset[str]]:
+        """What the account holds, and which of these nonces were used: never a use whose amount is still
+        in the balance. One node answers, of the uses first, so that this holds too where it ignores a
+        block's hash.
+        """
+        with self.rpc.pinned():
+            used = self.used_authorizations(account, nonces, at)
+            return self.usdc_balance(account, at), used
 
     def is_authorization_used(
         self, token: str, authorizer: str, nonce: str, at: At = LATEST

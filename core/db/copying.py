@@ -80,7 +80,7 @@ def copy_lines(
     Lines are made while the database takes those before.
 
     Errors: CopyingError when `lines` uses the session; those of the database, as psycopg raises
-    them.
+    them until they leave the session's block.
     """
     session.flush()
     with _nothing_else(session.connection(), table):

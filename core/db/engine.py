@@ -11,7 +11,8 @@ Laws
   have a bound.
 - A connection that rested is asked before it is used, so that a database that restarted meanwhile
   costs no call.
-- A database that takes no writes or lends no connection is one error (core/db/outage.py).
+- A database that takes no writes or lends no connection is one error (core/db/outage.py), and errors of
+  the driver leave a block of a session as SQLAlchemy's.
 - One transition is one transaction, committed at the edge: by `Database.write`, or by the owner of
   a `write_session`.
 """
@@ -178,7 +179,7 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[ReadSession]:
         """A snapshot of the primary to read from; ends with the block."""
-        with self._read() as session:
+        with _errors_of_sqlalchemy(), self._read() as session:
             yield session
 
     def reading(self, work: Callable[[ReadSession], Found]) -> Found:
@@ -202,7 +203,7 @@ class Database:
     @contextmanager
     def write(self) -> Iterator[WriteSession]:
         """A transaction: committed when the block ends, rolled back when it raises."""
-        with self._write.begin() as session:
+        with _errors_of_sqlalchemy(), self._write.begin() as session:
             yield session
 
     @contextmanager
@@ -211,6 +212,7 @@ class Database:
         spans them. Its owner commits.
         """
         with (
+            _errors_of_sqlalchemy(),
             self.direct.connect() as connection,
             WriteSession(connection, expire_on_commit=False) as session,
         ):
@@ -340,6 +342,15 @@ def as_sqlalchemys(error: PsycopgError) -> SQLAlchemyError:
     found = outage_of(error) or DBAPIError.instance(None, None, error, PsycopgError)
     assert isinstance(found, SQLAlchemyError)
     return found
+
+
+@contextmanager
+def _errors_of_sqlalchemy() -> Iterator[None]:
+    """Of what asks the driver itself too, as COPY does."""
+    try:
+        yield
+    except PsycopgError as error:
+        raise as_sqlalchemys(error) from error
 
 
 def _ask_before_use(engine: Engine, trust_s: float) -> None:

@@ -20,7 +20,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 import structlog
-from psycopg import Error as PsycopgError
+from psycopg import OperationalError as PsycopgOperationalError
 from psycopg.errors import DiskFull, ReadOnlySqlTransaction, TooManyConnections
 from sqlalchemy import Connection, Engine, event
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
@@ -44,7 +44,9 @@ SAYS: Final = {
     OutageKind.BUSY: "it has no free connection: raise max_connections or the role's limit, or end who "
     "holds them (`select * from pg_stat_activity`)",
 }
-# libpq names no SQLSTATE of a connection that was refused: as Postgres and PgBouncer say it.
+# libpq names no SQLSTATE of a connection that was refused, and PgBouncer one of this class: by their
+# words, which other errors may repeat from a row that a caller wrote.
+_CONNECTION: Final = "08"
 _REFUSALS: Final = (
     "too many clients",
     "too many connections",
@@ -126,8 +128,8 @@ def _kind_of(error: BaseException) -> OutageKind | None:
             return OutageKind.FULL
         case TooManyConnections() | PoolTimeoutError():
             return OutageKind.BUSY
-        case PsycopgError() if any(said in str(error) for said in _REFUSALS):
-            return OutageKind.BUSY
+        case PsycopgOperationalError() if (error.sqlstate or _CONNECTION).startswith(_CONNECTION):
+            return OutageKind.BUSY if any(said in str(error) for said in _REFUSALS) else None
     return None
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from sqlalchemy import BigInteger, any_, cast, exists, func, select, text, true
+from sqlalchemy import BigInteger, any_, cast, exists, func, or_, select, text, true
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Session, aliased
 
@@ -57,12 +57,18 @@ def payees_of(session: Session, account_ids: Collection[int]) -> dict[int, Payee
 
 def own_among(session: Session, operator_id: int, account_ids: Collection[int]) -> set[int]:
     """Of these accounts, those whose work the operator may not decide on: itself, the agents that it
-    owns, and unowned ones whose wallet its own funded.
+    owns, and those whose wallet its own sent at least 1 USDC to, whoever owns them.
     """
-    operator = session.get_one(Account, operator_id)
-    wallet = (address_or_none(operator.wallet_address) or "").lower()
-    return {
-        one.account_id
-        for one in payees_of(session, account_ids).values()
-        if operator_id in (one.account_id, one.owner_id) or one.funder == wallet
-    }
+    operator, reversal = session.get_one(Account, operator_id), aliased(TransferEntry)
+    funded = exists().where(
+        TransferEntry.account_id == Account.id,
+        text(FUNDS),
+        func.lower(TransferEntry.payload["from"].astext)
+        == (address_or_none(operator.wallet_address) or "").lower(),
+        ~exists().where(reversal.reverses_id == TransferEntry.id),
+    )
+    query = select(Account.id).where(
+        Account.id == any_(cast(list(account_ids), ARRAY(BigInteger))),
+        or_(Account.id == operator_id, Account.owner_id == operator_id, funded),
+    )
+    return set(session.scalars(query))

@@ -11,9 +11,7 @@ one has missed none before it, however long the writing took and whatever the wr
 from datetime import datetime
 from typing import Final
 
-from psycopg import Error as PsycopgError
-
-from core.db.engine import WriteSession, as_sqlalchemys, driver_of
+from core.db.engine import WriteSession, driver_of
 
 # By the driver alone: thirteen venues take one each minute, and what it is built of costs more than it
 # does.
@@ -27,10 +25,7 @@ def take_turn(session: WriteSession, now: datetime) -> datetime:
     after the newest turn where that is later. Errors: OperationalError past the lock timeout.
     """
     session.flush()
-    try:
-        row = driver_of(session).execute(_TURN, [now]).fetchone()
-    except PsycopgError as error:
-        raise as_sqlalchemys(error) from error
+    row = driver_of(session).execute(_TURN, [now]).fetchone()
     assert row is not None
     turn: datetime = row[0]
     return turn

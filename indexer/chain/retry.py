@@ -22,7 +22,6 @@ from itertools import takewhile
 from typing import Any
 
 import structlog
-from psycopg import Error as PsycopgError
 from sqlalchemy.exc import SQLAlchemyError
 
 from core.blocks import queries as chain_repository
@@ -93,7 +92,7 @@ def retry(chain: ChainContext, ledger: str, ledger_id: int, now: datetime) -> Re
     while True:
         try:
             done = _transaction(chain, ledger, ledger_id, now)
-        except (SQLAlchemyError, PsycopgError) as error:
+        except SQLAlchemyError as error:
             if not is_time_out(error):
                 raise
             log.exception("held facts could not be tried", ledger=ledger, ledger_id=ledger_id)

@@ -209,6 +209,7 @@ EDGES = {
     "keeper/spared.py",
     "keeper/requests/loop.py",
     "core/db/engine.py",
+    "core/logs.py",
     "api/kernel/http.py",
     "api/client/verify/main.py",
 }

@@ -18,6 +18,7 @@ from scripts._ape import APE, run_ape
 from scripts._ports import Ports
 from scripts.devstack import ROOT, Stack
 
+OTHER = "0x60016000f3"  # leaves one byte of code, and is no contract of ours
 LONG = 20_000  # bytes of the factory's creation code at least; those before it have fewer
 
 
@@ -54,10 +55,8 @@ def factories(stack: Stack, code: str) -> int:
     return sum(one["input"] == code for block in blocks for one in block["transactions"])
 
 
-@pytest.mark.parametrize("is_mined_between", [False, True], ids=["it waits", "it was mined"])
-def test_an_interrupted_deployment__has_one_factory(
-    stack_directory: Path, is_mined_between: bool
-) -> None:
+@pytest.mark.parametrize("meanwhile", ["it waits", "it is mined", "its nonce is another's"])
+def test_an_interrupted_deployment__has_one_factory(stack_directory: Path, meanwhile: str) -> None:
     stack = Stack(stack_directory, Ports.free(), say=lambda line: None)
     record = stack_directory / "deployment.json"
     try:
@@ -75,14 +74,19 @@ def test_an_interrupted_deployment__has_one_factory(
             return False
 
         until(is_factory_pending)
-        code = next(one["input"] for one in waiting(stack) if len(one["input"]) > 2 * LONG)
+        sent = next(one for one in waiting(stack) if len(one["input"]) > 2 * LONG)
+        code = sent["input"]
         first.send_signal(signal.SIGINT)
         first.communicate(timeout=60)
         assert json.loads(record.read_text())["sending"]["name"] == "factory"
-        if is_mined_between:
+        if meanwhile == "its nonce is another's":
+            stack._rpc("anvil_dropAllTransactions")
+            other = {"from": sent["from"], "data": OTHER, "gas": "0x20000"}
+            stack._rpc("eth_sendTransaction", other | {"nonce": sent["nonce"]})
+        if meanwhile != "it waits":
             stack._rpc("evm_mine")
         second = begin(stack, record)
-        if not is_mined_between:
+        if meanwhile == "it waits":
             assert second.stdout is not None
             until(lambda: "waiting for it" in (second.stdout.readline() if second.stdout else ""))
             assert len(waiting(stack)) == 1

@@ -125,9 +125,9 @@ def balance_of(payment: JudgedPayment) -> PayerBalance:
     )
     payment.session.commit()
     by_nonce = {hex_of(nonce): amount for nonce, amount in promised.amounts.items()}
-    used = chain.used_authorizations(payer, list(by_nonce)) if by_nonce else frozenset()
     has_code = bool(chain.code_at(payer))
-    held = chain.usdc_balance(payer)  # read last: what a nonce was used for is gone from it
+    with chain.rpc.pinned():
+        held, used = chain.usdc_held(payer, list(by_nonce), chain.newest().hash)
     return PayerBalance(
         held,
         [amount for nonce, amount in by_nonce.items() if nonce not in used],

@@ -109,3 +109,63 @@ def test_a_stream_that_is_closed__ends_nothing() -> None:
     stream.close()
     LinesOrNothing(stream).write("a line")
     LinesOrNothing(stream).flush()
+
+
+ODD = """
+import io, logging, structlog, sys
+from core.logs import configure_logs
+class Odd:
+    def __repr__(self): raise RuntimeError("no text")
+class OddError(Exception):
+    def __str__(self): raise RuntimeError("no text")
+deep = {{}}
+inner = deep
+for _ in range(3_000):
+    inner["a"] = inner = {{}}
+ring = []
+ring.append(ring)
+configure_logs({log_format!r})
+for odd in (Odd(), 10**5_000, ring, {{(1, 2): 3}}, deep, {{Odd(): 1}}, bytes([255]), float("nan")):
+    structlog.get_logger("keeper").info("said", odd=odd)
+structlog.get_logger("keeper").info(Odd())
+try:
+    raise OddError
+except OddError:
+    structlog.get_logger("keeper").exception("failed")
+    logging.getLogger("library").exception("failed %d", "a")
+logging.getLogger("library").error("%s", Odd())
+print("goes on")
+"""
+
+
+@pytest.mark.parametrize("log_format", ["json", "console"])
+def test_a_line_that_cannot_be_made__ends_nothing_and_says_so(log_format: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", ODD.format(log_format=log_format)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert (done.returncode, done.stdout.splitlines()[-1:]) == (0, ["goes on"]), done.stderr
+    said = [line for line in done.stdout.splitlines() if "no line could be made" in line]
+    assert any("RuntimeError" in line and "error" in line for line in said)
+    assert done.stdout.count("said") >= 8
+
+
+def test_console__what_others_wrote_moves_no_cursor_and_turns_no_text() -> None:
+    script = (
+        "import logging, structlog\nfrom core.logs import configure_logs\n"
+        "configure_logs('console')\n"
+        "hostile = 'a\\x1b[2J\\u202eb\\x9bc'\n"
+        "try:\n    raise ValueError(hostile)\n"
+        "except ValueError:\n    structlog.get_logger('x').exception('failed')\n"
+        "logging.getLogger('library').error(hostile)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, timeout=30, check=True
+    )
+    told = done.stdout.decode()
+    assert told.count("a\\x1b[2J\\u202eb\\x9bc") == 2
+    assert not {"\x1b", "\u202e", "\x9b"} & set(told)

@@ -1,5 +1,6 @@
 """Free text: what may be in it, how it is kept, and how what was stored before is shown."""
 
+import sys
 import time
 import unicodedata
 
@@ -8,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InvalidParameterError
-from core.texts import MARKS_MOST, code_point, kept_text, refused_in, shown, shown_json
+from core.texts import (
+    MARKS_MOST,
+    code_point,
+    is_hidden,
+    kept_text,
+    refused_in,
+    shown,
+    shown_json,
+)
 from tests.each import each
 
 HOSTILE = st.text(st.characters(codec=None, categories=None), min_size=1)
@@ -56,6 +65,7 @@ def test_a_text__is_kept_as_its_nfc(sent: str, kept: str) -> None:
         *("\u2764\ufe0f", "1\ufe0f\u20e3", "\u2764\ufe0f\u200d\U0001f525", "\U0001fa77"),
         *("\U0001f468\u200d\U0001f469", "\U0001f468\U0001f3fd\u200d\U0001f4bb"),
         *("\U0001f441\ufe0f\u200d\U0001f5e8\ufe0f", "\U0001f642\u200d\u2194\ufe0f"),
+        *("\u2764\ufe0e", "\u00a9\ufe0f", "\u2122\ufe0e", "#\ufe0f\u20e3", "\u3297\ufe0f"),
         *("e\u0301", "\u0e33", "\u1112\u1161", "\u1820\u180b", "\ud55c\uad6d\uc5b4"),
     ],
 )
@@ -86,6 +96,13 @@ def test_what_nobody_sees__is_refused(text: str) -> None:
         *(("a\ue000b", "U+E000"), ("a\U0010fffdb", "U+10FFFD"), ("a\u0378b", "U+0378")),
         *(("a\uffff", "U+FFFF"), ("a\ufdd0", "U+FDD0"), ("a\ud800b", "U+D800")),
         *(("a\u034fb", "U+034F"), ("a\u3164b", "U+3164"), ("a\u2800b", "U+2800")),
+        *(
+            ("a\ufe00b", "U+FE00"),
+            ("a\ufe0fb", "U+FE0F"),
+            ("1\ufe0f", "U+FE0F"),
+            ("1\ufe0eb", "U+FE0E"),
+        ),
+        *(("\u845b\ufe00", "U+FE00"), ("\u2764\ufe01", "U+FE01"), ("\ufe0f\u20e3", "U+FE0F")),
         *(("a\U000e0100b", "U+E0100"), ("a\ufe0f\ufe0f", "U+FE0F"), ("a \ufe0f", "U+FE0F")),
         *(("a\u200db", "U+200D"), ("\U0001f468\u200d", "U+200D"), ("a\u180b", "U+180B")),
         *(("\U0001f3f4\U000e0067\U000e007f", "U+E0067"), ("\U0001f468\u200d\u200d", "U+200D")),
@@ -109,14 +126,24 @@ def test_of_all_characters__none_of_the_refused_kinds_is_taken_by_itself() -> No
     taken = {one for one in EVERY if refused_in(f"a{one}b", lines=False) is None}
     assert {unicodedata.category(one) for one in taken} & REFUSED == set()
     assigned = {one for one in EVERY if unicodedata.category(one) not in {*REFUSED, "Cn"}}
-    assert len(assigned - taken) < 260  # the fillers, the selectors of the supplement
+    assert len(assigned - taken) < 270  # the fillers, the selectors
     assert all("\U0001f000" <= one <= "\U0001faff" for one in taken - assigned)
 
 
 def test_marks__are_at_most_so_many_in_a_row() -> None:
     assert is_taken("x" + "\u0323" * MARKS_MOST + "y" + "\u0323" * MARKS_MOST)
-    with pytest.raises(InvalidParameterError, match=r"leave out U\+0323"):
-        kept_text("field", "x" + "\u0323" * (MARKS_MOST + 1), 100)
+    marks = [chr(one) for one in range(sys.maxunicode) if unicodedata.category(chr(one))[0] == "M"]
+    assert "\u0323" in marks and len(marks) > 2_000
+    for mark in marks:
+        with pytest.raises(InvalidParameterError, match=rf"leave out U\+{ord(mark):04X}"):
+            kept_text("field", "x" + mark * (MARKS_MOST + 1), 100, exact=True)
+
+
+@given(HOSTILE)
+def test_what_is_taken_between_letters__is_seen(hidden: str) -> None:
+    """Nothing can be hidden in a text of letters: each character between them shows."""
+    if refused_in("".join(f"a{one}" for one in hidden), lines=True) is None:
+        assert not any(is_hidden(one) for one in hidden if one not in "\n\t")
 
 
 @given(HOSTILE)

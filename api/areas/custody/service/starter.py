@@ -141,23 +141,22 @@ def transfers(call: Call, caller: AgentCaller, command: TransfersQuery) -> Answe
 
 
 def _funds(call: Call, wallet: SealedKey, shown: Sequence[Transfer]) -> _Funds:
-    """Balance and authorizations at one block. A node may be behind what the keeper saw of another
-    one, so that what was paid is known by that block alone.
+    """Balance and authorizations at one block, by one node. It may be behind what the keeper saw of
+    another one, so that what was paid is known by that block alone.
 
-    Errors: RpcError; OutsideError when it names no newest block.
+    Errors: those of chain reads.
     """
     chain = call.deps.chain
-    header = chain.header()
-    if header is None:
-        raise OutsideError("the node names no newest block")
-    at = datetime.fromtimestamp(header.timestamp, UTC)
-    found = transfers_under_way(call.db, wallet.account_id, header.number, at)
-    under_way = [_authorized(one) for one in found]
-    nonces = dict.fromkeys(
-        [*(one.nonce for one in under_way), *(_authorized(one).nonce for one in shown)]
-    )
-    balance = UsdcE6(chain.usdc_balance(wallet.address, header.hash))
-    used = chain.used_authorizations(wallet.address, list(nonces), header.hash)
+    with chain.rpc.pinned():
+        header = chain.newest()
+        at = datetime.fromtimestamp(header.timestamp, UTC)
+        found = transfers_under_way(call.db, wallet.account_id, header.number, at)
+        under_way = [_authorized(one) for one in found]
+        nonces = dict.fromkeys(
+            [*(one.nonce for one in under_way), *(_authorized(one).nonce for one in shown)]
+        )
+        held, used = chain.usdc_held(wallet.address, list(nonces), header.hash)
+    balance = UsdcE6(held)
     free = available_usdc_e6(balance, under_way, used, UnixSeconds(header.timestamp))
     return _Funds(balance, free, used, header.base_fee_wei or 0)
 

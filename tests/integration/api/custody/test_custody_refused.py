@@ -2,13 +2,17 @@
 available is never too much, and a failure says why.
 """
 
+import json
 from dataclasses import replace
 
+import httpx
 from eth_utils.crypto import keccak
 
+from core.chain.abi import function
 from core.chain.abi_text import call_by_signature
 from core.chain.blocks import BlockHeader
 from core.chain.reader import LATEST, At
+from core.chain.rpc import Rpc
 from core.hexes import hex_of
 from core.mandate.chain.reader import VaultReader
 from tests.integration.api.custody.conftest import NEW, TRANSFER, TRANSFERS, USDC, Stage
@@ -117,11 +121,7 @@ def test_a_node_that_is_behind__never_offers_what_was_paid(
     """
     before = stage.chain.reader.block_number()
     stage.asked(agent, "40")
-    keeper = stage.keeper()
-    keeper.run()
-    stage.keepers.make_safe()
-    keeper.run()
-    keeper.run()
+    pay(stage)
     assert stage.states(agent) == ["confirmed"]
     assert stage.seen(agent)["available_usdc"] == "60.000000"
     is_behind(stage, before)
@@ -132,6 +132,80 @@ def test_a_node_that_is_behind__never_offers_what_was_paid(
         (409, "insufficient_idle"),
         "60.000000",
     )
+
+
+def test_a_node_that_ignores_a_blocks_hash__never_offers_what_was_paid(
+    stage: Stage, agent: dict[str, str], starter: str
+) -> None:
+    """It answers of its newest block, and the payment comes between two of its answers."""
+    before = stage.chain.reader.block_number()
+    stage.asked(agent, "40")
+    pay(stage)
+    asks(stage, HashIgnored(stage, [before]))
+    seen = stage.seen(agent)
+    assert (seen["balance_usdc"], seen["available_usdc"]) == ("60.000000", "20.000000")
+    over = stage.post(TRANSFER, agent, amount_usdc="60.000001")
+    assert reason(over) == (409, "insufficient_idle")
+
+
+def test_a_node_that_fails_midway__is_followed_by_none_that_is_behind(
+    stage: Stage, agent: dict[str, str], starter: str
+) -> None:
+    """The first node knows the payment and then answers no more, the second ignores the hash and is
+    behind: what they say together is of no block.
+    """
+    before = stage.chain.reader.block_number()
+    stage.asked(agent, "40")
+    pay(stage)
+    for fails in ("authorizationState", "balanceOf"):
+        asks(stage, HashIgnored(stage, [], fails), HashIgnored(stage, [before] * 9))
+        assert stage.seen(agent)["available_usdc"] is None
+
+
+class HashIgnored(httpx.BaseTransport):
+    """A node that answers each request that names a block by its hash of the next of these heights,
+    and then of its newest block; 503 for `fails`, a view of USDC.
+    """
+
+    def __init__(self, stage: Stage, heights: list[int], fails: str | None = None) -> None:
+        self._url, self._heights = stage.chain.anvil.url, heights
+        self._fails = None if fails is None else function("MockUSDC", fails).selector
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        asked = json.loads(request.content)
+        calls = asked if isinstance(asked, list) else [asked]
+        if "blockHash" in request.content.decode():
+            height = hex(self._heights.pop(0)) if self._heights else LATEST
+            for one in calls:
+                if self._fails is not None and one["params"][0]["data"].startswith(self._fails):
+                    return httpx.Response(503)
+                one["params"][1] = height
+        return httpx.post(self._url, json=asked)
+
+
+def asks(stage: Stage, *nodes: HashIgnored) -> None:
+    """From now on the API asks these nodes."""
+    wires = dict(zip((f"http://node{one}" for one in range(len(nodes))), nodes, strict=True))
+    rpc = Rpc(list(wires), transport=Hosts(wires))
+    stage.deps = replace(stage.deps, chain=VaultReader(rpc, stage.chain.contracts))
+    stage.serve(NEW)
+    stage.clients.insert(0, stage.clients.pop())
+
+
+class Hosts(httpx.BaseTransport):
+    def __init__(self, nodes: dict[str, HashIgnored]) -> None:
+        self._nodes = nodes
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        return self._nodes[f"http://{request.url.host}"].handle_request(request)
+
+
+def pay(stage: Stage) -> None:
+    keeper = stage.keeper()
+    keeper.run()
+    stage.keepers.make_safe()
+    keeper.run()
+    keeper.run()
 
 
 class Behind(VaultReader):

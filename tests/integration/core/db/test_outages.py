@@ -4,17 +4,21 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
+import numpy as np
 import pytest
 import structlog
 from sqlalchemy import text
-from sqlalchemy.exc import DBAPIError, InternalError, OperationalError
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, InternalError, OperationalError
 
 from core.db import migrate
+from core.db.copying import copy_lines
 from core.db.engine import Bounds, Database
 from core.db.leadership import Leadership
 from core.db.outage import SAID, OutageError, OutageKind
 from core.health import views
 from core.logs import configure_logs
+from core.market.copying import copy_columns, integers
+from tests.each import each
 from tests.integration.core.rows import add_account
 
 NOW = datetime(2026, 11, 29, tzinfo=UTC)
@@ -96,6 +100,20 @@ def test_a_full_disk__is_an_outage_that_health_names(
         assert views.outage(session) is None  # of then, which nobody met since
 
 
+def test_rows_that_are_copied__meet_the_same_outage(database: Database) -> None:
+    """COPY runs past SQLAlchemy, whose errors nobody but it names."""
+    with database.write() as session:
+        session.execute(text("create table copied (a int)"))
+    set_read_only(database, "on")
+    with pytest.raises(OutageError, match="it is read-only"), database.write() as session:
+        copy_lines(session, "copied", ["a"], ["1"])
+    with pytest.raises(OutageError, match="it is read-only"), database.pinned() as session:
+        copy_columns(session, "copied", {"a": integers(np.array([1]), bits=32)})
+    set_read_only(database, "off")
+    with pytest.raises(DataError), database.write() as session:
+        copy_lines(session, "copied", ["a"], ["no number"])
+
+
 def test_no_connection_that_is_free__is_an_outage(database_url: str) -> None:
     database = lone(database_url)
     with database.read() as session:
@@ -126,6 +144,25 @@ def test_a_server_without_a_free_connection__is_an_outage(
         with database.write() as session:
             session.execute(text("drop owned by crowded"))
             session.execute(text("drop role crowded"))
+
+
+@each("words", ["too many clients", "remaining connection slots", "no more connections allowed"])
+def test_words_of_an_outage_in_a_callers_text__are_no_outage(
+    database: Database, words: str
+) -> None:
+    """A server's error repeats the row that it refuses, with what a caller wrote in it."""
+    with database.write() as session:
+        session.execute(text("drop table if exists told"))
+        session.execute(text("create table told (words text unique, size int check (size > 0))"))
+        session.execute(text("insert into told values (:words, 1)"), {"words": words})
+    for size in (1, 0):
+        with pytest.raises(IntegrityError, match=words), database.write() as session:
+            session.execute(
+                text("insert into told values (:words, :size)"), {"words": words, "size": size}
+            )
+    with pytest.raises(DataError, match=words), database.write() as session:
+        session.execute(text("select cast(:words as int)"), {"words": words})
+    assert not SAID.is_out
 
 
 def test_a_reader_that_writes__is_a_defect_and_no_outage(database: Database) -> None:

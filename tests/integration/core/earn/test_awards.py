@@ -457,6 +457,12 @@ def test_own_work__is_of_agents_that_the_wallet_owns_or_funded(write: WriteSessi
     )
     fund(write, funded, wallet)
     fund(write, stranger, "0x" + "0a" * 20, 2)
-    asked = [operator, owned, of_other, funded, stranger]
-    assert own_among(write, operator, asked) == {operator, owned, funded}
-    assert own_among(write, other, asked) == {of_other}  # a wallet that is not known funds nobody
+    of_second, later = add_agent(write, owner_id=other), add_agent(write)
+    fund(write, of_second, wallet)  # that a second wallet of the operator's owns
+    fund(write, later, "0x" + "0a" * 20)
+    fund(write, later, wallet, 2)
+    asked = [operator, owned, of_other, funded, stranger, of_second, later]
+    own = {operator, owned, funded, of_second, later}
+    assert own_among(write, operator, asked) == own
+    # a wallet that is not known funds nobody
+    assert own_among(write, other, asked) == {of_other, of_second}

@@ -3,7 +3,7 @@
 from api.kernel.client_address import client_address
 from tests.each import each
 
-PROXIES = ("10.0.0.0/8", "2001:db8:ffff::1")
+PROXIES = ("10.0.0.0/8", "2001:db8:ffff::1", "::ffff:192.0.2.0/120")
 
 
 @each(
@@ -28,9 +28,11 @@ PROXIES = ("10.0.0.0/8", "2001:db8:ffff::1")
         ("10.0.0.1", ["198.51.100.7:port"], "10.0.0.1"),
         ("10.0.0.1", ["198.51.100.7:"], "10.0.0.1"),
         ("10.0.0.1", ["[198.51.100.7"], "10.0.0.1"),
-        ("10.0.0.1", ["198.51.100.7,"], "198.51.100.7"),
-        ("10.0.0.1", ["198.51.100.7", " , "], "198.51.100.7"),
         ("10.0.0.1", [""], "10.0.0.1"),
+        ("10.0.0.1", ["", "198.51.100.7,, 10.0.0.2,", " , "], "198.51.100.7"),
+        ("192.0.2.9", ["198.51.100.7"], "198.51.100.7"),
+        ("::ffff:192.0.2.9", ["198.51.100.7, 192.0.2.8"], "198.51.100.7"),
+        ("192.0.3.9", ["198.51.100.7"], "192.0.3.9"),
     ],
     ids=[
         "direct", "a stranger's header", "one proxy", "a forged first hop", "two headers",
@@ -38,8 +40,8 @@ PROXIES = ("10.0.0.0/8", "2001:db8:ffff::1")
         "IPv4 in IPv6", "no peer",
         "a port", "brackets and a port", "brackets", "brackets around IPv4 in IPv6",
         "trusted hops with ports", "a peer with a port", "a port that is none", "a port left out",
-        "a bracket left open",
-        "a comma at the end", "an empty header behind", "an empty header",
+        "a bracket left open", "an empty header", "entries that are empty", "a proxy in IPv4 in IPv6", "the same, twice",
+        "beside that network",
     ],
 )  # fmt: skip
 def test_client_address(peer: str | None, forwarded_for: list[str], counted: str) -> None:
