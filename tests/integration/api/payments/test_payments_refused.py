@@ -294,13 +294,14 @@ def test_a_node_that_is_behind__is_no_word_that_the_nonce_went_elsewhere(
 ) -> None:
     """Nodes behind one address answer by turns, and "sign a new payment" would be paid twice."""
     chain, behind = shop.deps.chain, pytest.MonkeyPatch()
+    unheard = {"range_logs": ([], None), "receipt": None}
 
     def settled_unheard(real: Any) -> Any:
         real()
-        behind.setattr(chain, name, lambda *_: answer)
+        behind.setattr(chain, name, lambda *_: unheard[name])
         raise httpx.ReadTimeout("slow")
 
-    for name, answer in (("range_logs", ([], None)), ("receipt", None)):
+    for name in unheard:
         payment = shop.payment()
         shop.settler.on_settle = settled_unheard
         try:
