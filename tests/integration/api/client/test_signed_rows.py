@@ -63,6 +63,15 @@ def send(stage: Stage, mandate_id: str, body: dict[str, Any]) -> httpx.Response:
     return stage.call("POST", f"/mandates/{mandate_id}/events", stage.agent, body)
 
 
+def test_a_whole_number_of_a_signed_report__is_signed_as_the_one_that_is_kept(
+    stage: Stage, agent: Client, mandate_id: str
+) -> None:
+    sent = {"position": {"id": "p1", "qty": 5.0, "parts": [1e3, -0.0]}}
+    event = agent.mandates.report_event(mandate_id, kind="note", payload=sent)["event"]
+    assert event["signed_by"] == stage.agent_wallet.address
+    assert event["payload"] == {"position": {"id": "p1", "qty": 5, "parts": [1000, 0]}}
+
+
 def test_words_of_a_signed_report__are_signed_as_the_nfc_that_is_kept(
     stage: Stage, agent: Client, mandate_id: str
 ) -> None:
