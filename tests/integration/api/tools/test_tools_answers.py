@@ -78,7 +78,7 @@ class Asked:
     stage: Stage
     tools: set[str] = field(default_factory=set)
 
-    def __call__(self, tool: str, who: dict[str, str] | None = None, **given: Any) -> Any:
+    def __call__(self, tool: str, who: dict[str, str] | None = None, /, **given: Any) -> Any:
         schema = TOOLS[tool].described.input_schema
         written = as_models_write(given, schema, schema.get("$defs", {}))
         Draft202012Validator(schema).validate(written)
