@@ -224,6 +224,12 @@ def require_taken(key: str) -> None:
         ("reserve.claim", "account_ref", "0x" + "0" * 64, "0x" + "0" * 63 + "1"),
         ("shadow.attribution", "dims", "", "chain,session"),
         ("rooms.post", "id", 2**53, 2**53 - 1),
+        ("board.warnings", "token", "$WIF", "wif"),
+        ("board.timeline", "token", "$WIF", "1INCH"),
+        ("tasks.submit_proof", "source_url", "http://a.example", "https://a.example/@b?c=[1]#d"),
+        ("tasks.submit_proof", "source_url", "https://me@a.example/", "HTTPS://a.example:8443"),
+        ("claims.make", "source_url", "a.example", "https://[2001:db8::7]/"),
+        ("mining.approve", "source", "https://a.example/a b", "https://a.example"),
     ],
 )
 def test_a_bound_of_the_service__is_published(
