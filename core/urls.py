@@ -8,6 +8,10 @@ from urllib.parse import urlsplit, urlunsplit
 from core.errors import InvalidParameterError
 
 URL_CHARACTERS_MOST: Final = 500
+# of what is_https takes, what JSON Schema can say: the scheme, no user, printable ASCII without quotes
+HTTPS_PATTERN: Final = (
+    r"^[Hh][Tt][Tt][Pp][Ss]://[0-9A-Za-z_.:\[\]-]+([/?#][!#-&(-;=?-\[\]-_a-~]*)?$"
+)
 # RFC 1123 2.1, and the underscore that DNS allows; a last dot is that of the root
 _LABEL: Final = r"[a-z0-9](?:[a-z0-9_-]{0,61}[a-z0-9])?"
 _NAME: Final = re.compile(rf"(?=.{{1,254}}\Z)(?:{_LABEL}\.)*(?=[^.]*[a-z]){_LABEL}\.?")

@@ -26,6 +26,7 @@ EVENTS, REFUSALS, STOP, CANCEL = (
 SIGNED_PATHS = frozenset({EVENTS, REFUSALS, STOP, CANCEL})
 ATTEMPTS = 8  # measured: of two busy processes none of 145 rows was refused, of three 2 of 120
 OUT_OF_ORDER = "author_out_of_order"
+MAX_EXACT_JSON_INT = 2**53 - 1
 NO_TRANSACTION = "0x" + "00" * 32
 RECORD_ROW = [
     {"name": "mandate", "type": "string"},
@@ -127,9 +128,11 @@ def _event_payload(fields: Fields) -> dict[str, Any]:
 
 
 def _composed(value: Any) -> Any:
-    """As the service keeps it: texts as NFC, names of fields as they are."""
+    """As the service keeps it: texts as NFC, names of fields as they are, 5.0 as 5."""
     if isinstance(value, str):
         return normalize("NFC", value)
+    if isinstance(value, float) and value.is_integer() and abs(value) <= MAX_EXACT_JSON_INT:
+        return int(value)
     if isinstance(value, Mapping):
         return {name: _composed(item) for name, item in value.items()}
     return [_composed(item) for item in value] if isinstance(value, list | tuple) else value

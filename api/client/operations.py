@@ -1852,6 +1852,11 @@ class MandatesDrafted(TypedDict):
     notice: str | None  # what the owner should know before signing
 
 
+class MandatesAgentShare(TypedDict):
+    kind: NotRequired[Literal["share_of_verified_gain"] | None]
+    bps: NotRequired[int | None]
+
+
 class MandatesVaultRule(TypedDict):
     target: str
     selector: str
@@ -1904,9 +1909,7 @@ class MandatesTermsInQuestion(TypedDict):
     horizon_days: int
     stop_floor_bps: int
     target_bps: NotRequired[int | None]
-    payout_rule: NotRequired[
-        dict[str, Any] | None
-    ]  # {kind, bps}, the agent's share of the gain; by default share_of_verified_gain, 1000 bps
+    payout_rule: NotRequired[MandatesAgentShare | None]
     allowed_targets: NotRequired[list[Any] | None]
     per_tx_cap_usdc: NotRequired[str | None]
     daily_cap_usdc: NotRequired[str | None]
@@ -6136,7 +6139,7 @@ class MandatesCalls(Calls):
         horizon_days: int,
         stop_floor_bps: int,
         target_bps: int | None = None,
-        payout_rule: Mapping[str, Any] | None = None,
+        payout_rule: MandatesAgentShare | None = None,
         allowed_targets: Sequence[Any] | None = None,
         per_tx_cap_usdc: str | None = None,
         daily_cap_usdc: str | None = None,
@@ -6195,7 +6198,7 @@ class MandatesCalls(Calls):
         horizon_days: int,
         stop_floor_bps: int,
         target_bps: int | None = None,
-        payout_rule: Mapping[str, Any] | None = None,
+        payout_rule: MandatesAgentShare | None = None,
         allowed_targets: Sequence[Any] | None = None,
         per_tx_cap_usdc: str | None = None,
         daily_cap_usdc: str | None = None,

@@ -34,6 +34,8 @@ _DEAD_KEY = (
     f"The key in {KEY_HEADER} is not valid; send a live one, or send the agent's recovery_code to "
     "/auth/agent/recover."
 )
+_AROUND = " \t\"'"
+_OTHER_SCHEME = f"Authorization takes the scheme Bearer alone; send Authorization: Bearer <token>, or a key in {KEY_HEADER}."
 _RECOVERY_CODE = (
     "This is an agent's recovery code and goes in no header; send it as recovery_code in the body of "
     "POST /auth/agent/recover, which answers with a new key."
@@ -60,13 +62,21 @@ def credentials_sent(
     as_key, as_bearer = list[str](), list[str]()
     for place, values in ((as_key, keys), (as_bearer, authorizations)):
         for value in values:
-            scheme, _, rest = value.partition(" ")
-            token = rest.strip() if scheme.lower() == "bearer" else value
+            token = _bare(value)
             belongs = as_key if token.startswith(TokenKind.AGENT_KEY) else place
             if token.startswith((TokenKind.OWNER_SESSION, TokenKind.AGENT_BEARER)):
                 belongs = as_bearer
             belongs.append(token)
     return Credentials(_one(as_key), _one(as_bearer), client)
+
+
+def _bare(value: str) -> str:
+    """Without `Bearer`, which forms and clients write a second time, and quotes of a file of settings."""
+    token = value.strip(_AROUND)
+    for _ in range(2):
+        scheme, _, rest = token.partition(" ")
+        token = rest.strip(_AROUND) if scheme.lower() == "bearer" else token
+    return token
 
 
 def _one(values: Sequence[str]) -> str | None:
@@ -162,7 +172,9 @@ def _dead(token: str) -> Refusal:
             "new one, and so does the owner's /agents/{id}/keys/rotate."
         )
         return Refusal("auth_invalid", detail)
-    return Refusal("auth_invalid", _DEAD_SESSION)
+    scheme, blank, _ = token.partition(" ")
+    is_other_scheme = blank and not scheme.endswith(",")  # which a list of two tokens has
+    return Refusal("auth_invalid", _OTHER_SCHEME if is_other_scheme else _DEAD_SESSION)
 
 
 def caller_for(operation: Operation, proven: Proven, operator_addresses: frozenset[str]) -> Caller:

@@ -35,7 +35,7 @@ _ENDS_OF_LINES = str.maketrans("\u2028\u2029", "\n\n")
 _INSTANT = re.compile(
     r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)", re.ASCII
 )
-_EXPONENT = re.compile(r"-?[0-9.]{1,40}[eE][+-]?[0-9]{1,2}", re.ASCII)
+_EXPONENT = re.compile(r"-?[0-9.]{1,40}[eE][+-]?[0-3]?[0-9]", re.ASCII)
 _ACCOUNT_ID = re.compile(ACCOUNT_ID_PATTERN)
 _INTEGER = re.compile(r"-?\d{1,18}", re.ASCII)
 _NUMBER = re.compile(r"-?[0-9]{1,18}(\.[0-9]{1,18})?([eE][+-]?[0-9]{1,2})?", re.ASCII)
@@ -184,14 +184,15 @@ def _public_id(value: Any) -> str:
 
 
 def storable(value: Any) -> Any:
-    """Free JSON without floats: a fraction, or an integer that JSON can't carry exactly, becomes
-    its literal text.
+    """Free JSON without floats: a whole number is one however it is written (5.0, 1e3); a fraction, or
+    an integer that JSON can't carry exactly, becomes its text without exponent or zeros at its end.
     """
     match value:
         case bool() | None:
             return value
         case JsonDecimal():
-            return value.literal
+            text = value.plain
+            return storable(int(text)) if _INTEGER.fullmatch(text) else text
         case int():
             return int(value) if abs(value) <= MAX_EXACT_JSON_INT else str(int(value))
         case str():
@@ -439,7 +440,7 @@ JsonObject = Annotated[
     WithJsonSchema({"type": "object", "additionalProperties": True}),
 ]
 """Free JSON, storable in a ledger: strings, ints, booleans, nulls, lists and objects; fractions as
-their literal text, texts held to core/texts.py, as NFC.
+text, texts held to core/texts.py, as NFC.
 """
 
 KeySignature = Annotated[

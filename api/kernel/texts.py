@@ -15,12 +15,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, GetCoreSchemaHandler
+from pydantic import BaseModel, Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 from typing_extensions import is_typeddict
 
 from core.errors import InvalidParameterError
 from core.texts import kept_text
+from core.urls import HTTPS_PATTERN, URL_CHARACTERS_MOST
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,14 @@ class FreeText:
             return kept_text("", text, self.most, lines=self.lines, exact=self.exact)
         except InvalidParameterError as error:
             raise PydanticCustomError("invalid_parameter", "{rule}", {"rule": error.rule}) from None
+
+
+HttpsUrl = Annotated[
+    str,
+    FreeText(URL_CHARACTERS_MOST, exact=True),
+    Field(json_schema_extra={"pattern": HTTPS_PATTERN}),
+]
+"""A link, kept as it was sent; core/urls.py judges it, in its own words."""
 
 
 class _ByOthers:

@@ -18,7 +18,14 @@ MOST_QUERY = 41  # <BASE>/<QUOTE>, 20 each
 MOST_TICKER = 20
 
 QueryWords = Annotated[str, Field(min_length=1, max_length=MOST_QUERY)]
-TickerWord = Annotated[str, Field(min_length=1, max_length=MOST_TICKER)]
+TickerWord = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=MOST_TICKER,
+        json_schema_extra={"pattern": "^ *[0-9A-Za-z]+ *$"},  # api.kernel.board_row.ticker_of
+    ),
+]
 
 
 class BoardRowsQuery(Command):

@@ -7,14 +7,13 @@ from pydantic import Field
 from api.kernel.fields import Id
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
-from api.kernel.texts import FreeText
+from api.kernel.texts import FreeText, HttpsUrl
 from core.kg.rules.claims import (
     CLAIM_CHARACTERS_MOST,
     NOTE_CHARACTERS_MOST,
     ClaimKind,
 )
 from core.kg.rules.names import TICKER_CHARACTERS_MOST
-from core.urls import URL_CHARACTERS_MOST
 
 KindWord = Literal["project", "backer", "event", "risk", "other"]
 assert set(KindWord.__args__) == set(ClaimKind)  # type: ignore[attr-defined]  # of a Literal
@@ -39,8 +38,7 @@ class MakeClaim(Command):
         Field(description="one line of plain text"),
     ]
     source_url: Annotated[
-        str,
-        FreeText(URL_CHARACTERS_MOST, exact=True),
+        HttpsUrl,
         Field(
             description="an https link where anybody can see it; it is never fetched here",
         ),

@@ -22,6 +22,7 @@ from core.gallery.rules import (
     PriceModel,
     ProductType,
 )
+from core.urls import HTTPS_PATTERN
 
 LISTING_ID_PATTERN = r"^l_[a-z2-7]{10}$"
 PAGE_MOST = 50  # records that are read at once
@@ -65,7 +66,11 @@ class OfferedParam(Command):
 
 
 class OfferedCitation(Command):
-    url: Annotated[str, FreeText(URL_CHARACTERS_MOST, exact=True), Field(description="https")]
+    url: Annotated[
+        str,
+        FreeText(URL_CHARACTERS_MOST, exact=True),
+        Field(description="https", json_schema_extra={"pattern": HTTPS_PATTERN}),
+    ]
     source_name: Annotated[str, FreeText(120)]
     as_of_date: Day
     claim_text: Annotated[str, FreeText(500)]

@@ -8,7 +8,7 @@ from api.kernel.fields import NO_NUMBER, Id, Instant
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
 from api.kernel.pairs import ExchangeId, SymbolInBody, SymbolInPath
-from api.kernel.texts import FreeText, OthersText
+from api.kernel.texts import FreeText, HttpsUrl, OthersText
 from core.mining.rules.registry import FIELDS, VALUE_CHARACTERS_MOST
 from core.mining.rules.review import (
     TEXT_CHARACTERS_MOST,
@@ -17,7 +17,6 @@ from core.mining.rules.review import (
     RejectReason,
     ReviewMethod,
 )
-from core.urls import URL_CHARACTERS_MOST
 
 RejectWord = Literal["value_wrong", "evidence_insufficient", "out_of_date", "not_allowed"]
 MethodWord = Literal["reproduced", "re_observed"]
@@ -43,8 +42,7 @@ class MinedEntry(Command):
     ]
     field_value: Annotated[str, FreeText(VALUE_CHARACTERS_MOST)]
     evidence_url: Annotated[
-        str,
-        FreeText(URL_CHARACTERS_MOST, exact=True),
+        HttpsUrl,
         Field(
             description="an https link that a reviewer can open to see the value",
         ),
@@ -69,8 +67,7 @@ class ApproveEntry(Command):
         Field(description="reproduced: seen at the evidence; re_observed: seen elsewhere"),
     ]
     source: Annotated[
-        str,
-        FreeText(URL_CHARACTERS_MOST, exact=True),
+        HttpsUrl,
         Field(description="https URL of where it was seen"),
     ]
     observed_at: Annotated[Instant, Field(description="when; not later than now")]

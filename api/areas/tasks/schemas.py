@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 from api.kernel.fields import AccountId, Id, Instant, JsonDecimal, plain_number
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
-from api.kernel.texts import FreeText, OthersText
+from api.kernel.texts import FreeText, HttpsUrl, OthersText
 from core.tasks.rules import (
     RESULT_CHARACTERS,
     TASK_TENTHS_MOST,
@@ -18,7 +18,6 @@ from core.tasks.rules import (
     TaskState,
     Truth,
 )
-from core.urls import URL_CHARACTERS_MOST
 
 TITLE_CHARACTERS, SUBJECT_CHARACTERS, NOTE_CHARACTERS = 120, 500, 500
 _POINTS = re.compile(r"(\d{1,3})(?:\.(\d))?", re.ASCII)
@@ -82,8 +81,7 @@ class SubmitProof(Command):
     ]
     source_url: (
         Annotated[
-            str,
-            FreeText(URL_CHARACTERS_MOST, exact=True),
+            HttpsUrl,
             Field(
                 description="https; where you looked. A re-observation needs it. It is never fetched."
             ),
@@ -103,7 +101,7 @@ class GoldValue(Command):
     symbol: Annotated[str, FreeText(80, exact=True)]
     field_name: Annotated[str, FreeText(40, exact=True)]
     field_value: Annotated[str, FreeText(500)]
-    evidence_url: Annotated[str, FreeText(URL_CHARACTERS_MOST, exact=True)]
+    evidence_url: HttpsUrl
 
 
 class CreateTask(Command):

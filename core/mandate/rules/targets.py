@@ -231,8 +231,8 @@ def _target(item: object, chain_id: int, field: str) -> Target:
         return ContractTarget(chain_id, address_from_text(item, field), None)
     if not isinstance(item, Mapping):
         raise InvalidParameterError(field, "write an address or an object with a kind")
-    kind = item.get("kind", KIND_CONTRACT)
-    if kind == KIND_CONTRACT:
+    kind = item.get("kind")
+    if kind is None or kind == KIND_CONTRACT:
         return _contract_target(item, chain_id, field)
     if kind == KIND_X402:
         return _x402_target(item, field)

@@ -46,9 +46,16 @@ def test_a_recovery_code__is_told_where_it_belongs(
     assert code not in answer.text
 
 
-def test_an_unknown_bearer_token__says_where_an_operators_key_goes(client: TestClient) -> None:
-    answer = client.get(ME, headers={"Authorization": "Bearer some-key"})
-    assert "An operator's key goes into X-SVC-User-Key" in answer.json()["detail"]
+def test_what_proves_nothing__is_told_what_goes_where(client: TestClient) -> None:
+    for value, says in (
+        ("Bearer some-key", "An operator's key goes into X-SVC-User-Key"),
+        ("Basic svc_key_a", "Authorization takes the scheme Bearer alone"),
+        ("Token svc_key_a", "Authorization takes the scheme Bearer alone"),
+        ("ApiKey svc_own_a", "Authorization takes the scheme Bearer alone"),
+    ):
+        answer = client.get(ME, headers={"Authorization": value})
+        assert (answer.status_code, says in answer.json()["detail"]) == (401, True), value
+        assert value.split()[1] not in answer.text
 
 
 @each("path", [ME, "/mandate-wallet/mandates", "/admin/queue", "/mcp"])

@@ -55,6 +55,26 @@ def test_no_tool__has_a_pattern_with_lookaround(profile: Profile) -> None:
     assert with_lookaround([one.model_dump(by_alias=True) for one in listed]) == []
 
 
+def without_a_type(schema: Any, place: str) -> Iterator[str]:
+    """Where a value's schema does not say what it is."""
+    if not schema.keys() & {"type", "anyOf", "enum", "const", "$ref"}:
+        yield place
+    inner = {**schema.get("properties", {}), **schema.get("$defs", {})}
+    inner |= {"items": schema["items"]} if schema.get("type") == "array" else {}
+    inner |= {str(number): one for number, one in enumerate(schema.get("anyOf", ()))}
+    for name, one in inner.items():
+        yield from without_a_type(one, f"{place}.{name}")
+
+
+def test_every_value_of_a_tools_arguments__has_a_type() -> None:
+    """A provider whose functions are declared by types refuses the whole list for one without."""
+    schemas = {name: one.described.input_schema for name, one in TOOLS.items()}
+    assert [at for name, one in schemas.items() for at in without_a_type(one, name)] == []
+    for value in ("x", 5.5, True, {"a": [None]}, [[["0x", 1]]]):
+        given = {"id": "1", "stop_conditions": value}
+        Draft202012Validator(schemas["agent_policy_set"]).validate(given)
+
+
 def test_openapi__has_no_pattern_with_lookaround() -> None:
     assert with_lookaround(api_document(catalogue(), "http://testserver")) == []
 
@@ -224,6 +244,12 @@ def require_taken(key: str) -> None:
         ("reserve.claim", "account_ref", "0x" + "0" * 64, "0x" + "0" * 63 + "1"),
         ("shadow.attribution", "dims", "", "chain,session"),
         ("rooms.post", "id", 2**53, 2**53 - 1),
+        ("board.warnings", "token", "$WIF", "wif"),
+        ("board.timeline", "token", "$WIF", "1INCH"),
+        ("tasks.submit_proof", "source_url", "http://a.example", "https://a.example/@b?c=[1]#d"),
+        ("tasks.submit_proof", "source_url", "https://me@a.example/", "HTTPS://a.example:8443"),
+        ("claims.make", "source_url", "a.example", "https://[2001:db8::7]/"),
+        ("mining.approve", "source", "https://a.example/a b", "https://a.example"),
     ],
 )
 def test_a_bound_of_the_service__is_published(

@@ -99,17 +99,20 @@ class ReplacePolicy(AgentPath):
 # Drafts
 
 
+class AgentShare(Command):
+    """The agent's share of the gain; what is left out has its default."""
+
+    kind: Literal["share_of_verified_gain"] = SHARE_OF_VERIFIED_GAIN
+    bps: Annotated[int, published_bounds(0, BPS_ONE), WHOLE] = DEFAULT_AGENT_FEE_BPS
+
+
 class DraftTerms(Command):
     purpose: Annotated[str, FreeText(2_000, lines=True)]
     budget_usdc: PositiveUsdc
     horizon_days: HorizonDays
     stop_floor_bps: StopFloorBps
     target_bps: TargetBps | None = None
-    payout_rule: JsonObject | None = Field(
-        default=None,
-        description=f"{{kind, bps}}, the agent's share of the gain; by default {SHARE_OF_VERIFIED_GAIN}, "
-        f"{DEFAULT_AGENT_FEE_BPS} bps",
-    )
+    payout_rule: AgentShare = AgentShare()
     allowed_targets: (
         Annotated[
             list[Json],

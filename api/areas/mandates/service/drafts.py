@@ -272,7 +272,7 @@ def _write(
     mandate.target_bps = command.target_bps
     mandate.payout_rule = {
         "kind": SHARE_OF_VERIFIED_GAIN,
-        "bps": agent_fee_bps(command.payout_rule),
+        "bps": agent_fee_bps(command.payout_rule.model_dump()),
     }
     mandate.per_tx_cap_usdc_e6 = command.per_tx_cap_usdc
     mandate.daily_cap_usdc_e6 = command.daily_cap_usdc

@@ -74,7 +74,7 @@ def _terms(call: Call, command: AskWhatIf) -> tuple[MandateTerms, tuple[Rule, ..
         daily_cap_usdc_e6=words.daily_cap_usdc,
         approval_above_usdc_e6=words.approval_above_usdc,
         on_floor=words.on_floor,
-        payout_rule=words.payout_rule,
+        payout_rule=words.payout_rule.model_dump(),
     )
     terms = terms_from_draft(
         draft,

@@ -63,13 +63,16 @@ def send(stage: Stage, mandate_id: str, body: dict[str, Any]) -> httpx.Response:
     return stage.call("POST", f"/mandates/{mandate_id}/events", stage.agent, body)
 
 
-def test_words_of_a_signed_report__are_signed_as_the_nfc_that_is_kept(
+def test_words_and_numbers_of_a_signed_report__are_signed_as_they_are_kept(
     stage: Stage, agent: Client, mandate_id: str
 ) -> None:
-    sent = {"payload": {"text": "u\u0308ber", "list": ["e\u0301"]}, "why": "cafe\u0301"}
-    event = agent.mandates.report_event(mandate_id, kind="note", **sent)["event"]
+    payload = {"text": "u\u0308ber", "list": ["e\u0301", 5.0, 1e3, -0.0]}
+    event = agent.mandates.report_event(mandate_id, kind="note", payload=payload, why="cafe\u0301")[
+        "event"
+    ]
     assert event["signed_by"] == stage.agent_wallet.address
-    assert event["payload"] == {"text": "\u00fcber", "list": ["\u00e9"], "why": "caf\u00e9"}
+    kept = {"text": "\u00fcber", "list": ["\u00e9", 5, 1000, 0], "why": "caf\u00e9"}
+    assert event["payload"] == kept
 
 
 @pytest.mark.slow

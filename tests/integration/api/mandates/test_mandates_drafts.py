@@ -4,7 +4,17 @@ import pytest
 
 from api.areas.mandates.service.drafts import NEVER_TARGETS
 from core.mandate.rules.expansion import PERMIT2
+from tests.each import each
 from tests.integration.api.mandates.stage import ADAPTER, CONTRACTS, DRAFT, Stage, address, reason
+
+PAYOUT = {"kind": "share_of_verified_gain", "bps": 1000}
+PINNED = {
+    "kind": "contract",
+    "chain_id": 84532,
+    "address": ADAPTER,
+    "functions": None,
+    "unpinned": False,
+}
 
 
 def create(stage: Stage, **changes: Any) -> Any:
@@ -85,6 +95,22 @@ def test_create__a_contract_that_is_never_a_target__is_refused_by_its_name(
 
 def test_create__a_json_numbers_literal__is_read_without_binary_float(stage: Stage) -> None:
     assert create(stage, budget_usdc=1000.1).json()["mandate"]["budget_usdc"] == "1000.100000"
+
+
+@each(
+    ("changes", "field", "kept"),
+    [
+        ({"payout_rule": {"bps": 1500.0}}, "payout_rule", PAYOUT | {"bps": 1500}),
+        ({"payout_rule": {"kind": None, "bps": None}}, "payout_rule", PAYOUT),
+        ({"payout_rule": None}, "payout_rule", PAYOUT),
+        ({"allowed_targets": [PINNED | {"chain_id": 84532.0}]}, "allowed_targets", [PINNED]),
+        ({"allowed_targets": [PINNED | {"kind": None}]}, "allowed_targets", [PINNED]),
+    ],
+)
+def test_create__whole_numbers_and_nulls_in_objects__are_read_as_those_beside_them(
+    stage: Stage, changes: dict[str, Any], field: str, kept: object
+) -> None:
+    assert create(stage, **changes).json()["mandate"][field] == kept
 
 
 def test_create__33_rules__are_one_too_many(stage: Stage) -> None:

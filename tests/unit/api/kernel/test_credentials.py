@@ -172,6 +172,9 @@ def test_a_scope_that_the_key_lacks__is_refused_under_the_familys_name(
         (["Bearer operators-key"], [], "operators-key", None),
         ([], ["Bearer operators-key"], None, "operators-key"),
         ([], ["Basic svc_key_a"], None, "Basic svc_key_a"),
+        ([], ["Bearer Bearer svc_key_a"], "svc_key_a", None),
+        (['"svc_key_a"'], ["Bearer 'svc_own_a'"], "svc_key_a", "svc_own_a"),
+        (['"Bearer svc_key_a"'], [], "svc_key_a", None),
         ([], ["Bearer"], None, ""),
     ],
 )

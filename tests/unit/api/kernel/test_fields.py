@@ -1,5 +1,6 @@
 """Each field type: what it reads, and the sentence it refuses with."""
 
+import json
 import re
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -295,16 +296,28 @@ def test_instant__of_another_form__says_what_to_write(written: str) -> None:
 
 def test_json_object__holds_no_float() -> None:
     payload = read(
-        '{"payload": {"qty": 1.50, "n": 3, "big": 9007199254740993, "list": [0.1, true, null]}}'
+        '{"payload": {"qty": 1.50, "n": 3, "big": 9007199254740993, "list": [0.1, 5e-05, true, null]}}'
     ).payload
     assert payload == {
-        "qty": "1.50",
+        "qty": "1.5",
         "n": 3,
         "big": "9007199254740993",
-        "list": ["0.1", True, None],
+        "list": ["0.1", "0.00005", True, None],
     }
     assert payload is not None
     assert type(payload["n"]) is int
+
+    # a whole number is one however it is written
+    sent = '{"a": 5.0, "b": {"c": [1e3, -0.0, -0, 84532.000]}, "d": 1e20, "e": 1e39, "f": 1e400}'
+    assert json.dumps(read(f'{{"payload": {sent}}}').payload) == json.dumps(
+        {
+            "a": 5,
+            "b": {"c": [1000, 0, 0, 84532]},
+            "d": "1" + "0" * 20,
+            "e": "1" + "0" * 39,
+            "f": "1e400",
+        }
+    )
 
 
 def test_an_unknown_field__is_named() -> None:
