@@ -15,6 +15,8 @@ Laws
   is over it is refused unread, and after a pause, so that who asks again at once waits too.
 - A message that is refused before the server sees it is answered with the refusal's HTTP status and
   a JSON-RPC error whose `data` is the refusal's body.
+- Each message takes its turn in its caller's line before anything is done for it, so that one
+  address with many connections delays the others by a message each turn (api/kernel/workers.py).
 - A large message reaches the MCP server without what is long in its arguments: the server reads it
   on the event loop.
 - Nothing outlives its POST: no session, no stream. A GET that asks for a stream is 405, a browser's
@@ -65,7 +67,6 @@ from api.tools.server import Exchange, server_of
 
 PATH = "/mcp"
 SHORT_TEXT = 256
-SMALL_BYTES = 2_048
 OVER_RATE_PAUSE_S = 0.25
 CEILING_HEADERS = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
 
@@ -191,8 +192,6 @@ class ToolEndpoint:
             raw = await body_of(request, self._deps.limits.body_bytes)
         except Refusal as refusal:
             refused = refusal
-        if len(raw) <= SMALL_BYTES:  # read sooner than a thread is asked
-            return _sent(read_query(), raw, refused)
         return await beside(request, self._deps, lambda: _sent(read_query(), raw, refused))
 
     def _call_of_server(self, sent: SentMessage) -> Exchange | None:
