@@ -295,7 +295,10 @@ function termsOf(values) {
     stop_floor_bps: toBps(values.stop_percent) ?? 0,
     horizon_days: Number(values.horizon_days),
     approval_above_usdc: values.approval_above_usdc || null,
-    payout_rule: { kind: "share_of_verified_gain", bps: toBps(values.fee_percent) },
+    payout_rule: {
+      kind: /** @type {const} */ ("share_of_verified_gain"),
+      bps: toBps(values.fee_percent),
+    },
     market_mode: /** @type {"paper" | "testnet"} */ (values.market_mode),
     ...(values.targets === "own" ? { allowed_targets: listOf(values.targets_text) } : {}),
   };

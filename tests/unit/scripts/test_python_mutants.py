@@ -22,6 +22,7 @@ from scripts.python_mutants.listed import PlaceIsGoneError, RuleMutant
 from scripts.python_mutants.operators import branching_lines, enums_of, mutations
 from scripts.python_mutants.swap import LoadedFunctions, NotLoadedError
 from scripts.python_mutants.verdicts import MutantOutcome, MutantVerdict
+from tests.each import each
 
 ENUMS = {"Status": ("DRAFT", "SIGNED", "ENDED")}
 ROW = RuleMutant(
@@ -41,7 +42,7 @@ def made(body: str, answer: str = "int") -> list[tuple[str, str]]:
     return [(one.operator, one.new) for one in mutations(tree, ENUMS)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("body", "expected"),
     [
         ("return a < b", [("boundary", "return a <= b")]),
@@ -75,7 +76,7 @@ def test_none_is_returned__only_where_it_may_be() -> None:
     assert made("return a", "int") == []
 
 
-@pytest.mark.parametrize(
+@each(
     "body",
     [
         '"""Only 3."""',

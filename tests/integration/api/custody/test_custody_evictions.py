@@ -346,10 +346,10 @@ def test_a_transfer_under_way_while_the_owner_rotates__is_refused_and_not_writte
         def __getattr__(self, name: str) -> Any:
             return getattr(self._real, name)
 
-        def header(self, *args: Any) -> Any:
+        def usdc_held(self, *args: Any) -> Any:
             if not rotated:
                 rotated.append(stolen.rotate())
-            return self._real.header(*args)
+            return self._real.usdc_held(*args)
 
     stage.deps = replace(stage.deps, chain=Waiting(stage.deps.chain))
     client = stage.serve(b"\x4b" * 32)
