@@ -9,6 +9,7 @@ from typing import Any, cast
 import pytest
 from psycopg import Cursor
 
+from api.areas.mandates.schemas.commands import WeekQuery
 from api.areas.mandates.service import statements
 from api.areas.mandates.service.steps_now import steps_of
 from api.areas.mandates.service.views import vault_of
@@ -341,7 +342,7 @@ def test_statement__of_each_week__is_that_of_the_whole_ledger(
     rows = mandate_ledger.load_rows(write, mandate.id)
     for days in range(-7, 22, 7):
         week = week_of(NOW + timedelta(days=days))
-        command = cast("Any", SimpleNamespace(id=mandate.public_id, week=week.label, format="json"))
+        command = WeekQuery(id=mandate.public_id, week=week.label)
         answer = statements.statement(call_of(write), cast("Any", None), command).body.model_dump(
             mode="json", exclude_unset=True
         )
