@@ -89,10 +89,6 @@ def test_height__where_the_nodes_agree__a_failure_is_nobodys() -> None:
     assert believed(among, *said)[0] == "a:80"
 
 
-def test_a_mark__is_as_of_the_lowest_height_that_is_believed() -> None:
-    assert believed(heads(), block(N), block(N - 2), block(N + 10**6))[1].as_of == N - 2
-
-
 def test_base_fee__is_the_higher_median_of_those_that_are_believed() -> None:
     assert (
         believed(

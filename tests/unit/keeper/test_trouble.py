@@ -63,8 +63,9 @@ class Node:
         )
 
     def _word(self, call: dict[str, Any]) -> str:
-        values = {STATUS: 1, WORTH: self.worths.get(call["to"], FAR)}
-        return f"0x{values.get(call['data'], FLOOR):064x}"
+        if call["data"] == WORTH:
+            return f"0x{self.worths.get(call['to'], FAR):064x}{0:064x}"  # nothing of it at cost
+        return f"0x{1 if call['data'] == STATUS else FLOOR:064x}"
 
     def read(self, patience_s: float = 60.0) -> list[str]:
         """Which vaults could be read."""
@@ -182,7 +183,7 @@ def test_a_worth_beyond_all_usdc__is_unknown(worth: int) -> None:
 def test_a_vault_that_burns_its_gas__is_unknown_and_asked_alone_from_then_on() -> None:
     def answer(body: Any) -> httpx.Response:
         burnt = {"error": {"code": -32000, "message": "out of gas"}}
-        good = {"result": f"0x{FAR:064x}"}
+        good = {"result": f"0x{FAR:064x}{0:064x}"}
         return httpx.Response(
             200,
             json=[

@@ -97,7 +97,9 @@ class Pool:
         if call["method"] != "eth_call":
             return BLOCK if "Block" in call["method"] and call["params"] else "0x1f4"
         self.vaults.add(call["params"][0]["to"])
-        return f"0x{self.status if call['params'][0]['data'] == STATUS else self.worths[node]:064x}"
+        if call["params"][0]["data"] == STATUS:
+            return f"0x{self.status:064x}"
+        return f"0x{self.worths[node]:064x}{0:064x}"  # nothing of it at cost
 
     def said(self) -> Said:
         self.observer.heads.set_clock(HEAD.at)

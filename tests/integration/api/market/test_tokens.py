@@ -133,7 +133,8 @@ def test_price_statistics__are_of_the_days_that_were_asked_for(
     assert (week["days"], week["buckets"], week["expected"], week["series"]) == (7, 84, 84, None)
     assert (quarter["buckets"], quarter["expected"]) == (1_080, 1_080)
     series = quarter["series"]
-    assert len(series) == 1_080
+    assert len(series) == 1_080 // 6  # of twelve hours each, as its note says
+    assert "12 hours" in quarter["note"]
     assert (quarter["open"], quarter["close"]) == (series[0]["open"], series[-1]["close"])
     assert quarter["high"] == max(one["high"] for one in series)
     assert quarter["low"] == min(one["low"] for one in series)
