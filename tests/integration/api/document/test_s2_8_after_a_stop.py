@@ -228,13 +228,14 @@ def test_agent_status__of_a_live_and_an_ended_vault__and_of_no_draft_or_cancelle
         "market_mode": "testnet",
     }
     assert ended_at is not None
-    assert status["ended_mandates"] == [{**shown, "net_usdc": "12.000000", "net_basis": "realized"}]
+    # what the agent says of results moves no figure of a vault: nothing has come home yet
+    assert status["ended_mandates"] == [{**shown, "net_usdc": "0.000000", "net_basis": "realized"}]
     live.settle(ended_vault)
     (settled,) = status_of_agent(stage)["ended_mandates"]
     assert settled == {
         **shown,
         "status": "settled",
-        "net_usdc": "12.000000",
+        "net_usdc": "0.000000",
         "net_basis": "realized",
     }
 

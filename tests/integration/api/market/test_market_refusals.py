@@ -45,7 +45,7 @@ TEXTS: Final = {
     "another script": "비트코인", "markup": "<b>BTC</b>", "wildcards": "%_%",
     "quotes": "'; drop table listing_state; --", "a line break": "BTC\nUSDT",
 }  # fmt: skip
-NUMBERS: Final = ("", "x", "1.5", "-1", "1e3", "9" * 30, "0x10", "NaN", "١")  # noqa: RUF001
+NUMBERS: Final = ("", "x", "1.5", "-1", "15e-1", "9" * 30, "0x10", "NaN", "١")  # noqa: RUF001
 FINDS_NONE: Final = {("board.rows", "q"), ("tokens.search", "q")}  # any text is a question there
 
 
