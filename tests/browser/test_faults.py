@@ -10,7 +10,7 @@ from tests.browser.conftest import Mandate, Open, Place, until
 from tests.browser.test_pages import WIDER
 from tests.browser.wallet import emit
 
-HOSTILE = "<img src=x onerror=alert(1)>\u202e<script>alert(2)</script> " + "W" * 300
+HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script> " + "W" * 300
 
 
 def test_no_wallet__says_how_to_get_one(open_page: Open) -> None:

@@ -113,7 +113,7 @@ function Consent({ mirror, vault, agentKey }) {
       await deleteByKey(`/fund/vaults/${String(vault.id)}/mirrors`, agentKey);
       await mirror.reload();
     });
-  if (data === null && !(error instanceof ApiRefusal && error.reason === "consent_missing"))
+  if (data === null && !(error instanceof ApiRefusal && error.reason === "not_found"))
     return html`<${Read} of=${mirror} what="the consent">${() => null}<//>`;
   if (data?.is_current)
     return html`<div class="stack tight"><h3>Consent</h3><dl class="pairs"><dt>Account</dt><dd><${Hash} value=${data.account_address} label="the account's address" /></dd>

@@ -5,8 +5,8 @@ from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 
-import click
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from api.client.verify import receipts_check
@@ -277,7 +277,7 @@ def test_a_file_of_blank_lines__is_read_up_to_a_bound(monkeypatch: pytest.Monkey
 )
 def test_an_address_that_is_not_taken__is_refused_for_its_own_rule(address: str, rule: str) -> None:
     """Each was said to have a wrong length or checksum."""
-    with pytest.raises(click.BadParameter, match=rule):
+    with pytest.raises(typer.BadParameter, match=rule):
         named_address(address, "--owner")
 
 
