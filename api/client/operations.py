@@ -255,6 +255,9 @@ class BoardWarningStatistics(TypedDict):
     precision_90d: float | None
     wci_b3: BoardWciReport | None
     wci_b31: BoardWciReport | None
+    unsure_notices_90d: (
+        int | None
+    )  # notices of 90 days whose title contradicts itself; none of them counts
 
 
 class BoardWciReport(TypedDict):

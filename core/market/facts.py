@@ -27,7 +27,9 @@ class MarketStatus(StrEnum):
 
 
 class NoticeKind(StrEnum):
-    """What a venue's notice declares; `MAINTENANCE` is routine work on a wallet or network."""
+    """What a venue's notice declares; `MAINTENANCE` is routine work on a wallet or network, `UNSURE`
+    has words that contradict each other.
+    """
 
     ST_TAG = "st_tag"
     CAUTION = "caution_designation"
@@ -38,6 +40,7 @@ class NoticeKind(StrEnum):
     MAINTENANCE = "maintenance"
     QUOTE_PAIR_REMOVAL = "quote_pair_removal"
     OTHER = "other"
+    UNSURE = "unsure"
 
 
 class NoticeScope(StrEnum):

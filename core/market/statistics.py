@@ -96,6 +96,8 @@ _FIGURES: Final = {
     "collisions": "select count(*) from asset_state where identity = 'collision'",
     "transfer_known_tokens": "select count(*) from asset_state where transfer <> 'unknown'",
     "open_warnings": "select count(*) from warning_standing",
+    "unsure_notices_90d": "select count(*) from market_notice "
+    "where kind = 'unsure' and published_at > now() - interval '90 days'",
 }
 
 

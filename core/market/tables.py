@@ -396,6 +396,7 @@ class MarketNotice(Base):
         CheckConstraint(f"kind in {sql_list(NoticeKind)}", name="kind"),
         CheckConstraint(f"scope in {sql_list(NoticeScope)}", name="scope"),
         Index("ix_market_notice_published_at_id", "published_at", "id"),
+        Index("ix_market_notice_unsure", "published_at", postgresql_where=text("kind = 'unsure'")),
         LOG,
     )
 

@@ -137,6 +137,9 @@ class WarningStatistics(AnswerBody):
     precision_90d: Figure
     wci_b3: WciReport | None
     wci_b31: WciReport | None
+    unsure_notices_90d: int | None = Field(
+        description="notices of 90 days whose title contradicts itself; none of them counts"
+    )
 
 
 class BoardWarnings(AnswerBody):

@@ -39,7 +39,7 @@ from core.market.ledger import export
 from core.market.rules import wci_figures
 from core.market.rules.warnings import RULES
 from core.market.rules.wci import DEFINITION_SINCE, VERSION
-from core.market.scan_tables import MarketWci
+from core.market.scan_tables import MarketSummary, MarketWci
 from core.market.tables import MarketWarning, MarketWarningStanding
 from core.market.warning_views import TimelineKind, TimelineRow, WarningFilter
 from core.times import instant_text, instant_text_or_none
@@ -113,7 +113,9 @@ def warnings(call: ReadCall, caller: Nobody, command: WarningsQuery) -> Answer[B
                 for one, at, ended in listed
             ],
             next_cursor=next_cursor,
-            stats=_statistics(warning_views.newest_statistics(call.db)),
+            stats=_statistics(
+                warning_views.newest_statistics(call.db), board_views.summary(call.db)
+            ),
             **simulated(board_views.is_simulated(call.db)),
         )
     )
@@ -205,7 +207,7 @@ def _entry(row: TimelineRow) -> TimelineEntry:
     )
 
 
-def _statistics(published: Sequence[MarketWci]) -> WarningStatistics:
+def _statistics(published: Sequence[MarketWci], counted: MarketSummary | None) -> WarningStatistics:
     by_version = {row.version: _report(row) for row in published}
     headline = by_version.get(VERSION)
     return WarningStatistics(
@@ -215,6 +217,7 @@ def _statistics(published: Sequence[MarketWci]) -> WarningStatistics:
         precision_90d=None if headline is None else headline.headline.precision,
         wci_b3=by_version.get(B3),
         wci_b31=headline,
+        unsure_notices_90d=None if counted is None else counted.figures.get("unsure_notices_90d"),
     )
 
 

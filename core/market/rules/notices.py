@@ -1,6 +1,7 @@
 """Which of a venue's notices declare a bad outcome (docs/warning-statistics.md#outcomes).
 
 Laws
+- Whose title contradicts itself (`unsure`) declares none.
 - Routine maintenance, margin, futures and loans, quote pairs whose base still trades, tokenised
   equities and stablecoins declare none.
 - A special-treatment tag is new only if it was seen absent in the day before and not at all in the
@@ -39,6 +40,7 @@ class Exclusion(StrEnum):
     MAINTENANCE = "maintenance"
     BASE_STILL_TRADES = "base_still_trades"
     OTHER_KIND = "other_kind"
+    UNSURE = "unsure"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,4 +120,6 @@ def _exclusion(
         return Exclusion.MAINTENANCE
     if notice.kind is NoticeKind.QUOTE_PAIR_REMOVAL and is_base_still_trading:
         return Exclusion.BASE_STILL_TRADES
+    if notice.kind is NoticeKind.UNSURE:
+        return Exclusion.UNSURE
     return None if notice.kind in _KINDS else Exclusion.OTHER_KIND
