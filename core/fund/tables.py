@@ -199,7 +199,6 @@ class FundPlan(Base):
         CheckConstraint(f"disposition in {sql_list(Disposition)}", name="disposition"),
         CheckConstraint(f"reason in {sql_list(PlanReason)}", name="reason"),
         CheckConstraint("(reason is null) = (notional_usdc_e6 is not null)", name="order"),
-        CheckConstraint("not is_charged or notional_usdc_e6 is not null", name="is_charged"),
         Index("ix_fund_plan_account_id_signal_seq_id", "account_id", "signal_seq", "id"),
         LOG,
     )

@@ -1,22 +1,24 @@
 """One signal, turned into an order of a follower's size (docs/fund.md#plans).
 
-    paused -> superseded -> session -> leverage -> account -> grade -> minimum --> charge --> ready | capped
-      refused    refused    deferred   refused     refused   refused   skipped
+    paused -> superseded -> session -> account -> grade --> charge --> leverage -> at target -> minimum --> ready | capped
+      refused    refused    deferred   refused    refused              refused     skipped      skipped
 
 Laws
-- The first check that fails decides, in this order, and its plan is free. A plan is charged last,
-  and only for a live signal that its follower has not paid yet.
+- The first check that fails decides, in this order. Before the charge a plan is free; it is charged
+  once, for a live signal that its follower has not paid yet, whatever comes after.
+- What is free is the same for every weight and leverage of the signal, so that nobody reads them by
+  asking again with other consents and positions (docs/decisions/0057). So a grade refuses free only
+  where the account holds nothing of the market: whether an order opens is paid for.
 - Statistics of the market only gate and cap: what comes out is whole base units, rounded towards
   zero (docs/decisions/0034).
 - There is a way out of every position: what only reduces one passes without a grade, at any leverage
   and without caps but the consent's largest order, also as the closing half of an order through
   nothing; and the close of what is left passes below the minimum, as venues take it (reduce-only).
-- What is free tells no market: of a live signal that is not paid a plan without an order says its
-  reason, and nothing else of the market.
+- What is free tells no market: it says its reason, and nothing else of the market.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -159,8 +161,8 @@ class PlannedOrder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignalPlan:
-    """`order` None: nothing is to be done, `reason` says why. `is_charged`: it costs, if anything
-    does.
+    """`order` None: nothing is to be done, `reason` says why. `is_charged`: the signal is paid with
+    it.
     """
 
     disposition: Disposition
@@ -171,7 +173,16 @@ class SignalPlan:
 
 
 def plan(facts: SignalFacts) -> SignalPlan:
-    return gate(facts) or _of_account(facts)
+    account = facts.account
+    free = gate(facts)
+    if free is not None or account is None:
+        return free or _refused(PlanReason.ACCOUNT_UNKNOWN)
+    is_charged = facts.is_live and not facts.is_paid
+    if is_charged and not account.positions.get(facts.market, 0):
+        ungraded = _grade_refused(facts)
+        if ungraded is not None:
+            return _refused(ungraded)
+    return replace(_of_account(facts, account), is_charged=is_charged)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,7 +199,7 @@ def told_market(facts: SignalFacts, made: SignalPlan) -> ToldMarket:
     the plan's reason says.
     """
     shown = facts.snapshot
-    if made.order is not None or facts.is_paid or not facts.is_live:
+    if made.is_charged or facts.is_paid or not facts.is_live:
         return ToldMarket(
             grade=shown.grade, is_provisional=shown.is_provisional, session=facts.session
         )
@@ -249,10 +260,7 @@ def gate(facts: SignalFacts) -> SignalPlan | None:
     return None
 
 
-def _of_account(facts: SignalFacts) -> SignalPlan:
-    account = facts.account
-    if account is None:
-        return _refused(_above_consent(facts) or PlanReason.ACCOUNT_UNKNOWN)
+def _of_account(facts: SignalFacts, account: FollowerAccount) -> SignalPlan:
     target = target_usdc_e6(account.nav_usdc_e6, facts.weight_e4, facts.leverage_e2)
     delta = _Delta(target, account.positions.get(facts.market, 0))
     if delta.amount == 0:
@@ -272,9 +280,11 @@ def _above_consent(facts: SignalFacts) -> PlanReason | None:
 
 def _opening_refused(facts: SignalFacts) -> PlanReason | None:
     """Why an order may open nothing; None: it may."""
-    above, snapshot = _above_consent(facts), facts.snapshot
-    if above is not None:
-        return above
+    return _above_consent(facts) or _grade_refused(facts)
+
+
+def _grade_refused(facts: SignalFacts) -> PlanReason | None:
+    snapshot = facts.snapshot
     if snapshot.grade is None:
         return PlanReason.GRADE_UNKNOWN
     if snapshot.grade == "F":
@@ -313,7 +323,6 @@ def _order(
     return SignalPlan(
         disposition=Disposition.CAPPED if notional < wanted else Disposition.READY,
         order=order,
-        is_charged=facts.is_live and not facts.is_paid,
     )
 
 

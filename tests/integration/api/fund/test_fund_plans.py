@@ -249,20 +249,36 @@ def test_a_plan_by_a_key_without_spend__is_refused_and_leaves_nothing_sold(
     assert follower.credits() == 90
 
 
-CHECKS = ("paused", "superseded", "session", "leverage", "account", "grade", "minimum")
+CHECKS = ("paused", "superseded", "session", "account", "grade", "leverage", "minimum")
+PAID = ("leverage", "minimum")  # what only who paid is told
 REASONS = {
     "paused": ("refused", "vault_paused"),
     "superseded": ("refused", "signal_superseded"),
     "session": ("deferred", "session_closed"),
-    "leverage": ("refused", "leverage_above_consent"),
     "account": ("refused", "account_unknown"),
     "grade": ("refused", "grade_f"),
+    "leverage": ("refused", "leverage_above_consent"),
     "minimum": ("skipped", "order_too_small"),
 }
 
 
+def test_a_plan_that_ends_skipped__keeps_its_charge_and_the_signal_is_paid(
+    follower: Follower, office: Office, mirrored: int, accounts: KnownAccounts
+) -> None:
+    """Free, "at target" would tell the target to whoever tries positions."""
+    signal = office.publish(mirrored)
+    accounts.known = {ADDRESS: FollowerAccount(USD, {})}
+    first, again = planned(follower, signal), planned(follower, signal)
+    for plan, charged in ((first, True), (again, False)):
+        assert (plan["disposition"], plan["reason"]) == ("skipped", "order_too_small")
+        assert (plan["charged"], plan["grade"]) == (charged, "B")
+    assert follower.credits() == 90
+    assert follower.get(f"/fund/signals/{signal}").json()["target_weight"] is not None
+    assert follower.credits() == 90
+
+
 @pytest.mark.slow
-def test_every_combination_of_failing_checks__names_the_first_and_charges_nothing(
+def test_every_combination_of_failing_checks__names_the_first_and_charges_what_the_signal_says(
     follower: Follower,
     office: Office,
     markets: None,
@@ -298,15 +314,16 @@ def test_every_combination_of_failing_checks__names_the_first_and_charges_nothin
             office.post(f"/admin/fund/vaults/{vault}/resume")
         first = next(check for check in CHECKS if fails[check])
         got = plan["disposition"], plan["reason"]
-        if got != REASONS[first] or plan["charged"] or plan["order"] is not None:
+        is_wrong = got != REASONS[first] or plan["charged"] is not (first in PAID)
+        if is_wrong or plan["order"] is not None:
             wrong.append((fails, got))
         block = plan["service"]
         if not (block["field"] and block["rule"] and block["next"]):
             wrong.append((fails, block))
     assert wrong == []
-    assert follower.credits() == 100
+    assert follower.credits() == 100 - 3 * 10  # leverage, leverage and minimum, minimum
     with deps.database.read() as session:
-        assert session.query(CreditEntry).filter(CreditEntry.kind == "spend").count() == 0
+        assert session.query(CreditEntry).filter(CreditEntry.kind == "spend").count() == 3
 
 
 def test_a_free_plan_of_a_locked_signal__does_not_tell_its_market(

@@ -31,6 +31,7 @@ def test_without_a_market__there_is_no_warning_and_no_rate(read: ReadJson) -> No
         "precision_90d": None,
         "wci_b3": None,
         "wci_b31": None,
+        "unsure_notices_90d": None,
     }
 
 

@@ -26,20 +26,24 @@ UNKNOWN = MarketSession(SessionState.UNKNOWN)
 
 AT_TARGET = FollowerAccount(1_000 * USD, {MARKET: 250 * USD})
 
+Check = tuple[dict[str, Any], Disposition, PlanReason]
+
 # In the order of the checks: what makes each fail, and what is said then. Of two ways of one fact,
 # such as both sessions, a plan has one.
-CHECKS: tuple[tuple[tuple[dict[str, Any], Disposition, PlanReason], ...], ...] = (
+BEFORE_THE_MARKET: tuple[tuple[Check, ...], ...] = (
     (({"is_paused": True}, Disposition.REFUSED, PlanReason.VAULT_PAUSED),),
     (({"is_superseded": True}, Disposition.REFUSED, PlanReason.SIGNAL_SUPERSEDED),),
     (
         ({"session": CLOSED}, Disposition.DEFERRED, PlanReason.SESSION_CLOSED),
         ({"session": UNKNOWN}, Disposition.REFUSED, PlanReason.SESSION_UNKNOWN),
     ),
+    (({"account": None}, Disposition.REFUSED, PlanReason.ACCOUNT_UNKNOWN),),
+)
+OF_THE_SIGNAL: tuple[tuple[Check, ...], ...] = (
     (({"max_leverage_e2": 99}, Disposition.REFUSED, PlanReason.LEVERAGE_ABOVE_CONSENT),),
-    (
-        ({"account": None}, Disposition.REFUSED, PlanReason.ACCOUNT_UNKNOWN),
-        ({"account": AT_TARGET}, Disposition.SKIPPED, PlanReason.AT_TARGET),
-    ),
+    (({"account": AT_TARGET}, Disposition.SKIPPED, PlanReason.AT_TARGET),),
+)
+OF_THE_MARKET: tuple[tuple[Check, ...], ...] = (
     (
         ({"grade": None}, Disposition.REFUSED, PlanReason.GRADE_UNKNOWN),
         ({"grade": "F"}, Disposition.REFUSED, PlanReason.GRADE_F),
@@ -55,8 +59,11 @@ CHECKS: tuple[tuple[tuple[dict[str, Any], Disposition, PlanReason], ...], ...] =
             "least_order_usdc_e6",
         )
     ),
+)
+LAST: tuple[tuple[Check, ...], ...] = (
     (({"min_order": 251 * USD}, Disposition.SKIPPED, PlanReason.ORDER_TOO_SMALL),),
 )
+CHECKS = (*BEFORE_THE_MARKET, *OF_THE_SIGNAL, *OF_THE_MARKET, *LAST)
 OF_MARKET = {"grade", "depth_usdc_e6", "volume_usdc_e6", "sigma_bps_e2", "buys", "sells"}
 OF_MARKET |= {"least_order_usdc_e6"}
 
@@ -69,19 +76,28 @@ def failing_facts(changes: dict[str, Any]) -> SignalFacts:
     return facts(**rest, snapshot=snapshot(**of_market))
 
 
-@pytest.mark.parametrize("is_paid", [False, True])
-def test_the_first_check_that_fails__decides_and_charges_nothing(is_paid: bool) -> None:
-    """All of the 2 * 2 * 3 * 2 * 3 * 3 * 7 * 2 combinations."""
+@each("is_paid", [False, True])
+def test_the_first_check_that_fails__decides(is_paid: bool) -> None:
+    """All combinations. An account without a position is refused by the market before it is charged."""
     wrong = []
     for failing in product(*((None, *ways) for ways in CHECKS)):
         found = [check for check in failing if check is not None]
         changes = {name: value for check in found for name, value in check[0].items()}
+        if sum("account" in check[0] for check in found) > 1:
+            continue  # it is known or not
+        is_free_of_position = not is_paid and changes.get("account") is not AT_TARGET
+        order = (
+            (*BEFORE_THE_MARKET, *OF_THE_MARKET, *OF_THE_SIGNAL, *LAST)
+            if is_free_of_position
+            else CHECKS
+        )
+        first = next((check for ways in order for check in ways if check in found), None)
+        free = (*BEFORE_THE_MARKET, *(OF_THE_MARKET if is_free_of_position else ()))
+        charged = not is_paid and not any(first in ways for ways in free)
         made = plan(replace(failing_facts(changes), is_paid=is_paid))
-        first = found[0][1:] if found else (Disposition.READY, None)
-        charged = not found and not is_paid
-        got = made.disposition, made.reason
+        expected = (Disposition.READY, None) if first is None else first[1:]
         if (
-            got != first
+            (made.disposition, made.reason) != expected
             or made.is_charged is not charged
             or (made.order is None) is not bool(found)
         ):
@@ -377,7 +393,6 @@ def test_no_order__is_above_what_is_wanted_or_any_cap(
     )
     assert (made.order is None) == (made.reason is not None)
     if made.order is None:
-        assert not made.is_charged
         return
     order = made.order
     assert 0 < order.notional_usdc_e6 <= min(order.wanted_usdc_e6, most)
