@@ -100,6 +100,7 @@ class ToolEndpoint:
         )
         self._entries = entries_of(deps.catalogue)
         self._server = server_of(self._entries, deps)
+        self._of_protocol = KeptAnswers()  # of its own, so that no stranger's reads push it out
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
@@ -148,20 +149,21 @@ class ToolEndpoint:
             if self._is_anybodys(request)
             else None
         )
-        known = self._kept(request, place)
+        answers: KeptAnswers = request.app.state.shared.answers
+        known = self._kept(answers, place)
         if (
             known is not None
             and over_rate(operation, credentials_of(request, self._deps), self._deps) is None
         ):
             return answered_again(request, operation, known, self._deps, head_of(sent.message))
         request.state.exchange = exchange
-        return self._served(request, sent, exchange, place)
+        return self._served(sent, exchange, answers, place)
 
     async def _protocol(self, request: Request, sent: SentMessage) -> ASGIApp:
         """The answer to a message that is no call."""
         profile = None if sent.unreadable else _profile(sent.query)
         place = None if profile is None else place_of(sent.message, profile, request, None)
-        known = self._kept(request, place)
+        known = self._kept(self._of_protocol, place)
         if known is not None and self._is_anybodys(request):
             return answered_again(request, self._endpoint, known, self._deps, head_of(sent.message))
         outcome = await enter(
@@ -176,14 +178,13 @@ class ToolEndpoint:
             Profile(outcome.body["profile"]), {}, self._endpoint, dict(outcome.headers)
         )
         request.state.exchange = exchange
-        return self._served(request, sent, exchange, place)
+        return self._served(sent, exchange, self._of_protocol, place)
 
     def _is_anybodys(self, request: Request) -> bool:
         credentials = credentials_of(request, self._deps)
         return credentials.key is None and credentials.bearer is None
 
-    def _kept(self, request: Request, place: AnswerPlace | None) -> KeptAnswer | None:
-        answers: KeptAnswers = request.app.state.shared.answers
+    def _kept(self, answers: KeptAnswers, place: AnswerPlace | None) -> KeptAnswer | None:
         return None if place is None else answers.find(place.place, self._deps.clock())
 
     async def _read(self, request: Request) -> SentMessage:
@@ -225,10 +226,13 @@ class ToolEndpoint:
         return refused(refusal, self._endpoint, {}, self._deps.clock(), self._deps.catalogue)
 
     def _served(
-        self, request: Request, sent: SentMessage, exchange: Exchange, place: AnswerPlace | None
+        self,
+        sent: SentMessage,
+        exchange: Exchange,
+        answers: KeptAnswers,
+        place: AnswerPlace | None,
     ) -> ASGIApp:
         """By the MCP server; what it answers is kept at its place, if it has one."""
-        answers: KeptAnswers = request.app.state.shared.answers
         began_at = self._deps.clock()
 
         def keep(answer: Response) -> None:

@@ -62,9 +62,7 @@ def spent_of(chain: ChainReader, wanted: Authorization, from_block: int) -> Spen
     Use and logs are read at one block: nodes behind one address answer by turns, and one that is
     behind shows no log of what another calls used. Errors: those of all reads; NodeBehindError.
     """
-    head = chain.header()
-    if head is None:
-        raise NodeBehindError("the node names no newest block")
+    head = chain.newest()
     if not chain.is_authorization_used(wanted.token, wanted.payer, wanted.nonce, head.hash):
         return None
     return Spent(settlement_of(chain, wanted, from_block, head))

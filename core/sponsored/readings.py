@@ -42,9 +42,7 @@ def pool_now(chain: ChainReader, token: str) -> PoolNow:
 
     Errors: RpcError; PoolDisputedError; OutsideError when the node names no newest block.
     """
-    header = chain.header()
-    if header is None:
-        raise OutsideError("the node names no newest block")
+    header = chain.newest()
     calls = [_call(token, name, block_argument(header.hash)) for name in NAMES]
     parse = [results.code] * len(calls)
     said = tuple(map(_decoded, NAMES, chain.rpc.batch(calls, parse)))

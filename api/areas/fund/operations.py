@@ -149,8 +149,9 @@ _WRITES: tuple[Operation, ...] = (
         auth=BY_KEY,
         scope="read",
         summary="Plan a signal: an order of your account's size. Nothing is placed.",
-        more="A live signal is paid for once, by its read or its first plan; every plan without an "
-        "order is free.",
+        more="A live signal is paid for once, by its read or its first plan that gets past the vault, "
+        "the session, the account and the market's grade; what ends refused or skipped after that "
+        "keeps its charge.",
         command=schemas.PlanSignal,
         answer=schemas.PlanShown,
         handler=plans.make,

@@ -87,7 +87,7 @@ function Live({ page, canPlan, isBusy, onPlan, onUnlock }) {
             next === null
               ? null
               : html`<div class="row"><button type="button" disabled=${isBusy} onClick=${() => onUnlock(next)}>Read the newest for ${counted(price, "credit")}</button>
-            <button type="button" disabled=${!canPlan} onClick=${() => onPlan(next)} title="A plan without an order costs nothing">Plan it for ${counted(price, "credit")}</button></div>`
+            <button type="button" disabled=${!canPlan} onClick=${() => onPlan(next)} title="Free while the vault is paused, the signal superseded, or the market closed or without a grade">Plan it for ${counted(price, "credit")}</button></div>`
           }`
     }</div>`;
 }

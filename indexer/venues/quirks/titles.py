@@ -322,13 +322,9 @@ def kind_of(title: str) -> NoticeKind:
 def _unless_listed(text: str, listed: re.Match[str], kind: NoticeKind) -> NoticeKind:
     declared = (TAG, CAUTION, DELIST, RESUMED, MAINTENANCE, SUSPENDED)
     first = min((found.start() for one in declared if (found := one.search(text))), default=0)
-    return (
-        NoticeKind.OTHER
-        if listed.start() < first
-        else NoticeKind.UNSURE
-        if kind is not NoticeKind.MAINTENANCE
-        else kind
-    )
+    if listed.start() < first:
+        return NoticeKind.OTHER
+    return kind if kind is NoticeKind.MAINTENANCE else NoticeKind.UNSURE
 
 
 def _acts(text: str) -> str:
