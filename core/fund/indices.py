@@ -24,7 +24,7 @@ from core.fund.rules.indices import (
     rows_of,
 )
 from core.fund.tables import FundIndex, FundIndexDay, FundIndexMember, FundVault
-from core.market.index_views import CoinMarket, coin_markets, coin_states
+from core.market.index_views import CoinMarket, coin_markets, coins_deliverable
 from core.money import USDC_E6_PER_USDC
 
 FOLDER: Final = Path(__file__).parent / "index_files"
@@ -71,6 +71,13 @@ def register(session: WriteSession, now: datetime) -> Mapping[str, int]:
         session.execute(statement.on_conflict_do_update(index_elements=["key"], set_=said))
     rows = session.execute(select(FundIndex.key, FundIndex.id).where(FundIndex.key.in_(kept())))
     return dict(rows.all())
+
+
+def write_days(session: WriteSession, now: datetime) -> Mapping[str, int]:
+    """Every index's constituents of this UTC day; how many each has, of those that were written."""
+    ids = register(session, now)
+    written = {key: write_day(session, ids[key], key, now) for key in sorted(ids)}
+    return {key: count for key, count in written.items() if count is not None}
 
 
 def write_day(session: WriteSession, index_id: int, key: str, now: datetime) -> int | None:
@@ -176,13 +183,14 @@ def _oldest_funds(session: Session, index_id: int) -> tuple[int, ...]:
 def _facts(
     session: Session, index: IndexDefinition, markets: Sequence[CoinMarket]
 ) -> dict[str, MemberFacts]:
-    states = coin_states(session, index.members, index.delivery_chain)
+    deliverable = coins_deliverable(session, index.members, index.delivery_chain)
     by_ticker: dict[str, list[MemberMarket]] = {}
     for one in markets:
         by_ticker.setdefault(one.ticker, []).append(
             MemberMarket(
                 market=one.market,
                 exchange=one.exchange,
+                contract_groups=one.contract_groups,
                 grade=one.grade,
                 depth_usdc_e6=_down(one.depth_usd),
             )
@@ -190,9 +198,8 @@ def _facts(
     return {
         ticker: MemberFacts(
             ticker=ticker,
-            identity=states[ticker].identity if ticker in states else None,
             markets=tuple(found),
-            is_deliverable=states[ticker].is_deliverable if ticker in states else None,
+            is_deliverable=deliverable.get(ticker),
         )
         for ticker, found in by_ticker.items()
     }

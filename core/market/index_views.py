@@ -1,5 +1,5 @@
-"""What is known of coins that an index may hold: who lists them at which grade, how deep, whether they
-are one coin, and whether they can be delivered on a chain (docs/fund.md#indices).
+"""What is known of coins that an index may hold: who lists them at which grade, how deep, by which
+contracts, and whether they can be delivered on a chain (docs/fund.md#indices).
 
 All of it is statistics: float64.
 """
@@ -13,7 +13,6 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from core.market.tables import (
-    MarketAsset,
     MarketAssetState,
     MarketListing,
     MarketListingState,
@@ -26,22 +25,18 @@ WEEK: Final = timedelta(days=7)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoinMarket:
-    """`depth_usd`: the median of the two-hour depths within 2 % in seven days; None: unknown."""
+    """`contract_groups`: ids of those that list the coin (core.market.rules.identity); none: its
+    exchange gives no contract. `depth_usd`: the median of the two-hour depths within 2 % in seven
+    days; None: unknown.
+    """
 
     ticker: str
     market: str
     exchange: str
+    contract_groups: tuple[str, ...]
     grade: str | None
     depth_usd: float | None
     is_simulated: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CoinState:
-    """`is_deliverable`: a venue says that it lets the coin out on the chain; None: none says."""
-
-    identity: str | None
-    is_deliverable: bool | None
 
 
 def coin_markets(session: Session, tickers: Collection[str], now: datetime) -> list[CoinMarket]:
@@ -61,14 +56,16 @@ def coin_markets(session: Session, tickers: Collection[str], now: datetime) -> l
             MarketListingState.token,
             MarketListingState.token_id,
             MarketListingState.exchange,
+            MarketListing.native_base,
+            MarketAssetState.groups,
             MarketListingState.grade,
             depths.c.depth_usd,
             MarketListingState.is_simulated,
         )
         .join(MarketListing, MarketListing.listing_id == MarketListingState.listing_id)
-        .join(MarketAsset, MarketAsset.id == MarketListingState.asset_id)
+        .join(MarketAssetState, MarketAssetState.asset_id == MarketListingState.asset_id)
         .join(depths, MarketListingState.listing_id > 0)
-        .where(MarketAsset.ticker.in_(tickers), MarketListing.delisted_at.is_(None))
+        .where(MarketAssetState.token.in_(tickers), MarketListing.delisted_at.is_(None))
         .order_by(MarketListingState.token_id)
     )
     return [
@@ -76,6 +73,11 @@ def coin_markets(session: Session, tickers: Collection[str], now: datetime) -> l
             ticker=row.token,
             market=row.token_id,
             exchange=row.exchange,
+            contract_groups=tuple(
+                group["id"]
+                for group in row.groups
+                if f"{row.exchange}:{row.native_base}" in group["coins"]
+            ),
             grade=row.grade,
             depth_usd=row.depth_usd,
             is_simulated=row.is_simulated,
@@ -84,15 +86,18 @@ def coin_markets(session: Session, tickers: Collection[str], now: datetime) -> l
     ]
 
 
-def coin_states(session: Session, tickers: Collection[str], chain: str) -> dict[str, CoinState]:
-    """By ticker. A coin without a contract on the chain, nor its own, is not deliverable there."""
+def coins_deliverable(
+    session: Session, tickers: Collection[str], chain: str
+) -> dict[str, bool | None]:
+    """By ticker, whether a venue says that it lets the coin out on the chain; None: none says. A coin
+    without a contract on the chain, nor its own, is not deliverable there.
+    """
     on_chain = (MarketNetwork.chain == chain) & (
         MarketNetwork.contract.is_not(None) | MarketNetwork.is_native
     )
     query = (
         select(
             MarketAssetState.token,
-            MarketAssetState.identity,
             func.count(MarketNetwork.exchange).label("networks"),
             func.count(MarketNetwork.exchange).filter(on_chain).label("there"),
             func.bool_or(MarketNetwork.can_withdraw).filter(on_chain).label("is_open"),
@@ -102,10 +107,7 @@ def coin_states(session: Session, tickers: Collection[str], chain: str) -> dict[
         .group_by(MarketAssetState.asset_id)
     )
     return {
-        row.token: CoinState(
-            identity=row.identity,
-            is_deliverable=_deliverable(row.networks, row.there, row.is_open),
-        )
+        row.token: _deliverable(row.networks, row.there, row.is_open)
         for row in session.execute(query)
     }
 

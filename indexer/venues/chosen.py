@@ -10,6 +10,7 @@ import structlog
 
 from core.db.engine import WriteSession
 from core.errors import InvalidParameterError
+from core.fund import indices
 from core.market import grading, history, identity, scans, statistics
 from core.market.onchain import CoinFigures
 from indexer.venues.past import import_past
@@ -92,3 +93,4 @@ def _show(session: WriteSession, now: datetime) -> None:
     grading.grade_hour(session, now.replace(minute=0, second=0, microsecond=0), now)
     found = statistics.wci_of(statistics.wci_rows(session), now)
     statistics.publish(session, found, now)
+    indices.write_days(session, now)

@@ -29,9 +29,7 @@ def write_indices(place: JobPlace, now: datetime) -> Mapping[str, Any]:
     """The UTC day's constituents, once a day and index."""
     with place.database.write() as session:
         place.fence(session)
-        ids = indices.register(session, now)
-        written = {key: indices.write_day(session, ids[key], key, now) for key in sorted(ids)}
-    return {key: count for key, count in written.items() if count is not None}
+        return indices.write_days(session, now)
 
 
 def follow(place: JobPlace, now: datetime, run_s: float = RUN_S) -> Mapping[str, Any]:

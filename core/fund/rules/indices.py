@@ -1,9 +1,11 @@
 """What an index holds on a day (docs/fund.md#indices).
 
-    members of the file --> listed? verified? graded C or better on two venues? depth known? --> weights
+    members of the file --> listed? one contract group? C or better on two venues of it? depth known? --> weights
                                   each that fails is published with its reason
 
 Laws
+- A listing counts only if its exchange gives a contract of the group. One that gives none neither
+  helps nor excludes: it may be another coin. A second group excludes, whichever exchange lists it.
 - weight ~ square root of the depth, none above a quarter (of fewer than four, of equal parts); they
   sum to 10,000 exactly.
 - Integers alone: the same members are the same weights, in whatever order they come.
@@ -23,7 +25,6 @@ GOOD_GRADES: Final = ("A", "B", "C")
 WEIGHT_ONE_E4: Final = 10_000
 MOST_MEMBERS: Final = 200
 CAP: Final = Fraction(1, 4)
-VERIFIED: Final = "verified_same"
 
 
 class Category(StrEnum):
@@ -44,8 +45,8 @@ class MemberExclusion(StrEnum):
 
 SAYS: Final[Mapping[MemberExclusion, str]] = {
     MemberExclusion.NOT_LISTED: "no exchange that is read lists it",
-    MemberExclusion.IDENTITY_UNVERIFIED: "its listings are not verified to be one coin",
-    MemberExclusion.TOO_FEW_VENUES: f"it has grade C or better on fewer than {LEAST_VENUES} exchanges",
+    MemberExclusion.IDENTITY_UNVERIFIED: "its listings have no contract, or contracts of several coins",
+    MemberExclusion.TOO_FEW_VENUES: "fewer than two exchanges that give its contract grade it C or better",
     MemberExclusion.DEPTH_UNKNOWN: "the depth of its best market in the last seven days is not known",
 }
 
@@ -68,10 +69,14 @@ class IndexDefinition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberMarket:
-    """A listing. `depth_usdc_e6`: the median of seven days, rounded down; None: unknown."""
+    """A listing. `contract_groups`: ids of the groups that its coin's contracts are in (docs/market.md
+    #identity); none: its exchange gives no contract. `depth_usdc_e6`: the median of seven days,
+    rounded down; None: unknown.
+    """
 
     market: str
     exchange: str
+    contract_groups: tuple[str, ...]
     grade: str | None
     depth_usdc_e6: int | None
 
@@ -81,7 +86,6 @@ class MemberFacts:
     """What is known of a member. `is_deliverable` None: unknown."""
 
     ticker: str
-    identity: str | None
     markets: tuple[MemberMarket, ...]
     is_deliverable: bool | None
 
@@ -89,7 +93,7 @@ class MemberFacts:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexRow:
     """A member on a day: a constituent with its market and weight, or the reason why it is none.
-    `venues`: how many grade it C or better.
+    `venues`: how many give its contract and grade it C or better.
     """
 
     ticker: str
@@ -139,7 +143,7 @@ def exclusion_of(facts: MemberFacts) -> MemberExclusion | None:
     """The first reason; None: it is a constituent."""
     if not facts.markets:
         return MemberExclusion.NOT_LISTED
-    if facts.identity != VERIFIED:
+    if len({group for one in facts.markets for group in one.contract_groups}) != 1:
         return MemberExclusion.IDENTITY_UNVERIFIED
     if _venues(facts) < LEAST_VENUES:
         return MemberExclusion.TOO_FEW_VENUES
@@ -179,16 +183,20 @@ def _capped(roots: Mapping[str, int], cap: Fraction) -> dict[str, Fraction]:
 
 
 def _best(facts: MemberFacts) -> MemberMarket:
-    """The market with the largest depth; of equals the first by name."""
-    return min(facts.markets, key=lambda one: (-(one.depth_usdc_e6 or 0), one.market))
+    """Of the markets with a contract the deepest; of equals the first by name."""
+    return min(_with_contract(facts), key=lambda one: (-(one.depth_usdc_e6 or 0), one.market))
 
 
 def _venues(facts: MemberFacts) -> int:
-    return len({one.exchange for one in facts.markets if one.grade in GOOD_GRADES})
+    return len({one.exchange for one in _with_contract(facts) if one.grade in GOOD_GRADES})
+
+
+def _with_contract(facts: MemberFacts) -> list[MemberMarket]:
+    return [one for one in facts.markets if one.contract_groups]
 
 
 def _nothing(ticker: str) -> MemberFacts:
-    return MemberFacts(ticker=ticker, identity=None, markets=(), is_deliverable=None)
+    return MemberFacts(ticker=ticker, markets=(), is_deliverable=None)
 
 
 def universe_of(rows: Sequence[IndexRow], categories: Sequence[str]) -> list[IndexRow]:

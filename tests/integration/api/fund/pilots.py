@@ -22,7 +22,7 @@ from core.identity.tables import Account
 from core.listings.queries import add_listings, find_listing
 from core.listings.rules import Symbol
 from core.mandate.chain.reader import VaultReader
-from core.market import parts
+from core.market import identity, parts
 from core.market.tables import (
     MarketAsset,
     MarketAssetState,
@@ -166,19 +166,19 @@ def list_coin(
     depths: dict[str, float],
     *,
     grade: str | None = "B",
-    identity: str | None = "verified_same",
+    contracts: dict[str, str | None] | None = None,
     withdraws: bool | None = True,
 ) -> None:
     """A coin that each of these exchanges lists against USDT, with the depth of its last days, and
-    that has a contract on Ethereum.
+    that has a contract on Ethereum. `contracts`: by exchange, where they do not give the same; None:
+    the exchange gives none.
     """
+    of_coin = "0x" + ticker.encode().hex().zfill(40)
     asset_id = session.scalars(
         insert(MarketAsset).values(ticker=ticker).returning(MarketAsset.id)
     ).one()
     session.add(
-        MarketAssetState(
-            asset_id=asset_id, token=ticker, identity=identity, is_simulated=True, updated_at=now
-        )
+        MarketAssetState(asset_id=asset_id, token=ticker, is_simulated=True, updated_at=now)
     )
     for exchange, depth in depths.items():
         add_listings(session, exchange, [Symbol(ticker, "USDT")], is_simulated=True, now=now)
@@ -228,7 +228,7 @@ def list_coin(
                 chain="eip155:1",
                 asset_id=asset_id,
                 can_withdraw=withdraws,
-                contract="0x" + "11" * 20,
+                contract=(contracts or {}).get(exchange, of_coin),
                 is_native=False,
                 deposit_since=now,
                 withdraw_since=now,
@@ -251,6 +251,8 @@ def list_coin(
                 coverage=1.0,
             )
         )
+    graph = identity.graph_of(identity.told(session))
+    identity.show(session, identity.changes(graph, identity.shown(session)), now)
 
 
 def sampled(deps: Deps, now: datetime, mid: float = 100.0) -> None:

@@ -22,14 +22,17 @@ TWO = {"binance": 400_000.0, "okx": 100_000.0}
 
 @pytest.fixture
 def world(deps: Deps, clock: Clock, office: Office) -> IndexWorld:
-    """BTC, LINK and UNI pass; AAVE and XRP do not, each for its reason; nobody lists the others."""
+    """BTC, LINK and UNI pass; AAVE, ADA and XRP do not, each for its reason; nobody lists the
+    others. An exchange that gives no contracts lists LINK too.
+    """
     with deps.database.write() as session:
         list_coin(session, clock.now, "BTC", TWO, withdraws=False)
-        list_coin(session, clock.now, "LINK", TWO)
+        list_coin(session, clock.now, "LINK", TWO | {"upbit": 1e6}, contracts={"upbit": None})
         list_coin(
             session, clock.now, "UNI", {"binance": 100_000.0, "okx": 50_000.0}, withdraws=None
         )
-        list_coin(session, clock.now, "AAVE", TWO, identity="collision")
+        list_coin(session, clock.now, "AAVE", TWO, contracts={"okx": "0x" + "ee" * 20})
+        list_coin(session, clock.now, "ADA", TWO, contracts={"okx": None})
         list_coin(session, clock.now, "XRP", {"binance": 400_000.0})
     world = IndexWorld(deps, clock, TransferChain(), office, 0)
     assert jobs.write_indices(world.job_place(), clock.now) == {"majors": 3, "sectors": 2}
@@ -98,6 +101,7 @@ def test_constituents__have_weights_markets_and_what_is_known_of_their_delivery(
 def test_members_that_are_none__have_their_reason(client: TestClient, world: IndexWorld) -> None:
     said = {one["token"]: one["reason"] for one in read(client, world)["excluded"]}
     assert (said["AAVE"], said["XRP"]) == ("identity_unverified", "too_few_venues")
+    assert said["ADA"] == "too_few_venues"
     assert said["SOL"] == "not_listed"
     assert len(said) == 17
 

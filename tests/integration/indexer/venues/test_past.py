@@ -6,16 +6,21 @@ import pytest
 from sqlalchemy import text
 
 from core.db.engine import Database
+from core.fund import indices
 from core.market import grading, statistics
 from indexer.venues import chosen
 from indexer.venues.scanner import ScannerStore
 
-PAIRS = 60
+PAIRS = 500
 _SHOWN = text("""
 select (select count(*) from listing_state where grade is not null and gpa_7d is not null),
        (select count(*) from asset_state where identity is not null and contracts <> '[]'),
        (select wci_at from market_summary),
        (select count(*) from snap_2h)
+""")
+_CONSTITUENTS = text("""
+select i.key, count(*) from fund_index i join fund_index_member m on m.index_id = i.id and m.day = i.day
+where m.weight_e4 is not null group by i.key
 """)
 
 
@@ -26,6 +31,7 @@ def test_the_past_is_shown_when_it_is_there__though_the_jobs_ran_before(database
         assert grading.grade_hour(session, now.replace(minute=0, second=0, microsecond=0), now) == 0
         found = statistics.wci_of(statistics.wci_rows(session), now)
         statistics.publish(session, found, now)
+        assert indices.write_days(session, now) == {}
     store = ScannerStore(database, lambda session: None)
     later = datetime.now(UTC)
 
@@ -33,9 +39,11 @@ def test_the_past_is_shown_when_it_is_there__though_the_jobs_ran_before(database
 
     with database.read() as session:
         graded, identified, wci_at, rollups = session.execute(_SHOWN).one()
+        constituents = dict(session.execute(_CONSTITUENTS).all())
     assert graded > PAIRS / 2
     assert identified > 0
     assert wci_at == later
+    assert constituents == {"majors": 20, "sectors": 5}
     again = chosen.made([chosen.SIM], PAIRS, store, lambda: datetime.now(UTC))
     with database.read() as session:
         assert session.execute(_SHOWN).one()[3] == rollups

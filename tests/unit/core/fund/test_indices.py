@@ -20,6 +20,8 @@ from core.fund.rules.indices import (
     universe_of,
     weights_e4,
 )
+from core.market.facts import NetworkStatus
+from core.market.rules.identity import Coin, identify
 from tests.each import each
 from tests.unit.core.fund.made import USD
 
@@ -28,21 +30,38 @@ DEPTHS = st.dictionaries(
 )
 
 
+ETHEREUM_UNI, BSC_UNI = "eip155:1:0x1f98", "eip155:56:0xbf51"
+
+
 def market(exchange: str = "binance", **changes: Any) -> MemberMarket:
     plain: dict[str, Any] = {
         "market": f"{exchange}_uni_usdt",
         "exchange": exchange,
+        "contract_groups": (ETHEREUM_UNI,),
         "grade": "B",
         "depth_usdc_e6": 100 * USD,
     }
     return MemberMarket(**(plain | changes))
 
 
+def silent(exchange: str, **changes: Any) -> MemberMarket:
+    """Of an exchange that gives no contracts."""
+    return market(exchange, contract_groups=(), **changes)
+
+
+def unrelated(exchange: str, **changes: Any) -> MemberMarket:
+    return market(exchange, contract_groups=(BSC_UNI,), **changes)
+
+
+def in_both(exchange: str) -> MemberMarket:
+    """Of a coin whose two contracts nobody else links."""
+    return market(exchange, contract_groups=(ETHEREUM_UNI, BSC_UNI))
+
+
 def member(**changes: Any) -> MemberFacts:
-    """Listed on two exchanges, of grade B on both."""
+    """Listed on two exchanges, of grade B on both, which give one contract."""
     plain: dict[str, Any] = {
         "ticker": "UNI",
-        "identity": "verified_same",
         "markets": (market(), market("okx")),
         "is_deliverable": True,
     }
@@ -57,8 +76,14 @@ def test_a_member_that_passes__is_a_constituent() -> None:
     ("changes", "reason"),
     [
         ({"markets": ()}, MemberExclusion.NOT_LISTED),
-        ({"identity": None}, MemberExclusion.IDENTITY_UNVERIFIED),
-        ({"identity": "collision"}, MemberExclusion.IDENTITY_UNVERIFIED),
+        ({"markets": (silent("binance"), silent("okx"))}, MemberExclusion.IDENTITY_UNVERIFIED),
+        ({"markets": (market(), unrelated("okx"))}, MemberExclusion.IDENTITY_UNVERIFIED),
+        (
+            {"markets": (market(), market("okx"), unrelated("mexc", grade=None))},
+            MemberExclusion.IDENTITY_UNVERIFIED,
+        ),
+        ({"markets": (market(), in_both("okx"))}, MemberExclusion.IDENTITY_UNVERIFIED),
+        ({"markets": (market(), silent("upbit"))}, MemberExclusion.TOO_FEW_VENUES),
         ({"markets": (market(),)}, MemberExclusion.TOO_FEW_VENUES),
         ({"markets": (market(), market())}, MemberExclusion.TOO_FEW_VENUES),
         ({"markets": (market(), market("okx", grade="D"))}, MemberExclusion.TOO_FEW_VENUES),
@@ -78,6 +103,60 @@ def test_a_member_that_does_not__has_its_first_reason(
 def test_grade_c_on_two_exchanges__is_enough() -> None:
     markets = (market(grade="C"), market("okx", grade="C"))
     assert exclusion_of(member(markets=markets)) is None
+
+
+def test_an_exchange_without_contracts__neither_helps_nor_excludes() -> None:
+    deepest = silent("upbit", depth_usdc_e6=900 * USD)
+    markets = (market(), market("okx"), deepest, silent("kraken", grade="F"))
+    index = IndexDefinition("x", "X", "eip155:1", {"UNI": ()})
+    (uni,) = rows_of(index, {"UNI": member(markets=markets)})
+    assert (uni.market, uni.depth_usdc_e6, uni.venues) == ("binance_uni_usdt", 100 * USD, 2)
+
+
+BITCOIN, ETHEREUM, OPTIMISM = "bip122:000000000019d6689c085ae165831e93", "eip155:1", "eip155:10"
+
+
+@each(
+    ("listed", "reason"),
+    [
+        ({"binance": (BITCOIN,), "okx": (BITCOIN,)}, None),
+        ({"binance": (ETHEREUM, OPTIMISM), "okx": (ETHEREUM, OPTIMISM)}, None),
+        ({"binance": (ETHEREUM, OPTIMISM), "okx": (ETHEREUM,)}, None),
+        (
+            {"binance": (ETHEREUM,), "okx": (OPTIMISM,), "mexc": (ETHEREUM, OPTIMISM)},
+            None,
+        ),
+        (
+            {"binance": (ETHEREUM,), "okx": (OPTIMISM,)},
+            MemberExclusion.IDENTITY_UNVERIFIED,
+        ),
+        ({"binance": (BITCOIN,), "upbit": ()}, MemberExclusion.TOO_FEW_VENUES),
+    ],
+)
+def test_a_chains_own_coin__is_a_contract_group_of_its_own_and_of_the_chains_it_is_linked_to(
+    listed: dict[str, tuple[str, ...]], reason: MemberExclusion | None
+) -> None:
+    coins = {exchange: Coin(exchange, "UNI") for exchange in listed}
+    found = identify(
+        dict.fromkeys(coins.values(), "UNI"),
+        [
+            NetworkStatus(
+                exchange=exchange, native_base="UNI", chain=chain, can_deposit=True,
+                can_withdraw=True, contract=None, is_native=True, withdraw_fee=None,
+            )
+            for exchange, chains in listed.items()
+            for chain in chains
+        ],
+    )  # fmt: skip
+    groups = found.tickers["UNI"].groups
+    markets = tuple(
+        market(
+            exchange,
+            contract_groups=tuple(":".join(one.id) for one in groups if coin in one.coins),
+        )
+        for exchange, coin in coins.items()
+    )
+    assert exclusion_of(member(markets=markets)) is reason
 
 
 def test_weights__go_by_the_root_and_none_is_above_a_quarter() -> None:
