@@ -18,11 +18,10 @@ from sqlalchemy.dialects.postgresql import insert
 from core.db.engine import WriteSession
 from core.listings.queries import add_listings, find_listing
 from core.listings.rules import Symbol
-from core.market import grading, parts
+from core.market import grading, parts, statistics
 from core.market.copying import copy_columns, floats, integers, times
 from core.market.facts import DataSource, MarketStatus
 from core.market.ledger.writer import NewWarning, PastWarning, import_history
-from core.market.rules import wci_figures
 from core.market.rules.notices import OutcomeKind
 from core.market.rules.wci import (
     B3_TEXT,
@@ -36,7 +35,6 @@ from core.market.scan_tables import (
     MarketGapChange,
     MarketSpread,
     MarketVenueState,
-    MarketWci,
 )
 from core.market.tables import (
     MarketAsset,
@@ -477,12 +475,11 @@ def add_statistics(session: WriteSession, now: datetime) -> None:
     )
     headline = WciFigure(90, 8, 5, 0.625, kinds, 40, 20, 5, 0.25, 1, 2)
     second = WciFigure(60, 0, 0, None, (), 0, 0, 0, None, 0, 0)
-    for version, words in (("B3", B3_TEXT), ("B3.1", B31_TEXT)):
-        figures = wci_figures.to_json(WciReading(version, words, headline, second))
-        row = insert(MarketWci).values(
-            day=now.date(), version=version, definition=words, figures=figures, computed_at=now
-        )
-        session.execute(row.on_conflict_do_nothing())  # a worker may have written the day's
+    readings = [
+        WciReading(version, words, headline, second)
+        for version, words in (("B3", B3_TEXT), ("B3.1", B31_TEXT))
+    ]
+    statistics.publish(session, readings, now, now)
 
 
 def add_market(session: WriteSession, now: datetime) -> MarketIds:

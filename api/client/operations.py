@@ -248,7 +248,19 @@ class BoardOutcomeFigure(TypedDict):
     hits: int
 
 
+class BoardPublication(TypedDict):
+    day: str
+    version: int  # of the day, from 1; the newest unless another is asked for
+    as_of: str  # nothing later is in the figures
+    computed_at: str
+    cause: BoardPublishCause  # first; late_inputs: more is known of that moment; correction: other rules
+
+
+BoardPublishCause: TypeAlias = "Literal['first', 'late_inputs', 'correction']"
+
+
 class BoardWarningStatistics(TypedDict):
+    published: BoardPublication | None  # which day, and which version of it, this is
     wci_rate: float | None
     wci_definition_version: str
     wci_definition_since: str
@@ -996,11 +1008,23 @@ class FundIndexShown(TypedDict):
     name: str
     delivery_chain: str  # CAIP-2
     day: str | None  # of the newest constituents; null: none yet
+    published: FundPublication | None  # the version of the day; null: none yet
     constituents_count: int
     deliverables_count: int
     funds_count: int
     vault_ids: list[int]  # the funds on it, the oldest 100
     simulated: NotRequired[Literal[True]]  # true: of simulated data; left out otherwise
+
+
+class FundPublication(TypedDict):
+    day: str
+    version: int  # of the day, from 1; the newest unless another is asked for
+    as_of: str  # nothing later is in the figures
+    computed_at: str
+    cause: FundPublishCause  # first; late_inputs: more is known of that moment; correction: other rules
+
+
+FundPublishCause: TypeAlias = "Literal['first', 'late_inputs', 'correction']"
 
 
 class FundIndexList(TypedDict):
@@ -1015,7 +1039,7 @@ class FundConstituentRow(TypedDict):
     categories: list[FundCategory]
     market: str  # its deepest listing, which a pilot's universe names
     weight: str  # share of the whole index, of every category
-    venues: int  # exchanges that grade it C or better
+    venues: int  # exchanges that give its contract and grade it C or better
     depth_usd: str  # median within 2 % of that listing in seven days
     deliverable: bool | None  # an exchange lets it out on the delivery chain; null: unknown
 
@@ -1037,6 +1061,7 @@ class FundIndexRead(TypedDict):
     name: str
     delivery_chain: str  # CAIP-2
     day: str | None  # of the newest constituents; null: none yet
+    published: FundPublication | None  # the version of the day; null: none yet
     constituents_count: int
     deliverables_count: int
     funds_count: int
@@ -4770,6 +4795,8 @@ class BoardCalls(Calls):
         type: BoardWarningType | None = None,
         severity: BoardWarningSeverity | None = None,
         all: bool | None = None,
+        stats_day: str | None = None,
+        stats_version: int | None = None,
     ) -> BoardBoardWarnings:
         """List open crisis warnings, the newest first, and how many outcomes warnings foresaw.
 
@@ -4789,6 +4816,8 @@ class BoardCalls(Calls):
                     type=type,
                     severity=severity,
                     all=all,
+                    stats_day=stats_day,
+                    stats_version=stats_version,
                 ),
             ),
         )
@@ -5339,7 +5368,12 @@ class FundCalls(Calls):
         return cast("FundIndexList", self._send("GET", "/fund/indices", "none", {}))
 
     def index(
-        self, id: int, *, category: FundCategory | None = None, day: str | None = None
+        self,
+        id: int,
+        *,
+        category: FundCategory | None = None,
+        day: str | None = None,
+        version: int | None = None,
     ) -> FundIndexRead:
         """Read an index on a day: its constituents, and why other members are none.
 
@@ -5348,7 +5382,10 @@ class FundCalls(Calls):
         return cast(
             "FundIndexRead",
             self._send(
-                "GET", "/fund/indices/{id}", "none", {"id": id} | given(category=category, day=day)
+                "GET",
+                "/fund/indices/{id}",
+                "none",
+                {"id": id} | given(category=category, day=day, version=version),
             ),
         )
 

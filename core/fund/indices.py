@@ -1,51 +1,56 @@
-"""Indices: registered from their files, written once a day, read. Nothing here commits."""
+"""Indices: registered from their files, published once a day, read. Nothing here commits."""
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from dataclasses import asdict, dataclass
+from datetime import date, datetime, timedelta
 from functools import cache
 from pathlib import Path
 from typing import Final
 
-from sqlalchemy import func, select, update
+from sqlalchemy import func, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from core.db.engine import WriteSession
 from core.fund.rules.indices import (
+    RULES,
     Category,
     IndexDefinition,
-    IndexRow,
-    MemberExclusion,
     MemberFacts,
     MemberMarket,
+    compared,
     definition_of,
+    has_constituents,
     rows_of,
 )
-from core.fund.tables import FundIndex, FundIndexDay, FundIndexMember, FundVault
+from core.fund.tables import FundIndex, FundVault
 from core.market.index_views import CoinMarket, coin_markets, coins_deliverable
 from core.money import USDC_E6_PER_USDC
+from core.published import queries as published
+from core.published.rules import PublishedSeries, PublishedVersion
 
 FOLDER: Final = Path(__file__).parent / "index_files"
 MOST_USD: Final = 1e12
 MOST_FUNDS: Final = 100  # that an index names
+SETTLES_IN: Final = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownIndex:
-    """`day` None: no constituents yet. `vault_ids`: of its `funds` the oldest MOST_FUNDS."""
+    """`newest` None: no day yet. `vault_ids`: of its `funds` the oldest MOST_FUNDS."""
 
     id: int
     key: str
     name: str
     delivery_chain: str
-    day: date | None
-    is_simulated: bool
-    constituents: int
-    deliverables: int
+    newest: PublishedVersion | None
     funds: int
     vault_ids: tuple[int, ...]
+
+    @property
+    def is_simulated(self) -> bool:
+        return self.newest is not None and bool(self.newest.figures["is_simulated"])
 
 
 @cache
@@ -83,33 +88,31 @@ def write_days(session: WriteSession, now: datetime) -> Mapping[str, int]:
 def write_day(session: WriteSession, index_id: int, key: str, now: datetime) -> int | None:
     """The index's constituents of this UTC day; how many there are.
 
-    None: the day is written, or no listing of a member is graded yet, so that nothing is known.
+    None: the day has these, or no listing of a member is graded yet, so that nothing is known.
     """
-    day = now.astimezone(UTC).date()
-    if session.get(FundIndexDay, (index_id, day)) is not None:
-        return None
-    index = kept()[key]
-    markets = coin_markets(session, index.members, now)
+    series, index = series_of(index_id), kept()[key]
+    at = published.as_of(session, series, now, settled(now))
+    markets = coin_markets(session, index.members, at)
     if not any(one.grade for one in markets):
         return None
-    made = session.scalar(
-        insert(FundIndexDay)
-        .values(
-            index_id=index_id,
-            day=day,
-            delivery_chain=index.delivery_chain,
-            is_simulated=any(one.is_simulated for one in markets),
-            at=now,
-        )
-        .on_conflict_do_nothing()
-        .returning(FundIndexDay.index_id)
-    )
-    if made is None:
-        return None
     rows = rows_of(index, _facts(session, index, markets))
-    session.execute(insert(FundIndexMember), [_values(index_id, day, row) for row in rows])
-    session.execute(update(FundIndex).where(FundIndex.id == index_id).values(day=day))
+    figures = {
+        "delivery_chain": index.delivery_chain,
+        "is_simulated": any(one.is_simulated for one in markets),
+        "members": [asdict(row) for row in rows],
+    }
+    if published.publish(session, series, figures, at, now) is None:
+        return None
     return sum(row.exclusion is None for row in rows)
+
+
+def series_of(index_id: int) -> PublishedSeries:
+    return PublishedSeries(f"fund_index:{index_id}", RULES, has_constituents, compared)
+
+
+def settled(now: datetime) -> datetime:
+    """The newest hour of which grades and roll-ups are in: the one that is over for an hour."""
+    return now.replace(minute=0, second=0, microsecond=0) - SETTLES_IN
 
 
 def all_indices(session: Session) -> list[ShownIndex]:
@@ -122,40 +125,16 @@ def find_index(session: Session, index_id: int) -> ShownIndex | None:
     return None if found is None else _shown(session, [found])[0]
 
 
-def rows_on(session: Session, index_id: int, day: date) -> list[IndexRow]:
-    """All members of that day, in the order of tickers; empty: the day was not written."""
-    query = select(FundIndexMember).where(
-        FundIndexMember.index_id == index_id, FundIndexMember.day == day
-    )
-    return [_row(one) for one in session.scalars(query.order_by(FundIndexMember.ticker))]
+def version_of(
+    session: Session, index_id: int, day: date | None = None, version: int | None = None
+) -> PublishedVersion | None:
+    """That version of that day; without them the newest. None: there is none."""
+    return published.published(session, series_of(index_id).subject, day, version)
 
 
 def _shown(session: Session, found: Sequence[FundIndex]) -> list[ShownIndex]:
     ids = [one.id for one in found]
-    counts = session.execute(
-        select(
-            FundIndex.id,
-            FundIndexDay.is_simulated,
-            func.count(FundIndexMember.weight_e4).label("constituents"),
-            func.count()
-            .filter(
-                FundIndexMember.weight_e4.is_not(None), FundIndexMember.is_deliverable.is_(True)
-            )
-            .label("deliverables"),
-        )
-        .join(
-            FundIndexDay,
-            (FundIndexDay.index_id == FundIndex.id) & (FundIndexDay.day == FundIndex.day),
-        )
-        .join(
-            FundIndexMember,
-            (FundIndexMember.index_id == FundIndexDay.index_id)
-            & (FundIndexMember.day == FundIndexDay.day),
-        )
-        .where(FundIndex.id.in_(ids))
-        .group_by(FundIndex.id, FundIndexDay.is_simulated)
-    )
-    of_day = {row.id: row for row in counts}
+    newest = published.newest_of(session, [series_of(one).subject for one in ids])
     funds = select(FundVault.index_id, func.count()).where(FundVault.index_id.in_(ids))
     counted = dict(session.execute(funds.group_by(FundVault.index_id)).all())
     return [
@@ -164,10 +143,7 @@ def _shown(session: Session, found: Sequence[FundIndex]) -> list[ShownIndex]:
             key=one.key,
             name=one.name,
             delivery_chain=one.delivery_chain,
-            day=one.day,
-            is_simulated=one.id in of_day and of_day[one.id].is_simulated,
-            constituents=of_day[one.id].constituents if one.id in of_day else 0,
-            deliverables=of_day[one.id].deliverables if one.id in of_day else 0,
+            newest=newest.get(series_of(one.id).subject),
             funds=counted.get(one.id, 0),
             vault_ids=_oldest_funds(session, one.id),
         )
@@ -210,31 +186,3 @@ def _down(usd: float | None) -> int | None:
     if usd is None or not 0 <= usd <= MOST_USD:
         return None
     return math.floor(usd * USDC_E6_PER_USDC)
-
-
-def _values(index_id: int, day: date, row: IndexRow) -> dict[str, object]:
-    return {
-        "index_id": index_id,
-        "day": day,
-        "ticker": row.ticker,
-        "categories": [one.value for one in row.categories],
-        "exclusion": None if row.exclusion is None else row.exclusion.value,
-        "market": row.market,
-        "weight_e4": row.weight_e4,
-        "depth_usdc_e6": row.depth_usdc_e6,
-        "venues": row.venues,
-        "is_deliverable": row.is_deliverable,
-    }
-
-
-def _row(one: FundIndexMember) -> IndexRow:
-    return IndexRow(
-        ticker=one.ticker,
-        categories=tuple(Category(name) for name in one.categories),
-        exclusion=None if one.exclusion is None else MemberExclusion(one.exclusion),
-        market=one.market,
-        weight_e4=one.weight_e4,
-        depth_usdc_e6=one.depth_usdc_e6,
-        venues=one.venues,
-        is_deliverable=one.is_deliverable,
-    )

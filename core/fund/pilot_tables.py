@@ -29,9 +29,7 @@ from core.fund.rules.indices import MemberExclusion
 
 
 class FundIndex(Base):
-    """An index that a file defines (core/fund/index_files). `day`: of its newest constituents; null:
-    none yet.
-    """
+    """An index that a file defines (core/fund/index_files). `day`: unused since 0065."""
 
     __tablename__ = "fund_index"
     __table_args__ = (UniqueConstraint("key"),)
@@ -45,7 +43,7 @@ class FundIndex(Base):
 
 
 class FundIndexDay(Base):
-    """A day of an index was written: its delivery chain as it was, and whether data was simulated."""
+    """Unused since 0065, as FundIndexMember: both were copied to published_day."""
 
     __tablename__ = "fund_index_day"
     __table_args__ = (LOG,)
@@ -58,7 +56,7 @@ class FundIndexDay(Base):
 
 
 class FundIndexMember(Base):
-    """A member on a day (core/fund/rules/indices.py): a constituent, or excluded with its reason."""
+    """Unused since 0065."""
 
     __tablename__ = "fund_index_member"
     __table_args__ = (

@@ -12,14 +12,17 @@ from typing import Final
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from core.market.rollups import BUCKET
 from core.market.tables import (
     MarketAssetState,
+    MarketGrade,
     MarketListing,
     MarketListingState,
     MarketNetwork,
     MarketRollup,
 )
 
+DAY: Final = timedelta(days=1)
 WEEK: Final = timedelta(days=7)
 
 
@@ -39,17 +42,30 @@ class CoinMarket:
     is_simulated: bool
 
 
-def coin_markets(session: Session, tickers: Collection[str], now: datetime) -> list[CoinMarket]:
-    """Listings that stand, of these tickers."""
+def coin_markets(session: Session, tickers: Collection[str], at: datetime) -> list[CoinMarket]:
+    """Listings that stood at that moment, of these tickers, with their grades and depths of then.
+    Contracts have no history: they are those that are known now.
+    """
     depth = func.percentile_cont(0.5).within_group(MarketRollup.depth_2_usd)
     depths = (
         select(depth.label("depth_usd"))
         .where(
             MarketRollup.listing_id == MarketListingState.listing_id,
-            MarketRollup.bucket > now - WEEK,
-            MarketRollup.bucket <= now,
+            MarketRollup.bucket > at - BUCKET - WEEK,
+            MarketRollup.bucket <= at - BUCKET,
         )
         .lateral("depths")
+    )
+    grades = (
+        select(MarketGrade.letter)
+        .where(
+            MarketGrade.listing_id == MarketListingState.listing_id,
+            MarketGrade.hour > at - DAY,
+            MarketGrade.hour <= at,
+        )
+        .order_by(MarketGrade.hour.desc())
+        .limit(1)
+        .lateral("grades")
     )
     query = (
         select(
@@ -58,14 +74,19 @@ def coin_markets(session: Session, tickers: Collection[str], now: datetime) -> l
             MarketListingState.exchange,
             MarketListing.native_base,
             MarketAssetState.groups,
-            MarketListingState.grade,
+            grades.c.letter,
             depths.c.depth_usd,
             MarketListingState.is_simulated,
         )
         .join(MarketListing, MarketListing.listing_id == MarketListingState.listing_id)
         .join(MarketAssetState, MarketAssetState.asset_id == MarketListingState.asset_id)
         .join(depths, MarketListingState.listing_id > 0)
-        .where(MarketAssetState.token.in_(tickers), MarketListing.delisted_at.is_(None))
+        .outerjoin(grades, MarketListingState.listing_id > 0)
+        .where(
+            MarketAssetState.token.in_(tickers),
+            MarketListing.first_seen_at <= at,
+            MarketListing.delisted_at.is_(None) | (MarketListing.delisted_at > at),
+        )
         .order_by(MarketListingState.token_id)
     )
     return [
@@ -78,7 +99,7 @@ def coin_markets(session: Session, tickers: Collection[str], now: datetime) -> l
                 for group in row.groups
                 if f"{row.exchange}:{row.native_base}" in group["coins"]
             ),
-            grade=row.grade,
+            grade=row.letter,
             depth_usd=row.depth_usd,
             is_simulated=row.is_simulated,
         )

@@ -239,20 +239,22 @@ class MarketOnchain(Base):
 
 
 class MarketSummary(Base):
-    """One row: figures of the whole, counted by a slow job (keeper/areas/market.py)."""
+    """One row: figures of the whole, counted by a slow job (keeper/areas/market.py). `wci`, `wci_at`:
+    unused since 0065.
+    """
 
     __tablename__ = "market_summary"
     __table_args__ = (CheckConstraint("id = 1", name="one_row"),)
 
     id: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
     figures: Mapped[dict[str, Any]]
-    wci: Mapped[dict[str, Any]]  # by version, as of `wci_at`
+    wci: Mapped[dict[str, Any]]
     wci_at: Mapped[datetime | None]
     computed_at: Mapped[datetime]
 
 
 class MarketWci(Base):
-    """The warning statistics as published on a day; a later day never changes them."""
+    """Unused since 0065, which copied its rows to published_day."""
 
     __tablename__ = "wci_daily"
     __table_args__ = (LOG,)

@@ -3,8 +3,8 @@ figures of the whole. Nothing here commits.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 import numpy as np
@@ -15,9 +15,18 @@ from sqlalchemy.orm import Session
 from core.db.engine import WriteSession
 from core.market import gaps
 from core.market.copying import EPOCH_US, Array, read_rows, row_of
-from core.market.rules import wci
+from core.market.rules import wci, wci_figures
 from core.market.rules.wci import CallColumns, OutcomeColumns, WciReading
-from core.market.tables import MarketSummary, MarketWci
+from core.market.tables import MarketSummary
+from core.published import queries as published
+from core.published.rules import PublishedSeries, PublishedVersion
+
+SERIES: Final = PublishedSeries(
+    subject=wci_figures.SUBJECT,
+    rules=wci.RULES,
+    has_figure=wci_figures.has_rate,
+    compared=lambda figures: figures,
+)
 
 # Rows of one width, so that a million of them are one array.
 _CALLS: Final = b"""copy (
@@ -64,24 +73,16 @@ def wci_of(rows: WciRows, now: datetime) -> tuple[WciReading, WciReading]:
     return wci.b3(called, declared, now_us), wci.b31(called, declared, now_us)
 
 
-def publish(session: WriteSession, found: Sequence[WciReading], now: datetime) -> None:
-    """The day's figures, once; those of now beside them."""
-    rows = [
-        {
-            "day": now.astimezone(UTC).date(),
-            "version": one.version,
-            "definition": one.text,
-            "figures": _plain(one),
-            "computed_at": now,
-        }
-        for one in found
-    ]
-    session.execute(insert(MarketWci).values(rows).on_conflict_do_nothing())
-    shown = {one.version: _plain(one) for one in found}
-    put = insert(MarketSummary).values(id=1, figures={}, wci=shown, wci_at=now, computed_at=now)
-    session.execute(
-        put.on_conflict_do_update(index_elements=["id"], set_={"wci": shown, "wci_at": now})
-    )
+def as_of(session: Session, now: datetime) -> datetime:
+    """The moment for which the figures of this UTC day are to be computed."""
+    return published.as_of(session, SERIES, now, now)
+
+
+def publish(
+    session: WriteSession, found: Sequence[WciReading], at: datetime, now: datetime
+) -> PublishedVersion | None:
+    """The day's figures, computed as of `at`. None: the day has these."""
+    return published.publish(session, SERIES, wci_figures.to_json(found), at, now)
 
 
 _FIGURES: Final = {
@@ -118,7 +119,3 @@ def summarise(session: WriteSession, now: datetime) -> Mapping[str, Any]:
         )
     )
     return figures
-
-
-def _plain(one: WciReading) -> dict[str, Any]:
-    return {"headline": asdict(one.headline), "second": asdict(one.second)}

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from enum import StrEnum
 from typing import Any, Final
 
 from sqlalchemy import Select, literal_column, select
 from sqlalchemy.orm import Session
 
-from core.market.scan_tables import MarketWci
+from core.market.rules.wci_figures import SUBJECT
 from core.market.tables import (
     MarketAsset,
     MarketListing,
@@ -19,6 +19,8 @@ from core.market.tables import (
     MarketWarning,
     MarketWarningStanding,
 )
+from core.published import queries as published
+from core.published.rules import PublishedVersion
 
 
 class TimelineKind(StrEnum):
@@ -94,11 +96,11 @@ def issued_warnings(
     return [(row, None if row.seq in is_open else ended.get(row.seq)) for row in rows]
 
 
-def newest_statistics(session: Session) -> Sequence[MarketWci]:
-    """The statistics of the newest day that has any, one row per version."""
-    newest = select(MarketWci.day).order_by(MarketWci.day.desc()).limit(1).scalar_subquery()
-    query = select(MarketWci).where(MarketWci.day == newest).order_by(MarketWci.version)
-    return session.scalars(query).all()
+def statistics_of(
+    session: Session, day: date | None = None, version: int | None = None
+) -> PublishedVersion | None:
+    """That version of that day; without them the newest. None: there is none."""
+    return published.published(session, SUBJECT, day, version)
 
 
 def timeline(

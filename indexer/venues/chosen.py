@@ -91,6 +91,6 @@ def _show(session: WriteSession, now: datetime) -> None:
     graph = identity.graph_of(identity.told(session))
     identity.show(session, identity.changes(graph, identity.shown(session)), now)
     grading.grade_hour(session, now.replace(minute=0, second=0, microsecond=0), now)
-    found = statistics.wci_of(statistics.wci_rows(session), now)
-    statistics.publish(session, found, now)
+    at = statistics.as_of(session, now)
+    statistics.publish(session, statistics.wci_of(statistics.wci_rows(session), at), at, now)
     indices.write_days(session, now)

@@ -159,13 +159,14 @@ def warn(place: JobPlace, held: MarketHeld, now: datetime) -> Mapping[str, Any]:
 
 
 def publish(place: JobPlace, now: datetime) -> Mapping[str, Any]:
+    """The UTC day's statistics, once; again if they are others by what is known since."""
     with place.database.read() as session:
-        rows = statistics.wci_rows(session)
-    found = statistics.wci_of(rows, now)
+        at, rows = statistics.as_of(session, now), statistics.wci_rows(session)
+    found = statistics.wci_of(rows, at)
     with place.database.write() as session:
         place.fence(session)
-        statistics.publish(session, found, now)
-    return {"versions": len(found)}
+        made = statistics.publish(session, found, at, now)
+    return {} if made is None else {"version": made.version, "cause": made.cause}
 
 
 def summarise(place: JobPlace, now: datetime) -> Mapping[str, Any]:

@@ -62,6 +62,7 @@ WIDTHS: Final[dict[tuple[str, str], int]] = {
     ("outbox", "data"): 200,
     ("owner_alert", "payload"): 200,
     ("pair_report", "pdf"): 60_000,
+    ("published_day", "figures"): 6_000,
     ("quarantined_fact", "fact"): 600,
     ("raw_log", "data"): 160,
     ("reverted_tx", "input"): 260,

@@ -10,6 +10,7 @@ from api.kernel.fields import WHOLE, Flag
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
 from api.kernel.pairs import ExchangeId
+from api.kernel.published import Publication, UtcDay, VersionNumber
 from core.market.rules.warnings import WarningSeverity, WarningType
 
 DEFAULT_ROWS, MOST_ROWS, MOST_OFFSET = 200, 1_000, 100_000
@@ -79,6 +80,12 @@ class WarningsQuery(Paged):
     type: WarningType | None = Field(default=None, strict=False)
     severity: WarningSeverity | None = Field(default=None, strict=False)
     all: Flag = Field(default=False, description="those that are over too")
+    stats_day: UtcDay | None = Field(
+        default=None, description="of UTC: 2026-11-21; the day of `stats`, without it the newest"
+    )
+    stats_version: VersionNumber | None = Field(
+        default=None, description="of that day; without it the newest"
+    )
 
 
 class CrisisWarning(AnswerBody):
@@ -118,7 +125,7 @@ class WciWindow(AnswerBody):
 
 
 class WciReport(AnswerBody):
-    """As it was published on `day`; a later day never restates it."""
+    """By one definition. A later day never restates it."""
 
     version: str
     wci_definition: str
@@ -131,6 +138,7 @@ class WciReport(AnswerBody):
 class WarningStatistics(AnswerBody):
     """Null where nothing was counted yet."""
 
+    published: Publication | None = Field(description="which day, and which version of it, this is")
     wci_rate: Figure
     wci_definition_version: str
     wci_definition_since: date

@@ -1,8 +1,9 @@
 """Reads of the board, of warnings and of what happened to a token (docs/board.md)."""
 
-from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
-from typing import Final
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, timedelta
+from functools import partial
+from typing import Any, Final
 
 from api.areas.board.schemas import (
     MOST_PASSED_BY,
@@ -34,14 +35,16 @@ from api.kernel.caller import Nobody
 from api.kernel.ledger_download import LEDGER_ROWS, LedgerDownload
 from api.kernel.operation import Answer, Lines, ReadCall, Refusal
 from api.kernel.pagination import page_of
+from api.kernel.published import chosen_version, publication
 from core.market import board_views, warning_views
 from core.market.ledger import export
 from core.market.rules import wci_figures
 from core.market.rules.warnings import RULES
 from core.market.rules.wci import DEFINITION_SINCE, VERSION
-from core.market.scan_tables import MarketSummary, MarketWci
+from core.market.scan_tables import MarketSummary
 from core.market.tables import MarketWarning, MarketWarningStanding
 from core.market.warning_views import TimelineKind, TimelineRow, WarningFilter
+from core.published.rules import PublishedVersion
 from core.times import instant_text, instant_text_or_none
 
 B3: Final = "B3"
@@ -86,8 +89,13 @@ def rows(call: ReadCall, caller: Nobody, command: BoardRowsQuery) -> Answer[Boar
 
 
 def warnings(call: ReadCall, caller: Nobody, command: WarningsQuery) -> Answer[BoardWarnings]:
-    """A page of warnings. Errors: InvalidParameterError."""
+    """A page of warnings, beside a day of their statistics. Errors: InvalidParameterError."""
     page = page_of(call, "board.warnings", command)
+    found = chosen_version(
+        partial(warning_views.statistics_of, call.db),
+        ("stats_day", command.stats_day),
+        ("stats_version", command.stats_version),
+    )
     chosen = WarningFilter(
         exchange_or_none(command.exchange),
         None if command.token is None else ticker_of(command.token),
@@ -113,9 +121,7 @@ def warnings(call: ReadCall, caller: Nobody, command: WarningsQuery) -> Answer[B
                 for one, at, ended in listed
             ],
             next_cursor=next_cursor,
-            stats=_statistics(
-                warning_views.newest_statistics(call.db), board_views.summary(call.db)
-            ),
+            stats=_statistics(found, board_views.summary(call.db)),
             **simulated(board_views.is_simulated(call.db)),
         )
     )
@@ -207,34 +213,39 @@ def _entry(row: TimelineRow) -> TimelineEntry:
     )
 
 
-def _statistics(published: Sequence[MarketWci], counted: MarketSummary | None) -> WarningStatistics:
-    by_version = {row.version: _report(row) for row in published}
-    headline = by_version.get(VERSION)
+def _statistics(found: PublishedVersion | None, counted: MarketSummary | None) -> WarningStatistics:
+    reports = (
+        {}
+        if found is None
+        else {name: _report(name, one, found.day) for name, one in found.figures.items()}
+    )
+    headline = reports.get(VERSION)
     return WarningStatistics(
+        published=None if found is None else publication(found),
         wci_rate=None if headline is None else headline.headline.rate,
         wci_definition_version=VERSION,
         wci_definition_since=DEFINITION_SINCE,
         precision_90d=None if headline is None else headline.headline.precision,
-        wci_b3=by_version.get(B3),
+        wci_b3=reports.get(B3),
         wci_b31=headline,
         unsure_notices_90d=None if counted is None else counted.figures.get("unsure_notices_90d"),
     )
 
 
-def _report(row: MarketWci) -> WciReport:
-    headline = _window(row, "headline")
+def _report(name: str, reading: Mapping[str, Any], day: date) -> WciReport:
+    headline = _window(reading, "headline")
     return WciReport(
-        version=row.version,
-        wci_definition=row.definition,
-        day=row.day,
+        version=name,
+        wci_definition=reading["definition"],
+        day=day,
         headline=headline,
-        second=_window(row, "second"),
+        second=_window(reading, "second"),
         xflag_credit=headline.xflag_credit,
     )
 
 
-def _window(row: MarketWci, name: str) -> WciWindow:
-    one = wci_figures.window_of(row.figures, name)
+def _window(reading: Mapping[str, Any], name: str) -> WciWindow:
+    one = wci_figures.window_of(reading, name)
     return WciWindow(
         days=one.days,
         rate=one.rate,

@@ -42,13 +42,14 @@ export default function Board() {
 function Overview({ coverage, warned }) {
   const troubled = coverage?.exchanges.filter((one) => one.state !== "ok") ?? [];
   const rate = warned?.stats.wci_b31?.headline;
+  const published = warned?.stats.published;
   return html`${coverage?.simulated ? html`<${Notice} title="Simulated market"><p>No real exchange is connected. Prices, grades and warnings come from a simulated market.</p><//>` : null}
     ${troubled.map((one) => html`<${Notice} key=${one.exchange} tone="attention" title=${`${one.exchange} is ${one.state}`}><p>${one.reason ? `${words(one.reason)}; ` : ""}its figures may be out of date.</p><//>`)}
     <section class="card figures" aria-label="Coverage">
       <${Figure} label="Listings"><${Known} text=${integer(coverage?.listings)} /><//>
       <${Figure} label="Tokens"><${Known} text=${integer(coverage?.assets)} /><//>
       <${Figure} label="Exchanges" note=${coverage?.exchanges.length === 0 ? "none is watched yet" : troubled.length ? `${troubled.length} in trouble` : "all respond"}><${Known} text=${integer(coverage?.exchanges.length)} /><//>
-      <${Figure} label="Outcomes foreseen, 90 days" note=${rate ? `${rate.hits} of ${rate.units} delistings and designations` : "nothing counted yet"}><${Known} text=${share(rate?.rate)} why="No outcome was declared in the window." /><//>
+      <${Figure} label="Outcomes foreseen, 90 days" note=${rate && published ? `${rate.hits} of ${rate.units} delistings and designations; ${published.day}, version ${published.version}` : "nothing counted yet"}><${Known} text=${share(rate?.rate)} why="No outcome was declared in the window." /><//>
       <${Figure} label="Warning precision, 90 days" note=${rate ? `${integer(rate.warnings_issued)} warnings issued` : "nothing counted yet"}><${Known} text=${share(rate?.precision)} why="No warning was issued in the window." /><//>
     </section>`;
 }

@@ -9,7 +9,7 @@ Laws
 - weight ~ square root of the depth, none above a quarter (of fewer than four, of equal parts); they
   sum to 10,000 exactly.
 - Integers alone: the same members are the same weights, in whatever order they come.
-- A day is written once and never again.
+- What is published is of one moment: the prices of the day change no weight of it.
 """
 
 import tomllib
@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from math import isqrt
-from typing import Final
+from typing import Any, Final
 
+RULES: Final = "indices_v2"  # another one corrects a published day
 LEAST_VENUES: Final = 2
 GOOD_GRADES: Final = ("A", "B", "C")
 WEIGHT_ONE_E4: Final = 10_000
@@ -197,6 +198,32 @@ def _with_contract(facts: MemberFacts) -> list[MemberMarket]:
 
 def _nothing(ticker: str) -> MemberFacts:
     return MemberFacts(ticker=ticker, markets=(), is_deliverable=None)
+
+
+def rows_in(figures: Mapping[str, Any]) -> list[IndexRow]:
+    """Every member of a published day, in the order of tickers."""
+    return [
+        IndexRow(
+            ticker=one["ticker"],
+            categories=tuple(Category(name) for name in one["categories"]),
+            exclusion=None if one["exclusion"] is None else MemberExclusion(one["exclusion"]),
+            market=one["market"],
+            weight_e4=one["weight_e4"],
+            depth_usdc_e6=one["depth_usdc_e6"],
+            venues=one["venues"],
+            is_deliverable=one["is_deliverable"],
+        )
+        for one in figures["members"]
+    ]
+
+
+def has_constituents(figures: Mapping[str, Any]) -> bool:
+    return any(one["weight_e4"] is not None for one in figures["members"])
+
+
+def compared(figures: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What makes another version. Whether an exchange lets a coin out right now does not."""
+    return [one | {"is_deliverable": None} for one in figures["members"]]
 
 
 def universe_of(rows: Sequence[IndexRow], categories: Sequence[str]) -> list[IndexRow]:

@@ -7,7 +7,7 @@
 Laws
 - The unit is (exchange, asset): however many rows speak of it, it counts once.
 - Of outcomes of one kind of a unit the earliest is meant, and it alone.
-- A window is [now - days, now). Numbers of earlier days are kept as they were published.
+- A window is [now - days, now), where now is the moment as of which a day is published.
 - Recall stands beside the precision of the same days, and beside how many warnings were issued.
 """
 
@@ -21,6 +21,7 @@ import numpy.typing as npt
 from core.market.rules.notices import OutcomeKind
 
 VERSION: Final = "B3.1"
+RULES: Final = "wci_v1"  # of how the definitions are computed: another one corrects a published day
 DEFINITION_SINCE: Final = date(2026, 11, 26)
 B3_TEXT: Final = (
     "B3. Unit: a spot token at one exchange. Outcome: the exchange declares a special-treatment tag, "

@@ -8,6 +8,7 @@ from api.areas.fund.schemas import Leverage
 from api.kernel.fields import WHOLE, Id, PositiveUsdc, TxHash, published_bounds
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
+from api.kernel.published import Publication, UtcDay, VersionNumber
 from api.kernel.texts import FreeText
 from core.fund.rules.applications import (
     MOST_FEE_BPS,
@@ -33,8 +34,11 @@ class IndexQuery(Command):
     category: Category | None = Field(
         default=None, strict=False, description="of the constituents shown"
     )
-    day: Annotated[str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")] | None = Field(
+    day: UtcDay | None = Field(
         default=None, description="of UTC: 2026-11-21; without it the newest"
+    )
+    version: VersionNumber | None = Field(
+        default=None, description="of the day; without it the newest"
     )
 
 
@@ -43,6 +47,7 @@ class IndexShown(AnswerBody):
     name: str
     delivery_chain: str = Field(description="CAIP-2")
     day: str | None = Field(description="of the newest constituents; null: none yet")
+    published: Publication | None = Field(description="the version of the day; null: none yet")
     constituents_count: int
     deliverables_count: int
     funds_count: int
@@ -61,7 +66,7 @@ class ConstituentRow(AnswerBody):
     categories: list[Category]
     market: str = Field(description="its deepest listing, which a pilot's universe names")
     weight: str = Field(description="share of the whole index, of every category")
-    venues: int = Field(description="exchanges that grade it C or better")
+    venues: int = Field(description="exchanges that give its contract and grade it C or better")
     depth_usd: str = Field(description="median within 2 % of that listing in seven days")
     deliverable: bool | None = Field(
         description="an exchange lets it out on the delivery chain; null: unknown"

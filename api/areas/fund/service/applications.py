@@ -43,7 +43,7 @@ from core.fund.rules.applications import (
     require_application,
 )
 from core.fund.rules.frozen import leverage_text
-from core.fund.rules.indices import IndexRow, universe_of
+from core.fund.rules.indices import IndexRow, rows_in, universe_of
 from core.fund.rules.journey import SPOT_PILOT
 from core.fund.tables import FundApplication
 from core.hexes import address_of, hex_of
@@ -74,7 +74,7 @@ def apply(call: WriteCall, caller: Applicant, command: ApplyForPilot) -> Answer[
         bond_currency=command.bond_currency,
     )
     require_application(new, indices.categories_of(index.key))
-    if not _universe(call, index, new):
+    if not _universe(index, new):
         raise InvalidParameterError(
             "filter_categories", "the index has no constituent of these today; name others"
         )
@@ -113,7 +113,7 @@ def approve(
     """Errors: Refusal not_found, conflict_of_interest, wrong_status."""
     found = _to_decide(call, caller, command.id)
     index = index_of(call, found.index_id)
-    universe = _universe(call, index, rows.said_of(found))
+    universe = _universe(index, rows.said_of(found))
     if not universe and found.state == ApplicationState.SUBMITTED:
         raise Refusal(
             "wrong_status",
@@ -170,8 +170,8 @@ def return_bond(
     return Answer(_shown(call, found))
 
 
-def _universe(call: Call, index: ShownIndex, new: NewApplication) -> list[IndexRow]:
-    found = [] if index.day is None else indices.rows_on(call.db, index.id, index.day)
+def _universe(index: ShownIndex, new: NewApplication) -> list[IndexRow]:
+    found = [] if index.newest is None else rows_in(index.newest.figures)
     return universe_of(found, new.categories)
 
 

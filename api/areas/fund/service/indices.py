@@ -1,6 +1,7 @@
 """Indices are listed and read, with why a member is no constituent."""
 
-from datetime import date
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from api.areas.fund.schemas.pilots import (
@@ -14,11 +15,11 @@ from api.areas.fund.schemas.pilots import (
 )
 from api.kernel.caller import Nobody
 from api.kernel.operation import Answer, Call, ReadCall, Refusal
-from core.errors import InvalidParameterError
+from api.kernel.published import chosen_version, publication
 from core.fund import indices
 from core.fund.indices import ShownIndex
 from core.fund.rules.frozen import weight_text
-from core.fund.rules.indices import SAYS, IndexRow, universe_of
+from core.fund.rules.indices import SAYS, IndexRow, rows_in, universe_of
 from core.money import usdc_text
 
 
@@ -30,21 +31,17 @@ def browse(call: ReadCall, caller: Nobody, command: IndicesQuery) -> Answer[Inde
 def read(call: ReadCall, caller: Nobody, command: IndexQuery) -> Answer[IndexRead]:
     """Errors: InvalidParameterError; Refusal not_found."""
     index = index_of(call, command.id)
-    day = index.day if command.day is None else _day(command.day)
-    rows = [] if day is None else indices.rows_on(call.db, index.id, day)
-    if command.day is not None and not rows:
-        raise InvalidParameterError("day", "nothing was written on this day; leave it out")
+    found = chosen_version(
+        partial(indices.version_of, call.db, index.id),
+        ("day", command.day),
+        ("version", command.version),
+    )
+    rows = [] if found is None else rows_in(found.figures)
     wanted = [] if command.category is None else [command.category]
     shown = [one for one in rows if not wanted or set(wanted) & set(one.categories)]
-    all_of_day = universe_of(rows, ())
-    of_day = {
-        "day": None if day is None else day.isoformat(),
-        "constituents_count": len(all_of_day),
-        "deliverables_count": sum(one.is_deliverable is True for one in all_of_day),
-    }
     return Answer(
         IndexRead(
-            **(_heading(index) | of_day),
+            **_heading(replace(index, newest=found)),
             categories=list(indices.categories_of(index.key)),
             constituents=[_constituent(one) for one in universe_of(rows, wanted)],
             excluded=[_excluded(one) for one in shown if one.exclusion is not None],
@@ -62,22 +59,17 @@ def index_of(call: Call, index_id: int) -> ShownIndex:
     return found
 
 
-def _day(text: str) -> date:
-    """Errors: InvalidParameterError."""
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise InvalidParameterError("day", "write a day such as 2026-11-21") from None
-
-
 def _heading(index: ShownIndex) -> dict[str, Any]:
+    found = index.newest
+    constituents = [] if found is None else universe_of(rows_in(found.figures), ())
     return {
         "id": index.id,
         "name": index.name,
         "delivery_chain": index.delivery_chain,
-        "day": None if index.day is None else index.day.isoformat(),
-        "constituents_count": index.constituents,
-        "deliverables_count": index.deliverables,
+        "day": None if found is None else found.day.isoformat(),
+        "published": None if found is None else publication(found),
+        "constituents_count": len(constituents),
+        "deliverables_count": sum(one.is_deliverable is True for one in constituents),
         "funds_count": index.funds,
         "vault_ids": list(index.vault_ids),
         **({"simulated": True} if index.is_simulated else {}),

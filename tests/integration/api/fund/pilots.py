@@ -26,6 +26,7 @@ from core.market import identity, parts
 from core.market.tables import (
     MarketAsset,
     MarketAssetState,
+    MarketGrade,
     MarketListing,
     MarketListingState,
     MarketNetwork,
@@ -193,7 +194,7 @@ def list_coin(
                 native_quote="USDT",
                 base=ticker,
                 quote="USDT",
-                first_seen_at=now,
+                first_seen_at=now - timedelta(days=30),
                 seen_at=now,
             )
         )
@@ -236,8 +237,11 @@ def list_coin(
                 seen_at=now,
             )
         )
-        bucket = now.replace(minute=0, second=0, microsecond=0) - timedelta(hours=2)
-        parts.ensure(session, parts.ROLLUPS, bucket, now + timedelta(days=40))
+        hour = now.replace(minute=0, second=0, microsecond=0)
+        bucket = hour - timedelta(hours=4)  # over, as are its two hours
+        for table in (parts.ROLLUPS, parts.GRADES):
+            parts.ensure(session, table, bucket, now + timedelta(days=40))
+        add_grade(session, listing.id, hour - timedelta(hours=2), grade)
         session.execute(
             insert(MarketRollup).values(
                 listing_id=listing.id,
@@ -253,6 +257,19 @@ def list_coin(
         )
     graph = identity.graph_of(identity.told(session))
     identity.show(session, identity.changes(graph, identity.shown(session)), now)
+
+
+def add_grade(session: WriteSession, listing_id: int, hour: datetime, grade: str | None) -> None:
+    session.execute(
+        insert(MarketGrade).values(
+            listing_id=listing_id,
+            hour=hour,
+            letter=grade,
+            score=None if grade is None else 80.0,
+            is_provisional=False,
+            version="grade_v1",
+        )
+    )
 
 
 def sampled(deps: Deps, now: datetime, mid: float = 100.0) -> None:

@@ -1,21 +1,27 @@
 """Indices: written once a day by the slow job, and read with their reasons (docs/fund.md#indices)."""
 
+from datetime import datetime
 from typing import Any
 
 import pytest
 from sqlalchemy import select, update
-from sqlalchemy.exc import DBAPIError
 from starlette.testclient import TestClient
 
 from api.kernel.operation import Deps
 from core.fund import queries as fund
 from core.fund.rules.frozen import FundKind
-from core.fund.tables import FundIndexMember
-from core.market.tables import MarketListingState
+from core.market.tables import MarketListing, MarketNetwork
 from keeper.areas import fund as jobs
+from tests.each import each
 from tests.integration.api.conftest import Clock, reason
 from tests.integration.api.fund.conftest import Office
-from tests.integration.api.fund.pilots import IndexWorld, TransferChain, list_coin, write_indices
+from tests.integration.api.fund.pilots import (
+    IndexWorld,
+    TransferChain,
+    add_grade,
+    list_coin,
+    write_indices,
+)
 
 TWO = {"binance": 400_000.0, "okx": 100_000.0}
 
@@ -41,6 +47,14 @@ def world(deps: Deps, clock: Clock, office: Office) -> IndexWorld:
     return world
 
 
+def regrade(world: IndexWorld, ticker: str, hour: datetime, grade: str) -> None:
+    """All listings of the coin, at that hour."""
+    with world.deps.database.write() as session:
+        of_coin = select(MarketListing.listing_id).where(MarketListing.base == ticker)
+        for listing_id in session.scalars(of_coin).all():
+            add_grade(session, listing_id, hour, grade)
+
+
 def read(client: TestClient, world: IndexWorld, **query: str) -> dict[str, Any]:
     answer = client.get(world.path, params=query)
     assert answer.status_code == 200, answer.text
@@ -56,6 +70,7 @@ def test_the_list__counts_constituents_deliverables_and_funds(
         "name": "Large coins",
         "delivery_chain": "eip155:1",
         "day": "2026-11-21",
+        "published": first["published"],
         "constituents_count": 3,
         "deliverables_count": 1,
         "funds_count": 0,
@@ -113,13 +128,16 @@ def test_a_category__filters_both_lists(client: TestClient, world: IndexWorld) -
     assert said["categories"] == ["ai", "defi", "l2"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "field"),
     [
         ({"category": "meme"}, "category"),
         ({"day": "2026-11-20"}, "day"),
         ({"day": "2026-13-01"}, "day"),
         ({"day": "today"}, "day"),
+        ({"version": "0"}, "version"),
+        ({"version": "2"}, "version"),
+        ({"day": "2026-11-20", "version": "1"}, "version"),
     ],
 )
 def test_a_query_that_is_wrong__is_400_and_names_the_field(
@@ -134,14 +152,12 @@ def test_an_index_that_is_not_there__is_404(client: TestClient, world: IndexWorl
     assert reason(client.get("/fund/indices/99")) == (404, "not_found")
 
 
-def test_a_day__is_written_once_and_stays_readable(
+def test_a_day__is_published_once_and_stays_readable(
     client: TestClient, world: IndexWorld, clock: Clock
 ) -> None:
-    place, deps = world.job_place(), world.deps
+    place = world.job_place()
     first = read(client, world)
-    with deps.database.write() as session:
-        link = update(MarketListingState).where(MarketListingState.token == "LINK")
-        session.execute(link.values(grade="D"))
+    regrade(world, "LINK", clock.now, "D")
     clock.pass_(hours=11, minutes=59)
     assert jobs.write_indices(place, clock.now) == {}
     assert read(client, world) == first
@@ -149,7 +165,43 @@ def test_a_day__is_written_once_and_stays_readable(
     assert jobs.write_indices(place, clock.now) == {"majors": 2, "sectors": 1}
     assert read(client, world)["day"] == "2026-11-22"
     assert [one["token"] for one in read(client, world)["constituents"]] == ["BTC", "UNI"]
-    assert read(client, world, day="2026-11-21")["constituents"] == first["constituents"]
+    assert read(client, world, day="2026-11-21") == first
+
+
+def test_a_grade_that_came_late__makes_another_version_of_the_day(
+    client: TestClient, world: IndexWorld, clock: Clock
+) -> None:
+    """As of 11:00: a grade of 11:00 that was not there yet is in it, one of 12:00 is not."""
+    first = read(client, world)
+    assert first["published"] == {
+        "day": "2026-11-21",
+        "version": 1,
+        "as_of": "2026-11-21T11:00:00Z",
+        "computed_at": "2026-11-21T12:00:00Z",
+        "cause": "first",
+    }
+    clock.pass_(minutes=15)
+    regrade(world, "UNI", clock.now.replace(minute=0), "D")
+    assert jobs.write_indices(world.job_place(), clock.now) == {}
+    regrade(world, "LINK", clock.now.replace(hour=11, minute=0), "D")
+    assert jobs.write_indices(world.job_place(), clock.now) == {"majors": 2, "sectors": 1}
+    second = read(client, world)
+    assert [one["token"] for one in second["constituents"]] == ["BTC", "UNI"]
+    assert second["published"] == first["published"] | {
+        "version": 2,
+        "computed_at": "2026-11-21T12:15:00Z",
+        "cause": "late_inputs",
+    }
+    listed = client.get("/fund/indices").json()["indices"]
+    assert listed[0]["published"] == second["published"]
+    assert read(client, world, version="1") == first
+    assert read(client, world, day="2026-11-21", version="2") == second
+
+
+def test_what_an_exchange_lets_out_now__makes_no_version(world: IndexWorld, clock: Clock) -> None:
+    with world.deps.database.write() as session:
+        session.execute(update(MarketNetwork).values(can_withdraw=False))
+    assert jobs.write_indices(world.job_place(), clock.now) == {}
 
 
 def test_a_day_without_any_grade__is_not_written(
@@ -160,11 +212,3 @@ def test_a_day_without_any_grade__is_not_written(
     index_id = write_indices(deps, clock.now)
     said = client.get(f"/fund/indices/{index_id}").json()
     assert (said["day"], said["constituents"], said["excluded"]) == (None, [], [])
-
-
-def test_a_days_rows__are_never_changed(world: IndexWorld) -> None:
-    with world.deps.database.write() as session:
-        assert session.scalar(select(FundIndexMember.day).limit(1)) is not None
-        with pytest.raises(DBAPIError, match="fund_index_member"):
-            session.execute(update(FundIndexMember).values(weight_e4=1))
-        session.rollback()

@@ -6,9 +6,12 @@ import pytest
 from starlette.testclient import TestClient
 
 from core.db.engine import Database
+from core.market import statistics, warning_views
 from core.market.ledger import writer
 from core.market.tables import MarketTransferEvent
+from core.published import queries as published
 from core.times import instant_text
+from tests.each import each
 from tests.integration.api.conftest import Clock
 from tests.integration.api.market.conftest import ReadJson
 from tests.market_rows import MarketIds, warning
@@ -25,6 +28,7 @@ def test_without_a_market__there_is_no_warning_and_no_rate(read: ReadJson) -> No
     body = read(PATH)
     assert (body["warnings"], body["next_cursor"]) == ([], None)
     assert body["stats"] == {
+        "published": None,
         "wci_rate": None,
         "wci_definition_version": "B3.1",
         "wci_definition_since": "2026-11-26",
@@ -115,8 +119,12 @@ def test_pages__are_the_list(market: MarketIds, read: ReadJson, all_: str) -> No
     assert found == whole
 
 
-@pytest.mark.parametrize(
-    "query", ["type=rain", "severity=high", "exchange=x", "limit=201", "token=A B", "cursor=AAAA"]
+@each(
+    "query",
+    [
+        *("type=rain", "severity=high", "exchange=x", "limit=201", "token=A B", "cursor=AAAA"),
+        *("stats_day=2026-11-20", "stats_day=now", "stats_version=2", "stats_version=0"),
+    ],
 )
 def test_what_is_no_filter__is_refused_by_name(
     market: MarketIds, client: TestClient, query: str
@@ -145,6 +153,36 @@ def test_statistics__show_recall_beside_precision_and_counts(
         {"type": "delisting_confirmed", "units": 1, "hits": 1},
     ]
     assert stats["wci_b3"]["wci_definition"].startswith("B3.")
+
+
+def test_a_later_version__is_shown_and_the_first_can_be_read(
+    market: MarketIds, read: ReadJson, database: Database, now: datetime
+) -> None:
+    first = read(f"{PATH}?limit=1")["stats"]
+    later = now + timedelta(hours=1)
+    with database.write() as session:
+        found = warning_views.statistics_of(session)
+        assert found is not None
+        report = found.figures["B3.1"]
+        other = report | {"headline": report["headline"] | {"hits": 6, "rate": 0.75}}
+        published.publish(
+            session, statistics.SERIES, found.figures | {"B3.1": other}, found.as_of, later
+        )
+
+    stats = read(PATH)["stats"]
+    day = now.date().isoformat()
+    assert (stats["wci_rate"], stats["published"]) == (
+        0.75,
+        {
+            "day": day,
+            "version": 2,
+            "as_of": instant_text(now),
+            "computed_at": instant_text(later),
+            "cause": "late_inputs",
+        },
+    )
+    assert read(f"{PATH}?stats_version=1")["stats"] == first
+    assert read(f"{PATH}?stats_day={day}&stats_version=2&limit=1")["stats"] == stats
 
 
 def test_a_window_without_units__has_no_rate__not_zero(market: MarketIds, read: ReadJson) -> None:

@@ -13,10 +13,12 @@ from core.anchors import queries as anchors
 from core.anchors.rules import START
 from core.db import migrate
 from core.db.engine import Database
+from core.fund.rules.indices import rows_in
 from core.identity.tables import SignInNonce
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.rows import RowAuthor
 from core.mandate.tables import Mandate, MandateEvent
+from core.published.queries import published
 from keeper.areas.hall import HallJob
 from scripts._world import Place
 from scripts.seed_world import seed
@@ -92,3 +94,49 @@ def test_signed_rows__are_not_thrown_away(database: Database, database_url: str)
         assert (
             session.scalar(text("select count(*) from mandate_event where author is not null")) == 1
         )
+
+
+@pytest.mark.slow
+def test_days_that_were_published_once__are_first_versions(
+    database: Database, database_url: str
+) -> None:
+    downgrade(database_url, "0064")
+    with database.write() as session:
+        for version in ("B3", "B3.1"):
+            session.execute(
+                text(
+                    "insert into wci_daily values (:day, :version, 'Text.', '{\"headline\": {}}', :at)"
+                ),
+                {"day": NOW.date(), "version": version, "at": NOW},
+            )
+        session.execute(
+            text(
+                "insert into fund_index (key, name, delivery_chain, registered_at) "
+                "values ('majors', 'Majors', 'eip155:1', :at)"
+            ),
+            {"at": NOW},
+        )
+        session.execute(
+            text("insert into fund_index_day values (1, :day, 'eip155:1', true, :at)"),
+            {"day": NOW.date(), "at": NOW},
+        )
+        session.execute(
+            text(
+                "insert into fund_index_member values (1, :day, 'UNI', '{defi}', null, "
+                "'binance_uni_usdt', 10000, 1000000000000000001, 2, null), "
+                "(1, :day, 'BTC', '{}', 'not_listed', null, null, null, 0, null)"
+            ),
+            {"day": NOW.date()},
+        )
+    migrate.upgrade(database_url)
+    with database.read() as session:
+        statistics, index = (
+            published(session, subject) for subject in ("warning_statistics", "fund_index:1")
+        )
+    assert statistics is not None
+    assert index is not None
+    assert statistics.figures["B3.1"] == {"definition": "Text.", "headline": {}}
+    assert (statistics.version, statistics.cause, statistics.as_of) == (1, "first", NOW)
+    assert [one.ticker for one in rows_in(index.figures)] == ["BTC", "UNI"]
+    assert rows_in(index.figures)[1].depth_usdc_e6 == 10**18 + 1
+    assert (index.rules, index.computed_at) == ("indices_v1", NOW)

@@ -7,7 +7,9 @@ from sqlalchemy import text
 
 from core.db.engine import Database
 from core.fund import indices
-from core.market import grading, statistics
+from core.fund.indices import ShownIndex
+from core.fund.rules.indices import rows_in, universe_of
+from core.market import grading, statistics, warning_views
 from indexer.venues import chosen
 from indexer.venues.scanner import ScannerStore
 
@@ -15,13 +17,13 @@ PAIRS = 500
 _SHOWN = text("""
 select (select count(*) from listing_state where grade is not null and gpa_7d is not null),
        (select count(*) from asset_state where identity is not null and contracts <> '[]'),
-       (select wci_at from market_summary),
        (select count(*) from snap_2h)
 """)
-_CONSTITUENTS = text("""
-select i.key, count(*) from fund_index i join fund_index_member m on m.index_id = i.id and m.day = i.day
-where m.weight_e4 is not null group by i.key
-""")
+
+
+def constituents(index: ShownIndex) -> int:
+    assert index.newest is not None
+    return len(universe_of(rows_in(index.newest.figures), ()))
 
 
 @pytest.mark.slow
@@ -30,7 +32,7 @@ def test_the_past_is_shown_when_it_is_there__though_the_jobs_ran_before(database
     with database.write() as session:  # the worker, which began first
         assert grading.grade_hour(session, now.replace(minute=0, second=0, microsecond=0), now) == 0
         found = statistics.wci_of(statistics.wci_rows(session), now)
-        statistics.publish(session, found, now)
+        statistics.publish(session, found, now, now)
         assert indices.write_days(session, now) == {}
     store = ScannerStore(database, lambda session: None)
     later = datetime.now(UTC)
@@ -38,13 +40,18 @@ def test_the_past_is_shown_when_it_is_there__though_the_jobs_ran_before(database
     chosen.made([chosen.SIM], PAIRS, store, lambda: later)
 
     with database.read() as session:
-        graded, identified, wci_at, rollups = session.execute(_SHOWN).one()
-        constituents = dict(session.execute(_CONSTITUENTS).all())
+        graded, identified, rollups = session.execute(_SHOWN).one()
+        first, shown = (warning_views.statistics_of(session, None, one) for one in (1, None))
+        found_indices = indices.all_indices(session)
     assert graded > PAIRS / 2
     assert identified > 0
-    assert wci_at == later
-    assert constituents == {"majors": 20, "sectors": 5}
+    assert first is not None
+    assert shown is not None
+    assert first.figures["B3.1"]["headline"]["rate"] is None
+    assert (shown.version, shown.cause, shown.as_of) == (2, "late_inputs", later)
+    assert shown.figures["B3.1"]["headline"]["rate"] is not None
+    assert {one.key: constituents(one) for one in found_indices} == {"majors": 20, "sectors": 5}
     again = chosen.made([chosen.SIM], PAIRS, store, lambda: datetime.now(UTC))
     with database.read() as session:
-        assert session.execute(_SHOWN).one()[3] == rollups
+        assert session.execute(_SHOWN).one()[2] == rollups
     assert {one.exchange for one in again} > {"binance"}

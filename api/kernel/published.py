@@ -1,0 +1,62 @@
+"""Which version of a published day an answer shows, and how another is asked for
+(docs/market-store.md#published-days).
+"""
+
+from collections.abc import Callable
+from datetime import date
+from typing import Annotated
+
+from pydantic import Field
+
+from api.kernel.fields import WHOLE
+from api.kernel.operation import AnswerBody
+from core.errors import InvalidParameterError
+from core.published.rules import PublishCause, PublishedVersion
+from core.times import instant_text
+
+UtcDay = Annotated[str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")]
+VersionNumber = Annotated[int, Field(ge=1, le=1_000_000), WHOLE]
+
+
+class Publication(AnswerBody):
+    day: str
+    version: int = Field(description="of the day, from 1; the newest unless another is asked for")
+    as_of: str = Field(description="nothing later is in the figures")
+    computed_at: str
+    cause: PublishCause = Field(
+        description="first; late_inputs: more is known of that moment; correction: other rules"
+    )
+
+
+def publication(found: PublishedVersion) -> Publication:
+    return Publication(
+        day=found.day.isoformat(),
+        version=found.version,
+        as_of=instant_text(found.as_of),
+        computed_at=instant_text(found.computed_at),
+        cause=found.cause,
+    )
+
+
+def chosen_version(
+    read: Callable[[date | None, int | None], PublishedVersion | None],
+    day: tuple[str, str | None],
+    version: tuple[str, int | None],
+) -> PublishedVersion | None:
+    """The version that a call asks for; without `day` and `version` the newest, if there is one. Each
+    is the field's name and value. Errors: InvalidParameterError.
+    """
+    (day_field, text), (version_field, number) = day, version
+    found = read(None if text is None else _day(day_field, text), number)
+    if found is None and number is not None:
+        raise InvalidParameterError(version_field, "the day has no such version; leave it out")
+    if found is None and text is not None:
+        raise InvalidParameterError(day_field, "nothing was published on this day; leave it out")
+    return found
+
+
+def _day(field: str, text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise InvalidParameterError(field, "write a day such as 2026-11-21") from None
