@@ -1133,6 +1133,9 @@ class FundJourneyNodeShown(TypedDict):
     state: FundNodeState  # next: it has not begun
     manual_href: str  # the page for people
     api: FundJourneyApi
+    next: list[
+        dict[str, Any]
+    ]  # the calls that lead through it, first to last, with example bodies; empty: it is done
     cost: Literal["free", "bond"]  # bond: the service computes it
 
 

@@ -49,6 +49,10 @@ class ShownIndex:
     vault_ids: tuple[int, ...]
 
     @property
+    def has_constituents(self) -> bool:
+        return self.newest is not None and has_constituents(self.newest.figures)
+
+    @property
     def is_simulated(self) -> bool:
         return self.newest is not None and bool(self.newest.figures["is_simulated"])
 

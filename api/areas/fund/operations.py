@@ -336,6 +336,14 @@ _PILOTS: tuple[Operation, ...] = (
         more="The bond is given back when the application is rejected, or when the pilot is 14 "
         "days old.",
         command=pilots.ApplyForPilot,
+        example={
+            "fund_type": "passive",
+            "plan_text": "The index as it is, each month.",
+            "rebalance_cadence": "monthly",
+            "leverage": "1.00",
+            "fee_bps": 50,
+            "tvl_cap_usd": "400.000000",
+        },
         answer=pilots.ApplicationShown,
         handler=applications.apply,
         refuses=(
@@ -442,7 +450,7 @@ AREA = Area(
             409,
             False,
             "caller",
-            ("fund.indices",),
+            ("fund.apply",),
             "bond_tx: the bond is 2500.000000 USDC; send exactly that from 0x1f... to 0x2e..., and "
             "name the transaction here.",
         ),

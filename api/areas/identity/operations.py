@@ -108,6 +108,7 @@ AREA = Area(
             more="The starter wallet of an owned agent pays it after 24 hours, or as soon as the "
             "owner confirms it.",
             command=schemas.LinkWallet,
+            example={"wallet_address": "0x" + "11" * 20, "signature": "0x" + "00" * 65},
             answer=schemas.WalletStatus,
             handler=accounts.link,
             refuses=("signature_invalid", "account_has_wallet", "wallet_taken"),

@@ -400,6 +400,10 @@ class JourneyNodeShown(AnswerBody):
     state: NodeState = Field(description="next: it has not begun")
     manual_href: str = Field(description="the page for people")
     api: JourneyApi
+    next: list[dict[str, Any]] = Field(
+        description="the calls that lead through it, first to last, with example bodies; empty: "
+        "it is done"
+    )
     cost: Literal["free", "bond"] = Field(description="bond: the service computes it")
 
 

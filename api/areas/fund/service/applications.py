@@ -4,7 +4,7 @@ checked --> bond in credits held | bond in USDC proved by the chain --> kept
 """
 
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 
 from eth_utils.address import to_checksum_address
 
@@ -81,7 +81,8 @@ def apply(call: WriteCall, caller: Applicant, command: ApplyForPilot) -> Answer[
     waiting = rows.waiting_of(call.db, caller.account_id, index.id)
     if waiting is not None:
         raise _already(waiting)
-    bond = _bond(call, caller, new, command.bond_tx)
+    again = NextCall("fund.apply", {"id": str(index.id)}, _body(new, command.bond_tx))
+    bond = _bond(call, caller, new, command.bond_tx, again)
     try:
         made = rows.submit(call.db, caller.account_id, new, bond, call.now)
     except NotEnoughCreditsError as error:
@@ -160,7 +161,8 @@ def return_bond(
             to=address_of(found.bond_from),
             amount_usdc_e6=found.bond_usdc_e6 or 0,
         )
-        _require_transfer(call, command.tx_hash, wanted, "tx_hash")
+        again = NextCall("fund.return_bond", {"id": str(found.id)}, {"tx_hash": command.tx_hash})
+        _require_transfer(call, command.tx_hash, wanted, "tx_hash", again)
     try:
         rows.give_back(call.db, found, caller.account_id, call.now, tx=command.tx_hash)
     except BondNotDueError as error:
@@ -178,9 +180,11 @@ def _universe(index: ShownIndex, new: NewApplication) -> list[IndexRow]:
 # The bond
 
 
-def _bond(call: WriteCall, caller: Applicant, new: NewApplication, tx: str | None) -> PaidBond:
+def _bond(
+    call: WriteCall, caller: Applicant, new: NewApplication, tx: str | None, again: NextCall
+) -> PaidBond:
     if new.bond_currency is BondCurrency.USDC:
-        return _in_usdc(call, caller, bond_usdc_e6(new.tvl_cap_usdc_e6), tx)
+        return _in_usdc(call, caller, bond_usdc_e6(new.tvl_cap_usdc_e6), tx, again)
     if tx is not None:
         raise InvalidParameterError("bond_tx", "leave it out; the bond is in credits")
     found = call.deps.fund_credit_bonds.get(caller.account_id)
@@ -193,7 +197,9 @@ def _bond(call: WriteCall, caller: Applicant, new: NewApplication, tx: str | Non
     return PaidBond(credits=found)
 
 
-def _in_usdc(call: WriteCall, caller: Applicant, amount: UsdcE6, tx: str | None) -> PaidBond:
+def _in_usdc(
+    call: WriteCall, caller: Applicant, amount: UsdcE6, tx: str | None, again: NextCall
+) -> PaidBond:
     config, wallet = call.deps.payment_config, caller.wallet_address
     if config is None:
         raise Refusal(
@@ -214,6 +220,7 @@ def _in_usdc(call: WriteCall, caller: Applicant, amount: UsdcE6, tx: str | None)
             f"bond_tx: the bond is {usdc_text(amount)} USDC; send exactly that from {wallet} to "
             f"{config.pay_to}, and name the transaction here.",
             missing="bond_tx",
+            next_calls=(again,),
             block={
                 "bond": {
                     "usd": usdc_text(amount),
@@ -224,11 +231,13 @@ def _in_usdc(call: WriteCall, caller: Applicant, amount: UsdcE6, tx: str | None)
                 }
             },
         )
-    _require_transfer(call, tx, wanted, "bond_tx")
+    _require_transfer(call, tx, wanted, "bond_tx", again)
     return PaidBond(usdc_e6=amount, tx=tx, sender=wallet, to=config.pay_to)
 
 
-def _require_transfer(call: WriteCall, tx: str, wanted: BondTransfer, field: str) -> None:
+def _require_transfer(
+    call: WriteCall, tx: str, wanted: BondTransfer, field: str, again: NextCall
+) -> None:
     try:
         require_transfer(call.deps.chain, tx.lower(), wanted, field)
     except NotSafeYetError as error:
@@ -236,7 +245,23 @@ def _require_transfer(call: WriteCall, tx: str, wanted: BondTransfer, field: str
             "settlement_pending",
             f"{field}: the transaction is not in a safe block yet; send the same call again.",
             retry_at=call.now + SAFE_IN,
+            next_calls=(again,),
         ) from error
+
+
+def _body(new: NewApplication, tx: str | None) -> dict[str, Any]:
+    """As it was sent."""
+    return {
+        "filter_categories": list(new.categories),
+        "fund_type": new.fund_type.value,
+        "plan_text": new.plan_text,
+        "rebalance_cadence": new.cadence.value,
+        "leverage": leverage_text(new.leverage_e2),
+        "fee_bps": new.fee_bps,
+        "tvl_cap_usd": usdc_text(new.tvl_cap_usdc_e6),
+        "bond_currency": new.bond_currency.value,
+        **({} if tx is None else {"bond_tx": tx}),
+    }
 
 
 # What is refused

@@ -21,7 +21,7 @@ from core.fund.rules.creation import (
 )
 from core.fund.tables import FundCreationRequest, FundVault
 from core.hexes import address_or_none, bytes_of
-from core.times import instant_text, instant_text_or_none
+from core.times import instant_text, instant_text_or_none, whole_second
 
 Maker = AgentCaller | OwnerCaller | BearerCaller
 
@@ -41,11 +41,12 @@ def request(call: WriteCall, caller: Maker, command: FundVaultPath) -> Answer[Cr
             f"Vault {vault.id} is a perp vault; only a spot vault is created by request.",
         ) from error
     except PilotTooYoungError as error:
+        until = whole_second(error.until)
         raise Refusal(
             "pilot_too_young",
             f"The pilot of vault {vault.id} is less than 30 days old; ask from "
-            f"{instant_text(error.until)} on.",
-            retry_at=error.until,
+            f"{instant_text(until)} on.",
+            retry_at=until,
             next_calls=(NextCall("fund.request_creation", {"id": str(vault.id)}),),
         ) from error
     return Answer(_shown(call, made), status=201 if is_new else 200)

@@ -1,12 +1,14 @@
 """Where a caller stands on the way to a vault of its own."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from api.areas.fund.schemas import JourneyApi, JourneyNodeShown, JourneyQuery, JourneyShown
 from api.kernel.caller import AgentCaller, BearerCaller, Nobody, OwnerCaller
-from api.kernel.operation import Answer, Call, ReadCall
+from api.kernel.operation import Answer, Call, NextCall, ReadCall
+from api.kernel.refusals import call_items, fill_path
 from core.earn.payouts import earnings_of
-from core.fund import applications, creation
+from core.fund import applications, creation, indices
 from core.fund.rules.creation import CreationState
 from core.fund.rules.journey import (
     RECORD,
@@ -19,17 +21,21 @@ from core.fund.rules.journey import (
 from core.fund.tables import FundVault
 from core.identity.queries import agent_ids_of_owner
 
-# The call that a node is done or watched by.
-CALLS: Final = {
-    JourneyNode.REGISTER: "identity.connect",
-    JourneyNode.LINK_WALLET: "identity.link",
-    JourneyNode.FIRST_EARN: "tasks.browse",
-    JourneyNode.APPLY: "fund.apply",
-    JourneyNode.PILOT: "fund.vault",
-    JourneyNode.TRACK_RECORD: "fund.signals",
-    JourneyNode.REQUEST_CREATION: "fund.request_creation",
-    JourneyNode.VAULT: "fund.creation_request",
+NONCE: Final = NextCall(
+    "identity.nonce", body={"wallet_address": "0x" + "11" * 20, "purpose": "link"}
+)
+# The calls that lead through a node, first to last; the last is the one that it is done or watched by.
+CALLS: Final[Mapping[JourneyNode, tuple[str | NextCall, ...]]] = {
+    JourneyNode.REGISTER: ("identity.connect",),
+    JourneyNode.LINK_WALLET: (NONCE, "identity.link"),
+    JourneyNode.FIRST_EARN: ("tasks.browse",),
+    JourneyNode.APPLY: ("fund.indices", "fund.index", "fund.apply"),
+    JourneyNode.PILOT: ("fund.vault",),
+    JourneyNode.TRACK_RECORD: ("fund.signals",),
+    JourneyNode.REQUEST_CREATION: ("fund.request_creation",),
+    JourneyNode.VAULT: ("fund.creation_request",),
 }
+APPLYING: Final = ("fund.own_applications",)  # an operator decides on it
 EXAMPLE: Final = JourneyFacts(has_account=True, has_wallet=True, awarded_credits=20)
 
 
@@ -60,7 +66,11 @@ def read(
 def _shown(
     call: Call, facts: JourneyFacts, pilot: FundVault | None, *, is_example: bool
 ) -> JourneyShown:
-    nodes = [_node(call, node, state, pilot) for node, state in journey(facts, call.now).items()]
+    ids = _index_id(call) if pilot is None else {"vaults": str(pilot.id)}
+    nodes = [
+        _node(call, node, state, ids, is_led=is_example or state is not NodeState.DONE)
+        for node, state in journey(facts, call.now).items()
+    ]
     example = {"example": True} if is_example else {}
     return JourneyShown(
         nodes=nodes,
@@ -71,22 +81,29 @@ def _shown(
     )
 
 
+def _index_id(call: Call) -> dict[str, str]:
+    """Of the first index that can be applied for, if there is one."""
+    found = next((one for one in indices.all_indices(call.db) if one.has_constituents), None)
+    return {} if found is None else {"indices": str(found.id)}
+
+
 def _node(
-    call: Call, node: JourneyNode, state: NodeState, pilot: FundVault | None
+    call: Call, node: JourneyNode, state: NodeState, ids: Mapping[str, str], *, is_led: bool
 ) -> JourneyNodeShown:
-    key = CALLS[node]
+    calls = CALLS[node]
+    key = str(calls[-1])
     operation = call.deps.catalogue.by_key[key]
-    path = operation.path
-    if pilot is not None and "/vaults/" in path:
-        path = path.replace("{id}", str(pilot.id))
+    if node is JourneyNode.APPLY and state is NodeState.IN_PROGRESS:
+        calls = APPLYING
     return JourneyNodeShown(
         node=node,
         state=state,
         manual_href=f"{call.deps.base_url}/docs#{key.replace('.', '_')}",
         api=JourneyApi(
-            endpoint=path,
+            endpoint=fill_path(operation.path, {}, ids) or operation.path,
             method=operation.method,
             mcp_tool=None if operation.tool is None else operation.tool.name,
         ),
+        next=call_items(calls, ids, call.deps.catalogue) if is_led else [],
         cost="bond" if node is JourneyNode.APPLY else "free",
     )

@@ -110,6 +110,7 @@ def test_a_rejection__says_its_reason_and_the_maker_may_ask_again(maker: Maker) 
 def test_a_pilot_one_second_too_young__is_409_with_the_time(
     follower: Follower, office: Office, deps: Deps, clock: Clock, markets: None
 ) -> None:
+    clock.pass_(microseconds=1)
     maker = Maker(follower, office, owned(deps, clock, follower.user_id))
     clock.pass_(seconds=DAYS_30_S - 1)
     refused = maker.ask()

@@ -43,6 +43,20 @@ def test_signed_out__it_is_an_example_of_eight_nodes(client: TestClient) -> None
     assert (said["spot_pilot_days"], said["perp_record_days"], said["vault_id"]) == (14, 30, None)
 
 
+def test_next__has_the_calls_of_what_is_not_done(client: TestClient, follower: Follower) -> None:
+    """Signed out all of it, of an example."""
+    out = {one["node"]: one for one in client.get("/fund/me/journey").json()["nodes"]}
+    mine = {one["node"]: one for one in follower.get("/fund/me/journey").json()["nodes"]}
+    assert [one["path"] for one in out["register"]["next"]] == ["/auth/agent/connect"]
+    assert mine["register"]["next"] == []
+    nonce, link = mine["link_wallet"]["next"]
+    assert (nonce["path"], nonce["body"]["purpose"]) == ("/auth/wallet/nonce", "link")
+    assert (link["path"], link["auth"]) == ("/auth/wallet/link", "bearer")
+    # without an index that has constituents, and without a pilot, nothing can be filled in
+    assert [one["path"] for one in mine["apply"]["next"]] == ["/fund/indices"]
+    assert mine["request_creation"]["next"] == []
+
+
 def test_a_new_agent__is_registered_and_nothing_else(follower: Follower) -> None:
     said = follower.get("/fund/me/journey").json()
     assert "example" not in said
