@@ -724,7 +724,7 @@ class EarnOwnPayout(TypedDict):
     credits: int
     paid_credit: int  # credited, debts that it repaid included
     queued_credit: int
-    status: Literal["queued", "paid", "reversed"]
+    status: Literal["queued", "paid", "reversed", "cancelled"]
     approved_at: str
     place: (
         int | None

@@ -1,11 +1,23 @@
 """Reads and plain writes of submissions, entries, facts and figures. Nothing here commits."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
-from sqlalchemy import ColumnElement, and_, delete, exists, func, literal_column, select, update
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy import (
+    Boolean,
+    ColumnElement,
+    Text,
+    and_,
+    cast,
+    delete,
+    exists,
+    func,
+    literal_column,
+    select,
+    update,
+)
+from sqlalchemy.dialects.postgresql import ARRAY, insert
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from core.db import locks
@@ -14,7 +26,9 @@ from core.db.engine import WriteSession
 from core.db.locks import LockClass
 from core.mining.rules.registry import BLOCKCHAIN, CONTRACT_ADDRESS
 from core.mining.rules.review import EndReason, EntryStatus, ReviewVerdict
+from core.mining.tables import PENDING as WAITS
 from core.mining.tables import (
+    WRONG,
     MiningEntry,
     MiningFact,
     MiningFigure,
@@ -58,6 +72,27 @@ def _count(
         column == value, MiningSubmission.submitted_at >= since
     )
     return count_up_to(session, some, most)
+
+
+def entries_waiting_of(session: Session, keys: Collection[str], most: int) -> int:
+    """Of those that share one of these keys; `most` is as far as it counts."""
+    some = select(MiningEntry.id).where(WAITS, _of_groups(keys))
+    return count_up_to(session, some, most)
+
+
+def wrong_entries_of(
+    session: Session, keys: Collection[str], since: datetime, most: int
+) -> Sequence[datetime]:
+    """When the newest of theirs were rejected as wrong, from `since` on (inclusive), at most `most`."""
+    query = select(MiningEntry.reviewed_at).where(
+        WRONG, _of_groups(keys), MiningEntry.reviewed_at >= since
+    )
+    newest = query.order_by(MiningEntry.reviewed_at.desc()).limit(most)
+    return [at for at in session.scalars(newest) if at is not None]
+
+
+def _of_groups(keys: Collection[str]) -> ColumnElement[bool]:
+    return MiningEntry.groups.op("&&", return_type=Boolean())(cast(list(keys), ARRAY(Text)))
 
 
 def submissions_before(
