@@ -415,6 +415,7 @@ def add_gaps(session: WriteSession, ids: MarketIds, now: datetime) -> None:
             dispersion=0.0035,
             size_usd=25_000.0,
             profit_usd=30.0,
+            actionable_profit_usd=30.0,
             legs=[
                 {
                     "buy_at": "binance",

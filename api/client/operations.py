@@ -4013,9 +4013,12 @@ class StatsArbSpread(TypedDict):
     venues: int
     dispersion: float | None  # highest mid less lowest, by the median
     size_usd: float | None  # up to where the next unit earns nothing
-    profit_usd: float | None
+    profit_usd: float | None  # the sum over legs; null: unknown of a leg
+    actionable_profit_usd: (
+        float | None
+    )  # of legs with an open way and a gain of 30 % at most; null: unknown of such a leg
     legs: list[StatsArbLegBody]
-    actionable: bool
+    actionable: bool  # a leg with an open way is known to earn
     observed_at: str
 
 

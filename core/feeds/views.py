@@ -220,7 +220,8 @@ _SOURCES: Final[Mapping[FeedKey, _Source]] = {
         _SPREAD.c.observed_at,
         _columns(
             _SPREAD,
-            *("token", "venues", "dispersion", "size_usd", "profit_usd", "is_actionable", "legs"),
+            *("token", "venues", "dispersion", "size_usd", "profit_usd"),
+            *("actionable_profit_usd", "is_actionable", "legs"),
         ),
         by_time=True,
     ),

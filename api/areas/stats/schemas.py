@@ -147,9 +147,12 @@ class ArbSpread(AnswerBody):
     venues: int
     dispersion: Figure = Field(description="highest mid less lowest, by the median")
     size_usd: Figure = Field(description="up to where the next unit earns nothing")
-    profit_usd: Figure
+    profit_usd: Figure = Field(description="the sum over legs; null: unknown of a leg")
+    actionable_profit_usd: Figure = Field(
+        description="of legs with an open way and a gain of 30 % at most; null: unknown of such a leg"
+    )
     legs: list[ArbLegBody]
-    actionable: bool
+    actionable: bool = Field(description="a leg with an open way is known to earn")
     observed_at: str
 
 

@@ -102,6 +102,7 @@ def arbitrage_pro(
             dispersion=one.dispersion,
             size_usd=one.size_usd,
             profit_usd=one.profit_usd,
+            actionable_profit_usd=one.actionable_profit_usd,
             legs=[
                 ArbLegBody(
                     buy_exchange=leg["buy_at"],

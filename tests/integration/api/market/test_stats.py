@@ -121,7 +121,8 @@ def test_the_pro_snapshot__needs_tier_2(
     answer = client.get(PRO, headers=headers)
     assert answer.status_code == 200
     [spread] = answer.json()["spreads"]
-    assert (spread["token"], spread["venues"], spread["profit_usd"]) == ("BTC", 3, 30)
+    assert (spread["token"], spread["venues"]) == ("BTC", 3)
+    assert (spread["profit_usd"], spread["actionable_profit_usd"]) == (30, 30)
     assert spread["legs"] == [
         {
             "buy_exchange": "binance",
