@@ -239,7 +239,9 @@ class BoardCrisisWarning(TypedDict):
     token_id: str | None  # the listing; null: it is about all of them
     issued_at: str  # when its row was committed
     cleared_at: str | None
-    evidence: dict[str, Any]  # the figures that it was issued for
+    evidence: dict[
+        str, str
+    ]  # what it was issued for, by type; of a cross_exchange_flag exchange, kind and at
 
 
 class BoardOutcomeFigure(TypedDict):
@@ -305,7 +307,7 @@ class BoardTimelineEntry(TypedDict):
     exchange_code: str
     type: str | None  # of a warning or an outcome
     severity: str | None  # of a warning
-    evidence: dict[str, Any] | None  # of a warning
+    evidence: dict[str, str] | None  # of a warning, as in its list
     direction: Literal["deposit", "withdraw"] | None  # of a transfer
     chain: str | None  # of a transfer, as CAIP-2 writes it
     state: Literal["open", "closed", "unknown"] | None  # of a transfer

@@ -201,7 +201,7 @@ _SOURCES: Final[Mapping[FeedKey, _Source]] = {
             _WARNING.c.clears_seq.label("clears"),
             _WARNING.c.reopens_seq.label("reopens"),
             *_columns(_WARNING, "exchange", "token", "type", "severity", "is_predictive"),
-            *_columns(_WARNING, "rule_version", "row_hash"),
+            *_columns(_WARNING, "evidence", "rule_version", "row_hash"),
         ),
     ),
     FeedKey.ARB2: _Source(
