@@ -54,6 +54,16 @@ def test_the_fields_of_a_listing__say_what_each_pays(mine: Mine) -> None:
     }
 
 
+def test_the_example_of_a_first_loop__pays_what_a_listing_pays(mine: Mine) -> None:
+    loop = mine.client.get("/earn/first-loop").json()
+    assert loop["example"] is True
+    fields = [one for group in mine.fields()["groups"] for one in group["fields"]]
+    [paid] = [one for one in fields if one["field"] == loop["field_name"]]
+    _, approved, last = loop["steps"]
+    assert (approved["points"], approved["credits"]) == (paid["points"], paid["credit_on_approval"])
+    assert last["credits"] == paid["credit_on_approval"]
+
+
 def test_a_simulated_listing__says_so_and_another_does_not(mine: Mine) -> None:
     simulated = mine.fields("upbit", "LINK_KRW")
     assert (simulated["simulated"], simulated["total_empty"]) == (True, 10)
