@@ -219,7 +219,7 @@ class BoardBoardPage(TypedDict):
     offset: int
     next_offset: int | None  # of the page after; null: there is none, or it is beyond 10,000
     next_cursor: str | None  # of the page after; null: there is none
-    total: int | None  # listings of all pages; null with exchange or q
+    total: int | None  # rows of all pages, of delisted pairs too; null with exchange or q
     simulated: NotRequired[Literal[True] | None]
 
 
@@ -2874,9 +2874,10 @@ class MiningLandscape(TypedDict):
     percent_filled: str | None  # one decimal, rounded down; null: there are no listings
     slots: int  # fields that apply, over all listings
     filled: int
-    tokens: int  # listings
-    simulated_tokens: int  # of these, simulated ones
-    tokens_zero_facts: int
+    listings: int  # pairs at exchanges
+    simulated_listings: int  # of these, simulated ones
+    tokens: int  # tickers, each once however many listings it has
+    tokens_zero_facts: int  # of these, those without a value on any listing
     facts_24h: int  # added in the last 24 hours
     groups: list[MiningLandscapeGroup]
     computed_at: str
@@ -3919,7 +3920,7 @@ class StatsVenueCoverage(TypedDict):
     state: Literal["ok", "degraded", "down"]
     reason: str | None  # why it is not ok
     since: str
-    listings: int
+    listings: int  # pairs that it lists now
     books_per_minute: int
     lag_s: float | None  # from its time to a row that can be read; the 99th percentile
     skew_ms: int | None  # how far its clock is from ours
@@ -3929,8 +3930,8 @@ class StatsVenueCoverage(TypedDict):
 
 
 class StatsStatsSummary(TypedDict):
-    listings: int
-    assets: int
+    listings: int  # pairs that the exchanges list now, the sum of theirs
+    assets: int | None  # tokens of these listings, each once, as in figures
     exchanges: list[StatsVenueCoverage]
     figures: dict[str, Any] | None  # counted about once a minute
     computed_at: str | None
@@ -3957,7 +3958,7 @@ class StatsCriticalWatchlist(TypedDict):
     tokens: list[StatsWatchedToken]
     percent: int
     graded: int  # tokens with a grade, of which the percentage is taken
-    unknown: int  # tokens without one, which are not listed
+    unknown: int | None  # tokens without one, not on this list; null: not counted yet
     most: int  # as many are listed at most
 
 

@@ -69,7 +69,9 @@ class BoardPage(AnswerBody):
         description="of the page after; null: there is none, or it is beyond 10,000"
     )
     next_cursor: str | None = Field(description="of the page after; null: there is none")
-    total: int | None = Field(description="listings of all pages; null with exchange or q")
+    total: int | None = Field(
+        description="rows of all pages, of delisted pairs too; null with exchange or q"
+    )
     simulated: Literal[True] | None = None
 
 

@@ -41,7 +41,7 @@ class VenueCoverage(AnswerBody):
     state: Literal["ok", "degraded", "down"]
     reason: str | None = Field(description="why it is not ok")
     since: str
-    listings: int
+    listings: int = Field(description="pairs that it lists now")
     books_per_minute: int
     lag_s: Figure = Field(
         description="from its time to a row that can be read; the 99th percentile"
@@ -55,8 +55,8 @@ class VenueCoverage(AnswerBody):
 class StatsSummary(AnswerBody):
     """Null where nothing was counted yet."""
 
-    listings: int
-    assets: int
+    listings: int = Field(description="pairs that the exchanges list now, the sum of theirs")
+    assets: int | None = Field(description="tokens of these listings, each once, as in figures")
     exchanges: list[VenueCoverage]
     figures: dict[str, Any] | None = Field(description="counted about once a minute")
     computed_at: str | None
@@ -85,7 +85,9 @@ class CriticalWatchlist(AnswerBody):
     tokens: list[WatchedToken]
     percent: int
     graded: int = Field(description="tokens with a grade, of which the percentage is taken")
-    unknown: int = Field(description="tokens without one, which are not listed")
+    unknown: int | None = Field(
+        description="tokens without one, not on this list; null: not counted yet"
+    )
     most: int = Field(description="as many are listed at most")
 
 

@@ -156,7 +156,12 @@ def facts_of(session: Session, token: str, now: datetime) -> NoteFacts:
 
 
 def count(session: Session) -> int:
-    """Tokens that exchanges list, up to MOST_NOTES."""
+    """Tokens that have a note: exchanges list them, or did."""
+    return session.scalar(select(func.count()).select_from(MarketAssetState)) or 0
+
+
+def count_kept(session: Session) -> int:
+    """How many `tokens` gives."""
     return count_up_to(session, select(MarketAssetState.asset_id), MOST_NOTES)
 
 
@@ -195,7 +200,7 @@ def listed(
 
 
 def tokens(session: Session) -> list[str]:
-    """Of the tokens that exchanges list MOST_NOTES, in the order of the database. Where there are
+    """Of the tokens that have a note MOST_NOTES, in the order of the database. Where there are
     more, those that most exchanges list: whoever lists a hundred thousand alone displaces nobody.
     """
     of = MarketAssetState
