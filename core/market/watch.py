@@ -33,9 +33,10 @@ _NOW: Final = text("""
 select listing_id, price_usd, spread_bps, grade, in_volume_30d_usd, in_hours, has_st_tag, has_caution, best_24h as best
 from listing_state
 """)
+# Of a tag that was there before anybody looked it is not known since when: no time could be named.
 _DECLARED: Final = text("""
 select exchange, asset_id, kind, max(at) as at from market_outcome
-where kind is not null and at > :quarter group by exchange, asset_id, kind
+where kind is not null and is_genuine and at > :quarter group by exchange, asset_id, kind
 """)
 _CLOSED: Final = text("""
 select exchange, count(distinct native_base) as n from transfer_event

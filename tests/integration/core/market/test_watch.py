@@ -126,10 +126,17 @@ def list_contracts(database: Database, contracts: dict[str, str]) -> None:
             networks.learn_networks(session, exchange, [status], NOON)
 
 
-def declare(database: Database, exchange: str, kind: OutcomeKind, days_ago: int) -> None:
+def declare(
+    database: Database,
+    exchange: str,
+    kind: OutcomeKind,
+    days_ago: int,
+    *,
+    is_genuine: bool = True,
+) -> None:
     with database.write() as session:
         asset_id = session.scalars(select(MarketAsset.id).where(MarketAsset.ticker == "AAA")).one()
-        reading = NoticeReading(kind, None, is_genuine=True)
+        reading = NoticeReading(kind, None, is_genuine=is_genuine)
         at = NOON - timedelta(days=days_ago)
         outcomes.add_outcomes(session, [NewOutcome(exchange, asset_id, reading, at, None)])
 
@@ -149,6 +156,7 @@ def test_a_cross_flag__names_who_declared_what_and_when(database: Database) -> N
     declare(database, "mexc", OutcomeKind.SUSPEND, 90)  # too old
     declare(database, "mexc", OutcomeKind.CAUTION, 0)  # no outcome
     declare(database, "gate", OutcomeKind.DELIST, 0)  # of another contract
+    declare(database, "okx", OutcomeKind.ST_TAG, 0, is_genuine=False)  # since nobody knows when
     assert flags(database) == {}
     declare(database, "mexc", OutcomeKind.ST_TAG, 2)
     tagged = {"exchange": "mexc", "kind": "st_tag", "at": "2026-11-22T12:00:00Z"}
