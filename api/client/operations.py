@@ -2874,7 +2874,7 @@ class MiningLandscape(TypedDict):
     percent_filled: str | None  # one decimal, rounded down; null: there are no listings
     slots: int  # fields that apply, over all listings
     filled: int
-    listings: int  # pairs at exchanges
+    listings: int  # pairs that exchanges list, or did
     simulated_listings: int  # of these, simulated ones
     tokens: int  # tickers, each once however many listings it has
     tokens_zero_facts: int  # of these, those without a value on any listing

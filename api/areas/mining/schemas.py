@@ -230,7 +230,7 @@ class Landscape(AnswerBody):
     )
     slots: int = Field(description="fields that apply, over all listings")
     filled: int
-    listings: int = Field(description="pairs at exchanges")
+    listings: int = Field(description="pairs that exchanges list, or did")
     simulated_listings: int = Field(description="of these, simulated ones")
     tokens: int = Field(description="tickers, each once however many listings it has")
     tokens_zero_facts: int = Field(description="of these, those without a value on any listing")
