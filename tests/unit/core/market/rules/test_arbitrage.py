@@ -59,7 +59,7 @@ def test_the_worked_gap__is_what_the_page_says() -> None:
     assert found.is_actionable
 
 
-@pytest.mark.parametrize("unknown", ["buy", "sell"])
+@each("unknown", ["buy", "sell"])
 def test_a_fee_that_is_unknown__leaves_the_net_unknown(unknown: str) -> None:
     sides = {"buy": BUY, "sell": SELL}
     sides[unknown] = replace(sides[unknown], taker_fee_bps=None)
@@ -103,7 +103,7 @@ def test_a_fee_that_is_not_known__leaves_the_net_unknown() -> None:
     assert not found.is_actionable
 
 
-@pytest.mark.parametrize("state", [GateState.CLOSED, GateState.UNVERIFIED])
+@each("state", [GateState.CLOSED, GateState.UNVERIFIED])
 def test_a_way_that_is_not_open__is_not_actionable(state: GateState) -> None:
     found = seen(way=replace(OPEN, state=state))
 
@@ -210,7 +210,7 @@ def test_a_halted_market__is_in_no_snapshot() -> None:
     assert snapshot(sides, {}, NOW) is None
 
 
-@pytest.mark.parametrize(("bid", "is_suspect"), [(130.1, False), (130.6, True)])
+@each(("bid", "is_suspect"), [(130.1, False), (130.6, True)])
 def test_a_leg_of_more_than_30_percent__is_nothing_to_act_on(bid: float, is_suspect: bool) -> None:
     sides = [BUY, side("b", [(bid, 8)], [(140, 1)]), replace(THIRD, asks=((120, 5),))]
     found = snapshot(sides, {("a", "b"): OPEN}, NOW)
