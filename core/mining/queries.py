@@ -24,6 +24,7 @@ from core.db import locks
 from core.db.counting import count_up_to
 from core.db.engine import WriteSession
 from core.db.locks import LockClass
+from core.listings import queries as listings
 from core.mining.rules.registry import BLOCKCHAIN, CONTRACT_ADDRESS
 from core.mining.rules.review import EndReason, EntryStatus, ReviewVerdict
 from core.mining.tables import PENDING as WAITS
@@ -37,7 +38,7 @@ from core.mining.tables import (
     MiningSubmission,
 )
 
-LISTINGS_WITH_FACTS = "listings_with_facts"
+TOKENS_WITH_FACTS = "tokens_with_facts"
 # the word of the partial indexes' predicate, no parameter: a prepared statement must not lose them
 PENDING: Final[ColumnElement[str]] = literal_column("'pending'")
 
@@ -252,8 +253,6 @@ def add_fact(
     session: WriteSession, entry: MiningEntry, now: datetime, *, is_clearing: bool
 ) -> None:
     """The listing's row is held by the caller."""
-    if not _has_facts(session, entry.listing_id):
-        _move(session, LISTINGS_WITH_FACTS, 1)
     fact = MiningFact(
         listing_id=entry.listing_id,
         field_name=entry.field_name,
@@ -265,14 +264,16 @@ def add_fact(
     session.add(fact)
     session.flush()
     _move(session, filled(entry.field_name), 1)
+    if listings.count_fact(session, entry.listing_id, 1) == 1:
+        _move(session, TOKENS_WITH_FACTS, 1)
 
 
 def drop_fact(session: WriteSession, entry: MiningEntry) -> None:
     """The listing's row is held by the caller."""
     session.execute(delete(MiningFact).where(MiningFact.entry_id == entry.id))
     _move(session, filled(entry.field_name), -1)
-    if not _has_facts(session, entry.listing_id):
-        _move(session, LISTINGS_WITH_FACTS, -1)
+    if listings.count_fact(session, entry.listing_id, -1) == 0:
+        _move(session, TOKENS_WITH_FACTS, -1)
 
 
 def figures(session: Session) -> Mapping[str, int]:
@@ -283,10 +284,6 @@ def facts_since(session: Session, after: datetime) -> Mapping[str, int]:
     """By field the facts that stand and were approved later than that (exclusive)."""
     query = select(MiningFact.field_name, func.count()).where(MiningFact.approved_at > after)
     return dict(session.execute(query.group_by(MiningFact.field_name)).all())
-
-
-def _has_facts(session: Session, listing_id: int) -> bool:
-    return bool(session.scalar(select(exists().where(MiningFact.listing_id == listing_id))))
 
 
 def _move(session: WriteSession, name: str, by: int) -> None:

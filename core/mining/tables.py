@@ -144,7 +144,7 @@ class MiningFact(Base):
 
 
 class MiningFigure(Base):
-    """Figures of all facts, moved with them: how many each field has, and of how many listings."""
+    """Figures of all facts, moved with them: how many each field has, and of how many tokens."""
 
     __tablename__ = "mining_figure"
     __table_args__ = (CheckConstraint("n >= 0", name="n"),)

@@ -119,8 +119,9 @@ def landscape(call: ReadCall, caller: Nobody, command: NoInput) -> Answer[Landsc
             percent_filled=percent_text(figures.filled, figures.slots),
             slots=figures.slots,
             filled=figures.filled,
+            listings=figures.listings,
+            simulated_listings=figures.simulated_listings,
             tokens=figures.tokens,
-            simulated_tokens=figures.simulated,
             tokens_zero_facts=figures.tokens_zero_facts,
             facts_24h=figures.facts_24h,
             groups=[

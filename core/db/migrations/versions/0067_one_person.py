@@ -7,7 +7,7 @@ from alembic import op
 from sqlalchemy.dialects import postgresql
 
 revision = "0067"
-down_revision = "0064"
+down_revision = "0066"
 branch_labels = None
 depends_on = None
 

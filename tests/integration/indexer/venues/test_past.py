@@ -3,10 +3,14 @@
 from datetime import UTC, datetime
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import select, text
 
 from core.db.engine import Database
+from core.fund.simulated import QORN
+from core.fund.snapshots import snapshot_of
 from core.market import grading, statistics
+from core.market.rules.warnings import foreign_outcome
+from core.market.tables import MarketWarning
 from indexer.venues import chosen
 from indexer.venues.scanner import ScannerStore
 
@@ -33,9 +37,16 @@ def test_the_past_is_shown_when_it_is_there__though_the_jobs_ran_before(database
 
     with database.read() as session:
         graded, identified, wci_at, rollups = session.execute(_SHOWN).one()
+        flags = session.scalars(
+            select(MarketWarning.evidence).where(MarketWarning.type == "cross_exchange_flag")
+        ).all()
+        illiquid = snapshot_of(session, QORN, later)
     assert graded > PAIRS / 2
     assert identified > 0
     assert wci_at == later
+    assert flags
+    assert all(foreign_outcome(one) is not None for one in flags)
+    assert illiquid.grade == "F"
     again = chosen.made([chosen.SIM], PAIRS, store, lambda: datetime.now(UTC))
     with database.read() as session:
         assert session.execute(_SHOWN).one()[3] == rollups
