@@ -5,9 +5,12 @@ core/settings.py reads them with all other settings, and api/main.py hands them 
 the discovery document show them.
 """
 
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic_settings import NoDecode
+
+from core.environment import Account, split
 
 MOST = 1_000_000_000  # of whatever is counted
 
@@ -154,8 +157,8 @@ class CallerLimits(BaseModel):
     )
     open_task_claims_per_address: int = count(
         10,
-        "claims that hold their task open at once, of all unowned agents of a network address or a "
-        "funding wallet",
+        "claims that hold their task open at once, of all agents of a network address or a funding "
+        "wallet",
         1,
     )
     bond_credits: int = count(
@@ -164,6 +167,23 @@ class CallerLimits(BaseModel):
     room_posts_per_hour: int = count(10, "posts of an agent without standing in 60 minutes", 1)
     room_posts_per_hour_with_standing: int = count(
         60, "posts of an agent with standing in 60 minutes", 1
+    )
+
+    # Releases of posts in a UTC day; a group is who counts as one (docs/payouts.md#groups)
+    room_releases_by_newcomer_per_day: int = count(
+        3, "releases in a UTC day by a group without standing"
+    )
+    room_releases_for_newcomer_per_day: int = count(
+        10, "releases in a UTC day of posts of a group without standing"
+    )
+    room_releases_of_pair_per_day: int = count(
+        2, "releases in a UTC day between two groups, whoever wrote"
+    )
+    shared_funders: Annotated[tuple[Account, ...], NoDecode] = Field(
+        default=(),
+        max_length=1_000,
+        description="wallets that fund strangers, as exchanges and faucets do: whom they fund is "
+        "not one person",
     )
 
     # Mining, submissions of values in a UTC day
@@ -176,6 +196,16 @@ class CallerLimits(BaseModel):
         300,
         "submissions in a UTC day of all unowned agents, or of all owners, of a network address",
         1,
+    )
+
+    open_entries_without_standing: int = count(
+        30,
+        "values of a group without standing that wait for a review or were rejected as wrong in "
+        "the last 7 days",
+        1,
+    )
+    wrong_entries_in_7_days: int = count(
+        30, "values of a group that were rejected as wrong in the last 7 days", 1
     )
 
     # Claims about tokens
@@ -209,3 +239,8 @@ class CallerLimits(BaseModel):
     targets_tier_2: int = count(100, "priority targets of a Tier 2 subscriber")
     reports_tier_1: int = count(20, "PDF reports of a Tier 1 subscriber in a UTC day")
     reports_tier_2: int = count(100, "PDF reports of a Tier 2 subscriber in a UTC day")
+
+    @field_validator("shared_funders", mode="before")
+    @classmethod
+    def _written_with_commas(cls, value: Any) -> Any:
+        return split(value)

@@ -6,6 +6,7 @@ DUST  mexc USDT                               grade F, halted, with open warning
 100%  no listing has such a symbol
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -13,7 +14,6 @@ from math import sin
 from typing import Any, Final
 
 import numpy as np
-from sqlalchemy.dialects.postgresql import insert
 
 from core.db.engine import WriteSession
 from core.listings.queries import add_listings, find_listing
@@ -104,8 +104,7 @@ def add_pairs(session: WriteSession, pairs: Iterable[ListedPair], now: datetime)
         session.add(_state(pair, found.id, found.token_id, assets[pair.base], now))
     for base, asset_id in assets.items():
         session.add(_asset([pair for pair in pairs if pair.base == base], asset_id, now))
-    counts = {"assets": len(assets), "listings": len(pairs)}
-    session.execute(insert(MarketCount), [{"name": name, "n": n} for name, n in counts.items()])
+    session.add(MarketCount(name="listings", n=len(pairs)))
     session.flush()
     grading.show_peers(session, now)
     return MarketIds(listings, assets)
@@ -413,6 +412,7 @@ def add_gaps(session: WriteSession, ids: MarketIds, now: datetime) -> None:
             dispersion=0.0035,
             size_usd=25_000.0,
             profit_usd=30.0,
+            actionable_profit_usd=30.0,
             legs=[
                 {
                     "buy_at": "binance",
@@ -444,8 +444,9 @@ def add_gaps(session: WriteSession, ids: MarketIds, now: datetime) -> None:
         session.flush()
 
 
-def add_venues(session: WriteSession, exchanges: Iterable[str], now: datetime) -> None:
-    for exchange in exchanges:
+def add_venues(session: WriteSession, pairs: Iterable[ListedPair], now: datetime) -> None:
+    listed = [pair.exchange for pair in pairs if pair.status is not MarketStatus.DELISTED]
+    for exchange, count in sorted(Counter(listed).items()):
         is_down = exchange == "mexc"
         session.add(
             MarketVenueState(
@@ -457,7 +458,7 @@ def add_venues(session: WriteSession, exchanges: Iterable[str], now: datetime) -
                 lag_s=0.8,
                 skew_ms=12,
                 books_per_minute=600,
-                listings=2,
+                listings=count,
                 capabilities={"currencies": True, "contracts": exchange != "upbit"},
                 answered_at=now,
                 updated_at=now,
@@ -485,7 +486,7 @@ def add_statistics(session: WriteSession, now: datetime) -> None:
 def add_market(session: WriteSession, now: datetime) -> MarketIds:
     """All of it."""
     ids = add_pairs(session, PAIRS, now)
-    add_venues(session, sorted({pair.exchange for pair in PAIRS}), now)
+    add_venues(session, PAIRS, now)
     add_warnings(session, ids, now)
     add_events(session, ids, now)
     add_gaps(session, ids, now)

@@ -102,7 +102,7 @@ class World:
                 Item(award_id, account, is_room, amount),
                 self.payees[account],
                 self.used[self.day],
-                self.owed,
+                payout.Debts(self.owed),
                 self.limits,
             )
         )
@@ -132,7 +132,8 @@ class World:
     def drain(self) -> None:
         due = [item for item, day in self.queue.values() if day <= self.day]
         before = {item.award_id: item.left for item in due}
-        look = payout.drain(due, self.payees, self.used[self.day], self.owed, self.limits)
+        debts = payout.Debts(self.owed)
+        look = payout.drain(due, self.payees, self.used[self.day], debts, self.limits)
         for part in look.parts:
             self._note(part)
         self._hold_to_order(before)

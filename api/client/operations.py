@@ -219,7 +219,7 @@ class BoardBoardPage(TypedDict):
     offset: int
     next_offset: int | None  # of the page after; null: there is none, or it is beyond 10,000
     next_cursor: str | None  # of the page after; null: there is none
-    total: int | None  # listings of all pages; null with exchange or q
+    total: int | None  # rows of all pages, of delisted pairs too; null with exchange or q
     simulated: NotRequired[Literal[True] | None]
 
 
@@ -239,7 +239,9 @@ class BoardCrisisWarning(TypedDict):
     token_id: str | None  # the listing; null: it is about all of them
     issued_at: str  # when its row was committed
     cleared_at: str | None
-    evidence: dict[str, Any]  # the figures that it was issued for
+    evidence: dict[
+        str, str
+    ]  # what it was issued for, by type; of a cross_exchange_flag exchange, kind and at
 
 
 class BoardOutcomeFigure(TypedDict):
@@ -317,7 +319,7 @@ class BoardTimelineEntry(TypedDict):
     exchange_code: str
     type: str | None  # of a warning or an outcome
     severity: str | None  # of a warning
-    evidence: dict[str, Any] | None  # of a warning
+    evidence: dict[str, str] | None  # of a warning, as in its list
     direction: Literal["deposit", "withdraw"] | None  # of a transfer
     chain: str | None  # of a transfer, as CAIP-2 writes it
     state: Literal["open", "closed", "unknown"] | None  # of a transfer
@@ -736,7 +738,7 @@ class EarnOwnPayout(TypedDict):
     credits: int
     paid_credit: int  # credited, debts that it repaid included
     queued_credit: int
-    status: Literal["queued", "paid", "reversed"]
+    status: Literal["queued", "paid", "reversed", "cancelled"]
     approved_at: str
     place: (
         int | None
@@ -2900,9 +2902,10 @@ class MiningLandscape(TypedDict):
     percent_filled: str | None  # one decimal, rounded down; null: there are no listings
     slots: int  # fields that apply, over all listings
     filled: int
-    tokens: int  # listings
-    simulated_tokens: int  # of these, simulated ones
-    tokens_zero_facts: int
+    listings: int  # pairs that exchanges list, or did
+    simulated_listings: int  # of these, simulated ones
+    tokens: int  # tickers, each once however many listings it has
+    tokens_zero_facts: int  # of these, those without a value on any listing
     facts_24h: int  # added in the last 24 hours
     groups: list[MiningLandscapeGroup]
     computed_at: str
@@ -3945,7 +3948,7 @@ class StatsVenueCoverage(TypedDict):
     state: Literal["ok", "degraded", "down"]
     reason: str | None  # why it is not ok
     since: str
-    listings: int
+    listings: int  # pairs that it lists now
     books_per_minute: int
     lag_s: float | None  # from its time to a row that can be read; the 99th percentile
     skew_ms: int | None  # how far its clock is from ours
@@ -3955,8 +3958,8 @@ class StatsVenueCoverage(TypedDict):
 
 
 class StatsStatsSummary(TypedDict):
-    listings: int
-    assets: int
+    listings: int  # pairs that the exchanges list now, the sum of theirs
+    assets: int | None  # tokens of these listings, each once, as in figures
     exchanges: list[StatsVenueCoverage]
     figures: dict[str, Any] | None  # counted about once a minute
     computed_at: str | None
@@ -3983,7 +3986,7 @@ class StatsCriticalWatchlist(TypedDict):
     tokens: list[StatsWatchedToken]
     percent: int
     graded: int  # tokens with a grade, of which the percentage is taken
-    unknown: int  # tokens without one, which are not listed
+    unknown: int | None  # tokens without one, not on this list; null: not counted yet
     most: int  # as many are listed at most
 
 
@@ -4041,9 +4044,12 @@ class StatsArbSpread(TypedDict):
     venues: int
     dispersion: float | None  # highest mid less lowest, by the median
     size_usd: float | None  # up to where the next unit earns nothing
-    profit_usd: float | None
+    profit_usd: float | None  # the sum over legs; null: unknown of a leg
+    actionable_profit_usd: (
+        float | None
+    )  # of legs with an open way and a gain of 30 % at most; null: unknown of such a leg
     legs: list[StatsArbLegBody]
-    actionable: bool
+    actionable: bool  # a leg with an open way is known to earn
     observed_at: str
 
 

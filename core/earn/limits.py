@@ -2,6 +2,7 @@
 
 from core.earn.rules.payout import PayoutLimits
 from core.limits import CallerLimits
+from core.public_accounts import PUBLIC_ACCOUNTS
 
 
 def payout_limits(limits: CallerLimits) -> PayoutLimits:
@@ -13,4 +14,6 @@ def payout_limits(limits: CallerLimits) -> PayoutLimits:
         rooms=limits.rooms_payout_credits_per_day,
         rooms_person=limits.rooms_payout_credits_per_person_per_day,
         rooms_owners_address=limits.rooms_payout_credits_per_owners_address_per_day,
+        # whose keys everybody has funds strangers, too
+        shared_funders=frozenset(one.lower() for one in (*limits.shared_funders, *PUBLIC_ACCOUNTS)),
     )

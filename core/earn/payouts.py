@@ -25,14 +25,17 @@ from core.earn.rules.payout import (
     caps_of,
     waits_of,
 )
-from core.earn.tables import EarnAward, EarnQueue, EarnReversal
+from core.earn.tables import EarnAward, EarnCancellation, EarnQueue, EarnReversal
 
+_CANCELLED: Final = func.coalesce(EarnCancellation.credits, 0)
 PLACES: Final = 10_000  # of the queue are counted; whoever stands behind them has no number
 
 
 @dataclass(frozen=True, slots=True)
 class Payout:
-    """An award as it is now. `left_credits` and `not_before` (a UTC day) of what waits."""
+    """An award as it is now. `left_credits` and `not_before` (a UTC day) of what waits;
+    `cancelled_credits`: what left the queue since the award was its own person's.
+    """
 
     award_id: int
     account_id: int
@@ -44,7 +47,14 @@ class Payout:
     not_before: date | None
     is_room: bool
     withdrawn_credits: int | None  # None: it was not reversed
+    cancelled_credits: int
     at: datetime
+
+    @property
+    def paid_credits(self) -> int:
+        """What it repaid included."""
+        gone = self.cancelled_credits + (self.withdrawn_credits or 0)
+        return self.credits - self.left_credits - gone
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +71,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Earnings:
-    """Credits of awards that stand: all of them, and what of them still waits."""
+    """Credits of awards that stand, without what was cancelled of them, and what still waits."""
 
     tenths: int = 0
     credits: int = 0
@@ -81,16 +91,17 @@ def payouts_before(
     mine = table_of("mine", {"account_id": (BigInteger(), list(account_ids))})
     newest = _newest(mine, before, limit, queued_only=queued_only)
     query = (
-        select(EarnAward, EarnQueue, EarnReversal.withdrawn_credits)
+        select(EarnAward, EarnQueue, EarnReversal.withdrawn_credits, _CANCELLED)
         .select_from(mine)
         .join(newest, true())
         .join(EarnAward, EarnAward.id == newest.c.award_id)
         .outerjoin(EarnQueue, EarnQueue.award_id == EarnAward.id)
         .outerjoin(EarnReversal, EarnReversal.award_id == EarnAward.id)
+        .outerjoin(EarnCancellation, EarnCancellation.award_id == EarnAward.id)
         .order_by(EarnAward.id.desc())
         .limit(limit)
     )
-    return [_payout(award, queue, withdrawn) for award, queue, withdrawn in session.execute(query)]
+    return [_payout(*row) for row in session.execute(query)]
 
 
 def _newest(
@@ -143,12 +154,13 @@ _EARNED: Final = Prepared(
     select(
         EarnAward.account_id,
         func.sum(EarnAward.tenths),
-        func.sum(EarnAward.credits),
+        func.sum(EarnAward.credits - _CANCELLED),
         func.count(EarnQueue.award_id),
         func.coalesce(func.sum(EarnQueue.left_credits), 0),
     )
     .outerjoin(EarnQueue, EarnQueue.award_id == EarnAward.id)
     .outerjoin(EarnReversal, EarnReversal.award_id == EarnAward.id)
+    .outerjoin(EarnCancellation, EarnCancellation.award_id == EarnAward.id)
     .where(
         EarnAward.account_id == any_(bindparam("account_ids", type_=ARRAY(BigInteger))),
         EarnAward.kind == "award",
@@ -168,7 +180,9 @@ def caps_today(
     return {id_: [(cap, cap.room(used)) for cap in some] for id_, some in caps.items()}
 
 
-def _payout(award: EarnAward, queue: EarnQueue | None, withdrawn: int | None) -> Payout:
+def _payout(
+    award: EarnAward, queue: EarnQueue | None, withdrawn: int | None, cancelled: int
+) -> Payout:
     return Payout(
         award_id=award.id,
         account_id=award.account_id,
@@ -180,6 +194,7 @@ def _payout(award: EarnAward, queue: EarnQueue | None, withdrawn: int | None) ->
         not_before=None if queue is None else queue.not_before,
         is_room=award.source == "room",
         withdrawn_credits=withdrawn,
+        cancelled_credits=cancelled,
         at=award.at,
     )
 
@@ -197,7 +212,7 @@ def _places(session: Session, award_ids: Collection[int]) -> dict[int, int]:
 def _waits(
     session: Session, items: Mapping[int, Sequence[Item]], limits: PayoutLimits, today: date
 ) -> dict[int, Wait]:
-    payees = views.payees_of(session, items)
+    payees = views.payees_of(session, items, limits.shared_funders)
     names = {budget_of(limits).name} | {
         cap.name for payee in payees.values() for cap in caps_of(payee, is_room=True, limits=limits)
     }

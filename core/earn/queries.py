@@ -2,9 +2,9 @@
 figures of accounts. Nothing here commits.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from typing import Final
 
 from sqlalchemy import (
@@ -28,7 +28,16 @@ from core.db.arrays import table_of
 from core.db.day_figures import drop_days
 from core.db.engine import WriteSession
 from core.earn.rules.payout import CapKind, Item, PayoutPart
-from core.earn.tables import EarnAward, EarnDay, EarnQueue, EarnReversal, EarnTotal
+from core.earn.tables import (
+    IS_OWED,
+    EarnAward,
+    EarnCancellation,
+    EarnDay,
+    EarnGroupDebt,
+    EarnQueue,
+    EarnReversal,
+    EarnTotal,
+)
 
 LOCK: Final = "payouts"
 RESTORED: Final = "restored"
@@ -43,7 +52,7 @@ with recursive days(day) as (
     select (select min(q.not_before) from earn_queue q where q.not_before > days.day and q.not_before <= :today)
     from days where days.day is not null
 )
-select due.award_id, due.account_id, due.is_room, due.left_credits, award.ref
+select due.award_id, due.account_id, due.is_room, due.left_credits, award.ref, award.independent_of
 from days cross join lateral (
     select * from earn_queue q where q.not_before = days.day order by q.award_id limit :most
 ) due join earn_award award on award.id = due.award_id
@@ -65,7 +74,16 @@ class DueItem:
 def due_items(session: Session, today: date, most: int) -> list[DueItem]:
     """The first items that may be looked at today."""
     return [
-        DueItem(Item(row.award_id, row.account_id, row.is_room, row.left_credits), row.ref)
+        DueItem(
+            Item(
+                row.award_id,
+                row.account_id,
+                row.is_room,
+                row.left_credits,
+                tuple(row.independent_of),
+            ),
+            row.ref,
+        )
         for row in session.execute(_DUE, {"today": today, "most": most})
     ]
 
@@ -150,6 +168,45 @@ def take_out(session: WriteSession, award_id: int) -> int:
     if left:
         move_totals(session, -1, -left)
     return left
+
+
+def cancel(session: WriteSession, items: Sequence[Item], now: datetime) -> None:
+    """Take these out of the queue for good, unpaid."""
+    ids = any_(cast([item.award_id for item in items], ARRAY(BigInteger)))
+    session.execute(delete(EarnQueue).where(EarnQueue.award_id == ids))
+    rows = [{"award_id": item.award_id, "credits": item.left, "at": now} for item in items]
+    session.execute(insert(EarnCancellation), rows)
+    move_totals(session, -len(items), -sum(item.left for item in items))
+
+
+def cancelled_credits(session: Session, award_id: int) -> int:
+    found = session.get(EarnCancellation, award_id)
+    return 0 if found is None else found.credits
+
+
+def group_debts(session: Session, keys: Collection[str]) -> list[EarnGroupDebt]:
+    """What groups with one of these keys owe together, in the order of accounts."""
+    query = select(EarnGroupDebt).where(
+        IS_OWED, EarnGroupDebt.groups.op("&&")(cast(list(keys), ARRAY(Text)))
+    )
+    return list(session.scalars(query.order_by(EarnGroupDebt.account_id)))
+
+
+def add_group_debt(
+    session: WriteSession, account_id: int, keys: Collection[str], amount: int
+) -> None:
+    row = insert(EarnGroupDebt).values(
+        account_id=account_id, groups=sorted(keys), left_credits=amount
+    )
+    session.execute(
+        row.on_conflict_do_update(
+            index_elements=["account_id"],
+            set_={
+                "groups": row.excluded.groups,
+                "left_credits": EarnGroupDebt.left_credits + row.excluded.left_credits,
+            },
+        )
+    )
 
 
 def look_again(session: WriteSession, account_id: int, today: date) -> None:

@@ -5,12 +5,24 @@ Points are tenths (`tenths`), credits whole; what an account holds is the credit
 
 from datetime import date, datetime
 
-from sqlalchemy import CheckConstraint, Date, ForeignKey, Identity, Index, Text
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    CheckConstraint,
+    Date,
+    ForeignKey,
+    Identity,
+    Index,
+    Text,
+    text,
+)
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.db.base import LOG, Base, sql_list
 from core.earn.rules.feed import FeedKind
 from core.earn.rules.payout import Source
+
+IS_OWED = text("left_credits > 0")
 
 
 class EarnAward(Base):
@@ -18,6 +30,7 @@ class EarnAward(Base):
 
     `ref` names what was approved; ids are in the order of approvals. Of an award `credits` is
     repaid, paid and queued together, as it was made; of a charge all of it is owed.
+    `independent_of`: accounts that must be other persons for it to be paid.
     """
 
     __tablename__ = "earn_award"
@@ -44,7 +57,48 @@ class EarnAward(Base):
     repaid_credits: Mapped[int]
     paid_credits: Mapped[int]
     queued_credits: Mapped[int]
+    independent_of: Mapped[list[int]] = mapped_column(
+        ARRAY(BigInteger), server_default=text("'{}'")
+    )
     at: Mapped[datetime]
+
+
+class EarnCancellation(Base):
+    """An award turned out to be of one person with whom it had to be independent of: what waited of it
+    left the queue.
+    """
+
+    __tablename__ = "earn_cancellation"
+    __table_args__ = (CheckConstraint("credits > 0", name="credits"), LOG)
+
+    award_id: Mapped[int] = mapped_column(
+        ForeignKey("earn_award.id"), primary_key=True, autoincrement=False
+    )
+    credits: Mapped[int]
+    at: Mapped[datetime]
+
+
+class EarnGroupDebt(Base):
+    """What is left of an account's debt that everybody of its group repays. `groups`: what the account
+    did itself (core/earn/rules/groups.py), as it was when it was last charged.
+    """
+
+    __tablename__ = "earn_group_debt"
+    __table_args__ = (
+        CheckConstraint("left_credits >= 0", name="left_credits"),
+        Index(
+            "ix_earn_group_debt_groups",
+            "groups",
+            postgresql_using="gin",
+            postgresql_where=IS_OWED,
+        ),
+    )
+
+    account_id: Mapped[int] = mapped_column(
+        ForeignKey("account.id"), primary_key=True, autoincrement=False
+    )
+    groups: Mapped[list[str]] = mapped_column(ARRAY(Text))
+    left_credits: Mapped[int]
 
 
 class EarnReversal(Base):

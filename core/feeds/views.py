@@ -201,7 +201,7 @@ _SOURCES: Final[Mapping[FeedKey, _Source]] = {
             _WARNING.c.clears_seq.label("clears"),
             _WARNING.c.reopens_seq.label("reopens"),
             *_columns(_WARNING, "exchange", "token", "type", "severity", "is_predictive"),
-            *_columns(_WARNING, "rule_version", "row_hash"),
+            *_columns(_WARNING, "evidence", "rule_version", "row_hash"),
         ),
     ),
     FeedKey.ARB2: _Source(
@@ -220,7 +220,8 @@ _SOURCES: Final[Mapping[FeedKey, _Source]] = {
         _SPREAD.c.observed_at,
         _columns(
             _SPREAD,
-            *("token", "venues", "dispersion", "size_usd", "profit_usd", "is_actionable", "legs"),
+            *("token", "venues", "dispersion", "size_usd", "profit_usd"),
+            *("actionable_profit_usd", "is_actionable", "legs"),
         ),
         by_time=True,
     ),

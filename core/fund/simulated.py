@@ -4,6 +4,7 @@ majors      spot, on the index of large coins; signals of three days, of 30 hour
 paused      spot, with a live signal, and mirroring paused
 leveraged   perp, up to 3
 sessions    spot, of a market that trades in New York's sessions
+illiquid    spot, with a live signal for a coin in decline, which the simulated exchange's books give an F
 """
 
 from collections.abc import Mapping
@@ -24,6 +25,7 @@ from core.money import UsdcE6
 
 LEAST_ORDER: Final = UsdcE6(10_000_000)
 BTC, ETH, SOL = "binance_btc_usdt", "binance_eth_usdt", "binance_sol_usdt"
+QORN = "mexc_qornq_usdt"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +38,7 @@ class SimulatedVault:
     index: str | None = None
     most_leverage_e2: int = 100
     is_paused: bool = False
+    universe: tuple[str, ...] = (BTC, ETH, SOL)
     signals: tuple[tuple[int, str, int, int], ...]
 
 
@@ -58,6 +61,9 @@ VAULTS: Final = (
         signals=((4, SOL, -2_000, 200), (1, BTC, 2_500, 300)),
     ),
     SimulatedVault(name="Simulated, in sessions", session="XNYS", signals=((26, SOL, 1_000, 100),)),
+    SimulatedVault(
+        name="Simulated, illiquid", universe=(BTC, QORN), signals=((2, QORN, 1_000, 100),)
+    ),
 )
 
 
@@ -102,10 +108,8 @@ def _add(
         vault_id=vault_id,
         version=1,
         kind=one.kind,
-        mandate=f"{one.name}: large coins, as a local stack has them.",
-        universe=tuple(
-            UniverseMarket(market, one.session, LEAST_ORDER) for market in (BTC, ETH, SOL)
-        ),
+        mandate=f"{one.name}: coins of the simulated exchanges.",
+        universe=tuple(UniverseMarket(market, one.session, LEAST_ORDER) for market in one.universe),
         most_leverage_e2=one.most_leverage_e2,
     )
     fund.freeze(session, rules, None, now)

@@ -1,7 +1,8 @@
 """Claims of the community about tokens: made, decided on, read. Nothing here commits.
 
 Law: whoever has published claims to show gets at most VERIFIED_SHOWN verified and UNVERIFIED_SHOWN
-unverified ones of a token, and of the unverified ones one of a person: nobody fills a note alone.
+unverified ones of a token, and of the unverified ones one of a group (docs/payouts.md#groups): nobody
+fills a note alone.
 """
 
 from collections.abc import Sequence
@@ -9,7 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from sqlalchemy import select
+from sqlalchemy import Text, cast, func, select
+from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Session
 
 from core.db import locks
@@ -30,26 +32,29 @@ from core.kg.tables import IS_PUBLISHED, IS_WAITING, KgClaim, KgClaimVerdict
 from core.times import start_of_day
 
 _NEWEST_LOOKED_AT = 200
-# As SQL, of the ticker asked.token: the newest verified ones, and of the newest others the newest of each person.
+# As SQL, of the ticker asked.token: the newest verified ones, and of the newest others the newest of each group.
 SHOWN: Final = f"""
     (select * from kg_claim where token = asked.token and state = '{ClaimState.VERIFIED}'
      order by id desc limit {VERIFIED_SHOWN})
     union all
     (select * from (
-        select distinct on (person) * from (
+        select distinct on (coalesce(counted_as, person)) * from (
             select * from kg_claim where token = asked.token and state = '{ClaimState.UNVERIFIED}'
             order by id desc limit {_NEWEST_LOOKED_AT}
-        ) newest order by person, id desc
+        ) newest order by coalesce(counted_as, person), id desc
      ) one_of_each order by id desc limit {UNVERIFIED_SHOWN})
 """  # noqa: S608 (of constants alone)
 
 
 @dataclass(frozen=True, slots=True)
 class TokenClaimant:
-    """`person`: an owner with all agents, or an agent without one."""
+    """`person`: an owner with all agents, or an agent without one; `groups`: what it shares with
+    others (core/earn/rules/groups.py).
+    """
 
     agent_id: int
     person: str
+    groups: frozenset[str]
     is_owned: bool
 
 
@@ -129,12 +134,34 @@ def add(
         source_url=sent.source_url,
         agent_id=by.agent_id,
         person=by.person,
+        groups=sorted(by.groups),
+        counted_as=_counted_as(session, by, sent.token),
         state=ClaimState.UNVERIFIED.value,
         made_at=now,
     )
     session.add(row)
     session.flush()
     return _shown(row)
+
+
+def _counted_as(session: Session, by: TokenClaimant, token: str) -> str | None:
+    """As the newest unverified claim of somebody of the group counts, of those that may be shown; None:
+    there is none.
+    """
+    newest = (
+        select(
+            KgClaim.id,
+            KgClaim.groups,
+            func.coalesce(KgClaim.counted_as, KgClaim.person).label("whose"),
+        )
+        .where(KgClaim.token == token, KgClaim.state == ClaimState.UNVERIFIED.value)
+        .order_by(KgClaim.id.desc())
+        .limit(_NEWEST_LOOKED_AT)
+        .subquery()
+    )
+    shares = newest.c.groups.op("&&")(cast(list(by.groups), ARRAY(Text)))
+    query = select(newest.c.whose).where(shares).order_by(newest.c.id.desc()).limit(1)
+    return session.scalar(query)
 
 
 def held(session: WriteSession, claim_id: int) -> KgClaim | None:

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import CheckConstraint, ForeignKey, Identity, Index, Text, text
+from sqlalchemy import ARRAY, CheckConstraint, ForeignKey, Identity, Index, Text, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.db.base import LOG, Base, sql_list
@@ -16,8 +16,9 @@ IS_WAITING = text(f"state = '{ClaimState.UNVERIFIED}'")
 
 
 class KgClaim(Base):
-    """One claim. `person`: who an owner and all agents of theirs are together; `words`: a digest
-    of the claim as it is compared; `state`: of its newest verdict.
+    """One claim. `person`: who an owner and all agents of theirs are together; `groups`: the keys that
+    its agent shared with others (core/earn/rules/groups.py); `counted_as`: whose it is where one of a
+    group is shown, if not its person's; `words`: a digest of the claim as it is compared; `state`: of its newest verdict.
     """
 
     __tablename__ = "kg_claim"
@@ -41,6 +42,8 @@ class KgClaim(Base):
     source_url: Mapped[str] = mapped_column(Text)
     agent_id: Mapped[int] = mapped_column(ForeignKey("account.id"))
     person: Mapped[str] = mapped_column(Text)
+    groups: Mapped[list[str]] = mapped_column(ARRAY(Text), server_default=text("'{}'"))
+    counted_as: Mapped[str | None] = mapped_column(Text)
     state: Mapped[str] = mapped_column(Text)
     made_at: Mapped[datetime]
     decided_at: Mapped[datetime | None]

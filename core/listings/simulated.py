@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from core.db.engine import WriteSession
-from core.listings.queries import add_listings, simulated_count
+from core.listings.queries import add_listings, totals
 from core.listings.rules import EXCHANGES, ListedExchange, Symbol
 
 BASES: Final = (
@@ -27,7 +27,7 @@ def add_simulated(session: WriteSession, now: datetime) -> int:
 
 def add_made_up(session: WriteSession, count: int, now: datetime) -> int:
     """That many more, of tickers that no coin has; how many were added."""
-    first = simulated_count(session) + 1
+    first = totals(session).simulated + 1
     pairs = [Symbol(f"SIM{n}", "USDT") for n in range(first, first + count)]
     return add_listings(session, EXCHANGE_OF_MADE_UP, pairs, is_simulated=True, now=now)
 

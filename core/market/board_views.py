@@ -31,6 +31,7 @@ from sqlalchemy.dialects.postgresql import ARRAY, aggregate_order_by
 from sqlalchemy.orm import Session, aliased
 
 from core.market.facts import DataSource
+from core.market.queries import LISTINGS
 from core.market.scan_tables import MarketSummary, MarketVenueState
 from core.market.tables import (
     MarketAssetState,
@@ -43,11 +44,13 @@ from core.market.tables import (
 
 @dataclass(frozen=True, slots=True)
 class WatchedAssets:
-    """`assets`: the lowest of `graded`; `unknown`: without a grade, on no list."""
+    """`assets`: the lowest of `graded`; `unknown`: listed somewhere, without a grade, on no list. None:
+    not counted yet.
+    """
 
     assets: Sequence[MarketAssetState]
     graded: int
-    unknown: int
+    unknown: int | None
 
 
 ROW: Final = (
@@ -310,9 +313,9 @@ def _ids(ids: Collection[int]) -> Any:
     return literal(sorted(ids), ARRAY(BigInteger))
 
 
-def counted(session: Session, name: str) -> int:
-    """`listings` or `assets`; 0 where none was added yet."""
-    return session.scalar(select(MarketCount.n).where(MarketCount.name == name)) or 0
+def row_count(session: Session) -> int:
+    """Of the whole board; 0 where no listing was added yet."""
+    return session.scalar(select(MarketCount.n).where(MarketCount.name == LISTINGS)) or 0
 
 
 def token_ids_of(session: Session, listing_ids: Collection[int]) -> Mapping[int, str]:
@@ -351,5 +354,6 @@ def watched(session: Session, percent: int, most: int) -> WatchedAssets:
         )
         .limit(min(ceil(graded * percent / 100), most))
     )
-    unknown = max(counted(session, "assets") - graded, 0)
+    counted = summary(session)
+    unknown = None if counted is None else counted.figures.get("ungraded_tokens")
     return WatchedAssets(session.scalars(query).all(), graded, unknown)

@@ -234,8 +234,9 @@ def _replace_spreads(session: WriteSession, spreads: Sequence[SeenSpread], now: 
             "dispersion": one.snapshot.dispersion,
             "size_usd": one.snapshot.size_usd,
             "profit_usd": one.snapshot.profit_usd,
+            "actionable_profit_usd": one.snapshot.actionable_profit_usd,
             "legs": [asdict(leg) for leg in one.snapshot.legs],
-            "is_actionable": one.snapshot.actionable_profit_usd > 0,
+            "is_actionable": one.snapshot.is_actionable,
             "observed_at": now,
         }
         for one in spreads

@@ -25,8 +25,7 @@ from core.market.tables import (
     MarketTag,
 )
 
-ASSETS: Final = "assets"
-LISTINGS: Final = "listings"
+LISTINGS: Final = "listings"  # that there ever were: each has a row of the board
 WHOLE_SHARE: Final = 0.8  # an answer with less of what was known is half an answer
 _TICKER: Final = re.compile(TICKER_PATTERN)
 
@@ -112,7 +111,7 @@ def learn_markets(
     _write_listings(session, rows, now)
     _show(session, [*added, *changed], taken, source, now)
     if added:
-        add_to_count(session, LISTINGS, len(added))
+        _count_listings(session, len(added))
     here = {row["listing_id"] for row in rows}
     gone = [] if is_partial else [one.listing_id for one in standing if one.listing_id not in here]
     _end(session, gone, now)
@@ -136,13 +135,12 @@ def ensure_assets(
             for asset_id, token in added
         ]
         session.execute(insert(MarketAssetState), states)
-        add_to_count(session, ASSETS, len(added))
     query = select(MarketAsset.ticker, MarketAsset.id).where(MarketAsset.ticker.in_(wanted))
     return dict(session.execute(query).all())
 
 
-def add_to_count(session: WriteSession, name: str, count: int) -> None:
-    add = insert(MarketCount).values(name=name, n=count)
+def _count_listings(session: WriteSession, count: int) -> None:
+    add = insert(MarketCount).values(name=LISTINGS, n=count)
     session.execute(
         add.on_conflict_do_update(index_elements=["name"], set_={"n": MarketCount.n + count})
     )

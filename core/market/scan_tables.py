@@ -102,7 +102,9 @@ class MarketGap(Base):
 
 
 class MarketSpread(Base):
-    """The best of three and more venues of an asset now (`legs`, size and profit as JSON)."""
+    """The best of three and more venues of an asset now (`legs` as JSON). Both profits are after
+    withdrawals; null: unknown.
+    """
 
     __tablename__ = "arb_multi"
     __table_args__ = (
@@ -117,6 +119,7 @@ class MarketSpread(Base):
     dispersion: Mapped[float]
     size_usd: Mapped[float | None]
     profit_usd: Mapped[float | None]
+    actionable_profit_usd: Mapped[float | None]
     legs: Mapped[list[Any]]
     is_actionable: Mapped[bool]
     observed_at: Mapped[datetime]

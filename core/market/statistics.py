@@ -85,17 +85,21 @@ def publish(
     return published.publish(session, SERIES, wci_figures.to_json(found), at, now)
 
 
+# What nobody lists any more is neither a listing nor a token.
+_LISTINGS: Final = "from listing_state where status is distinct from 'delisted'"
+_TOKENS: Final = f"from asset_state a where exists (select {_LISTINGS} and asset_id = a.asset_id)"
 _FIGURES: Final = {
-    "listings": "select count(*) from listing_state where status is distinct from 'delisted'",
-    "simulated_listings": "select count(*) from listing_state where is_simulated and status is distinct from 'delisted'",
-    "exchanges": "select count(distinct exchange) from listing_state where status is distinct from 'delisted'",
-    "tokens": "select count(*) from asset_state",
-    "graded_listings": "select count(*) from listing_state where grade is not null",
-    "graded_tokens": "select count(*) from asset_state where grade is not null",
-    "tokens_with_contract": "select count(*) from asset_state where contracts <> '[]'",
-    "verified_tokens": "select count(*) from asset_state where identity = 'verified_same'",
-    "collisions": "select count(*) from asset_state where identity = 'collision'",
-    "transfer_known_tokens": "select count(*) from asset_state where transfer <> 'unknown'",
+    "listings": f"select count(*) {_LISTINGS}",
+    "simulated_listings": f"select count(*) {_LISTINGS} and is_simulated",
+    "exchanges": f"select count(distinct exchange) {_LISTINGS}",
+    "tokens": f"select count(*) {_TOKENS}",
+    "graded_listings": f"select count(*) {_LISTINGS} and grade is not null",
+    "graded_tokens": f"select count(*) {_TOKENS} and grade is not null",
+    "ungraded_tokens": f"select count(*) {_TOKENS} and gpa_7d is null",
+    "tokens_with_contract": f"select count(*) {_TOKENS} and contracts <> '[]'",
+    "verified_tokens": f"select count(*) {_TOKENS} and identity = 'verified_same'",
+    "collisions": f"select count(*) {_TOKENS} and identity = 'collision'",
+    "transfer_known_tokens": f"select count(*) {_TOKENS} and transfer <> 'unknown'",
     "open_warnings": "select count(*) from warning_standing",
     "unsure_notices_90d": "select count(*) from market_notice "
     "where kind = 'unsure' and published_at > now() - interval '90 days'",
@@ -106,9 +110,7 @@ def summarise(session: WriteSession, now: datetime) -> Mapping[str, Any]:
     figures: dict[str, Any] = {
         name: session.scalar(text(query)) for name, query in _FIGURES.items()
     }
-    grades = text(
-        "select grade, count(*) from listing_state where grade is not null group by grade"
-    )
+    grades = text(f"select grade, count(*) {_LISTINGS} and grade is not null group by grade")
     figures["grades"] = dict(session.execute(grades).all())
     seen = gaps.figures(session, now)
     figures |= {"arb_hits_24h": seen.hits_24h, "actionable_share_7d": seen.actionable_share_7d}

@@ -98,7 +98,9 @@ class MarketListing(Base):
 
 
 class MarketCount(Base):
-    """How many there are, kept by whoever adds one, in the same transaction: `assets`, `listings`."""
+    """How many there are, kept by whoever adds one, in the same transaction: `listings`, those that are
+    delisted too.
+    """
 
     __tablename__ = "market_count"
 

@@ -18,9 +18,11 @@ from core.market.ledger import writer
 from core.market.ledger.writer import NewWarning, StandingWarning
 from core.market.rules import warnings as rules
 from core.market.rules.identity import Coin
+from core.market.rules.notices import OutcomeKind
 from core.market.rules.warnings import (
     RULE_OF,
     RULE_VERSION,
+    ForeignOutcome,
     WarningFacts,
     WarningSign,
     WarningType,
@@ -31,9 +33,10 @@ _NOW: Final = text("""
 select listing_id, price_usd, spread_bps, grade, in_volume_30d_usd, in_hours, has_st_tag, has_caution, best_24h as best
 from listing_state
 """)
+# Of a tag that was there before anybody looked it is not known since when: no time could be named.
 _DECLARED: Final = text("""
-select exchange, asset_id, array_agg(distinct kind) as kinds from market_outcome
-where kind is not null and at > :quarter group by exchange, asset_id
+select exchange, asset_id, kind, max(at) as at from market_outcome
+where kind is not null and is_genuine and at > :quarter group by exchange, asset_id, kind
 """)
 _CLOSED: Final = text("""
 select exchange, count(distinct native_base) as n from transfer_event
@@ -44,7 +47,7 @@ select d.asset_id, max(d.supply / b.supply - 1) as change
 from onchain_day d join onchain_day b on b.asset_id = d.asset_id and b.chain = d.chain and b.day = d.day - 1
 where d.day = :today and b.supply > 0 group by d.asset_id
 """)
-BAD: Final = frozenset({"st_tag", "delist_notice", "suspend_notice"})
+BAD: Final = frozenset({OutcomeKind.ST_TAG, OutcomeKind.DELIST, OutcomeKind.SUSPEND})
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,9 @@ def facts(
     graph: CoinGraph, known: Mapping[int, UsualFigures], seen: SeenBeside, now: datetime
 ) -> list[tuple[ListedCoin, WarningFacts]]:
     """Of every coin at every exchange."""
-    declared = {(row.exchange, row.asset_id): frozenset(row.kinds) for row in seen.declared}
+    declared = defaultdict[tuple[str, int], dict[OutcomeKind, datetime]](dict)
+    for row in seen.declared:
+        declared[row.exchange, row.asset_id][OutcomeKind(row.kind)] = row.at
     closed = {row.exchange: row.n for row in seen.closed}
     supply = {row.asset_id: row.change for row in seen.supply}
     foreign = _foreign(graph, declared)
@@ -90,13 +95,13 @@ def facts(
                 known.get(one.listing_id),
                 seen.depths.get(one.listing_id),
                 _transfers(graph.statuses.get(one.coin, ()), seen.since, now),
-                declared.get((one.coin.exchange, one.asset_id), frozenset()),
+                frozenset(declared.get((one.coin.exchange, one.asset_id), ())),
                 _Beside(
                     graph,
                     one,
                     supply.get(one.asset_id),
                     closed.get(one.coin.exchange, 0),
-                    one.coin in foreign,
+                    foreign.get(one.coin, ()),
                 ),
             ),
         )
@@ -150,7 +155,7 @@ class _Beside:
     coin: ListedCoin
     supply_change: float | None
     bases_closed: int
-    is_foreign: bool
+    foreign: tuple[ForeignOutcome, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +176,7 @@ def _facts(
     known: UsualFigures | None,
     depth: HourDepth | None,
     moves: _Transfers,
-    kinds: frozenset[str],
+    kinds: frozenset[OutcomeKind],
     beside: _Beside,
 ) -> WarningFacts:
     ticker = beside.graph.identities.tickers.get(beside.coin.token)
@@ -193,9 +198,9 @@ def _facts(
         supply_change_24h=beside.supply_change,
         has_st_tag=None if row is None else row.has_st_tag,
         has_caution=None if row is None else row.has_caution,
-        is_delisting_declared="delist_notice" in kinds,
-        is_suspension_declared="suspend_notice" in kinds,
-        foreign_outcome=beside.is_foreign,
+        is_delisting_declared=OutcomeKind.DELIST in kinds,
+        is_suspension_declared=OutcomeKind.SUSPEND in kinds,
+        foreign_outcomes=beside.foreign,
         venue_bases_closed=beside.bases_closed if moves.is_closed else 0,
     )
 
@@ -241,17 +246,30 @@ def _transfers(
 
 
 def _foreign(
-    graph: CoinGraph, declared: Mapping[tuple[str, int], frozenset[str]]
-) -> frozenset[Coin]:
-    """Coins of whose contract another exchange declared a bad outcome within 90 days."""
-    by_group: defaultdict[Any, set[str]] = defaultdict(set)
+    graph: CoinGraph, declared: Mapping[tuple[str, int], Mapping[OutcomeKind, datetime]]
+) -> Mapping[Coin, tuple[ForeignOutcome, ...]]:
+    """Bad outcomes of a coin's contract that other exchanges declared within 90 days, the newest
+    first; of coins that have some.
+    """
+    by_group: defaultdict[Any, list[ForeignOutcome]] = defaultdict(list)
     strong = graph.identities.strong_group_of
     for one in graph.coins:
         group = strong.get(one.coin)
-        if group is not None and declared.get((one.coin.exchange, one.asset_id), frozenset()) & BAD:
-            by_group[group].add(one.coin.exchange)
-    return frozenset(
-        one.coin
+        if group is not None:
+            exchange = one.coin.exchange
+            kinds = declared.get((exchange, one.asset_id), {}).items()
+            by_group[group] += [ForeignOutcome(exchange, *of) for of in kinds if of[0] in BAD]
+    for outcomes in by_group.values():
+        outcomes.sort(key=lambda of: (of.exchange, of.kind))
+        outcomes.sort(key=lambda of: of.at, reverse=True)
+    return {
+        one.coin: foreign
         for one in graph.coins
-        if by_group.get(strong.get(one.coin), set()) - {one.coin.exchange}
-    )
+        if (
+            foreign := tuple(
+                of
+                for of in by_group.get(strong.get(one.coin), ())
+                if of.exchange != one.coin.exchange
+            )
+        )
+    }

@@ -1,20 +1,35 @@
 """Reads and plain writes of submissions, entries, facts and figures. Nothing here commits."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
-from sqlalchemy import ColumnElement, and_, delete, exists, func, literal_column, select, update
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy import (
+    Boolean,
+    ColumnElement,
+    Text,
+    and_,
+    cast,
+    delete,
+    exists,
+    func,
+    literal_column,
+    select,
+    update,
+)
+from sqlalchemy.dialects.postgresql import ARRAY, insert
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from core.db import locks
 from core.db.counting import count_up_to
 from core.db.engine import WriteSession
 from core.db.locks import LockClass
+from core.listings import queries as listings
 from core.mining.rules.registry import BLOCKCHAIN, CONTRACT_ADDRESS
 from core.mining.rules.review import EndReason, EntryStatus, ReviewVerdict
+from core.mining.tables import PENDING as WAITS
 from core.mining.tables import (
+    WRONG,
     MiningEntry,
     MiningFact,
     MiningFigure,
@@ -23,7 +38,7 @@ from core.mining.tables import (
     MiningSubmission,
 )
 
-LISTINGS_WITH_FACTS = "listings_with_facts"
+TOKENS_WITH_FACTS = "tokens_with_facts"
 # the word of the partial indexes' predicate, no parameter: a prepared statement must not lose them
 PENDING: Final[ColumnElement[str]] = literal_column("'pending'")
 
@@ -58,6 +73,27 @@ def _count(
         column == value, MiningSubmission.submitted_at >= since
     )
     return count_up_to(session, some, most)
+
+
+def entries_waiting_of(session: Session, keys: Collection[str], most: int) -> int:
+    """Of those that share one of these keys; `most` is as far as it counts."""
+    some = select(MiningEntry.id).where(WAITS, _of_groups(keys))
+    return count_up_to(session, some, most)
+
+
+def wrong_entries_of(
+    session: Session, keys: Collection[str], since: datetime, most: int
+) -> Sequence[datetime]:
+    """When the newest of theirs were rejected as wrong, from `since` on (inclusive), at most `most`."""
+    query = select(MiningEntry.reviewed_at).where(
+        WRONG, _of_groups(keys), MiningEntry.reviewed_at >= since
+    )
+    newest = query.order_by(MiningEntry.reviewed_at.desc()).limit(most)
+    return [at for at in session.scalars(newest) if at is not None]
+
+
+def _of_groups(keys: Collection[str]) -> ColumnElement[bool]:
+    return MiningEntry.groups.op("&&", return_type=Boolean())(cast(list(keys), ARRAY(Text)))
 
 
 def submissions_before(
@@ -217,8 +253,6 @@ def add_fact(
     session: WriteSession, entry: MiningEntry, now: datetime, *, is_clearing: bool
 ) -> None:
     """The listing's row is held by the caller."""
-    if not _has_facts(session, entry.listing_id):
-        _move(session, LISTINGS_WITH_FACTS, 1)
     fact = MiningFact(
         listing_id=entry.listing_id,
         field_name=entry.field_name,
@@ -230,14 +264,16 @@ def add_fact(
     session.add(fact)
     session.flush()
     _move(session, filled(entry.field_name), 1)
+    if listings.count_fact(session, entry.listing_id, 1) == 1:
+        _move(session, TOKENS_WITH_FACTS, 1)
 
 
 def drop_fact(session: WriteSession, entry: MiningEntry) -> None:
     """The listing's row is held by the caller."""
     session.execute(delete(MiningFact).where(MiningFact.entry_id == entry.id))
     _move(session, filled(entry.field_name), -1)
-    if not _has_facts(session, entry.listing_id):
-        _move(session, LISTINGS_WITH_FACTS, -1)
+    if listings.count_fact(session, entry.listing_id, -1) == 0:
+        _move(session, TOKENS_WITH_FACTS, -1)
 
 
 def figures(session: Session) -> Mapping[str, int]:
@@ -248,10 +284,6 @@ def facts_since(session: Session, after: datetime) -> Mapping[str, int]:
     """By field the facts that stand and were approved later than that (exclusive)."""
     query = select(MiningFact.field_name, func.count()).where(MiningFact.approved_at > after)
     return dict(session.execute(query.group_by(MiningFact.field_name)).all())
-
-
-def _has_facts(session: Session, listing_id: int) -> bool:
-    return bool(session.scalar(select(exists().where(MiningFact.listing_id == listing_id))))
 
 
 def _move(session: WriteSession, name: str, by: int) -> None:

@@ -2,7 +2,8 @@
 
     approve   the fact, the pay, the end of the re-observation; conflicting values end as superseded,
               the first SUPERSEDED_AT_ONCE with it, the others one by one (`supersede`)
-    reject    the end of the re-observation: a mismatch for value_wrong, else void
+    reject    the end of the re-observation: a mismatch for value_wrong, which its submitter's group
+              owes what the re-observers are paid for, else void
     reverse   of an approval: the fact goes, the pay is taken back, and so is what re-observers got
 
 Laws
@@ -283,13 +284,17 @@ def _end(
 ) -> None:
     """Reject an entry, and end its re-observation."""
     entry = held.entry
+    is_gold = queries.gold_of(session, entry.id) is not None
     queries.set_status(entry, EntryStatus.REJECTED, reason, now)
     queries.close_gold(session, entry.id)
     verdict = ReviewVerdict.REJECTED
     _note_review(session, entry, reviewer, now, verdict, reason_code=reason.value, note=note)
     feed.note(session, _row(held, FeedKind.MINE_REJECTED, now))
     truth = Truth.MISMATCH if reason is EndReason.VALUE_WRONG else Truth.VOID
-    market.review_ended(session, entry.id, truth, limits, now)
+    granted = market.review_ended(session, entry.id, truth, limits, now)
+    if granted and not is_gold:
+        ref = f"{ref_of(entry.id)}:wrong"
+        awards.charge(session, entry.agent_id, Source.MINING, ref, granted, now, is_of_group=True)
 
 
 def _note_review(

@@ -4,8 +4,8 @@
     a re-observation task an entry, summaries in the token's room, rows of the public feed
 
 Laws
-- Who submits waits for its own pool, then for the listing: what was checked holds when it is
-  written. Payouts are not waited for.
+- Who submits waits for its own pool and group, then for the listing: what was checked holds when it
+  is written. Payouts are not waited for.
 - A refusal comes before anything is written.
 """
 
@@ -18,11 +18,19 @@ from core.credits.rules.free_reads import UNKNOWN_ADDRESS
 from core.db.engine import WriteSession
 from core.earn import feed
 from core.earn.feed import FeedKind, FeedRow
-from core.earn.rules.payout import person_of
+from core.earn.rules.payout import Payee, person_of
+from core.earn.views import payees_of
 from core.listings.queries import lock_listing
 from core.mining import queries
 from core.mining.rules.registry import CheckedEntry, SentEntry, checked
-from core.mining.rules.review import DuplicateEntryError, EntryStatus, SubmissionsUsedUpError
+from core.mining.rules.review import (
+    WRONG_COUNTS_FOR,
+    DuplicateEntryError,
+    EntryStatus,
+    OpenEntries,
+    SubmissionsUsedUpError,
+    require_open_room,
+)
 from core.mining.tables import MiningEntry, MiningSubmission
 from core.redaction import evidence_host, redact_value
 from core.rooms import posts
@@ -53,12 +61,17 @@ class Submitter:
         return f"{kind}:{self.came_from or UNKNOWN_ADDRESS}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SubmissionBounds:
-    """Submissions of a UTC day: of one person, and of all who share an address."""
+    """Submissions of a UTC day: of one person, and of all who share an address. Values of a group:
+    that wait or were wrong lately, without standing, and that were wrong lately.
+    """
 
     of_person: int
     of_address: int
+    open_entries: int = 30
+    wrong_entries: int = 30
+    shared_funders: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +99,16 @@ def submit(
 ) -> MinedSubmission:
     """Submit values for a listing. `bounds` None: what the service submits itself is not counted.
 
-    Errors: InvalidParameterError, SubmissionsUsedUpError, DuplicateEntryError.
+    Errors: InvalidParameterError, SubmissionsUsedUpError, OpenEntriesUsedUpError,
+    DuplicateEntryError.
     """
-    queries.lock_pool(session, submitter.pool)
+    funders = bounds.shared_funders if bounds is not None else frozenset[str]()
+    payee = payees_of(session, [submitter.agent_id], funders)[submitter.agent_id]
+    for name in sorted({submitter.pool} | payee.keys):
+        queries.lock_pool(session, name)
     if bounds is not None:
         _require_room(session, submitter, bounds, now)
+        _require_open_room(session, payee, len(sent), bounds, now)
     listing = lock_listing(session, listing_id)
     facts = queries.facts_of(session, listing.id)
     entries = checked(listing.exchange, listing.base, facts, sent)
@@ -106,7 +124,9 @@ def submit(
     )
     session.add(submission)
     session.flush()
-    rows = [_add(session, submission, submitter, listing.token_id, one, now) for one in entries]
+    rows = [
+        _add(session, submission, submitter, payee, listing.token_id, one, now) for one in entries
+    ]
     for row in rows:
         text = summary(listing.token_id, row)
         posts.post_summary(session, room_id, submitter.agent_id, text, row.id, now)
@@ -148,6 +168,23 @@ def _require_room(
         raise SubmissionsUsedUpError(bounds.of_address, "The agents of your network address")
 
 
+def _require_open_room(
+    session: WriteSession, payee: Payee, more: int, bounds: SubmissionBounds, now: datetime
+) -> None:
+    since = now - WRONG_COUNTS_FOR
+    wrong = queries.wrong_entries_of(session, payee.keys, since, bounds.wrong_entries)
+    waiting = 0
+    if not payee.has_standing:
+        waiting = queries.entries_waiting_of(session, payee.keys, bounds.open_entries)
+    require_open_room(
+        OpenEntries(waiting, wrong),
+        more,
+        bounds.open_entries,
+        bounds.wrong_entries,
+        has_standing=payee.has_standing,
+    )
+
+
 def _require_new(session: WriteSession, listing_id: int, entries: Sequence[CheckedEntry]) -> None:
     for place, one in enumerate(entries):
         if queries.is_pending(session, listing_id, one.field.name, one.value, one.chain):
@@ -158,6 +195,7 @@ def _add(
     session: WriteSession,
     submission: MiningSubmission,
     submitter: Submitter,
+    payee: Payee,
     token_id: str,
     one: CheckedEntry,
     now: datetime,
@@ -170,6 +208,7 @@ def _add(
         value=one.value,
         chain=one.chain,
         evidence_url=one.evidence_url,
+        groups=sorted(payee.keys),
         status=EntryStatus.PENDING.value,
         submitted_at=now,
     )

@@ -6,13 +6,14 @@ and figures follow from approved entries.
 
 from datetime import datetime
 
-from sqlalchemy import CheckConstraint, ForeignKey, Identity, Index, Text, text
+from sqlalchemy import ARRAY, CheckConstraint, ForeignKey, Identity, Index, Text, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.db.base import LOG, Base, sql_list
 from core.mining.rules.review import EndReason, EntryStatus, ReviewMethod, ReviewVerdict
 
 PENDING = text("status = 'pending'")
+WRONG = text("reason_code = 'value_wrong'")
 
 
 class MiningSubmission(Base):
@@ -37,7 +38,8 @@ class MiningSubmission(Base):
 
 class MiningEntry(Base):
     """One value. `value` is canonical; `chain`: that an address was read on. `reason_code`: why it
-    is rejected.
+    is rejected. `groups`: the keys that its agent shared with others when it submitted
+    (core/earn/rules/groups.py).
     """
 
     __tablename__ = "mining_entry"
@@ -50,6 +52,15 @@ class MiningEntry(Base):
         Index("ix_mining_entry_agent_id_id", "agent_id", "id"),
         Index("ix_mining_entry_agent_id_reviewed_at", "agent_id", "reviewed_at"),
         Index("ix_mining_entry_pending", "id", postgresql_where=PENDING),
+        Index(
+            "ix_mining_entry_pending_groups",
+            "groups",
+            postgresql_using="gin",
+            postgresql_where=PENDING,
+        ),
+        Index(
+            "ix_mining_entry_wrong_groups", "groups", postgresql_using="gin", postgresql_where=WRONG
+        ),
         Index(
             "uq_mining_entry_pending_value",
             "listing_id",
@@ -70,6 +81,7 @@ class MiningEntry(Base):
     value: Mapped[str] = mapped_column(Text)
     chain: Mapped[str | None] = mapped_column(Text)
     evidence_url: Mapped[str] = mapped_column(Text)
+    groups: Mapped[list[str]] = mapped_column(ARRAY(Text), server_default=text("'{}'"))
     status: Mapped[str] = mapped_column(Text)
     reason_code: Mapped[str | None] = mapped_column(Text)
     task_id: Mapped[int | None]
@@ -132,7 +144,7 @@ class MiningFact(Base):
 
 
 class MiningFigure(Base):
-    """Figures of all facts, moved with them: how many each field has, and of how many listings."""
+    """Figures of all facts, moved with them: how many each field has, and of how many tokens."""
 
     __tablename__ = "mining_figure"
     __table_args__ = (CheckConstraint("n >= 0", name="n"),)

@@ -174,15 +174,16 @@ def landscape(session: Session, now: datetime) -> LandscapeFigures:
     counts, figures = listings.counts(session), queries.figures(session)
     filled = by_group({name: figures.get(queries.filled(name), 0) for name in FIELDS})
     new = by_group(queries.facts_since(session, now - FACTS_WINDOW))
-    tokens = sum(counts.values())
+    totals = listings.totals(session)
     return LandscapeFigures(
         groups=tuple(
             GroupFigures(group, slots_of(group, counts), filled[group], new[group])
             for group in FieldGroup
         ),
-        tokens=tokens,
-        simulated=listings.simulated_count(session),
-        tokens_zero_facts=tokens - figures.get(queries.LISTINGS_WITH_FACTS, 0),
+        listings=totals.listings,
+        simulated_listings=totals.simulated,
+        tokens=totals.tokens,
+        tokens_zero_facts=totals.tokens - figures.get(queries.TOKENS_WITH_FACTS, 0),
     )
 
 

@@ -28,7 +28,7 @@ from core.market.rules.research import (
     slips_of,
 )
 from core.market.rules.risk import RiskCalibration, RiskInputs, calibration, risk
-from core.market.rules.warnings import WarningSeverity, WarningType
+from core.market.rules.warnings import WarningSeverity, WarningType, foreign_outcome
 from core.market.tables import (
     MarketAsset,
     MarketAssetState,
@@ -131,6 +131,7 @@ def _warnings(session: Session, state: MarketListingState) -> tuple[tuple[Warnin
             MarketWarning.type,
             MarketWarning.severity,
             MarketWarning.at,
+            MarketWarning.evidence,
             case((is_open, None), else_=ended_at),
             func.count().over(),
         )
@@ -144,8 +145,14 @@ def _warnings(session: Session, state: MarketListingState) -> tuple[tuple[Warnin
     )
     found = session.execute(query).all()
     rows = tuple(
-        WarningRow(WarningType(type_), WarningSeverity(severity), issued_at, cleared_at)
-        for type_, severity, issued_at, cleared_at, _ in found
+        WarningRow(
+            WarningType(type_),
+            WarningSeverity(severity),
+            issued_at,
+            cleared_at,
+            foreign_outcome(evidence),
+        )
+        for type_, severity, issued_at, evidence, cleared_at, _ in found
     )
     return rows, found[0][-1] if found else 0
 

@@ -11,14 +11,20 @@ Laws
 - The hour is (now - 1 h, now]: a post that is exactly an hour old does not count any more.
 - Of the replies to a message, the first by another person than its author is the first reply; a
   later one, or one's own, never is.
-- Nobody releases a post of their own person: an owner with all agents, or an agent without owner;
-  nor, of agents without owners, one of the same network address or funding wallet.
+- Nobody releases a post of their own group (docs/payouts.md#groups), and whose reply is another's is
+  decided alike.
+- Releases of a UTC day are bounded between two groups, and by and for groups without standing.
 """
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from itertools import product
 from typing import Final
+
+from core.earn.rules.payout import Payee
+from core.errors import MandateError
 
 TEXT_CHARACTERS_MOST: Final = 4_000
 RATE_WINDOW: Final = timedelta(hours=1)
@@ -67,3 +73,49 @@ def release_tenths(
     earned = FIRST_REPLY_TENTHS if is_first_reply else RELEASE_TENTHS
     is_insightful = kind is ReleaseKind.INSIGHTFUL and releaser_has_standing
     return earned + INSIGHTFUL_TENTHS if is_insightful else earned
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseBounds:
+    """Releases of a UTC day: by a group without standing, of posts of one, and between two groups."""
+
+    by_newcomer: int = 3
+    for_newcomer: int = 10
+    of_pair: int = 2
+
+
+class ReleasesUsedUpError(MandateError):
+    """There were as many releases today as may be. The text is the beginning of a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseCount:
+    """`name`: of what is counted in a UTC day (core.earn.tables.EarnDay)."""
+
+    name: str
+    limit: int
+    says: str
+
+
+def release_counts(by: Payee, author: Payee, bounds: ReleaseBounds) -> Iterator[ReleaseCount]:
+    """All that a release counts in. `by` and `author` are of two groups."""
+    if not by.has_standing:
+        says = f"Without standing a group releases {bounds.by_newcomer} posts in a UTC day"
+        for key in by.keys:
+            yield ReleaseCount(f"release:by:{key}", bounds.by_newcomer, says)
+    if not author.has_standing:
+        says = (
+            f"Of an author without standing {bounds.for_newcomer} posts are released in a UTC day"
+        )
+        for key in author.keys:
+            yield ReleaseCount(f"release:for:{key}", bounds.for_newcomer, says)
+    says = f"You and the author release {bounds.of_pair} of each other's posts in a UTC day"
+    for pair in {tuple(sorted(one)) for one in product(by.keys, author.keys)}:
+        yield ReleaseCount("release:of:" + "|".join(pair), bounds.of_pair, says)
+
+
+def require_releasable(counts: Mapping[ReleaseCount, int]) -> None:
+    """`counts`: what was released today. Errors: ReleasesUsedUpError."""
+    for one in sorted(counts, key=lambda one: one.name):
+        if counts[one] >= one.limit:
+            raise ReleasesUsedUpError(f"{one.says}, the most")

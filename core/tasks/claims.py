@@ -14,7 +14,7 @@ from core.db.engine import WriteSession
 from core.earn import feed, standing
 from core.earn.feed import FeedKind
 from core.earn.ledger import awards
-from core.earn.rules.payout import Groups, PayoutLimits, Source, groups_of
+from core.earn.rules.payout import Payee, PayoutLimits, Source
 from core.earn.views import payees_of
 from core.tasks import queries
 from core.tasks.holding import (
@@ -29,7 +29,6 @@ from core.tasks.holding import (
     row_of,
     settle_closing,
 )
-from core.tasks.queries import Group
 from core.tasks.rules import (
     ClaimBounds,
     ClaimMove,
@@ -75,19 +74,22 @@ def claim(
     Errors: UnknownTaskError; TaskRefusedError own_subject, task_closed, already_claimed,
     already_submitted, claim_lapsed, too_many_claims; NotEnoughCreditsError for the bond.
     """
-    groups = _holding_groups(session, task_id, by)
+    payee = payees_of(session, [by.agent_id], bounds.shared_funders)[by.agent_id]
+    unheld = session.get(Task, task_id)
+    holds = unheld is not None and is_exclusive(unheld.category)
+    if holds:
+        queries.lock_groups(session, payee.keys)
     task = held_task(session, task_id)
     _release_lapsed(session, task, now)
-    _require_claimable(session, task, by)
-    if groups is not None:
-        _require_no_lapse(session, task, by, holds_for, now)
-        _require_room(session, groups, bounds, now)
+    _require_claimable(session, task, by, payee, bounds)
+    if holds:
+        _require_no_lapse(session, task, payee, holds_for, now)
+        _require_room(session, payee, bounds, now)
     made = TaskClaim(
         task_id=task.id,
         agent_id=by.agent_id,
         person=by.person,
-        address=None if groups is None else groups.address,
-        funder=None if groups is None else groups.funder,
+        groups=sorted(payee.keys),
         is_exclusive=is_exclusive(task.category),
         stage=claim_after(ClaimStage.OPEN, ClaimMove.CLAIM),
         tenths=0,
@@ -110,12 +112,15 @@ def claim(
     return made.id
 
 
-def _require_claimable(session: WriteSession, task: Task, by: Claimant) -> None:
+def _require_claimable(
+    session: WriteSession, task: Task, by: Claimant, payee: Payee, bounds: ClaimBounds
+) -> None:
     """Errors: TaskRefusedError."""
-    if task.submitter_id == by.agent_id or task.submitter_person == by.person:
+    if task.submitter_person == by.person or _is_of_own_group(session, task, payee, bounds):
         raise TaskRefusedError(
             TaskFault.OWN_SUBJECT,
-            f"Task {task.id} re-observes a value of your own; somebody else has to look.",
+            f"Task {task.id} re-observes a value of your own, or of another agent of your owner, "
+            "network address or funding wallet; somebody else has to look.",
         )
     if queries.standing_claim(session, task.id, by.agent_id) is not None:
         raise TaskRefusedError(
@@ -143,44 +148,36 @@ def _already_submitted(task: Task) -> TaskRefusedError:
     )
 
 
-def _holding_groups(session: WriteSession, task_id: int, by: Claimant) -> Groups | None:
-    """Who counts with the agent, held until the transaction ends; None: the task takes any number of
-    claims.
-    """
-    task = session.get(Task, task_id)
-    if task is None or not is_exclusive(task.category):
-        return None
-    groups = groups_of(payees_of(session, [by.agent_id])[by.agent_id])
-    queries.lock_groups(session, groups)
-    return groups
+def _is_of_own_group(session: WriteSession, task: Task, payee: Payee, bounds: ClaimBounds) -> bool:
+    if task.submitter_id is None:
+        return False
+    submitter = payees_of(session, [task.submitter_id], bounds.shared_funders)
+    return not payee.keys.isdisjoint(submitter[task.submitter_id].keys)
 
 
 def _require_no_lapse(
-    session: WriteSession, task: Task, by: Claimant, holds_for: timedelta, now: datetime
+    session: WriteSession, task: Task, payee: Payee, holds_for: timedelta, now: datetime
 ) -> None:
     """Errors: TaskRefusedError."""
-    lapsed_at = queries.last_lapse(session, task.id, by.person)
+    lapsed_at = queries.last_lapse(session, task.id, payee.keys)
     if lapsed_at is not None and now < lapsed_at + holds_for:
         again = lapsed_at + holds_for
         raise TaskRefusedError(
             TaskFault.CLAIM_LAPSED,
-            f"A claim of yours let task {task.id} lapse; claim it again from "
+            f"A claim of yours or of your group let task {task.id} lapse; claim it again from "
             f"{instant_text(again)} on.",
             until=again,
         )
 
 
-def _require_room(
-    session: WriteSession, groups: Groups, bounds: ClaimBounds, now: datetime
-) -> None:
+def _require_room(session: WriteSession, payee: Payee, bounds: ClaimBounds, now: datetime) -> None:
     """Errors: TaskRefusedError."""
-    shared: tuple[tuple[Group, str | None, int, str], ...] = (
-        ("person", groups.person, bounds.of_person, "You hold"),
-        ("address", groups.address, bounds.of_address, "The agents of your network address hold"),
-        ("funder", groups.funder, bounds.of_address, "The agents of your funding wallet hold"),
-    )
-    for group, name, most, who in shared:
-        if name is not None and queries.count_held(session, group, name, now, most) >= most:
+    for key in sorted(payee.keys):
+        is_person = key == payee.person
+        most = bounds.of_person if is_person else bounds.of_address
+        if queries.count_held(session, key, now, most) >= most:
+            whose = "network address" if key.startswith("address:") else "funding wallet"
+            who = "You hold" if is_person else f"The agents of your {whose} hold"
             raise TaskRefusedError(
                 TaskFault.TOO_MANY_CLAIMS,
                 f"{who} {most} tasks, the most at once; file the proofs, or wait until one is "

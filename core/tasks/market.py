@@ -14,7 +14,7 @@ from core.db.engine import WriteSession
 from core.earn import feed, standing
 from core.earn.feed import FeedKind
 from core.earn.ledger import awards
-from core.earn.rules.payout import PayoutLimits, Source, groups_of
+from core.earn.rules.payout import PayoutLimits, Source
 from core.earn.views import payees_of
 from core.tasks import queries
 from core.tasks.holding import give_bonds_back, move, ref_of_proof, row_of, task_of
@@ -118,21 +118,23 @@ def re_observers(session: WriteSession, entry_id: int) -> list[int]:
 
 def review_ended(
     session: WriteSession, entry_id: int, truth: Truth, limits: PayoutLimits, now: datetime
-) -> None:
+) -> int:
     """Pay and charge the proofs that were filed before the verdict, once; with no claim open the
-    task settles.
+    task settles. What was granted to all together, in tenths of a point.
 
     Errors: UnknownTaskError.
     """
     task = task_of(session, entry_id)
     if task.truth is not None:
-        return
+        return 0
     proven = queries.counted_proofs(session, task.id)
-    outcomes = settle(_filed(session, proven), truth)
+    outcomes = _settled(session, task, proven, truth, limits)
     if proven:
         awards.take_turn(session)
+    rests_on = [task.submitter_id] if task.submitter_id is not None else []
     for one, outcome in zip(proven, outcomes, strict=True):
-        _pay(session, one, outcome, limits, now)
+        _pay(session, one, outcome, rests_on, limits, now)
+        rests_on += [one.claim.agent_id] if outcome.is_paid else []
     rows = [
         row_of(
             FeedKind.REOBSERVE_SETTLED,
@@ -150,6 +152,7 @@ def review_ended(
         move(one.claim, outcome.stage, outcome.tenths, now)
     _close(session, task, truth, now)
     _add_review(session, task, ReviewEvent.ENDED, truth, outcomes, now)
+    return sum(one.tenths for one in outcomes if one.is_paid)
 
 
 def review_reversed(session: WriteSession, entry_id: int, now: datetime) -> None:
@@ -178,12 +181,15 @@ def _pay(
     session: WriteSession,
     proven: ProvenClaim,
     outcome: ProofOutcome,
+    rests_on: Sequence[int],
     limits: PayoutLimits,
     now: datetime,
 ) -> None:
     agent_id, ref = proven.claim.agent_id, ref_of_proof(proven.proof.id)
-    if outcome.tenths > 0:
-        awards.award(session, agent_id, Source.REOBSERVE, ref, outcome.tenths, limits, now)
+    if outcome.is_paid:
+        awards.award(
+            session, agent_id, Source.REOBSERVE, ref, outcome.tenths, limits, now, rests_on
+        )
     elif outcome.tenths < 0:
         awards.charge(session, agent_id, Source.REOBSERVE, ref, -outcome.tenths, now)
     if outcome.stage in (ClaimStage.VERIFIED, ClaimStage.POINTS_RECORDED):
@@ -222,12 +228,23 @@ def _add_review(
     session.flush()
 
 
-def _filed(session: WriteSession, proven: Sequence[ProvenClaim]) -> list[FiledProof]:
-    """An agent counts as the person that filed, too, if it got an owner since."""
-    payees = payees_of(session, {one.proof.agent_id for one in proven}) if proven else {}
+def _settled(
+    session: WriteSession,
+    task: Task,
+    proven: Sequence[ProvenClaim],
+    truth: Truth,
+    limits: PayoutLimits,
+) -> Sequence[ProofOutcome]:
+    """An agent counts as the person that filed, too, if it got an owner since; so does the
+    submitter.
+    """
+    agents = {one.proof.agent_id for one in proven}
+    submitters = {task.submitter_id} if task.submitter_id is not None else set[int]()
+    payees = payees_of(session, agents | submitters, limits.shared_funders) if proven else {}
     filed = list[FiledProof]()
     for proof in (one.proof for one in proven):
         assert proof.verdict is not None, "a re-observation's proof has one"
-        groups = groups_of(payees[proof.agent_id]).names | {proof.person}
+        groups = payees[proof.agent_id].keys | {proof.person}
         filed.append(FiledProof(place=proof.id, verdict=ProofVerdict(proof.verdict), groups=groups))
-    return filed
+    own = {key for id_ in submitters & payees.keys() for key in payees[id_].keys}
+    return settle(filed, truth, frozenset(own | {task.submitter_person or ""}))

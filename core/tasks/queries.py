@@ -7,9 +7,8 @@ claims what holds its task holds its groups (`lock_groups`) before it.
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
 
-from sqlalchemy import BigInteger, any_, cast, exists, func, or_, select
+from sqlalchemy import BigInteger, Text, any_, cast, exists, func, or_, select
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Session
 
@@ -17,7 +16,6 @@ from core.db import locks
 from core.db.counting import count_up_to
 from core.db.engine import WriteSession
 from core.db.locks import LockClass
-from core.earn.rules.payout import Groups
 from core.tasks.rules import (
     ClaimStage,
     ReviewEvent,
@@ -33,8 +31,6 @@ from core.tasks.tables import (
     TaskReview,
     TaskVerdict,
 )
-
-Group = Literal["person", "address", "funder"]
 
 
 def lock_task(session: WriteSession, task_id: int) -> Task | None:
@@ -86,26 +82,28 @@ def holding_claim(session: Session, task_id: int) -> TaskClaim | None:
     return session.scalar(query)
 
 
-def lock_groups(session: WriteSession, groups: Groups) -> None:
-    """Nobody of these groups claims meanwhile what holds a task, until the transaction ends."""
-    for name in sorted(groups.names):
-        locks.named(LockClass.TASK_CLAIM, (name,)).wait(session)
+def lock_groups(session: WriteSession, keys: Collection[str]) -> None:
+    """Nobody with one of these keys claims meanwhile what holds a task, until the transaction ends."""
+    for key in sorted(keys):
+        locks.named(LockClass.TASK_CLAIM, (key,)).wait(session)
 
 
-def count_held(session: Session, group: Group, name: str, now: datetime, most: int) -> int:
-    """How many tasks the group's claims hold now; beyond `most` it does not count on."""
+def count_held(session: Session, key: str, now: datetime, most: int) -> int:
+    """How many tasks claims with this key hold now; beyond `most` it does not count on."""
     held = select(TaskClaim.id).where(
-        getattr(TaskClaim, group) == name,
+        TaskClaim.groups.op("@>")(cast([key], ARRAY(Text))),
         IS_HELD,
         or_(TaskClaim.stage == ClaimStage.SUBMITTED, TaskClaim.expires_at > now),
     )
     return count_up_to(session, held, most)
 
 
-def last_lapse(session: Session, task_id: int, person: str) -> datetime | None:
-    """When the person's last claim of the task that came to nothing ran out of time."""
+def last_lapse(session: Session, task_id: int, keys: Collection[str]) -> datetime | None:
+    """When the last claim of the task with one of these keys that came to nothing ran out of time."""
     query = select(func.max(TaskClaim.expires_at)).where(
-        TaskClaim.task_id == task_id, TaskClaim.person == person, HAS_LAPSED
+        TaskClaim.task_id == task_id,
+        TaskClaim.groups.op("&&")(cast(list(keys), ARRAY(Text))),
+        HAS_LAPSED,
     )
     return session.scalar(query)
 

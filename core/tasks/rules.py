@@ -17,8 +17,8 @@ Laws
 - Every category but reobserve takes one claim at a time. A re-observation takes one claim an agent,
   as many as there are agents, until its review has ended.
 - A person files one proof a task, whatever becomes of it.
-- Who holds tasks holds a few at once, as a person and with those that share its network address or
-  funding wallet, and takes none again right after it let it lapse.
+- Who holds tasks holds a few at once, as a person and with its group (docs/payouts.md#groups), and
+  takes none again right after one of its group let it lapse.
 - What is paid is decided by the proofs in the order in which the server received them, and by
   nothing that came after the verdict.
 - A claim's points are recorded when it is verified; `paid` is what the payouts say of them, and is
@@ -32,6 +32,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
+from core.earn.rules.groups import People
 from core.errors import InvalidParameterError, MandateError
 
 REOBSERVE: Final = "reobserve"
@@ -230,12 +231,13 @@ def tenths_on_approval(category: str, tenths: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ClaimBounds:
-    """Of claims that hold their task, open at once: those of a person, and those of the unowned
-    agents of a network address or of a funding wallet.
+    """Of claims that hold their task, open at once: those of a person, and those of all agents of a
+    network address or of a funding wallet. `shared_funders`: PayoutLimits'.
     """
 
     of_person: int = 5
     of_address: int = 10
+    shared_funders: frozenset[str] = frozenset()
 
 
 # Proofs
@@ -258,8 +260,7 @@ def require_observed(observed_at: datetime, now: datetime) -> None:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FiledProof:
     """`place`: the server's receipt, by which proofs are ordered. `is_evidence`: filed after the
-    verdict. `groups`: what its agent shares with others (core.earn.rules.payout.Groups); one
-    place is paid to each.
+    verdict. `groups`: the keys that its agent shares with others (core/earn/rules/groups.py).
     """
 
     place: int
@@ -276,34 +277,39 @@ class ProofOutcome:
     stage: ClaimStage
     tenths: int
 
+    @property
+    def is_paid(self) -> bool:
+        return self.tenths > 0
 
-def settle(proofs: Sequence[FiledProof], truth: Truth) -> tuple[ProofOutcome, ...]:
-    """What becomes of each proof, in the order of receipt.
 
-                       agrees with the truth      disagrees      unverifiable     after the verdict
-        first five     3.0 points                 owes 3.0       void             void
-        later          verified, 0                owes 3.0       void             void
+def settle(
+    proofs: Sequence[FiledProof], truth: Truth, submitter: frozenset[str] = frozenset()
+) -> tuple[ProofOutcome, ...]:
+    """What becomes of each proof, in the order of receipt. `submitter`: the keys of whose value it is.
 
-    Of those that share a group the first alone takes one of the five places; the others count as
-    later. Without a truth every proof is void.
+                                  agrees with the truth   disagrees   unverifiable   after the verdict
+        first five groups         3.0 points              owes 3.0    void           void
+        later, or of one of them  verified, 0             owes 3.0    void           void
+        the submitter's group     void                    owes 3.0    void           void
+
+    Without a truth every proof is void.
     """
-    outcomes, paid, taken = list[ProofOutcome](), 0, set[str]()
+    people, outcomes, paid = People(), list[ProofOutcome](), 0
+    people.meet(submitter)
+    people.mark("submitter")
     for proof in sorted(proofs, key=lambda one: one.place):
+        known_as = people.meet(proof.groups)
         is_void = proof.is_evidence or proof.verdict is ProofVerdict.UNVERIFIABLE
-        if truth is Truth.VOID or is_void:
-            outcomes.append(ProofOutcome(place=proof.place, stage=ClaimStage.VOID, tenths=0))
-        elif proof.verdict.value != truth.value:
-            outcomes.append(
-                ProofOutcome(place=proof.place, stage=ClaimStage.REJECTED, tenths=-REOBSERVE_TENTHS)
-            )
-        elif paid < PAID_RE_OBSERVERS and taken.isdisjoint(proof.groups):
+        agrees = proof.verdict.value == truth.value
+        if truth is Truth.VOID or is_void or (agrees and "submitter" in known_as):
+            stage, tenths = ClaimStage.VOID, 0
+        elif not agrees:
+            stage, tenths = ClaimStage.REJECTED, -REOBSERVE_TENTHS
+        elif paid < PAID_RE_OBSERVERS and "paid" not in known_as:
             paid += 1
-            taken |= proof.groups
-            outcomes.append(
-                ProofOutcome(
-                    place=proof.place, stage=ClaimStage.POINTS_RECORDED, tenths=REOBSERVE_TENTHS
-                )
-            )
+            people.mark("paid")
+            stage, tenths = ClaimStage.POINTS_RECORDED, REOBSERVE_TENTHS
         else:
-            outcomes.append(ProofOutcome(place=proof.place, stage=ClaimStage.VERIFIED, tenths=0))
+            stage, tenths = ClaimStage.VERIFIED, 0
+        outcomes.append(ProofOutcome(place=proof.place, stage=stage, tenths=tenths))
     return tuple(outcomes)

@@ -6,7 +6,16 @@ is done to it, and counts its claims and proofs, so that no list has to.
 
 from datetime import datetime
 
-from sqlalchemy import CheckConstraint, ForeignKey, Identity, Index, Text, UniqueConstraint, text
+from sqlalchemy import (
+    ARRAY,
+    CheckConstraint,
+    ForeignKey,
+    Identity,
+    Index,
+    Text,
+    UniqueConstraint,
+    text,
+)
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.db.base import LOG, Base, sql_list
@@ -87,8 +96,7 @@ class TaskClaim(Base):
 
     `expires_at`: of a claim that holds its task, exclusive. `bond_credits`: held while
     `is_bond_held`. `tenths`: what became of it, in tenths of a point; below zero a debt.
-    `person`, `address`, `funder`: its groups (core/earn/rules/payout.py) when it was made, the last two
-    of claims that hold their task alone.
+    `groups`: the keys that its agent shared with others when it was made (core/earn/rules/groups.py).
     """
 
     __tablename__ = "task_claim"
@@ -113,18 +121,20 @@ class TaskClaim(Base):
         Index("ix_task_claim_expires_at", "expires_at", postgresql_where=MAY_LAPSE),
         Index("ix_task_claim_awaits", "id", postgresql_where=AWAITS_A_VERDICT),
         Index("ix_task_claim_may_lapse", "id", postgresql_where=MAY_LAPSE),
-        Index("ix_task_claim_held_person", "person", postgresql_where=IS_HELD),
-        Index("ix_task_claim_held_address", "address", postgresql_where=IS_HELD),
-        Index("ix_task_claim_held_funder", "funder", postgresql_where=IS_HELD),
-        Index("ix_task_claim_lapsed", "task_id", "person", postgresql_where=HAS_LAPSED),
+        Index(
+            "ix_task_claim_held_groups",
+            "groups",
+            postgresql_using="gin",
+            postgresql_where=IS_HELD,
+        ),
+        Index("ix_task_claim_lapsed", "task_id", postgresql_where=HAS_LAPSED),
     )
 
     id: Mapped[int] = mapped_column(Identity(always=True), primary_key=True)
     task_id: Mapped[int] = mapped_column(ForeignKey("task.id"))
     agent_id: Mapped[int] = mapped_column(ForeignKey("account.id"))
     person: Mapped[str] = mapped_column(Text)
-    address: Mapped[str | None] = mapped_column(Text)
-    funder: Mapped[str | None] = mapped_column(Text)
+    groups: Mapped[list[str]] = mapped_column(ARRAY(Text), server_default=text("'{}'"))
     is_exclusive: Mapped[bool]
     stage: Mapped[str] = mapped_column(Text)
     tenths: Mapped[int]

@@ -17,6 +17,7 @@ from sqlalchemy import (
     Integer,
     Text,
     UniqueConstraint,
+    literal_column,
     text,
 )
 from sqlalchemy.orm import Mapped, mapped_column
@@ -26,6 +27,7 @@ from core.transfers.rules import State
 
 # A deposit of at least 1 USDC: less says nothing of who funds a wallet, since anybody may send dust.
 FUNDS = "kind = 'deposit' and reverses_id is null and idle_delta_e6 >= 1000000"
+SENDER = literal_column("lower(transfer_entry.payload ->> 'from')", Text)
 
 
 class TransferEntry(Base):
@@ -43,6 +45,12 @@ class TransferEntry(Base):
         ),
         Index("ix_transfer_entry_chain_id_tx_hash", "chain_id", "tx_hash"),
         Index("ix_transfer_entry_funds", "account_id", "seq", postgresql_where=text(FUNDS)),
+        Index(
+            "ix_transfer_entry_funders",
+            text("lower(payload ->> 'from')"),
+            "account_id",
+            postgresql_where=text(FUNDS),
+        ),
         LEDGER,
     )
 

@@ -78,7 +78,7 @@ def import_past(session: WriteSession, world: SimWorld, now: datetime) -> Import
                 batch = encoder.submit(_batch, looks, world, exchange, ids)
                 looked.append(database.submit(_copy_samples, session, batch, looks, now))
         rolling = database.submit(rolled.attach)
-        graded = history.grades_of([_windows(one) for one in found])
+        graded = history.grades_of([windows(one) for one in found])
         ids, graph = learning.result(), reading.result()
         for one, of in zip(found, graded, strict=True):
             graded_at.write(database, encoder.submit(_grades, one, of, ids, graded_at.spans))
@@ -220,7 +220,7 @@ def _copy_transfers(
     return networks.add_past(session, rows)
 
 
-def _windows(found: SimBuckets) -> history.PastWindows:
+def windows(found: SimBuckets) -> history.PastWindows:
     return history.PastWindows(
         expected=found.expected,
         n=found.n,

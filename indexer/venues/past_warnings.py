@@ -19,11 +19,12 @@ from core.market.identity import CoinGraph, ListedCoin
 from core.market.ledger.writer import NewWarning, PastWarning
 from core.market.rules import warnings as rules
 from core.market.rules.identity import Coin
-from core.market.rules.notices import EXCLUDED_CLASSES
+from core.market.rules.notices import EXCLUDED_CLASSES, OutcomeKind
 from core.market.rules.warnings import (
     RULE_OF,
     RULE_VERSION,
     SAME_WITHIN,
+    ForeignOutcome,
     WarningFacts,
     WarningSign,
     WarningType,
@@ -94,7 +95,7 @@ class _PastUnit:
     over: dict[WarningType, PastWarning] = field(default_factory=dict)
     past: list[PastWarning] = field(default_factory=list)
 
-    def told(self, graph: CoinGraph, foreign: tuple[datetime, ...]) -> list[PastWarning]:
+    def told(self, graph: CoinGraph, foreign: tuple[ForeignOutcome, ...]) -> list[PastWarning]:
         for at in self._turns(foreign):
             ends = datetime.fromtimestamp(int(self.found.starts_s[at]) + BUCKET_S, UTC)
             facts = self._facts_at(at, ends, graph, foreign)
@@ -129,7 +130,7 @@ class _PastUnit:
         ended = self.open.pop(kind)
         self.over[kind] = PastWarning(ended.warning, ended.issued_at, at)
 
-    def _turns(self, foreign: tuple[datetime, ...]) -> list[int]:
+    def _turns(self, foreign: tuple[ForeignOutcome, ...]) -> list[int]:
         """Buckets at whose end a threshold has been passed since the one before, either way."""
         one, at = self.facts, self.place
         with np.errstate(invalid="ignore"):
@@ -151,11 +152,9 @@ class _PastUnit:
                 self.found.has_st_tag[at],
                 self.found.has_caution[at],
             ]
-        told = [int(d.at.timestamp()) for d in self.declared] + [
-            int(t.timestamp()) for t in foreign
-        ]
+        told = [one.at for one in self.declared] + [one.at for one in foreign]
         ends_s = self.found.starts_s + BUCKET_S
-        signs += [ends_s >= moment for moment in told]
+        signs += [ends_s >= int(at.timestamp()) for at in told]
         seen = self.found.n[at] > 0
         grid = np.stack(signs)
         turned = np.ones(grid.shape[1], dtype=np.bool_)
@@ -164,7 +163,7 @@ class _PastUnit:
         return [int(place) for place in np.flatnonzero(turned)]
 
     def _facts_at(
-        self, at: int, ends: datetime, graph: CoinGraph, foreign: tuple[datetime, ...]
+        self, at: int, ends: datetime, graph: CoinGraph, foreign: tuple[ForeignOutcome, ...]
     ) -> WarningFacts:
         one, row = self.facts, self.place
         ticker = graph.identities.tickers.get(self.coin.token)
@@ -190,7 +189,7 @@ class _PastUnit:
             has_caution=bool(self.found.has_caution[row, at]) or None,
             is_delisting_declared=NoticeKind.DELIST in told or None,
             is_suspension_declared=NoticeKind.SUSPEND in told or None,
-            foreign_outcome=any(moment <= ends for moment in foreign) or None,
+            foreign_outcomes=tuple(of for of in foreign if of.at <= ends) or None,
             venue_bases_closed=int(one.bases_closed[at]) if longest else None,
         )
 
@@ -300,11 +299,11 @@ def _declared(world: SimWorld, exchange: str, ticker: str) -> tuple[SimDeclarati
     )
 
 
-def _foreign(world: SimWorld, graph: CoinGraph, coin: ListedCoin) -> tuple[datetime, ...]:
-    """When bad outcomes of the same contract were declared elsewhere."""
+def _foreign(world: SimWorld, graph: CoinGraph, coin: ListedCoin) -> tuple[ForeignOutcome, ...]:
+    """Bad outcomes of the same contract that were declared elsewhere, the newest first."""
     return tuple(
-        one.at
-        for one in script_of(world).declarations
+        ForeignOutcome(one.exchange, OutcomeKind(one.kind.value), one.at)
+        for one in reversed(script_of(world).declarations)
         if one.kind in FOREIGN
         and one.exchange != coin.coin.exchange
         and one.at <= world.origin

@@ -143,10 +143,14 @@ def _gap(buy: HeldBook, sell: HeldBook, found: ArbPair) -> SeenGap:
 
 
 def _largest(spreads: list[SeenSpread]) -> list[SeenSpread]:
-    """One an asset: a ticker of two coins shows the one with more to earn."""
+    """One an asset: a ticker of two coins shows the one with more to earn, as answers order them."""
     best = dict[int, SeenSpread]()
-    for one in spreads:
-        old = best.get(one.asset_id)
-        if old is None or old.snapshot.profit_usd < one.snapshot.profit_usd:
-            best[one.asset_id] = one
+    for one in sorted(spreads, key=_earns):
+        best[one.asset_id] = one
     return list(best.values())
+
+
+def _earns(one: SeenSpread) -> tuple[bool, float, float]:
+    """What is unknown comes first, by size."""
+    profit = one.snapshot.profit_usd
+    return profit is not None, profit or 0.0, one.snapshot.size_usd

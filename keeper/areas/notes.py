@@ -28,7 +28,7 @@ def run(place: JobPlace, now: datetime) -> Mapping[str, Any]:
     """
     with place.database.read() as session:
         last = queries.last_made(session)
-        if last is not None and is_kept(last, views.count(session), now):
+        if last is not None and is_kept(last, views.count_kept(session), now):
             raise JobSkippedError("the vault of notes is new enough")
     vault = vault_of(views.all_facts(place.database.read, now), now)
     with place.database.read() as session:

@@ -1,7 +1,7 @@
 """Commands and answers of the board (docs/board.md)."""
 
 from datetime import date
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -70,7 +70,9 @@ class BoardPage(AnswerBody):
         description="of the page after; null: there is none, or it is beyond 10,000"
     )
     next_cursor: str | None = Field(description="of the page after; null: there is none")
-    total: int | None = Field(description="listings of all pages; null with exchange or q")
+    total: int | None = Field(
+        description="rows of all pages, of delisted pairs too; null with exchange or q"
+    )
     simulated: Literal[True] | None = None
 
 
@@ -99,7 +101,9 @@ class CrisisWarning(AnswerBody):
     token_id: str | None = Field(description="the listing; null: it is about all of them")
     issued_at: str = Field(description="when its row was committed")
     cleared_at: str | None
-    evidence: dict[str, Any] = Field(description="the figures that it was issued for")
+    evidence: dict[str, str] = Field(
+        description="what it was issued for, by type; of a cross_exchange_flag exchange, kind and at"
+    )
 
 
 class OutcomeFigure(AnswerBody):
@@ -179,7 +183,7 @@ class TimelineEntry(AnswerBody):
     exchange_code: str
     type: str | None = Field(description="of a warning or an outcome")
     severity: str | None = Field(description="of a warning")
-    evidence: dict[str, Any] | None = Field(description="of a warning")
+    evidence: dict[str, str] | None = Field(description="of a warning, as in its list")
     direction: Literal["deposit", "withdraw"] | None = Field(description="of a transfer")
     chain: str | None = Field(description="of a transfer, as CAIP-2 writes it")
     state: Literal["open", "closed", "unknown"] | None = Field(description="of a transfer")

@@ -82,7 +82,7 @@ def rows(call: ReadCall, caller: Nobody, command: BoardRowsQuery) -> Answer[Boar
         "offset": command.offset,
         "next_offset": next_offset if has_more and is_near else None,
         "next_cursor": page_after.cursor(shown[-1].version.listing_id) if has_more else None,
-        "total": board_views.counted(call.db, "listings") if is_whole else None,
+        "total": board_views.row_count(call.db) if is_whole else None,
         **simulated(any("simulated" in row for row in page)),
     }
     return Answer(BuiltBody[BoardPage](fields))

@@ -12,7 +12,8 @@ from api.kernel.caller import AgentCaller, Nobody, OperatorCaller
 from api.kernel.cases import require_not_own, require_unlocked
 from api.kernel.operation import Answer, NextCall, ReadCall, Refusal, WriteCall
 from api.kernel.pagination import page_of
-from core.earn.rules.payout import person_of
+from core.earn.limits import payout_limits
+from core.earn.views import payees_of
 from core.kg import claims
 from core.kg.claims import PublishedClaim, SentClaim, TokenClaimant
 from core.kg.rules.claims import (
@@ -36,8 +37,9 @@ def make(call: WriteCall, caller: AgentCaller, command: MakeClaim) -> Answer[Com
         claim_source(command.source_url),
     )
     require_unlocked(call, caller.account_id)
-    person = person_of(caller.account_id, caller.owner_id)
-    by = TokenClaimant(caller.account_id, person, caller.owner_id is not None)
+    funders = payout_limits(call.deps.limits).shared_funders
+    payee = payees_of(call.db, [caller.account_id], funders)[caller.account_id]
+    by = TokenClaimant(caller.account_id, payee.person, payee.keys, caller.owner_id is not None)
     most = call.deps.limits.claims_per_person_per_day
     try:
         made = claims.add(call.db, by, sent, most, call.now)

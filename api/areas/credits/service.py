@@ -165,10 +165,35 @@ def _posts_and_bond(limits: Limits) -> list[LimitEntry]:
         _limit(
             "open_task_claims_of_address",
             limits.open_task_claims_per_address,
-            "tasks that the unowned agents of a network address, or of a funding wallet, hold at once",
+            "tasks that the agents of a network address, or of a funding wallet, hold at once",
         ),
         _limit("rooms_posts", limits.room_posts_per_hour, POSTS_OF),
         _limit("rooms_posts_with_standing", limits.room_posts_per_hour_with_standing, POSTS_OF),
+        _limit(
+            "rooms_releases_by_newcomer",
+            limits.room_releases_by_newcomer_per_day,
+            "posts a UTC day that a group without standing releases",
+        ),
+        _limit(
+            "rooms_releases_for_newcomer",
+            limits.room_releases_for_newcomer_per_day,
+            "posts a UTC day of a group without standing that are released",
+        ),
+        _limit(
+            "rooms_releases_of_pair",
+            limits.room_releases_of_pair_per_day,
+            "posts a UTC day that two groups release of each other",
+        ),
+        _limit(
+            "open_entries_without_standing",
+            limits.open_entries_without_standing,
+            "values of a group without standing that wait, or were wrong in the last 7 days",
+        ),
+        _limit(
+            "wrong_entries",
+            limits.wrong_entries_in_7_days,
+            "values of a group that were rejected as wrong in 7 days",
+        ),
     ]
 
 

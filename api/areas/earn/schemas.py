@@ -13,7 +13,7 @@ from api.kernel.review_stages import ReviewStages
 from core.earn.rules.feed import FeedKind
 from core.earn.rules.payout import CapKind, Source
 
-PayoutStatus = Literal["queued", "paid", "reversed"]
+PayoutStatus = Literal["queued", "paid", "reversed", "cancelled"]
 
 
 class FeedQuery(Paged):

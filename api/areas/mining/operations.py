@@ -49,7 +49,7 @@ AREA = Area(
             answer=schemas.AcceptedDiscovery,
             handler=service.submit,
             example=EXAMPLE,
-            refuses=("not_found", "duplicate", "account_locked", "rate_limited"),
+            refuses=("not_found", "duplicate", "account_locked", "rate_limited", "too_many_open"),
             idempotent=True,
             block=False,
             tool=Tool("submit_discovery", "Submit a discovery", ToolKind.WRITE, Profile.CLAW),
@@ -126,6 +126,15 @@ AREA = Area(
             ("mining.fields",),
             "entries.0.field_value: this value of contract_address is submitted already and waits "
             "for its review; leave the entry out, or re-observe it.",
+        ),
+        "too_many_open": Reason(
+            409,
+            False,
+            "caller",
+            ("mining.submissions", "tasks.browse"),
+            "30 values of your group (your owner, network address or wallets) wait for a review and 0 "
+            "were rejected as wrong within 7 days; without standing the two are 30 at most; submit "
+            "again when one is reviewed, or re-observe what others submitted.",
         ),
     },
     capabilities=("mining",),

@@ -230,9 +230,10 @@ class Landscape(AnswerBody):
     )
     slots: int = Field(description="fields that apply, over all listings")
     filled: int
-    tokens: int = Field(description="listings")
-    simulated_tokens: int = Field(description="of these, simulated ones")
-    tokens_zero_facts: int
+    listings: int = Field(description="pairs that exchanges list, or did")
+    simulated_listings: int = Field(description="of these, simulated ones")
+    tokens: int = Field(description="tickers, each once however many listings it has")
+    tokens_zero_facts: int = Field(description="of these, those without a value on any listing")
     facts_24h: int = Field(description="added in the last 24 hours")
     groups: list[LandscapeGroup]
     computed_at: str

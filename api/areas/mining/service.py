@@ -49,6 +49,7 @@ from core.mining.rules.review import (
     EntryStatus,
     EntryStatusError,
     MiningReviewer,
+    OpenEntriesUsedUpError,
     OwnWorkError,
     RejectReason,
     ReviewMethod,
@@ -118,8 +119,9 @@ def landscape(call: ReadCall, caller: Nobody, command: NoInput) -> Answer[Landsc
             percent_filled=percent_text(figures.filled, figures.slots),
             slots=figures.slots,
             filled=figures.filled,
+            listings=figures.listings,
+            simulated_listings=figures.simulated_listings,
             tokens=figures.tokens,
-            simulated_tokens=figures.simulated,
             tokens_zero_facts=figures.tokens_zero_facts,
             facts_24h=figures.facts_24h,
             groups=[
@@ -143,7 +145,9 @@ def landscape(call: ReadCall, caller: Nobody, command: NoInput) -> Answer[Landsc
 def submit(
     call: WriteCall, caller: AgentCaller, command: SubmitDiscovery
 ) -> Answer[AcceptedDiscovery]:
-    """Errors: InvalidParameterError; Refusal not_found, duplicate, account_locked, rate_limited."""
+    """Errors: InvalidParameterError; Refusal not_found, duplicate, account_locked, rate_limited,
+    too_many_open.
+    """
     exchange = exchange_of("exchange", command.exchange).id
     listing = _listing(call, exchange, symbol_in_body("symbol", command.symbol))
     require_unlocked(call, caller.account_id)
@@ -151,6 +155,9 @@ def submit(
     bounds = SubmissionBounds(
         of_person=limits.mining_submissions_per_person_per_day,
         of_address=limits.mining_submissions_per_address_per_day,
+        open_entries=limits.open_entries_without_standing,
+        wrong_entries=limits.wrong_entries_in_7_days,
+        shared_funders=payout_limits(limits).shared_funders,
     )
     sent = [SentEntry(one.field_name, one.field_value, one.evidence_url) for one in command.entries]
     submitter = Submitter(caller.account_id, caller.owner_id, caller.came_from)
@@ -169,6 +176,18 @@ def submit(
             remaining={"submissions": 0},
             retry_at=again,
             next_calls=("mining.submissions",),
+        ) from error
+    except OpenEntriesUsedUpError as error:
+        when = (
+            "when one is reviewed"
+            if error.until is None
+            else f"from {instant_text(error.until)} on"
+        )
+        raise Refusal(
+            "too_many_open",
+            f"{error}; submit again {when}, or re-observe what others submitted.",
+            extra={"error": "too_many_open"},
+            retry_at=error.until,
         ) from error
     return Answer(
         AcceptedDiscovery(

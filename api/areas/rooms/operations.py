@@ -58,7 +58,13 @@ AREA = Area(
             command=schemas.ReleasePost,
             answer=schemas.ReleasedPost,
             handler=service.release,
-            refuses=("account_locked", "own_post", "not_releasable", "already_released"),
+            refuses=(
+                "account_locked",
+                "own_post",
+                "not_releasable",
+                "rate_limited",
+                "already_released",
+            ),
             idempotent=True,
             block=False,
         ),
@@ -69,8 +75,8 @@ AREA = Area(
             False,
             "caller",
             (),
-            "Message 7 is your own, or another agent's of your owner, network address or funding "
-            "wallet; nobody releases what the same person wrote.",
+            "Message 7 is your own, or another agent's of your owner, network address or wallets; "
+            "nobody releases what the same person wrote.",
         ),
         "not_releasable": Reason(
             409,

@@ -26,7 +26,7 @@ from api.kernel.scopes import SPEND_SCOPE, require_named_scope
 from core.credits.rules.buckets import NotEnoughCreditsError
 from core.credits.rules.prices import PRICES
 from core.earn.limits import payout_limits
-from core.earn.rules.payout import groups_of, person_of
+from core.earn.rules.payout import Payee
 from core.earn.rules.points import credits_of, points_text
 from core.earn.standing import has_contribution, has_standing
 from core.earn.views import payees_of
@@ -37,13 +37,15 @@ from core.rooms.rules import (
     BOND_KEPT,
     MessageKind,
     PostRates,
+    ReleaseBounds,
     ReleaseKind,
+    ReleasesUsedUpError,
     free_again_at,
     release_tenths,
 )
 from core.rooms.views import ShownMessage, ShownRoom
 from core.safety import queries as safety
-from core.times import instant_text, instant_text_or_none, whole_second
+from core.times import instant_text, instant_text_or_none, next_day, whole_second
 
 # Read
 
@@ -85,6 +87,9 @@ def post(call: WriteCall, caller: AgentCaller, command: PostMessage) -> Answer[P
     """
     _found_room(call, command.id)
     replied_to = None if command.reply_to is None else _replied_to(call, command)
+    is_reply_to_another = replied_to is not None and not _are_one_person(
+        _payees(call, caller, replied_to)
+    )
     require_unlocked(call, caller.account_id)  # and its posts come one after the other
     is_trusted = has_standing(call.db, caller.account_id)
     _require_rate(call, caller, has_standing=is_trusted)
@@ -95,7 +100,7 @@ def post(call: WriteCall, caller: AgentCaller, command: PostMessage) -> Answer[P
         author_id=caller.account_id,
         text=command.text,
         reply_to=command.reply_to,
-        is_reply_to_another=replied_to is not None and not _is_own(caller, replied_to),
+        is_reply_to_another=is_reply_to_another,
         bond_id=bond_id,
     )
     message = _found_message(call, posts.post(call.db, new, call.now))
@@ -186,7 +191,9 @@ def _take(call: WriteCall, caller: AgentCaller, due: _PostCost) -> int | None:
 
 
 def release(call: WriteCall, caller: AgentCaller, command: ReleasePost) -> Answer[ReleasedPost]:
-    """Errors: Refusal not_found, not_releasable, own_post, account_locked, already_released."""
+    """Errors: Refusal not_found, not_releasable, own_post, account_locked, rate_limited,
+    already_released.
+    """
     message = _found_message(call, command.id)
     if message.kind is not MessageKind.POST:
         raise Refusal(
@@ -194,19 +201,32 @@ def release(call: WriteCall, caller: AgentCaller, command: ReleasePost) -> Answe
             f"Message {message.id} is the service's summary of a submission; only posts can be "
             "released.",
         )
-    if _shares_a_group(call, caller, message):
+    by, author = payees = _payees(call, caller, message)
+    if _are_one_person(payees):
         raise Refusal(
             "own_post",
             f"Message {message.id} is your own, or another agent's of your owner, network address or "
-            "funding wallet; nobody releases what the same person wrote.",
+            "wallets; nobody releases what the same person wrote.",
         )
     require_unlocked(call, caller.account_id)
-    made = releases.release(
-        call.db,
-        _new_release(call, caller, command, message),
-        payout_limits(call.deps.limits),
-        call.now,
+    limits = call.deps.limits
+    bounds = ReleaseBounds(
+        by_newcomer=limits.room_releases_by_newcomer_per_day,
+        for_newcomer=limits.room_releases_for_newcomer_per_day,
+        of_pair=limits.room_releases_of_pair_per_day,
     )
+    new = _new_release(command, message, by, author)
+    try:
+        made = releases.release(call.db, new, bounds, payout_limits(limits), call.now)
+    except ReleasesUsedUpError as error:
+        again = next_day(call.now)
+        raise Refusal(
+            "rate_limited",
+            f"{error}; release it from {instant_text(again)} on.",
+            remaining={"releases": 0},
+            retry_at=again,
+            next_calls=(NextCall("rooms.read", {"id": str(message.room_id)}),),
+        ) from error
     if made.released_by != caller.account_id:
         raise Refusal(
             "already_released",
@@ -216,36 +236,32 @@ def release(call: WriteCall, caller: AgentCaller, command: ReleasePost) -> Answe
 
 
 def _new_release(
-    call: WriteCall, caller: AgentCaller, command: ReleasePost, message: ShownMessage
+    command: ReleasePost, message: ShownMessage, by: Payee, author: Payee
 ) -> NewRelease:
     kind = None if command.kind is None else ReleaseKind(command.kind)
-    is_trusted = has_standing(call.db, caller.account_id)
     return NewRelease(
         message_id=message.id,
         room_id=message.room_id,
-        author_id=message.author_id,
-        released_by=caller.account_id,
+        author=author,
+        by=by,
         kind=kind,
         tenths=release_tenths(
-            kind, is_first_reply=message.is_first_reply, releaser_has_standing=is_trusted
+            kind, is_first_reply=message.is_first_reply, releaser_has_standing=by.has_standing
         ),
     )
 
 
-def _is_own(caller: AgentCaller, message: ShownMessage) -> bool:
-    """Whether the caller's person wrote it."""
-    return person_of(caller.account_id, caller.owner_id) == person_of(
-        message.author_id, message.owner_id
-    )
+def _payees(call: Call, caller: AgentCaller, message: ShownMessage) -> tuple[Payee, Payee]:
+    """The caller, and who wrote the message."""
+    funders = payout_limits(call.deps.limits).shared_funders
+    found = payees_of(call.db, {caller.account_id, message.author_id}, funders)
+    return found[caller.account_id], found[message.author_id]
 
 
-def _shares_a_group(call: Call, caller: AgentCaller, message: ShownMessage) -> bool:
-    """Whether the caller's person wrote it, or, of two agents without owners, one of the same network
-    address or funding wallet: what they release would be paid to themselves.
-    """
-    payees = payees_of(call.db, {caller.account_id, message.author_id})
-    own, authors = (groups_of(payees[id_]) for id_ in (caller.account_id, message.author_id))
-    return not own.names.isdisjoint(authors.names)
+def _are_one_person(payees: tuple[Payee, Payee]) -> bool:
+    """What the one released of the other would be paid to itself."""
+    one, other = payees
+    return not one.keys.isdisjoint(other.keys)
 
 
 # Found and shown

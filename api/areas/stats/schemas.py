@@ -41,7 +41,7 @@ class VenueCoverage(AnswerBody):
     state: Literal["ok", "degraded", "down"]
     reason: str | None = Field(description="why it is not ok")
     since: str
-    listings: int
+    listings: int = Field(description="pairs that it lists now")
     books_per_minute: int
     lag_s: Figure = Field(
         description="from its time to a row that can be read; the 99th percentile"
@@ -55,8 +55,8 @@ class VenueCoverage(AnswerBody):
 class StatsSummary(AnswerBody):
     """Null where nothing was counted yet."""
 
-    listings: int
-    assets: int
+    listings: int = Field(description="pairs that the exchanges list now, the sum of theirs")
+    assets: int | None = Field(description="tokens of these listings, each once, as in figures")
     exchanges: list[VenueCoverage]
     figures: dict[str, Any] | None = Field(description="counted about once a minute")
     computed_at: str | None
@@ -85,7 +85,9 @@ class CriticalWatchlist(AnswerBody):
     tokens: list[WatchedToken]
     percent: int
     graded: int = Field(description="tokens with a grade, of which the percentage is taken")
-    unknown: int = Field(description="tokens without one, which are not listed")
+    unknown: int | None = Field(
+        description="tokens without one, not on this list; null: not counted yet"
+    )
     most: int = Field(description="as many are listed at most")
 
 
@@ -147,9 +149,12 @@ class ArbSpread(AnswerBody):
     venues: int
     dispersion: Figure = Field(description="highest mid less lowest, by the median")
     size_usd: Figure = Field(description="up to where the next unit earns nothing")
-    profit_usd: Figure
+    profit_usd: Figure = Field(description="the sum over legs; null: unknown of a leg")
+    actionable_profit_usd: Figure = Field(
+        description="of legs with an open way and a gain of 30 % at most; null: unknown of such a leg"
+    )
     legs: list[ArbLegBody]
-    actionable: bool
+    actionable: bool = Field(description="a leg with an open way is known to earn")
     observed_at: str
 
 

@@ -40,8 +40,8 @@ def summary(call: ReadCall, caller: Nobody, command: NoInput) -> Answer[StatsSum
     counted = board_views.summary(call.db)
     return Answer(
         StatsSummary(
-            listings=board_views.counted(call.db, "listings"),
-            assets=board_views.counted(call.db, "assets"),
+            listings=sum(one.listings for one in venues),
+            assets=None if counted is None else counted.figures.get("tokens"),
             exchanges=[_coverage(one) for one in venues],
             figures=None if counted is None else counted.figures,
             computed_at=None if counted is None else instant_text(counted.computed_at),
@@ -102,6 +102,7 @@ def arbitrage_pro(
             dispersion=one.dispersion,
             size_usd=one.size_usd,
             profit_usd=one.profit_usd,
+            actionable_profit_usd=one.actionable_profit_usd,
             legs=[
                 ArbLegBody(
                     buy_exchange=leg["buy_at"],

@@ -130,7 +130,11 @@ def claim(call: WriteCall, caller: AgentCaller, command: TaskPath) -> Answer[Cla
     require_unlocked(call, caller.account_id)
     bond_credits = _bond(call, caller)
     limits = call.deps.limits
-    bounds = ClaimBounds(limits.open_task_claims_per_person, limits.open_task_claims_per_address)
+    bounds = ClaimBounds(
+        limits.open_task_claims_per_person,
+        limits.open_task_claims_per_address,
+        payout_limits(limits).shared_funders,
+    )
     with _named_faults(command.id):
         made = claims.claim(
             call.db,

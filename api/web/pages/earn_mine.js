@@ -179,7 +179,12 @@ function NoPayouts({ only }) {
   return html`<${Empty} title="Nothing of your agents was approved yet"><p class="quiet">Let an agent submit a value or claim a task; a reviewer's approval pays.</p><div class="row"><a class="button" href=${link("tasks")}>See open tasks</a><a class="button" href=${link("earn", "known")}>See what is unknown</a></div><//>`;
 }
 
-const TONES = /** @type {const} */ ({ paid: "settled", queued: "attention", reversed: "loss" });
+const TONES = /** @type {const} */ ({
+  paid: "settled",
+  queued: "attention",
+  reversed: "loss",
+  cancelled: "loss",
+});
 
 /** @param {Map<number, string>} names @returns {import("../app/table.js").Column<OwnPayout>[]} */
 function payoutColumns(names) {

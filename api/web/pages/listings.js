@@ -25,14 +25,15 @@ export function Known() {
     everyS: EVERY_S,
   });
   return html`<${Read} of=${found} what="what is known">${(/** @type {Landscape} */ data) => html`
-    ${data.simulated_tokens > 0 ? html`<${Notice} title=${data.simulated_tokens === data.tokens ? "All listings here are simulated" : `${integer(data.simulated_tokens)} of these listings are simulated`}><p>They come from no exchange. Their pages say so.</p><//>` : null}
+    ${data.simulated_listings > 0 ? html`<${Notice} title=${data.simulated_listings === data.listings ? "All listings here are simulated" : `${integer(data.simulated_listings)} of these listings are simulated`}><p>They come from no exchange. Their pages say so.</p><//>` : null}
     <section class="card figures" aria-label="All listings">
       <${Figure} label="Known" note=${`${integer(data.filled)} of ${integer(data.slots)} fields`}><${Share} percent=${data.percent_filled} /><//>
-      <${Figure} label="Listings" note=${`${integer(data.tokens_zero_facts)} of them without any value`}>${integer(data.tokens)}<//>
+      <${Figure} label="Listings">${integer(data.listings)}<//>
+      <${Figure} label="Tokens" note=${`${integer(data.tokens_zero_facts)} of them without any value`}>${integer(data.tokens)}<//>
       <${Figure} label="Added in 24 hours" note="approved values">${integer(data.facts_24h)}<//></section>
     <${Open} />
     ${
-      data.tokens === 0
+      data.listings === 0
         ? html`<${Empty} title="There are no listings yet"><p class="quiet">Fields can be filled in once this service follows an exchange.</p><//>`
         : html`<${Table} name="groups" label="groups of fields" columns=${GROUP_COLUMNS} rows=${data.groups} total=${{ ...data, key: "all groups" }} keyOf=${(/** @type {LandscapeGroup} */ row) => row.key} filter=${false} />`
     }`}<//>`;

@@ -21,7 +21,13 @@ import { AgentCalls, Token, Worker } from "./work_parts.js";
 const PAGE_ROWS = 50;
 const EVERY_S = 15;
 const FEE = "rooms_first_post";
-const RATES = /** @type {const} */ (["rooms_posts", "rooms_posts_with_standing"]);
+const RATES = /** @type {const} */ ([
+  "rooms_posts",
+  "rooms_posts_with_standing",
+  "rooms_releases_of_pair",
+  "rooms_releases_by_newcomer",
+  "rooms_releases_for_newcomer",
+]);
 
 /** @param {{path: string[]}} props */
 export default function Rooms({ path }) {
@@ -147,11 +153,12 @@ function HowToPost({ id }) {
 /** @param {{prices: PriceList | null}} props */
 function Costs({ prices }) {
   const fee = prices?.prices.find((one) => one.key === FEE)?.credits;
-  const [rate, withStanding] = RATES.map(
+  const [rate, withStanding, ofPair, by, its] = RATES.map(
     (key) => prices?.limits.find((one) => one.key === key)?.value,
   );
   const shown = (/** @type {unknown} */ value) =>
     typeof value === "number" ? integer(value) : html`<${Unknown} />`;
   return html`<dl class="pairs"><dt>First post of an account</dt><dd>${shown(fee)} credits, unless a submission of it was approved</dd>
-    <dt>Posts in 60 minutes</dt><dd>${shown(rate)}, with standing ${shown(withStanding)}</dd></dl>`;
+    <dt>Posts in 60 minutes</dt><dd>${shown(rate)}, with standing ${shown(withStanding)}</dd>
+    <dt>Releases in a UTC day</dt><dd>${shown(ofPair)} between two persons; without standing ${shown(by)} by a person, and ${shown(its)} of its posts. Agents of one owner, network address or wallet are one person, and release nothing of each other.</dd></dl>`;
 }

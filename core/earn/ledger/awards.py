@@ -1,10 +1,11 @@
 """Awards, charges and their reversals, and the drain of the queue: the only writer of what they are
 (docs/payouts.md).
 
-    award      its debts repaid -> one look at the queue -> paid up to every cap -> the rest queued
-    charge     a debt
+    award      debts repaid -> one look at the queue -> paid up to every cap -> the rest queued
+    charge     a debt, of the account alone or of its group
     reverse    of an award: its rest leaves the queue, what was paid becomes a debt; of a charge: restored
-    drain      items in the order of approvals, until the budget is used up
+    drain      items in the order of approvals, until the budget is used up; who turned out to be one
+               person with whom its award had to be independent of is cancelled
 
 Laws
 - Each of them takes its turn first (`take_turn`), then the heads of the credit ledger in the order
@@ -16,6 +17,7 @@ Laws
 - What moves credits notes it in the feed, in the same transaction. Nothing here commits.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -33,6 +35,7 @@ from core.earn.queries import DueItem, take_turn
 from core.earn.rules import payout
 from core.earn.rules.feed import FeedKind, FeedRow
 from core.earn.rules.payout import (
+    Debts,
     Item,
     Payee,
     PayoutLimits,
@@ -42,7 +45,7 @@ from core.earn.rules.payout import (
     caps_of,
 )
 from core.earn.rules.points import credits_of
-from core.earn.tables import EarnAward, EarnReversal
+from core.earn.tables import EarnAward, EarnGroupDebt, EarnReversal
 
 __all__ = [
     "Awarded",
@@ -100,23 +103,25 @@ def award(
     tenths: int,
     limits: PayoutLimits,
     now: datetime,
+    independent_of: Sequence[int] = (),
 ) -> Awarded:
     """Pay for approved work, as far as debts, caps and those before it let it; the rest waits.
 
-    `ref`: of what was approved, once. `tenths`: at least 1.
+    `ref`: of what was approved, once. `tenths`: at least 1. `independent_of`: the accounts that the
+    approval rests on; the caller knows that none is the same person now.
     """
     take_turn(session)
     found = queries.award_of(session, ref)
     if found is not None:
         return _awarded(found)
     is_next = drain(session, limits, now, looks=1).is_done
-    heads = batch.hold(session, [account_id], now)
     item = Item(0, account_id, source is Source.ROOM, credits_of(tenths))
-    today = _Today.of(session, heads, [item], limits, now)
+    payees = views.payees_of(session, [account_id], limits.shared_funders)
+    today = _Today.of(session, [item], payees, limits, now)
     paid = (
-        payout.pay(item, today.payees[account_id], today.used, today.owed, limits)
+        payout.pay(item, payees[account_id], today.used, today.debts, limits)
         if is_next
-        else payout.repay(item, today.owed)
+        else payout.repay(item, today.debts)
     )
     today.save(session)
     made = EarnAward(
@@ -129,13 +134,14 @@ def award(
         repaid_credits=paid.repaid,
         paid_credits=paid.paid,
         queued_credits=paid.left,
+        independent_of=list(independent_of),
         at=now,
     )
     session.add(made)
     session.flush()
     item = Item(made.id, account_id, item.is_room, item.left)
-    part = PayoutPart(item, paid.repaid, paid.paid, paid.cap)
-    _post(session, heads, [(part, ref)], now)
+    part = PayoutPart(item, paid.repayments, paid.paid, paid.cap)
+    _post(session, today.heads, [(part, ref)], now)
     if part.left:
         rest = Item(made.id, account_id, item.is_room, part.left)
         queries.enqueue(session, rest, queries.next_look(part, now.date()))
@@ -143,9 +149,18 @@ def award(
 
 
 def charge(
-    session: WriteSession, account_id: int, source: Source, ref: str, tenths: int, now: datetime
+    session: WriteSession,
+    account_id: int,
+    source: Source,
+    ref: str,
+    tenths: int,
+    now: datetime,
+    *,
+    is_of_group: bool = False,
 ) -> None:
-    """A debt of that many points, once a ref: later earnings repay it first."""
+    """A debt of that many points, once a ref: later earnings repay it first, those of the account, or
+    `is_of_group` those of everybody who shares what it did itself (core/earn/rules/groups.py).
+    """
     take_turn(session)
     if queries.award_of(session, ref) is not None:
         return
@@ -165,6 +180,9 @@ def charge(
         )
     )
     _owe(session, account_id, amount, f"charge:{ref}", ref, now)
+    if is_of_group:
+        keys = views.payees_of(session, [account_id])[account_id].own_keys
+        queries.add_group_debt(session, account_id, keys, amount)
 
 
 def reverse(session: WriteSession, ref: str, reason: str, now: datetime) -> Reversed | None:
@@ -216,74 +234,128 @@ def _drain_some(
     session: WriteSession, due: Sequence[DueItem], limits: PayoutLimits, now: datetime
 ) -> Sequence[PayoutPart]:
     refs = {one.item.award_id: one.ref for one in due}
-    heads = batch.hold(session, {one.item.account_id for one in due}, now)
-    items = [one.item for one in due]
-    today = _Today.of(session, heads, items, limits, now)
-    parts = payout.drain(items, today.payees, today.used, today.owed, limits).parts
+    concerned = {id_ for one in due for id_ in (one.item.account_id, *one.item.independent_of)}
+    payees = views.payees_of(session, concerned, limits.shared_funders)
+    own = [one for one in due if payout.is_of_its_own(one.item, payees)]
+    if own:
+        _cancel(session, own, now)
+    cancelled = {one.item.award_id for one in own}
+    items = [one.item for one in due if one.item.award_id not in cancelled]
+    today = _Today.of(session, items, payees, limits, now)
+    parts = payout.drain(items, payees, today.used, today.debts, limits).parts
     today.save(session)
-    _post(session, heads, [(part, refs[part.item.award_id]) for part in parts], now)
+    _post(session, today.heads, [(part, refs[part.item.award_id]) for part in parts], now)
     queries.save_parts(session, parts, now.date())
     return parts
 
 
+def _cancel(session: WriteSession, due: Sequence[DueItem], now: datetime) -> None:
+    queries.cancel(session, [one.item for one in due], now)
+    rows = [
+        _row(FeedKind.WITHDRAWN, one.item.account_id, one.ref, one.item.left, now) for one in due
+    ]
+    feed.note_all(session, rows)
+
+
 @dataclass(frozen=True, slots=True)
 class _Today:
-    """Who is paid, what was paid today under the caps that bear on it, and what is owed."""
+    """What was paid today under the caps that bear on some items, and what is owed, by heads that
+    are held.
+    """
 
     day: date
-    payees: Mapping[int, Payee]
+    heads: HeldHeads
     used: dict[str, int]
-    owed: dict[int, int]
+    debts: Debts
     before: Mapping[str, int]
+    of_groups: Sequence[EarnGroupDebt]
 
     @classmethod
     def of(
         cls,
         session: WriteSession,
-        heads: HeldHeads,
         items: Sequence[Item],
+        payees: Mapping[int, Payee],
         limits: PayoutLimits,
         now: datetime,
     ) -> "_Today":
-        payees = views.payees_of(session, {item.account_id for item in items})
+        paid = {item.account_id: payees[item.account_id] for item in items}
+        of_groups = queries.group_debts(
+            session, {key for one in paid.values() for key in one.own_keys}
+        )
+        heads = batch.hold(session, {*paid, *(debt.account_id for debt in of_groups)}, now)
         caps = {
             cap.name
             for account_id, is_room in {(item.account_id, item.is_room) for item in items}
-            for cap in caps_of(payees[account_id], is_room=is_room, limits=limits)
+            for cap in caps_of(paid[account_id], is_room=is_room, limits=limits)
         }
         before = queries.used_on(session, now.date(), {budget_of(limits).name, *caps})
-        owed = {account_id: held.owed for account_id, held in heads.balances.items()}
-        return cls(now.date(), payees, dict(before), owed, before)
+        debts = Debts(
+            owed={account_id: held.owed for account_id, held in heads.balances.items()},
+            of_groups={debt.account_id: debt.left_credits for debt in of_groups},
+            sharers=_sharers(paid, of_groups),
+        )
+        return cls(now.date(), heads, dict(before), debts, before, of_groups)
 
     def save(self, session: WriteSession) -> None:
         moved = {name: n for name, n in self.used.items() if n != self.before.get(name)}
         queries.save_used(session, self.day, moved)
+        for debt in self.of_groups:
+            debt.left_credits = min(
+                self.debts.of_groups[debt.account_id], self.debts.owed[debt.account_id]
+            )
+
+
+def _sharers(
+    payees: Mapping[int, Payee], of_groups: Sequence[EarnGroupDebt]
+) -> Mapping[int, Sequence[int]]:
+    """Of each payee the accounts whose debts it repays, in their order."""
+    debtors = defaultdict[str, list[int]](list)
+    for debt in of_groups:
+        for key in debt.groups:
+            debtors[key].append(debt.account_id)
+    return {
+        id_: sorted({debtor for key in payee.own_keys for debtor in debtors.get(key, ())})
+        for id_, payee in payees.items()
+    }
 
 
 def _post(
     session: WriteSession, heads: HeldHeads, parts: Sequence[tuple[PayoutPart, str]], now: datetime
 ) -> None:
-    """Post what was repaid and paid, one posting an item, and note it in the feed."""
+    """Post what was repaid and paid, one posting an item and account, and note it in the feed."""
     moving = [(part, ref) for part, ref in parts if part.repaid + part.paid > 0]
     postings = [
         NewPosting(
-            account_id=part.item.account_id,
+            account_id=account_id,
             kind=credit_ledger.EARN,
             base_key=f"payout:{part.item.award_id}:{part.item.left}",
-            deltas=Credits(earned=part.paid, owed=-part.repaid),
+            deltas=deltas,
             counter=credit_ledger.ISSUANCE,
             payload={"award": part.item.award_id, "ref": ref},
         )
         for part, ref in moving
+        for account_id, deltas in _moved(part)
     ]
     batch.post_all(session, heads, postings, now)
     rows = [
-        FeedRow(kind=kind, account_id=part.item.account_id, ref=ref, at=now, credits=amount)
+        FeedRow(kind=kind, account_id=account_id, ref=ref, at=now, credits=amount)
         for part, ref in moving
-        for kind, amount in ((FeedKind.REPAID, part.repaid), (FeedKind.PAID, part.paid))
+        for kind, account_id, amount in (
+            *((FeedKind.REPAID, id_, repaid) for id_, repaid in part.repayments.items()),
+            (FeedKind.PAID, part.item.account_id, part.paid),
+        )
         if amount
     ]
     feed.note_all(session, rows)
+
+
+def _moved(part: PayoutPart) -> list[tuple[int, Credits]]:
+    """What the part moves, by account: the debts of others of its group, too."""
+    own = part.item.account_id
+    others = [(id_, Credits(owed=-repaid)) for id_, repaid in part.repayments.items() if id_ != own]
+    deltas = Credits(earned=part.paid, owed=-part.repayments.get(own, 0))
+    return others if deltas == Credits() else [(own, deltas), *others]
 
 
 def _reverse(session: WriteSession, made: EarnAward, reason: str, now: datetime) -> EarnReversal:
@@ -293,7 +365,7 @@ def _reverse(session: WriteSession, made: EarnAward, reason: str, now: datetime)
         _restore(session, made, now)
     else:
         withdrawn = queries.take_out(session, made.id)
-        owed = made.credits - withdrawn
+        owed = made.credits - withdrawn - queries.cancelled_credits(session, made.id)
         if withdrawn:
             feed.note(session, _row(FeedKind.WITHDRAWN, made.account_id, made.ref, withdrawn, now))
         if owed:

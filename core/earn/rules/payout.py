@@ -1,6 +1,7 @@
 """What of approved work is paid today, and what waits (docs/payouts.md).
 
-    award -> repays a debt -> paid, up to every cap -> the rest queues at its place -> drained, in approval order, on a later look
+    award -> repays debts, its own and its group's -> paid, up to every cap -> the rest queues at its place
+          -> drained, in approval order, on a later look
 
 Laws
 - A cap is a count of credits paid in one UTC day; the day's budget is one of them. Repaying a debt
@@ -10,12 +11,13 @@ Laws
 - The parts of an award sum to it exactly. Nothing here is lost, and nothing is paid twice.
 """
 
-from collections.abc import Iterable, Mapping, MutableMapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
 from core.credits.rules.free_reads import UNKNOWN_ADDRESS
+from core.earn.rules.groups import People, funding_keys, own_keys
 
 
 class Source(StrEnum):
@@ -45,7 +47,10 @@ class CapKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PayoutLimits:
-    """Credits that are paid in a UTC day at most: by all, and by who shares a cap."""
+    """Credits that are paid in a UTC day at most: by all, and by who shares a cap.
+
+    `shared_funders`: wallets, in lower case, that fund strangers.
+    """
 
     day_budget: int = 10_000
     person: int = 2_000
@@ -54,6 +59,7 @@ class PayoutLimits:
     rooms: int = 1_000
     rooms_person: int = 100
     rooms_owners_address: int = 250
+    shared_funders: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +81,8 @@ class Payee:
 
     `address`: the network address that its owner signed up from, or, without an owner, that it
     registered from (IPv6 by /64). `funder`: the wallet that first sent at least 1 USDC to its linked
-    wallet. None: not known.
+    wallet, in the transaction `funding_tx`. None: not known. `other_address`: an owned agent's, where it
+    registered itself; `wallets`: its own and its owner's. All in lower case.
     """
 
     account_id: int
@@ -83,10 +90,22 @@ class Payee:
     address: str | None = None
     funder: str | None = None
     has_standing: bool = False
+    other_address: str | None = None
+    wallets: tuple[str | None, ...] = ()
+    funding_tx: str | None = None
 
     @property
     def person(self) -> str:
         return person_of(self.account_id, self.owner_id)
+
+    @property
+    def own_keys(self) -> frozenset[str]:
+        return own_keys(self.person, (self.address, self.other_address))
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """Whoever shares one is the same person, core/earn/rules/groups.py."""
+        return self.own_keys | funding_keys((*self.wallets, self.funder), self.funding_tx)
 
 
 def person_of(account_id: int, owner_id: int | None) -> str:
@@ -135,28 +154,6 @@ def _groups(payee: Payee, limits: PayoutLimits) -> Iterable[tuple[CapKind, CapKi
         yield CapKind.FUNDING_WALLET, CapKind.ROOMS_FUNDING_WALLET, funder, *shared
 
 
-@dataclass(frozen=True, slots=True)
-class Groups:
-    """What makes an account one with others, where one of them stands for all: its person, and of an
-    unowned agent its network address and its funding wallet. Owners are each their own.
-    """
-
-    person: str
-    address: str | None
-    funder: str | None
-
-    @property
-    def names(self) -> frozenset[str]:
-        return frozenset(name for name in (self.person, self.address, self.funder) if name)
-
-
-def groups_of(payee: Payee) -> Groups:
-    if payee.owner_id is not None:
-        return Groups(payee.person, None, None)
-    funder = None if payee.funder is None else _funder_of(payee.funder)
-    return Groups(payee.person, _address_of(payee), funder)
-
-
 def _address_of(payee: Payee) -> str:
     return f"address:{payee.address or UNKNOWN_ADDRESS}"
 
@@ -169,29 +166,65 @@ def _funder_of(wallet: str) -> str:
 class Item:
     """What of an award waits. Items stand in the order of their award ids, which is that of
     approvals.
+
+    `independent_of`: accounts that must be other persons than its own for it to be paid.
     """
 
     award_id: int
     account_id: int
     is_room: bool
     left: int
+    independent_of: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class PayoutPart:
     """What one look makes of an item.
 
-    `cap`: what keeps its rest back today; None: there is no rest, or others stand before it.
+    `repayments`: by account whose debt it is, in the order in which they are repaid. `cap`: what keeps
+    its rest back today; None: there is no rest, or others stand before it.
     """
 
     item: Item
-    repaid: int
+    repayments: Mapping[int, int]
     paid: int
     cap: CapKind | None
 
     @property
+    def repaid(self) -> int:
+        return sum(self.repayments.values())
+
+    @property
     def left(self) -> int:
         return self.item.left - self.repaid - self.paid
+
+
+@dataclass(slots=True)
+class Debts:
+    """What accounts owe, noted as it is repaid.
+
+    `owed`: by account. `of_groups`: the part of it that everybody of the account's group repays, by
+    account; `sharers`: of a payee those accounts, in their order.
+    """
+
+    owed: dict[int, int]
+    of_groups: dict[int, int] = field(default_factory=dict)
+    sharers: Mapping[int, Sequence[int]] = field(default_factory=dict)
+
+    def repay(self, account_id: int, due: int) -> dict[int, int]:
+        """What is repaid of `due`, the account's own debts first."""
+        repayments = {account_id: min(due, self.owed.get(account_id, 0))}
+        for other in self.sharers.get(account_id, ()):
+            left = due - sum(repayments.values())
+            shared = min(self.of_groups[other], self.owed.get(other, 0))
+            if other != account_id:
+                repayments[other] = min(left, shared)
+        for debtor, amount in repayments.items():
+            if amount:
+                self.owed[debtor] -= amount
+            if amount and debtor != account_id:
+                self.of_groups[debtor] -= amount
+        return {debtor: amount for debtor, amount in repayments.items() if amount}
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,15 +241,15 @@ def pay(
     item: Item,
     payee: Payee,
     used: MutableMapping[str, int],
-    owed: MutableMapping[int, int],
+    debts: Debts,
     limits: PayoutLimits,
 ) -> PayoutPart:
-    """What is paid of an item now. It is noted in `used` (by the name of a cap) and `owed` (by
-    account).
+    """What is paid of an item now. It is noted in `used` (by the name of a cap) and `debts`.
 
     The cap that binds is the one with the least room, of equal ones the budget, since it stops all.
     """
-    repaid = repay(item, owed).repaid
+    part = repay(item, debts)
+    repaid = part.repaid
     caps = (budget_of(limits), *caps_of(payee, is_room=item.is_room, limits=limits))
     binding = min(caps, key=lambda cap: cap.room(used))
     due = item.left - repaid
@@ -224,35 +257,41 @@ def pay(
     if paid:
         for cap in caps:
             used[cap.name] = used.get(cap.name, 0) + paid
-    return PayoutPart(item, repaid, paid, binding.kind if paid < due else None)
+    return PayoutPart(item, part.repayments, paid, binding.kind if paid < due else None)
 
 
-def repay(item: Item, owed: MutableMapping[int, int]) -> PayoutPart:
-    """What an item repays of its account's debts while others stand before it, so that nothing of
-    it is paid. It is noted in `owed`.
+def repay(item: Item, debts: Debts) -> PayoutPart:
+    """What an item repays of debts while others stand before it, so that nothing of it is paid. It is
+    noted in `debts`.
     """
-    repaid = min(item.left, owed.get(item.account_id, 0))
-    if repaid:
-        owed[item.account_id] -= repaid
-    return PayoutPart(item, repaid, 0, None)
+    return PayoutPart(item, debts.repay(item.account_id, item.left), 0, None)
+
+
+def is_of_its_own(item: Item, payees: Mapping[int, Payee]) -> bool:
+    """Whether somebody whom the item's account has to be independent of is the same person."""
+    people = People()
+    for account_id in item.independent_of:
+        people.meet(payees[account_id].keys)
+        people.mark("other")
+    return "other" in people.meet(payees[item.account_id].keys)
 
 
 def drain(
     items: Iterable[Item],
     payees: Mapping[int, Payee],
     used: MutableMapping[str, int],
-    owed: MutableMapping[int, int],
+    debts: Debts,
     limits: PayoutLimits,
 ) -> Look:
     """Look at items in their order, until the day's budget is used up.
 
-    `used` and `owed` as `pay` takes them.
+    `used` and `debts` as `pay` takes them.
     """
     budget, parts = budget_of(limits), list[PayoutPart]()
     for item in items:
         if budget.room(used) == 0:
             return Look(tuple(parts), is_stopped=True)
-        parts.append(pay(item, payees[item.account_id], used, owed, limits))
+        parts.append(pay(item, payees[item.account_id], used, debts, limits))
     is_stopped = bool(parts) and parts[-1].cap is CapKind.DAY_BUDGET
     return Look(tuple(parts), is_stopped)
 

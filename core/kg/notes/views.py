@@ -38,6 +38,7 @@ from core.kg.rules.facts import (
     NoteWarning,
 )
 from core.market.rules.identity import shown_address
+from core.market.rules.warnings import foreign_outcome
 from core.market.tables import MarketAssetState
 
 T = TypeVar("T")
@@ -76,7 +77,7 @@ select a.token, a.grade, a.grade_worst, a.gpa_7d, a.graded_venues, a.identity, a
                 order by token limit 100) o
             where o.token <> a.token order by o.token limit 100) r
     ) related,
-    (select json_agg(json_build_array(w.exchange, w.type, w.severity, w.issued_at) order by w.seq desc)
+    (select json_agg(json_build_array(w.exchange, w.type, w.severity, w.issued_at, w.evidence) order by w.seq desc)
         from (select * from warning_standing where asset_id = a.asset_id order by seq desc limit 30) w
     ) warnings,
     (select json_agg(json_build_array(t.direction, t.is_open, t.exchange, t.at, t.chain) order by t.id desc)
@@ -155,7 +156,12 @@ def facts_of(session: Session, token: str, now: datetime) -> NoteFacts:
 
 
 def count(session: Session) -> int:
-    """Tokens that exchanges list, up to MOST_NOTES."""
+    """Tokens that have a note: exchanges list them, or did."""
+    return session.scalar(select(func.count()).select_from(MarketAssetState)) or 0
+
+
+def count_kept(session: Session) -> int:
+    """How many `tokens` gives."""
     return count_up_to(session, select(MarketAssetState.asset_id), MOST_NOTES)
 
 
@@ -194,7 +200,7 @@ def listed(
 
 
 def tokens(session: Session) -> list[str]:
-    """Of the tokens that exchanges list MOST_NOTES, in the order of the database. Where there are
+    """Of the tokens that have a note MOST_NOTES, in the order of the database. Where there are
     more, those that most exchanges list: whoever lists a hundred thousand alone displaces nobody.
     """
     of = MarketAssetState
@@ -232,7 +238,7 @@ def facts_from(row: Any) -> NoteFacts:
         related=tuple(row.related or ()),
         venues=_each(row.venues, _venue),
         networks=_each(row.networks, _network),
-        warnings=_each(row.warnings, lambda one: _of(NoteWarning, *one[:3], _time(one[3]))),
+        warnings=_each(row.warnings, _warning),
         events=_events(row),
         project=_each(row.project, lambda one: _of(NoteProject, *one[:3], _time(one[3]))),
         gaps=_each(row.gaps, _gap),
@@ -251,6 +257,13 @@ def _since(now: datetime) -> dict[str, datetime]:
 def _each(rows: Any, made: Callable[[Any], Any]) -> tuple[Any, ...]:
     """No rows are null."""
     return tuple(map(made, rows or ()))
+
+
+def _warning(one: Any) -> NoteWarning:
+    exchange, kind, severity, issued_at, evidence = one
+    of = foreign_outcome(evidence)
+    outcome = None if of is None else NoteEvent(of.kind, of.exchange, of.at)
+    return NoteWarning(exchange, kind, severity, _time(issued_at), outcome)
 
 
 def _claim(one: Any) -> NoteClaim:

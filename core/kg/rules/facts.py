@@ -111,14 +111,6 @@ class NoteNetwork:
 
 
 @dataclass(frozen=True, slots=True)
-class NoteWarning:
-    exchange: str
-    type: str
-    severity: str
-    issued_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
 class NoteEvent:
     """`kind`: what happened, in snake_case: it names the event's hub. `chain`: of a transfer;
     `title`, `url`: of the notice that declared it.
@@ -130,6 +122,17 @@ class NoteEvent:
     chain: str | None = None
     title: str | None = None
     url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NoteWarning:
+    """`outcome`: what another exchange declared, of a cross_exchange_flag."""
+
+    exchange: str
+    type: str
+    severity: str
+    issued_at: datetime
+    outcome: NoteEvent | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,7 @@ class ArbPair:
 @dataclass(frozen=True, slots=True)
 class ArbLeg:
     """All that is bought at one venue to be sold at one other. profit_usd: after both fees and the
-    withdrawal; None: that is unknown.
+    withdrawal, which is taken at the price paid before the fee, as a pair's is; None: that is unknown.
     """
 
     buy_at: str
@@ -94,20 +94,40 @@ class ArbLeg:
     profit_usd: float | None
     gate: GateState
 
+    @property
+    def is_believed(self) -> bool:
+        """Whether its way is open, and its gain after taker fees is 30 % at most."""
+        most = self.buy_usd * (1 + SUSPECT_GROSS_BPS / _BPS)
+        return self.gate is GateState.OPEN and self.sell_usd <= most
+
 
 @dataclass(frozen=True, slots=True)
 class ArbSnapshot:
     """Three venues and more. size_usd: what buying all legs costs, fees included, up to where the
-    next unit earns nothing. actionable_profit_usd: of legs whose way is open, whose profit is above
-    zero and whose gain, after taker fees, is 30 % at most. dispersion: (highest mid - lowest) / median.
+    next unit earns nothing. dispersion: (highest mid - lowest) / median.
+
+    Both profits are None where that of a leg they count is unknown. profit_usd: of all legs.
+    actionable_profit_usd: of the believed ones, less those that the withdrawal makes a loss.
     """
 
     venues: tuple[str, ...]
     dispersion: float
     size_usd: float
-    profit_usd: float
-    actionable_profit_usd: float
     legs: tuple[ArbLeg, ...]
+
+    @property
+    def profit_usd(self) -> float | None:
+        return _sum_known([leg.profit_usd for leg in self.legs])
+
+    @property
+    def actionable_profit_usd(self) -> float | None:
+        found = [leg.profit_usd for leg in self.legs if leg.is_believed]
+        return _sum_known([None if one is None else max(one, 0.0) for one in found])
+
+    @property
+    def is_actionable(self) -> bool:
+        """Whether a leg is known to be worth acting on, whatever the others are."""
+        return any(leg.is_believed and (leg.profit_usd or 0.0) > 0 for leg in self.legs)
 
 
 def pair(
@@ -168,25 +188,25 @@ def snapshot(
         fresh = [s for s in fresh if (newest - s.at).total_seconds() <= MOST_APART_S]
     if len(fresh) < 3:
         return None
-    legs = [_leg(venues, amounts, ways.get(venues)) for venues, amounts in _matched(fresh).items()]
+    fee_bps = {side.exchange: side.taker_fee_bps or 0.0 for side in fresh}
+    legs = [
+        _leg(venues, amounts, ways.get(venues), fee_bps[venues[0]])
+        for venues, amounts in _matched(fresh).items()
+    ]
     legs.sort(key=lambda leg: (-(leg.sell_usd - leg.buy_usd), leg.buy_at, leg.sell_at))
     mids = [side.mid for side in fresh]
     return ArbSnapshot(
         venues=tuple(sorted(side.exchange for side in fresh)),
         dispersion=(max(mids) - min(mids)) / median(mids),
         size_usd=sum(leg.buy_usd for leg in legs),
-        profit_usd=sum(leg.sell_usd - leg.buy_usd for leg in legs),
-        actionable_profit_usd=sum(
-            max(leg.profit_usd or 0.0, 0.0) for leg in legs if _is_believed(leg)
-        ),
         legs=tuple(legs),
     )
 
 
-def _is_believed(leg: ArbLeg) -> bool:
-    """Whether its way is open and it is not suspect."""
-    most = leg.buy_usd * (1 + SUSPECT_GROSS_BPS / _BPS)
-    return leg.gate is GateState.OPEN and leg.sell_usd <= most
+def _sum_known(profits: Sequence[float | None]) -> float | None:
+    """None where one is unknown; of none 0."""
+    known = [one for one in profits if one is not None]
+    return sum(known, 0.0) if len(known) == len(profits) else None
 
 
 def is_fresh(side: ArbSide, now: datetime) -> bool:
@@ -243,9 +263,13 @@ def _matched(sides: Sequence[ArbSide]) -> dict[tuple[str, str], tuple[float, flo
 
 
 def _leg(
-    venues: tuple[str, str], amounts: tuple[float, float, float], way: TransferGate | None
+    venues: tuple[str, str],
+    amounts: tuple[float, float, float],
+    way: TransferGate | None,
+    buy_fee_bps: float,
 ) -> ArbLeg:
     base, cost, gain = amounts
+    price = cost / base / (1 + buy_fee_bps / _BPS)
     fee = None if way is None else way.fee
     return ArbLeg(
         buy_at=venues[0],
@@ -253,6 +277,6 @@ def _leg(
         base=base,
         buy_usd=cost,
         sell_usd=gain,
-        profit_usd=None if fee is None else gain - cost - fee * cost / base,
+        profit_usd=None if fee is None else gain - cost - fee * price,
         gate=GateState.UNVERIFIED if way is None else way.state,
     )

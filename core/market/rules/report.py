@@ -21,7 +21,7 @@ from core.market.rules.notices import OutcomeKind
 from core.market.rules.report_texts import TEXTS, ReportLanguage
 from core.market.rules.research import PairKpi, PairPercentiles
 from core.market.rules.risk import RiskCalibration, RiskFactor, RiskReading
-from core.market.rules.warnings import WarningSeverity, WarningType
+from core.market.rules.warnings import ForeignOutcome, WarningSeverity, WarningType
 
 MOST_ROWS: Final = 20
 BUCKET_S: Final = 7_200
@@ -34,12 +34,13 @@ class ReportVersion(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class WarningRow:
-    """cleared_at: None: it is open."""
+    """cleared_at: None: it is open. outcome: what another exchange declared, of a cross_exchange_flag."""
 
     type: WarningType
     severity: WarningSeverity
     issued_at: datetime
     cleared_at: datetime | None
+    outcome: ForeignOutcome | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +245,7 @@ def _transfer(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:
 def _warnings(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:
     rows = [
         (
-            words[one.type],
+            _warned(one, words),
             words[one.severity],
             _time(one.issued_at),
             words["still_open"] if one.cleared_at is None else _time(one.cleared_at),
@@ -254,6 +255,13 @@ def _warnings(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:
     header = (words["warning_type"], words["severity"], words["issued"], words["cleared"])
     table = _table(header, rows, words["none"], facts.warnings_count)
     return ReportSection("warnings", words["warnings"], (table,))
+
+
+def _warned(one: WarningRow, words: Mapping[str, str]) -> str:
+    if one.outcome is None:
+        return words[one.type]
+    of = one.outcome
+    return f"{words[one.type]}: {of.exchange}, {words[of.kind]}, {_time(of.at)}"
 
 
 def _risk(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:

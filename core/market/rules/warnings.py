@@ -12,11 +12,13 @@ Laws
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
 from core.market.rules.identity import IdentityVerdict
+from core.market.rules.notices import OutcomeKind
+from core.times import instant_text
 
 RULE_VERSION: Final = "warnings_v1"
 SAME_WITHIN: Final = timedelta(hours=24)
@@ -53,6 +55,15 @@ class WarningSign(StrEnum):
     CLEAR = "clear"
 
 
+@dataclass(frozen=True, slots=True)
+class ForeignOutcome:
+    """A bad outcome of the same contract that another exchange declared, and when."""
+
+    exchange: str
+    kind: OutcomeKind
+    at: datetime
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WarningFacts:
     """Of one asset at one exchange; None: unknown.
@@ -60,9 +71,9 @@ class WarningFacts:
     *_closed_s, closed_scans: how long deposits (withdrawals) have been closed on every chain, 0 while
     one is open; in how many scans in a row either was. *_1h_*: the highest (lowest) of the last hour.
     letters_down_24h: below the best letter of 24 hours. price_first_7d: the median of the first seven
-    days here. supply_change_24h: 0.1 is 10 %. is_*: what the exchange declares now. foreign_outcome:
-    an outcome of the same contract was declared elsewhere in the last 90 days. venue_bases_closed:
-    bases of the exchange that went from open to closed within 24 hours.
+    days here. supply_change_24h: 0.1 is 10 %. is_*: what the exchange declares now. foreign_outcomes:
+    of the last 90 days, the newest first. venue_bases_closed: bases of the exchange that went from
+    open to closed within 24 hours.
     """
 
     deposit_closed_s: float | None = None
@@ -83,7 +94,7 @@ class WarningFacts:
     has_caution: bool | None = None
     is_delisting_declared: bool | None = None
     is_suspension_declared: bool | None = None
-    foreign_outcome: bool | None = None
+    foreign_outcomes: tuple[ForeignOutcome, ...] | None = None
     venue_bases_closed: int | None = None
 
 
@@ -123,14 +134,31 @@ def signs(facts: WarningFacts, is_open: Iterable[WarningType]) -> tuple[WarningC
 
 
 def evidence(of: WarningType, facts: WarningFacts) -> dict[str, str]:
-    """The facts that the rule looked at and that are known, as text."""
-    values = {name: getattr(facts, name) for name in _LOOKS_AT[of]}
+    """What the rule looked at and is known, as text: by EVIDENCE. Of several foreign outcomes the
+    newest, which is what the flag stands for longest.
+    """
+    looked_at: object = facts
+    if of is WarningType.CROSS_EXCHANGE:
+        looked_at = next(iter(facts.foreign_outcomes or ()), None)
+    values = {name: getattr(looked_at, name, None) for name in EVIDENCE[of]}
     return {name: _text(value) for name, value in values.items() if value is not None}
+
+
+def foreign_outcome(evidence: Mapping[str, str]) -> ForeignOutcome | None:
+    """What a cross_exchange_flag was issued for; None: of another type, or of a flag of before it was
+    kept.
+    """
+    if not set(EVIDENCE[WarningType.CROSS_EXCHANGE]) <= evidence.keys():
+        return None
+    at = datetime.fromisoformat(evidence["at"])
+    return ForeignOutcome(evidence["exchange"], OutcomeKind(evidence["kind"]), at)
 
 
 def _text(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, datetime):
+        return instant_text(value)
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
@@ -320,13 +348,15 @@ RULES: Final = (
         True,
         "another exchange declared a bad outcome of the same contract within 90 days",
         "none within 90 days",
-        lambda facts: _flag(facts.foreign_outcome),
+        lambda facts: _flag(
+            None if facts.foreign_outcomes is None else bool(facts.foreign_outcomes)
+        ),
     ),
 )
 RULE_OF: Final = {rule.type: rule for rule in RULES}
 PREDICTIVE: Final = frozenset(rule.type for rule in RULES if rule.is_predictive)
 
-_LOOKS_AT: Final = {
+EVIDENCE: Final = {
     _T.TRANSFER_HALT: ("deposit_closed_s", "withdraw_closed_s", "closed_scans"),
     _T.DEPTH_COLLAPSE: ("depth_highest_1h_usd", "depth_lowest_1h_usd", "depth_median_7d_usd"),
     _T.SPREAD_BLOWOUT: ("spread_bps", "spread_p95_7d_bps"),
@@ -340,5 +370,5 @@ _LOOKS_AT: Final = {
     _T.COLLISION: ("identity",),
     _T.VENUE_RISK: ("venue_bases_closed",),
     _T.ONCHAIN_SUPPLY: ("supply_change_24h",),
-    _T.CROSS_EXCHANGE: ("foreign_outcome",),
+    _T.CROSS_EXCHANGE: ("exchange", "kind", "at"),
 }

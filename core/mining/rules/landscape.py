@@ -22,11 +22,14 @@ class GroupFigures:
 
 @dataclass(frozen=True, slots=True)
 class LandscapeFigures:
-    """`simulated`: of the `tokens`."""
+    """`simulated_listings`: of the `listings`. `tokens`: tickers, each once; `tokens_zero_facts`: those
+    that no listing has a value of.
+    """
 
     groups: tuple[GroupFigures, ...]
+    listings: int
+    simulated_listings: int
     tokens: int
-    simulated: int
     tokens_zero_facts: int
 
     @property

@@ -11,8 +11,9 @@ Laws
   are neither right nor wrong.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
@@ -20,6 +21,7 @@ from core.errors import InvalidParameterError, MandateError
 from core.urls import require_https
 
 TEXT_CHARACTERS_MOST: Final = 500
+WRONG_COUNTS_FOR: Final = timedelta(days=7)
 
 
 class EntryStatus(StrEnum):
@@ -127,6 +129,47 @@ class SubmissionsUsedUpError(MandateError):
         super().__init__(f"{whose} had {most} submissions today, the most in a UTC day")
         self.most = most
         self.whose = whose
+
+
+@dataclass(frozen=True, slots=True)
+class OpenEntries:
+    """Of one group: how many values wait for a review, and when others were rejected as wrong in the
+    last WRONG_COUNTS_FOR, the newest first.
+    """
+
+    waiting: int
+    wrong: Sequence[datetime]
+
+
+class OpenEntriesUsedUpError(MandateError):
+    """Who submits has as many values that wait, or were wrong lately, as it may. `until`: from then
+    on one of the wrong ones counts no more; None: as soon as one is reviewed.
+    """
+
+    def __init__(self, says: str, until: datetime | None) -> None:
+        super().__init__(says)
+        self.until = until
+
+
+def require_open_room(
+    found: OpenEntries, more: int, most: int, most_wrong: int, *, has_standing: bool
+) -> None:
+    """`more`: values that are submitted now. `most`: that may wait or be wrong, without standing;
+    `most_wrong`: that may be wrong. Errors: OpenEntriesUsedUpError.
+    """
+    whose = "of your group (your owner, network address or wallets)"
+    if len(found.wrong) >= most_wrong:
+        raise OpenEntriesUsedUpError(
+            f"{most_wrong} values {whose} were rejected as wrong within {WRONG_COUNTS_FOR.days} days, "
+            "the most",
+            found.wrong[most_wrong - 1] + WRONG_COUNTS_FOR,
+        )
+    if not has_standing and found.waiting + len(found.wrong) + more > most:
+        raise OpenEntriesUsedUpError(
+            f"{found.waiting} values {whose} wait for a review and {len(found.wrong)} were rejected "
+            f"as wrong within {WRONG_COUNTS_FOR.days} days; without standing the two are {most} at most",
+            None,
+        )
 
 
 def require_record(record: ReviewRecord, now: datetime) -> None:

@@ -37,7 +37,11 @@ def test_settings__become_the_parts(settings: Settings) -> None:
 
 
 def test_every_limit__is_the_one_that_is_set(settings: Settings) -> None:
-    others = dict.fromkeys(CallerLimits.model_fields, 25) | {"agent_bearer_hours": 2}
+    wallets = ("0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",)
+    others = dict.fromkeys(CallerLimits.model_fields, 25) | {
+        "agent_bearer_hours": 2,
+        "shared_funders": wallets,
+    }
     assert (
         deps_of(settings.model_copy(update=others)).limits.model_dump(include=others.keys())
         == others

@@ -37,7 +37,7 @@ def own_epoch(call: ReadCall, caller: OwnerCaller, command: NoInput) -> Answer[O
     limits, today = payout_limits(call.deps.limits), call.now.date()
     budget, agents = budget_of(limits), agents_of(call, caller)
     used = queries.used_on(call.db, today, [budget.name])
-    payees = views.payees_of(call.db, agents)
+    payees = views.payees_of(call.db, agents, limits.shared_funders)
     caps = payouts.caps_today(call.db, payees, limits, today)
     return Answer(
         OwnEpoch(

@@ -14,6 +14,7 @@ from core.earn.rules.feed import FeedKind
 from core.earn.rules.points import credits_of, points_text
 from core.earn.tables import EarnFeedRow
 from core.identity.names import AgentName, names_of_agents
+from core.mining.rules.registry import CONTRACT_ADDRESS, FIELDS
 from core.times import instant_text
 
 SAYS: Final[Mapping[FeedKind, str]] = {
@@ -22,7 +23,7 @@ SAYS: Final[Mapping[FeedKind, str]] = {
     FeedKind.REPAID: "Credits repaid a debt first.",
     FeedKind.PAID: "Credits were paid.",
 }
-EXAMPLE_TENTHS: Final = 15
+EXAMPLE_FIELD: Final = FIELDS[CONTRACT_ADDRESS]
 EXAMPLE_LISTING: Final = "binance_xmpl_usdt"
 EXAMPLE_STEPS: Final = (
     (FeedKind.MINE_SUBMIT, "2026-01-05T09:00:00Z"),
@@ -99,7 +100,7 @@ def _step(row: EarnFeedRow) -> LoopStep:
 
 
 def _example() -> FirstLoop:
-    points, paid = points_text(EXAMPLE_TENTHS), credits_of(EXAMPLE_TENTHS)
+    points, paid = points_text(EXAMPLE_FIELD.tenths), credits_of(EXAMPLE_FIELD.tenths)
     worth = {FeedKind.MINE_APPROVED: (points, paid), FeedKind.PAID: (None, paid)}
     return FirstLoop(
         example=True,
@@ -107,7 +108,7 @@ def _example() -> FirstLoop:
         agent_id=None,
         agent_name="example agent",
         token_id=EXAMPLE_LISTING,
-        field_name="contract_address",
+        field_name=EXAMPLE_FIELD.name,
         steps=[
             LoopStep(
                 kind=kind,

@@ -85,7 +85,7 @@ def _payout(one: Payout, waiting: Waiting) -> OwnPayout:
         source=Source(one.source),
         points=points_text(one.tenths),
         credits=one.credits,
-        paid_credit=one.credits - one.left_credits - (one.withdrawn_credits or 0),
+        paid_credit=one.paid_credits,
         queued_credit=one.left_credits,
         status=_status(one),
         approved_at=instant_text(one.at),
@@ -98,4 +98,6 @@ def _payout(one: Payout, waiting: Waiting) -> OwnPayout:
 def _status(one: Payout) -> PayoutStatus:
     if one.withdrawn_credits is not None:
         return "reversed"
+    if one.cancelled_credits:
+        return "cancelled"
     return "queued" if one.left_credits else "paid"

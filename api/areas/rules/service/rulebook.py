@@ -309,6 +309,8 @@ _SAID: Final[Mapping[str, tuple[Topic, str, str]]] = {
 def _of_settings(limits: CallerLimits) -> Iterator[Binding]:
     """Every figure that callers are held to, in the order of core/limits.py."""
     for setting, field in CallerLimits.model_fields.items():
+        if setting == "shared_funders":  # wallets, no figure
+            continue
         says = f"{field.description}."
         said = (Topic.ACCESS, None, says[:1].upper() + says[1:])
         topic, unit, rule = _SAID.get(setting, said)

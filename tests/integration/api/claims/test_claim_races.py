@@ -32,7 +32,9 @@ def agent_id(database: Database) -> int:
 def made(database: Database, agent_id: int, person: str, said: str, most: int = 10) -> int:
     sent = SentClaim("LINK", ClaimKind.OTHER, said, "https://blog.example/post")
     with database.write() as session:
-        return claims.add(session, TokenClaimant(agent_id, person, False), sent, most, NOON).id
+        return claims.add(
+            session, TokenClaimant(agent_id, person, frozenset({person}), False), sent, most, NOON
+        ).id
 
 
 def outcomes(calls: list[Callable[[], object]]) -> list[bool]:

@@ -11,6 +11,7 @@ from core.kg.notes.views import facts_of
 from core.kg.rules.claims import ClaimKind, ClaimState
 from core.kg.tables import KgClaim
 from tests.integration.api.conftest import KEY, Clock, Limit, connect
+from tests.integration.core.earn.people import fund
 
 SOURCE = "https://blog.example/post"
 
@@ -206,6 +207,22 @@ def test_a_note__gets_one_unverified_claim_of_a_person_and_twenty_verified_ones(
     assert numbers == sorted(numbers, reverse=True)
     with database.read() as session:
         assert facts_of(session, "BTC", clock.now).claims == ()
+
+
+def test_a_note__gets_one_unverified_claim_of_those_who_count_as_one_person(
+    client: TestClient, limited: Limit, database: Database, clock: Clock
+) -> None:
+    """Three of one network address, whose third shares a wallet with a fourth elsewhere."""
+    ring = [connect(client) for _ in range(3)]
+    fourth, stranger = connect(limited("203.0.113.10")), connect(limited("203.0.113.11"))
+    with database.write() as session:
+        for number, who in enumerate((ring[2], fourth), 1):
+            fund(session, who["user_id"], "0x" + "ab" * 20, number)
+    for n, who in enumerate((*ring, fourth, stranger)):
+        assert claim(client, {KEY: str(who["api_key"])}, f"Claim {n}.").status_code == 201
+    with database.read() as session:
+        found = facts_of(session, "LINK", clock.now).claims
+    assert [one.text for one in found] == ["Claim 4.", "Claim 3."]
 
 
 def test_a_claim_of_before_the_rules_of_texts__is_shown_escaped_in_lists_and_notes(

@@ -268,7 +268,9 @@ def test_first_loop__on_an_empty_ledger__is_an_example(client: TestClient) -> No
     found = get(client, "/earn/first-loop")
     assert found["example"] is True
     assert [step["kind"] for step in found["steps"]] == ["mine_submit", "mine_approved", "paid"]
-    assert [step["credits"] for step in found["steps"]] == [None, 30, 30]
+    assert found["field_name"] == "contract_address"
+    assert [step["points"] for step in found["steps"]] == [None, "5.0", None]
+    assert [step["credits"] for step in found["steps"]] == [None, 100, 100]
 
 
 def test_first_loop__is_the_newest_case_that_was_paid_and_stands(

@@ -14,9 +14,13 @@ from core.db.engine import Database, WriteSession
 from core.feeds.rules import FEEDS
 from core.listings.queries import add_listings, find_listing
 from core.listings.rules import Symbol
-from core.market import outcomes, parts
+from core.market import gaps, outcomes, parts
+from core.market.gaps import SeenSpread
 from core.market.outcomes import NewOutcome
+from core.market.queries import ensure_assets
+from core.market.rules.arbitrage import ArbLeg, ArbSnapshot
 from core.market.rules.notices import NoticeReading, OutcomeKind
+from core.market.rules.transfer import GateState
 from core.market.tables import (
     MarketAsset,
     MarketGapChange,
@@ -123,6 +127,7 @@ def test_arb3__is_tier_2s_and_stops_with_it(reader: Subscriber, deps: Deps, cloc
             "dispersion": 0.02,
             "size_usd": None,
             "profit_usd": None,
+            "actionable_profit_usd": None,
             "legs": [{"buy": "binance"}],
             "is_actionable": False,
             "observed_at": clock.now - timedelta(minutes=1),
@@ -131,6 +136,35 @@ def test_arb3__is_tier_2s_and_stops_with_it(reader: Subscriber, deps: Deps, cloc
     assert read(reader, "arb3")["rows"][0]["data"]["legs"] == [{"buy": "binance"}]
     clock.pass_(days=30)
     assert reason(reader.get("/feeds/data/arb3")) == (403, "tier_required")
+
+
+def test_a_row_of_three_venues__has_one_profit_wherever_it_is_shown(
+    reader: Subscriber, deps: Deps, clock: Clock
+) -> None:
+    reader.subscribed(2)
+    assert reader.post("/feeds/subscribe", {"feed_key": "arb3"}).status_code == 200
+    known = leg("kucoin", GateState.OPEN, profit_usd=7.5)
+    rows: list[tuple[list[ArbLeg], tuple[float | None, float | None, bool]]] = [
+        ([known, leg("gate", GateState.OPEN, profit_usd=-2.0)], (5.5, 7.5, True)),
+        ([known, leg("gate", GateState.CLOSED, profit_usd=None)], (None, 7.5, True)),
+        ([known, leg("gate", GateState.OPEN, profit_usd=None)], (None, None, True)),
+        ([leg("gate", GateState.CLOSED, profit_usd=None)], (None, 0, False)),
+    ]
+    for legs, expected in rows:
+        with deps.database.write() as session:
+            spread = ArbSnapshot(("gate", "kucoin", "okx"), 0.02, 200.0, tuple(legs))
+            [asset_id] = ensure_assets(session, ["BTC"], is_simulated=True, now=clock.now).values()
+            gaps.write(session, [], [SeenSpread(asset_id, "BTC", spread)], clock.now)
+        clock.pass_(seconds=60)
+        [shown] = reader.get("/stats/arbitrage_snapshot_pro").json()["spreads"]
+        fed = read(reader, "arb3")["rows"][-1]["data"]
+        names = ("profit_usd", "actionable_profit_usd")
+        assert (*(shown[name] for name in names), shown["actionable"]) == expected
+        assert (*(fed[name] for name in names), fed["is_actionable"]) == expected
+
+
+def leg(buy_at: str, gate: GateState, *, profit_usd: float | None) -> ArbLeg:
+    return ArbLeg(buy_at, "okx", 1.0, 100.0, 108.0, profit_usd, gate)
 
 
 def test_pages__have_every_row_once_in_order_and_go_on_when_more_is_written(

@@ -14,10 +14,11 @@ def test_the_simulated_vaults__are_added_once_and_their_ledger_is_sound(
     client: TestClient, deps: Deps, clock: Clock
 ) -> None:
     with deps.database.write() as session:
-        assert [add_simulated(session, clock.now) for _ in range(2)] == [4, 0]
+        assert [add_simulated(session, clock.now) for _ in range(2)] == [5, 0]
         assert signal_ledger.verify(session) == []
     vaults = client.get("/fund/vaults").json()["vaults"]
     assert [(one["kind"], one["mirroring_paused"], one["simulated"]) for one in vaults] == [
+        ("spot", False, True),
         ("spot", False, True),
         ("perp", False, True),
         ("spot", True, True),

@@ -2,23 +2,24 @@
 
 from datetime import datetime, timedelta
 
-import pytest
 from starlette.testclient import TestClient
 
 from core.db.engine import Database
 from core.market import statistics
+from core.market.facts import MarketStatus
 from core.subscriptions.tables import Subscription
 from core.times import instant_text
+from tests.each import each
 from tests.integration.api.conftest import KEY, connect, reason
 from tests.integration.api.market.conftest import ReadJson
-from tests.market_rows import ListedPair, MarketIds, add_pairs
+from tests.market_rows import ListedPair, MarketIds, add_pairs, add_venues
 
 PRO = "/stats/arbitrage_snapshot_pro"
 
 
 def test_before_anything_was_scanned__coverage_is_nothing(read: ReadJson) -> None:
     body = read("/stats/summary")
-    assert (body["listings"], body["assets"], body["exchanges"]) == (0, 0, [])
+    assert (body["listings"], body["assets"], body["exchanges"]) == (0, None, [])
     assert (body["figures"], body["computed_at"], body["data_source"]) == (None, None, [])
     assert "simulated" not in body
 
@@ -28,7 +29,7 @@ def test_coverage__names_each_exchange_with_state_and_what_it_cannot_tell(
 ) -> None:
     body = read("/stats/summary")
 
-    assert (body["listings"], body["assets"]) == (6, 3)
+    assert (body["listings"], body["assets"]) == (6, None)  # tokens were not counted yet
     by_name = {one["exchange"]: one for one in body["exchanges"]}
     assert (by_name["mexc"]["state"], by_name["mexc"]["reason"]) == ("down", "timeout")
     assert by_name["upbit"]["unknowable"] == ["contracts"]
@@ -42,7 +43,7 @@ def test_the_watchlist__has_the_lowest_of_the_graded__rounded_up(
 ) -> None:
     body = read("/stats/critical_watchlist")
 
-    assert (body["percent"], body["graded"], body["unknown"]) == (5, 3, 0)
+    assert (body["percent"], body["graded"], body["unknown"]) == (5, 3, None)
     assert [one["token"] for one in body["tokens"]] == ["DUST"]
     half = read("/stats/critical_watchlist?percent=50")
     assert [one["token"] for one in half["tokens"]] == ["DUST", "LINK"]
@@ -57,12 +58,13 @@ def test_tokens_without_a_grade__are_counted_and_not_listed(
     ]
     with database.write() as session:
         add_pairs(session, pairs, now)
+        statistics.summarise(session, now)
     body = read("/stats/critical_watchlist?percent=50")
     assert (body["graded"], body["unknown"]) == (1, 1)
     assert [one["token"] for one in body["tokens"]] == ["BBB"]
 
 
-@pytest.mark.parametrize("percent", ["0", "51", "x"])
+@each("percent", ["0", "51", "x"])
 def test_a_percentage_out_of_bounds__is_refused(client: TestClient, percent: str) -> None:
     assert client.get(f"/stats/critical_watchlist?percent={percent}").status_code == 400
 
@@ -80,7 +82,7 @@ def test_gaps__come_by_what_they_earn(market: MarketIds, read: ReadJson) -> None
     assert [one["buy_exchange"] for one in only] == ["binance"]
 
 
-@pytest.mark.parametrize("limit", ["0", "201"])
+@each("limit", ["0", "201"])
 def test_as_many_gaps_as_nobody_may_ask_for__are_refused(client: TestClient, limit: str) -> None:
     assert client.get(f"/stats/arbitrage_snapshot?limit={limit}").status_code == 400
 
@@ -121,7 +123,8 @@ def test_the_pro_snapshot__needs_tier_2(
     answer = client.get(PRO, headers=headers)
     assert answer.status_code == 200
     [spread] = answer.json()["spreads"]
-    assert (spread["token"], spread["venues"], spread["profit_usd"]) == ("BTC", 3, 30)
+    assert (spread["token"], spread["venues"]) == ("BTC", 3)
+    assert (spread["profit_usd"], spread["actionable_profit_usd"]) == (30, 30)
     assert spread["legs"] == [
         {
             "buy_exchange": "binance",
@@ -145,3 +148,36 @@ def test_the_summary__has_the_figures_of_the_whole_once_they_were_counted(
     assert figures == {"listings": 6, "tokens": 3, "graded_listings": 5}
     assert found["figures"]["grades"] == {"A": 2, "B": 2, "F": 1}
     assert found["computed_at"] == instant_text(now)
+
+
+def test_what_nobody_lists_any_more__is_no_listing_and_no_token(
+    database: Database, now: datetime, read: ReadJson
+) -> None:
+    """AAA has three listings and a former one, BBB one, CCC former ones alone; each was graded."""
+    delisted = MarketStatus.DELISTED
+    pairs = [
+        ListedPair("binance", "AAA", "USDT", 1.0, 1e6, "A"),
+        ListedPair("binance", "AAA", "USDC", 1.0, 1e6, "B"),
+        ListedPair("mexc", "AAA", "USDT", 1.0, 1e6, "B"),
+        ListedPair("kraken", "AAA", "USD", 1.0, 1e6, "F", status=delisted),
+        ListedPair("mexc", "BBB", "USDT", 1.0, 1e6, None),
+        ListedPair("kraken", "CCC", "USD", 1.0, 1e6, None, status=delisted),
+        ListedPair("mexc", "CCC", "USDT", 1.0, 1e6, None, status=delisted),
+    ]
+    with database.write() as session:
+        add_pairs(session, pairs, now)
+        add_venues(session, pairs, now)
+        statistics.summarise(session, now)
+
+    found = read("/stats/summary")
+    assert (found["listings"], found["assets"]) == (4, 2)
+    listed = {one["exchange"]: one["listings"] for one in found["exchanges"]}
+    assert listed == {"binance": 2, "mexc": 2}
+    names = ("listings", "simulated_listings", "exchanges", "tokens")
+    assert [found["figures"][name] for name in names] == [4, 4, 2, 2]
+    graded = ("graded_listings", "graded_tokens", "grades")
+    assert [found["figures"][name] for name in graded] == [3, 1, {"A": 1, "B": 2}]
+    watched = read("/stats/critical_watchlist")
+    assert (watched["graded"], watched["unknown"]) == (1, 1)  # of AAA and BBB
+    board = read("/board")
+    assert (board["total"], len(board["rows"])) == (7, 7)  # rows of delisted pairs too

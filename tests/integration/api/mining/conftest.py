@@ -17,6 +17,7 @@ from api.kernel.workers import CALLS, CALLS_OF_ONE, Workers
 from api.main import create_app
 from core.db.engine import Database
 from core.earn.rules.payout import PayoutLimits
+from core.identity.tables import Account as AccountRow
 from core.listings.queries import add_listings
 from core.listings.rules import Symbol
 from tests.integration.api.conftest import BASE_URL, KEY, Clock, bearer, nonce_for, sign
@@ -103,6 +104,8 @@ class Mine:
         return dict(self.client.get("/credits/balance", headers=key(agent)).json())
 
     def re_observe(self, agent: dict[str, Any], task_id: int, verdict: str = "match") -> None:
+        """From a network address of its own."""
+        self.set_apart(agent)
         claimed = self.client.post(f"/tasks/{task_id}/claim", headers=key(agent))
         assert claimed.status_code in (200, 201), claimed.text
         proof = {
@@ -114,6 +117,14 @@ class Mine:
         }
         filed = self.client.post("/tasks/submit-proof", json=proof, headers=key(agent))
         assert filed.status_code in (200, 201), filed.text
+
+    def set_apart(self, agent: dict[str, Any]) -> None:
+        """Let the agent and its owner have come from a network address of their own."""
+        with self.database.write() as session:
+            row = session.get_one(AccountRow, agent["user_id"])
+            row.registered_from = f"2001:db8:0:{row.id:x}::/64"
+            if row.owner_id is not None:
+                session.get_one(AccountRow, row.owner_id).registered_from = row.registered_from
 
     def rows(self) -> dict[str, int]:
         with self.database.read() as session:

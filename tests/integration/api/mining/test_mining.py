@@ -9,6 +9,8 @@ from starlette.testclient import TestClient
 
 from core.db.engine import Database
 from core.earn.tables import EarnFeedRow
+from core.listings.queries import add_listings
+from core.listings.rules import Symbol
 from core.rooms.tables import RoomMessage
 from tests.integration.api.conftest import Clock, connect, login
 from tests.integration.api.mining.conftest import (
@@ -52,6 +54,16 @@ def test_the_fields_of_a_listing__say_what_each_pays(mine: Mine) -> None:
         "current_value": None,
         "pending": False,
     }
+
+
+def test_the_example_of_a_first_loop__pays_what_a_listing_pays(mine: Mine) -> None:
+    loop = mine.client.get("/earn/first-loop").json()
+    assert loop["example"] is True
+    fields = [one for group in mine.fields()["groups"] for one in group["fields"]]
+    [paid] = [one for one in fields if one["field"] == loop["field_name"]]
+    _, approved, last = loop["steps"]
+    assert (approved["points"], approved["credits"]) == (paid["points"], paid["credit_on_approval"])
+    assert last["credits"] == paid["credit_on_approval"]
 
 
 def test_a_simulated_listing__says_so_and_another_does_not(mine: Mine) -> None:
@@ -325,15 +337,23 @@ def test_the_landscape__agrees_with_a_recount_after_every_move(
         shown = dict(mine.client.get("/kg/landscape").json())
         with mine.database.read() as session:
             facts = session.scalar(text("select count(*) from mining_fact"))
-            some = session.scalar(text("select count(distinct listing_id) from mining_fact"))
-        assert (shown["filled"], shown["tokens"] - shown["tokens_zero_facts"]) == (facts, some)
+            listings, tokens = session.execute(
+                text("select count(*), count(distinct base) from listing")
+            ).one()
+            known = session.scalar(
+                text(
+                    "select count(distinct l.base) from mining_fact f join listing l on l.id = f.listing_id"
+                )
+            )
+        assert (shown["listings"], shown["tokens"]) == (listings, tokens)
+        assert (shown["filled"], shown["tokens"] - shown["tokens_zero_facts"]) == (facts, known)
         for part in ("slots", "filled", "facts_24h"):
             assert sum(group[part] for group in shown["groups"]) == shown[part]
         return shown
 
     empty = agrees()
-    assert (empty["slots"], empty["tokens"], empty["simulated_tokens"]) == (38, 4, 2)
-    assert (empty["percent_filled"], empty["tokens_zero_facts"]) == ("0.0", 4)
+    assert (empty["slots"], empty["listings"], empty["simulated_listings"]) == (38, 4, 2)
+    assert (empty["percent_filled"], empty["tokens"], empty["tokens_zero_facts"]) == ("0.0", 2, 2)
     made = mine.submit(agent, CHAIN, CONTRACT)
     assert agrees()["filled"] == 0
     mine.approve(made, 0)
@@ -342,17 +362,32 @@ def test_the_landscape__agrees_with_a_recount_after_every_move(
     upbit = mine.submit(agent, CHAIN, exchange="upbit", symbol="LINK/KRW")
     mine.approve(upbit)
     shown = agrees()
-    assert (shown["filled"], shown["facts_24h"], shown["tokens_zero_facts"]) == (3, 3, 2)
+    assert (shown["filled"], shown["facts_24h"], shown["tokens_zero_facts"]) == (3, 3, 1)
     mine.decide(
         "reverse", made["submission_id"], entry_id=made["entries"][1]["entry_id"], reason="No."
     )
     assert agrees()["filled"] == 2
     mine.decide("reverse", upbit["submission_id"], reason="No.")
-    assert agrees()["tokens_zero_facts"] == 3
+    assert (agrees()["filled"], agrees()["tokens_zero_facts"]) == (1, 1)
+    with mine.database.write() as session:  # two listings more, and one token
+        add_listings(
+            session,
+            "upbit",
+            [Symbol("BTC", "USDT"), Symbol("NEW", "KRW"), Symbol("LINK", "KRW")],
+            is_simulated=False,
+            now=clock.now,
+        )
+    more = agrees()
+    assert (more["listings"], more["simulated_listings"]) == (6, 2)
+    assert (more["tokens"], more["tokens_zero_facts"]) == (3, 2)
     clock.pass_(hours=23, minutes=59, seconds=59)
     assert agrees()["facts_24h"] == 1
     clock.pass_(seconds=1)
     assert agrees()["facts_24h"] == 0
+    mine.decide(
+        "reverse", made["submission_id"], entry_id=made["entries"][0]["entry_id"], reason="No."
+    )
+    assert (agrees()["filled"], agrees()["tokens_zero_facts"]) == (0, 3)
 
 
 def test_the_landscape_of_no_listings__is_unknown_not_zero(client: TestClient) -> None:

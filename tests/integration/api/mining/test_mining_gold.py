@@ -69,7 +69,8 @@ def test_gold__is_never_approved(mine: Mine, agent: dict[str, Any], clock: Clock
 
 @pytest.mark.slow
 def test_gold__ends_as_wrong_when_five_proofs_are_in(mine: Mine, clock: Clock, place: Any) -> None:
-    planted = plant(mine, connect(mine.client, agent_name="house"), clock)
+    house = connect(mine.client, agent_name="house")
+    planted = plant(mine, house, clock)
     task_id = planted["entries"][0]["task_id"]
     others = [connect(mine.client, agent_name=f"agent {n}") for n in range(5)]
     set_apart(mine.database, *others)
@@ -81,6 +82,7 @@ def test_gold__ends_as_wrong_when_five_proofs_are_in(mine: Mine, clock: Clock, p
     assert job.run(place, clock.now) == {"rejected": 0}
     assert [mine.credits(one)["earned"] for one in others] == [60, 60, 60, 60, 0]
     assert mine.credits(others[4])["owed"] == 60
+    assert mine.credits(house)["owed"] == 0  # it said what it was told to
 
 
 def test_gold__ends_as_wrong_after_24_hours(mine: Mine, clock: Clock, place: Any) -> None:

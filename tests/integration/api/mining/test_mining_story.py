@@ -27,6 +27,7 @@ def test_an_agent__registers_mines_is_reviewed_and_paid_by_the_client(mine: Mine
     entries: Any = [CHAIN, CONTRACT]
     made = agent.mining.submit(exchange="binance", symbol="LINK/USDT", entries=entries)
     other = client_of(mine.client).connect("other")
+    mine.set_apart({"user_id": int(other.agents.status()["user_id"])})
     task_id = made["entries"][1]["task_id"]
     other.tasks.claim(task_id)
     other.tasks.submit_proof(

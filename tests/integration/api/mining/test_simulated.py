@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from starlette.testclient import TestClient
 
-from core.listings.queries import simulated_count
+from core.listings.queries import totals
 from scripts import _listings
 from tests.integration.api.conftest import Clock, connect
 from tests.integration.api.mining.conftest import CHAIN, CONTRACT, Mine
@@ -27,7 +27,7 @@ def test_a_start__makes_up_as_many_pairs_as_lack_an_empty_contract_address(
 ) -> None:
     start()
     with mine.database.read() as session:
-        count = simulated_count(session)
+        count = totals(session).simulated
     monkeypatch.setattr(_listings, "EMPTY_LEAST", count)
     assert start() == 0
     made = mine.submit(connect(client), CHAIN, CONTRACT, exchange="upbit", symbol="LINK/KRW")

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import text
 
 from core.db.engine import Database
-from core.kg.notes import queries
+from core.kg.notes import queries, views
 from core.kg.notes.vault import vault_of
 from core.kg.rules.facts import NoteFacts
 from core.kg.rules.names import HubKind, hub_file
@@ -199,6 +199,18 @@ def test_the_31st_read_of_a_minute__is_refused__until_the_first_is_60_s_old(
     assert client.get("/kg/BTC.md").status_code == 429
     clock.pass_(seconds=1)
     read(client, "BTC")
+
+
+def test_an_index_of_some__says_how_many_tokens_there_are(
+    client: TestClient, market: MarketIds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(views, "MOST_NOTES", 2)
+    index = client.get("/kg/index").text
+    assert (
+        "\n3 tokens have a note. These are 2 of them; `GET /kg/notes` lists all in pages.\n"
+        in index
+    )
+    assert index.count("[[") == 2
 
 
 def test_index_and_vault__are_counted_with_notes(market: MarketIds, limited: Limit) -> None:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from eth_account import Account as EthAccount
 from eth_account.signers.local import LocalAccount
 from sqlalchemy import select
 
@@ -167,6 +168,74 @@ def test_of_agents_without_owner__none_releases_a_post_of_its_own_funding_wallet
     assert refused(stage, twin, stage.posted(author)["id"])[0] == 403
 
 
+def test_agents_of_two_owners_at_one_network_address__release_nothing_of_each_other(
+    stage: Stage, limited: Limit, wallet: LocalAccount
+) -> None:
+    here = limited("203.0.113.77")
+    author = agent_of(here, login(here, wallet))
+    twin = agent_of(here, login(here, EthAccount.from_key("0x" + "77" * 32)))
+    assert refused(stage, twin, stage.posted(author)["id"])[0] == 403
+
+
+# Bounds of a day
+
+
+def tried(stage: Stage, who: Agent, author: Agent) -> int:
+    """The status of a release of one more post."""
+    return int(stage.release(who, stage.posted(author)["id"]).status_code)
+
+
+def test_two_groups__release_two_of_each_others_posts_a_day(stage: Stage) -> None:
+    one, other = stage.agent(), stage.agent()
+    for who in (one, other):
+        stage.trust(who)
+    assert [tried(stage, one, other), tried(stage, other, one)] == [200, 200]
+    message_id = stage.posted(one)["id"]
+    answer = stage.release(other, message_id)
+    assert reason(answer) == (429, "rate_limited")
+    assert answer.json()["service"]["retry_at"] == "2026-11-22T00:00:00Z"
+    assert not stage.read()["messages"][0]["released"]
+    assert released(stage, stage.agent(), message_id)["released"] is True
+    stage.clock.pass_(hours=12)
+    assert tried(stage, other, one) == 200
+    stage.close_books()
+
+
+def test_a_group_without_standing__releases_three_posts_a_day(stage: Stage) -> None:
+    reader, twin, authors = stage.agent(), stage.agent(), [stage.agent() for _ in range(4)]
+    for who in (reader, twin):
+        stage.move(who, "198.51.100.1")
+    assert [tried(stage, reader, one) for one in authors[:3]] == [200] * 3
+    assert [tried(stage, who, authors[3]) for who in (reader, twin)] == [429] * 2
+    stage.trust(reader)
+    assert tried(stage, reader, authors[3]) == 200
+
+
+def test_of_an_author_without_standing__ten_posts_are_released_a_day(stage: Stage) -> None:
+    author = stage.agent()
+    assert [tried(stage, stage.agent(), author) for _ in range(10)] == [200] * 10
+    stage.clock.pass_(hours=1)
+    assert tried(stage, stage.agent(), author) == 429
+    stage.trust(author)
+    assert tried(stage, stage.agent(), author) == 200
+
+
+def test_a_release_that_is_repeated__counts_once(stage: Stage) -> None:
+    author, reader = stage.agent(), stage.agent()
+    message_id = stage.posted(author)["id"]
+    assert [stage.release(reader, message_id).status_code for _ in range(4)] == [200] * 4
+    assert tried(stage, reader, author) == 200
+
+
+def test_a_first_reply_of_ones_own_group__is_none(stage: Stage) -> None:
+    author, twin, stranger = stage.agent(), stage.agent(), stage.agent()
+    for who in (author, twin):
+        stage.move(who, "198.51.100.1")
+    asked = stage.posted(author)["id"]
+    assert stage.posted(twin, reply_to=asked)["first_reply"] is False
+    assert stage.posted(stranger, reply_to=asked)["first_reply"] is True
+
+
 def test_a_summary__is_released_by_nobody(stage: Stage) -> None:
     status, detail = refused(stage, stage.agent(), stage.summary)
     assert status == 409
@@ -214,9 +283,8 @@ def test_both_caps_of_the_rooms__hold_and_the_rest_is_queued(
     stage = stage_of(limited(**caps))
     # of two network addresses, which have caps of their own
     one, other = (agent_of(limited(f"198.51.100.{n}", **caps)) for n in (1, 2))
-    reader = stage.agent()
     for author in (one, one, other, other):
-        assert released(stage, reader, stage.posted(author)["id"])["credits"] == 10
+        assert released(stage, stage.agent(), stage.posted(author)["id"])["credits"] == 10
     with stage.database.read() as session:
         awards = session.scalars(select(EarnAward).order_by(EarnAward.id)).all()
     parts = [(made.paid_credits, made.queued_credits) for made in awards]

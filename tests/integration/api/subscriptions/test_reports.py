@@ -2,7 +2,9 @@
 
 import hashlib
 import io
+import json
 import re
+from dataclasses import replace
 from datetime import datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +16,7 @@ from sqlalchemy import select
 from api.kernel.operation import Deps
 from core.market.ledger import writer
 from core.market.ledger.writer import NewWarning, PastWarning, StandingWarning
-from core.market.tables import MarketListingState, MarketWarningStanding
+from core.market.tables import MarketAssetState, MarketListingState, MarketWarningStanding
 from core.reports.tables import StoredReport
 from keeper.areas import reports
 from tests.integration.api.conftest import Clock, Limit, reason
@@ -273,6 +275,30 @@ def warning_of(asset_id: int) -> NewWarning:
         evidence={},
         rule_version="warnings_v1",
     )
+
+
+def test_a_cross_exchange_flag__says_who_declared_what_and_when_wherever_it_is_shown(
+    reader: Subscriber, deps: Deps, clock: Clock
+) -> None:
+    declared = {"exchange": "mexc", "kind": "delist_notice", "at": "2026-11-20T09:30:00Z"}
+    with deps.database.write() as session:
+        asset_id = session.scalars(select(MarketListingState.asset_id)).one()
+        listed = {"asset_id": asset_id, "token": "BTC", "is_simulated": True}
+        session.add(MarketAssetState(**listed, updated_at=clock.now))
+        flag = replace(warning_of(asset_id), type="cross_exchange_flag", evidence=declared)
+        writer.write(session, [flag], [])
+    assert [one["evidence"] for one in warnings_of(reader)] == [declared]
+    timeline = reader.client.get("/board/token/timeline?token=BTC").json()["rows"]
+    assert [one["evidence"] for one in timeline if one["type"]] == [declared]
+    ledger = reader.client.get("/board/warnings/ledger").text.splitlines()
+    assert json.loads(ledger[1])["body"]["evidence"] == declared
+    reader.post("/feeds/subscribe", {"feed_key": "warnings"})
+    fed = reader.get("/feeds/data/warnings").json()["rows"]
+    assert [one["data"]["evidence"] for one in fed] == [declared]
+    note = reader.client.get("/kg/BTC.md").text
+    assert ", warning: MX (mexc) declared `delist_notice` 2026-11-20T09:30:00Z\n" in note
+    words = " ".join(printed_of(reader, deps, clock, "v1").split())
+    assert "mexc, delisting notice, 2026-11-20 09:30 UTC" in words
 
 
 def warnings_of(reader: Subscriber) -> list[dict[str, Any]]:

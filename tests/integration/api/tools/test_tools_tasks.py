@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from api.kernel.operation import Deps
+from core.db.engine import Database
 from core.tasks import market
-from tests.integration.api.conftest import KEY, TestClient, connect
+from tests.integration.api.conftest import KEY, TestClient, connect, set_apart
 from tests.integration.api.tools.conftest import call
 
 PROOF = {
@@ -17,9 +18,11 @@ PROOF = {
 
 
 @pytest.fixture
-def agents(client: TestClient) -> list[dict[str, str]]:
+def agents(client: TestClient, database: Database) -> list[dict[str, str]]:
     """Headers of two agents; the first one's value is to be re-observed."""
-    return [{KEY: connect(client)["api_key"]} for _ in range(2)]
+    made = [connect(client) for _ in range(2)]
+    set_apart(database, *made)
+    return [{KEY: one["api_key"]} for one in made]
 
 
 @pytest.fixture

@@ -15,9 +15,13 @@ from core.db import migrate
 from core.db.engine import Database
 from core.fund.rules.indices import rows_in
 from core.identity.tables import SignInNonce
+from core.listings import queries as listings
+from core.listings.rules import Symbol
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.rows import RowAuthor
 from core.mandate.tables import Mandate, MandateEvent
+from core.mining import queries as mining
+from core.mining.tables import MiningFact
 from core.published.queries import published
 from keeper.areas.hall import HallJob
 from scripts._world import Place
@@ -26,7 +30,7 @@ from tests.integration.core.rows import add_mandate, note, signed
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 PLACE = Place(84532, *(f"0x{n:040x}" for n in (0xA1, 0xA2, 0xA3)))
-BEFORE_SIGNED_ROWS = "0017"
+BEFORE_SIGNED_ROWS, BEFORE_TOKENS = "0017", "0064"
 
 
 def downgrade(url: str, to: str) -> None:
@@ -140,3 +144,42 @@ def test_days_that_were_published_once__are_first_versions(
     assert [one.ticker for one in rows_in(index.figures)] == ["BTC", "UNI"]
     assert rows_in(index.figures)[1].depth_usdc_e6 == 10**18 + 1
     assert (index.rules, index.computed_at) == ("indices_v1", NOW)
+
+
+def counts(database: Database) -> dict[str, int]:
+    with database.read() as session:
+        totals = listings.totals(session)
+        figures = mining.figures(session)
+        return {
+            "listings": totals.listings,
+            "tokens": totals.tokens,
+            "with_facts": figures[mining.TOKENS_WITH_FACTS],
+        }
+
+
+def test_tokens__are_counted_from_what_was_listed_and_approved_before(
+    database: Database, database_url: str
+) -> None:
+    """AAA at three exchanges with two values, BBB at two with one, CCC at one."""
+    listed = {"binance": "AAA BBB", "upbit": "AAA", "mexc": "CCC BBB AAA"}
+    with database.write() as session:
+        for exchange, bases in listed.items():
+            symbols = [Symbol(base, "USDT") for base in bases.split()]
+            listings.add_listings(session, exchange, symbols, is_simulated=True, now=NOW)
+        session.execute(text("set local session_replication_role = replica"))  # no entries needed
+        for entry_id, name in enumerate(("binance_aaa_usdt", "mexc_aaa_usdt", "mexc_bbb_usdt"), 1):
+            listing_id = listings.ids_of(session, [name])[name]
+            fact = {"listing_id": listing_id, "field_name": "website_url", "entry_id": entry_id}
+            session.execute(
+                insert(MiningFact).values(**fact, value="x", approved_at=NOW, is_clearing=False)
+            )
+    downgrade(database_url, BEFORE_TOKENS)
+    migrate.upgrade(database_url)
+
+    assert counts(database) == {"listings": 6, "tokens": 3, "with_facts": 2}
+    with database.write() as session:
+        symbols = [Symbol("DDD", "KRW"), Symbol("CCC", "KRW")]
+        listings.add_listings(session, "upbit", symbols, is_simulated=True, now=NOW)
+        [ccc] = listings.ids_of(session, ["upbit_ccc_krw"]).values()
+        assert [listings.count_fact(session, ccc, by) for by in (1, 1, -1, -1)] == [1, 2, 1, 0]
+    assert counts(database) == {"listings": 8, "tokens": 4, "with_facts": 2}

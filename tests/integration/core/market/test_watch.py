@@ -6,9 +6,12 @@ import pytest
 from sqlalchemy import select
 
 from core.db.engine import Database
-from core.market import networks, queries
+from core.market import networks, outcomes, queries
 from core.market.facts import DataSource, NetworkStatus
+from core.market.outcomes import NewOutcome
+from core.market.rules.notices import NoticeReading, OutcomeKind
 from core.market.tables import (
+    MarketAsset,
     MarketNetwork,
     MarketTransferEvent,
     MarketWarning,
@@ -99,3 +102,77 @@ def test_a_network_that_is_told_no_more__is_unknown(database: Database) -> None:
         (BASES[11], "deposit", True, None),
         (BASES[11], "withdraw", True, None),
     ]
+
+
+ONE, OTHER = "0x" + "11" * 20, "0x" + "22" * 20
+
+
+def list_contracts(database: Database, contracts: dict[str, str]) -> None:
+    """AAA at each exchange, with its contract there."""
+    with database.write() as session:
+        for exchange, contract in contracts.items():
+            found = [market(exchange, "AAA")]
+            queries.learn_markets(session, exchange, found, DataSource.SIMULATED, NOON)
+            status = NetworkStatus(
+                exchange=exchange,
+                native_base="AAA",
+                chain="eip155:1",
+                can_deposit=True,
+                can_withdraw=True,
+                contract=contract,
+                is_native=False,
+                withdraw_fee=None,
+            )
+            networks.learn_networks(session, exchange, [status], NOON)
+
+
+def declare(
+    database: Database,
+    exchange: str,
+    kind: OutcomeKind,
+    days_ago: int,
+    *,
+    is_genuine: bool = True,
+) -> None:
+    with database.write() as session:
+        asset_id = session.scalars(select(MarketAsset.id).where(MarketAsset.ticker == "AAA")).one()
+        reading = NoticeReading(kind, None, is_genuine=is_genuine)
+        at = NOON - timedelta(days=days_ago)
+        outcomes.add_outcomes(session, [NewOutcome(exchange, asset_id, reading, at, None)])
+
+
+def flags(database: Database) -> dict[str, dict[str, str]]:
+    """The evidence of the flags that stand after the job has run, by exchange."""
+    with database.write() as session:
+        warn(session, NOON)
+        found = session.scalars(
+            select(MarketWarningStanding).where(MarketWarningStanding.type == "cross_exchange_flag")
+        )
+        return {one.exchange: one.evidence for one in found}
+
+
+def test_a_cross_flag__names_who_declared_what_and_when(database: Database) -> None:
+    list_contracts(database, {"kucoin": ONE, "mexc": ONE, "okx": ONE, "gate": OTHER})
+    declare(database, "mexc", OutcomeKind.SUSPEND, 90)  # too old
+    declare(database, "mexc", OutcomeKind.CAUTION, 0)  # no outcome
+    declare(database, "gate", OutcomeKind.DELIST, 0)  # of another contract
+    declare(database, "okx", OutcomeKind.ST_TAG, 0, is_genuine=False)  # since nobody knows when
+    assert flags(database) == {}
+    declare(database, "mexc", OutcomeKind.ST_TAG, 2)
+    tagged = {"exchange": "mexc", "kind": "st_tag", "at": "2026-11-22T12:00:00Z"}
+    assert flags(database) == {"kucoin": tagged, "okx": tagged}
+    declare(database, "okx", OutcomeKind.DELIST, 1)
+    delisting = {"exchange": "okx", "kind": "delist_notice", "at": "2026-11-23T12:00:00Z"}
+    # what stands keeps what it was issued for
+    assert flags(database) == {"kucoin": tagged, "okx": tagged, "mexc": delisting}
+
+
+def test_of_several_outcomes__a_cross_flag_names_the_newest(database: Database) -> None:
+    list_contracts(database, {"kucoin": ONE, "mexc": ONE, "okx": ONE})
+    declare(database, "mexc", OutcomeKind.DELIST, 3)
+    declare(database, "mexc", OutcomeKind.ST_TAG, 2)
+    declare(database, "okx", OutcomeKind.SUSPEND, 2)
+    of_mexc = {"exchange": "mexc", "kind": "st_tag", "at": "2026-11-22T12:00:00Z"}
+    of_okx = {"exchange": "okx", "kind": "suspend_notice", "at": "2026-11-22T12:00:00Z"}
+    # of the same time the first by exchange
+    assert flags(database) == {"kucoin": of_mexc, "okx": of_mexc, "mexc": of_okx}

@@ -3,13 +3,17 @@
 from datetime import UTC, datetime
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import select, text
 
 from core.db.engine import Database
 from core.fund import indices
 from core.fund.indices import ShownIndex
 from core.fund.rules.indices import rows_in, universe_of
+from core.fund.simulated import QORN
+from core.fund.snapshots import snapshot_of
 from core.market import grading, statistics, warning_views
+from core.market.rules.warnings import foreign_outcome
+from core.market.tables import MarketWarning
 from indexer.venues import chosen
 from indexer.venues.scanner import ScannerStore
 
@@ -43,6 +47,10 @@ def test_the_past_is_shown_when_it_is_there__though_the_jobs_ran_before(database
         graded, identified, rollups = session.execute(_SHOWN).one()
         first, shown = (warning_views.statistics_of(session, None, one) for one in (1, None))
         found_indices = indices.all_indices(session)
+        flags = session.scalars(
+            select(MarketWarning.evidence).where(MarketWarning.type == "cross_exchange_flag")
+        ).all()
+        illiquid = snapshot_of(session, QORN, later)
     assert graded > PAIRS / 2
     assert identified > 0
     assert first is not None
@@ -51,6 +59,9 @@ def test_the_past_is_shown_when_it_is_there__though_the_jobs_ran_before(database
     assert (shown.version, shown.cause, shown.as_of) == (2, "late_inputs", later)
     assert shown.figures["B3.1"]["headline"]["rate"] is not None
     assert {one.key: constituents(one) for one in found_indices} == {"majors": 20, "sectors": 5}
+    assert flags
+    assert all(foreign_outcome(one) is not None for one in flags)
+    assert illiquid.grade == "F"
     again = chosen.made([chosen.SIM], PAIRS, store, lambda: datetime.now(UTC))
     with database.read() as session:
         assert session.execute(_SHOWN).one()[2] == rollups

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 
 from core.earn.rules import payout
-from core.earn.rules.payout import Cap, CapKind, Item, Payee, PayoutLimits, PayoutPart, Wait
-from tests.each import each
+from core.earn.rules.payout import Cap, CapKind, Debts, Item, Payee, PayoutLimits, PayoutPart, Wait
 from tests.payouts import STEPS, TIGHT, Step, World
 
 LIMITS = PayoutLimits()
@@ -28,7 +27,7 @@ def item(left: int, payee: Payee = BRONZE, award_id: int = 1, is_room: bool = Fa
 
 def pay(left: int, payee: Payee = BRONZE, is_room: bool = False, **used: int) -> PayoutPart:
     named = {name.replace("__", ":"): amount for name, amount in used.items()}
-    return payout.pay(item(left, payee, is_room=is_room), payee, named, {}, LIMITS)
+    return payout.pay(item(left, payee, is_room=is_room), payee, named, Debts({}), LIMITS)
 
 
 def names(payee: Payee, is_room: bool = False) -> set[str]:
@@ -66,21 +65,6 @@ def test_caps__of_owners_of_one_address__have_a_limit_of_their_own() -> None:
     assert (limits[CapKind.OWNERS_ADDRESS], limits[CapKind.ROOMS_OWNERS_ADDRESS]) == (5_000, 250)
 
 
-@each(
-    ("payee", "groups"),
-    [
-        (NEW, {"agent:8", "address:192.0.2.1"}),
-        (Payee(account_id=8), {"agent:8", "address:unknown"}),
-        (PEOPLE[2], {"agent:2", "address:192.0.2.1", "funder:0x01"}),
-        (OWNED, {"owner:3"}),
-    ],
-)
-def test_groups__are_the_person_and_of_an_unowned_agent_its_address_and_funder(
-    payee: Payee, groups: set[str]
-) -> None:
-    assert payout.groups_of(payee).names == groups
-
-
 # One item
 
 
@@ -104,7 +88,7 @@ def test_pay__at_the_cap_of_its_network_address__is_split_for_an_agent_that_earn
     None
 ):
     used = {"address:192.0.2.1": 1_990}
-    part = payout.pay(item(60), BRONZE, used, {}, LIMITS)
+    part = payout.pay(item(60), BRONZE, used, Debts({}), LIMITS)
     assert (part.paid, part.cap) == (10, CapKind.NETWORK_ADDRESS)
 
 
@@ -130,14 +114,14 @@ def test_pay__with_less_budget_than_due__takes_what_is_left() -> None:
 
 def test_pay__a_debt__is_repaid_first_and_counts_in_no_cap() -> None:
     used, owed = {"budget": 10_000}, {7: 40}
-    part = payout.pay(item(60), BRONZE, used, owed, LIMITS)
+    part = payout.pay(item(60), BRONZE, used, Debts(owed), LIMITS)
     assert (part.repaid, part.paid, part.left) == (40, 0, 20)
     assert (used, owed) == ({"budget": 10_000}, {7: 0})
 
 
 def test_pay__counts_in_every_cap_of_the_payee() -> None:
     used: dict[str, int] = {}
-    payout.pay(item(60, OWNED, is_room=True), OWNED, used, {}, LIMITS)
+    payout.pay(item(60, OWNED, is_room=True), OWNED, used, Debts({}), LIMITS)
     assert used == dict.fromkeys(
         [
             "budget",
@@ -157,20 +141,20 @@ def test_pay__counts_in_every_cap_of_the_payee() -> None:
 def test_drain__passes_one_that_a_cap_stops_and_pays_the_next() -> None:
     used = {"agent:7": 2_000}
     items = [item(60, award_id=1), item(60, OWNED, award_id=2)]
-    look = payout.drain(items, {7: BRONZE, 9: OWNED}, used, {}, LIMITS)
+    look = payout.drain(items, {7: BRONZE, 9: OWNED}, used, Debts({}), LIMITS)
     assert [(part.paid, part.cap) for part in look.parts] == [(0, CapKind.PERSON), (60, None)]
     assert not look.is_stopped
 
 
 def test_drain__at_the_budget__stops_and_no_smaller_item_overtakes() -> None:
     items = [item(60, award_id=1), item(2, OWNED, award_id=2)]
-    look = payout.drain(items, {7: BRONZE, 9: OWNED}, {"budget": 9_950}, {}, LIMITS)
+    look = payout.drain(items, {7: BRONZE, 9: OWNED}, {"budget": 9_950}, Debts({}), LIMITS)
     assert [(part.item.award_id, part.paid, part.left) for part in look.parts] == [(1, 50, 10)]
     assert look.is_stopped
 
 
 def test_drain__of_a_used_up_budget__looks_at_nothing() -> None:
-    look = payout.drain([item(60)], {7: BRONZE}, {"budget": 10_000}, {}, LIMITS)
+    look = payout.drain([item(60)], {7: BRONZE}, {"budget": 10_000}, Debts({}), LIMITS)
     assert (look.parts, look.is_stopped) == ((), True)
 
 

@@ -241,9 +241,16 @@ def test_of_those_that_share_a_group__the_first_is_paid_and_others_move_up() -> 
     ]
 
 
-def test_a_group_that_was_paid_nothing__is_taken_by_nobody() -> None:
-    """The second shares x with the first and y with the third: it takes neither."""
-    assert shown(settle(grouped("ax", "bxy", "cy"), Truth.MATCH)) == [PAID, UNPAID, PAID]
+def test_who_shares_with_one_before__is_of_its_group__and_who_comes_later_joins_no_two() -> None:
+    """The second shares x with the first and y with the third; last, it joins nobody who was paid."""
+    assert shown(settle(grouped("ax", "bxy", "cy"), Truth.MATCH)) == [PAID, UNPAID, UNPAID]
+    assert shown(settle(grouped("ax", "cy", "bxy"), Truth.MATCH)) == [PAID, PAID, UNPAID]
+
+
+def test_the_submitters_group__is_paid_nothing_for_being_right__and_owes_for_being_wrong() -> None:
+    filed, submitter = grouped("ax", "by", "cy", "d"), frozenset("y")
+    assert shown(settle(filed, Truth.MATCH, submitter)) == [PAID, NOTHING, NOTHING, PAID]
+    assert shown(settle(filed, Truth.MISMATCH, submitter)) == [WRONG] * 4
 
 
 def test_wrong_ones_that_share_a_group__owe_each() -> None:
@@ -253,11 +260,14 @@ def test_wrong_ones_that_share_a_group__owe_each() -> None:
 @given(words=st.lists(st.sets(st.sampled_from("uvwxyz"), max_size=3).map("".join), max_size=24))
 def test_the_paid_places__are_of_as_many_groups_as_there_are(words: list[str]) -> None:
     filed = grouped(*words)
-    taken, paid = set[str](), 0
+    groups, paid = list[tuple[set[str], bool]](), 0  # letters, and whether one of them was paid
     for proof, outcome in zip(filed, settle(filed, Truth.MATCH), strict=True):
-        is_free = taken.isdisjoint(proof.groups) and paid < 5
+        own = [one for one in groups if one[0] & proof.groups]
+        is_free = paid < 5 and not any(is_paid for _, is_paid in own)
         assert (outcome.stage.value, outcome.tenths) == (PAID if is_free else UNPAID)
-        taken |= proof.groups if is_free else set()
+        letters = set(proof.groups).union(*(letters for letters, _ in own))
+        is_paid = is_free or any(is_paid for _, is_paid in own)
+        groups = [one for one in groups if one not in own] + [(letters, is_paid)]
         paid += is_free
     assert paid <= 5
 

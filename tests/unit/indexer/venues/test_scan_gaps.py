@@ -92,3 +92,39 @@ def test_a_new_largest_pair__takes_over_when_the_other_is_old() -> None:
         hold(scan, id_, NOON, 100, 101)
     hold(scan, FAR, NOON, 104, 105)
     assert pairs(scan.seen(graph(USDC), NOON)[0]) == [(USDC, FAR)]
+
+
+def test_a_ticker_of_two_coins__shows_the_one_whose_profit_is_known() -> None:
+    """The other gains more, and what its withdrawal costs is unknown."""
+    places: dict[str, tuple[str, float | None]]
+    places = {"kucoin": ("11", 0.1), "gate": ("11", 0.1), "mexc": ("11", 0.1)}
+    places |= {"okx": ("22", None), "bybit": ("22", None), "bitget": ("22", None)}
+    ids = {Coin(exchange, "AAA"): id_ for id_, exchange in enumerate(places, 1)}
+    statuses = {
+        Coin(exchange, "AAA"): (
+            NetworkStatus(
+                exchange=exchange,
+                native_base="AAA",
+                chain="eip155:1",
+                can_deposit=True,
+                can_withdraw=True,
+                contract=f"0x{digits * 20}",
+                is_native=False,
+                withdraw_fee=fee,
+            ),
+        )
+        for exchange, (digits, fee) in places.items()
+    }
+    told = [one for of_coin in statuses.values() for one in of_coin]
+    listed = tuple(ListedCoin(coin, 7, "AAA", id_) for coin, id_ in ids.items())
+    both = CoinGraph(listed, statuses, identify(dict.fromkeys(ids, "AAA"), told))
+    scan = GapScan()
+    for coin, id_ in ids.items():
+        bid = {"mexc": 103.0, "bitget": 140.0}.get(coin.exchange, 100.0)
+        levels = ((bid, 1.0),), ((bid + 1, 1.0),)
+        book = Book(coin.exchange, "AAAUSDT", *levels, NOON, NOON, False)
+        scan.hold(ScannedListing(id_, 7, "AAA", "AAA", "USDT", "trading"), book, 1.0, "par", 0.0)
+
+    [spread] = scan.seen(both, NOON)[1]
+    assert spread.snapshot.venues == ("gate", "kucoin", "mexc")
+    assert spread.snapshot.profit_usd == pytest.approx(103 - 101 - 0.1 * 101)

@@ -8,8 +8,12 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
+from core.fund.simulated import VAULTS
+from core.market import history
 from core.market.facts import NoticeKind, NoticeScope
 from core.market.rules.book import BookFault, grid_of, judge, measure_many
+from core.market.rules.grade import LETTERS
+from indexer.venues.past import windows
 from indexer.venues.port import VenueError, VenueErrorReason
 from indexer.venues.sim.cast import EXCHANGES, HALTED
 from indexer.venues.sim.columns import columns
@@ -271,3 +275,24 @@ def test_what_an_exchange_cannot_tell_of_transfers__is_unknown_in_the_history() 
     found = buckets(WORLD, bucket_starts(WORLD)[-1:], WORLD.rows_at["coinbase"])
 
     assert np.isnan(found.deposit_share).all()
+
+
+@each(
+    ("exchange", "ticker", "letter"),
+    [
+        ("binance", "BTC", "A"),
+        ("binance", "ETH", "A"),
+        ("binance", "SOL", "A"),
+        ("mexc", "QORNQ", "F"),
+    ],
+)
+def test_the_markets_of_simulated_vaults__are_graded_by_their_books(
+    exchange: str, ticker: str, letter: str
+) -> None:
+    """By the rules of grades alone, from the books of their last 24 hours."""
+    markets = {market for vault in VAULTS for market in vault.universe}
+    assert f"{exchange}_{ticker}_usdt".lower() in markets
+    assert len(markets) == 4
+    past = buckets(WORLD, bucket_starts(WORLD), np.array([row(exchange, ticker)]))
+    [grades] = history.grades_of([windows(past)])
+    assert LETTERS[grades.letter[0, -1]] == letter

@@ -117,7 +117,7 @@ def test_the_index__has_tokens_by_how_they_begin() -> None:
 def test_an_index_of_the_first__says_how_many_there_are() -> None:
     """It said that 20,000 tokens have a note wherever there were more."""
     text = index_text(["BTC"], 20_001, datetime(2026, 11, 26, tzinfo=UTC))
-    assert "20,001 tokens have a note. These are the first 1; `GET /kg/notes` lists all" in text
+    assert "20,001 tokens have a note. These are 1 of them; `GET /kg/notes` lists all" in text
 
 
 def test_one_price__is_of_listings_that_are_there_and_were_seen_at_the_same_time() -> None:

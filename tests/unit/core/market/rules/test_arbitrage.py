@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.market.rules.arbitrage import ArbPair, ArbSide, Suspicion, pair, snapshot
+from core.market.rules.arbitrage import (
+    ArbPair,
+    ArbSide,
+    ArbSnapshot,
+    Suspicion,
+    pair,
+    snapshot,
+)
 from core.market.rules.transfer import GateState, TransferGate
 from tests.each import each
 
@@ -52,7 +59,7 @@ def test_the_worked_gap__is_what_the_page_says() -> None:
     assert found.is_actionable
 
 
-@pytest.mark.parametrize("unknown", ["buy", "sell"])
+@each("unknown", ["buy", "sell"])
 def test_a_fee_that_is_unknown__leaves_the_net_unknown(unknown: str) -> None:
     sides = {"buy": BUY, "sell": SELL}
     sides[unknown] = replace(sides[unknown], taker_fee_bps=None)
@@ -96,7 +103,7 @@ def test_a_fee_that_is_not_known__leaves_the_net_unknown() -> None:
     assert not found.is_actionable
 
 
-@pytest.mark.parametrize("state", [GateState.CLOSED, GateState.UNVERIFIED])
+@each("state", [GateState.CLOSED, GateState.UNVERIFIED])
 def test_a_way_that_is_not_open__is_not_actionable(state: GateState) -> None:
     found = seen(way=replace(OPEN, state=state))
 
@@ -141,10 +148,60 @@ def test_three_venues__sell_where_it_is_dearest_what_is_cheapest_first() -> None
     legs = {leg.buy_at: leg for leg in found.legs}
     assert {at: leg.base for at, leg in legs.items()} == {"c": 5, "a": 3}
     assert found.size_usd == pytest.approx(5 * 99.95 + 3 * 100.1)
-    assert found.profit_usd == pytest.approx(5 * (100.899 - 99.95) + 3 * (100.899 - 100.1))
     assert found.actionable_profit_usd == pytest.approx(5 * (100.899 - 99.95) - 0.02 * 99.95)
-    assert legs["a"].profit_usd is None
     assert found.dispersion == pytest.approx((101.5 - 99.875) / 99.95)
+
+
+FREE = TransferGate(GateState.OPEN, ("eip155:1",), 0.0)
+UNTOLD = TransferGate(GateState.OPEN, ("eip155:1",), None)
+GAIN_C, GAIN_A = 5 * (100.899 - 99.95), 3 * (100.899 - 100.1)
+
+
+@each(
+    ("from_c", "from_a", "profit", "actionable", "is_actionable"),
+    [
+        (FREE, FREE, GAIN_C + GAIN_A, GAIN_C + GAIN_A, True),
+        (OPEN, OPEN, GAIN_C + GAIN_A - 0.02 * (99.95 + 100), GAIN_C + GAIN_A - 0.02 * 199.95, True),
+        # the withdrawal eats more than the leg from a gains: the row's profit has the loss
+        (FREE, replace(OPEN, fee=0.1), GAIN_C + GAIN_A - 10, GAIN_C, True),
+        (replace(OPEN, fee=1.0), replace(OPEN, fee=0.1), GAIN_C + GAIN_A - 109.95, 0, False),
+        # a closed way has no fee; what can be acted on is known all the same
+        (FREE, SHUT, None, GAIN_C, True),
+        (SHUT, SHUT, None, 0, False),
+        # an open way whose fee is unknown: neither figure is known, and one leg is worth acting on
+        (FREE, UNTOLD, None, None, True),
+        (UNTOLD, UNTOLD, None, None, False),
+    ],
+)
+def test_a_row_of_three_venues__earns_the_sum_of_its_legs(
+    from_c: TransferGate,
+    from_a: TransferGate,
+    profit: float | None,
+    actionable: float | None,
+    is_actionable: bool,
+) -> None:
+    sides = [BUY, side("b", [(101, 8)], [(102, 1)]), THIRD]
+    found = snapshot(sides, {("c", "b"): from_c, ("a", "b"): from_a}, NOW)
+
+    assert found is not None
+    assert len(found.legs) == 2
+    assert found.profit_usd == (None if profit is None else pytest.approx(profit))
+    assert found.actionable_profit_usd == (
+        None if actionable is None else pytest.approx(actionable)
+    )
+    assert found.is_actionable is is_actionable
+
+
+def test_one_leg__costs_what_the_pair_of_its_venues_costs() -> None:
+    aside = side("c", [(99, 1)], [(200, 1)])
+    sell = side("b", [(101, 10)], [(102, 1)])
+    found = snapshot([BUY, sell, aside], {("a", "b"): OPEN}, NOW)
+
+    assert found is not None
+    [leg] = found.legs
+    assert leg.profit_usd == pytest.approx(10 * (100.899 - 100.1) - 0.02 * 100)
+    net_bps = seen(sell=sell).net_bps[0]
+    assert net_bps == pytest.approx(1e4 * ((100.899 - 100.1) / 100.1 - 0.02 * 100 / 1_000))
 
 
 def test_a_halted_market__is_in_no_snapshot() -> None:
@@ -153,7 +210,7 @@ def test_a_halted_market__is_in_no_snapshot() -> None:
     assert snapshot(sides, {}, NOW) is None
 
 
-@pytest.mark.parametrize(("bid", "is_suspect"), [(130.1, False), (130.6, True)])
+@each(("bid", "is_suspect"), [(130.1, False), (130.6, True)])
 def test_a_leg_of_more_than_30_percent__is_nothing_to_act_on(bid: float, is_suspect: bool) -> None:
     sides = [BUY, side("b", [(bid, 8)], [(140, 1)]), replace(THIRD, asks=((120, 5),))]
     found = snapshot(sides, {("a", "b"): OPEN}, NOW)
@@ -161,6 +218,7 @@ def test_a_leg_of_more_than_30_percent__is_nothing_to_act_on(bid: float, is_susp
     assert found is not None
     assert [leg.buy_at for leg in found.legs] == ["a"]
     assert (found.actionable_profit_usd == 0) is is_suspect
+    assert found.is_actionable is not is_suspect
 
 
 def test_no_gap__is_no_leg() -> None:
@@ -168,6 +226,7 @@ def test_no_gap__is_no_leg() -> None:
 
     assert found is not None
     assert (found.legs, found.size_usd, found.profit_usd) == ((), 0, 0)
+    assert (found.actionable_profit_usd, found.is_actionable) == (0, False)
 
 
 steps = st.lists(st.tuples(st.integers(1, 5), st.integers(1, 6)), min_size=1, max_size=3)
@@ -190,7 +249,12 @@ def venues(draw: st.DrawFn) -> list[ArbSide]:
     return found
 
 
-def slow_profit(sides: list[ArbSide]) -> float:
+def gain(found: ArbSnapshot) -> float:
+    """After the taker's fees, before withdrawals."""
+    return sum(leg.sell_usd - leg.buy_usd for leg in found.legs)
+
+
+def slow_gain(sides: list[ArbSide]) -> float:
     """Units taken one by one, each the best pair of what is left at two venues."""
     asks = [
         (price * (1 + (one.taker_fee_bps or 0.0) / 1e4), one.exchange)
@@ -204,23 +268,23 @@ def slow_profit(sides: list[ArbSide]) -> float:
         for price, size in one.bids
         for _ in range(int(size))
     ]
-    profit = 0.0
+    found = 0.0
     while True:
         pairs = [(b[0] - a[0], a, b) for a in asks for b in bids if a[1] != b[1] and b[0] > a[0]]
         if not pairs:
-            return profit
-        gain, ask, bid = max(pairs)
-        profit += gain
+            return found
+        step, ask, bid = max(pairs)
+        found += step
         asks.remove(ask)
         bids.remove(bid)
 
 
 @given(venues())
-def test_the_profit__is_at_least_what_units_taken_one_by_one_earn(sides: list[ArbSide]) -> None:
+def test_the_gain__is_at_least_what_units_taken_one_by_one_earn(sides: list[ArbSide]) -> None:
     found = snapshot(sides, {}, NOW)
     assert found is not None
 
-    assert found.profit_usd >= slow_profit(sides) - 1e-6
+    assert gain(found) >= slow_gain(sides) - 1e-6
     assert all(leg.buy_at != leg.sell_at for leg in found.legs)
     for one in sides:
         bought = sum(leg.base for leg in found.legs if leg.buy_at == one.exchange)
@@ -230,7 +294,7 @@ def test_the_profit__is_at_least_what_units_taken_one_by_one_earn(sides: list[Ar
 
 
 @given(venues())
-def test_the_profit__is_all_that_supply_and_demand_leave(sides: list[ArbSide]) -> None:
+def test_the_gain__is_all_that_supply_and_demand_leave(sides: list[ArbSide]) -> None:
     """The k cheapest units against the k dearest, for the best k."""
     asks = sorted(
         price * (1 + (one.taker_fee_bps or 0.0) / 1e4)
@@ -251,4 +315,4 @@ def test_the_profit__is_all_that_supply_and_demand_leave(sides: list[ArbSide]) -
     found = snapshot(sides, {}, NOW)
 
     assert found is not None
-    assert found.profit_usd == pytest.approx(best, abs=1e-6)
+    assert gain(found) == pytest.approx(best, abs=1e-6)

@@ -25,7 +25,7 @@ from core.market.rules.report import (
 from core.market.rules.report_texts import TEXTS, ReportLanguage
 from core.market.rules.research import PairKpi, PairPercentiles
 from core.market.rules.risk import RiskFactor, RiskInputs, calibration, risk
-from core.market.rules.warnings import WarningSeverity, WarningType
+from core.market.rules.warnings import ForeignOutcome, WarningSeverity, WarningType
 from tests.each import each
 from tests.unit.core.market.rules.coins import ETH, address, says
 
@@ -172,6 +172,26 @@ def test_the_newest_warning__stands_first() -> None:
     assert [row[0] for row in rows] == ["grade dropped", "transfers halted"]
     assert rows[0][3] == "2026-03-01 13:30 UTC"
     assert rows[1][3] == "open"
+
+
+def test_a_cross_flag__is_printed_with_what_the_other_exchange_declared() -> None:
+    flag = WarningRow(
+        WarningType.CROSS_EXCHANGE,
+        WarningSeverity.WARNING,
+        NOW,
+        None,
+        ForeignOutcome("bithumb", OutcomeKind.DELIST, NOW - timedelta(minutes=30)),
+    )
+    facts = replace(FACTS, warnings=(flag,))
+    printed_types = [
+        section(report(language=language, facts=facts), "warnings").tables[0].rows[0][0]
+        for language in (EN, KO)
+    ]
+
+    assert printed_types == [
+        "flag from another exchange: bithumb, delisting notice, 2026-03-01 13:00 UTC",
+        "타 거래소 조치에 따른 경고: bithumb, 거래지원 종료 공지, 2026-03-01 13:00 UTC",
+    ]
 
 
 def test_the_grade__is_printed_with_its_inputs_and_parts() -> None:

@@ -8,14 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.market.rules.identity import Coin, IdentityVerdict, identify
+from core.market.rules.notices import OutcomeKind
 from core.market.rules.warnings import (
+    EVIDENCE,
     PREDICTIVE,
     RULE_OF,
     RULES,
+    ForeignOutcome,
     WarningFacts,
     WarningSign,
     WarningType,
     evidence,
+    foreign_outcome,
     signs,
 )
 from tests.each import each
@@ -25,6 +29,9 @@ from tests.unit.core.market.rules.coins import BSC, ETH, address, says, tickers
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 RAISE, HOLD, CLEAR = WarningSign
 T = WarningType
+
+
+TAGGED = ForeignOutcome("mexc", OutcomeKind.ST_TAG, NOW)
 
 
 def facts(**known: Any) -> WarningFacts:
@@ -80,8 +87,8 @@ CASES: list[tuple[WarningType, WarningFacts, WarningSign]] = [
     (T.ONCHAIN_SUPPLY, facts(supply_change_24h=0.1), RAISE),
     (T.ONCHAIN_SUPPLY, facts(supply_change_24h=0.05), HOLD),
     (T.ONCHAIN_SUPPLY, facts(supply_change_24h=0.049), CLEAR),
-    (T.CROSS_EXCHANGE, facts(foreign_outcome=True), RAISE),
-    (T.CROSS_EXCHANGE, facts(foreign_outcome=False), CLEAR),
+    (T.CROSS_EXCHANGE, facts(foreign_outcomes=(TAGGED,)), RAISE),
+    (T.CROSS_EXCHANGE, facts(foreign_outcomes=()), CLEAR),
 ]
 
 
@@ -108,10 +115,17 @@ def test_what_an_exchange_declares__is_no_prediction() -> None:
 
 
 def test_the_page_of_rules__is_the_table_of_the_code() -> None:
-    written = [[cell.strip("`") for cell in row] for row in table("market.md", "warnings")]
+    written = [[cell.replace("`", "") for cell in row] for row in table("market.md", "warnings")]
 
     assert written == [
-        [rule.type, rule.severity, "yes" if rule.is_predictive else "no", rule.raises, rule.clears]
+        [
+            rule.type,
+            rule.severity,
+            "yes" if rule.is_predictive else "no",
+            rule.raises,
+            rule.clears,
+            ", ".join(EVIDENCE[rule.type]),
+        ]
         for rule in RULES
     ]
 
@@ -138,10 +152,24 @@ def test_evidence__holds_no_fact_that_is_not_known() -> None:
 
 
 def test_every_fact__is_looked_at_by_a_rule() -> None:
-    everything = WarningFacts(**{field.name: 1 for field in fields(WarningFacts)})  # type: ignore[arg-type]  # any value will do
-    seen = {name for of in WarningType for name in evidence(of, everything)}
+    everything = {field.name: 1 for field in fields(WarningFacts)}
+    known = facts(**everything | {"foreign_outcomes": (TAGGED,)})
+    seen = {of: set(evidence(of, known)) for of in WarningType}
 
-    assert seen == {field.name for field in fields(WarningFacts)}
+    assert seen.pop(T.CROSS_EXCHANGE) == {"exchange", "kind", "at"}
+    assert set[str]().union(*seen.values()) == everything.keys() - {"foreign_outcomes"}
+
+
+def test_a_cross_flag__says_which_exchange_declared_what_and_when() -> None:
+    older = ForeignOutcome("gate", OutcomeKind.DELIST, datetime(2026, 2, 1, tzinfo=UTC))
+    (change,) = signs(facts(foreign_outcomes=(TAGGED, older)), ())
+
+    assert change.evidence == {"exchange": "mexc", "kind": "st_tag", "at": "2026-03-01T00:00:00Z"}
+    assert foreign_outcome(change.evidence) == TAGGED
+    assert evidence(T.CROSS_EXCHANGE, facts(foreign_outcomes=())) == {}
+    assert evidence(T.CROSS_EXCHANGE, facts()) == {}
+    assert foreign_outcome({}) is None
+    assert foreign_outcome({"foreign_outcome": "true"}) is None  # of a flag of before
 
 
 def test_a_cross_flag__goes_to_other_exchanges_of_the_same_contract_alone() -> None:

@@ -1,0 +1,155 @@
+"""Who counts as one person: the keys that agents share, beside what one of a person may have, the debts
+that a group repays, and awards that rest on somebody else.
+"""
+
+import sqlalchemy as sa
+from alembic import op
+from sqlalchemy.dialects import postgresql
+
+revision = "0067"
+down_revision = "0066"
+branch_labels = None
+depends_on = None
+
+FUNDS = "kind = 'deposit' and reverses_id is null and idle_delta_e6 >= 1000000"
+HELD = "is_exclusive and stage in ('claimed', 'submitted')"
+LAPSED = "is_exclusive and stage = 'expired'"
+PENDING, WRONG = "status = 'pending'", "reason_code = 'value_wrong'"
+GUARD = """
+create trigger earn_cancellation_is_append_only before update or delete or truncate on earn_cancellation
+for each statement execute function refuse_change_of_book()
+"""
+NOTHING = sa.text("'{}'")
+TEXTS, NUMBERS = postgresql.ARRAY(sa.Text()), postgresql.ARRAY(sa.BigInteger())
+
+
+def upgrade() -> None:
+    op.create_index(
+        "ix_transfer_entry_funders",
+        "transfer_entry",
+        [sa.text("lower(payload ->> 'from')"), "account_id"],
+        postgresql_where=sa.text(FUNDS),
+    )
+    _awards()
+    _claims_of_tasks()
+    _entries()
+    _claims_of_tokens()
+
+
+def _awards() -> None:
+    op.add_column(
+        "earn_award", sa.Column("independent_of", NUMBERS, server_default=NOTHING, nullable=False)
+    )
+    op.create_table(
+        "earn_cancellation",
+        sa.Column("award_id", sa.BigInteger(), nullable=False),
+        sa.Column("credits", sa.BigInteger(), nullable=False),
+        sa.Column("at", sa.DateTime(timezone=True), nullable=False),
+        sa.CheckConstraint("credits > 0", name=op.f("ck_earn_cancellation_credits")),
+        sa.ForeignKeyConstraint(["award_id"], ["earn_award.id"]),
+        sa.PrimaryKeyConstraint("award_id"),
+        info={"append_only": "log"},
+    )
+    op.execute(GUARD)
+    op.create_table(
+        "earn_group_debt",
+        sa.Column("account_id", sa.BigInteger(), nullable=False),
+        sa.Column("groups", TEXTS, nullable=False),
+        sa.Column("left_credits", sa.BigInteger(), nullable=False),
+        sa.CheckConstraint("left_credits >= 0", name=op.f("ck_earn_group_debt_left_credits")),
+        sa.ForeignKeyConstraint(["account_id"], ["account.id"]),
+        sa.PrimaryKeyConstraint("account_id"),
+    )
+    op.create_index(
+        "ix_earn_group_debt_groups",
+        "earn_group_debt",
+        ["groups"],
+        postgresql_using="gin",
+        postgresql_where=sa.text("left_credits > 0"),
+    )
+
+
+def _claims_of_tasks() -> None:
+    op.add_column("task_claim", _groups())
+    op.execute(
+        "update task_claim set groups = array_remove("
+        "array[person, address, 'wallet:' || substr(funder, 8)], null)"
+    )
+    for one in ("ix_task_claim_held_person", "ix_task_claim_held_address"):
+        op.drop_index(one, table_name="task_claim")
+    op.drop_index("ix_task_claim_held_funder", table_name="task_claim")
+    op.drop_index("ix_task_claim_lapsed", table_name="task_claim")
+    op.drop_column("task_claim", "address")
+    op.drop_column("task_claim", "funder")
+    op.create_index(
+        "ix_task_claim_held_groups",
+        "task_claim",
+        ["groups"],
+        postgresql_using="gin",
+        postgresql_where=sa.text(HELD),
+    )
+    op.create_index(
+        "ix_task_claim_lapsed", "task_claim", ["task_id"], postgresql_where=sa.text(LAPSED)
+    )
+
+
+def _entries() -> None:
+    op.add_column("mining_entry", _groups())
+    op.execute(
+        "update mining_entry e set groups = array[s.person] "
+        "from mining_submission s where s.id = e.submission_id"
+    )
+    for name, condition in (("pending", PENDING), ("wrong", WRONG)):
+        op.create_index(
+            f"ix_mining_entry_{name}_groups",
+            "mining_entry",
+            ["groups"],
+            postgresql_using="gin",
+            postgresql_where=sa.text(condition),
+        )
+
+
+def _claims_of_tokens() -> None:
+    op.add_column("kg_claim", _groups())
+    op.add_column("kg_claim", sa.Column("counted_as", sa.Text(), nullable=True))
+    op.execute("update kg_claim set groups = array[person]")
+
+
+def _groups() -> sa.Column[list[str]]:
+    """With a default: processes of the release before this one do not write it."""
+    return sa.Column("groups", TEXTS, server_default=NOTHING, nullable=False)
+
+
+def downgrade() -> None:
+    op.drop_column("kg_claim", "counted_as")
+    op.drop_column("kg_claim", "groups")
+    for name in ("pending", "wrong"):
+        op.drop_index(f"ix_mining_entry_{name}_groups", table_name="mining_entry")
+    op.drop_column("mining_entry", "groups")
+    op.drop_index("ix_task_claim_lapsed", table_name="task_claim")
+    op.drop_index("ix_task_claim_held_groups", table_name="task_claim")
+    for column, key in (("address", "address:"), ("funder", "wallet:")):
+        op.add_column("task_claim", sa.Column(column, sa.Text(), nullable=True))
+        op.execute(
+            f"update task_claim set {column} = (select min(one) from unnest(groups) one "  # noqa: S608
+            f"where one like '{key}%') where is_exclusive"
+        )
+    op.execute("update task_claim set funder = 'funder:' || substr(funder, 8)")
+    op.drop_column("task_claim", "groups")
+    for column in ("person", "address", "funder"):
+        op.create_index(
+            f"ix_task_claim_held_{column}",
+            "task_claim",
+            [column],
+            postgresql_where=sa.text(HELD),
+        )
+    op.create_index(
+        "ix_task_claim_lapsed",
+        "task_claim",
+        ["task_id", "person"],
+        postgresql_where=sa.text(LAPSED),
+    )
+    op.drop_table("earn_group_debt")
+    op.drop_table("earn_cancellation")
+    op.drop_column("earn_award", "independent_of")
+    op.drop_index("ix_transfer_entry_funders", table_name="transfer_entry")
