@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import product
+from types import SimpleNamespace
 from typing import Any, Final
 
 from eth_account import Account
@@ -42,6 +43,7 @@ from core.reports.queries import PrintedReport
 from core.reports.rules import ReportFailure
 from core.subscriptions.tables import Subscription
 from core.times import instant_text
+from keeper.areas import market, notes
 from tests.integration.api.conftest import (
     BASE_URL,
     KEY,
@@ -142,7 +144,16 @@ def world_on(database: Database, callers: Callers, paid: Paid) -> World:
     with database.write() as session:
         session.execute(update(MarketListingState).values(sampled_at=clock.now))
         paper.follow(session, VAULT, clock.now)
+    _run_jobs(database, clock.now)
     return world
+
+
+def _run_jobs(database: Database, now: datetime) -> None:
+    """Those that make what is free of what there is: figures of the whole, cards, notes in a zip."""
+    place: Any = SimpleNamespace(database=database, fence=lambda _: None)
+    jobs = {job.name: job for job in (*market.jobs(place), *notes.jobs(place))}
+    for name in ("coins", "wci", "summary", "shadow", "insights", "notes"):
+        jobs[name].run(now)
 
 
 def shelf_of(paid: Paid) -> Shelf:
