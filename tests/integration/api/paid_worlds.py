@@ -97,12 +97,14 @@ OTHER: Final = Paid(LINK, "-0.2500", "1.51", {LINK: -377_500_000}, None, True, 9
 @dataclass(frozen=True)
 class Callers:
     """Headers of each. `free`: an agent with no credit, no tier and no target; `tier_1`: one that has a
-    tier and bought nothing else; `payer` has Tier 2, credits and targets.
+    tier and bought nothing else; `payer` has Tier 2, credits and targets. `follower` mirrors the signal
+    in each world.
     """
 
     free: dict[str, str]
     tier_1: dict[str, str]
     payer: dict[str, str]
+    follower: dict[str, str]
     owner: dict[str, str]
     bearer: dict[str, str]
     ids: MarketIds
@@ -211,13 +213,15 @@ def _add_vault(session: WriteSession, clock: Clock) -> None:
 
 
 def _callers(deps: Deps, client: TestClient, clock: Clock, ids: MarketIds) -> Callers:
-    free, tier_1, payer = (connect(client, agent_name=name) for name in ("free", "tier_1", "payer"))
-    set_apart(deps.database, free, tier_1, payer)
+    agents = [connect(client, agent_name=name) for name in ("free", "tier_1", "payer", "follower")]
+    set_apart(deps.database, *agents)
+    free, tier_1, payer, follower = agents
     until = clock.now + timedelta(days=30)
     with deps.database.write() as session:
         for made in (free, tier_1):
             credit_ledger.spend(session, made["user_id"], 10, "gone", {}, clock.now)
-        credit_ledger.earn(session, payer["user_id"], 1_000, "test", {}, clock.now)
+        for made in (payer, follower):
+            credit_ledger.earn(session, made["user_id"], 1_000, "test", {}, clock.now)
         for made, tier_2_until in ((tier_1, None), (payer, until)):
             session.add(
                 Subscription(
@@ -228,6 +232,7 @@ def _callers(deps: Deps, client: TestClient, clock: Clock, ids: MarketIds) -> Ca
         free={KEY: free["api_key"]},
         tier_1={KEY: tier_1["api_key"]},
         payer={KEY: payer["api_key"]},
+        follower={KEY: follower["api_key"]},
         owner=login(client, Account.from_key("0x" + "22" * 32)),
         bearer=bearer(free["bearer_token"]),
         ids=ids,
@@ -256,6 +261,7 @@ def _sell(world: World) -> None:
     paid, payer = world.paid, world.callers.payer
     live = Office(world.client, OPERATOR).publish(VAULT, paid.weight, paid.market, paid.leverage)
     assert live == LIVE
+    _mirror(world)
     for symbol in ("BTC/USDT", "LINK/USDT"):
         pair = {"exchange": "binance", "symbol": symbol}
         added = world.post("/agent/targets/add", pair | {"microburst_hf_captures": 3}, payer)
@@ -269,6 +275,18 @@ def _sell(world: World) -> None:
         session.add(_run_of_the_paper(paid, world.clock.now))
         if paid.is_busy:
             _add_figures(session, world.callers.ids, world.clock.now)
+
+
+def _mirror(world: World) -> None:
+    """Another follower plans the signal, which it pays with that, and reports what it traded."""
+    of, headers = catalogue().by_key, world.callers.follower
+    assert consent_of(world, FOLLOWER, "5.00").over_http(world, headers).status_code == 200
+    account = {"id": LIVE, "account_address": FOLLOWER}
+    assert Asked(of["fund.plan"], account).over_http(world, headers).json()["charged"] is True
+    traded = {"side": "buy", "qty": "1", "price": "90000" if world.paid.market == BTC else "20"}
+    traded["filled_at"] = instant_text(world.clock.now)
+    fill = Asked(of["fund.report_fill"], account | traded).over_http(world, headers)
+    assert fill.status_code == 201
 
 
 def _print(session: WriteSession, paid: Paid, now: datetime) -> None:
@@ -434,20 +452,25 @@ def reads() -> Iterator[Asked]:
                 yield Asked(operation, needed | dict(fields))
 
 
+def consent_of(world: World, address: str, leverage: str) -> Asked:
+    rules_hash = world.client.get(f"/fund/vaults/{VAULT}").json()["rules_hash"]
+    terms = {"account_address": address, "max_order_usd": "500", "max_leverage": leverage}
+    consent = catalogue().by_key["fund.consent"]
+    return Asked(consent, {"id": VAULT, "rules_hash": rules_hash, **terms})
+
+
 def writes(world: World) -> Iterator[Asked]:
     """Every other call that sells, or whose refusal may tell what is sold; as an agent asks that would
     know it. Its consents and accounts are any that it likes.
     """
     of = catalogue().by_key
-    rules_hash = world.client.get(f"/fund/vaults/{VAULT}").json()["rules_hash"]
     pair = {"exchange": "binance", "symbol": "BTC/USDT"}
     yield Asked(of["feeds.subscribe"], {"feed_key": "arb3"})
     yield Asked(of["targets.add"], pair)
     yield Asked(of["targets.add"], pair | {"microburst_hf_captures": 1})
     yield Asked(of["reports.order"], pair)
     for address, leverage in product(ACCOUNTS, LEVERAGES):
-        terms = {"account_address": address, "max_order_usd": "500", "max_leverage": leverage}
-        yield Asked(of["fund.consent"], {"id": VAULT, "rules_hash": rules_hash, **terms})
+        yield consent_of(world, address, leverage)
         for seq in (PAST, LIVE):
             yield Asked(of["fund.plan"], {"id": seq, "account_address": address})
     fill = {"account_address": address, "side": "buy", "qty": "1"}

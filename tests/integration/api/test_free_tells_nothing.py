@@ -25,10 +25,10 @@ from tests.integration.api.paid_worlds import (
     LIVE,
     ONE,
     OTHER,
-    VAULT,
     Asked,
     World,
     base,
+    consent_of,
     reads,
     shelf_of,
     world_on,
@@ -212,13 +212,10 @@ def test_what_one_paid__is_served_to_nobody_else(worlds: list[World], shelves: A
 
 def sold(world: World) -> list[Asked]:
     """What the payer pays for: each read that is sold, and a plan, for which agents consent."""
-    of = catalogue().by_key
-    rules_hash = world.client.get(f"/fund/vaults/{VAULT}").json()["rules_hash"]
-    terms = {"account_address": FOLLOWER, "max_order_usd": "500", "max_leverage": "5.00"}
-    consent = Asked(of["fund.consent"], {"id": VAULT, "rules_hash": rules_hash, **terms})
+    consent = consent_of(world, FOLLOWER, "5.00")
     for agent in (world.callers.payer, world.callers.free, world.callers.tier_1):
         assert consent.over_http(world, agent).status_code == 200
-    plan = Asked(of["fund.plan"], {"id": LIVE, "account_address": FOLLOWER})
+    plan = Asked(catalogue().by_key["fund.plan"], {"id": LIVE, "account_address": FOLLOWER})
     return [plan, *(one for one in reads() if is_sold(one.operation))]
 
 
