@@ -578,7 +578,6 @@ class DiscoverySlowJob(TypedDict):
     age_s: int  # seconds since then
     next_due: str  # UTC
     outcome: Literal["ok", "failed", "skipped"] | None  # null while it is under way
-    duration_ms: int | None
     note: str | None  # what is wrong and what to do about it
 
 

@@ -463,15 +463,14 @@ class Catalogue:
             if one.method in ("GET", "HEAD") and not isinstance(one, Read)
         ]
         if writing:
-            raise ValueError(
-                f"{', '.join(writing)}: a GET is declared with Read, whose session cannot write "
-                "(CONTRIBUTING.md#a-route)"
-            )
-        unsold = [
-            one.key for one in self.operations if (one.price is None) is not (one.sells is None)
-        ]
+            rule = "a GET is declared with Read, whose session cannot write"
+            raise ValueError(f"{', '.join(writing)}: {rule} (CONTRIBUTING.md#a-route)")
+        unsold = [one.key for one in self.operations if bool(one.price) is not bool(one.sells)]
         if unsold:
             raise ValueError(f"{', '.join(unsold)}: price and sells go together")
+        kept = [one.key for one in self.operations if one.price and one.max_age_s is not None]
+        if kept:
+            raise ValueError(f"{', '.join(kept)}: what has a price has no ETag, and no free 304")
         unknown = {
             reason for operation in self.operations for reason in operation.refuses
         } - self.reasons.keys()

@@ -9,12 +9,14 @@ from psycopg import Connection
 from psycopg.rows import tuple_row
 from sqlalchemy import (
     BigInteger,
+    ColumnElement,
     Date,
     Select,
     Text,
     any_,
     bindparam,
     func,
+    literal,
     literal_column,
     null,
     select,
@@ -23,8 +25,9 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Session
 
+from core.credits.rules.buckets import SPEND_ORDER
 from core.credits.rules.free_reads import FreeReads
-from core.credits.tables import CreditEntry, FreeReadCount, FreeReadPool
+from core.credits.tables import CreditEntry, CreditHead, FreeReadCount, FreeReadPool
 from core.db.day_figures import drop_days
 from core.db.engine import WriteSession
 from core.db.prepared import Prepared
@@ -38,6 +41,13 @@ def entries_before(
     if before_seq is not None:
         query = query.where(CreditEntry.seq < before_seq)
     return session.scalars(query.order_by(CreditEntry.seq.desc()).limit(limit)).all()
+
+
+def available_of(account_id: ColumnElement[int]) -> ColumnElement[int]:
+    """What an account can spend now, as a part of a larger statement."""
+    buckets = (getattr(CreditHead, bucket) for bucket in SPEND_ORDER)
+    held = select(sum(buckets, literal(0))).where(CreditHead.account_id == account_id)
+    return func.coalesce(held.scalar_subquery(), 0)
 
 
 def converted_postings(session: Session) -> tuple[int, int]:

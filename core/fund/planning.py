@@ -25,6 +25,7 @@ from sqlalchemy.orm import Session, aliased
 
 from core.credits.ledger.spend import spend_values, spending
 from core.credits.ledger.writer import names_of_sale
+from core.credits.queries import available_of
 from core.db.base import Timestamp
 from core.db.engine import WriteSession
 from core.db.locks import WAITED, WAITED_SQL, LockClass, waited_values
@@ -66,7 +67,8 @@ class StandingConsent:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignalPlace:
     """A signal, where its vault, its market and a follower stand: what a plan needs, of one read.
-    `rules`: those in force now. `liquidity`: None, its market is not measured.
+    `rules`: those in force now. `credits`: what the follower can spend. `liquidity`: None, its market is not
+    measured.
     """
 
     seq: int
@@ -81,6 +83,7 @@ class SignalPlace:
     consent: StandingConsent | None
     is_superseded: bool
     is_paid: bool
+    credits: int
     liquidity: MarketLiquidity | None
 
 
@@ -106,6 +109,7 @@ _PLACE: Final = Prepared(
         exists().where(
             FundSignalSale.account_id == _ACCOUNT, FundSignalSale.signal_seq == FundSignal.seq
         ),
+        available_of(_ACCOUNT),
         FundMirror.id,
         FundMirror.address,
         cast(FundMirror.max_order_usdc_e6, Text),
@@ -211,8 +215,8 @@ def place_of(
     rows = _PLACE.rows(db, account_id=account_id, seq=seq, **day_before(now))
     if not rows:
         return None
-    market, weight, leverage, at, vault_id, is_paused, rules_hash, superseded, paid, *rest = rows[0]
-    mirror, liquidity = rest[:5], rest[5:]
+    market, weight, leverage, at, vault_id, is_paused, rules_hash, superseded, *rest = rows[0]
+    paid, available, mirror, liquidity = rest[0], rest[1], rest[2:7], rest[7:]
     is_measured = liquidity[BUCKETS_COLUMN] is not None
     return SignalPlace(
         seq=seq,
@@ -227,6 +231,7 @@ def place_of(
         consent=_consent(*mirror),
         is_superseded=superseded,
         is_paid=paid,
+        credits=available,
         liquidity=liquidity_from(market, liquidity) if is_measured else None,
     )
 

@@ -50,7 +50,6 @@ class SlowJob(AnswerBody):
     age_s: int = Field(description="seconds since then")
     next_due: str = Field(description="UTC")
     outcome: RunOutcome | None = Field(description="null while it is under way")
-    duration_ms: int | None
     note: str | None = Field(description="what is wrong and what to do about it")
 
 

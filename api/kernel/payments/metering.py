@@ -198,15 +198,11 @@ def _by_credits(
     return {FREE_HEADER: "0", CREDITS_HEADER: str(needed)}
 
 
-def may_spend(caller: AgentCaller) -> bool:
-    return caller.scopes is None or SPEND_SCOPE in caller.scopes
-
-
 def require_spend(caller: AgentCaller) -> None:
     """Free reads need the scope read alone; what costs something needs spend too. Errors: Refusal
     agent_key_scope.
     """
-    if not may_spend(caller):
+    if caller.scopes is not None and SPEND_SCOPE not in caller.scopes:
         detail = (
             "No free read covers this call and this key lacks the scope spend; its owner can "
             "grant it."

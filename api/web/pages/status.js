@@ -52,6 +52,6 @@ function Part({ name, part }) {
 /** @param {{jobs: readonly SlowJob[]}} props */
 function Jobs({ jobs }) {
   if (jobs.length === 0) return null;
-  return html`<section class="card" aria-labelledby="jobs"><h2 id="jobs">Slow jobs</h2><div class="table" tabindex="0"><table><thead><tr><th scope="col">Job</th><th scope="col">Last run</th><th scope="col">Outcome</th><th scope="col" class="number">Took, ms</th><th scope="col">Next</th></tr></thead>
-    <tbody>${jobs.map((one) => html`<tr><td>${words(one.name)}</td><td>${one.last_start ? html`<${Time} at=${one.last_start} />` : "never"}</td><td>${one.outcome ?? "–"}${one.note ? html`<div class="quiet">${one.note}</div>` : null}</td><td class="number">${one.duration_ms ?? "–"}</td><td>${one.next_due ? html`<${Time} at=${one.next_due} />` : "–"}</td></tr>`)}</tbody></table></div></section>`;
+  return html`<section class="card" aria-labelledby="jobs"><h2 id="jobs">Slow jobs</h2><div class="table" tabindex="0"><table><thead><tr><th scope="col">Job</th><th scope="col">Last run</th><th scope="col">Outcome</th><th scope="col">Next</th></tr></thead>
+    <tbody>${jobs.map((one) => html`<tr><td>${words(one.name)}</td><td>${one.last_start ? html`<${Time} at=${one.last_start} />` : "never"}</td><td>${one.outcome ?? "–"}${one.note ? html`<div class="quiet">${one.note}</div>` : null}</td><td>${one.next_due ? html`<${Time} at=${one.next_due} />` : "–"}</td></tr>`)}</tbody></table></div></section>`;
 }

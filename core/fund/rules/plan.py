@@ -120,7 +120,9 @@ class MarketSnapshot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignalFacts:
-    """All that decides. `is_paid`: this follower paid for this signal before."""
+    """All that decides. `is_paid`: this follower paid for this signal before. `account` None: unknown,
+    or not asked yet.
+    """
 
     market: str
     weight_e4: int
@@ -135,6 +137,11 @@ class SignalFacts:
     least_order_usdc_e6: int
     account: FollowerAccount | None
     snapshot: MarketSnapshot
+
+    @property
+    def is_due(self) -> bool:
+        """What is not free costs this follower something."""
+        return self.is_live and not self.is_paid
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,16 +180,26 @@ class SignalPlan:
 
 
 def plan(facts: SignalFacts) -> SignalPlan:
-    account = facts.account
+    return free_plan(facts) or paid_plan(facts)
+
+
+def free_plan(facts: SignalFacts) -> SignalPlan | None:
+    """What is told without a charge; None: the rest depends on the signal's weight and leverage."""
     free = gate(facts)
-    if free is not None or account is None:
+    if free is not None or facts.account is None:
         return free or _refused(PlanReason.ACCOUNT_UNKNOWN)
-    is_charged = facts.is_live and not facts.is_paid
-    if is_charged and not account.positions.get(facts.market, 0):
-        ungraded = _grade_refused(facts)
-        if ungraded is not None:
-            return _refused(ungraded)
-    return replace(_of_account(facts, account), is_charged=is_charged)
+    ungraded = _grade_refused(facts)  # looked at in any case: its time tells no market that is held
+    if ungraded and facts.is_due and not facts.account.positions.get(facts.market, 0):
+        return _refused(ungraded)
+    return None
+
+
+def paid_plan(facts: SignalFacts) -> SignalPlan:
+    """The plan where `free_plan` has none. Whoever cannot pay for it is refused before it is made: how
+    long that takes would tell it.
+    """
+    assert facts.account is not None, "its check came before"
+    return replace(_of_account(facts, facts.account), is_charged=facts.is_due)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -152,6 +152,10 @@ def area(*operations: Operation, **more: Any) -> Area:
         ((area(gift(refuses=("no_such_reason",))),), "declared nowhere"),
         ((area(replace(gift(), price="playbook_read")),), "price and sells go together"),
         (
+            (area(replace(gift(), price="playbook_read", sells=bool, max_age_s=5)),),
+            r"^gifts\.give: what has a price has no ETag",
+        ),
+        (
             (area(gift(), reasons={"late": Reason(409, False, "caller", ("gifts.take",))}),),
             "declared nowhere",
         ),

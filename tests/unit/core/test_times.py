@@ -2,9 +2,8 @@
 
 from datetime import UTC, datetime, timedelta, timezone
 
-import pytest
-
 from core.times import next_day, start_of_day, utc_text, utc_text_or_none, utc_words
+from tests.each import each
 
 
 def test_time__written__is_iso_in_utc() -> None:
@@ -20,9 +19,7 @@ def test_unknown_time__written__stays_unknown() -> None:
 DAY, INSTANT = datetime(2026, 11, 2, tzinfo=UTC), timedelta(microseconds=1)
 
 
-@pytest.mark.parametrize(
-    "at", [DAY, DAY + timedelta(days=1) - INSTANT, DAY.astimezone(timezone(timedelta(hours=-5)))]
-)
+@each("at", [DAY, DAY + timedelta(days=1) - INSTANT, DAY.astimezone(timezone(timedelta(hours=-5)))])
 def test_a_day__is_from_midnight_utc_to_the_next(at: datetime) -> None:
     assert (start_of_day(at), next_day(at)) == (DAY, DAY + timedelta(days=1))
 

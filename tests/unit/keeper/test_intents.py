@@ -21,6 +21,7 @@ from keeper.intents import (
 )
 from keeper.state import SOURCE_AT_COST, Head, IntentKind
 from keeper.views import Numbers
+from tests.each import each
 from tests.unit.keeper.readings import FLOOR, HEAD, NOW, VAULT, reading
 
 LATER = Head(HEAD.number + 3, "0x" + "cd" * 32, HEAD.at, HEAD.base_fee_wei)
@@ -67,7 +68,7 @@ def test_restated__stop_whose_vault_recovered_or_became_unreadable__is_dropped(
     assert restated(intent(), numbers(worth), LATER) is None
 
 
-@pytest.mark.parametrize("status", [None, VaultStatus.STOPPED, VaultStatus.SETTLED])
+@each("status", [None, VaultStatus.STOPPED, VaultStatus.SETTLED])
 def test_restated__vault_no_longer_working__is_dropped(status: VaultStatus | None) -> None:
     assert restated(intent(), numbers(FLOOR, status), LATER) is None
 

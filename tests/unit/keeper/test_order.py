@@ -4,12 +4,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-import pytest
-
 from core.keeper.views import SourcedMark, WatchedVault
 from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UnixSeconds, UsdcE6
 from keeper.order import MOST_OVER_A_TICK, OVER_S, UNFUNDED_S, Order
+from tests.each import each
 from tests.unit.keeper.readings import BUDGET, CREATED_AT, FLOOR, NOW, reading
 
 WHEN = datetime.fromtimestamp(NOW, UTC)
@@ -74,7 +73,7 @@ def test_due__one_that_works__is_looked_at_in_each_tick() -> None:
     assert place.due(UNFUNDED) == ["unfunded"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("at", "after_s", "found"),
     [(END - 1, UNFUNDED_S, ["unfunded"]), (END, OVER_S - 1, []), (END, OVER_S, ["unfunded"])],
 )

@@ -6,6 +6,7 @@ from eth_account import Account
 from core.errors import InvalidParameterError
 from core.public_accounts import PUBLIC_ACCOUNTS
 from keeper.signing import SignerRefusedError, require_allowed, require_gas_key
+from tests.each import each
 
 PHRASE = "test test test test test test test test test test test junk"
 OWN = "0x000000000000000000000000000000000000dEaD"
@@ -49,7 +50,7 @@ def test_require_gas_key__custody_without_one_off_a_local_chain__is_refused() ->
         require_gas_key("op-geth/v1.101", has_custody=True, has_gas_key=False)
 
 
-@pytest.mark.parametrize(
+@each(
     ("client", "has_custody", "has_gas_key"),
     [
         ("anvil/v1.7.1", True, False),

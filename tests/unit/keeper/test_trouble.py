@@ -167,7 +167,7 @@ def test_a_node_that_answers_nothing__is_told_and_blames_no_vault() -> None:
     assert not node.observer.trouble.vaults
 
 
-@pytest.mark.parametrize("worth", [2**255, 2**256 - 1, 10**18 + 1])
+@each("worth", [2**255, 2**256 - 1, 10**18 + 1])
 def test_a_worth_beyond_all_usdc__is_unknown(worth: int) -> None:
     node = Node(lambda body: None)
     node.worths[BAD] = worth

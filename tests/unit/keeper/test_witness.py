@@ -132,7 +132,7 @@ def test_said__each_node_speaks_for_itself() -> None:
     assert Pool(a=FLOOR, b=FLOOR + 1).said() == said_by("a", "b")
 
 
-@pytest.mark.parametrize("status", [0, 2, 3])
+@each("status", [0, 2, 3])
 def test_said__one_that_is_not_at_work__has_not_fallen(status: int) -> None:
     pool = Pool(a=0, b=0)
     pool.status = status

@@ -135,9 +135,7 @@ def test_a_row__is_found_again_by_its_text() -> None:
     assert ROW.new in ast.unparse(tree)
 
 
-@pytest.mark.parametrize(
-    "changed", [{"old": "return delta"}, {"rule": "gone"}, {"file": "core/gone.py"}]
-)
+@each("changed", [{"old": "return delta"}, {"rule": "gone"}, {"file": "core/gone.py"}])
 def test_a_row_whose_place_is_gone__says_what_to_do(changed: dict[str, str]) -> None:
     row = RuleMutant(**{**{name: getattr(ROW, name) for name in ROW.__slots__}, **changed})
     with pytest.raises(PlaceIsGoneError, match=r"m001: .* Move the row of tests/mutants/python"):
@@ -252,7 +250,7 @@ def test_verdicts__are_read_as_they_were_written(tmp_path: Path) -> None:
     assert verdicts.note_of(table) == "a state"
 
 
-@pytest.mark.parametrize(
+@each(
     ("outcome", "said"),
     [
         (MutantOutcome.NOTICED, []),

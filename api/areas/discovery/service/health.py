@@ -170,14 +170,15 @@ def _scanner(call: Call) -> HealthPart:
 
 
 def _slow_job(run: LastRun, now: datetime) -> SlowJob:
-    """`outcome` and `duration_ms` are null while it is under way."""
+    """`outcome` is null while it is under way. How long a run took is a metric alone: one of the paper
+    follower takes longer where it trades on a live signal.
+    """
     return SlowJob(
         name=run.name,
         last_start=instant_text(run.started_at),
         age_s=run.age_s(now),
         next_due=instant_text(run.due_at),
         outcome=run.outcome,
-        duration_ms=run.duration_ms,
         note=run.trouble(now),
     )
 

@@ -1,6 +1,9 @@
 """A plan: one signal as an order of the follower's size. Nothing is ever placed.
 
-consent, its rules --> plan (core/fund/rules/plan.py) --> paid, last --> kept
+consent, its rules --> what is free --> can it be paid? --> plan (core/fund/rules/plan.py) --> paid, last --> kept
+
+Law: whoever cannot pay is refused before the plan is made. Its refusal takes as long whatever the
+signal says.
 """
 
 from dataclasses import replace
@@ -12,7 +15,7 @@ from api.areas.fund.service.mirrors import consent_missing, require_address, rul
 from api.areas.fund.service.shown import no_signal, session_of, shown_session
 from api.kernel.caller import AgentCaller
 from api.kernel.operation import Answer, NextCall, Refusal, WriteCall
-from api.kernel.payments.metering import may_spend, not_enough, require_spend
+from api.kernel.payments.metering import not_enough, require_spend
 from api.kernel.payments.offer import CREDITS
 from api.kernel.refusals import next_items
 from core.credits.ledger import writer as credit_ledger
@@ -29,8 +32,9 @@ from core.fund.rules.plan import (
     PlanReason,
     SignalFacts,
     SignalPlan,
+    free_plan,
     gate,
-    plan,
+    paid_plan,
     told_market,
 )
 from core.fund.rules.signals import decimal_text, is_live
@@ -40,6 +44,7 @@ from core.money import usdc_text
 from core.times import instant_text_or_none
 
 PRICE: Final = "live_signal_plan"
+DUE: Final = PRICES[PRICE].credits or 0
 
 # What each reason is about: the field, its rule, who can fix it, the call that helps.
 SAYS: Final[dict[PlanReason, tuple[str, str, str, str]]] = {
@@ -125,7 +130,11 @@ def make(call: WriteCall, caller: AgentCaller, command: PlanSignal) -> Answer[Pl
     if made is None:
         account = call.deps.fund_accounts.read(command.account_address)
         facts = replace(facts, account=account)
-        made = plan(facts)
+        made = free_plan(facts)
+    if made is None:
+        if facts.is_due:
+            _require_funds(call, caller, place)
+        made = paid_plan(facts)
     row = PlanRow(
         account_id=caller.account_id,
         place=place,
@@ -134,11 +143,10 @@ def make(call: WriteCall, caller: AgentCaller, command: PlanSignal) -> Answer[Pl
         mid=facts.snapshot.mid,
         now=call.now,
     )
-    due = (PRICES[PRICE].credits or 0) if made.is_charged else 0
-    shown = _shown(call, place, facts, made, due)
+    shown = _shown(call, place, facts, made, DUE if made.is_charged else 0)
     if made.is_charged:
-        charged = _charge(call, caller, row, due)
-        return Answer(shown if charged == due else _shown(call, place, facts, made, charged))
+        charged = _charge(call, caller, row)
+        return Answer(shown if charged == DUE else _shown(call, place, facts, made, charged))
     with call.runs() as db:
         planning.record_plan(db, row)
     return Answer(shown)
@@ -188,26 +196,31 @@ def _facts(
     )
 
 
-def _charge(call: WriteCall, caller: AgentCaller, row: PlanRow, due: int) -> int:
+def _require_funds(call: WriteCall, caller: AgentCaller, place: SignalPlace) -> None:
+    """Errors: Refusal credit_insufficient, agent_key_scope."""
+    require_spend(caller)
+    if place.credits < DUE:
+        raise _cannot_pay(call, caller, place.seq, NotEnoughCreditsError(DUE, place.credits))
+
+
+def _charge(call: WriteCall, caller: AgentCaller, row: PlanRow) -> int:
     """The plan is recorded with the credits that it took: none where the signal was paid meanwhile.
 
-    Errors: Refusal credit_insufficient, agent_key_scope, which undo it.
+    Errors: Refusal credit_insufficient, where they were spent meanwhile; it undoes it.
     """
     seq = row.place.seq
     said, key = {"price": PRICE, "signal": seq}, fund.sale_key(seq)
-    if may_spend(caller):
-        with call.runs() as db:
-            is_charged = planning.sell_plan_at_once(db, row, CREDITS, PRICE, due, key, said)
-        if is_charged is not None:
-            return due if is_charged else 0
+    with call.runs() as db:
+        is_charged = planning.sell_plan_at_once(db, row, CREDITS, PRICE, DUE, key, said)
+    if is_charged is not None:
+        return DUE if is_charged else 0
     if not planning.sell_plan(call.db, row, CREDITS, PRICE):
         return 0
-    require_spend(caller)
     try:
-        credit_ledger.spend(call.db, caller.account_id, due, key, said, call.now)
+        credit_ledger.spend(call.db, caller.account_id, DUE, key, said, call.now)
     except NotEnoughCreditsError as error:
         raise _cannot_pay(call, caller, seq, error) from error
-    return due
+    return DUE
 
 
 def _cannot_pay(

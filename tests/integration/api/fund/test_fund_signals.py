@@ -2,11 +2,17 @@
 
 import hashlib
 import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
 
 from api.kernel.operation import Deps
 from core.credits.ledger import writer as credit_ledger
+from core.fund import planning
 from core.fund.ledger import writer as signal_ledger
-from core.fund.tables import FundSignal, FundSignalSale
+from core.fund.planning import SignalPlace
+from core.fund.tables import FundPlan, FundSignal, FundSignalSale
 from core.identity.tables import ApiKey
 from tests.integration.api.conftest import Clock, Limit, at_once, reason
 from tests.integration.api.fund.conftest import (
@@ -129,6 +135,31 @@ def test_reads_and_plans_at_once__are_charged_once(
 
     assert at_once(32, call) == {200: 32}
     assert follower.credits() == 90
+
+
+def test_a_plan_whose_credits_are_spent_meanwhile__is_the_402_and_leaves_nothing_sold(
+    follower: Follower,
+    office: Office,
+    vault: int,
+    deps: Deps,
+    clock: Clock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    signal, place_of = office.publish(vault), planning.place_of
+    assert follower.consent(vault).status_code == 200
+
+    def before_they_were_spent(*asked: Any) -> SignalPlace:
+        found = place_of(*asked)
+        assert found is not None
+        return replace(found, credits=100)
+
+    with deps.database.write() as written:
+        credit_ledger.spend(written, follower.user_id, 91, "gone", {}, clock.now)
+    monkeypatch.setattr(planning, "place_of", before_they_were_spent)
+    assert reason(follower.plan(signal)) == (402, "credit_insufficient")
+    with deps.database.read() as session:
+        assert (session.query(FundSignalSale).count(), session.query(FundPlan).count()) == (0, 0)
+    assert follower.credits() == 9
 
 
 def test_an_idempotency_key__gets_the_same_signal_again(

@@ -129,7 +129,7 @@ def test_a_full_body__takes_no_longer_than_its_bytes(name: str) -> None:
     assert cpu_s(DENSE[name]) < 0.5
 
 
-@pytest.mark.parametrize(
+@each(
     "raw", [b'{"a":"' + b'\\"' * 131_000, b'{"a":' + b'"",' * 87_000, b'{"a":["' + b",\\" * 131_000]
 )
 def test_a_full_body__that_ends_too_early__takes_no_longer(raw: bytes) -> None:
@@ -163,7 +163,7 @@ def test_an_exponent_beyond_400__is_refused_before_it_is_computed(literal: str) 
     )
 
 
-@pytest.mark.parametrize("digits", [81, 5_000, 200_000])
+@each("digits", [81, 5_000, 200_000])
 def test_a_number_of_many_digits__is_refused_before_it_is_computed(digits: int) -> None:
     with pytest.raises(Refusal) as refused:
         parse_object(b'{"a": [1, ' + b"9" * digits + b"]}")

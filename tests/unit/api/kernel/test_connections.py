@@ -15,6 +15,7 @@ from uvicorn.server import ServerState
 from api.catalogue import catalogue
 from api.kernel.connections import BoundedProtocol, ConnectionBounds
 from api.kernel.protocol import protocol_of
+from tests.each import each
 
 BOUNDS = ConnectionBounds(half_open=3, open=5)
 HEAD = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n"
@@ -128,7 +129,7 @@ def within(steps: Callable[[Server], Awaitable[None]]) -> None:
     asyncio.run(run())
 
 
-@pytest.mark.parametrize("begins", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nhost: x\r\n"])
+@each("begins", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nhost: x\r\n"])
 def test_a_head__that_does_not_end__is_dropped(begins: bytes) -> None:
     async def steps(server: Server) -> None:
         connection, transport = server.connect()

@@ -83,14 +83,14 @@ def test_of_several_credentials__the_routes_kind_decides(
     assert caller_for(operation(auth), proven(*sent), operators) == seen
 
 
-@pytest.mark.parametrize("auth", [BY_OWNER, BY_KEY_OR_OWNER, BY_KEY_OWNER_OR_BEARER])
+@each("auth", [BY_OWNER, BY_KEY_OR_OWNER, BY_KEY_OWNER_OR_BEARER])
 def test_an_operators_session__is_no_owners(auth: Auth[Caller]) -> None:
     with pytest.raises(Refusal) as refused:
         caller_for(operation(auth), proven(OWNER), frozenset({WALLET.lower()}))
     assert refused.value.reason == "not_authorized"
 
 
-@pytest.mark.parametrize("auth", [ANYBODY, ANYBODY_OR_OWNER, ANYBODY_OR_KEY_OR_OWNER])
+@each("auth", [ANYBODY, ANYBODY_OR_OWNER, ANYBODY_OR_KEY_OR_OWNER])
 def test_an_operators_session__is_nobodys_where_nobody_may_call(auth: Auth[Caller]) -> None:
     assert caller_for(operation(auth), proven(OWNER), frozenset({WALLET.lower()})) == Nobody()
 
@@ -138,7 +138,7 @@ def narrowed(*scopes: str) -> AgentCaller:
     )
 
 
-@pytest.mark.parametrize("caller", [AGENT, narrowed("tx"), OWNER])
+@each("caller", [AGENT, narrowed("tx"), OWNER])
 def test_a_scope__full_access_the_scope_itself_or_an_owner__passes(caller: Caller) -> None:
     require_scope(operation(BY_KEY_OR_OWNER, scope="tx"), caller)
 

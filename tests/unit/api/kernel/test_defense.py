@@ -1,7 +1,5 @@
 """What each protection level does."""
 
-import pytest
-
 from api.kernel.defense import takes_bond, welcomes_a_day
 from tests.each import each
 
@@ -11,7 +9,7 @@ def test_a_level__credits_so_many_unowned_registrations_a_day(level: int, credit
     assert welcomes_a_day(level, 3) == credited
 
 
-@pytest.mark.parametrize(("at_level_0", "at_level_1"), [(0, 0), (1, 1), (2, 1)])
+@each(("at_level_0", "at_level_1"), [(0, 0), (1, 1), (2, 1)])
 def test_level_1__never_credits_more_than_level_0(at_level_0: int, at_level_1: int) -> None:
     assert welcomes_a_day(1, at_level_0) == at_level_1
 

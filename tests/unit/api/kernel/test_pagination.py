@@ -50,7 +50,7 @@ def test_pages__show_each_item_once_whatever_is_added_meanwhile(
     assert seen == sorted(places, reverse=True)
 
 
-@pytest.mark.parametrize(("found", "has_more"), [([], False), ([3, 2], False), ([3, 2, 1], True)])
+@each(("found", "has_more"), [([], False), ([3, 2], False), ([3, 2, 1], True)])
 def test_a_last_page__has_no_cursor(found: list[int], has_more: bool) -> None:
     shown, cursor = page(limit=2).cut(found, identity)
     assert (shown, cursor is not None) == (found[:2], has_more)

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from api.catalogue import catalogue
 from api.kernel import auth
 from api.kernel.operation import Family, Operation
@@ -85,7 +83,7 @@ def test_every_reason_that_some_route_answers__has_a_sentence() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@each(
     ("key", "has", "has_not"),
     [
         (

@@ -121,7 +121,7 @@ def test_a_lacking_scope__carries_the_block_on_every_route() -> None:
     assert (body["service"]["reason"], body["service"]["missing"]) == ("agent_key_scope", "tx")
 
 
-@pytest.mark.parametrize(
+@each(
     ("reason", "has_block"), [("not_found", False), ("auth_invalid", True), ("rate_limited", True)]
 )
 def test_a_core_route_without_the_block__still_carries_it_on_401_402_and_429(

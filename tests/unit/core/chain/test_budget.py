@@ -110,7 +110,7 @@ def test_successes__raise_the_rate_one_step_a_second_up_to_the_configured() -> N
     assert budget.per_s == 8
 
 
-@pytest.mark.parametrize(("per_s", "burst"), [(0, 1), (-1, 1), (1, 0.5)])
+@each(("per_s", "burst"), [(0, 1), (-1, 1), (1, 0.5)])
 def test_a_budget_that_could_never_pass_a_call__is_refused(per_s: float, burst: float) -> None:
     with pytest.raises(ValueError, match="rate above 0"):
         CallBudget(per_s, burst, now=0)

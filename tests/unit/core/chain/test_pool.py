@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from core.chain.provider import ProviderStats
 from core.chain.rpc import ANSWER_S, DEADLINE_S, Rpc, RpcRefusedError, RpcUnreachableError
+from tests.each import each
 
 Node = Callable[[Any], httpx.Response]
 
@@ -180,9 +181,7 @@ def test_retry_after_as_a_date__counts_from_the_answers_own_date() -> None:
     assert world.slept == [4.0]
 
 
-@pytest.mark.parametrize(
-    "headers", [{"Retry-After": "soon"}, {"Retry-After": "Sat, 21 Nov 2026 10:00:04 GMT"}, {}]
-)
+@each("headers", [{"Retry-After": "soon"}, {"Retry-After": "Sat, 21 Nov 2026 10:00:04 GMT"}, {}])
 def test_retry_after_that_says_nothing__is_one_second(headers: dict[str, str]) -> None:
     world = World("a")
     world.nodes["a"] = limited(headers)

@@ -82,7 +82,7 @@ def test_a_receipt_of_the_first_form__has_no_type_before_it() -> None:
     assert root_of(typeless) == proof.ordered_root([plain])
 
 
-@pytest.mark.parametrize(
+@each(
     ("field", "value"),
     [
         ("address", "0x" + "34" * 20),

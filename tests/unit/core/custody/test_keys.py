@@ -110,7 +110,7 @@ def test_what_is_printed__says_nothing_of_a_key() -> None:
         assert repr(secret) not in said
 
 
-@pytest.mark.parametrize("keys", [[], [b"\0" * 31], [FIRST, b"\0" * 33]])
+@each("keys", [[], [b"\0" * 31], [FIRST, b"\0" * 33]])
 def test_a_ring_of_no_keys_or_other_sizes__is_refused(keys: list[bytes]) -> None:
     with pytest.raises(ValueError, match="32 bytes"):
         KeyRing(keys)

@@ -1,10 +1,10 @@
 """The caps, the split and the drain (docs/payouts.md)."""
 
-import pytest
 from hypothesis import given
 
 from core.earn.rules import payout
 from core.earn.rules.payout import Cap, CapKind, Debts, Item, Payee, PayoutLimits, PayoutPart, Wait
+from tests.each import each
 from tests.payouts import STEPS, TIGHT, Step, World
 
 LIMITS = PayoutLimits()
@@ -73,7 +73,7 @@ def test_pay__below_every_cap__is_paid_whole() -> None:
     assert (part.paid, part.left, part.cap) == (60, 0, None)
 
 
-@pytest.mark.parametrize(
+@each(
     ("paid_before", "paid", "left", "cap"),
     [(1_940, 60, 0, None), (1_942, 58, 2, CapKind.PERSON), (2_000, 0, 60, CapKind.PERSON)],
 )

@@ -29,7 +29,7 @@ def test_exchanges__have_ids_and_codes_of_their_own() -> None:
     ]
 
 
-@pytest.mark.parametrize("sent", ["Binance", "BINANCE", " binance"])
+@each("sent", ["Binance", "BINANCE", " binance"])
 def test_another_case_of_an_exchange__is_refused_with_its_id(sent: str) -> None:
     with pytest.raises(InvalidParameterError, match=r"^exchange: write binance, the id of this"):
         exchange_of("exchange", sent)
@@ -54,7 +54,7 @@ def test_another_form_of_a_pair__is_refused_in_a_body_with_the_right_one(sent: s
         symbol_in_body("symbol", sent)
 
 
-@pytest.mark.parametrize("sent", ["BTC/USDT", "BTC-USDT", "btc_usdt"])
+@each("sent", ["BTC/USDT", "BTC-USDT", "btc_usdt"])
 def test_another_form_of_a_pair__is_refused_in_a_path_with_the_right_one(sent: str) -> None:
     with pytest.raises(InvalidParameterError, match=r"^symbol: write BTC_USDT; in a path"):
         symbol_in_path("symbol", sent)

@@ -116,7 +116,7 @@ def test_what_is_no_address_of_a_chain__is_refused_with_its_form(chain: str, sen
     assert says(chain, sent).startswith(f"on {chain}, write ")
 
 
-@pytest.mark.parametrize("chain", ["bitcoin", "litecoin", "dogecoin"])
+@each("chain", ["bitcoin", "litecoin", "dogecoin"])
 def test_a_chain_without_contracts__takes_its_own_coin_alone(chain: str) -> None:
     assert kept(chain, NATIVE, CHAINS[chain].native) == NATIVE
     assert "has no contracts" in says(chain, "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa")
@@ -169,7 +169,7 @@ def test_base58__is_bounded_since_it_costs_the_square_of_its_length() -> None:
     assert base58_bytes("1" * (BASE58_CHARACTERS_MOST + 1)) is None
 
 
-@pytest.mark.parametrize("sent", ["Ethereum", "ETHEREUM", "ethereum "])
+@each("sent", ["Ethereum", "ETHEREUM", "ethereum "])
 def test_another_case_of_a_chain__is_refused_with_its_id(sent: str) -> None:
     with pytest.raises(InvalidParameterError, match="write ethereum, the id of this chain"):
         chain_of("field_value", sent)

@@ -129,7 +129,7 @@ def test_a_link_of_500_characters__is_taken() -> None:
     assert taken(entry("website_url", url, url))[0].value == url
 
 
-@pytest.mark.parametrize(
+@each(
     ("sent", "kept"),
     [
         ("https://Example.COM", "https://example.com/"),

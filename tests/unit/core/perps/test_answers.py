@@ -73,7 +73,7 @@ def test_a_sound_account__has_a_worth_and_no_reason() -> None:
     assert read() == AccountReading(worth_usdc_e6=12_500_000, reason=None)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+@each(
     "agent_role",
     [
         {"role": "missing"},

@@ -2,8 +2,6 @@
 
 from datetime import UTC, datetime, timedelta
 
-import pytest
-
 from core.mandate.rules.lifecycle import MarketMode, Status
 from core.money import UsdcE6
 from core.perps.rules.leg import (
@@ -76,7 +74,7 @@ def test_without_an_address__the_leg_is_off() -> None:
     assert perps_terms(None, 100) is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "network"),
     [
         ("https://api.hyperliquid.xyz", "mainnet"),

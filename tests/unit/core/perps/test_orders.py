@@ -196,7 +196,7 @@ def test_a_closing_that_gets_nowhere__is_tried_less_and_less_often(
 # The daily cap
 
 
-@pytest.mark.parametrize(("opened", "left"), [(CAP - 1, 1), (CAP, 0), (CAP + 1, 0)])
+@each(("opened", "left"), [(CAP - 1, 1), (CAP, 0), (CAP + 1, 0)])
 def test_the_cap__leaves_what_was_not_opened(opened: int, left: int) -> None:
     assert left_to_open_usdc_e6([order(opened)], CAP, NOW) == left
 

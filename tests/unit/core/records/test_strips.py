@@ -35,9 +35,7 @@ def test_limits__are_zero_only_with_a_snapshot_and_null_while_a_ledger_is_short(
     assert facts(conduct, hall).limits == limits
 
 
-@pytest.mark.parametrize(
-    ("name", "shown"), [("quant", "quant"), ("", "agent-7"), (None, "agent-7")]
-)
+@each(("name", "shown"), [("quant", "quant"), ("", "agent-7"), (None, "agent-7")])
 def test_agent_name__of_none_known__is_made_of_the_id(name: str | None, shown: str) -> None:
     assert facts(NOTHING, None, name).agent_name == shown
 

@@ -133,7 +133,7 @@ def test_another_treasury__is_named() -> None:
     assert rules.after(ReserveTotals(), changed, AT).treasury == "0xa"
 
 
-@pytest.mark.parametrize(("reserve", "supply"), [(0, 1), (1, 0), (-1, 5)])
+@each(("reserve", "supply"), [(0, 1), (1, 0), (-1, 5)])
 def test_a_quote__of_a_token_without_seed__is_refused(reserve: int, supply: int) -> None:
     with pytest.raises(InvalidNumberError):
         rules.quote(1, reserve, supply)

@@ -4,7 +4,6 @@ from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from math import ceil
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,7 +28,7 @@ def test_a_first_month__costs_its_price_and_lasts_30_days() -> None:
     assert (priced.starts_at, priced.until) == (NOW, datetime(2026, 12, 21, 12, tzinfo=UTC))
 
 
-@pytest.mark.parametrize(("months", "price"), [(1, 25_000), (3, 75_000), (12, 300_000)])
+@each(("months", "price"), [(1, 25_000), (3, 75_000), (12, 300_000)])
 def test_tier_2_from_free__is_quoted_in_full(months: int, price: int) -> None:
     priced = quote(NOTHING_HELD, Tier.TIER_2, months, NOW)
     assert (priced.price_credits, priced.until) == (price, NOW + months * MONTH)

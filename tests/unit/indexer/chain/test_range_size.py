@@ -1,8 +1,7 @@
 """A range is as long as its logs are few."""
 
-import pytest
-
 from indexer.chain.range_size import RangeSize
+from tests.each import each
 
 
 def test_few_logs__the_next_range_is_half_as_long_again_up_to_the_most() -> None:
@@ -22,7 +21,7 @@ def test_about_the_target__the_length_stays() -> None:
     assert size.blocks == 64
 
 
-@pytest.mark.parametrize(("logs", "blocks"), [(20_000, 32), (640_000, 1), (10_000_000, 1)])
+@each(("logs", "blocks"), [(20_000, 32), (640_000, 1), (10_000_000, 1)])
 def test_many_logs__the_next_range_aims_at_the_target(logs: int, blocks: int) -> None:
     size = RangeSize()
     size.took(64, logs)

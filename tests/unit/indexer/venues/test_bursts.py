@@ -16,6 +16,7 @@ from indexer.venues.bursts import BurstLook, VenueBursts
 from indexer.venues.port import VenueError, VenueErrorReason
 from indexer.venues.sim.cast import EXCHANGES
 from tests import jumping
+from tests.each import each
 
 NOON = datetime(2026, 11, 24, 12, tzinfo=UTC)
 USUAL = UsualMinute(sigma_bps=5.0, spread_bps=10.0, depth_usd=100_000.0)
@@ -283,7 +284,7 @@ def test_no_room__is_no_capture() -> None:
     assert venue.watched == []
 
 
-@pytest.mark.parametrize("bids", [(), ((101.0, 5.0),), ((99.0, float("nan")),)])
+@each("bids", [(), ((101.0, 5.0),), ((99.0, float("nan")),)])
 def test_books_that_cannot_be_measured__are_no_samples(
     bids: tuple[tuple[float, float], ...],
 ) -> None:

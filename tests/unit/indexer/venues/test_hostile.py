@@ -243,7 +243,7 @@ def test_json_nested_a_hundred_thousand_deep__is_a_venue_error() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("status", "reason"),
     [
         (429, VenueErrorReason.RATE_LIMITED),
@@ -280,7 +280,7 @@ def test_an_infinite_volume__is_unknown() -> None:
     assert not math.isinf(only.bid or 0)
 
 
-@pytest.mark.parametrize(
+@each(
     ("volume", "base", "last", "told"),
     [("1e300", "1", "1", 1), ("", "1e20", "1e20", None), ("1e-300", "", "1", None)],
 )
@@ -304,7 +304,7 @@ def test_a_link_that_no_page_may_show__is_none_beside_its_notice(url: str) -> No
     assert [(one.url, one.id) for one in found.values] == [(None, "7")]
 
 
-@pytest.mark.parametrize("sign", ["\x00", "\ud800", "\u202e"])
+@each("sign", ["\x00", "\ud800", "\u202e"])
 def test_a_text_that_no_database_keeps__is_a_fault_beside_the_others(sign: str) -> None:
     with pytest.raises(RowError):
         text_in({"chain": f"ETH{sign}"}, "chain")

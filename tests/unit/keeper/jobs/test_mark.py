@@ -5,8 +5,6 @@ Source: docs/rules.md#when-marks-are-sent.
 
 from itertools import product
 
-import pytest
-
 from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UnixSeconds, UsdcE6
 from keeper.jobs import mark, stop_line
@@ -42,7 +40,7 @@ def why(a_reading: VaultReading, now: int = NOW) -> str | None:
 # What is sent
 
 
-@pytest.mark.parametrize("moved", [ONE_PERCENT, -ONE_PERCENT, 3 * ONE_PERCENT])
+@each("moved", [ONE_PERCENT, -ONE_PERCENT, 3 * ONE_PERCENT])
 def test_plan__worth_moved_by_one_percent_or_more__is_sent(moved: int) -> None:
     (action,) = mark.plan(state(reading(BUDGET + moved)), NOW)
     assert (action.kind, action.worth_usdc_e6, action.why) == (
@@ -52,7 +50,7 @@ def test_plan__worth_moved_by_one_percent_or_more__is_sent(moved: int) -> None:
     )
 
 
-@pytest.mark.parametrize("moved", [ONE_PERCENT - 1, -(ONE_PERCENT - 1), 0])
+@each("moved", [ONE_PERCENT - 1, -(ONE_PERCENT - 1), 0])
 def test_plan__worth_moved_by_one_base_unit_less__is_not_sent(moved: int) -> None:
     assert mark.plan(state(reading(BUDGET + moved)), NOW) == []
 

@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-import pytest
-
 from core.keeper.rules import LacksMark
 from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UnixSeconds, UsdcE6
@@ -32,13 +30,13 @@ def test_plan__no_end_known__settles_nothing() -> None:
     assert settle.plan(state(reading(BUDGET)), NOW) == []
 
 
-@pytest.mark.parametrize(("fee", "planned"), [(None, []), (0, []), (1, ["settle"])])
+@each(("fee", "planned"), [(None, []), (0, []), (1, ["settle"])])
 def test_plan__stopped_vault__only_for_a_fee(fee: int | None, planned: list[str]) -> None:
     owed = None if fee is None else UsdcE6(fee)
     assert ended(0, status=VaultStatus.STOPPED, fee_owed_usdc_e6=owed) == planned
 
 
-@pytest.mark.parametrize("status", [None, VaultStatus.FUNDING, VaultStatus.SETTLED])
+@each("status", [None, VaultStatus.FUNDING, VaultStatus.SETTLED])
 def test_plan__nothing_to_settle_or_unknown__is_left_alone(status: VaultStatus | None) -> None:
     assert ended(0, status=status, fee_owed_usdc_e6=UsdcE6(5)) == []
 

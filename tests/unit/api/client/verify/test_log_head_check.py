@@ -159,7 +159,7 @@ def test_a_node_that_garbles_a_part_of_its_proof__proves_nothing_and_ends_nothin
         world.word()
 
 
-@pytest.mark.parametrize("fields", [0, 3, 5])
+@each("fields", [0, 3, 5])
 def test_an_account_of_another_form__proves_nothing(fields: int) -> None:
     with pytest.raises(UncheckedError, match="does not hold"):
         World(fields=fields).word()

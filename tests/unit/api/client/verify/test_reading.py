@@ -63,7 +63,7 @@ def found(lines: list[bytes]) -> list[tuple[str, int | None]]:
     return [(one.name, one.seq) for one in report.findings]
 
 
-@pytest.mark.parametrize("count", [0, 1, 3])
+@each("count", [0, 1, 3])
 def test_a_whole_record__has_no_differences(count: int) -> None:
     report = Report()
     assert [row.seq for row in read_record(record(count), report).rows] == list(range(1, count + 1))
@@ -107,7 +107,7 @@ def test_a_line_after_the_head__is_told() -> None:
     assert found([*lines, lines[1]]) == [("format.head_missing", None)]
 
 
-@pytest.mark.parametrize("number", ["0.5", "1e2", "9007199254740992"])
+@each("number", ["0.5", "1e2", "9007199254740992"])
 def test_a_number_that_no_record_holds__is_told(number: str) -> None:
     lines = record(1)
     lines[1] = lines[1].replace(b'"payload":{}', b'"payload":{"n":' + number.encode() + b"}")
@@ -135,9 +135,7 @@ def test_a_first_line_of_another_form__is_told(key: str, value: Any) -> None:
     assert found(lines) == [("format.first", None)]
 
 
-@pytest.mark.parametrize(
-    "as_of", [{}, 5, {"block_number": -1, "block_hash": "0x", "reverts_block_number": 1}]
-)
+@each("as_of", [{}, 5, {"block_number": -1, "block_hash": "0x", "reverts_block_number": 1}])
 def test_a_head_that_does_not_say_how_far_it_goes__is_no_head(as_of: Any) -> None:
     lines = record(1)
     head = json.loads(lines[2])

@@ -53,7 +53,7 @@ def test_hold__never_takes_the_welcome_credit() -> None:
         hold_deltas(HELD, 26)
 
 
-@pytest.mark.parametrize(
+@each(
     ("amount", "deltas"),
     [(59, Credits(owed=-59)), (60, Credits(owed=-60)), (61, Credits(earned=1, owed=-60))],
 )
@@ -61,7 +61,7 @@ def test_earn__repays_a_debt_of_60_first(amount: int, deltas: Credits) -> None:
     assert earn_deltas(Credits(owed=60), amount) == deltas
 
 
-@pytest.mark.parametrize(
+@each(
     ("amount", "deltas"),
     [
         (59, Credits(owed=-59)),

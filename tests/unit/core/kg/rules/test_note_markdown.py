@@ -1,6 +1,5 @@
 """Text from outside in markdown: that text, and nothing else."""
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -91,6 +90,6 @@ def test_a_wikilinks_label__cannot_end_it() -> None:
     assert wikilink("X--1", "[[]]") == "[[X--1]]"
 
 
-@pytest.mark.parametrize("text", ["www.evil.example", "WWW.evil.example", "wWw.evil.example"])
+@each("text", ["www.evil.example", "WWW.evil.example", "wWw.evil.example"])
 def test_a_host__is_code_where_apps_make_links_of_hosts(text: str) -> None:
     assert escaped(text) == code(text)

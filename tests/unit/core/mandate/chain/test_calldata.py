@@ -8,6 +8,7 @@ from core.mandate.chain import calldata
 from core.mandate.chain.calldata import VaultCall
 from core.mandate.rules.terms import UNPINNED, Rule, RuleKind
 from core.mandate.venues import test_venue
+from tests.each import each
 from tests.unit.core.mandate.chain.test_typed_data import TERMS
 
 TARGET = "0x036CbD53842c5426634e7929541eC2318f3dCF7e"
@@ -73,7 +74,7 @@ def test_call_by_signature__wrong_number_of_arguments__is_refused() -> None:
         call_by_signature("approve(address,uint256)", [TARGET])
 
 
-@pytest.mark.parametrize("amount", [-1, 2**256, "5"])
+@each("amount", [-1, 2**256, "5"])
 def test_deposit__an_amount_that_is_no_uint256__is_refused(amount: int) -> None:
     with pytest.raises(AbiEncodeError):
         calldata.deposit(amount)

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from core.mandate.rules.card import (
     VaultAgent,
     agent_wallet,
@@ -16,7 +14,7 @@ from tests.each import each
 from tests.unit.core.mandate.rules.test_clauses import AGENT, CHAIN, OWNER, TERMS
 
 
-@pytest.mark.parametrize(
+@each(
     ("candidates", "wallet"),
     [
         ((AGENT, OWNER), AGENT),

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from core.mandate.rules.targets import parse_targets
 from tests.each import each
 from tests.unit.core.mandate.rules.test_clauses import CHAIN, OWNER, VENUE, by_key
@@ -167,9 +165,7 @@ def test_markets__of_a_pin_beside_which_the_agent_may_name_a_receiver__say_which
     assert item["partly_tied"] == [{"function": signature, "argument": argument}]
 
 
-@pytest.mark.parametrize(
-    "signature", ["f(address)", "f(address,uint256,bool,bytes4)", "f(address,(int8,bytes19)[2])"]
-)
+@each("signature", ["f(address)", "f(address,uint256,bool,bytes4)", "f(address,(int8,bytes19)[2])"])
 def test_markets__of_a_pin_on_the_only_word_that_may_be_a_receiver__say_nothing_of_others(
     signature: str,
 ) -> None:
@@ -195,7 +191,7 @@ def test_markets__of_pins_of_every_worth__tell_each_apart() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("hosts", "payees", "words"),
     [
         ([], [], "paid reads of this service"),

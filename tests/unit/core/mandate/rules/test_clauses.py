@@ -3,8 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from core.chain.abi import signatures_by_selector
 from core.mandate.rules.clauses import CLAUSE_KEYS, CLAUSE_NUMBERS, clauses
 from core.mandate.rules.targets import Target, parse_targets
@@ -198,7 +196,7 @@ def test_stop_line__of_several_such_targets__names_each() -> None:
     )
 
 
-@pytest.mark.parametrize("items", [None, [VENUE], [named(VENUE, ("sell(uint256)", True))]])
+@each("items", [None, [VENUE], [named(VENUE, ("sell(uint256)", True))]])
 def test_stop_line__of_adapters_and_exits_alone__says_nothing_of_it(
     items: list[Any] | None,
 ) -> None:
@@ -241,9 +239,7 @@ def test_at_stop__of_such_a_target_beside_the_vaults_entry__knows_that_it_may_be
     )
 
 
-@pytest.mark.parametrize(
-    "items", [None, [VENUE], [named(VENUE, ("buy(uint256)", False), ("sell(uint256)", True))]]
-)
+@each("items", [None, [VENUE], [named(VENUE, ("buy(uint256)", False), ("sell(uint256)", True))]])
 def test_at_stop__of_adapters_and_targets_with_an_exit__says_that_the_owner_can_unwind(
     items: list[Any] | None,
 ) -> None:

@@ -106,7 +106,7 @@ def test_thirty_two_functions__are_no_fault() -> None:
     assert rules_fault(BAD, [rule(n, RuleKind.VALUED) for n in range(32)]) is None
 
 
-@pytest.mark.parametrize(
+@each(
     "kinds", [(RuleKind.SPEND, RuleKind.VALUED), (RuleKind.VALUED, RuleKind.EXIT), (RuleKind.EXIT,)]
 )
 def test_adapter_that_values_what_is_spent_at_it__has_no_fault(kinds: tuple[RuleKind, ...]) -> None:

@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-import pytest
-
 from core.mandate.rules import events as ev
 from core.mandate.rules.ledger import ReportedBy, RowKind, fold, priced, stop_row
 from core.mandate.rules.lifecycle import Status
@@ -73,9 +71,7 @@ def test_cash__withdrawal_beyond_own_cash__was_donated() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("given", "taken", "own"), [("0", "600", "0"), ("0", "250", "350"), ("100", "250", "450")]
-)
+@each(("given", "taken", "own"), [("0", "600", "0"), ("0", "250", "350"), ("100", "250", "450")])
 def test_a_withdrawal_before_the_budget_is_there__takes_deposits_back(
     given: str, taken: str, own: str
 ) -> None:

@@ -100,7 +100,7 @@ def test_default__is_what_is_listed_and_no_more() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("items", "adapters", "says"),
     [
         (
@@ -254,7 +254,7 @@ def test_forbidden_contract__is_never_a_target(address: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     "item",
     [
         {"address": ADAPTER, "chain_id": 1},
@@ -311,7 +311,7 @@ def test_list_of_another_form__is_refused(items: Any) -> None:
     assert refused_field(items) == "allowed_targets"
 
 
-@pytest.mark.parametrize(
+@each(
     "items",
     [
         [ADAPTER, {"address": ADAPTER.lower()}],

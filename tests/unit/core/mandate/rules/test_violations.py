@@ -162,7 +162,7 @@ def test_sell__needs_no_target_but_a_wrong_one_is_flagged() -> None:
     assert _codes(_report(RowKind.SELL, target="ETH"), _against()) == ["target_missing"]
 
 
-@pytest.mark.parametrize("kind", [RowKind.FEE, RowKind.RESOLVE, RowKind.NOTE])
+@each("kind", [RowKind.FEE, RowKind.RESOLVE, RowKind.NOTE])
 def test_fee_resolve_note__break_no_rule(kind: RowKind) -> None:
     assert judge(_report(kind, "5000", target=None), _against(status=Status.STOPPED)) is None
 

@@ -2,8 +2,6 @@
 
 from datetime import UTC, date, datetime, timedelta
 
-import pytest
-
 from core.market.rules.insights import (
     ClosedCoin,
     InsightKind,
@@ -118,7 +116,7 @@ def test_a_tight_spread_and_deep_sides__say_that_a_maker_came() -> None:
     assert maker_sign(USUAL, deep) is InsightKind.MM_ENTER
 
 
-@pytest.mark.parametrize("usual", [None, MakerUsual(10.0, 0.0, 1e5), MakerUsual(10.0, 1.0, 0.0)])
+@each("usual", [None, MakerUsual(10.0, 0.0, 1e5), MakerUsual(10.0, 1.0, 0.0)])
 def test_what_is_usual_and_not_known_or_never_varies__gives_no_signal(
     usual: MakerUsual | None,
 ) -> None:

@@ -47,7 +47,7 @@ def test_a_notice__declares_its_outcome(kind: NoticeKind, outcome: OutcomeKind) 
     assert found == NoticeReading(outcome, None, is_genuine=True)
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "why"),
     [
         (NoticeKind.MAINTENANCE, Exclusion.MAINTENANCE),
@@ -72,7 +72,7 @@ def test_an_unknown_class__is_no_reason_to_leave_an_outcome_out() -> None:
     assert read(DELIST, None, is_base_still_trading=False).kind is OutcomeKind.DELIST
 
 
-@pytest.mark.parametrize("scope", [NoticeScope.MARGIN, NoticeScope.FUTURES, NoticeScope.LOAN])
+@each("scope", [NoticeScope.MARGIN, NoticeScope.FUTURES, NoticeScope.LOAN])
 def test_what_is_not_spot__is_left_out(scope: NoticeScope) -> None:
     found = read(replace(DELIST, scope=scope), "crypto", is_base_still_trading=False)
 
