@@ -79,8 +79,6 @@ def _claims_of_tasks() -> None:
         op.drop_index(one, table_name="task_claim")
     op.drop_index("ix_task_claim_held_funder", table_name="task_claim")
     op.drop_index("ix_task_claim_lapsed", table_name="task_claim")
-    op.drop_column("task_claim", "address")
-    op.drop_column("task_claim", "funder")
     op.create_index(
         "ix_task_claim_held_groups",
         "task_claim",
@@ -129,12 +127,13 @@ def downgrade() -> None:
     op.drop_index("ix_task_claim_lapsed", table_name="task_claim")
     op.drop_index("ix_task_claim_held_groups", table_name="task_claim")
     for column, key in (("address", "address:"), ("funder", "wallet:")):
-        op.add_column("task_claim", sa.Column(column, sa.Text(), nullable=True))
         op.execute(
             f"update task_claim set {column} = (select min(one) from unnest(groups) one "  # noqa: S608
-            f"where one like '{key}%') where is_exclusive"
+            f"where one like '{key}%') where is_exclusive and {column} is null"
         )
-    op.execute("update task_claim set funder = 'funder:' || substr(funder, 8)")
+    op.execute(
+        "update task_claim set funder = 'funder:' || substr(funder, 8) where funder like 'wallet:%'"
+    )
     op.drop_column("task_claim", "groups")
     for column in ("person", "address", "funder"):
         op.create_index(
