@@ -15,19 +15,32 @@ Each is run by a crew of six (three in the rooms) at one address, fresh, and the
 and by crews that share some of these signs and not others. Its yield is what a day pays, less what is
 owed after it, for each group of members that share no sign; its ratio is that by what one honest
 agent at an address of its own earns in a day of the same work among strangers. Printed, not judged.
+
+`python -m tests.bench.economy_farms farm_rooms siege`: those alone whose names begin so.
 """
 
 import json
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import timedelta
+import multiprocessing
+import sys
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ProcessPoolExecutor
 from decimal import ROUND_HALF_UP, Decimal
+from functools import partial
 from typing import Any, Final
 
 import structlog
 
 from api.kernel.limits import Limits
+from tests.bench.economy_attacks import (
+    SIEGE_LIES,
+    Variant,
+    Yield,
+    gm_rooms,
+    lies,
+    observers,
+    siege,
+)
 from tests.bench.economy_crews import (
     ALONE,
     SHARED,
@@ -39,285 +52,15 @@ from tests.bench.economy_crews import (
     CameFrom,
     Crew,
 )
-from tests.bench.economy_honest import (
-    BESIDE,
-    POSTS,
-    SEEN,
-    SUBMITTED,
-    Past,
-    look_at_a_strangers,
-    prepare,
-    work,
-)
-from tests.bench.economy_world import Holdings, Submitted, Worker, World, Worlds, worlds
+from tests.bench.economy_honest import FIRST_DAYS, OFFICE, Past, office, prepare, work
+from tests.bench.economy_world import World, Worlds, worlds
 from tests.bench.sybils import PEER
 
-BATCH: Final = 5  # values, until members look at what they were paid
-LOOKED_UP: Final = SEEN + SUBMITTED  # by a group of members in a day, as by an honest agent
-LIES_MOST: Final = 60
-FILED_MOST: Final = 5  # members that file on one value
-ROUNDS_MOST: Final = 40  # of posts
+PROCESSES: Final = 2
 DAYS: Final = 2  # of what lasts
-# A siege: more than a day's budget on each day, and more than two on the first.
-SIEGE_LIES: Final = (80, 40)
-SIEGE_ROUNDS: Final = (15, 10)
-OFFICE: Final = 10
-OFFICE_WORK: Final = 8
 
 # Credits that one honest agent was paid on its first day under the rules before groups.
 BEFORE: Final = {"miner": 200, "re_observer": 840, "author": 100}
-FIRST_DAYS: Final[Mapping[str, Mapping[str, int]]] = {
-    "miner": {"seen": 0},
-    "re_observer": {"submitted": 0},
-    "author": {"seen": 0, "submitted": 0, "posts": POSTS},
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Variant:
-    """`follows`: of strangers' values alone; `joins`: of theirs and its own in turn; `days`: that
-    it goes on.
-    """
-
-    crew: Crew
-    past: Past = Past.NONE
-    joins: bool = False
-    follows: bool = False
-    days: int = 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Yield:
-    """Of all members together: what was paid a day, and waits and is owed after the last one.
-
-    `fees` and `bonds`: credits that posts took. `seconds`: until the last credit was paid.
-    """
-
-    held: Holdings
-    groups: int
-    fees: int
-    bonds: int
-    seconds: int
-    refused: Mapping[str, int]
-
-
-class Meter:
-    """What some workers get from now on."""
-
-    def __init__(self, world: World, workers: Sequence[Worker]) -> None:
-        self._world, self._workers = world, workers
-        self._before, self._began = world.holdings(workers), world.where.clock.now
-        self._fees, self._bonds = world.fees, world.bonds
-        self._last, self._last_at = self._held(), self._began
-        world.refused.clear()
-
-    def has_moved(self) -> bool:
-        """Whether something was paid since this was asked last."""
-        self._world.jobs()
-        held, before = self._held(), self._last
-        if held.net > before.net:
-            self._last, self._last_at = held, self._world.where.clock.now
-        return held.net > before.net
-
-    def read(self, groups: int, days: int = 1) -> Yield:
-        self.has_moved()
-        held = self._held()
-        return Yield(
-            held=replace(held, paid=held.paid // days),
-            groups=groups,
-            fees=self._world.fees - self._fees,
-            bonds=self._world.bonds - self._bonds,
-            seconds=round((self._last_at - self._began).total_seconds()),
-            refused=dict(self._world.refused.most_common(3)),
-        )
-
-    def _held(self) -> Holdings:
-        return self._world.holdings(self._workers).since(self._before)
-
-
-# Farms of values
-
-
-def lies(world: World, variant: Variant) -> Yield:
-    return _values(world, variant, is_true=False)
-
-
-def observers(world: World, variant: Variant) -> Yield:
-    return _values(world, variant, is_true=True)
-
-
-def _values(world: World, variant: Variant, *, is_true: bool) -> Yield:
-    workers = world.come_in(variant.crew, "member")
-    prepare(world, workers, variant.past)
-    meter = Meter(world, workers)
-    for day in range(variant.days if workers else 0):
-        if day:
-            world.tomorrow()
-        _a_day(world, workers, variant, meter, is_true=is_true)
-    return meter.read(variant.crew.groups, variant.days)
-
-
-def _a_day(
-    world: World, workers: Sequence[Worker], variant: Variant, meter: Meter, *, is_true: bool
-) -> None:
-    """In batches, as long as the last one paid something; the first two whatever they pay."""
-    most = LOOKED_UP * variant.crew.groups if is_true else LIES_MOST
-    for n in range(0, most, BATCH):
-        if not meter.has_moved() and n > BATCH:
-            return
-        _batch(world, workers, variant, range(n, min(n + BATCH, most)), is_true=is_true)
-
-
-def _batch(
-    world: World, workers: Sequence[Worker], variant: Variant, turns: range, *, is_true: bool
-) -> None:
-    waiting, verdict = world.waiting(workers), "match" if is_true else "mismatch"
-    for n in turns:
-        if variant.follows or (variant.joins and n % 2 and n < 2 * SEEN):
-            look_at_a_strangers(world, workers)
-            continue
-        value = _submitted(world, workers, n, is_true=is_true)
-        if value is not None:
-            _confirm(world, workers, value, verdict, waiting)
-            for stranger in world.others(BESIDE if variant.joins else 0, value.by):
-                world.look(stranger, value, verdict)
-            world.decide(value)
-
-
-def _submitted(
-    world: World, workers: Sequence[Worker], turn: int, *, is_true: bool
-) -> Submitted | None:
-    """By the member whose turn it is, or the next one that may."""
-    made = (world.submit(one, is_true=is_true) for one in _from(workers, turn))
-    return next((value for value in made if value is not None), None)
-
-
-def _confirm(
-    world: World, workers: Sequence[Worker], value: Submitted, verdict: str, waiting: set[int]
-) -> None:
-    """By members in turn, those last whose pay waits for another day."""
-    filed = 0
-    for other in sorted(_from(workers, value.number), key=lambda one: one.id in waiting):
-        if other is not value.by:
-            filed += world.look(other, value, verdict)
-        if filed == FILED_MOST:
-            return
-
-
-def _from(workers: Sequence[Worker], turn: int) -> list[Worker]:
-    """All of them, the one first whose turn it is."""
-    first = turn % len(workers)
-    return [*workers[first:], *workers[:first]]
-
-
-# Farms of posts
-
-
-def gm_rooms(world: World, variant: Variant) -> Yield:
-    """Rounds of posts, one of each member, as long as the last one paid something; the first two
-    whatever they pay.
-    """
-    workers = world.come_in(variant.crew, "member")
-    prepare(world, workers, variant.past)
-    meter, chat = Meter(world, workers), Chat(world, workers)
-    for turn in range(ROUNDS_MOST):
-        if variant.joins:
-            chat.greet_a_stranger(turn)
-        if not chat.round(turn) or (not meter.has_moved() and turn):
-            break
-    return meter.read(variant.crew.groups)
-
-
-class Chat:
-    """Members who reply to each other, so that each post is a first reply, and release each other's
-    posts.
-    """
-
-    def __init__(self, world: World, workers: Sequence[Worker]) -> None:
-        self._world, self._workers = world, workers
-        self._room_id = world.room_ids[0]
-        self._last: int | None = None
-
-    def round(self, turn: int) -> bool:
-        """Whether anybody could post."""
-        posted = [self._post(n, turn) for n in range(len(self._workers))]
-        return any(posted)
-
-    def greet_a_stranger(self, turn: int) -> None:
-        """Release what a stranger wrote, and reply to it."""
-        text = f"The notice of {turn + 1} October names another contract."
-        made = self._world.post(self._world.stranger(), self._room_id, text).body
-        if made is not None:
-            self._world.release(self._workers[turn % len(self._workers)], made["id"])
-            self._last = made["id"]
-
-    def _post(self, n: int, turn: int) -> bool:
-        """The word that costs least, or one that nobody has written yet."""
-        by = self._workers[n]
-        for text in ("gm", f"gm, and a fine {turn} of trades to everybody, from {n}"):
-            for answer in self._answers(by, text):
-                if answer is not None:
-                    self._last = answer
-                    self._release(by, answer, n + turn)
-                    return True
-        return False
-
-    def _answers(self, by: Worker, text: str) -> Iterator[int | None]:
-        """The message's id: at once, or when a limit of today lets it."""
-        clock = self._world.where.clock
-        for _ in range(2):
-            answer = self._world.post(by, self._room_id, text, self._last)
-            yield None if answer.body is None else answer.body["id"]
-            again = answer.retry_at
-            if again is None or again.date() != clock.now.date():
-                return
-            clock.now = max(clock.now, again)
-
-    def _release(self, by: Worker, message_id: int, turn: int) -> None:
-        """By the member whose turn it is, or the next one that may."""
-        for other in _from(self._workers, turn):
-            for kind in ("insightful", None):
-                if other is not by and self._world.release(other, message_id, kind):
-                    return
-
-
-# Sieges of a day's budget, and an honest office
-
-
-def siege(world: World, crew: Crew | None, *, posts: bool) -> tuple[int, Yield | None]:
-    """What somebody honest is paid on the days of a siege behind members who use up each of them
-    first, and what those are paid a day.
-    """
-    alone = world.come_in(ALONE, "alone", 90)
-    workers = [] if crew is None else world.come_in(crew, "member")
-    meter, before, chat = Meter(world, workers), world.holdings(alone), Chat(world, workers)
-    for many_lies, rounds in zip(SIEGE_LIES, SIEGE_ROUNDS, strict=True):
-        world.tomorrow()
-        if crew is not None and posts:
-            for turn in range(rounds):
-                chat.round(turn)
-        elif crew is not None:
-            for n in range(0, many_lies, BATCH):
-                _batch(world, workers, Variant(crew=crew), range(n, n + BATCH), is_true=False)
-        world.where.clock.now += timedelta(hours=4)
-        work(world, alone, **(FIRST_DAYS["author"] if posts else {}))
-    paid = world.holdings(alone).since(before).paid
-    return paid, None if crew is None else meter.read(crew.groups, len(SIEGE_LIES))
-
-
-def office(world: World, *, apart: bool, posts: bool) -> Holdings:
-    """Ten honest people, each with an owner and a funding wallet, at one address or at ten."""
-    crew = Crew(members=OFFICE, addresses=OFFICE if apart else 1, owners=OFFICE, funders=OFFICE)
-    workers = world.come_in(crew, "colleague")
-    before = world.holdings(workers)
-    if posts:
-        work(world, workers, **FIRST_DAYS["author"])
-    else:
-        work(world, workers, OFFICE_WORK, OFFICE_WORK)
-    return world.holdings(workers).since(before)
-
-
-# The report
 
 
 def variants_of(few: Crew) -> dict[str, Variant]:
@@ -359,13 +102,7 @@ FARMS: Final[Mapping[str, tuple[Callable[[World, Variant], Yield], Mapping[str, 
 }
 
 
-def report() -> dict[str, Any]:
-    """Print what each earns, each in a database of its own; the figures."""
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
-    with worlds() as made:
-        figures, units = newcomers(made), units_of(made)
-        figures |= {f"honest_{name}": unit for name, unit in units.items()}
-        return figures | farms(made, units) | sieges(made, units) | offices(made)
+# Each job has a world of its own, and runs in a process beside others.
 
 
 def earned_alone(made: Worlds, crew: Crew, day: Mapping[str, int], past: Past = Past.NONE) -> int:
@@ -378,41 +115,108 @@ def earned_alone(made: Worlds, crew: Crew, day: Mapping[str, int], past: Past = 
         return world.holdings(workers).since(before).net
 
 
-def newcomers(made: Worlds) -> dict[str, Any]:
+def farmed(made: Worlds, farm: str, variant: Variant) -> Yield:
+    is_unknown = variant.crew.came_from is CameFrom.UNKNOWN
+    with made.world(peer="unknown" if is_unknown else PEER) as world:
+        return FARMS[farm][0](world, variant)
+
+
+def besieged(made: Worlds, crew: Crew | None, posts: bool) -> tuple[int, Yield | None]:
+    with made.world() as world:
+        return siege(world, crew, posts=posts)
+
+
+def worked_in_an_office(made: Worlds, apart: bool, posts: bool) -> int:
+    """Net credits. The budgets of the day are lifted, so that what is lost is lost by the address
+    alone.
+    """
+    lifted = Limits(payout_credits_per_day=1_000_000, rooms_payout_credits_per_day=100_000)
+    with made.world(lifted) as world:
+        return office(world, apart=apart, posts=posts).net
+
+
+NEWCOMERS: Final = {"": ALONE, "_unowned": UNOWNED}
+UNITS: Final[Mapping[str, tuple[Mapping[str, int], Past]]] = {
+    "values": ({}, Past.NONE),
+    "rooms": (FIRST_DAYS["author"], Past.NONE),
+    "values_standing": ({}, Past.STANDING),
+    "rooms_standing": (FIRST_DAYS["author"], Past.STANDING),
+}
+KINDS: Final = {"values": False, "rooms": True}  # whether they are posts
+SIEGES: Final = {"values": SPREAD, "rooms": TWELVE}
+
+
+def jobs() -> dict[str, Callable[[Worlds], Any]]:
+    """By the name of what each finds."""
+    found = dict[str, Callable[[Worlds], Any]]()
+    for suffix, crew in NEWCOMERS.items():
+        for name, day in FIRST_DAYS.items():
+            found[f"newcomer_{name}{suffix}"] = partial(earned_alone, crew=crew, day=day)
+    for name, (day, past) in UNITS.items():
+        found[name] = partial(earned_alone, crew=ALONE, day=day, past=past)
+    for farm, (_, variants) in FARMS.items():
+        for name, variant in variants.items():
+            found[_title(farm, name)] = partial(farmed, farm=farm, variant=variant)
+    for kind, posts in KINDS.items():
+        found[f"siege_{kind}_free"] = partial(besieged, crew=None, posts=posts)
+        found[f"siege_{kind}"] = partial(besieged, crew=SIEGES[kind], posts=posts)
+        for name, apart in (("together", False), ("apart", True)):
+            found[f"office_{kind}_{name}"] = partial(worked_in_an_office, apart=apart, posts=posts)
+    return found
+
+
+def _title(farm: str, name: str) -> str:
+    return f"farm_{farm}_{name}" if name else f"farm_{farm}"
+
+
+def quieten() -> None:
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
+
+
+def report(*only: str) -> dict[str, Any]:
+    """Print what each earns; the figures. `only`: how the names of what is run begin; none: all."""
+    quieten()
+    found = jobs()
+    wanted = [name for name in found if name in UNITS or not only or name.startswith(only)]
+    spawned = multiprocessing.get_context("spawn")
+    with (
+        worlds() as made,
+        ProcessPoolExecutor(PROCESSES, spawned, initializer=quieten) as pool,
+    ):
+        asked = {name: pool.submit(found[name], made) for name in wanted}
+        parts = (newcomers, farms, sieges, offices)
+        return {name: n for part in parts for name, n in part(asked).items()}
+
+
+Asked = Mapping[str, "Future[Any]"]
+
+
+def newcomers(asked: Asked) -> dict[str, Any]:
     """What each earns alone on a first day, and the least share of what it was."""
     figures = dict[str, Any]()
-    for suffix, crew in (("", ALONE), ("_unowned", UNOWNED)):
+    for suffix in NEWCOMERS:
         shares = list[Decimal]()
-        for name, day in FIRST_DAYS.items():
-            earned = earned_alone(made, crew, day)
-            figures[f"honest_newcomer_{name}{suffix}"] = earned
-            shares.append(Decimal(earned) / BEFORE[name])
-            print(f"honest newcomer{suffix}, {name}: {earned} credits, before {BEFORE[name]}")
-        figures[f"honest_newcomer{suffix}_ratio"] = _rounded(min(shares))
+        for name, before in BEFORE.items():
+            title = f"newcomer_{name}{suffix}"
+            if title in asked:
+                earned = figures[f"honest_{title}"] = asked[title].result()
+                shares.append(Decimal(earned) / before)
+                print(f"{title}: {earned} credits, before {before}", flush=True)
+        if shares:
+            figures[f"honest_newcomer{suffix}_ratio"] = _rounded(min(shares))
     return figures
 
 
-def units_of(made: Worlds) -> dict[str, int]:
-    """A day of one honest agent, in values and in posts, without standing and with it."""
-    units = dict[str, int]()
-    for suffix, past in (("", Past.NONE), ("_standing", Past.STANDING)):
-        units[f"values{suffix}"] = earned_alone(made, ALONE, {}, past)
-        units[f"rooms{suffix}"] = earned_alone(made, ALONE, FIRST_DAYS["author"], past)
-    return units
-
-
-def farms(made: Worlds, units: Mapping[str, int]) -> dict[str, Any]:
-    figures = dict[str, Any]()
+def farms(asked: Asked) -> dict[str, Any]:
+    figures: dict[str, Any] = {f"honest_{name}": asked[name].result() for name in UNITS}
     print(HEADINGS)
-    for farm, (run, variants) in FARMS.items():
+    for farm, (_, variants) in FARMS.items():
         for name, variant in variants.items():
-            is_unknown = variant.crew.came_from is CameFrom.UNKNOWN
-            with made.world(peer="unknown" if is_unknown else PEER) as world:
-                found = run(world, variant)
             kind = "rooms" if farm == "rooms" else "values"
-            unit = units[kind if variant.past is Past.NONE else f"{kind}_standing"]
-            title = f"farm_{farm}_{name}" if name else f"farm_{farm}"
-            figures |= shown(title, variant.crew, found, unit)
+            unit = figures[f"honest_{kind}{'' if variant.past is Past.NONE else '_standing'}"]
+            title = _title(farm, name)
+            if title in asked:
+                figures |= shown(title, variant.crew, asked[title].result(), unit)
     return figures
 
 
@@ -435,34 +239,28 @@ def shown(name: str, crew: Crew, found: Yield, unit: int) -> dict[str, Any]:
     return {f"{name}_ratio": ratio, f"{name}_net": held.net, f"{name}_queued": held.queued}
 
 
-def sieges(made: Worlds, units: Mapping[str, int]) -> dict[str, Any]:
-    figures = dict[str, Any]()
-    for kind, crew, posts in (("rooms", TWELVE, True), ("values", SPREAD, False)):
-        with made.world() as world:
-            free, _ = siege(world, None, posts=posts)
-        with made.world() as world:
-            behind, found = siege(world, crew, posts=posts)
-        assert found is not None, "a crew has a yield"
-        figures |= shown(f"siege_{kind}", crew, found, units[kind])
-        figures |= {f"siege_{kind}_honest_free": free, f"siege_{kind}_honest_behind": behind}
-        days = len(SIEGE_LIES)
-        print(f"  somebody honest in {days} days: {free} credits alone, {behind} behind them")
+def sieges(asked: Asked) -> dict[str, Any]:
+    figures, days = dict[str, Any](), len(SIEGE_LIES)
+    for kind, crew in SIEGES.items():
+        title = f"siege_{kind}"
+        if title in asked:
+            free, behind = (asked[f"{title}{one}"].result()[0] for one in ("_free", ""))
+            figures |= shown(title, crew, asked[title].result()[1], asked[kind].result())
+            figures |= {f"{title}_honest_free": free, f"{title}_honest_behind": behind}
+            print(f"  somebody honest in {days} days: {free} credits alone, {behind} behind them")
     return figures
 
 
-def offices(made: Worlds) -> dict[str, Any]:
-    """The budgets of the day are lifted, so that what is lost is lost by the address alone."""
-    lifted = Limits(payout_credits_per_day=1_000_000, rooms_payout_credits_per_day=100_000)
+def offices(asked: Asked) -> dict[str, Any]:
     figures = dict[str, Any]()
-    for kind, posts in (("values", False), ("rooms", True)):
-        nets = list[int]()
-        for apart in (False, True):
-            with made.world(lifted) as world:
-                nets.append(office(world, apart=apart, posts=posts).net)
-        ratio = None if nets[1] <= 0 else _rounded(Decimal(nets[0]) / nets[1])
-        names = ("together", "apart", "ratio")
-        figures |= dict(zip((f"office_{kind}_{one}" for one in names), (*nets, ratio), strict=True))
-        print(f"office of {OFFICE}, {kind}: {nets[0]} credits together, {nets[1]} apart ({ratio})")
+    for kind in KINDS:
+        title = f"office_{kind}"
+        if f"{title}_apart" in asked:
+            together, apart = (asked[f"{title}_{one}"].result() for one in ("together", "apart"))
+            ratio = None if apart <= 0 else _rounded(Decimal(together) / apart)
+            figures |= {f"{title}_together": together, f"{title}_apart": apart}
+            figures[f"{title}_ratio"] = ratio
+            print(f"{title}: of {OFFICE} people, {together} together, {apart} apart ({ratio})")
     return figures
 
 
@@ -471,4 +269,4 @@ def _rounded(ratio: Decimal) -> float:
 
 
 if __name__ == "__main__":
-    print(json.dumps(report()))
+    print(json.dumps(report(*sys.argv[1:])))

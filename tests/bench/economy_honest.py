@@ -2,11 +2,12 @@
 tests/bench/economy_world.py.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Final
 
-from tests.bench.economy_world import Worker, World
+from tests.bench.economy_crews import Crew
+from tests.bench.economy_world import Holdings, Worker, World
 
 # An honest agent's day: values of strangers that it looks at, values that it looks up and submits,
 # and posts.
@@ -17,6 +18,14 @@ CONFIRMERS: Final = 2  # strangers who look at a value of an honest agent
 BESIDE: Final = 1  # strangers who look at somebody else's value after the others
 HONEST_DAYS: Final = 3
 VERIFIED: Final = 3  # claims that make standing
+OFFICE: Final = 10  # people
+OFFICE_WORK: Final = 8  # values of each that it looks at, and as many that it submits
+
+FIRST_DAYS: Final[Mapping[str, Mapping[str, int]]] = {
+    "miner": {"seen": 0},
+    "re_observer": {"submitted": 0},
+    "author": {"seen": 0, "submitted": 0, "posts": POSTS},
+}
 
 
 class Past(StrEnum):
@@ -67,6 +76,18 @@ def look_at_a_strangers(world: World, workers: Sequence[Worker]) -> None:
     for other in world.others(BESIDE, value.by):
         world.look(other, value, "match")
     world.decide(value)
+
+
+def office(world: World, *, apart: bool, posts: bool) -> Holdings:
+    """Ten honest people, each with an owner and a funding wallet, at one address or at ten."""
+    crew = Crew(members=OFFICE, addresses=OFFICE if apart else 1, owners=OFFICE, funders=OFFICE)
+    workers = world.come_in(crew, "colleague")
+    before = world.holdings(workers)
+    if posts:
+        work(world, workers, **FIRST_DAYS["author"])
+    else:
+        work(world, workers, OFFICE_WORK, OFFICE_WORK)
+    return world.holdings(workers).since(before)
 
 
 def prepare(world: World, workers: Sequence[Worker], past: Past) -> None:

@@ -9,13 +9,14 @@ Laws
   of the service are not this module's.
 """
 
+import secrets
 import tempfile
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from itertools import count, cycle, islice
+from itertools import cycle, islice
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final, cast
@@ -129,7 +130,7 @@ class World:
             for one in EXCHANGES.values()
             for pair in pairs_of(one)
         )
-        self._slots = enumerate(islice(slots, len(self.room_ids), None))  # a value has made each
+        self.slots = enumerate(islice(slots, len(self.room_ids), None))  # a value has made each
         self._owners = dict[str, LocalAccount]()
         self._in_turn = cycle(self.strangers)
 
@@ -145,7 +146,8 @@ class World:
             return Answered(dict(answer.json()))
         refusal = answer.json()
         about = refusal.get("service") or {}
-        self.refused[str(about.get("reason") or refusal.get("error") or answer.status_code)] += 1
+        reason = about.get("reason") or refusal.get("error")
+        self.refused[reason or f"{path.rpartition('/')[2]} {answer.status_code}"] += 1
         again = about.get("retry_at")
         return Answered(None, None if again is None else datetime.fromisoformat(again))
 
@@ -253,7 +255,7 @@ class World:
 
     def submit(self, by: Worker, *, is_true: bool = True) -> Submitted | None:
         """A value of a field that nobody has filled; invented, or looked up."""
-        number, slot = next(self._slots, (0, None))
+        number, slot = next(self.slots, (0, None))
         if slot is None:
             return None
         exchange, symbol, name = slot
@@ -379,7 +381,6 @@ class Worlds:
 
     def __init__(self, server: EmbeddedPostgres) -> None:
         self._server = server
-        self._made = count()
         self._execute("create database first")
         migrate.upgrade(self._url("first"))
         clock = Clock(BEGAN)
@@ -403,7 +404,7 @@ class Worlds:
 
     @contextmanager
     def world(self, limits: Limits | None = None, peer: str = PEER) -> Iterator[World]:
-        name = f"world_{next(self._made)}"
+        name = f"world_{secrets.token_hex(8)}"
         self._execute(f"create database {name} template first")
         strangers, room_ids, now = self._first
         with self._at(name, Clock(now), limits or Limits(), peer) as where:
