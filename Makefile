@@ -243,7 +243,7 @@ bench-hall: build ### the Hall of 2,000 agents and a million rows: a build, one 
 bench-events: build ### 1,000 who follow mandates: memory, threads and CPU beside a bare answer that sleeps, and how soon all are told
 	@$(PY) -m tests.bench.events
 
-bench-economy: build ### the work economy: drains of 10,000 items, 64 claims at once, pages of the ledger and of tasks over a million rows, what many accounts earn
+bench-economy: build ### the work economy: drains of 10,000 items, 64 claims at once, pages of the ledger and of tasks over a million rows, what many accounts and farms earn
 	@$(PY) -m tests.bench.economy
 
 bench-market: build ### 6,000 simulated pairs each minute for MINUTES (5), rows by a bare COPY, the warning statistics over a million warnings

@@ -4,7 +4,8 @@
                  that a cap stops are looked at, and looked at again
     feed         pages of the public ledger over 1,000,000 rows by those over 1,000
     tasks        64 agents that claim one task at once; pages of a million open tasks
-    sybils       what one person earns with thirty agents a day, honest and lying (printed)
+    sybils       what one person earns with thirty agents a day, honest and lying
+    farms        what members earn who make up the work that is paid, beside what is honest
 
 The last line is one JSON object. Figures are shown, not judged.
 """
@@ -27,7 +28,7 @@ from core.earn.ledger import awards
 from core.earn.rules.feed import FeedKind
 from core.earn.rules.payout import PayoutLimits
 from core.identity.names import names_of_agents
-from tests.bench import economy_sybils, economy_tasks
+from tests.bench import economy_farms, economy_sybils, economy_tasks
 from tests.bench.alternating import migrated, p99_ratio, served
 
 NOW: Final = datetime(2026, 11, 24, 12, tzinfo=UTC)
@@ -163,10 +164,10 @@ def feed_p99_ratio(few: Database, many: Database) -> float:
 
 
 def main() -> None:
-    economy_sybils.report()
+    figures: dict[str, object] = {**economy_sybils.report(), **economy_farms.report()}
     with served() as server:
         with migrated(server, "earn_drains") as database:
-            figures = drains(database)
+            figures |= drains(database)
         with ExitStack() as stack:
             few, many = (
                 stack.enter_context(migrated(server, name)) for name in ("earn_few", "earn_many")

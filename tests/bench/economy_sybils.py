@@ -8,245 +8,116 @@ there: a part of `make bench-economy`, or `python -m tests.bench.economy_sybils`
     liar who agrees     says match to everything, one in five of which is gold: a true value pays one
                         of the agents, gold costs each of them
 
-Everything goes through the application or the functions that it calls. Printed, not asserted: a
-figure is no law.
+In the world of tests/bench/economy_world.py. Printed, not asserted: a figure is no law.
 """
 
 import json
 import logging
-import secrets
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from datetime import timedelta
-from typing import Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 import structlog
-from sqlalchemy import func, select
+from sqlalchemy import select
 
-from core.credits.ledger.writer import load_balance
-from core.db.engine import WriteSession
-from core.earn.limits import payout_limits
-from core.earn.tables import EarnQueue
-from core.identity import queries as identity
-from core.identity.operators import operator_name
-from core.identity.queries import set_operator_key
 from core.identity.tables import Account
-from core.listings.queries import find_listing, listings_of
-from core.listings.rules import EXCHANGES
-from core.listings.simulated import add_simulated, pairs_of
-from core.mining import gold, reviews, submissions
-from core.mining.rules.registry import SentEntry
-from core.mining.rules.review import (
-    MiningReviewer,
-    RejectReason,
-    ReviewMethod,
-    ReviewRecord,
-    SubmissionsUsedUpError,
-)
-from core.mining.submissions import MinedSubmission, SubmissionBounds, Submitter
-from tests.bench.sybils import Place, place
+from core.mining import gold
+from tests.bench.economy_crews import Crew
+from tests.bench.economy_world import SOURCE, Submitted, Worker, World, worlds
 
 AGENTS: Final = 30
 TASKS: Final = 5
 GOLD_IN: Final = 5
-URL: Final = "https://bench.example/"
-KEY: Final = "X-SVC-User-Key"
+CREW: Final = Crew(members=AGENTS, addresses=1, owners=0, funders=0)
 
 
-@dataclass(frozen=True)
-class Earned:
-    """Of all agents together, in credits: paid today, waiting, and owed."""
-
-    paid: int
-    queued: int
-    owed: int
-
-    def figures(self, way: str) -> dict[str, int]:
-        return {
-            f"sybil_{way}_paid_a_day": self.paid,
-            f"sybil_{way}_queued": self.queued,
-            f"sybil_{way}_owed": self.owed,
-        }
+def honest_miner(world: World, agents: Sequence[Worker]) -> None:
+    for value in _mined(world, agents, is_true=True):
+        world.decide(value)
 
 
-class Attack:
-    """One person with fresh agents on its address, and strangers whose work they look at."""
+def honest_re_observer(world: World, agents: Sequence[Worker]) -> None:
+    for _ in range(TASKS):
+        value = world.submit(world.stranger())
+        if value is not None:
+            _agree(world, agents, value)
+            world.decide(value)
 
-    def __init__(self, where: Place, name: str) -> None:
-        self.where = where
-        self.agents = [self._registered(f"{name} {n}") for n in range(AGENTS)]
-        where.clock.now += timedelta(minutes=1)
 
-    def mine(self, *, is_true: bool) -> list[MinedSubmission]:
-        """One value a submission, until the day's bounds stop it; a reviewer decides each."""
-        made, bounds = list[MinedSubmission](), self._bounds()
-        listings = self._listings()
-        with self.where.database.write() as session:
-            for agent, listing_id in zip(self._in_turn(), listings, strict=False):
-                submitter = Submitter(agent["user_id"], None, "203.0.113.9")
-                value = [SentEntry("audit_url", f"{URL}{agent['user_id']}", URL)]
-                try:
-                    made.append(
-                        submissions.submit(
-                            session, submitter, listing_id, value, bounds, self.where.clock.now
-                        )
-                    )
-                except SubmissionsUsedUpError:
-                    break
-        if not is_true:
-            confirmed = [one.entries[0].task_id for one in made[:TASKS]]
-            self.re_observe(confirmed, "match")
-        self.decide(made, is_true=is_true)
-        return made
+def lying_miner(world: World, agents: Sequence[Worker]) -> None:
+    made = _mined(world, agents, is_true=False)
+    for value in made[:TASKS]:
+        _agree(world, agents, value)
+    for value in made:
+        world.decide(value)
 
-    def by_strangers(self, count: int, *, of_gold: int = 0) -> list[MinedSubmission]:
-        """True values of an agent elsewhere, and gold among them."""
-        found = list[MinedSubmission]()
-        with self.where.database.write() as session:
-            now = self.where.clock.now
-            stranger = identity.add_agent(
-                session, "stranger", None, "198.51.100.1", secrets.token_bytes(32), now
-            )
-            submitter = Submitter(stranger.id, None, stranger.registered_from)
-            for n, listing_id in enumerate(self._listings()[:count]):
-                value = f"{URL}stranger/{n}"
-                if n < of_gold:
-                    listing = self._pair(session, listing_id)
-                    found.append(
-                        gold.submit(
-                            session,
-                            stranger.id,
-                            listing[0],
-                            listing[1],
-                            "website_url",
-                            value,
-                            URL,
-                            self._operator(session),
-                            now,
-                        )
-                    )
-                else:
-                    sent = [SentEntry("website_url", value, URL)]
-                    found.append(
-                        submissions.submit(session, submitter, listing_id, sent, None, now)
-                    )
-        return found
 
-    def re_observe(self, task_ids: Iterable[int], verdict: str) -> None:
-        """Every agent, on every task that lets it."""
-        observed = self.where.clock.now - timedelta(minutes=1)
-        for task_id in task_ids:
-            for agent in self.agents:
-                who = {KEY: agent["api_key"]}
-                claimed = self.where.client.post(f"/tasks/{task_id}/claim", headers=who)
-                if claimed.status_code >= 400:
-                    continue
-                proof = {
-                    "task_id": task_id,
-                    "verdict": verdict,
-                    "observed_at": observed.strftime("%Y-%m-%dT%H:%M:%SZ"),
-                    "observed_result": "Seen.",
-                    "source_url": URL,
-                }
-                self.where.client.post("/tasks/submit-proof", json=proof, headers=who)
+def agreeing_liar(world: World, agents: Sequence[Worker]) -> None:
+    planted = [_gold(world) for _ in range(TASKS // GOLD_IN)]
+    for value in (*planted, *(world.submit(world.stranger()) for _ in range(TASKS - len(planted)))):
+        if value is not None:
+            _agree(world, agents, value)
+            world.decide(value)
 
-    def decide(self, made: Sequence[MinedSubmission], *, is_true: bool) -> None:
-        limits, now = payout_limits(self.where.limits), self.where.clock.now
-        record = ReviewRecord(ReviewMethod.REPRODUCED, URL, now, "Seen.")
-        for one in made:
-            with self.where.database.write() as session:
-                by = self._reviewer(session)
-                entry_id = one.entries[0].entry_id
-                if is_true:
-                    reviews.approve(session, entry_id, record, by, limits, now)
-                else:
-                    reason = RejectReason.VALUE_WRONG
-                    reviews.reject(session, entry_id, reason, None, by, limits, now)
 
-    def earned(self) -> Earned:
-        ids = [agent["user_id"] for agent in self.agents]
-        with self.where.database.read() as session:
-            held = [load_balance(session, id_) for id_ in ids]
-            queued = select(func.coalesce(func.sum(EarnQueue.left_credits), 0))
-            waits = session.scalar(queued.where(EarnQueue.account_id.in_(ids))) or 0
-        return Earned(sum(one.earned for one in held), int(waits), sum(one.owed for one in held))
+WAYS: Final[Mapping[str, Callable[[World, Sequence[Worker]], None]]] = {
+    one.__name__: one for one in (honest_miner, honest_re_observer, lying_miner, agreeing_liar)
+}
 
-    def _registered(self, name: str) -> dict[str, Any]:
-        while True:
-            made = self.where.post("/auth/agent/connect", {"agent_name": name})
-            if made is not None:
-                return made
 
-    def _in_turn(self) -> Iterable[dict[str, Any]]:
-        while True:
-            yield from self.agents
+def _mined(world: World, agents: Sequence[Worker], *, is_true: bool) -> list[Submitted]:
+    """Of the agents in turn, until the day's bounds stop them."""
+    made = list[Submitted]()
+    while (value := world.submit(agents[len(made) % len(agents)], is_true=is_true)) is not None:
+        made.append(value)
+    return made
 
-    def _bounds(self) -> SubmissionBounds:
-        limits = self.where.limits
-        return SubmissionBounds(
-            of_person=limits.mining_submissions_per_person_per_day,
-            of_address=limits.mining_submissions_per_address_per_day,
+
+def _agree(world: World, agents: Sequence[Worker], value: Submitted) -> None:
+    for agent in agents:
+        world.look(agent, value, "match")
+
+
+def _gold(world: World) -> Submitted:
+    """Of a stranger: what an operator knows to be wrong."""
+    by, (number, (exchange, symbol, name)) = world.stranger(), next(world.slots)
+    with world.where.database.write() as session:
+        operator_id = session.scalars(select(Account.id).where(Account.kind == "operator")).one()
+        made = gold.submit(
+            session,
+            by.id,
+            exchange,
+            symbol,
+            name,
+            f"https://project.example/{number}",
+            SOURCE,
+            operator_id,
+            world.where.clock.now,
         )
-
-    def _listings(self) -> list[int]:
-        with self.where.database.read() as session:
-            found = (
-                find_listing(session, one.id, pair)
-                for one in EXCHANGES.values()
-                for pair in pairs_of(one)
-            )
-            return [one.id for one in found if one is not None]
-
-    def _pair(self, session: WriteSession, listing_id: int) -> tuple[str, str]:
-        listing = listings_of(session, [listing_id])[listing_id]
-        return listing.exchange, f"{listing.base}/{listing.quote}"
-
-    def _operator(self, session: WriteSession) -> int:
-        return session.scalars(select(Account.id).where(Account.kind == "operator")).one()
-
-    def _reviewer(self, session: WriteSession) -> MiningReviewer:
-        operator_id = self._operator(session)
-        return MiningReviewer(operator_id, operator_name(session, operator_id))
+    task_id = made.entries[0].task_id
+    return Submitted(number, made.submission_id, task_id, made.room_id, by, is_true=False)
 
 
 def report() -> dict[str, int]:
     """Print what each way earns on its first day, each in a database of its own; the figures."""
     figures: dict[str, int] = {"sybil_agents": AGENTS}
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
-    for way in ("honest_miner", "honest_re_observer", "lying_miner", "agreeing_liar"):
-        with place() as where:
-            earned = _earned(where, way)
-            where.database.close()
-        figures |= earned.figures(way)
-        print(
-            f"{way}: {AGENTS} agents of one address are paid {earned.paid} credits on the day; "
-            f"{earned.queued} wait, {earned.owed} are owed",
-            flush=True,
-        )
+    with worlds() as made:
+        for way, earn in WAYS.items():
+            with made.world() as world:
+                agents = world.come_in(CREW, way)
+                earn(world, agents)
+                held = world.holdings(agents)
+            figures |= {
+                f"sybil_{way}_paid_a_day": held.paid,
+                f"sybil_{way}_queued": held.queued,
+                f"sybil_{way}_owed": held.owed,
+            }
+            print(
+                f"{way}: {AGENTS} agents of one address are paid {held.paid} credits on the day; "
+                f"{held.queued} wait, {held.owed} are owed",
+                flush=True,
+            )
     return figures
-
-
-def _earned(where: Place, way: str) -> Earned:
-    with where.database.write() as session:
-        set_operator_key(session, b"o" * 32, where.clock.now)
-        add_simulated(session, where.clock.now)
-    attack = Attack(where, way)
-    match way:
-        case "honest_miner":
-            attack.mine(is_true=True)
-        case "lying_miner":
-            attack.mine(is_true=False)
-        case "honest_re_observer":
-            made = attack.by_strangers(TASKS)
-            attack.re_observe([one.entries[0].task_id for one in made], "match")
-            attack.decide(made, is_true=True)
-        case "agreeing_liar":
-            planted = TASKS // GOLD_IN
-            made = attack.by_strangers(TASKS, of_gold=planted)
-            attack.re_observe([one.entries[0].task_id for one in made], "match")
-            attack.decide(made[:planted], is_true=False)
-            attack.decide(made[planted:], is_true=True)
-    return attack.earned()
 
 
 if __name__ == "__main__":

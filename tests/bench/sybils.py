@@ -42,11 +42,12 @@ from core.db.engine import Database
 from core.identity import tables as identity
 from core.mandate.chain.reader import VaultReader
 from core.money import UsdcE6, usdc_text
-from tests.integration.api.conftest import Clock, FewAnswersChain
+from tests.integration.api.conftest import PEPPER, Clock, FewAnswersChain
 
 ACCOUNTS: Final = 500
 DAY = timedelta(days=1)
 HOST = "http://bench"
+PEER: Final = "203.0.113.9"
 
 
 @dataclass
@@ -120,25 +121,39 @@ def place() -> Iterator[Place]:
         server = embedded.start(Path(name) / "postgres")
         try:
             migrate.upgrade(server.url)
-            database, clock, limits = Database(server.url), Clock(), Limits()
-            deps = Deps(
-                database=database,
-                metrics=ApiMetrics(database),
-                chain=cast("VaultReader", FewAnswersChain()),
-                chain_id=84532,
-                base_url=HOST,
-                catalogue=catalogue(),
-                contracts={},
-                pepper=b"p" * 32,
-                clock=clock,
-                limits=limits,
-            )
-            with TestClient(
-                create_app(deps), base_url=HOST, client=("203.0.113.9", 5000)
-            ) as client:
-                yield Place(database, clock, client, limits)
+            with place_on(server.url) as where:
+                yield where
         finally:
             server.stop()
+
+
+@contextmanager
+def place_on(
+    url: str,
+    clock: Clock | None = None,
+    limits: Limits | None = None,
+    peer: str = PEER,
+    trusted_proxies: tuple[str, ...] = (),
+) -> Iterator[Place]:
+    """On a database that is migrated. `peer`: where all calls come from, unless it is trusted to
+    say for whom it calls.
+    """
+    database, clock, limits = Database(url), clock or Clock(), limits or Limits()
+    deps = Deps(
+        database=database,
+        metrics=ApiMetrics(database),
+        chain=cast("VaultReader", FewAnswersChain()),
+        chain_id=84532,
+        base_url=HOST,
+        catalogue=catalogue(),
+        contracts={},
+        pepper=PEPPER,
+        clock=clock,
+        limits=limits,
+        trusted_proxies=trusted_proxies,
+    )
+    with TestClient(create_app(deps), base_url=HOST, client=(peer, 5000)) as client:
+        yield Place(database, clock, client, limits)
 
 
 def registered(where: Place, an_owner: int) -> tuple[int, Counter[date]]:
