@@ -2,7 +2,8 @@
 
     key                     an account has it when
     owner:<id>, agent:<id>  it is that owner's agent, or without an owner itself
-    address:<address>       it registered from there, or its owner signed up from there
+    address:<address>       it registered from there, or its owner signed up from there (IPv6 by /56,
+                            since one subscriber has that many /64)
     wallet:<0x>             it is its own or its owner's wallet, or the one that first sent it 1 USDC
     funding:<tx>            its first deposit came with that transaction
 
@@ -17,12 +18,11 @@ Laws
 
 from collections.abc import Iterable
 from functools import lru_cache
-from ipaddress import IPv4Address, ip_network
+from ipaddress import IPv4Network, ip_network
 from typing import Final
 
-from core.credits.rules.free_reads import UNKNOWN_ADDRESS
-
 FUNDED_MOST: Final = 20  # a wallet that funded more is an exchange or a faucet
+SUBSCRIBERS_PREFIX: Final = 56  # of IPv6 (RFC 6177)
 _NOBODYS_OWN: Final = tuple(
     ip_network(one)
     for one in (
@@ -41,9 +41,11 @@ _NOBODYS_OWN: Final = tuple(
 
 
 def own_keys(person: str, addresses: Iterable[str | None]) -> frozenset[str]:
-    """What an account and its owner did themselves. `addresses`: network addresses; None: unknown."""
-    places = (f"address:{one}" for one in addresses if one is not None and is_evidence(one))
-    return frozenset((person, *places))
+    """What an account and its owner did themselves. `addresses`: network addresses, IPv6 by /64; None:
+    unknown.
+    """
+    places = (subscriber_of(one) for one in addresses if one is not None)
+    return frozenset((person, *(f"address:{one}" for one in places if one is not None)))
 
 
 def funding_keys(wallets: Iterable[str | None], funding_tx: str | None) -> frozenset[str]:
@@ -53,17 +55,17 @@ def funding_keys(wallets: Iterable[str | None], funding_tx: str | None) -> froze
 
 
 @lru_cache(maxsize=4_096)
-def is_evidence(address: str) -> bool:
-    """Whether a network address, IPv6 by /64, says who is behind it."""
-    if address == UNKNOWN_ADDRESS:
-        return False
+def subscriber_of(address: str) -> str | None:
+    """Whose network address it is, as far as that says who is behind it; None: it says nothing."""
     try:
-        first = ip_network(address, strict=False).network_address
+        network = ip_network(address, strict=False)
     except ValueError:
-        return False  # no address: accounts that the service made itself
-    if not isinstance(first, IPv4Address) and first.ipv4_mapped is not None:
-        first = first.ipv4_mapped
-    return not any(first in network for network in _NOBODYS_OWN)
+        return None  # no address: unknown, or of an account that the service made itself
+    if any(network.version == one.version and network.overlaps(one) for one in _NOBODYS_OWN):
+        return None
+    if isinstance(network, IPv4Network):
+        return address
+    return str(network.supernet(new_prefix=min(network.prefixlen, SUBSCRIBERS_PREFIX)))
 
 
 class People:

@@ -122,7 +122,7 @@ class Mine:
         """Let the agent and its owner have come from a network address of their own."""
         with self.database.write() as session:
             row = session.get_one(AccountRow, agent["user_id"])
-            row.registered_from = f"2001:db8:0:{row.id:x}::/64"
+            row.registered_from = f"2001:db8:{row.id:x}::/64"
             if row.owner_id is not None:
                 session.get_one(AccountRow, row.owner_id).registered_from = row.registered_from
 

@@ -50,7 +50,7 @@ class Stage:
         """Without an owner at a network address of its own."""
         made = agent_of(self.client, owner, **fields)
         if owner is None:
-            self.move(made, f"2001:db8:0:{made.user_id:x}::/64")
+            self.move(made, f"2001:db8:{made.user_id:x}::/64")
         return made
 
     def move(self, who: Agent, address: str) -> None:

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.earn.rules import payout
-from core.earn.rules.groups import People, is_evidence
+from core.earn.rules.groups import People, subscriber_of
 from core.earn.rules.payout import Debts, Item, Payee
 from tests.each import each
 
@@ -12,30 +12,34 @@ ALONE = Payee(account_id=1, address="127.0.0.1")
 
 
 @each(
-    ("address", "says"),
+    ("address", "whose"),
     [
-        ("203.0.113.9", True),
-        ("127.0.0.1", False),
-        ("10.255.255.255", False),
-        ("11.0.0.0", True),
-        ("100.63.255.255", True),
-        ("100.64.0.0", False),
-        ("100.127.255.255", False),
-        ("172.15.255.255", True),
-        ("172.16.0.1", False),
-        ("192.168.1.1", False),
-        ("169.254.0.1", False),
-        ("0.0.0.0", False),
-        ("2001:db8:0:1::/64", True),
-        ("::/64", False),
-        ("fd00::/64", False),
-        ("fe80::/64", False),
-        ("unknown", False),
-        ("simulated", False),
+        ("203.0.113.9", "203.0.113.9"),
+        ("127.0.0.1", None),
+        ("10.255.255.255", None),
+        ("11.0.0.0", "11.0.0.0"),
+        ("100.63.255.255", "100.63.255.255"),
+        ("100.64.0.0", None),
+        ("100.127.255.255", None),
+        ("172.15.255.255", "172.15.255.255"),
+        ("172.16.0.1", None),
+        ("192.168.1.1", None),
+        ("169.254.0.1", None),
+        ("0.0.0.0", None),
+        ("2001:db8:0:1::/64", "2001:db8::/56"),
+        ("2001:db8:0:ff::/64", "2001:db8::/56"),
+        ("2001:db8:0:100::/64", "2001:db8:0:100::/56"),
+        ("::/64", None),
+        ("fd00::/64", None),
+        ("fe80::/64", None),
+        ("unknown", None),
+        ("simulated", None),
     ],
 )
-def test_an_address__says_who_is_behind_it_unless_anybody_may_be(address: str, says: bool) -> None:
-    assert is_evidence(address) is says
+def test_an_address__says_who_is_behind_it_unless_anybody_may_be(
+    address: str, whose: str | None
+) -> None:
+    assert subscriber_of(address) == whose
 
 
 @each(
