@@ -79,7 +79,11 @@ def test_a_group_without_standing__has_so_many_values_open(mine_with: Rebuild) -
     one, other = names(mine, "one", "other")  # of one address
     made = mine.submit(one, *urls(1, 2))
     said = refused(mine, other, *urls(3, 4))
-    assert said["detail"].startswith("2 values of your group ")
+    assert said["detail"] == (
+        "Without standing, your group (your owner, network address or wallets) may have at most 3 "
+        "open values: 2 wait for a review, 0 were rejected as wrong within 7 days, and this call "
+        "adds 2; submit again when one is reviewed, or re-observe what others submitted."
+    )
     assert said["Retry-After"] is None
     mine.submit(other, *urls(5))
     mine.reject(made, "out_of_date")  # and one more may be
@@ -116,8 +120,10 @@ def test_with_standing__wrong_values_are_bounded_too(
     mine.reject(made[2])
     said = refused(mine, liar, CHAIN)
     assert said["Retry-After"] == str(7 * 24 * 3600)
-    assert said["detail"].endswith(
-        "again from 2026-11-28T12:00:00Z on, or re-observe what others submitted."
+    assert said["detail"] == (
+        "2 values of your group (your owner, network address or wallets) were rejected as wrong "
+        "within 7 days; at most 2 may be; submit again from 2026-11-28T12:00:00Z on, or re-observe "
+        "what others submitted."
     )
     clock.pass_(hours=7 * 24, seconds=1)
     mine.submit(liar, CHAIN)
