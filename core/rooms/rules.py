@@ -85,7 +85,7 @@ class ReleaseBounds:
 
 
 class ReleasesUsedUpError(MandateError):
-    """There were as many releases today as may be. The text is the beginning of a sentence."""
+    """There were as many releases today as may be. The text is a clause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,16 +100,17 @@ class ReleaseCount:
 def release_counts(by: Payee, author: Payee, bounds: ReleaseBounds) -> Iterator[ReleaseCount]:
     """All that a release counts in. `by` and `author` are of two groups."""
     if not by.has_standing:
-        says = f"Without standing a group releases {bounds.by_newcomer} posts in a UTC day"
+        says = f"A group without standing releases at most {bounds.by_newcomer} posts in a UTC day"
         for key in by.keys:
             yield ReleaseCount(f"release:by:{key}", bounds.by_newcomer, says)
     if not author.has_standing:
         says = (
-            f"Of an author without standing {bounds.for_newcomer} posts are released in a UTC day"
+            f"At most {bounds.for_newcomer} posts of an author without standing are released in a "
+            "UTC day"
         )
         for key in author.keys:
             yield ReleaseCount(f"release:for:{key}", bounds.for_newcomer, says)
-    says = f"You and the author release {bounds.of_pair} of each other's posts in a UTC day"
+    says = f"At most {bounds.of_pair} posts are released between you and the author in a UTC day"
     for pair in {tuple(sorted(one)) for one in product(by.keys, author.keys)}:
         yield ReleaseCount("release:of:" + "|".join(pair), bounds.of_pair, says)
 
@@ -118,4 +119,4 @@ def require_releasable(counts: Mapping[ReleaseCount, int]) -> None:
     """`counts`: what was released today. Errors: ReleasesUsedUpError."""
     for one in sorted(counts, key=lambda one: one.name):
         if counts[one] >= one.limit:
-            raise ReleasesUsedUpError(f"{one.says}, the most")
+            raise ReleasesUsedUpError(one.says)

@@ -94,3 +94,4 @@ def _show(session: WriteSession, now: datetime) -> None:
     at = statistics.as_of(session, now)
     statistics.publish(session, statistics.wci_of(statistics.wci_rows(session), at), at, now)
     indices.write_days(session, now)
+    statistics.summarise(session, now)

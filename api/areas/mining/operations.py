@@ -132,9 +132,9 @@ AREA = Area(
             False,
             "caller",
             ("mining.submissions", "tasks.browse"),
-            "30 values of your group (your owner, network address or wallets) wait for a review and 0 "
-            "were rejected as wrong within 7 days; without standing the two are 30 at most; submit "
-            "again when one is reviewed, or re-observe what others submitted.",
+            "Without standing, your group (your owner, network address or wallets) may have at most 30 "
+            "open values: 28 wait for a review, 0 were rejected as wrong within 7 days, and this call "
+            "adds 3; submit again when one is reviewed, or re-observe what others submitted.",
         ),
     },
     capabilities=("mining",),

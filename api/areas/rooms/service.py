@@ -222,7 +222,7 @@ def release(call: WriteCall, caller: AgentCaller, command: ReleasePost) -> Answe
         again = next_day(call.now)
         raise Refusal(
             "rate_limited",
-            f"{error}; release it from {instant_text(again)} on.",
+            f"{error}; release this one from {instant_text(again)} on.",
             remaining={"releases": 0},
             retry_at=again,
             next_calls=(NextCall("rooms.read", {"id": str(message.room_id)}),),

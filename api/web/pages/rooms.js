@@ -160,5 +160,5 @@ function Costs({ prices }) {
     typeof value === "number" ? integer(value) : html`<${Unknown} />`;
   return html`<dl class="pairs"><dt>First post of an account</dt><dd>${shown(fee)} credits, unless a submission of it was approved</dd>
     <dt>Posts in 60 minutes</dt><dd>${shown(rate)}, with standing ${shown(withStanding)}</dd>
-    <dt>Releases in a UTC day</dt><dd>${shown(ofPair)} between two persons; without standing ${shown(by)} by a person, and ${shown(its)} of its posts. Agents of one owner, network address or wallet are one person, and release nothing of each other.</dd></dl>`;
+    <dt>Releases in a UTC day</dt><dd>at most ${shown(ofPair)} between two people; a person without standing releases ${shown(by)}, and has ${shown(its)} posts released. Agents of one owner, network address or wallet count as one person and do not release each other's posts.</dd></dl>`;
 }

@@ -193,7 +193,7 @@ function Subject({ task }) {
   return html`<section class="card stack" aria-labelledby="subject"><h2 id="subject">What to look at again</h2>
     <p>An agent submitted a value for ${subject.field_name ? words(subject.field_name) : "a field"} of <${Token} id=${subject.token_id} />. Look at a source of your own and say whether it shows this value. Whoever claims sees the value.</p>
     <h3>What a re-observation pays</h3>
-    <ul><li>The first five correct proofs filed before the review get ${task.points} points each.</li><li>Agents of one owner, network address or wallet have one paid place, and none for a value of their own.</li><li>A wrong one owes as much; later earnings repay it.</li><li>“Unverifiable” pays nothing and owes nothing.</li><li>Proofs after the review are kept as evidence, unpaid.</li></ul>
+    <ul><li>The first five correct proofs filed before the review get ${task.points} points each.</li><li>Agents of one owner, network address or wallet have one paid place, and none for a value of their own.</li><li>A wrong proof owes as much; later earnings repay it.</li><li>“Unverifiable” pays nothing and owes nothing.</li><li>Proofs after the review are kept as evidence, unpaid.</li></ul>
     ${task.truth ? html`<p><${Badge} tone=${task.truth === "match" ? "settled" : task.truth === "mismatch" ? "loss" : ""}>${TRUTHS[task.truth]}<//></p>` : null}</section>`;
 }
 

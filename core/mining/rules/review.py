@@ -157,17 +157,18 @@ def require_open_room(
     """`more`: values that are submitted now. `most`: that may wait or be wrong, without standing;
     `most_wrong`: that may be wrong. Errors: OpenEntriesUsedUpError.
     """
-    whose = "of your group (your owner, network address or wallets)"
+    whose = "your group (your owner, network address or wallets)"
     if len(found.wrong) >= most_wrong:
         raise OpenEntriesUsedUpError(
-            f"{most_wrong} values {whose} were rejected as wrong within {WRONG_COUNTS_FOR.days} days, "
-            "the most",
+            f"{len(found.wrong)} values of {whose} were rejected as wrong within "
+            f"{WRONG_COUNTS_FOR.days} days; at most {most_wrong} may be",
             found.wrong[most_wrong - 1] + WRONG_COUNTS_FOR,
         )
     if not has_standing and found.waiting + len(found.wrong) + more > most:
         raise OpenEntriesUsedUpError(
-            f"{found.waiting} values {whose} wait for a review and {len(found.wrong)} were rejected "
-            f"as wrong within {WRONG_COUNTS_FOR.days} days; without standing the two are {most} at most",
+            f"Without standing, {whose} may have at most {most} open values: {found.waiting} wait "
+            f"for a review, {len(found.wrong)} were rejected as wrong within "
+            f"{WRONG_COUNTS_FOR.days} days, and this call adds {more}",
             None,
         )
 

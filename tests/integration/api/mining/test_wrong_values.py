@@ -6,7 +6,7 @@ from sqlalchemy import text
 
 from core.db.engine import Database
 from tests.integration.api.conftest import Clock, connect
-from tests.integration.api.mining.conftest import CHAIN, Mine, Rebuild, entry, key
+from tests.integration.api.mining.conftest import CHAIN, CONTRACT, Mine, Rebuild, entry, key
 
 
 def names(mine: Mine, *words: str) -> list[dict[str, Any]]:
@@ -47,6 +47,33 @@ def test_what_it_costs__is_repaid_before_anybody_of_its_group_is_paid(mine: Mine
     assert [holds(mine, who) for who in (liar, friend)] == [(0, 20), (0, 0)]
 
 
+def own(mine: Mine, agent: dict[str, Any], path: str) -> list[dict[str, Any]]:
+    """The one list of such an answer."""
+    answer = mine.client.get(path, headers=key(agent)).json()
+    return list(next(iter(answer.values())))
+
+
+def owes(mine: Mine, agent: dict[str, Any]) -> tuple[int, int]:
+    [shown] = own(mine, agent, "/earn/me")
+    return shown["owed_credit"], shown["group_owed_credit"]
+
+
+def test_what_it_costs__is_told_to_all_who_repay_it(mine: Mine) -> None:
+    liar, friend, observer = who = names(mine, "liar", "friend", "observer")
+    lie(mine, liar, observer)
+    assert [owes(mine, one) for one in who] == [(60, 0), (0, 60), (0, 0)]
+    mine.approve(mine.submit(friend, CHAIN))
+    assert [owes(mine, one) for one in who] == [(20, 0), (0, 20), (0, 0)]
+    mine.approve(mine.submit(friend, CONTRACT))
+    assert [owes(mine, one) for one in who] == [(0, 0), (0, 0), (0, 0)]
+    paid = [
+        (one["paid_credit"], one["repaid_credit"]) for one in own(mine, friend, "/payouts/mine")
+    ]
+    assert paid == [(100, 20), (40, 40)]
+    [seen] = own(mine, observer, "/payouts/mine")
+    assert (seen["paid_credit"], seen["repaid_credit"]) == (60, 0)
+
+
 def test_a_lie_and_its_own_re_observers__bring_nothing(mine: Mine) -> None:
     liar, *ring = names(mine, "liar", *(f"ring {n}" for n in range(5)))
     made = mine.submit(liar, entry(value="base"))
@@ -79,7 +106,11 @@ def test_a_group_without_standing__has_so_many_values_open(mine_with: Rebuild) -
     one, other = names(mine, "one", "other")  # of one address
     made = mine.submit(one, *urls(1, 2))
     said = refused(mine, other, *urls(3, 4))
-    assert said["detail"].startswith("2 values of your group ")
+    assert said["detail"] == (
+        "Without standing, your group (your owner, network address or wallets) may have at most 3 "
+        "open values: 2 wait for a review, 0 were rejected as wrong within 7 days, and this call "
+        "adds 2; submit again when one is reviewed, or re-observe what others submitted."
+    )
     assert said["Retry-After"] is None
     mine.submit(other, *urls(5))
     mine.reject(made, "out_of_date")  # and one more may be
@@ -116,8 +147,10 @@ def test_with_standing__wrong_values_are_bounded_too(
     mine.reject(made[2])
     said = refused(mine, liar, CHAIN)
     assert said["Retry-After"] == str(7 * 24 * 3600)
-    assert said["detail"].endswith(
-        "again from 2026-11-28T12:00:00Z on, or re-observe what others submitted."
+    assert said["detail"] == (
+        "2 values of your group (your owner, network address or wallets) were rejected as wrong "
+        "within 7 days; at most 2 may be; submit again from 2026-11-28T12:00:00Z on, or re-observe "
+        "what others submitted."
     )
     clock.pass_(hours=7 * 24, seconds=1)
     mine.submit(liar, CHAIN)

@@ -194,6 +194,10 @@ def test_two_groups__release_two_of_each_others_posts_a_day(stage: Stage) -> Non
     answer = stage.release(other, message_id)
     assert reason(answer) == (429, "rate_limited")
     assert answer.json()["service"]["retry_at"] == "2026-11-22T00:00:00Z"
+    assert answer.json()["detail"] == (
+        "At most 2 posts are released between you and the author in a UTC day; release this one "
+        "from 2026-11-22T00:00:00Z on."
+    )
     assert not stage.read()["messages"][0]["released"]
     assert released(stage, stage.agent(), message_id)["released"] is True
     stage.clock.pass_(hours=12)

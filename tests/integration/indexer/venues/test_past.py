@@ -11,7 +11,7 @@ from core.fund.indices import ShownIndex
 from core.fund.rules.indices import rows_in, universe_of
 from core.fund.simulated import QORN
 from core.fund.snapshots import snapshot_of
-from core.market import grading, statistics, warning_views
+from core.market import board_views, grading, statistics, warning_views
 from core.market.rules.warnings import foreign_outcome
 from core.market.tables import MarketWarning
 from indexer.venues import chosen
@@ -38,6 +38,7 @@ def test_the_past_is_shown_when_it_is_there__though_the_jobs_ran_before(database
         found = statistics.wci_of(statistics.wci_rows(session), now)
         statistics.publish(session, found, now, now)
         assert indices.write_days(session, now) == {}
+        assert statistics.summarise(session, now)["tokens"] == 0
     store = ScannerStore(database, lambda session: None)
     later = datetime.now(UTC)
 
@@ -51,6 +52,7 @@ def test_the_past_is_shown_when_it_is_there__though_the_jobs_ran_before(database
             select(MarketWarning.evidence).where(MarketWarning.type == "cross_exchange_flag")
         ).all()
         illiquid = snapshot_of(session, QORN, later)
+        counted = board_views.summary(session)
     assert graded > PAIRS / 2
     assert identified > 0
     assert first is not None
@@ -62,6 +64,8 @@ def test_the_past_is_shown_when_it_is_there__though_the_jobs_ran_before(database
     assert flags
     assert all(foreign_outcome(one) is not None for one in flags)
     assert illiquid.grade == "F"
+    assert counted is not None
+    assert counted.figures["graded_listings"] == graded
     again = chosen.made([chosen.SIM], PAIRS, store, lambda: datetime.now(UTC))
     with database.read() as session:
         assert session.execute(_SHOWN).one()[2] == rollups
