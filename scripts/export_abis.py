@@ -29,6 +29,7 @@ EXPORTED = (
     "ReserveToken",
     "SponsoredBuy",
     "TestVenue",
+    "VaultLens",
     *ADAPTERS,
 )
 CODE = ("VaultPositions", "VaultShell")  # whose creation code is read
@@ -40,6 +41,7 @@ DESCRIBED = sorted(
         "ReserveToken",
         "SponsoredBuy",
         "TestVenue",
+        "VaultLens",
         *ADAPTERS,
     )
 )
