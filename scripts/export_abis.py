@@ -32,7 +32,7 @@ EXPORTED = (
     "VaultLens",
     *ADAPTERS,
 )
-CODE = ("VaultPositions", "VaultShell")  # whose creation code is read
+CODE = ("VaultShell",)  # whose creation code is read
 DESCRIBED = sorted(
     (
         "MandateVault",
