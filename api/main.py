@@ -49,6 +49,7 @@ from core.errors import InvalidParameterError
 from core.fund.accounts import NoAccounts, SimulatedAccounts
 from core.house import House
 from core.identity.queries import set_operator_key
+from core.mandate.chain.lens import LENS
 from core.mandate.chain.reader import VaultReader
 from core.perps.hyperliquid_desk import operator_desk
 from core.perps.rules.leg import perps_terms
@@ -125,7 +126,7 @@ def api_document(catalogue: Catalogue, base_url: str) -> dict[str, Any]:
 
 def deps_of(settings: Settings) -> Deps:
     """Errors: InvalidParameterError that names the variable and says what to write."""
-    deployment = settings.deployment()
+    deployment = settings.deployment(LENS)
     custody_keys = settings.custody_keys()
     database = Database(
         settings.database_url,

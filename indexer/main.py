@@ -32,6 +32,7 @@ from core.errors import MandateError, OutsideError, text_of
 from core.exporter import serve_or_tell
 from core.garbage import collect_by_the_clock
 from core.libc import end_with_parent
+from core.mandate.chain.lens import LENS
 from core.mandate.chain.reader import VaultReader
 from core.mandate.venues.registry import venues
 from core.market import scans
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
 
 NAME = "indexer"
 COLLECT_AFTER = 50_000, 20, 100  # objects, then generations
-CONTRACTS = "factory", "usdc"  # that nothing can be followed without
+CONTRACTS = "factory", "usdc", LENS  # that nothing can be followed without
 STATUS_ANSWER_S = 2.0  # a person waits
 # Of work beside a leader, whose beats wait for it: frozen, it is ended sooner than a spare calls
 # the leader silent (core.db.leadership).

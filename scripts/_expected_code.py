@@ -52,6 +52,9 @@ EXPECTED: dict[str, Expected] = {
         ("USDC", at["usdc"]), ("FACTORY", at["factory"])
     ),
     "Erc6492Validator": lambda one, at, chain_id: (),
+    "VaultLens": lambda one, at, chain_id: addresses(
+        ("FACTORY", at["factory"]), ("USDC", at["usdc"])
+    ),
     "TestVenue": lambda one, at, chain_id: addresses(
         ("USDC", at["usdc"]), ("operator", one.args[1])
     ),

@@ -22,6 +22,7 @@ from scripts._offices import USDC_BY_CHAIN, belongs_on
 CONTRACT_OF = {
     "usdc": CIRCLES,
     "factory": "MandateVaultFactory",
+    "vault_lens": "VaultLens",
     "test_venue": "TestVenue",
     **{venue.adapter: venue.contract for venue in venues().declared},
     "reserve_token": "ReserveToken",

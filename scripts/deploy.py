@@ -118,6 +118,8 @@ STEPS = (
             [who.admin, who.pauser, who.keeper_admin, who.keeper, who.guard],
         ],
     ),
+    # before any vault, so that the lens can read every block that has one
+    DeployStep("vault_lens", "VaultLens", lambda at, who: [at["factory"]]),
     # a unit costs 1 USDC
     DeployStep(
         "test_venue", "TestVenue", lambda at, who: [at["usdc"], who.operator, USDC_E6_PER_USDC]

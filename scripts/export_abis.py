@@ -29,9 +29,10 @@ EXPORTED = (
     "ReserveToken",
     "SponsoredBuy",
     "TestVenue",
+    "VaultLens",
     *ADAPTERS,
 )
-CODE = ("VaultPositions", "VaultShell")  # whose creation code is read
+CODE = ("VaultShell",)  # whose creation code is read
 DESCRIBED = sorted(
     (
         "MandateVault",
@@ -40,6 +41,7 @@ DESCRIBED = sorted(
         "ReserveToken",
         "SponsoredBuy",
         "TestVenue",
+        "VaultLens",
         *ADAPTERS,
     )
 )

@@ -54,6 +54,8 @@ FIGURES: dict[str, tuple[str, Callable[[list[int]], float], int | None]] = {
     "anchor": ("anchor", max, 50_000),
     "sponsored_buy_first": ("sponsored_buy_first", max, None),
     "sponsored_buy": ("sponsored_buy", max, 160_000),
+    "lens_reading": ("lens_reading", max, 45_000),
+    "lens_position": ("lens_position", max, 60_000),
 }
 
 # What others publish for the nearest thing, whole transaction: none has an exact window, none

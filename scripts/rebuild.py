@@ -27,6 +27,7 @@ from core.chain.rpc import Rpc
 from core.db.engine import Bounds, Database
 from core.db.leadership import Leadership
 from core.errors import OutsideError
+from core.mandate.chain.lens import LENS
 from core.mandate.chain.reader import VaultReader
 from core.settings import Deployment, Settings
 from core.shadow import queries as shadow
@@ -59,7 +60,7 @@ def rebuild(
     """Scan the chain again, compare, and repair what differs when told so."""
     settings = read_settings(answers=True)
     with refusals():
-        deployment = settings.deployment("factory", "usdc")
+        deployment = settings.deployment("factory", "usdc", LENS)
     # The rescan's own lines would say of every block again what the indexer said of it.
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     try:

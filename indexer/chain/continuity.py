@@ -9,7 +9,8 @@ may send USDC to a vault, so that a balance may rise by more than its events say
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from core.mandate.chain.reader import VaultPosition, VaultTotals
+from core.mandate.chain.lens import VaultTotals
+from core.mandate.chain.reader import VaultPosition
 from core.mandate.rules.events import (
     AgentRemoved,
     AgentSet,

@@ -298,6 +298,7 @@ def deploy_contracts(anvil: Anvil) -> DeployedChain:
     chain.start_block = header.number
     offices = (DEPLOYER.address, DEPLOYER.address, DEPLOYER.address, KEEPER.address, GUARD.address)
     chain.contracts["factory"] = chain.deploy("MandateVaultFactory", usdc, 3 * 24 * 3600, offices)
+    chain.contracts["vault_lens"] = chain.deploy("VaultLens", chain.contracts["factory"])
     chain.contracts["test_venue"] = venue = chain.deploy("TestVenue", usdc, OPERATOR.address, USDC)
     chain.contracts["test_venue_adapter"] = adapter = chain.deploy("TestVenueAdapter", usdc, venue)
     chain.contracts["x402_adapter"] = x402 = chain.deploy("X402Adapter", chain.contracts["factory"])

@@ -3,30 +3,30 @@
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from core.chain import results
-from core.chain.abi import (
-    WORD_BYTES,
-    AbiDecodeError,
-    FunctionAbi,
-    Parameter,
-    answer_words,
-    creation_code,
-    decode_values,
-    encode_values,
-    function,
-)
+from core.chain.abi import WORD_BYTES, AbiDecodeError, answer_words, function
 from core.chain.abi_text import call_by_signature
 from core.chain.reader import LATEST, VIEW_GAS, At, ChainReader, block_argument, output_of
 from core.chain.refusals import failure_of
-from core.chain.results import Parse
-from core.chain.rpc import RpcRefusedError, RpcRevertedError
+from core.chain.rpc import Request, RpcError, RpcRefusedError, RpcRevertedError
 from core.hexes import bytes_of
-from core.mandate.chain import calldata
+from core.mandate.chain import calldata, lens
 from core.mandate.chain.calldata import VaultCall
-from core.mandate.chain.vault_snapshot import VIEWS, NotSeenError, seen_of
+from core.mandate.chain.lens import (
+    LensAnswer,
+    LensForm,
+    LensMissingError,
+    LensPosition,
+    LensReading,
+    LensRow,
+    NotSeenError,
+    ReadingT,
+    VaultTotals,
+    seen_of,
+)
 from core.mandate.rules.lifecycle import VaultStatus
 from core.mandate.rules.seen import VaultSeen
 from core.mandate.rules.terms import MAX_RULES, MandateTerms, Rule, RuleKind
@@ -54,19 +54,6 @@ class VaultLock:
     withdrawable: bool
     reason: str
     until: int
-
-
-@dataclass(frozen=True, slots=True)
-class VaultTotals:
-    """MandateVault.totals()."""
-
-    deposited: int
-    spent: int
-    received: int
-    withdrawn: int
-    fee_paid: int
-    unvalued_out: int
-    nonce: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,53 +94,10 @@ class AdapterReading:
 UNREAD_ADAPTER = AdapterReading(None, None, None, None)
 
 
-def _seen_output(view: FunctionAbi) -> Parse[Any]:
-    """As `output_of`, within what a vault can say: a status that there is, and a time that a
-    calendar has.
-    """
-    parse, most = (
-        output_of(view),
-        {"status": len(VaultStatus), "stoppedAt": results.MOST_TIME}.get(view.name),
-    )
-
-    def parse_seen(content: bytes) -> Any:
-        found = parse(content)
-        if most is not None and found >= most:
-            raise ValueError(f"{view.name} is {found}")
-        return found
-
-    return parse_seen
-
-
-_POSITIONS_ASKED = [Parameter.of_type(kind) for kind in ("address[]", "address")]
-
-
-_POSITION_TOLD = [
-    Parameter.of_type(kind)
-    for kind in ("bool", *("uint256",) * len(fields(VaultTotals)), "address", "address", "uint256")
-]
-
-
-def _positions_of(count: int) -> Parse[list[VaultPosition]]:
-    """What contracts/lenses/VaultPositions.sol answers of so many vaults."""
-    size = len(_POSITION_TOLD) * WORD_BYTES
-
-    def parse(content: bytes) -> list[VaultPosition]:
-        try:
-            answer = answer_words(results.code(content), count * len(_POSITION_TOLD))
-            return [
-                _position(*decode_values(_POSITION_TOLD, answer[start : start + size]))
-                for start in range(0, len(answer), size)
-            ]
-        except AbiDecodeError as error:
-            raise ValueError(str(error)) from error
-
-    return parse
-
-
-def _position(is_there: bool, *values: Any) -> VaultPosition:
-    *totals, agent, payee, balance = values
-    return VaultPosition(VaultTotals(*totals), agent, payee, balance) if is_there else NO_VAULT
+def _position(found: LensPosition | None) -> VaultPosition | None:
+    if found is None:
+        return None
+    return VaultPosition(found.totals, found.agent, found.payee, found.balance_usdc_e6)
 
 
 def _own_position(totals: Any, *others: Any) -> VaultPosition | None:
@@ -256,29 +200,80 @@ class VaultReader(ChainReader):
     def totals(self, vault: str, at: At = LATEST) -> VaultTotals:
         return VaultTotals(*self._vault(vault, "totals", at))
 
+    def read_lens(self, vaults: Sequence[str], at: At = LATEST) -> LensAnswer[LensReading]:
+        """What a judgement of each vault needs, of any number of vaults, each with its block.
+
+        MOST_VAULTS to a call, and as many calls as the nodes' gas makes it; what is not known
+        among others is asked again alone. Errors: also LensMissingError.
+        """
+        return self._lens(lens.READINGS, vaults, at)
+
+    def lens_positions(self, vaults: Sequence[str], at: At = LATEST) -> LensAnswer[LensPosition]:
+        """As `read_lens`, with payee, stop, balance and totals."""
+        return self._lens(lens.POSITIONS, vaults, at)
+
+    def _lens(
+        self, form: LensForm[ReadingT], vaults: Sequence[str], at: At
+    ) -> LensAnswer[ReadingT]:
+        answers: dict[str, LensRow[ReadingT]] = {}
+        unsure: list[str] = []
+        left = list(dict.fromkeys(vaults))
+        while left:
+            asked = left[: lens.MOST_VAULTS]
+            part = self.rpc.call(*self._lens_call(form, asked, at), form.answer_of(len(asked)))
+            if part is None:
+                raise LensMissingError(f"there is no code at {self.contracts[lens.LENS]} at {at}")
+            told = dict(zip(asked, part, strict=False))
+            answers |= told
+            unsure += [vault for vault, row in told.items() if len(asked) > 1 and not row.is_final]
+            left = left[len(part) :]
+        answers |= self._alone(form, unsure, at)
+        return LensAnswer.of(answers)
+
+    def _alone(
+        self, form: LensForm[ReadingT], vaults: Sequence[str], at: At
+    ) -> dict[str, LensRow[ReadingT]]:
+        """Each with all the gas of a call. What fails even so hides nothing that is known."""
+        requests = [self._lens_call(form, [vault], at) for vault in vaults]
+        try:
+            parts = self.rpc.batch_settled(requests, [form.answer_of(1)] * len(vaults))
+        except RpcError:
+            return {}
+        return {
+            vault: part[0]
+            for vault, part in zip(vaults, parts, strict=True)
+            if isinstance(part, tuple) and part[0].outcome is not lens.LensOutcome.UNREAD
+        }
+
+    def _lens_call(self, form: LensForm[Any], vaults: Sequence[str], at: At) -> Request:
+        call = {
+            "to": self.contracts[lens.LENS],
+            "data": form.encode(vaults),
+            "gas": hex(lens.LENS_GAS),
+        }
+        return "eth_call", [call, block_argument(at)]
+
     def vault_positions(self, vaults: Sequence[str], at: str) -> list[VaultPosition | None]:
-        """Of each vault of the factory, at one block's hash, by one call; NO_VAULT where the node
-        says that none stands yet, and None where it refuses: it has that state no more. Errors:
+        """Of each vault of the factory, at one block's hash; NO_VAULT where the node says that none
+        stands yet, and None where it refuses: it has that state no more. Errors:
         RpcUnreachableError.
 
-        At most 69 `vaults`: the answer counts as code, of which a call may leave 24,576 bytes
-        (EIP-170), 352 for each. Where that call itself fails, because of one of them or of a node
-        that runs no such call, each vault is asked for its own views.
+        Where the lens fails, or is younger than the block, each vault is asked for its own views.
         """
-        call = {
-            "data": creation_code("VaultPositions")
-            + encode_values(_POSITIONS_ASKED, [vaults, self.contracts["usdc"]]).hex()
-        }
         try:
-            return list(
-                self.rpc.call("eth_call", [call, block_argument(at)], _positions_of(len(vaults)))
-            )
+            answer = self.lens_positions(vaults, at)
+        except LensMissingError:
+            return self._own_words(vaults, at)
         except RpcRefusedError as error:
             is_of_the_call = (
                 failure_of("eth_call", (), {"code": error.code, "message": error.node_message})
                 is None
             )
             return self._own_words(vaults, at) if is_of_the_call else [None] * len(vaults)
+        return [
+            NO_VAULT if vault in answer.absent else _position(answer.found.get(vault))
+            for vault in vaults
+        ]
 
     def _own_words(self, vaults: Sequence[str], at: str) -> list[VaultPosition | None]:
         """As `vault_positions`, four calls a vault; None also of one whose own call fails."""
@@ -305,29 +300,11 @@ class VaultReader(ChainReader):
         ]
 
     def vault_seen(self, vault: str, at: At = LATEST) -> VaultSeen:
-        """All of a vault in one request at one block: a tag is fixed to its block's hash first.
-
-        Errors: also NotSeenError.
-        """
-        header = self.header(at)
-        if header is None:
-            raise NotSeenError(f"the node has no block {at}")
-        views, balance = (
-            [function("MandateVault", name) for name in VIEWS],
-            function("MockUSDC", "balanceOf"),
-        )
-        asked = [
-            *((vault, view.encode()) for view in views),
-            (self.contracts["usdc"], balance.encode(vault)),
-        ]
-        requests = [
-            ("eth_call", [{"to": to, "data": data}, block_argument(header.hash)])
-            for to, data in asked
-        ]
-        answers = self.rpc.batch_settled(
-            requests, [_seen_output(view) for view in (*views, balance)]
-        )
-        return seen_of(vault, header.timestamp, answers)
+        """All of a vault, at one block. Errors: also NotSeenError, LensMissingError."""
+        position = self.lens_positions([vault], at).found.get(vault)
+        if position is None:
+            raise NotSeenError(f"the node can read no vault {vault} at {at}")
+        return seen_of(vault, position)
 
     def check(self, vault: str, calls: Sequence[VaultCall], at: At = LATEST) -> bytes:
         """The error data that the agent's execute or executeBatch would revert with; empty: the

@@ -36,6 +36,7 @@ interface Vm {
         external
         returns (SignedDelegation memory);
     function etch(address target, bytes calldata code) external;
+    function getDeployedCode(string calldata artifact) external view returns (bytes memory);
     function deployCode(string calldata artifact) external returns (address);
     function deployCode(string calldata artifact, bytes calldata arguments) external returns (address);
     function prank(address sender) external;

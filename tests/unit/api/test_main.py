@@ -17,7 +17,10 @@ from core.settings import Settings
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     record = tmp_path / "deployment.json"
-    record.write_text(json.dumps({"chain_id": 84532, "block": 1, "commit": "c", "contracts": []}))
+    contracts = [{"name": "vault_lens", "address": "0x" + "11" * 20}]
+    record.write_text(
+        json.dumps({"chain_id": 84532, "block": 1, "commit": "c", "contracts": contracts})
+    )
     return Settings(
         database_url="postgresql+psycopg://127.0.0.1:1/none",
         rpc_urls=["http://127.0.0.1:8545"],
@@ -34,6 +37,15 @@ def test_settings__become_the_parts(settings: Settings) -> None:
         84532,
         2_000,
     )
+
+
+def test_a_deployment_from_before_the_lens__is_refused_with_how_to_add_it(
+    settings: Settings,
+) -> None:
+    record = settings.deployment_file
+    record.write_text(json.dumps({**json.loads(record.read_text()), "contracts": []}))
+    with pytest.raises(InvalidParameterError, match="names no vault_lens; run `make deploy`"):
+        deps_of(settings)
 
 
 def test_every_limit__is_the_one_that_is_set(settings: Settings) -> None:

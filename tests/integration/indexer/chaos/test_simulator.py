@@ -157,7 +157,7 @@ def lived(follower: Follower) -> Issued:
 
 TAMPERED = {
     "delete from reorg": "reversals that no reorg counted",
-    "delete from raw_log where number = 12": "raw_log: missing",
+    "delete from raw_log where address = (select address from vault)": "raw_log: missing",
     "update reverted_tx set reason = 'unknown'": "reverted_tx: too much",
     "delete from vault_agent": "vault_agent: missing",
     "update vault set mandate_id = null": "vault: too much",

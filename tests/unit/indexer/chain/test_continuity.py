@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.mandate.chain.reader import VaultPosition, VaultTotals
+from core.mandate.chain.lens import VaultTotals
+from core.mandate.chain.reader import VaultPosition
 from core.mandate.rules.events import (
     AgentRemoved,
     AgentSet,

@@ -1,0 +1,173 @@
+"""The lens says what each vault says of itself, in one call, on a chain."""
+
+import json
+from dataclasses import astuple
+
+import httpx
+import pytest
+
+from core.chain.abi import function
+from core.chain.blocks import BlockHeader
+from core.chain.rpc import Rpc
+from core.mandate.chain import calldata, typed_data
+from core.mandate.chain.lens import MOST_VAULTS, LensBlock, LensMissingError, LensReading
+from core.mandate.chain.reader import NO_VAULT, VaultPosition, VaultReader
+from core.mandate.rules.lifecycle import OF_VAULT, Status
+from core.mandate.rules.terms import ZERO_ADDRESS
+from tests.integration.chain_fixtures import BUDGET, USDC, DeployedChain
+from tests.personas import OWNER, STRANGER
+
+
+def own_words(chain: DeployedChain, vault: str) -> LensReading:
+    """What the vault's own views say at the newest block, one by one."""
+    reader, head = chain.reader, newest(chain)
+    log_head = function("MandateVault", "logHead")
+    measured = reader.worth(vault, head.hash)
+    return LensReading(
+        block=LensBlock(head.number, head.timestamp, head.parent_hash),
+        status=reader.status(vault, head.hash),
+        agent=reader.agent(vault, head.hash),
+        worth_usdc_e6=None if measured is None else measured[0],
+        unvalued_out_usdc_e6=reader.totals(vault, head.hash).unvalued_out,
+        own_cash_usdc_e6=reader.remaining(vault, head.hash).total,
+        fee_owed_usdc_e6=reader.fee_owed(vault, head.hash),
+        log_head=log_head.decode_output(reader.call(vault, log_head.encode(), head.hash))[0],
+    )
+
+
+def own_position(chain: DeployedChain, vault: str, at: str) -> VaultPosition:
+    reader = chain.reader
+    return VaultPosition(
+        reader.totals(vault, at),
+        reader.agent(vault, at),
+        reader.payee(vault, at),
+        reader.usdc_balance(vault, at),
+    )
+
+
+def newest(chain: DeployedChain) -> BlockHeader:
+    return chain.reader.newest()
+
+
+def lived(chain: DeployedChain) -> list[str]:
+    """Vaults of which each is in another state: bought, stopped with a fee owed, not yet funded."""
+    bought, stopped = (
+        chain.create_vault(chain.terms(f"m_lens{number}aaaa", agent_fee_bps=1_000))
+        for number in range(2)
+    )
+    open_board = chain.create_vault(chain.terms("m_lens2aaaa", agent=ZERO_ADDRESS), fund=False)
+    chain.buy(bought, 3 * USDC)
+    chain.mint(bought, 5)  # from a stranger, and no event of the vault
+    chain.buy(stopped, 2 * USDC)
+    chain.sell(stopped, 1_000_000)
+    chain.succeed(OWNER, stopped, calldata.stop("owner_stop"))
+    return [bought, stopped, open_board]
+
+
+def test_readings__of_vaults_that_differ__are_what_each_says_at_that_block(
+    deployed: DeployedChain,
+) -> None:
+    vaults = lived(deployed)
+    answer = deployed.reader.read_lens([*vaults, STRANGER.address])
+    assert answer.found == {vault: own_words(deployed, vault) for vault in vaults}
+    assert len(set(map(astuple, answer.found.values()))) == 3
+    assert answer.absent.keys() == {STRANGER.address}
+    assert answer.unread == frozenset()
+
+    absent = [f"0x{number:040x}" for number in range(0x5000, 0x5000 + MOST_VAULTS - 2)]
+    full = deployed.reader.read_lens([vaults[0], *absent, vaults[1]])
+    assert full.found == {vault: answer.found[vault] for vault in vaults[:2]}
+    assert full.absent.keys() == set(absent)
+
+
+def test_seen__of_vaults_that_differ__is_what_each_says(deployed: DeployedChain) -> None:
+    for vault in lived(deployed):
+        seen, reader, at = deployed.reader.vault_seen(vault), deployed.reader, newest(deployed)
+        assert seen.at == at.timestamp
+        assert (seen.worth_usdc_e6, seen.unvalued_out_usdc_e6) == reader.worth(vault)
+        assert seen.cash_usdc_e6 == reader.remaining(vault).total
+        assert seen.balance_usdc_e6 == reader.usdc_balance(vault)
+        assert (seen.agent, seen.payee) == (reader.agent(vault), reader.payee(vault))
+        assert seen.fee_owed_usdc_e6 == reader.fee_owed(vault)
+        assert seen.status is OF_VAULT[reader.status(vault)]
+        assert (seen.stopped_at > 0) is (seen.status is Status.STOPPED)
+
+
+def test_readings__an_adapter_that_burns_gas__leaves_the_others_and_all_but_the_worth(
+    deployed: DeployedChain,
+) -> None:
+    broken = [deployed.create_vault(deployed.terms(f"m_lensb{number}aaa")) for number in range(2)]
+    rules = deployed.reader.adapter_rules(deployed.contracts["x402_adapter"])
+    terms = deployed.terms("m_lenswell", allowed_targets_hash=typed_data.rules_hash(rules))
+    well = deployed.create_vault(terms, rules=rules)
+    burning = [deployed.contracts["test_venue_adapter"], "0x5b600056"]  # a loop without an end
+    deployed.rpc.call("anvil_setCode", burning)
+
+    answer = deployed.reader.read_lens([broken[0], well, broken[1]])
+    assert answer.found[well].worth_usdc_e6 == BUDGET
+    for vault in broken:
+        assert answer.found[vault] == own_words(deployed, vault)
+        assert answer.found[vault].worth_usdc_e6 is None
+    assert deployed.reader.vault_seen(broken[0]).worth_usdc_e6 is None
+
+
+def test_readings__a_node_of_little_gas__are_of_all_by_more_calls(deployed: DeployedChain) -> None:
+    vaults = [deployed.create_vault(deployed.terms(f"m_lensg{number}aaa")) for number in range(3)]
+    asked: list[int] = []
+
+    class Poor(httpx.BaseTransport):
+        """Gives a call gas for two vaults."""
+
+        def handle_request(self, request: httpx.Request) -> httpx.Response:
+            body = json.loads(request.content)
+            body["params"][0]["gas"] = hex(1_130_000)
+            asked.append(len(body["params"][0]["data"]))
+            return httpx.Response(200, json=httpx.post(deployed.anvil.url, json=body).json())
+
+    reader = VaultReader(Rpc(["http://node"], transport=Poor()), deployed.contracts)
+    answer = reader.read_lens(vaults)
+    reader.rpc.close()
+    assert answer.found == {vault: own_words(deployed, vault) for vault in vaults}
+    assert len(asked) > 1
+
+
+def test_readings__where_no_lens_stands__name_its_address(deployed: DeployedChain) -> None:
+    reader = VaultReader(deployed.rpc, {**deployed.contracts, "vault_lens": STRANGER.address})
+    with pytest.raises(LensMissingError, match=STRANGER.address):
+        reader.read_lens([STRANGER.address])
+
+
+# Positions at a block's hash, for the history
+
+
+def test_positions__of_vaults_that_differ__are_what_each_says(deployed: DeployedChain) -> None:
+    vaults = [deployed.create_vault(deployed.terms(f"m_lens{number}aaaa")) for number in range(2)]
+    before = newest(deployed).hash
+    later = deployed.create_vault(deployed.terms("m_lens2aaaa", agent=ZERO_ADDRESS), fund=False)
+    deployed.buy(vaults[0], 3 * USDC)
+    deployed.mint(vaults[1], 5)  # from a stranger, and no event of the vault
+    asked, now = [*vaults, later, STRANGER.address], newest(deployed).hash
+
+    foreign = deployed.contracts["usdc"]
+    assert deployed.reader.vault_positions([foreign, later], now) == [
+        None,
+        own_position(deployed, later, now),
+    ]
+    found = deployed.reader.vault_positions(asked, now)
+    assert found == [*(own_position(deployed, vault, now) for vault in asked[:3]), NO_VAULT]
+    assert found[0] != found[1]
+    assert deployed.reader.vault_positions(asked, before) == [
+        *(own_position(deployed, vault, before) for vault in vaults),
+        NO_VAULT,
+        NO_VAULT,
+    ]
+
+
+def test_positions__of_a_block_before_the_lens__are_each_vaults_own_words(
+    deployed: DeployedChain,
+) -> None:
+    vaults = [deployed.create_vault(deployed.terms(f"m_lensto{number}aaa")) for number in range(2)]
+    at = newest(deployed).hash
+    younger = deployed.deploy("VaultLens", deployed.contracts["factory"])
+    reader = VaultReader(deployed.rpc, {**deployed.contracts, "vault_lens": younger})
+    assert reader.vault_positions(vaults, at) == [own_position(deployed, one, at) for one in vaults]

@@ -1,0 +1,326 @@
+"""The lens's answers, read strictly: what no lens can say is the node's failure, and the next node
+is asked; what a node's gas leaves out is asked again.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import httpx
+import pytest
+
+from core.chain.abi import function
+from core.chain.rpc import Rpc, RpcUnreachableError
+from core.mandate.chain.lens import (
+    LensAnswer,
+    LensBlock,
+    LensMissingError,
+    LensReading,
+    NotSeenError,
+)
+from core.mandate.chain.reader import NO_VAULT, VaultReader
+from core.mandate.rules.lifecycle import Status, VaultStatus
+from tests.each import each
+
+LENS = "0x" + "33" * 20
+USDC = "0x" + "22" * 20
+AGENT = "0x" + "44" * 20
+BLOCK = (16, 0x64000000, "0x" + "cd" * 32)
+HEAD = LensBlock(*BLOCK)
+LOG_HEAD = "0x" + "ab" * 32
+HASH = "0x" + "ef" * 32
+READING = (1, AGENT, 5, 2, 3, 1, LOG_HEAD)
+POSITION = (AGENT, 0, 9, (10, 4, 3, 2, 1, 2, 7))
+READ = LensReading(
+    block=HEAD,
+    status=VaultStatus.WORKING,
+    agent=AGENT,
+    worth_usdc_e6=5,
+    unvalued_out_usdc_e6=2,
+    own_cash_usdc_e6=3,
+    fee_owed_usdc_e6=1,
+    log_head=LOG_HEAD,
+)
+NOTHING = (0, "0x" + "00" * 20, 0, 0, 0, 0, "0x" + "00" * 32)
+
+
+def vault(number: int) -> str:
+    return "0x" + f"{number:040x}"
+
+
+def row(outcome: int, **changes: Any) -> tuple[Any, ...]:
+    """A reading of the lens, as the words of its struct."""
+    names = ("status", "agent", "worth", "unvalued_out", "own_cash", "fee_owed", "log_head")
+    values = dict(zip(names, READING if outcome > 1 else NOTHING, strict=True))
+    if outcome == 2:
+        values["worth"] = 0
+    return (outcome, *(values | changes).values())
+
+
+def words(*values: Any) -> str:
+    """Of ints, hex texts and tuples of them."""
+    flat = ""
+    for value in values:
+        if isinstance(value, tuple):
+            flat += words(*value)
+        elif isinstance(value, str):
+            flat += value.removeprefix("0x").rjust(64, "0")
+        else:
+            flat += f"{value:064x}"
+    return flat
+
+
+def answer(*rows: tuple[Any, ...]) -> str:
+    return "0x" + words(BLOCK, 128, len(rows)) + "".join(words(*one) for one in rows)
+
+
+class Node(httpx.BaseTransport):
+    """Answers an eth_call of the lens by what the test says of the vaults that it names."""
+
+    def __init__(self, says: Callable[[list[str]], str | dict[str, Any]]) -> None:
+        self.says = says
+        self.asked: list[list[str]] = []
+        self.requests = 0
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        self.requests += 1
+        body = json.loads(request.content)
+        answers = [self._answer(call) for call in (body if isinstance(body, list) else [body])]
+        return httpx.Response(200, json=answers if isinstance(body, list) else answers[0])
+
+    def _answer(self, call: dict[str, Any]) -> dict[str, Any]:
+        transaction, _ = call["params"]
+        assert (transaction["to"], int(transaction["gas"], 16)) == (LENS, 50_000_000)
+        name = next(
+            name
+            for name in ("readings", "positions")
+            if transaction["data"].startswith(function("VaultLens", name).selector)
+        )
+        (vaults,) = function("VaultLens", name).decode_input(transaction["data"])
+        self.asked.append([one.lower() for one in vaults])
+        said = self.says(self.asked[-1])
+        told = {"result": said} if isinstance(said, str) else {"error": said}
+        return {"jsonrpc": "2.0", "id": call["id"], **told}
+
+
+def reader_of(node: httpx.BaseTransport, *urls: str) -> VaultReader:
+    rpc = Rpc(urls or ["http://node"], transport=node, deadline_s=0.5)
+    return VaultReader(rpc, {"usdc": USDC, "vault_lens": LENS})
+
+
+def read(says: Callable[[list[str]], str | dict[str, Any]], vaults: Sequence[str]) -> Any:
+    node = Node(says)
+    reader = reader_of(node)
+    try:
+        return node, reader.read_lens(vaults)
+    finally:
+        reader.rpc.close()
+
+
+def test_readings__of_vaults_that_were_read__are_found_with_their_block() -> None:
+    node, found = read(lambda asked: answer(*[row(3)] * len(asked)), [vault(1), vault(2)])
+    assert found == LensAnswer({vault(1): READ, vault(2): READ}, {}, frozenset())
+    assert node.asked == [[vault(1), vault(2)]]
+
+
+MANY = [vault(number) for number in range(1, 302)]
+FIVE = MANY[:5]
+
+
+@each(
+    "asked, most, calls",
+    [
+        ([], 300, []),
+        ([vault(1), vault(1)], 300, [[vault(1)]]),
+        (MANY[:300], 300, [MANY[:300]]),
+        (MANY, 300, [MANY[:300], MANY[300:]]),
+        (FIVE, 2, [FIVE, FIVE[2:], FIVE[4:]]),
+    ],
+    ids=["none", "one twice", "300", "301", "a node with gas for two"],
+)
+def test_readings__of_any_number__come_by_as_few_calls_as_the_gas_allows(
+    asked: list[str], most: int, calls: list[list[str]]
+) -> None:
+    node, found = read(lambda named: answer(*[row(3)] * min(most, len(named))), asked)
+    assert node.asked == calls
+    assert list(found.found) == list(dict.fromkeys(asked))
+
+
+def test_readings__unread_and_unvalued_among_others__are_asked_alone() -> None:
+    def says(asked: list[str]) -> str:
+        return answer(row(3)) if len(asked) == 1 else answer(row(0), row(3), row(2), row(1))
+
+    vaults = [vault(n) for n in range(1, 5)]
+    node, found = read(says, vaults)
+    assert node.asked == [vaults, [vault(1)], [vault(3)]]
+    assert node.requests == 2
+    assert found.found == {vault(1): READ, vault(2): READ, vault(3): READ}
+    assert found.absent == {vault(4): HEAD}
+    assert found.unread == frozenset()
+
+
+def test_readings__what_is_not_known_alone_either__is_unknown_and_not_asked_again() -> None:
+    def says(asked: list[str]) -> str:
+        return answer(*[row(0) if one == vault(1) else row(2) for one in asked])
+
+    node, found = read(says, [vault(1), vault(2)])
+    assert node.asked == [[vault(1), vault(2)], [vault(1)], [vault(2)]]
+    assert found.unread == {vault(1)}
+    assert found.found[vault(2)].worth_usdc_e6 is None
+    assert found.found[vault(2)].own_cash_usdc_e6 == 3
+
+
+@each(
+    "alone",
+    [
+        {"code": -32000, "message": "out of gas"},
+        {"code": -32603, "message": "internal"},
+        "0x",
+        "?",
+        answer(row(0)),
+    ],
+    ids=["refused", "failed", "no lens", "garbled", "unread"],
+)
+def test_readings__a_node_that_fails_when_asked_alone__hides_nothing(alone: Any) -> None:
+    def says(asked: list[str]) -> Any:
+        return alone if len(asked) == 1 else answer(row(2), row(3))
+
+    _, found = read(says, [vault(1), vault(2)])
+    assert found.found[vault(2)] == READ
+    assert (found.found[vault(1)].worth_usdc_e6, found.found[vault(1)].log_head) == (None, LOG_HEAD)
+
+
+def test_readings__where_there_is_no_lens__are_an_error_that_names_it() -> None:
+    with pytest.raises(
+        LensMissingError, match="no code at 0x3333333333333333333333333333333333333"
+    ):
+        read(lambda asked: "0x", [vault(1)])
+
+
+GOOD = words(BLOCK, 128, 1)
+LIES: dict[str, str] = {
+    "a head alone": "0x" + words(BLOCK),
+    "no vault": answer(),
+    "more vaults than were asked for": answer(row(3), row(3)),
+    "a word short": answer(row(3))[:-64],
+    "a word long": answer(row(3)) + "00" * 32,
+    "half a word": answer(row(3))[:-32],
+    "a count without rows": "0x" + words(BLOCK, 128, 1),
+    "a count of 2^255": "0x" + words(BLOCK, 128, 2**255, *row(3)),
+    "rows elsewhere": "0x" + words(BLOCK, 160, 1, *row(3)),
+    "a block of 2^60": "0x" + words(2**60, *BLOCK[1:], 128, 1, *row(3)),
+    "a time of 2^36": "0x" + words(BLOCK[0], 2**36, BLOCK[2], 128, 1, *row(3)),
+    "an outcome of 4": answer(row(4)),
+    "a status of 4": answer(row(3, status=4)),
+    "a status of 256": answer(row(3, status=256)),
+    "no address": answer(row(3, agent=2**160)),
+    "own cash of 2^96": answer(row(3, own_cash=2**96)),
+    "a fee of 2^96": answer(row(3, fee_owed=2**96)),
+    "cost of 2^96": answer(row(3, unvalued_out=2**96)),
+    "unread with a status": answer(row(0, status=1)),
+    "no vault with a log": answer(row(1, log_head=LOG_HEAD)),
+    "unvalued with a worth": answer(row(2, worth=1)),
+    "not hex": "0xzz",
+    "ones alone": "0x" + "ff" * 32 * 13,
+}
+
+
+@each("lie", LIES.values(), ids=list(LIES))
+def test_readings__of_another_form__are_that_nodes_failure_and_the_next_is_asked(lie: str) -> None:
+    with pytest.raises(RpcUnreachableError):
+        read(lambda asked: lie, [vault(1)])
+
+    class Two(httpx.BaseTransport):
+        def handle_request(self, request: httpx.Request) -> httpx.Response:
+            said = lie if request.url.host == "first" else answer(row(3))
+            return Node(lambda asked: said).handle_request(request)
+
+    reader = reader_of(Two(), "http://first", "http://second")
+    assert reader.read_lens([vault(1)]).found == {vault(1): READ}
+    assert sum(reader.rpc.stats()[0].failures.values()) == 1
+    reader.rpc.close()
+
+
+@each(
+    "changes, known",
+    [
+        ({"own_cash": 2**96 - 1}, ("own_cash_usdc_e6", 2**96 - 1)),
+        ({"worth": 2**256 - 1}, ("worth_usdc_e6", 2**256 - 1)),
+        ({"status": 3}, ("status", VaultStatus.SETTLED)),
+    ],
+)
+def test_readings__at_the_bounds__are_read(changes: Any, known: tuple[str, Any]) -> None:
+    _, found = read(lambda asked: answer(row(3, **changes)), [vault(1)])
+    assert getattr(found.found[vault(1)], known[0]) == known[1]
+
+
+# The longer form
+
+
+def position(outcome: int, *, stopped_at: int = 0, nonce: int = 7) -> tuple[Any, ...]:
+    payee, _, balance, totals = POSITION
+    return (*row(outcome), payee, stopped_at, balance, (*totals[:6], nonce))
+
+
+def seen(*rows: tuple[Any, ...]) -> Any:
+    reader = reader_of(Node(lambda asked: answer(*rows)))
+    try:
+        return reader.vault_seen(vault(1))
+    finally:
+        reader.rpc.close()
+
+
+def test_seen__is_what_the_position_says() -> None:
+    found = seen(position(3))
+    assert (found.at, found.status, found.agent, found.payee) == (
+        BLOCK[1],
+        Status.WORKING,
+        AGENT,
+        AGENT,
+    )
+    assert (found.balance_usdc_e6, found.worth_usdc_e6, found.fee_owed_usdc_e6) == (9, 5, 1)
+    assert (found.deposited_usdc_e6, found.unvalued_out_usdc_e6) == (10, 2)
+    assert seen(position(2)).worth_usdc_e6 is None
+
+
+@each(
+    "lie",
+    [position(3, stopped_at=2**36), position(3, nonce=2**96), row(3), (*position(3), 0)],
+    ids=["a stop of 2^36", "a total of 2^96", "a reading", "a word long"],
+)
+def test_seen__what_no_vault_can_say__is_that_nodes_failure(lie: tuple[Any, ...]) -> None:
+    """A stop in 2^63 once passed the reader and overflowed where the time was made."""
+    with pytest.raises(RpcUnreachableError):
+        seen(lie)
+
+
+@each("outcome", [0, 1])
+def test_seen__a_vault_that_cannot_be_read__is_not_seen(outcome: int) -> None:
+    nothing = (*row(outcome), NOTHING[1], 0, 0, (0,) * 7)
+    with pytest.raises(NotSeenError):
+        seen(nothing)
+
+
+# For the indexer, at one block's hash
+
+
+def positions(says: Any, vaults: Sequence[str]) -> Any:
+    node = Node(lambda asked: says)
+    reader = reader_of(node)
+    try:
+        return reader.vault_positions(vaults, HASH)
+    finally:
+        reader.rpc.close()
+
+
+def test_positions__are_none_where_unread_and_no_vault_where_there_is_none() -> None:
+    nothing = (NOTHING[1], 0, 0, (0,) * 7)
+    found = positions(
+        answer(position(3), (*row(1), *nothing), (*row(0), *nothing)),
+        [vault(1), vault(2), vault(3)],
+    )
+    assert found[0].balance == 9
+    assert found[1] is NO_VAULT
+    assert found[2] is None
+    gone = {"code": -32000, "message": "missing trie node"}
+    assert positions(gone, [vault(1), vault(2)]) == [None, None]
