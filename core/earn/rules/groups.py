@@ -9,8 +9,8 @@
 Laws
 - Accounts are one group if they share a key, or each shares one with somebody who came before: it is
   decided among those who took part in one work, in their order, and nobody else.
-- No evidence: a loopback, private or unknown address, and a wallet that funded more than
-  FUNDED_MOST accounts or that the operators know to fund strangers.
+- No evidence: a loopback, private or unknown address, a wallet or transaction that funded more than
+  FUNDED_MOST accounts, and a wallet that the operators know to fund strangers.
 - What others can do to an account binds it in no debt: a debt follows only what an account did
   itself, sign up and register (`own_keys`). Anybody may send a stranger 1 USDC.
 """
@@ -22,7 +22,7 @@ from typing import Final
 
 from core.credits.rules.free_reads import UNKNOWN_ADDRESS
 
-FUNDED_MOST: Final = 20  # a wallet that funded more is an exchange or a faucet
+FUNDED_MOST: Final = 20  # what funded more is an exchange or a faucet
 _NOBODYS_OWN: Final = tuple(
     ip_network(one)
     for one in (
