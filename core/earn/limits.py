@@ -14,6 +14,7 @@ def payout_limits(limits: CallerLimits) -> PayoutLimits:
         rooms=limits.rooms_payout_credits_per_day,
         rooms_person=limits.rooms_payout_credits_per_person_per_day,
         rooms_owners_address=limits.rooms_payout_credits_per_owners_address_per_day,
+        wrong_entries=limits.wrong_entries_in_7_days,
         # whose keys everybody has funds strangers, too
         shared_funders=frozenset(one.lower() for one in (*limits.shared_funders, *PUBLIC_ACCOUNTS)),
     )

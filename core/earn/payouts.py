@@ -11,7 +11,6 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Session
 from sqlalchemy.sql.selectable import LateralFromClause, TableValuedAlias
 
-from core.credits.ledger import writer as credit_ledger
 from core.db.arrays import table_of
 from core.db.prepared import Prepared
 from core.earn import queries, views
@@ -30,6 +29,7 @@ from core.earn.rules.payout import (
 from core.earn.tables import EarnAward, EarnCancellation, EarnFeedRow, EarnQueue, EarnReversal
 
 _CANCELLED: Final = func.coalesce(EarnCancellation.credits, 0)
+EVERYTHING: Final = 10**15
 PLACES: Final = 10_000  # of the queue are counted; whoever stands behind them has no number
 
 
@@ -161,13 +161,13 @@ def repaid_of(session: Session, refs: Collection[str]) -> dict[str, int]:
 def owed_by_groups(session: Session, account_ids: Collection[int]) -> dict[int, int]:
     """By account what others of its group owe, which its earnings repay after its own debts."""
     payees = views.payees_of(session, account_ids)
-    debts = queries.group_debts(session, {key for one in payees.values() for key in one.own_keys})
-    owed = credit_ledger.owed_of(session, [debt.account_id for debt in debts])
-    left = {debt.account_id: min(debt.left_credits, owed[debt.account_id]) for debt in debts}
-    return {
-        id_: sum(left[debtor] for debtor in debtors if debtor != id_)
-        for id_, debtors in queries.sharers(payees, debts).items()
-    }
+    keys = {key for one in payees.values() for key in one.own_keys}
+    by_key = views.group_debts(session, keys, EVERYTHING)
+    owed = dict[int, int]()
+    for id_, payee in payees.items():
+        debtors = {debtor: left for key in payee.own_keys for debtor, left in by_key[key].items()}
+        owed[id_] = sum(left for debtor, left in debtors.items() if debtor != id_)
+    return owed
 
 
 def earnings_of(session: Session, account_ids: Collection[int]) -> dict[int, Earnings]:

@@ -2,7 +2,6 @@
 figures of accounts. Nothing here commits.
 """
 
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -28,9 +27,8 @@ from core.db import locks
 from core.db.arrays import table_of
 from core.db.day_figures import drop_days
 from core.db.engine import WriteSession
-from core.earn.rules.payout import CapKind, Item, Payee, PayoutPart
+from core.earn.rules.payout import CapKind, Item, PayoutPart
 from core.earn.tables import (
-    IS_OWED,
     EarnAward,
     EarnCancellation,
     EarnDay,
@@ -175,7 +173,15 @@ def cancel(session: WriteSession, items: Sequence[Item], now: datetime) -> None:
     """Take these out of the queue for good, unpaid."""
     ids = any_(cast([item.award_id for item in items], ARRAY(BigInteger)))
     session.execute(delete(EarnQueue).where(EarnQueue.award_id == ids))
-    rows = [{"award_id": item.award_id, "credits": item.left, "at": now} for item in items]
+    rows = [
+        {
+            "award_id": item.award_id,
+            "account_id": item.account_id,
+            "credits": item.left,
+            "at": now,
+        }
+        for item in items
+    ]
     session.execute(insert(EarnCancellation), rows)
     move_totals(session, -len(items), -sum(item.left for item in items))
 
@@ -185,49 +191,58 @@ def cancelled_credits(session: Session, award_id: int) -> int:
     return 0 if found is None else found.credits
 
 
-def group_debts(session: Session, keys: Collection[str]) -> list[EarnGroupDebt]:
-    """What groups with one of these keys owe together, in the order of accounts."""
-    query = select(EarnGroupDebt).where(
-        IS_OWED, EarnGroupDebt.groups.op("&&")(cast(list(keys), ARRAY(Text)))
+def save_group_debts(session: WriteSession, left: Mapping[int, int]) -> None:
+    """`left`: by account, of those that have one."""
+    if not left:
+        return
+    rests = table_of(
+        "rests",
+        {
+            "account_id": (BigInteger(), list(left)),
+            "left_credits": (BigInteger(), list(left.values())),
+        },
     )
-    return list(session.scalars(query.order_by(EarnGroupDebt.account_id)))
-
-
-def sharers(
-    payees: Mapping[int, Payee], of_groups: Collection[EarnGroupDebt]
-) -> dict[int, list[int]]:
-    """Of each payee the accounts whose debts it repays, in their order."""
-    debtors = defaultdict[str, list[int]](list)
-    for debt in of_groups:
-        for key in debt.groups:
-            debtors[key].append(debt.account_id)
-    return {
-        id_: sorted({debtor for key in payee.own_keys for debtor in debtors.get(key, ())})
-        for id_, payee in payees.items()
-    }
+    session.execute(
+        update(EarnGroupDebt)
+        .where(EarnGroupDebt.account_id == rests.c.account_id)
+        .values(left_credits=rests.c.left_credits)
+    )
 
 
 def add_group_debt(
     session: WriteSession, account_id: int, keys: Collection[str], amount: int
 ) -> None:
-    row = insert(EarnGroupDebt).values(
-        account_id=account_id, groups=sorted(keys), left_credits=amount
-    )
+    rows = [{"account_id": account_id, "key": key, "left_credits": amount} for key in sorted(keys)]
+    row = insert(EarnGroupDebt).values(rows)
     session.execute(
         row.on_conflict_do_update(
-            index_elements=["account_id"],
-            set_={
-                "groups": row.excluded.groups,
-                "left_credits": EarnGroupDebt.left_credits + row.excluded.left_credits,
-            },
+            index_elements=["account_id", "key"],
+            set_={"left_credits": EarnGroupDebt.left_credits + row.excluded.left_credits},
         )
     )
 
 
-def look_again(session: WriteSession, account_id: int, today: date) -> None:
-    """A cap of the account is gone: what it stopped is looked at again today."""
-    later = (EarnQueue.account_id == account_id, EarnQueue.not_before > today)
-    session.execute(update(EarnQueue).where(*later).values(not_before=today))
+def trim_group_debts(session: WriteSession, owed: Mapping[int, int]) -> None:
+    """Of what accounts owe now, `owed`, no more is their groups': they have repaid the rest themselves."""
+    now = table_of(
+        "now",
+        {"account_id": (BigInteger(), list(owed)), "owed": (BigInteger(), list(owed.values()))},
+    )
+    session.execute(
+        update(EarnGroupDebt)
+        .where(
+            EarnGroupDebt.account_id == now.c.account_id, EarnGroupDebt.left_credits > now.c.owed
+        )
+        .values(left_credits=now.c.owed)
+    )
+
+
+def look_again(session: WriteSession, account_ids: Collection[int], today: date) -> None:
+    """A cap of these accounts is gone: what it stopped is looked at again today."""
+    if account_ids:
+        mine = EarnQueue.account_id == any_(cast(list(account_ids), ARRAY(BigInteger)))
+        later = (mine, EarnQueue.not_before > today)
+        session.execute(update(EarnQueue).where(*later).values(not_before=today))
 
 
 def move_totals(session: WriteSession, items: int, amount: int) -> None:
@@ -245,6 +260,12 @@ def totals(session: Session) -> tuple[int, int]:
 
 def award_of(session: Session, ref: str) -> EarnAward | None:
     return session.scalar(select(EarnAward).where(EarnAward.ref == ref))
+
+
+def refs_among(session: Session, refs: Collection[str]) -> frozenset[str]:
+    """Those that were awarded or charged."""
+    wanted = any_(cast(list(refs), ARRAY(Text)))
+    return frozenset(session.scalars(select(EarnAward.ref).where(EarnAward.ref == wanted)))
 
 
 def reversal_of(session: Session, award_id: int) -> EarnReversal | None:

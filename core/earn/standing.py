@@ -1,12 +1,14 @@
 """Standing, Bronze: three verified task claims. Nothing here commits."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from datetime import datetime
 
-from sqlalchemy import BigInteger, any_, cast, exists, select, update
+from sqlalchemy import BigInteger, DateTime, Text, any_, cast, exists, literal, select, update
 from sqlalchemy.dialects.postgresql import ARRAY, insert
 from sqlalchemy.orm import Session
 
+from core.db.arrays import table_of
 from core.db.engine import WriteSession
 from core.earn import queries
 from core.earn.rules.payout import Source
@@ -15,35 +17,68 @@ from core.earn.tables import EarnAward, EarnClaim, EarnReversal, EarnStanding
 
 
 def note_verified_claim(session: WriteSession, account_id: int, ref: str, now: datetime) -> None:
-    """Count a verified claim, once. Who has standing by it is no new account any more: what that
-    cap stopped today is looked at again.
+    """As `note_verified_claims`, of one."""
+    note_verified_claims(session, {ref: account_id}, now)
+
+
+def note_verified_claims(session: WriteSession, accounts: Mapping[str, int], now: datetime) -> None:
+    """Count verified claims, each once; `accounts`: by ref. Who has standing by them is no new account
+    any more: what that cap stopped today is looked at again.
 
     It takes the turn of payouts (core/earn/ledger/awards.py).
     """
-    queries.take_turn(session)
-    claim = insert(EarnClaim).values(ref=ref, account_id=account_id, verified_at=now)
-    is_new = session.scalar(claim.on_conflict_do_nothing().returning(EarnClaim.account_id))
-    if is_new is None:
+    if not accounts:
         return
-    first = insert(EarnStanding).values(account_id=account_id, verified_claims=1)
-    counted = first.on_conflict_do_update(
-        index_elements=["account_id"],
-        set_={"verified_claims": EarnStanding.verified_claims + 1},
+    queries.take_turn(session)
+    claims = table_of(
+        "claims",
+        {"ref": (Text(), list(accounts)), "account_id": (BigInteger(), list(accounts.values()))},
     )
-    if session.scalar(counted.returning(EarnStanding.verified_claims)) == STANDING_CLAIMS:
-        queries.look_again(session, account_id, now.date())
+    rows = select(claims.c.ref, claims.c.account_id, literal(now, DateTime(timezone=True)))
+    added = insert(EarnClaim).from_select(["ref", "account_id", "verified_at"], rows)
+    new = session.scalars(added.on_conflict_do_nothing().returning(EarnClaim.account_id))
+    if not (counts := Counter(new)):
+        return
+    more = table_of(
+        "more",
+        {
+            "account_id": (BigInteger(), list(counts)),
+            "verified_claims": (BigInteger(), list(counts.values())),
+        },
+    )
+    moved = insert(EarnStanding).from_select(
+        ["account_id", "verified_claims"], select(more.c.account_id, more.c.verified_claims)
+    )
+    now_has = EarnStanding.verified_claims + moved.excluded.verified_claims
+    counted = moved.on_conflict_do_update(
+        index_elements=["account_id"], set_={"verified_claims": now_has}
+    ).returning(EarnStanding.account_id, EarnStanding.verified_claims)
+    has = {row.account_id: row.verified_claims for row in session.execute(counted)}
+    risen = [id_ for id_, n in has.items() if n - counts[id_] < STANDING_CLAIMS <= n]
+    queries.look_again(session, risen, now.date())
 
 
 def take_back_verified_claim(session: WriteSession, ref: str, now: datetime) -> None:
-    """Its verdict was reversed: it no longer counts."""
-    claim = update(EarnClaim).where(EarnClaim.ref == ref, EarnClaim.taken_back_at.is_(None))
-    account_id = session.scalar(claim.values(taken_back_at=now).returning(EarnClaim.account_id))
-    if account_id is not None:
-        session.execute(
-            update(EarnStanding)
-            .where(EarnStanding.account_id == account_id)
-            .values(verified_claims=EarnStanding.verified_claims - 1)
-        )
+    """As `take_back_verified_claims`, of one."""
+    take_back_verified_claims(session, [ref], now)
+
+
+def take_back_verified_claims(session: WriteSession, refs: Collection[str], now: datetime) -> None:
+    """Their verdicts were reversed: they no longer count."""
+    some = EarnClaim.ref == any_(cast(list(refs), ARRAY(Text)))
+    taken = update(EarnClaim).where(some, EarnClaim.taken_back_at.is_(None))
+    rows = session.scalars(taken.values(taken_back_at=now).returning(EarnClaim.account_id))
+    if not (counts := Counter(rows)):
+        return
+    fewer = table_of(
+        "fewer",
+        {"account_id": (BigInteger(), list(counts)), "n": (BigInteger(), list(counts.values()))},
+    )
+    session.execute(
+        update(EarnStanding)
+        .where(EarnStanding.account_id == fewer.c.account_id)
+        .values(verified_claims=EarnStanding.verified_claims - fewer.c.n)
+    )
 
 
 def verified_claims(session: Session, account_ids: Collection[int]) -> Mapping[int, int]:

@@ -69,35 +69,35 @@ class EarnCancellation(Base):
     """
 
     __tablename__ = "earn_cancellation"
-    __table_args__ = (CheckConstraint("credits > 0", name="credits"), LOG)
+    __table_args__ = (
+        CheckConstraint("credits > 0", name="credits"),
+        Index("ix_earn_cancellation_account_id", "account_id"),
+        LOG,
+    )
 
     award_id: Mapped[int] = mapped_column(
         ForeignKey("earn_award.id"), primary_key=True, autoincrement=False
     )
+    account_id: Mapped[int] = mapped_column(ForeignKey("account.id"))
     credits: Mapped[int]
     at: Mapped[datetime]
 
 
 class EarnGroupDebt(Base):
-    """What is left of an account's debt that everybody of its group repays. `groups`: what the account
-    did itself (core/earn/rules/groups.py), as it was when it was last charged.
+    """What is left of an account's debt that everybody of its group repays, once for each `key` of what
+    the account did itself (core/earn/rules/groups.py). More than the account owes is nothing.
     """
 
     __tablename__ = "earn_group_debt"
     __table_args__ = (
         CheckConstraint("left_credits >= 0", name="left_credits"),
-        Index(
-            "ix_earn_group_debt_groups",
-            "groups",
-            postgresql_using="gin",
-            postgresql_where=IS_OWED,
-        ),
+        Index("ix_earn_group_debt_key", "key", "account_id", postgresql_where=IS_OWED),
     )
 
     account_id: Mapped[int] = mapped_column(
         ForeignKey("account.id"), primary_key=True, autoincrement=False
     )
-    groups: Mapped[list[str]] = mapped_column(ARRAY(Text))
+    key: Mapped[str] = mapped_column(Text, primary_key=True)
     left_credits: Mapped[int]
 
 

@@ -25,6 +25,7 @@ from core.kg.rules.claims import (
     ClaimState,
     SameClaimError,
     require_news,
+    require_open_room,
     require_room,
     same_words,
 )
@@ -104,16 +105,29 @@ def waiting(session: Session, after: int, limit: int) -> Sequence[PublishedClaim
 
 
 def add(
-    session: WriteSession, by: TokenClaimant, sent: SentClaim, most_a_day: int, now: datetime
+    session: WriteSession,
+    by: TokenClaimant,
+    sent: SentClaim,
+    most_a_day: int,
+    now: datetime,
+    most_waiting: int | None = None,
 ) -> PublishedClaim:
-    """Errors: ClaimsUsedUpError, SameClaimError."""
+    """`most_waiting`: claims of the group that wait for a verdict; None: as many as there are.
+
+    Errors: ClaimsUsedUpError, OpenClaimsUsedUpError, SameClaimError.
+    """
     words = same_words(sent.claim)
-    locks.named(LockClass.CLAIM, (by.person,)).wait(session)
+    for key in sorted({by.person} | by.groups):
+        locks.named(LockClass.CLAIM, (key,)).wait(session)
     locks.named(LockClass.CLAIM, (sent.token, words)).wait(session)
     today = select(KgClaim.id).where(
         KgClaim.person == by.person, KgClaim.made_at >= start_of_day(now)
     )
     require_room(count_up_to(session, today, most_a_day), most_a_day, is_owned=by.is_owned)
+    if most_waiting is not None:
+        of_group = KgClaim.groups.op("&&")(cast(list(by.groups), ARRAY(Text)))
+        waiting_ones = select(KgClaim.id).where(IS_WAITING, of_group)
+        require_open_room(count_up_to(session, waiting_ones, most_waiting), most_waiting)
     same = session.scalar(
         select(KgClaim.id).where(IS_PUBLISHED, KgClaim.token == sent.token, KgClaim.words == words)
     )

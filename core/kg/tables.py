@@ -31,6 +31,12 @@ class KgClaim(Base):
         Index("ix_kg_claim_published", "id", postgresql_where=IS_PUBLISHED),
         Index("ix_kg_claim_published_token_id", "token", "id", postgresql_where=IS_PUBLISHED),
         Index("ix_kg_claim_waiting", "id", postgresql_where=IS_WAITING),
+        Index(
+            "ix_kg_claim_waiting_groups",
+            "groups",
+            postgresql_using="gin",
+            postgresql_where=IS_WAITING,
+        ),
         Index("uq_kg_claim_words", "token", "words", unique=True, postgresql_where=IS_PUBLISHED),
     )
 

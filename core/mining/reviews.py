@@ -22,11 +22,12 @@ from core.earn.feed import FeedKind, FeedRow
 from core.earn.ledger import awards
 from core.earn.ledger.awards import Awarded, Source
 from core.earn.rules.payout import PayoutLimits
-from core.earn.views import own_among
+from core.earn.views import own_among, payees_of
 from core.listings.queries import lock_listing
 from core.mining import queries
 from core.mining.rules.registry import BLOCKCHAIN, CONTRACT_ADDRESS, FIELDS
 from core.mining.rules.review import (
+    WRONG_COUNTS_FOR,
     EndReason,
     EntryStatus,
     EntryStatusError,
@@ -41,7 +42,7 @@ from core.mining.submissions import ref_of
 from core.mining.tables import MiningEntry, MiningReview
 from core.redaction import evidence_host, redact_value
 from core.tasks import market
-from core.tasks.rules import Truth
+from core.tasks.rules import PAID_RE_OBSERVERS, Truth
 
 # More would keep all payouts waiting for one approval: whoever wants to can submit hundreds.
 SUPERSEDED_AT_ONCE: Final = 20
@@ -285,16 +286,29 @@ def _end(
     """Reject an entry, and end its re-observation."""
     entry = held.entry
     is_gold = queries.gold_of(session, entry.id) is not None
+    is_a_lie = reason is EndReason.VALUE_WRONG and not is_gold
+    places = 0 if is_a_lie and _lied_enough(session, entry, limits, now) else PAID_RE_OBSERVERS
     queries.set_status(entry, EntryStatus.REJECTED, reason, now)
     queries.close_gold(session, entry.id)
     verdict = ReviewVerdict.REJECTED
     _note_review(session, entry, reviewer, now, verdict, reason_code=reason.value, note=note)
     feed.note(session, _row(held, FeedKind.MINE_REJECTED, now))
     truth = Truth.MISMATCH if reason is EndReason.VALUE_WRONG else Truth.VOID
-    granted = market.review_ended(session, entry.id, truth, limits, now)
-    if granted and not is_gold:
+    granted = market.review_ended(session, entry.id, truth, limits, now, places)
+    if granted and is_a_lie:
         ref = f"{ref_of(entry.id)}:wrong"
         awards.charge(session, entry.agent_id, Source.MINING, ref, granted, now, is_of_group=True)
+
+
+def _lied_enough(
+    session: WriteSession, entry: MiningEntry, limits: PayoutLimits, now: datetime
+) -> bool:
+    """Whether as many values of its submitter's group were wrong as are paid for: whoever is let go
+    with all that it owes brings its friends no more, however many values it had waiting.
+    """
+    own, most = payees_of(session, [entry.agent_id])[entry.agent_id], limits.wrong_entries
+    since = now - WRONG_COUNTS_FOR
+    return len(queries.wrong_entries_of(session, own.own_keys, since, most)) >= most
 
 
 def _note_review(

@@ -172,7 +172,7 @@ def _require_open_room(
     session: WriteSession, payee: Payee, more: int, bounds: SubmissionBounds, now: datetime
 ) -> None:
     since = now - WRONG_COUNTS_FOR
-    wrong = queries.wrong_entries_of(session, payee.keys, since, bounds.wrong_entries)
+    wrong = queries.wrong_entries_of(session, payee.own_keys, since, bounds.wrong_entries)
     waiting = 0
     if not payee.has_standing:
         waiting = queries.entries_waiting_of(session, payee.keys, bounds.open_entries)

@@ -24,7 +24,7 @@ from sqlalchemy.orm import Session
 from core.db.prepared import Prepared
 from core.earn.rules.payout import Source
 from core.earn.tables import EarnAward, EarnQueue
-from core.earn.waiting import waiting_count
+from core.earn.unpaid import unpaid_count
 from core.identity.tables import Account
 from core.listings import queries as listings
 from core.listings.tables import ExchangeListing
@@ -145,7 +145,7 @@ def stage_counts(session: Session, account_ids: Collection[int]) -> Mapping[str,
         "re_observed": reviews(ReviewMethod.RE_OBSERVED),
         "no_record_on_file": approved - sum(n for (of, _), n in counts.items() if of == "reviews"),
         "points_recorded": approved,
-        "paid": approved - counts["waiting", None],
+        "paid": approved - counts["unpaid", None],
         "rejected": entries(EntryStatus.REJECTED),
     }
 
@@ -164,7 +164,7 @@ _STAGES: Final = Prepared(
             MiningReview.verdict == ReviewVerdict.APPROVED.value,
         )
         .group_by(MiningReview.method),
-        select(literal_column("'waiting'"), null(), waiting_count((Source.MINING,))),
+        select(literal_column("'unpaid'"), null(), unpaid_count((Source.MINING,))),
     )
 )
 

@@ -14,6 +14,7 @@ from core.db.engine import WriteSession
 from core.earn import feed, standing
 from core.earn.feed import FeedKind
 from core.earn.ledger import awards
+from core.earn.ledger.awards import Charge
 from core.earn.rules.payout import PayoutLimits, Source
 from core.earn.views import payees_of
 from core.tasks import queries
@@ -21,6 +22,7 @@ from core.tasks.holding import give_bonds_back, move, ref_of_proof, row_of, task
 from core.tasks.queries import ProvenClaim
 from core.tasks.rules import (
     CLOSING_FOR,
+    PAID_RE_OBSERVERS,
     REOBSERVE,
     REOBSERVE_TENTHS,
     ClaimMove,
@@ -117,10 +119,15 @@ def re_observers(session: WriteSession, entry_id: int) -> list[int]:
 
 
 def review_ended(
-    session: WriteSession, entry_id: int, truth: Truth, limits: PayoutLimits, now: datetime
+    session: WriteSession,
+    entry_id: int,
+    truth: Truth,
+    limits: PayoutLimits,
+    now: datetime,
+    places: int = PAID_RE_OBSERVERS,
 ) -> int:
     """Pay and charge the proofs that were filed before the verdict, once; with no claim open the
-    task settles. What was granted to all together, in tenths of a point.
+    task settles. What was granted to all together, in tenths of a point. `places`: that are paid.
 
     Errors: UnknownTaskError.
     """
@@ -128,13 +135,10 @@ def review_ended(
     if task.truth is not None:
         return 0
     proven = queries.counted_proofs(session, task.id)
-    outcomes = _settled(session, task, proven, truth, limits)
+    outcomes = _settled(session, task, proven, truth, limits, places)
     if proven:
         awards.take_turn(session)
-    rests_on = [task.submitter_id] if task.submitter_id is not None else []
-    for one, outcome in zip(proven, outcomes, strict=True):
-        _pay(session, one, outcome, rests_on, limits, now)
-        rests_on += [one.claim.agent_id] if outcome.is_paid else []
+        _settle_payouts(session, task, list(zip(proven, outcomes, strict=True)), limits, now)
     rows = [
         row_of(
             FeedKind.REOBSERVE_SETTLED,
@@ -166,34 +170,39 @@ def review_reversed(session: WriteSession, entry_id: int, now: datetime) -> None
     if task.truth is None or is_reversed:
         return
     awards.take_turn(session)
-    for one in queries.counted_proofs(session, task.id):
-        if one.claim.stage == ClaimStage.VOID:
-            continue
-        ref = ref_of_proof(one.proof.id)
-        awards.reverse(session, ref, "the review was reversed", now)
-        standing.take_back_verified_claim(session, ref, now)
+    proven = queries.counted_proofs(session, task.id)
+    known = [one for one in proven if one.claim.stage != ClaimStage.VOID]
+    for one in known:
+        if one.claim.tenths:  # granted or owed
+            awards.reverse(session, ref_of_proof(one.proof.id), "the review was reversed", now)
         move(one.claim, claim_after(ClaimStage(one.claim.stage), ClaimMove.VOID), 0, now)
+    standing.take_back_verified_claims(session, [ref_of_proof(one.proof.id) for one in known], now)
     before, task.truth = Truth(task.truth), Truth.VOID.value
     _add_review(session, task, ReviewEvent.REVERSED, before, (), now)
 
 
-def _pay(
+def _settle_payouts(
     session: WriteSession,
-    proven: ProvenClaim,
-    outcome: ProofOutcome,
-    rests_on: Sequence[int],
+    task: Task,
+    settled: Sequence[tuple[ProvenClaim, ProofOutcome]],
     limits: PayoutLimits,
     now: datetime,
 ) -> None:
-    agent_id, ref = proven.claim.agent_id, ref_of_proof(proven.proof.id)
-    if outcome.is_paid:
-        awards.award(
-            session, agent_id, Source.REOBSERVE, ref, outcome.tenths, limits, now, rests_on
-        )
-    elif outcome.tenths < 0:
-        awards.charge(session, agent_id, Source.REOBSERVE, ref, -outcome.tenths, now)
-    if outcome.stage in (ClaimStage.VERIFIED, ClaimStage.POINTS_RECORDED):
-        standing.note_verified_claim(session, agent_id, ref, now)
+    """Few are paid; anybody may have been wrong, or verified."""
+    rests_on = [task.submitter_id] if task.submitter_id is not None else []
+    wrong, verified = list[Charge](), dict[str, int]()
+    for proven, outcome in settled:
+        agent_id, ref = proven.claim.agent_id, ref_of_proof(proven.proof.id)
+        if outcome.is_paid:
+            source, tenths = Source.REOBSERVE, outcome.tenths
+            awards.award(session, agent_id, source, ref, tenths, limits, now, rests_on)
+            rests_on.append(agent_id)
+        elif outcome.tenths < 0:
+            wrong.append(Charge(agent_id, ref, -outcome.tenths))
+        if outcome.stage in (ClaimStage.VERIFIED, ClaimStage.POINTS_RECORDED):
+            verified[ref] = agent_id
+    awards.charge_all(session, wrong, Source.REOBSERVE, now)
+    standing.note_verified_claims(session, verified, now)
 
 
 def _close(session: WriteSession, task: Task, truth: Truth, now: datetime) -> None:
@@ -234,6 +243,7 @@ def _settled(
     proven: Sequence[ProvenClaim],
     truth: Truth,
     limits: PayoutLimits,
+    places: int,
 ) -> Sequence[ProofOutcome]:
     """An agent counts as the person that filed, too, if it got an owner since; so does the
     submitter.
@@ -247,4 +257,4 @@ def _settled(
         groups = payees[proof.agent_id].keys | {proof.person}
         filed.append(FiledProof(place=proof.id, verdict=ProofVerdict(proof.verdict), groups=groups))
     own = {key for id_ in submitters & payees.keys() for key in payees[id_].keys}
-    return settle(filed, truth, frozenset(own | {task.submitter_person or ""}))
+    return settle(filed, truth, frozenset(own | {task.submitter_person or ""}), places)

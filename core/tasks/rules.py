@@ -283,9 +283,13 @@ class ProofOutcome:
 
 
 def settle(
-    proofs: Sequence[FiledProof], truth: Truth, submitter: frozenset[str] = frozenset()
+    proofs: Sequence[FiledProof],
+    truth: Truth,
+    submitter: frozenset[str] = frozenset(),
+    places: int = PAID_RE_OBSERVERS,
 ) -> tuple[ProofOutcome, ...]:
-    """What becomes of each proof, in the order of receipt. `submitter`: the keys of whose value it is.
+    """What becomes of each proof, in the order of receipt. `submitter`: the keys of whose value it is;
+    `places`: that are paid.
 
                                   agrees with the truth   disagrees   unverifiable   after the verdict
         first five groups         3.0 points              owes 3.0    void           void
@@ -305,7 +309,7 @@ def settle(
             stage, tenths = ClaimStage.VOID, 0
         elif not agrees:
             stage, tenths = ClaimStage.REJECTED, -REOBSERVE_TENTHS
-        elif paid < PAID_RE_OBSERVERS and "paid" not in known_as:
+        elif paid < places and "paid" not in known_as:
             paid += 1
             people.mark("paid")
             stage, tenths = ClaimStage.POINTS_RECORDED, REOBSERVE_TENTHS

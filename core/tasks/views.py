@@ -29,7 +29,7 @@ from sqlalchemy.orm import Session
 
 from core.db.prepared import Prepared
 from core.earn.rules.payout import Source
-from core.earn.waiting import waiting_count, waiting_of
+from core.earn.unpaid import unpaid_count, unpaid_of
 from core.identity.tables import Account
 from core.tasks.holding import is_overdue, ref_of_claim, ref_of_proof
 from core.tasks.queries import holding_claim
@@ -125,7 +125,7 @@ def furthest_of(session: Session, task: Task, state: TaskState) -> ClaimStage:
     stages = [ClaimStage.SUBMITTED] if task.proofs else []
     refs = _recorded_refs(session, task)
     if refs:
-        is_paid = bool(refs - waiting_of(session, refs))
+        is_paid = bool(refs - unpaid_of(session, refs))
         stages.append(ClaimStage.PAID if is_paid else ClaimStage.POINTS_RECORDED)
     return furthest(stages)
 
@@ -218,16 +218,16 @@ def _proofs(session: Session, task: Task, which: ColumnElement[bool]) -> list[Sh
     )
     rows = session.execute(query).all()
     refs = {row[0].id: ref_of(task.category, row[0].claim_id, row[0].id) for row in rows}
-    waiting = waiting_of(session, set(refs.values()))
+    unpaid = unpaid_of(session, set(refs.values()))
     return [
-        ShownProof(proof, name, _stage(stage, refs[proof.id] in waiting), tenths)
+        ShownProof(proof, name, _stage(stage, refs[proof.id] in unpaid), tenths)
         for proof, name, stage, tenths in rows
     ]
 
 
-def _stage(stored: str, is_waiting: bool) -> ClaimStage:
+def _stage(stored: str, is_unpaid: bool) -> ClaimStage:
     stage = ClaimStage(stored)
-    is_paid = stage is ClaimStage.POINTS_RECORDED and not is_waiting
+    is_paid = stage is ClaimStage.POINTS_RECORDED and not is_unpaid
     return ClaimStage.PAID if is_paid else stage
 
 
@@ -250,9 +250,9 @@ def claims_of(session: Session, agent_id: int, before: int | None, limit: int) -
         for claim, task, proof in rows
         if proof is not None
     }
-    waiting = waiting_of(session, set(refs.values()))
+    unpaid = unpaid_of(session, set(refs.values()))
     return [
-        ShownClaim(claim, task, proof, _stage(claim.stage, refs.get(claim.id) in waiting))
+        ShownClaim(claim, task, proof, _stage(claim.stage, refs.get(claim.id) in unpaid))
         for claim, task, proof in rows
     ]
 
@@ -270,7 +270,7 @@ def find_claim(session: Session, claim_id: int) -> ShownClaim | None:
         return None
     claim, task, proof = row
     ref = "" if proof is None else ref_of(task.category, claim.id, proof.id)
-    return ShownClaim(claim, task, proof, _stage(claim.stage, ref in waiting_of(session, [ref])))
+    return ShownClaim(claim, task, proof, _stage(claim.stage, ref in unpaid_of(session, [ref])))
 
 
 def waiting_proofs(session: Session, after: int | None, limit: int) -> list[ShownClaim]:
@@ -318,14 +318,14 @@ def stage_counts(session: Session, account_ids: Collection[int]) -> Mapping[str,
         return sum(counts.get((kind, stage), 0) for kind in kinds)
 
     recorded = of(ClaimStage.POINTS_RECORDED, True, False)
-    waiting = counts[None, None]
+    unpaid = counts[None, None]
     return {
         "submitted": of(ClaimStage.SUBMITTED, True, False),
         "reproduced": of(ClaimStage.POINTS_RECORDED, True),
         "re_observed": of(ClaimStage.VERIFIED, False) + of(ClaimStage.POINTS_RECORDED, False),
         "no_record_on_file": 0,
         "points_recorded": recorded,
-        "paid": recorded - waiting,
+        "paid": recorded - unpaid,
         "rejected": of(ClaimStage.REJECTED, True, False),
     }
 
@@ -335,7 +335,7 @@ _STAGES: Final = Prepared(
         select(TaskClaim.is_exclusive, TaskClaim.stage, func.count())
         .where(TaskClaim.agent_id == any_(bindparam("account_ids", type_=ARRAY(BigInteger))))
         .group_by(TaskClaim.is_exclusive, TaskClaim.stage),
-        select(null(), null(), waiting_count((Source.TASK, Source.REOBSERVE))),
+        select(null(), null(), unpaid_count((Source.TASK, Source.REOBSERVE))),
     )
 )
 

@@ -184,6 +184,8 @@ def confirm(
         "block_number": sighting.block_number,
         "log_index": sighting.log_index,
     }
+    if report.direction == Direction.IN and sighting.funder is not None:
+        seen["from"] = sighting.funder
     _post(session, report, "restored" if was_failed else "confirmed", deltas, now, seen)
 
 

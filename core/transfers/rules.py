@@ -128,7 +128,8 @@ class Sighting:
     """A report's transaction in a block of ours.
 
     `at`: the block's unix second. `moved_e6`: the sum of the asset's transfers in the report's
-    direction, None when the agent's wallet took no part (or is not linked).
+    direction, None when the agent's wallet took no part (or is not linked). `funder`: who sent it
+    the largest of them.
     """
 
     block_hash: str
@@ -138,6 +139,7 @@ class Sighting:
     is_success: bool
     moved_e6: int | None
     log_index: int | None
+    funder: str | None = None
 
 
 def moved(
@@ -149,14 +151,26 @@ def moved(
     A transaction can be reported once, so that its report is its whole sum. What the wallet sends
     to itself is no transfer.
     """
-    mine = [
+    mine = _of(transfers, wallet, direction)
+    return (sum(one.amount_e6 for one in mine), mine[0].log_index) if mine else None
+
+
+def funder_of(transfers: tuple[TokenTransfer, ...], wallet: str | None) -> str | None:
+    """Who sent the wallet the largest amount; None: nobody sent it anything."""
+    paid = _of(transfers, wallet, Direction.IN)
+    return max(paid, key=lambda one: one.amount_e6).from_ if paid else None
+
+
+def _of(
+    transfers: tuple[TokenTransfer, ...], wallet: str | None, direction: Direction
+) -> list[TokenTransfer]:
+    return [
         one
         for one in transfers
         if one.from_ != one.to
         and wallet is not None
         and wallet == (one.to if direction is Direction.IN else one.from_)
     ]
-    return (sum(one.amount_e6 for one in mine), mine[0].log_index) if mine else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

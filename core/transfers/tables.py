@@ -25,9 +25,12 @@ from sqlalchemy.orm import Mapped, mapped_column
 from core.db.base import LEDGER, Base, Hash32, Uint256, sql_list
 from core.transfers.rules import State
 
-# A deposit of at least 1 USDC: less says nothing of who funds a wallet, since anybody may send dust.
-FUNDS = "kind = 'deposit' and reverses_id is null and idle_delta_e6 >= 1000000"
+# Money in of at least 1 USDC, whether the agent reported it or not: less says nothing of who funds a wallet, since
+# anybody may send dust. Confirmed reports of before 0067 have no sender.
+FUNDS = "payload ->> 'from' is not null and reverses_id is null and idle_delta_e6 >= 1000000"
 SENDER = literal_column("lower(transfer_entry.payload ->> 'from')", Text)
+# The order of the chain: a report of an early transfer may stand late in the ledger.
+PLACE_ON_CHAIN = ("((payload ->> 'block_number')::bigint)", "((payload ->> 'log_index')::bigint)")
 
 
 class TransferEntry(Base):
@@ -44,7 +47,13 @@ class TransferEntry(Base):
             postgresql_where=text("reverses_id is not null"),
         ),
         Index("ix_transfer_entry_chain_id_tx_hash", "chain_id", "tx_hash"),
-        Index("ix_transfer_entry_funds", "account_id", "seq", postgresql_where=text(FUNDS)),
+        Index(
+            "ix_transfer_entry_funds",
+            "account_id",
+            *(text(one) for one in PLACE_ON_CHAIN),
+            "seq",
+            postgresql_where=text(FUNDS),
+        ),
         Index(
             "ix_transfer_entry_funders",
             text("lower(payload ->> 'from')"),

@@ -39,6 +39,7 @@ from core.transfers.rules import (
     TransferStep,
     TransferVerdict,
     Watched,
+    funder_of,
     judge,
     moved,
 )
@@ -275,7 +276,8 @@ def _is_ours(session: WriteSession, chain: ChainContext, number: int, block_hash
 def _sighting(
     chain: ChainContext, due: _Due, receipt: TransactionReceipt, at: int, safe: BlockHeader
 ) -> Sighting:
-    sum_and_log = moved(transfers_of(receipt, chain.usdc), due.wallet, due.direction)
+    transfers = transfers_of(receipt, chain.usdc)
+    sum_and_log = moved(transfers, due.wallet, due.direction)
     return Sighting(
         block_hash=receipt.block_hash,
         block_number=receipt.block_number,
@@ -284,6 +286,7 @@ def _sighting(
         is_success=receipt.status == 1,
         moved_e6=None if sum_and_log is None else sum_and_log[0],
         log_index=None if sum_and_log is None else sum_and_log[1],
+        funder=funder_of(transfers, due.wallet),
     )
 
 

@@ -26,7 +26,7 @@ AREA = Area(
             answer=schemas.CommunityClaim,
             handler=service.make,
             example=EXAMPLE,
-            refuses=("same_claim", "account_locked", "rate_limited"),
+            refuses=("same_claim", "account_locked", "rate_limited", "too_many_open"),
             idempotent=True,
             status=201,
         ),

@@ -21,6 +21,7 @@ from core.kg.rules.claims import (
     ClaimState,
     ClaimStateError,
     ClaimsUsedUpError,
+    OpenClaimsUsedUpError,
     SameClaimError,
     claim_source,
     claimed_ticker,
@@ -29,7 +30,9 @@ from core.times import instant_text, instant_text_or_none, next_day
 
 
 def make(call: WriteCall, caller: AgentCaller, command: MakeClaim) -> Answer[CommunityClaim]:
-    """Errors: InvalidParameterError; Refusal same_claim, account_locked, rate_limited."""
+    """Errors: InvalidParameterError; Refusal same_claim, account_locked, rate_limited,
+    too_many_open.
+    """
     sent = SentClaim(
         claimed_ticker("base", command.base),
         ClaimKind(command.kind),
@@ -40,9 +43,12 @@ def make(call: WriteCall, caller: AgentCaller, command: MakeClaim) -> Answer[Com
     funders = payout_limits(call.deps.limits).shared_funders
     payee = payees_of(call.db, [caller.account_id], funders)[caller.account_id]
     by = TokenClaimant(caller.account_id, payee.person, payee.keys, caller.owner_id is not None)
-    most = call.deps.limits.claims_per_person_per_day
+    limits = call.deps.limits
+    most_waiting = None if payee.has_standing else limits.open_entries_without_standing
     try:
-        made = claims.add(call.db, by, sent, most, call.now)
+        made = claims.add(
+            call.db, by, sent, limits.claims_per_person_per_day, call.now, most_waiting
+        )
     except ClaimsUsedUpError as error:
         again = next_day(call.now)
         raise Refusal(
@@ -50,6 +56,13 @@ def make(call: WriteCall, caller: AgentCaller, command: MakeClaim) -> Answer[Com
             f"{error}; claim again from {instant_text(again)} on.",
             remaining={"claims": 0},
             retry_at=again,
+            next_calls=("claims.list",),
+        ) from error
+    except OpenClaimsUsedUpError as error:
+        raise Refusal(
+            "too_many_open",
+            f"{error}; claim again when one is decided on.",
+            extra={"error": "too_many_open"},
             next_calls=("claims.list",),
         ) from error
     except SameClaimError as error:

@@ -17,6 +17,7 @@ Laws
 - What moves credits notes it in the feed, in the same transaction. Nothing here commits.
 """
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -44,15 +45,17 @@ from core.earn.rules.payout import (
     caps_of,
 )
 from core.earn.rules.points import credits_of
-from core.earn.tables import EarnAward, EarnGroupDebt, EarnReversal
+from core.earn.tables import EarnAward, EarnReversal
 
 __all__ = [
     "Awarded",
+    "Charge",
     "Drained",
     "Reversed",
     "Source",
     "award",
     "charge",
+    "charge_all",
     "drain",
     "reverse",
     "take_turn",
@@ -120,7 +123,7 @@ def award(
     paid = (
         payout.pay(item, payees[account_id], today.used, today.debts, limits)
         if is_next
-        else payout.repay(item, today.debts)
+        else payout.repay(item, payees[account_id], today.debts)
     )
     today.save(session)
     made = EarnAward(
@@ -147,6 +150,15 @@ def award(
     return _awarded(made)
 
 
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """A debt of `tenths` of a point, once a ref."""
+
+    account_id: int
+    ref: str
+    tenths: int
+
+
 def charge(
     session: WriteSession,
     account_id: int,
@@ -160,28 +172,43 @@ def charge(
     """A debt of that many points, once a ref: later earnings repay it first, those of the account, or
     `is_of_group` those of everybody who shares what it did itself (core/earn/rules/groups.py).
     """
-    take_turn(session)
-    if queries.award_of(session, ref) is not None:
-        return
-    amount = credits_of(tenths)
-    session.execute(
-        insert(EarnAward).values(
-            ref=ref,
-            kind=CHARGE,
-            account_id=account_id,
-            source=source,
-            tenths=tenths,
-            credits=amount,
-            repaid_credits=0,
-            paid_credits=0,
-            queued_credits=0,
-            at=now,
-        )
-    )
-    _owe(session, account_id, amount, f"charge:{ref}", ref, now)
-    if is_of_group:
+    made = charge_all(session, [Charge(account_id, ref, tenths)], source, now)
+    if made and is_of_group:
         keys = views.payees_of(session, [account_id])[account_id].own_keys
-        queries.add_group_debt(session, account_id, keys, amount)
+        queries.add_group_debt(session, account_id, keys, credits_of(tenths))
+
+
+def charge_all(
+    session: WriteSession, charges: Sequence[Charge], source: Source, now: datetime
+) -> Sequence[Charge]:
+    """Debts of accounts alone, in as many statements however many there are. Those that are new."""
+    take_turn(session)
+    known = queries.refs_among(session, [one.ref for one in charges])
+    new = [one for one in charges if one.ref not in known]
+    if not new:
+        return new
+    session.execute(insert(EarnAward), [_charged(one, source, now) for one in new])
+    _owe_all(
+        session,
+        [(one.account_id, credits_of(one.tenths), f"charge:{one.ref}", one.ref) for one in new],
+        now,
+    )
+    return new
+
+
+def _charged(one: Charge, source: Source, now: datetime) -> dict[str, Any]:
+    return {
+        "ref": one.ref,
+        "kind": CHARGE,
+        "account_id": one.account_id,
+        "source": source,
+        "tenths": one.tenths,
+        "credits": credits_of(one.tenths),
+        "repaid_credits": 0,
+        "paid_credits": 0,
+        "queued_credits": 0,
+        "at": now,
+    }
 
 
 def reverse(session: WriteSession, ref: str, reason: str, now: datetime) -> Reversed | None:
@@ -267,7 +294,7 @@ class _Today:
     used: dict[str, int]
     debts: Debts
     before: Mapping[str, int]
-    of_groups: Sequence[EarnGroupDebt]
+    of_groups: Mapping[int, int]
 
     @classmethod
     def of(
@@ -279,30 +306,33 @@ class _Today:
         now: datetime,
     ) -> "_Today":
         paid = {item.account_id: payees[item.account_id] for item in items}
-        of_groups = queries.group_debts(
-            session, {key for one in paid.values() for key in one.own_keys}
+        by_key = views.group_debts(
+            session,
+            {key for one in paid.values() for key in one.own_keys},
+            sum(item.left for item in items),
         )
-        heads = batch.hold(session, {*paid, *(debt.account_id for debt in of_groups)}, now)
+        of_groups = {debtor: left for some in by_key.values() for debtor, left in some.items()}
+        heads = batch.hold(session, {*paid, *of_groups}, now)
+        owed = {account_id: held.owed for account_id, held in heads.balances.items()}
+        of_groups = {debtor: min(left, owed[debtor]) for debtor, left in of_groups.items()}
         caps = {
             cap.name
             for account_id, is_room in {(item.account_id, item.is_room) for item in items}
             for cap in caps_of(paid[account_id], is_room=is_room, limits=limits)
         }
         before = queries.used_on(session, now.date(), {budget_of(limits).name, *caps})
-        debts = Debts(
-            owed={account_id: held.owed for account_id, held in heads.balances.items()},
-            of_groups={debt.account_id: debt.left_credits for debt in of_groups},
-            sharers=queries.sharers(paid, of_groups),
-        )
+        debtors = {key: deque(some) for key, some in by_key.items()}
+        debts = Debts(owed, dict(of_groups), debtors)
         return cls(now.date(), heads, dict(before), debts, before, of_groups)
 
     def save(self, session: WriteSession) -> None:
         moved = {name: n for name, n in self.used.items() if n != self.before.get(name)}
         queries.save_used(session, self.day, moved)
-        for debt in self.of_groups:
-            debt.left_credits = min(
-                self.debts.of_groups[debt.account_id], self.debts.owed[debt.account_id]
-            )
+        left = self.debts.of_groups
+        queries.save_group_debts(
+            session,
+            {debtor: left[debtor] for debtor, n in self.of_groups.items() if left[debtor] != n},
+        )
 
 
 def _post(
@@ -354,7 +384,8 @@ def _reverse(session: WriteSession, made: EarnAward, reason: str, now: datetime)
         if withdrawn:
             feed.note(session, _row(FeedKind.WITHDRAWN, made.account_id, made.ref, withdrawn, now))
         if owed:
-            _owe(session, made.account_id, owed, f"reversal:{made.ref}", made.ref, now)
+            debt = (made.account_id, owed, f"reversal:{made.ref}", made.ref)
+            _owe_all(session, [debt], now)
     reversal = EarnReversal(
         award_id=made.id,
         reason=reason,
@@ -373,49 +404,43 @@ def _restore(session: WriteSession, made: EarnAward, now: datetime) -> None:
     every cap and the budget.
     """
     heads = batch.hold(session, [made.account_id], now)
-    _post_one(
-        session,
-        heads,
-        made.account_id,
-        credit_ledger.RESTORE,
-        f"restore:{made.ref}",
-        earn_deltas(heads.balances[made.account_id], made.credits),
-        {"award": made.id, "ref": made.ref},
-        now,
+    posting = NewPosting(
+        account_id=made.account_id,
+        kind=credit_ledger.RESTORE,
+        base_key=f"restore:{made.ref}",
+        deltas=earn_deltas(heads.balances[made.account_id], made.credits),
+        counter=credit_ledger.PENALTIES,
+        payload={"award": made.id, "ref": made.ref},
     )
+    batch.post_all(session, heads, [posting], now)
     queries.add_restored(session, now.date(), made.credits)
     feed.note(session, _row(FeedKind.RESTORED, made.account_id, made.ref, made.credits, now))
 
 
-def _owe(
-    session: WriteSession, account_id: int, amount: int, key: str, ref: str, now: datetime
+def _owe_all(
+    session: WriteSession, debts: Sequence[tuple[int, int, str, str]], now: datetime
 ) -> None:
-    heads = batch.hold(session, [account_id], now)
-    deltas = owe_deltas(heads.balances[account_id], amount)
-    _post_one(session, heads, account_id, credit_ledger.DEBT, key, deltas, {"ref": ref}, now)
-    feed.note(session, _row(FeedKind.DEBT, account_id, ref, amount, now))
-
-
-def _post_one(
-    session: WriteSession,
-    heads: HeldHeads,
-    account_id: int,
-    kind: str,
-    key: str,
-    deltas: Credits,
-    payload: Mapping[str, Any],
-    now: datetime,
-) -> None:
-    """A debt or its return: what is taken for a mistake, on the service's side of penalties."""
-    posting = NewPosting(
-        account_id=account_id,
-        kind=kind,
-        base_key=key,
-        deltas=deltas,
-        counter=credit_ledger.PENALTIES,
-        payload=payload,
+    """`debts`: account, credits, key of the posting, and ref."""
+    heads = batch.hold(session, [account_id for account_id, *_ in debts], now)
+    queries.trim_group_debts(
+        session, {account_id: held.owed for account_id, held in heads.balances.items()}
     )
-    batch.post_all(session, heads, [posting], now)
+    postings = [
+        NewPosting(
+            account_id=account_id,
+            kind=credit_ledger.DEBT,
+            base_key=key,
+            deltas=owe_deltas(heads.balances[account_id], amount),
+            counter=credit_ledger.PENALTIES,
+            payload={"ref": ref},
+        )
+        for account_id, amount, key, ref in debts
+    ]
+    batch.post_all(session, heads, postings, now)
+    feed.note_all(
+        session,
+        [_row(FeedKind.DEBT, account_id, ref, amount, now) for account_id, amount, _, ref in debts],
+    )
 
 
 def _row(kind: FeedKind, account_id: int, ref: str, amount: int, now: datetime) -> FeedRow:

@@ -10,8 +10,8 @@
 Laws
 - Accounts are one group if they share a key, or each shares one with somebody who came before: it is
   decided among those who took part in one work, in their order, and nobody else.
-- No evidence: a loopback, private or unknown address, and a wallet that funded more than
-  FUNDED_MOST accounts or that the operators know to fund strangers.
+- No evidence: a loopback, private or unknown address, a wallet or transaction that funded more than
+  FUNDED_MOST accounts, and a wallet that the operators know to fund strangers.
 - What others can do to an account binds it in no debt: a debt follows only what an account did
   itself, sign up and register (`own_keys`). Anybody may send a stranger 1 USDC.
 """
@@ -21,7 +21,7 @@ from functools import lru_cache
 from ipaddress import IPv4Network, ip_network
 from typing import Final
 
-FUNDED_MOST: Final = 20  # a wallet that funded more is an exchange or a faucet
+FUNDED_MOST: Final = 20  # what funded more is an exchange or a faucet
 SUBSCRIBERS_PREFIX: Final = 56  # of IPv6 (RFC 6177)
 _NOBODYS_OWN: Final = tuple(
     ip_network(one)

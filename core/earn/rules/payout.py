@@ -11,7 +11,8 @@ Laws
 - The parts of an award sum to it exactly. Nothing here is lost, and nothing is paid twice.
 """
 
-from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from collections import defaultdict, deque
+from collections.abc import Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
@@ -49,7 +50,8 @@ class CapKind(StrEnum):
 class PayoutLimits:
     """Credits that are paid in a UTC day at most: by all, and by who shares a cap.
 
-    `shared_funders`: wallets, in lower case, that fund strangers.
+    `wrong_entries`: so many values of a group are paid for in 7 days that were wrong. `shared_funders`:
+    wallets, in lower case, that fund strangers.
     """
 
     day_budget: int = 10_000
@@ -59,6 +61,7 @@ class PayoutLimits:
     rooms: int = 1_000
     rooms_person: int = 100
     rooms_owners_address: int = 250
+    wrong_entries: int = 30
     shared_funders: frozenset[str] = frozenset()
 
 
@@ -199,32 +202,41 @@ class PayoutPart:
         return self.item.left - self.repaid - self.paid
 
 
+_NOBODY: Final = deque[int]()
+
+
 @dataclass(slots=True)
 class Debts:
     """What accounts owe, noted as it is repaid.
 
     `owed`: by account. `of_groups`: the part of it that everybody of the account's group repays, by
-    account; `sharers`: of a payee those accounts, in their order.
+    account; `debtors`: those accounts by key, in their order, who is done with left out.
     """
 
     owed: dict[int, int]
     of_groups: dict[int, int] = field(default_factory=dict)
-    sharers: Mapping[int, Sequence[int]] = field(default_factory=dict)
+    debtors: Mapping[str, deque[int]] = field(default_factory=dict)
 
-    def repay(self, account_id: int, due: int) -> dict[int, int]:
-        """What is repaid of `due`, the account's own debts first."""
-        repayments = {account_id: min(due, self.owed.get(account_id, 0))}
-        for other in self.sharers.get(account_id, ()):
-            left = due - sum(repayments.values())
-            shared = min(self.of_groups[other], self.owed.get(other, 0))
-            if other != account_id:
-                repayments[other] = min(left, shared)
-        for debtor, amount in repayments.items():
-            if amount:
-                self.owed[debtor] -= amount
-            if amount and debtor != account_id:
-                self.of_groups[debtor] -= amount
-        return {debtor: amount for debtor, amount in repayments.items() if amount}
+    def repay(self, payee: Payee, due: int) -> dict[int, int]:
+        """What is repaid of `due`, by debtor: the payee's own debts first."""
+        own, repayments = payee.account_id, defaultdict[int, int](int)
+        if repaid := min(due, self.owed.get(own, 0)):
+            self.owed[own] -= repaid
+            self.of_groups[own] = min(self.of_groups.get(own, 0), self.owed[own])
+            repayments[own] = repaid
+        for key in sorted(payee.own_keys):
+            debtors = self.debtors.get(key, _NOBODY)
+            while debtors and repaid < due:
+                debtor = debtors[0]
+                shared = min(due - repaid, self.of_groups[debtor])
+                self.owed[debtor] -= shared
+                self.of_groups[debtor] -= shared
+                if shared:
+                    repayments[debtor] += shared
+                    repaid += shared
+                if not self.of_groups[debtor]:
+                    debtors.popleft()
+        return dict(repayments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +260,7 @@ def pay(
 
     The cap that binds is the one with the least room, of equal ones the budget, since it stops all.
     """
-    part = repay(item, debts)
+    part = repay(item, payee, debts)
     repaid = part.repaid
     caps = (budget_of(limits), *caps_of(payee, is_room=item.is_room, limits=limits))
     binding = min(caps, key=lambda cap: cap.room(used))
@@ -260,11 +272,11 @@ def pay(
     return PayoutPart(item, part.repayments, paid, binding.kind if paid < due else None)
 
 
-def repay(item: Item, debts: Debts) -> PayoutPart:
+def repay(item: Item, payee: Payee, debts: Debts) -> PayoutPart:
     """What an item repays of debts while others stand before it, so that nothing of it is paid. It is
     noted in `debts`.
     """
-    return PayoutPart(item, debts.repay(item.account_id, item.left), 0, None)
+    return PayoutPart(item, debts.repay(payee, item.left), 0, None)
 
 
 def is_of_its_own(item: Item, payees: Mapping[int, Payee]) -> bool:

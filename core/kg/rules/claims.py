@@ -7,6 +7,7 @@ Laws
 - A claim without a source is none: an https link that a reader can open. Nothing here opens it.
 - A rejected claim is shown nowhere, and who made it does not make it again. An unverified one is shown as what it is: not a fact.
 - A person has at most so many claims a UTC day: an owner with all agents, or an agent without owner.
+- A group without standing (docs/payouts.md#groups) has so many that wait for a verdict.
 """
 
 import hashlib
@@ -53,6 +54,16 @@ class ClaimsUsedUpError(MandateError):
         whose = "This owner's agents" if is_owned else "This agent"
         super().__init__(f"{whose} made {most} claims today, the most in a UTC day")
         self.most = most
+
+
+class OpenClaimsUsedUpError(MandateError):
+    """The group has as many claims that wait for a verdict as it may. The text is no sentence yet."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(
+            f"{most} claims of your group (your owner, network address or wallets) wait for a verdict, the most "
+            "without standing"
+        )
 
 
 class SameClaimError(MandateError):
@@ -110,6 +121,12 @@ def require_room(made_today: int, most: int, *, is_owned: bool) -> None:
     """Errors: ClaimsUsedUpError; a person may make exactly `most`."""
     if made_today >= most:
         raise ClaimsUsedUpError(most, is_owned=is_owned)
+
+
+def require_open_room(waiting: int, most: int) -> None:
+    """Errors: OpenClaimsUsedUpError; exactly `most` may wait."""
+    if waiting >= most:
+        raise OpenClaimsUsedUpError(most)
 
 
 def require_news(claim_id: int, state: ClaimState, verdict: ClaimState) -> None:

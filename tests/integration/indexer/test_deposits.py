@@ -15,6 +15,7 @@ from core.chain.abi_text import call_by_signature
 from core.chain.bloom import bloom_of
 from core.chain.results import log_of
 from core.chain.rpc import Rpc
+from core.earn.views import payees_of
 from core.hexes import bytes_of
 from core.identity.tables import Account
 from core.mandate.chain.reader import VaultReader
@@ -26,7 +27,7 @@ from core.transfers.tables import TransferEntry, TransferReport
 from indexer.chain.deposits import Moved, watch_deposits
 from tests.integration.chain_fixtures import CHAIN_ID, USDC
 from tests.integration.indexer.conftest import Follower, now_utc
-from tests.personas import AGENT, DEPLOYER, STRANGER
+from tests.personas import AGENT, DEPLOYER, OWNER, STRANGER, Persona
 
 SAFE_BEHIND = 32  # anvil: safe is the head minus 32
 NEVER_SENT = "0x" + "de" * 32
@@ -112,6 +113,11 @@ class Watched:
         data = call_by_signature("mint(address,uint256)", [to, amount])
         return self.chain.succeed(DEPLOYER, self.chain.contracts["usdc"], data).tx_hash
 
+    def transfer(self, sender: Persona, amount: int) -> str:
+        self.pay(amount, sender.address)
+        data = call_by_signature("transfer(address,uint256)", [AGENT.address, amount])
+        return self.chain.succeed(sender, self.chain.contracts["usdc"], data).tx_hash
+
     def signed_payment(self, amount: int) -> str:
         data = call_by_signature("mint(address,uint256)", [AGENT.address, amount])
         return self.chain.sign(DEPLOYER, self.chain.contracts["usdc"], data)
@@ -149,6 +155,24 @@ def test_money_in__is_seen_at_the_tip_and_idle_at_safe(watched: Watched) -> None
     assert watched.words() == ["confirm"]
     assert watched.balance() == FourStates(idle_e6=17_500_000)
     assert watched.words() == []
+
+
+@pytest.mark.parametrize("is_shown_before", [True, False])
+def test_who_funded_a_wallet__is_known_though_its_agent_reports_it(
+    watched: Watched, is_shown_before: bool
+) -> None:
+    """The report takes the place of what the chain showed, or keeps it from being shown; what another
+    wallet sent later is behind it.
+    """
+    tx_hash, _ = [watched.transfer(one, 5 * USDC) for one in (STRANGER, OWNER)]
+    if is_shown_before:
+        watched.look()
+    watched.report(tx_hash, 5 * USDC)
+    watched.make_safe()
+    assert watched.words() == ["confirm"]
+    with watched.follower.database.read() as session:
+        payee = payees_of(session, [watched.agent])[watched.agent]
+    assert (payee.funder, payee.funding_tx) == (STRANGER.address.lower(), tx_hash)
 
 
 @pytest.mark.row("3.3 reported to confirmed")

@@ -74,6 +74,23 @@ def test_64_claims_of_one_person_at_once__are_ten(database: Database, agent_id: 
     assert published(database) == 10
 
 
+def test_claims_of_a_group_at_once__count_as_one_and_wait_as_one(
+    database: Database, agent_id: int
+) -> None:
+    keys = [frozenset({f"agent:{n}", "address:203.0.113.9"}) for n in range(AT_ONCE)]
+
+    def claimed(n: int) -> None:
+        sent = SentClaim("LINK", ClaimKind.OTHER, f"Claim {n}.", "https://blog.example/post")
+        with database.write() as session:
+            by = TokenClaimant(agent_id, f"agent:{n}", keys[n], False)
+            claims.add(session, by, sent, 10, NOON, 30)
+
+    assert sum(outcomes([partial(claimed, n) for n in range(AT_ONCE)])) == 30
+    with database.read() as session:
+        whose = func.coalesce(KgClaim.counted_as, KgClaim.person)
+        assert session.scalar(select(func.count(whose.distinct()))) == 1
+
+
 def test_verdicts_at_once__leave_one_of_two_equal_claims_published(
     database: Database, agent_id: int
 ) -> None:

@@ -225,6 +225,27 @@ def test_a_note__gets_one_unverified_claim_of_those_who_count_as_one_person(
     assert [one.text for one in found] == ["Claim 4.", "Claim 3."]
 
 
+def test_a_group_without_standing__has_so_many_claims_waiting(
+    limited: Limit, operator: dict[str, str], database: Database
+) -> None:
+    """However many agents it registers: nobody fills the operators' queue alone."""
+    client = limited("203.0.113.9", open_entries_without_standing=2)
+    ring = [{KEY: str(connect(client)["api_key"])} for _ in range(3)]
+    ids = [claim(client, ring[n], f"Claim {n}.").json()["claim_id"] for n in range(2)]
+    refused = claim(client, ring[2], "Claim 2.")
+    assert (refused.status_code, refused.json()["error"]) == (409, "too_many_open")
+    assert refused.json()["detail"].startswith("2 claims of your group ")
+    decide(client, operator, ids[0], "verified")
+    assert claim(client, ring[2], "Claim 2.").status_code == 201
+    assert claim(client, ring[0], "Claim 3.").status_code == 409
+    stranger = {KEY: str(connect(limited("203.0.113.10"))["api_key"])}
+    assert claim(client, stranger, "Claim 3.").status_code == 201
+    agent_id = client.get("/kg/claims").json()["claims"][0]["agent_id"]
+    with database.write() as session:
+        session.execute(text("insert into earn_standing values (:id, 3)"), {"id": agent_id})
+    assert [claim(client, stranger, f"Claim {n}.").status_code for n in range(4, 8)] == [201] * 4
+
+
 def test_a_claim_of_before_the_rules_of_texts__is_shown_escaped_in_lists_and_notes(
     client: TestClient, agent: dict[str, str], database: Database
 ) -> None:

@@ -7,6 +7,7 @@ from sqlalchemy import text
 from core.db.engine import Database
 from tests.integration.api.conftest import Clock, connect
 from tests.integration.api.mining.conftest import CHAIN, CONTRACT, Mine, Rebuild, entry, key
+from tests.integration.core.earn.people import fund
 
 
 def names(mine: Mine, *words: str) -> list[dict[str, Any]]:
@@ -154,3 +155,37 @@ def test_with_standing__wrong_values_are_bounded_too(
     )
     clock.pass_(hours=7 * 24, seconds=1)
     mine.submit(liar, CHAIN)
+
+
+def test_whoever_is_funded_by_a_liar__is_not_kept_from_submitting_by_its_lies(
+    mine_with: Rebuild, database: Database
+) -> None:
+    """Anybody may send a stranger 1 USDC: what waits is of both, what was wrong is the liar's alone."""
+    mine = mine_with(wrong_entries_in_7_days=1)
+    liar, honest = names(mine, "liar", "honest")
+    mine.set_apart(honest)
+    with database.write() as session:
+        for number, who in enumerate((liar, honest), 1):
+            fund(session, who["user_id"], "0x" + "ab" * 20, number)
+    lie(mine, liar)
+    refused(mine, liar, CHAIN)
+    mine.submit(honest, CHAIN)
+
+
+def test_values_beyond_those_that_may_be_wrong__pay_nobody_for_saying_so(
+    mine_with: Rebuild, database: Database
+) -> None:
+    """A liar with standing may have had any number waiting when the first of them was rejected."""
+    mine = mine_with(wrong_entries_in_7_days=1)
+    liar, friend = names(mine, "liar", "friend")
+    with database.write() as session:
+        standing = "insert into earn_standing (account_id, verified_claims) values (:id, 3)"
+        session.execute(text(standing), {"id": liar["user_id"]})
+    made = [mine.submit(liar, one) for one in (*urls(1), entry(value="base"))]
+    for one in made:
+        mine.re_observe(friend, one["entries"][0]["task_id"], "mismatch")
+    for one in made:
+        mine.reject(one)
+    assert [holds(mine, who) for who in (liar, friend)] == [(0, 60), (60, 0)]
+    own = mine.client.get("/tasks/my/claims", headers=key(friend)).json()["claims"]
+    assert [one["status"] for one in own] == ["verified", "paid"]

@@ -6,10 +6,15 @@ from eth_account import Account
 from starlette.testclient import TestClient
 
 from api.kernel.operation import Deps
+from core.earn.ledger import awards
+from core.earn.rules.payout import PayoutLimits
+from core.tasks import market
 from core.tasks.rules import Truth
+from core.tasks.views import stage_counts
 from tests.integration.api.conftest import Limit, login
 from tests.integration.api.tasks.conftest import (
     CROWD,
+    ENTRY,
     agent,
     at_address,
     claimed,
@@ -107,3 +112,27 @@ def test_a_group__lets_a_task_lapse_once_a_day(
     clock.pass_(hours=24)
     assert named(claimed(crowded, agents[1], task_id)) == (409, "claim_lapsed")
     assert claimed(crowded, agents[2], task_id).status_code == 201
+
+
+def test_a_claim_whose_payout_was_cancelled__is_not_paid(
+    limited: Limit, deps: Deps, agents: list[dict[str, Any]]
+) -> None:
+    client = limited("127.0.0.1", **CROWD, payout_credits_per_day=0)
+    submitter, observer = agents[:2]
+    task_id = open_reobservation(deps, submitter)
+    claimed(client, observer, task_id)
+    prove(client, deps, observer, task_id)
+    with deps.database.write() as session:
+        market.review_ended(session, ENTRY, Truth.MATCH, PayoutLimits(day_budget=0), deps.clock())
+        for number, who in enumerate((submitter, observer), 1):
+            fund(session, who["id"], "0x" + "ab" * 20, number)
+        awards.drain(session, PayoutLimits(), deps.clock())
+    [own] = client.get("/tasks/my/claims", headers=observer["headers"]).json()["claims"]
+    assert own["status"] == "points_recorded"
+    shown = client.get(f"/tasks/{task_id}").json()
+    assert shown["progress"]["furthest"] == "points_recorded"
+    [payout] = client.get("/payouts/mine", headers=observer["headers"]).json()["payouts"]
+    assert (payout["status"], payout["paid_credit"]) == ("cancelled", 0)
+    with deps.database.read() as session:
+        counts = stage_counts(session, [observer["id"]])
+    assert (counts["points_recorded"], counts["paid"]) == (1, 0)

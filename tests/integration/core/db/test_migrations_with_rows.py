@@ -13,8 +13,10 @@ from core.anchors import queries as anchors
 from core.anchors.rules import START
 from core.db import migrate
 from core.db.engine import Database
+from core.earn.ledger import awards
+from core.earn.ledger.awards import Source
 from core.fund.rules.indices import rows_in
-from core.identity.tables import SignInNonce
+from core.identity.tables import Account, SignInNonce
 from core.listings import queries as listings
 from core.listings.rules import Symbol
 from core.mandate.ledger import writer as mandate_ledger
@@ -183,3 +185,65 @@ def test_tokens__are_counted_from_what_was_listed_and_approved_before(
         [ccc] = listings.ids_of(session, ["upbit_ccc_krw"]).values()
         assert [listings.count_fact(session, ccc, by) for by in (1, 1, -1, -1)] == [1, 2, 1, 0]
     assert counts(database) == {"listings": 8, "tokens": 4, "with_facts": 2}
+
+
+BEFORE_GROUPS = "0064"
+OF_BEFORE_GROUPS = """
+insert into account (id, kind, name, created_at) overriding system value values (7, 'agent', 'a', :now);
+insert into task (id, category, title, tenths, created_by, subject, state, open_claims, proofs, participants, created_at)
+overriding system value values (1, 'translation', 't', 25, 7, 's', 'held', 1, 0, 1, :now);
+insert into listing (id, exchange, base, quote, token_id, is_simulated, created_at)
+overriding system value values (1, 'binance', 'LINK', 'USDT', 'binance_link_usdt', false, :now);
+insert into mining_submission (id, listing_id, agent_id, person, pool, room_id, submitted_at)
+overriding system value values (1, 1, 7, 'agent:7', 'address:203.0.113.9', 1, :now);
+insert into mining_entry (submission_id, listing_id, agent_id, field_name, value, evidence_url, status, submitted_at)
+values (1, 1, 7, 'blockchain', 'base', 'https://a.example/', 'pending', :now);
+insert into kg_claim (token, kind, claim, words, source_url, agent_id, person, state, made_at)
+values ('LINK', 'other', 'c', 'w', 'https://a.example/', 7, 'agent:7', 'unverified', :now)
+"""
+CLAIM_OF_BEFORE_GROUPS = """
+insert into task_claim (task_id, agent_id, person, address, funder, is_exclusive, stage, tenths, bond_credits,
+    is_bond_held, claimed_at, expires_at, changed_at)
+values (1, 7, 'agent:7', 'address:203.0.113.9', 'funder:0xab', true, :stage, 0, 0, false, :now, :now, :now)
+"""
+KEYS = ["agent:7", "address:203.0.113.9", "wallet:0xab"]
+
+
+def groups(database: Database) -> dict[str, list[list[str]]]:
+    with database.read() as session:
+        return {
+            table: list(session.scalars(text(f"select groups from {table} order by id")))
+            for table in ("task_claim", "mining_entry", "kg_claim")
+        }
+
+
+@pytest.mark.slow
+def test_rows_of_before_groups__have_their_keys__and_stay_what_the_release_before_reads(
+    database: Database, database_url: str
+) -> None:
+    downgrade(database_url, BEFORE_GROUPS)
+    with database.write() as session:
+        for one in OF_BEFORE_GROUPS.split(";"):
+            session.execute(text(one), {"now": NOW})
+        session.execute(text(CLAIM_OF_BEFORE_GROUPS), {"now": NOW, "stage": "claimed"})
+    migrate.upgrade(database_url)
+    had = {"task_claim": [KEYS], "mining_entry": [KEYS[:2]], "kg_claim": [KEYS[:1]]}
+    assert groups(database) == had
+    with database.write() as session:  # as a process of that release does while an upgrade rolls
+        session.execute(text(CLAIM_OF_BEFORE_GROUPS), {"now": NOW, "stage": "expired"})
+    downgrade(database_url, BEFORE_GROUPS)
+    migrate.upgrade(database_url)
+    assert groups(database) == had | {"task_claim": [KEYS, KEYS]}
+    assert migrate.differences(database_url) == []
+
+
+@pytest.mark.slow
+def test_debts_of_groups__are_not_forgotten(database: Database, database_url: str) -> None:
+    with database.write() as session:
+        agent = Account(kind="agent", name="agent", created_at=NOW)
+        session.add(agent)
+        session.flush()
+        source = Source.MINING
+        awards.charge(session, agent.id, source, "mining:entry:1", 30, NOW, is_of_group=True)
+    with pytest.raises(RuntimeError, match="1 payouts were cancelled or debts are of groups"):
+        downgrade(database_url, BEFORE_GROUPS)

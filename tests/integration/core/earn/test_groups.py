@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from sqlalchemy import select, text
+from sqlalchemy import func, select, text
 
 from core.credits.ledger import writer as credit_ledger
 from core.db.engine import WriteSession
@@ -13,6 +13,7 @@ from core.earn.rules.groups import FUNDED_MOST
 from core.earn.rules.payout import PayoutLimits
 from core.earn.tables import EarnCancellation, EarnGroupDebt
 from core.earn.views import payees_of
+from core.transfers.tables import FUNDS
 from tests.integration.core.earn.people import add_agent, add_owner, fund
 from tests.integration.core.rows import NOW
 
@@ -38,8 +39,8 @@ def owed(session: WriteSession, *account_ids: int) -> list[int]:
 
 
 def left(session: WriteSession) -> list[int]:
-    session.flush()
-    return list(session.scalars(select(EarnGroupDebt.left_credits)))
+    query = select(func.max(EarnGroupDebt.left_credits)).group_by(EarnGroupDebt.account_id)
+    return list(session.scalars(query))
 
 
 # Keys
@@ -64,6 +65,26 @@ def test_a_wallet_that_funded_20_accounts__is_a_key__and_of_21_none(write: Write
     assert payees_of(write, agents[:1])[agents[0]].keys == {f"agent:{agents[0]}"}
 
 
+def test_a_transaction_that_funded_20_accounts__is_a_key__and_of_21_none(
+    write: WriteSession,
+) -> None:
+    """Whoever sends 1 USDC from a wallet each to any number of strangers makes them no group."""
+    agents = [add_agent(write, "127.0.0.1") for _ in range(FUNDED_MOST + 1)]
+    for agent in agents[:-1]:
+        fund(write, agent, f"0x{agent:040x}", 7)
+    first = agents[0]
+    both = {f"wallet:0x{first:040x}", f"funding:0x{7:064x}"}
+    assert both < payees_of(write, [first])[first].keys
+    fund(write, agents[-1], f"0x{agents[-1]:040x}", 7)
+    assert payees_of(write, [first])[first].keys == {f"agent:{first}", f"wallet:0x{first:040x}"}
+
+
+def test_what_was_minted__was_sent_by_nobody(write: WriteSession) -> None:
+    agent = add_agent(write, "127.0.0.1")
+    fund(write, agent, "0x" + "00" * 20)
+    assert payees_of(write, [agent])[agent].keys == {f"agent:{agent}"}
+
+
 def test_a_wallet_that_the_operators_know_to_fund_strangers__is_no_key(write: WriteSession) -> None:
     agent = add_agent(write, "127.0.0.1")
     fund(write, agent, WALLET)
@@ -74,8 +95,8 @@ def test_funders_of_many__are_found_by_an_index(write: WriteSession) -> None:
     write.execute(text("set local enable_seqscan = off"))
     plan = write.scalars(
         text(
-            "explain select min(account_id) from transfer_entry where kind = 'deposit' and "
-            "reverses_id is null and idle_delta_e6 >= 1000000 and lower(payload ->> 'from') = 'x'"
+            f"explain select min(account_id) from transfer_entry where {FUNDS} and "
+            "lower(payload ->> 'from') = 'x'"
         )
     ).all()
     assert "ix_transfer_entry_funders" in " ".join(plan)
@@ -112,6 +133,16 @@ def test_a_debt_that_the_debtor_repays_itself__is_its_groups_no_more(write: Writ
     charge(write, liar, 30)
     award(write, liar, "mining:entry:1")
     assert award(write, colleague, "mining:entry:2") == 60
+
+
+def test_a_debt_that_is_repaid_elsewhere__is_its_groups_no_more(write: WriteSession) -> None:
+    """A conversion repays it, and what the debtor owes later is its own."""
+    liar, colleague = add_agent(write, HERE), add_agent(write, HERE)
+    charge(write, liar, 30)
+    credit_ledger.convert(write, liar, 60, "convert:1", {}, NOW)
+    awards.charge(write, liar, Source.REOBSERVE, "reobserve:proof:1", 30, NOW)
+    assert award(write, colleague, "mining:entry:1") == 60
+    assert owed(write, liar) == [60]
 
 
 def test_a_debt__follows_no_wallet_that_sent_something_to_both(write: WriteSession) -> None:

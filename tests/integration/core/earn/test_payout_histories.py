@@ -1,5 +1,5 @@
-"""Random histories of awards, charges, reversals, drains and midnights in Postgres: after each step
-the ledgers are what the model says, and add up.
+"""Random histories of awards, charges, debts of groups, late evidence, reversals, drains and midnights in
+Postgres: after each step the ledgers are what the model says, and add up.
 
 `HYPOTHESIS_PROFILE=deep` looks at 2,000 histories, otherwise 200 are.
 """
@@ -16,14 +16,15 @@ from sqlalchemy import func, select
 from core.credits.ledger import writer as credit_ledger
 from core.credits.rules.buckets import BUCKETS
 from core.db.engine import Database, WriteSession
-from core.earn import queries, views
+from core.earn import payouts, queries, views
 from core.earn.ledger import awards
 from core.earn.ledger.awards import Source
+from core.earn.payouts import Earnings
 from core.earn.rules.feed import FeedKind
-from core.earn.tables import EarnFeedRow, EarnQueue
-from tests.integration.core.earn.people import add_people
+from core.earn.tables import EarnAward, EarnFeedRow, EarnQueue
+from tests.integration.core.earn.people import add_people, fund
 from tests.integration.core.rows import NOW
-from tests.payouts import STEPS, TIGHT, Step, World
+from tests.payouts import FUNDERS, STEPS, TIGHT, Step, World
 
 EXAMPLES = max(200, settings().max_examples)
 
@@ -35,19 +36,27 @@ def undone(database: Database) -> Iterator[WriteSession]:
         session.rollback()
 
 
-def take(session: WriteSession, step: Step, accounts: list[int], now: datetime) -> None:
-    """The step as the model takes it, by the ledger."""
-    account_id = accounts[step.account % len(accounts)]
+def take(session: WriteSession, step: Step, world: World, place: int, now: datetime) -> None:
+    """The step as the model takes it next, by the ledger. `place`: of the step in its history."""
+    account_id, ref = world.account_of(step), f"award {step.ref}"
     match step.kind:
-        case "award" | "room":
+        case "award" | "room" | "resting":
             source = Source.ROOM if step.kind == "room" else Source.MINING
-            ref = f"award {step.ref}"
-            awards.award(session, account_id, source, ref, step.tenths, TIGHT, now)
-        case "charge":
-            ref = f"charge {step.ref}"
-            awards.charge(session, account_id, Source.REOBSERVE, ref, step.tenths, now)
+            rests_on = world.rests_on(step) if step.kind == "resting" else ()
+            if rests_on is not None:
+                awards.award(session, account_id, source, ref, step.tenths, TIGHT, now, rests_on)
+        case "fund":
+            for one in world.to_fund(step):
+                fund(session, one, FUNDERS[step.tenths % len(FUNDERS)], one)
+        case "convert":
+            debtor, amount = world.to_convert(step), step.tenths * 4
+            credit_ledger.convert(session, debtor, amount, f"convert {place}", {}, now)
+        case "charge" | "wrong":
+            source, ref = Source.REOBSERVE, f"{step.kind} {step.ref}"
+            own = step.kind == "charge"
+            awards.charge(session, account_id, source, ref, step.tenths, now, is_of_group=not own)
         case "reverse":
-            ref = f"{('award', 'charge')[step.tenths % 2]} {step.ref}"
+            ref = f"{('award', 'award', 'charge')[step.tenths % 3]} {step.ref}"
             awards.reverse(session, ref, "a test", now)
         case "drain":
             awards.drain(session, TIGHT, now)
@@ -94,6 +103,30 @@ def faults_of_sums(session: WriteSession) -> Iterator[str]:
         yield "the feed's payments are not what the credit ledger issued"
     if sums[FeedKind.DEBT] - sums[FeedKind.RESTORED] != balance.get("service:penalties", 0):
         yield "the feed's debts are not the credit ledger's"
+    approved = session.scalar(select(func.sum(EarnAward.credits)).where(EarnAward.kind == "award"))
+    gone = sums[FeedKind.PAID] + sums[FeedKind.REPAID] + sums[FeedKind.WITHDRAWN]
+    if (approved or 0) - gone != queries.totals(session)[1]:
+        yield f"{approved} were approved, {gone} left the queue, and {queries.totals(session)} wait"
+
+
+def faults_of_answers(session: WriteSession, world: World) -> Iterator[str]:
+    """What accounts are answered about their own payouts."""
+    if views.payees_of(session, world.payees) != world.payees:
+        yield "they are other people"
+    found = payouts.earnings_of(session, world.payees)
+    for account_id in world.payees:
+        mine = [one for one in world.made.items() if one[1].account == account_id]
+        awarded = {ref: made for ref, made in mine if not made.is_charge}
+        stand = [made for made in awarded.values() if not made.is_reversed]
+        waits = [item.left for item, _ in world.queue.values() if item.account_id == account_id]
+        credits_ = sum(made.credits - made.cancelled for made in stand)
+        tenths = sum(made.credits for made in stand) // 2
+        if found[account_id] != Earnings(tenths, credits_, len(waits), sum(waits)):
+            yield f"{account_id} is told {found[account_id]}"
+        shown = payouts.payouts_before(session, [account_id], None, 100, queued_only=False)
+        said = {one.ref: (one.paid_credits, one.cancelled_credits) for one in shown}
+        if said != {ref: (one.repaid + one.paid, one.cancelled) for ref, one in awarded.items()}:
+            yield f"{account_id} is shown {said}"
 
 
 @pytest.mark.slow
@@ -103,8 +136,9 @@ def test_any_history__is_the_models_and_adds_up(database: Database, history: lis
     with undone(database) as session:
         accounts = add_people(session)
         world = World(views.payees_of(session, accounts), TIGHT)
-        for step in history:
+        for place, step in enumerate(history):
+            take(session, step, world, place, NOW + timedelta(days=world.day))
             world.take(step)
             now = NOW + timedelta(days=world.day)
-            take(session, step, accounts, now)
             assert [*world.faults(), *faults(session, world, now)] == []
+        assert list(faults_of_answers(session, world)) == []

@@ -1,5 +1,8 @@
 """Who counts as one person (docs/payouts.md#groups)."""
 
+import time
+from collections import deque
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,6 +12,7 @@ from core.earn.rules.payout import Debts, Item, Payee
 from tests.each import each
 
 ALONE = Payee(account_id=1, address="127.0.0.1")
+COLLEAGUE, HERE = Payee(account_id=1, address="203.0.113.9"), "address:203.0.113.9"
 
 
 @each(
@@ -114,16 +118,38 @@ def test_the_last__is_one_with_all_whom_a_chain_of_keys_leads_to(words: list[str
 
 
 def test_a_payout__repays_its_own_debts_first_and_then_those_of_its_group() -> None:
-    debts = Debts({1: 10, 2: 300, 3: 5}, {2: 100, 3: 50}, {1: [2, 3]})
-    assert debts.repay(1, 60) == {1: 10, 2: 50}
-    assert debts.repay(1, 60) == {2: 50, 3: 5}  # the rest of 2's debt is its own
-    assert debts.repay(1, 60) == {}
-    assert (debts.owed, debts.of_groups) == ({1: 0, 2: 200, 3: 0}, {2: 0, 3: 45})
+    debts = Debts({1: 10, 2: 300, 3: 5}, {2: 100, 3: 5}, {HERE: deque([2, 3])})
+    assert debts.repay(COLLEAGUE, 60) == {1: 10, 2: 50}
+    assert debts.repay(COLLEAGUE, 60) == {2: 50, 3: 5}  # the rest of 2's debt is its own
+    assert debts.repay(COLLEAGUE, 60) == {}
+    assert (debts.owed[1], debts.owed[2], debts.owed[3]) == (0, 200, 0)
+    assert (debts.of_groups[2], debts.of_groups[3]) == (0, 0)
+
+
+def test_a_debt_that_two_keys_lead_to__is_repaid_once() -> None:
+    debtors = {HERE: deque([2]), "owner:5": deque([2, 3])}
+    debts = Debts({2: 50, 3: 50}, {2: 50, 3: 50}, debtors)
+    payee = Payee(account_id=1, owner_id=5, address="203.0.113.9")
+    assert debts.repay(payee, 70) == {2: 50, 3: 20}
+    assert debts.repay(COLLEAGUE, 70) == {}
 
 
 def test_a_debtor__repays_its_own_debt_once() -> None:
-    debts = Debts({2: 300}, {2: 100}, {2: [2]})
-    assert debts.repay(2, 1_000) == {2: 300}
+    debts = Debts({1: 300}, {1: 100}, {HERE: deque([1])})
+    assert debts.repay(COLLEAGUE, 250) == {1: 250}
+    assert debts.of_groups == {1: 50}  # it repays what is its group's last
+    assert debts.repay(COLLEAGUE, 1_000) == {1: 50}
+
+
+def test_ten_thousand_payouts_of_a_group__repay_its_ten_thousand_debts_in_a_second() -> None:
+    """A look reads each debt once, whoever pays."""
+    many = range(2, 10_002)
+    debts = Debts(dict.fromkeys(many, 60), dict.fromkeys(many, 60), {HERE: deque(many)})
+    began = time.perf_counter()
+    for account_id in many:
+        payee = Payee(account_id=account_id + 10_000, address="203.0.113.9")
+        assert debts.repay(payee, 60) == {account_id: 60}
+    assert time.perf_counter() - began < 1
 
 
 # Awards that rest on others

@@ -17,6 +17,7 @@ from core.transfers.rules import (
     TransferStep,
     TransferVerdict,
     Watched,
+    funder_of,
     judge,
     move,
     moved,
@@ -162,6 +163,18 @@ def test_judge__seen_in_another_block_than_before__is_seen_anew(
     assert judge(
         watched(State.SEEN, HERE), sighting(is_safe=False, block_hash=block_hash), 0
     ) == TransferStep(verdict)
+
+
+def test_the_funder__is_who_sent_the_largest_amount() -> None:
+    third = "0x" + "33" * 20
+    logs = ((OTHER, MINE, 3), (third, MINE, 4), (MINE, MINE, 100), (MINE, OTHER, 9))
+    transfers = tuple(
+        TokenTransfer(from_=from_, to=to, amount_e6=amount, log_index=0)
+        for from_, to, amount in logs
+    )
+    assert funder_of(transfers, MINE) == third
+    assert funder_of(transfers[2:], MINE) is None
+    assert funder_of(transfers, None) is None
 
 
 def test_moved__is_the_sum_of_a_direction_with_its_first_log() -> None:
