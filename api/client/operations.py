@@ -712,6 +712,7 @@ class EarnAgentEarned(TypedDict):
     agent_id: int
     agent_name: str
     owed_credit: int  # debts, which earnings repay first
+    group_owed_credit: int  # what others of its owner or network address owe for wrong values; its earnings repay it after its own debts
     verified_task_claims: int
     standing: bool  # Bronze: three verified task claims
 
@@ -736,6 +737,7 @@ class EarnOwnPayout(TypedDict):
     points: str
     credits: int
     paid_credit: int  # credited, debts that it repaid included
+    repaid_credit: int  # what of it repaid debts, your own or your group's
     queued_credit: int
     status: Literal["queued", "paid", "reversed", "cancelled"]
     approved_at: str

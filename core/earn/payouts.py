@@ -6,14 +6,16 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Final
 
-from sqlalchemy import BigInteger, and_, any_, bindparam, cast, func, select, true
+from sqlalchemy import BigInteger, Text, and_, any_, bindparam, cast, func, select, true
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Session
 from sqlalchemy.sql.selectable import LateralFromClause, TableValuedAlias
 
+from core.credits.ledger import writer as credit_ledger
 from core.db.arrays import table_of
 from core.db.prepared import Prepared
 from core.earn import queries, views
+from core.earn.rules.feed import FeedKind
 from core.earn.rules.payout import (
     Cap,
     CapKind,
@@ -25,7 +27,7 @@ from core.earn.rules.payout import (
     caps_of,
     waits_of,
 )
-from core.earn.tables import EarnAward, EarnCancellation, EarnQueue, EarnReversal
+from core.earn.tables import EarnAward, EarnCancellation, EarnFeedRow, EarnQueue, EarnReversal
 
 _CANCELLED: Final = func.coalesce(EarnCancellation.credits, 0)
 PLACES: Final = 10_000  # of the queue are counted; whoever stands behind them has no number
@@ -140,6 +142,31 @@ def waiting_of(
             places.get(award_id), wait.cap, _earliest(wait, not_before[award_id], today)
         )
         for award_id, wait in waits.items()
+    }
+
+
+def repaid_of(session: Session, refs: Collection[str]) -> dict[str, int]:
+    """By the ref of an award what of it repaid debts, of its account or of others of its group."""
+    query = (
+        select(EarnFeedRow.ref, func.sum(EarnFeedRow.credits))
+        .where(
+            EarnFeedRow.ref == any_(cast(list(refs), ARRAY(Text))),
+            EarnFeedRow.kind == FeedKind.REPAID,
+        )
+        .group_by(EarnFeedRow.ref)
+    )
+    return {ref: int(repaid or 0) for ref, repaid in session.execute(query)}
+
+
+def owed_by_groups(session: Session, account_ids: Collection[int]) -> dict[int, int]:
+    """By account what others of its group owe, which its earnings repay after its own debts."""
+    payees = views.payees_of(session, account_ids)
+    debts = queries.group_debts(session, {key for one in payees.values() for key in one.own_keys})
+    owed = credit_ledger.owed_of(session, [debt.account_id for debt in debts])
+    left = {debt.account_id: min(debt.left_credits, owed[debt.account_id]) for debt in debts}
+    return {
+        id_: sum(left[debtor] for debtor in debtors if debtor != id_)
+        for id_, debtors in queries.sharers(payees, debts).items()
     }
 
 

@@ -150,6 +150,10 @@ class AgentEarned(Earned):
     agent_id: int
     agent_name: str
     owed_credit: int = Field(description="debts, which earnings repay first")
+    group_owed_credit: int = Field(
+        description="what others of its owner or network address owe for wrong values; its earnings "
+        "repay it after its own debts"
+    )
     verified_task_claims: int
     standing: bool = Field(description="Bronze: three verified task claims")
 
@@ -167,6 +171,7 @@ class OwnPayout(AnswerBody):
     points: str
     credits: int
     paid_credit: int = Field(description="credited, debts that it repaid included")
+    repaid_credit: int = Field(description="what of it repaid debts, your own or your group's")
     queued_credit: int
     status: PayoutStatus
     approved_at: str

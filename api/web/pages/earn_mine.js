@@ -93,7 +93,11 @@ const AGENT_COLUMNS = [
   },
   credits("earned", "Earned", (row) => row.credits),
   credits("queued", "Queued", (row) => row.queued_credit),
-  credits("owed", "Owed", (row) => row.owed_credit),
+  {
+    ...credits("owed", "Owed", (row) => row.owed_credit),
+    show: (row) =>
+      html`${integer(row.owed_credit)}${row.group_owed_credit > 0 ? html`<div class="quiet">and ${integer(row.group_owed_credit)} of its group</div>` : null}`,
+  },
   {
     key: "left_today",
     label: "May still be paid today",
@@ -227,7 +231,7 @@ function payoutColumns(names) {
       text: (row) => String(row.paid_credit),
       sortBy: (row) => row.paid_credit,
       show: (row) =>
-        html`${integer(row.paid_credit)} <span class="quiet">of ${integer(row.credits)}</span>`,
+        html`${integer(row.paid_credit)} <span class="quiet">of ${integer(row.credits)}</span>${row.repaid_credit > 0 ? html`<div class="quiet">${integer(row.repaid_credit)} to debts</div>` : null}`,
     },
     {
       key: "status",

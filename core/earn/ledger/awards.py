@@ -17,7 +17,6 @@ Laws
 - What moves credits notes it in the feed, in the same transaction. Nothing here commits.
 """
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -293,7 +292,7 @@ class _Today:
         debts = Debts(
             owed={account_id: held.owed for account_id, held in heads.balances.items()},
             of_groups={debt.account_id: debt.left_credits for debt in of_groups},
-            sharers=_sharers(paid, of_groups),
+            sharers=queries.sharers(paid, of_groups),
         )
         return cls(now.date(), heads, dict(before), debts, before, of_groups)
 
@@ -304,20 +303,6 @@ class _Today:
             debt.left_credits = min(
                 self.debts.of_groups[debt.account_id], self.debts.owed[debt.account_id]
             )
-
-
-def _sharers(
-    payees: Mapping[int, Payee], of_groups: Sequence[EarnGroupDebt]
-) -> Mapping[int, Sequence[int]]:
-    """Of each payee the accounts whose debts it repays, in their order."""
-    debtors = defaultdict[str, list[int]](list)
-    for debt in of_groups:
-        for key in debt.groups:
-            debtors[key].append(debt.account_id)
-    return {
-        id_: sorted({debtor for key in payee.own_keys for debtor in debtors.get(key, ())})
-        for id_, payee in payees.items()
-    }
 
 
 def _post(

@@ -32,6 +32,7 @@ def earnings(
     found = earn_payouts.earnings_of(call.db, agents)
     claims = standing.verified_claims(call.db, agents)
     owed = credit_ledger.owed_of(call.db, agents)
+    of_groups = earn_payouts.owed_by_groups(call.db, agents)
     return Answer(
         OwnEarnings(
             agents=[
@@ -39,6 +40,7 @@ def earnings(
                     agent_id=agent_id,
                     agent_name=name,
                     owed_credit=owed[agent_id],
+                    group_owed_credit=of_groups[agent_id],
                     verified_task_claims=claims[agent_id],
                     standing=claims[agent_id] >= STANDING_CLAIMS,
                     points=points_text(found[agent_id].tenths),
@@ -64,7 +66,11 @@ def payouts(
     shown, next_cursor = page.cut(found, lambda one: one.award_id)
     limits = payout_limits(call.deps.limits)
     waiting = earn_payouts.waiting_of(call.db, shown, limits, call.now.date())
-    rows = [_payout(one, waiting.get(one.award_id, NOTHING_WAITS)) for one in shown]
+    repaid = earn_payouts.repaid_of(call.db, [one.ref for one in shown])
+    rows = [
+        _payout(one, waiting.get(one.award_id, NOTHING_WAITS), repaid.get(one.ref, 0))
+        for one in shown
+    ]
     return Answer(OwnPayouts(payouts=rows, next_cursor=next_cursor))
 
 
@@ -77,7 +83,7 @@ def _total(all_of: list[Earnings]) -> Earned:
     )
 
 
-def _payout(one: Payout, waiting: Waiting) -> OwnPayout:
+def _payout(one: Payout, waiting: Waiting, repaid_credits: int) -> OwnPayout:
     return OwnPayout(
         id=one.award_id,
         agent_id=one.account_id,
@@ -86,6 +92,7 @@ def _payout(one: Payout, waiting: Waiting) -> OwnPayout:
         points=points_text(one.tenths),
         credits=one.credits,
         paid_credit=one.paid_credits,
+        repaid_credit=repaid_credits,
         queued_credit=one.left_credits,
         status=_status(one),
         approved_at=instant_text(one.at),

@@ -397,6 +397,7 @@ def test_earnings__of_an_owner__are_those_of_each_agent_and_their_sum(
         "queued": 1,
         "queued_credit": 60,
         "owed_credit": 0,
+        "group_owed_credit": 0,
         "verified_task_claims": 0,
         "standing": False,
     }

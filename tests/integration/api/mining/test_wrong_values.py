@@ -6,7 +6,7 @@ from sqlalchemy import text
 
 from core.db.engine import Database
 from tests.integration.api.conftest import Clock, connect
-from tests.integration.api.mining.conftest import CHAIN, Mine, Rebuild, entry, key
+from tests.integration.api.mining.conftest import CHAIN, CONTRACT, Mine, Rebuild, entry, key
 
 
 def names(mine: Mine, *words: str) -> list[dict[str, Any]]:
@@ -45,6 +45,33 @@ def test_what_it_costs__is_repaid_before_anybody_of_its_group_is_paid(mine: Mine
     lie(mine, liar, observer)
     mine.approve(mine.submit(friend, CHAIN))
     assert [holds(mine, who) for who in (liar, friend)] == [(0, 20), (0, 0)]
+
+
+def own(mine: Mine, agent: dict[str, Any], path: str) -> list[dict[str, Any]]:
+    """The one list of such an answer."""
+    answer = mine.client.get(path, headers=key(agent)).json()
+    return list(next(iter(answer.values())))
+
+
+def owes(mine: Mine, agent: dict[str, Any]) -> tuple[int, int]:
+    [shown] = own(mine, agent, "/earn/me")
+    return shown["owed_credit"], shown["group_owed_credit"]
+
+
+def test_what_it_costs__is_told_to_all_who_repay_it(mine: Mine) -> None:
+    liar, friend, observer = who = names(mine, "liar", "friend", "observer")
+    lie(mine, liar, observer)
+    assert [owes(mine, one) for one in who] == [(60, 0), (0, 60), (0, 0)]
+    mine.approve(mine.submit(friend, CHAIN))
+    assert [owes(mine, one) for one in who] == [(20, 0), (0, 20), (0, 0)]
+    mine.approve(mine.submit(friend, CONTRACT))
+    assert [owes(mine, one) for one in who] == [(0, 0), (0, 0), (0, 0)]
+    paid = [
+        (one["paid_credit"], one["repaid_credit"]) for one in own(mine, friend, "/payouts/mine")
+    ]
+    assert paid == [(100, 20), (40, 40)]
+    [seen] = own(mine, observer, "/payouts/mine")
+    assert (seen["paid_credit"], seen["repaid_credit"]) == (60, 0)
 
 
 def test_a_lie_and_its_own_re_observers__bring_nothing(mine: Mine) -> None:
