@@ -14,13 +14,19 @@ from sqlalchemy.dialects.postgresql import insert
 from api.client import Client
 from core.credits.ledger import writer as credit_ledger
 from core.db.engine import Database, WriteSession
+from core.fund import indices
 from core.fund.rules.paper import START_USDC_E6
 from core.fund.tables import FundPaper, FundPaperMark
 from core.market.tables import MarketListingState
+from core.published import queries as published
 from tests.browser.conftest import Open, Opened, Place, axe
 from tests.browser.test_pages import WIDER, settle
 
 MAJORS, PAUSED, PERP = "Simulated majors", "Simulated, paused", "Simulated, leveraged"
+IN_INDEX: dict[str, Any] = {
+    "ticker": "BTC", "categories": [], "exclusion": None, "market": "binance_btc_usdt", "weight_e4": 10_000,
+    "depth_usdc_e6": 10**12, "venues": 2, "is_deliverable": True,
+}  # fmt: skip
 MARKUP = "<img src=x onerror=hacked=1>"
 
 
@@ -86,6 +92,25 @@ def test_the_page__leads_to_a_vault_and_says_what_it_may_trade(visitor: Opened) 
     expect(markets.filter(has_text="SOL/USDT")).to_contain_text("unknown")
     past = visitor.page.get_by_role("region", name="past signals").locator("tbody tr")
     expect(past).to_have_count(2)
+
+
+def test_the_page__names_the_indices_with_the_version_of_their_day(
+    visitor: Opened, place: Place
+) -> None:
+    with Client(place.base_url) as client:
+        majors, sectors = client.fund.indices()["indices"]
+    figures = {"members": [IN_INDEX], "is_simulated": True, "delivery_chain": "eip155:1"}
+    now = datetime.now(UTC)
+    with written(place) as session:
+        made = published.publish(session, indices.series_of(majors["id"]), figures, now, now)
+    assert made is not None
+    visitor.go("fund")
+    shown = visitor.page.get_by_role("region", name="Indices").get_by_role("listitem")
+    expect(shown).to_have_count(2)
+    expect(shown.first).to_contain_text("1 constituent, 1 deliverable on eip155:1")
+    expect(shown.first).to_contain_text(f"{made.day}, version {made.version}")
+    expect(shown.last).to_contain_text(sectors["name"])
+    expect(shown.last).to_contain_text("no constituents yet")
 
 
 def test_the_journey__has_eight_steps__and_signed_out_it_is_an_example(visitor: Opened) -> None:

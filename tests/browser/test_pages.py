@@ -179,7 +179,9 @@ def test_hidden_tables__of_every_page__have_csv_and_a_deep_link(opened: Opened) 
     expect(page.get_by_label("Filter your mandates")).to_have_value("no such mandate")
 
 
-def test_keyboard__goes_to_the_filter_and_to_pages_and_lists_its_keys(opened: Opened) -> None:
+def test_keyboard__goes_to_the_filter_and_to_pages_and_lists_its_keys(
+    mandate: Mandate, opened: Opened
+) -> None:
     page = opened.page
     page.get_by_label("Filter your mandates").wait_for()
     page.keyboard.press("/")

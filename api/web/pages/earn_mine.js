@@ -231,7 +231,7 @@ function payoutColumns(names) {
       text: (row) => String(row.paid_credit),
       sortBy: (row) => row.paid_credit,
       show: (row) =>
-        html`${integer(row.paid_credit)} <span class="quiet">of ${integer(row.credits)}${row.repaid_credit > 0 ? `, ${integer(row.repaid_credit)} to debts` : ""}</span>`,
+        html`${integer(row.paid_credit)} <span class="quiet">of ${integer(row.credits)}</span>${row.repaid_credit > 0 ? html`<div class="quiet">${integer(row.repaid_credit)} to debts</div>` : null}`,
     },
     {
       key: "status",

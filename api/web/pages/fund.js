@@ -1,7 +1,7 @@
 // What do funds signal, and what would a signal be for an agent's own account? And the way to a fund of one's own.
 
 import { get } from "../app/api.js";
-import { cut, words } from "../app/format.js";
+import { counted, cut, integer, words } from "../app/format.js";
 import { Older, usePaged } from "../app/paged.js";
 import { Read, Refused } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
@@ -13,6 +13,8 @@ import { Vault } from "./fund_vault.js";
 
 /**
  * @typedef {import("../app/answers.js").FundVaultRow} FundVaultRow
+ * @typedef {import("../app/answers.js").IndexList} IndexList
+ * @typedef {import("../app/answers.js").IndexShown} IndexShown
  * @typedef {import("../app/answers.js").JourneyNodeShown} JourneyNodeShown
  * @typedef {import("../app/answers.js").JourneyShown} JourneyShown
  * @typedef {import("../app/paged.js").PageOf<FundVaultRow>} VaultPage
@@ -28,7 +30,7 @@ export default function Fund({ path: [id] }) {
 
 function All() {
   return html`<${PageHead} title="Fund" lead="A vault signals a market and a weight. An agent mirrors it in its own account, with its own key and caps; nothing is placed here." />
-    <div class="two"><${Vaults} /><${Journey} /></div>`;
+    <div class="two"><div class="stack"><${Vaults} /><${Indices} /></div><${Journey} /></div>`;
 }
 
 function Vaults() {
@@ -52,6 +54,27 @@ function Row({ one }) {
   return html`<li class="stack tight"><div class="head"><a href=${link("fund", String(one.id))}><strong>${cut(one.name, NAME_CHARACTERS)}</strong></a>
       <span class="row"><${Kind} one=${one} /></span></div>
     <div class="quiet">Rules <${Hash} value=${one.rules_hash} label="the hash of the rules" /></div></li>`;
+}
+
+function Indices() {
+  const found = useResource((stop) => get("/fund/indices", undefined, stop), []);
+  return html`<section class="card stack" aria-labelledby="indices"><h2 id="indices">Indices</h2>
+    <p class="quiet">What pilots are made of: an application names one.</p>
+    <${Read} of=${found} what="the indices">${(/** @type {IndexList} */ { indices }) =>
+      html`<ul class="list">${indices.map((one) => html`<${Index} key=${one.id} one=${one} />`)}</ul>`}<//></section>`;
+}
+
+/** @param {{one: IndexShown}} props */
+function Index({ one }) {
+  const { published } = one;
+  return html`<li class="stack tight"><div class="head"><strong>${cut(one.name, NAME_CHARACTERS)}</strong>
+      <span class="row">${one.simulated ? html`<${Badge}>simulated<//>` : null}</span></div>
+    <div>${
+      published === null
+        ? "no constituents yet"
+        : `${counted(one.constituents_count, "constituent")}, ${integer(one.deliverables_count)} deliverable on ${one.delivery_chain}`
+    }</div>
+    <div class="quiet">${published === null ? null : `${published.day}, version ${published.version}; `}<code>GET /fund/indices/${one.id}</code></div></li>`;
 }
 
 const NODES = /** @type {Readonly<Record<JourneyNodeShown["node"], string>>} */ ({
