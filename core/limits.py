@@ -201,11 +201,13 @@ class CallerLimits(BaseModel):
     open_entries_without_standing: int = count(
         30,
         "values of a group without standing that wait for a review or were rejected as wrong in "
-        "the last 7 days",
+        "the last 7 days; and its claims about tokens that wait for a verdict",
         1,
     )
     wrong_entries_in_7_days: int = count(
-        30, "values of a group that were rejected as wrong in the last 7 days", 1
+        30,
+        "values of a group that were rejected as wrong in the last 7 days; for saying so of more nobody is paid",
+        1,
     )
 
     # Claims about tokens

@@ -2,7 +2,6 @@
 figures of accounts. Nothing here commits.
 """
 
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -28,7 +27,7 @@ from core.db import locks
 from core.db.arrays import table_of
 from core.db.day_figures import drop_days
 from core.db.engine import WriteSession
-from core.earn.rules.payout import CapKind, Item, Payee, PayoutPart
+from core.earn.rules.payout import CapKind, Item, PayoutPart
 from core.earn.tables import (
     EarnAward,
     EarnCancellation,
@@ -208,20 +207,6 @@ def save_group_debts(session: WriteSession, left: Mapping[int, int]) -> None:
         .where(EarnGroupDebt.account_id == rests.c.account_id)
         .values(left_credits=rests.c.left_credits)
     )
-
-
-def sharers(
-    payees: Mapping[int, Payee], of_groups: Collection[EarnGroupDebt]
-) -> dict[int, list[int]]:
-    """Of each payee the accounts whose debts it repays, in their order."""
-    debtors = defaultdict[str, list[int]](list)
-    for debt in of_groups:
-        for key in debt.groups:
-            debtors[key].append(debt.account_id)
-    return {
-        id_: sorted({debtor for key in payee.own_keys for debtor in debtors.get(key, ())})
-        for id_, payee in payees.items()
-    }
 
 
 def add_group_debt(

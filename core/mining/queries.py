@@ -84,9 +84,14 @@ def entries_waiting_of(session: Session, keys: Collection[str], most: int) -> in
 def wrong_entries_of(
     session: Session, keys: Collection[str], since: datetime, most: int
 ) -> Sequence[datetime]:
-    """When the newest of theirs were rejected as wrong, from `since` on (inclusive), at most `most`."""
+    """When the newest of theirs were rejected as wrong, from `since` on (inclusive), at most `most`; gold
+    was meant to be wrong.
+    """
     query = select(MiningEntry.reviewed_at).where(
-        WRONG, _of_groups(keys), MiningEntry.reviewed_at >= since
+        WRONG,
+        _of_groups(keys),
+        MiningEntry.reviewed_at >= since,
+        ~exists().where(MiningGold.entry_id == MiningEntry.id),
     )
     newest = query.order_by(MiningEntry.reviewed_at.desc()).limit(most)
     return [at for at in session.scalars(newest) if at is not None]

@@ -295,9 +295,10 @@ def _end(
     feed.note(session, _row(held, FeedKind.MINE_REJECTED, now))
     truth = Truth.MISMATCH if reason is EndReason.VALUE_WRONG else Truth.VOID
     granted = market.review_ended(session, entry.id, truth, limits, now, places)
-    if granted and is_a_lie:
-        ref = f"{ref_of(entry.id)}:wrong"
-        awards.charge(session, entry.agent_id, Source.MINING, ref, granted, now, is_of_group=True)
+    if granted and truth is Truth.MISMATCH:
+        # gold, too: in the public ledger it is a wrong value as any other
+        ref, source = ref_of(entry.id), Source.MINING
+        awards.charge(session, entry.agent_id, source, ref, granted, now, is_of_group=not is_gold)
 
 
 def _lied_enough(

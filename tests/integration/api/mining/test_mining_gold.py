@@ -14,6 +14,7 @@ from tests.integration.api.mining.conftest import (
     CHAIN,
     EVIDENCE,
     Mine,
+    Rebuild,
     entry,
     record,
 )
@@ -82,7 +83,9 @@ def test_gold__ends_as_wrong_when_five_proofs_are_in(mine: Mine, clock: Clock, p
     assert job.run(place, clock.now) == {"rejected": 0}
     assert [mine.credits(one)["earned"] for one in others] == [60, 60, 60, 60, 0]
     assert mine.credits(others[4])["owed"] == 60
-    assert mine.credits(house)["owed"] == 0  # it said what it was told to
+    assert mine.credits(house)["owed"] == 240  # as anybody's who was wrong
+    with mine.database.read() as session:
+        assert session.scalar(text("select count(*) from earn_group_debt")) == 0
 
 
 def test_gold__ends_as_wrong_after_24_hours(mine: Mine, clock: Clock, place: Any) -> None:
@@ -123,3 +126,35 @@ def test_gold__that_cannot_be_rejected_keeps_no_other_from_it(
     statuses = {one["submission_id"]: one["status"] for one in mine.submissions(house)}
     assert statuses[sound["submission_id"]] == "rejected"
     assert statuses[broken["submission_id"]] == "pending"
+
+
+def test_gold__looks_in_the_public_ledger_like_any_wrong_value(
+    mine: Mine, clock: Clock, place: Any
+) -> None:
+    """Or who submits gold would be known by the first of it."""
+    house, liar, *others = [connect(mine.client, agent_name=f"agent {n}") for n in range(7)]
+    planted, lie = plant(mine, house, clock), mine.submit(liar, entry(value="base"))
+    for made in (planted, lie):
+        for one in others:
+            mine.re_observe(one, made["entries"][0]["task_id"], "mismatch")
+    assert job.run(place, clock.now) == {"rejected": 1}
+    mine.reject(lie)
+    shown = list[list[tuple[Any, ...]]]()
+    for made in (planted, lie):
+        rows = mine.client.get("/earn/feed", params={"limit": 200}).json()["rows"]
+        ref = f"mining:entry:{made['entries'][0]['entry_id']}"
+        shown.append([(one["kind"], one["credits"]) for one in rows if one["ref"] == ref])
+    assert shown[0] == shown[1]
+    assert ("debt", 300) in shown[0]
+
+
+def test_gold__counts_for_nobody_as_a_wrong_value(
+    mine_with: Rebuild, clock: Clock, place: Any
+) -> None:
+    """The house submits true values beside it, and its operators may sit at one network address."""
+    mine = mine_with(wrong_entries_in_7_days=1)
+    house = connect(mine.client, agent_name="house")
+    plant(mine, house, clock)
+    clock.pass_(hours=24)
+    assert job.run(place, clock.now) == {"rejected": 1}
+    mine.submit(house, CHAIN)
