@@ -2,11 +2,12 @@
 (docs/market-store.md#published-days).
 """
 
+import re
 from collections.abc import Callable
 from datetime import date
-from typing import Annotated
+from typing import Annotated, Final
 
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 
 from api.kernel.fields import WHOLE
 from api.kernel.operation import AnswerBody
@@ -14,7 +15,9 @@ from core.errors import InvalidParameterError
 from core.published.rules import PublishCause, PublishedVersion
 from core.times import instant_text
 
-UtcDay = Annotated[str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")]
+_DAY: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+# its form is looked at by `chosen_version`, whose refusal says it in words
+UtcDay = Annotated[str, WithJsonSchema({"type": "string", "pattern": f"^{_DAY}$"})]
 VersionNumber = Annotated[int, Field(ge=1, le=1_000_000), WHOLE]
 
 
@@ -57,6 +60,8 @@ def chosen_version(
 
 def _day(field: str, text: str) -> date:
     try:
-        return date.fromisoformat(text)
+        if re.fullmatch(_DAY, text, re.ASCII):
+            return date.fromisoformat(text)
     except ValueError:
-        raise InvalidParameterError(field, "write a day such as 2026-11-21") from None
+        pass  # no day of a calendar
+    raise InvalidParameterError(field, "write a day such as 2026-11-21")
