@@ -59,6 +59,7 @@ class Made:
     paid: int = 0
     withdrawn: int = 0
     cancelled: int = 0
+    for_others: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     is_reversed: bool = False
 
 
@@ -182,7 +183,11 @@ class World:
                 made.withdrawn = item.left
                 del self.queue[award_id]
         self._debts()
-        self.owed[made.account] += made.credits - made.withdrawn - made.cancelled
+        owed = made.credits - made.withdrawn - made.cancelled - sum(made.for_others.values())
+        self.owed[made.account] += owed
+        for debtor, amount in made.for_others.items():
+            self.owed[debtor] += amount
+            self.of_groups[debtor] += amount
 
     def drain(self) -> None:
         if budget_of(self.limits).room(self.used[self.day]) == 0:
@@ -204,6 +209,8 @@ class World:
         made = self.made[self.refs[item.award_id]]
         made.repaid += part.repaid
         made.paid += part.paid
+        for debtor, amount in part.repayments.items():
+            made.for_others[debtor] += amount if debtor != item.account_id else 0
         self.earned[item.account_id] += part.paid
         if part.paid:
             keys = self.payees[item.account_id].own_keys

@@ -16,6 +16,7 @@ from sqlalchemy import (
     bindparam,
     cast,
     delete,
+    func,
     select,
     update,
 )
@@ -27,11 +28,13 @@ from core.db import locks
 from core.db.arrays import table_of
 from core.db.day_figures import drop_days
 from core.db.engine import WriteSession
+from core.earn.rules.feed import FeedKind
 from core.earn.rules.payout import CapKind, Item, PayoutPart
 from core.earn.tables import (
     EarnAward,
     EarnCancellation,
     EarnDay,
+    EarnFeedRow,
     EarnGroupDebt,
     EarnQueue,
     EarnReversal,
@@ -189,6 +192,14 @@ def cancel(session: WriteSession, items: Sequence[Item], now: datetime) -> None:
 def cancelled_credits(session: Session, award_id: int) -> int:
     found = session.get(EarnCancellation, award_id)
     return 0 if found is None else found.credits
+
+
+def repaid_for_others(session: Session, award: EarnAward) -> dict[int, int]:
+    """By account what an award repaid of debts that were not its account's own."""
+    row = EarnFeedRow
+    its = (row.ref == award.ref, row.kind == FeedKind.REPAID, row.account_id != award.account_id)
+    query = select(row.account_id, func.sum(row.credits)).where(*its).group_by(row.account_id)
+    return {account_id: int(amount or 0) for account_id, amount in session.execute(query)}
 
 
 def save_group_debts(session: WriteSession, left: Mapping[int, int]) -> None:

@@ -383,9 +383,7 @@ def _reverse(session: WriteSession, made: EarnAward, reason: str, now: datetime)
         owed = made.credits - withdrawn - queries.cancelled_credits(session, made.id)
         if withdrawn:
             feed.note(session, _row(FeedKind.WITHDRAWN, made.account_id, made.ref, withdrawn, now))
-        if owed:
-            debt = (made.account_id, owed, f"reversal:{made.ref}", made.ref)
-            _owe_all(session, [debt], now)
+        _owe_again(session, made, owed, now)
     reversal = EarnReversal(
         award_id=made.id,
         reason=reason,
@@ -397,6 +395,21 @@ def _reverse(session: WriteSession, made: EarnAward, reason: str, now: datetime)
     session.add(reversal)
     session.flush()
     return reversal
+
+
+def _owe_again(session: WriteSession, made: EarnAward, owed: int, now: datetime) -> None:
+    """What was paid of an award is a debt: of its account, and of others of its group what it repaid for
+    them.
+    """
+    repaid = queries.repaid_for_others(session, made)
+    debts = {made.account_id: owed - sum(repaid.values()), **repaid}
+    key = f"reversal:{made.ref}"
+    _owe_all(
+        session, [(id_, amount, key, made.ref) for id_, amount in debts.items() if amount], now
+    )
+    payees = views.payees_of(session, repaid) if repaid else {}
+    for debtor, amount in repaid.items():
+        queries.add_group_debt(session, debtor, payees[debtor].own_keys, amount)
 
 
 def _restore(session: WriteSession, made: EarnAward, now: datetime) -> None:
@@ -421,6 +434,8 @@ def _owe_all(
     session: WriteSession, debts: Sequence[tuple[int, int, str, str]], now: datetime
 ) -> None:
     """`debts`: account, credits, key of the posting, and ref."""
+    if not debts:
+        return
     heads = batch.hold(session, [account_id for account_id, *_ in debts], now)
     queries.trim_group_debts(
         session, {account_id: held.owed for account_id, held in heads.balances.items()}

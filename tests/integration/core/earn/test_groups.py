@@ -154,6 +154,21 @@ def test_a_debt__follows_no_wallet_that_sent_something_to_both(write: WriteSessi
     assert award(write, stranger, "mining:entry:1") == 60
 
 
+def test_what_a_reversed_award_repaid_for_another__that_one_owes_again(
+    write: WriteSession,
+) -> None:
+    """Its account was paid nothing, and owes nothing."""
+    liar, colleague, third = (add_agent(write, HERE) for _ in range(3))
+    charge(write, liar, 20)
+    assert award(write, colleague, "mining:entry:1") == 20
+    assert owed(write, liar, colleague) == [0, 0]
+    back = awards.reverse(write, "mining:entry:1", "it was wrong", NOW)
+    assert back is not None
+    assert back.owed_credits == 60
+    assert (owed(write, liar, colleague), left(write)) == ([40, 20], [40])
+    assert award(write, third, "mining:entry:2") == 20  # which repaid the liar's
+
+
 def test_other_debts__are_the_accounts_alone(write: WriteSession) -> None:
     wrong, colleague = add_agent(write, HERE), add_agent(write, HERE)
     awards.charge(write, wrong, Source.REOBSERVE, "reobserve:proof:1", 30, NOW)

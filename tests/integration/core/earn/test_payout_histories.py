@@ -1,7 +1,7 @@
 """Random histories of awards, charges, debts of groups, late evidence, reversals, drains and midnights in
 Postgres: after each step the ledgers are what the model says, and add up.
 
-`HYPOTHESIS_PROFILE=deep` looks at 2,000 histories, otherwise 200 are.
+`HYPOTHESIS_PROFILE=deep` looks at 2,000 histories, otherwise 100 are.
 """
 
 from collections import defaultdict
@@ -26,7 +26,7 @@ from tests.integration.core.earn.people import add_people, fund
 from tests.integration.core.rows import NOW
 from tests.payouts import FUNDERS, STEPS, TIGHT, Step, World
 
-EXAMPLES = max(200, settings().max_examples)
+EXAMPLES = max(100, settings().max_examples)
 
 
 @contextmanager
