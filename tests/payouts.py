@@ -235,6 +235,18 @@ class World:
             if award_id < max(paid, default=0) and award_id in before:
                 assert self.rooms(item), f"{award_id} was overtaken, and no cap stops it"
 
+    def owed_by_groups(self) -> dict[int, int]:
+        """By account what others of its group owe for it to repay."""
+        keys = {account: payee.own_keys for account, payee in self.payees.items()}
+        return {
+            account: sum(
+                min(left, self.owed[debtor])
+                for debtor, left in self.of_groups.items()
+                if debtor != account and keys[account] & keys[debtor]
+            )
+            for account in self.payees
+        }
+
     def rooms(self, item: Item) -> list[CapKind]:
         """The caps of an item, the budget's aside, that have no room today."""
         caps = caps_of(self.payees[item.account_id], is_room=item.is_room, limits=self.limits)
