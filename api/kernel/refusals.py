@@ -30,6 +30,7 @@ from core.errors import (
     SettleGraceError,
     WrongStatusError,
 )
+from core.times import instant_text, next_day
 
 LAST_RESORT = "discovery.catalog"
 PAYABLE_HEADER = "X-Payable"  # none: a 402 where nothing can be paid
@@ -252,6 +253,20 @@ REASONS: Mapping[str, Reason] = {
 def feature_off(detail: str) -> Refusal:
     """Of calls to a part that this deployment has not set up. `detail` names the settings."""
     return Refusal("tw_feature_disabled", detail, extra={"code": "tw_feature_disabled"})
+
+
+def used_up_today(
+    detail: object, then: str, counted: str, now: datetime, *next_calls: str | NextCall
+) -> Refusal:
+    """429 until the next UTC day. `then`: what works from there on; `counted`: what none is left of."""
+    again = next_day(now)
+    return Refusal(
+        "rate_limited",
+        f"{detail}; {then} from {instant_text(again)} on.",
+        remaining={counted: 0},
+        retry_at=again,
+        next_calls=next_calls,
+    )
 
 
 def lacks_credits(detail: str, needed: int, available: int, *next_calls: str | NextCall) -> Refusal:

@@ -5,6 +5,7 @@ Laws
 - Nothing here commits.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -38,6 +39,7 @@ from core.tasks.rules import (
     TaskMove,
     TaskRefusedError,
     TaskState,
+    UnknownTaskError,
     VerdictWord,
     claim_after,
     is_exclusive,
@@ -74,14 +76,17 @@ def claim(
     Errors: UnknownTaskError; TaskRefusedError own_subject, task_closed, already_claimed,
     already_submitted, claim_lapsed, too_many_claims; NotEnoughCreditsError for the bond.
     """
-    payee = payees_of(session, [by.agent_id], bounds.shared_funders)[by.agent_id]
     unheld = session.get(Task, task_id)
-    holds = unheld is not None and is_exclusive(unheld.category)
+    if unheld is None:
+        raise UnknownTaskError("task", task_id)
+    concerned = {by.agent_id, unheld.submitter_id or by.agent_id}
+    payees = payees_of(session, concerned, bounds.shared_funders)
+    payee, holds = payees[by.agent_id], is_exclusive(unheld.category)
     if holds:
         queries.lock_groups(session, payee.keys)
     task = held_task(session, task_id)
     _release_lapsed(session, task, now)
-    _require_claimable(session, task, by, payee, bounds)
+    _require_claimable(session, task, by, payees)
     if holds:
         _require_no_lapse(session, task, payee, holds_for, now)
         _require_room(session, payee, bounds, now)
@@ -113,10 +118,10 @@ def claim(
 
 
 def _require_claimable(
-    session: WriteSession, task: Task, by: Claimant, payee: Payee, bounds: ClaimBounds
+    session: WriteSession, task: Task, by: Claimant, payees: Mapping[int, Payee]
 ) -> None:
-    """Errors: TaskRefusedError."""
-    if task.submitter_person == by.person or _is_of_own_group(session, task, payee, bounds):
+    """`payees`: the claimant, and the submitter if there is one. Errors: TaskRefusedError."""
+    if task.submitter_person == by.person or _is_of_own_group(task, by, payees):
         raise TaskRefusedError(
             TaskFault.OWN_SUBJECT,
             f"Task {task.id} re-observes a value of your own, or of another agent of your owner, "
@@ -148,11 +153,10 @@ def _already_submitted(task: Task) -> TaskRefusedError:
     )
 
 
-def _is_of_own_group(session: WriteSession, task: Task, payee: Payee, bounds: ClaimBounds) -> bool:
+def _is_of_own_group(task: Task, by: Claimant, payees: Mapping[int, Payee]) -> bool:
     if task.submitter_id is None:
         return False
-    submitter = payees_of(session, [task.submitter_id], bounds.shared_funders)
-    return not payee.keys.isdisjoint(submitter[task.submitter_id].keys)
+    return not payees[by.agent_id].keys.isdisjoint(payees[task.submitter_id].keys)
 
 
 def _require_no_lapse(

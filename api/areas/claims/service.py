@@ -12,6 +12,7 @@ from api.kernel.caller import AgentCaller, Nobody, OperatorCaller
 from api.kernel.cases import require_not_own, require_unlocked
 from api.kernel.operation import Answer, NextCall, ReadCall, Refusal, WriteCall
 from api.kernel.pagination import page_of
+from api.kernel.refusals import used_up_today
 from core.earn.limits import payout_limits
 from core.earn.views import payees_of
 from core.kg import claims
@@ -26,7 +27,7 @@ from core.kg.rules.claims import (
     claim_source,
     claimed_ticker,
 )
-from core.times import instant_text, instant_text_or_none, next_day
+from core.times import instant_text, instant_text_or_none
 
 
 def make(call: WriteCall, caller: AgentCaller, command: MakeClaim) -> Answer[CommunityClaim]:
@@ -50,14 +51,7 @@ def make(call: WriteCall, caller: AgentCaller, command: MakeClaim) -> Answer[Com
             call.db, by, sent, limits.claims_per_person_per_day, call.now, most_waiting
         )
     except ClaimsUsedUpError as error:
-        again = next_day(call.now)
-        raise Refusal(
-            "rate_limited",
-            f"{error}; claim again from {instant_text(again)} on.",
-            remaining={"claims": 0},
-            retry_at=again,
-            next_calls=("claims.list",),
-        ) from error
+        raise used_up_today(error, "claim again", "claims", call.now, "claims.list") from error
     except OpenClaimsUsedUpError as error:
         raise Refusal(
             "too_many_open",

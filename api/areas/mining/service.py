@@ -32,6 +32,7 @@ from api.kernel.caller import AgentCaller, Nobody, OperatorCaller
 from api.kernel.cases import require_unlocked
 from api.kernel.operation import Answer, Call, NextCall, NoInput, ReadCall, Refusal, WriteCall
 from api.kernel.pagination import page_of
+from api.kernel.refusals import used_up_today
 from core.credits.ledger import writer as credit_ledger
 from core.earn.limits import payout_limits
 from core.earn.rules.points import credits_of, points_text
@@ -60,7 +61,7 @@ from core.mining.rules.review import (
 )
 from core.mining.submissions import SubmissionBounds, Submitter
 from core.mining.tables import MiningEntry, MiningReview, MiningSubmission
-from core.times import instant_text, instant_text_or_none, next_day
+from core.times import instant_text, instant_text_or_none
 
 REWARDS_SHOWN: Final = 50
 
@@ -169,13 +170,8 @@ def submit(
         next_calls = (NextCall("mining.fields", ids),)
         raise Refusal("duplicate", str(error), next_calls=next_calls) from error
     except SubmissionsUsedUpError as error:
-        again = next_day(call.now)
-        raise Refusal(
-            "rate_limited",
-            f"{error}; submit again from {instant_text(again)} on.",
-            remaining={"submissions": 0},
-            retry_at=again,
-            next_calls=("mining.submissions",),
+        raise used_up_today(
+            error, "submit again", "submissions", call.now, "mining.submissions"
         ) from error
     except OpenEntriesUsedUpError as error:
         when = (

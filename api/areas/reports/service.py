@@ -15,6 +15,7 @@ from api.kernel.file import File
 from api.kernel.operation import Answer, Call, NextCall, ReadCall, Refusal, WriteCall
 from api.kernel.pagination import page_of
 from api.kernel.pairs import listing_of
+from api.kernel.refusals import used_up_today
 from api.kernel.tiers import most_reports, require_tier
 from core.listings import queries as listings
 from core.listings.rules import Symbol, symbol_in_body
@@ -25,7 +26,7 @@ from core.reports.queries import ReportOrder
 from core.reports.rules import BUCKET, MOST_ATTEMPTS, ReportState, is_spent
 from core.reports.tables import StoredReport
 from core.subscriptions.rules import Tier
-from core.times import instant_text, next_day, start_of_day
+from core.times import instant_text, start_of_day
 
 PDF, WHAT = "application/pdf", "A report"
 ASK_AGAIN = timedelta(seconds=5)
@@ -60,14 +61,8 @@ def _require_room(call: WriteCall, caller: AgentCaller, tier: Tier) -> None:
     most = most_reports(tier, call.deps.limits)
     if queries.asked_since(call.db, caller.account_id, start_of_day(call.now)) < most:
         return
-    again = next_day(call.now)
-    raise Refusal(
-        "rate_limited",
-        f"The {most} reports of today are used up; order again from {instant_text(again)} on.",
-        remaining={"reports": 0},
-        retry_at=again,
-        next_calls=("subscriptions.account",),
-    )
+    detail = f"The {most} reports of today are used up"
+    raise used_up_today(detail, "order again", "reports", call.now, "subscriptions.account")
 
 
 def own(call: ReadCall, caller: AgentCaller, command: ReportsQuery) -> Answer[ReportPage]:

@@ -21,7 +21,7 @@ from api.kernel.cases import require_unlocked
 from api.kernel.defense import takes_bond
 from api.kernel.operation import Answer, Call, NextCall, ReadCall, Refusal, WriteCall
 from api.kernel.pagination import page_of
-from api.kernel.refusals import lacks_credits
+from api.kernel.refusals import lacks_credits, used_up_today
 from api.kernel.scopes import SPEND_SCOPE, require_named_scope
 from core.credits.rules.buckets import NotEnoughCreditsError
 from core.credits.rules.prices import PRICES
@@ -45,7 +45,7 @@ from core.rooms.rules import (
 )
 from core.rooms.views import ShownMessage, ShownRoom
 from core.safety import queries as safety
-from core.times import instant_text, instant_text_or_none, next_day, whole_second
+from core.times import instant_text, instant_text_or_none, whole_second
 
 # Read
 
@@ -219,14 +219,8 @@ def release(call: WriteCall, caller: AgentCaller, command: ReleasePost) -> Answe
     try:
         made = releases.release(call.db, new, bounds, payout_limits(limits), call.now)
     except ReleasesUsedUpError as error:
-        again = next_day(call.now)
-        raise Refusal(
-            "rate_limited",
-            f"{error}; release this one from {instant_text(again)} on.",
-            remaining={"releases": 0},
-            retry_at=again,
-            next_calls=(NextCall("rooms.read", {"id": str(message.room_id)}),),
-        ) from error
+        room = NextCall("rooms.read", {"id": str(message.room_id)})
+        raise used_up_today(error, "release this one", "releases", call.now, room) from error
     if made.released_by != caller.account_id:
         raise Refusal(
             "already_released",
