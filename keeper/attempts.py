@@ -8,8 +8,6 @@ Laws
   hashes of all of them.
 - A nonce is lost only when the account's count is past it and the node knows none of the hashes,
   all of it answered.
-- Each attempt of a nonce costs at least an eighth more than the one before, in both fees: nodes
-  refuse less than a tenth.
 """
 
 from collections import defaultdict
@@ -18,38 +16,7 @@ from dataclasses import dataclass
 
 from core.chain.blocks import TransactionReceipt
 from core.keeper.intents import Tx
-
-BUMP_EIGHTHS = 9  # of the last fee
-
-
-@dataclass(frozen=True, slots=True)
-class Fees:
-    """EIP-1559, wei a unit of gas."""
-
-    max_fee_wei: int
-    max_priority_fee_wei: int
-
-
-def fees_for(base_fee_wei: int, priority_fee_wei: int, cap_wei: int) -> Fees | None:
-    """base * 2 + priority, at most the cap; None when even the base fee is above the cap."""
-    if base_fee_wei > cap_wei:
-        return None
-    max_fee_wei = min(base_fee_wei * 2 + priority_fee_wei, cap_wei)
-    return Fees(max_fee_wei, min(priority_fee_wei, max_fee_wei))
-
-
-def bumped(last: Fees, market: Fees | None, cap_wei: int) -> Fees | None:
-    """What a replacement offers: an eighth more (rounded up), and no less than the market asks;
-    None when that is above the cap.
-    """
-    asked = market or Fees(0, 0)
-    priority = max(_an_eighth_more(last.max_priority_fee_wei), asked.max_priority_fee_wei)
-    max_fee = max(_an_eighth_more(last.max_fee_wei), asked.max_fee_wei, priority)
-    return None if max_fee > cap_wei else Fees(max_fee, priority)
-
-
-def _an_eighth_more(wei: int) -> int:
-    return max(wei + 1, -(-wei * BUMP_EIGHTHS // 8))
+from keeper.gas import Fees
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,10 +32,10 @@ from core.keeper.gas import FILLER_GAS
 from core.keeper.intents import Intent
 from core.keeper.rules import IntentState
 from core.mandate.chain.reader import VaultReader
-from keeper.attempts import Fees, NonceSlot
+from keeper.attempts import NonceSlot
+from keeper.gas import Caps, Fees, Market, market
 from keeper.headroom import Allowance, Headroom
 from keeper.intents import as_anyone, order_of, restated, sent_as
-from keeper.market import Market, market
 from keeper.observe import Observer
 from keeper.overdue import overdue_slots, unknown_slots
 from keeper.snapshot import Snapshot
@@ -80,17 +80,6 @@ class Draft:
             "maxFeePerGas": self.fees.max_fee_wei,
             "maxPriorityFeePerGas": self.fees.max_priority_fee_wei,
         }
-
-
-@dataclass(frozen=True, slots=True)
-class Caps:
-    """The most that a unit of gas may cost, wei. A stop is worth more than a mark."""
-
-    others_wei: int
-    stops_wei: int
-
-    def of(self, kind: str) -> int:
-        return self.stops_wei if kind in URGENT else self.others_wei
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,10 @@ from typing import Protocol
 
 from core.keeper.gas import FILLER_GAS
 from core.keeper.intents import Intent
-from keeper.attempts import Fees, NonceSlot, first_free_nonce
+from keeper.attempts import NonceSlot, first_free_nonce
 from keeper.funds import STOP_GAS, STOPS_WANTED
+from keeper.gas import Fees, Market, Offer
 from keeper.intents import is_for_the_keeper
-from keeper.market import Market, Offer
 from keeper.snapshot import Snapshot
 from keeper.state import STOPS, YIELDING, IntentKind
 from keeper.trials import Trial

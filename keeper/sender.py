@@ -40,8 +40,9 @@ from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UnixSeconds
 from keeper.apart import settled_apart
 from keeper.counts import Counts
-from keeper.drafts import Caps, Draft, Drafter
+from keeper.drafts import Draft, Drafter
 from keeper.due import DueBytes
+from keeper.gas import Caps
 from keeper.headroom import Allowance
 from keeper.intents import (
     ANCHOR_PATIENCE,
@@ -56,6 +57,7 @@ from keeper.precedence import Precedence
 from keeper.signatures import Signatures
 from keeper.snapshot import OTHERS_S, Snapshot, look
 from keeper.state import STOPS, URGENT, IntentKind, Role
+from keeper.stops import Stops
 from keeper.swallowed import Taken
 from keeper.transitions import Transitions, VoidRequestError
 from keeper.trials import ERROR_CHARACTERS
@@ -93,7 +95,9 @@ class Sender:
         clock: Callable[[], float] = time.monotonic,
         allowance: Allowance | None = None,
         precedence: Precedence | None = None,
+        stops: Stops | None = None,
     ) -> None:
+        self._stops = stops
         self._reader = reader
         self._observer = observer
         self._database = database
@@ -121,6 +125,8 @@ class Sender:
         Errors: RpcError and NoHeadError (what was committed stays), LeadershipLostError,
         IntentMovedError, the database's.
         """
+        if self._stops is not None:
+            self._stops.follow()
         if not live:
             return []
         with self._reader.rpc.pinned(), self._turn():
@@ -132,14 +138,6 @@ class Sender:
             if has_sent:
                 _, live = self._settled(live, now)
         return live
-
-    def rush(self, live: Sequence[Intent], now: datetime, *, is_stood_down: bool) -> list[Intent]:
-        """Sign and send the planned stops among `live`, and nothing else. Errors: as `advance`."""
-        with self._reader.rpc.pinned(), self._turn():
-            snapshot = self._look(live)
-            return self._signed_in_turns(
-                live, snapshot, now, urgent_alone=True, is_stood_down=is_stood_down
-            )[0]
 
     def _turn(self) -> AbstractContextManager[None]:
         return self._precedence.first() if self._is_first else nullcontext()

@@ -6,15 +6,12 @@ import structlog
 from eth_utils.crypto import keccak
 
 from core.chain.signer import Signer
-from core.errors import MandateError, OutsideError
 from core.hexes import hex_of
 from core.keeper.intents import NewTx
 from keeper.drafts import Draft
+from keeper.signing import UNSIGNED, words_of
 from keeper.snapshot import Snapshot
-from keeper.trials import ERROR_CHARACTERS
 
-# what a signer that cannot sign may raise
-UNSIGNED = (MandateError, OutsideError, OSError, ValueError, TypeError)
 SILENT_S = 5.0  # for so long a signer that failed is asked last
 
 log = structlog.get_logger("keeper")
@@ -47,7 +44,7 @@ class Signatures:
                     intent=draft.intent.id,
                     kind=draft.intent.kind,
                     why="it is not signed",
-                    error=_words(error),
+                    error=words_of(error),
                 )
                 failed.add(draft.signer)
                 self._silent_until[draft.signer] = self._clock() + SILENT_S
@@ -73,10 +70,3 @@ class Signatures:
             offered_block=snapshot.head.number,
             is_filler=draft.is_filler,
         )
-
-
-def _words(error: Exception) -> str:
-    """What is told of an error; one that is not ours may hold anything."""
-    return (str(error) if isinstance(error, MandateError | OutsideError) else type(error).__name__)[
-        :ERROR_CHARACTERS
-    ]

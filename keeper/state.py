@@ -171,6 +171,15 @@ class VaultReading:
 
 
 @dataclass(frozen=True, slots=True)
+class DueStop:
+    """A vault that must stop, by the lens of this node."""
+
+    vault: str
+    node: str  # whose lens says so
+    reading: VaultReading
+
+
+@dataclass(frozen=True, slots=True)
 class FactoryKeepers:
     """Whom the factory names as keeper.
 

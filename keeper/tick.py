@@ -27,6 +27,7 @@ from functools import partial
 from typing import Any, Protocol
 
 import structlog
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from core.chain.rpc import RpcError
@@ -35,21 +36,20 @@ from core.db.leadership import Leadership
 from core.keeper import intents as rows
 from core.keeper import views as watched_rows
 from core.keeper.intents import Intent, NewIntent, NewVaultMark, add_ended, forget_ended
-from core.keeper.rules import IntentState, LacksMark
+from core.keeper.rules import LacksMark
 from core.keeper.views import WatchedVault
 from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UnixSeconds, usdc_text_or_none
 from keeper.anchoring import Anchoring
 from keeper.audit import VaultAudit
 from keeper.ended import Ended
-from keeper.heads import NoHeadError
 from keeper.intents import intent_of, live_kinds
 from keeper.jobs import keeper_change, mark, settle, stop_line
 from keeper.last_resort import LastResort
 from keeper.observe import VAULTS_A_BATCH, Observer
 from keeper.order import Order
 from keeper.spared import spared
-from keeper.state import STOPS, Action, Head, IntentKind, KeeperState, VaultReading
+from keeper.state import Action, DueStop, Head, IntentKind, KeeperState, VaultReading
 
 Job = Callable[[KeeperState, UnixSeconds], list[Action]]
 JOBS: tuple[Job, ...] = (settle.plan, keeper_change.plan, mark.plan)  # after the stops
@@ -101,15 +101,17 @@ class TickReport:
 
 
 class TickSender(Protocol):
-    """What a tick asks of a Sender; both answer the intents that are not finished."""
+    """What a tick asks of a Sender; it answers the intents that are not finished."""
 
     def advance(
         self, live: Sequence[Intent], now: datetime, *, is_stood_down: bool
     ) -> list[Intent]: ...
 
-    def rush(
-        self, live: Sequence[Intent], now: datetime, *, is_stood_down: bool
-    ) -> list[Intent]: ...
+
+class TickStops(Protocol):
+    """What a tick asks of Stops."""
+
+    def send(self, due: Sequence[DueStop]) -> None: ...
 
 
 class Tick:
@@ -128,6 +130,7 @@ class Tick:
         observer: Observer,
         leadership: Leadership,
         sender: TickSender | None,
+        stops: TickStops | None = None,
         own: str | None,
         marks_a_day: int = MARKS_A_DAY,
         removes: bool = False,
@@ -140,6 +143,7 @@ class Tick:
         self._leadership = leadership
         self._chain_id = observer.chain_id
         self._sender = sender
+        self._stopper = stops
         self._own = own
         self._marks_a_day = marks_a_day
         self._last_resort = (
@@ -152,6 +156,7 @@ class Tick:
         self._sign = sign
         self._clock = clock
         self._was_told: tuple[bool, bool] = (False, False)
+        self._watched: list[WatchedVault] = []  # at the last tick
 
     @property
     def mode(self) -> str:
@@ -164,9 +169,14 @@ class Tick:
         database's.
         """
         started, seconds = self._clock(), UnixSeconds(int(now.timestamp()))
-        with self._database.read() as session:
-            watched = watched_rows.watched_vaults(session, self._chain_id, now)
-            live = self._live(session)
+        try:
+            with self._database.read() as session:
+                watched = watched_rows.watched_vaults(session, self._chain_id, now)
+                live = self._live(session)
+        except SQLAlchemyError:
+            self._stop_without_rows(seconds)
+            raise
+        self._watched = watched
         self._observer.witnesses.take_turns()
         head = self._observer.head(seconds)
         keepers = self._observer.keepers(head, self._own)
@@ -174,13 +184,11 @@ class Tick:
             self._chain_id, head, (), self._observer.max_head_age_s, keepers, self._own
         )
         self._tell_changes(state, seconds)
-        live = self._rushed(state, live, now)
         stops: list[Action] = []
         readings: dict[str, VaultReading] = {}
         for part in self._parts(watched, live, head):
             readings |= {reading.vault: reading for reading in part}
-            stops += (found := self._stops(replace(state, vaults=part), seconds))
-            live = self._stopped(state, found, live, now)
+            stops += self._stopped(replace(state, vaults=part), seconds)
             self._sign()
         state = replace(state, vaults=tuple(readings.values()))
         self._order.note(state.vaults)
@@ -191,6 +199,7 @@ class Tick:
         others = self._others(state, seconds, now)
         anchors = self._anchors(state, live, seconds)
         live = [*live, *self._written(state, [*stops, *removals], others, anchors, seconds, now)]
+        live = [intent for intent in live if intent.kind != IntentKind.STOP]
         if self._sender is not None:
             live = self._sender.advance(live, now, is_stood_down=state.is_stood_down)
         self._retire(state, at_work, now)
@@ -201,6 +210,18 @@ class Tick:
             live,
             round((self._clock() - started) * 1000),
         )
+
+    def _stop_without_rows(self, seconds: UnixSeconds) -> None:
+        """Stops need no database: the vaults of the last tick are read and judged."""
+        if not self._watched:
+            return
+        head = self._observer.head(seconds)
+        state = KeeperState(
+            self._chain_id, head, (), self._observer.max_head_age_s, None, self._own
+        )
+        for part in self._parts(self._watched, (), head):
+            self._stopped(replace(state, vaults=part), seconds)
+            self._sign()
 
     def _parts(
         self, watched: Sequence[WatchedVault], live: Sequence[Intent], head: Head
@@ -221,23 +242,15 @@ class Tick:
 
     # What is decided
 
-    def _stops(self, state: KeeperState, seconds: UnixSeconds) -> list[Action]:
-        """One that stands down plans what anyone may stop."""
-        if state.is_stood_down:
-            state = replace(
-                state,
-                vaults=tuple(
-                    reading for reading in state.vaults if reading.is_for_anyone(state.head)
-                ),
-            )
-        return _actions(stop_line.plan, state, seconds)
-
-    def _stopped(
-        self, state: KeeperState, actions: Sequence[Action], live: list[Intent], now: datetime
-    ) -> list[Intent]:
-        """Plan the stops of a slice and send them at once."""
-        planned = self._planned(actions, now)
-        return self._rushed(state, [*live, *planned], now) if planned else live
+    def _stopped(self, state: KeeperState, seconds: UnixSeconds) -> list[Action]:
+        """Send the stops of a slice at once."""
+        actions = _actions(stop_line.plan, state, seconds)
+        self._tell(actions)
+        if self._stopper is not None and actions:
+            due = {action.to for action in actions}
+            node = self._observer.told_by or ""
+            self._stopper.send([DueStop(r.vault, node, r) for r in state.vaults if r.vault in due])
+        return actions
 
     def _planned(self, actions: Sequence[Action], now: datetime) -> list[Intent]:
         """Write them down at once; none in a dry run."""
@@ -265,23 +278,6 @@ class Tick:
             actions += part
             self._sign()
         return after, actions
-
-    def _rushed(self, state: KeeperState, live: list[Intent], now: datetime) -> list[Intent]:
-        """Planned stops are sent before anything else is done.
-
-        A node that fails now is met again by what follows, which goes on from what was committed
-        until then.
-        """
-        if self._sender is None or not any(
-            intent.kind in STOPS and intent.state is IntentState.PLANNED for intent in live
-        ):
-            return live
-        try:
-            return self._sender.rush(live, now, is_stood_down=state.is_stood_down)
-        except (RpcError, NoHeadError) as error:
-            log.warning("stops wait", error=str(error))
-            with self._database.read() as session:
-                return self._live(session)
 
     def _live(self, session: Session) -> list[Intent]:
         return rows.live_intents(session, self._chain_id, of_requests=False)

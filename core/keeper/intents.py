@@ -353,8 +353,8 @@ def bytes_at(session: Session, signer: str, first_nonce: int, last_nonce: int) -
     return [_tx(row) for row in session.scalars(newest)]
 
 
-def add_tx(session: WriteSession, tx: NewTx, now: datetime) -> None:
-    """Store signed bytes.
+def add_tx(session: WriteSession, tx: NewTx, now: datetime, state: TxState = TxState.SIGNED) -> Tx:
+    """Store signed bytes; with BROADCAST what was sent already.
 
     Attempts of one nonce count from 1; a chain that went back may use a nonce again.
     """
@@ -373,9 +373,11 @@ def add_tx(session: WriteSession, tx: NewTx, now: datetime) -> None:
         "max_priority_fee_wei": tx.max_priority_fee_wei,
         "offered_block": tx.offered_block,
     }
-    session.execute(
-        insert(KeeperTx).values(**values, attempt=attempt, state=TxState.SIGNED, created_at=now)
+    sent_at = now if state is TxState.BROADCAST else None
+    statement = insert(KeeperTx).values(
+        **values, attempt=attempt, state=state, first_sent_at=sent_at, created_at=now
     )
+    return _tx(session.scalars(statement.returning(KeeperTx)).one())
 
 
 def move_tx(

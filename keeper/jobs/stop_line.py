@@ -1,10 +1,10 @@
-"""The stop line: a working vault whose worth is at or below its floor gets the mark that stops it.
+"""The stop line: a working vault whose worth is at or below its floor gets the call that stops it.
 
 Laws
 - Nothing is stopped on missing or stale data: unknown worth and an old head decide nothing.
 - Money that no adapter values counts at cost, and such a worth stops as any other.
 - At the floor is below it: worth == floor stops, one base unit more does not. Source:
-  MandateVault.mark, which measures again in the block that it is mined in.
+  MandateVault.enforceStopLine, which measures again in the block that it is mined in.
 """
 
 from core.mandate.rules.lifecycle import VaultStatus
@@ -15,19 +15,14 @@ WHY = "at_or_below_floor"
 
 
 def plan(state: KeeperState, now: UnixSeconds) -> list[Action]:
-    """One stop for each working vault at or below its floor that has none under way."""
+    """One stop for each working vault at or below its floor; keeper.stops knows which are sent."""
     if state.is_stale(now):
         return []
     return [
         reading.action(IntentKind.STOP, state.head, WHY)
         for reading in state.vaults
-        if is_due(reading)
+        if is_fallen(reading)
     ]
-
-
-def is_due(reading: VaultReading) -> bool:
-    """True when the vault must stop and nothing is under way yet."""
-    return is_fallen(reading) and IntentKind.STOP not in reading.live
 
 
 def is_fallen(reading: VaultReading) -> bool:

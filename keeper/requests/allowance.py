@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from core.chain.fees import layer_1_fee_wei
 from core.keeper.intents import Intent
 from core.mandate.chain.reader import VaultReader
-from keeper.drafts import Caps
 from keeper.funds import STOP_GAS, STOPS_WANTED
-from keeper.market import market
+from keeper.gas import Caps, market
 from keeper.requests.purses import CUSTODY, PurseTerms
 from keeper.state import Head
 

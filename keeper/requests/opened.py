@@ -16,7 +16,7 @@ from core.db.engine import Bounds, Database
 from core.keeper.gas import GasBudgets
 from core.mandate.chain.reader import VaultReader
 from core.watchdog import Watchdog
-from keeper.drafts import Caps
+from keeper.gas import Caps
 from keeper.observe import Observer
 from keeper.outbox_kinds import OutboxPlanner
 from keeper.precedence import Precedence

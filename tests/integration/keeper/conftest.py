@@ -31,7 +31,7 @@ from core.mandate.rules.terms import Rule
 from core.mandate.tables import Mandate, MandateHead
 from core.mandate.venues import test_venue
 from keeper.anchoring import Anchoring
-from keeper.drafts import Caps
+from keeper.gas import Caps
 from keeper.observe import Observer
 from keeper.outbox_kinds import OutboxPlanner
 from keeper.precedence import Precedence
@@ -39,6 +39,8 @@ from keeper.requests.opened import round_of
 from keeper.requests.round import RequestRound
 from keeper.sender import Sender
 from keeper.state import Role
+from keeper.stop_rows import StopRows
+from keeper.stops import Stops
 from keeper.tick import MARKS_A_DAY, Tick, TickReport
 from tests.integration.chain_fixtures import CHAIN_ID, DeployedChain
 from tests.personas import AGENT, KEEPER, OPERATOR, OWNER
@@ -179,6 +181,7 @@ class KeeperProcess:
     rpc: Rpc
     requests: RequestRound | None
     requests_rpc: Rpc
+    stops: Stops
 
     def run(self) -> TickReport:
         """A tick, and then a round of the requests, which `keeper.main` runs beside it."""
@@ -194,6 +197,7 @@ class KeeperProcess:
         while not self.leadership.try_take(self.now()):
             assert time.monotonic() < until, "another process leads"
             time.sleep(0.02)
+        self.stops.follow()
         return self.tick.run(self.now())
 
     def die(self) -> None:
@@ -253,7 +257,28 @@ class Stage:
         database = cast("Database", WatchedDatabase(self.database, die_after, before_signing))
         keys = ((Role.KEEPER, signer), (Role.STOP, stop_signer), (Role.PAUSER, pauser))
         signers: dict[str, Signer] = {role: s for role, s in keys if s is not None}
+        of_stops = {
+            s.address: role
+            for role, s in (("stop", stop_signer), ("keeper", signer))
+            if s is not None
+        }
+        stops = Stops(
+            rpc,
+            StopRows(
+                database,
+                self.chain.chain_id,
+                of_stops,
+                epoch=lambda: leadership.epoch,
+                fence=leadership.fence,
+                now=self.now,
+                clock=age,
+            ),
+            [s for s in (stop_signer, signer) if s is not None],
+            caps,
+            age,
+        )
         sender = Sender(
+            stops=stops,
             reader=reader,
             observer=observer,
             database=database,
@@ -297,13 +322,16 @@ class Stage:
             observer=observer,
             leadership=leadership,
             sender=None if signer is None else sender,
+            stops=None if signer is None else stops,
             own=None if signer is None else signer.address,
             removes=pauser is not None,
             marks_a_day=marks_a_day,
             anchoring=Anchoring(database, reader),
             clock=clock or age,
         )
-        process = KeeperProcess(tick, leadership, wire, self.now, rpc, requests, requests_rpc)
+        process = KeeperProcess(
+            tick, leadership, wire, self.now, rpc, requests, requests_rpc, stops
+        )
         self.processes.append(process)
         return process
 

@@ -33,7 +33,7 @@ from core.sponsored import queries
 from core.sponsored.prices import FixedEthPrice
 from core.targets.limits import target_limits
 from keeper.areas import sponsored as job
-from keeper.drafts import Caps
+from keeper.gas import Caps
 from keeper.observe import Observer
 from keeper.outbox_kinds import outbox_planner
 from keeper.requests.opened import round_of

@@ -7,8 +7,8 @@ import httpx
 import pytest
 
 from core.chain.rpc import Rpc
-from keeper.attempts import Fees
-from keeper.market import (
+from keeper.gas import Fees
+from keeper.gas import (
     GWEI,
     LEAST_CAP_WEI,
     LEAST_STOP_TIP_WEI,
