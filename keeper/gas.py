@@ -18,8 +18,12 @@ from statistics import median_high, median_low
 from typing import Any
 
 from core.chain import results
+from core.chain.refusals import cleaned
 from core.chain.results import Parse
-from core.chain.rpc import Request, Rpc
+from core.chain.revert import decode_revert
+from core.chain.rpc import Request, Rpc, RpcError, RpcRevertedError
+from core.hexes import hex_of
+from core.keeper.gas import FILLER_GAS
 from keeper.state import URGENT, Head
 
 GWEI = 10**9
@@ -32,7 +36,10 @@ LEAST_CAP_WEI = 10 * GWEI
 LEAST_TIP_CAP_WEI = 5 * GWEI
 LEAST_STOP_GAS = 60_000  # what the lightest vault uses
 ASKED_S = 1.0  # that a node may take
-MOST_AHEAD = 64  # that one node's pending count may be above what the others name
+MOST_AHEAD = 16  # that one node's count may be above what the others name
+GAS_MARGIN_PERCENT = 125  # of an estimate: a price may move what a venue's valuation costs
+# that a node spends on one estimate: a vault whose adapters burn more cannot be acted on by that call
+TRIAL_GAS = 10_000_000
 BUMP_EIGHTHS = 9  # of the last fee: nodes refuse a replacement of less than a tenth more
 
 
@@ -187,15 +194,6 @@ def market_of(told: Sequence[Sequence[Any]], accounts: Sequence[str], base_fee_w
     return Market(NodeAnswers(min(bases), median_high(bases), max(bases)), tip_wei, most, sure)
 
 
-def market(rpc: Rpc, accounts: Sequence[str], head: Head) -> Market:
-    """As every node of the pool tells it. Errors: RpcError."""
-    requests, parsers = market_questions(accounts)
-    told = list(rpc.batch_of_each(requests, ASKED_S, parse=parsers).values()) or [
-        rpc.batch_settled(requests, parsers)
-    ]
-    return market_of(told, accounts, head.base_fee_wei)
-
-
 def _numbers(answers: Sequence[Any]) -> list[int]:
     """0 when no node tells: then nothing can be paid for."""
     return [answer for answer in answers if isinstance(answer, int)] or [0]
@@ -217,8 +215,8 @@ class Quotes:
 
     @property
     def head(self) -> Head:
-        """The middle one, of two the lower."""
-        number = median_low(sorted(head.number for head in self.heads.values()))
+        """The middle one, of two the higher."""
+        number = median_high(sorted(head.number for head in self.heads.values()))
         return next(head for head in self.heads.values() if head.number == number)
 
     def heights(self) -> dict[str, int]:
@@ -228,10 +226,11 @@ class Quotes:
         """The pending counts that are named, highest first, without one that is far above all
         others.
         """
-        found = sorted(set(self._counts(account, 0)), reverse=True)
-        while len(found) > 1 and found[0] > found[1] + MOST_AHEAD:
-            found = found[1:]
-        return found
+        return _without_outliers(self._counts(account, 0))
+
+    def count(self, account: str) -> int:
+        """Transactions that a node has in blocks, the most that is named."""
+        return next(iter(_without_outliers(self._counts(account, 1))), 0)
 
     def is_short(self, account: str) -> bool:
         """It pays for no stop at all."""
@@ -247,6 +246,13 @@ class Quotes:
         return [count for said in self._told.values() if isinstance(count := said[place], int)]
 
 
+def _without_outliers(counts: Sequence[int]) -> list[int]:
+    found = sorted(set(counts), reverse=True)
+    while len(found) > 1 and found[0] > found[1] + MOST_AHEAD:
+        found = found[1:]
+    return found
+
+
 def quotes(rpc: Rpc, accounts: Sequence[str]) -> Quotes:
     """Of every node that answers."""
     requests, parsers = market_questions(accounts)
@@ -254,3 +260,40 @@ def quotes(rpc: Rpc, accounts: Sequence[str]) -> Quotes:
         requests += [("eth_getTransactionCount", [account, at]) for at in ("pending", "latest")]
     parsers = [*parsers, *[results.number] * (2 * len(accounts))]
     return Quotes(rpc.batch_of_each(requests, ASKED_S, parse=parsers), accounts)
+
+
+def gas_of_calls(rpc: Rpc, calls: Mapping[int, tuple[str, str, bytes]]) -> dict[int, int | str]:
+    """How much gas each call (sender, contract, data) needs at the first node that lets it pass, or
+    why all refuse it.
+    """
+    found: dict[int, int | str] = dict.fromkeys(calls, "no node answers")
+    for node in rpc.names:
+        left = [number for number in calls if not isinstance(found[number], int)]
+        if not left:
+            break
+        asked: list[Request] = [
+            (
+                "eth_estimateGas",
+                [{"from": sender, "to": to, "data": hex_of(data), "gas": hex(TRIAL_GAS)}],
+            )
+            for sender, to, data in (calls[number] for number in left)
+        ]
+        said = rpc.batch_of_each(asked, ASKED_S, [node]).get(node, [])
+        found |= {number: _gas_of(answer) for number, answer in zip(left, said, strict=False)}
+    return found
+
+
+def _gas_of(answer: Any) -> int | str:
+    """Of an estimate, with a margin; or the refusal's name, or its words, as of a token that
+    reverts with a sentence.
+    """
+    if isinstance(answer, RpcError):
+        found = decode_revert(answer.revert_data) if isinstance(answer, RpcRevertedError) else None
+        if found is None:
+            return str(answer)
+        return cleaned(found.args["message"]) or found.name if found.name == "Error" else found.name
+    try:
+        gas = int(answer, 16)
+    except (TypeError, ValueError):
+        return "the estimate is not a number"
+    return gas * GAS_MARGIN_PERCENT // 100 if FILLER_GAS <= gas <= TRIAL_GAS else "absurd gas"

@@ -46,11 +46,10 @@ from keeper.gas import GWEI, Caps
 from keeper.metrics import KeeperMetrics
 from keeper.observe import Observer
 from keeper.outbox_kinds import outbox_planner
-from keeper.precedence import Precedence
 from keeper.requests.opened import RequestsPlace, share_of
 from keeper.requests.sponsoring import RequestLoops
 from keeper.schedule import Job, Schedule
-from keeper.sender import Sender
+from keeper.send import Sender
 from keeper.signers import PREFIXES, KeyPlace, require_all_allowed, signers_of
 from keeper.signing import SignerRefusedError, require_gas_key
 from keeper.state import OF_REQUESTS, Role
@@ -117,7 +116,6 @@ class Keeper:
         metrics.gas_budget.set(settings.custody_gas_wei_per_day)
         self._reader = VaultReader(rpc, deployment.contracts)
         self._planner = outbox_planner(custody, deployment.contracts, self._reader)
-        self._precedence = Precedence()
         self._loops: RequestLoops | None = None
         self._watchdog = Watchdog(settings.keeper_watchdog_s)
         self._tick: Tick | None = None
@@ -249,7 +247,7 @@ class Keeper:
         own: dict[Role, Signer] = {
             role: signer for role, signer in self._signers.items() if role not in OF_REQUESTS
         }
-        sender = self._sender(observer, own) if own else None  # with the stops
+        sender = self._sender(own) if own else None  # with the stops
         accounts = {role.value: signer.address for role, signer in self._signers.items()}
         tick = Tick(
             database=self._database,
@@ -272,7 +270,7 @@ class Keeper:
         )
         return tick
 
-    def _sender(self, observer: Observer, signers: Mapping[Role, Signer]) -> Sender:
+    def _sender(self, signers: Mapping[Role, Signer]) -> Sender:
         client = str(self._reader.rpc.call("web3_clientVersion"))
         require_all_allowed(self._signers, self._key_places, client)
         require_gas_key(
@@ -293,17 +291,14 @@ class Keeper:
             self._reader.rpc, rows, [signers[role] for role in of_stops.values()], self._caps
         )
         return Sender(
-            reader=self._reader,
+            rpc=self._reader.rpc,
             stops=self._stops,
-            observer=observer,
             database=self._database,
             signers={role.value: signer for role, signer in signers.items()},
             epoch=lambda: self._leadership.epoch,
             fence=self._fence,
-            max_head_age_s=self._settings.keeper_max_head_age_s,
             caps=self._caps,
             sign=self._got_on,
-            precedence=self._precedence,
         )
 
     def requests_once(self) -> None:
@@ -334,7 +329,7 @@ class Keeper:
             self._planner,
             self._signers,
             self._leadership,
-            self._precedence,
+            self._stops,
             now_utc,
             sponsor_gas=settings,
             serves_custody=self._serves_requests,

@@ -6,8 +6,7 @@ Laws
 - What Postgres does not take now is written when it does, as far as this process remembers.
 - One live intent a vault: another attempt of it, at whatever nonce and by whatever key, is one of
   that intent's.
-- A stop is over once its block is `safe` at some node, or OVER_BLOCKS deep where none names a safe
-  block.
+- A stop is over once its block is safe.
 """
 
 import time
@@ -16,13 +15,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Enum, auto
-from typing import Any
 
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from core.chain.blocks import BlockHeader, TransactionReceipt
+from core.chain.blocks import TransactionReceipt
 from core.db.engine import Database, WriteSession
 from core.db.leadership import LeadershipLostError
 from core.hexes import bytes_of
@@ -34,8 +32,7 @@ from keeper.gas import Fees
 from keeper.state import Head, IntentKind, VaultReading
 
 WHY = "at_or_below_floor"
-OVER_BLOCKS = 64
-DEEP_BLOCKS = 1_800  # over whatever a node says
+ENFORCE = bytes_of(calldata.enforce_stop_line())
 READ_EVERY_S = 30.0
 UNWANTED_S = 10.0  # after which one that could not be sent, and nobody asks for, is given up
 Slot = tuple[str, int]  # account and nonce
@@ -107,23 +104,6 @@ class Stop:
         mined = None if self.mined is None else (self.mined.signer, self.mined.nonce)
         yield from (slot for slot in list(self.slots) if slot != mined)
 
-    def agreed(
-        self, told: Mapping[str, Mapping[str, Any]], heights: Mapping[str, int]
-    ) -> tuple[Attempt, TransactionReceipt] | None:
-        """The attempt that is mined, by the word of two nodes where two have its block."""
-        for attempt in self.attempts:
-            by_node = {
-                name: receipt
-                for name, said in told.items()
-                if isinstance(receipt := said[attempt.hash], TransactionReceipt)
-            }
-            for receipt in by_node.values():
-                same = [r for r in by_node.values() if _end(r) == _end(receipt)]
-                others = [n for n in told if heights.get(n, -1) >= receipt.block_number]
-                if len(same) >= min(2, max(1, len(others))):
-                    return attempt, receipt
-        return None
-
     def mine(self, attempt: Attempt, receipt: TransactionReceipt) -> None:
         self.mined, self.receipt = attempt, receipt
 
@@ -134,10 +114,6 @@ class Stop:
         self.mined = self.receipt = None
         for attempt in self.attempts:
             attempt.block, attempt.heights = block, {}
-
-
-def _end(receipt: TransactionReceipt) -> tuple[str, int]:
-    return receipt.block_hash, receipt.status
 
 
 class StopRows:
@@ -176,7 +152,7 @@ class StopRows:
             kind=IntentKind.STOP,
             role=next(iter(self._roles.values())),
             to=reading.vault,
-            data=bytes_of(calldata.enforce_stop_line()),
+            data=ENFORCE,
             trigger_block_number=head.number,
             trigger_block_hash=head.hash,
             reason=reason,
@@ -191,11 +167,6 @@ class StopRows:
             for signer, nonce in list(stop.slots)
             if signer == account
         }
-
-    def safe_of(self, told: Sequence[Any], head_number: int) -> int:
-        """The lowest block that a node calls safe: an early one could be orphaned."""
-        named = [header.number for header in told if isinstance(header, BlockHeader)]
-        return max(min(named, default=head_number - OVER_BLOCKS), head_number - DEEP_BLOCKS)
 
     # Postgres
 

@@ -14,35 +14,41 @@ Laws
 - Of one node's word alone (its lens and its eth_call) stops of at most MOST_ALONE blocks are
   outstanding or ended `AboveStopLine` within ALONE_S. Beyond that another node that answers has to
   let the stop pass. A word that led to a revert rests REVERTED_REST_S, for its vault.
-- A stop that is over (keeper.stop_rows) is not sent again: no vault works again.
+- A stop is over once its block is safe, and is not sent again: no vault works again.
 """
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import structlog
 from eth_utils.crypto import keccak
 
-from core.chain import results
-from core.chain.reader import receipt_of
 from core.chain.revert import decode_revert
 from core.chain.rpc import Request, Rpc, RpcError, RpcRevertedError
 from core.chain.signer import Signer
 from core.hexes import hex_of
-from core.mandate.chain import calldata
+from keeper.attempts import Receipts, agreed, receipts, safe_block
 from keeper.funds import STOP_GAS
-from keeper.gas import ASKED_S, LEAST_STOP_GAS, Caps, Fees, Market, Offer, Quotes, quotes
+from keeper.gas import (
+    ASKED_S,
+    GAS_MARGIN_PERCENT,
+    LEAST_STOP_GAS,
+    Caps,
+    Fees,
+    Market,
+    Offer,
+    Quotes,
+    quotes,
+)
 from keeper.signing import UNSIGNED, words_of
 from keeper.state import DueStop
-from keeper.stop_rows import Attempt, Stop, StopEnd, StopRows
+from keeper.stop_rows import ENFORCE, Attempt, Stop, StopEnd, StopRows
 
-ENFORCE = calldata.enforce_stop_line()
 STOPS_A_TURN = 25
 # What a stop may use. The first pays for a dozen adapters, the last for as many as a vault can have.
 GAS_STEPS = (STOP_GAS, 2_000_000, 10_000_000)
-GAS_MARGIN_PERCENT = 125  # of what it passed with: a price may move what a valuation costs
 ABOVE_STOP_LINE = "AboveStopLine"
 # what more gas does not change
 FINAL = (ABOVE_STOP_LINE, "MandateStopped", "MandateEnded", "MandateNotFunded", "SettleGrace")
@@ -227,7 +233,10 @@ class Stops:
         """Nothing where the node does not answer."""
         limit = hex(gas * 100 // GAS_MARGIN_PERCENT)
         requests: list[Request] = [
-            ("eth_call", [{"from": sender, "to": to, "data": ENFORCE, "gas": limit}, "latest"])
+            (
+                "eth_call",
+                [{"from": sender, "to": to, "data": hex_of(ENFORCE), "gas": limit}, "latest"],
+            )
             for to in vaults
         ]
         return self._rpc.batch_of_each(requests, ASKED_S, [node]).get(node, [])
@@ -285,7 +294,7 @@ class Stops:
             "chainId": self._rows.chain_id,
             "nonce": nonce,
             "to": stop.vault,
-            "data": ENFORCE,
+            "data": hex_of(ENFORCE),
             "value": 0,
             "gas": gas,
             "maxFeePerGas": fees.max_fee_wei,
@@ -362,7 +371,7 @@ class Stops:
         ]
         asked.sort(key=lambda stop: min(nonce for _, nonce in stop.slots))
         for group in _groups(asked, STOPS_A_TURN):
-            told = self._receipts(group)
+            told = receipts(self._rpc, [one.hash for stop in group for one in stop.attempts])
             if not told:
                 break
             for stop in group:
@@ -370,28 +379,13 @@ class Stops:
         self._go_on(nodes)
 
     def _safe(self, nodes: Quotes) -> int:
-        """The highest block that a stop is over in; -1 when none has a block yet."""
+        """The highest block that a stop is over in; -1 when nothing stands below the newest one."""
         mined = [s.receipt.block_number for s in self._rows.stops.values() if s.receipt is not None]
-        if not mined or max(nodes.heights().values()) <= min(mined):
-            return -1
-        asked: list[Request] = [("eth_getBlockByNumber", ["safe", False])]
-        told = self._rpc.batch_of_each(asked, ASKED_S, parse=[results.header])
-        return self._rows.safe_of([said[0] for said in told.values()], nodes.head.number)
+        is_waiting = mined and max(nodes.heights().values()) > min(mined)
+        return safe_block(self._rpc, nodes) if is_waiting else -1
 
-    def _receipts(self, stops: Sequence[Stop]) -> Mapping[str, Mapping[str, Any]]:
-        """By node and hash."""
-        hashes = [one.hash for stop in stops for one in stop.attempts]
-        told = self._rpc.batch_of_each(
-            [("eth_getTransactionReceipt", [one]) for one in hashes],
-            ASKED_S,
-            parse=[receipt_of(one) for one in hashes],
-        )
-        return {name: dict(zip(hashes, said, strict=True)) for name, said in told.items()}
-
-    def _judge(
-        self, stop: Stop, told: Mapping[str, Mapping[str, Any]], nodes: Quotes, safe: int
-    ) -> None:
-        found = stop.agreed(told, nodes.heights())
+    def _judge(self, stop: Stop, told: Receipts, nodes: Quotes, safe: int) -> None:
+        found = agreed(stop.attempts, told, nodes.heights())
         stop.is_doubted = False
         if found is None:
             stop.lose_receipt(nodes.head.number)
@@ -414,7 +408,12 @@ class Stops:
         """What the vault says at the end of that block, by those nodes whose word it was not where
         there are such.
         """
-        call = {"from": attempt.signer, "to": stop.vault, "data": ENFORCE, "gas": hex(attempt.gas)}
+        call = {
+            "from": attempt.signer,
+            "to": stop.vault,
+            "data": hex_of(ENFORCE),
+            "gas": hex(attempt.gas),
+        }
         asked: list[Request] = [("eth_call", [call, {"blockHash": block_hash}])]
         told = self._rpc.batch_of_each(asked, ASKED_S)
         said = {name: _why(a[0]) for name, a in told.items() if isinstance(a[0], RpcError)}

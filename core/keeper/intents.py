@@ -197,20 +197,6 @@ def _live(chain_id: int, of_requests: bool | None, purse: str) -> Select[KeeperI
     return query.order_by(KeeperIntent.id)
 
 
-def reverted_stops(session: Session, vaults: Collection[str]) -> dict[str, int]:
-    """How many stops of each of the vaults were mined and reverted; none is left out."""
-    wanted = [bytes_of(vault) for vault in vaults]
-    query = select(KeeperIntent.vault, func.count()).group_by(KeeperIntent.vault)
-    query = query.where(
-        KeeperIntent.vault.in_(wanted),
-        KeeperIntent.kind == "stop",
-        KeeperIntent.state == IntentState.REVERTED,
-    )
-    return {
-        address_of(vault): count for vault, count in session.execute(query) if vault is not None
-    }
-
-
 def reverted_since(
     session: Session, intents: Collection[Intent], since: datetime
 ) -> dict[tuple[str, str], int]:

@@ -34,10 +34,9 @@ from keeper.anchoring import Anchoring
 from keeper.gas import Caps
 from keeper.observe import Observer
 from keeper.outbox_kinds import OutboxPlanner
-from keeper.precedence import Precedence
 from keeper.requests.opened import round_of
 from keeper.requests.round import RequestRound
-from keeper.sender import Sender
+from keeper.send import Sender
 from keeper.state import Role
 from keeper.stop_rows import StopRows
 from keeper.stops import Stops
@@ -279,16 +278,12 @@ class Stage:
         )
         sender = Sender(
             stops=stops,
-            reader=reader,
-            observer=observer,
+            rpc=rpc,
             database=database,
             signers=signers,
             epoch=lambda: leadership.epoch,
             fence=leadership.fence,
-            max_head_age_s=10,
             caps=caps,
-            clock=age,
-            precedence=(precedence := Precedence()),
         )
         own: dict[str, Signer] = {}
         if signer is not None:
@@ -304,7 +299,8 @@ class Stage:
         requests = (
             round_of(
                 database,
-                Observer(requests_reader, self.chain.chain_id, 10, age),
+                self.chain.chain_id,
+                10,
                 requests_reader,
                 outbox or OutboxPlanner(),
                 caps,
@@ -312,7 +308,7 @@ class Stage:
                 signers=own,
                 epoch=lambda: leadership.epoch,
                 fence=leadership.fence_beside,
-                precedence=precedence if gas_signer is None else None,
+                stops=stops if gas_signer is None else None,
             )
             if own
             else None

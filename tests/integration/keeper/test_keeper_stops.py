@@ -8,7 +8,7 @@ from core.db.leadership import LeadershipLostError
 from core.hexes import hex_of
 from core.mandate.chain.decode import decode_log
 from core.mandate.rules.events import Marked, Stopped
-from keeper.intents import ENFORCE
+from keeper.stop_rows import ENFORCE
 from keeper.stops import LOST_BLOCKS
 from tests.integration.keeper.conftest import PRICE_AT_FLOOR, USDC, KilledError, Stage
 from tests.integration.keeper.test_keeper_process import wait_until
