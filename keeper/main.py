@@ -47,8 +47,10 @@ from keeper.metrics import KeeperMetrics
 from keeper.observe import Observer
 from keeper.outbox_kinds import outbox_planner
 from keeper.precedence import Precedence
+from keeper.read import Lenses
 from keeper.requests.opened import RequestsPlace, share_of
 from keeper.requests.sponsoring import RequestLoops
+from keeper.row_stops import RowStops
 from keeper.schedule import Job, Schedule
 from keeper.sender import Sender
 from keeper.signers import PREFIXES, KeyPlace, require_all_allowed, signers_of
@@ -250,9 +252,14 @@ class Keeper:
         accounts = {role.value: signer.address for role, signer in self._signers.items()}
         tick = Tick(
             database=self._database,
-            observer=observer,
+            lenses=Lenses(self._reader),
+            chain_id=chain_id,
+            max_head_age_s=self._settings.keeper_max_head_age_s,
             leadership=self._leadership,
             sender=sender,
+            stops=None
+            if sender is None
+            else RowStops(self._database, chain_id, self._leadership, sender, now_utc),
             own=accounts.get(Role.KEEPER),
             marks_a_day=self._settings.keeper_marks_a_day,
             removes=Role.PAUSER in self._signers,

@@ -35,8 +35,10 @@ from keeper.drafts import Caps
 from keeper.observe import Observer
 from keeper.outbox_kinds import OutboxPlanner
 from keeper.precedence import Precedence
+from keeper.read import Lenses
 from keeper.requests.opened import round_of
 from keeper.requests.round import RequestRound
+from keeper.row_stops import RowStops
 from keeper.sender import Sender
 from keeper.state import Role
 from keeper.tick import MARKS_A_DAY, Tick, TickReport
@@ -294,9 +296,14 @@ class Stage:
         )
         tick = Tick(
             database=database,
-            observer=observer,
+            lenses=Lenses(reader, age),
+            chain_id=self.chain.chain_id,
+            max_head_age_s=10,
             leadership=leadership,
             sender=None if signer is None else sender,
+            stops=None
+            if signer is None
+            else RowStops(database, self.chain.chain_id, leadership, sender, self.now),
             own=None if signer is None else signer.address,
             removes=pauser is not None,
             marks_a_day=marks_a_day,
