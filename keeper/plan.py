@@ -1,10 +1,10 @@
 """Who is read first, and what follows from what several nodes say. Pure: no socket, no database.
 
-    most at risk (money at stake, nearness to the floor) ... least, then what was not read the last time
+    most at risk (money at stake, nearness to the floor) ... least, and between them what was left out the last time
 
 Laws
-- Every vault that is watched is read in each look. What a node did not answer in time comes before
-  the others the next time, right after those most at risk.
+- Every vault that is watched is read in each look. For what a node did not answer in time it has a
+  share of the next look, so that no vault is left out for good and none delays those at risk.
 - What the chain calls funding has nothing to lose yet: once in UNFUNDED_S, once in OVER_S when its
   mandate is over. The record that calls its mandate working brings it back at once.
 - A stop needs one node, since the contract measures. A mark never reverts, so it needs a second one
@@ -12,7 +12,7 @@ Laws
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from core.keeper.rules import LacksMark
@@ -23,6 +23,7 @@ from keeper.state import ENDED, Action, FactoryKeepers, NodeState, VaultReading
 
 UNFUNDED_S, OVER_S = 15.0, 3_600.0
 NEAREST_BPS = 50  # of the floor above it; who is nearer, or unread, is no nearer than that
+SHARE = 4
 NEEDED = 2  # voices
 
 
@@ -71,13 +72,19 @@ def at_risk(vault: WatchedVault) -> int:
 
 
 def in_turn(
-    ranked: Sequence[WatchedVault], first: int, unread: Collection[str]
+    ranked: Sequence[WatchedVault], size: int, waits: Mapping[str, int]
 ) -> list[WatchedVault]:
-    """The `first` most at risk, then those that are `unread`, then the rest."""
-    rest = ranked[first:]
-    if unread:
-        rest = sorted(rest, key=lambda vault: vault.vault not in unread)
-    return [*ranked[:first], *rest]
+    """Those most at risk, so many that a call takes; then of each SHARE calls one is for those that
+    were left out the last time, who waits longest first.
+    """
+    order, rest = list(ranked[:size]), ranked[size:]
+    late = sorted((v for v in rest if v.vault in waits), key=lambda v: -waits[v.vault])
+    others = [v for v in rest if v.vault not in waits] if late else rest
+    step, at = (SHARE - 1) * size, 0
+    for first in range(0, len(others), step):
+        order += [*others[first : first + step], *late[at : at + size]]
+        at += size
+    return order + late[at:]
 
 
 # Several nodes

@@ -54,11 +54,15 @@ LOOK_S = 20.0  # what one node was not asked by then comes first the next time
 URGENT_S = 1.0  # those most at risk are read again so often while the others are read
 ALONE_S = 1.0  # of a look, for vaults that are asked alone
 BUDGET_S, RETRY_S = 1.0, 0.05  # a node that is over its budget is asked again so long and so often
+MOST_FAILURES = 2  # in a row: then the node is asked again at the next look
 FLOORS_A_LOOK = 100
 SAFE_BLOCKS = 200  # below the head of a node that names no safe block
 
 _KEEPER, _PENDING = (function("MandateVaultFactory", name) for name in ("keeper", "pendingKeeper"))
 _FLOOR = function("MandateVault", "stopFloor")
+
+Row = LensRow[LensReading]
+UNREAD: Row = LensRow(lens.LensBlock(0, 0, ""), LensOutcome.UNREAD, None)
 
 log = structlog.get_logger("keeper")
 
@@ -94,7 +98,7 @@ class NodeLens:
         self._number = -1
         self._floors: dict[str, UsdcE6] = {}  # of code, which never changes
         self._alone: dict[str, _Alone] = {}
-        self._unasked: set[str] = set()
+        self._waits: dict[str, int] = {}  # for how many looks a vault was not asked about
 
     def look(
         self,
@@ -105,45 +109,48 @@ class NodeLens:
     ) -> bool:
         """Read them in this order; False when the node does not answer."""
         self._read_floors([v.vault for v in vaults if v.floor_usdc_e6 is None])
-        order = in_turn(vaults, VAULTS_A_CALL, self._unasked)
+        order = in_turn(vaults, VAULTS_A_CALL, self._waits)
         urgent = order[:VAULTS_A_CALL]
         opening = self._open(urgent)
         if opening is None:
             return False
-        state, rows = opening
+        state, answered = opening
         begun = urgent_at = time.monotonic()
-        unsure: dict[str, tuple[WatchedVault, LensRow[LensReading]]] = {}
+        unsure: dict[str, tuple[WatchedVault, Row | None]] = {}
 
-        def told(part: Sequence[WatchedVault], found: Sequence[LensRow[LensReading]]) -> None:
-            both = list(zip(part, found, strict=False))
-            unsure.update((v.vault, (v, row)) for v, row in both if not row.is_final)
-            known = (self._reading(v, row, state, live) for v, row in both if row.is_final)
+        def tell(part: Sequence[WatchedVault], rows: Sequence[Row] | None) -> int:
+            """To how many the node gave an answer."""
+            both: list[tuple[WatchedVault, Row | None]] = list(
+                zip(part, [None] * len(part) if rows is None else rows, strict=False)
+            )
+            unsure.update((v.vault, (v, row)) for v, row in both if row is None or not row.is_final)
+            known = (self._reading(v, row, state, live) for v, row in both if row and row.is_final)
             put(ReadPart(state, tuple(known)))
+            return len(both)
 
-        told(urgent, rows or ())
-        at, failures = len(rows or urgent), int(rows is None)
-        while at < len(order) and failures < 2:
+        at, failures = tell(urgent, answered), int(answered is None)
+        while at < len(order) and failures < MOST_FAILURES:
             if is_over() or time.monotonic() - begun > LOOK_S:
                 break
             is_again = at > len(urgent) and time.monotonic() - urgent_at > URGENT_S
             part = urgent if is_again else order[at : at + VAULTS_A_CALL]
             answered = self._ask_lens(part)
-            failures += answered is None
-            if is_again:
-                urgent_at = time.monotonic()
-            else:
-                at += len(part if answered is None else answered)
-            told(part, answered or ())
-        self._unasked = {vault.vault for vault in order[at:]}
+            failures = failures + 1 if answered is None else 0
+            count = tell(part, answered)
+            at += 0 if is_again else count
+            urgent_at = time.monotonic() if is_again else urgent_at
+        self._waits = {v.vault: self._waits.get(v.vault, 0) + 1 for v in order[at:]}
+        if failures == MOST_FAILURES:
+            return False
         for vault, row in self._ask_alone(unsure, is_over):
             put(ReadPart(state, (self._reading(vault, row, state, live),)))
-        return failures < 2
+        return True
 
     # What is asked
 
     def _open(
         self, vaults: Sequence[WatchedVault]
-    ) -> tuple[NodeState, tuple[LensRow[LensReading], ...] | None] | None:
+    ) -> tuple[NodeState, tuple[Row, ...] | None] | None:
         """None: it names no newest block. No rows: its lens fails."""
         factory = self._reader.contracts["factory"]
         requests: list[Request] = [
@@ -169,7 +176,7 @@ class NodeLens:
 
     def _ask_lens(
         self, vaults: Sequence[WatchedVault], within_s: float = ANSWER_S
-    ) -> tuple[LensRow[LensReading], ...] | None:
+    ) -> tuple[Row, ...] | None:
         """None: it fails. A node that is over its budget is asked again for a moment."""
         until = time.monotonic() + BUDGET_S
         while True:
@@ -182,7 +189,7 @@ class NodeLens:
                 return None
             time.sleep(RETRY_S)
 
-    def _rows(self, answer: Any) -> tuple[LensRow[LensReading], ...] | None:
+    def _rows(self, answer: Any) -> tuple[Row, ...] | None:
         if isinstance(answer, tuple):
             return answer
         why = "there is no lens" if answer is None else str(answer)[:300]
@@ -191,9 +198,9 @@ class NodeLens:
 
     def _ask_alone(
         self,
-        unsure: Mapping[str, tuple[WatchedVault, LensRow[LensReading]]],
+        unsure: Mapping[str, tuple[WatchedVault, Row | None]],
         is_over: Callable[[], bool],
-    ) -> Iterator[tuple[WatchedVault, LensRow[LensReading]]]:
+    ) -> Iterator[tuple[WatchedVault, Row]]:
         """As many as there is time for: those that were valued last, then who waits longest.
 
         Of the others, one that was unknown last is unknown, and of the rest nothing is said.
@@ -204,12 +211,12 @@ class NodeLens:
         for name in sorted(unsure, key=lambda v: self._alone.get(v, never).turn):
             vault, row = unsure[name]
             if (left_s := until - time.monotonic()) > 0 and not is_over():
-                row = (self._ask_lens([vault], left_s) or (row,))[0]
+                row = (self._ask_lens([vault], left_s) or (row or UNREAD,))[0]
                 is_valued = row.outcome is LensOutcome.VALUED
                 self._alone[name] = _Alone(time.monotonic(), is_valued)
                 yield vault, row
             elif name in self._alone and not self._alone[name].is_valued:
-                yield vault, row
+                yield vault, row or UNREAD
 
     def _read_floors(self, vaults: Sequence[str]) -> None:
         """Of those whose signed terms are not known, from their code."""
@@ -241,7 +248,7 @@ class NodeLens:
     def _reading(
         self,
         vault: WatchedVault,
-        row: LensRow[LensReading],
+        row: Row,
         state: NodeState,
         live: Mapping[str, frozenset[str]],
     ) -> VaultReading:

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from keeper.jobs.last_resort import UNKNOWN_S
 from sqlalchemy import select, update
 from sqlalchemy.exc import OperationalError
 
@@ -21,7 +22,6 @@ from core.keeper.views import watched_vaults
 from core.mandate.tables import Mandate
 from core.money import UsdcE6
 from keeper import tick
-from keeper.last_resort import FALLEN_S, UNKNOWN_S
 from keeper.sender import SECOND_AFTER_BLOCKS
 from keeper.swallowed import SWALLOWED_BLOCKS
 from tests.integration.keeper.conftest import (
