@@ -154,16 +154,21 @@ class Ends:
         has not ended, and one whose end is not marked yet, or that `waits`, is watched.
         """
         said: dict[str, Counter[VaultStatus]] = {}
+        unmarked = set(waits)
         for node in nodes:
             for reading in node.by_vault.values():
-                if reading.status in ENDED and reading.lacks_mark is not LacksMark.END:
+                if reading.status in ENDED:
                     said.setdefault(reading.vault, Counter())[reading.status] += 1
-        over = {vault for vault in said if vault not in waits and not _works(nodes, vault)}
+                    if reading.lacks_mark is LacksMark.END:
+                        unmarked.add(reading.vault)
         height = max((node.state.head.number for node in nodes), default=0)
-        self._since = {vault: self._since.get(vault, height) for vault in over}
+        self._since = {
+            vault: self._since.get(vault, height) for vault in said if not _works(nodes, vault)
+        }
         heights = sorted((node.state.safe_number for node in nodes), reverse=True)[:NEEDED]
         safe = heights[-1] if heights else 0
-        return safe, {vault: said[vault] for vault, at in self._since.items() if at <= safe}
+        over = (v for v, at in self._since.items() if at <= safe and v not in unmarked)
+        return safe, {vault: said[vault] for vault in over}
 
 
 def _works(nodes: Iterable[NodeReadings], vault: str) -> bool:

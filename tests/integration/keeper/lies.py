@@ -27,7 +27,7 @@ def word(value: int) -> str:
 
 def is_lens(call: Call) -> bool:
     """It reads vaults by the lens."""
-    return call["method"] == "eth_call" and call["params"][0]["data"].startswith(READINGS)
+    return call["method"] == "eth_call" and READINGS in call["params"][0]["data"]
 
 
 def lens(**values: int) -> Lie:
@@ -93,6 +93,14 @@ def head(change: Callable[[Call], Call | None]) -> Lie:
         return said(call, change(answer["result"])) if is_asked else None
 
     return lie
+
+
+def higher(count: int) -> Lie:
+    return head(lambda block: {**block, "number": hex(int(block["number"], 16) + count)})
+
+
+def ahead(seconds: int) -> Lie:
+    return head(lambda block: {**block, "timestamp": hex(int(block["timestamp"], 16) + seconds)})
 
 
 def frozen(stage: Stage) -> Lie:

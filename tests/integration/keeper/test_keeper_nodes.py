@@ -23,6 +23,7 @@ from keeper.jobs.last_resort import UNKNOWN_S
 from keeper.state import DueStop
 from keeper.tick import PRESENT_S, NoNodeError
 from tests.integration.keeper import liars, lies
+from tests.integration.keeper.blocks import Clock
 from tests.integration.keeper.conftest import PRICE_AT_FLOOR, USDC, KeeperProcess, Stage
 from tests.integration.keeper.liars import Call, Lie, LyingWire, said, together
 from tests.integration.keeper.lies import TWO
@@ -36,16 +37,6 @@ MAX_HEAD_AGE_S = 10
 HOUR_S = 3_600
 SLOW_S = 4.0
 STOP_FLOOR = function("MandateVault", "stopFloor").selector
-
-
-class Clock:
-    """Seconds that only rise, and go with the chain's."""
-
-    def __init__(self) -> None:
-        self.passed_s = 0.0
-
-    def __call__(self) -> float:
-        return time.monotonic() + self.passed_s
 
 
 class Stops:
@@ -70,10 +61,6 @@ def due_at(stage: Stage, keeper: KeeperProcess, ahead_s: int = 0) -> set[int]:
 
 A, B = {0}, {1}
 BOTH = A | B
-
-
-def ahead(seconds: int) -> Lie:
-    return lies.head(lambda b: {**b, "timestamp": hex(int(b["timestamp"], 16) + seconds)})
 
 
 def slow(call: Call, answer: Call) -> Call | None:
@@ -103,7 +90,7 @@ SICK: dict[str, Callable[[Stage], Lie]] = {
 }
 SICK_AND_RIGHT: dict[str, Callable[[Stage], Lie]] = {
     "its head stands still": lies.frozen,
-    "its head is of tomorrow": lambda _: ahead(86_400),
+    "its head is of tomorrow": lambda _: lies.ahead(86_400),
     "it names another keeper": lambda _: lies.another_keeper,
 }
 
@@ -180,9 +167,9 @@ def test_no_node_answers__is_an_error_of_the_tick(stage: Stage) -> None:
 def test_a_vault_that_is_over__is_not_stopped_by_the_time_of_its_node(stage: Stage) -> None:
     stage.set_price(PRICE_AT_FLOOR)
     to_end = stage.ends_at - stage.chain.now
-    wire = LyingWire({"/a": ahead(to_end)})
+    wire = LyingWire({"/a": lies.ahead(to_end)})
     assert due_at(stage, stage.keeper(paths=TWO, wire=wire)) == B
-    wire.lies = {"/a": ahead(to_end - 60)}
+    wire.lies = {"/a": lies.ahead(to_end - 60)}
     keeper = stage.processes[0]
     assert due_at(stage, keeper) == BOTH
 
