@@ -44,8 +44,8 @@ from keeper.anchoring import Anchoring
 from keeper.funds import Funds
 from keeper.gas import GWEI, Caps
 from keeper.metrics import KeeperMetrics
-from keeper.observe import Observer
 from keeper.outbox_kinds import outbox_planner
+from keeper.read import Lenses
 from keeper.requests.opened import RequestsPlace, share_of
 from keeper.requests.sponsoring import RequestLoops
 from keeper.schedule import Job, Schedule
@@ -243,7 +243,6 @@ class Keeper:
     def _open(self) -> Tick:
         chain_id = self._settings.chain_id
         right_chain.keep_to(self._reader, chain_id)
-        observer = Observer(self._reader, chain_id, self._settings.keeper_max_head_age_s)
         own: dict[Role, Signer] = {
             role: signer for role, signer in self._signers.items() if role not in OF_REQUESTS
         }
@@ -251,7 +250,9 @@ class Keeper:
         accounts = {role.value: signer.address for role, signer in self._signers.items()}
         tick = Tick(
             database=self._database,
-            observer=observer,
+            lenses=Lenses(self._reader),
+            chain_id=chain_id,
+            max_head_age_s=self._settings.keeper_max_head_age_s,
             leadership=self._leadership,
             sender=sender,
             stops=self._stops,

@@ -32,8 +32,8 @@ from core.mandate.tables import Mandate, MandateHead
 from core.mandate.venues import test_venue
 from keeper.anchoring import Anchoring
 from keeper.gas import Caps
-from keeper.observe import Observer
 from keeper.outbox_kinds import OutboxPlanner
+from keeper.read import Lenses
 from keeper.requests.opened import round_of
 from keeper.requests.round import RequestRound
 from keeper.send import Sender
@@ -251,7 +251,6 @@ class Stage:
         wire = wire or Wire()
         rpc = Rpc([self.chain.anvil.url + path for path in paths], transport=wire, clock=age)
         reader = VaultReader(rpc, self.chain.contracts)
-        observer = Observer(reader, self.chain.chain_id, 10, age)
         leadership = Leadership(self.url, "keeper", f"test {len(self.processes)}")
         database = cast("Database", WatchedDatabase(self.database, die_after, before_signing))
         keys = ((Role.KEEPER, signer), (Role.STOP, stop_signer), (Role.PAUSER, pauser))
@@ -315,7 +314,9 @@ class Stage:
         )
         tick = Tick(
             database=database,
-            observer=observer,
+            lenses=Lenses(reader, age),
+            chain_id=self.chain.chain_id,
+            max_head_age_s=10,
             leadership=leadership,
             sender=None if signer is None else sender,
             stops=None if signer is None else stops,

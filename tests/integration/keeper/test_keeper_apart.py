@@ -7,6 +7,8 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from keeper.sender import SECOND_AFTER_BLOCKS
+from keeper.swallowed import SWALLOWED_BLOCKS
 from sqlalchemy import select, update
 from sqlalchemy.exc import OperationalError
 
@@ -21,9 +23,7 @@ from core.keeper.views import watched_vaults
 from core.mandate.tables import Mandate
 from core.money import UsdcE6
 from keeper import tick
-from keeper.last_resort import FALLEN_S, UNKNOWN_S
-from keeper.sender import SECOND_AFTER_BLOCKS
-from keeper.swallowed import SWALLOWED_BLOCKS
+from keeper.jobs.last_resort import UNKNOWN_S
 from tests.integration.keeper.conftest import (
     PRICE_AT_FLOOR,
     SWALLOWS,
@@ -180,19 +180,10 @@ def test_a_vault_that_ended__drops_out_at_the_next_tick_when_the_database_failed
 
 
 def test_the_floor__is_of_the_signed_terms(stage: Stage) -> None:
+    """Only where they are unknown is it asked for (test_keeper_nodes)."""
     keeper = stage.keeper()
     keeper.run()
-    asked = keeper.wire.views
-    assert function("MandateVault", "worth").selector in asked
-    assert function("MandateVault", "stopFloor").selector not in asked
-    with stage.database.write() as session:
-        session.execute(update(Mandate).values(terms_digest=b"\1" * 32))
-    other = stage.keeper()
-    keeper.die()
-    assert (
-        other.run().unknown,
-        function("MandateVault", "stopFloor").selector in other.wire.views,
-    ) == (0, True)
+    assert function("MandateVault", "stopFloor").selector not in keeper.wire.views
 
 
 # The second way
@@ -273,19 +264,6 @@ def run_for(stage: Stage, keeper: KeeperProcess, seconds: int) -> None:
     for _ in range(-(-seconds // STEP_S)):
         later(stage, STEP_S)
         keeper.run()
-
-
-def test_no_stop_gets_through__the_pauser_removes_the_agent(stage: Stage) -> None:
-    stage.set_price(PRICE_AT_FLOOR)
-    stage.chain.anvil.rpc.call("anvil_setBalance", [KEEPER.address, "0x0"])
-    keeper = stage.keeper(pauser=DEPLOYER.signer, clock=stage.chain_clock)
-    keeper.run()
-    assert ("remove_agent", "mined") not in stage.states()
-    run_for(stage, keeper, FALLEN_S)
-    assert (stage.status(), int(stage.chain.reader.agent(stage.vault), 16)) == ("working", 0)
-    later(stage, 5)
-    keeper.run()
-    assert [kind for kind, _ in stage.states()].count("remove_agent") == 1
 
 
 @pytest.mark.slow

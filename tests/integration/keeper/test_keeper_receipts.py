@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from tests.integration.keeper import lies
+from tests.integration.keeper.blocks import Clock, blocks
 from tests.integration.keeper.conftest import PRICE_AT_FLOOR, Stage
 from tests.integration.keeper.liars import Call, Lie, LyingWire, said, says, together
-from tests.integration.keeper.lies import THREE, TWO
-from tests.integration.keeper.test_keeper_heads import Clock, blocks, higher
+from tests.integration.keeper.lies import THREE, TWO, higher
 from tests.personas import KEEPER
 
 RECEIPT = "eth_getTransactionReceipt"
