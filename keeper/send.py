@@ -121,7 +121,7 @@ class Sender:
     def advance(
         self, live: Sequence[Intent], now: datetime, *, is_stood_down: bool
     ) -> list[Intent]:
-        """Take every intent as far as it goes now; answers those that are not finished.
+        """Take every intent but stops as far as it goes now; answers those that are not finished.
 
         `is_stood_down`: the factory names another keeper.
 
@@ -130,8 +130,11 @@ class Sender:
         """
         if self._stops is not None:
             self._stops.follow()
-        if not live:
-            return []
+        stops = [intent for intent in live if intent.kind == IntentKind.STOP]
+        live = [intent for intent in live if intent.kind != IntentKind.STOP]
+        return [*stops, *(self._advanced(live, now, is_stood_down) if live else ())]
+
+    def _advanced(self, live: Sequence[Intent], now: datetime, is_stood_down: bool) -> list[Intent]:
         known_now, live = self._settled(live, now)
         live = self._with_fillings(live, known_now, now)
         self._send_again(known_now)
@@ -221,7 +224,7 @@ class Sender:
             requests = [("eth_sendRawTransaction", [hex_of(tx.raw)]) for tx in group]
             for node, said in self._rpc.batch_of_each(requests, ASKED_S).items():
                 for tx, answer in zip(group, said, strict=True):
-                    if not isinstance(answer, RpcError) or "known" in str(answer):
+                    if not isinstance(answer, RpcError) or _is_known(answer):
                         self._sent.add(tx.hash)
                     else:
                         log.info("a node refuses a transaction", node=node, intent=tx.intent_id,
@@ -447,6 +450,11 @@ class Sender:
                     is_filler=draft.is_filler,
                 ),
             )
+
+
+def _is_known(refusal: RpcError) -> bool:
+    """The node had it before."""
+    return any(word in str(refusal).lower() for word in ("already", "known"))
 
 
 def _groups(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
