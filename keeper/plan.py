@@ -22,7 +22,7 @@ from core.money import BPS_ONE, UnixSeconds
 from keeper.state import ENDED, Action, FactoryKeepers, NodeState, VaultReading
 
 UNFUNDED_S, OVER_S = 15.0, 3_600.0
-NEAREST_BPS = 50  # of the floor above it; who is nearer, or unread, is no nearer than that
+NEAREST_BPS = 50  # of the worth; who is nearer, or unread, is no nearer than that
 SHARE = 4
 NEEDED = 2  # voices
 
@@ -57,7 +57,7 @@ class Order:
 
 
 def at_risk(vault: WatchedVault) -> int:
-    """Money at stake, as it was judged last, divided by the way to the floor.
+    """Money at stake, as it was judged last, divided by the part of it that is above the floor.
 
     A dust vault at its floor comes after any that holds a few hundred times as much; what the record
     does not call working and nobody has judged yet holds nothing.
@@ -67,8 +67,9 @@ def at_risk(vault: WatchedVault) -> int:
         return 0
     if seen is None or seen.worth_usdc_e6 is None or not floor:
         return vault.budget_usdc_e6 * BPS_ONE // NEAREST_BPS
-    above_bps = (seen.worth_usdc_e6 - floor) * BPS_ONE // floor
-    return seen.worth_usdc_e6 * BPS_ONE // max(above_bps, NEAREST_BPS)
+    worth = max(seen.worth_usdc_e6, 1)
+    above_bps = (worth - floor) * BPS_ONE // worth
+    return worth * BPS_ONE // max(above_bps, NEAREST_BPS)
 
 
 def in_turn(
