@@ -27,14 +27,12 @@ OUT_OF_RANGE = "out_of_range"  # a number, but no amount of USDC
 class IntentKind(StrEnum):
     """Why a transaction is sent, in the order in which nonces are given.
 
-    STOP and MARK are both the vault's `mark`, which measures; a stop is the one that finds it at the
-    floor. With a key of its own a stop is the vault's `enforceStopLine`. FILL is a transfer of
-    nothing to the signer itself, at a nonce that holds the others up. ACCEPT is the factory's
-    `acceptKeeper`, ANCHOR the anchors' `post`. Rows of the outbox bring kinds of their own.
+    STOP is the vault's `enforceStopLine` (keeper.stops). FILL is a transfer of nothing to the signer
+    itself, at a nonce that holds the others up. ACCEPT is the factory's `acceptKeeper`, ANCHOR the
+    anchors' `post`. Rows of the outbox bring kinds of their own.
     """
 
     STOP = "stop"
-    SECOND = "second_stop"
     REMOVE = "remove_agent"
     FILL = "fill"
     SETTLE = "settle"
@@ -44,16 +42,15 @@ class IntentKind(StrEnum):
 
 
 ENDED = tuple(vault for vault, status in OF_VAULT.items() if status in CLOSED)
-STOPS = (IntentKind.STOP, IntentKind.SECOND)
-YIELDING = (IntentKind.MARK, IntentKind.ANCHOR)  # a stop takes their nonce and their share of ETH
-URGENT = (IntentKind.FILL, *STOPS, IntentKind.REMOVE)  # a stop may stand behind what fills a gap
+YIELDING = (IntentKind.MARK, IntentKind.ANCHOR)  # they leave the ETH of twenty stops
+URGENT = (IntentKind.FILL, IntentKind.STOP, IntentKind.REMOVE)
 
 
 class Role(StrEnum):
     """Whose key signs.
 
-    KEEPER is the one that the factory names; STOP sends stops past everything that KEEPER has
-    pending; PAUSER is a pauser of the factory, and removes agents where nothing else can stop them;
+    KEEPER is the one that the factory names; STOP sends stops and nothing else, and where there is
+    none KEEPER sends them; PAUSER is a pauser of the factory, and removes agents where nothing else can stop them;
     CUSTODY sends what the API asks for; SPONSOR sends sponsored buys.
     """
 

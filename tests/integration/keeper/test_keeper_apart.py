@@ -7,6 +7,8 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from keeper.sender import SECOND_AFTER_BLOCKS
+from keeper.swallowed import SWALLOWED_BLOCKS
 from sqlalchemy import select, update
 from sqlalchemy.exc import OperationalError
 
@@ -22,8 +24,6 @@ from core.mandate.tables import Mandate
 from core.money import UsdcE6
 from keeper import tick
 from keeper.jobs.last_resort import UNKNOWN_S
-from keeper.sender import SECOND_AFTER_BLOCKS
-from keeper.swallowed import SWALLOWED_BLOCKS
 from tests.integration.keeper.conftest import (
     PRICE_AT_FLOOR,
     SWALLOWS,

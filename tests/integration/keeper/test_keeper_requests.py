@@ -16,7 +16,7 @@ from core.keeper import queue as outbox_queue
 from core.keeper.gas import TOTAL, GasBudgets
 from core.keeper.tables import KeeperIntent, Outbox, OutboxQueue
 from core.times import next_day
-from keeper.drafts import Caps
+from keeper.gas import Caps
 from keeper.outbox_kinds import CUSTODIAL_TRANSFER, OutboxPlanner, custodial_transfers
 from keeper.precedence import Precedence
 from keeper.requests.round import PUT_BACK_AFTER, REQUESTS_A_ROUND

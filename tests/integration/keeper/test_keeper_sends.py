@@ -11,7 +11,7 @@ from core.chain.blocks import TransactionReceipt
 from core.hexes import bytes_of, hex_of
 from core.mandate.chain import calldata
 from core.mandate.venues import test_venue
-from keeper.drafts import Caps
+from keeper.gas import Caps
 from tests.integration.keeper.conftest import GWEI, PRICE_AT_FLOOR, KeeperProcess, Stage, Wire
 from tests.personas import KEEPER, OPERATOR, OWNER, STRANGER
 

@@ -8,8 +8,8 @@ from core.hexes import bytes_of
 from core.keeper import requests as outbox
 from core.keeper.requests import NewRequest
 from core.mandate.chain import calldata
-from keeper.intents import ENFORCE
 from keeper.jobs.keeper_change import ACCEPT_S
+from keeper.stop_rows import ENFORCE
 from tests.integration.keeper import lies
 from tests.integration.keeper.conftest import PRICE_AT_FLOOR, KeeperProcess, KilledError, Stage
 from tests.integration.keeper.liars import Call, LyingWire, said

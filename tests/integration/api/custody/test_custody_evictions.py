@@ -14,7 +14,7 @@ from sqlalchemy import update
 
 from core.hexes import hex_of
 from core.identity.tables import Account as AccountRow
-from keeper.sender import Sender
+from keeper.send import Sender
 from tests.integration.api.conftest import KEY, bearer, connect, login, nonce_for, sign
 from tests.integration.api.custody.conftest import TRANSFER, USDC, Stage
 from tests.integration.keeper.conftest import KilledError
