@@ -75,15 +75,15 @@ def at_risk(vault: WatchedVault) -> int:
 def in_turn(
     ranked: Sequence[WatchedVault], size: int, waits: Mapping[str, int]
 ) -> list[WatchedVault]:
-    """Those most at risk, so many that a call takes; then of each SHARE calls one is for those that
-    were left out the last time, who waits longest first.
+    """Those most at risk, so many that a call takes; then of each SHARE calls the first is for those
+    that were left out the last time, who waits longest first.
     """
     order, rest = list(ranked[:size]), ranked[size:]
     late = sorted((v for v in rest if v.vault in waits), key=lambda v: -waits[v.vault])
     others = [v for v in rest if v.vault not in waits] if late else rest
     step, at = (SHARE - 1) * size, 0
     for first in range(0, len(others), step):
-        order += [*others[first : first + step], *late[at : at + size]]
+        order += [*late[at : at + size], *others[first : first + step]]
         at += size
     return order + late[at:]
 

@@ -7,15 +7,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from keeper.sender import SECOND_AFTER_BLOCKS
-from keeper.swallowed import SWALLOWED_BLOCKS
 from sqlalchemy import select, update
 from sqlalchemy.exc import OperationalError
 
 from core.blocks.tables import Vault
 from core.chain.abi import function
 from core.chain.abi_text import call_by_signature
-from core.hexes import bytes_of, hex_of
+from core.hexes import bytes_of
 from core.keeper import intents as rows
 from core.keeper.intents import NewIntent, NewVaultMark
 from core.keeper.tables import KeeperEnded
@@ -109,7 +107,7 @@ def test_intents__one_that_the_database_refuses__keeps_no_other_out(stage: Stage
         assert rows.add_intent(session, new_intent(stage), 1, stage.now()) is not None
 
 
-def test_an_intent_whose_row_cannot_be_used__is_planned_anew(stage: Stage) -> None:
+def test_an_intent_whose_row_cannot_be_used__keeps_no_stop_from_being_sent(stage: Stage) -> None:
     stage.set_price(PRICE_AT_FLOOR)
     with stage.database.write() as session:
         rows.add_intent(session, new_intent(stage, reason={"nothing": "of use"}), 1, stage.now())
@@ -117,7 +115,7 @@ def test_an_intent_whose_row_cannot_be_used__is_planned_anew(stage: Stage) -> No
     keeper.run()
     keeper.run()
     assert stage.status() == "stopped"
-    assert stage.states() == [("stop", "superseded"), ("stop", "mined")]
+    assert stage.states() == [("stop", "mined")]
 
 
 # Whom it watches
@@ -212,47 +210,16 @@ def test_the_stops_signer_is_down__the_keepers_key_stops(stage: Stage) -> None:
     assert stage.receipt_of(stage.txs()[-1]).sender == KEEPER.address
 
 
-def test_a_stop_that_no_block_takes__is_sent_by_the_other_key(stage: Stage) -> None:
-    stage.set_price(PRICE_AT_FLOOR)
-    keeper = stage.keeper(stop_signer=STRANGER.signer)
-    with stage.no_blocks():
-        keeper.run()
-        for _ in range(SECOND_AFTER_BLOCKS):
-            stage.chain.anvil.rpc.call("anvil_dropAllTransactions")
-            stage.chain.anvil.mine(1)
-        keeper.run()
-        keepers = [tx.raw for tx in stage.txs() if tx.signer == bytes_of(KEEPER.address)]
-        assert [(row.kind, row.state) for row in stage.intents()] == [
-            ("stop", "broadcast"),
-            ("second_stop", "broadcast"),
-        ]
-        stage.chain.anvil.rpc.call("anvil_dropAllTransactions")
-        stage.chain.anvil.rpc.call("eth_sendRawTransaction", [hex_of(keepers[0])])
-        stage.chain.anvil.mine(1)
-        assert stage.status() == "stopped"
-        keeper.run()
-        stage.chain.anvil.mine(1)
-        keeper.run()
-    assert dict(stage.states())["second_stop"] == "mined"
-    assert dict(stage.states())["stop"] in ("superseded", "reverted")
-
-
 def test_a_node_that_keeps_bytes_to_itself__delays_no_stop(stage: Stage) -> None:
     stage.set_price(PRICE_AT_FLOOR)
     stage.keeper(paths=(SWALLOWS, "")).run()
     assert stage.status() == "stopped"
 
 
-def test_a_node_that_keeps_bytes_to_itself__rests_after_blocks_without_them(stage: Stage) -> None:
+def test_a_node_that_keeps_bytes_to_itself__delays_no_mark(stage: Stage) -> None:
     stage.set_price(1_100_000)
-    keeper = stage.keeper(paths=(SWALLOWS, ""))
-    keeper.run()
-    assert stage.keeper_nonce() == 0, "a mark goes to one node alone"
-    stage.chain.anvil.mine(SWALLOWED_BLOCKS)
-    keeper.run()
-    assert keeper.rpc.stats()[0].failures == {"distrust: swallows": 1}
-    keeper.run()
-    assert (stage.keeper_nonce(), dict(stage.states())["mark"]) == (1, "mined")
+    stage.keeper(paths=(SWALLOWS, "")).run()
+    assert (stage.keeper_nonce(), stage.states()) == (1, [("mark", "mined")])
 
 
 def later(stage: Stage, seconds: int) -> None:

@@ -5,6 +5,7 @@ the day's gas.
 from typing import Any
 
 import pytest
+from keeper.precedence import Precedence
 from sqlalchemy import func, select, text, update
 
 from core.custody.keys import CustodySigner, KeyRing
@@ -18,7 +19,6 @@ from core.keeper.tables import KeeperIntent, Outbox, OutboxQueue
 from core.times import next_day
 from keeper.gas import Caps
 from keeper.outbox_kinds import CUSTODIAL_TRANSFER, OutboxPlanner, custodial_transfers
-from keeper.precedence import Precedence
 from keeper.requests.round import PUT_BACK_AFTER, REQUESTS_A_ROUND
 from tests.integration.chain_fixtures import USDC
 from tests.integration.keeper.chaos.population import _entry, _held

@@ -130,9 +130,10 @@ def test_in_turn__who_was_left_out_has_a_share_and_who_waits_longest_is_first() 
     waits = {f"{n:02}": (2 if n >= 20 else 1) for n in range(16, 24)}
     order = [vault.vault for vault in in_turn(ranked, 2, waits)]
     assert order[:2] == ["00", "01"], "most at risk"
+    assert order[2:4] == ["20", "21"]
     step = 2 * (SHARE - 1)
-    assert order[2 : 2 + step] == [f"{n:02}" for n in range(2, 2 + step)]
-    assert order[2 + step : 4 + step] == ["20", "21"]
+    assert order[4 : 4 + step] == [f"{n:02}" for n in range(2, 2 + step)]
+    assert order[4 + step : 6 + step] == ["22", "23"]
     assert sorted(order) == [vault.vault for vault in ranked]
 
 
