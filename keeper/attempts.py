@@ -24,7 +24,7 @@ from core.chain.rpc import Request, Rpc
 from core.hexes import hex_of
 from core.keeper.intents import Intent, Tx
 from core.keeper.rules import ON_CHAIN, PENDING, IntentState, TxState
-from keeper.gas import ASKED_S, Fees, Market, Quotes
+from keeper.gas import Fees, Market, Quotes, of_each
 from keeper.state import YIELDING
 
 SUCCESS = 1
@@ -125,9 +125,9 @@ def receipts(rpc: Rpc, hashes: Sequence[str]) -> Receipts:
     among: Collection[str] = rpc.names
     for first in range(0, len(hashes), ASKED_AT_ONCE):
         part = hashes[first : first + ASKED_AT_ONCE]
-        said = rpc.batch_of_each(
+        said = of_each(
+            rpc,
             [("eth_getTransactionReceipt", [one]) for one in part],
-            ASKED_S,
             among,
             [receipt_of(one) for one in part],
         )
@@ -140,7 +140,7 @@ def receipts(rpc: Rpc, hashes: Sequence[str]) -> Receipts:
 def known(rpc: Rpc, hashes: Sequence[str]) -> set[str]:
     """Those that some node has, or cannot deny."""
     asked: list[Request] = [("eth_getTransactionByHash", [one]) for one in hashes]
-    told = rpc.batch_of_each(asked, ASKED_S).values()
+    told = of_each(rpc, asked).values()
     return {
         one for said in told for one, body in zip(hashes, said, strict=True) if body is not None
     } | (set() if told else set(hashes))
@@ -149,7 +149,7 @@ def known(rpc: Rpc, hashes: Sequence[str]) -> set[str]:
 def safe_block(rpc: Rpc, quotes: Quotes) -> int:
     """The lowest block that a node calls safe, since an early one could be orphaned."""
     asked: list[Request] = [("eth_getBlockByNumber", ["safe", False])]
-    told = rpc.batch_of_each(asked, ASKED_S, parse=[results.header]).values()
+    told = of_each(rpc, asked, parse=[results.header]).values()
     named = [said[0].number for said in told if isinstance(said[0], BlockHeader)]
     lowest = min(quotes.heights().values())
     return max(min(named, default=lowest - OVER_BLOCKS), lowest - DEEP_BLOCKS)

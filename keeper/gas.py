@@ -12,7 +12,7 @@ replacements burns an account. A base fee above the setting's cap bars nothing a
 names one below it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median_high, median_low
 from typing import Any
@@ -253,13 +253,33 @@ def _without_outliers(counts: Sequence[int]) -> list[int]:
     return found
 
 
+def of_each(
+    rpc: Rpc,
+    requests: Sequence[Request],
+    among: Collection[str] | None = None,
+    parse: Sequence[Parse[Any]] | None = None,
+) -> dict[str, list[Any]]:
+    """What each node says (`among` these), by its name, a failed call as its error in place. Where
+    all of them failed a moment ago, the one that answers first.
+    """
+    told = rpc.batch_of_each(requests, ASKED_S, among, parse)
+    if told or not requests or (among is not None and set(among) != set(rpc.names)):
+        return told
+    try:
+        with rpc.pinned():
+            answers = rpc.batch_settled(requests, parse, ASKED_S)
+            return {rpc.pinned_name or rpc.names[0]: answers}
+    except RpcError:
+        return {}
+
+
 def quotes(rpc: Rpc, accounts: Sequence[str]) -> Quotes:
     """Of every node that answers."""
     requests, parsers = market_questions(accounts)
     for account in accounts:
         requests += [("eth_getTransactionCount", [account, at]) for at in ("pending", "latest")]
     parsers = [*parsers, *[results.number] * (2 * len(accounts))]
-    return Quotes(rpc.batch_of_each(requests, ASKED_S, parse=parsers), accounts)
+    return Quotes(of_each(rpc, requests, parse=parsers), accounts)
 
 
 def gas_of_calls(rpc: Rpc, calls: Mapping[int, tuple[str, str, bytes]]) -> dict[int, int | str]:
@@ -274,11 +294,11 @@ def gas_of_calls(rpc: Rpc, calls: Mapping[int, tuple[str, str, bytes]]) -> dict[
         asked: list[Request] = [
             (
                 "eth_estimateGas",
-                [{"from": sender, "to": to, "data": hex_of(data), "gas": hex(TRIAL_GAS)}],
+                [{"from": sender, "to": to, "data": hex_of(data), "gas": hex(TRIAL_GAS)}, "latest"],
             )
             for sender, to, data in (calls[number] for number in left)
         ]
-        said = rpc.batch_of_each(asked, ASKED_S, [node]).get(node, [])
+        said = of_each(rpc, asked, [node]).get(node, [])
         found |= {number: _gas_of(answer) for number, answer in zip(left, said, strict=False)}
     return found
 

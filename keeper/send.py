@@ -50,7 +50,7 @@ from keeper.attempts import (
     verdicts_of,
 )
 from keeper.funds import STOP_GAS, STOPS_WANTED
-from keeper.gas import ASKED_S, Caps, Fees, Market, gas_of_calls, quotes
+from keeper.gas import Caps, Fees, Market, gas_of_calls, of_each, quotes
 from keeper.intents import filling, is_for_the_keeper, is_out_of_patience, order_of, with_refusal
 from keeper.signing import ERROR_CHARACTERS, UNSIGNED, words_of
 from keeper.state import URGENT, YIELDING, IntentKind
@@ -222,7 +222,7 @@ class Sender:
         """To every node."""
         for group in _groups(list(due), SENT_A_ROUND):
             requests = [("eth_sendRawTransaction", [hex_of(tx.raw)]) for tx in group]
-            for node, said in self._rpc.batch_of_each(requests, ASKED_S).items():
+            for node, said in of_each(self._rpc, requests).items():
                 for tx, answer in zip(group, said, strict=True):
                     if not isinstance(answer, RpcError) or _is_known(answer):
                         self._sent.add(tx.hash)
@@ -394,7 +394,9 @@ class Sender:
             if not isinstance(verdict, PendingSlot) or verdict.is_seen or not is_ours:
                 continue
             waited = known_now.waited(slot)
-            is_lowest = slot is known_now.lowest(slot.signer)
+            is_lowest = slot is known_now.lowest(slot.signer) and slot.nonce <= (
+                known_now.quotes.count(slot.signer)
+            )
             if (is_lowest and waited >= self._patience(intent, slot)) or (
                 waited > 0 and slot.newest.max_fee_wei < base
             ):

@@ -32,7 +32,6 @@ from core.hexes import hex_of
 from keeper.attempts import Receipts, agreed, receipts, safe_block
 from keeper.funds import STOP_GAS
 from keeper.gas import (
-    ASKED_S,
     GAS_MARGIN_PERCENT,
     LEAST_STOP_GAS,
     Caps,
@@ -40,6 +39,7 @@ from keeper.gas import (
     Market,
     Offer,
     Quotes,
+    of_each,
     quotes,
 )
 from keeper.signing import UNSIGNED, words_of
@@ -239,7 +239,7 @@ class Stops:
             )
             for to in vaults
         ]
-        return self._rpc.batch_of_each(requests, ASKED_S, [node]).get(node, [])
+        return of_each(self._rpc, requests, [node]).get(node, [])
 
     # Nonces, fees and signatures
 
@@ -338,9 +338,7 @@ class Stops:
         """To every node, in the order of nonces."""
         in_order = sorted(attempts, key=lambda one: (one.signer, one.nonce))
         for group in _groups(in_order, STOPS_A_TURN):
-            self._rpc.batch_of_each(
-                [("eth_sendRawTransaction", [hex_of(one.raw)]) for one in group], ASKED_S
-            )
+            of_each(self._rpc, [("eth_sendRawTransaction", [hex_of(one.raw)]) for one in group])
 
     # What became of them
 
@@ -385,12 +383,13 @@ class Stops:
         return safe_block(self._rpc, nodes) if is_waiting else -1
 
     def _judge(self, stop: Stop, told: Receipts, nodes: Quotes, safe: int) -> None:
-        found = agreed(stop.attempts, told, nodes.heights())
+        each = [agreed([one], told, nodes.heights()) for one in stop.attempts]
+        found = sorted((one for one in each if one is not None), key=lambda one: -one[1].status)
         stop.is_doubted = False
-        if found is None:
+        if not found:
             stop.lose_receipt(nodes.head.number)
             return
-        attempt, receipt = found
+        attempt, receipt = found[0]  # one at another nonce may have reverted, since this one did it
         stop.mine(attempt, receipt)
         if receipt.status == 1:
             stop.end = StopEnd.OVER if receipt.block_number <= safe else None
@@ -415,7 +414,7 @@ class Stops:
             "gas": hex(attempt.gas),
         }
         asked: list[Request] = [("eth_call", [call, {"blockHash": block_hash}])]
-        told = self._rpc.batch_of_each(asked, ASKED_S)
+        told = of_each(self._rpc, asked)
         said = {name: _why(a[0]) for name, a in told.items() if isinstance(a[0], RpcError)}
         others = [why for name, why in said.items() if name not in stop.words]
         return next(iter(others or said.values()), "unknown")
@@ -449,10 +448,10 @@ class Stops:
         self._broadcast(due)
 
     def _is_lost(self, stop: Stop, nodes: Quotes) -> bool:
-        """Its newest attempt has waited, and cannot be mined: another transaction has its nonce, it
+        """Its newest nonce has waited, and cannot be mined: another transaction has its nonce, it
         is above one that nobody holds, or its key is no longer ours or pays for nothing.
         """
-        if stop.newest is None or not stop.slots[stop.newest][-1].has_waited(
+        if stop.newest is None or not stop.slots[stop.newest][0].has_waited(
             nodes.heights(), LOST_BLOCKS
         ):
             return False

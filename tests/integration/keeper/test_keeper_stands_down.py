@@ -9,7 +9,7 @@ from core.keeper import requests as outbox
 from core.keeper.requests import NewRequest
 from core.mandate.chain import calldata
 from keeper.jobs.keeper_change import ACCEPT_S
-from keeper.stop_rows import ENFORCE
+from keeper.send import OTHERS_PATIENCE_BLOCKS
 from tests.integration.keeper import lies
 from tests.integration.keeper.conftest import PRICE_AT_FLOOR, KeeperProcess, KilledError, Stage
 from tests.integration.keeper.liars import Call, LyingWire, said
@@ -56,25 +56,25 @@ def test_a_node_lets_its_mark_pass__it_stops_as_anyone_may(stage: Stage, liar: s
     assert (stage.states(), stage.status()) == ([("stop", "mined")], "stopped")
 
 
-def test_the_keeper_changes_while_its_stop_pends__the_nonce_goes_on_as_anyones_stop(
+def test_the_keeper_changes_while_its_mark_pends__a_transfer_of_nothing_frees_the_nonce(
     stage: Stage,
 ) -> None:
     stage.pass_time(propose(stage, STRANGER.address))
-    stage.set_price(PRICE_AT_FLOOR)
+    stage.set_price(MOVED)
     old = stage.keeper()
     with stage.no_blocks():
         old.run()
         stage.chain.anvil.rpc.call("anvil_dropAllTransactions")
     accept(stage)
     with stage.no_blocks():
+        stage.chain.anvil.mine(OTHERS_PATIENCE_BLOCKS)
         old.run()
         stage.chain.anvil.mine()
-    (intent,) = stage.intents()
-    assert (stage.status(), bytes(intent.data), [tx.is_filler for tx in stage.txs()]) == (
-        "stopped",
-        ENFORCE,
-        [False, False],
-    )
+        old.run()
+    assert stage.states() == [("mark", "superseded")]
+    filler = next(tx for tx in stage.txs() if tx.is_filler)
+    receipt = stage.receipt_of(filler)
+    assert (receipt.gas_used, receipt.to, stage.keeper_nonce()) == (21_000, KEEPER.address, 1)
 
 
 def test_a_settlement_that_was_planned_before_the_keeper_changed__is_superseded(
