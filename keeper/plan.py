@@ -19,7 +19,7 @@ from core.keeper.rules import LacksMark
 from core.keeper.views import WatchedVault
 from core.mandate.rules.lifecycle import VaultStatus
 from core.money import BPS_ONE, UnixSeconds
-from keeper.state import ENDED, Action, FactoryKeepers, NodeState, VaultReading
+from keeper.state import ENDED, Action, FactoryKeepers, NodeStatus, VaultReading
 
 UNFUNDED_S, OVER_S = 15.0, 3_600.0
 NEAREST_BPS = 50  # of the worth; who is nearer, or unread, is no nearer than that
@@ -95,7 +95,7 @@ def in_turn(
 class NodeReadings:
     """One node's word in this tick."""
 
-    state: NodeState
+    state: NodeStatus
     by_vault: dict[str, VaultReading] = field(default_factory=dict)
 
 

@@ -6,8 +6,8 @@
 Laws
 - One call of the lens is one backend, one state and one height. Nothing is asked at a block that
   another request named, and no answer is held against another's.
-- A slow or dead node delays no other: it is waited for OTHERS_S once one has answered everything,
-  and it begins anew when it is through.
+- A slow or dead node delays no other: it is waited for OTHERS_S once one has answered everything.
+  What it says later counts in the tick in which it comes, and it begins anew when it is through.
 - Unknown is not zero: a vault that cannot be valued among others is asked alone before it is
   unknown, a few a look, in turn.
 - A head's age is the time on a clock that only rises since that node last named a higher block.
@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any
 
@@ -26,7 +27,7 @@ from core.chain import results
 from core.chain.abi import function
 from core.chain.blocks import BlockHeader
 from core.chain.reader import VIEW_GAS, output_of
-from core.chain.rpc import Request, RpcError
+from core.chain.rpc import Request
 from core.keeper.views import Mark, SourcedMark, WatchedVault
 from core.mandate.chain import lens
 from core.mandate.chain.lens import LensOutcome, LensReading, LensRow
@@ -34,6 +35,7 @@ from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.terms import ZERO_ADDRESS
 from core.money import MAX_ABS_USDC_E6, UnixSeconds, UsdcE6
 from keeper.plan import in_turn
+from keeper.spared import spared
 from keeper.state import (
     OUT_OF_RANGE,
     SOURCE_AT_COST,
@@ -41,7 +43,7 @@ from keeper.state import (
     UNREADABLE,
     FactoryKeepers,
     Head,
-    NodeState,
+    NodeStatus,
     SentMark,
     VaultReading,
     WrittenMark,
@@ -71,7 +73,7 @@ log = structlog.get_logger("keeper")
 class ReadPart:
     """Some vaults as one node's lens answers."""
 
-    state: NodeState
+    state: NodeStatus
     readings: tuple[VaultReading, ...]
 
 
@@ -105,7 +107,6 @@ class NodeLens:
         vaults: Sequence[WatchedVault],
         live: Mapping[str, frozenset[str]],
         put: Callable[[ReadPart], None],
-        is_over: Callable[[], bool],
     ) -> bool:
         """Read them in this order; False when the node does not answer."""
         state = self._state()
@@ -117,7 +118,7 @@ class NodeLens:
         begun = urgent_at = time.monotonic()
         at = failures = 0
         while at < len(order) and failures < MOST_FAILURES:
-            if is_over() or time.monotonic() - begun > LOOK_S:
+            if time.monotonic() - begun > LOOK_S:
                 break
             is_again = at > len(urgent) and time.monotonic() - urgent_at > URGENT_S
             part = urgent if is_again else order[at : at + VAULTS_A_CALL]
@@ -131,7 +132,7 @@ class NodeLens:
             urgent_at = time.monotonic() if is_again else urgent_at
         self._waits = {v.vault: self._waits.get(v.vault, 0) + 1 for v in order[at:]}
         if failures < MOST_FAILURES:
-            for vault, row in self._ask_alone(unsure, is_over):
+            for vault, row in self._ask_alone(unsure):
                 put(ReadPart(state, (self._reading(vault, row, state, live),)))
         if not vaults:
             put(ReadPart(state, ()))
@@ -139,7 +140,7 @@ class NodeLens:
 
     # What is asked
 
-    def _state(self) -> NodeState | None:
+    def _state(self) -> NodeStatus | None:
         """None: it names no newest block."""
         factory = self._reader.contracts["factory"]
         requests: list[Request] = [
@@ -158,7 +159,7 @@ class NodeLens:
         self._number = head.number
         safe = said[1].number if isinstance(said[1], BlockHeader) else head.number - SAFE_BLOCKS
         age_s = self._clock() - (self.risen_at or 0.0)
-        return NodeState(self.name, head, age_s, safe, _keepers(factory, said[2], said[3]))
+        return NodeStatus(self.name, head, age_s, safe, _keepers(factory, said[2], said[3]))
 
     def _ask_lens(self, vaults: Sequence[WatchedVault]) -> tuple[Row, ...] | None:
         """None: it fails. A node that is over its budget is asked again for a moment."""
@@ -179,9 +180,7 @@ class NodeLens:
         return None
 
     def _ask_alone(
-        self,
-        unsure: Mapping[str, tuple[WatchedVault, Row]],
-        is_over: Callable[[], bool],
+        self, unsure: Mapping[str, tuple[WatchedVault, Row]]
     ) -> Iterator[tuple[WatchedVault, Row]]:
         """As many as there is time for: those that were valued last, then who waits longest.
 
@@ -192,7 +191,7 @@ class NodeLens:
         never = _Alone(0.0, is_valued=False)
         for name in sorted(unsure, key=lambda v: self._alone.get(v, never).turn):
             vault, row = unsure[name]
-            if time.monotonic() < until and not is_over():
+            if time.monotonic() < until:
                 row = (self._ask_lens([vault]) or (row,))[0]
                 is_valued = row.outcome is LensOutcome.VALUED
                 self._alone[name] = _Alone(time.monotonic(), is_valued)
@@ -228,7 +227,7 @@ class NodeLens:
         self,
         vault: WatchedVault,
         row: Row,
-        state: NodeState,
+        state: NodeStatus,
         live: Mapping[str, frozenset[str]],
     ) -> VaultReading:
         found = row.reading
@@ -258,36 +257,34 @@ class Lenses:
     reader: VaultReader
     clock: Callable[[], float] = time.monotonic
     _nodes: dict[str, NodeLens] = field(default_factory=dict)
-    _busy: set[str] = field(default_factory=set)
+    _busy: dict[str, object] = field(default_factory=dict)  # the look that each is at
+    _said: "SimpleQueue[tuple[object, ReadPart | bool]]" = field(default_factory=SimpleQueue)
 
     def look(
         self, vaults: Sequence[WatchedVault], live: Mapping[str, frozenset[str]]
     ) -> Iterator[ReadPart]:
-        """What the nodes say, as it comes in."""
+        """What the nodes say, as it comes in, with what comes late of an earlier look."""
+        awaited = set[object]()
         for name in self.reader.rpc.names:
-            self._nodes.setdefault(name, NodeLens(self.reader, name, self.clock))
-        said: SimpleQueue[tuple[str, ReadPart | bool]] = SimpleQueue()
-        over = threading.Event()
-        running = [name for name in self.reader.rpc.names if name not in self._busy]
-        for name in running:
-            self._busy.add(name)
-            work = (self._nodes[name], vaults, live, said, over)
-            threading.Thread(target=self._run, args=work, daemon=True).start()
-        until: float | None = None
-        while running:
+            node = self._nodes.setdefault(name, NodeLens(self.reader, name, self.clock))
+            if name not in self._busy:
+                awaited.add(look := object())
+                self._busy[name] = look
+                work = (look, node, vaults, live)
+                threading.Thread(target=self._run, args=work, daemon=True).start()
+        awaited, until = awaited or set(self._busy.values()), None
+        while awaited:
             try:
                 left_s = None if until is None else max(0.0, until - time.monotonic())
-                name, part = said.get(timeout=left_s)
+                look, part = self._said.get(timeout=left_s)
             except Empty:
-                log.warning("nodes are slow, the tick goes on without them", nodes=running)
+                log.info("the tick goes on without slow nodes", nodes=list(self._busy))
                 break
             if isinstance(part, ReadPart):
                 yield part
-                continue
-            running.remove(name)
-            if part and until is None:
-                until = time.monotonic() + OTHERS_S
-        over.set()
+            elif look in awaited:
+                awaited.discard(look)
+                until = until or (time.monotonic() + OTHERS_S if part else None)
 
     def risen_within(self, seconds: float) -> set[str]:
         """Nodes whose head rose so lately."""
@@ -300,24 +297,17 @@ class Lenses:
 
     def _run(
         self,
+        look: object,
         node: NodeLens,
         vaults: Sequence[WatchedVault],
         live: Mapping[str, frozenset[str]],
-        said: "SimpleQueue[tuple[str, ReadPart | bool]]",
-        over: threading.Event,
     ) -> None:
-        has_answered = False
-        try:
-            has_answered = node.look(
-                vaults, live, lambda part: said.put((node.name, part)), over.is_set
-            )
-        except RpcError as error:
-            log.warning("a node does not answer", node=node.name, error=str(error))
-        except Exception:  # nothing that one node brings may stop the others
-            log.exception("skipped one node after an unexpected error", node=node.name)
-        finally:
-            self._busy.discard(node.name)
-            said.put((node.name, has_answered))
+        def put(part: ReadPart | bool) -> None:
+            self._said.put((look, part))
+
+        has_answered = spared(partial(node.look, vaults, live, put), node=node.name)
+        del self._busy[node.name]
+        put(bool(has_answered))
 
 
 def _view(to: str, data: str) -> Request:

@@ -22,7 +22,7 @@ from keeper.plan import (
     keepers,
     merged,
 )
-from keeper.state import Action, FactoryKeepers, Head, IntentKind, NodeState, VaultReading
+from keeper.state import Action, FactoryKeepers, Head, IntentKind, NodeStatus, VaultReading
 from tests.each import each
 from tests.unit.keeper.readings import BUDGET, CREATED_AT, FLOOR, HEAD, NOW, USDC, VAULT, reading
 
@@ -153,7 +153,7 @@ def node(
     named: FactoryKeepers | None = None,
 ) -> NodeReadings:
     head = Head(number, HEAD.hash, HEAD.at, HEAD.base_fee_wei)
-    state = NodeState("node", head, age_s, safe, named)
+    state = NodeStatus("node", head, age_s, safe, named)
     return NodeReadings(state, {one.vault: one for one in readings})
 
 
