@@ -223,14 +223,17 @@ class Quotes:
         return {name: head.number for name, head in self.heads.items()}
 
     def pending(self, account: str) -> list[int]:
-        """The pending counts that are named, highest first, without one that is far above all
-        others.
-        """
-        return _without_outliers(self._counts(account, 0))
+        """The pending counts that are named, highest first."""
+        return sorted(set(self._counts(account, 0)), reverse=True)
 
     def count(self, account: str) -> int:
-        """Transactions that a node has in blocks, the most that is named."""
-        return next(iter(_without_outliers(self._counts(account, 1))), 0)
+        """Transactions that are in blocks: the most that is named, unless it is far above all
+        others.
+        """
+        found = sorted(set(self._counts(account, 1)), reverse=True)
+        while len(found) > 1 and found[0] > found[1] + MOST_AHEAD:
+            found = found[1:]
+        return next(iter(found), 0)
 
     def is_short(self, account: str) -> bool:
         """It pays for no stop at all."""
@@ -244,13 +247,6 @@ class Quotes:
     def _counts(self, account: str, which: int) -> list[int]:
         place = self._first + 2 * self._place[account] + which
         return [count for said in self._told.values() if isinstance(count := said[place], int)]
-
-
-def _without_outliers(counts: Sequence[int]) -> list[int]:
-    found = sorted(set(counts), reverse=True)
-    while len(found) > 1 and found[0] > found[1] + MOST_AHEAD:
-        found = found[1:]
-    return found
 
 
 def of_each(

@@ -99,6 +99,7 @@ class Stops:
         self._clock = clock
         self._followed_at = float("-inf")
         self._silent_until: dict[str, float] = {}  # by account
+        self._ranks: dict[str, int] = {}  # which of the counts that nodes name is taken, by account
         self._rests: dict[tuple[str, str], float] = {}  # until when, by vault and node
         self._refusals: dict[str, int] = {}  # in a row, by vault
         self._spent: dict[str, dict[int, float]] = {}  # by node: when, by block
@@ -270,12 +271,13 @@ class Stops:
             if not counts:
                 continue
             held = self._rows.held(account)
-            nonce = counts[stop.tries % len(counts)]
+            rank = self._ranks[account] = max(self._ranks.get(account, 0), stop.tries)
+            nonce = counts[rank % len(counts)]
             while nonce in held:
                 nonce += 1
             attempt = self._attempt(stop, account, nonce, offer, nodes)
             if attempt is not None:
-                stop.tries += 1
+                stop.tries = rank + 1
                 return attempt
         return None
 
@@ -448,21 +450,21 @@ class Stops:
         self._broadcast(due)
 
     def _is_lost(self, stop: Stop, nodes: Quotes) -> bool:
-        """Its newest nonce has waited, and cannot be mined: another transaction has its nonce, it
-        is above one that nobody holds, or its key is no longer ours or pays for nothing.
+        """Its newest nonce has waited, and cannot be mined: it is above one that nobody holds, or
+        another transaction has it, or its key is no longer ours or pays for nothing.
         """
-        if stop.newest is None or not stop.slots[stop.newest][0].has_waited(
-            nodes.heights(), LOST_BLOCKS
-        ):
+        if stop.newest is None:
             return False
-        account, nonce = stop.newest
-        if account not in self._signers or (
-            nodes.is_short(account) and self._order(nodes)[0] != account
-        ):
-            return True
-        counts, held = nodes.pending(account), self._rows.held(account)
-        gap = range(min(counts, default=nonce), nonce)[:MOST_LOOKED_AT]
-        return nonce < nodes.mined(account) or any(free not in held for free in gap)
+        (account, nonce), heights = stop.newest, nodes.heights()
+        first = stop.slots[stop.newest][0]
+        if account not in self._signers:
+            return first.has_waited(heights, LOST_BLOCKS)
+        held = self._rows.held(account)
+        gap = range(min(nodes.pending(account), default=nonce), nonce)[:MOST_LOOKED_AT]
+        if any(free not in held for free in gap):
+            return first.has_waited(heights)
+        is_dry = nodes.is_short(account) and self._order(nodes)[0] != account
+        return (is_dry or nonce < nodes.mined(account)) and first.has_waited(heights, LOST_BLOCKS)
 
     def _raised(self, stop: Stop, last: Attempt, nodes: Quotes) -> Attempt | None:
         offer = nodes.market.raised(last.fees, self._caps.stops_wei, is_stop=True)

@@ -48,7 +48,7 @@ USDC = 1_000_000
 BOUGHT = 100 * USDC
 PRICE_AT_FLOOR = 500_000  # 900 cash + 100 units at half a dollar = 950, the floor itself
 GWEI = 10**9
-MINED_WITHIN_S = 1.0
+MINED_WITHIN_S = 0.3  # less than a node may take
 LEAD_WITHIN_S = 10.0
 TOTALS = ("cash", "deposited", "spent", "received", "withdrawn", "paid_out")
 EMPTY_HEAD: dict[str, Any] = {
