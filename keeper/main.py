@@ -34,6 +34,7 @@ from core.errors import InvalidParameterError, OutsideError, text_of
 from core.exporter import Server, serve_or_tell
 from core.garbage import collect_by_the_clock
 from core.keeper.gas import GasBudgets
+from core.mandate.chain.lens import LENS
 from core.mandate.chain.reader import VaultReader
 from core.perps.hyperliquid_venue import HyperliquidVenue
 from core.settings import Settings
@@ -96,7 +97,7 @@ class Keeper:
     """The loop round the tick: leadership, heartbeat, slow jobs, patience with the outside."""
 
     def __init__(self, settings: Settings, metrics: KeeperMetrics) -> None:
-        deployment = settings.deployment()
+        deployment = settings.deployment(LENS)
         self._settings = settings
         self._metrics = metrics
         self._key_places = key_places(settings)

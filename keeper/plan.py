@@ -19,10 +19,10 @@ from core.keeper.rules import LacksMark
 from core.keeper.views import WatchedVault
 from core.mandate.rules.lifecycle import VaultStatus
 from core.money import BPS_ONE, UnixSeconds
-from keeper.state import ENDED, Action, FactoryKeepers, NodeState, VaultReading
+from keeper.state import ENDED, Action, FactoryKeepers, NodeStatus, VaultReading
 
 UNFUNDED_S, OVER_S = 15.0, 3_600.0
-NEAREST_BPS = 50  # of the floor above it; who is nearer, or unread, is no nearer than that
+NEAREST_BPS = 50  # of the worth; who is nearer, or unread, is no nearer than that
 SHARE = 4
 NEEDED = 2  # voices
 
@@ -57,7 +57,7 @@ class Order:
 
 
 def at_risk(vault: WatchedVault) -> int:
-    """Money at stake, as it was judged last, divided by the way to the floor.
+    """Money at stake, as it was judged last, divided by the part of it that is above the floor.
 
     A dust vault at its floor comes after any that holds a few hundred times as much; what the record
     does not call working and nobody has judged yet holds nothing.
@@ -67,22 +67,23 @@ def at_risk(vault: WatchedVault) -> int:
         return 0
     if seen is None or seen.worth_usdc_e6 is None or not floor:
         return vault.budget_usdc_e6 * BPS_ONE // NEAREST_BPS
-    above_bps = (seen.worth_usdc_e6 - floor) * BPS_ONE // floor
-    return seen.worth_usdc_e6 * BPS_ONE // max(above_bps, NEAREST_BPS)
+    worth = max(seen.worth_usdc_e6, 1)
+    above_bps = (worth - floor) * BPS_ONE // worth
+    return worth * BPS_ONE // max(above_bps, NEAREST_BPS)
 
 
 def in_turn(
     ranked: Sequence[WatchedVault], size: int, waits: Mapping[str, int]
 ) -> list[WatchedVault]:
-    """Those most at risk, so many that a call takes; then of each SHARE calls one is for those that
-    were left out the last time, who waits longest first.
+    """Those most at risk, so many that a call takes; then of each SHARE calls the first is for those
+    that were left out the last time, who waits longest first.
     """
     order, rest = list(ranked[:size]), ranked[size:]
     late = sorted((v for v in rest if v.vault in waits), key=lambda v: -waits[v.vault])
     others = [v for v in rest if v.vault not in waits] if late else rest
     step, at = (SHARE - 1) * size, 0
     for first in range(0, len(others), step):
-        order += [*others[first : first + step], *late[at : at + size]]
+        order += [*late[at : at + size], *others[first : first + step]]
         at += size
     return order + late[at:]
 
@@ -94,7 +95,7 @@ def in_turn(
 class NodeReadings:
     """One node's word in this tick."""
 
-    state: NodeState
+    state: NodeStatus
     by_vault: dict[str, VaultReading] = field(default_factory=dict)
 
 

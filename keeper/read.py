@@ -1,13 +1,13 @@
 """What each node's lens says of the vaults, every node apart from the others.
 
-    the order of the vaults --> each node, in a thread of its own: head, keepers and the first part in one batch
+    the order of the vaults --> each node, in a thread of its own: its head, its safe block and whom the factory names
         --> part after part, those most at risk again each second --> a few that are not known, alone, with full gas
 
 Laws
 - One call of the lens is one backend, one state and one height. Nothing is asked at a block that
   another request named, and no answer is held against another's.
-- A slow or dead node delays no other: it is waited for OTHERS_S once one has answered everything,
-  and it begins anew when it is through.
+- A slow or dead node delays no other: it is waited for OTHERS_S once one has answered everything.
+  What it says later counts in the tick in which it comes, and it begins anew when it is through.
 - Unknown is not zero: a vault that cannot be valued among others is asked alone before it is
   unknown, a few a look, in turn.
 - A head's age is the time on a clock that only rises since that node last named a higher block.
@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any
 
@@ -26,7 +27,7 @@ from core.chain import results
 from core.chain.abi import function
 from core.chain.blocks import BlockHeader
 from core.chain.reader import VIEW_GAS, output_of
-from core.chain.rpc import Request, RpcError
+from core.chain.rpc import Request
 from core.keeper.views import Mark, SourcedMark, WatchedVault
 from core.mandate.chain import lens
 from core.mandate.chain.lens import LensOutcome, LensReading, LensRow
@@ -34,6 +35,7 @@ from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.terms import ZERO_ADDRESS
 from core.money import MAX_ABS_USDC_E6, UnixSeconds, UsdcE6
 from keeper.plan import in_turn
+from keeper.spared import spared
 from keeper.state import (
     OUT_OF_RANGE,
     SOURCE_AT_COST,
@@ -41,7 +43,7 @@ from keeper.state import (
     UNREADABLE,
     FactoryKeepers,
     Head,
-    NodeState,
+    NodeStatus,
     SentMark,
     VaultReading,
     WrittenMark,
@@ -52,7 +54,7 @@ ANSWER_S = 5.0  # that a node may take for one call
 OTHERS_S = 1.0
 LOOK_S = 20.0  # what one node was not asked by then comes first the next time
 URGENT_S = 1.0  # those most at risk are read again so often while the others are read
-ALONE_S = 1.0  # of a look, for vaults that are asked alone
+ALONE_S = 1.0  # of a look, in which vaults are asked alone
 BUDGET_S, RETRY_S = 1.0, 0.05  # a node that is over its budget is asked again so long and so often
 MOST_FAILURES = 2  # in a row: then the node is asked again at the next look
 FLOORS_A_LOOK = 100
@@ -71,7 +73,7 @@ log = structlog.get_logger("keeper")
 class ReadPart:
     """Some vaults as one node's lens answers."""
 
-    state: NodeState
+    state: NodeStatus
     readings: tuple[VaultReading, ...]
 
 
@@ -105,64 +107,50 @@ class NodeLens:
         vaults: Sequence[WatchedVault],
         live: Mapping[str, frozenset[str]],
         put: Callable[[ReadPart], None],
-        is_over: Callable[[], bool],
     ) -> bool:
         """Read them in this order; False when the node does not answer."""
+        state = self._state()
+        if state is None:
+            return False
         self._read_floors([v.vault for v in vaults if v.floor_usdc_e6 is None])
         order = in_turn(vaults, VAULTS_A_CALL, self._waits)
-        urgent = order[:VAULTS_A_CALL]
-        opening = self._open(urgent)
-        if opening is None:
-            return False
-        state, answered = opening
+        urgent, unsure = order[:VAULTS_A_CALL], dict[str, tuple[WatchedVault, Row]]()
         begun = urgent_at = time.monotonic()
-        unsure: dict[str, tuple[WatchedVault, Row | None]] = {}
-
-        def tell(part: Sequence[WatchedVault], rows: Sequence[Row] | None) -> int:
-            """To how many the node gave an answer."""
-            both: list[tuple[WatchedVault, Row | None]] = list(
-                zip(part, [None] * len(part) if rows is None else rows, strict=False)
-            )
-            unsure.update((v.vault, (v, row)) for v, row in both if row is None or not row.is_final)
-            known = (self._reading(v, row, state, live) for v, row in both if row and row.is_final)
-            put(ReadPart(state, tuple(known)))
-            return len(both)
-
-        at, failures = tell(urgent, answered), int(answered is None)
+        at = failures = 0
         while at < len(order) and failures < MOST_FAILURES:
-            if is_over() or time.monotonic() - begun > LOOK_S:
+            if time.monotonic() - begun > LOOK_S:
                 break
             is_again = at > len(urgent) and time.monotonic() - urgent_at > URGENT_S
             part = urgent if is_again else order[at : at + VAULTS_A_CALL]
-            answered = self._ask_lens(part)
-            failures = failures + 1 if answered is None else 0
-            count = tell(part, answered)
-            at += 0 if is_again else count
+            rows = self._ask_lens(part)
+            failures = failures + 1 if rows is None else 0
+            told = list(zip(part, [UNREAD] * len(part) if rows is None else rows, strict=False))
+            unsure |= {vault.vault: (vault, row) for vault, row in told if not row.is_final}
+            known = (self._reading(v, row, state, live) for v, row in told if row.is_final)
+            put(ReadPart(state, tuple(known)))
+            at += 0 if is_again else len(told)
             urgent_at = time.monotonic() if is_again else urgent_at
         self._waits = {v.vault: self._waits.get(v.vault, 0) + 1 for v in order[at:]}
-        if failures == MOST_FAILURES:
-            return False
-        for vault, row in self._ask_alone(unsure, is_over):
-            put(ReadPart(state, (self._reading(vault, row, state, live),)))
-        return True
+        if failures < MOST_FAILURES:
+            for vault, row in self._ask_alone(unsure):
+                put(ReadPart(state, (self._reading(vault, row, state, live),)))
+        if not vaults:
+            put(ReadPart(state, ()))
+        return failures < MOST_FAILURES
 
     # What is asked
 
-    def _open(
-        self, vaults: Sequence[WatchedVault]
-    ) -> tuple[NodeState, tuple[Row, ...] | None] | None:
-        """None: it names no newest block. No rows: its lens fails."""
+    def _state(self) -> NodeStatus | None:
+        """None: it names no newest block."""
         factory = self._reader.contracts["factory"]
         requests: list[Request] = [
             ("eth_getBlockByNumber", ["latest", False]),
             ("eth_getBlockByNumber", ["safe", False]),
             *(_view(factory, one.selector) for one in (_KEEPER, _PENDING)),
         ]
-        parsers: list[Any] = [results.header, results.header, *map(output_of, (_KEEPER, _PENDING))]
-        if vaults:
-            requests.append(self._lens_call(vaults))
-            parsers.append(lens.READINGS.answer_of(len(vaults)))
-        said = self._ask(requests, parsers)
+        said = self._ask(
+            requests, [results.header, results.header, *map(output_of, (_KEEPER, _PENDING))]
+        )
         head = Head.of(said[0]) if said is not None else None
         if said is None or head is None:
             return None
@@ -171,18 +159,13 @@ class NodeLens:
         self._number = head.number
         safe = said[1].number if isinstance(said[1], BlockHeader) else head.number - SAFE_BLOCKS
         age_s = self._clock() - (self.risen_at or 0.0)
-        state = NodeState(self.name, head, age_s, safe, _keepers(factory, said[2], said[3]))
-        return state, self._rows(said[4]) if vaults else ()
+        return NodeStatus(self.name, head, age_s, safe, _keepers(factory, said[2], said[3]))
 
-    def _ask_lens(
-        self, vaults: Sequence[WatchedVault], within_s: float = ANSWER_S
-    ) -> tuple[Row, ...] | None:
+    def _ask_lens(self, vaults: Sequence[WatchedVault]) -> tuple[Row, ...] | None:
         """None: it fails. A node that is over its budget is asked again for a moment."""
         until = time.monotonic() + BUDGET_S
         while True:
-            said = self._ask(
-                [self._lens_call(vaults)], [lens.READINGS.answer_of(len(vaults))], within_s
-            )
+            said = self._ask([self._lens_call(vaults)], [lens.READINGS.answer_of(len(vaults))])
             if said is not None:
                 return self._rows(said[0])
             if time.monotonic() > until:
@@ -197,9 +180,7 @@ class NodeLens:
         return None
 
     def _ask_alone(
-        self,
-        unsure: Mapping[str, tuple[WatchedVault, Row | None]],
-        is_over: Callable[[], bool],
+        self, unsure: Mapping[str, tuple[WatchedVault, Row]]
     ) -> Iterator[tuple[WatchedVault, Row]]:
         """As many as there is time for: those that were valued last, then who waits longest.
 
@@ -210,13 +191,13 @@ class NodeLens:
         never = _Alone(0.0, is_valued=False)
         for name in sorted(unsure, key=lambda v: self._alone.get(v, never).turn):
             vault, row = unsure[name]
-            if (left_s := until - time.monotonic()) > 0 and not is_over():
-                row = (self._ask_lens([vault], left_s) or (row or UNREAD,))[0]
+            if time.monotonic() < until:
+                row = (self._ask_lens([vault]) or (row,))[0]
                 is_valued = row.outcome is LensOutcome.VALUED
                 self._alone[name] = _Alone(time.monotonic(), is_valued)
                 yield vault, row
             elif name in self._alone and not self._alone[name].is_valued:
-                yield vault, row or UNREAD
+                yield vault, row
 
     def _read_floors(self, vaults: Sequence[str]) -> None:
         """Of those whose signed terms are not known, from their code."""
@@ -230,13 +211,10 @@ class NodeLens:
             if isinstance(floor, int) and floor <= MAX_ABS_USDC_E6:
                 self._floors[vault] = UsdcE6(floor)
 
-    def _ask(
-        self, requests: Sequence[Request], parsers: Sequence[Any], within_s: float = ANSWER_S
-    ) -> list[Any] | None:
+    def _ask(self, requests: Sequence[Request], parsers: Sequence[Any]) -> list[Any] | None:
         """None: it does not answer, or is over its budget."""
-        return self._reader.rpc.batch_of_each(requests, within_s, [self.name], parsers).get(
-            self.name
-        )
+        said = self._reader.rpc.batch_of_each(requests, ANSWER_S, [self.name], parsers)
+        return said.get(self.name)
 
     def _lens_call(self, vaults: Sequence[WatchedVault]) -> Request:
         data = lens.READINGS.encode([vault.vault for vault in vaults])
@@ -249,7 +227,7 @@ class NodeLens:
         self,
         vault: WatchedVault,
         row: Row,
-        state: NodeState,
+        state: NodeStatus,
         live: Mapping[str, frozenset[str]],
     ) -> VaultReading:
         found = row.reading
@@ -279,36 +257,34 @@ class Lenses:
     reader: VaultReader
     clock: Callable[[], float] = time.monotonic
     _nodes: dict[str, NodeLens] = field(default_factory=dict)
-    _busy: set[str] = field(default_factory=set)
+    _busy: dict[str, object] = field(default_factory=dict)  # the look that each is at
+    _said: "SimpleQueue[tuple[object, ReadPart | bool]]" = field(default_factory=SimpleQueue)
 
     def look(
         self, vaults: Sequence[WatchedVault], live: Mapping[str, frozenset[str]]
     ) -> Iterator[ReadPart]:
-        """What the nodes say, as it comes in."""
+        """What the nodes say, as it comes in, with what comes late of an earlier look."""
+        awaited = set[object]()
         for name in self.reader.rpc.names:
-            self._nodes.setdefault(name, NodeLens(self.reader, name, self.clock))
-        said: SimpleQueue[tuple[str, ReadPart | bool]] = SimpleQueue()
-        over = threading.Event()
-        running = [name for name in self.reader.rpc.names if name not in self._busy]
-        for name in running:
-            self._busy.add(name)
-            work = (self._nodes[name], vaults, live, said, over)
-            threading.Thread(target=self._run, args=work, daemon=True).start()
-        until: float | None = None
-        while running:
+            node = self._nodes.setdefault(name, NodeLens(self.reader, name, self.clock))
+            if name not in self._busy:
+                awaited.add(look := object())
+                self._busy[name] = look
+                work = (look, node, vaults, live)
+                threading.Thread(target=self._run, args=work, daemon=True).start()
+        awaited, until = awaited or set(self._busy.values()), None
+        while awaited:
             try:
                 left_s = None if until is None else max(0.0, until - time.monotonic())
-                name, part = said.get(timeout=left_s)
+                look, part = self._said.get(timeout=left_s)
             except Empty:
-                log.warning("nodes are slow, the tick goes on without them", nodes=running)
+                log.info("the tick goes on without slow nodes", nodes=list(self._busy))
                 break
             if isinstance(part, ReadPart):
                 yield part
-                continue
-            running.remove(name)
-            if part and until is None:
-                until = time.monotonic() + OTHERS_S
-        over.set()
+            elif look in awaited:
+                awaited.discard(look)
+                until = until or (time.monotonic() + OTHERS_S if part else None)
 
     def risen_within(self, seconds: float) -> set[str]:
         """Nodes whose head rose so lately."""
@@ -321,24 +297,17 @@ class Lenses:
 
     def _run(
         self,
+        look: object,
         node: NodeLens,
         vaults: Sequence[WatchedVault],
         live: Mapping[str, frozenset[str]],
-        said: "SimpleQueue[tuple[str, ReadPart | bool]]",
-        over: threading.Event,
     ) -> None:
-        has_answered = False
-        try:
-            has_answered = node.look(
-                vaults, live, lambda part: said.put((node.name, part)), over.is_set
-            )
-        except RpcError as error:
-            log.warning("a node does not answer", node=node.name, error=str(error))
-        except Exception:  # nothing that one node brings may stop the others
-            log.exception("skipped one node after an unexpected error", node=node.name)
-        finally:
-            self._busy.discard(node.name)
-            said.put((node.name, has_answered))
+        def put(part: ReadPart | bool) -> None:
+            self._said.put((look, part))
+
+        has_answered = spared(partial(node.look, vaults, live, put), node=node.name)
+        del self._busy[node.name]
+        put(bool(has_answered))
 
 
 def _view(to: str, data: str) -> Request:

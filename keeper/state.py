@@ -188,7 +188,7 @@ class FactoryKeepers:
 
 
 @dataclass(frozen=True, slots=True)
-class NodeState:
+class NodeStatus:
     """What a node shows besides vaults.
 
     `head_age_s`: seconds of a clock that only rises since it named a higher block than before.
