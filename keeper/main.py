@@ -149,14 +149,15 @@ class Keeper:
         self.close()
 
     def _await_block(self) -> None:
-        """Until the head is another than the last tick's, or the next tick is due.
+        """Until the head is higher than the last tick's, or the next tick is due: behind one address
+        may be backends at several heights.
 
         A node that does not answer is met by the tick.
         """
         due, seen = time.monotonic() + self._settings.keeper_tick_s, self._head_number
         while time.monotonic() < due and not self._ended.wait(HEAD_POLL_S):
             try:
-                if seen is not None and self._reader.block_number() != seen:
+                if seen is not None and self._reader.block_number() > seen:
                     return
             except RpcError:
                 continue

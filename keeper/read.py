@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import zip_longest
 from queue import Empty, SimpleQueue
 from typing import Any
 
@@ -83,10 +84,6 @@ class _Alone:
 
     asked_at: float
     is_valued: bool
-
-    @property
-    def turn(self) -> tuple[bool, float]:
-        return not self.is_valued, self.asked_at
 
 
 class NodeLens:
@@ -182,14 +179,20 @@ class NodeLens:
     def _ask_alone(
         self, unsure: Mapping[str, tuple[WatchedVault, Row]]
     ) -> Iterator[tuple[WatchedVault, Row]]:
-        """As many as there is time for: those that were valued last, then who waits longest.
+        """As many as there is time for, who waits longest first, in turns of those that were valued
+        last and of the others, so that neither holds up the other.
 
-        Of the others, one that was unknown last is unknown, and of the rest nothing is said.
+        Of the rest, one that was unknown last is unknown, and of what was valued nothing is said.
         """
         until = time.monotonic() + ALONE_S
         self._alone = {vault: self._alone[vault] for vault in unsure if vault in self._alone}
         never = _Alone(0.0, is_valued=False)
-        for name in sorted(unsure, key=lambda v: self._alone.get(v, never).turn):
+        waiting = sorted(unsure, key=lambda vault: self._alone.get(vault, never).asked_at)
+        groups = [
+            [v for v in waiting if self._alone.get(v, never).is_valued is is_valued]
+            for is_valued in (True, False)
+        ]
+        for name in (one for turn in zip_longest(*groups) for one in turn if one is not None):
             vault, row = unsure[name]
             if time.monotonic() < until:
                 row = (self._ask_lens([vault]) or (row,))[0]
