@@ -51,10 +51,9 @@ from keeper.requests.opened import RequestsPlace, share_of
 from keeper.requests.sponsoring import RequestLoops
 from keeper.schedule import Job, Schedule
 from keeper.send import Sender
-from keeper.signers import PREFIXES, KeyPlace, require_all_allowed, signers_of
+from keeper.signers import key_places, require_all_allowed, signers_of
 from keeper.signing import SignerRefusedError, require_gas_key
 from keeper.state import OF_REQUESTS, Role
-from keeper.stop_rows import StopRows
 from keeper.stops import Stops
 from keeper.tick import Tick, TickReport
 from keeper.worker import COLLECT_AFTER, Worker
@@ -75,22 +74,6 @@ app = typer.Typer(
 
 def now_utc() -> datetime:
     return datetime.now(UTC)
-
-
-def key_places(settings: Settings) -> dict[Role, KeyPlace]:
-    """Where the settings say that each role's key is."""
-    return {
-        role: KeyPlace(
-            private_key=getattr(settings, f"{name}_private_key"),
-            keystore=getattr(settings, f"{name}_keystore"),
-            password_file=getattr(settings, f"{name}_keystore_password_file"),
-            remote_url=getattr(settings, f"{name}_remote_signer_url"),
-            remote_address=getattr(settings, f"{name}_remote_signer_address"),
-            remote_token_file=getattr(settings, f"{name}_remote_signer_token_file"),
-            remote_answer_s=settings.keeper_remote_signer_answer_s,
-        )
-        for role, name in ((role, prefix.lower()) for role, prefix in PREFIXES.items())
-    }
 
 
 class Keeper:
@@ -216,8 +199,9 @@ class Keeper:
                 log.info("another keeper leads, waiting")
             self._told_waiting = True
             return None
-        self._metrics.leading(self._leadership.epoch)
-        self._tick = self._tick or self._open()
+        if self._tick is None:
+            self._metrics.leading(self._leadership.epoch)
+            self._tick = self._open()
         if self._stops is not None:
             self._stops.follow()
         report = self._tick.run(now_utc())
@@ -245,8 +229,8 @@ class Keeper:
     def _open(self) -> Tick:
         chain_id = self._settings.chain_id
         right_chain.keep_to(self._reader, chain_id)
-        own: dict[Role, Signer] = {
-            role: signer for role, signer in self._signers.items() if role not in OF_REQUESTS
+        own: dict[str, Signer] = {
+            role: one for role, one in self._signers.items() if role not in OF_REQUESTS
         }
         sender = self._sender(own) if own else None  # with the stops
         accounts = {role.value: signer.address for role, signer in self._signers.items()}
@@ -264,40 +248,31 @@ class Keeper:
             anchoring=Anchoring(self._database, self._reader),
             sign=self._got_on,
         )
-        log.info(
-            "watching",
-            chain_id=chain_id,
-            mode=tick.mode,
-            accounts=accounts,
-            epoch=self._leadership.epoch,
-        )
+        epoch = self._leadership.epoch
+        log.info("watching", chain_id=chain_id, mode=tick.mode, accounts=accounts, epoch=epoch)
         return tick
 
-    def _sender(self, signers: Mapping[Role, Signer]) -> Sender:
+    def _sender(self, signers: Mapping[str, Signer]) -> Sender:
         client = str(self._reader.rpc.call("web3_clientVersion"))
         require_all_allowed(self._signers, self._key_places, client)
         require_gas_key(
             client, has_custody=self._serves_requests, has_gas_key=Role.CUSTODY in self._signers
         )
-        of_stops = {
-            signers[role].address: role for role in (Role.STOP, Role.KEEPER) if role in signers
-        }
-        rows = StopRows(
+        self._stops = Stops(
+            self._reader.rpc,
             self._database,
             self._settings.chain_id,
-            of_stops,
+            signers,
+            self._caps,
             epoch=lambda: self._leadership.epoch,
             fence=self._fence,
             now=now_utc,
-        )
-        self._stops = Stops(
-            self._reader.rpc, rows, [signers[role] for role in of_stops.values()], self._caps
         )
         return Sender(
             rpc=self._reader.rpc,
             stops=self._stops,
             database=self._database,
-            signers={role.value: signer for role, signer in signers.items()},
+            signers=signers,
             epoch=lambda: self._leadership.epoch,
             fence=self._fence,
             caps=self._caps,

@@ -18,6 +18,7 @@ from core.chain.remote_signer import ANSWER_S, RemoteSigner
 from core.chain.signer import Signer, local_signer, secret_of
 from core.errors import InvalidParameterError
 from core.hexes import read_account
+from core.settings import Settings
 from keeper.signing import require_allowed
 from keeper.state import Role
 
@@ -48,6 +49,22 @@ class KeyPlace:
     remote_address: str | None = None
     remote_token_file: Path | None = None
     remote_answer_s: float = ANSWER_S
+
+
+def key_places(settings: Settings) -> dict[Role, KeyPlace]:
+    """Where the settings say that each role's key is."""
+    return {
+        role: KeyPlace(
+            private_key=getattr(settings, f"{name}_private_key"),
+            keystore=getattr(settings, f"{name}_keystore"),
+            password_file=getattr(settings, f"{name}_keystore_password_file"),
+            remote_url=getattr(settings, f"{name}_remote_signer_url"),
+            remote_address=getattr(settings, f"{name}_remote_signer_address"),
+            remote_token_file=getattr(settings, f"{name}_remote_signer_token_file"),
+            remote_answer_s=settings.keeper_remote_signer_answer_s,
+        )
+        for role, name in ((role, prefix.lower()) for role, prefix in PREFIXES.items())
+    }
 
 
 def plain_variable(role: Role, place: KeyPlace) -> str | None:

@@ -19,15 +19,18 @@ Laws
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any, TypeVar
 
 import structlog
 from eth_utils.crypto import keccak
+from sqlalchemy.orm import Session
 
 from core.chain.revert import decode_revert
 from core.chain.rpc import Request, Rpc, RpcError, RpcRevertedError
 from core.chain.signer import Signer
+from core.db.engine import Database
 from core.hexes import hex_of
 from keeper.attempts import Receipts, agreed, receipts, safe_block
 from keeper.funds import STOP_GAS
@@ -43,7 +46,7 @@ from keeper.gas import (
     quotes,
 )
 from keeper.signing import UNSIGNED, words_of
-from keeper.state import DueStop
+from keeper.state import DueStop, Role
 from keeper.stop_rows import ENFORCE, Attempt, Stop, StopEnd, StopRows
 
 STOPS_A_TURN = 25
@@ -64,7 +67,7 @@ T = TypeVar("T")
 log = structlog.get_logger("keeper")
 
 
-class _Claim:
+class _VaultWords:
     """What nodes say of one vault in this turn: who calls it fallen, and who lets the stop pass."""
 
     def __init__(self, due: DueStop) -> None:
@@ -80,21 +83,30 @@ class _Claim:
 
 
 class Stops:
-    """`signers`: best first, a key for stops alone before the keeper's. `clock`: seconds that only
+    """`signers`: by role. `epoch`, `fence`: of the lead. `now`: aware UTC; `clock`: seconds that only
     rise.
     """
 
     def __init__(
         self,
         rpc: Rpc,
-        rows: StopRows,
-        signers: Sequence[Signer],
+        database: Database,
+        chain_id: int,
+        signers: Mapping[str, Signer],
         caps: Caps,
+        *,
+        epoch: Callable[[], int],
+        fence: Callable[[Session], None],
+        now: Callable[[], datetime],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """A key for stops alone is used before the keeper's."""
+        roles = {signers[r].address: r for r in (Role.STOP, Role.KEEPER) if r in signers}
         self._rpc = rpc
-        self._rows = rows
-        self._signers = {signer.address: signer for signer in signers}
+        self._rows = StopRows(
+            database, chain_id, roles, epoch=epoch, fence=fence, now=now, clock=clock
+        )
+        self._signers = {account: signers[role] for account, role in roles.items()}
         self._caps = caps
         self._clock = clock
         self._followed_at = float("-inf")
@@ -116,8 +128,8 @@ class Stops:
         if self._rows.stops and self._clock() - self._followed_at >= AGAIN_S:
             self._look()
 
-    def _claims(self, due: Sequence[DueStop]) -> dict[str, _Claim]:
-        now, found = self._clock(), dict[str, _Claim]()
+    def _claims(self, due: Sequence[DueStop]) -> dict[str, _VaultWords]:
+        now, found = self._clock(), dict[str, _VaultWords]()
         self._rests = {place: until for place, until in self._rests.items() if until > now}
         for one in due:
             stop = self._rows.stops.get(one.vault)
@@ -126,10 +138,10 @@ class Stops:
             elif one.vault in found:
                 found[one.vault].callers.append(one.node)
             elif one.vault not in self._rows.over and (one.vault, one.node) not in self._rests:
-                found[one.vault] = _Claim(one)
+                found[one.vault] = _VaultWords(one)
         return found
 
-    def _send(self, claims: Sequence[_Claim]) -> None:
+    def _send(self, claims: Sequence[_VaultWords]) -> None:
         nodes = self._asked()
         if nodes is None:
             log.warning("stops wait", why="no node names its newest block", stops=len(claims))
@@ -143,7 +155,7 @@ class Stops:
                 sent += [] if attempt is None else [attempt]
         self._broadcast(sent)
 
-    def _stop(self, claim: _Claim, nodes: Quotes) -> Stop | None:
+    def _stop(self, claim: _VaultWords, nodes: Quotes) -> Stop | None:
         """None: it waits."""
         if not claim.passed:
             self._refused(claim)
@@ -165,7 +177,7 @@ class Stops:
         stop.gas = max(stop.gas, *claim.passed.values())
         return stop
 
-    def _refused(self, claim: _Claim) -> None:
+    def _refused(self, claim: _VaultWords) -> None:
         """Three times in a row, and its word is not asked about for a while."""
         count = self._refusals[claim.vault] = self._refusals.get(claim.vault, 0) + 1
         log.info("stop waits", vault=claim.vault, why="refused", refused=claim.refused)
@@ -189,12 +201,12 @@ class Stops:
 
     # Who lets it pass
 
-    def _try(self, claims: Sequence[_Claim], sender: str) -> None:
+    def _try(self, claims: Sequence[_VaultWords], sender: str) -> None:
         """Each at the node that calls it fallen, then at the others until one lets it pass; at the
         first one again at last, since one address may lead to several nodes.
         """
         for place in range(len(self._rpc.names) + 1):
-            asked: defaultdict[str, list[_Claim]] = defaultdict(list)
+            asked: defaultdict[str, list[_VaultWords]] = defaultdict(list)
             for claim in claims:
                 node = self._node_at(claim, place)
                 if node is not None and not self._is_settled(claim):
@@ -202,7 +214,7 @@ class Stops:
             for node, group in asked.items():
                 self._try_at(node, group, sender)
 
-    def _node_at(self, claim: _Claim, place: int) -> str | None:
+    def _node_at(self, claim: _VaultWords, place: int) -> str | None:
         first = claim.callers[0]
         others = [name for name in self._rpc.names if name != first]
         order = [first, *others]
@@ -210,13 +222,13 @@ class Stops:
             return order[place]
         return first if not claim.passed else None
 
-    def _is_settled(self, claim: _Claim) -> bool:
+    def _is_settled(self, claim: _VaultWords) -> bool:
         if not claim.passed:
             return False
         words = claim.words
         return len(words) > 1 or not self._is_spent(next(iter(words)))
 
-    def _try_at(self, node: str, claims: Sequence[_Claim], sender: str) -> None:
+    def _try_at(self, node: str, claims: Sequence[_VaultWords], sender: str) -> None:
         left = list(claims)
         for gas in GAS_STEPS:
             answers = self._called(node, [claim.vault for claim in left], sender, gas)

@@ -35,10 +35,9 @@ from core.mandate.chain.reader import VaultReader
 from core.money import eth_text
 from core.settings import Deployment, Settings
 from keeper.funds import Funds
-from keeper.main import key_places
 from keeper.gas import GWEI
 from keeper.schedule import JobSkippedError
-from keeper.signers import require_all_allowed, signers_of
+from keeper.signers import key_places, require_all_allowed, signers_of
 from keeper.signing import SignerRefusedError, is_local, require_allowed
 from keeper.state import Role
 from scripts._deployments import ADAPTERS, CIRCLES, COMPILED, Record, load

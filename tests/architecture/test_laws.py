@@ -117,7 +117,8 @@ def test_transactions_are_sent_by_the_keepers_sender_and_the_settler_of_payments
     ]
 
     assert {place.split(":")[0] for place in senders} == {
-        "keeper/sender.py",
+        "keeper/send.py",
+        "keeper/stops.py",
         "api/kernel/payments/own_settler.py",
     }
 

@@ -38,7 +38,6 @@ from keeper.requests.opened import round_of
 from keeper.requests.round import RequestRound
 from keeper.send import Sender
 from keeper.state import Role
-from keeper.stop_rows import StopRows
 from keeper.stops import Stops
 from keeper.tick import MARKS_A_DAY, Tick, TickReport
 from tests.integration.chain_fixtures import CHAIN_ID, DeployedChain
@@ -255,25 +254,16 @@ class Stage:
         database = cast("Database", WatchedDatabase(self.database, die_after, before_signing))
         keys = ((Role.KEEPER, signer), (Role.STOP, stop_signer), (Role.PAUSER, pauser))
         signers: dict[str, Signer] = {role: s for role, s in keys if s is not None}
-        of_stops = {
-            s.address: role
-            for role, s in (("stop", stop_signer), ("keeper", signer))
-            if s is not None
-        }
         stops = Stops(
             rpc,
-            StopRows(
-                database,
-                self.chain.chain_id,
-                of_stops,
-                epoch=lambda: leadership.epoch,
-                fence=leadership.fence,
-                now=self.now,
-                clock=age,
-            ),
-            [s for s in (stop_signer, signer) if s is not None],
+            database,
+            self.chain.chain_id,
+            signers,
             caps,
-            age,
+            epoch=lambda: leadership.epoch,
+            fence=leadership.fence,
+            now=self.now,
+            clock=age,
         )
         sender = Sender(
             stops=stops,
