@@ -1,5 +1,5 @@
-"""A node as one rents it: a JSON-RPC provider in front of anvil, with a plan of so many calls a second
-and a load balancer before backends that are blocks apart.
+"""A node as one rents it: a JSON-RPC provider in front of anvil, with a plan of so many calls
+a second and a load balancer before backends that are blocks apart.
 
     Server(Rented(anvil.port, plan=Plan(25), backends=(0, 3)))     over HTTP, in real time
     RentedNodes(anvil.url, {"first": Rented(plan=Plan(25, clock=...))})      in the test's own time
