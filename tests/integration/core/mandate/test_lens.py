@@ -22,9 +22,17 @@ def own_words(chain: DeployedChain, vault: str) -> LensReading:
     """What the vault's own views say at the newest block, one by one."""
     reader, head = chain.reader, newest(chain)
     log_head = function("MandateVault", "logHead")
+    count = function("MandateVaultFactory", "vaultCount")
     measured = reader.worth(vault, head.hash)
     return LensReading(
-        block=LensBlock(head.number, head.timestamp, head.parent_hash),
+        block=LensBlock(
+            head.number,
+            head.timestamp,
+            head.parent_hash,
+            count.decode_output(
+                reader.call(reader.contracts["factory"], count.encode(), head.hash)
+            )[0],
+        ),
         status=reader.status(vault, head.hash),
         agent=reader.agent(vault, head.hash),
         worth_usdc_e6=None if measured is None else measured[0],

@@ -25,7 +25,7 @@ from tests.each import each
 LENS = "0x" + "33" * 20
 USDC = "0x" + "22" * 20
 AGENT = "0x" + "44" * 20
-BLOCK = (16, 0x64000000, "0x" + "cd" * 32)
+BLOCK = (16, 0x64000000, "0x" + "cd" * 32, 3)
 HEAD = LensBlock(*BLOCK)
 LOG_HEAD = "0x" + "ab" * 32
 HASH = "0x" + "ef" * 32
@@ -71,7 +71,7 @@ def words(*values: Any) -> str:
 
 
 def answer(*rows: tuple[Any, ...]) -> str:
-    return "0x" + words(BLOCK, 128, len(rows)) + "".join(words(*one) for one in rows)
+    return "0x" + words(BLOCK, 160, len(rows)) + "".join(words(*one) for one in rows)
 
 
 class Node(httpx.BaseTransport):
@@ -197,7 +197,7 @@ def test_readings__where_there_is_no_lens__are_an_error_that_names_it() -> None:
         read(lambda asked: "0x", [vault(1)])
 
 
-GOOD = words(BLOCK, 128, 1)
+GOOD = words(BLOCK, 160, 1)
 LIES: dict[str, str] = {
     "a head alone": "0x" + words(BLOCK),
     "no vault": answer(),
@@ -205,11 +205,12 @@ LIES: dict[str, str] = {
     "a word short": answer(row(3))[:-64],
     "a word long": answer(row(3)) + "00" * 32,
     "half a word": answer(row(3))[:-32],
-    "a count without rows": "0x" + words(BLOCK, 128, 1),
-    "a count of 2^255": "0x" + words(BLOCK, 128, 2**255, *row(3)),
-    "rows elsewhere": "0x" + words(BLOCK, 160, 1, *row(3)),
-    "a block of 2^60": "0x" + words(2**60, *BLOCK[1:], 128, 1, *row(3)),
-    "a time of 2^36": "0x" + words(BLOCK[0], 2**36, BLOCK[2], 128, 1, *row(3)),
+    "a count without rows": "0x" + words(BLOCK, 160, 1),
+    "a count of 2^255": "0x" + words(BLOCK, 160, 2**255, *row(3)),
+    "rows elsewhere": "0x" + words(BLOCK, 128, 1, *row(3)),
+    "a block of 2^60": "0x" + words(2**60, *BLOCK[1:], 160, 1, *row(3)),
+    "a time of 2^36": "0x" + words(BLOCK[0], 2**36, *BLOCK[2:], 160, 1, *row(3)),
+    "2^60 vaults": "0x" + words(*BLOCK[:3], 2**60, 160, 1, *row(3)),
     "an outcome of 4": answer(row(4)),
     "a status of 4": answer(row(3, status=4)),
     "a status of 256": answer(row(3, status=256)),
