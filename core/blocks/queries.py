@@ -1,6 +1,6 @@
 """All SQL of what the chain said: blocks, logs, vaults, agents, adapters, the cursors, unwinds.
 
-Reverted calls stand in reverts.py, the comparison of two scans in core/shadow/views.py.
+Reverted calls stand in reverts.py, what the vaults prove of their logs in log_heads.py.
 
 Laws
 - Inserts may be repeated: a block that comes back after a reorg finds its rows and becomes
@@ -40,6 +40,7 @@ from core.db.prepared import Prepared
 from core.errors import OutsideError
 from core.hexes import address_of, bytes_of, hex_of
 
+MOST_HEIGHT: Final = 2**62  # above every block
 # Names of cursors and marks.
 TIP = "tip"  # where the indexer stands
 # blocks between them still owe their receipts (revert_scan.py)
@@ -283,7 +284,7 @@ def logs_of_block(session: Session, chain_id: int, block_hash: str) -> list[RawL
         .where(RawLogRow.chain_id == chain_id, RawLogRow.block_hash == bytes_of(block_hash))
         .order_by(RawLogRow.log_index)
     )
-    return [_raw_log(row) for row in session.scalars(query)]
+    return [raw_log_of(row) for row in session.scalars(query)]
 
 
 def logs_of_blocks(
@@ -295,26 +296,29 @@ def logs_of_blocks(
         RawLogRow.chain_id == chain_id, wanted, RawLogRow.address == bytes_of(address)
     )
     return [
-        _raw_log(row)
+        raw_log_of(row)
         for row in session.scalars(query.order_by(RawLogRow.number, RawLogRow.log_index))
     ]
 
 
-def newest_log(session: Session, chain_id: int, address: str, topic: str) -> RawLog | None:
-    """The last canonical log of that contract with that first topic."""
+def newest_log(
+    session: Session, chain_id: int, address: str, topic: str, before: int = MOST_HEIGHT
+) -> RawLog | None:
+    """The last canonical log of that contract with that first topic, below that height."""
     query = (
         select(RawLogRow)
         .where(
             RawLogRow.chain_id == chain_id,
             RawLogRow.address == bytes_of(address),
             RawLogRow.topics[1] == bytes_of(topic),
+            RawLogRow.number < before,
         )
         .where(not_orphaned(RawLogRow.chain_id, RawLogRow.block_hash))
         .order_by(RawLogRow.number.desc(), RawLogRow.log_index.desc())
         .limit(1)
     )
     row = session.scalar(query)
-    return None if row is None else _raw_log(row)
+    return None if row is None else raw_log_of(row)
 
 
 def canonical_blocks(session: Session, chain_id: int, above: int, up_to: int) -> list[Cursor]:
@@ -410,7 +414,7 @@ def add_reorg(
     session.flush()
 
 
-def _raw_log(row: RawLogRow) -> RawLog:
+def raw_log_of(row: RawLogRow) -> RawLog:
     return RawLog(
         address=address_of(row.address),
         topics=tuple(hex_of(topic) for topic in row.topics),

@@ -113,6 +113,17 @@ def agents_of(session: Session, chain_id: int, vault: str) -> tuple[str, ...]:
     return tuple(address_of(agent) for _, agent in found)
 
 
+def agent_history(session: Session, chain_id: int, vault: str) -> list[tuple[int, str]]:
+    """(height, agent) as the vault named them, in their order."""
+    query = select(VaultAgentRow.since_number, VaultAgentRow.agent).where(
+        VaultAgentRow.chain_id == chain_id,
+        VaultAgentRow.vault == bytes_of(vault),
+        not_orphaned(VaultAgentRow.chain_id, VaultAgentRow.since_block_hash),
+    )
+    rows = session.execute(query.order_by(VaultAgentRow.since_number))
+    return [(number, address_of(agent)) for number, agent in rows]
+
+
 def _agents_query(chain_id: int) -> Any:
     mine = and_(
         VaultAgentRow.chain_id == chain_id,

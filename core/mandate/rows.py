@@ -305,6 +305,27 @@ def standing_of_blocks(
     return found
 
 
+def standing_of_logs(session: Session, mandate_id: int, since: tuple[int, int]) -> list[LedgerRow]:
+    """The rows of a ledger that tell of one log, from that (height, log index) on, in the order of
+    the chain; without the factory's notes, which are every ledger's.
+    """
+    number, log_index = since
+    event = MandateEvent
+    is_after = or_(
+        event.block_number > number,
+        and_(event.block_number == number, event.log_index >= log_index),
+    )
+    query = select(event.__table__).where(
+        event.mandate_id == mandate_id,
+        event.log_index.is_not(None),
+        is_after,
+        event.payload["factory"].is_(None),
+        standing(),
+    )
+    rows = session.execute(query.order_by(event.block_number, event.log_index))
+    return [row_of(row) for row in rows]
+
+
 def rows_from(session: Session, seqs: Mapping[int, int]) -> dict[int, list[LedgerRow]]:
     """By mandate its rows from that seq on (inclusive), oldest first, reversed ones and reversals
     included.

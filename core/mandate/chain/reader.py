@@ -212,6 +212,22 @@ class VaultReader(ChainReader):
         """As `read_lens`, with payee, stop, balance and totals."""
         return self._lens(lens.POSITIONS, vaults, at)
 
+    def lens_of_each(
+        self, vaults: Sequence[str], within_s: float, at: At = LATEST
+    ) -> dict[str, dict[str, LensRow[LensReading]]]:
+        """What each node's lens says of at most MOST_VAULTS vaults, by the node's name; of the first
+        ones, and of one at least. A node that fails is left out.
+        """
+        form = lens.READINGS
+        told = self.rpc.batch_of_each(
+            [self._lens_call(form, vaults, at)], within_s, parse=[form.answer_of(len(vaults))]
+        )
+        return {
+            node: dict(zip(vaults, answers[0], strict=False))
+            for node, answers in told.items()
+            if isinstance(answers[0], tuple)
+        }
+
     def _lens(
         self, form: LensForm[ReadingT], vaults: Sequence[str], at: At
     ) -> LensAnswer[ReadingT]:

@@ -3,6 +3,7 @@ slices, in order, once.
 """
 
 import pytest
+from indexer.chain.rebuild import Rebuild, RebuildRefusedError
 from sqlalchemy import select
 
 from core.alerts.tables import OwnerAlert
@@ -11,7 +12,6 @@ from core.mandate.chain import calldata
 from core.mandate.tables import MandateEvent, OwedNote
 from indexer.chain import factory_notes
 from indexer.chain.ledgers import LiveBooks
-from indexer.chain.rebuild import Rebuild, RebuildRefusedError
 from tests.integration.chain_fixtures import CHAIN_ID
 from tests.integration.indexer.conftest import Follower, Issued, now_utc
 from tests.integration.indexer.test_alerts import alerts, factory_call, owner_of, propose
