@@ -84,7 +84,6 @@ PATHS = (
     "tests/integration/keeper/test_keeper_lied_to.py",
     "tests/integration/keeper/test_keeper_nodes.py",
     "tests/integration/keeper/test_keeper_stands_down.py",
-    "tests/unit/indexer/chain/test_audit_block.py",
     "tests/unit/indexer/chain/test_audit_loop.py",
     "tests/unit/indexer/chain/test_completeness.py",
     "tests/unit/indexer/chain/test_continuity.py",

@@ -20,7 +20,6 @@ from typing import Any, Final
 from sqlalchemy import (
     BigInteger,
     ColumnElement,
-    and_,
     any_,
     bindparam,
     cast,
@@ -32,7 +31,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY, BYTEA, insert
 from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 
-from core.blocks.tables import ChainBlock, ChainCursor, RawLogRow, Reorg, RevertedTx
+from core.blocks.tables import ChainBlock, ChainCursor, RawLogRow, Reorg
 from core.chain.blocks import BlockHeader, RawLog
 from core.db.copying import copy_lines, hex_array_cell, hex_cell
 from core.db.engine import WriteSession
@@ -443,32 +442,6 @@ _LATEST: Final = Prepared(
     .order_by(ChainBlock.number.desc())
     .limit(1)
 )
-
-
-def height_after(
-    session: Session,
-    table: type[RawLogRow] | type[RevertedTx],
-    chain_id: int,
-    point: bytes,
-    first: int,
-    last: int,
-) -> int | None:
-    """The height of the canonical block in [first, last] with rows in that table whose hash comes
-    next after `point`, in a circle.
-    """
-    mine = and_(
-        ChainBlock.chain_id == table.chain_id,
-        ChainBlock.hash == table.block_hash,
-        ChainBlock.canonical,
-    )
-    query = (
-        select(table.number)
-        .join(ChainBlock, mine)
-        .where(table.chain_id == chain_id, table.number.between(first, last))
-    )
-    query = query.order_by(table.block_hash).limit(1)
-    found = session.scalar(query.where(table.block_hash >= point))
-    return session.scalar(query) if found is None else found
 
 
 def kept_header(session: Session, chain_id: int, number: int) -> BlockHeader | None:

@@ -16,7 +16,7 @@ from core.blocks.queries import insert_new, not_orphaned
 from core.blocks.tables import Adapter, Vault, VaultAgentRow
 from core.chain.blocks import BlockHeader
 from core.db.engine import WriteSession
-from core.hexes import address_of, bytes_of, hex_of
+from core.hexes import address_of, bytes_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,32 +202,6 @@ def listed_adapters(session: Session, chain_id: int) -> list[tuple[str, list[Any
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class KeptVault:
-    """A vault as the block that created it says."""
-
-    address: str
-    owner: str
-    public_id: str | None
-    terms_digest: str
-
-
-def vaults_of_block(session: Session, chain_id: int, block_hash: str) -> set[KeptVault]:
-    """The vaults that the record says this block created."""
-    query = select(Vault).where(
-        Vault.chain_id == chain_id, Vault.created_block_hash == bytes_of(block_hash)
-    )
-    return {
-        KeptVault(
-            to_checksum_address(row.address),
-            to_checksum_address(row.owner),
-            row.public_id,
-            hex_of(row.terms_digest),
-        )
-        for row in session.scalars(query)
-    }
-
-
 def agents_since(session: Session, chain_id: int) -> dict[tuple[str, str], int]:
     """(vault, agent) -> the height that first named it."""
     query = select(
@@ -240,14 +214,3 @@ def agents_since(session: Session, chain_id: int) -> dict[tuple[str, str], int]:
         (to_checksum_address(vault), to_checksum_address(agent)): number
         for vault, agent, number in session.execute(query)
     }
-
-
-def adapters_since(session: Session, chain_id: int) -> dict[str, int]:
-    """Adapter -> the height that first listed it."""
-    query = select(Adapter.address, func.min(Adapter.listed_number)).where(
-        Adapter.chain_id == chain_id
-    )
-    query = query.where(not_orphaned(Adapter.chain_id, Adapter.listed_block_hash)).group_by(
-        Adapter.address
-    )
-    return {to_checksum_address(address): number for address, number in session.execute(query)}
