@@ -20,7 +20,7 @@ from rich.console import Console
 
 from core.audit import queries as audit
 from core.blocks import log_heads
-from core.blocks.queries import TIP, cursor
+from core.blocks.queries import RESERVE_FOLLOWED, TIP, cursor, drop_cursors
 from core.chain.rpc import Rpc
 from core.db.engine import Bounds, Database
 from core.db.leadership import Leadership
@@ -103,6 +103,8 @@ def prove_all(chain: ChainContext, *, is_repairing: bool) -> frozenset[str]:
     if is_repairing and not proof.doubted:
         with chain.database.write() as session:
             chain.fence(session)
+            # the indexer reads the token's events again, and adds what is missing
+            drop_cursors(session, [RESERVE_FOLLOWED])
             audit.resolve_rebuilt(session, chain.chain_id, now_utc())
     return proof.doubted
 

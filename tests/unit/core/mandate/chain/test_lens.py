@@ -18,7 +18,7 @@ from core.mandate.chain.lens import (
     LensReading,
     NotSeenError,
 )
-from core.mandate.chain.reader import NO_VAULT, VaultReader
+from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.lifecycle import Status, VaultStatus
 from tests.each import each
 
@@ -28,7 +28,6 @@ AGENT = "0x" + "44" * 20
 BLOCK = (16, 0x64000000, "0x" + "cd" * 32, 3)
 HEAD = LensBlock(*BLOCK)
 LOG_HEAD = "0x" + "ab" * 32
-HASH = "0x" + "ef" * 32
 READING = (1, AGENT, 5, 2, 3, 1, LOG_HEAD)
 POSITION = (AGENT, 0, 9, (10, 4, 3, 2, 1, 2, 7))
 READ = LensReading(
@@ -300,28 +299,3 @@ def test_seen__a_vault_that_cannot_be_read__is_not_seen(outcome: int) -> None:
     nothing = (*row(outcome), NOTHING[1], 0, 0, (0,) * 7)
     with pytest.raises(NotSeenError):
         seen(nothing)
-
-
-# For the indexer, at one block's hash
-
-
-def positions(says: Any, vaults: Sequence[str]) -> Any:
-    node = Node(lambda asked: says)
-    reader = reader_of(node)
-    try:
-        return reader.vault_positions(vaults, HASH)
-    finally:
-        reader.rpc.close()
-
-
-def test_positions__are_none_where_unread_and_no_vault_where_there_is_none() -> None:
-    nothing = (NOTHING[1], 0, 0, (0,) * 7)
-    found = positions(
-        answer(position(3), (*row(1), *nothing), (*row(0), *nothing)),
-        [vault(1), vault(2), vault(3)],
-    )
-    assert found[0].balance == 9
-    assert found[1] is NO_VAULT
-    assert found[2] is None
-    gone = {"code": -32000, "message": "missing trie node"}
-    assert positions(gone, [vault(1), vault(2)]) == [None, None]
