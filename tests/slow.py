@@ -86,7 +86,6 @@ PATHS = (
     "tests/integration/keeper/test_keeper_stands_down.py",
     "tests/unit/indexer/chain/test_audit_loop.py",
     "tests/unit/indexer/chain/test_completeness.py",
-    "tests/unit/indexer/chain/test_continuity.py",
     "tests/unit/keeper/test_heads.py",
     "tests/unit/keeper/test_last_resort.py",
     "tests/unit/keeper/test_swallowed.py",

@@ -1,4 +1,4 @@
-"""All SQL of what the vaults' own hash of their logs proves (core.mandate.rules.log_head).
+"""All SQL of what the vaults' own hash of their logs proves (core.chain.log_head).
 
 Laws
 - A kept head is one that nodes read from a vault and that our logs make: what is folded again grows
@@ -21,16 +21,16 @@ from sqlalchemy.orm import Session
 from core.blocks.queries import not_orphaned, raw_log_of
 from core.blocks.tables import ChainBlock, RawLogRow, Vault, VaultLogHead
 from core.chain.blocks import RawLog
+from core.chain.log_head import grown
 from core.db.arrays import table_of
 from core.db.engine import WriteSession
 from core.hexes import address_of, bytes_of
-from core.mandate.rules.log_head import grown
 
 LOGS_AT_ONCE = 500  # in memory, of the logs that are folded
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class LogHead:
     """A vault's word after its logs up to `number`, the newest one's block."""
 
     number: int
@@ -45,7 +45,7 @@ class ProvenVault:
     owner: str
     mandate_id: int | None
     created_number: int
-    head: Head
+    head: LogHead
 
 
 def proven_vaults(
@@ -82,7 +82,7 @@ def proven_vaults(
             address_of(owner),
             mandate_id,
             created,
-            Head(created - 1, digest) if number is None else Head(number, head),
+            LogHead(created - 1, digest) if number is None else LogHead(number, head),
         )
         for address, owner, mandate_id, created, digest, number, head in rows
     ]
@@ -90,7 +90,7 @@ def proven_vaults(
 
 def heads_at(
     session: Session, chain_id: int, vaults: Sequence[ProvenVault], heights: Sequence[int]
-) -> dict[str, dict[int, Head]]:
+) -> dict[str, dict[int, LogHead]]:
     """By vault its head at each of these heights, folded from the proven one."""
     found = {vault.address: dict.fromkeys(heights, vault.head) for vault in vaults}
     if not vaults or not heights:
@@ -119,14 +119,14 @@ def heads_at(
     return found
 
 
-def _heads(base: Head, logs: Iterable[Any], heights: Sequence[int]) -> dict[int, Head]:
+def _heads(base: LogHead, logs: Iterable[Any], heights: Sequence[int]) -> dict[int, LogHead]:
     """`logs` in the order of the chain."""
-    found, head = dict[int, Head](), base
+    found, head = dict[int, LogHead](), base
     left = sorted(set(heights))
     for number, _, _, topics, data, at in logs:
         while left and number > left[0]:
             found[left.pop(0)] = head
-        head = Head(number, grown(head.word, number, at, b"".join(topics) + data))
+        head = LogHead(number, grown(head.word, number, at, b"".join(topics) + data))
     return found | dict.fromkeys(left, head)
 
 
@@ -163,7 +163,7 @@ def count_of(
     return session.execute(query).scalar_one()
 
 
-def keep_heads(session: WriteSession, chain_id: int, heads: Mapping[str, Head]) -> None:
+def keep_heads(session: WriteSession, chain_id: int, heads: Mapping[str, LogHead]) -> None:
     """By vault what was proven."""
     rows = [
         {

@@ -310,20 +310,15 @@ def standing_of_logs(session: Session, mandate_id: int, since: tuple[int, int]) 
     the chain; without the factory's notes, which are every ledger's.
     """
     number, log_index = since
-    event = MandateEvent
-    is_after = or_(
-        event.block_number > number,
-        and_(event.block_number == number, event.log_index >= log_index),
-    )
-    query = select(event.__table__).where(
-        event.mandate_id == mandate_id,
-        event.log_index.is_not(None),
-        is_after,
-        event.payload["factory"].is_(None),
+    height, index = MandateEvent.block_number, MandateEvent.log_index
+    query = select(MandateEvent.__table__).where(
+        MandateEvent.mandate_id == mandate_id,
+        index.is_not(None),
+        or_(height > number, and_(height == number, index >= log_index)),
+        MandateEvent.payload["factory"].is_(None),
         standing(),
     )
-    rows = session.execute(query.order_by(event.block_number, event.log_index))
-    return [row_of(row) for row in rows]
+    return [row_of(row) for row in session.execute(query.order_by(height, index))]
 
 
 def rows_from(session: Session, seqs: Mapping[int, int]) -> dict[int, list[LedgerRow]]:

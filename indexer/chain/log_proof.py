@@ -31,7 +31,7 @@ from core.audit import queries as audit
 from core.audit.rules import Fault, FindingKind
 from core.blocks import log_heads
 from core.blocks import queries as repository
-from core.blocks.log_heads import Head, ProvenVault
+from core.blocks.log_heads import LogHead, ProvenVault
 from core.blocks.queries import FINALIZED, TIP
 from core.blocks.registry import KnownVault, agent_history
 from core.chain.abi import topic_of
@@ -159,7 +159,7 @@ class LogProof:
         if not usable:
             return False
         is_enough = len(usable) >= min(2, len(chain.reader.rpc.names))
-        proven, wrong, whole = dict[str, Head](), list[ProvenVault](), list[ProvenVault]()
+        proven, wrong, whole = dict[str, LogHead](), list[ProvenVault](), list[ProvenVault]()
         for vault in vaults:
             asked = [
                 one
@@ -185,7 +185,7 @@ class LogProof:
 
     # Vaults whose logs are whole
 
-    def _settle(self, whole: Sequence[ProvenVault], proven: Mapping[str, Head]) -> bool:
+    def _settle(self, whole: Sequence[ProvenVault], proven: Mapping[str, LogHead]) -> bool:
         """Keep what is proven, and let go of ledgers that were held until they were whole."""
         chain, now, is_released = self._chain, self._clock(), False
         with chain.database.read() as session:
@@ -426,7 +426,7 @@ class LogProof:
                 log.error("vaults are missing", what=what)
 
 
-def _hex(head: Head) -> str:
+def _hex(head: LogHead) -> str:
     return hex_of(head.word)
 
 

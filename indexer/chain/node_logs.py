@@ -8,7 +8,7 @@ from core.blocks import log_heads
 from core.blocks import queries as repository
 from core.chain.blocks import RawLog
 from core.hexes import hex_of
-from core.mandate.rules.log_head import grown
+from core.chain.log_head import grown
 from indexer.chain.context import ChainContext
 from indexer.chain.proved_blocks import proved_block, told_of
 

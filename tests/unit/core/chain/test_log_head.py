@@ -5,7 +5,7 @@ import sys
 import pytest
 from eth_hash.auto import keccak
 
-from core.mandate.rules.log_head import grown, quick_keccak
+from core.chain.log_head import grown, quick_keccak
 
 
 def test_the_word_after_a_log__is_of_the_word_before_its_block_and_its_bytes() -> None:
