@@ -6,8 +6,8 @@ before the token was followed, and its conversions credited once they are safe.
     conversion --its block is at or below `safe`, as nodes agree--> credited, held or set aside
 
 Laws
-- History is read by the same ranges and held against the same blooms as the backfill's, and each of
-  its headers is the one that the record holds.
+- History is read by the same ranges as the backfill's, and asked of a second node as those are; each
+  of its headers is the one that the record holds.
 - Until all is read, the token is not watched, its state is unknown, and nothing is credited.
 - One conversion is one transaction, fenced; what one fails of is its own trouble.
 - A bloom does not cover what stands in a log's body, so that the node that gave a conversion could make it
@@ -38,7 +38,7 @@ from core.reserve.conversions import Place, ToldConversion
 from core.reserve.decode import CONVERTED_TOPIC, decode_reserve_log
 from core.reserve.events import NewReserveEvent, add_events
 from core.reserve.rules import ConversionStatus, ReserveEventKind
-from indexer.chain.completeness import RangeProof, RangeTooLongError
+from indexer.chain.completeness import RangeTooLongError, corrected
 from indexer.chain.context import ChainContext
 from indexer.chain.facts import BlockFacts, facts_of
 from indexer.chain.fetch import BlockContradictionError, BlockUnavailableError, FetchedBlock
@@ -128,11 +128,10 @@ class ReserveHistory:
         watch = WatchList(chain.factory, chain.usdc, set(), reserve_token=chain.reserve_token)
         with reader.rpc.pinned():
             try:
-                proof = RangeProof(reader, at.hash, chain.sign)
                 blocks = self._ranges.fetch(at.number + 1, last, at.hash, watch)
-                while left_out := proof.left_out(blocks, _facts(blocks, watch, chain), watch):
+                if wrong := corrected(reader, blocks, watch, chain.sign):
                     reader.rpc.distrust("omits")
-                    blocks = [left_out.get(one.header.number, one) for one in blocks]
+                    blocks = [wrong.get(one.header.number, one) for one in blocks]
             except (BlockUnavailableError, BlockContradictionError):
                 reader.rpc.distrust("contradicts")
                 raise

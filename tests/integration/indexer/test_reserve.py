@@ -2,7 +2,6 @@
 
 import random
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from sqlalchemy import text
@@ -29,6 +28,7 @@ from core.reserve.tables import ReserveConversion
 from indexer.chain.reserve import Crediting
 from tests.integration.chain_fixtures import CHAIN_ID, USDC, DeployedChain
 from tests.integration.indexer.conftest import DRAFTED_AT, Follower, now_utc
+from tests.integration.indexer.test_lies import Nodes, without
 from tests.integration.reserve_token import TokenOnChain, deploy_reserve_token
 from tests.personas import AGENT, OWNER
 
@@ -388,25 +388,21 @@ def test_a_record_that_was_begun_without_the_token__reads_its_history(
     assert found_faults(follower, token) == []
 
 
-def test_a_history_whose_node_leaves_out_a_log__finds_it_by_the_bloom(
-    follower: Follower, token: TokenOnChain, monkeypatch: pytest.MonkeyPatch
+def test_a_history_of_which_one_of_two_nodes_leaves_out_a_log__has_it_by_the_other(
+    follower: Follower, token: TokenOnChain
 ) -> None:
     token.buy(AGENT, 102 * USDC)
     follower.catch_up()
+    two = Nodes(follower, "first", "second")
+    two.wire.lie = without(lambda log: log["address"].lower() == token.address.lower())
     follower.restart(reserve_token=token.address)
-    reader = type(follower.chain.reader)
-    whole = reader.range_logs
-
-    def omitting(self: Any, *args: Any) -> Any:
-        logs, newest = whole(self, *args)
-        return [one for one in logs if one.address != token.address], newest
-
-    monkeypatch.setattr(reader, "range_logs", omitting)
     follower.tip.round()
+    two.rpc.close()
     with follower.database.read() as session:
         found = queries.state(session)
     assert found is not None
     assert found.reserve_usdc_e6 == 103 * USDC
+    assert two.failures()["distrust: omits"] == 1
 
 
 # Reconciliation
