@@ -125,9 +125,12 @@ class ChainReader:
         return found
 
     def headers(self, numbers: Sequence[int]) -> list[BlockHeader | None]:
-        """Several headers in one request, in the order asked."""
+        """As `header`, several in one request, in the order asked; one that is refused where others
+        are answered is None, too.
+        """
         requests = [("eth_getBlockByNumber", [hex(number), False]) for number in numbers]
-        return self.rpc.batch(requests, [_header_at(number) for number in numbers])
+        found = self.rpc.batch_settled(requests, [_header_at(number) for number in numbers])
+        return [None if isinstance(one, RpcRefusedError) else one for one in found]
 
     def headers_by_hash(
         self, block_hashes: Sequence[str]

@@ -12,6 +12,7 @@ Laws
   withdrawn, a row of `reorg` tells of it. Transfers that the orphans confirmed fail, in the same
   transaction.
 - Below what was once seen as finalized no reorg is believed: the indexer halts and says so.
+- The search asks for a dozen headers at a time at most, however deep the reorg.
 """
 
 from collections.abc import Sequence
@@ -23,7 +24,6 @@ from sqlalchemy.orm import Session
 from core.alerts import queries as alerts
 from core.blocks import queries as repository
 from core.blocks.queries import FINALIZED, TIP, Cursor
-from core.chain.blocks import BlockHeader
 from core.db.engine import WriteSession
 from core.errors import OutsideError
 from core.mandate import owed_notes
@@ -38,12 +38,10 @@ from indexer.chain.payments import deposit_key
 from indexer.chain.quarantine import tell_whole
 from indexer.chain.reserve import unwind_history
 
-HEADERS_A_REQUEST = 64
-
 
 class ForkUnclearError(OutsideError):
-    """The node's headers are missing or not linked to one another: it is busy with the reorg
-    itself. Ask again.
+    """The node's headers are missing, or of two branches: it is busy with the reorg itself, or
+    several machines answer under its name. Ask again.
     """
 
 
@@ -72,42 +70,52 @@ class Fork:
     orphans: tuple[Cursor, ...]
 
 
-def common_ancestor(reader: VaultReader, ours: Sequence[Cursor]) -> Cursor | None:
-    """The newest of our blocks (given newest first, without gaps) that the node's chain still
-    holds; None: not one.
+def common_ancestor(reader: VaultReader, ours: Sequence[Cursor], head: int) -> Cursor | None:
+    """The newest of our blocks (given newest first, without gaps) that the node's chain, up to
+    `head`, still holds; None: not one. Asks for as many headers as the logarithm of their count.
 
     Errors: ForkUnclearError, and the reader's.
     """
-    above: BlockHeader | None = None
-    for start in range(0, len(ours), HEADERS_A_REQUEST):
-        window = ours[start : start + HEADERS_A_REQUEST]
-        for block, header in zip(
-            window, reader.headers([block.number for block in window]), strict=True
-        ):
-            # A shorter new branch has no blocks at our newest heights; below its head every height
-            # must be there.
-            if header is None and above is None:
-                continue
-            if header is None or (above is not None and above.parent_hash != header.hash):
-                raise ForkUnclearError(
-                    f"the node's block {block.number} is not linked to the one above it"
-                )
-            if header.hash == block.hash:
-                return block
-            above = header
-    if above is None:
-        raise ForkUnclearError("the node has none of our heights")
-    return None
+    steps = {2**step - 1 for step in range(len(ours).bit_length())}
+    is_held = _held(reader, ours, sorted({*steps, len(ours) - 1}), head)
+    gone = max((place for place, held in is_held.items() if not held), default=-1)
+    kept = min((place for place, held in is_held.items() if held), default=len(ours))
+    if gone > kept:
+        raise ForkUnclearError("the node answers from two branches")
+    while gone + 1 < kept:
+        middle = (gone + kept) // 2
+        if _held(reader, ours, [middle], head)[middle]:
+            kept = middle
+        else:
+            gone = middle
+    return ours[kept] if kept < len(ours) else None
 
 
-def find_fork(session: Session, chain: ChainContext, at: Cursor) -> Fork:
-    """Where the node's chain left ours.
+def _held(
+    reader: VaultReader, ours: Sequence[Cursor], places: Sequence[int], head: int
+) -> dict[int, bool]:
+    """Which of our blocks the node has. A shorter new branch has none above its head.
+
+    Errors: ForkUnclearError: it lacks others, as a backend does that is behind.
+    """
+    blocks = [ours[place] for place in places]
+    found = dict[int, bool]()
+    headers = reader.headers([block.number for block in blocks])
+    for place, block, header in zip(places, blocks, headers, strict=True):
+        if header is None and block.number <= head:
+            raise ForkUnclearError(f"the node lacks block {block.number}, below its head {head}")
+        found[place] = header is not None and header.hash == block.hash
+    return found
+
+
+def find_fork(session: Session, chain: ChainContext, at: Cursor, head: int) -> Fork:
+    """Where the chain of the node, whose newest height is `head`, left ours.
 
     Errors: FinalityBrokenError, ForkUnclearError, and the reader's.
     """
     boundary = _boundary(session, chain)
     ours = repository.canonical_blocks(session, chain.chain_id, boundary.number - 1, at.number)
-    ancestor = common_ancestor(chain.reader, ours)
+    ancestor = common_ancestor(chain.reader, ours, head)
     if ancestor is None:
         raise FinalityBrokenError(boundary)
     return Fork(ancestor, tuple(block for block in ours if block.number > ancestor.number))

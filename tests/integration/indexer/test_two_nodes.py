@@ -13,8 +13,8 @@ import pytest
 from core.chain.rpc import Rpc, RpcRefusedError, RpcUnreachableError
 from core.mandate.chain.reader import VaultReader
 from indexer.chain import tip
+from indexer.chain.confirmation import DisputedError
 from indexer.chain.fetch import BlockContradictionError, BlockUnavailableError
-from indexer.chain.pool import DisputedError
 from indexer.chain.unwind import ForkUnclearError
 from tests.integration.chain_fixtures import USDC
 from tests.integration.indexer.conftest import Follower, Issued
