@@ -4,6 +4,7 @@
                                  |-> one holds it, and none denies it                  -> nothing is done; who said so rests
                                  |-> one gets on, and is not there yet                 -> it is waited for
                                  '-> none says anything of it, or there is no other    -> gone, once said twice in a row
+    a block that was taken back is said to be there: the same, the other way round
 
 Laws
 - A node that stands still below the head of the one that it contradicts says nothing: it may sit on
@@ -45,22 +46,24 @@ class Confirmation:
         self._tops = dict[str, tuple[int, datetime]]()
         self._faults = dict[str, tuple[int, int]]()  # of each node: how many, the last one's height
         self._giver: str | None = None  # of the newest block that is written
-        self._gone: str | None = None  # hash of the block that the last round said is gone
+        self._taken_back = set[str]()  # hashes of the blocks that the last unwind took
+        # what the last round said and nobody confirmed: of which block, and whether it is gone
+        self._said: tuple[Cursor, bool] | None = None
 
     def holds_ours(self) -> None:
         """The node of this round has our newest block."""
-        self._gone = None
+        self._said = None
 
     def gave(self) -> None:
         """The node of this round gave a block that is written."""
-        self._giver, self._gone = self._rpc.pinned_name, None
+        self._giver, self._said = self._rpc.pinned_name, None
 
-    def took_back(self, height: int) -> None:
-        """The newest block is unwound: any node does that in a reorg; one that does it again and
-        again rests.
+    def took_back(self, orphans: Sequence[Cursor]) -> None:
+        """These blocks, newest first, are unwound: any node does that in a reorg; one that does it
+        again and again rests.
         """
-        self._gone = None
-        self.at_fault(height, self._giver)
+        self._said, self._taken_back = None, {one.hash for one in orphans}
+        self.at_fault(orphans[0].number, self._giver)
 
     def at_fault(self, height: int, name: str | None = None) -> None:
         """The node of this round, or this one, cannot be believed."""
@@ -72,30 +75,36 @@ class Confirmation:
             rest_s = MOST_REST_S if times > 5 else min(MOST_REST_S, REST_S * 2.0 ** (times - 1))
             self._rpc.distrust("contradicts", rest_s, name)
 
+    def confirm_back(self, block: Cursor, head: BlockHeader) -> None:
+        """As `confirm_gone`, that this block, if it was taken back last, is there again."""
+        if block.hash in self._taken_back:
+            self._confirm(block, head, is_gone=False)
+
     def confirm_gone(self, block: Cursor, head: BlockHeader) -> None:
         """Whether this block of ours is gone, as the node with this head says.
 
         Errors: DisputedError, UnconfirmedError.
         """
+        self._confirm(block, head, is_gone=True)
+
+    def _confirm(self, block: Cursor, head: BlockHeader, *, is_gone: bool) -> None:
         said = self.others(["latest", hex(block.number)])
-        words, waits = dict[str, bool](), False
+        agrees, waits = dict[str, bool](), False
         for name, (latest, theirs) in said.items():
             if latest is not None and self.gets_on(name, latest, head.number):
                 waits |= latest.number < block.number
                 if theirs is not None and theirs.number == block.number:
-                    words[name] = theirs.hash == block.hash
-        is_repeated, self._gone = self._gone == block.hash, block.hash
-        if False in words.values():
+                    agrees[name] = (theirs.hash != block.hash) is is_gone
+        is_repeated, self._said = self._said == (block, is_gone), (block, is_gone)
+        if True in agrees.values():
             return
-        if words:
+        what = f"block {block.number} {block.hash} {'is gone' if is_gone else 'is back'}"
+        if agrees:
             raise DisputedError(
-                f"{', '.join(words)} holds our block {block.number} {block.hash}, and "
-                f"{self._rpc.pinned_name} does not"
+                f"{self._rpc.pinned_name} says that {what}, and {', '.join(agrees)} does not"
             )
         if waits or not is_repeated:
-            raise UnconfirmedError(
-                f"block {block.number} {block.hash} is said to be gone, and no other node says so"
-            )
+            raise UnconfirmedError(f"no other node says yet that {what}")
 
     def others(self, heights: Sequence[str]) -> dict[str, list[BlockHeader | None]]:
         """The headers at these heights or tags, by each other node that answers now; None: it has

@@ -240,6 +240,7 @@ class TipLoop:
         for header in self._headers_to(head):
             if header.parent_hash != self._cursor.hash:
                 return self._unwind(head)
+            self._nodes.confirm_back(Cursor(header.number, header.hash), head)
             self._take(header, seen_at)
             written += 1
         return TipRound(head.number, self._cursor.number, written)
@@ -359,7 +360,7 @@ class TipLoop:
         with self._chain.database.write() as session:
             rows_reversed, withdrawn = unwind(session, self._chain, fork, old_head, self._clock())
         self._cursor = fork.ancestor
-        self._nodes.took_back(old_head.number)
+        self._nodes.took_back(fork.orphans)
         self._owes_retry = self._owes_retry or withdrawn > 0
         self._watch = self._read_watch_list()
         self._chain.metrics.unwound(fork.ancestor.number, len(fork.orphans), rows_reversed)

@@ -76,35 +76,42 @@ def common_ancestor(reader: VaultReader, ours: Sequence[Cursor], head: int) -> C
 
     Errors: ForkUnclearError, and the reader's.
     """
-    steps = {2**step - 1 for step in range(len(ours).bit_length())}
-    is_held = _held(reader, ours, sorted({*steps, len(ours) - 1}), head)
-    gone = max((place for place, held in is_held.items() if not held), default=-1)
-    kept = min((place for place, held in is_held.items() if held), default=len(ours))
-    if gone > kept:
-        raise ForkUnclearError("the node answers from two branches")
-    while gone + 1 < kept:
-        middle = (gone + kept) // 2
-        if _held(reader, ours, [middle], head)[middle]:
-            kept = middle
-        else:
-            gone = middle
-    return ours[kept] if kept < len(ours) else None
+    theirs = _theirs(reader, ours, [2**step - 1 for step in range(len(ours).bit_length())], head)
+    theirs |= _theirs(reader, ours, [len(ours) - 1], head)
+    while True:
+        is_held = {place: one == ours[place].hash for place, (one, _) in theirs.items()}
+        gone = max((place for place, held in is_held.items() if not held), default=-1)
+        kept = min((place for place, held in is_held.items() if held), default=len(ours))
+        if gone > kept:
+            raise ForkUnclearError("the node answers from two branches")
+        if gone + 1 == kept:
+            break
+        theirs |= _theirs(reader, ours, [(gone + kept) // 2], head)
+    if kept == len(ours):
+        return None
+    above, parent = theirs.get(gone, (None, None))
+    if above is not None and parent != ours[kept].hash:
+        raise ForkUnclearError(
+            f"the node's block {ours[gone].number} is not linked to the one below"
+        )
+    return ours[kept]
 
 
-def _held(
+def _theirs(
     reader: VaultReader, ours: Sequence[Cursor], places: Sequence[int], head: int
-) -> dict[int, bool]:
-    """Which of our blocks the node has. A shorter new branch has none above its head.
+) -> dict[int, tuple[str | None, str | None]]:
+    """Hash and parent of the node's block at the height of each of ours; a shorter new branch has
+    none above its head.
 
-    Errors: ForkUnclearError: it lacks others, as a backend does that is behind.
+    Errors: ForkUnclearError: it lacks others, as a machine does that is behind.
     """
-    blocks = [ours[place] for place in places]
-    found = dict[int, bool]()
-    headers = reader.headers([block.number for block in blocks])
-    for place, block, header in zip(places, blocks, headers, strict=True):
-        if header is None and block.number <= head:
-            raise ForkUnclearError(f"the node lacks block {block.number}, below its head {head}")
-        found[place] = header is not None and header.hash == block.hash
+    found = dict[int, tuple[str | None, str | None]]()
+    for place, header in zip(
+        places, reader.headers([ours[place].number for place in places]), strict=True
+    ):
+        if header is None and ours[place].number <= head:
+            raise ForkUnclearError(f"the node lacks {ours[place].number}, below its head {head}")
+        found[place] = (None, None) if header is None else (header.hash, header.parent_hash)
     return found
 
 

@@ -24,12 +24,8 @@ class Node:
         self.asked = list[int]()
 
     def _header(self, number: int) -> BlockHeader | None:
-        branch = "a" if number <= self.fork else "b"
-        return (
-            None
-            if number > self.known
-            else BlockHeader(number, block_hash(branch, number), "", 0, 0, ())
-        )
+        names = [block_hash("a" if at <= self.fork else "b", at) for at in (number, number - 1)]
+        return None if number > self.known else BlockHeader(number, *names, 0, 0, ())
 
     def headers(self, numbers: list[int]) -> list[BlockHeader | None]:
         self.asked.append(len(numbers))
@@ -73,6 +69,16 @@ def test_a_height_below_the_head_that_is_not_there__is_unclear() -> None:
     """A machine behind the one that showed the head."""
     with pytest.raises(ForkUnclearError):
         ancestor(Node(fork=97, head=101, known=98), ours(1, 100))
+
+
+def test_a_block_that_is_not_linked_to_the_ancestor__is_unclear() -> None:
+    node = Node(fork=97, head=100)
+    node.headers = lambda numbers: [  # type: ignore[method-assign]
+        BlockHeader(number, block_hash("a" if number <= 97 else "b", number), "b", 0, 0, ())
+        for number in numbers
+    ]
+    with pytest.raises(ForkUnclearError):
+        ancestor(node, ours(1, 100))
 
 
 def test_headers_of_two_branches__are_unclear() -> None:
