@@ -250,7 +250,6 @@ class Indexer:
             works = (
                 tip.credit_conversions,
                 tip.sponsored_proofs.round,
-                tip.reserve_repair.round,
             )
             due.append(works[self._turn % len(works)])
             self._turn += 1

@@ -46,7 +46,6 @@ from indexer.chain.finality import Finality
 from indexer.chain.patience import Patience
 from indexer.chain.refold import OlderBooks
 from indexer.chain.reserve import Crediting, ReserveHistory
-from indexer.chain.reserve_repair import ReserveRepair
 from indexer.chain.retry import BLOCK_UNKNOWN, UNTRIED, retry_all
 from indexer.chain.reverts import explain_pending
 from indexer.chain.rules import published_rules
@@ -119,7 +118,6 @@ class TipLoop:
         self._reserve_history = ReserveHistory(chain)
         self._crediting = Crediting(chain, clock)
         self.sponsored_proofs = Proving(chain, clock)
-        self.reserve_repair = ReserveRepair(chain, clock)
         self._scan_size = revert_scan.step_size()
         # until a look says otherwise
         self._owes_notes = self._owes_reverts = self._may_have_pending_reverts = True
