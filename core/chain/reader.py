@@ -51,6 +51,11 @@ def block_argument(at: At) -> Any:
     return {"blockHash": at} if len(at) == HASH_CHARACTERS else at
 
 
+def header_request(height: At) -> tuple[str, list[Any]]:
+    """`height`: or a tag."""
+    return "eth_getBlockByNumber", [block_argument(height), False]
+
+
 def _header_at(at: At) -> Parse[BlockHeader | None]:
     """The block that was asked for; of a tag any."""
     if isinstance(at, int):
@@ -124,12 +129,12 @@ class ChainReader:
             raise OutsideError("the node names no newest block")
         return found
 
-    def headers(self, numbers: Sequence[int]) -> list[BlockHeader | None]:
-        """As `header`, several in one request, in the order asked; one that is refused where others
-        are answered is None, too.
+    def headers(self, heights: Sequence[int | str]) -> list[BlockHeader | None]:
+        """As `header` by height or tag, several in one request, in the order asked; one that is
+        refused where others are answered is None, too.
         """
-        requests = [("eth_getBlockByNumber", [hex(number), False]) for number in numbers]
-        found = self.rpc.batch_settled(requests, [_header_at(number) for number in numbers])
+        requests = [header_request(height) for height in heights]
+        found = self.rpc.batch_settled(requests, [_header_at(height) for height in heights])
         return [None if isinstance(one, RpcRefusedError) else one for one in found]
 
     def headers_by_hash(

@@ -19,6 +19,7 @@ from datetime import datetime
 from core.blocks.queries import Cursor
 from core.chain import results
 from core.chain.blocks import BlockHeader
+from core.chain.reader import LATEST, At, header_request
 from core.errors import OutsideError
 from core.mandate.chain.reader import VaultReader
 
@@ -88,7 +89,7 @@ class Confirmation:
         self._confirm(block, head, is_gone=True)
 
     def _confirm(self, block: Cursor, head: BlockHeader, *, is_gone: bool) -> None:
-        said = self.others(["latest", hex(block.number)])
+        said = self.others([LATEST, block.number])
         agrees, waits = dict[str, bool](), False
         for name, (latest, theirs) in said.items():
             if latest is not None and self.gets_on(name, latest, head.number):
@@ -106,15 +107,14 @@ class Confirmation:
         if waits or not is_repeated:
             raise UnconfirmedError(f"no other node says yet that {what}")
 
-    def others(self, heights: Sequence[str]) -> dict[str, list[BlockHeader | None]]:
+    def others(self, heights: Sequence[At]) -> dict[str, list[BlockHeader | None]]:
         """The headers at these heights or tags, by each other node that answers now; None: it has
         none, or refuses.
         """
-        requests = [("eth_getBlockByNumber", [height, False]) for height in heights]
         if len(self._rpc.names) == 1:
             return {}
-        parse = [results.header] * len(requests)
-        said = self._rpc.batch_of_others(requests, WITHIN_S, parse)
+        requests = [header_request(height) for height in heights]
+        said = self._rpc.batch_of_others(requests, WITHIN_S, [results.header] * len(requests))
         return {
             name: [answer if isinstance(answer, BlockHeader) else None for answer in answers]
             for name, answers in said.items()

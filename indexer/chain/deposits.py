@@ -52,7 +52,7 @@ from indexer.chain.fetch import BlockContradictionError, receipt_fault
 from indexer.chain.payments import deposit_of
 from indexer.chain.quarantine import MAY_REFUSE, LedgerEntry, refusal_of, take
 
-REPORTS_A_LOOK = 100
+REPORTS_A_LOOK = 10  # each a receipt and a header; a look a second, beside the tip
 
 log = structlog.get_logger(__name__)
 

@@ -18,9 +18,8 @@ from datetime import datetime, timedelta
 
 from core.blocks import queries as repository
 from core.blocks.queries import FINALIZED, SAFE, Cursor
-from core.chain import results
 from core.chain.blocks import BlockHeader
-from core.chain.rpc import RpcRefusedError
+from core.chain.reader import LATEST
 from core.errors import OutsideError
 from core.mandate.ledger import ends as mandate_ends
 from core.mandate.ledger import writer as mandate_ledger
@@ -83,10 +82,11 @@ class Finality:
 
     def _agreed(self) -> dict[str, BlockHeader]:
         """One more request to each node, of the heights that count, where there are others."""
-        latest, *tagged = self._own(["latest", *TAGS])
+        reader = self._chain.reader
+        latest, *tagged = reader.headers([LATEST, *TAGS])
         said = [(latest, tagged)] + [
             (theirs, called)
-            for name, (theirs, *called) in self._nodes.others(["latest", *TAGS]).items()
+            for name, (theirs, *called) in self._nodes.others([LATEST, *TAGS]).items()
             if self._nodes.gets_on(name, theirs, -1 if latest is None else latest.number)
         ]
         self._is_alone = len(said) == 1
@@ -97,24 +97,15 @@ class Finality:
             for place, tag in enumerate(TAGS)
             if (height := _height([(head, called[place]) for head, called in said])) is not None
         }
-        asked = [hex(height) for height in heights.values()]
-        answers = [self._own(asked), *self._nodes.others(asked).values()] if asked else []
+        if not heights:
+            return {}
+        asked = list(heights.values())
+        answers = [reader.headers(asked), *self._nodes.others(asked).values()]
         return {
             tag: block
             for place, tag in enumerate(heights)
             if (block := _of_two(tag, [one[place] for one in answers])) is not None
         }
-
-    def _own(self, heights: Sequence[str]) -> list[BlockHeader | None]:
-        """As `Confirmation.others`, of this round's node."""
-        requests = [("eth_getBlockByNumber", [height, False]) for height in heights]
-        try:
-            answers = self._chain.reader.rpc.batch_settled(
-                requests, [results.header] * len(heights)
-            )
-        except RpcRefusedError:
-            return [None] * len(heights)
-        return [answer if isinstance(answer, BlockHeader) else None for answer in answers]
 
     def _said_twice(self, header: BlockHeader | None, cursor: Cursor) -> BlockHeader | None:
         before = self._said_before
