@@ -20,9 +20,9 @@ from core.mandate.chain.reader import VaultReader
 from core.sponsored import queries as sponsored
 from core.sponsored.days import SponsorGas, sponsor_budgets
 from keeper.outbox_kinds import OutboxPlanner
-from keeper.precedence import Precedence
 from keeper.requests.opened import Beat, Requests, RequestsPlace, opened, request_signers
 from keeper.requests.purses import SPONSOR
+from keeper.send import HeldNonces
 from keeper.state import Role
 
 BEAT = timedelta(seconds=5)  # core.sponsored.rules.FRESH_S is many of them
@@ -37,7 +37,7 @@ class RequestLoops:
         planner: OutboxPlanner,
         signers: Mapping[Role, Signer],
         leadership: Leadership,
-        precedence: Precedence,
+        stops: HeldNonces | None,
         clock: Callable[[], datetime],
         *,
         sponsor_gas: SponsorGas,
@@ -56,7 +56,7 @@ class RequestLoops:
                 signers=request_signers(signers),
                 epoch=epoch,
                 fence=fence,
-                precedence=None if Role.CUSTODY in signers else precedence,
+                stops=None if Role.CUSTODY in signers else stops,
                 clock=clock,
             )
             count_rpc(custody.reader.rpc)
@@ -71,7 +71,7 @@ class RequestLoops:
                     signers={Role.SPONSOR: sponsor},
                     epoch=epoch,
                     fence=fence,
-                    precedence=None,
+                    stops=None,
                     clock=clock,
                     terms=SPONSOR,
                     beat=beat,

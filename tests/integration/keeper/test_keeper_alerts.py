@@ -253,8 +253,6 @@ def test_a_venues_valuation_reverts(keeping: Keeping, stage: Stage) -> None:
 
 @fires("KeepersHeadIsOld")
 def test_the_chain_stands_still__for_the_keeper_too(keeping: Keeping, stage: Stage) -> None:
-    stage.chain.anvil.rpc.call("evm_setTime", [int(keeping.now().timestamp())])
-    stage.chain.anvil.mine()
     with keeping.keeper() as keeper:
         keeping.tick(keeper)
         keeping.scrape()

@@ -421,9 +421,7 @@ def withdrawable_now(call: Call, vault: str, mandate: Mandate, current: Current)
     if current.seen is not None:
         return current.seen.withdrawable_usdc_e6, "chain"
     try:
-        return max(
-            0, call.deps.chain.usdc_balance(vault) - call.deps.chain.fee_owed(vault)
-        ), "chain"
+        return call.deps.chain.vault_seen(vault).withdrawable_usdc_e6, "chain"
     except RpcError:
         return withdrawable_usdc_e6(terms_of(mandate), current.require_known().state), "ledger"
 

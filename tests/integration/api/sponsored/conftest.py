@@ -33,8 +33,7 @@ from core.sponsored import queries
 from core.sponsored.prices import FixedEthPrice
 from core.targets.limits import target_limits
 from keeper.areas import sponsored as job
-from keeper.drafts import Caps
-from keeper.observe import Observer
+from keeper.gas import Caps
 from keeper.outbox_kinds import outbox_planner
 from keeper.requests.opened import round_of
 from keeper.requests.purses import SPONSOR
@@ -175,7 +174,8 @@ class SponsoredStage:
         beat = heartbeat(SPONSOR_KEY.address, CHAIN_ID, leadership.fence_beside)
         made = round_of(
             database,
-            Observer(reader, CHAIN_ID, 10_000),
+            CHAIN_ID,
+            10_000,
             reader,
             outbox_planner(None, self.chain.contracts, reader),
             Caps(500 * GWEI, 500 * GWEI),

@@ -7,16 +7,19 @@ import httpx
 import pytest
 
 from core.chain.rpc import Rpc
-from keeper.attempts import Fees
-from keeper.market import (
+from keeper.gas import (
     GWEI,
     LEAST_CAP_WEI,
     LEAST_STOP_TIP_WEI,
     MARKET_TIMES,
     MOST_TIP_WEI,
+    Fees,
     Market,
     NodeAnswers,
-    market,
+    Quotes,
+    bumped,
+    fees_for,
+    quotes,
 )
 from tests.each import each
 from tests.unit.keeper.readings import HEAD, VAULT
@@ -59,11 +62,12 @@ def node(tip: int, base: int, balance: int = 5) -> dict[str, Any]:
         "eth_maxPriorityFeePerGas": hex(tip),
         "eth_getBlockByNumber": block | {"transactions": [], "baseFeePerGas": hex(base)},
         "eth_getBalance": hex(balance),
+        "eth_getTransactionCount": "0x5",
     }
 
 
 def asked(*nodes: dict[str, Any] | None) -> Market:
-    return market(rpc_of(*nodes), [VAULT], HEAD)
+    return quotes(rpc_of(*nodes), [VAULT]).market
 
 
 def test_market__a_node_that_lies__does_not_decide() -> None:
@@ -166,3 +170,77 @@ def test_a_base_fee_too_low_at_one_of_two_nodes__the_next_offer_follows_the_othe
 
 def test_raised__where_gas_costs_next_to_nothing__there_is_still_room() -> None:
     assert Market(same(7), same(1), {}, {}).cap_wei(100 * GWEI) == LEAST_CAP_WEI
+
+
+# Offers
+
+
+def test_fees_for__is_twice_the_base_fee_plus_the_priority_fee() -> None:
+    assert fees_for(3 * GWEI, GWEI, 50 * GWEI) == Fees(7 * GWEI, GWEI)
+
+
+def test_fees_for__never_passes_the_cap() -> None:
+    assert fees_for(30 * GWEI, GWEI, 50 * GWEI) == Fees(50 * GWEI, GWEI)
+
+
+def test_fees_for__base_fee_at_the_cap__still_sends() -> None:
+    assert fees_for(50 * GWEI, GWEI, 50 * GWEI) == Fees(50 * GWEI, GWEI)
+
+
+def test_fees_for__base_fee_above_the_cap__waits() -> None:
+    assert fees_for(50 * GWEI + 1, GWEI, 50 * GWEI) is None
+
+
+def test_fees_for__priority_fee_above_the_cap__is_cut_to_it() -> None:
+    assert fees_for(0, 90 * GWEI, 50 * GWEI) == Fees(50 * GWEI, 50 * GWEI)
+
+
+@each(("last", "next_"), [(0, 1), (1, 2), (8, 9), (9, 11), (1_000, 1_125), (GWEI, 1_125_000_000)])
+def test_bumped__offers_an_eighth_more_rounded_up(last: int, next_: int) -> None:
+    assert bumped(Fees(last, last), None, 50 * GWEI) == Fees(next_, next_)
+
+
+def test_bumped__never_below_the_market() -> None:
+    assert bumped(Fees(GWEI, 1), Fees(9 * GWEI, 5), 50 * GWEI) == Fees(9 * GWEI, 5)
+
+
+def test_bumped__a_priority_above_the_fee__raises_the_fee_with_it() -> None:
+    assert bumped(Fees(1, 1), Fees(3, 7), 50) == Fees(7, 7)
+
+
+def test_bumped__at_the_cap_and_one_wei_above_it() -> None:
+    assert bumped(Fees(8, 8), None, 9) == Fees(9, 9)
+    assert bumped(Fees(8, 8), None, 8) is None
+
+
+# Counts
+
+
+def told(*counts: tuple[int, int]) -> Quotes:
+    """Nodes that name these counts, pending and mined."""
+    answers = {
+        f"n{n}": [GWEI, None, 5, pending, mined] for n, (pending, mined) in enumerate(counts)
+    }
+    return Quotes(answers, [VAULT])
+
+
+@each(
+    ("counts", "pending", "count", "mined"),
+    [
+        ([(7, 5)], [7], 5, 5),
+        ([(7, 5), (4, 4)], [7, 4], 5, 4),
+        ([(2**40, 2**40), (7, 5)], [2**40, 7], 5, 5),
+        ([(16, 16), (0, 0)], [16, 0], 16, 0),
+        ([(17, 17), (0, 0)], [17, 0], 0, 0),
+        ([(7, 5), (7, 5), (300, 0)], [300, 7], 5, 0),
+    ],
+)
+def test_counts__are_the_highest_that_is_not_far_above_all_others(
+    counts: list[tuple[int, int]], pending: list[int], count: int, mined: int
+) -> None:
+    found = told(*counts)
+    assert (found.pending(VAULT), found.count(VAULT), found.mined(VAULT)) == (
+        pending,
+        count,
+        mined,
+    )
