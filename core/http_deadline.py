@@ -42,6 +42,12 @@ class DeadlineTransport(httpx.HTTPTransport):
         self._pool._network_backend = _Backend()
 
 
+def remaining_s(otherwise: float) -> float:
+    """What is left of `within`, at least a millisecond; outside of it `otherwise`."""
+    until = _until.get()
+    return otherwise if until is None else max(0.001, until - time.monotonic())
+
+
 def left_s(until: float, late: Callable[[str], Exception]) -> float:
     """Seconds until then, by time.monotonic. Errors: `late` when there are none."""
     left = until - time.monotonic()

@@ -21,7 +21,7 @@ def many(written: WrittenMark | None, status: VaultStatus | None) -> list[VaultR
 
 def asked(*readings: VaultReading, at_work: frozenset[str] = frozenset()) -> set[str]:
     """Of the vaults whose views the other node is asked for in the first tick."""
-    pool = Pool(a=BUDGET, b=BUDGET)
+    pool = Pool(a=BUDGET, b=BUDGET, calls_per_s=1_000)
     pool.observer.told_by = "a:80"
     VaultAudit(pool.observer).hear(state(*readings), at_work)
     return pool.vaults
