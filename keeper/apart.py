@@ -6,14 +6,15 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from core.chain.rpc import Request, Rpc, RpcError, RpcUnreachableError
+from core.chain.errors import RpcError, RpcUnreachableError
+from core.chain.nodes import Nodes, Request
 
 PATIENCE_S = 5.0  # for all parts of what failed
 PART_S = 1.0  # for one of them
 
 
-def settled_apart(rpc: Rpc, requests: Sequence[Request]) -> list[Any | RpcError]:
-    """As Rpc.batch_settled, but a call that makes its batch fail yields the error in place, and so
+def settled_apart(rpc: Nodes, requests: Sequence[Request]) -> list[Any | RpcError]:
+    """As Nodes.batch_settled, but a call that makes its batch fail yields the error in place, and so
     do those that there was no time for.
 
     Errors: RpcError when the node answers nothing at all.

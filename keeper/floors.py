@@ -8,7 +8,7 @@ and asked again in the next one.
 from collections import Counter
 from collections.abc import Collection, Mapping
 
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.money import UsdcE6
 from keeper import views
 
@@ -20,7 +20,7 @@ NEEDED = 2
 class Floors:
     """`kept`: by vault; it never changes."""
 
-    def __init__(self, rpc: Rpc) -> None:
+    def __init__(self, rpc: Nodes) -> None:
         self._rpc = rpc
         self.kept: dict[str, UsdcE6] = {}
         self._read: dict[str, UsdcE6] = {}  # one node's word, of now

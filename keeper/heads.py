@@ -24,7 +24,8 @@ from typing import Any
 import structlog
 
 from core.chain import results
-from core.chain.rpc import Request, Rpc, RpcRefusedError
+from core.chain.errors import RpcRefusedError
+from core.chain.nodes import Nodes, Request
 from core.errors import OutsideError
 from core.money import UnixSeconds
 from keeper.state import Head
@@ -43,7 +44,7 @@ class NoHeadError(OutsideError):
     """No node gave a usable newest block."""
 
 
-def disbelieve(rpc: Rpc, name: str | None, why: str, **told: Any) -> None:
+def disbelieve(rpc: Nodes, name: str | None, why: str, **told: Any) -> None:
     """The node rests while others are asked first, and is told of."""
     log.warning("a node is not believed", node=name, why=why, **told)
     rpc.distrust(why, REST_S, name)
@@ -56,7 +57,7 @@ class Heads:
     """
 
     def __init__(
-        self, rpc: Rpc, max_head_age_s: int, clock: Callable[[], float] = time.monotonic
+        self, rpc: Nodes, max_head_age_s: int, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._rpc = rpc
         self._max_head_age_s = max_head_age_s

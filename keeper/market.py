@@ -19,7 +19,7 @@ from statistics import median_high, median_low
 from typing import Any
 
 from core.chain import results
-from core.chain.rpc import Request, Rpc
+from core.chain.nodes import Nodes, Request
 from keeper.attempts import Fees, bumped, fees_for
 from keeper.state import Head
 
@@ -111,7 +111,7 @@ class Market:
         )
 
 
-def market(rpc: Rpc, accounts: Sequence[str], head: Head) -> Market:
+def market(rpc: Nodes, accounts: Sequence[str], head: Head) -> Market:
     """As every node of the pool tells it; `head` stands in where none tells a base fee.
 
     Errors: RpcError.

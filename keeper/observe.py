@@ -22,8 +22,9 @@ from typing import Any
 from core.chain import results
 from core.chain.abi import AbiDecodeError, function
 from core.chain.blocks import BlockHeader
+from core.chain.errors import RpcError, RpcUnreachableError
+from core.chain.nodes import Request
 from core.chain.reader import VIEW_GAS
-from core.chain.rpc import Request, RpcError, RpcUnreachableError
 from core.hexes import bytes_of
 from core.keeper.views import SourcedMark, WatchedVault
 from core.mandate.chain.reader import VaultReader

@@ -27,7 +27,7 @@ from datetime import datetime, timedelta
 import structlog
 from sqlalchemy.orm import Session
 
-from core.chain.rpc import RpcError
+from core.chain.errors import RpcError
 from core.chain.signer import Signer
 from core.db.engine import Database
 from core.hexes import hex_of

@@ -22,9 +22,10 @@ import structlog
 
 from core.chain import results
 from core.chain.blocks import BlockHeader, TransactionReceipt
+from core.chain.errors import RpcRefusedError
+from core.chain.nodes import Nodes, Request
 from core.chain.reader import receipt_of, transaction_of
 from core.chain.results import Parse
-from core.chain.rpc import Request, Rpc, RpcRefusedError
 from core.keeper.intents import Tx
 from core.keeper.rules import TxState
 from keeper.attempts import (
@@ -105,7 +106,7 @@ class Snapshot:
 
 
 def look(
-    rpc: Rpc,
+    rpc: Nodes,
     heads: Heads,
     signers: Collection[str],
     attempts: Sequence[Tx],
@@ -171,7 +172,7 @@ def look(
 
 
 def _of_others(
-    rpc: Rpc, requests: Sequence[Request], parse: Sequence[Parse[Any]]
+    rpc: Nodes, requests: Sequence[Request], parse: Sequence[Parse[Any]]
 ) -> dict[str, list[Any]]:
     return rpc.batch_of_each(
         requests, OTHERS_S, [name for name in rpc.names if name != rpc.pinned_name], parse
@@ -210,7 +211,7 @@ def _waited(
 
 
 def _told(
-    rpc: Rpc, accounts: Sequence[str], own: Sequence[Any], others: Mapping[str, Sequence[Any]]
+    rpc: Nodes, accounts: Sequence[str], own: Sequence[Any], others: Mapping[str, Sequence[Any]]
 ) -> dict[str, list[int]]:
     """Each account's count as each node tells it. Errors: RpcRefusedError when none does."""
     by_node = [own, *others.values()]
@@ -227,7 +228,7 @@ def _told(
     return told
 
 
-def _head(rpc: Rpc, heads: Heads, header: Any, theirs: Mapping[str, Head]) -> Head:
+def _head(rpc: Nodes, heads: Heads, header: Any, theirs: Mapping[str, Head]) -> Head:
     """The newest block that is believed. `header`: the asked node's."""
     own = Head.of(header)
     if own is None:
@@ -236,7 +237,7 @@ def _head(rpc: Rpc, heads: Heads, header: Any, theirs: Mapping[str, Head]) -> He
     return heads.believed({rpc.pinned_name or "": own, **theirs}, rpc.pinned_name)[1]
 
 
-def _denied(rpc: Rpc, verdict: Verdict) -> Verdict:
+def _denied(rpc: Nodes, verdict: Verdict) -> Verdict:
     """As it is, unless the asked node alone does not know what it calls lost: then it pends, and
     another node is asked next.
     """
@@ -253,7 +254,7 @@ def _denied(rpc: Rpc, verdict: Verdict) -> Verdict:
 
 
 def _witnessed(
-    rpc: Rpc,
+    rpc: Nodes,
     verdicts: Sequence[Verdict],
     heights: Mapping[str, int],
     single: Collection[tuple[str, int]],

@@ -29,7 +29,7 @@ from typing import Any, Protocol
 import structlog
 from sqlalchemy.orm import Session
 
-from core.chain.rpc import RpcError
+from core.chain.errors import RpcError
 from core.db.engine import Database, WriteSession
 from core.db.leadership import Leadership
 from core.keeper import intents as rows

@@ -14,9 +14,10 @@ from typing import Any
 
 import structlog
 
+from core.chain.errors import RpcError, RpcRefusedError, RpcRevertedError
+from core.chain.nodes import Nodes, Request
 from core.chain.refusals import cleaned
 from core.chain.revert import decode_revert
-from core.chain.rpc import Request, Rpc, RpcError, RpcRefusedError, RpcRevertedError
 from core.hexes import hex_of
 from core.keeper.gas import FILLER_GAS
 from core.keeper.intents import Intent
@@ -79,7 +80,7 @@ class Trial:
 
 
 def tried(
-    rpc: Rpc,
+    rpc: Nodes,
     intents: Sequence[tuple[Intent, str, NonceSlot | None]],
     head: Head,
     doubted: Collection[str],

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.chain.abi import AbiDecodeError, answer_words, function
+from core.chain.errors import RpcCodeFailedError, RpcRevertedError
+from core.chain.nodes import Request
 from core.chain.reader import VIEW_GAS, block_argument, refusal_name
-from core.chain.rpc import Request, RpcCodeFailedError, RpcRevertedError
 from core.mandate.rules.lifecycle import VaultStatus
 from core.money import MAX_ABS_USDC_E6, UsdcE6
 from keeper.state import SOURCE_AT_COST, SOURCE_VAULT_WORTH

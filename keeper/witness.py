@@ -28,7 +28,8 @@ from typing import Any
 
 import structlog
 
-from core.chain.rpc import Request, Rpc, RpcError, RpcUnreachableError
+from core.chain.errors import RpcError, RpcUnreachableError
+from core.chain.nodes import Nodes, Request
 from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UsdcE6
 from keeper import views
@@ -108,7 +109,7 @@ class Witnesses:
     """`clock`: seconds that only rise."""
 
     def __init__(
-        self, rpc: Rpc, heads: Heads, floors: Floors, clock: Callable[[], float] = time.monotonic
+        self, rpc: Nodes, heads: Heads, floors: Floors, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._rpc = rpc
         self._heads = heads
@@ -162,7 +163,7 @@ class Witnesses:
     def ask_of(
         self, name: str, requests: Sequence[Request], within_s: float = ASKED_S
     ) -> list[Any]:
-        """As Rpc.batch_settled, of this node alone."""
+        """As Nodes.batch_settled, of this node alone."""
         said = self._rpc.batch_of_each(requests, within_s, [name])
         if name not in said:
             raise RpcUnreachableError(requests[0][0], [name])

@@ -23,7 +23,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.db.engine import Bounds, Database
 from core.db.leadership import Leadership
 from core.errors import OutsideError
@@ -88,7 +88,7 @@ def _opened(settings: Settings, deployment: Deployment) -> Iterator[Rebuild]:
         bounds=BOUNDS,
         search_path=shadow.SEARCH_PATH,
     )
-    rpc = Rpc(
+    rpc = Nodes(
         settings.rpc_urls, answer_s=settings.rpc_answer_s, calls_per_s=settings.rpc_requests_per_s
     )
     reader = VaultReader(rpc, deployment.contracts)

@@ -42,9 +42,8 @@ from core.blocks.queries import (
 )
 from core.blocks.registry import adapters_since, agents_since
 from core.blocks.tables import RawLogRow, RevertedTx
-from core.chain import right_chain
 from core.chain.blocks import BlockHeader
-from core.chain.rpc import RpcRefusedError
+from core.chain.errors import RpcRefusedError
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.state import MandateState
 from core.money import usdc_text
@@ -105,7 +104,7 @@ class Auditor:
 
         Errors: OutsideError, LeadershipLostError; what was found until then stands.
         """
-        right_chain.keep_to(self._chain.reader, self._chain.chain_id)
+        self._chain.reader.rpc.keep_to(self._chain.chain_id)
         of_keys = self._own_keys.look()
         final = self._final()
         if final is None:

@@ -27,7 +27,7 @@ from core.blocks import queries as repository
 from core.blocks.queries import FINALIZED, SAFE, Cursor
 from core.chain import results
 from core.chain.blocks import BlockHeader
-from core.chain.rpc import RpcRefusedError
+from core.chain.errors import RpcRefusedError
 from core.errors import OutsideError
 from core.mandate.ledger import ends as mandate_ends
 from core.mandate.ledger import writer as mandate_ledger

@@ -14,7 +14,7 @@ Laws
 - What a node lacks, or refuses to say, is no word against a block. Who rests for a contradiction
   may confirm, and its denial counts for nothing. Who stands still below the height of the one it
   contradicts is no witness: it may sit on a branch that nobody continues.
-- All of it happens within `Rpc.pinned`: the others are those that do not answer this round.
+- All of it happens within `Nodes.pinned`: the others are those that do not answer this round.
 """
 
 from collections import Counter

@@ -6,8 +6,8 @@ header, receipts --keccak(rlp(header)) is the hash, the trie of the receipts has
 from dataclasses import dataclass
 
 from core.chain import proof
+from core.chain.nodes import Nodes, Request
 from core.chain.proof import SealedHeader, SealedReceipts
-from core.chain.rpc import Request, Rpc
 from indexer.chain.fetch import BlockContradictionError, FetchedBlock, verified
 
 
@@ -21,7 +21,7 @@ class ToldBlock:
     is_proved: bool
 
 
-def told_of(rpc: Rpc, block_hash: str, within_s: float) -> dict[str, ToldBlock]:
+def told_of(rpc: Nodes, block_hash: str, within_s: float) -> dict[str, ToldBlock]:
     """By node, of those that answer of this very block; each has `within_s` to do so."""
     requests: list[Request] = [
         ("eth_getBlockByHash", [block_hash, False]),

@@ -22,8 +22,8 @@ from core.audit import queries as audit
 from core.blocks import queries as repository
 from core.blocks.queries import REVERTS, REVERTS_SINCE, TIP, Cursor
 from core.chain.blocks import BlockHeader
+from core.chain.errors import RpcError
 from core.chain.reader import LATEST, At
-from core.chain.rpc import RpcError
 from core.db.engine import Database
 from core.errors import OutsideError
 from core.health import views as health

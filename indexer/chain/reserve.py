@@ -30,7 +30,8 @@ from core.blocks.queries import RESERVE, RESERVE_FOLLOWED, SAFE, TIP, Cursor
 from core.chain import results
 from core.chain.abi import AbiDecodeError, address_word
 from core.chain.blocks import RawLog
-from core.chain.rpc import Request, RpcError, RpcRefusedError
+from core.chain.errors import RpcError, RpcRefusedError
+from core.chain.nodes import Request
 from core.db.engine import WriteSession
 from core.hexes import address_of, bytes_of, hex_of
 from core.reserve import conversions

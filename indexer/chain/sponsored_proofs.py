@@ -33,8 +33,8 @@ from core.blocks.queries import SAFE
 from core.chain import proof, results
 from core.chain.abi import AbiDecodeError, FunctionAbi, address_word, function
 from core.chain.blocks import RawLog
+from core.chain.nodes import Request
 from core.chain.proof import SealedHeader
-from core.chain.rpc import Request
 from core.sponsored import proofs, queries
 from core.sponsored.logs import AuthorizationLog, authorization_topics, authorizations_in
 from core.sponsored.proofs import SafeSpan, Unproved

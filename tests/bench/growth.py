@@ -25,7 +25,7 @@ from typing import Any
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.db import embedded, migrate
 from core.db.engine import Database
 from core.db.leadership import Leadership
@@ -103,7 +103,7 @@ def looked() -> dict[str, float]:
         many_vaults.fill(database, VAULTS, MARKS)
         leadership = Leadership(server.url, "keeper", "bench")
         assert leadership.try_take(datetime.now(UTC))
-        rpc = Rpc([url])
+        rpc = Nodes([url])
         observer = Observer(
             VaultReader(rpc, {"factory": many_vaults.FACTORY}), many_vaults.CHAIN_ID, 3_600
         )

@@ -26,7 +26,7 @@ from typing import Any
 from core.blocks.tables import Vault
 from core.chain.abi import topic_of
 from core.chain.abi_text import call_by_signature
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.db import embedded, migrate
 from core.db.engine import Database
 from core.db.leader import leader_row
@@ -220,7 +220,7 @@ def mark(where: World) -> tuple[int, float]:
     """
     leadership = Leadership(where.server.url, "keeper", "bench")
     assert leadership.try_take(datetime.now(UTC))
-    rpc = Rpc([where.chain.anvil.url], calls_per_s=100_000)
+    rpc = Nodes([where.chain.anvil.url], calls_per_s=100_000)
     observer = Observer(VaultReader(rpc, where.chain.contracts), CHAIN_ID, 3_600)
     tick = Tick(
         database=where.database, observer=observer, leadership=leadership, sender=None, own=None

@@ -20,7 +20,7 @@ from typing import Any
 from sqlalchemy import text
 
 from core.chain.abi import function
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.db import embedded, migrate
 from core.db.engine import Database
 from core.db.leadership import Leadership
@@ -149,7 +149,7 @@ def looked_at(vaults: int, marks: int = MARKS) -> tuple[float, float]:
         fill(database, vaults, marks)
         leadership = Leadership(server.url, "keeper", "bench")
         assert leadership.try_take(datetime.now(UTC))
-        rpc = Rpc([url], calls_per_s=Settings.model_fields["rpc_requests_per_s"].default)
+        rpc = Nodes([url], calls_per_s=Settings.model_fields["rpc_requests_per_s"].default)
         observer = Observer(VaultReader(rpc, {"factory": FACTORY}), CHAIN_ID, 3_600)
         tick = Tick(
             database=database, observer=observer, leadership=leadership, sender=None, own=None

@@ -12,7 +12,7 @@ import httpx
 from sqlalchemy import func, select
 
 from core.blocks.tables import Reorg
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.errors import OutsideError
 from core.mandate.chain.reader import VaultReader
 from indexer.chain.tip import TipLoop
@@ -73,7 +73,7 @@ class Clocked:
     def __init__(self, follower: Follower, *hosts: str) -> None:
         self._now, self._begun = 0.0, datetime.now(UTC)
         self.follower, self.wire = follower, Viewed(follower.deployed.anvil.url)
-        self.rpc = Rpc(
+        self.rpc = Nodes(
             [f"http://{host}" for host in hosts],
             transport=self.wire,
             clock=lambda: self._now,

@@ -14,7 +14,7 @@ from sqlalchemy import select, text
 from core.audit import queries as findings
 from core.audit.tables import AuditBook
 from core.blocks.tables import RawLogRow
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.db.engine import Database
 from core.health import views as health
 from core.health.rules import Health, judge_indexer
@@ -72,7 +72,7 @@ def believe_a_liar(follower: Follower, tx_hash: str) -> LogDropper:
     """
     liar = LogDropper(follower.deployed.anvil.url)
     liar.dropped_tx = tx_hash
-    rpc = Rpc(["http://first"], transport=liar)
+    rpc = Nodes(["http://first"], transport=liar)
     follower.restart(reader=VaultReader(rpc, follower.deployed.contracts))
     with pytest.MonkeyPatch.context() as patch:
         # as where blooms are full and states are gone

@@ -10,7 +10,7 @@ import pytest
 
 from core.chain.abi_text import call_by_signature
 from core.chain.bloom import bits_of
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.hexes import checksum_address
 from core.identity.queries import linked_wallets
 from core.mandate.chain import calldata
@@ -19,7 +19,7 @@ from core.mandate.chain.reader import VaultReader
 from indexer.chain.completeness import MOST_RECEIPTS
 from tests.integration.chain_fixtures import USDC, DeployedChain, Ground
 from tests.integration.indexer.conftest import Follower, Issued
-from tests.integration.indexer.test_lies import TOPICS, Nodes, make_final, without
+from tests.integration.indexer.test_lies import TOPICS, FakeNodes, make_final, without
 from tests.integration.indexer.test_quarantine import FORGING
 from tests.personas import OWNER, STRANGER
 
@@ -34,8 +34,8 @@ def ground(short_epochs: Ground) -> Ground:
 
 
 @pytest.fixture
-def two(follower: Follower) -> Iterator[Nodes]:
-    nodes = Nodes(follower, "first", "second")
+def two(follower: Follower) -> Iterator[FakeNodes]:
+    nodes = FakeNodes(follower, "first", "second")
     yield nodes
     nodes.rpc.close()
 
@@ -54,7 +54,7 @@ def decoy_topics(vault: str) -> list[str]:
 
 @pytest.mark.slow
 def test_more_decoys_than_receipts_are_read_for__hide_no_omission(
-    follower: Follower, working: Working, two: Nodes
+    follower: Follower, working: Working, two: FakeNodes
 ) -> None:
     """75 calls of a stranger, 26,090 gas each, used up the receipts that a range may ask for; the
     omission was committed.
@@ -97,7 +97,7 @@ def vault_without_a_name(chain: DeployedChain) -> str:
 
 @pytest.mark.slow
 def test_a_vault_whose_creation_cannot_be_decoded__makes_no_honest_node_garbled(
-    follower: Follower, working: Working, two: Nodes
+    follower: Follower, working: Working, two: FakeNodes
 ) -> None:
     mandate, vault = working
     vault_without_a_name(follower.deployed)
@@ -164,7 +164,7 @@ def test_nodes_without_old_states__give_history_all_the_same(
     mandate, vault = working
     follower.deployed.buy(vault, 10 * USDC)
     make_final(follower)
-    rpc = Rpc(
+    rpc = Nodes(
         ["http://one", "http://two"], transport=Pruned(follower.deployed.anvil.url, code, message)
     )
     follower.restart(reader=VaultReader(rpc, follower.deployed.contracts))

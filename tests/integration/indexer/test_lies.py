@@ -11,8 +11,9 @@ import pytest
 
 from core.chain.abi import events_by_topic
 from core.chain.bloom import bloom_of
+from core.chain.errors import RpcUnreachableError
+from core.chain.nodes import Nodes
 from core.chain.results import log_of
-from core.chain.rpc import Rpc, RpcUnreachableError
 from core.mandate.chain.reader import VaultReader
 from indexer.chain import completeness
 from indexer.chain.backfill import WORTH_IT
@@ -67,10 +68,10 @@ class Liar(httpx.BaseTransport):
         self._real.close()
 
 
-class Nodes:
+class FakeNodes:
     def __init__(self, follower: Follower, *hosts: str) -> None:
         self.wire = Liar(follower.deployed.anvil.url)
-        self.rpc = Rpc([f"http://{host}" for host in hosts], transport=self.wire)
+        self.rpc = Nodes([f"http://{host}" for host in hosts], transport=self.wire)
         follower.restart(reader=VaultReader(self.rpc, follower.deployed.contracts))
 
     def failures(self, node: int = 0) -> dict[str, int]:
@@ -78,16 +79,16 @@ class Nodes:
 
 
 @pytest.fixture
-def alone(follower: Follower) -> Iterator[Nodes]:
+def alone(follower: Follower) -> Iterator[FakeNodes]:
     """The follower reads through one node, which lies when it is told to."""
-    nodes = Nodes(follower, "first")
+    nodes = FakeNodes(follower, "first")
     yield nodes
     nodes.rpc.close()
 
 
 @pytest.fixture
-def two(follower: Follower) -> Iterator[Nodes]:
-    nodes = Nodes(follower, "first", "second")
+def two(follower: Follower) -> Iterator[FakeNodes]:
+    nodes = FakeNodes(follower, "first", "second")
     yield nodes
     nodes.rpc.close()
 
@@ -133,7 +134,7 @@ WHOLE = ["signed", "vault_created", "deposit", "move", "move", "move", "move"]
 
 
 def test_at_the_tip__a_log_that_is_left_out_of_well_formed_receipts__is_missed_and_the_other_node_has_it(
-    follower: Follower, working: Working, two: Nodes
+    follower: Follower, working: Working, two: FakeNodes
 ) -> None:
     mandate, vault = working
     follower.deployed.buy(vault, USDC)
@@ -159,7 +160,7 @@ def test_at_the_tip__a_log_that_is_left_out_of_well_formed_receipts__is_missed_a
     ],
 )
 def test_at_the_tip__a_garbled_header__is_asked_of_the_other_node_in_the_same_round(
-    follower: Follower, working: Working, two: Nodes, field: str, value: Any
+    follower: Follower, working: Working, two: FakeNodes, field: str, value: Any
 ) -> None:
     mandate, vault = working
     follower.tip.round()
@@ -174,7 +175,7 @@ def test_at_the_tip__a_garbled_header__is_asked_of_the_other_node_in_the_same_ro
 
 @pytest.mark.parametrize("field", ["status", "logs", "logsBloom", "from", "to"])
 def test_at_the_tip__a_receipt_without_a_field__is_the_nodes_failure(
-    follower: Follower, working: Working, two: Nodes, field: str
+    follower: Follower, working: Working, two: FakeNodes, field: str
 ) -> None:
     mandate, vault = working
     follower.tip.round()
@@ -194,7 +195,7 @@ def test_at_the_tip__a_receipt_without_a_field__is_the_nodes_failure(
 
 @pytest.mark.parametrize("name", ["Executed", "Deposited", "AdapterListed"])
 def test_in_a_range__a_kind_of_event_left_out__is_taken_from_the_receipts(
-    follower: Follower, alone: Nodes, name: str
+    follower: Follower, alone: FakeNodes, name: str
 ) -> None:
     mandate, vault = lived(follower)
     alone.wire.lie = without(is_event(name))
@@ -205,7 +206,7 @@ def test_in_a_range__a_kind_of_event_left_out__is_taken_from_the_receipts(
 
 
 def test_in_a_range__one_execution_left_out__is_taken_from_the_receipts(
-    follower: Follower, alone: Nodes
+    follower: Follower, alone: FakeNodes
 ) -> None:
     mandate, vault = lived(follower)
     nonce = "0x" + f"{2:064x}"
@@ -216,7 +217,7 @@ def test_in_a_range__one_execution_left_out__is_taken_from_the_receipts(
 
 
 def test_in_a_range__a_whole_vault_left_out__is_found_with_all_that_it_did(
-    follower: Follower, alone: Nodes
+    follower: Follower, alone: FakeNodes
 ) -> None:
     mandate, vault = lived(follower)
     alone.wire.lie = without(
@@ -228,7 +229,7 @@ def test_in_a_range__a_whole_vault_left_out__is_found_with_all_that_it_did(
 
 
 def test_in_a_range__everything_of_a_vault_that_was_known_before__is_found_by_blooms(
-    follower: Follower, working: Working, alone: Nodes
+    follower: Follower, working: Working, alone: FakeNodes
 ) -> None:
     mandate, vault = working
     follower.deployed.buy(vault, 25 * USDC)
@@ -240,7 +241,7 @@ def test_in_a_range__everything_of_a_vault_that_was_known_before__is_found_by_bl
 
 
 def test_in_a_range__receipts_that_lie_as_well__nothing_is_committed_and_the_other_node_is_believed(
-    follower: Follower, two: Nodes
+    follower: Follower, two: FakeNodes
 ) -> None:
     mandate, vault = lived(follower)
     before = follower.tip.cursor
@@ -260,7 +261,7 @@ def test_in_a_range__receipts_that_lie_as_well__nothing_is_committed_and_the_oth
 
 
 def test_in_a_range__a_node_that_denies_the_vault_whose_event_it_leaves_out__is_not_believed(
-    follower: Follower, two: Nodes, monkeypatch: pytest.MonkeyPatch
+    follower: Follower, two: FakeNodes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(completeness, "MOST_FALSE", 0.0)  # as on a chain of full blooms
     mandate, vault = lived(follower)
@@ -278,7 +279,7 @@ def test_in_a_range__a_node_that_denies_the_vault_whose_event_it_leaves_out__is_
 
 
 def test_in_a_range__no_node_has_the_old_state__gaps_between_events_are_found_still(
-    follower: Follower, alone: Nodes
+    follower: Follower, alone: FakeNodes
 ) -> None:
     mandate, vault = lived(follower)
     nonce = "0x" + f"{1:064x}"
@@ -294,7 +295,7 @@ def test_in_a_range__no_node_has_the_old_state__gaps_between_events_are_found_st
 
 @pytest.mark.slow
 def test_ranges_that_do_not_come_in_time__are_halved_and_grow_again(
-    follower: Follower, alone: Nodes
+    follower: Follower, alone: FakeNodes
 ) -> None:
     mandate, vault = lived(follower)
     alone.wire.most_blocks = 10
@@ -305,7 +306,7 @@ def test_ranges_that_do_not_come_in_time__are_halved_and_grow_again(
     follower.assert_sound(mandate, vault)
 
 
-def test_an_honest_node__is_not_distrusted(follower: Follower, alone: Nodes) -> None:
+def test_an_honest_node__is_not_distrusted(follower: Follower, alone: FakeNodes) -> None:
     mandate, _ = lived(follower)
     follower.catch_up()
     assert follower.story(mandate)[:7] == WHOLE

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import event, text
 
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.db.engine import Database
 from core.db.leadership import Leadership
 from core.keeper import views as watched_rows
@@ -89,7 +89,7 @@ def test_first_look__is_in_batches_nearest_first_and_each_batchs_stops_go_before
     signs: list[int] = []
     read: list[str] = []
     with node() as url:
-        rpc = Rpc([url])
+        rpc = Nodes([url])
         observer = Observer(VaultReader(rpc, {"factory": FACTORY}), CHAIN_ID, 3_600)
         real = observer.readings
 

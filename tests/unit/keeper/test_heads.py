@@ -4,7 +4,7 @@ import httpx
 import pytest
 
 from core.chain.blocks import BlockHeader
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.money import UnixSeconds
 from keeper.heads import MOST_AHEAD_S, MOST_APART_BLOCKS, Heads, NoHeadError
 from keeper.state import Head
@@ -17,7 +17,7 @@ NAMES = ("a:80", "b:80", "c:80")
 
 def heads() -> Heads:
     """Of three nodes, none of which is asked."""
-    rpc = Rpc(
+    rpc = Nodes(
         [f"http://{name}" for name in NAMES],
         transport=httpx.MockTransport(lambda _: httpx.Response(500)),
         clock=lambda: 0.0,

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 
 from core.chain.abi import function
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UsdcE6
@@ -51,7 +51,7 @@ def observer(
         )
 
     return Observer(
-        VaultReader(Rpc(["http://node"], transport=httpx.MockTransport(handle)), {}), 84532, 10
+        VaultReader(Nodes(["http://node"], transport=httpx.MockTransport(handle)), {}), 84532, 10
     )
 
 

@@ -6,7 +6,8 @@ import httpx
 from eth_abi.abi import encode
 from eth_utils.crypto import keccak
 
-from core.chain.rpc import Rpc, RpcRevertedError
+from core.chain.errors import RpcRevertedError
+from core.chain.nodes import Nodes
 from keeper.state import IntentKind
 from keeper.trials import STOP_GAS, Trial, tried
 from tests.each import each
@@ -39,7 +40,7 @@ def trial(
         ]
         return httpx.Response(200, json=answers)
 
-    rpc = Rpc([f"http://n{n}" for n in range(len(nodes))], transport=httpx.MockTransport(handle))
+    rpc = Nodes([f"http://n{n}" for n in range(len(nodes))], transport=httpx.MockTransport(handle))
     with rpc.pinned():
         (found,) = tried(rpc, [(intent(kind), KEEPER, None)], HEAD, {VAULT} if reverted else ())
     return found

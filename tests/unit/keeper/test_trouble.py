@@ -10,7 +10,8 @@ import httpx
 import pytest
 
 from core.chain.abi import function
-from core.chain.rpc import Rpc, RpcError
+from core.chain.errors import RpcError
+from core.chain.nodes import Nodes
 from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.lifecycle import VaultStatus
 from keeper.observe import Observer
@@ -36,7 +37,7 @@ class Node:
         self.now = 0.0
         self.worths: dict[str, int] = {}
         transport = httpx.MockTransport(self._handle)
-        rpc = Rpc(
+        rpc = Nodes(
             ["http://node"],
             transport=transport,
             clock=lambda: self.now,

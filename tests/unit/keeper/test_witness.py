@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from core.chain.abi import function
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.mandate.chain.reader import VaultReader
 from core.money import UnixSeconds
 from keeper.observe import VAULTS_A_BATCH, Observer
@@ -66,7 +66,7 @@ class Pool:
         self.worths = worths
         self.took_s = 0.0
         transport = httpx.MockTransport(self._handle)
-        rpc = Rpc(
+        rpc = Nodes(
             [f"http://{node}" for node in nodes],
             transport=transport,
             clock=lambda: self.now,
