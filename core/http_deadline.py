@@ -41,6 +41,9 @@ class DeadlineTransport(httpx.HTTPTransport):
         # httpx hands no backend on to the pool that it makes
         self._pool._network_backend = _Backend()
 
+    def __del__(self) -> None:
+        self.close()  # connections that rest go with the transport that nobody has any more
+
 
 def remaining_s(otherwise: float) -> float:
     """What is left of `within`, at least a millisecond; outside of it `otherwise`."""
