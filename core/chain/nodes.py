@@ -5,17 +5,12 @@
        |-- it is asked too fast: what it answered is kept, its plan is halved, the rest is asked again
        '-- it answers: each result as its method promises it, or what it says of the call
 
-Of each node, by one monotonic clock: failures in a row and until when it rests; the calls a second
-that its plan leaves; what it cannot do; its newest block and when its height last rose.
-
 Laws
 - What a node *says* of the call (a revert, an invalid argument) is an answer, raised at once. Any
   other refusal is the node's failure (refusals.py); when all refuse, the error has what each said.
 - A node that rests is asked after the others; alone it is asked all the same. Rests grow with
   failures in a row, with jitter; an answer ends them.
-- No batch is larger than the bucket: a second's worth of the node's plan, each call of a batch
-  counted. The plan is `calls_per_s` at first and at most, falls to half of what was sent in the last
-  second when the node says "slower", and rises by a tenth each second that it does not.
+- No batch is larger than a second's worth of the node's plan, each call of it counted (node.py).
 - All answers of a batch are one node's, and so are those within `pinned`.
 - A call waits for at most half of its deadline, which begins again with each part of a batch that
   is answered; no node may use up the time of those that were not asked yet.
@@ -301,16 +296,11 @@ class Nodes:
     ) -> list[Any]:
         """Errors: NodeFailure when the node failed all of it, AnswerTooLargeError."""
         asked = [(RPCEndpoint(call.method), call.params) for call in calls]
-        sent_at, said, failure = self._clock(), list[Any](), None
+        sent_at, said, failure, ask = self._clock(), list[Any](), None, node.provider
         try:
             with within(min(self._answer_s, left_s)):
-                provider = node.provider
-                told = (
-                    provider.make_batch_request(asked)
-                    if is_batch
-                    else [provider.make_request(*asked[0])]
-                )
-            said = answers_of(calls, told)
+                many = ask.make_batch_request(asked) if is_batch else None
+                said = answers_of(calls, [ask.make_request(*asked[0])] if many is None else many)
             failure = failure_among(said)
         except NodeFailure as whole:
             failure = whole

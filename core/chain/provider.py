@@ -5,7 +5,7 @@
                                         one {"error"} for all when the node refuses the batch itself
 
 Laws
-- A request has the time of `core.http_deadline.within`, over connecting, sending, headers and body.
+- A request has the time of `core.http_deadline.within` from connecting to the end of its body.
 - At most MOST_ANSWER_BYTES are read, counted after decompression: a piece of 64 KiB unpacks to
   64 MiB at most. An encoding that was not asked for is refused unread.
 - Every id comes back exactly once, else the node garbled its answer. A `result` stays the JSON that
