@@ -16,7 +16,7 @@ import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.db.leadership import Leadership
 from core.mandate.chain.reader import VaultReader
 from core.mandate.venues import test_venue
@@ -55,7 +55,7 @@ def mark(where: World) -> tuple[int, float]:
     """
     leadership = Leadership(where.server.url, "keeper", "bench")
     assert leadership.try_take(datetime.now(UTC))
-    rpc = Rpc([where.chain.anvil.url], calls_per_s=100_000)
+    rpc = Nodes([where.chain.anvil.url], calls_per_s=100_000)
     tick = Tick(
         database=where.database,
         lenses=Lenses(VaultReader(rpc, where.chain.contracts)),
