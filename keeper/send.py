@@ -25,7 +25,8 @@ import structlog
 from eth_utils.crypto import keccak
 from sqlalchemy.orm import Session
 
-from core.chain.rpc import Rpc, RpcError, RpcUnreachableError
+from core.chain.errors import RpcError, RpcUnreachableError
+from core.chain.nodes import Nodes
 from core.chain.signer import Signer
 from core.db.engine import Database
 from core.hexes import hex_of
@@ -98,7 +99,7 @@ class Sender:
     def __init__(
         self,
         *,
-        rpc: Rpc,
+        rpc: Nodes,
         database: Database,
         signers: Mapping[str, Signer],
         epoch: Callable[[], int],

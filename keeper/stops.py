@@ -27,8 +27,9 @@ import structlog
 from eth_utils.crypto import keccak
 from sqlalchemy.orm import Session
 
+from core.chain.errors import RpcError, RpcRevertedError
+from core.chain.nodes import Nodes, Request
 from core.chain.revert import decode_revert
-from core.chain.rpc import Request, Rpc, RpcError, RpcRevertedError
 from core.chain.signer import Signer
 from core.db.engine import Database
 from core.hexes import hex_of
@@ -89,7 +90,7 @@ class Stops:
 
     def __init__(
         self,
-        rpc: Rpc,
+        rpc: Nodes,
         database: Database,
         chain_id: int,
         signers: Mapping[str, Signer],

@@ -35,7 +35,7 @@ from core.audit.queries import LookedAt
 from core.audit.rules import Fault, FindingKind
 from core.chain import results
 from core.chain.blocks import SentCall
-from core.chain.rpc import RpcRefusedError
+from core.chain.errors import RpcRefusedError
 from core.jobs.queries import last_done
 from core.keeper.figures import lost_nonces, signed_nonces
 from core.mandate.chain import calldata

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import update
 
 from core.audit import queries as findings
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.hexes import bytes_of
 from core.jobs import queries as jobs
 from core.keeper import intents as keeper
@@ -281,7 +281,7 @@ def test_where_the_node_has_no_history__it_is_still_noticed(
     nothing(follower, KEEPER)
     follower.deployed.anvil.mine(5)
     node = Forgetful(follower.deployed.anvil.url, lambda at: isinstance(at, dict))
-    rpc = Rpc(["http://forgetful"], transport=node)
+    rpc = Nodes(["http://forgetful"], transport=node)
     follower.restart(reader=VaultReader(rpc, follower.deployed.contracts))
 
     (found,) = OwnKeys(follower.chain, now_utc, timedelta()).look()
