@@ -223,14 +223,21 @@ class Quotes:
         return {name: head.number for name, head in self.heads.items()}
 
     def pending(self, account: str) -> list[int]:
-        """The pending counts that are named, highest first."""
-        return sorted(set(self._counts(account, 0)), reverse=True)
+        """The counts with what waits that are named, highest first. One address may be two nodes:
+        what is in blocks is in them.
+        """
+        place = self._first + 2 * self._place[account]
+        named = [
+            [c for c in said[place : place + 2] if isinstance(c, int)]
+            for said in self._told.values()
+        ]
+        return sorted({max(counts) for counts in named if counts}, reverse=True)
 
     def count(self, account: str) -> int:
         """Transactions that are in blocks: the most that is named, unless it is far above all
         others.
         """
-        found = sorted(set(self._counts(account, 1)), reverse=True)
+        found = sorted(set(self._counts(account)), reverse=True)
         while len(found) > 1 and found[0] > found[1] + MOST_AHEAD:
             found = found[1:]
         return next(iter(found), 0)
@@ -242,10 +249,10 @@ class Quotes:
 
     def mined(self, account: str) -> int:
         """Transactions that every node has in blocks."""
-        return min(self._counts(account, 1), default=0)
+        return min(self._counts(account), default=0)
 
-    def _counts(self, account: str, which: int) -> list[int]:
-        place = self._first + 2 * self._place[account] + which
+    def _counts(self, account: str) -> list[int]:
+        place = self._first + 2 * self._place[account] + 1
         return [count for said in self._told.values() if isinstance(count := said[place], int)]
 
 

@@ -5,7 +5,6 @@ the day's gas.
 from typing import Any
 
 import pytest
-from keeper.precedence import Precedence
 from sqlalchemy import func, select, text, update
 
 from core.custody.keys import CustodySigner, KeyRing
