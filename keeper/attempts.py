@@ -19,8 +19,8 @@ from typing import Any, Protocol, TypeVar
 
 from core.chain import results
 from core.chain.blocks import BlockHeader, TransactionReceipt
+from core.chain.nodes import Nodes, Request
 from core.chain.reader import receipt_of
-from core.chain.rpc import Request, Rpc
 from core.hexes import hex_of
 from core.keeper.intents import Intent, Tx
 from core.keeper.rules import ON_CHAIN, PENDING, IntentState, TxState
@@ -119,7 +119,7 @@ def slots_of(attempts: Iterable[Tx]) -> list[NonceSlot]:
 # What nodes say
 
 
-def receipts(rpc: Rpc, hashes: Sequence[str]) -> Receipts:
+def receipts(rpc: Nodes, hashes: Sequence[str]) -> Receipts:
     """Of each node that answers, a few at a time; of one that stops to answer nothing more."""
     told: dict[str, dict[str, Any]] = {}
     among: Collection[str] = rpc.names
@@ -137,7 +137,7 @@ def receipts(rpc: Rpc, hashes: Sequence[str]) -> Receipts:
     return told
 
 
-def known(rpc: Rpc, hashes: Sequence[str]) -> set[str]:
+def known(rpc: Nodes, hashes: Sequence[str]) -> set[str]:
     """Those that some node has, or cannot deny."""
     asked: list[Request] = [("eth_getTransactionByHash", [one]) for one in hashes]
     told = of_each(rpc, asked).values()
@@ -146,7 +146,7 @@ def known(rpc: Rpc, hashes: Sequence[str]) -> set[str]:
     } | (set() if told else set(hashes))
 
 
-def safe_block(rpc: Rpc, quotes: Quotes) -> int:
+def safe_block(rpc: Nodes, quotes: Quotes) -> int:
     """The lowest block that a node calls safe, since an early one could be orphaned."""
     asked: list[Request] = [("eth_getBlockByNumber", ["safe", False])]
     told = of_each(rpc, asked, parse=[results.header]).values()

@@ -18,10 +18,11 @@ from statistics import median_high, median_low
 from typing import Any
 
 from core.chain import results
+from core.chain.errors import RpcError, RpcRevertedError
+from core.chain.nodes import Nodes, Request
 from core.chain.refusals import cleaned
 from core.chain.results import Parse
 from core.chain.revert import decode_revert
-from core.chain.rpc import Request, Rpc, RpcError, RpcRevertedError
 from core.hexes import hex_of
 from core.keeper.gas import FILLER_GAS
 from keeper.state import URGENT, Head
@@ -257,7 +258,7 @@ class Quotes:
 
 
 def of_each(
-    rpc: Rpc,
+    rpc: Nodes,
     requests: Sequence[Request],
     among: Collection[str] | None = None,
     parse: Sequence[Parse[Any]] | None = None,
@@ -276,7 +277,7 @@ def of_each(
         return {}
 
 
-def quotes(rpc: Rpc, accounts: Sequence[str]) -> Quotes:
+def quotes(rpc: Nodes, accounts: Sequence[str]) -> Quotes:
     """Of every node that answers."""
     requests, parsers = market_questions(accounts)
     for account in accounts:
@@ -285,7 +286,7 @@ def quotes(rpc: Rpc, accounts: Sequence[str]) -> Quotes:
     return Quotes(of_each(rpc, requests, parse=parsers), accounts)
 
 
-def gas_of_calls(rpc: Rpc, calls: Mapping[int, tuple[str, str, bytes]]) -> dict[int, int | str]:
+def gas_of_calls(rpc: Nodes, calls: Mapping[int, tuple[str, str, bytes]]) -> dict[int, int | str]:
     """How much gas each call (sender, contract, data) needs at the first node that lets it pass, or
     why all refuse it.
     """

@@ -24,8 +24,8 @@ from sqlalchemy import text
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from core.chain import right_chain
-from core.chain.rpc import Rpc, RpcError
+from core.chain.errors import RpcError
+from core.chain.nodes import Nodes
 from core.chain.signer import Signer
 from core.db.engine import Bounds, Database
 from core.db.leadership import Leadership, LeadershipLostError
@@ -112,7 +112,7 @@ class Keeper:
         loops = self._serves_requests + (Role.SPONSOR in self._signers)
         self._share = share_of(settings.rpc_requests_per_s, loops) if loops else 0
         own_calls = settings.rpc_requests_per_s - loops * self._share
-        rpc = Rpc(settings.rpc_urls, answer_s=ANSWER_S, calls_per_s=own_calls)
+        rpc = Nodes(settings.rpc_urls, answer_s=ANSWER_S, calls_per_s=own_calls)
         metrics.count_rpc(rpc)
         metrics.gas_budget.set(settings.custody_gas_wei_per_day)
         self._reader = VaultReader(rpc, deployment.contracts)
@@ -244,7 +244,7 @@ class Keeper:
 
     def _open(self) -> Tick:
         chain_id = self._settings.chain_id
-        right_chain.keep_to(self._reader, chain_id)
+        self._reader.rpc.keep_to(chain_id)
         own: dict[Role, Signer] = {
             role: signer for role, signer in self._signers.items() if role not in OF_REQUESTS
         }

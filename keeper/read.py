@@ -27,8 +27,8 @@ import structlog
 from core.chain import results
 from core.chain.abi import function
 from core.chain.blocks import BlockHeader
+from core.chain.nodes import Request
 from core.chain.reader import VIEW_GAS, output_of
-from core.chain.rpc import Request
 from core.keeper.views import Mark, SourcedMark, WatchedVault
 from core.mandate.chain import lens
 from core.mandate.chain.lens import LensOutcome, LensReading, LensRow
@@ -65,7 +65,7 @@ _KEEPER, _PENDING = (function("MandateVaultFactory", name) for name in ("keeper"
 _FLOOR = function("MandateVault", "stopFloor")
 
 Row = LensRow[LensReading]
-UNREAD: Row = LensRow(lens.LensBlock(0, 0, ""), LensOutcome.UNREAD, None)
+UNREAD: Row = LensRow(lens.LensBlock(0, 0, "", 0), LensOutcome.UNREAD, None)
 
 log = structlog.get_logger("keeper")
 

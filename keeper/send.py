@@ -11,7 +11,7 @@ Laws
 - What is in no block is sent to every node each round. What waits too long at the lowest nonce, or
   pays less than the base fee, is offered again, dearer; what the chain refuses by now, what may not
   be done any more, and what its budget does not pay for while it holds others up, is replaced by a
-  transfer of nothing (docs/decisions/0019).
+  transfer of nothing (docs/decisions/0061).
 - No nonce below what pends stays empty: our bytes go there again, or a transfer of nothing.
 - One node that lets a call pass is enough to send it; what reverts is sent REVERTS_A_DAY times.
 - A request whose asker was evicted is not signed, and bytes of it that were signed are sent no more.
@@ -25,7 +25,8 @@ import structlog
 from eth_utils.crypto import keccak
 from sqlalchemy.orm import Session
 
-from core.chain.rpc import Rpc, RpcError, RpcUnreachableError
+from core.chain.errors import RpcError, RpcUnreachableError
+from core.chain.nodes import Nodes
 from core.chain.signer import Signer
 from core.db.engine import Database
 from core.hexes import hex_of
@@ -98,7 +99,7 @@ class Sender:
     def __init__(
         self,
         *,
-        rpc: Rpc,
+        rpc: Nodes,
         database: Database,
         signers: Mapping[str, Signer],
         epoch: Callable[[], int],

@@ -25,8 +25,9 @@ from typing import Any, TypeVar
 import structlog
 from eth_utils.crypto import keccak
 
+from core.chain.errors import RpcError, RpcRevertedError
+from core.chain.nodes import Nodes, Request
 from core.chain.revert import decode_revert
-from core.chain.rpc import Request, Rpc, RpcError, RpcRevertedError
 from core.chain.signer import Signer
 from core.hexes import hex_of
 from keeper.attempts import Receipts, agreed, receipts, safe_block
@@ -86,7 +87,7 @@ class Stops:
 
     def __init__(
         self,
-        rpc: Rpc,
+        rpc: Nodes,
         rows: StopRows,
         signers: Sequence[Signer],
         caps: Caps,

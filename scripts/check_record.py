@@ -26,7 +26,8 @@ from core.anchors.rules import START
 from core.audit.views import LedgerToVerify, ledgers_in_turn
 from core.blocks.queries import TIP, Cursor, cursor
 from core.chain.abi import AbiDecodeError
-from core.chain.rpc import Rpc, RpcError, RpcRefusedError
+from core.chain.errors import RpcError, RpcRefusedError
+from core.chain.nodes import Nodes
 from core.credits.ledger import writer as credit_ledger
 from core.credits.tables import CreditHead
 from core.db.engine import Bounds, Database
@@ -41,7 +42,7 @@ from core.settings import Deployment
 from core.startup import read_settings, refusals
 from core.transfers import reports as transfer_reports
 from core.transfers.tables import TransferHead
-from indexer.chain.auditor import cash_faults, totals_faults
+from indexer.chain.auditor import sums_faults
 from scripts._findings import PartFinding, right, wrong
 
 RIGHT, FAULTS, REFUSED = 0, 1, 2
@@ -199,18 +200,10 @@ def sums(place: RecordPlace, at: Cursor) -> PartFinding:
 def _sums_of(place: RecordPlace, ledger: LedgerToVerify, vault: str, at: Cursor) -> list[str]:
     with place.database.read() as session:
         state = mandate_ledger.load_at(session, ledger.mandate_id, at.number)
-    with place.reader.rpc.pinned():
-        balance = place.reader.usdc_balance(vault, at.hash)
-        totals = place.reader.totals(vault, at.hash)
-    told = (
-        totals.deposited,
-        totals.spent,
-        totals.received,
-        totals.withdrawn,
-        totals.unvalued_out,
-    )
-    found = cash_faults(ledger, state, balance, at.number)
-    return [one.what for one in (*found, *totals_faults(ledger, state, told, at.number))]
+    position = place.reader.lens_positions([vault], at.hash).found.get(vault)
+    if position is None:
+        return [f"no node reads vault {vault} at block {at.number}"]
+    return [one.what for one in sums_faults(ledger, state, position)]
 
 
 def anchors(place: RecordPlace) -> Iterator[PartFinding]:
@@ -240,7 +233,7 @@ def _more(faults: list[str]) -> str:
     return f"; and {left} more" if left > 0 else ""
 
 
-def place_of(database_url: str, rpc: Rpc, deployment: Deployment) -> RecordPlace:
+def place_of(database_url: str, rpc: Nodes, deployment: Deployment) -> RecordPlace:
     database = Database(database_url, application_name="check record", bounds=BOUNDS)
     return RecordPlace(database, VaultReader(rpc, deployment.contracts), deployment.chain_id)
 
@@ -251,7 +244,7 @@ def check() -> None:
     settings = read_settings(answers=True)
     with refusals():
         deployment = settings.deployment("factory", "usdc")
-    rpc = Rpc(settings.rpc_urls, answer_s=settings.rpc_answer_s)
+    rpc = Nodes(settings.rpc_urls, answer_s=settings.rpc_answer_s)
     place = place_of(settings.database_url, rpc, deployment)
     code = RIGHT
     try:

@@ -9,8 +9,7 @@ from functools import partial
 
 from sqlalchemy.orm import Session
 
-from core.chain import right_chain
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.chain.signer import Signer
 from core.db.engine import Bounds, Database
 from core.keeper.gas import GasBudgets
@@ -99,7 +98,7 @@ def opened(
 
     Nothing is asked over the network yet.
     """
-    rpc = Rpc(
+    rpc = Nodes(
         place.rpc_urls,
         answer_s=place.answer_s,
         deadline_s=DEADLINE_S,
@@ -119,7 +118,7 @@ def opened(
         place.every_s,
         clock,
         watchdog,
-        prepare=lambda: right_chain.keep_to(reader, place.chain_id),
+        prepare=lambda: reader.rpc.keep_to(place.chain_id),
     )
     return Requests(loop, reader, database)
 

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy.orm import Session
 
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.chain.signer import Signer
 from core.db.engine import Database
 from core.db.leadership import Leadership
@@ -42,7 +42,7 @@ class RequestLoops:
         *,
         sponsor_gas: SponsorGas,
         serves_custody: bool,
-        count_rpc: Callable[[Rpc], object],
+        count_rpc: Callable[[Nodes], object],
     ) -> None:
         def epoch() -> int:
             return leadership.epoch

@@ -25,7 +25,7 @@ from typing import Any
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.db import embedded, migrate
 from core.db.engine import Database
 from core.db.leadership import Leadership
@@ -100,7 +100,7 @@ def looked() -> dict[str, float]:
         many_vaults.fill(database, VAULTS, MARKS)
         leadership = Leadership(server.url, "keeper", "bench")
         assert leadership.try_take(datetime.now(UTC))
-        rpc = Rpc([url])
+        rpc = Nodes([url])
         tick = many_vaults.tick_of(database, rpc, leadership)
 
         def look() -> None:

@@ -22,7 +22,7 @@ from typing import Any
 from sqlalchemy import text
 
 from core.chain.abi import function
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.db import embedded, migrate
 from core.db.engine import Database
 from core.db.leadership import Leadership
@@ -170,7 +170,7 @@ def looked_at(vaults: int, marks: int = MARKS) -> Looked:
         fill(database, vaults, marks)
         leadership = Leadership(server.url, "keeper", "bench")
         assert leadership.try_take(datetime.now(UTC))
-        rpc = Rpc([url], calls_per_s=Settings.model_fields["rpc_requests_per_s"].default)
+        rpc = Nodes([url], calls_per_s=Settings.model_fields["rpc_requests_per_s"].default)
         tick = tick_of(database, rpc, leadership)
         seconds, calls = [], 0
         for _ in range(2):
@@ -187,7 +187,7 @@ def looked_at(vaults: int, marks: int = MARKS) -> Looked:
     return Looked(seconds[0], seconds[1], calls, rss_mb)
 
 
-def tick_of(database: Database, rpc: Rpc, leadership: Leadership, **more: Any) -> Tick:
+def tick_of(database: Database, rpc: Nodes, leadership: Leadership, **more: Any) -> Tick:
     """Of a dry run, unless `more` says otherwise."""
     settings: dict[str, Any] = {"sender": None, "stops": None, "own": None, **more}
     return Tick(

@@ -17,7 +17,7 @@ from sqlalchemy import select
 
 from core.blocks.tables import Vault
 from core.chain.blocks import TransactionReceipt
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.chain.signer import Signer
 from core.db.engine import Database, WriteSession
 from core.db.leadership import Leadership
@@ -136,7 +136,7 @@ def _await_mined(url: str, answer: Any) -> None:
     """
     answers = answer if isinstance(answer, list) else [answer]
     hashes = [one["result"] for one in answers if "result" in one]
-    with closing(Rpc([url])) as node:
+    with closing(Nodes([url])) as node:
         until = time.monotonic() + MINED_WITHIN_S
         while hashes and node.call("anvil_getAutomine") and time.monotonic() < until:
             hashes = [
@@ -177,9 +177,9 @@ class KeeperProcess:
     leadership: Leadership
     wire: Wire
     now: Callable[[], datetime]
-    rpc: Rpc
+    rpc: Nodes
     requests: RequestRound | None
-    requests_rpc: Rpc
+    requests_rpc: Nodes
     stops: Stops
 
     def run(self) -> TickReport:
@@ -249,7 +249,7 @@ class Stage:
         local chain.
         """
         wire = wire or Wire()
-        rpc = Rpc([self.chain.anvil.url + path for path in paths], transport=wire, clock=age)
+        rpc = Nodes([self.chain.anvil.url + path for path in paths], transport=wire, clock=age)
         reader = VaultReader(rpc, self.chain.contracts)
         leadership = Leadership(self.url, "keeper", f"test {len(self.processes)}")
         database = cast("Database", WatchedDatabase(self.database, die_after, before_signing))
@@ -291,7 +291,7 @@ class Stage:
                 if gas_signer is None
                 else {Role.CUSTODY: gas_signer}
             )
-        requests_rpc = Rpc(
+        requests_rpc = Nodes(
             [self.chain.anvil.url + path for path in paths], transport=wire, clock=age
         )
         requests_reader = VaultReader(requests_rpc, self.chain.contracts)

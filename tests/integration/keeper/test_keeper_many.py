@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import event, text
 
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.db.engine import Database
 from core.db.leadership import Leadership
 from core.keeper import views as watched_rows
@@ -86,7 +86,7 @@ def test_first_look__is_in_parts_most_at_risk_first_and_each_parts_stops_go_befo
         session.execute(text("delete from vault_mark where block_number in (9, 298)"))
     stops = Stops()
     with node() as url:
-        rpc = Rpc([url])
+        rpc = Nodes([url])
         leadership = Leadership(database_url, "keeper", "test")
         assert leadership.try_take(datetime.now(UTC))
         tick = tick_of(database, rpc, leadership, stops=stops, sign=stops.sign)

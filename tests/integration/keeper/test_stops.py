@@ -8,7 +8,7 @@ import pytest
 from eth_utils.address import to_checksum_address
 from sqlalchemy.exc import OperationalError
 
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.mandate.chain import calldata
 from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UsdcE6
@@ -235,7 +235,7 @@ def test_one_address_with_two_counts__the_stop_is_in_a_block_of_the_next_two(
 def test_two_hundred_stops_at_once__are_in_one_block(stage: Stage) -> None:
     """Contracts that take any call."""
     vaults = [to_checksum_address(f"0x{n:040x}") for n in range(1_000, 1_200)]
-    quick = Rpc([stage.chain.anvil.url], calls_per_s=10_000)
+    quick = Nodes([stage.chain.anvil.url], calls_per_s=10_000)
     quick.batch([("anvil_setCode", [vault, "0x00"]) for vault in vaults])
     quick.close()
     sent = Sent(stage, {})

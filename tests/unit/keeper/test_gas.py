@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from keeper.gas import (
     GWEI,
     LEAST_CAP_WEI,
@@ -32,7 +32,7 @@ def same(number: int) -> NodeAnswers:
     return NodeAnswers(number, number, number)
 
 
-def rpc_of(*nodes: dict[str, Any] | None) -> Rpc:
+def rpc_of(*nodes: dict[str, Any] | None) -> Nodes:
     """Nodes that answer so: method to result; None is one that is down."""
 
     def handle(request: httpx.Request) -> httpx.Response:
@@ -47,7 +47,7 @@ def rpc_of(*nodes: dict[str, Any] | None) -> Rpc:
             ],
         )
 
-    return Rpc([f"http://n{n}" for n in range(len(nodes))], transport=httpx.MockTransport(handle))
+    return Nodes([f"http://n{n}" for n in range(len(nodes))], transport=httpx.MockTransport(handle))
 
 
 def node(tip: int, base: int, balance: int = 5) -> dict[str, Any]:

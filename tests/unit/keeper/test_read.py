@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from core.chain.abi import function
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.keeper.views import WatchedVault
 from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.lifecycle import VaultStatus
@@ -92,7 +92,7 @@ class Node:
 def lenses_of(*nodes: Node, clock: Callable[[], float] = time.monotonic) -> Iterator[Lenses]:
     by_host = {f"n{place}": node for place, node in enumerate(nodes)}
     transport = httpx.MockTransport(lambda request: by_host[request.url.host].answer(request))
-    rpc = Rpc([f"http://{host}" for host in by_host], transport=transport, calls_per_s=1e6)
+    rpc = Nodes([f"http://{host}" for host in by_host], transport=transport, calls_per_s=1e6)
     try:
         yield Lenses(VaultReader(rpc, {"factory": FACTORY, "vault_lens": LENS}), clock)
     finally:

@@ -33,7 +33,7 @@ from api.areas.mandates.service.current import Current, current_of
 from api.areas.mandates.service.views import digest_of, is_paper, rules_of, signature_of, terms_of
 from api.kernel.caller import OwnerCaller
 from api.kernel.operation import Answer, Call, Refusal
-from core.chain.rpc import RpcError
+from core.chain.errors import RpcError
 from core.chain.signatures import kept_signature
 from core.errors import InvalidNumberError, InvalidParameterError, SettleGraceError
 from core.mandate.chain import calldata

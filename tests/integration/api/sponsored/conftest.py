@@ -21,7 +21,7 @@ from api.kernel.operation import Deps
 from api.main import create_app
 from core.chain.abi import function
 from core.chain.abi_text import call_by_signature
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.db.engine import Database, WriteSession
 from core.db.leadership import Leadership
 from core.earn.limits import payout_limits
@@ -129,7 +129,7 @@ class SponsorProcess:
 
     round: RequestRound
     leadership: Leadership
-    rpc: Rpc
+    rpc: Nodes
     wire: LyingWire
     now: Callable[[], datetime]
 
@@ -156,7 +156,7 @@ class SponsoredStage:
     client: TestClient
     buyer: LocalAccount = field(default_factory=Account.create)
     processes: list[SponsorProcess] = field(default_factory=list)
-    rpcs: list[Rpc] = field(default_factory=list)  # of tests, closed at the end
+    rpcs: list[Nodes] = field(default_factory=list)  # of tests, closed at the end
 
     # Processes
 
@@ -167,7 +167,7 @@ class SponsoredStage:
         self, wire: LyingWire | None = None, dies_after: int | None = None
     ) -> SponsorProcess:
         wire = wire or LyingWire()
-        rpc = Rpc([self.chain.anvil.url], transport=wire)
+        rpc = Nodes([self.chain.anvil.url], transport=wire)
         reader = VaultReader(rpc, self.chain.contracts)
         leadership = Leadership(self.url, "keeper", f"test {len(self.processes)}")
         database = cast("Database", MortalDatabase(self.database, dies_after))

@@ -15,8 +15,8 @@ from sqlalchemy import text
 
 from core.chain import results
 from core.chain.blocks import TransactionReceipt
+from core.chain.errors import RpcRevertedError
 from core.chain.reader import refusal_name
-from core.chain.rpc import RpcRevertedError
 from core.db.engine import Database
 from core.mandate.chain.decode import decode_log
 from core.mandate.rules.events import Stopped
