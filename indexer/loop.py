@@ -248,6 +248,7 @@ class Indexer:
             due.append(lambda: watch_deposits(tip.chain, now_utc()))
             # in turns: each may take seconds, and the next block waits meanwhile
             works = (
+                tip.prove_logs,
                 tip.credit_conversions,
                 tip.sponsored_proofs.round,
             )

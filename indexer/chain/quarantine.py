@@ -50,7 +50,9 @@ from indexer.chain.ledgers import NEW_ROW
 OF_A_RULE = (MandateError, ValueError, ArithmeticError)
 # `refusal_of` says whether it does
 MAY_REFUSE = (SQLAlchemyError, PsycopgError, AbiDecodeError, *OF_A_RULE)
-DATABASE, DOMAIN, UNDECODABLE, BEHIND = "database", "domain", "undecodable", "behind"  # reasons
+# reasons
+DATABASE, DOMAIN, UNDECODABLE, BEHIND = "database", "domain", "undecodable", "behind"
+INCOMPLETE = "incomplete"
 
 log = structlog.get_logger(__name__)
 
@@ -89,6 +91,10 @@ class LedgerEntry:
         return self.row.block_number if isinstance(self.row, NewRow) else None
 
 
+IS_INCOMPLETE = HeldReason(
+    INCOMPLETE,
+    "Logs of the vault are missing or wrong: they do not make the vault's own hash of them.",
+)
 WAITS = HeldReason(BEHIND, "It waits: another fact of this ledger is held before it.")
 
 
@@ -301,4 +307,27 @@ def _held_log(
         topic=raw.topics[0] if raw.topics else None,
         fact=json.dumps({"log": asdict(raw), "parties": parties}).encode("ascii"),
         **shared,
+    )
+
+
+def incomplete_key(vault: str) -> str:
+    return f"log_head:{vault}"
+
+
+def incomplete_fact(vault: str, number: int, block_hash: str) -> NewHeld:
+    """What keeps a ledger from going on until its vault's logs are proven (log_proof.py). The block:
+    of the newest log that is.
+    """
+    return NewHeld(
+        base_key=incomplete_key(vault),
+        block_number=number,
+        block_hash=block_hash,
+        tx_hash="0x" + "00" * 32,
+        log_index=None,
+        address=vault,
+        topic=None,
+        reason=INCOMPLETE,
+        note=IS_INCOMPLETE.note,
+        fact=json.dumps({"log_head": vault}).encode("ascii"),
+        tries=1,
     )

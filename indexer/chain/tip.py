@@ -43,6 +43,7 @@ from indexer.chain.fetch import (
     fetch_block,
 )
 from indexer.chain.finality import Finality
+from indexer.chain.log_proof import LogProof
 from indexer.chain.patience import Patience
 from indexer.chain.refold import OlderBooks
 from indexer.chain.reserve import Crediting, ReserveHistory
@@ -119,6 +120,7 @@ class TipLoop:
         self._reserve_history = ReserveHistory(chain)
         self._crediting = Crediting(chain, clock)
         self.sponsored_proofs = Proving(chain, clock)
+        self._log_proof = LogProof(chain, clock)
         self._scan_size = revert_scan.step_size()
         # until a look says otherwise
         self._owes_notes = self._owes_reverts = self._may_have_pending_reverts = True
@@ -191,6 +193,14 @@ class TipLoop:
     def credit_conversions(self) -> None:
         """Some of the reserve token's conversions that are safe. Errors: as `Crediting.round`."""
         self._crediting.round()
+
+    def prove_logs(self) -> bool:
+        """Some vaults' logs; whether some of them were put right. Errors: as `LogProof.round`."""
+        is_changed = self._log_proof.round()
+        if is_changed:
+            self._watch = self._read_watch_list()
+            self._owes_retry = True
+        return is_changed
 
     def retry_held(self) -> None:
         """Try what is held, once; what lacks its block, or met a time-out of the database, is still

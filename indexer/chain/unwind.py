@@ -22,6 +22,7 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from core.alerts import queries as alerts
+from core.blocks import log_heads
 from core.blocks import queries as repository
 from core.blocks.queries import FINALIZED, TIP, Cursor
 from core.db.engine import WriteSession
@@ -149,6 +150,7 @@ def unwind(
     withdrawn = quarantine.withdraw(session, chain.chain_id, orphans, now)
     tell_whole(session, withdrawn, now)
     repository.orphan_blocks(session, chain.chain_id, fork.ancestor.number)
+    log_heads.forget_heads(session, chain.chain_id, fork.ancestor.number)
     unwind_history(session, chain, fork.ancestor, now)
     repository.move_cursor(session, TIP, at, fork.ancestor, chain.epoch, now)
     repository.add_reorg(

@@ -8,7 +8,14 @@ function with the standard or the contract that declares it. The selectors follo
 Source: the EIPs named, and the verified sources of the contracts named.
 """
 
+from collections.abc import Mapping
+from functools import cache
 from typing import Final
+
+from eth_utils.crypto import keccak
+
+from core.chain.abi import ALSO_KNOWN, CONTRACTS, SELECTOR_BYTES, functions
+from core.hexes import hex_of
 
 _TOKENS: Final = (
     # ERC-20, and what tokens have beside it
@@ -200,3 +207,19 @@ _ANY_CALL: Final = (
 )
 
 WELL_KNOWN: Final = (*_TOKENS, *_VAULTS, *_LENDING, *_SWAPS, *_ANY_CALL)
+
+
+@cache
+def signatures_by_selector() -> Mapping[str, str]:
+    """The signature behind a selector: every function of this repository's contracts, and the
+    well-known ones of others'.
+    """
+    ours = (
+        entry.signature
+        for contract in (*CONTRACTS, *ALSO_KNOWN)
+        for entry in functions(contract).values()
+    )
+    return {
+        hex_of(keccak(text=signature)[:SELECTOR_BYTES]): signature
+        for signature in (*WELL_KNOWN, *ours)
+    }
