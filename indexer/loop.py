@@ -26,7 +26,6 @@ from sqlalchemy.orm import Session
 from core.audit import queries as audit
 from core.audit.rules import FindingKind
 from core.blocks.queries import TIP, CursorMovedError
-from core.chain import right_chain
 from core.db.engine import Database
 from core.db.leadership import TRY_S, Leadership, LeadershipLostError
 from core.db.outage import OutageError
@@ -152,7 +151,7 @@ class Indexer:
         self._watchdog.call_off()
 
     def _open(self) -> TipLoop:
-        right_chain.keep_to(self._reader, self._chain_id)
+        self._reader.rpc.keep_to(self._chain_id)
         contracts = self._reader.contracts
         chain = ChainContext(
             reader=self._reader,

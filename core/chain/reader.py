@@ -20,17 +20,16 @@ from core.chain.abi import (
 )
 from core.chain.abi_text import call_by_signature
 from core.chain.blocks import BlockHeader, RawLog, TransactionReceipt
-from core.chain.refusals import INVALID_PARAMS_CODE
-from core.chain.results import Parse
-from core.chain.revert import decode_revert
-from core.chain.rpc import (
+from core.chain.errors import (
     AnswerTooLargeError,
-    Request,
-    Rpc,
     RpcCodeFailedError,
     RpcRefusedError,
     RpcRevertedError,
 )
+from core.chain.nodes import Nodes, Request
+from core.chain.refusals import INVALID_PARAMS_CODE
+from core.chain.results import Parse
+from core.chain.revert import decode_revert
 from core.errors import OutsideError
 from core.hexes import hex_of
 
@@ -112,7 +111,7 @@ class ChainReader:
     `contracts` maps the names of stack.json (factory, usdc, ...) to addresses.
     """
 
-    def __init__(self, rpc: Rpc, contracts: Mapping[str, str]) -> None:
+    def __init__(self, rpc: Nodes, contracts: Mapping[str, str]) -> None:
         self.rpc = rpc
         self.contracts = {name: to_checksum_address(address) for name, address in contracts.items()}
 

@@ -10,7 +10,7 @@ Laws
 - A node that stands still below the head of the one that it contradicts says nothing: it may sit on
   a branch that nobody continues.
 - A node at fault rests, twice as long each time within FORGIVEN_AFTER blocks.
-- All of it happens within `Rpc.pinned`: the others are those that do not answer this round.
+- All of it happens within `Nodes.pinned`: the others are those that do not answer this round.
 """
 
 from collections.abc import Callable, Sequence

@@ -23,7 +23,7 @@ import structlog
 
 from core.blocks import queries as chain_repository
 from core.chain.blocks import BlockHeader, TransactionReceipt
-from core.chain.rpc import RpcRefusedError
+from core.chain.errors import RpcRefusedError
 from core.db.engine import WriteSession
 from core.hexes import hex_of
 from core.identity.queries import linked_wallets

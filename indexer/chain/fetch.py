@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 from core.chain.blocks import BlockHeader, RawLog, TransactionReceipt
 from core.chain.bloom import bloom_of
-from core.chain.rpc import AnswerTooLargeError, RpcError, RpcRefusedError, RpcUnreachableError
+from core.chain.errors import AnswerTooLargeError, RpcError, RpcRefusedError, RpcUnreachableError
 from core.errors import OutsideError
 from core.mandate.chain.reader import VaultReader
 

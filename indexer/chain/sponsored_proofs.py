@@ -28,7 +28,7 @@ from core.blocks.queries import SAFE
 from core.chain import results
 from core.chain.abi import AbiDecodeError, FunctionAbi, address_word, function
 from core.chain.blocks import BlockHeader
-from core.chain.rpc import Request
+from core.chain.nodes import Request
 from core.sponsored import proofs, queries
 from core.sponsored.logs import (
     AuthorizationLog,

@@ -26,7 +26,7 @@ import structlog
 from core.blocks import queries as repository
 from core.blocks.queries import FINALIZED, RESERVE_FOLLOWED, TIP, Cursor
 from core.chain.blocks import BlockHeader
-from core.chain.rpc import AnswerTooLargeError
+from core.chain.errors import AnswerTooLargeError
 from core.errors import OutsideError
 from core.identity.queries import LinkedWallet, linked_wallets
 from core.mandate.queries import ledger_name

@@ -16,11 +16,11 @@ import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.db.leadership import Leadership
 from core.mandate.chain.reader import VaultReader
 from core.mandate.venues import test_venue
-from keeper.observe import Observer
+from keeper.read import Lenses
 from keeper.tick import Tick
 from tests.bench import many_vaults, rented_stops
 from tests.bench.indexer import until
@@ -55,10 +55,16 @@ def mark(where: World) -> tuple[int, float]:
     """
     leadership = Leadership(where.server.url, "keeper", "bench")
     assert leadership.try_take(datetime.now(UTC))
-    rpc = Rpc([where.chain.anvil.url], calls_per_s=100_000)
-    observer = Observer(VaultReader(rpc, where.chain.contracts), CHAIN_ID, 3_600)
+    rpc = Nodes([where.chain.anvil.url], calls_per_s=100_000)
     tick = Tick(
-        database=where.database, observer=observer, leadership=leadership, sender=None, own=None
+        database=where.database,
+        lenses=Lenses(VaultReader(rpc, where.chain.contracts)),
+        chain_id=CHAIN_ID,
+        max_head_age_s=3_600,
+        leadership=leadership,
+        sender=None,
+        stops=None,
+        own=None,
     )
     requests, seconds = [], []
     for _ in range(3):

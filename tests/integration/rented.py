@@ -327,7 +327,7 @@ class _View:
 
 
 class RentedNodes(httpx.BaseTransport):
-    """By host name, in this process: give it to `Rpc(urls, transport=...)`."""
+    """By host name, in this process: give it to `Nodes(urls, transport=...)`."""
 
     def __init__(self, anvil_url: str, nodes: Mapping[str, Rented]) -> None:
         self._url, self._real, self.nodes = anvil_url, httpx.HTTPTransport(), dict(nodes)

@@ -13,7 +13,8 @@ import httpx
 from sqlalchemy import func, select
 
 from core.blocks.tables import Reorg
-from core.chain.rpc import Rpc, RpcError
+from core.chain.errors import RpcError
+from core.chain.nodes import Nodes
 from core.errors import OutsideError
 from core.mandate.chain.reader import VaultReader
 from indexer.chain.tip import TipLoop
@@ -77,7 +78,7 @@ class Clocked:
         """Without `transport` each host is the true chain until it has a view."""
         self._now, self._begun = 0.0, datetime.now(UTC)
         self.follower, self.wire = follower, Viewed(follower.deployed.anvil.url)
-        self.rpc = Rpc(
+        self.rpc = Nodes(
             [f"http://{host}" for host in hosts],
             transport=transport or self.wire,
             clock=lambda: self._now,

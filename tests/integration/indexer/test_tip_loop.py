@@ -10,8 +10,8 @@ from core.blocks.queries import CursorMovedError
 from core.blocks.tables import Adapter, ChainBlock, RawLogRow, Vault, VaultAgentRow
 from core.chain.abi import encode_values, function
 from core.chain.blocks import BlockHeader, TransactionReceipt
+from core.chain.errors import RpcRefusedError
 from core.chain.reader import LATEST, At
-from core.chain.rpc import RpcRefusedError
 from core.db import leader
 from core.db.leadership import LeadershipLostError
 from core.mandate.chain import calldata

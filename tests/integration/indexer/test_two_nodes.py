@@ -11,7 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
-from core.chain.rpc import Rpc, RpcRefusedError, RpcUnreachableError
+from core.chain.errors import RpcRefusedError, RpcUnreachableError
+from core.chain.nodes import Nodes
 from core.mandate.chain.reader import VaultReader
 from indexer.chain import tip
 from indexer.chain.fetch import BlockContradictionError, BlockUnavailableError
@@ -104,7 +105,7 @@ def _foreign(block: dict[str, Any]) -> dict[str, Any]:
 def nodes(follower: Follower, working: Working) -> Iterator[TwoNodes]:
     """The follower reads through both from here on; its cursor is the head."""
     wire = TwoNodes(follower.deployed.anvil.url)
-    rpc = Rpc(["http://first", "http://second"], transport=wire)
+    rpc = Nodes(["http://first", "http://second"], transport=wire)
     follower.restart(reader=VaultReader(rpc, follower.deployed.contracts))
     follower.tip.round()
     assert set(wire.asked) == {"first"}

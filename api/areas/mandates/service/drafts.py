@@ -25,7 +25,7 @@ from api.kernel.fields import storable
 from api.kernel.operation import Answer, Call, NextCall, Refusal, WriteCall
 from core.blocks.registry import listed_adapters
 from core.chain.abi import AbiDecodeError
-from core.chain.rpc import RpcCodeFailedError, RpcRevertedError
+from core.chain.errors import RpcCodeFailedError, RpcRevertedError
 from core.errors import InvalidNumberError, InvalidParameterError, fields_in
 from core.hexes import address_or_none
 from core.identity import policies

@@ -8,7 +8,7 @@ import pytest
 
 from api.areas.sponsored.service import buys
 from core.chain.abi import function
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.mandate.chain.decode import TRANSFER_TOPIC
 from core.mandate.chain.reader import VaultReader
 from core.reserve.rules import token_text
@@ -22,7 +22,7 @@ def reader_by(stage: SponsoredStage, *wires: LyingWire) -> VaultReader:
     """Of several nodes: the stage's own, each behind one of these ways."""
     url = stage.chain.anvil.url
     urls = [f"{url}/?node={number}" for number in range(len(wires))]
-    rpc = Rpc(urls, transport=Ways(dict(zip(urls, wires, strict=True))))
+    rpc = Nodes(urls, transport=Ways(dict(zip(urls, wires, strict=True))))
     stage.rpcs.append(rpc)
     return VaultReader(rpc, stage.chain.contracts)
 
