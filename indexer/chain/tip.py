@@ -113,7 +113,7 @@ class TipLoop:
         self._cursor, self._moved_at = self._open_cursor(), clock()
         self._watch = self._read_watch_list()
         self._patience = Patience()
-        self._nodes = Confirmation(chain.reader, clock)
+        self._nodes = Confirmation(chain.reader)
         self._finality = Finality(chain, self._nodes, clock)
         self._backfill = Backfill(chain, clock, self._patience)
         self.older_ledgers = OlderBooks(chain)
