@@ -23,9 +23,9 @@ from trie.exceptions import BadTrieProof, InvalidNode, ValidationError
 from api.client.verify.findings import Report, UncheckedError
 from api.client.verify.node import Block, Node
 from core.chain.blocks import RawLog
+from core.chain.log_head import grown, keccak
 from core.chain.rpc import Rpc
 from core.hexes import bytes_of, hex_of
-from core.chain.log_head import grown, keccak
 
 PART: Final = "the vault's logHead"
 SLOT: Final = 5  # of logHead in the vault's storage

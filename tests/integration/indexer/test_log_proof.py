@@ -10,12 +10,14 @@ import pytest
 from sqlalchemy import select
 
 from core.audit import queries as audit
+from core.blocks import queries as blocks
+from core.blocks.queries import VAULTS_COUNTED
 from core.blocks.tables import VaultLogHead
 from core.mandate.chain import calldata
 from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.ledger import effective
 from core.quarantine.views.held import held_ledgers
-from indexer.chain import node_logs
+from indexer.chain import log_proof, node_logs
 from tests.integration.chain_fixtures import CHAIN_ID, USDC, Ground
 from tests.integration.indexer.conftest import Follower, Issued
 from tests.integration.indexer.test_lies import (
@@ -280,6 +282,29 @@ def test_a_creation_that_the_only_node_leaves_out__is_missed_by_the_factorys_cou
     alone.wire.lie = honest
     prove(follower, 8)
     assert follower.story(mandate)[:7] == WHOLE
+    follower.assert_sound(mandate, vault)
+
+
+def test_the_count_of_vaults__goes_on_from_a_final_height__and_misses_none_after_it(
+    follower: Follower, alone: Nodes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_proof, "COUNT_EVERY", 5)
+    lived(follower)
+    follower.catch_up()
+    follower.tip.note_finality()
+    prove(follower)
+    with follower.database.read() as session:
+        at = blocks.cursor(session, VAULTS_COUNTED)
+    assert at is not None
+    follower.restart()
+    mandate = follower.issue("m_secondaaaa", nonce=2)
+    vault = follower.deployed.create_vault(mandate.terms)
+    make_final(follower)
+    alone.wire.lie = without(is_event("VaultCreated"))
+    follower.catch_up()
+    alone.wire.lie = honest
+    prove(follower, 8)
+    assert follower.story(mandate) == ["signed", "vault_created", "deposit"]
     follower.assert_sound(mandate, vault)
 
 

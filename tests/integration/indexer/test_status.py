@@ -256,7 +256,7 @@ def test_a_running_process__audits_its_record_until_somebody_closes_the_finding(
     settings: dict[str, str],
     ask: Ask,
 ) -> None:
-    """A log taken out by hand is found by the process itself; status fails and names it, and
+    """A block altered by hand is found by the process itself; status fails and names it, and
     `acknowledge` closes it once.
     """
     follower.deployed.anvil.mine(FINAL_BEHIND)
@@ -264,8 +264,7 @@ def test_a_running_process__audits_its_record_until_somebody_closes_the_finding(
     with follower.database.write() as session:
         session.execute(
             text(
-                "delete from raw_log where number = (select created_number from vault) and "
-                "log_index = 0"
+                "update chain_block set ts = ts + 1 where number = (select created_number + 2 from vault)"
             )
         )
     leadership.release()
