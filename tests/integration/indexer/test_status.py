@@ -302,8 +302,8 @@ def test_a_running_process__audits_its_record_until_somebody_closes_the_finding(
     assert "blocks (another node)" in said
     assert "1 open findings" in said
     assert "python -m scripts.rebuild" in said
-    assert finding.what.startswith("the record lacks log 0 of")
-    assert 'mandate_indexer_audit_mismatch{kind="log"} 1.0' in metrics
+    assert finding.what.endswith("parent or time is not the chain's")
+    assert 'mandate_indexer_audit_mismatch{kind="block"} 1.0' in metrics
     assert 'mandate_indexer_audit_mismatch{kind="book"} 0.0' in metrics
     assert (closed.returncode, closed.stdout) == (0, f"Finding {finding.id} is closed.\n")
     with follower.database.read() as session:
