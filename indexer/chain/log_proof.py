@@ -18,7 +18,7 @@ Laws
 Source: docs/decisions/0063.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
@@ -62,10 +62,13 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """What a node says of some vaults at one block: the word of each, None where none stands."""
+    """What a node says of some vaults at one block: the word of each that it could read, None where
+    none stands.
+    """
 
     node: str
     block: LensBlock
+    answered: Collection[str]
     words: Mapping[str, str | None]
 
 
@@ -89,6 +92,7 @@ class LogProof:
         self.passes = 0  # over all vaults
         self.after = "0x"  # the vault that was read last
         self._readings = list[_Reading]()
+        self._asked, self._is_last = list[str](), True  # of the readings: vaults above `after`
         self._waited = 0
         self._doubted = set[str]()  # vaults, and the factory, that a round found wrong
         # a final height at which the factory's vaults were counted, and how many there were
@@ -128,17 +132,12 @@ class LogProof:
         answers = chain.reader.lens_of_each(asked or [chain.factory], WITHIN_S, self._at)
         if not answers:
             return []
-        read = min(map(len, answers.values()))
-        if read >= len(asked):
-            is_last = len(some) < room
-            self.after = "0x" if is_last else some[-1].address
-            self.passes += is_last
-        elif read > len(doubted):
-            self.after = asked[read - 1]
+        self._asked, self._is_last = [one.address for one in some], len(some) < room
         return [
             _Reading(
                 node,
                 next(iter(rows.values())).block,
+                rows.keys(),
                 {
                     vault: None if row.reading is None else row.reading.log_head
                     for vault, row in rows.items()
@@ -155,14 +154,17 @@ class LogProof:
             usable = [one for one in readings if self._is_of_our_chain(session, one.block)]
             named = {vault for one in usable for vault in one.words}
             vaults = log_heads.proven_vaults(session, chain.chain_id, among=named)
+            # the doubted ones last: they hold up nobody
+            vaults.sort(key=lambda vault: vault.address in self._doubted)
             heights = [one.block.number for one in usable]
             heads = log_heads.heads_at(session, chain.chain_id, vaults, heights)
         if not usable:
             return False
+        self._move_on(usable, {vault.address for vault in vaults[len(heads) :]})
         is_enough = len(usable) >= min(2, len(chain.reader.rpc.names))
         proven, whole = dict[str, LogHead](), list[ProvenVault]()
         wrong = list[tuple[ProvenVault, list[_Reading]]]()
-        for vault in vaults:
+        for vault in vaults[: len(heads)]:
             asked = [
                 one
                 for one in usable
@@ -180,6 +182,21 @@ class LogProof:
         for vault, asked in wrong:
             is_changed = self._look_into(vault, asked) or is_changed
         return self._count(usable) or is_changed
+
+    def _move_on(self, readings: Sequence[_Reading], unfolded: Collection[str]) -> None:
+        """To the first vault that a node did not answer for, or that is not folded yet."""
+        left = next(
+            (
+                at
+                for at, vault in enumerate(self._asked)
+                if vault in unfolded or any(vault not in one.answered for one in readings)
+            ),
+            None,
+        )
+        if left is None and self._is_last:
+            self.after, self.passes = "0x", self.passes + 1
+        elif left != 0:
+            self.after = self._asked[-1 if left is None else left - 1]
 
     def _is_of_our_chain(self, session: Session, block: LensBlock) -> bool:
         before = repository.canonical_hash(session, self._chain.chain_id, block.number - 1)
@@ -238,17 +255,17 @@ class LogProof:
 
         best = self._nodes.proven(stories.borne_out(support), vault.address)
         self._rest_others(stories, best)
-        for one in readings:
-            if best is not None and not is_borne_out(best, one):
-                self._chain.reader.rpc.distrust("contradicts", name=one.node)
         if best is not None and best != stories.ours:
             self._mend(vault, stories, best)
             self._doubted.discard(vault.address)
             return True
         is_again = vault.address in self._doubted
         self._doubted.add(vault.address)
-        if is_again:
+        if is_again:  # at first the node may have stood on another block of that height
             self._report(vault, best is None, last)
+        for one in readings if is_again else ():
+            if best is not None and not is_borne_out(best, one):
+                self._chain.reader.rpc.distrust("contradicts", name=one.node)
         return False
 
     def _rest_others(self, stories: Stories, best: Story | None) -> None:

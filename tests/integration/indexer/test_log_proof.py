@@ -10,8 +10,9 @@ import pytest
 from sqlalchemy import select
 
 from core.audit import queries as audit
+from core.blocks import log_heads
 from core.blocks import queries as blocks
-from core.blocks.queries import VAULTS_COUNTED
+from core.blocks.queries import FINALIZED, VAULTS_COUNTED
 from core.blocks.tables import VaultLogHead
 from core.mandate.chain import calldata
 from core.mandate.chain.reader import VaultReader
@@ -19,7 +20,7 @@ from core.mandate.rules.ledger import effective
 from core.quarantine.views.held import held_ledgers
 from indexer.chain import log_proof, node_logs
 from tests.integration.chain_fixtures import CHAIN_ID, USDC, Ground
-from tests.integration.indexer.conftest import Follower, Issued
+from tests.integration.indexer.conftest import Follower, Issued, now_utc
 from tests.integration.indexer.test_lies import (
     TOPICS,
     WHOLE,
@@ -131,6 +132,28 @@ def test_what_is_whole__is_proven_once__and_then_costs_nothing(
     assert len(alone.wire.asked) == 1
     with follower.database.read() as session:
         assert [one.number for one in session.scalars(select(VaultLogHead))] == [number]
+
+
+@pytest.mark.parametrize(
+    ("where", "most"),
+    [
+        (log_proof, {"MOST_VAULTS": 1}),
+        (log_heads, {"LOGS_A_READ": 1, "VAULTS_A_READ": 1}),
+    ],
+    ids=["one vault a reading", "one vault's logs a round"],
+)
+def test_however_little_is_done_in_a_round__every_vault_has_its_turn(
+    follower: Follower,
+    ledgers: list[Working],
+    monkeypatch: pytest.MonkeyPatch,
+    where: Any,
+    most: dict[str, int],
+) -> None:
+    for name, value in most.items():
+        monkeypatch.setattr(where, name, value)
+    prove(follower, 3 * len(ledgers))
+    with follower.database.read() as session:
+        assert len(session.scalars(select(VaultLogHead)).all()) == len(ledgers)
 
 
 @pytest.mark.parametrize("name", ["Executed", "Deposited"])
@@ -291,11 +314,12 @@ def test_the_count_of_vaults__goes_on_from_a_final_height__and_misses_none_after
     monkeypatch.setattr(log_proof, "COUNT_EVERY", 5)
     lived(follower)
     follower.catch_up()
-    follower.tip.note_finality()
+    final = follower.tip.cursor
+    with follower.database.write() as session:
+        blocks.save_mark(session, FINALIZED, CHAIN_ID, final, follower.chain.epoch, now_utc())
     prove(follower)
     with follower.database.read() as session:
-        at = blocks.cursor(session, VAULTS_COUNTED)
-    assert at is not None
+        assert blocks.cursor(session, VAULTS_COUNTED) == final
     follower.restart()
     mandate = follower.issue("m_secondaaaa", nonce=2)
     vault = follower.deployed.create_vault(mandate.terms)

@@ -264,7 +264,7 @@ def test_a_running_process__audits_its_record_until_somebody_closes_the_finding(
     with follower.database.write() as session:
         session.execute(
             text(
-                "update chain_block set ts = ts + 1 where number = (select created_number + 2 from vault)"
+                "update chain_block set ts = ts + 1 where number = (select created_number - 1 from vault)"
             )
         )
     leadership.release()
