@@ -40,7 +40,7 @@ from api.kernel.workers import THREADS
 from api.tools.endpoint import PATH, route_of
 from api.tools.openapi import paths
 from api.tools.registry import entries_of
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.chain.signer import LocalKeySigner, local_signer
 from core.custody.keys import KeyMaker, KeyRing
 from core.custody.seals import tell_unknown
@@ -136,7 +136,7 @@ def deps_of(settings: Settings) -> Deps:
         replica=settings.replica(),
     )
     chain = VaultReader(
-        Rpc(settings.rpc_urls, calls_per_s=settings.rpc_requests_per_s), deployment.contracts
+        Nodes(settings.rpc_urls, calls_per_s=settings.rpc_requests_per_s), deployment.contracts
     )
     payment_config = _payment_config(settings, chain)
     return Deps(

@@ -12,7 +12,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 
 UNKNOWN = float("nan")  # a figure that is not known yet: no alert fires on it, as it would on 0
 
@@ -65,7 +65,7 @@ def serve_or_tell(
 class RpcFigures(Collector):
     """The RPC pool's own counts at the moment of the scrape. `prefix` begins every name."""
 
-    def __init__(self, prefix: str, rpc: Rpc) -> None:
+    def __init__(self, prefix: str, rpc: Nodes) -> None:
         self._prefix = prefix
         self._rpc = rpc
 

@@ -41,6 +41,15 @@ class DeadlineTransport(httpx.HTTPTransport):
         # httpx hands no backend on to the pool that it makes
         self._pool._network_backend = _Backend()
 
+    def __del__(self) -> None:
+        self.close()  # connections that rest go with the transport that nobody has any more
+
+
+def remaining_s(otherwise: float) -> float:
+    """What is left of `within`, at least a millisecond; outside of it `otherwise`."""
+    until = _until.get()
+    return otherwise if until is None else max(0.001, until - time.monotonic())
+
 
 def left_s(until: float, late: Callable[[str], Exception]) -> float:
     """Seconds until then, by time.monotonic. Errors: `late` when there are none."""

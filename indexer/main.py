@@ -23,7 +23,7 @@ from rich.console import Console
 from sqlalchemy.exc import SQLAlchemyError
 
 from core.audit import queries as findings
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.db.engine import Bounds, Database
 from core.db.leader import keep_out_writes, require_epoch
 from core.db.leadership import Leadership, LeadershipLostError
@@ -71,7 +71,7 @@ def build(settings: Settings, metrics: IndexerMetrics) -> Indexer:
     deployment = settings.deployment(*CONTRACTS)
     database = TimedDatabase(settings.database_url, metrics, application_name=NAME)
     leadership = Leadership(settings.database_url, NAME, f"{socket.gethostname()}:{os.getpid()}")
-    rpc = Rpc(
+    rpc = Nodes(
         settings.rpc_urls, answer_s=settings.rpc_answer_s, calls_per_s=settings.rpc_requests_per_s
     )
     metrics.count_rpc(rpc)
@@ -97,7 +97,7 @@ def build_audit(settings: Settings, deployment: Deployment) -> AuditPlace | None
     if settings.audit_blocks == 0:
         return None
     urls = settings.rpc_urls
-    rpc = Rpc(
+    rpc = Nodes(
         [urls[min(1, len(urls) - 1)]],
         answer_s=settings.rpc_answer_s,
         calls_per_s=settings.rpc_requests_per_s,
@@ -115,7 +115,7 @@ def build_audit(settings: Settings, deployment: Deployment) -> AuditPlace | None
     )
 
 
-def beside(database: Database, rpc: Rpc, deployment: Deployment) -> ChainContext:
+def beside(database: Database, rpc: Nodes, deployment: Deployment) -> ChainContext:
     """For short work beside a leader: its transactions wait for ours and ours for its, so that
     nobody judges what the other one writes.
     """
@@ -259,7 +259,7 @@ def show_status(
     with refusals():
         settings.deployment()
     database = Database(settings.database_url, application_name=f"{NAME} status")
-    rpc = Rpc(settings.rpc_urls, answer_s=STATUS_ANSWER_S)
+    rpc = Nodes(settings.rpc_urls, answer_s=STATUS_ANSWER_S)
     try:
         with database.read() as session:
             report = status.read(session, VaultReader(rpc, {}), settings.chain_id, now_utc())
@@ -293,7 +293,7 @@ def retry(
     with refusals():
         deployment = settings.deployment(*CONTRACTS)
     database = Database(settings.database_url, application_name=f"{NAME} retry", bounds=BESIDE)
-    rpc = Rpc(settings.rpc_urls)
+    rpc = Nodes(settings.rpc_urls)
     try:
         found = held.retry_held(beside(database, rpc, deployment), ledger, now_utc())
     except (SQLAlchemyError, OutsideError, MandateError) as error:

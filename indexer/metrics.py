@@ -14,7 +14,7 @@ from typing import Any
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from core.audit.rules import FindingKind
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.db.engine import Database, WriteSession
 from core.exporter import UNKNOWN, RpcFigures
 
@@ -254,7 +254,7 @@ class IndexerMetrics:
 
     # The outside
 
-    def count_rpc(self, rpc: Rpc) -> None:
+    def count_rpc(self, rpc: Nodes) -> None:
         """Show what the pool of nodes counts."""
         self.registry.register(RpcFigures(PREFIX, rpc))
 

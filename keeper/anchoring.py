@@ -13,7 +13,7 @@ from eth_utils.address import to_checksum_address
 from core.anchors.chain import CONTRACT, newest_posted
 from core.anchors.queries import epoch_after, foreign_post, unposted
 from core.chain.abi import AbiDecodeError
-from core.chain.rpc import RpcError
+from core.chain.errors import RpcError
 from core.db.engine import Database
 from core.keeper.intents import NewIntent
 from core.mandate.chain.reader import VaultReader

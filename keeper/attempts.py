@@ -1,55 +1,51 @@
-"""Signed attempts and the nonces that they hold: what the chain's answers mean, and what the next
-attempt may cost. Pure.
+"""Signed attempts and the nonces that they hold: what the nodes' answers mean for them, and for the
+intents that they are of. Pure.
 
-    nonce 7   attempt 1 (mark)   attempt 2 (the same, dearer)   attempt 3 (a stop in its place)      one of them is mined
+    nonce 7   attempt 1 (mark)   attempt 2 (the same, dearer)   attempt 3 (a transfer of nothing)      one of them is mined
 
 Laws
-- Of all attempts of a nonce at most one is ever mined; which one is decided by looking up the
-  hashes of all of them.
-- A nonce is lost only when the account's count is past it and the node knows none of the hashes,
-  all of it answered.
-- Each attempt of a nonce costs at least an eighth more than the one before, in both fees: nodes
-  refuse less than a tenth.
+- Of all attempts of a nonce at most one is ever mined; which one is decided by the receipts of all
+  of them. A receipt counts once two nodes have it, where two have its block; of what must not be
+  done twice one node's word is enough, since nothing is sent in its place.
+- A nonce is lost only when it is used and no node knows any of its attempts.
+- What pends more than MOST_GAP nonces above what is used or held was signed on a wrong count, and
+  what pends of an account whose key is no longer here cannot be raised: both are given up.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, TypeVar
 
-from core.chain.blocks import TransactionReceipt
-from core.keeper.intents import Tx
+from core.chain import results
+from core.chain.blocks import BlockHeader, TransactionReceipt
+from core.chain.nodes import Nodes, Request
+from core.chain.reader import receipt_of
+from core.hexes import hex_of
+from core.keeper.intents import Intent, Tx
+from core.keeper.rules import ON_CHAIN, PENDING, IntentState, TxState
+from keeper.gas import Fees, Market, Quotes, of_each
+from keeper.state import YIELDING
 
-BUMP_EIGHTHS = 9  # of the last fee
+SUCCESS = 1
+MOST_GAP = 16  # a transfer of nothing is paid for each nonce of a gap
+STUCK_BLOCKS = 3  # after which what holds others up is filled
+STRANDED_BLOCKS = 3  # after its last offer, in which its bytes may still be mined
+OVER_BLOCKS = 64  # below the newest block, where no node names a safe one
+DEEP_BLOCKS = 1_800  # over whatever a node calls safe
+ASKED_AT_ONCE = 25  # receipts
 
-
-@dataclass(frozen=True, slots=True)
-class Fees:
-    """EIP-1559, wei a unit of gas."""
-
-    max_fee_wei: int
-    max_priority_fee_wei: int
-
-
-def fees_for(base_fee_wei: int, priority_fee_wei: int, cap_wei: int) -> Fees | None:
-    """base * 2 + priority, at most the cap; None when even the base fee is above the cap."""
-    if base_fee_wei > cap_wei:
-        return None
-    max_fee_wei = min(base_fee_wei * 2 + priority_fee_wei, cap_wei)
-    return Fees(max_fee_wei, min(priority_fee_wei, max_fee_wei))
-
-
-def bumped(last: Fees, market: Fees | None, cap_wei: int) -> Fees | None:
-    """What a replacement offers: an eighth more (rounded up), and no less than the market asks;
-    None when that is above the cap.
-    """
-    asked = market or Fees(0, 0)
-    priority = max(_an_eighth_more(last.max_priority_fee_wei), asked.max_priority_fee_wei)
-    max_fee = max(_an_eighth_more(last.max_fee_wei), asked.max_fee_wei, priority)
-    return None if max_fee > cap_wei else Fees(max_fee, priority)
+Receipts = Mapping[str, Mapping[str, Any]]  # by node and hash
 
 
-def _an_eighth_more(wei: int) -> int:
-    return max(wei + 1, -(-wei * BUMP_EIGHTHS // 8))
+class Signed(Protocol):
+    """What has a hash: a row, or bytes that have none yet."""
+
+    @property
+    def hash(self) -> str: ...
+
+
+SignedT = TypeVar("SignedT", bound=Signed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,19 +61,12 @@ class NonceSlot:
         return self.attempts[-1]
 
     @property
+    def place(self) -> tuple[str, int]:
+        return self.signer, self.nonce
+
+    @property
     def fees(self) -> Fees:
         return Fees(self.newest.max_fee_wei, self.newest.max_priority_fee_wei)
-
-
-def slots_of(attempts: Iterable[Tx]) -> list[NonceSlot]:
-    """By signer and nonce, lowest nonce first."""
-    found: defaultdict[tuple[str, int], list[Tx]] = defaultdict(list)
-    for tx in attempts:
-        found[tx.signer, tx.nonce].append(tx)
-    return [
-        NonceSlot(signer, nonce, tuple(sorted(txs, key=lambda tx: tx.id)))
-        for (signer, nonce), txs in sorted(found.items())
-    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,44 +80,159 @@ class Mined:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """Another transaction took the nonce."""
+    """Another transaction took the nonce, or it is out of reach."""
 
     slot: NonceSlot
 
 
 @dataclass(frozen=True, slots=True)
 class PendingSlot:
-    """No attempt is mined yet.
-
-    `unknown`: the newest one is not at the node, which never had it, dropped it or refused it.
-    `is_seen`: by one node's word alone it is, or is not, in a block.
-    """
+    """No attempt is mined yet. `is_seen`: by one node's word alone one is."""
 
     slot: NonceSlot
-    unknown: bool
     is_seen: bool = False
 
 
 Verdict = Mined | Lost | PendingSlot
 
 
-def verdict_of(
-    slot: NonceSlot,
-    count: int,
-    receipts: Mapping[str, TransactionReceipt | None],
-    known: Mapping[str, bool],
-) -> Verdict:
-    """What the node's answers mean.
+@dataclass(frozen=True, slots=True)
+class IntentMove:
+    """An intent's next state, and what becomes of its attempts: (attempt, state, receipt)."""
 
-    `count` is the signer's, read before the receipts; the mappings go by hash.
+    intent: Intent
+    state: IntentState
+    attempts: tuple[tuple[Tx, TxState, TransactionReceipt | None], ...] = ()
+
+
+def slots_of(attempts: Iterable[Tx]) -> list[NonceSlot]:
+    """By signer and nonce, lowest nonce first."""
+    found: defaultdict[tuple[str, int], list[Tx]] = defaultdict(list)
+    for tx in attempts:
+        found[tx.signer, tx.nonce].append(tx)
+    return [
+        NonceSlot(signer, nonce, tuple(sorted(txs, key=lambda tx: tx.id)))
+        for (signer, nonce), txs in sorted(found.items())
+    ]
+
+
+# What nodes say
+
+
+def receipts(rpc: Nodes, hashes: Sequence[str]) -> Receipts:
+    """Of each node that answers, a few at a time; of one that stops to answer nothing more."""
+    told: dict[str, dict[str, Any]] = {}
+    among: Collection[str] = rpc.names
+    for first in range(0, len(hashes), ASKED_AT_ONCE):
+        part = hashes[first : first + ASKED_AT_ONCE]
+        said = of_each(
+            rpc,
+            [("eth_getTransactionReceipt", [one]) for one in part],
+            among,
+            [receipt_of(one) for one in part],
+        )
+        for name, answers in said.items():
+            told.setdefault(name, {}).update(zip(part, answers, strict=True))
+        among = said.keys()
+    return told
+
+
+def known(rpc: Nodes, hashes: Sequence[str]) -> set[str]:
+    """Those that some node has, or cannot deny."""
+    asked: list[Request] = [("eth_getTransactionByHash", [one]) for one in hashes]
+    told = of_each(rpc, asked).values()
+    return {
+        one for said in told for one, body in zip(hashes, said, strict=True) if body is not None
+    } | (set() if told else set(hashes))
+
+
+def safe_block(rpc: Nodes, quotes: Quotes) -> int:
+    """The lowest block that a node calls safe, since an early one could be orphaned."""
+    asked: list[Request] = [("eth_getBlockByNumber", ["safe", False])]
+    told = of_each(rpc, asked, parse=[results.header]).values()
+    named = [said[0].number for said in told if isinstance(said[0], BlockHeader)]
+    lowest = min(quotes.heights().values())
+    return max(min(named, default=lowest - OVER_BLOCKS), lowest - DEEP_BLOCKS)
+
+
+def agreed(
+    attempts: Sequence[SignedT], told: Receipts, heights: Mapping[str, int], needed: int = 2
+) -> tuple[SignedT, TransactionReceipt] | None:
+    """The attempt that is mined, and its receipt: as `needed` nodes say, or all that have its
+    block.
     """
-    for tx in slot.attempts:
-        receipt = receipts[tx.hash]
-        if receipt is not None:
-            return Mined(slot, tx, receipt)
-    if count > slot.nonce and not any(known[tx.hash] for tx in slot.attempts):
-        return Lost(slot)
-    return PendingSlot(slot, unknown=not known[slot.newest.hash])
+    for attempt in attempts:
+        found = {
+            name: receipt
+            for name, said in told.items()
+            if isinstance(receipt := said.get(attempt.hash), TransactionReceipt)
+        }
+        for receipt in found.values():
+            same = sum(_end(one) == _end(receipt) for one in found.values())
+            could = sum(heights.get(name, -1) >= receipt.block_number for name in told)
+            if same >= min(needed, max(1, could)):
+                return attempt, receipt
+    return None
+
+
+def _end(receipt: TransactionReceipt) -> tuple[str, int]:
+    return receipt.block_hash, receipt.status
+
+
+def is_seen(attempts: Iterable[Signed], told: Receipts) -> bool:
+    """Some node has a receipt of one of these."""
+    return any(
+        isinstance(said.get(attempt.hash), TransactionReceipt)
+        for attempt in attempts
+        for said in told.values()
+    )
+
+
+def verdicts_of(
+    slots: Sequence[NonceSlot],
+    told: Receipts,
+    quotes: Quotes,
+    once: Collection[int],
+    unknown: Collection[str],
+    own: Collection[str],
+) -> list[Verdict]:
+    """What each nonce came to. `once`: intents that must not be carried out twice. `unknown`: hashes
+    that no node knows. `own`: accounts whose keys are here.
+    """
+    found, held = (
+        list[Verdict](),
+        dict[str, int](),
+    )  # the lowest nonce above all that is used or held
+    for slot in slots:
+        is_once = any(tx.intent_id in once for tx in slot.attempts)
+        mined = agreed(slot.attempts, told, quotes.heights(), 1 if is_once else 2)
+        seen = is_seen(slot.attempts, told)
+        count, least = quotes.count(slot.signer), quotes.mined(slot.signer)
+        free = max(held.get(slot.signer, 0), count)
+        is_lost = slot.nonce < (least if is_once else count) and all(
+            tx.hash in unknown for tx in slot.attempts
+        )
+        is_given_up = not is_once and (
+            slot.nonce > free + MOST_GAP
+            or (slot.signer not in own and _has_stranded(slot, quotes.head.number))
+        )
+        if mined is not None:
+            found.append(Mined(slot, *mined))
+        elif not seen and (is_lost or is_given_up):
+            found.append(Lost(slot))
+            continue
+        else:
+            found.append(PendingSlot(slot, seen))
+        held[slot.signer] = max(free, slot.nonce + 1)
+    return found
+
+
+def _has_stranded(slot: NonceSlot, head_number: int) -> bool:
+    newest = slot.newest
+    # What a reorg took out begins again.
+    return (
+        newest.state is not TxState.MINED and head_number - newest.offered_block >= STRANDED_BLOCKS
+    )
 
 
 def first_free_nonce(count: int, held: Iterable[int]) -> int:
@@ -139,9 +243,175 @@ def first_free_nonce(count: int, held: Iterable[int]) -> int:
     return nonce
 
 
-def gap_below(count: int, pending: Sequence[NonceSlot]) -> tuple[int, int] | None:
-    """The nonces, both included, that nobody holds below the lowest pending one: what pends is
-    stuck behind them.
+# What it means for intents
+
+
+def moves_by(
+    verdict: Verdict, live: Mapping[int, Intent], head_number: int, sent: Collection[str]
+) -> Iterator[IntentMove]:
+    """What a verdict on a nonce means for each of these intents that has an attempt there. `sent`:
+    hashes of what a node took.
     """
-    lowest = min((slot.nonce for slot in pending), default=count)
-    return (count, lowest - 1) if lowest > count else None
+    of_slot = dict.fromkeys(tx.intent_id for tx in verdict.slot.attempts if tx.intent_id in live)
+    for intent_id in of_slot:
+        move = _move_by(verdict, live[intent_id], head_number, sent)
+        if move is not None:
+            yield move
+
+
+def _move_by(
+    verdict: Verdict, intent: Intent, head_number: int, sent: Collection[str]
+) -> IntentMove | None:
+    own = tuple(tx for tx in verdict.slot.attempts if tx.intent_id == intent.id)
+    match verdict:
+        case Lost():
+            lost = tuple((tx, TxState.LOST, None) for tx in own)
+            return IntentMove(intent, IntentState.NONCE_LOST, lost)
+        case PendingSlot():
+            return _pending_move(verdict, intent, own, head_number, sent)
+    if verdict.tx.intent_id == intent.id and not verdict.tx.is_filler:
+        return _mined_move(verdict, intent, own)
+    ends = tuple(
+        (tx, TxState.MINED, verdict.receipt) if tx is verdict.tx else (tx, TxState.LOST, None)
+        for tx in own
+    )
+    return IntentMove(intent, IntentState.SUPERSEDED, ends)
+
+
+def _pending_move(
+    verdict: PendingSlot,
+    intent: Intent,
+    own: Sequence[Tx],
+    head_number: int,
+    sent: Collection[str],
+) -> IntentMove | None:
+    """Taken by a node: broadcast.
+
+    A block that held it and is gone: broadcast again, and patience begins again, as it does where
+    the height at which it was offered was never reached.
+    """
+    newest = own[-1]
+    if intent.state in ON_CHAIN and verdict.is_seen:
+        return None  # one node's word takes nothing back
+    if intent.state in ON_CHAIN:
+        again = (replace(newest, offered_block=head_number), TxState.BROADCAST, None)
+        return IntentMove(intent, IntentState.BROADCAST, (again, *_orphaned(own, newest)))
+    offered = {
+        tx.id: (replace(tx, offered_block=head_number), tx.state, None)
+        for tx in own
+        if tx.offered_block > head_number
+    }
+    if newest.state is TxState.SIGNED and newest.hash in sent:
+        offered[newest.id] = (offered.get(newest.id, (newest,))[0], TxState.BROADCAST, None)
+        return IntentMove(intent, IntentState.BROADCAST, tuple(offered.values()))
+    return IntentMove(intent, intent.state, tuple(offered.values())) if offered else None
+
+
+def _orphaned(
+    own: Sequence[Tx], but: Tx
+) -> tuple[tuple[Tx, TxState, TransactionReceipt | None], ...]:
+    """Other attempts of this nonce that were mined in a block that is gone: one of a nonce is
+    mined, and its row says so.
+    """
+    return tuple(
+        (tx, TxState.BROADCAST, None) for tx in own if tx.state is TxState.MINED and tx.id != but.id
+    )
+
+
+def _mined_move(verdict: Mined, intent: Intent, own: Sequence[Tx]) -> IntentMove | None:
+    receipt, tx = verdict.receipt, verdict.tx
+    if receipt.status != SUCCESS:
+        return IntentMove(intent, IntentState.REVERTED, ((tx, TxState.MINED, receipt),))
+    if intent.state in PENDING:
+        return IntentMove(intent, IntentState.MINED, ((tx, TxState.MINED, receipt),))
+    if tx.mined_block_hash == receipt.block_hash:
+        return None
+    # It stands in another block now.
+    state = IntentState.BROADCAST if intent.state is IntentState.SAFE else IntentState.MINED
+    return IntentMove(intent, state, ((tx, TxState.MINED, receipt), *_orphaned(own, tx)))
+
+
+def is_over(intent: Intent, receipt: TransactionReceipt, head_number: int, safe: int) -> bool:
+    """Nothing more is to be done for it: its block is safe. Of a mark a later block is enough,
+    since the next one says more than it did, and of an anchor, since the contract is asked which
+    epoch is the next.
+    """
+    if intent.kind in YIELDING:
+        return head_number > receipt.block_number
+    return receipt.block_number <= safe
+
+
+# What is known in a round
+
+
+@dataclass(slots=True)
+class Round:
+    """What is known in one round, and what is left of it as drafts are made."""
+
+    quotes: Quotes
+    verdicts: Sequence[Verdict]
+    held: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
+
+    def __post_init__(self) -> None:
+        for slot in self.pending:
+            self.held[slot.signer].add(slot.nonce)
+
+    @property
+    def market(self) -> Market:
+        return self.quotes.market
+
+    @property
+    def head_number(self) -> int:
+        return self.quotes.head.number
+
+    @property
+    def pending(self) -> list[NonceSlot]:
+        return [one.slot for one in self.verdicts if isinstance(one, PendingSlot)]
+
+    def pending_of(self, signer: str) -> list[NonceSlot]:
+        return [slot for slot in self.pending if slot.signer == signer]
+
+    def lowest(self, signer: str) -> NonceSlot | None:
+        """What everything else of this signer that pends waits for."""
+        return next(iter(self.pending_of(signer)), None)
+
+    def waited(self, slot: NonceSlot) -> int:
+        return self.head_number - slot.newest.offered_block
+
+    def gap(self, signer: str) -> range:
+        """The nonces, MOST_GAP at most, that nobody used below the lowest one that pends. Where
+        nodes differ the lowest count is believed once that one is stuck.
+        """
+        lowest = self.lowest(signer)
+        if lowest is None:
+            return range(0)
+        is_stuck = self.waited(lowest) >= STUCK_BLOCKS
+        count = self.quotes.mined(signer) if is_stuck else self.quotes.count(signer)
+        found = range(count, lowest.nonce)
+        return found if len(found) <= MOST_GAP else range(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A transaction that may be signed now."""
+
+    intent: Intent
+    signer: str
+    nonce: int
+    fees: Fees
+    gas: int
+    is_filler: bool = False
+
+    def transaction(self) -> dict[str, Any]:
+        """As Signer.sign_transaction takes it."""
+        return {
+            "type": 2,
+            "chainId": self.intent.chain_id,
+            "nonce": self.nonce,
+            "to": self.signer if self.is_filler else self.intent.to,
+            "data": "0x" if self.is_filler else hex_of(self.intent.data),
+            "value": 0,
+            "gas": self.gas,
+            "maxFeePerGas": self.fees.max_fee_wei,
+            "maxPriorityFeePerGas": self.fees.max_priority_fee_wei,
+        }

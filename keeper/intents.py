@@ -4,46 +4,30 @@ Laws
 - Signed bytes are committed before they are sent. No state leads from `signed` back to `planned`: a
   crash at any point costs a resend. An attempt that waits too long is replaced at its own nonce by
   a dearer one, so at most one of them is mined.
-- One live intent a subject and kind (a unique index). A stop is never held up by a mark of any
-  vault.
-- `done` is more than a receipt: the block is safe, the vault says so and the record has the event,
-  unless it lacks facts. A mark needs only a later block, since the next one says more than it did;
-  so does an anchor, since the contract is asked which epoch is the next.
+- One live intent a subject and kind (a unique index).
 - Nothing here sends.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from core.hexes import bytes_of
 from core.keeper.intents import Intent, NewIntent
 from core.keeper.queue import OutboxRequest
-from core.keeper.rules import REFUSED_KEY, LacksMark
+from core.keeper.rules import REFUSED_KEY, IntentState
 from core.mandate.chain import calldata
-from core.mandate.rules.lifecycle import VaultStatus
-from keeper.jobs.settle import has_something_to_settle
-from keeper.state import (
-    ENDED,
-    STOPS,
-    YIELDING,
-    Action,
-    Head,
-    IntentKind,
-    Role,
-)
-from keeper.views import Numbers
+from keeper.state import YIELDING, Action, Head, IntentKind, Role
 
 REQUEST_PATIENCE = timedelta(hours=1)  # with a request of the outbox that the chain refuses
-ANCHOR_PATIENCE = timedelta(
-    minutes=10
-)  # with an anchor that could not be signed: it is planned again
+ANCHOR_PATIENCE = timedelta(minutes=10)  # with an anchor that could not be signed
+PLANNED_PATIENCE = timedelta(minutes=1)  # with what a tick plans
 _ORDER = [kind.value for kind in IntentKind]
 
 
 def order_of(intent: Intent) -> tuple[int, int]:
-    """Stops before everything else, marks after it: in this order nonces are given.
+    """What fills gaps before everything else, marks after it: in this order nonces are given.
 
     Requests of the outbox go before marks.
     """
@@ -130,60 +114,6 @@ def live_kinds(intents: Iterable[Intent]) -> dict[str, frozenset[str]]:
     return {vault: frozenset(found) for vault, found in kinds.items()}
 
 
-def restated(intent: Intent, numbers: Numbers | None, head: Head) -> Intent | None:
-    """The intent with the vault's numbers of now; None when nobody needs it any more.
-
-    `numbers` None: it is about no vault.
-
-    A stop is dropped when the worth is above the floor again or can't be read, and a mark when the
-    vault reached its floor meanwhile: then it is a stop's turn. Next tick judges again.
-    """
-    if numbers is None:
-        return intent
-    if intent.kind == IntentKind.SETTLE:
-        return intent if has_something_to_settle(numbers.status, numbers.fee_owed_usdc_e6) else None
-    above = (
-        None
-        if numbers.worth_usdc_e6 is None or numbers.floor_usdc_e6 is None
-        else numbers.worth_usdc_e6 - numbers.floor_usdc_e6
-    )
-    if intent.kind == IntentKind.REMOVE:
-        return (
-            intent
-            if numbers.status is VaultStatus.WORKING and (above is None or above <= 0)
-            else None
-        )
-    why = str(intent.reason["why"])
-    if above is None or (
-        numbers.status not in ENDED
-        if why == LacksMark.END
-        else numbers.status is not VaultStatus.WORKING or (above <= 0) != (intent.kind in STOPS)
-    ):
-        return None
-    action = Action(
-        IntentKind(intent.kind),
-        intent.to,
-        head,
-        why,
-        numbers.worth_usdc_e6,
-        numbers.floor_usdc_e6,
-        numbers.source,
-    )
-    return _with_action(intent, action)
-
-
-def _with_action(intent: Intent, action: Action) -> Intent:
-    fresh = intent_of(action, intent.chain_id)
-    return replace(
-        intent,
-        role=fresh.role,
-        data=fresh.data,
-        reason=fresh.reason,
-        trigger_block_number=fresh.trigger_block_number,
-        trigger_block_hash=fresh.trigger_block_hash,
-    )
-
-
 def is_for_the_keeper(intent: Intent) -> bool:
     """What a vault, or the anchors' contract, takes only of the key that the factory names.
 
@@ -192,41 +122,18 @@ def is_for_the_keeper(intent: Intent) -> bool:
     return intent.kind in (*YIELDING, IntentKind.SETTLE)
 
 
-ENFORCE = bytes_of(calldata.enforce_stop_line())
+def is_out_of_patience(intent: Intent, now: datetime) -> IntentState | None:
+    """How one ends that could not be sent for long; None: it waits on.
 
-
-def as_anyone(intent: Intent, role: str = Role.STOP) -> Intent:
-    """A stop as anyone may send it: `enforceStopLine`, which asks the vault itself for its
-    worth.
+    A request of the outbox is tried for an hour; the removal of an agent once, and what else a tick
+    plans for a minute, since it is planned again, with newer numbers, while it is needed.
     """
-    return replace(intent, role=role, data=ENFORCE)
-
-
-def second_of(stop: Intent, head: Head) -> NewIntent:
-    """The same stop once more, for another key."""
-    return NewIntent(
-        chain_id=stop.chain_id,
-        subject=stop.subject,
-        vault=stop.vault,
-        kind=IntentKind.SECOND,
-        role=Role.KEEPER,
-        to=stop.to,
-        data=stop.data,
-        trigger_block_number=head.number,
-        trigger_block_hash=head.hash,
-        reason=stop.reason,
-    )
-
-
-def sent_as(
-    intent: Intent, fresh: Intent | None, kept: Intent | None, *, is_stood_down: bool
-) -> Intent | None:
-    """The fresh numbers in the form in which the pending attempt was sent.
-
-    A stop that is `kept`, as nodes disagree whether it is needed, or that stands as another
-    keeper's mark, is sent in the form that anyone may send, and that reverts above the floor.
-    """
-    if fresh is None:
-        return None if kept is None else as_anyone(kept, intent.role)
-    is_enforced = intent.data == ENFORCE or (is_stood_down and fresh.kind in STOPS)
-    return as_anyone(fresh, intent.role) if is_enforced else replace(fresh, role=intent.role)
+    waited = now - intent.created_at
+    if intent.state is not IntentState.PLANNED or intent.kind == IntentKind.FILL:
+        return None
+    if intent.kind == IntentKind.REMOVE:
+        return IntentState.REFUSED
+    if intent.outbox_id is not None or intent.kind == IntentKind.ANCHOR:
+        patience = REQUEST_PATIENCE if intent.outbox_id is not None else ANCHOR_PATIENCE
+        return IntentState.REFUSED if waited >= patience else None
+    return IntentState.SUPERSEDED if waited >= PLANNED_PATIENCE else None

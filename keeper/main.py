@@ -20,11 +20,12 @@ from datetime import UTC, datetime
 import structlog
 import typer
 from rich.console import Console
+from sqlalchemy import text
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from core.chain import right_chain
-from core.chain.rpc import Rpc, RpcError
+from core.chain.errors import RpcError
+from core.chain.nodes import Nodes
 from core.chain.signer import Signer
 from core.db.engine import Bounds, Database
 from core.db.leadership import Leadership, LeadershipLostError
@@ -33,6 +34,7 @@ from core.errors import InvalidParameterError, OutsideError, text_of
 from core.exporter import Server, serve_or_tell
 from core.garbage import collect_by_the_clock
 from core.keeper.gas import GasBudgets
+from core.mandate.chain.lens import LENS
 from core.mandate.chain.reader import VaultReader
 from core.perps.hyperliquid_venue import HyperliquidVenue
 from core.settings import Settings
@@ -40,20 +42,20 @@ from core.startup import read_settings, refusals
 from core.watchdog import Watchdog
 from keeper import funds, perps_closing, seals, status
 from keeper.anchoring import Anchoring
-from keeper.drafts import Caps
 from keeper.funds import Funds
-from keeper.market import GWEI
+from keeper.gas import GWEI, Caps
 from keeper.metrics import KeeperMetrics
-from keeper.observe import Observer
 from keeper.outbox_kinds import outbox_planner
-from keeper.precedence import Precedence
+from keeper.read import Lenses
 from keeper.requests.opened import RequestsPlace, share_of
 from keeper.requests.sponsoring import RequestLoops
 from keeper.schedule import Job, Schedule
-from keeper.sender import Sender
+from keeper.send import Sender
 from keeper.signers import PREFIXES, KeyPlace, require_all_allowed, signers_of
 from keeper.signing import SignerRefusedError, require_gas_key
 from keeper.state import OF_REQUESTS, Role
+from keeper.stop_rows import StopRows
+from keeper.stops import Stops
 from keeper.tick import Tick, TickReport
 from keeper.worker import COLLECT_AFTER, Worker
 
@@ -95,7 +97,7 @@ class Keeper:
     """The loop round the tick: leadership, heartbeat, slow jobs, patience with the outside."""
 
     def __init__(self, settings: Settings, metrics: KeeperMetrics) -> None:
-        deployment = settings.deployment()
+        deployment = settings.deployment(LENS)
         self._settings = settings
         self._metrics = metrics
         self._key_places = key_places(settings)
@@ -110,15 +112,15 @@ class Keeper:
         loops = self._serves_requests + (Role.SPONSOR in self._signers)
         self._share = share_of(settings.rpc_requests_per_s, loops) if loops else 0
         own_calls = settings.rpc_requests_per_s - loops * self._share
-        rpc = Rpc(settings.rpc_urls, answer_s=ANSWER_S, calls_per_s=own_calls)
+        rpc = Nodes(settings.rpc_urls, answer_s=ANSWER_S, calls_per_s=own_calls)
         metrics.count_rpc(rpc)
         metrics.gas_budget.set(settings.custody_gas_wei_per_day)
         self._reader = VaultReader(rpc, deployment.contracts)
         self._planner = outbox_planner(custody, deployment.contracts, self._reader)
-        self._precedence = Precedence()
         self._loops: RequestLoops | None = None
         self._watchdog = Watchdog(settings.keeper_watchdog_s)
         self._tick: Tick | None = None
+        self._stops: Stops | None = None
         self._head_number: int | None = None
         self._schedule: Schedule | None = None
         self._scraped: Database | None = None
@@ -147,14 +149,15 @@ class Keeper:
         self.close()
 
     def _await_block(self) -> None:
-        """Until the head is another than the last tick's, or the next tick is due.
+        """Until the head is higher than the last tick's, or the next tick is due: behind one address
+        may be backends at several heights.
 
         A node that does not answer is met by the tick.
         """
         due, seen = time.monotonic() + self._settings.keeper_tick_s, self._head_number
         while time.monotonic() < due and not self._ended.wait(HEAD_POLL_S):
             try:
-                if seen is not None and self._reader.block_number() != seen:
+                if seen is not None and self._reader.block_number() > seen:
                     return
             except RpcError:
                 continue
@@ -191,9 +194,7 @@ class Keeper:
                     self._loops = self._request_loops()
                     self._loops.start()
         except LeadershipLostError as error:
-            # The supervisor starts a fresh process, which waits for its turn.
-            log.error("no longer leading", error=str(error))
-            self.end(exit_code=1)
+            self._lose_lead(error)
         except (InvalidParameterError, SignerRefusedError) as error:
             log.error("configuration refused", error=str(error))
             self.end(exit_code=1)
@@ -217,6 +218,8 @@ class Keeper:
             return None
         self._metrics.leading(self._leadership.epoch)
         self._tick = self._tick or self._open()
+        if self._stops is not None:
+            self._stops.follow()
         report = self._tick.run(now_utc())
         self._head_number = report.head_number
         self._leadership.beat(report.as_status(self._tick.mode))
@@ -241,18 +244,20 @@ class Keeper:
 
     def _open(self) -> Tick:
         chain_id = self._settings.chain_id
-        right_chain.keep_to(self._reader, chain_id)
-        observer = Observer(self._reader, chain_id, self._settings.keeper_max_head_age_s)
+        self._reader.rpc.keep_to(chain_id)
         own: dict[Role, Signer] = {
             role: signer for role, signer in self._signers.items() if role not in OF_REQUESTS
         }
-        sender = self._sender(observer, own) if own else None
+        sender = self._sender(own) if own else None  # with the stops
         accounts = {role.value: signer.address for role, signer in self._signers.items()}
         tick = Tick(
             database=self._database,
-            observer=observer,
+            lenses=Lenses(self._reader),
+            chain_id=chain_id,
+            max_head_age_s=self._settings.keeper_max_head_age_s,
             leadership=self._leadership,
             sender=sender,
+            stops=self._stops,
             own=accounts.get(Role.KEEPER),
             marks_a_day=self._settings.keeper_marks_a_day,
             removes=Role.PAUSER in self._signers,
@@ -268,23 +273,35 @@ class Keeper:
         )
         return tick
 
-    def _sender(self, observer: Observer, signers: Mapping[Role, Signer]) -> Sender:
+    def _sender(self, signers: Mapping[Role, Signer]) -> Sender:
         client = str(self._reader.rpc.call("web3_clientVersion"))
         require_all_allowed(self._signers, self._key_places, client)
         require_gas_key(
             client, has_custody=self._serves_requests, has_gas_key=Role.CUSTODY in self._signers
         )
+        of_stops = {
+            signers[role].address: role for role in (Role.STOP, Role.KEEPER) if role in signers
+        }
+        rows = StopRows(
+            self._database,
+            self._settings.chain_id,
+            of_stops,
+            epoch=lambda: self._leadership.epoch,
+            fence=self._fence,
+            now=now_utc,
+        )
+        self._stops = Stops(
+            self._reader.rpc, rows, [signers[role] for role in of_stops.values()], self._caps
+        )
         return Sender(
-            reader=self._reader,
-            observer=observer,
+            rpc=self._reader.rpc,
+            stops=self._stops,
             database=self._database,
             signers={role.value: signer for role, signer in signers.items()},
             epoch=lambda: self._leadership.epoch,
             fence=self._fence,
-            max_head_age_s=self._settings.keeper_max_head_age_s,
             caps=self._caps,
             sign=self._got_on,
-            precedence=self._precedence,
         )
 
     def requests_once(self) -> None:
@@ -315,7 +332,7 @@ class Keeper:
             self._planner,
             self._signers,
             self._leadership,
-            self._precedence,
+            self._stops,
             now_utc,
             sponsor_gas=settings,
             serves_custody=self._serves_requests,
@@ -380,8 +397,19 @@ class Keeper:
         try:
             self._leadership.beat({"state": "degraded", "error": text_of(error)})
         except LeadershipLostError as lost:
-            log.error("no longer leading", error=str(lost))
-            self.end(exit_code=1)
+            self._lose_lead(lost)
+
+    def _lose_lead(self, error: LeadershipLostError) -> None:
+        """The supervisor starts a fresh process, which waits for its turn. Not while Postgres is
+        away: then no other process knows the vaults, and this one goes on with their stops.
+        """
+        try:
+            with self._database.read() as session:
+                session.execute(text("select 1"))
+        except SQLAlchemyError:
+            return
+        log.error("no longer leading", error=str(error))
+        self.end(exit_code=1)
 
 
 def _keeper() -> Keeper:

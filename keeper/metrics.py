@@ -21,7 +21,7 @@ from prometheus_client.registry import Collector
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.db.engine import Database
 from core.db.leader import leader_row
 from core.exporter import UNKNOWN, RpcFigures
@@ -124,11 +124,11 @@ class KeeperMetrics:
 
     # The outside
 
-    def count_rpc(self, rpc: Rpc) -> None:
+    def count_rpc(self, rpc: Nodes) -> None:
         """Show what the pool of nodes counts."""
         self.registry.register(RpcFigures(PREFIX, rpc))
 
-    def count_rpc_of_requests(self, rpc: Rpc) -> None:
+    def count_rpc_of_requests(self, rpc: Nodes) -> None:
         """Show what the loop of requests asks of nodes, beside what the tick does."""
         self.registry.register(RpcFigures(f"{PREFIX}requests_", rpc))
 

@@ -3,9 +3,12 @@
 A key that stands in the environment, or that everybody has, is for a local chain only.
 """
 
-from core.errors import InvalidParameterError, MandateError
+from core.errors import InvalidParameterError, MandateError, OutsideError
 from core.public_accounts import PUBLIC_ACCOUNTS
 
+# what a signer that cannot sign may raise
+UNSIGNED = (MandateError, OutsideError, OSError, ValueError, TypeError)
+ERROR_CHARACTERS = 300
 LOCAL_CLIENT = "anvil/"  # web3_clientVersion of a chain that runs on this machine for development
 
 
@@ -54,3 +57,10 @@ def require_gas_key(client_version: str, *, has_custody: bool, has_gas_key: bool
             "for gas, never the keeper's; set CUSTODY_GAS_KEYSTORE or "
             "CUSTODY_GAS_REMOTE_SIGNER_URL",
         )
+
+
+def words_of(error: Exception) -> str:
+    """What is told of an error; one that is not ours may hold anything."""
+    return (str(error) if isinstance(error, MandateError | OutsideError) else type(error).__name__)[
+        :ERROR_CHARACTERS
+    ]

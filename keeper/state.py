@@ -1,9 +1,9 @@
-"""What the keeper knows at one block, and what it may decide to do about it.
+"""What the keeper knows of the vaults, and what it may decide to do about it.
 
 Values only; the jobs map one to the other.
 
 Laws
-- All numbers of one KeeperState are of one block hash.
+- A reading is one node's: one call of its lens, one state.
 - What could not be read is None, never 0: nothing is decided from it.
 """
 
@@ -20,19 +20,19 @@ from core.money import UnixSeconds, UsdcE6, usdc_text_or_none
 SOURCE_VAULT_WORTH = "vault.worth"
 # the same with a part at cost, which is out where no adapter values it: no market value
 SOURCE_AT_COST = "vault.worth_at_cost"
+UNREADABLE = "unreadable"  # no worth: the lens could not value the vault
+OUT_OF_RANGE = "out_of_range"  # a number, but no amount of USDC
 
 
 class IntentKind(StrEnum):
     """Why a transaction is sent, in the order in which nonces are given.
 
-    STOP and MARK are both the vault's `mark`, which measures; a stop is the one that finds it at the
-    floor. With a key of its own a stop is the vault's `enforceStopLine`. FILL is a transfer of
-    nothing to the signer itself, at a nonce that holds the others up. ACCEPT is the factory's
-    `acceptKeeper`, ANCHOR the anchors' `post`. Rows of the outbox bring kinds of their own.
+    STOP is the vault's `enforceStopLine` (keeper.stops). FILL is a transfer of nothing to the signer
+    itself, at a nonce that holds the others up. ACCEPT is the factory's `acceptKeeper`, ANCHOR the
+    anchors' `post`. Rows of the outbox bring kinds of their own.
     """
 
     STOP = "stop"
-    SECOND = "second_stop"
     REMOVE = "remove_agent"
     FILL = "fill"
     SETTLE = "settle"
@@ -42,16 +42,15 @@ class IntentKind(StrEnum):
 
 
 ENDED = tuple(vault for vault, status in OF_VAULT.items() if status in CLOSED)
-STOPS = (IntentKind.STOP, IntentKind.SECOND)
-YIELDING = (IntentKind.MARK, IntentKind.ANCHOR)  # a stop takes their nonce and their share of ETH
-URGENT = (IntentKind.FILL, *STOPS, IntentKind.REMOVE)  # a stop may stand behind what fills a gap
+YIELDING = (IntentKind.MARK, IntentKind.ANCHOR)  # they leave the ETH of twenty stops
+URGENT = (IntentKind.FILL, IntentKind.STOP, IntentKind.REMOVE)
 
 
 class Role(StrEnum):
     """Whose key signs.
 
-    KEEPER is the one that the factory names; STOP sends stops past everything that KEEPER has
-    pending; PAUSER is a pauser of the factory, and removes agents where nothing else can stop them;
+    KEEPER is the one that the factory names; STOP sends stops and nothing else, and where there is
+    none KEEPER sends them; PAUSER is a pauser of the factory, and removes agents where nothing else can stop them;
     CUSTODY sends what the API asks for; SPONSOR sends sponsored buys.
     """
 
@@ -67,10 +66,7 @@ OF_REQUESTS = (Role.CUSTODY, Role.SPONSOR)  # their loops are beside the stops'
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The block that everything was read at.
-
-    `at` is its own timestamp, not when it was seen.
-    """
+    """A node's newest block. `at` is its own timestamp, not when it was seen."""
 
     number: int
     hash: str
@@ -121,12 +117,10 @@ class WrittenMark:
 
 @dataclass(frozen=True, slots=True)
 class VaultReading:
-    """A vault at the state's block.
+    """A vault as one node's lens answers.
 
-    Status, worth and floor are None when the node gave no usable answer.
-
-    `source` says where the worth comes from, or why there is none: the error's name, or
-    `unreadable`.
+    Status, worth and floor are None when the node gave no usable answer. `source` says where the
+    worth comes from, or why there is none. `head`: the node's newest block.
     """
 
     vault: str
@@ -137,10 +131,11 @@ class VaultReading:
     source: str
     last_sent: SentMark
     ends_at: UnixSeconds | None = None  # of the signed terms
-    fee_owed_usdc_e6: UsdcE6 | None = None  # read only from `ends_at` on
+    fee_owed_usdc_e6: UsdcE6 | None = None
     last_written: WrittenMark | None = None
     live: frozenset[str] = frozenset()  # kinds of intents that are not finished
     lacks_mark: LacksMark | None = None  # by the record
+    head: Head | None = None
 
     def above_floor_usdc_e6(self) -> int | None:
         """Distance to the stop line; 0 or less is at or below it.
@@ -171,6 +166,15 @@ class VaultReading:
 
 
 @dataclass(frozen=True, slots=True)
+class DueStop:
+    """A vault that a node's lens calls working and at or below its floor."""
+
+    vault: str
+    node: str
+    reading: VaultReading
+
+
+@dataclass(frozen=True, slots=True)
 class FactoryKeepers:
     """Whom the factory names as keeper.
 
@@ -184,10 +188,26 @@ class FactoryKeepers:
 
 
 @dataclass(frozen=True, slots=True)
-class KeeperState:
-    """All watched vaults at one block.
+class NodeStatus:
+    """What a node shows besides vaults.
 
-    A head older than `max_head_age_s` is stale; exactly that age is not.
+    `head_age_s`: seconds of a clock that only rises since it named a higher block than before.
+    `safe_number`: so many blocks below the head where it names no safe one.
+    """
+
+    node: str
+    head: Head
+    head_age_s: float
+    safe_number: int
+    keepers: FactoryKeepers | None
+
+
+@dataclass(frozen=True, slots=True)
+class KeeperState:
+    """The watched vaults as one node shows them, or as the nodes do together.
+
+    `head_age_s`: seconds of a clock that only rises since the head was first seen. A head older than
+    `max_head_age_s` is stale; exactly that age is not.
 
     `keepers` None: the factory could not be read. `own` is this process's keeper address, None in a
     dry run.
@@ -195,13 +215,15 @@ class KeeperState:
 
     chain_id: int
     head: Head
+    head_age_s: int
     vaults: tuple[VaultReading, ...]
     max_head_age_s: int
     keepers: FactoryKeepers | None = None
     own: str | None = None
 
-    def is_stale(self, now: UnixSeconds) -> bool:
-        return self.head.age_s(now) > self.max_head_age_s
+    @property
+    def is_stale(self) -> bool:
+        return self.head_age_s > self.max_head_age_s
 
     @property
     def is_stood_down(self) -> bool:

@@ -17,7 +17,7 @@ from core.keeper import views as watched_rows
 from core.keeper.intents import Intent, Tx
 from core.keeper.views import Mark, WatchedVault
 from core.money import usdc_text
-from keeper.market import GWEI
+from keeper.gas import GWEI
 from keeper.state import SOURCE_AT_COST
 
 UNKNOWN = "unknown"

@@ -1,61 +1,59 @@
-"""One tick: observe every vault at one block, plan, write down what is decided, move what is under
-way.
+"""One tick: read every vault at every node, send the stops, plan the rest, move what is under way.
 
-        Postgres: watched vaults, live intents --> chain: a batch of them, nearest to their floors
-        first, all at one hash
-        --> stops: planned intents, signed and sent --> the next batch ... --> those in trouble, for a few seconds
-        --> what the other nodes say of a few of them
-        --> Postgres: marks and the other planned intents, one fenced transaction --> sender: as far as each goes now
+        Postgres: watched vaults, live intents --> each node's lens: part after part, most at risk first
+        --> stops that any of them calls due, sent after each part --> marks that two of them call due, settlements, removals
+        --> Postgres: what was judged and planned, one fenced transaction --> sender: as far as each goes now
 
 Laws
-- Stops go first: what else a tick has to do comes after the last batch's stops. Each batch that was
-  answered is a sign of the tick.
+- Stops go first: what else a tick has to do comes after the last part's stops. Each part is a sign
+  of the tick.
+- A stop needs no fresh head and, while Postgres is away, no row: the vaults of the tick before are
+  read.
 - One vault's trouble is its own: it is told, and the others go on.
 - Requests of the outbox are another loop's (keeper/requests/loop.py): a tick reads, signs and sends
   none of them.
 
 Without a signer it is a dry run: everything is judged and written down, nothing is planned or sent.
 A keeper that the factory does not name stands down: it judges, and plans nothing but its own
-acceptance and the stops that anyone may send.
+acceptance and the stops, which anyone may send.
 """
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Protocol
 
 import structlog
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
-from core.chain.rpc import RpcError
 from core.db.engine import Database, WriteSession
 from core.db.leadership import Leadership
+from core.errors import OutsideError
 from core.keeper import intents as rows
 from core.keeper import views as watched_rows
 from core.keeper.intents import Intent, NewIntent, NewVaultMark, add_ended, forget_ended
-from core.keeper.rules import IntentState, LacksMark
+from core.keeper.rules import LacksMark
 from core.keeper.views import WatchedVault
-from core.mandate.rules.lifecycle import VaultStatus
+from core.mandate.rules.lifecycle import OF_VAULT, Status, VaultStatus
 from core.money import UnixSeconds, usdc_text_or_none
+from keeper import plan
 from keeper.anchoring import Anchoring
-from keeper.audit import VaultAudit
-from keeper.ended import Ended
-from keeper.heads import NoHeadError
 from keeper.intents import intent_of, live_kinds
 from keeper.jobs import keeper_change, mark, settle, stop_line
-from keeper.last_resort import LastResort
-from keeper.observe import VAULTS_A_BATCH, Observer
-from keeper.order import Order
+from keeper.jobs.last_resort import LastResort
+from keeper.plan import NodeReadings
+from keeper.read import Lenses, ReadPart
 from keeper.spared import spared
-from keeper.state import STOPS, Action, Head, IntentKind, KeeperState, VaultReading
+from keeper.state import Action, DueStop, FactoryKeepers, IntentKind, KeeperState, VaultReading
 
 Job = Callable[[KeeperState, UnixSeconds], list[Action]]
-JOBS: tuple[Job, ...] = (settle.plan, keeper_change.plan, mark.plan)  # after the stops
-JOBS_STOOD_DOWN: tuple[Job, ...] = (keeper_change.plan,)
 MARKS_A_DAY = 24
-TROUBLE_S = 5.0  # of a tick, for vaults that a node cannot be asked about together with the others
+PRESENT_S = 60.0  # a node whose head has not risen for so long is as good as not configured
+ENDED_A_TICK = 100
+WORKING_AGAIN_A_TICK = 50  # vaults that are watched no more, of which the record is asked in turn
 
 log = structlog.get_logger("keeper")
 
@@ -100,22 +98,31 @@ class TickReport:
         return "the head is stale" if self.is_stale else None
 
 
+class NoNodeError(OutsideError):
+    """No node names a usable newest block."""
+
+    def __init__(self) -> None:
+        super().__init__("no node gives a newest block with a base fee")
+
+
 class TickSender(Protocol):
-    """What a tick asks of a Sender; both answer the intents that are not finished."""
+    """What a tick asks of a Sender, which answers the intents that are not finished."""
 
     def advance(
         self, live: Sequence[Intent], now: datetime, *, is_stood_down: bool
     ) -> list[Intent]: ...
 
-    def rush(
-        self, live: Sequence[Intent], now: datetime, *, is_stood_down: bool
-    ) -> list[Intent]: ...
+
+class StopSender(Protocol):
+    """Sends stops; what was sent already is its to know."""
+
+    def send(self, due: Sequence[DueStop]) -> None: ...
 
 
 class Tick:
     """Everything that one tick needs.
 
-    `sender` None = dry run; `own` is the keeper's address. `sign`: the tick gets on.
+    `sender` and `stops` None = dry run; `own` is the keeper's address. `sign`: the tick gets on.
 
     `marks_a_day`: the most marks of one vault that are sent in 24 hours; stops are never counted.
     `removes`: a pauser's key is set.
@@ -125,9 +132,12 @@ class Tick:
         self,
         *,
         database: Database,
-        observer: Observer,
+        lenses: Lenses,
+        chain_id: int,
+        max_head_age_s: int,
         leadership: Leadership,
         sender: TickSender | None,
+        stops: StopSender | None,
         own: str | None,
         marks_a_day: int = MARKS_A_DAY,
         removes: bool = False,
@@ -136,21 +146,22 @@ class Tick:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._database = database
-        self._observer = observer
+        self._lenses = lenses
+        self._chain_id = chain_id
+        self._max_head_age_s = max_head_age_s
         self._leadership = leadership
-        self._chain_id = observer.chain_id
         self._sender = sender
+        self._stops = stops
         self._own = own
         self._marks_a_day = marks_a_day
-        self._last_resort = (
-            LastResort(database, observer.chain_id, observer.witnesses, clock) if removes else None
-        )
+        self._last_resort = LastResort(database, chain_id, clock) if removes else None
         self._anchoring = anchoring
-        self._ended = Ended(database, observer)
-        self._order = Order(clock)
-        self._audit = VaultAudit(observer)
+        self._order = plan.Order(clock)
+        self._ends = plan.Ends()
+        self._again_after = ""  # the ended vault that was looked up last
         self._sign = sign
         self._clock = clock
+        self._watched: list[WatchedVault] = []
         self._was_told: tuple[bool, bool] = (False, False)
 
     @property
@@ -160,142 +171,137 @@ class Tick:
     def run(self, now: datetime) -> TickReport:
         """One tick.
 
-        Errors: RpcError and NoHeadError when the chain can't be read, LeadershipLostError, the
-        database's.
+        Errors: NoNodeError, RpcError, LeadershipLostError, the database's.
         """
-        started, seconds = self._clock(), UnixSeconds(int(now.timestamp()))
-        with self._database.read() as session:
-            watched = watched_rows.watched_vaults(session, self._chain_id, now)
-            live = self._live(session)
-        self._observer.witnesses.take_turns()
-        head = self._observer.head(seconds)
-        keepers = self._observer.keepers(head, self._own)
-        state = KeeperState(
-            self._chain_id, head, (), self._observer.max_head_age_s, keepers, self._own
-        )
-        self._tell_changes(state, seconds)
-        live = self._rushed(state, live, now)
-        stops: list[Action] = []
-        readings: dict[str, VaultReading] = {}
-        for part in self._parts(watched, live, head):
-            readings |= {reading.vault: reading for reading in part}
-            stops += (found := self._stops(replace(state, vaults=part), seconds))
-            live = self._stopped(state, found, live, now)
-            self._sign()
-        state = replace(state, vaults=tuple(readings.values()))
+        started = self._clock()
+        live, outage = self._rows(now)
+        nodes, stops = self._read(live, now)
+        if outage is not None:
+            raise outage
+        if not nodes:
+            raise NoNodeError
+        state = self._state(nodes)
+        self._tell_changes(state)
         self._order.note(state.vaults)
-        at_work = {vault.vault for vault in watched if vault.is_recorded_at_work}
-        self._audit.hear(state, at_work)
-        self._sign()
-        live, removals = self._removed(state, live, seconds, now)
-        others = self._others(state, seconds, now)
-        anchors = self._anchors(state, live, seconds)
-        live = [*live, *self._written(state, [*stops, *removals], others, anchors, seconds, now)]
+        needed = min(plan.NEEDED, len(self._lenses.risen_within(PRESENT_S)))
+        seconds = UnixSeconds(int(now.timestamp()))
+        actions = self._within_budget(self._planned(nodes, state, needed, seconds), now)
+        acted = {*stops, *(action.to for action in actions)}
+        live = self._live_of_tick()
+        new = self._written(state, acted, actions, self._anchors(state, live), seconds, now)
         if self._sender is not None:
-            live = self._sender.advance(live, now, is_stood_down=state.is_stood_down)
-        self._retire(state, at_work, now)
-        return _report(
-            state,
-            seconds,
-            [*stops, *removals, *others],
-            live,
-            round((self._clock() - started) * 1000),
-        )
+            live = self._sender.advance([*live, *new], now, is_stood_down=state.is_stood_down)
+        self._retire(nodes, now)
+        took_ms = round((self._clock() - started) * 1000)
+        return _report(state, len(stops) + len(actions), len(live), took_ms)
 
-    def _parts(
-        self, watched: Sequence[WatchedVault], live: Sequence[Intent], head: Head
-    ) -> Iterator[tuple[VaultReading, ...]]:
-        """Readings of sound vaults, batch by batch, and of those in trouble, as far as there is
-        time for them.
+    def _rows(self, now: datetime) -> tuple[list[Intent], OperationalError | None]:
+        """What is under way; or why Postgres does not say, where the vaults of the tick before are
+        known.
         """
-        trouble, kinds = self._observer.trouble, live_kinds(live)
-        trouble.forget_others({vault.vault for vault in watched})
-        due = self._order.due(watched, head.at)
-        sound = [vault for vault in due if vault.vault not in trouble]
-        for first in range(0, len(sound), VAULTS_A_BATCH):
-            part = sound[first : first + VAULTS_A_BATCH]
-            yield self._observer.readings(part, kinds, head)
-        late = [vault for vault in due if vault.vault in trouble]
-        if late:
-            yield self._observer.readings(late, kinds, head, TROUBLE_S)
-
-    # What is decided
-
-    def _stops(self, state: KeeperState, seconds: UnixSeconds) -> list[Action]:
-        """One that stands down plans what anyone may stop."""
-        if state.is_stood_down:
-            state = replace(
-                state,
-                vaults=tuple(
-                    reading for reading in state.vaults if reading.is_for_anyone(state.head)
-                ),
-            )
-        return _actions(stop_line.plan, state, seconds)
-
-    def _stopped(
-        self, state: KeeperState, actions: Sequence[Action], live: list[Intent], now: datetime
-    ) -> list[Intent]:
-        """Plan the stops of a slice and send them at once."""
-        planned = self._planned(actions, now)
-        return self._rushed(state, [*live, *planned], now) if planned else live
-
-    def _planned(self, actions: Sequence[Action], now: datetime) -> list[Intent]:
-        """Write them down at once; none in a dry run."""
-        self._tell(actions)
-        if self._sender is None or not actions:
-            return []
-        with self._database.write() as session:
-            self._leadership.fence(session)
-            return self._added(session, _intents(actions, self._chain_id), now)
-
-    def _removed(
-        self, state: KeeperState, live: Sequence[Intent], seconds: UnixSeconds, now: datetime
-    ) -> tuple[list[Intent], list[Action]]:
-        """With the removals of agents that are due, each part of them written down before the next
-        one is asked about.
-        """
-        parts = (
-            self._last_resort.plan(state, seconds)
-            if self._last_resort is not None and not state.is_stood_down
-            else ()
-        )
-        after, actions = list(live), list[Action]()
-        for part in parts:
-            after += self._planned(part, now)
-            actions += part
-            self._sign()
-        return after, actions
-
-    def _rushed(self, state: KeeperState, live: list[Intent], now: datetime) -> list[Intent]:
-        """Planned stops are sent before anything else is done.
-
-        A node that fails now is met again by what follows, which goes on from what was committed
-        until then.
-        """
-        if self._sender is None or not any(
-            intent.kind in STOPS and intent.state is IntentState.PLANNED for intent in live
-        ):
-            return live
         try:
-            return self._sender.rush(live, now, is_stood_down=state.is_stood_down)
-        except (RpcError, NoHeadError) as error:
-            log.warning("stops wait", error=str(error))
             with self._database.read() as session:
-                return self._live(session)
+                self._watched = watched_rows.watched_vaults(session, self._chain_id, now)
+                return self._live(session), None
+        except OperationalError as error:
+            if not self._watched:
+                raise
+            log.error("the database does not answer, stops go on", error=str(error.orig))
+            return [], error
+
+    def _live_of_tick(self) -> list[Intent]:
+        with self._database.read() as session:
+            return self._live(session)
 
     def _live(self, session: Session) -> list[Intent]:
         return rows.live_intents(session, self._chain_id, of_requests=False)
 
-    def _others(self, state: KeeperState, seconds: UnixSeconds, now: datetime) -> list[Action]:
-        """Everything that is due but what saves a vault."""
-        jobs = JOBS_STOOD_DOWN if state.is_stood_down else JOBS
-        actions = [action for job in jobs for action in _actions(job, state, seconds)]
-        return self._within_budget(actions, now)
+    def _read(
+        self, live: Sequence[Intent], now: datetime
+    ) -> tuple[list[NodeReadings], dict[str, VaultReading]]:
+        """What each node says, best first, and which vaults are to be stopped; each part's stops are
+        sent before the next one is looked at.
+        """
+        order = self._order.due(self._watched, UnixSeconds(int(now.timestamp())))
+        nodes: dict[str, NodeReadings] = {}
+        stops: dict[str, VaultReading] = {}
+        for part in self._lenses.look(order, live_kinds(live)):
+            node = nodes.setdefault(part.state.node, NodeReadings(part.state))
+            node.by_vault |= {reading.vault: reading for reading in part.readings}
+            stops |= self._stopped(part, stops)
+            self._sign()
+        in_order = [nodes[name] for name in self._lenses.reader.rpc.names if name in nodes]
+        return plan.best_first(in_order, self._max_head_age_s), stops
 
-    def _anchors(
-        self, state: KeeperState, live: Sequence[Intent], seconds: UnixSeconds
-    ) -> list[NewIntent]:
-        if self._sender is None or self._anchoring is None or state.is_stale(seconds):
+    def _stopped(self, part: ReadPart, before: Collection[str]) -> dict[str, VaultReading]:
+        """Of this part. Only what is new of this tick is told."""
+        due = [
+            DueStop(reading.vault, part.state.node, reading)
+            for reading in part.readings
+            if stop_line.is_due(reading)
+        ]
+        if not due:
+            return {}
+        new = [
+            one.reading
+            for one in due
+            if one.vault not in before and IntentKind.STOP not in one.reading.live
+        ]
+        self._tell([one.action(IntentKind.STOP, part.state.head, stop_line.WHY) for one in new])
+        if self._stops is not None:
+            self._stops.send(due)
+        return {one.vault: one for one in new}
+
+    def _state(self, nodes: Sequence[NodeReadings]) -> KeeperState:
+        """What the nodes say together, at the best one's head."""
+        named = plan.keepers(nodes, self._own)
+        readings = plan.merged(nodes, (vault.vault for vault in self._watched))
+        by_vault = {reading.vault: reading for reading in readings}
+        return self._state_of(nodes[0], named, by_vault)
+
+    def _state_of(
+        self,
+        node: NodeReadings,
+        named: FactoryKeepers | None,
+        readings: Mapping[str, VaultReading],
+    ) -> KeeperState:
+        return KeeperState(
+            self._chain_id,
+            node.state.head,
+            int(node.state.head_age_s),
+            tuple(readings.values()),
+            self._max_head_age_s,
+            named,
+            self._own,
+        )
+
+    # What is decided
+
+    def _planned(
+        self,
+        nodes: Sequence[NodeReadings],
+        state: KeeperState,
+        needed: int,
+        seconds: UnixSeconds,
+    ) -> list[Action]:
+        """Everything that is due but stops. What reverts where it is not due needs one node's word."""
+        states = [self._state_of(one, one.state.keepers, one.by_vault) for one in nodes]
+
+        def due(job: Job, voices: int) -> list[Action]:
+            return plan.confirmed([_actions(job, one, seconds) for one in states], voices)
+
+        accepted = due(keeper_change.plan, 1)
+        if state.is_stood_down:
+            return accepted
+        removed = (
+            self._last_resort.plan(state, partial(_agreed, nodes, needed))
+            if self._last_resort
+            else []
+        )
+        return [*removed, *due(settle.plan, 1), *accepted, *due(mark.plan, needed)]
+
+    def _anchors(self, state: KeeperState, live: Sequence[Intent]) -> list[NewIntent]:
+        if self._sender is None or self._anchoring is None or state.is_stale:
             return []
         is_under_way = any(intent.kind == IntentKind.ANCHOR for intent in live)
         return self._anchoring.due(state, is_under_way=is_under_way)
@@ -320,7 +326,7 @@ class Tick:
     def _written(
         self,
         state: KeeperState,
-        stops: Sequence[Action],
+        acted: Collection[str],
         actions: Sequence[Action],
         anchors: Sequence[NewIntent],
         seconds: UnixSeconds,
@@ -328,9 +334,9 @@ class Tick:
     ) -> list[Intent]:
         """Write the judgements, and the actions as planned intents unless this is a dry run.
 
-        Answers the new intents.
+        `acted`: of these vaults a judgement led to something. Answers the new intents.
         """
-        readings = mark.rows_to_write(state, seconds, {action.to for action in (*stops, *actions)})
+        readings = mark.rows_to_write(state, seconds, acted)
         for reading in filter(_is_unknown, readings):
             log.warning(
                 "worth unknown",
@@ -361,35 +367,43 @@ class Tick:
         for action in actions:
             log.info("planned" if self._sender is not None else "would send", **_told(action))
 
-    def _retire(self, state: KeeperState, at_work: Collection[str], now: datetime) -> None:
-        """Vaults that ended are watched no more, and those that work after all are again.
-        `at_work`: by the record.
-
-        What fails is tried again at the next tick.
+    def _retire(self, nodes: Sequence[NodeReadings], now: datetime) -> None:
+        """Vaults that ended are watched no more, once two voices say so, of which the record is one;
+        and those that work after all by the record are again.
         """
-        try:
-            block_number, ended = self._ended.at_safe(state, at_work)
-            again = self._ended.at_work(state)
-        except RpcError as error:
-            log.warning("cannot read which vaults have ended; retrying next tick", error=str(error))
-            return
+        at_work = {vault.vault for vault in self._watched if vault.is_recorded_at_work}
+        safe, said = self._ends.safe(nodes, at_work)
+        due = list(said)[:ENDED_A_TICK]
+        with self._database.read() as session:
+            old = rows.some_ended(session, self._chain_id, self._again_after, WORKING_AGAIN_A_TICK)
+            known = rows.ended_statuses(session, self._chain_id, due)
+            recorded = watched_rows.recorded_statuses(session, self._chain_id, [*due, *old])
+        self._again_after = old[-1] if len(old) == WORKING_AGAIN_A_TICK else ""
+        again = [vault for vault in old if recorded.get(vault) == Status.WORKING]
+        ended = [
+            (vault, OF_VAULT[status])
+            for vault in due
+            for status, voices in said[vault].items()
+            if voices + (recorded.get(vault) == OF_VAULT[status]) >= plan.NEEDED
+            and known.get(vault) != OF_VAULT[status]
+        ]
         if ended or again:
             with self._database.write() as session:
                 self._leadership.fence(session)
-                add_ended(session, self._chain_id, ended, block_number, now)
+                add_ended(session, self._chain_id, ended, safe, now)
                 forget_ended(session, self._chain_id, again)
 
-    def _tell_changes(self, state: KeeperState, now: UnixSeconds) -> None:
+    def _tell_changes(self, state: KeeperState) -> None:
         """Once when it begins and once when it ends: an idle chain would fill the log."""
-        is_stale, stood_down = state.is_stale(now), state.is_stood_down
+        is_stale, stood_down = state.is_stale, state.is_stood_down
         was_stale, was_stood_down = self._was_told
         if is_stale != was_stale:
             tell = log.warning if is_stale else log.info
-            what = "stale head, nothing is judged" if is_stale else "head is fresh again"
+            what = "stale head, only stops are sent" if is_stale else "head is fresh again"
             tell(
                 what,
                 head=state.head.number,
-                head_age_s=state.head.age_s(now),
+                head_age_s=state.head_age_s,
                 max_head_age_s=state.max_head_age_s,
             )
         if stood_down != was_stood_down:
@@ -454,24 +468,24 @@ def _told(action: Action) -> dict[str, Any]:
     }
 
 
-def _report(
-    state: KeeperState,
-    now: UnixSeconds,
-    actions: Sequence[Action],
-    live: Sequence[Intent],
-    took_ms: int,
-) -> TickReport:
+def _agreed(nodes: Sequence[NodeReadings], needed: int, vault: str) -> bool:
+    """That its worth is unknown: so many nodes say so, and none knows it."""
+    said = [reading for one in nodes if (reading := one.by_vault.get(vault)) is not None]
+    return len(said) >= needed and all(reading.worth_usdc_e6 is None for reading in said)
+
+
+def _report(state: KeeperState, actions: int, live: int, took_ms: int) -> TickReport:
     return TickReport(
         head_number=state.head.number,
-        head_age_s=state.head.age_s(now),
-        is_stale=state.is_stale(now),
+        head_age_s=state.head_age_s,
+        is_stale=state.is_stale,
         vaults=len(state.vaults),
         unknown=sum(map(_is_unknown, state.vaults)),
         at_cost=sum(
             reading.is_at_cost and reading.status is VaultStatus.WORKING for reading in state.vaults
         ),
-        actions=len(actions),
-        live_intents=len(live),
+        actions=actions,
+        live_intents=live,
         is_stood_down=state.is_stood_down,
         took_ms=took_ms,
     )

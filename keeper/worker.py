@@ -20,8 +20,7 @@ from pathlib import Path
 import structlog
 from sqlalchemy.exc import OperationalError
 
-from core.chain import right_chain
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.db.engine import Database
 from core.db.leadership import TRY_S, Leadership, LeadershipLostError
 from core.earn.limits import payout_limits
@@ -91,7 +90,7 @@ class Worker:
         self._clock = clock
         self._chain_id = chain_id
         self._database = Database(database_url, application_name=NAME)
-        self._reader = VaultReader(Rpc(rpc_urls, calls_per_s=CALLS_PER_S), contracts)
+        self._reader = VaultReader(Nodes(rpc_urls, calls_per_s=CALLS_PER_S), contracts)
         self._leadership = Leadership(database_url, NAME, f"{socket.gethostname()}:{os.getpid()}")
         self._place = JobPlace(
             database=self._database,
@@ -137,7 +136,7 @@ class Worker:
             log.error("slow jobs not started", error=text_of(error), kind=type(error).__name__)
 
     def _started(self) -> Schedule:
-        right_chain.keep_to(self._reader, self._chain_id)
+        self._reader.rpc.keep_to(self._chain_id)
         jobs = jobs_of(self._place)
         with self._database.write() as session:
             self._place.fence(session)

@@ -25,8 +25,9 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from core.chain.abi import AbiDecodeError, function
 from core.chain.blocks import BlockHeader
+from core.chain.errors import RpcError
+from core.chain.nodes import Nodes
 from core.chain.provider import names_of
-from core.chain.rpc import Rpc, RpcError
 from core.chain.signer import local_signer
 from core.db.engine import Database
 from core.health.rules import judge_clock
@@ -35,8 +36,8 @@ from core.mandate.chain.reader import VaultReader
 from core.money import eth_text
 from core.settings import Deployment, Settings
 from keeper.funds import Funds
+from keeper.gas import GWEI
 from keeper.main import key_places
-from keeper.market import GWEI
 from keeper.schedule import JobSkippedError
 from keeper.signers import require_all_allowed, signers_of
 from keeper.signing import SignerRefusedError, is_local, require_allowed
@@ -97,12 +98,12 @@ def asked_of(settings: Settings) -> Preflight:
         record=load(settings.deployment_file, settings.chain_id),
         nodes={
             name: VaultReader(
-                Rpc([url], answer_s=ANSWER_S, deadline_s=ANSWER_S), deployment.contracts
+                Nodes([url], answer_s=ANSWER_S, deadline_s=ANSWER_S), deployment.contracts
             )
             for name, url in zip(names, settings.rpc_urls, strict=True)
         },
         all_nodes=VaultReader(
-            Rpc(settings.rpc_urls, answer_s=ANSWER_S, deadline_s=2 * ANSWER_S),
+            Nodes(settings.rpc_urls, answer_s=ANSWER_S, deadline_s=2 * ANSWER_S),
             deployment.contracts,
         ),
         database=Database(

@@ -26,7 +26,8 @@ from core.anchors.rules import START
 from core.audit.views import LedgerToVerify, ledgers_in_turn
 from core.blocks.queries import TIP, Cursor, cursor
 from core.chain.abi import AbiDecodeError
-from core.chain.rpc import Rpc, RpcError, RpcRefusedError
+from core.chain.errors import RpcError, RpcRefusedError
+from core.chain.nodes import Nodes
 from core.credits.ledger import writer as credit_ledger
 from core.credits.tables import CreditHead
 from core.db.engine import Bounds, Database
@@ -232,7 +233,7 @@ def _more(faults: list[str]) -> str:
     return f"; and {left} more" if left > 0 else ""
 
 
-def place_of(database_url: str, rpc: Rpc, deployment: Deployment) -> RecordPlace:
+def place_of(database_url: str, rpc: Nodes, deployment: Deployment) -> RecordPlace:
     database = Database(database_url, application_name="check record", bounds=BOUNDS)
     return RecordPlace(database, VaultReader(rpc, deployment.contracts), deployment.chain_id)
 
@@ -243,7 +244,7 @@ def check() -> None:
     settings = read_settings(answers=True)
     with refusals():
         deployment = settings.deployment("factory", "usdc")
-    rpc = Rpc(settings.rpc_urls, answer_s=settings.rpc_answer_s)
+    rpc = Nodes(settings.rpc_urls, answer_s=settings.rpc_answer_s)
     place = place_of(settings.database_url, rpc, deployment)
     code = RIGHT
     try:

@@ -37,7 +37,7 @@ from api.kernel.metrics import ApiMetrics
 from api.kernel.operation import Deps
 from api.kernel.tool import Profile
 from api.main import create_app, listen
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.db import embedded, migrate
 from core.db.engine import Database
 from core.mandate.chain.reader import VaultReader
@@ -91,7 +91,7 @@ def _serving(database_url: str, listener: socket.socket) -> Iterator[str]:
     deps = Deps(
         database=database,
         metrics=ApiMetrics(database),
-        chain=VaultReader(Rpc([NO_NODE]), {}),
+        chain=VaultReader(Nodes([NO_NODE]), {}),
         chain_id=CHAIN_ID,
         base_url=url,
         contracts={},

@@ -16,7 +16,7 @@ from typing import Annotated
 import typer
 from sqlalchemy.exc import ProgrammingError, SQLAlchemyError
 
-from core.chain.rpc import RpcError
+from core.chain.errors import RpcError
 from core.db.metadata import import_tables
 from core.errors import InvalidParameterError
 from core.settings import Settings

@@ -21,7 +21,7 @@ from rich.console import Console
 from core.audit import queries as audit
 from core.blocks import log_heads
 from core.blocks.queries import RESERVE_FOLLOWED, TIP, VAULTS_COUNTED, cursor, drop_cursors
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.db.engine import Bounds, Database
 from core.db.leadership import Leadership
 from core.errors import OutsideError
@@ -120,7 +120,7 @@ def _opened(settings: Settings, deployment: Deployment) -> Iterator[ChainContext
         settings.database_url, "indexer", f"rebuild {socket.gethostname()}:{os.getpid()}"
     )
     record = Database(settings.database_url, application_name="rebuild", bounds=BOUNDS)
-    rpc = Rpc(
+    rpc = Nodes(
         settings.rpc_urls, answer_s=settings.rpc_answer_s, calls_per_s=settings.rpc_requests_per_s
     )
     reader = VaultReader(rpc, deployment.contracts)

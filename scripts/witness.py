@@ -32,9 +32,8 @@ from api.client.verify.main import named_address
 from api.client.verify.node import Node
 from api.client.verify.reading import RecordFile, lines_of, read_record
 from core.anchors.witness import WitnessedHead
-from core.chain.provider import ENCODINGS
-from core.chain.rpc import Rpc
-from core.chain.wire import ACCEPTED
+from core.chain.nodes import Nodes
+from core.chain.provider import ACCEPTED, ENCODINGS
 from core.http_deadline import DeadlineTransport, within
 from core.mandate.rules.receipts import MANDATE_FORM
 
@@ -170,7 +169,7 @@ def new_heads(record: RecordFile, anchor: str, journal: Journal) -> list[Witness
 
 
 def checked_heads(
-    file: Path, journal: Journal, anchor: str, rpcs: Sequence[Rpc]
+    file: Path, journal: Journal, anchor: str, rpcs: Sequence[Nodes]
 ) -> list[WitnessedHead]:
     """What may be signed now. A record that contradicts what was signed is that first of all.
 
@@ -248,7 +247,7 @@ def _require_plain(answer: httpx.Response, mandate: str) -> None:
 class Witness:
     """`source`: the service's URL, or a folder with <mandate>.ndjson."""
 
-    rpcs: Sequence[Rpc]
+    rpcs: Sequence[Nodes]
     anchor: str
     source: str
     token: str
@@ -385,7 +384,7 @@ def watch(
     except OSError as error:
         why = f"--state: {state} cannot be written ({type(error).__name__})"
         raise NotStartedError(why) from None
-    rpcs = [Rpc([url]) for url in rpc]
+    rpcs = [Nodes([url]) for url in rpc]
     witness = Witness(rpcs, address, service, token, key, state)
     try:
         while True:

@@ -10,7 +10,7 @@ from core.anchors.rules import EpochPost
 from core.chain.abi import AbiDecodeError, answer_words
 from core.chain.abi_text import call_by_signature
 from core.chain.blocks import RawLog
-from core.chain.rpc import Request, Rpc
+from core.chain.nodes import Nodes, Request
 from core.hexes import hex_of
 
 CONTRACT: Final = "record_anchor"  # in the record of a deployment
@@ -26,7 +26,7 @@ def post_data(epoch: int, root: bytes, root_before: bytes) -> str:
     )
 
 
-def newest_posted(rpc: Rpc, anchor: str, block_hash: str) -> tuple[int, bytes]:
+def newest_posted(rpc: Nodes, anchor: str, block_hash: str) -> tuple[int, bytes]:
     """(epoch, root) that the contract has at this block. Errors: RpcError, AbiDecodeError."""
     requests: list[Request] = [
         (

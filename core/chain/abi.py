@@ -8,10 +8,9 @@ compiler's output.
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from struct import Struct
 from typing import Any
 
 from eth_abi.abi import encode as abi_encode
@@ -21,7 +20,6 @@ from eth_abi.exceptions import DecodingError, EncodingError, ParseError
 from eth_abi.registry import registry
 from eth_utils.crypto import keccak
 
-from core.chain.known_signatures import WELL_KNOWN
 from core.errors import MandateError, OutsideError
 from core.hexes import bytes_of, checksum_address, hex_of, read_address
 from core.selectors import element_type, member_types
@@ -316,56 +314,24 @@ class FunctionAbi:
         return decode_values(self.outputs, data)
 
 
-@lru_cache(maxsize=2_048)
-def _read_topic(read: Callable[[bytes], Any], topic: str) -> Any:
-    """The logs of a batch have the same topics. Errors: AbiDecodeError."""
-    return read(_topic_word(topic))
-
-
-def _topic_word(topic: str) -> bytes:
-    """Errors: AbiDecodeError."""
-    word = _told_bytes(topic)
-    if len(word) != WORD_BYTES:
-        raise AbiDecodeError(f"a topic of {len(word)} bytes")
-    return word
-
-
-class _Side:
-    """The indexed arguments of an event, or the others: what reading a log needs of them."""
-
-    __slots__ = ("names", "parameters", "readers", "words")
-
-    def __init__(self, parameters: Iterable[Parameter]) -> None:
-        self.parameters = tuple(parameters)
-        self.names = tuple(parameter.name for parameter in self.parameters)
-        self.readers = _readers_of(self.parameters)
-        self.words = Struct(f"{WORD_BYTES}s" * len(self.parameters))
-
-    def values(self, data: bytes) -> Sequence[Any]:
-        """Errors: AbiDecodeError."""
-        if self.readers is not None and len(data) == self.words.size:
-            words = self.words.unpack(data)
-            return [read(word) for read, word in zip(self.readers, words, strict=True)]
-        return decode_values(self.parameters, data)
-
-    def values_of_topics(self, topics: Sequence[str]) -> Sequence[Any]:
-        """As many topics as names. Errors: AbiDecodeError."""
-        if self.readers is None:
-            return decode_values(self.parameters, b"".join(map(_topic_word, topics)))
-        return list(map(_read_topic, self.readers, topics))
-
-
 @dataclass(frozen=True, slots=True)
 class EventAbi:
     name: str
     topic: str
     inputs: tuple[Parameter, ...]
-    indexed: _Side = field(init=False, repr=False, compare=False)
-    plain: _Side = field(init=False, repr=False, compare=False)
+    indexed: tuple[Parameter, ...]
+    plain: tuple[Parameter, ...]
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "indexed", _Side(p for p in self.inputs if p.indexed))
-        object.__setattr__(self, "plain", _Side(p for p in self.inputs if not p.indexed))
+    @classmethod
+    def of(cls, entry: dict[str, Any]) -> "EventAbi":
+        inputs = _parameters(entry, "inputs")
+        return cls(
+            entry["name"],
+            hex_of(keccak(text=_signature(entry["name"], inputs))),
+            inputs,
+            tuple(one for one in inputs if one.indexed),
+            tuple(one for one in inputs if not one.indexed),
+        )
 
     def decode(self, topics: Sequence[str], data: str) -> dict[str, Any]:
         """The arguments by name.
@@ -375,15 +341,17 @@ class EventAbi:
         Errors: AbiDecodeError, also when the number of topics differs or data is longer than the
         form.
         """
-        words, wanted = topics[1:], len(self.indexed.names)
-        if len(words) != wanted:
+        if len(topics) != 1 + len(self.indexed):
             raise AbiDecodeError(
-                f"{self.name} has {wanted} indexed arguments, the log {len(words)}"
+                f"{self.name} has {len(self.indexed)} indexed arguments, the log {len(topics) - 1}"
             )
-        values = dict(zip(self.indexed.names, self.indexed.values_of_topics(words), strict=True))
-        plain = self.plain.values(_told_bytes(data))
-        values.update(zip(self.plain.names, plain, strict=True))
-        return values
+        words = b"".join(answer_words(topic, 1) for topic in topics[1:])
+        values = (
+            *decode_values(self.indexed, words),
+            *decode_values(self.plain, _told_bytes(data)),
+        )
+        names = (one.name for one in (*self.indexed, *self.plain))
+        return dict(zip(names, values, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -441,22 +409,6 @@ def functions_by_selector(contract: str) -> dict[str, FunctionAbi]:
 
 
 @cache
-def signatures_by_selector() -> Mapping[str, str]:
-    """The signature behind a selector: every function of this repository's contracts, and the
-    well-known ones of others'.
-    """
-    ours = (
-        entry.signature
-        for contract in (*CONTRACTS, *ALSO_KNOWN)
-        for entry in functions(contract).values()
-    )
-    return {
-        hex_of(keccak(text=signature)[:SELECTOR_BYTES]): signature
-        for signature in (*WELL_KNOWN, *ours)
-    }
-
-
-@cache
 def events_by_topic() -> dict[str, EventAbi]:
     """Every event of every contract by topic0; equal events of two contracts are one."""
     return {topic: event for contract in CONTRACTS for topic, event in events_of(contract).items()}
@@ -468,9 +420,8 @@ def events_of(contract: str) -> dict[str, EventAbi]:
     found = {}
     for entry in entries(contract):
         if entry["type"] == "event" and not entry.get("anonymous", False):
-            inputs = _parameters(entry, "inputs")
-            topic = hex_of(keccak(text=_signature(entry["name"], inputs)))
-            found[topic] = EventAbi(entry["name"], topic, inputs)
+            event = EventAbi.of(entry)
+            found[event.topic] = event
     return found
 
 

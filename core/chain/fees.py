@@ -4,8 +4,8 @@ beside it. Wei throughout.
 
 from core.chain.abi import WORD_BYTES
 from core.chain.abi_text import call_by_signature
+from core.chain.errors import RpcRefusedError
 from core.chain.reader import ChainReader
-from core.chain.rpc import RpcRefusedError
 
 GAS_PRICE_ORACLE = "0x420000000000000000000000000000000000000F"
 

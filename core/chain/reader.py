@@ -20,17 +20,16 @@ from core.chain.abi import (
 )
 from core.chain.abi_text import call_by_signature
 from core.chain.blocks import BlockHeader, RawLog, TransactionReceipt
-from core.chain.refusals import INVALID_PARAMS_CODE
-from core.chain.results import Parse
-from core.chain.revert import decode_revert
-from core.chain.rpc import (
+from core.chain.errors import (
     AnswerTooLargeError,
-    Request,
-    Rpc,
     RpcCodeFailedError,
     RpcRefusedError,
     RpcRevertedError,
 )
+from core.chain.nodes import Nodes, Request
+from core.chain.refusals import INVALID_PARAMS_CODE
+from core.chain.results import Parse
+from core.chain.revert import decode_revert
 from core.errors import OutsideError
 from core.hexes import hex_of
 
@@ -50,6 +49,11 @@ def block_argument(at: At) -> Any:
     if isinstance(at, int):
         return hex(at)
     return {"blockHash": at} if len(at) == HASH_CHARACTERS else at
+
+
+def header_request(height: At) -> tuple[str, list[Any]]:
+    """`height`: or a tag."""
+    return "eth_getBlockByNumber", [block_argument(height), False]
 
 
 def _header_at(at: At) -> Parse[BlockHeader | None]:
@@ -107,7 +111,7 @@ class ChainReader:
     `contracts` maps the names of stack.json (factory, usdc, ...) to addresses.
     """
 
-    def __init__(self, rpc: Rpc, contracts: Mapping[str, str]) -> None:
+    def __init__(self, rpc: Nodes, contracts: Mapping[str, str]) -> None:
         self.rpc = rpc
         self.contracts = {name: to_checksum_address(address) for name, address in contracts.items()}
 
@@ -136,10 +140,13 @@ class ChainReader:
             raise OutsideError("the node names no newest block")
         return found
 
-    def headers(self, numbers: Sequence[int]) -> list[BlockHeader | None]:
-        """Several headers in one request, in the order asked."""
-        requests = [("eth_getBlockByNumber", [hex(number), False]) for number in numbers]
-        return self.rpc.batch(requests, [_header_at(number) for number in numbers])
+    def headers(self, heights: Sequence[int | str]) -> list[BlockHeader | None]:
+        """As `header` by height or tag, several in one request, in the order asked; one that is
+        refused where others are answered is None, too.
+        """
+        requests = [header_request(height) for height in heights]
+        found = self.rpc.batch_settled(requests, [_header_at(height) for height in heights])
+        return [None if isinstance(one, RpcRefusedError) else one for one in found]
 
     def headers_by_hash(
         self, block_hashes: Sequence[str]
@@ -192,7 +199,8 @@ class ChainReader:
         found = dict[str, tuple[list[RawLog], BlockHeader]]()
         for node, (*answers, newest) in told.items():
             if isinstance(newest, BlockHeader) and all(isinstance(one, list) for one in answers):
-                found[node] = [log for answer in answers for log in answer], newest
+                logs = [log for answer in answers if isinstance(answer, list) for log in answer]
+                found[node] = logs, newest
         return found
 
     def receipt(self, tx_hash: str) -> TransactionReceipt | None:

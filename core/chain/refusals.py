@@ -101,6 +101,7 @@ class FailureKind(StrEnum):
     TROUBLE = "trouble"
     REFUSED = "refused"
     RATE_LIMIT = "rate_limit"
+    SIZE = "size"
 
 
 def failure_of(method: str, params: Sequence[Any], error: Mapping[str, Any]) -> FailureKind | None:
@@ -129,10 +130,18 @@ def _is_of_the_call(method: str, params: Sequence[Any], code: int, message: str)
         return _SENT_IN_VAIN.search(message) is not None
     if method == LOGS:
         return _TOO_MUCH.search(message) is not None and _LAGS.search(message) is None
-    is_optional = method in OPTIONAL_METHODS or (
-        method == "eth_getBlockByNumber" and params[:1] and params[0] in OPTIONAL_TAGS
-    )
-    return bool(is_optional) and code not in NODE_TROUBLE_CODES
+    return is_optional(method, params) and code not in NODE_TROUBLE_CODES
+
+
+def is_optional(method: str, params: Sequence[Any]) -> bool:
+    """Whether not every chain has it."""
+    return method in OPTIONAL_METHODS or ability_of(method, params) in OPTIONAL_TAGS
+
+
+def ability_of(method: str, params: Sequence[Any]) -> str:
+    """What a call takes of a node: the method, or the tag of a block that not every chain has."""
+    is_tagged = method == "eth_getBlockByNumber" and bool(params) and params[0] in OPTIONAL_TAGS
+    return str(params[0]) if is_tagged else method
 
 
 def is_too_large(error: Mapping[str, Any]) -> bool:

@@ -24,7 +24,8 @@ from eth_utils.exceptions import ValidationError
 from hexbytes import HexBytes
 from rlp.exceptions import RLPException
 
-from core.chain.rpc import Rpc, RpcError
+from core.chain.errors import RpcError
+from core.chain.nodes import Nodes
 from core.chain.signatures import HALF_ORDER
 from core.hexes import bytes_of, checksum_address
 
@@ -54,7 +55,9 @@ class RemoteSigner:
         certificate: SSL_CERT_FILE.
         """
         self.address = checksum_address(address)
-        self._rpc = Rpc([url], answer_s=answer_s, deadline_s=answer_s, transport=_Authorized(token))
+        self._rpc = Nodes(
+            [url], answer_s=answer_s, deadline_s=answer_s, transport=_Authorized(token)
+        )
 
     def sign_transaction(self, transaction: dict[str, Any]) -> bytes:
         """The raw bytes of exactly this transaction. Errors: RemoteSignerError."""

@@ -7,7 +7,6 @@ from typing import Final, Protocol
 from core.chain import results
 from core.chain.abi import answer_words, function
 from core.chain.reader import LATEST, ChainReader
-from core.chain.together import CallsTogether
 from core.fund.rules.plan import FollowerAccount
 from core.hexes import bytes_of
 
@@ -31,17 +30,15 @@ class NoAccounts:
 
 class SimulatedAccounts:
     """Of a local stack: worth is the test USDC that the address holds on the chain, and nothing trades
-    there, so that no address holds a position. Followers plan a signal in the minute that it comes, so
-    that their balances are asked for together.
+    there, so that no address holds a position.
     """
 
     def __init__(self, chain: ChainReader) -> None:
-        self._contracts = chain.contracts
-        self._asked = CallsTogether(chain.rpc)
+        self._chain = chain
 
     def read(self, address: str) -> FollowerAccount | None:
         data = f"{BALANCE_OF.selector}{bytes_of(address).hex():0>64}"
-        call = {"to": self._contracts["usdc"], "data": data}
-        told = self._asked.call("eth_call", [call, LATEST], results.code)
+        call = {"to": self._chain.contracts["usdc"], "data": data}
+        told = self._chain.rpc.call("eth_call", [call, LATEST], results.code)
         nav = int.from_bytes(answer_words(told, 1))
         return FollowerAccount(nav, {})

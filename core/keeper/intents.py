@@ -197,20 +197,6 @@ def _live(chain_id: int, of_requests: bool | None, purse: str) -> Select[KeeperI
     return query.order_by(KeeperIntent.id)
 
 
-def reverted_stops(session: Session, vaults: Collection[str]) -> dict[str, int]:
-    """How many stops of each of the vaults were mined and reverted; none is left out."""
-    wanted = [bytes_of(vault) for vault in vaults]
-    query = select(KeeperIntent.vault, func.count()).group_by(KeeperIntent.vault)
-    query = query.where(
-        KeeperIntent.vault.in_(wanted),
-        KeeperIntent.kind == "stop",
-        KeeperIntent.state == IntentState.REVERTED,
-    )
-    return {
-        address_of(vault): count for vault, count in session.execute(query) if vault is not None
-    }
-
-
 def reverted_since(
     session: Session, intents: Collection[Intent], since: datetime
 ) -> dict[tuple[str, str], int]:
@@ -353,8 +339,8 @@ def bytes_at(session: Session, signer: str, first_nonce: int, last_nonce: int) -
     return [_tx(row) for row in session.scalars(newest)]
 
 
-def add_tx(session: WriteSession, tx: NewTx, now: datetime) -> None:
-    """Store signed bytes.
+def add_tx(session: WriteSession, tx: NewTx, now: datetime, state: TxState = TxState.SIGNED) -> Tx:
+    """Store signed bytes; with BROADCAST what was sent already.
 
     Attempts of one nonce count from 1; a chain that went back may use a nonce again.
     """
@@ -373,9 +359,11 @@ def add_tx(session: WriteSession, tx: NewTx, now: datetime) -> None:
         "max_priority_fee_wei": tx.max_priority_fee_wei,
         "offered_block": tx.offered_block,
     }
-    session.execute(
-        insert(KeeperTx).values(**values, attempt=attempt, state=TxState.SIGNED, created_at=now)
+    sent_at = now if state is TxState.BROADCAST else None
+    statement = insert(KeeperTx).values(
+        **values, attempt=attempt, state=state, first_sent_at=sent_at, created_at=now
     )
+    return _tx(session.scalars(statement.returning(KeeperTx)).one())
 
 
 def move_tx(

@@ -15,7 +15,7 @@ from core.keeper.rules import ENDS_OF_REQUEST, NOT_SENT, TERMINAL
 from core.keeper.tables import KeeperIntent, KeeperTx, Outbox, OutboxQueue, VaultMark
 
 # why a mandate was stopped is owed to its owner for as long as there is a record
-KEPT_KINDS = ("stop", "second_stop")
+KEPT_KINDS = ("stop",)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from typing import Any
 
 from core.chain import results
 from core.chain.abi import AbiDecodeError, function
+from core.chain.errors import RpcRefusedError, RpcRevertedError
 from core.chain.fees import layer_1_fee_wei
 from core.chain.reader import ChainReader, block_argument
-from core.chain.rpc import RpcRefusedError, RpcRevertedError
 from core.errors import OutsideError
 from core.money import UsdcE6
 from core.sponsored.rules import UNSIGNED_BUY_BYTES, GasPrice

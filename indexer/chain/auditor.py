@@ -26,9 +26,8 @@ from core.audit.rules import Fault, FindingKind
 from core.audit.views import LedgerToVerify, ledgers_in_turn
 from core.blocks import queries as chain_repository
 from core.blocks.queries import TIP, kept_header
-from core.chain import right_chain
 from core.chain.blocks import BlockHeader
-from core.chain.rpc import RpcRefusedError
+from core.chain.errors import RpcRefusedError
 from core.mandate.chain.lens import LensPosition
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.state import MandateState
@@ -81,7 +80,7 @@ class Auditor:
         Errors: OutsideError, LeadershipLostError; what was found until then stands.
         """
         chain = self._chain
-        right_chain.keep_to(chain.reader, chain.chain_id)
+        chain.reader.rpc.keep_to(chain.chain_id)
         found = list(self._own_keys.look())
         last = self._last_final()
         if last is None:

@@ -22,7 +22,7 @@ from core.blocks import queries as repository
 from core.blocks.queries import Cursor
 from core.blocks.registry import KnownVault
 from core.chain.blocks import BlockHeader
-from core.chain.rpc import RpcError
+from core.chain.errors import RpcError
 from core.identity.queries import linked_wallets
 from core.mandate.rules.events import AdapterListed
 from indexer.chain import revert_scan

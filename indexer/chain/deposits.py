@@ -23,7 +23,7 @@ import structlog
 
 from core.blocks import queries as chain_repository
 from core.chain.blocks import BlockHeader, TransactionReceipt
-from core.chain.rpc import RpcRefusedError
+from core.chain.errors import RpcRefusedError
 from core.db.engine import WriteSession
 from core.hexes import hex_of
 from core.identity.queries import linked_wallets
@@ -51,10 +51,10 @@ from indexer.chain.fetch import BlockContradictionError, receipt_fault
 from indexer.chain.payments import deposit_of
 from indexer.chain.quarantine import MAY_REFUSE, LedgerEntry, refusal_of, take
 
-REPORTS_A_LOOK = 100
 # a wallet that was linked this shortly before a block may not have been known yet when it was
 # written
 LINK_MARGIN_S = 10
+REPORTS_A_LOOK = 10  # each a receipt and a header; a look a second, beside the tip
 
 log = structlog.get_logger(__name__)
 

@@ -11,8 +11,8 @@ Laws
 - A reading above the cursor waits for it, and counts only where the block before is ours.
 - What is folded again next time grows with the logs since. A word is kept as proven only where two
   nodes read it, where there are two: one that leaves a log out may leave it out of the word as well.
-- Where nodes tell different stories, the one that more readings bear out is believed, of two alike
-  the one that the blocks' own hashes prove. The node of another one rests.
+- Where nodes tell different stories, the one that more readings bear out is believed, and of two
+  alike none. The node of another one rests.
 - The factory's count of its vaults is to VaultCreated what the word is to a vault's logs.
 - What no vault logs is not proven here: completeness.py.
 Source: docs/decisions/0063.
@@ -253,7 +253,7 @@ class LogProof:
         def support(story: Story) -> int:
             return sum(is_borne_out(story, one) for one in readings)
 
-        best = self._nodes.proven(stories.borne_out(support), vault.address)
+        best = stories.best(support)
         self._rest_others(stories, best)
         if best is not None and best != stories.ours:
             self._mend(vault, stories, best)
@@ -412,7 +412,7 @@ class LogProof:
                 for one in readings
             )
 
-        best = self._nodes.proven(stories.borne_out(support), chain.factory)
+        best = stories.best(support)
         self._rest_others(stories, best)
         if best is not None and set(stories.ours) < set(best):
             missing = [one for one in best if one not in set(stories.ours)]

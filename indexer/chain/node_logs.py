@@ -10,7 +10,6 @@ from core.chain.blocks import RawLog
 from core.chain.log_head import grown
 from core.hexes import hex_of
 from indexer.chain.context import ChainContext
-from indexer.chain.proved_blocks import proved_block, told_of
 
 WITHIN_S = 2.0  # for each node, to answer one question
 BLOCKS_A_REQUEST = 10_000  # a power of ten
@@ -28,12 +27,13 @@ class Stories:
     told: Mapping[str, Story]
     times: Mapping[str, int]
 
-    def borne_out(self, support: Callable[[Story], int]) -> list[Story]:
-        """Those that most readings bear out; empty: none is."""
+    def best(self, support: Callable[[Story], int]) -> Story | None:
+        """The one that most readings bear out; None: no reading does any, or two are alike."""
         distinct = {tuple(one): one for one in (self.ours, *self.told.values())}
         support_of = {key: support(one) for key, one in distinct.items()}
         most = max(support_of.values())
-        return [one for key, one in distinct.items() if most and support_of[key] == most]
+        found = [one for key, one in distinct.items() if most and support_of[key] == most]
+        return found[0] if len(found) == 1 else None
 
     def word_after(self, word: bytes, story: Story, number: int) -> str:
         """A vault's own hash after the story's logs up to that height, from `word` on."""
@@ -85,21 +85,6 @@ class NodeLogs:
                 return None
         return sorted(found, key=lambda one: (one.block_number, one.log_index))
 
-    def proven(self, alike: Sequence[Story], address: str) -> Story | None:
-        """Of stories that are borne out alike the one that the blocks in which they differ prove."""
-        left, rpc = list(alike), self._chain.reader.rpc
-        while len(left) > 1:
-            one, other = map(set, left[:2])
-            differing = min(one ^ other, key=lambda log: (log.block_number, log.log_index))
-            block = proved_block(told_of(rpc, differing.block_hash, WITHIN_S))
-            if block is None:
-                return None
-            own = [log for log in block.logs if log.address == address]
-            left = [story for story in left if _of_block(story, block.header.hash) <= set(own)]
-            if differing in own:
-                left = [story for story in left if differing in story]
-        return left[0] if left else None
-
 
 def _is_sound(story: Story, times: Mapping[str, int]) -> bool:
     """Whether every log stands once, in a block of ours."""
@@ -107,7 +92,3 @@ def _is_sound(story: Story, times: Mapping[str, int]) -> bool:
     return all(one.block_hash in times for one in story) and all(
         before < after for before, after in pairwise(places)
     )
-
-
-def _of_block(story: Story, block_hash: str) -> set[RawLog]:
-    return {one for one in story if one.block_hash == block_hash}

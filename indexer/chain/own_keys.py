@@ -1,5 +1,6 @@
-"""Is a key of ours used by somebody else? Every transaction of an account of ours was planned: a row
-is committed before its bytes are sent. So the accounts' nonces are held against the rows.
+"""Is a key of ours used by somebody else? Every transaction of an account of ours has a row: it is
+committed before the bytes are sent, of a stop soon after. So the accounts' nonces are held against
+the rows.
 
     keeper, guard (the factory names them), stop, pauser, custody, sponsor (job `balances`), settler
         |-- transaction count  -->  nonces used since the last look
@@ -7,7 +8,8 @@ is committed before its bytes are sent. So the accounts' nonces are held against
 
 Laws
 - The cost grows with our own accounts and what they send, never with the chain's traffic.
-- The count is read before the rows: what was sent meanwhile has a row that is read.
+- The count is read before the rows. A nonce without one is looked at again until ROWS_WITHIN is
+  over: Postgres may have been away.
 - A nonce whose rows the keeper gave up, since another transaction took it, is a finding, among the
   newest LOOK_BACK nonces: it is known some time after the nonce was used.
 - `enforceStopLine` of a vault of ours is anybody's call, and no finding where the transaction can be
@@ -21,7 +23,7 @@ Laws
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Final
 
@@ -33,7 +35,7 @@ from core.audit.queries import LookedAt
 from core.audit.rules import Fault, FindingKind
 from core.chain import results
 from core.chain.blocks import SentCall
-from core.chain.rpc import RpcRefusedError
+from core.chain.errors import RpcRefusedError
 from core.jobs.queries import last_done
 from core.keeper.figures import lost_nonces, signed_nonces
 from core.mandate.chain import calldata
@@ -45,7 +47,8 @@ BALANCES: Final = "balances"  # the keeper's job that says whose keys it has
 SETTLER, GUARD, KEEPER = "settler", "guard", "keeper"
 MOST_NONCES: Final = 10_000  # of one account, at one look
 LOOK_BACK: Final = 1_000  # nonces of one account, among which the keeper may have given some up
-MOST_LOOKED_FOR: Final = 5  # transactions of one account, at one look
+ROWS_WITHIN: Final = timedelta(minutes=10)
+MOST_LOOKED_FOR: Final = 5  # blocks with transactions of one account, at one look
 MOST_BLOCKS: Final = 10_000  # between two looks, beyond which none is looked for
 ENFORCE: Final = calldata.enforce_stop_line()
 
@@ -53,11 +56,18 @@ log = structlog.get_logger(__name__)
 
 
 class OwnKeys:
-    """`chain`: the auditor's own. `look` is one round."""
+    """`chain`: the auditor's own. `look` is one round. `rows_within`: of a transaction."""
 
-    def __init__(self, chain: ChainContext, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        chain: ChainContext,
+        clock: Callable[[], datetime],
+        rows_within: timedelta = ROWS_WITHIN,
+    ) -> None:
         self._chain = chain
         self._clock = clock
+        self._rows_within = rows_within
+        self._waits: dict[str, datetime] = {}  # since when rows are missing, by account
 
     def look(self) -> list[Fault]:
         """What is new. It is written in one transaction with how far was looked.
@@ -139,7 +149,11 @@ class OwnKeys:
         with self._chain.database.read() as session:
             signed = signed_nonces(session, now.address, last.nonce, end)
         gaps = _gaps(signed, last.nonce, end)
-        sent = self._sent(last, now, [nonce for gap in gaps for nonce in _some(gap)])
+        at = self._clock()
+        if gaps and at - self._waits.setdefault(now.address, at) < self._rows_within:
+            return [], replace(last, role=now.role, nonce=gaps[0][0])
+        self._waits.pop(now.address, None)
+        sent = self._sent(last, now, [nonce for gap in gaps for nonce in range(gap[0], gap[1] + 1)])
         left = [
             one
             for gap in gaps
@@ -173,13 +187,17 @@ class OwnKeys:
         found: dict[int, SentCall] = {}
         if now.block_number - last.block_number > MOST_BLOCKS:
             return found
-        for nonce in nonces[:MOST_LOOKED_FOR]:
+        for _ in range(MOST_LOOKED_FOR):
+            nonce = next((one for one in nonces if one not in found), None)
+            if nonce is None:
+                break
             try:
-                call = self._transaction(now.address, nonce, last.block_number, now.block_number)
+                of_block = self._block_of(now.address, nonce, last.block_number, now.block_number)
             except RpcRefusedError:
-                return found
-            if call is not None:
-                found[nonce] = call
+                break
+            if nonce not in of_block:
+                break
+            found |= of_block
         return found
 
     def _is_anybodys(self, call: SentCall) -> bool:
@@ -187,8 +205,10 @@ class OwnKeys:
         is_enforced = call.to is not None and call.data.startswith(ENFORCE)
         return is_enforced and self._chain.reader.is_vault(str(call.to))
 
-    def _transaction(self, address: str, nonce: int, low: int, high: int) -> SentCall | None:
-        """In the first block after which the account has used the nonce: a search by halves."""
+    def _block_of(self, address: str, nonce: int, low: int, high: int) -> dict[int, SentCall]:
+        """All that the account sent in the first block after which it has used the nonce: a search
+        by halves.
+        """
         reader = self._chain.reader
         while low + 1 < high:
             middle = (low + high) // 2
@@ -199,7 +219,7 @@ class OwnKeys:
         used = reader.transaction_count(address, high - 1)
         block = reader.rpc.call("eth_getBlockByNumber", [hex(high), True], results.calls_of_block)
         own = [call for call in block if call.sender == address]
-        return own[nonce - used] if 0 <= nonce - used < len(own) else None
+        return dict(enumerate(own, start=used))
 
     def _write(self, found: Sequence[Fault], looks: Sequence[LookedAt]) -> list[Fault]:
         chain_id, at, new = self._chain.chain_id, self._clock(), list[Fault]()
@@ -226,10 +246,6 @@ def _gaps(signed: Sequence[int], first: int, end: int) -> list[Gap]:
         for before, after in pairwise([first - 1, *signed, end])
         if after - before > 1
     ]
-
-
-def _some(gap: Gap) -> range:
-    return range(gap[0], min(gap[1] + 1, gap[0] + MOST_LOOKED_FOR))
 
 
 def _without(gap: Gap, known: set[int]) -> Iterator[Gap]:

@@ -20,7 +20,7 @@ from core.blocks import reverts
 from core.blocks.queries import REVERTS, REVERTS_SINCE, REVERTS_UNTIL, Cursor
 from core.blocks.registry import agents_since
 from core.chain.blocks import BlockHeader
-from core.chain.rpc import RpcError
+from core.chain.errors import RpcError
 from core.db.engine import WriteSession
 from indexer.chain.context import ChainContext
 from indexer.chain.facts import by_then, reverts_of

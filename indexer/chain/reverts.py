@@ -16,8 +16,8 @@ import structlog
 
 from core.blocks import reverts as repository
 from core.blocks.reverts import PendingRevert
+from core.chain.errors import RpcRefusedError, RpcUnreachableError
 from core.chain.revert import decode_revert
-from core.chain.rpc import RpcRefusedError, RpcUnreachableError
 from core.db.engine import WriteSession
 from core.errors import OutsideError
 from core.hexes import bytes_of

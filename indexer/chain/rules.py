@@ -6,8 +6,8 @@ import structlog
 
 from core.chain.abi import AbiDecodeError
 from core.chain.blocks import BlockHeader
+from core.chain.errors import RpcRefusedError, RpcRevertedError, RpcUnreachableError
 from core.chain.reader import LATEST
-from core.chain.rpc import RpcRefusedError, RpcRevertedError, RpcUnreachableError
 from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.events import AdapterListed
 from core.mandate.rules.expansion import rules_fault

@@ -29,7 +29,7 @@ from core.anchors.queries import HeadRow
 from core.anchors.rules import EpochPost
 from core.chain import results
 from core.chain.blocks import BlockHeader, RawLog
-from core.chain.rpc import RpcError
+from core.chain.errors import RpcError
 from core.db.engine import Database
 from core.mandate.chain.reader import VaultReader
 from core.mandate.views import grown_since, last_rows_before

@@ -17,7 +17,7 @@ from typing import Any
 import structlog
 from sqlalchemy.orm import Session
 
-from core.chain.rpc import RpcUnreachableError
+from core.chain.errors import RpcUnreachableError
 from core.db.engine import Database
 from core.errors import OutsideError, text_of
 from core.mandate.chain.reader import VaultReader

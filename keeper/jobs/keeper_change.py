@@ -15,7 +15,7 @@ ACCEPT_S = 7 * 86_400  # from `eta` on, both ends included; then the proposal ha
 def plan(state: KeeperState, now: UnixSeconds) -> list[Action]:
     """One acceptance when this process holds the proposed key and may accept."""
     keepers = state.keepers
-    if keepers is None or state.is_stale(now) or not may_accept(state):
+    if keepers is None or state.is_stale or not may_accept(state):
         return []
     return [Action(IntentKind.ACCEPT, keepers.factory, state.head, WHY)]
 

@@ -27,7 +27,7 @@ def plan(state: KeeperState, now: UnixSeconds) -> list[Action]:
     """At most one mark a vault; none on a stale head, on unknown worth, or while one is under
     way.
     """
-    if state.is_stale(now):
+    if state.is_stale:
         return []
     due = ((reading, why_due(reading, state.head, now)) for reading in state.vaults)
     return [
@@ -41,18 +41,16 @@ def why_due(reading: VaultReading, head: Head, now: UnixSeconds) -> str | None:
         is_due = reading.worth_usdc_e6 is not None and not reading.live
         return LacksMark.END if is_due and reading.status in ENDED else None
     above = reading.above_floor_usdc_e6()
-    if (
-        reading.status is not VaultStatus.WORKING
-        or reading.worth_usdc_e6 is None
-        or above is None
-        or above <= 0
-    ):
+    if reading.status is not VaultStatus.WORKING or reading.worth_usdc_e6 is None or above is None:
         return None
     if reading.live or head.number <= reading.last_sent.block_number:
         return None
-    is_over = reading.lacks_mark is LacksMark.OVER and not reading.is_for_anyone(head)
-    if is_over or reading.lacks_mark is LacksMark.FIRST:
-        return reading.lacks_mark
+    if reading.lacks_mark is LacksMark.OVER and not reading.is_for_anyone(head):
+        return LacksMark.OVER  # at the floor too: the vault takes no other stop any more
+    if above <= 0:
+        return None
+    if reading.lacks_mark is LacksMark.FIRST:
+        return LacksMark.FIRST
     moved = abs(reading.worth_usdc_e6 - reading.last_sent.worth_usdc_e6)
     if moved and moved * BPS_ONE >= reading.last_sent.worth_usdc_e6 * MOVED_BPS:
         return "moved"
@@ -68,7 +66,7 @@ def rows_to_write(
     A stale head, a vault that is not working and one whose floor was never read give no judgement.
     Unknown worth is a judgement, and is kept as unknown.
     """
-    if state.is_stale(now):
+    if state.is_stale:
         return []
     return [
         r

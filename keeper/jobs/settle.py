@@ -22,7 +22,7 @@ def plan(state: KeeperState, now: UnixSeconds) -> list[Action]:
 
     The end goes by the block's time, not by the clock.
     """
-    if state.is_stale(now):
+    if state.is_stale:
         return []
     return [
         reading.action(IntentKind.SETTLE, state.head, WHY)

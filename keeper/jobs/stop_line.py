@@ -1,36 +1,23 @@
-"""The stop line: a working vault whose worth is at or below its floor gets the mark that stops it.
+"""The stop line: a working vault whose worth is at or below its floor is stopped.
 
 Laws
-- Nothing is stopped on missing or stale data: unknown worth and an old head decide nothing.
-- Money that no adapter values counts at cost, and such a worth stops as any other.
-- At the floor is below it: worth == floor stops, one base unit more does not. Source:
-  MandateVault.mark, which measures again in the block that it is mined in.
+- Any node's lens is enough, however old its head: the contract measures again in the block that the
+  stop is mined in, and reverts above the floor. Source: MandateVault.enforceStopLine.
+- Unknown worth decides nothing. Money that no adapter values counts at cost, and such a worth stops
+  as any other.
+- At the floor is below it: worth == floor stops, one base unit more does not.
 """
 
 from core.mandate.rules.lifecycle import VaultStatus
-from core.money import UnixSeconds
-from keeper.state import Action, IntentKind, KeeperState, VaultReading
+from keeper.state import VaultReading
 
 WHY = "at_or_below_floor"
 
 
-def plan(state: KeeperState, now: UnixSeconds) -> list[Action]:
-    """One stop for each working vault at or below its floor that has none under way."""
-    if state.is_stale(now):
-        return []
-    return [
-        reading.action(IntentKind.STOP, state.head, WHY)
-        for reading in state.vaults
-        if is_due(reading)
-    ]
-
-
 def is_due(reading: VaultReading) -> bool:
-    """True when the vault must stop and nothing is under way yet."""
-    return is_fallen(reading) and IntentKind.STOP not in reading.live
-
-
-def is_fallen(reading: VaultReading) -> bool:
-    """It works, and its worth is known and at or below its floor."""
+    """It works, its worth is known and at or below its floor, and its end is not reached: from then
+    on the vault takes no stop.
+    """
     above = reading.above_floor_usdc_e6()
-    return reading.status is VaultStatus.WORKING and above is not None and above <= 0
+    is_fallen = reading.status is VaultStatus.WORKING and above is not None and above <= 0
+    return is_fallen and (reading.head is None or reading.is_for_anyone(reading.head))

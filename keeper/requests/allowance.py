@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from core.chain.fees import layer_1_fee_wei
 from core.keeper.intents import Intent
 from core.mandate.chain.reader import VaultReader
-from keeper.drafts import Caps
 from keeper.funds import STOP_GAS, STOPS_WANTED
-from keeper.market import market
+from keeper.gas import Caps, quotes
 from keeper.requests.purses import CUSTODY, PurseTerms
 from keeper.state import Head
 
@@ -43,7 +42,7 @@ class KeptGas:
         self._layer_1_wei = wei
 
     def allows(self, intent: Intent, wei: int) -> bool:
-        """See keeper.headroom.Allowance."""
+        """See keeper.send.Allowance."""
         return intent.outbox_id is None or wei + self._layer_1_wei <= self._kept_wei.get(
             intent.outbox_id, 0
         )
@@ -51,13 +50,14 @@ class KeptGas:
 
 @dataclass(frozen=True, slots=True)
 class RequestPrice:
-    """What a request may cost.
+    """What a request may cost, as of `head`; None: no node names its newest block.
 
     `most_wei` None: not known, or above the cap. `barred`: why nothing new is planned.
     `affordable`: how many more requests the key can pay for. `least_wei`: what one needs to be sent
     once, without room for replacements.
     """
 
+    head: Head | None
     most_wei: int | None
     layer_1_wei: int
     barred: str | None
@@ -83,16 +83,21 @@ class Prices:
         self._caps = caps
         self._sends_stops_too = sends_stops_too
 
-    def most_wei(self, head: Head, kept_wei: Sequence[int]) -> RequestPrice:
+    def now(self, kept_wei: Sequence[int]) -> RequestPrice:
         """`kept_wei`: for those under way. Errors: RpcError."""
-        now = market(self._reader.rpc, [self._account], head)
+        said = quotes(self._reader.rpc, [self._account])
+        if not said.heads:
+            return RequestPrice(None, None, 0, "no node names its newest block")
+        now, head = said.market, said.head
         cap_wei = now.cap_wei(self._caps.others_wei)
         offer = now.offered(self._caps.others_wei, is_stop=False)
         layer_1_wei = layer_1_fee_wei(self._reader, self._terms.unsigned_bytes)
         if offer is None:
-            return RequestPrice(None, 0, "the fee is above the cap")
+            return RequestPrice(head, None, 0, "the fee is above the cap")
         if layer_1_wei is None:
-            return RequestPrice(None, 0, "the gas price oracle refuses to name the fee of layer 1")
+            return RequestPrice(
+                head, None, 0, "the gas price oracle refuses to name the fee of layer 1"
+            )
         most_wei = (
             self._terms.gas * min(cap_wei, ROOM_FOR_REPLACEMENTS * offer.fees.max_fee_wei)
             + layer_1_wei
@@ -105,4 +110,6 @@ class Prices:
         left_wei = now.sure_wei[self._account] - sum(kept_wei) - spared_wei
         barred = None if left_wei >= most_wei else "the key is short of ETH"
         least_wei = min(most_wei, self._terms.gas * offer.fees.max_fee_wei + layer_1_wei)
-        return RequestPrice(most_wei, layer_1_wei, barred, max(0, left_wei // most_wei), least_wei)
+        return RequestPrice(
+            head, most_wei, layer_1_wei, barred, max(0, left_wei // most_wei), least_wei
+        )

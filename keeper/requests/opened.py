@@ -9,22 +9,19 @@ from functools import partial
 
 from sqlalchemy.orm import Session
 
-from core.chain import right_chain
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.chain.signer import Signer
 from core.db.engine import Bounds, Database
 from core.keeper.gas import GasBudgets
 from core.mandate.chain.reader import VaultReader
 from core.watchdog import Watchdog
-from keeper.drafts import Caps
-from keeper.observe import Observer
+from keeper.gas import Caps
 from keeper.outbox_kinds import OutboxPlanner
-from keeper.precedence import Precedence
 from keeper.requests.allowance import KeptGas, Prices
 from keeper.requests.loop import HANGS_S, RequestLoop
 from keeper.requests.purses import CUSTODY, PurseTerms
 from keeper.requests.round import MOST_UNDER_WAY, REQUESTS_A_ROUND, RequestRound
-from keeper.sender import Sender
+from keeper.send import HeldNonces, Sender
 from keeper.state import Role
 
 Beat = Callable[[VaultReader, Database, datetime], object]
@@ -90,31 +87,30 @@ def opened(
     signers: Mapping[str, Signer],
     epoch: Callable[[], int],
     fence: Callable[[Session], None],
-    precedence: Precedence | None,
+    stops: HeldNonces | None,
     clock: Callable[[], datetime],
     terms: PurseTerms = CUSTODY,
     beat: Beat | None = None,
 ) -> Requests:
-    """`precedence`: what it shares with the loop of the stops when both have one key.
+    """`stops`: of the same key, where there is one for both.
 
     `beat`: called at the end of each round with the loop's own reader and database.
 
     Nothing is asked over the network yet.
     """
-    rpc = Rpc(
+    rpc = Nodes(
         place.rpc_urls,
         answer_s=place.answer_s,
         deadline_s=DEADLINE_S,
         calls_per_s=place.calls_per_s,
     )
     reader = VaultReader(rpc, place.contracts)
-    observer = Observer(reader, place.chain_id, place.max_head_age_s)
     database = Database(place.database_url, application_name="keeper requests", bounds=BOUNDS)
     watchdog = Watchdog(HANGS_S)
     one_round = round_of(
-        database, observer, reader, planner, place.caps, place.budgets, signers=signers,
+        database, place.chain_id, place.max_head_age_s, reader, planner, place.caps, place.budgets, signers=signers,
             epoch=epoch, fence=fence,
-        precedence=precedence, sign=watchdog.sign, most_under_way=most_under_way(place.calls_per_s),
+        stops=stops, sign=watchdog.sign, most_under_way=most_under_way(place.calls_per_s),
         terms=terms, beat=(lambda now: None) if beat is None else partial(beat, reader, database),
     )  # fmt: skip
     loop = RequestLoop(
@@ -122,7 +118,7 @@ def opened(
         place.every_s,
         clock,
         watchdog,
-        prepare=lambda: right_chain.keep_to(reader, place.chain_id),
+        prepare=lambda: reader.rpc.keep_to(place.chain_id),
     )
     return Requests(loop, reader, database)
 
@@ -134,7 +130,8 @@ def most_under_way(calls_per_s: float) -> int:
 
 def round_of(
     database: Database,
-    observer: Observer,
+    chain_id: int,
+    max_head_age_s: int,
     reader: VaultReader,
     planner: OutboxPlanner,
     caps: Caps,
@@ -143,31 +140,30 @@ def round_of(
     signers: Mapping[str, Signer],
     epoch: Callable[[], int],
     fence: Callable[[Session], None],
-    precedence: Precedence | None = None,
+    stops: HeldNonces | None = None,
     sign: Callable[[], None] = lambda: None,
     most_under_way: int = MOST_UNDER_WAY,
     terms: PurseTerms = CUSTODY,
     beat: Callable[[datetime], object] = lambda now: None,
 ) -> RequestRound:
     """A round with its sender, by this key."""
-    is_shared = precedence is not None
+    is_shared = stops is not None
     kept = KeptGas(sends_stops_too=is_shared)
     sender = Sender(
-        reader=reader,
-        observer=observer,
+        rpc=reader.rpc,
         database=database,
         signers=signers,
         epoch=epoch,
         fence=fence,
-        max_head_age_s=observer.max_head_age_s,
         caps=caps,
         sign=sign,
         allowance=kept,
-        precedence=precedence,
+        stops=stops,
     )
     return RequestRound(
         database=database,
-        observer=observer,
+        chain_id=chain_id,
+        max_head_age_s=max_head_age_s,
         sender=sender,
         planner=planner,
         prices=Prices(

@@ -35,7 +35,6 @@ from core.keeper.rules import ON_CHAIN, IntentState
 from core.money import UnixSeconds
 from core.times import next_day
 from keeper.intents import REQUEST_PATIENCE
-from keeper.observe import Observer
 from keeper.outbox_kinds import OutboxPlanner
 from keeper.requests.allowance import KeptGas, Prices, RequestPrice
 from keeper.requests.purses import CUSTODY, PurseTerms
@@ -79,7 +78,8 @@ class RequestRound:
         self,
         *,
         database: Database,
-        observer: Observer,
+        chain_id: int,
+        max_head_age_s: int,
         sender: RoundSender,
         planner: OutboxPlanner,
         prices: Prices,
@@ -95,7 +95,8 @@ class RequestRound:
         self._purse = terms.purse
         self._beat = beat
         self._database = database
-        self._observer = observer
+        self._chain_id = chain_id
+        self._max_head_age_s = max_head_age_s
         self._sender = sender
         self._planner = planner
         self._prices = prices
@@ -108,7 +109,7 @@ class RequestRound:
         self._told: str | None = None
 
     def run(self, now: datetime) -> None:
-        """Errors: RpcError and NoHeadError (what was committed stays), LeadershipLostError, the
+        """Errors: RpcError (what was committed stays), LeadershipLostError, the
         database's.
         """
         live, places, due = self._waiting(now)
@@ -124,18 +125,16 @@ class RequestRound:
 
     def _waiting(self, now: datetime) -> _Waiting:
         with self._database.read() as session:
-            live = rows.live_intents(
-                session, self._observer.chain_id, of_requests=True, purse=self._purse
-            )
-            places = queue.taken(session, self._observer.chain_id, self._purse)
+            live = rows.live_intents(session, self._chain_id, of_requests=True, purse=self._purse)
+            places = queue.taken(session, self._chain_id, self._purse)
             room = max(0, min(REQUESTS_A_ROUND, self._most_under_way - len(live)))
-            due = queue.due(session, self._observer.chain_id, now, room, self._purse)
+            due = queue.due(session, self._chain_id, now, room, self._purse)
         return live, places, due
 
     def _settle(self) -> None:
         with self._database.write() as session:
             self._fence(session)
-            queue.settle(session, self._observer.chain_id, self._purse)
+            queue.settle(session, self._chain_id, self._purse)
 
     # What is planned
 
@@ -152,11 +151,11 @@ class RequestRound:
         if not due and not waiting:
             return []
         seconds = UnixSeconds(int(now.timestamp()))
-        head = self._observer.head(seconds)
-        if head.age_s(seconds) > self._observer.max_head_age_s:
+        price = self._prices.now([place.reserved_wei for place in places.values()])
+        head = price.head
+        if head is None or head.age_s(seconds) > self._max_head_age_s:
             self._tell("the head is stale")
             return []
-        price = self._prices.most_wei(head, [place.reserved_wei for place in places.values()])
         self._tell(price.barred if due else None)
         if price.most_wei is None:
             return []
@@ -259,7 +258,7 @@ class RequestRound:
             return
         with self._database.write() as session:
             self._fence(session)
-            places = queue.taken(session, self._observer.chain_id, self._purse)
+            places = queue.taken(session, self._chain_id, self._purse)
             for place, intent in [(places[i.outbox_id], i) for i in late if i.outbox_id in places]:
                 since = place.refused_at or intent.created_at
                 ends = (

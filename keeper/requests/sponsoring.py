@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy.orm import Session
 
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.chain.signer import Signer
 from core.db.engine import Database
 from core.db.leadership import Leadership
@@ -20,9 +20,9 @@ from core.mandate.chain.reader import VaultReader
 from core.sponsored import queries as sponsored
 from core.sponsored.days import SponsorGas, sponsor_budgets
 from keeper.outbox_kinds import OutboxPlanner
-from keeper.precedence import Precedence
 from keeper.requests.opened import Beat, Requests, RequestsPlace, opened, request_signers
 from keeper.requests.purses import SPONSOR
+from keeper.send import HeldNonces
 from keeper.state import Role
 
 BEAT = timedelta(seconds=5)  # core.sponsored.rules.FRESH_S is many of them
@@ -37,12 +37,12 @@ class RequestLoops:
         planner: OutboxPlanner,
         signers: Mapping[Role, Signer],
         leadership: Leadership,
-        precedence: Precedence,
+        stops: HeldNonces | None,
         clock: Callable[[], datetime],
         *,
         sponsor_gas: SponsorGas,
         serves_custody: bool,
-        count_rpc: Callable[[Rpc], object],
+        count_rpc: Callable[[Nodes], object],
     ) -> None:
         def epoch() -> int:
             return leadership.epoch
@@ -56,7 +56,7 @@ class RequestLoops:
                 signers=request_signers(signers),
                 epoch=epoch,
                 fence=fence,
-                precedence=None if Role.CUSTODY in signers else precedence,
+                stops=None if Role.CUSTODY in signers else stops,
                 clock=clock,
             )
             count_rpc(custody.reader.rpc)
@@ -71,7 +71,7 @@ class RequestLoops:
                     signers={Role.SPONSOR: sponsor},
                     epoch=epoch,
                     fence=fence,
-                    precedence=None,
+                    stops=None,
                     clock=clock,
                     terms=SPONSOR,
                     beat=beat,

@@ -15,7 +15,7 @@ from api.kernel.metrics import PREFIX as API_PREFIX
 from api.kernel.metrics import ApiMetrics as ApiMetrics
 from api.kernel.payments.figures import SettlerGas
 from api.kernel.payments.payment_config import GasBudget
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.db.engine import Database
 from indexer.metrics import PREFIX, IndexerMetrics
 from keeper import metrics as keeper_metrics
@@ -41,7 +41,7 @@ def exported() -> set[str]:
     """Names of all series of the three processes, those of the RPC pool, of the keeper's rows and
     of the settler's gas included.
     """
-    rpc = Rpc(["http://127.0.0.1:1"])
+    rpc = Nodes(["http://127.0.0.1:1"])
     of_indexer, of_keeper = IndexerMetrics(lambda: 0), keeper_metrics.KeeperMetrics(lambda: 0)
     of_indexer.count_rpc(rpc)
     of_keeper.count_rpc(rpc)

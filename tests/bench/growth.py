@@ -25,14 +25,11 @@ from typing import Any
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.db import embedded, migrate
 from core.db.engine import Database
 from core.db.leadership import Leadership
-from core.mandate.chain.reader import VaultReader
 from core.mandate.ledger import writer as mandate_ledger
-from keeper.observe import Observer
-from keeper.tick import Tick
 from tests.bench import api, growth_pages, ledgers, many_vaults, row_bytes
 
 FIGURES = growth_pages.FOLDER / "growth.json"
@@ -103,13 +100,8 @@ def looked() -> dict[str, float]:
         many_vaults.fill(database, VAULTS, MARKS)
         leadership = Leadership(server.url, "keeper", "bench")
         assert leadership.try_take(datetime.now(UTC))
-        rpc = Rpc([url])
-        observer = Observer(
-            VaultReader(rpc, {"factory": many_vaults.FACTORY}), many_vaults.CHAIN_ID, 3_600
-        )
-        tick = Tick(
-            database=database, observer=observer, leadership=leadership, sender=None, own=None
-        )
+        rpc = Nodes([url])
+        tick = many_vaults.tick_of(database, rpc, leadership)
 
         def look() -> None:
             report = tick.run(datetime.now(UTC))

@@ -21,7 +21,7 @@ from typing import Any
 
 import structlog
 
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.db import embedded, migrate
 from core.db.engine import Database
 from core.db.leadership import Leadership
@@ -137,7 +137,7 @@ def bare_receipts(path: Path, url: str) -> float:
     """Seconds to fetch every receipt of the record and look at none."""
     with path.open() as lines:
         hashes = {json.loads(line).get("body", {}).get("tx_hash") for line in lines} - {None}
-    wanted, rpc = sorted(hashes), Rpc([url], answer_s=60, deadline_s=90, calls_per_s=1e6)
+    wanted, rpc = sorted(hashes), Nodes([url], answer_s=60, deadline_s=90, calls_per_s=1e6)
     began = time.monotonic()
     for start in range(0, len(wanted), 32):
         rpc.batch(

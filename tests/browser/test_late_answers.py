@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, expect
 
 from api.client import Client, Wallet
 from core.chain.abi import function
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from tests.browser.conftest import Mandate, Open, Opened, Place
 from tests.browser.test_reserve_page import connected, send
 from tests.browser.wallet import wake
@@ -61,7 +61,7 @@ def is_stopped(place: Place, mandate: Mandate) -> bool:
     with place.owner() as owner:
         vault = owner.mandates.read(mandate.id)["mandate"]["vault_address"]
     call = {"to": vault, "data": function("MandateVault", "status").selector}
-    return int(str(Rpc([place.rpc_url]).call("eth_call", [call, "latest"])), 16) == STOPPED
+    return int(str(Nodes([place.rpc_url]).call("eth_call", [call, "latest"])), 16) == STOPPED
 
 
 def test_redemption__confirmed_after_ten_minutes__is_followed_and_made_once(

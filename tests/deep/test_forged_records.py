@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from api.client.verify.findings import Report, Verdict
 from api.client.verify.verification import Options, verify
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.db.embedded import EmbeddedPostgres
 from core.errors import InvalidParameterError
 from core.mandate.chain import calldata
@@ -72,7 +72,7 @@ class Forged:
     def __init__(
         self,
         chain: DeployedChain,
-        rpc: Rpc,
+        rpc: Nodes,
         options: Options,
         proven: tuple[bytes, ...],
         claimed: tuple[bytes, ...],
@@ -104,7 +104,7 @@ def forged(postgres: EmbeddedPostgres, template: str) -> Iterator[Forged]:
         chain.anvil.mine(3)
         follower.catch_up()
         settle_reverts(follower.chain)
-        rpc = Rpc([chain.anvil.url], transport=Remembered(), calls_per_s=1_000_000.0)
+        rpc = Nodes([chain.anvil.url], transport=Remembered(), calls_per_s=1_000_000.0)
         options = Options(
             factory=chain.contracts["factory"], x402_adapter=chain.contracts["x402_adapter"]
         )

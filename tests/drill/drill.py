@@ -27,7 +27,7 @@ import httpx
 from sqlalchemy import insert
 from sqlalchemy.exc import SQLAlchemyError
 
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.db.engine import Database
 from core.errors import OutsideError
 from core.market.ledger import writer as warning_ledger
@@ -93,7 +93,7 @@ class Drill:
     def checked(self, server: DrillServer, rpc_url: str | None = None) -> list[PartFinding]:
         """What scripts.check_record says of this server's database."""
         deployment = Deployment(CHAIN_ID, 0, "", self.stack.facts["contracts"])
-        nodes = Rpc([rpc_url or self.stack.rpc_url], answer_s=ANSWER_S)
+        nodes = Nodes([rpc_url or self.stack.rpc_url], answer_s=ANSWER_S)
         place = record_place(server.url, nodes, deployment)
         try:
             return list(lines(place))

@@ -19,7 +19,8 @@ from eth_utils.address import to_checksum_address
 from core.chain.abi import Parameter, encode_values
 from core.chain.abi_text import call_by_signature
 from core.chain.blocks import TransactionReceipt
-from core.chain.rpc import Rpc, RpcError, RpcUnreachableError
+from core.chain.errors import RpcError, RpcUnreachableError
+from core.chain.nodes import Nodes
 from core.hexes import hex_of
 from core.libc import end_with_parent
 from core.mandate.chain import calldata, typed_data
@@ -51,7 +52,7 @@ class Anvil:
 
     url: str
     process: subprocess.Popen[bytes]
-    rpc: Rpc
+    rpc: Nodes
 
     def mine(self, blocks: int = 1) -> None:
         self.rpc.call("anvil_mine", [hex(blocks)])
@@ -90,7 +91,7 @@ def start_anvil(*arguments: str) -> Anvil:
             stderr=subprocess.DEVNULL,
             preexec_fn=end_with_parent,
         )
-        anvil = Anvil(f"http://127.0.0.1:{port}", process, Rpc([f"http://127.0.0.1:{port}"]))
+        anvil = Anvil(f"http://127.0.0.1:{port}", process, Nodes([f"http://127.0.0.1:{port}"]))
         if _is_up(anvil, until):
             return anvil
         anvil.stop()
@@ -145,7 +146,7 @@ class DeployedChain:
     chain_id: int = CHAIN_ID
 
     @property
-    def rpc(self) -> Rpc:
+    def rpc(self) -> Nodes:
         return self.anvil.rpc
 
     @property
@@ -336,7 +337,7 @@ class Ground:
             self._deploy()
             assert self._began()
         assert self.anvil is not None
-        of_the_test = Anvil(self.anvil.url, self.anvil.process, Rpc([self.anvil.url]))
+        of_the_test = Anvil(self.anvil.url, self.anvil.process, Nodes([self.anvil.url]))
         return DeployedChain(of_the_test, dict(self.contracts), self.start_block)
 
     def stop(self) -> None:

@@ -24,7 +24,7 @@ from api.client.verify.findings import Report, UncheckedError
 from api.client.verify.node import Block, Node
 from core.chain.blocks import RawLog
 from core.chain.log_head import grown, keccak
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.hexes import bytes_of, hex_of
 
 PART: Final = "the vault's logHead"
@@ -129,7 +129,7 @@ def proven_log_head(node: Node, vault: str, block: Block) -> bytes:
     return node.first(PART, lambda: _proven_by(node.reader.rpc, vault, block))
 
 
-def _proven_by(rpc: Rpc, vault: str, block: Block) -> bytes:
+def _proven_by(rpc: Nodes, vault: str, block: Block) -> bytes:
     height, slot = hex(block.number), "0x" + _word(SLOT).hex()
     header = rpc.call("eth_getBlockByNumber", [height, False])
     proof = rpc.call("eth_getProof", [vault, [slot], height])

@@ -38,7 +38,7 @@ from api.client.verify.receipts_check import MOST_RECEIPTS, KeptReceipt, kept_re
 from api.client.verify.reverts_check import Scan
 from api.client.verify.verification import Options, verify
 from api.client.verify.witness_check import TrustedWitnesses
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.hexes import read_account
 
 ANSWER_S = 60.0
@@ -138,7 +138,8 @@ def main(
     begun = time.monotonic()
     _require_pairs(rpc, receipt, receipt_signer, witness, witness_signer)
     rpcs = [
-        Rpc([url], answer_s=ANSWER_S, deadline_s=DEADLINE_S, calls_per_s=CALLS_PER_S) for url in rpc
+        Nodes([url], answer_s=ANSWER_S, deadline_s=DEADLINE_S, calls_per_s=CALLS_PER_S)
+        for url in rpc
     ]
     options = Options(
         now=int(time.time()),
@@ -184,7 +185,7 @@ def _said(report: Report, code: int, *, as_json: bool) -> int:
 
 
 def _verify(
-    file: BinaryIO, rpcs: Sequence[Rpc], options: Options, tell: Tell, report: Report
+    file: BinaryIO, rpcs: Sequence[Nodes], options: Options, tell: Tell, report: Report
 ) -> None:
     try:
         verify(lines_of(file), rpcs, options, tell, report)
@@ -261,7 +262,7 @@ def _kept_heads(text: str) -> list[SeenHead]:
         raise typer.BadParameter(str(error), param_hint="--head") from error
 
 
-def _cost(rpcs: Sequence[Rpc], begun: float) -> dict[str, float | int]:
+def _cost(rpcs: Sequence[Nodes], begun: float) -> dict[str, float | int]:
     stats = [one for rpc in rpcs for one in rpc.stats()]
     return {
         "seconds": round(time.monotonic() - begun, 2),

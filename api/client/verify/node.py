@@ -24,8 +24,9 @@ from api.client.verify.findings import Report, UncheckedError
 from core.chain import results
 from core.chain.abi import AbiDecodeError
 from core.chain.blocks import BlockHeader, RawLog, SentCall, TransactionReceipt
+from core.chain.errors import RpcError, RpcRefusedError
+from core.chain.nodes import Nodes, Request
 from core.chain.results import Parse
-from core.chain.rpc import Request, Rpc, RpcError, RpcRefusedError
 from core.mandate.chain.reader import VaultReader
 
 MOST_CALLS_A_REQUEST: Final = 300
@@ -69,7 +70,7 @@ class Node:
     """All nodes that were named, asked as one."""
 
     def __init__(
-        self, rpcs: Sequence[Rpc], factory: str, tell: Tell, report: Report, most_calls: int
+        self, rpcs: Sequence[Nodes], factory: str, tell: Tell, report: Report, most_calls: int
     ) -> None:
         self.contracts = {"factory": factory}
         self._rpcs = tuple(rpcs)
@@ -298,7 +299,7 @@ class Node:
 
     def _batched_by(
         self,
-        nodes: Sequence[tuple[str, Rpc]],
+        nodes: Sequence[tuple[str, Nodes]],
         part: str,
         requests: Sequence[Request],
         parse: Parse[T],

@@ -46,7 +46,7 @@ from api.client.verify.terms_check import (
 )
 from api.client.verify.trusted import pinned
 from api.client.verify.witness_check import NO_WITNESSES, TrustedWitnesses, check_witnesses
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.hexes import checksum_address
 from core.mandate.rules.outflows import spend_window
 from core.mandate.rules.record_file import HELD_KEY, totals_of
@@ -84,7 +84,7 @@ class Options:
 
 def verify(
     lines: Iterable[bytes],
-    rpcs: Sequence[Rpc],
+    rpcs: Sequence[Nodes],
     options: Options,
     tell: Tell,
     report: Report | None = None,

@@ -27,8 +27,8 @@ from api.kernel.payments.offer import (
 from api.kernel.payments.payment_config import PaymentConfig
 from api.kernel.payments.sent import require_offered
 from core.chain.blocks import TransactionReceipt
+from core.chain.errors import RpcRefusedError
 from core.chain.reader import ChainReader, transaction_of
-from core.chain.rpc import RpcRefusedError
 from core.hexes import bytes_of
 from core.mandate.queries import is_agent_of_vault
 from core.mandate.rules.events import X402Paid

@@ -15,8 +15,8 @@ from typing import Any, Generic, TypeVar
 
 from core.chain import results
 from core.chain.abi import WORD_BYTES, AbiDecodeError, Parameter, decode_values, function
+from core.chain.errors import RpcError
 from core.chain.results import MOST_TIME, Parse
-from core.chain.rpc import RpcError
 from core.mandate.rules.lifecycle import OF_VAULT, VaultStatus
 from core.mandate.rules.seen import VaultSeen
 

@@ -9,8 +9,9 @@ from typing import Any
 from core.chain import results
 from core.chain.abi import WORD_BYTES, AbiDecodeError, answer_words, function
 from core.chain.abi_text import call_by_signature
+from core.chain.errors import RpcError, RpcRefusedError, RpcRevertedError
+from core.chain.nodes import Request
 from core.chain.reader import LATEST, VIEW_GAS, At, ChainReader, block_argument
-from core.chain.rpc import Request, RpcError, RpcRefusedError, RpcRevertedError
 from core.hexes import bytes_of
 from core.mandate.chain import calldata, lens
 from core.mandate.chain.calldata import VaultCall

@@ -25,7 +25,7 @@ from api.kernel.streams import StreamTimes
 from api.kernel.tokens import token_hash
 from api.main import create_app
 from core.chain.blocks import BlockHeader
-from core.chain.rpc import RpcUnreachableError
+from core.chain.errors import RpcUnreachableError
 from core.chain.signer import LocalKeySigner
 from core.db.engine import Database
 from core.identity.queries import set_operator_key

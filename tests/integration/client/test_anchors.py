@@ -15,8 +15,8 @@ from core.anchors.chain import ANCHORED
 from core.anchors.rules import MOST_PROOF_CHARACTERS, HeadProof, key_of, leaf_of, value_of
 from core.blocks.queries import TIP
 from core.blocks.tables import ChainCursor
+from core.chain.nodes import Nodes
 from core.chain.results import Parse
-from core.chain.rpc import Rpc
 from core.db.embedded import EmbeddedPostgres
 from core.mandate.record import opening
 from core.mandate.tables import Mandate
@@ -36,7 +36,7 @@ def check(
     record: AnchoredRecord,
     lines: Sequence[bytes],
     anchor: str | None = None,
-    kind: type[Rpc] = Rpc,
+    kind: type[Nodes] = Nodes,
 ) -> Report:
     """With the contract that the record is of, or another one. The owner has several mandates, so
     that the reader names the one that is meant.
@@ -154,7 +154,7 @@ def test_foreign_root__with_a_proof_that_fits__is_found(anchored: AnchoredRecord
     assert "anchor.post" in names(check(anchored, forgery.lines()))
 
 
-class Silent(Rpc):
+class Silent(Nodes):
     """Holds the logs of the anchors' contract back."""
 
     def call(self, method: str, params: Sequence[Any] = (), parse: Parse[Any] | None = None) -> Any:
@@ -180,7 +180,7 @@ def test_node_that_holds_all_posts_back__is_not_the_records_fault(
 HELD_BACK = "the node has no log of what the contract posted before epoch"
 
 
-class FromTheNewest(Rpc):
+class FromTheNewest(Nodes):
     """Gives the newest log of the anchors' contract alone."""
 
     def call(self, method: str, params: Sequence[Any] = (), parse: Parse[Any] | None = None) -> Any:
@@ -283,7 +283,7 @@ def without_contract(record: AnchoredRecord, lines: Sequence[bytes]) -> Report:
         x402_adapter=record.chain.contracts["x402_adapter"],
         anchor=None,
     )
-    rpc = Rpc([record.chain.anvil.url])
+    rpc = Nodes([record.chain.anvil.url])
     try:
         return verify(iter(lines), [rpc], options, lambda part, done, of: None)
     finally:
@@ -324,7 +324,7 @@ def test_node_that_holds_a_post_in_the_middle_back__is_not_the_records_fault(
 ) -> None:
     left_out = anchored.first + 1
 
-    class WithoutOne(Rpc):
+    class WithoutOne(Nodes):
         def call(
             self, method: str, params: Sequence[Any] = (), parse: Parse[Any] | None = None
         ) -> Any:

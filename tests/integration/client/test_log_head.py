@@ -17,7 +17,7 @@ from api.client.verify.log_head_check import log_head, proven_log_head, state_ro
 from api.client.verify.node import Node
 from api.client.verify.verification import verify
 from core.chain.abi import topic_of
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from tests.integration.client.conftest import Exported, trusting
 from tests.integration.client.forging import Forgery
 
@@ -50,15 +50,15 @@ class Lying(httpx.BaseTransport):
 
 
 @contextmanager
-def lying(exported: Exported, answer: Answer) -> Iterator[Rpc]:
-    rpc = Rpc([exported.deployed.anvil.url], transport=Lying(answer))
+def lying(exported: Exported, answer: Answer) -> Iterator[Nodes]:
+    rpc = Nodes([exported.deployed.anvil.url], transport=Lying(answer))
     try:
         yield rpc
     finally:
         rpc.close()
 
 
-def checked(exported: Exported, lines: tuple[bytes, ...] | list[bytes], rpc: Rpc) -> Report:
+def checked(exported: Exported, lines: tuple[bytes, ...] | list[bytes], rpc: Nodes) -> Report:
     return verify(lines, [rpc], trusting(exported.deployed), lambda part, done, of: None)
 
 

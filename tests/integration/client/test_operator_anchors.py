@@ -15,8 +15,8 @@ from api.client.verify.findings import Verdict
 from api.client.verify.verification import verify
 from core.anchors.chain import ANCHORED
 from core.anchors.rules import HeadProof, epoch_end_s, epoch_of, key_of, leaf_of, value_of
+from core.chain.nodes import Nodes, Request
 from core.chain.results import Parse
-from core.chain.rpc import Request, Rpc
 from core.db.embedded import EmbeddedPostgres
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.lifecycle import MarketMode
@@ -171,7 +171,7 @@ def test_paper_record_without_an_anchor_in_the_middle__is_found(kept: Kept) -> N
 # A node that holds posts back
 
 
-class NewestAlone(Rpc):
+class NewestAlone(Nodes):
     """Gives of the anchors' contract the newest post alone."""
 
     def call(self, method: str, params: Sequence[Any] = (), parse: Parse[Any] | None = None) -> Any:
@@ -201,7 +201,7 @@ def test_a_node_without_the_block_of_a_post__proves_no_times(kept: Kept) -> None
     assert "anchor.backdated" in names(check(record, forgery.lines()))
     numbers = {one["anchor"]["block_number"] for one in forgery.anchors}
 
-    class Without(Rpc):
+    class Without(Nodes):
         def batch(
             self, requests: Sequence[Request], parse: Sequence[Parse[Any]] | None = None
         ) -> list[Any]:
@@ -265,7 +265,7 @@ def test_paper_record_from_before_the_newest_post__needs_no_other_export(kept: K
     newest = forgery.anchors.pop()["anchor"]["block_number"]
     block = kept.record.chain.rpc.call("eth_getBlockByNumber", [hex(newest + 1), False])
 
-    class Early(Rpc):
+    class Early(Nodes):
         """Its newest block is the one after that post."""
 
         def call(
@@ -291,7 +291,7 @@ def test_a_file_with_an_invented_anchor__accuses_nobody_while_no_node_answers_fo
     anchor |= {"root": "0x" + root.hex(), "proof": HeadProof(()).text()}
     forgery.anchors[:] = forgery.anchors[-1:]
 
-    class Silent(Rpc):
+    class Silent(Nodes):
         def call(
             self, method: str, params: Sequence[Any] = (), parse: Parse[Any] | None = None
         ) -> Any:

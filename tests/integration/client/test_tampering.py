@@ -17,7 +17,7 @@ from api.client.verify import reverts_check
 from api.client.verify.findings import NAMES, Verdict
 from api.client.verify.reverts_check import Scan
 from api.client.verify.verification import verify
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from tests.integration.client.conftest import Exported, trusting
 from tests.integration.client.forging import Forgery
 from tests.integration.client.inventions import INVENTIONS
@@ -121,21 +121,21 @@ class Pruned(httpx.BaseTransport):
 
 
 @pytest.fixture
-def pruned(exported: Exported) -> Iterator[Rpc]:
-    rpc = Rpc([exported.deployed.anvil.url], transport=Pruned())
+def pruned(exported: Exported) -> Iterator[Nodes]:
+    rpc = Nodes([exported.deployed.anvil.url], transport=Pruned())
     yield rpc
     rpc.close()
 
 
 @pytest.fixture
-def without_nonces(exported: Exported) -> Iterator[Rpc]:
-    rpc = Rpc([exported.deployed.anvil.url], transport=Pruned(("eth_getTransactionCount",)))
+def without_nonces(exported: Exported) -> Iterator[Nodes]:
+    rpc = Nodes([exported.deployed.anvil.url], transport=Pruned(("eth_getTransactionCount",)))
     yield rpc
     rpc.close()
 
 
 def test_a_node_without_past_state__is_never_sound_and_finds_what_needs_none(
-    exported: Exported, pruned: Rpc
+    exported: Exported, pruned: Nodes
 ) -> None:
     honest = verify(exported.other, [pruned], trusting(exported.deployed), silent)
     assert (honest.verdict, honest.findings) == (Verdict.UNCHECKED, [])
@@ -162,7 +162,7 @@ def test_a_search_that_was_not_asked_for__is_told_and_no_doubt(exported: Exporte
 
 
 def test_a_search_that_is_too_long_without_nonces__leaves_the_record_unchecked(
-    exported: Exported, without_nonces: Rpc, monkeypatch: pytest.MonkeyPatch
+    exported: Exported, without_nonces: Nodes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reverts_check, "MOST_SCANNED_BLOCKS", 15)
     report = verify(exported.other, [without_nonces], trusting(exported.deployed), silent)

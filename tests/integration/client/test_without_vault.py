@@ -12,8 +12,9 @@ import pytest
 from api.client.verify import verification
 from api.client.verify.findings import Report, Verdict
 from api.client.verify.verification import verify
+from core.chain.errors import RpcRefusedError
+from core.chain.nodes import Nodes
 from core.chain.results import Parse
-from core.chain.rpc import Rpc, RpcRefusedError
 from core.db.embedded import EmbeddedPostgres
 from core.mandate.chain import calldata
 from core.mandate.chain.typed_data import terms_digest
@@ -263,7 +264,7 @@ def test_other_terms_of_the_same_mandate_with_a_vault__are_never_sound_whatever_
     )
 
 
-class NoPastCode(Rpc):
+class NoPastCode(Nodes):
     """Has the state of the newest block alone, and takes no range of more than five blocks."""
 
     def call(self, method: str, params: Sequence[Any] = (), parse: Parse[Any] | None = None) -> Any:

@@ -19,7 +19,7 @@ from api.client.verify.reading import read_record
 from api.client.verify.verification import Options, verify
 from api.client.verify.witness_check import TrustedWitnesses, check_witnesses
 from core.anchors.witness import WitnessedHead
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.db.embedded import EmbeddedPostgres
 from scripts import witness
 from tests.integration.client.anchoring import AnchoredRecord, anchored_record
@@ -79,7 +79,7 @@ def check(record: AnchoredRecord, lines: Sequence[bytes], file: Path, signer: st
         anchor=record.contract,
         witnesses=TrustedWitnesses([file], frozenset({signer})),
     )
-    rpc = Rpc([record.chain.anvil.url])
+    rpc = Nodes([record.chain.anvil.url])
     try:
         return verify(iter(lines), [rpc], options, lambda part, done, of: None)
     finally:

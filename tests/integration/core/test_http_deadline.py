@@ -6,7 +6,8 @@ from collections.abc import Sequence
 import httpx
 import pytest
 
-from core.chain.rpc import Rpc, RpcUnreachableError
+from core.chain.errors import RpcUnreachableError
+from core.chain.nodes import Nodes
 from core.http_deadline import DeadlineTransport, within
 from tests.integration.client.dripping import DRIPPED, DRIPS, HEADERS, PAUSE_S, sending
 
@@ -17,7 +18,7 @@ WHOLE = [HEADERS, b"Content-Length: 2\r\n", b"\r\n", b"ok"]
 def test_a_node_that_drips__is_given_up_in_time(pieces: Sequence[bytes]) -> None:
     """A call of the keeper lasted as long as the node wished: its headers had no bound."""
     with sending(pieces, PAUSE_S) as url:
-        rpc = Rpc([url], answer_s=0.5, deadline_s=0.6)
+        rpc = Nodes([url], answer_s=0.5, deadline_s=0.6)
         began = time.monotonic()
         with pytest.raises(RpcUnreachableError):
             rpc.call("eth_blockNumber")

@@ -13,7 +13,8 @@ from typing import Any
 from eth_account import Account
 from eth_account.messages import encode_defunct, encode_typed_data
 
-from core.chain.rpc import Rpc, RpcRevertedError
+from core.chain.errors import RpcRevertedError
+from core.chain.nodes import Nodes
 from core.hexes import hex_of
 from tests.personas import OWNER, Persona
 
@@ -37,7 +38,7 @@ class ScriptedWallet:
     result, or raises WalletRefusal. While it `is_asleep` nobody answers a request to send.
     """
 
-    rpc: Rpc
+    rpc: Nodes
     persona: Persona = OWNER
     name: str = "Test wallet"
     uuid: str = "6f1d6c9e-0000-4000-8000-000000000001"

@@ -21,7 +21,7 @@ from core.blocks.tables import (
     VaultAgentRow,
 )
 from core.chain.blocks import BlockHeader
-from core.chain.rpc import RpcRefusedError
+from core.chain.errors import RpcRefusedError
 from core.db.leader import LeadershipLostError
 from core.mandate.chain import calldata
 from core.mandate.chain.reader import VaultReader

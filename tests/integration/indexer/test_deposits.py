@@ -13,8 +13,8 @@ from sqlalchemy import select, update
 
 from core.chain.abi_text import call_by_signature
 from core.chain.bloom import bloom_of
+from core.chain.nodes import Nodes
 from core.chain.results import log_of
-from core.chain.rpc import Rpc
 from core.earn.views import payees_of
 from core.hexes import bytes_of
 from core.identity.tables import Account
@@ -415,7 +415,7 @@ def test_a_node_that_lies_of_a_transfer__confirms_nothing_and_the_other_reports_
     watched.report(elsewhere, 9 * USDC)
     watched.report(mine, 6 * USDC)
     watched.make_safe()
-    rpc = Rpc(
+    rpc = Nodes(
         ["http://first", "http://second"], transport=Liar(watched.chain.anvil.url, elsewhere, lie)
     )
     watched.follower.restart(reader=VaultReader(rpc, watched.chain.contracts))
@@ -441,7 +441,7 @@ def test_a_receipt_with_an_altered_amount_of_a_payment_that_we_keep__is_not_beli
     mine = watched.pay(6 * USDC)
     watched.report(mine, 60 * USDC)
     watched.make_safe()
-    rpc = Rpc(
+    rpc = Nodes(
         ["http://first", "http://second"],
         transport=Liar(watched.chain.anvil.url, mine, paying(AGENT.address, 60 * USDC)),
     )

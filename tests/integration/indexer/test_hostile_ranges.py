@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from core.chain.abi_text import call_by_signature
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.hexes import checksum_address
 from core.identity.queries import linked_wallets
 from core.mandate.chain import calldata
@@ -126,7 +126,7 @@ def test_nodes_without_old_states__give_history_all_the_same(
     mandate, vault = working
     follower.deployed.buy(vault, 10 * USDC)
     make_final(follower)
-    rpc = Rpc(
+    rpc = Nodes(
         ["http://one", "http://two"], transport=Pruned(follower.deployed.anvil.url, code, message)
     )
     follower.restart(reader=VaultReader(rpc, follower.deployed.contracts))

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from sqlalchemy import text
 
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.credits.ledger import writer as credit_ledger
 from core.db.engine import Database
 from core.db.leadership import Leadership
@@ -44,7 +44,7 @@ NODES = ("http://first", "http://second")
 ALL_BLOCKS = 200
 
 
-class Nodes(Viewed):
+class FakeNodes(Viewed):
     """Two names of one anvil, which may be dead, or refuse everything."""
 
     def __init__(self, url: str) -> None:
@@ -66,8 +66,10 @@ class Watched:
         self.passed_s = 0.0
         self.metrics = IndexerMetrics(self.now)
         self.watch, self.chain = watch, chain
-        self.nodes = Nodes(chain.anvil.url)
-        self.rpc = Rpc(NODES, transport=self.nodes, clock=lambda: time.monotonic() + self.passed_s)
+        self.nodes = FakeNodes(chain.anvil.url)
+        self.rpc = Nodes(
+            NODES, transport=self.nodes, clock=lambda: time.monotonic() + self.passed_s
+        )
         self.metrics.count_rpc(self.rpc)
         self._database, self._leadership = database, leadership
 
@@ -127,7 +129,7 @@ def watched(follower: Follower, soon: None, watch: AlertWatch) -> Iterator[Watch
 
 @contextmanager
 def auditing(watched: Watched, url: str) -> Iterator[AuditPlace]:
-    rpc = Rpc(["http://auditors"], transport=watched.nodes)
+    rpc = Nodes(["http://auditors"], transport=watched.nodes)
     database = Database(url, application_name="auditor")
     yield AuditPlace(
         VaultReader(rpc, watched.chain.contracts), database, AuditLoop(0.05), ALL_BLOCKS, False

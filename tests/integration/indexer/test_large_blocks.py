@@ -11,7 +11,7 @@ import pytest
 from core.blocks import queries as repository
 from core.blocks.queries import REVERTS
 from core.chain import provider
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.mandate.chain.reader import VaultReader
 from indexer.chain.backfill import WORTH_IT
 from tests.integration.chain_fixtures import USDC
@@ -52,7 +52,7 @@ class Slow(httpx.BaseTransport):
 @pytest.fixture
 def wire(follower: Follower) -> Iterator[Slow]:
     slow = Slow(follower.deployed.anvil.url)
-    rpc = Rpc(["http://one"], transport=slow)
+    rpc = Nodes(["http://one"], transport=slow)
     follower.restart(reader=VaultReader(rpc, follower.deployed.contracts))
     yield slow
     rpc.close()

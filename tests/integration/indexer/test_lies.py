@@ -11,8 +11,9 @@ import pytest
 
 from core.chain.abi import events_by_topic
 from core.chain.bloom import bloom_of
+from core.chain.errors import RpcUnreachableError
+from core.chain.nodes import Nodes
 from core.chain.results import log_of
-from core.chain.rpc import Rpc, RpcUnreachableError
 from core.mandate.chain.reader import VaultReader
 from indexer.chain.backfill import WORTH_IT
 from indexer.chain.fetch import BlockContradictionError
@@ -66,7 +67,7 @@ class Liar(httpx.BaseTransport):
 class Nodes:
     def __init__(self, follower: Follower, *hosts: str) -> None:
         self.wire = Liar(follower.deployed.anvil.url)
-        self.rpc = Rpc([f"http://{host}" for host in hosts], transport=self.wire)
+        self.rpc = Nodes([f"http://{host}" for host in hosts], transport=self.wire)
         follower.restart(reader=VaultReader(self.rpc, follower.deployed.contracts))
 
     def failures(self, node: int = 0) -> dict[str, int]:

@@ -3,13 +3,14 @@
 import json
 import secrets
 from collections.abc import Callable
+from datetime import timedelta
 
 import httpx
 import pytest
 from sqlalchemy import update
 
 from core.audit import queries as findings
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.hexes import bytes_of
 from core.jobs import queries as jobs
 from core.keeper import intents as keeper
@@ -22,7 +23,7 @@ from core.payments import queries as payments
 from core.payments import settlements
 from core.payments.rules import Cost
 from core.payments.settlements import DailyGasBudget
-from indexer.chain.own_keys import BALANCES, OwnKeys
+from indexer.chain.own_keys import BALANCES, MOST_LOOKED_FOR, ROWS_WITHIN, OwnKeys
 from tests.integration.chain_fixtures import CHAIN_ID
 from tests.integration.indexer.conftest import Follower, now_utc
 from tests.personas import GUARD, KEEPER, OPERATOR, STRANGER, Persona
@@ -34,7 +35,7 @@ BUDGET = DailyGasBudget(10**18, 10**18)
 @pytest.fixture
 def keys(follower: Follower) -> OwnKeys:
     """Every account was looked at once. OPERATOR has the role that a test gives it."""
-    found = OwnKeys(follower.chain, now_utc)
+    found = OwnKeys(follower.chain, now_utc, timedelta())
     found.look()
     return found
 
@@ -117,6 +118,46 @@ def test_what_a_row_planned_and_anybodys_stop__are_no_findings(
     assert (keys.look(), open_kinds(follower)) == ([], {})
 
 
+def test_a_row_that_comes_within_ten_minutes__is_no_finding_and_one_that_does_not_is(
+    follower: Follower,
+) -> None:
+    """A stop goes out while Postgres is away, and its row is written when it is back."""
+    now = [now_utc()]
+    keys = OwnKeys(follower.chain, lambda: now[0])
+    keys.look()
+    first = nonce_of(follower, KEEPER)
+    nothing(follower, KEEPER)
+    nothing(follower, KEEPER)
+    assert keys.look() == []
+    plan(follower, KEEPER, first)
+    now[0] += ROWS_WITHIN - timedelta(seconds=1)
+    assert keys.look() == []
+    now[0] += timedelta(seconds=1)
+    assert [one.place["first_nonce"] for one in keys.look()] == [first + 1]
+    assert keys.look() == []
+
+
+def test_stops_of_one_block_without_rows__are_found_together(
+    follower: Follower, keys: OwnKeys
+) -> None:
+    vault = follower.deployed.create_vault(follower.issue().terms)
+    rpc, nonce = follower.deployed.rpc, nonce_of(follower, KEEPER)
+    rpc.call("evm_setAutomine", [False])
+    for n in range(MOST_LOOKED_FOR + 1):
+        raw = KEEPER.signer.sign_transaction(
+            {
+                "type": 2, "chainId": CHAIN_ID, "nonce": nonce + n, "to": vault,
+                "data": calldata.enforce_stop_line(), "value": 0, "gas": 400_000,
+                "maxFeePerGas": 10**11, "maxPriorityFeePerGas": 10**9,
+            }
+        )  # fmt: skip
+        rpc.call("eth_sendRawTransaction", ["0x" + raw.hex()])
+    rpc.call("evm_setAutomine", [True])
+    follower.deployed.anvil.mine(3)
+    assert nonce_of(follower, KEEPER) == nonce + MOST_LOOKED_FOR + 1
+    assert (keys.look(), open_kinds(follower)) == ([], {})
+
+
 def test_the_data_of_anybodys_stop_to_no_vault__is_a_finding(
     follower: Follower, keys: OwnKeys
 ) -> None:
@@ -175,7 +216,7 @@ def test_a_transaction_that_no_row_planned__is_a_finding_once(
 @pytest.mark.parametrize("role", ROLES)
 def test_each_key_of_the_keeper__is_looked_at(follower: Follower, role: str) -> None:
     has_key(follower, OPERATOR, role)
-    keys = OwnKeys(follower.chain, now_utc)
+    keys = OwnKeys(follower.chain, now_utc, timedelta())
     nothing(follower, OPERATOR)  # before it was first looked at: not judged
     assert keys.look() == []
     nothing(follower, OPERATOR)
@@ -240,10 +281,10 @@ def test_where_the_node_has_no_history__it_is_still_noticed(
     nothing(follower, KEEPER)
     follower.deployed.anvil.mine(5)
     node = Forgetful(follower.deployed.anvil.url, lambda at: isinstance(at, dict))
-    rpc = Rpc(["http://forgetful"], transport=node)
+    rpc = Nodes(["http://forgetful"], transport=node)
     follower.restart(reader=VaultReader(rpc, follower.deployed.contracts))
 
-    (found,) = OwnKeys(follower.chain, now_utc).look()
+    (found,) = OwnKeys(follower.chain, now_utc, timedelta()).look()
 
     rpc.close()
     assert found.what == f"no row of ours planned transaction {nonce} of {KEEPER.address} (keeper)"

@@ -8,7 +8,7 @@ from sqlalchemy import select
 
 from core.blocks.tables import RevertedTx
 from core.chain.abi_text import call_by_signature
-from core.chain.rpc import RpcUnreachableError
+from core.chain.errors import RpcUnreachableError
 from core.mandate.chain import calldata
 from core.mandate.chain.calldata import VaultCall
 from core.mandate.chain.reader import VaultReader

@@ -14,6 +14,7 @@ from keeper import funds
 from keeper import main as keeper_main
 from keeper.main import Keeper
 from keeper.metrics import KeeperMetrics
+from keeper.read import Lenses
 from tests.integration.chaos.server import Answer, DropError, Server, capped
 from tests.integration.keeper.conftest import Stage
 from tests.integration.keeper.processes import environment_of
@@ -35,9 +36,13 @@ class Keeping:
         self._environment = environment_of(stage, folder)
         self.metrics = self._fresh()
         patch.setattr(keeper_main, "now_utc", self.now)
+        patch.setattr(keeper_main, "Lenses", lambda reader: Lenses(reader, self._seconds))
+
+    def _seconds(self) -> float:
+        return time.monotonic() + self.passed_s
 
     def _fresh(self) -> KeeperMetrics:
-        made = KeeperMetrics(lambda: time.monotonic() + self.passed_s)
+        made = KeeperMetrics(self._seconds)
         made.read_rows(self.stage.database, self.stage.chain.chain_id, self.now)
         return made
 

@@ -17,7 +17,7 @@ from sqlalchemy import select
 
 from core.blocks.tables import Vault
 from core.chain.blocks import TransactionReceipt
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.chain.signer import Signer
 from core.db.engine import Database, WriteSession
 from core.db.leadership import Leadership
@@ -31,14 +31,15 @@ from core.mandate.rules.terms import Rule
 from core.mandate.tables import Mandate, MandateHead
 from core.mandate.venues import test_venue
 from keeper.anchoring import Anchoring
-from keeper.drafts import Caps
-from keeper.observe import Observer
+from keeper.gas import Caps
 from keeper.outbox_kinds import OutboxPlanner
-from keeper.precedence import Precedence
+from keeper.read import Lenses
 from keeper.requests.opened import round_of
 from keeper.requests.round import RequestRound
-from keeper.sender import Sender
+from keeper.send import Sender
 from keeper.state import Role
+from keeper.stop_rows import StopRows
+from keeper.stops import Stops
 from keeper.tick import MARKS_A_DAY, Tick, TickReport
 from tests.integration.chain_fixtures import CHAIN_ID, DeployedChain
 from tests.personas import AGENT, KEEPER, OPERATOR, OWNER
@@ -47,7 +48,7 @@ USDC = 1_000_000
 BOUGHT = 100 * USDC
 PRICE_AT_FLOOR = 500_000  # 900 cash + 100 units at half a dollar = 950, the floor itself
 GWEI = 10**9
-MINED_WITHIN_S = 1.0
+MINED_WITHIN_S = 0.3  # less than a node may take
 LEAD_WITHIN_S = 10.0
 TOTALS = ("cash", "deposited", "spent", "received", "withdrawn", "paid_out")
 EMPTY_HEAD: dict[str, Any] = {
@@ -135,7 +136,7 @@ def _await_mined(url: str, answer: Any) -> None:
     """
     answers = answer if isinstance(answer, list) else [answer]
     hashes = [one["result"] for one in answers if "result" in one]
-    with closing(Rpc([url])) as node:
+    with closing(Nodes([url])) as node:
         until = time.monotonic() + MINED_WITHIN_S
         while hashes and node.call("anvil_getAutomine") and time.monotonic() < until:
             hashes = [
@@ -176,9 +177,10 @@ class KeeperProcess:
     leadership: Leadership
     wire: Wire
     now: Callable[[], datetime]
-    rpc: Rpc
+    rpc: Nodes
     requests: RequestRound | None
-    requests_rpc: Rpc
+    requests_rpc: Nodes
+    stops: Stops
 
     def run(self) -> TickReport:
         """A tick, and then a round of the requests, which `keeper.main` runs beside it."""
@@ -194,6 +196,7 @@ class KeeperProcess:
         while not self.leadership.try_take(self.now()):
             assert time.monotonic() < until, "another process leads"
             time.sleep(0.02)
+        self.stops.follow()
         return self.tick.run(self.now())
 
     def die(self) -> None:
@@ -246,24 +249,40 @@ class Stage:
         local chain.
         """
         wire = wire or Wire()
-        rpc = Rpc([self.chain.anvil.url + path for path in paths], transport=wire, clock=age)
+        rpc = Nodes([self.chain.anvil.url + path for path in paths], transport=wire, clock=age)
         reader = VaultReader(rpc, self.chain.contracts)
-        observer = Observer(reader, self.chain.chain_id, 10, age)
         leadership = Leadership(self.url, "keeper", f"test {len(self.processes)}")
         database = cast("Database", WatchedDatabase(self.database, die_after, before_signing))
         keys = ((Role.KEEPER, signer), (Role.STOP, stop_signer), (Role.PAUSER, pauser))
         signers: dict[str, Signer] = {role: s for role, s in keys if s is not None}
+        of_stops = {
+            s.address: role
+            for role, s in (("stop", stop_signer), ("keeper", signer))
+            if s is not None
+        }
+        stops = Stops(
+            rpc,
+            StopRows(
+                database,
+                self.chain.chain_id,
+                of_stops,
+                epoch=lambda: leadership.epoch,
+                fence=leadership.fence,
+                now=self.now,
+                clock=age,
+            ),
+            [s for s in (stop_signer, signer) if s is not None],
+            caps,
+            age,
+        )
         sender = Sender(
-            reader=reader,
-            observer=observer,
+            stops=stops,
+            rpc=rpc,
             database=database,
             signers=signers,
             epoch=lambda: leadership.epoch,
             fence=leadership.fence,
-            max_head_age_s=10,
             caps=caps,
-            clock=age,
-            precedence=(precedence := Precedence()),
         )
         own: dict[str, Signer] = {}
         if signer is not None:
@@ -272,14 +291,15 @@ class Stage:
                 if gas_signer is None
                 else {Role.CUSTODY: gas_signer}
             )
-        requests_rpc = Rpc(
+        requests_rpc = Nodes(
             [self.chain.anvil.url + path for path in paths], transport=wire, clock=age
         )
         requests_reader = VaultReader(requests_rpc, self.chain.contracts)
         requests = (
             round_of(
                 database,
-                Observer(requests_reader, self.chain.chain_id, 10, age),
+                self.chain.chain_id,
+                10,
                 requests_reader,
                 outbox or OutboxPlanner(),
                 caps,
@@ -287,23 +307,28 @@ class Stage:
                 signers=own,
                 epoch=lambda: leadership.epoch,
                 fence=leadership.fence_beside,
-                precedence=precedence if gas_signer is None else None,
+                stops=stops if gas_signer is None else None,
             )
             if own
             else None
         )
         tick = Tick(
             database=database,
-            observer=observer,
+            lenses=Lenses(reader, age),
+            chain_id=self.chain.chain_id,
+            max_head_age_s=10,
             leadership=leadership,
             sender=None if signer is None else sender,
+            stops=None if signer is None else stops,
             own=None if signer is None else signer.address,
             removes=pauser is not None,
             marks_a_day=marks_a_day,
             anchoring=Anchoring(database, reader),
             clock=clock or age,
         )
-        process = KeeperProcess(tick, leadership, wire, self.now, rpc, requests, requests_rpc)
+        process = KeeperProcess(
+            tick, leadership, wire, self.now, rpc, requests, requests_rpc, stops
+        )
         self.processes.append(process)
         return process
 

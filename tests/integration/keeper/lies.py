@@ -10,7 +10,12 @@ from core.chain.abi import errors_by_selector, function
 from tests.integration.keeper.conftest import Stage
 from tests.integration.keeper.liars import Call, Lie, refused, said
 
-VIEWS = {function("MandateVault", name).selector: name for name in ("status", "worth")}
+READINGS = function("VaultLens", "readings").selector
+HEAD_WORDS = 5  # the block's three, where the rows begin, and how many there are
+ROW_WORDS = (
+    "outcome", "status", "agent", "worth", "unvalued_out", "own_cash", "fee_owed", "log_head",
+)  # fmt: skip
+UNVALUED, VALUED = 2, 3
 NAMED_KEEPER = function("MandateVaultFactory", "keeper").selector
 TWO = ("/a", "/b")  # the preferred node first
 THREE = (*TWO, "/c")
@@ -20,18 +25,38 @@ def word(value: int) -> str:
     return "0x" + value.to_bytes(32, "big").hex()
 
 
-def is_view(call: Call, name: str) -> bool:
-    return call["method"] == "eth_call" and VIEWS.get(call["params"][0]["data"]) == name
+def is_lens(call: Call) -> bool:
+    """It reads vaults by the lens."""
+    return call["method"] == "eth_call" and READINGS in call["params"][0]["data"]
 
 
-def view(name: str, value: int, at_cost: int = 0) -> Lie:
-    """Every vault's view has this value; a worth has a part at cost beside it."""
-    words = word(value) + (word(at_cost)[2:] if name == "worth" else "")
-    return lambda call, answer: said(call, words) if is_view(call, name) else None
+def lens(**values: int) -> Lie:
+    """Each row of the lens has these values, by the words of LensReading; a row of no vault has them
+    too.
+    """
+
+    def lie(call: Call, answer: Call) -> Call | None:
+        if not is_lens(call) or "result" not in answer:
+            return None
+        told = answer["result"][2:]
+        words = [told[at : at + 64] for at in range(0, len(told), 64)]
+        for row in range(HEAD_WORDS, len(words), len(ROW_WORDS)):
+            for name, value in values.items():
+                words[row + ROW_WORDS.index(name)] = f"{value:064x}"
+        return said(call, "0x" + "".join(words))
+
+    return lie
 
 
-def view_refused(name: str, message: str = "execution timeout") -> Lie:
-    return lambda call, answer: refused(call, message) if is_view(call, name) else None
+def worth(value: int, at_cost: int = 0) -> Lie:
+    return lens(outcome=VALUED, worth=value, unvalued_out=at_cost)
+
+
+def status(value: int) -> Lie:
+    return lens(outcome=VALUED, status=value)
+
+
+no_worth: Lie = lens(outcome=UNVALUED, worth=0)
 
 
 def refusal_of(name: str, *values: int) -> Callable[[Call], Call]:
@@ -43,15 +68,11 @@ def refusal_of(name: str, *values: int) -> Callable[[Call], Call]:
     return lambda call: refused(call, "execution reverted", 3, data=data)
 
 
-def hangs_at(name: str) -> Lie:
-    """A request with a call of this view is never answered."""
-
-    def lie(call: Call, answer: Call) -> Call | None:
-        if is_view(call, name):
-            raise httpx.ReadTimeout("too slow")
-        return None
-
-    return lie
+def hangs(call: Call, answer: Call) -> Call | None:
+    """Its lens never answers."""
+    if is_lens(call):
+        raise httpx.ReadTimeout("too slow")
+    return None
 
 
 def trials_revert(call: Call, answer: Call) -> Call | None:
@@ -72,6 +93,14 @@ def head(change: Callable[[Call], Call | None]) -> Lie:
         return said(call, change(answer["result"])) if is_asked else None
 
     return lie
+
+
+def higher(count: int) -> Lie:
+    return head(lambda block: {**block, "number": hex(int(block["number"], 16) + count)})
+
+
+def ahead(seconds: int) -> Lie:
+    return head(lambda block: {**block, "timestamp": hex(int(block["timestamp"], 16) + seconds)})
 
 
 def frozen(stage: Stage) -> Lie:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select, update
 
-from core.chain.rpc import Rpc, RpcUnreachableError
+from core.chain.errors import RpcUnreachableError
+from core.chain.nodes import Nodes
 from core.hexes import bytes_of
 from core.keeper import gas
 from core.keeper.tables import KeeperIntent, KeeperTx
@@ -194,7 +195,7 @@ def test_a_slow_job_fails_again_and_again__and_then_is_started_no_more(
     keeping: Keeping, stage: Stage
 ) -> None:
     good = Funds(stage.chain.reader, stage.database, {Role.KEEPER: KEEPER.signer}, GWEI)
-    nowhere = VaultReader(Rpc([f"http://127.0.0.1:{free_port()}"]), {})
+    nowhere = VaultReader(Nodes([f"http://127.0.0.1:{free_port()}"]), {})
     bad = Funds(nowhere, stage.database, {Role.KEEPER: KEEPER.signer}, GWEI)
     schedule = Schedule(
         database=stage.database,
@@ -253,8 +254,6 @@ def test_a_venues_valuation_reverts(keeping: Keeping, stage: Stage) -> None:
 
 @fires("KeepersHeadIsOld")
 def test_the_chain_stands_still__for_the_keeper_too(keeping: Keeping, stage: Stage) -> None:
-    stage.chain.anvil.rpc.call("evm_setTime", [int(keeping.now().timestamp())])
-    stage.chain.anvil.mine()
     with keeping.keeper() as keeper:
         keeping.tick(keeper)
         keeping.scrape()

@@ -15,7 +15,8 @@ from core.anchors.chain import ANCHORED, CONTRACT, newest_posted, post_data
 from core.anchors.queries import EpochTree
 from core.anchors.rules import EMPTY, EPOCH_S, START, epoch_end_s, newest_settled
 from core.anchors.tables import AnchorEpoch, AnchorHead, AnchorLeaf, AnchorNode
-from core.chain.rpc import Rpc, RpcError
+from core.chain.errors import RpcError
+from core.chain.nodes import Nodes
 from core.db.engine import Database
 from core.hexes import hex_of
 from core.mandate.chain import calldata
@@ -114,7 +115,7 @@ def test_a_post_of_a_node_that_is_behind__is_looked_for_again(database: Database
 
     with database.write() as session:
         queries.add_epoch(session, 7, EpochTree(EMPTY), START, 10, datetime.now(UTC))
-    rpc = Rpc(["http://ahead", "http://behind"], transport=httpx.MockTransport(answer))
+    rpc = Nodes(["http://ahead", "http://behind"], transport=httpx.MockTransport(answer))
     reader = VaultReader(rpc, {CONTRACT: "0x" + "11" * 20})
     with pytest.raises(RpcError):
         Anchors(reader, database, lambda _: None).run(datetime.fromtimestamp(epoch_end_s(7), UTC))
@@ -155,7 +156,7 @@ def test_roots__are_hashed_outside_of_transactions_and_kept_one_by_one(
         mandate_ledger.append_ledgers(session, {add_mandate(session): [signed()]}, ROWS_AT)
     called = slow_down(monkeypatch, queries, "grown")
     hurried = impatient(database)
-    rpc = Rpc(["http://node"], transport=httpx.MockTransport(answer))
+    rpc = Nodes(["http://node"], transport=httpx.MockTransport(answer))
     job = Anchors(VaultReader(rpc, {CONTRACT: "0x" + "11" * 20}), hurried, lambda _: None, run_s=0)
     try:
         assert [job.run(now)["made"] for _ in range(4)] == [1, 1, 1, 0]
@@ -196,7 +197,7 @@ def test_a_node_that_lies_of_the_contract__posts_nothing_and_stops_nothing(
 
     with database.write() as session:
         queries.add_epoch(session, 7, EpochTree(EMPTY), START, 10, datetime.now(UTC))
-    rpc = Rpc(["http://liar"], transport=httpx.MockTransport(answer))
+    rpc = Nodes(["http://liar"], transport=httpx.MockTransport(answer))
     anchoring = Anchoring(database, VaultReader(rpc, {CONTRACT: "0x" + "11" * 20}))
     state = cast(
         "KeeperState", SimpleNamespace(is_stood_down=False, head=SimpleNamespace(hash=WORD))
@@ -325,7 +326,7 @@ def test_a_log_that_was_not_asked_for__is_no_hours_post(
     with database.write() as session:
         queries.add_epoch(session, 7, EpochTree(EMPTY), START, 10, datetime.now(UTC))
         session.execute(update(AnchorEpoch).values(root=START))
-    rpc = Rpc(["http://liar"], transport=httpx.MockTransport(answer))
+    rpc = Nodes(["http://liar"], transport=httpx.MockTransport(answer))
     job = Anchors(VaultReader(rpc, {CONTRACT: "0x" + "11" * 20}), database, lambda _: None)
     with suppress(RpcError):
         job.run(datetime.fromtimestamp(epoch_end_s(7), UTC))

@@ -13,7 +13,7 @@ from sqlalchemy.exc import OperationalError
 from core.blocks.tables import Vault
 from core.chain.abi import function
 from core.chain.abi_text import call_by_signature
-from core.hexes import bytes_of, hex_of
+from core.hexes import bytes_of
 from core.keeper import intents as rows
 from core.keeper.intents import NewIntent, NewVaultMark
 from core.keeper.tables import KeeperEnded
@@ -21,9 +21,7 @@ from core.keeper.views import watched_vaults
 from core.mandate.tables import Mandate
 from core.money import UsdcE6
 from keeper import tick
-from keeper.last_resort import FALLEN_S, UNKNOWN_S
-from keeper.sender import SECOND_AFTER_BLOCKS
-from keeper.swallowed import SWALLOWED_BLOCKS
+from keeper.jobs.last_resort import UNKNOWN_S
 from tests.integration.keeper.conftest import (
     PRICE_AT_FLOOR,
     SWALLOWS,
@@ -109,17 +107,6 @@ def test_intents__one_that_the_database_refuses__keeps_no_other_out(stage: Stage
         assert rows.add_intent(session, new_intent(stage), 1, stage.now()) is not None
 
 
-def test_an_intent_whose_row_cannot_be_used__is_planned_anew(stage: Stage) -> None:
-    stage.set_price(PRICE_AT_FLOOR)
-    with stage.database.write() as session:
-        rows.add_intent(session, new_intent(stage, reason={"nothing": "of use"}), 1, stage.now())
-    keeper = stage.keeper()
-    keeper.run()
-    keeper.run()
-    assert stage.status() == "stopped"
-    assert stage.states() == [("stop", "superseded"), ("stop", "mined")]
-
-
 # Whom it watches
 
 
@@ -180,19 +167,10 @@ def test_a_vault_that_ended__drops_out_at_the_next_tick_when_the_database_failed
 
 
 def test_the_floor__is_of_the_signed_terms(stage: Stage) -> None:
+    """Only where they are unknown is it asked for (test_keeper_nodes)."""
     keeper = stage.keeper()
     keeper.run()
-    asked = keeper.wire.views
-    assert function("MandateVault", "worth").selector in asked
-    assert function("MandateVault", "stopFloor").selector not in asked
-    with stage.database.write() as session:
-        session.execute(update(Mandate).values(terms_digest=b"\1" * 32))
-    other = stage.keeper()
-    keeper.die()
-    assert (
-        other.run().unknown,
-        function("MandateVault", "stopFloor").selector in other.wire.views,
-    ) == (0, True)
+    assert function("MandateVault", "stopFloor").selector not in keeper.wire.views
 
 
 # The second way
@@ -221,46 +199,15 @@ def test_the_stops_signer_is_down__the_keepers_key_stops(stage: Stage) -> None:
     assert stage.receipt_of(stage.txs()[-1]).sender == KEEPER.address
 
 
-def test_a_stop_that_no_block_takes__is_sent_by_the_other_key(stage: Stage) -> None:
-    stage.set_price(PRICE_AT_FLOOR)
-    keeper = stage.keeper(stop_signer=STRANGER.signer)
-    with stage.no_blocks():
-        keeper.run()
-        for _ in range(SECOND_AFTER_BLOCKS):
-            stage.chain.anvil.rpc.call("anvil_dropAllTransactions")
-            stage.chain.anvil.mine(1)
-        keeper.run()
-        keepers = [tx.raw for tx in stage.txs() if tx.signer == bytes_of(KEEPER.address)]
-        assert [(row.kind, row.state) for row in stage.intents()] == [
-            ("stop", "broadcast"),
-            ("second_stop", "broadcast"),
-        ]
-        stage.chain.anvil.rpc.call("anvil_dropAllTransactions")
-        stage.chain.anvil.rpc.call("eth_sendRawTransaction", [hex_of(keepers[0])])
-        stage.chain.anvil.mine(1)
-        assert stage.status() == "stopped"
-        keeper.run()
-        stage.chain.anvil.mine(1)
-        keeper.run()
-    assert dict(stage.states())["second_stop"] == "mined"
-    assert dict(stage.states())["stop"] in ("superseded", "reverted")
-
-
 def test_a_node_that_keeps_bytes_to_itself__delays_no_stop(stage: Stage) -> None:
     stage.set_price(PRICE_AT_FLOOR)
     stage.keeper(paths=(SWALLOWS, "")).run()
     assert stage.status() == "stopped"
 
 
-def test_a_node_that_keeps_bytes_to_itself__rests_after_blocks_without_them(stage: Stage) -> None:
+def test_a_node_that_keeps_bytes_to_itself__delays_no_mark(stage: Stage) -> None:
     stage.set_price(1_100_000)
-    keeper = stage.keeper(paths=(SWALLOWS, ""))
-    keeper.run()
-    assert stage.keeper_nonce() == 0, "a mark goes to one node alone"
-    stage.chain.anvil.mine(SWALLOWED_BLOCKS)
-    keeper.run()
-    assert keeper.rpc.stats()[0].failures == {"distrust: swallows": 1}
-    keeper.run()
+    stage.keeper(paths=(SWALLOWS, "")).run()
     assert (stage.keeper_nonce(), dict(stage.states())["mark"]) == (1, "mined")
 
 
@@ -273,19 +220,6 @@ def run_for(stage: Stage, keeper: KeeperProcess, seconds: int) -> None:
     for _ in range(-(-seconds // STEP_S)):
         later(stage, STEP_S)
         keeper.run()
-
-
-def test_no_stop_gets_through__the_pauser_removes_the_agent(stage: Stage) -> None:
-    stage.set_price(PRICE_AT_FLOOR)
-    stage.chain.anvil.rpc.call("anvil_setBalance", [KEEPER.address, "0x0"])
-    keeper = stage.keeper(pauser=DEPLOYER.signer, clock=stage.chain_clock)
-    keeper.run()
-    assert ("remove_agent", "mined") not in stage.states()
-    run_for(stage, keeper, FALLEN_S)
-    assert (stage.status(), int(stage.chain.reader.agent(stage.vault), 16)) == ("working", 0)
-    later(stage, 5)
-    keeper.run()
-    assert [kind for kind, _ in stage.states()].count("remove_agent") == 1
 
 
 @pytest.mark.slow

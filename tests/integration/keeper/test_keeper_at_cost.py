@@ -11,7 +11,7 @@ from core.chain.abi_text import call_by_signature
 from core.mandate.chain import calldata
 from core.mandate.chain.calldata import VaultCall
 from core.mandate.chain.decode import decode_log
-from core.mandate.rules.events import Marked, Stopped
+from core.mandate.rules.events import Stopped
 from core.mandate.rules.terms import UNPINNED, Rule, RuleKind
 from core.selectors import selector_of
 from tests.integration.chain_fixtures import DeployedChain
@@ -58,14 +58,13 @@ def test_a_keeper_that_the_factory_does_not_name__stops_at_cost_as_anyone_may(ou
     assert (stopped.worth, stopped.unvalued_out) == (950 * USDC, OUT)
 
 
-def test_worth_at_cost_falls_to_the_floor__the_keepers_mark_stops_and_names_the_part(
+def test_worth_at_cost_falls_to_the_floor__the_stop_names_the_part(
     out: Stage,
 ) -> None:
     out.set_price(PRICE_AT_FLOOR)
     report = out.keeper().run()
     (tx,) = out.txs()
     events = [decode_log(log) for log in out.receipt_of(tx).logs]
-    assert Marked(950 * USDC, OUT) in events
     (stopped,) = [event for event in events if isinstance(event, Stopped)]
     assert out.status() == "stopped"
     assert (stopped.by, stopped.worth, stopped.unvalued_out) == (KEEPER.address, 950 * USDC, OUT)
@@ -84,24 +83,6 @@ def test_rows_of_a_stop_at_cost__say_that_it_is_at_cost(out: Stage) -> None:
     (intent,) = out.intents()
     (row,) = out.marks()
     assert intent.reason["source"] == row.source == "vault.worth_at_cost"
-
-
-def test_money_goes_out_between_decision_and_signature__stops_all_the_same(
-    stage: Stage, venue: str
-) -> None:
-    """The agent can't turn the stop off by sending a base unit to a venue that nobody values."""
-    stage.set_price(PRICE_AT_FLOOR - 1)
-
-    def spend() -> None:
-        stage.chain.succeed(AGENT, stage.vault, calldata.execute(VaultCall(venue, 1, take(1))))
-
-    stage.keeper(before_signing=spend, stop_signer=STRANGER.signer).run()
-    (intent,) = stage.intents()
-    assert (stage.status(), intent.reason["source"], intent.role) == (
-        "stopped",
-        "vault.worth_at_cost",
-        "stop",
-    )
 
 
 def test_dry_run__judges_at_cost_and_sends_nothing(out: Stage) -> None:

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
+from core.chain.errors import RpcUnreachableError
 from core.chain.fees import GAS_PRICE_ORACLE
+from core.chain.nodes import Nodes
 from core.chain.remote_signer import RemoteSigner
-from core.chain.rpc import Rpc, RpcUnreachableError
 from core.db.engine import Database
 from core.hexes import bytes_of
 from core.jobs.rules import ATTENTION
@@ -153,7 +154,7 @@ def test_balances__without_a_key__is_skipped(deployed: DeployedChain, database: 
 
 
 def test_balances__the_node_is_gone__fails(database: Database) -> None:
-    nowhere = VaultReader(Rpc([f"http://127.0.0.1:{free_port()}"]), {})
+    nowhere = VaultReader(Nodes([f"http://127.0.0.1:{free_port()}"]), {})
     with pytest.raises(RpcUnreachableError):
         Funds(nowhere, database, {Role.KEEPER: KEEPER.signer}, 50 * GWEI).run(NOW)
     nowhere.rpc.close()

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import select, text
 from sqlalchemy.exc import OperationalError
 
-from core.chain.rpc import RpcRefusedError, RpcUnreachableError
+from core.chain.errors import RpcRefusedError, RpcUnreachableError
 from core.db.engine import Database
 from core.db.leader import leader_row
 from core.db.leadership import Leadership, LeadershipLostError

@@ -5,9 +5,9 @@ lie burns is bounded.
 import pytest
 
 from core.chain.abi import function
+from keeper.attempts import MOST_GAP
 from keeper.funds import STOPS_WANTED
-from keeper.sender import REVERTS_A_DAY
-from keeper.snapshot import MOST_GAP
+from keeper.send import REVERTS_A_DAY
 from tests.integration.keeper.conftest import GWEI, PRICE_AT_FLOOR, KeeperProcess, Stage
 from tests.integration.keeper.liars import (
     Lie,

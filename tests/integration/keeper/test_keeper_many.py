@@ -2,24 +2,21 @@
 none of it.
 """
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from sqlalchemy import event, text
 
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.db.engine import Database
 from core.db.leadership import Leadership
 from core.keeper import views as watched_rows
-from core.keeper.intents import Intent
-from core.mandate.chain.reader import VaultReader
-from keeper import tick as ticks
-from keeper.observe import Observer
-from keeper.tick import Tick
-from tests.bench.many_vaults import CHAIN_ID, FACTORY, fill, node
+from keeper import read
+from keeper.state import DueStop
+from tests.bench.many_vaults import CHAIN_ID, fill, node, tick_of
 
-AT_FLOOR = 950_000_000
 SENT = """
 insert into keeper_intent (chain_id, subject, vault, kind, role, state, "to", data, decided_block, trigger_block_number,
     trigger_block_hash, reason, epoch, created_at, updated_at)
@@ -60,71 +57,43 @@ def test_watched_vaults__reads_of_a_hundred_judgements_a_vault_only_the_newest(
     assert "Seq Scan on keeper_intent" not in plan, plan
 
 
-class Told:
-    """A sender that notes what it is asked, beside how many vaults had been read by then."""
+class Stops:
+    """Notes which vaults are due, beside how many signs of the tick there were."""
 
-    def __init__(self, read: list[str]) -> None:
-        self.read = read
-        self.rushed: list[tuple[int, int]] = []
+    def __init__(self) -> None:
+        self.signs = 0
+        self.sent: list[tuple[int, set[str]]] = []
 
-    def advance(self, live: list[Intent], now: datetime, *, is_stood_down: bool) -> list[Intent]:
-        return live
+    def sign(self) -> None:
+        self.signs += 1
 
-    def rush(self, live: list[Intent], now: datetime, *, is_stood_down: bool) -> list[Intent]:
-        self.rushed.append((len(self.read), len(live)))
-        return live
+    def send(self, due: Sequence[DueStop]) -> None:
+        self.sent.append((self.signs, {one.reading.public_id for one in due}))
 
 
 @pytest.mark.slow
-def test_first_look__is_in_batches_nearest_first_and_each_batchs_stops_go_before_the_next_is_read(
-    database: Database, database_url: str, monkeypatch: Any
+def test_first_look__is_in_parts_most_at_risk_first_and_each_parts_stops_go_before_the_next_is_judged(
+    database: Database, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ticks, "VAULTS_A_BATCH", 100)
+    """300 vaults of the same worth, of which two have a floor above it."""
+    monkeypatch.setattr(read, "VAULTS_A_CALL", 100)
     fill(database, 300, 300)
     with database.write() as session:
-        session.execute(
-            text("update vault_mark set worth_usdc_e6 = 951000000 where block_number <= 150")
+        doubled = (
+            "update mandate set budget_usdc_e6 = 2000000000 where public_id in ('m_10', 'm_299')"
         )
-        session.execute(text("delete from vault_mark where block_number > 290"))
-    signs: list[int] = []
-    read: list[str] = []
+        session.execute(text(doubled))
+        session.execute(text("delete from vault_mark where block_number in (9, 298)"))
+    stops = Stops()
     with node() as url:
-        rpc = Rpc([url])
-        observer = Observer(VaultReader(rpc, {"factory": FACTORY}), CHAIN_ID, 3_600)
-        real = observer.readings
-
-        def readings(watched: Any, *arguments: Any) -> Any:
-            read.extend(vault.vault for vault in watched)
-            return tuple(fallen(reading) for reading in real(watched, *arguments))
-
-        def fallen(reading: Any) -> Any:
-            number = reading.public_id.removeprefix("m_")
-            return (
-                ticks.replace(reading, worth_usdc_e6=AT_FLOOR)
-                if int(number) in (10, 299)
-                else reading
-            )
-
-        monkeypatch.setattr(observer, "readings", readings)
+        rpc = Nodes([url])
         leadership = Leadership(database_url, "keeper", "test")
         assert leadership.try_take(datetime.now(UTC))
-        told = Told(read)
-        tick = Tick(
-            database=database, observer=observer, leadership=leadership, sender=told, own=None,
-                sign=lambda: signs.append(len(read))
-        )  # fmt: skip
+        tick = tick_of(database, rpc, leadership, stops=stops, sign=stops.sign)
         report = tick.run(datetime.now(UTC))
         leadership.release()
+        calls = rpc.stats()[0].calls
         rpc.close()
-    assert (report.vaults, signs) == (300, [100, 200, 300, 300]), (
-        "each batch, and what the other nodes say"
-    )
-    assert [count for count, _ in told.rushed] == [100], (
-        "both were near or unknown: the first batch has them"
-    )
-    with database.read() as session:
-        known = {
-            vault.vault: vault.last_written
-            for vault in watched_rows.watched_vaults(session, CHAIN_ID, datetime.now(UTC))
-        }
-    assert len(known) == 300
+    assert (report.vaults, report.actions, stops.signs) == (300, 2, 3)
+    assert stops.sent == [(0, {"m_10", "m_299"})], "both were unread: the first part has them"
+    assert calls == 4 + 3, "a head, a safe block, two views of the factory, and three parts"

@@ -1,122 +1,264 @@
-"""One sick or lying node of several: no word of one node decides what cannot be taken back, and
-none stays preferred for ever.
+"""What several nodes say of vaults, of which one is sick or lies: any node's lens stops a vault,
+and what does not revert needs two.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
 
 import pytest
 from sqlalchemy import select
+from sqlalchemy.exc import OperationalError
 
+from core.chain.abi import function
 from core.errors import OutsideError
 from core.keeper import intents as rows
+from core.keeper import views as watched_rows
 from core.keeper.intents import add_ended
 from core.keeper.tables import KeeperEnded
 from core.mandate.chain import calldata
-from keeper.last_resort import FALLEN_S, UNKNOWN_S
+from core.mandate.tables import Mandate
+from keeper.jobs.last_resort import UNKNOWN_S
+from keeper.state import DueStop
+from keeper.tick import PRESENT_S, NoNodeError
 from tests.integration.keeper import liars, lies
+from tests.integration.keeper.blocks import Clock
 from tests.integration.keeper.conftest import PRICE_AT_FLOOR, USDC, KeeperProcess, Stage
-from tests.integration.keeper.liars import Lie, LyingWire, said
+from tests.integration.keeper.liars import Call, Lie, LyingWire, said, together
 from tests.integration.keeper.lies import TWO
 from tests.integration.keeper.test_keeper_apart import a_mark, later
-from tests.personas import DEPLOYER, KEEPER, OWNER, STRANGER
+from tests.personas import DEPLOYER, OWNER, STRANGER
 from tests.slow import few
 
-WITHIN_S = 15.0
 NEAR_FLOOR = 600_000  # 900 cash + 60: above the floor of 950, within 2 %
+MOVED = 1_100_000  # a move of 1 %
+MAX_HEAD_AGE_S = 10
+HOUR_S = 3_600
+SLOW_S = 4.0
+STOP_FLOOR = function("MandateVault", "stopFloor").selector
+
+
+class Stops:
+    """Notes what is due, and sends nothing."""
+
+    def __init__(self) -> None:
+        self.due: list[DueStop] = []
+
+    def send(self, due: Sequence[DueStop]) -> None:
+        self.due += due
+
+
+def due_at(stage: Stage, keeper: KeeperProcess, ahead_s: int = 0) -> set[int]:
+    """The nodes, by their place, whose lens calls for a stop in one tick of a machine whose clock is so wrong."""
+    keeper.tick._stops = stops = Stops()
+    keeper.now = lambda: stage.now() + timedelta(seconds=ahead_s)
+    with suppress(OutsideError):
+        keeper.judge()
+    assert {one.vault for one in stops.due} <= {stage.vault}
+    return {keeper.rpc.names.index(one.node) for one in stops.due}
+
+
+A, B = {0}, {1}
+BOTH = A | B
+
+
+def slow(call: Call, answer: Call) -> Call | None:
+    if lies.is_lens(call):
+        time.sleep(SLOW_S)
+    return None
+
+
+def another_chain(call: Call, answer: Call) -> Call | None:
+    return said(call, "0x") if call["method"] == "eth_call" else None
+
+
+# A stop
+
 
 SICK: dict[str, Callable[[Stage], Lie]] = {
-    "its head stands still": lies.frozen,
     "it has no head": lambda _: lies.head(lambda _: None),
     "its head has no base fee": lambda _: lies.head(lies.without_base_fee),
     "it refuses to say its head": lambda _: liars.refuses("eth_getBlockByNumber"),
-    "its head is of tomorrow": lambda _: lies.head(
-        lambda block: {**block, "timestamp": hex(int(block["timestamp"], 16) + 86_400)}
-    ),
     "it refuses every call": lambda _: liars.refuses("eth_call"),
     "it lacks the block": lambda _: liars.refuses("eth_call", message="header not found"),
-    "its trials revert": lambda _: lies.trials_revert,
+    "it serves another chain": lambda _: another_chain,
+    "it cannot say the worth": lambda _: lies.no_worth,
+    "it says too much worth": lambda _: lies.worth(1_000 * USDC),
+    "it says that the vault is stopped": lambda _: lies.status(2),
+    "its lens never answers": lambda _: lies.hangs,
+}
+SICK_AND_RIGHT: dict[str, Callable[[Stage], Lie]] = {
+    "its head stands still": lies.frozen,
+    "its head is of tomorrow": lambda _: lies.ahead(86_400),
     "it names another keeper": lambda _: lies.another_keeper,
-    "it cannot say the worth": lambda _: lies.view_refused("worth"),
-    "it says too much worth": lambda _: lies.view("worth", 1_000 * USDC),
-    "it says that the vault is stopped": lambda _: lies.view("status", 2),
 }
 
 
-def run(keeper: KeeperProcess, stage: Stage, ticks: int) -> None:
-    for _ in range(ticks):
-        with suppress(OutsideError):
-            keeper.run()
-        stage.pass_time(stage.chain.now + 2)
-
-
-@pytest.mark.parametrize(
-    "stop_signer", few([None, STRANGER.signer], plain=1), ids=["one key", "a key for stops"]
-)
-@pytest.mark.parametrize("name", SICK)
-@pytest.mark.parametrize("sick", few(["a", "b"], plain=1), ids=["preferred", "other"])
-def test_one_node_of_two_is_sick__the_vault_is_stopped(
-    stage: Stage, sick: str, name: str, stop_signer: object
+@pytest.mark.parametrize("sick", [0, 1], ids=["preferred", "other"])
+def test_one_node_of_two_is_sick__the_other_ones_lens_calls_for_the_stop(
+    stage: Stage, sick: int
 ) -> None:
-    wire = LyingWire({f"/{sick}": SICK[name](stage)})
-    stage.pass_time(stage.chain.now + 15)
     stage.set_price(PRICE_AT_FLOOR)
-    run(stage.keeper(paths=TWO, wire=wire, stop_signer=stop_signer), stage, 4)  # type: ignore[arg-type]
-    assert stage.status() == "stopped"
+    for name, lie in SICK.items():
+        keeper = stage.keeper(paths=TWO, wire=LyingWire({TWO[sick]: lie(stage)}))
+        assert due_at(stage, keeper) == {1 - sick}, name
+        keeper.die()
 
 
-def test_the_preferred_node_stands_still__the_other_is_asked_in_the_same_tick(stage: Stage) -> None:
-    wire = LyingWire({"/a": lies.frozen(stage)})
-    stage.pass_time(stage.chain.now + 15)
-    stage.set_price(PRICE_AT_FLOOR)
+@pytest.mark.parametrize("sick", [0, 1], ids=["preferred", "other"])
+def test_one_node_of_two_is_sick__its_lens_calls_for_the_stop_all_the_same(
+    stage: Stage, sick: int
+) -> None:
+    wire = LyingWire({})
     keeper = stage.keeper(paths=TWO, wire=wire)
-    keeper.run()
-    assert stage.status() == "stopped"
-    assert keeper.rpc.stats()[0].failures == {"distrust: stale": 1}
+    stage.set_price(PRICE_AT_FLOOR)
+    for name, lie in SICK_AND_RIGHT.items():
+        wire.lies = {TWO[sick]: lie(stage)}
+        assert due_at(stage, keeper) == BOTH, name
 
 
-# Nothing is done that cannot be undone
+def test_a_machines_clock_that_is_wrong__delays_no_stop(stage: Stage) -> None:
+    stage.set_price(PRICE_AT_FLOOR)
+    keeper = stage.keeper(paths=("/a",), wire=LyingWire({}))
+    assert [due_at(stage, keeper, s) for s in (11, -11, HOUR_S, -HOUR_S)] == [A] * 4
 
 
-@pytest.mark.parametrize("stop_signer", [None, STRANGER.signer], ids=["one key", "a key for stops"])
-@pytest.mark.parametrize("worth", few([0, 950 * USDC], 1))
-def test_one_node_of_two_says_too_little_worth__nothing_is_stopped(
-    stage: Stage, worth: int, stop_signer: object
+@pytest.mark.parametrize("paths", [("/a",), TWO], ids=["one node", "two nodes"])
+def test_a_head_that_stands_still__holds_back_marks_and_no_stop(
+    stage: Stage, paths: tuple[str, ...]
 ) -> None:
-    keeper = stage.keeper(
-        paths=TWO, wire=LyingWire({"/a": lies.view("worth", worth)}), stop_signer=stop_signer
-    )  # type: ignore[arg-type]
-    run(keeper, stage, 5)
-    assert (stage.status(), stage.txs()) == ("working", [])
-    assert "distrust: contradicts" in keeper.rpc.stats()[0].failures
+    clock, wire = Clock(), LyingWire({})
+    keeper = stage.keeper(paths=paths, wire=wire, age=clock)
+    keeper.run()
+    wire.lies = dict.fromkeys(paths, lies.frozen(stage))
+    keeper.run()
+    stage.set_price(MOVED)
+    clock.passed_s += MAX_HEAD_AGE_S + 1
+    report = keeper.run()
+    assert (stage.states(), report.is_stale, report.head_age_s >= MAX_HEAD_AGE_S) == (
+        [],
+        True,
+        True,
+    )
+    stage.set_price(PRICE_AT_FLOOR)
+    assert due_at(stage, keeper) == set(range(len(paths)))
+
+
+def test_a_node_that_answers_late__delays_the_other_by_a_second(stage: Stage) -> None:
+    stage.set_price(PRICE_AT_FLOOR)
+    keeper = stage.keeper(paths=TWO, wire=LyingWire({"/a": slow}))
+    begun = time.monotonic()
+    assert due_at(stage, keeper) == B
+    assert time.monotonic() - begun < SLOW_S - 1
+
+
+def test_one_node_that_answers_late__is_waited_for(stage: Stage) -> None:
+    stage.set_price(PRICE_AT_FLOOR)
+    assert due_at(stage, stage.keeper(paths=("/a",), wire=LyingWire({"/a": slow}))) == A
+
+
+def test_no_node_answers__is_an_error_of_the_tick(stage: Stage) -> None:
+    lie = liars.refuses("eth_getBlockByNumber")
+    with pytest.raises(NoNodeError):
+        stage.keeper(paths=TWO, wire=LyingWire(dict.fromkeys(TWO, lie))).judge()
+
+
+def test_a_vault_that_is_over__is_not_stopped_by_the_time_of_its_node(stage: Stage) -> None:
+    stage.set_price(PRICE_AT_FLOOR)
+    to_end = stage.ends_at - stage.chain.now
+    wire = LyingWire({"/a": lies.ahead(to_end)})
+    assert due_at(stage, stage.keeper(paths=TWO, wire=wire)) == B
+    wire.lies = {"/a": lies.ahead(to_end - 60)}
+    keeper = stage.processes[0]
+    assert due_at(stage, keeper) == BOTH
 
 
 @pytest.mark.slow
-def test_one_node_of_two_says_that_money_is_out_at_a_loss__nothing_is_stopped(stage: Stage) -> None:
-    lie = lies.view("worth", 900 * USDC, at_cost=USDC)
-    run(stage.keeper(paths=TWO, wire=LyingWire({"/a": lie})), stage, 5)
-    assert (stage.status(), stage.txs()) == ("working", [])
+def test_postgres_is_away__stops_go_on_by_the_vaults_of_the_tick_before(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keeper = stage.keeper(paths=("/a",), wire=LyingWire({}))
+    keeper.run()
+
+    def lost(*_: object) -> None:
+        raise OperationalError("select", {}, Exception("connection lost"))
+
+    monkeypatch.setattr(watched_rows, "watched_vaults", lost)
+    stage.set_price(PRICE_AT_FLOOR)
+    keeper.tick._stops = stops = Stops()
+    with pytest.raises(OperationalError):
+        keeper.tick.run(stage.now())
+    assert [one.vault for one in stops.due] == [stage.vault]
 
 
-@pytest.mark.slow
-def test_a_node_whose_every_word_says_fallen__costs_one_failed_stop_and_not_one_a_block(
+# Floors that the record does not have
+
+
+def floor_is(usdc_e6: int) -> Lie:
+    def lie(call: Call, answer: Call) -> Call | None:
+        is_asked = call["method"] == "eth_call" and call["params"][0]["data"] == STOP_FLOOR
+        return said(call, lies.word(usdc_e6)) if is_asked else None
+
+    return lie
+
+
+def test_a_floor_that_the_record_does_not_have__is_each_nodes_own_and_is_asked_once(
     stage: Stage,
 ) -> None:
-    def lie(call: liars.Call, answer: liars.Call) -> liars.Call | None:
-        if call["method"] == "eth_estimateGas":
-            return said(call, hex(100_000))
-        if call["method"] == "eth_call" and "from" in call["params"][0]:
-            return said(call, "0x")
-        return lies.view("worth", 0)(call, answer)
+    with stage.database.write() as session:
+        session.scalars(select(Mandate)).one().terms_digest = b"\7" * 32
+    keeper = stage.keeper(paths=TWO, wire=(wire := LyingWire({"/a": floor_is(1)})))
+    stage.set_price(PRICE_AT_FLOOR)
+    assert due_at(stage, keeper) == B
+    wire.views.clear()
+    assert due_at(stage, keeper) == B
+    assert STOP_FLOOR not in wire.views
 
-    run(stage.keeper(paths=TWO, wire=LyingWire({"/a": lie})), stage, 12)
-    assert (stage.status(), len(stage.txs())) == ("working", 1)
+
+# What does not revert
+
+
+@pytest.mark.parametrize("liar", [0, 1], ids=["preferred", "other"])
+def test_one_node_of_two_says_that_a_worth_moved__no_mark_is_sent(stage: Stage, liar: int) -> None:
+    keeper = stage.keeper(paths=TWO, wire=LyingWire({TWO[liar]: lies.worth(1_020 * USDC)}))
+    keeper.run()
+    assert stage.states() == []
+    stage.set_price(MOVED)
+    keeper.run()
+    assert [kind for kind, _ in stage.states()] == ["mark"]
+
+
+def test_the_other_node_is_gone__marks_go_by_one_after_a_minute(stage: Stage) -> None:
+    clock, wire = Clock(), LyingWire({})
+    keeper = stage.keeper(paths=TWO, wire=wire, age=clock)
+    keeper.run()
+    wire.lies = {"/b": liars.refuses("eth_getBlockByNumber")}
+    stage.set_price(MOVED)
+    keeper.run()
+    assert stage.states() == []
+    clock.passed_s += PRESENT_S + 1
+    stage.pass_time(stage.chain.now + 2)
+    keeper.run()
+    assert [kind for kind, _ in stage.states()] == ["mark"]
+
+
+def test_one_node_of_two_cannot_value_the_vault__its_worth_is_known(stage: Stage) -> None:
+    wire = LyingWire({"/a": lies.no_worth})
+    keeper = stage.keeper(paths=TWO, wire=wire)
+    assert keeper.run().unknown == 0
+    wire.lies["/b"] = lies.no_worth
+    assert keeper.run().unknown == 1
 
 
 def agent(stage: Stage) -> int:
     return int(stage.chain.reader.agent(stage.vault), 16)
+
+
+def unknown_for_long(stage: Stage, keeper: KeeperProcess) -> None:
+    for _ in range(UNKNOWN_S // 20 + 2):
+        later(stage, 20)
+        keeper.run()
 
 
 @pytest.mark.slow
@@ -125,38 +267,35 @@ def test_one_node_of_two_cannot_say_the_worth_for_long__the_agent_stays(stage: S
     wire = LyingWire({})
     keeper = stage.keeper(paths=TWO, wire=wire, pauser=DEPLOYER.signer, clock=stage.chain_clock)
     keeper.run()
-    wire.lies = {"/a": lies.view_refused("worth")}
-    for _ in range(UNKNOWN_S // 20 + 2):
-        later(stage, 20)
-        assert keeper.run().unknown == 0
+    wire.lies = {"/a": lies.no_worth}
+    unknown_for_long(stage, keeper)
     assert agent(stage) != 0
 
 
-@pytest.mark.parametrize("worth", few([None, 0], plain=1))
-def test_one_node_of_two_insists_that_no_stop_helps__the_agent_stays(
-    stage: Stage, worth: int | None
+@pytest.mark.parametrize("paths", few([("/a",), TWO], plain=1), ids=["one node", "two nodes"])
+def test_a_worth_that_no_node_knows_for_long__removes_the_agent_near_the_floor(
+    stage: Stage, paths: tuple[str, ...]
 ) -> None:
-    """The other one is at hand and says how it is."""
     stage.set_price(NEAR_FLOOR)
-    lie = lies.view_refused("worth") if worth is None else lies.view("worth", worth)
     keeper = stage.keeper(
-        paths=TWO, wire=LyingWire({"/a": lie}), pauser=DEPLOYER.signer, clock=stage.chain_clock
+        paths=paths, wire=LyingWire({}), pauser=DEPLOYER.signer, clock=stage.chain_clock
     )
-    for _ in range(UNKNOWN_S // 20 + 2):
-        keeper.run()
-        later(stage, 20)
-    assert agent(stage) != 0
+    keeper.run()
+    stage.chain.anvil.rpc.call(
+        "anvil_setCode", [stage.chain.contracts["test_venue_adapter"], "0xfe"]
+    )
+    unknown_for_long(stage, keeper)
+    assert (stage.status(), agent(stage)) == ("working", 0)
 
 
 def test_unknown_before_this_process_began__counts_for_nothing(stage: Stage) -> None:
     """Known, unknown once, the keeper down for a quarter of an hour, and its first look fails."""
     stage.set_price(NEAR_FLOOR)
     with stage.database.write() as session:
-        rows.add_vault_marks(
-            session, [a_mark(stage, 960 * USDC), a_mark(stage, None, block_number=6)], stage.now()
-        )
+        marks = [a_mark(stage, 960 * USDC), a_mark(stage, None, block_number=6)]
+        rows.add_vault_marks(session, marks, stage.now())
     later(stage, UNKNOWN_S + 300)
-    wire = LyingWire({"/a": lies.view_refused("worth")})
+    wire = LyingWire({"/a": lies.no_worth})
     stage.keeper(paths=("/a",), wire=wire, pauser=DEPLOYER.signer, clock=stage.chain_clock).run()
     assert agent(stage) != 0
 
@@ -165,46 +304,12 @@ def test_unknown_before_a_gap_in_the_ticks__counts_for_nothing(stage: Stage) -> 
     stage.set_price(NEAR_FLOOR)
     with stage.database.write() as session:
         rows.add_vault_marks(session, [a_mark(stage, 960 * USDC)], stage.now())
-    wire = LyingWire({"/a": lies.view_refused("worth")})
+    wire = LyingWire({"/a": lies.no_worth})
     keeper = stage.keeper(paths=("/a",), wire=wire, pauser=DEPLOYER.signer, clock=stage.chain_clock)
     keeper.run()
     later(stage, UNKNOWN_S)
     keeper.run()
     assert agent(stage) != 0
-
-
-def test_a_clock_that_is_set_right_between_two_ticks__removes_no_agent(stage: Stage) -> None:
-    stage.set_price(PRICE_AT_FLOOR)
-    keeper = stage.keeper(pauser=DEPLOYER.signer)
-    stage.chain.anvil.rpc.call("anvil_setBalance", [KEEPER.address, "0x0"])
-    late = stage.now() - timedelta(seconds=FALLEN_S + 40)
-    assert keeper.leadership.try_take(late)
-    keeper.tick.run(late)
-    later(stage, 1)
-    keeper.tick.run(stage.now())
-    assert agent(stage) != 0
-
-
-@pytest.mark.parametrize("paths", few([("/a",), TWO], plain=1), ids=["one node", "two nodes"])
-def test_a_worth_that_no_node_answers_in_time__removes_the_agent_near_the_floor(
-    stage: Stage, paths: tuple[str, ...]
-) -> None:
-    """The status is still told."""
-    wire = LyingWire({})
-    stage.set_price(NEAR_FLOOR)
-    keeper = stage.keeper(paths=paths, wire=wire, pauser=DEPLOYER.signer, clock=stage.chain_clock)
-    keeper.run()
-    wire.lies = {path: lies.hangs_at("worth") for path in paths}
-    for _ in range(UNKNOWN_S // 20 + 1):
-        later(stage, 20)
-        keeper.run()
-    until = time.monotonic() + WITHIN_S
-    # what timed out just now is left alone for a second or two
-    while agent(stage) and time.monotonic() < until:
-        time.sleep(0.5)
-        later(stage, 1)
-        keeper.run()
-    assert (stage.status(), agent(stage)) == ("working", 0)
 
 
 # What ended
@@ -219,19 +324,37 @@ def ended(stage: Stage) -> list[str]:
 def test_one_node_of_two_says_that_it_ended__it_is_watched_all_the_same(
     stage: Stage, status: int
 ) -> None:
-    stage.make_safe()
-    wire = LyingWire({"/a": lies.view("status", status)})
-    keeper = stage.keeper(paths=TWO, wire=wire)
+    keeper = stage.keeper(paths=TWO, wire=LyingWire({"/a": lies.status(status)}))
     for _ in range(3):
         keeper.run()
         stage.make_safe()
     assert ended(stage) == []
 
 
+@pytest.mark.parametrize(
+    "lie", [lambda *_: None, liars.refuses("eth_getBlockByNumber")], ids=["both", "one answers"]
+)
+def test_it_ended__two_nodes_or_one_and_the_record_say_so(stage: Stage, lie: Lie) -> None:
+    """Once the block in which it was seen ended is safe."""
+    stage.chain.succeed(OWNER, stage.vault, calldata.stop("owner"))
+    with stage.database.write() as session:
+        session.scalars(select(Mandate)).one().status = "draft"
+    keeper = stage.keeper(paths=TWO, wire=LyingWire({"/b": lie}))
+    keeper.run()
+    assert ended(stage) == []
+    stage.make_safe()
+    keeper.run()
+    is_one = lie({"method": "eth_getBlockByNumber", "id": 1}, {}) is not None
+    assert ended(stage) == ([] if is_one else ["stopped"])
+    stage.record("stopped")
+    keeper.run()
+    assert (ended(stage), keeper.run().vaults) == (["stopped"], 0)
+
+
 def test_a_node_whose_safe_block_is_its_newest__lets_no_vault_drop_out_that_a_reorg_brings_back(
     stage: Stage,
 ) -> None:
-    def lie(call: liars.Call, answer: liars.Call) -> liars.Call | None:
+    def lie(call: Call, answer: Call) -> Call | None:
         """Everything at `safe` is answered as of `latest`."""
         if "safe" not in call["params"]:
             return None
@@ -249,26 +372,36 @@ def test_a_node_whose_safe_block_is_its_newest__lets_no_vault_drop_out_that_a_re
     assert (ended(stage), stage.status()) == ([], "stopped")
 
 
-def test_a_vault_that_was_said_to_have_ended_and_works__comes_back(stage: Stage) -> None:
+def test_a_vault_that_was_said_to_have_ended__comes_back_when_the_record_calls_it_working(
+    stage: Stage,
+) -> None:
     with stage.database.write() as session:
         add_ended(session, stage.chain.chain_id, [(stage.vault, "stopped")], 1, stage.now())
     keeper = stage.keeper()
+    keeper.run()
     assert keeper.run().vaults == 0
+    stage.record("working")
+    keeper.run()
     assert keeper.run().vaults == 1
 
 
-@pytest.mark.slow
-def test_one_absurd_height__is_not_the_newest_judgement_for_ever(stage: Stage) -> None:
-    wire = LyingWire({"/a": lies.head(lambda block: {**block, "number": hex(2**58)})})
+# The keeper's name
+
+
+def test_a_node_that_names_another_keeper__makes_nobody_stand_down(stage: Stage) -> None:
+    wire = LyingWire({"/a": lies.another_keeper})
     keeper = stage.keeper(paths=TWO, wire=wire)
-    keeper.run()
-    wire.lies = {}
-    for _ in range(10):
-        later(stage, 60)
-        keeper.run()
-    assert len(stage.marks()) == 11, "one a minute"
-    stage.set_price(800_000)  # 980: moved by 2 %
-    for _ in range(5):
-        later(stage, 1)
-        keeper.run()
-    assert len(stage.marks()) == 12, "one for the move"
+    assert not keeper.run().is_stood_down
+    wire.lies["/b"] = lies.another_keeper
+    assert keeper.run().is_stood_down
+
+
+def test_both_keys_stop__whichever_node_is_sick(stage: Stage) -> None:
+    stage.set_price(PRICE_AT_FLOOR)
+    lie = together(lies.hangs, lies.trials_revert)
+    keeper = stage.keeper(paths=TWO, wire=LyingWire({"/a": lie}), stop_signer=STRANGER.signer)
+    for _ in range(4):
+        with suppress(OutsideError):
+            keeper.run()
+        stage.pass_time(stage.chain.now + 2)
+    assert stage.status() == "stopped"

@@ -16,9 +16,8 @@ from core.keeper import queue as outbox_queue
 from core.keeper.gas import TOTAL, GasBudgets
 from core.keeper.tables import KeeperIntent, Outbox, OutboxQueue
 from core.times import next_day
-from keeper.drafts import Caps
+from keeper.gas import Caps
 from keeper.outbox_kinds import CUSTODIAL_TRANSFER, OutboxPlanner, custodial_transfers
-from keeper.precedence import Precedence
 from keeper.requests.round import PUT_BACK_AFTER, REQUESTS_A_ROUND
 from tests.integration.chain_fixtures import USDC
 from tests.integration.keeper.chaos.population import _entry, _held
@@ -136,7 +135,7 @@ def test_bytes_of_a_void_request_in_a_gap__are_not_sent_again_and_the_gap_is_fil
 # One key for both, as on a local chain
 
 
-def test_a_stop__takes_the_nonce_of_a_pending_request_of_its_key(stage: Stage) -> None:
+def test_a_stop__goes_behind_the_pending_requests_of_its_key(stage: Stage) -> None:
     starters = asked(stage, 3)
     keeper = keeper_of(stage)
     with stage.no_blocks():
@@ -150,40 +149,22 @@ def test_a_stop__takes_the_nonce_of_a_pending_request_of_its_key(stage: Stage) -
         keeper.judge()
         stage.chain.anvil.mine()
         assert stage.status() == "stopped"
-    stop = stage.txs()[-1]
-    assert (stop.nonce, stop.attempt) == (0, 2)
-    for _ in range(3):
-        keeper.run()
-    assert (arrived(stage, starters), transfers(stage)[0] in ("superseded", "nonce_lost")) == (
-        3,
-        True,
-    )
+    assert stage.txs()[-1].nonce == 3
+    keeper.run()
+    assert arrived(stage, starters) == 3
 
 
-def test_a_request__gives_its_nonce_to_a_stop_that_was_signed_since_it_looked(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The stop's loop has its turn between the request's look and its commit."""
+def test_a_request_and_a_stop_of_one_key__never_have_the_same_nonce(stage: Stage) -> None:
     starters = asked(stage, 1)
     keeper = keeper_of(stage)
     stage.set_price(PRICE_AT_FLOOR)
-    second = Precedence.second
-
-    def late(precedence: Precedence, turns: int) -> Any:
-        monkeypatch.undo()
+    with stage.no_blocks():
         keeper.judge()
-        return second(precedence, turns)
-
-    monkeypatch.setattr(Precedence, "second", late)
-    keeper.leadership.try_take(stage.now())
-    requests(keeper, stage)
-    assert (stage.status(), [tx.nonce for tx in stage.txs()], transfers(stage)) == (
-        "stopped",
-        [0],
-        ["planned"],
-    )
-    requests(keeper, stage)
-    assert (arrived(stage, starters), [tx.nonce for tx in stage.txs()]) == (1, [0, 1])
+        requests(keeper, stage)
+        assert sorted(tx.nonce for tx in stage.txs()) == [0, 1]
+        stage.chain.anvil.mine()
+    keeper.run()
+    assert (stage.status(), arrived(stage, starters)) == ("stopped", 1)
 
 
 @pytest.mark.parametrize(("stops", "count"), [(20, 0), (21, 1)])

@@ -1,15 +1,15 @@
 """The keeper on a real chain and a real database: it marks, it stops, and nothing that goes wrong
-makes it send twice.
+makes it stop late.
 """
 
 import pytest
 
 from core.db.leadership import LeadershipLostError
 from core.hexes import hex_of
-from core.mandate.chain import calldata
 from core.mandate.chain.decode import decode_log
 from core.mandate.rules.events import Marked, Stopped
-from keeper.intents import ENFORCE
+from keeper.stop_rows import ENFORCE
+from keeper.stops import LOST_BLOCKS
 from tests.integration.keeper.conftest import PRICE_AT_FLOOR, USDC, KilledError, Stage
 from tests.integration.keeper.test_keeper_process import wait_until
 from tests.personas import KEEPER, OWNER, STRANGER
@@ -22,19 +22,16 @@ def raw_of(stage: Stage) -> list[str]:
 # The stop line
 
 
-def test_price_falls_to_the_floor__one_mark_stops_the_vault_in_its_own_transaction(
-    stage: Stage,
-) -> None:
+def test_price_falls_to_the_floor__one_call_stops_the_vault(stage: Stage) -> None:
     stage.set_price(PRICE_AT_FLOOR)
     keeper = stage.keeper()
     keeper.run()
     assert stage.status() == "stopped"
     assert stage.keeper_nonce() == 1
     (tx,) = stage.txs()
+    assert bytes(stage.intents()[0].data) == ENFORCE
     events = [decode_log(log) for log in stage.receipt_of(tx).logs]
-    (marked,) = [event for event in events if isinstance(event, Marked)]
     (stopped,) = [event for event in events if isinstance(event, Stopped)]
-    assert marked.worth == 950 * USDC
     assert (stopped.by, stopped.worth, stopped.worth_known) == (KEEPER.address, 950 * USDC, True)
 
 
@@ -54,37 +51,14 @@ def test_two_ticks__make_one_transaction(stage: Stage) -> None:
     assert stage.states() == [("stop", "mined")]
 
 
-def test_stop__is_safe_when_its_block_is_and_done_when_the_record_has_it(stage: Stage) -> None:
+def test_stop__is_done_when_its_block_is_safe(stage: Stage) -> None:
     stage.set_price(PRICE_AT_FLOOR)
     keeper = stage.keeper()
     keeper.run()
     assert stage.states() == [("stop", "mined")]
     stage.make_safe()
-    report = keeper.run()
-    assert (stage.states(), report.live_intents) == ([("stop", "safe")], 1)
-    stage.record("stopped")
-    report = keeper.run()
-    assert (stage.states(), report.live_intents) == ([("stop", "done")], 0)
-
-
-def test_vault_recovers_before_the_signature__nothing_is_sent(stage: Stage) -> None:
-    stage.set_price(PRICE_AT_FLOOR)
-    keeper = stage.keeper(before_signing=lambda: stage.set_price(1_000_000))
     keeper.run()
-    assert stage.states() == [("stop", "superseded")]
-    assert keeper.wire.sent == []
-    assert stage.status() == "working"
-
-
-def test_owner_stops_first__the_keepers_stop_is_superseded(stage: Stage) -> None:
-    stage.set_price(PRICE_AT_FLOOR)
-    keeper = stage.keeper(
-        before_signing=lambda: (
-            stage.chain.succeed(OWNER, stage.vault, calldata.stop("owner")) and None
-        )
-    )
-    keeper.run()
-    assert (stage.states(), keeper.wire.sent) == ([("stop", "superseded")], [])
+    assert stage.states() == [("stop", "done")]
 
 
 def test_a_key_that_is_not_the_keepers__stands_down__and_stops_as_anyone_may(stage: Stage) -> None:
@@ -145,7 +119,7 @@ def test_dry_run__judges_and_sends_nothing(stage: Stage) -> None:
 # Killed at each point
 
 
-@pytest.mark.parametrize("state", ["signed", "mined"])
+@pytest.mark.parametrize("state", ["broadcast", "mined"])
 def test_killed_after_each_commit__the_next_process_finishes_with_the_same_bytes(
     stage: Stage, state: str
 ) -> None:
@@ -157,16 +131,18 @@ def test_killed_after_each_commit__the_next_process_finishes_with_the_same_bytes
     stored = raw_of(stage)
     second = stage.keeper()
     second.run()
-    stage.finish(second)
+    stage.make_safe()
+    second.run()
+    second.run()
     assert (stage.status(), stage.keeper_nonce(), stage.states()) == (
         "stopped",
         1,
         [("stop", "done")],
     )
-    assert first.wire.sent + second.wire.sent == stored == raw_of(stage)
+    assert set(first.wire.sent + second.wire.sent) == set(stored) == set(raw_of(stage))
 
 
-def test_killed_when_the_node_has_it_and_the_row_does_not_say_so__sends_the_same_bytes_and_stops_once(
+def test_killed_before_the_row_is_written__the_vault_is_stopped_and_nothing_is_sent_again(
     stage: Stage,
 ) -> None:
     stage.set_price(PRICE_AT_FLOOR)
@@ -175,34 +151,10 @@ def test_killed_when_the_node_has_it_and_the_row_does_not_say_so__sends_the_same
     with pytest.raises(KilledError):
         first.run()
     first.die()
-    assert stage.states() == [("stop", "signed")]
+    assert (stage.status(), stage.states()) == ("stopped", [])
     second = stage.keeper()
     second.run()
-    stage.finish(second)
-    assert (stage.status(), stage.keeper_nonce(), stage.states()) == (
-        "stopped",
-        1,
-        [("stop", "done")],
-    )
-    assert set(first.wire.sent + second.wire.sent) == set(raw_of(stage))
-
-
-def test_killed_after_planning__the_next_process_signs_the_numbers_of_its_own_time(
-    stage: Stage,
-) -> None:
-    stage.set_price(PRICE_AT_FLOOR)
-
-    def die() -> None:
-        raise KilledError
-
-    first = stage.keeper(before_signing=die)
-    with pytest.raises(KilledError):
-        first.run()
-    first.die()
-    stage.set_price(PRICE_AT_FLOOR - 100_000)
-    stage.keeper().run()
-    assert stage.intents()[0].reason["worth_usdc"] == "940.000000"
-    assert stage.status() == "stopped"
+    assert (second.wire.sent, stage.states(), stage.keeper_nonce()) == ([], [], 1)
 
 
 # The chain does not do as hoped
@@ -215,6 +167,7 @@ def test_block_of_the_stop_is_orphaned__the_same_bytes_go_out_again(stage: Stage
     stage.chain.anvil.reorg(1)
     assert stage.status() == "working"
     keeper.run()
+    keeper.run()
     assert stage.states() == [("stop", "mined")]
     stage.finish(keeper)
     assert (stage.status(), stage.states()) == ("stopped", [("stop", "done")])
@@ -222,19 +175,21 @@ def test_block_of_the_stop_is_orphaned__the_same_bytes_go_out_again(stage: Stage
     assert len(stage.txs()) == 1
 
 
-def test_nonce_used_elsewhere__is_lost_and_a_new_stop_is_sent(stage: Stage) -> None:
+def test_nonce_used_elsewhere__the_stop_is_signed_again_at_the_next_one(stage: Stage) -> None:
     stage.set_price(PRICE_AT_FLOOR)
-    first = stage.keeper(die_after="signed")
-    with pytest.raises(KilledError):
-        first.run()
-    first.die()
+    keeper = stage.keeper()
+    with stage.no_blocks():
+        keeper.run()
+        stage.chain.anvil.rpc.call("anvil_dropAllTransactions")
     stage.chain.succeed(KEEPER, OWNER.address, "0x")
-    second = stage.keeper()
-    second.run()
-    assert (stage.states(), second.wire.sent) == ([("stop", "nonce_lost")], [])
-    second.run()
-    assert stage.states() == [("stop", "nonce_lost"), ("stop", "mined")]
-    assert (stage.status(), [tx.state for tx in stage.txs()]) == ("stopped", ["lost", "mined"])
+    with stage.no_blocks():
+        for _ in range(LOST_BLOCKS):
+            stage.chain.anvil.mine()
+            keeper.run()
+        stage.chain.anvil.mine()
+        keeper.run()
+    assert (stage.status(), stage.states()) == ("stopped", [("stop", "mined")])
+    assert [(tx.nonce, tx.state) for tx in stage.txs()] == [(0, "broadcast"), (1, "mined")]
 
 
 # One leader
@@ -250,7 +205,9 @@ def test_second_keeper__cannot_lead_while_the_first_does(stage: Stage) -> None:
     assert second.leadership.epoch == 2
 
 
-def test_old_leader_that_was_paused__is_refused_and_sends_nothing(stage: Stage) -> None:
+def test_old_leader_that_was_paused__stops_all_the_same_and_writes_nothing_else(
+    stage: Stage,
+) -> None:
     old, new = stage.keeper(), stage.keeper()
     old.run()
     _lose_lock(stage)
@@ -258,9 +215,14 @@ def test_old_leader_that_was_paused__is_refused_and_sends_nothing(stage: Stage) 
     stage.set_price(PRICE_AT_FLOOR)
     with pytest.raises(LeadershipLostError):
         old.tick.run(stage.now())
-    assert old.wire.sent == []
-    new.run()
-    assert (stage.status(), len(new.wire.sent)) == ("stopped", 1)
+    assert (len(old.wire.sent), stage.status()) == (1, "stopped")
+    old.stops.follow()
+    assert stage.states() == [("stop", "broadcast")]
+    new.die()
+    third = stage.keeper()
+    third.run()
+    third.run()
+    assert (third.wire.sent, stage.states()) == ([], [("stop", "mined")])
 
 
 def _lose_lock(stage: Stage) -> None:
@@ -269,15 +231,3 @@ def _lose_lock(stage: Stage) -> None:
         session.connection().exec_driver_sql(
             "select pg_terminate_backend(backend_pid) from leader where name = 'keeper'"
         )
-
-
-def test_a_turn_of_stops_of_which_none_can_be_signed__is_a_sign_of_the_tick(stage: Stage) -> None:
-    stage.set_price(PRICE_AT_FLOOR)
-    stage.chain.anvil.rpc.call("anvil_setBalance", [KEEPER.address, "0x0"])
-    keeper, signs = stage.keeper(), list[str]()
-    sender = keeper.tick._sender
-    sender._sign = lambda: signs.append("sign")  # type: ignore[union-attr]
-    assert keeper.leadership.try_take(stage.now())
-    keeper.tick.run(stage.now())
-    assert (stage.states(), stage.txs()) == ([("stop", "planned")], [])
-    assert len(signs) == 2, "the turn at once, and again when everything else was done"

@@ -49,10 +49,9 @@ class _NothingSent:
 def round_at(database: Database, price_wei: int = WEI) -> RequestRound:
     """A round whose chain asks for this price, and that sends nothing."""
     planner: Any = SimpleNamespace(intent=_intent)
-    observer: Any = SimpleNamespace(chain_id=CHAIN, max_head_age_s=10, head=lambda now: HEAD)
-    prices: Any = SimpleNamespace(most_wei=lambda head, kept: RequestPrice(price_wei, 0, None, 20))
+    prices: Any = SimpleNamespace(now=lambda kept: RequestPrice(HEAD, price_wei, 0, None, 20))
     return RequestRound(
-        database=database, observer=observer, sender=_NothingSent(), planner=planner, prices=prices,
+        database=database, chain_id=CHAIN, max_head_age_s=10, sender=_NothingSent(), planner=planner, prices=prices,
             kept=KeptGas(sends_stops_too=False),
         budgets=BUDGETS, epoch=lambda: 1, fence=lambda session: None,
     )  # fmt: skip

@@ -6,7 +6,8 @@ import httpx
 import pytest
 from prometheus_client import generate_latest
 
-from core.chain.rpc import Rpc, RpcUnreachableError
+from core.chain.errors import RpcUnreachableError
+from core.chain.nodes import Nodes
 from indexer.metrics import PREFIX, IndexerMetrics
 from tests.unit.clock import Clock
 
@@ -95,7 +96,7 @@ def test_the_pool_of_nodes__is_shown_by_provider_without_its_key(metrics: Indexe
             httpx.Response(500),
         ]
     )
-    rpc = Rpc(
+    rpc = Nodes(
         ["https://node.example/v2/secret"], transport=httpx.MockTransport(lambda _: next(answers))
     )
     metrics.count_rpc(rpc)

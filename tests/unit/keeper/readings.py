@@ -27,9 +27,10 @@ def reading(worth_usdc_e6: int | None, **changes: Any) -> VaultReading:
         "floor_usdc_e6": FLOOR,
         "source": SOURCE_VAULT_WORTH,
         "last_sent": SentMark(BUDGET, 0, CREATED_AT),
+        "head": HEAD,
     }
     return VaultReading(**fields | changes)
 
 
-def state(*readings: VaultReading) -> KeeperState:
-    return KeeperState(84532, HEAD, readings, MAX_HEAD_AGE_S)
+def state(*readings: VaultReading, head_age_s: int = 0) -> KeeperState:
+    return KeeperState(84532, HEAD, head_age_s, readings, MAX_HEAD_AGE_S)

@@ -1,48 +1,25 @@
 """Fees, nonces and what the chain's answers mean, without a chain."""
 
 from dataclasses import replace
+from typing import Any
 
-import pytest
-
-from core.chain.blocks import TransactionReceipt
+from core.chain.blocks import BlockHeader, TransactionReceipt
 from core.keeper.intents import Tx
 from core.keeper.rules import TxState
 from keeper.attempts import (
-    Fees,
+    MOST_GAP,
+    STRANDED_BLOCKS,
     Lost,
     Mined,
     PendingSlot,
-    bumped,
-    fees_for,
+    Verdict,
     first_free_nonce,
-    gap_below,
     slots_of,
-    verdict_of,
+    verdicts_of,
 )
+from keeper.gas import Fees, Quotes
 from tests.each import each
 from tests.unit.keeper.readings import VAULT
-
-GWEI = 10**9
-
-
-def test_fees_for__is_twice_the_base_fee_plus_the_priority_fee() -> None:
-    assert fees_for(3 * GWEI, GWEI, 50 * GWEI) == Fees(7 * GWEI, GWEI)
-
-
-def test_fees_for__never_passes_the_cap() -> None:
-    assert fees_for(30 * GWEI, GWEI, 50 * GWEI) == Fees(50 * GWEI, GWEI)
-
-
-def test_fees_for__base_fee_at_the_cap__still_sends() -> None:
-    assert fees_for(50 * GWEI, GWEI, 50 * GWEI) == Fees(50 * GWEI, GWEI)
-
-
-def test_fees_for__base_fee_above_the_cap__waits() -> None:
-    assert fees_for(50 * GWEI + 1, GWEI, 50 * GWEI) is None
-
-
-def test_fees_for__priority_fee_above_the_cap__is_cut_to_it() -> None:
-    assert fees_for(0, 90 * GWEI, 50 * GWEI) == Fees(50 * GWEI, 50 * GWEI)
 
 
 def test_first_free_nonce__nothing_held__is_the_count() -> None:
@@ -52,27 +29,6 @@ def test_first_free_nonce__nothing_held__is_the_count() -> None:
 def test_first_free_nonce__skips_what_live_transactions_hold_and_fills_gaps() -> None:
     assert first_free_nonce(7, {7, 8}) == 9
     assert first_free_nonce(7, {8}) == 7
-
-
-# Replacements
-
-
-@each(("last", "next_"), [(0, 1), (1, 2), (8, 9), (9, 11), (1_000, 1_125), (GWEI, 1_125_000_000)])
-def test_bumped__offers_an_eighth_more_rounded_up(last: int, next_: int) -> None:
-    assert bumped(Fees(last, last), None, 50 * GWEI) == Fees(next_, next_)
-
-
-def test_bumped__never_below_the_market() -> None:
-    assert bumped(Fees(GWEI, 1), Fees(9 * GWEI, 5), 50 * GWEI) == Fees(9 * GWEI, 5)
-
-
-def test_bumped__a_priority_above_the_fee__raises_the_fee_with_it() -> None:
-    assert bumped(Fees(1, 1), Fees(3, 7), 50) == Fees(7, 7)
-
-
-def test_bumped__at_the_cap_and_one_wei_above_it() -> None:
-    assert bumped(Fees(8, 8), None, 9) == Fees(9, 9)
-    assert bumped(Fees(8, 8), None, 8) is None
 
 
 # Verdicts
@@ -100,8 +56,20 @@ def receipt(of: Tx) -> TransactionReceipt:
 
 FIRST, SECOND = tx(1), tx(2)
 (SLOT,) = slots_of([SECOND, FIRST])
-NOTHING = {FIRST.hash: None, SECOND.hash: None}
-UNKNOWN = {FIRST.hash: False, SECOND.hash: False}
+BOTH = {FIRST.hash, SECOND.hash}
+
+
+def quotes(*counts: int, height: int = 9) -> Quotes:
+    """Nodes n0, n1 ... at this height that have so many transactions in blocks."""
+    head = BlockHeader(height, "0x" + "ab" * 32, "0x" + "ab" * 32, 1, 0, (), 5)
+    return Quotes({f"n{n}": [1, head, 5, c, c] for n, c in enumerate(counts)}, [VAULT])
+
+
+def verdict(
+    told: Any, said: Quotes, *, once: bool = False, unknown: Any = (), own: Any = (VAULT,)
+) -> Verdict:
+    (found,) = verdicts_of([SLOT], told, said, {1} if once else (), unknown, own)
+    return found
 
 
 def test_slots_of__attempts_stand_oldest_first_and_nonces_lowest_first() -> None:
@@ -111,31 +79,43 @@ def test_slots_of__attempts_stand_oldest_first_and_nonces_lowest_first() -> None
     assert (SLOT.newest, SLOT.fees) == (SECOND, Fees(8, 8))
 
 
-@pytest.mark.parametrize("mined", [FIRST, SECOND])
-def test_verdict_of__any_attempt_with_a_receipt__is_mined(mined: Tx) -> None:
-    verdict = verdict_of(SLOT, 8, NOTHING | {mined.hash: receipt(mined)}, UNKNOWN)
-    assert verdict == Mined(SLOT, mined, receipt(mined))
+@each("mined", [FIRST, SECOND])
+def test_verdicts__an_attempt_whose_receipt_two_nodes_have__is_mined(mined: Tx) -> None:
+    said = {mined.hash: receipt(mined)}
+    assert verdict({"n0": said, "n1": said}, quotes(8, 8)) == Mined(SLOT, mined, receipt(mined))
 
 
-def test_verdict_of__count_past_the_nonce_and_none_known__is_lost() -> None:
-    assert verdict_of(SLOT, 8, NOTHING, UNKNOWN) == Lost(SLOT)
+def test_verdicts__a_receipt_of_one_node__counts_where_no_other_has_the_block() -> None:
+    one = {"n0": {FIRST.hash: receipt(FIRST)}, "n1": {}}
+    assert verdict(one, quotes(8, 8)) == PendingSlot(SLOT, is_seen=True)
+    assert verdict(one, quotes(8, 8), once=True) == Mined(SLOT, FIRST, receipt(FIRST))
+    assert verdict(one, quotes(8)) == Mined(SLOT, FIRST, receipt(FIRST))
 
 
-def test_verdict_of__count_past_the_nonce_but_one_is_known__pends() -> None:
-    assert verdict_of(SLOT, 8, NOTHING, UNKNOWN | {FIRST.hash: True}) == PendingSlot(
-        SLOT, unknown=True
-    )
+def test_verdicts__a_nonce_that_is_used_and_no_node_knows__is_lost() -> None:
+    assert verdict({}, quotes(8), unknown=BOTH) == Lost(SLOT)
+    assert verdict({}, quotes(8), unknown={FIRST.hash}) == PendingSlot(SLOT)
+    assert verdict({}, quotes(7), unknown=BOTH) == PendingSlot(SLOT)
 
 
-def test_verdict_of__count_at_the_nonce__pends_whether_known_or_not() -> None:
-    assert verdict_of(SLOT, 7, NOTHING, UNKNOWN) == PendingSlot(SLOT, unknown=True)
-    assert verdict_of(SLOT, 7, NOTHING, UNKNOWN | {SECOND.hash: True}) == PendingSlot(
-        SLOT, unknown=False
-    )
+def test_verdicts__what_must_not_be_done_twice__is_lost_only_when_every_node_has_used_the_nonce() -> (
+    None
+):
+    assert verdict({}, quotes(8, 7), unknown=BOTH) == Lost(SLOT)
+    assert verdict({}, quotes(8, 7), once=True, unknown=BOTH) == PendingSlot(SLOT)
+    assert verdict({}, quotes(8, 8), once=True, unknown=BOTH) == Lost(SLOT)
 
 
-def test_gap_below__nonces_that_nobody_holds_below_the_lowest_pending_one() -> None:
-    assert gap_below(5, [SLOT]) == (5, 6)
-    assert gap_below(7, [SLOT]) is None
-    assert gap_below(5, []) is None
-    assert gap_below(7, [replace(SLOT, nonce=9), SLOT]) is None
+def test_verdicts__a_nonce_far_above_all_others__is_given_up_unless_it_could_be_done_twice() -> (
+    None
+):
+    slot = replace(SLOT, nonce=7 + MOST_GAP + 1)
+    assert verdicts_of([slot], {}, quotes(7), (), (), (VAULT,)) == [Lost(slot)]
+    assert verdicts_of([slot], {}, quotes(8), (), (), (VAULT,)) == [PendingSlot(slot)]
+    assert verdicts_of([slot], {}, quotes(7), {1}, (), (VAULT,)) == [PendingSlot(slot)]
+
+
+def test_verdicts__a_key_that_is_not_here__is_given_up_after_blocks() -> None:
+    at = SLOT.newest.offered_block + STRANDED_BLOCKS
+    assert verdict({}, quotes(7, height=at), own=()) == Lost(SLOT)
+    assert verdict({}, quotes(7, height=at - 1), own=()) == PendingSlot(SLOT)

@@ -4,7 +4,8 @@ import math
 
 import pytest
 
-from core.chain.rpc import Rpc, RpcUnreachableError
+from core.chain.errors import RpcUnreachableError
+from core.chain.nodes import Nodes
 from keeper.metrics import PREFIX, KeeperMetrics
 from tests.unit.clock import Clock
 
@@ -74,5 +75,5 @@ def test_a_failed_tick__is_counted_by_its_kind_and_leaves_its_figures_unknown(
 
 
 def test_the_nodes_pool__is_shown(metrics: KeeperMetrics) -> None:
-    metrics.count_rpc(Rpc(["http://127.0.0.1:1"]))
+    metrics.count_rpc(Nodes(["http://127.0.0.1:1"]))
     assert value(metrics, "rpc_provider_open", provider="127.0.0.1:1") == 0

@@ -38,8 +38,8 @@ from api.kernel.scopes import SPEND_SCOPE, require_named_scope
 from core.chain.abi import AbiEncodeError
 from core.chain.abi_text import call_by_signature
 from core.chain.blocks import BlockHeader
+from core.chain.errors import RpcCodeFailedError, RpcError, RpcRevertedError
 from core.chain.reader import reason_of_run, refusal_name
-from core.chain.rpc import RpcCodeFailedError, RpcError, RpcRevertedError
 from core.errors import InvalidNumberError, InvalidParameterError, WrongStatusError
 from core.hexes import bytes_of
 from core.mandate import queries as mandates

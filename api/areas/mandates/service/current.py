@@ -7,7 +7,7 @@ from typing import Any
 
 from api.areas.mandates.service.views import chain_now, digest_of, is_paper, reading_of, vault_of
 from api.kernel.operation import Call
-from core.chain.rpc import RpcError
+from core.chain.errors import RpcError
 from core.mandate.rules.ledger import MandateState
 from core.mandate.rules.lifecycle import Status
 from core.mandate.rules.progress import data_issue

@@ -24,8 +24,8 @@ from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.fields import storable
 from api.kernel.operation import Answer, Call, NextCall, Refusal, WriteCall
 from core.blocks.registry import listed_adapters
-from core.chain.abi import AbiDecodeError, signatures_by_selector
-from core.chain.rpc import RpcCodeFailedError, RpcRevertedError
+from core.chain.abi import AbiDecodeError
+from core.chain.errors import RpcCodeFailedError, RpcRevertedError
 from core.errors import InvalidNumberError, InvalidParameterError, fields_in
 from core.hexes import address_or_none
 from core.identity import policies
@@ -57,6 +57,7 @@ from core.mandate.rules.terms import (
 )
 from core.mandate.tables import Mandate
 from core.mandate.venues.registry import ADAPTER_NAME_END, venues
+from core.targets.known_signatures import signatures_by_selector
 
 TERMS_VERSION: Final = 2
 PUBLIC_ID_CHARACTERS: Final = "abcdefghijklmnopqrstuvwxyz234567"

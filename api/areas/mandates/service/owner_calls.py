@@ -33,7 +33,7 @@ from api.areas.mandates.service.current import Current, current_of
 from api.areas.mandates.service.views import digest_of, is_paper, rules_of, signature_of, terms_of
 from api.kernel.caller import OwnerCaller
 from api.kernel.operation import Answer, Call, Refusal
-from core.chain.rpc import RpcError
+from core.chain.errors import RpcError
 from core.chain.signatures import kept_signature
 from core.errors import InvalidNumberError, InvalidParameterError, SettleGraceError
 from core.mandate.chain import calldata
@@ -421,9 +421,7 @@ def withdrawable_now(call: Call, vault: str, mandate: Mandate, current: Current)
     if current.seen is not None:
         return current.seen.withdrawable_usdc_e6, "chain"
     try:
-        return max(
-            0, call.deps.chain.usdc_balance(vault) - call.deps.chain.fee_owed(vault)
-        ), "chain"
+        return call.deps.chain.vault_seen(vault).withdrawable_usdc_e6, "chain"
     except RpcError:
         return withdrawable_usdc_e6(terms_of(mandate), current.require_known().state), "ledger"
 

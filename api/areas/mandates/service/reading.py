@@ -47,7 +47,6 @@ from api.kernel.built import BuiltBody
 from api.kernel.caller import AgentCaller, Nobody, OwnerCaller
 from api.kernel.operation import Answer, Call, Lines, NoInput, Refusal
 from api.kernel.pagination import page_of
-from core.chain.abi import signatures_by_selector
 from core.chain.signatures import recovered_address
 from core.hexes import address_or_none
 from core.identity import policies
@@ -75,6 +74,7 @@ from core.mandate.rules.steps import consent_status
 from core.mandate.tables import Mandate
 from core.money import usdc_text_or_none
 from core.quarantine.readings import Reading
+from core.targets.known_signatures import signatures_by_selector
 from core.times import instant_text
 
 ACTIVE_SHOWN = 200

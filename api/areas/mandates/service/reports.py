@@ -23,7 +23,7 @@ from api.areas.mandates.service.views import is_paper, vault_of
 from api.kernel.caller import AgentCaller
 from api.kernel.operation import Answer, Call, Refusal, WriteCall
 from core.chain.abi import AbiDecodeError
-from core.chain.rpc import RpcError
+from core.chain.errors import RpcError
 from core.mandate import rows as mandate_rows
 from core.mandate.chain.tx_logs import facts_of_logs
 from core.mandate.ledger import writer as mandate_ledger

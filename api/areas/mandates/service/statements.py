@@ -34,7 +34,7 @@ from api.areas.mandates.service.venues import (
 from api.areas.mandates.service.views import is_paper, terms_of, vault_of
 from api.kernel.caller import OwnerCaller
 from api.kernel.operation import Answer, Call, Refusal
-from core.chain.rpc import RpcError
+from core.chain.errors import RpcError
 from core.errors import InvalidParameterError
 from core.mandate import queries as mandates
 from core.mandate import record as mandate_record

@@ -23,8 +23,8 @@ from api.areas.mandates.service.owner_calls import built, nothing_to_send
 from api.areas.mandates.service.views import is_paper, rules_of, terms_of
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call
+from core.chain.errors import RpcCodeFailedError, RpcError, RpcRevertedError
 from core.chain.reader import reason_of_run
-from core.chain.rpc import RpcCodeFailedError, RpcError, RpcRevertedError
 from core.errors import InvalidParameterError
 from core.mandate.chain import calldata
 from core.mandate.chain.reader import AdapterReading

@@ -11,7 +11,7 @@ left that one buy may be too much. Where it does not answer, nothing is known to
 from dataclasses import dataclass
 
 from api.kernel.operation import Call
-from core.chain.rpc import RpcError
+from core.chain.errors import RpcError
 from core.keeper.gas import NEW_BUYERS, SPONSORS
 from core.reserve import queries
 from core.sponsored import days

@@ -14,7 +14,7 @@ from sqlalchemy import update
 
 from core.hexes import hex_of
 from core.identity.tables import Account as AccountRow
-from keeper.sender import Sender
+from keeper.transitions import Transitions
 from tests.integration.api.conftest import KEY, bearer, connect, login, nonce_for, sign
 from tests.integration.api.custody.conftest import TRANSFER, USDC, Stage
 from tests.integration.keeper.conftest import KilledError
@@ -299,34 +299,20 @@ def rotating_signer(stolen: Owned) -> Any:
     return Slow()
 
 
-def test_evicted_while_another_request_is_signed__bytes_of_an_earlier_round_are_not_sent(
-    stolen: Owned,
-) -> None:
-    """What was signed before was looked up at the beginning of the round, and sent at its end."""
-    stage = stolen.stage
-    stage.asked(stolen.key, "60")
-    killed = stage.keeper(die_after="signed")
-    with pytest.raises(KilledError):
-        killed.run()
-    killed.die()
-    stage.asked(stolen.key, "40")
-    keeper = stage.keepers.keeper(signer=rotating_signer(stolen), outbox=stage.outbox())
-    keeper.run()
-    assert (len(stage.keepers.txs()), keeper.wire.sent, stolen.paid(stolen.thief)) == (1, [], 0)
-
-
 def test_evicted_between_commit_and_sending__its_bytes_are_not_sent(
     stolen: Owned, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stage, send = stolen.stage, Sender._sent_new
+    stage, not_void = stolen.stage, Transitions.not_void
     stage.asked(stolen.key, "60")
 
-    def late(sender: Sender, *args: Any) -> bool:
+    def late(transitions: Transitions, due: Any) -> Any:
+        if not due:
+            return []
         monkeypatch.undo()
         stolen.rotate()
-        return send(sender, *args)
+        return not_void(transitions, due)
 
-    monkeypatch.setattr(Sender, "_sent_new", late)
+    monkeypatch.setattr(Transitions, "not_void", late)
     keeper = stage.keeper()
     keeper.run()
     assert (len(stage.keepers.txs()), keeper.wire.sent, stolen.paid(stolen.thief)) == (1, [], 0)

@@ -14,7 +14,7 @@ from sqlalchemy import update
 from structlog.testing import capture_logs
 
 from api.kernel.limits import Limits
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.custody.tables import CustodialTransfer, CustodialWallet
 from core.hexes import hex_of
 from core.mandate.chain.reader import VaultReader
@@ -384,7 +384,7 @@ def test_no_node_answers__the_read_says_so_and_the_transfer_is_refused(
 ) -> None:
     stage.asked(agent, "1")
     stage.deps = replace(
-        stage.deps, chain=VaultReader(Rpc(["http://127.0.0.1:9"]), stage.chain.contracts)
+        stage.deps, chain=VaultReader(Nodes(["http://127.0.0.1:9"]), stage.chain.contracts)
     )
     client = stage.serve(NEW)
     assert reason(client.post(TRANSFER, json={}, headers=agent)) == (503, "temporarily_unavailable")

@@ -53,7 +53,7 @@ BODY: dict[str, Any] = {
 
 @dataclass
 class OneNode:
-    """`is_pinned`: within `Rpc.pinned`, where one node answers all."""
+    """`is_pinned`: within `Nodes.pinned`, where one node answers all."""
 
     is_pinned: bool = False
 

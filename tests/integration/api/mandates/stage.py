@@ -16,7 +16,7 @@ from eth_account.signers.local import LocalAccount
 from eth_utils.address import to_checksum_address
 from starlette.testclient import TestClient
 
-from core.chain.rpc import RpcUnreachableError
+from core.chain.errors import RpcUnreachableError
 from core.db.engine import Database
 from core.mandate import queries as mandates
 from core.mandate.chain.vault_address import vault_address

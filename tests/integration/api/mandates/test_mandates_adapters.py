@@ -14,8 +14,7 @@ import core.mandate.venues
 from api.kernel.operation import Deps
 from core.chain.abi import AbiDecodeError
 from core.chain.abi_text import call_by_signature
-from core.chain.answers import refused
-from core.chain.rpc import RpcCodeFailedError, RpcRevertedError, RpcUnreachableError
+from core.chain.errors import RpcCodeFailedError, RpcRevertedError, RpcUnreachableError, refused
 from core.mandate.chain import calldata
 from core.mandate.chain.reader import UNREAD_ADAPTER, AdapterReading
 from core.mandate.rules.terms import Rule, RuleKind

@@ -10,7 +10,7 @@ import pytest
 from api.areas.mandates.service.key_limits import MOST_OUTSTANDING
 from api.areas.mandates.service.paying import HOLDS_S
 from api.kernel.operation import Deps
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.payments import guard_signatures
 from core.payments.guard_signatures import SignedByGuard
 from scripts._ports import free_port
@@ -207,7 +207,7 @@ def test_while_no_node_answers__what_is_signed_counts(
     call = ask(stage, mandate_id).json()
     deployed.succeed(AGENT, call["to"], call["data"])
     follower.catch_up()
-    monkeypatch.setattr(paying.chain, "rpc", Rpc([f"http://127.0.0.1:{free_port()}"]))
+    monkeypatch.setattr(paying.chain, "rpc", Nodes([f"http://127.0.0.1:{free_port()}"]))
     other = {"resource": f"{BASE_URL}{OTHER_PAGE}"}
     assert reason(ask(stage, mandate_id, **other)) == (403, "spend_limit_reached")
     assert ask(stage, mandate_id).json()["payment"] == call["payment"], (

@@ -11,9 +11,8 @@ from sqlalchemy import update
 
 from core.blocks.registry import add_adapter, delist_adapter
 from core.chain.abi import AbiDecodeError
-from core.chain.answers import RpcCodeFailedError
 from core.chain.blocks import BlockHeader
-from core.chain.rpc import RpcRevertedError
+from core.chain.errors import RpcCodeFailedError, RpcRevertedError
 from core.mandate import queries as mandates
 from core.mandate.chain.typed_data import rules_hash
 from core.mandate.rules.terms import UNPINNED, Rule, RuleKind, rules_from_json, rules_to_json

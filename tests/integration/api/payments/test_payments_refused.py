@@ -14,7 +14,7 @@ from eth_account import Account
 from x402.schemas import PaymentPayload, PaymentRequirements, VerifyResponse
 
 from core.chain.abi_text import call_by_signature
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from scripts._ports import free_port
 from tests.integration.api.payments.shop import OTHER_PAGE, PAGE, PRICE, Shop, decoded, reason, said
 from tests.personas import DEPLOYER
@@ -329,7 +329,7 @@ def test_a_node__that_is_down__is_503_and_nothing_is_claimed(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     payment = shop.payment()
-    monkeypatch.setattr(shop.deps.chain, "rpc", Rpc([f"http://127.0.0.1:{free_port()}"]))
+    monkeypatch.setattr(shop.deps.chain, "rpc", Nodes([f"http://127.0.0.1:{free_port()}"]))
     assert reason(shop.get(payment)) == (503, "temporarily_unavailable")
     monkeypatch.undo()
     assert nothing_happened(shop)
@@ -343,7 +343,7 @@ def test_a_node__that_fails_after_the_settlement__is_503_and_the_payment_serves_
 
     def settle_and_lose_the_node(real: Any) -> Any:
         answer = real()
-        chain.rpc = Rpc([f"http://127.0.0.1:{free_port()}"])
+        chain.rpc = Nodes([f"http://127.0.0.1:{free_port()}"])
         return answer
 
     shop.settler.on_settle = settle_and_lose_the_node

@@ -8,7 +8,7 @@ import pytest
 from httpx import Response
 
 from core.chain.blocks import TransactionReceipt
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.hexes import bytes_of
 from core.mandate.chain import calldata, typed_data
 from core.mandate.chain.calldata import VaultCall
@@ -140,7 +140,7 @@ def test_a_transaction_that_waits_for_its_block__is_pending(fund: Fund) -> None:
 def test_while_no_node_says_whether_it_knows_a_transaction__it_is_pending(
     fund: Fund, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Rpc, "batch_of_each", lambda *_, **__: {})
+    monkeypatch.setattr(Nodes, "batch_of_each", lambda *_, **__: {})
     assert reason(fund.present("0x" + "12" * 32)) == (503, "settlement_pending")
 
 

@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 from api.kernel.operation import Deps
 from api.main import create_app
-from core.chain.rpc import RpcUnreachableError
+from core.chain.errors import RpcUnreachableError
 from core.db.engine import Database
 from core.reserve import queries
 from core.reserve.rules import ReserveEventKind, ReserveFact

@@ -21,7 +21,7 @@ from api.kernel.operation import Deps
 from api.main import create_app
 from core.chain.abi import function
 from core.chain.abi_text import call_by_signature
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.db.engine import Database, WriteSession
 from core.db.leadership import Leadership
 from core.earn.limits import payout_limits
@@ -33,8 +33,7 @@ from core.sponsored import queries
 from core.sponsored.prices import FixedEthPrice
 from core.targets.limits import target_limits
 from keeper.areas import sponsored as job
-from keeper.drafts import Caps
-from keeper.observe import Observer
+from keeper.gas import Caps
 from keeper.outbox_kinds import outbox_planner
 from keeper.requests.opened import round_of
 from keeper.requests.purses import SPONSOR
@@ -130,7 +129,7 @@ class SponsorProcess:
 
     round: RequestRound
     leadership: Leadership
-    rpc: Rpc
+    rpc: Nodes
     wire: LyingWire
     now: Callable[[], datetime]
 
@@ -157,7 +156,7 @@ class SponsoredStage:
     client: TestClient
     buyer: LocalAccount = field(default_factory=Account.create)
     processes: list[SponsorProcess] = field(default_factory=list)
-    rpcs: list[Rpc] = field(default_factory=list)  # of tests, closed at the end
+    rpcs: list[Nodes] = field(default_factory=list)  # of tests, closed at the end
 
     # Processes
 
@@ -168,14 +167,15 @@ class SponsoredStage:
         self, wire: LyingWire | None = None, dies_after: int | None = None
     ) -> SponsorProcess:
         wire = wire or LyingWire()
-        rpc = Rpc([self.chain.anvil.url], transport=wire)
+        rpc = Nodes([self.chain.anvil.url], transport=wire)
         reader = VaultReader(rpc, self.chain.contracts)
         leadership = Leadership(self.url, "keeper", f"test {len(self.processes)}")
         database = cast("Database", MortalDatabase(self.database, dies_after))
         beat = heartbeat(SPONSOR_KEY.address, CHAIN_ID, leadership.fence_beside)
         made = round_of(
             database,
-            Observer(reader, CHAIN_ID, 10_000),
+            CHAIN_ID,
+            10_000,
             reader,
             outbox_planner(None, self.chain.contracts, reader),
             Caps(500 * GWEI, 500 * GWEI),

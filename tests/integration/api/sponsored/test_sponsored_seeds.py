@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from core.chain.rpc import RpcError
+from core.chain.errors import RpcError
 from core.db.leadership import LeadershipLostError
 from core.errors import OutsideError
 from core.reserve.rules import token_text

@@ -11,7 +11,7 @@ import pytest
 from eth_account import Account
 
 from api.main import create_app
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.keeper.gas import NEW_BUYERS, SPONSORS
 from core.mandate.chain.reader import VaultReader
 from core.sponsored import queries as sponsored
@@ -232,7 +232,7 @@ def test_a_node_that_does_not_answer__leaves_what_is_used_up_in_any_case(
     def silent(request: httpx.Request) -> httpx.Response:
         raise httpx.ConnectError("nobody is there", request=request)
 
-    rpc = Rpc([stage.chain.anvil.url], transport=httpx.MockTransport(silent))
+    rpc = Nodes([stage.chain.anvil.url], transport=httpx.MockTransport(silent))
     stage.rpcs.append(rpc)
     chain = VaultReader(rpc, stage.chain.contracts)
     client = AppClient(create_app(replace(stage.deps, chain=chain)), base_url=BASE_URL)

@@ -8,8 +8,7 @@ from contextlib import closing
 import pytest
 
 from core.chain.abi_text import call_by_signature
-from core.chain.breaker import BreakerState
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.chain.signatures import ERC6492_MAGIC, verify_digest
 from core.mandate.chain.reader import VaultReader
 from tests.integration.chain_fixtures import DeployedChain
@@ -43,9 +42,9 @@ def test_a_hostile_wallet__signs_nothing_and_no_node_is_blamed(
         "f(address,bytes,bytes)", [WALLET, b"\x01", bytes.fromhex(SIGNATURE[2:])]
     )
     created = "0x" + counterfactual[10:] + ERC6492_MAGIC
-    with closing(Rpc([deployed.anvil.url])) as rpc:
+    with closing(Nodes([deployed.anvil.url])) as rpc:
         reader, began = VaultReader(rpc, deployed.contracts), time.monotonic()
         assert not verify_digest(WALLET, DIGEST, SIGNATURE, reader)
         assert not verify_digest(WALLET, DIGEST, created, reader)
         assert time.monotonic() - began < MOST_S
-        assert [(node.state, node.failures) for node in rpc.stats()] == [(BreakerState.CLOSED, {})]
+        assert [(node.is_open, node.failures) for node in rpc.stats()] == [(False, {})]

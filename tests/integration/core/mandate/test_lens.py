@@ -9,7 +9,7 @@ import pytest
 
 from core.chain.abi import function
 from core.chain.blocks import BlockHeader
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.mandate.chain import calldata, typed_data
 from core.mandate.chain.lens import MOST_VAULTS, LensBlock, LensMissingError, LensReading
 from core.mandate.chain.reader import VaultReader
@@ -133,7 +133,7 @@ def test_readings__a_node_of_little_gas__are_of_all_by_more_calls(deployed: Depl
             asked.append(len(body["params"][0]["data"]))
             return httpx.Response(200, json=httpx.post(deployed.anvil.url, json=body).json())
 
-    reader = VaultReader(Rpc(["http://node"], transport=Poor()), deployed.contracts)
+    reader = VaultReader(Nodes(["http://node"], transport=Poor()), deployed.contracts)
     answer = reader.read_lens(vaults)
     reader.rpc.close()
     assert answer.found == {vault: own_words(deployed, vault) for vault in vaults}

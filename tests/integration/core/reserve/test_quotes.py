@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import pytest
 
 from core.chain.abi_text import call_by_signature
+from core.chain.errors import RpcError
 from core.chain.reader import block_argument
-from core.chain.rpc import RpcError
 from core.hexes import bytes_of
 from core.reserve import rules
 from core.reserve.rules import ReserveEventKind, ReserveFact, ReserveLock, ReserveTotals

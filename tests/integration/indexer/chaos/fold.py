@@ -14,8 +14,8 @@ from eth_utils.address import to_checksum_address
 
 from core.chain.abi import events_by_topic
 from core.chain.blocks import BlockHeader, RawLog, TransactionReceipt
+from core.chain.errors import RpcRevertedError
 from core.chain.revert import decode_revert
-from core.chain.rpc import RpcRevertedError
 from core.mandate.chain.decode import decode_log
 from core.mandate.rules import events as ev
 from core.mandate.rules.refusals import reason_as_recorded

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from core.chain.rpc import RpcRefusedError
+from core.chain.errors import RpcRefusedError
 from core.mandate.chain import calldata
 from tests.integration.chain_fixtures import USDC, DeployedChain
 from tests.integration.chaos.server import DropError

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.chain.blocks import BlockHeader
-from core.chain.rpc import RpcRefusedError
+from core.chain.errors import RpcRefusedError
 from tests.integration.chain_fixtures import DeployedChain
 from tests.integration.indexer.chaos.people import Crowd, Deed
 from tests.integration.indexer.chaos.provider import FaultyNode

@@ -21,7 +21,8 @@ from eth_account.typed_transactions import TypedTransaction
 from eth_utils.crypto import keccak
 from hexbytes import HexBytes
 
-from core.chain.rpc import Rpc, RpcRefusedError
+from core.chain.errors import RpcRefusedError
+from core.chain.nodes import Nodes
 from core.hexes import hex_of
 
 REPLACED_PERCENT = 110
@@ -88,7 +89,7 @@ class Mempool:
     `lock` is held while a block is made.
     """
 
-    rpc: Rpc
+    rpc: Nodes
     waiting: dict[tuple[str, int], Waiting] = field(default_factory=dict)
     # raw by hash of everything that was ever taken
     seen: dict[str, str] = field(default_factory=dict)

@@ -15,13 +15,13 @@ from sqlalchemy import text
 
 from core.chain import results
 from core.chain.blocks import TransactionReceipt
+from core.chain.errors import RpcRevertedError
 from core.chain.reader import refusal_name
-from core.chain.rpc import RpcRevertedError
 from core.db.engine import Database
 from core.mandate.chain.decode import decode_log
 from core.mandate.rules.events import Stopped
 from tests.integration.chaos.crew import Crew
-from tests.integration.keeper.chaos.node import BadNode
+from tests.integration.keeper.chaos.node import STOP, BadNode
 from tests.integration.keeper.chaos.world import GWEI, Site, World, is_due
 
 ADDRESS_BYTES = 20
@@ -58,6 +58,7 @@ class Chain:
         default_factory=lambda: defaultdict(list)
     )
     ours: list[tuple[int, TransactionReceipt]] = field(default_factory=list)  # nonce and receipt
+    enforced: set[str] = field(default_factory=set)  # of ours: hashes of stops
     # Of ours: hash, price of a unit of gas, highest base fee since it may have been offered (wei).
     paid: list[tuple[str, int, int]] = field(default_factory=list)
 
@@ -136,6 +137,7 @@ class Oracle:
                 assert receipt is not None
                 if receipt.sender in self.signers:
                     found.ours.append((int(body["nonce"], 16), receipt))
+                    found.enforced |= {receipt.tx_hash} if STOP in body["input"] else set()
                     market_wei = world.highest_base_fee_wei(number, LONGEST_WAIT)
                     found.paid.append(
                         (receipt.tx_hash, int(raw["effectiveGasPrice"], 16), market_wei)
@@ -187,7 +189,7 @@ class Oracle:
             yield from (
                 f"sent and never committed: {raw[:40]}" for raw in node.sent if raw not in stored
             )
-        known = set(stored.values()) | self.world.foreign
+        known = set(stored.values()) | self.world.foreign | chain.enforced
         yield from (
             f"{receipt.tx_hash} of {receipt.sender} is nobody's"
             for _, receipt in chain.ours
@@ -212,10 +214,10 @@ class Oracle:
                 )
 
     def _lost_race(self, chain: Chain, receipt: TransactionReceipt) -> bool:
-        """Somebody else stopped the vault first, in the same block or one before."""
+        """Another transaction stopped the vault first, in the same block or one before."""
         stops = chain.stops.get(receipt.to or "", [])
         return any(
-            stop.sender not in self.signers and stop.block_number <= receipt.block_number
+            stop.tx_hash != receipt.tx_hash and stop.block_number <= receipt.block_number
             for stop, _ in stops
         )
 
@@ -261,6 +263,9 @@ class Oracle:
             for receipt, _ in found
             if receipt.sender in self.signers
         }
+        kept = {
+            attempt[2] for attempt in attempts
+        }  # a killed process wrote no row of its last stop
         done = {
             tx_hash
             for _, _, tx_hash, state, kind, tx_state in attempts
@@ -273,7 +278,7 @@ class Oracle:
         if self.world.disturbances == 0:
             yield from (
                 f"{stopping[tx_hash]} was stopped by {tx_hash}, whose intent is not done"
-                for tx_hash in sorted(stopping.keys() - done)
+                for tx_hash in sorted((stopping.keys() & kept) - done)
             )
 
     def _logs(self) -> Iterator[str]:

@@ -21,7 +21,7 @@ from sqlalchemy import insert
 
 from core.blocks.tables import Vault
 from core.chain.abi import topic_of
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.db.engine import Database
 from core.hexes import bytes_of
 from core.identity.tables import Account
@@ -41,9 +41,9 @@ STOPPED = topic_of("Stopped")
 Request = tuple[str, list[Any]]
 
 
-def quick(chain: DeployedChain) -> Rpc:
+def quick(chain: DeployedChain) -> Nodes:
     """The same anvil, whose calls are free: thousands of them are asked for here."""
-    return Rpc([chain.anvil.url], calls_per_s=1_000_000)
+    return Nodes([chain.anvil.url], calls_per_s=1_000_000)
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ import pytest
 
 from core.chain import results
 from core.chain.abi_text import call_by_signature
-from core.chain.rpc import RpcRevertedError
+from core.chain.errors import RpcRevertedError
 from core.db.embedded import EmbeddedPostgres
 from core.db.engine import Database
 from core.mandate.chain import calldata

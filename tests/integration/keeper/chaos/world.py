@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from core.chain.abi import function
 from core.chain.abi_text import call_by_signature
 from core.chain.blocks import BlockHeader
-from core.chain.rpc import RpcRefusedError
+from core.chain.errors import RpcRefusedError
 from core.db.engine import Database
 from core.mandate.chain import calldata
 from core.mandate.venues import test_venue

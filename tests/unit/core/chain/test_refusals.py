@@ -7,20 +7,20 @@ from typing import Any
 import httpx
 import pytest
 
-from core.chain.refusals import FailureKind, failure_of, is_too_large
-from core.chain.rpc import (
+from core.chain.errors import (
     RpcCodeFailedError,
     RpcRefusedError,
     RpcRevertedError,
     RpcUnreachableError,
 )
+from core.chain.refusals import FailureKind, failure_of, is_too_large
 from tests.each import each
-from tests.unit.core.chain.test_pool import Node, World, good, unreachable
+from tests.unit.core.chain.scripted import Script, World, unreachable
 
 HASH = "0x" + "ab" * 32
 
 
-def saying(message: str, code: int = -32000, *methods: str) -> Node:
+def saying(message: str, code: int = -32000, *methods: str) -> Script:
     """A node that refuses these methods with such words; all when none is named."""
 
     def answer(one: dict[str, Any]) -> dict[str, Any]:
@@ -127,14 +127,6 @@ def test_what_one_node_alone_would_say__is_its_failure(method: str, message: str
     assert failure_of(method, [{}], {"code": -32000, "message": message}) is not None
 
 
-@pytest.mark.parametrize("tag", ["safe", "finalized"])
-def test_a_tag_that_not_every_chain_has__is_refused_without_harm_to_the_nodes(tag: str) -> None:
-    world = World("a", "b", node=saying("unknown block"))
-    with pytest.raises(RpcRefusedError):
-        world.rpc.call("eth_getBlockByNumber", [tag, False])
-    assert (world.order, world.stats("a").state) == (["a"], "closed")
-
-
 def test_the_newest_block__is_not_optional() -> None:
     assert (
         failure_of(
@@ -142,47 +134,6 @@ def test_the_newest_block__is_not_optional() -> None:
         )
         == FailureKind.REFUSED
     )
-
-
-# How long it rests
-
-
-def test_a_method_that_a_node_lacks__rests_it_twice_as_long_each_time_though_others_are_answered() -> (
-    None
-):
-    world = World("a", "b")
-    world.nodes["a"] = saying("method not found", -32601, "eth_fine")
-    for _ in range(80):
-        world.rpc.call("web3_clientVersion")
-        world.rpc.call("eth_fine")
-        world.now += 0.25
-    assert [at - 100 for name, at, _ in world.asked if name == "a"][::2] == [0, 1, 3, 7, 15]
-
-
-def test_a_method_that_is_served_again__is_forgiven() -> None:
-    world = World("a", "b")
-    world.nodes["a"] = saying("method not found", -32601, "eth_fine")
-    for _ in range(3):
-        world.rpc.call("eth_fine")
-        world.now += 8
-    world.nodes["a"] = good
-    world.rpc.call("eth_fine")
-    world.nodes["a"] = saying("method not found", -32601, "eth_fine")
-    world.rpc.call("eth_fine")
-    world.now += 1
-    world.nodes["a"] = good
-    world.rpc.call("eth_fine")
-    assert world.order[-3:] == ["a", "b", "a"]
-
-
-def test_a_state_that_a_node_lacks__rests_it_a_second_and_never_longer() -> None:
-    world = World("a", "b")
-    world.nodes["a"] = saying("missing trie node")
-    world.nodes["b"] = lambda body: httpx.Response(200, json={"id": body["id"], "result": "0x01"})
-    for _ in range(25):
-        world.rpc.call("eth_call", [{}, HASH])
-        world.now += 0.125
-    assert world.order.count("a") == 4
 
 
 # When all refuse
@@ -276,115 +227,9 @@ def test_words_about_size(message: str) -> None:
         (429, "batch limit"),
     ],
 )
-def test_words_about_speed__slow_down_and_halve_nothing(code: int, message: str) -> None:
-    world = World("a", "b", calls_per_s=10_000)
-    world.nodes["a"] = lambda body: httpx.Response(
-        200, json={"id": None, "error": {"code": code, "message": message}}
-    )
-    world.rpc.batch([("m", [])] * 400)
-    assert world.stats("a").calls_per_s == 5_000
-    world.nodes["a"] = good
-    world.now += 2
-    world.rpc.batch([("m", [])] * 400)
-    assert world.asked[-1][0::2] == ("a", 400)
-
-
-# The size of a batch
-
-
-def taking(most: int) -> Node:
-    error = {"id": None, "error": {"code": -32600, "message": "batch too large"}}
-    return lambda body: (
-        good(body)
-        if not isinstance(body, list) or len(body) <= most
-        else httpx.Response(200, json=error)
-    )
-
-
-def sizes(world: World, name: str) -> list[int]:
-    return [calls for host, _, calls in world.asked if host == name]
-
-
-def ask_400(world: World) -> None:
-    world.asked.clear()
-    world.rpc.batch([("m", [])] * 400)
-
-
-def test_what_one_node_says_of_sizes__binds_no_other() -> None:
-    world = World("a", "b", calls_per_s=100_000)
-    world.nodes |= {"a": unreachable, "b": taking(1)}
-    ask_400(world)
-    world.nodes["a"] = good
-    world.now += 3_600
-    ask_400(world)
-    assert world.asked == [("a", world.now, 400)]
-
-
-def test_a_size_that_was_refused__rises_again_slowly_and_falls_back_to_what_was_answered() -> None:
-    world = World("a", calls_per_s=100_000, node=taking(100))
-    ask_400(world)
-    assert sizes(world, "a") == [400, 200, 100, 100, 100, 100]
-    world.now += 10
-    ask_400(world)
-    assert sizes(world, "a") == [100, 110, 100, 100, 100]
-    world.nodes["a"] = good
-    for _ in range(20):
-        world.now += 10
-        ask_400(world)
-    assert sizes(world, "a") == [400]
-
-
-def test_a_node_that_takes_next_to_nothing_at_once__others_are_asked_before_it() -> None:
-    world = World("a", "b", calls_per_s=100_000)
-    world.nodes["a"] = taking(5)
-    ask_400(world)
-    assert (sizes(world, "a"), sizes(world, "b")) == ([400, 200, 100, 50, 25], [400])
-    ask_400(world)
-    assert world.order == ["b"]
-    world.rpc.batch([("m", [])] * 5)
-    assert world.order == ["b", "a"]
-
-
-def test_a_node_that_is_alone_and_takes_next_to_nothing__is_asked_all_the_same() -> None:
-    world = World("a", calls_per_s=100_000, node=taking(1))
-    ask_400(world)
-    assert len(world.asked) == 400 + 8
-
-
-def test_http_413__is_a_word_about_size() -> None:
-    world = World("a", calls_per_s=100_000)
-    world.nodes["a"] = lambda body: good(body) if len(body) <= 200 else httpx.Response(413)
-    ask_400(world)
-    assert sizes(world, "a") == [400, 200, 200]
-
-
-def test_parts_of_a_batch_that_was_answered_in_part__come_from_one_node() -> None:
-    def node(name: str) -> Node:
-        def answer(body: Any) -> httpx.Response:
-            if len(body) > 200:
-                return taking(1)(body)
-            errors = {"error": {"code": -32603, "message": "internal error"}}
-            return httpx.Response(
-                200,
-                json=[
-                    {"id": one["id"], **(errors if at == 0 else {"result": name})}
-                    for at, one in enumerate(body)
-                ],
-            )
-
-        return answer
-
-    world = World("a", "b", calls_per_s=100_000)
-    world.nodes |= {"a": node("a"), "b": node("b")}
-    answers = world.rpc.batch_settled([("m", [])] * 400)
-    assert {answer for answer in answers if isinstance(answer, str)} == {"a"}
-
-
-def test_each_nodes_word_on_a_large_batch__is_had_in_parts() -> None:
-    world = World("a", "b", calls_per_s=100_000)
-    world.nodes["b"] = taking(100)
-    said = world.rpc.batch_of_each([("m", [])] * 300, 1.0)
-    assert said == {"a:8545": ["m"] * 300, "b:8545": ["m"] * 300}
+def test_words_about_speed(code: int, message: str) -> None:
+    assert not is_too_large({"code": code, "message": message})
+    assert failure_of("m", [], {"code": code, "message": message}) == FailureKind.RATE_LIMIT
 
 
 def test_no_node_is_reached__is_still_told_apart_from_a_refusal() -> None:

@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 
 from core.chain import provider, results
 from core.chain.abi import AbiDecodeError
+from core.chain.errors import RpcRefusedError, RpcUnreachableError
+from core.chain.nodes import Nodes
 from core.chain.provider import MOST_ANSWER_BYTES
 from core.chain.results import log_of
-from core.chain.rpc import Rpc, RpcRefusedError, RpcUnreachableError
 from core.mandate.chain.reader import VaultReader
 from tests.each import each
 
@@ -128,7 +129,7 @@ def reader_of(*nodes: Callable[[Any], Any]) -> VaultReader:
             else httpx.Response(200, json=said)
         )
 
-    rpc = Rpc(
+    rpc = Nodes(
         [f"http://n{index}" for index in range(len(nodes))], transport=httpx.MockTransport(handle)
     )
     return VaultReader(rpc, {"usdc": ADDRESS, "factory": ADDRESS})
@@ -420,7 +421,7 @@ def test_an_answer_without_end__is_cut_off_at_its_most_bytes(
             return httpx.Response(200, content=endless())
         return httpx.Response(200, json=honest(json.loads(request.content)))
 
-    rpc = Rpc(["http://endless", "http://good"], transport=httpx.MockTransport(handle))
+    rpc = Nodes(["http://endless", "http://good"], transport=httpx.MockTransport(handle))
     assert VaultReader(rpc, {}).block_number() == 5
     assert (read, rpc.stats()[0].failures) == (1_100_000, {"garbled": 1})
     assert MOST_ANSWER_BYTES == 64 * 2**20
@@ -440,23 +441,9 @@ def test_an_encoding_that_may_unfold_to_any_size__is_refused_unread() -> None:
             200, headers={"Content-Encoding": "gzip"}, content=gzip.compress(content)
         )
 
-    rpc = Rpc(["http://bomb", "http://good"], transport=httpx.MockTransport(handle))
+    rpc = Nodes(["http://bomb", "http://good"], transport=httpx.MockTransport(handle))
     assert VaultReader(rpc, {}).block_number() == 5
     assert rpc.stats()[0].failures == {"garbled": 1}
-
-
-def test_a_retry_after_whose_date_has_no_zone__is_one_second() -> None:
-    headers = {
-        "Retry-After": "Sat, 21 Nov 2026 10:00:04 -0000",
-        "Date": "Sat, 21 Nov 2026 10:00:00 GMT",
-    }
-    rpc = Rpc(
-        ["http://node"],
-        transport=httpx.MockTransport(lambda _: httpx.Response(429, headers=headers)),
-        sleep=lambda _: None,
-    )
-    with pytest.raises(RpcUnreachableError, match="HTTP 429"):
-        rpc.call("eth_blockNumber")
 
 
 def test_a_picked_receipt__has_the_wanted_logs_alone_and_those_read_before_as_they_were() -> None:

@@ -5,10 +5,11 @@ import pkgutil
 import pytest
 
 import core.mandate.venues
-from core.chain.abi import functions, signatures_by_selector
+from core.chain.abi import functions
 from core.mandate.rules.close_plan import ClosedBy
 from core.mandate.venues import relay, test_venue, x402
 from core.mandate.venues.registry import Exit, Venue, Venues, venue_name, venues
+from core.targets.known_signatures import signatures_by_selector
 from scripts._deployments import ADAPTERS
 
 DECLARED = venues().declared

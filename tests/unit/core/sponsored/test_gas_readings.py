@@ -3,9 +3,9 @@
 from collections import Counter
 from typing import cast
 
+from core.chain.errors import RpcRefusedError
 from core.chain.fees import GAS_PRICE_ORACLE
 from core.chain.reader import ChainReader
-from core.chain.rpc import RpcRefusedError
 from core.sponsored.readings import gas_by_size, gas_now
 from core.sponsored.rules import GasPrice
 

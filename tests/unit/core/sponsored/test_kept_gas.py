@@ -7,8 +7,8 @@ from typing import cast
 
 import pytest
 
+from core.chain.errors import RpcRefusedError
 from core.chain.reader import ChainReader
-from core.chain.rpc import RpcRefusedError
 from core.sponsored.kept_gas import SharedGasReading
 from tests.each import each
 from tests.unit.core.sponsored.test_gas_readings import CountingReader, SevenWeiHeader

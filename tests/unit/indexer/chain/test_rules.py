@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from core.chain.blocks import BlockHeader, RawLog
-from core.chain.rpc import RpcCodeFailedError, RpcUnreachableError
+from core.chain.errors import RpcCodeFailedError, RpcUnreachableError
 from core.mandate.rules.events import AdapterListed, LogRef
 from core.mandate.rules.terms import Rule
 from indexer.chain.facts import BlockFacts, Found
@@ -21,7 +21,7 @@ FACTS = BlockFacts(HEADER, (LOG,), (LISTED,), (), ())
 
 
 @dataclass
-class Nodes:
+class FakeNodes:
     """Reads everything but the one adapter's rules in time."""
 
     asked: list[str] = field(default_factory=list)
@@ -32,7 +32,7 @@ class Nodes:
 
 
 def test_rules_that_no_node_gets_done__hold_the_record_up_for_some_rounds_alone() -> None:
-    nodes, patience = Nodes(), Patience()
+    nodes, patience = FakeNodes(), Patience()
     for _ in range(UNANSWERED_ROUNDS - 1):
         with pytest.raises(RpcUnreachableError):
             published_rules(nodes, FACTS, patience)  # type: ignore[arg-type]  # as much of a reader as is asked for
@@ -40,7 +40,7 @@ def test_rules_that_no_node_gets_done__hold_the_record_up_for_some_rounds_alone(
     assert nodes.asked == [HEADER.hash] * UNANSWERED_ROUNDS
 
 
-class Failing(Nodes):
+class Failing(FakeNodes):
     """Whose nodes call the failure of an adapter's code their own."""
 
     def adapter_rules(self, adapter: str, at: str) -> tuple[Rule, ...]:

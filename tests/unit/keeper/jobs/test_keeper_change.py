@@ -34,7 +34,8 @@ def test_plan__nobody_or_somebody_else_is_proposed__plans_nothing(
 
 
 def test_plan__stale_head_or_unread_factory__plans_nothing() -> None:
-    assert keeper_change.plan(proposed(NEW), UnixSeconds(HEAD.at + MAX_HEAD_AGE_S + 1)) == []
+    stale = replace(proposed(NEW), head_age_s=MAX_HEAD_AGE_S + 1)
+    assert keeper_change.plan(stale, NOW) == []
     assert keeper_change.plan(replace(proposed(NEW), keepers=None), NOW) == []
 
 

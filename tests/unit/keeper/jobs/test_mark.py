@@ -3,8 +3,6 @@
 Source: docs/rules.md#when-marks-are-sent.
 """
 
-from itertools import product
-
 from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UnixSeconds, UsdcE6
 from keeper.jobs import mark, stop_line
@@ -105,17 +103,15 @@ def test_plan__no_block_since_the_last_mark__waits_because_heights_must_rise() -
 
 
 def test_plan__stale_head__sends_nothing() -> None:
-    assert mark.plan(state(reading(2 * BUDGET)), UnixSeconds(HEAD.at + MAX_HEAD_AGE_S + 1)) == []
+    moved = reading(2 * BUDGET)
+    assert len(mark.plan(state(moved, head_age_s=MAX_HEAD_AGE_S), NOW)) == 1
+    assert mark.plan(state(moved, head_age_s=MAX_HEAD_AGE_S + 1), NOW) == []
 
 
-def test_both_jobs__never_plan_two_marks_for_one_vault() -> None:
-    for worth, kinds in product(
-        range(940 * USDC, 1_060 * USDC, USDC),
-        (frozenset(), {IntentKind.MARK}, {IntentKind.STOP}, set(IntentKind)),
-    ):
-        now = UnixSeconds(NOW)
-        one = state(reading(worth, live=frozenset(kinds)))
-        assert len([*stop_line.plan(one, now), *mark.plan(one, now)]) <= 1
+def test_no_vault__is_both_stopped_and_marked() -> None:
+    for worth in range(940 * USDC, 1_060 * USDC, USDC):
+        one = reading(worth)
+        assert not (stop_line.is_due(one) and mark.plan(state(one), NOW))
 
 
 # What is written down
@@ -189,4 +185,6 @@ def test_rows_to_write__a_vault_without_its_whole_budget__is_no_judgement() -> N
 
 
 def test_rows_to_write__stale_head__is_no_judgement() -> None:
-    assert not is_written(reading(BUDGET), HEAD.at + MAX_HEAD_AGE_S + 1)
+    one = reading(BUDGET)
+    assert mark.rows_to_write(state(one, head_age_s=MAX_HEAD_AGE_S), NOW) == [one]
+    assert mark.rows_to_write(state(one, head_age_s=MAX_HEAD_AGE_S + 1), NOW) == []

@@ -8,7 +8,16 @@ from core.money import UnixSeconds, UsdcE6
 from keeper.jobs import mark, settle
 from keeper.state import IntentKind
 from tests.each import each
-from tests.unit.keeper.readings import BUDGET, HEAD, MAX_HEAD_AGE_S, NOW, VAULT, reading, state
+from tests.unit.keeper.readings import (
+    BUDGET,
+    FLOOR,
+    HEAD,
+    MAX_HEAD_AGE_S,
+    NOW,
+    VAULT,
+    reading,
+    state,
+)
 
 DAY_S = 86_400
 
@@ -51,9 +60,9 @@ def test_plan__worth_unknown__settles_all_the_same() -> None:
 
 
 def test_plan__stale_head__settles_nothing() -> None:
-    ended_now = state(reading(BUDGET, ends_at=HEAD.at))
-    assert settle.plan(ended_now, UnixSeconds(HEAD.at + MAX_HEAD_AGE_S)) != []
-    assert settle.plan(ended_now, UnixSeconds(HEAD.at + MAX_HEAD_AGE_S + 1)) == []
+    ended_now = reading(BUDGET, ends_at=HEAD.at)
+    assert settle.plan(state(ended_now, head_age_s=MAX_HEAD_AGE_S), NOW) != []
+    assert settle.plan(state(ended_now, head_age_s=MAX_HEAD_AGE_S + 1), NOW) == []
 
 
 def test_plan__the_mark_of_the_terms_end_is_due__it_goes_first_if_it_can_be_had() -> None:
@@ -62,6 +71,9 @@ def test_plan__the_mark_of_the_terms_end_is_due__it_goes_first_if_it_can_be_had(
     due = reading(BUDGET, ends_at=HEAD.at, lacks_mark=LacksMark.OVER)
     assert mark.why_due(due, HEAD, NOW) == "terms_ended"
     assert mark.why_due(replace(due, ends_at=UnixSeconds(HEAD.at + 1)), HEAD, NOW) is None
+
+    fallen = replace(due, worth_usdc_e6=FLOOR)
+    assert mark.why_due(fallen, HEAD, NOW) == "terms_ended", "no other stop is taken then"
 
     unknown = replace(due, worth_usdc_e6=None)
     assert [one.kind for one in settle.plan(state(unknown), NOW)] == ["settle"]

@@ -11,7 +11,7 @@ from api.client.verify.authors_check import check_authors
 from api.client.verify.findings import Report
 from api.client.verify.node import Node
 from api.client.verify.terms_check import RecordSubject
-from core.chain.rpc import RpcError, RpcUnreachableError
+from core.chain.errors import RpcError, RpcUnreachableError
 from core.mandate.chain.typed_data import record_row_digest
 from core.mandate.rules.agent_rows import guard_refusal_note, stop_request_note
 from core.mandate.rules.authors import next_signature

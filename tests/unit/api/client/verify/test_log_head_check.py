@@ -21,7 +21,7 @@ from api.client.verify.log_head_check import (
 )
 from api.client.verify.node import Block, Node
 from core.chain.blocks import RawLog
-from core.chain.rpc import Rpc
+from core.chain.nodes import Nodes
 from core.hexes import bytes_of, checksum_address, hex_of
 from tests.each import each
 
@@ -81,7 +81,7 @@ class World:
         return proven_log_head(self.node(), VAULT, self.block)
 
 
-class _Told(Rpc):
+class _Told(Nodes):
     """A node that says what a World has, whatever it is."""
 
     def __init__(self, world: World) -> None:

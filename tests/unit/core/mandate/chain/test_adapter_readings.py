@@ -12,8 +12,9 @@ import httpx
 import pytest
 
 from core.chain.abi import function
+from core.chain.errors import RpcUnreachableError
+from core.chain.nodes import Nodes
 from core.chain.reader import VIEW_GAS
-from core.chain.rpc import Rpc, RpcUnreachableError
 from core.mandate.chain.reader import ADAPTER_VIEWS, AdapterReading, VaultReader
 from tests.each import each
 
@@ -77,7 +78,7 @@ def reader(
             200, json=[one(item) for item in body] if isinstance(body, list) else one(body)
         )
 
-    return VaultReader(Rpc(["http://node"], transport=httpx.MockTransport(handle)), {})
+    return VaultReader(Nodes(["http://node"], transport=httpx.MockTransport(handle)), {})
 
 
 def test_readings__honest_adapters__are_read_as_they_answer() -> None:
@@ -170,7 +171,7 @@ def test_readings__no_node__is_an_error() -> None:
         raise httpx.ConnectError("refused")
 
     nowhere = VaultReader(
-        Rpc(["http://node"], transport=httpx.MockTransport(refuse), deadline_s=0.1), {}
+        Nodes(["http://node"], transport=httpx.MockTransport(refuse), deadline_s=0.1), {}
     )
     with pytest.raises(RpcUnreachableError):
         nowhere.adapter_readings([GOOD], VAULT)

@@ -10,7 +10,8 @@ import httpx
 import pytest
 
 from core.chain.abi import function
-from core.chain.rpc import Rpc, RpcUnreachableError
+from core.chain.errors import RpcUnreachableError
+from core.chain.nodes import Nodes
 from core.mandate.chain.lens import (
     LensAnswer,
     LensBlock,
@@ -103,7 +104,7 @@ class Node(httpx.BaseTransport):
 
 
 def reader_of(node: httpx.BaseTransport, *urls: str) -> VaultReader:
-    rpc = Rpc(urls or ["http://node"], transport=node, deadline_s=0.5)
+    rpc = Nodes(urls or ["http://node"], transport=node, deadline_s=0.5)
     return VaultReader(rpc, {"usdc": USDC, "vault_lens": LENS})
 
 

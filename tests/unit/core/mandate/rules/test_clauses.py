@@ -3,10 +3,10 @@
 from dataclasses import replace
 from typing import Any
 
-from core.chain.abi import signatures_by_selector
 from core.mandate.rules.clauses import CLAUSE_KEYS, CLAUSE_NUMBERS, clauses
 from core.mandate.rules.targets import Target, parse_targets
 from core.mandate.rules.terms import MandateTerms, terms_to_json
+from core.targets.known_signatures import signatures_by_selector
 from tests.each import each
 
 CHAIN = 84_532

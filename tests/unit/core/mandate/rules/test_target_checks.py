@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from core.chain.abi import ALSO_KNOWN, CONTRACTS, functions, signatures_by_selector
-from core.chain.known_signatures import WELL_KNOWN
+from core.chain.abi import ALSO_KNOWN, CONTRACTS, functions
 from core.errors import InvalidParameterError
 from core.mandate.rules.expansion import ListedContracts, expand_rules
 from core.mandate.rules.target_checks import check_targets
 from core.mandate.rules.targets import parse_targets, targets_to_json
 from core.mandate.rules.terms import UNPINNED, Rule, RuleKind
 from core.selectors import selector_of
+from core.targets.known_signatures import WELL_KNOWN, signatures_by_selector
 from tests.each import each
 
 CHAIN = 84_532

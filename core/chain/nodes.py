@@ -1,0 +1,321 @@
+"""JSON-RPC of one chain: the nodes of RPC_URLS, best first, and all that is known of each.
+
+    call --> the first node that does not rest, can do it, and has calls left this second
+       |-- it fails: it rests, the next one is asked
+       |-- it is asked too fast: what it answered is kept, its plan is halved, the rest is asked again
+       '-- it answers: each result as its method promises it, or what it says of the call
+
+Laws
+- What a node *says* of the call (a revert, an invalid argument) is an answer, raised at once. Any
+  other refusal is the node's failure (refusals.py); when all refuse, the error has what each said.
+- A node that rests is asked after the others; alone it is asked all the same. Rests grow with
+  failures in a row, with jitter; an answer ends them.
+- No batch is larger than a second's worth of the node's plan, each call of it counted (node.py).
+- All answers of a batch are one node's, and so are those within `pinned`.
+- A call waits for at most half of its deadline, which begins again with each part of a batch that
+  is answered; no node may use up the time of those that were not asked yet.
+- A node's height never falls below one that it named before, unless its branch is another: a
+  load-balanced URL answers from backends a few blocks apart. What cannot be taken back is
+  `confirmed` by a second node.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+import httpx
+import structlog
+from web3.types import RPCEndpoint
+
+from core.chain import results
+from core.chain.answers import (
+    NodeCall,
+    Request,
+    answers_of,
+    calls_of,
+    failure_among,
+    outcome,
+    settled,
+)
+from core.chain.blocks import BlockHeader
+from core.chain.errors import NodeFailure, RpcError, RpcRefusedError, WrongChainError
+from core.chain.node import ChainNode
+from core.chain.provider import ANSWER_S, NodeProvider, client_of, names_of
+from core.chain.refusals import FailureKind
+from core.chain.results import Parse, promised
+from core.http_deadline import within
+
+__all__ = ["Nodes", "Request"]
+
+DEADLINE_S: Final = 30.0
+CALLS_PER_S: Final = 2_000.0
+REST_S: Final = 5.0  # of a node that failed while pinned, or is distrusted
+WITHIN_S: Final = 5.0
+ASKED_AGAIN: Final = (FailureKind.RATE_LIMIT, FailureKind.SIZE)
+
+log = structlog.get_logger("chain")
+
+
+class Nodes:
+    """Safe to share between threads.
+
+    Errors of its calls: RpcUnreachableError, RpcRefusedError (RpcRevertedError), AnswerTooLargeError.
+    """
+
+    def __init__(
+        self,
+        urls: Sequence[str],
+        *,
+        answer_s: float = ANSWER_S,
+        deadline_s: float = DEADLINE_S,
+        calls_per_s: float = CALLS_PER_S,
+        transport: httpx.BaseTransport | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """`urls` best first; `calls_per_s`: the most that each is asked. The last three are for tests."""
+        if not urls:
+            raise ValueError("at least one node is needed; set RPC_URLS")
+        self._client = client_of(transport)
+        self._nodes = tuple(
+            ChainNode(name, NodeProvider(url, self._client), calls_per_s, clock)
+            for name, url in zip(names_of(urls), urls, strict=True)
+        )
+        self._answer_s, self._deadline_s = answer_s, deadline_s
+        self._clock, self._sleep = clock, sleep
+        self._thread = threading.local()
+        self._preferred = self._nodes[0].name
+
+    def call(self, method: str, params: Sequence[Any] = (), parse: Parse[Any] | None = None) -> Any:
+        """The result of one call; without `parse` plain JSON, checked all the same."""
+        asked = [NodeCall(method, params, parse or promised(method))]
+        return _result(*self._asked(asked, self._deadline_s, is_batch=False))
+
+    def batch(
+        self, requests: Sequence[Request], parse: Sequence[Parse[Any]] | None = None
+    ) -> list[Any]:
+        """The results of several calls, of one node, in order; the first refused one raises."""
+        found = self._asked(calls_of(requests, parse), self._deadline_s, is_settled=False)
+        return [_result(one) for one in found]
+
+    def batch_settled(
+        self,
+        requests: Sequence[Request],
+        parse: Sequence[Parse[Any]] | None = None,
+        within_s: float | None = None,
+    ) -> list[Any | RpcRefusedError]:
+        """As `batch`, but a refused call yields its error in place; so does one that no node
+        answered, when one node answered others. `within_s`: of each part that is asked at once.
+        """
+        patience_s = self._deadline_s if within_s is None else min(within_s, self._deadline_s)
+        return self._asked(calls_of(requests, parse), patience_s)
+
+    def batch_of_each(
+        self,
+        requests: Sequence[Request],
+        within_s: float,
+        among: Collection[str] | None = None,
+        parse: Sequence[Parse[Any]] | None = None,
+    ) -> dict[str, list[Any | RpcRefusedError]]:
+        """What each node (`among` these) says, by its name, a failed call as its error in place.
+
+        One that failed a moment ago, or does not say all of it `within_s`, is left out.
+        """
+        said = dict[str, list[Any]]()
+        for node in self._nodes:
+            if node.has_failed or (among is not None and node.name not in among):
+                continue
+            try:
+                said[node.name] = self._asked(calls_of(requests, parse), within_s, only=node)
+            except RpcError:
+                continue
+        return said
+
+    def batch_of_others(
+        self,
+        requests: Sequence[Request],
+        within_s: float,
+        parse: Sequence[Parse[Any]] | None = None,
+    ) -> dict[str, list[Any | RpcRefusedError]]:
+        """As `batch_of_each`, without the node that this thread's `pinned` block asks."""
+        others = [name for name in self.names if name != self.pinned_name]
+        return self.batch_of_each(requests, within_s, others, parse)
+
+    def confirmed(self, request: Request, said: Any, parse: Parse[Any], by: str) -> bool | None:
+        """Whether a second node says what the node `by` said; True where there is no other, None
+        while no other answers.
+        """
+        others = [name for name in self.names if name != by]
+        told = self.batch_of_each([request], WITHIN_S, others, [parse]).values()
+        heard = [one for (one,) in told if not isinstance(one, RpcRefusedError)]
+        return not others or (said in heard if heard else None)
+
+    def heads(
+        self, within_s: float, among: Collection[str] | None = None
+    ) -> dict[str, BlockHeader]:
+        """The newest block of each node that names one, by its name."""
+        newest: Request = ("eth_getBlockByNumber", ["latest", False])
+        told = self.batch_of_each([newest], within_s, among, [results.header])
+        named = {name: one for name, (one,) in told.items() if isinstance(one, BlockHeader)}
+        return {name: self.saw(name, header) for name, header in named.items()}
+
+    def saw(self, name: str, header: BlockHeader) -> BlockHeader:
+        """A node named it as its newest: what is believed of it, this block or a higher one."""
+        return self._named(name).saw(header)
+
+    def head_age_s(self, name: str) -> float:
+        """Seconds since this node's height last rose, or since the start."""
+        return self._named(name).head_age_s
+
+    def _named(self, name: str) -> ChainNode:
+        return next(node for node in self._nodes if node.name == name)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the nodes, best first."""
+        return tuple(node.name for node in self._nodes)
+
+    @property
+    def pinned_name(self) -> str | None:
+        """The node of this thread's `pinned` block, once it answered."""
+        return self._pin[0].name if self._pin else None
+
+    @property
+    def _pin(self) -> list[ChainNode] | None:
+        """Of this thread's block: its node, once one answered."""
+        found: list[ChainNode] | None = getattr(self._thread, "pin", None)
+        return found
+
+    @contextmanager
+    def pinned(self) -> Iterator[None]:
+        """Within it this thread's calls are all answered by one node, the first that answers; an
+        inner block joins the outer. When that node fails, the call does, and the next block begins
+        with another.
+        """
+        outer = self._pin
+        self._thread.pin = [] if outer is None else outer
+        try:
+            yield
+        finally:
+            self._thread.pin = outer
+
+    def prefer(self, name: str) -> None:
+        """Ask the node of this name first from now on."""
+        self._preferred = name
+
+    def distrust(self, reason: str, rest_s: float = REST_S, name: str | None = None) -> None:
+        """The pinned node, or the one of this name, lags or contradicts itself: it rests for
+        `rest_s`, and the block goes on with it. `reason`: one of few words, counted in `stats`.
+        """
+        for node in self._nodes:
+            if node.name == (name or self.pinned_name):
+                node.rest(rest_s, reason)
+
+    def keep_to(self, chain_id: int) -> None:
+        """Leave out each node that serves another chain; one that does not answer stays.
+
+        Call it before other threads use the nodes. Errors: WrongChainError, RpcError.
+        """
+        told = self.batch_of_each([("eth_chainId", [])], WITHIN_S, parse=[results.number])
+        ids = {name: one for name, (one,) in told.items() if isinstance(one, int)}
+        got = None if chain_id in ids.values() else self.call("eth_chainId", parse=results.number)
+        if got not in (None, chain_id):
+            raise WrongChainError(chain_id, got)
+        for node in self._nodes:
+            if (other := ids.get(node.name, chain_id)) != chain_id:
+                log.error("a node of another chain is left out", node=node.name, chain_id=other)
+                self._nodes = tuple(one for one in self._nodes if one is not node)
+
+    def stats(self) -> tuple[ChainNode, ...]:
+        """What is known of each node, best first."""
+        return self._nodes
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _asked(
+        self,
+        calls: Sequence[NodeCall],
+        patience_s: float,
+        *,
+        only: ChainNode | None = None,
+        is_batch: bool = True,
+        is_settled: bool = True,
+    ) -> list[Any]:
+        """The answers, all of one node, refusals in their places. Of `only` this node: within
+        `patience_s` all together.
+        """
+        pin = None if only else self._pin
+        said = {node: dict[int, Any]() for node in ([only] if only else pin or self._nodes)}
+        failures, partly = list[NodeFailure](), list[Any]()
+        until = self._clock() + patience_s
+        while calls and said and (now := self._clock()) < until:
+            left = {
+                node: [at for at in range(len(calls)) if at not in found]
+                for node, found in said.items()
+            }
+            node = min(said, key=lambda one: self._order(one, [calls[at] for at in left[one]]))
+            try:
+                waits_s = max(0.0, until - patience_s / 2 - now)
+                part, wait_s = node.take(len(left[node]), waits_s)
+                if wait_s:
+                    self._sleep(wait_s)
+                places, left_s = left[node][:part], (until - self._clock()) / len(said)
+                answers = self._exchange(node, [calls[at] for at in places], left_s, is_batch)
+                said[node] |= {
+                    at: one for at, one in zip(places, answers, strict=True) if not _is_open(one)
+                }
+                until = until if only else self._clock() + patience_s
+                if len(said[node]) < len(calls):
+                    continue
+                answers = [said[node][at] for at in range(len(calls))]
+                if (failure := failure_among(answers)) is None:
+                    if pin is not None:
+                        pin[:] = [node]
+                    return answers
+                partly = partly or settled(calls, answers)
+            except NodeFailure as failed:
+                failure = failed
+            failures.append(failure)
+            if not _is_open(failure):
+                del said[node]
+                if pin is not None:
+                    node.rest(REST_S)
+        if calls and not (partly and is_settled):
+            raise outcome(calls[0].method, failures)
+        return partly
+
+    def _order(self, node: ChainNode, calls: Sequence[NodeCall]) -> tuple[float, float, bool]:
+        abilities = {call.ability for call in calls}
+        return *node.order(len(calls), abilities), node.name != self._preferred
+
+    def _exchange(
+        self, node: ChainNode, calls: Sequence[NodeCall], left_s: float, is_batch: bool
+    ) -> list[Any]:
+        """Errors: NodeFailure when the node failed all of it, AnswerTooLargeError."""
+        asked = [(RPCEndpoint(call.method), call.params) for call in calls]
+        sent_at, said, failure, ask = self._clock(), list[Any](), None, node.provider
+        try:
+            with within(min(self._answer_s, left_s)):
+                many = ask.make_batch_request(asked) if is_batch else None
+                said = answers_of(calls, [ask.make_request(*asked[0])] if many is None else many)
+            failure = failure_among(said)
+        except NodeFailure as whole:
+            failure = whole
+            raise
+        finally:
+            node.note(calls, said, failure, sent_at)
+        return said
+
+
+def _is_open(answer: Any) -> bool:
+    """A call that is asked again, of the same node."""
+    return isinstance(answer, NodeFailure) and answer.kind in ASKED_AGAIN
+
+
+def _result(found: Any) -> Any:
+    if isinstance(found, RpcRefusedError):
+        raise found
+    return found

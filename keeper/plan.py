@@ -1,0 +1,180 @@
+"""Who is read first, and what follows from what several nodes say. Pure: no socket, no database.
+
+    most at risk (money at stake, nearness to the floor) ... least, and between them what was left out the last time
+
+Laws
+- Every vault that is watched is read in each look. For what a node did not answer in time it has a
+  share of the next look, so that no vault is left out for good and none delays those at risk.
+- What the chain calls funding has nothing to lose yet: once in UNFUNDED_S, once in OVER_S when its
+  mandate is over. The record that calls its mandate working brings it back at once.
+- A stop needs one node, since the contract measures. A mark never reverts, so it needs a second one
+  where there is one. A worth is unknown when every node says so.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from core.keeper.rules import LacksMark
+from core.keeper.views import WatchedVault
+from core.mandate.rules.lifecycle import VaultStatus
+from core.money import BPS_ONE, UnixSeconds
+from keeper.state import ENDED, Action, FactoryKeepers, NodeStatus, VaultReading
+
+UNFUNDED_S, OVER_S = 15.0, 3_600.0
+NEAREST_BPS = 50  # of the worth; who is nearer, or unread, is no nearer than that
+SHARE = 4
+NEEDED = 2  # voices
+
+
+class Order:
+    """Remembers when each vault without money was looked at. `clock`: seconds that only rise."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._unfunded: dict[str, float] = {}
+
+    def due(self, watched: Iterable[WatchedVault], now: UnixSeconds) -> list[WatchedVault]:
+        due, unfunded = list[WatchedVault](), dict[str, float]()
+        for vault in watched:
+            seen_at = self._unfunded.get(vault.vault)
+            if seen_at is not None:
+                unfunded[vault.vault] = seen_at
+                is_over = vault.ends_at is not None and vault.ends_at <= now
+                wait_s = OVER_S if is_over else UNFUNDED_S
+                if not vault.is_recorded_at_work and self._clock() - seen_at < wait_s:
+                    continue
+            due.append(vault)
+        self._unfunded = unfunded
+        return sorted(due, key=at_risk, reverse=True)
+
+    def note(self, readings: Iterable[VaultReading]) -> None:
+        for reading in readings:
+            if reading.status is VaultStatus.FUNDING:
+                self._unfunded[reading.vault] = self._clock()
+            elif self._unfunded:
+                self._unfunded.pop(reading.vault, None)
+
+
+def at_risk(vault: WatchedVault) -> int:
+    """Money at stake, as it was judged last, divided by the part of it that is above the floor.
+
+    A dust vault at its floor comes after any that holds a few hundred times as much; what the record
+    does not call working and nobody has judged yet holds nothing.
+    """
+    seen, floor = vault.last_written, vault.floor_usdc_e6
+    if seen is None and not vault.is_recorded_at_work:
+        return 0
+    if seen is None or seen.worth_usdc_e6 is None or not floor:
+        return vault.budget_usdc_e6 * BPS_ONE // NEAREST_BPS
+    worth = max(seen.worth_usdc_e6, 1)
+    above_bps = (worth - floor) * BPS_ONE // worth
+    return worth * BPS_ONE // max(above_bps, NEAREST_BPS)
+
+
+def in_turn(
+    ranked: Sequence[WatchedVault], size: int, waits: Mapping[str, int]
+) -> list[WatchedVault]:
+    """Those most at risk, so many that a call takes; then of each SHARE calls the first is for those
+    that were left out the last time, who waits longest first.
+    """
+    order, rest = list(ranked[:size]), ranked[size:]
+    late = sorted((v for v in rest if v.vault in waits), key=lambda v: -waits[v.vault])
+    others = [v for v in rest if v.vault not in waits] if late else rest
+    step, at = (SHARE - 1) * size, 0
+    for first in range(0, len(others), step):
+        order += [*late[at : at + size], *others[first : first + step]]
+        at += size
+    return order + late[at:]
+
+
+# Several nodes
+
+
+@dataclass(slots=True)
+class NodeReadings:
+    """One node's word in this tick."""
+
+    state: NodeStatus
+    by_vault: dict[str, VaultReading] = field(default_factory=dict)
+
+
+def best_first(nodes: Iterable[NodeReadings], max_head_age_s: int) -> list[NodeReadings]:
+    """Those whose head is not stale first, in the order of the pool."""
+    return sorted(nodes, key=lambda one: one.state.head_age_s > max_head_age_s)
+
+
+def merged(nodes: Sequence[NodeReadings], vaults: Iterable[str]) -> list[VaultReading]:
+    """Of each vault the first reading that knows what it is worth, or that it is not working; else
+    the first that knows its status; else any. Vaults that no node spoke of are left out.
+    """
+    found = list[VaultReading]()
+    for vault in vaults:
+        said = [one.by_vault[vault] for one in nodes if vault in one.by_vault]
+        if said:
+            found.append(said[0] if len(said) == 1 else min(said, key=_ignorance))
+    return found
+
+
+def _ignorance(reading: VaultReading) -> int:
+    if reading.status is None:
+        return 2
+    is_known = reading.status is not VaultStatus.WORKING or reading.worth_usdc_e6 is not None
+    return 0 if is_known else 1
+
+
+def keepers(nodes: Iterable[NodeReadings], own: str | None) -> FactoryKeepers | None:
+    """Whom the factory names: any node that names `own` is believed, and any that proposes it."""
+    said = [one.state.keepers for one in nodes if one.state.keepers is not None]
+    return min(said, key=lambda one: (own != one.named, own != one.pending), default=None)
+
+
+def confirmed(planned: Iterable[Sequence[Action]], needed: int) -> list[Action]:
+    """What so many nodes plan, each by its own readings; in the words of the first."""
+    found: dict[tuple[str, str], list[Action]] = {}
+    for actions in planned:
+        for action in actions:
+            found.setdefault((action.kind, action.to), []).append(action)
+    return [said[0] for said in found.values() if len(said) >= needed]
+
+
+class Ends:
+    """At which height each vault was first seen ended: it is watched no more once that is safe and a
+    second voice agrees.
+    """
+
+    def __init__(self) -> None:
+        self._since: dict[str, int] = {}
+
+    def safe(
+        self, nodes: Sequence[NodeReadings], waits: Collection[str]
+    ) -> tuple[int, dict[str, Counter[VaultStatus]]]:
+        """The safe block, and how each vault ended by how many nodes.
+
+        Of two nodes or more the second highest safe block counts. A vault that any node calls working
+        has not ended, and one whose end is not marked yet, or that `waits`, is watched.
+        """
+        said: dict[str, Counter[VaultStatus]] = {}
+        unmarked = set(waits)
+        for node in nodes:
+            for reading in node.by_vault.values():
+                if reading.status in ENDED:
+                    said.setdefault(reading.vault, Counter())[reading.status] += 1
+                    if reading.lacks_mark is LacksMark.END:
+                        unmarked.add(reading.vault)
+        height = max((node.state.head.number for node in nodes), default=0)
+        self._since = {
+            vault: self._since.get(vault, height) for vault in said if not _works(nodes, vault)
+        }
+        heights = sorted((node.state.safe_number for node in nodes), reverse=True)[:NEEDED]
+        safe = heights[-1] if heights else 0
+        over = (v for v, at in self._since.items() if at <= safe and v not in unmarked)
+        return safe, {vault: said[vault] for vault in over}
+
+
+def _works(nodes: Iterable[NodeReadings], vault: str) -> bool:
+    readings = (node.by_vault.get(vault) for node in nodes)
+    return any(one is not None and one.status in _UNENDED for one in readings)
+
+
+_UNENDED = (VaultStatus.FUNDING, VaultStatus.WORKING)

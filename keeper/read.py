@@ -1,0 +1,352 @@
+"""What each node's lens says of the vaults, every node apart from the others.
+
+    the order of the vaults --> each node, in a thread of its own: its head, its safe block and whom the factory names
+        --> part after part, those most at risk again each second --> a few that are not known, alone, with full gas
+
+Laws
+- One call of the lens is one backend, one state and one height. Nothing is asked at a block that
+  another request named, and no answer is held against another's.
+- A slow or dead node delays no other: it is waited for OTHERS_S once one has answered everything.
+  What it says later counts in the tick in which it comes, and it begins anew when it is through.
+- Unknown is not zero: a vault that cannot be valued among others is asked alone before it is
+  unknown, a few a look, in turn.
+- A head's age is the time on a clock that only rises since that node last named a higher block.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import zip_longest
+from queue import Empty, SimpleQueue
+from typing import Any
+
+import structlog
+
+from core.chain import results
+from core.chain.abi import function
+from core.chain.blocks import BlockHeader
+from core.chain.nodes import Request
+from core.chain.reader import VIEW_GAS, output_of
+from core.keeper.views import Mark, SourcedMark, WatchedVault
+from core.mandate.chain import lens
+from core.mandate.chain.lens import LensOutcome, LensReading, LensRow
+from core.mandate.chain.reader import VaultReader
+from core.mandate.rules.terms import ZERO_ADDRESS
+from core.money import MAX_ABS_USDC_E6, UnixSeconds, UsdcE6
+from keeper.plan import in_turn
+from keeper.spared import spared
+from keeper.state import (
+    OUT_OF_RANGE,
+    SOURCE_AT_COST,
+    SOURCE_VAULT_WORTH,
+    UNREADABLE,
+    FactoryKeepers,
+    Head,
+    NodeStatus,
+    SentMark,
+    VaultReading,
+    WrittenMark,
+)
+
+VAULTS_A_CALL = lens.MOST_VAULTS
+ANSWER_S = 5.0  # that a node may take for one call
+OTHERS_S = 1.0
+LOOK_S = 20.0  # what one node was not asked by then comes first the next time
+URGENT_S = 1.0  # those most at risk are read again so often while the others are read
+ALONE_S = 1.0  # of a look, in which vaults are asked alone
+BUDGET_S, RETRY_S = 1.0, 0.05  # a node that is over its budget is asked again so long and so often
+MOST_FAILURES = 2  # in a row: then the node is asked again at the next look
+FLOORS_A_LOOK = 100
+SAFE_BLOCKS = 200  # below the head of a node that names no safe block
+
+_KEEPER, _PENDING = (function("MandateVaultFactory", name) for name in ("keeper", "pendingKeeper"))
+_FLOOR = function("MandateVault", "stopFloor")
+
+Row = LensRow[LensReading]
+UNREAD: Row = LensRow(lens.LensBlock(0, 0, "", 0), LensOutcome.UNREAD, None)
+
+log = structlog.get_logger("keeper")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPart:
+    """Some vaults as one node's lens answers."""
+
+    state: NodeStatus
+    readings: tuple[VaultReading, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Alone:
+    """When a vault was asked alone, and whether it was valued then."""
+
+    asked_at: float
+    is_valued: bool
+
+
+class NodeLens:
+    """One node: what it named last, which floors it read, and what it was not asked yet."""
+
+    def __init__(self, reader: VaultReader, name: str, clock: Callable[[], float]) -> None:
+        self.name = name
+        self.risen_at: float | None = None
+        self._reader = reader
+        self._clock = clock
+        self._number = -1
+        self._floors: dict[str, UsdcE6] = {}  # of code, which never changes
+        self._alone: dict[str, _Alone] = {}
+        self._waits: dict[str, int] = {}  # for how many looks a vault was not asked about
+
+    def look(
+        self,
+        vaults: Sequence[WatchedVault],
+        live: Mapping[str, frozenset[str]],
+        put: Callable[[ReadPart], None],
+    ) -> bool:
+        """Read them in this order; False when the node does not answer."""
+        state = self._state()
+        if state is None:
+            return False
+        self._read_floors([v.vault for v in vaults if v.floor_usdc_e6 is None])
+        order = in_turn(vaults, VAULTS_A_CALL, self._waits)
+        urgent, unsure = order[:VAULTS_A_CALL], dict[str, tuple[WatchedVault, Row]]()
+        begun = urgent_at = time.monotonic()
+        at = failures = 0
+        while at < len(order) and failures < MOST_FAILURES:
+            if time.monotonic() - begun > LOOK_S:
+                break
+            is_again = at > len(urgent) and time.monotonic() - urgent_at > URGENT_S
+            part = urgent if is_again else order[at : at + VAULTS_A_CALL]
+            rows = self._ask_lens(part)
+            failures = failures + 1 if rows is None else 0
+            told = list(zip(part, [UNREAD] * len(part) if rows is None else rows, strict=False))
+            unsure |= {vault.vault: (vault, row) for vault, row in told if not row.is_final}
+            known = (self._reading(v, row, state, live) for v, row in told if row.is_final)
+            put(ReadPart(state, tuple(known)))
+            at += 0 if is_again else len(told)
+            urgent_at = time.monotonic() if is_again else urgent_at
+        self._waits = {v.vault: self._waits.get(v.vault, 0) + 1 for v in order[at:]}
+        if failures < MOST_FAILURES:
+            for vault, row in self._ask_alone(unsure):
+                put(ReadPart(state, (self._reading(vault, row, state, live),)))
+        if not vaults:
+            put(ReadPart(state, ()))
+        return failures < MOST_FAILURES
+
+    # What is asked
+
+    def _state(self) -> NodeStatus | None:
+        """None: it names no newest block."""
+        factory = self._reader.contracts["factory"]
+        requests: list[Request] = [
+            ("eth_getBlockByNumber", ["latest", False]),
+            ("eth_getBlockByNumber", ["safe", False]),
+            *(_view(factory, one.selector) for one in (_KEEPER, _PENDING)),
+        ]
+        said = self._ask(
+            requests, [results.header, results.header, *map(output_of, (_KEEPER, _PENDING))]
+        )
+        head = Head.of(said[0]) if said is not None else None
+        if said is None or head is None:
+            return None
+        if head.number > self._number:
+            self.risen_at = self._clock()
+        self._number = head.number
+        safe = said[1].number if isinstance(said[1], BlockHeader) else head.number - SAFE_BLOCKS
+        age_s = self._clock() - (self.risen_at or 0.0)
+        return NodeStatus(self.name, head, age_s, safe, _keepers(factory, said[2], said[3]))
+
+    def _ask_lens(self, vaults: Sequence[WatchedVault]) -> tuple[Row, ...] | None:
+        """None: it fails. A node that is over its budget is asked again for a moment."""
+        until = time.monotonic() + BUDGET_S
+        while True:
+            said = self._ask([self._lens_call(vaults)], [lens.READINGS.answer_of(len(vaults))])
+            if said is not None:
+                return self._rows(said[0])
+            if time.monotonic() > until:
+                return None
+            time.sleep(RETRY_S)
+
+    def _rows(self, answer: Any) -> tuple[Row, ...] | None:
+        if isinstance(answer, tuple):
+            return answer
+        why = "there is no lens" if answer is None else str(answer)[:300]
+        log.warning("a node's lens does not answer", node=self.name, error=why)
+        return None
+
+    def _ask_alone(
+        self, unsure: Mapping[str, tuple[WatchedVault, Row]]
+    ) -> Iterator[tuple[WatchedVault, Row]]:
+        """As many as there is time for, who waits longest first, in turns of those that were valued
+        last and of the others, so that neither holds up the other.
+
+        Of the rest, one that was unknown last is unknown, and of what was valued nothing is said.
+        """
+        until = time.monotonic() + ALONE_S
+        self._alone = {vault: self._alone[vault] for vault in unsure if vault in self._alone}
+        never = _Alone(0.0, is_valued=False)
+        waiting = sorted(unsure, key=lambda vault: self._alone.get(vault, never).asked_at)
+        groups = [
+            [v for v in waiting if self._alone.get(v, never).is_valued is is_valued]
+            for is_valued in (True, False)
+        ]
+        for name in (one for turn in zip_longest(*groups) for one in turn if one is not None):
+            vault, row = unsure[name]
+            if time.monotonic() < until:
+                row = (self._ask_lens([vault]) or (row,))[0]
+                is_valued = row.outcome is LensOutcome.VALUED
+                self._alone[name] = _Alone(time.monotonic(), is_valued)
+                yield vault, row
+            elif name in self._alone and not self._alone[name].is_valued:
+                yield vault, row
+
+    def _read_floors(self, vaults: Sequence[str]) -> None:
+        """Of those whose signed terms are not known, from their code."""
+        unknown = [vault for vault in vaults if vault not in self._floors][:FLOORS_A_LOOK]
+        if not unknown:
+            return
+        said = self._ask(
+            [_view(v, _FLOOR.selector) for v in unknown], [output_of(_FLOOR)] * len(unknown)
+        )
+        for vault, floor in zip(unknown, said or (), strict=False):
+            if isinstance(floor, int) and floor <= MAX_ABS_USDC_E6:
+                self._floors[vault] = UsdcE6(floor)
+
+    def _ask(self, requests: Sequence[Request], parsers: Sequence[Any]) -> list[Any] | None:
+        """None: it does not answer, or is over its budget."""
+        said = self._reader.rpc.batch_of_each(requests, ANSWER_S, [self.name], parsers)
+        return said.get(self.name)
+
+    def _lens_call(self, vaults: Sequence[WatchedVault]) -> Request:
+        data = lens.READINGS.encode([vault.vault for vault in vaults])
+        call = {"to": self._reader.contracts[lens.LENS], "data": data, "gas": hex(lens.LENS_GAS)}
+        return "eth_call", [call, "latest"]
+
+    # What it says
+
+    def _reading(
+        self,
+        vault: WatchedVault,
+        row: Row,
+        state: NodeStatus,
+        live: Mapping[str, frozenset[str]],
+    ) -> VaultReading:
+        found = row.reading
+        worth, source = _worth(found)
+        floor = vault.floor_usdc_e6
+        return VaultReading(
+            vault=vault.vault,
+            public_id=vault.public_id,
+            status=None if found is None else found.status,
+            worth_usdc_e6=worth,
+            floor_usdc_e6=self._floors.get(vault.vault) if floor is None else floor,
+            source=source,
+            last_sent=_last_sent(vault),
+            ends_at=vault.ends_at,
+            fee_owed_usdc_e6=None if found is None else UsdcE6(found.fee_owed_usdc_e6),
+            last_written=None if vault.last_written is None else _written(vault.last_written),
+            live=live.get(vault.vault, frozenset()),
+            lacks_mark=vault.lacks_mark,
+            head=state.head,
+        )
+
+
+@dataclass(slots=True)
+class Lenses:
+    """Every node of the pool. `clock`: seconds that only rise."""
+
+    reader: VaultReader
+    clock: Callable[[], float] = time.monotonic
+    _nodes: dict[str, NodeLens] = field(default_factory=dict)
+    _busy: dict[str, object] = field(default_factory=dict)  # the look that each is at
+    _said: "SimpleQueue[tuple[object, ReadPart | bool]]" = field(default_factory=SimpleQueue)
+
+    def look(
+        self, vaults: Sequence[WatchedVault], live: Mapping[str, frozenset[str]]
+    ) -> Iterator[ReadPart]:
+        """What the nodes say, as it comes in, with what comes late of an earlier look."""
+        awaited = set[object]()
+        for name in self.reader.rpc.names:
+            node = self._nodes.setdefault(name, NodeLens(self.reader, name, self.clock))
+            if name not in self._busy:
+                awaited.add(look := object())
+                self._busy[name] = look
+                work = (look, node, vaults, live)
+                threading.Thread(target=self._run, args=work, daemon=True).start()
+        awaited, until = awaited or set(self._busy.values()), None
+        while awaited:
+            try:
+                left_s = None if until is None else max(0.0, until - time.monotonic())
+                look, part = self._said.get(timeout=left_s)
+            except Empty:
+                log.info("the tick goes on without slow nodes", nodes=list(self._busy))
+                break
+            if isinstance(part, ReadPart):
+                yield part
+            elif look in awaited:
+                awaited.discard(look)
+                until = until or (time.monotonic() + OTHERS_S if part else None)
+
+    def risen_within(self, seconds: float) -> set[str]:
+        """Nodes whose head rose so lately."""
+        now = self.clock()
+        return {
+            name
+            for name, node in self._nodes.items()
+            if node.risen_at is not None and now - node.risen_at <= seconds
+        }
+
+    def _run(
+        self,
+        look: object,
+        node: NodeLens,
+        vaults: Sequence[WatchedVault],
+        live: Mapping[str, frozenset[str]],
+    ) -> None:
+        def put(part: ReadPart | bool) -> None:
+            self._said.put((look, part))
+
+        has_answered = spared(partial(node.look, vaults, live, put), node=node.name)
+        del self._busy[node.name]
+        put(bool(has_answered))
+
+
+def _view(to: str, data: str) -> Request:
+    return "eth_call", [{"to": to, "data": data, "gas": hex(VIEW_GAS)}, "latest"]
+
+
+def _worth(found: LensReading | None) -> tuple[UsdcE6 | None, str]:
+    """No vault is worth more than all amounts of USDC that this product writes: a venue's price is
+    absurd.
+    """
+    if found is None or found.worth_usdc_e6 is None:
+        return None, UNREADABLE
+    if max(found.worth_usdc_e6, found.unvalued_out_usdc_e6) > MAX_ABS_USDC_E6:
+        return None, OUT_OF_RANGE
+    source = SOURCE_AT_COST if found.unvalued_out_usdc_e6 else SOURCE_VAULT_WORTH
+    return UsdcE6(found.worth_usdc_e6), source
+
+
+def _keepers(factory: str, named: Any, pending: Any) -> FactoryKeepers | None:
+    """None when it gives no usable answer."""
+    if not isinstance(named, str) or not isinstance(pending, tuple):
+        return None
+    proposed, eta = pending
+    return FactoryKeepers(
+        factory, named, None if proposed == ZERO_ADDRESS else proposed, UnixSeconds(eta)
+    )
+
+
+def _last_sent(vault: WatchedVault) -> SentMark:
+    sent: Mark | None = vault.last_sent
+    if sent is None or sent.worth_usdc_e6 is None:
+        return SentMark(vault.budget_usdc_e6, 0, UnixSeconds(vault.created_at))
+    return SentMark(sent.worth_usdc_e6, sent.block_number, UnixSeconds(int(sent.at.timestamp())))
+
+
+def _written(mark: SourcedMark) -> WrittenMark:
+    return WrittenMark(
+        mark.worth_usdc_e6, mark.block_number, UnixSeconds(int(mark.at.timestamp())), mark.source
+    )

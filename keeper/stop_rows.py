@@ -1,0 +1,335 @@
+"""The stops that are under way, in this process's memory and, afterwards, as rows.
+
+Laws
+- A row of a stop that was sent is a fact: it is written whoever leads. What becomes of it is
+  written by who leads.
+- What Postgres does not take now is written when it does, as far as this process remembers.
+- One live intent a vault: another attempt of it, at whatever nonce and by whatever key, is one of
+  that intent's.
+- A stop is over once its block is safe.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import Enum, auto
+
+import structlog
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import Session
+
+from core.chain.blocks import TransactionReceipt
+from core.db.engine import Database, WriteSession
+from core.db.leadership import LeadershipLostError
+from core.hexes import bytes_of
+from core.keeper import intents as rows
+from core.keeper.intents import Intent, NewIntent, NewTx, Tx
+from core.keeper.rules import PENDING, IntentState, TxState
+from core.mandate.chain import calldata
+from keeper.gas import Fees
+from keeper.state import Head, IntentKind, VaultReading
+
+WHY = "at_or_below_floor"
+ENFORCE = bytes_of(calldata.enforce_stop_line())
+READ_EVERY_S = 30.0
+UNWANTED_S = 10.0  # after which one that could not be sent, and nobody asks for, is given up
+Slot = tuple[str, int]  # account and nonce
+
+log = structlog.get_logger("keeper")
+
+
+class StopEnd(Enum):
+    OVER = auto()
+    REVERTED = auto()
+    UNWANTED = auto()
+
+
+@dataclass(slots=True)
+class Attempt:
+    """Signed bytes. `heights`: of each node when they were signed, or when their block was
+    orphaned. `row`: as it is in Postgres.
+    """
+
+    raw: bytes
+    hash: str
+    signer: str
+    nonce: int
+    fees: Fees
+    gas: int
+    block: int
+    heights: Mapping[str, int]
+    row: Tx | None = None
+
+    def has_waited(self, heights: Mapping[str, int], blocks: int = 1) -> bool:
+        """Whether so many blocks came since, by any node's own count."""
+        return any(
+            height >= self.heights.get(name, self.block) + blocks
+            for name, height in heights.items()
+        )
+
+
+@dataclass(slots=True)
+class Stop:
+    """One vault's. `words`: nodes on whose word it was sent; none after a restart. `block`: the head
+    at its first attempt.
+    """
+
+    intent: NewIntent
+    vault: str
+    wanted_at: float
+    words: frozenset[str] = frozenset()
+    block: int = 0
+    gas: int = 0
+    tries: int = 0  # nonces that it was signed at
+    slots: dict[Slot, list[Attempt]] = field(default_factory=dict)
+    mined: Attempt | None = None
+    receipt: TransactionReceipt | None = None
+    is_doubted: bool = False  # a node calls the vault fallen, though the stop was mined
+    is_clear: bool = True  # no attempt of it can hold up another transaction
+    end: StopEnd | None = None
+    row: Intent | None = None
+
+    @property
+    def attempts(self) -> list[Attempt]:
+        return [one for slot in self.slots.values() for one in slot]
+
+    @property
+    def newest(self) -> Slot | None:
+        return next(reversed(self.slots), None)
+
+    def open(self) -> Iterator[Slot]:
+        """Nonces at which no attempt is known to be mined."""
+        mined = None if self.mined is None else (self.mined.signer, self.mined.nonce)
+        yield from (slot for slot in list(self.slots) if slot != mined)
+
+    def mine(self, attempt: Attempt, receipt: TransactionReceipt) -> None:
+        self.mined, self.receipt = attempt, receipt
+
+    def lose_receipt(self, block: int) -> None:
+        """No block has it any more: patience begins again."""
+        if self.receipt is None:
+            return
+        self.mined = self.receipt = None
+        for attempt in self.attempts:
+            attempt.block, attempt.heights = block, {}
+
+
+class StopRows:
+    """`epoch`, `fence`: of the lead. `clock`: seconds that only rise; `now`: aware UTC."""
+
+    def __init__(
+        self,
+        database: Database,
+        chain_id: int,
+        roles: Mapping[str, str],
+        *,
+        epoch: Callable[[], int],
+        fence: Callable[[Session], None],
+        now: Callable[[], datetime],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`roles`: by account."""
+        self.chain_id = chain_id
+        self.stops: dict[str, Stop] = {}  # by vault
+        self.over: set[str] = set()  # vaults
+        self._database = database
+        self._roles = roles
+        self._epoch = epoch
+        self._fence = fence
+        self._now = now
+        self._clock = clock
+        self._last_epoch = 0
+        self._read_again_at = float("-inf")
+
+    def new(self, reading: VaultReading, head: Head) -> Stop:
+        reason = reading.action(IntentKind.STOP, head, WHY).reason(self.chain_id)
+        intent = NewIntent(
+            chain_id=self.chain_id,
+            subject=reading.vault.lower(),
+            vault=reading.vault,
+            kind=IntentKind.STOP,
+            role=next(iter(self._roles.values())),
+            to=reading.vault,
+            data=ENFORCE,
+            trigger_block_number=head.number,
+            trigger_block_hash=head.hash,
+            reason=reason,
+        )
+        stop = self.stops[reading.vault] = Stop(intent, reading.vault, self._clock())
+        return stop
+
+    def held(self, account: str) -> set[int]:
+        return {
+            nonce
+            for stop in list(self.stops.values())
+            for signer, nonce in list(stop.slots)
+            if signer == account
+        }
+
+    # Postgres
+
+    def read(self) -> None:
+        """What another process left, or wrote meanwhile."""
+        if self._clock() < self._read_again_at:
+            return
+        try:
+            with self._database.read() as session:
+                live = [
+                    intent
+                    for intent in rows.live_intents(session, self.chain_id, of_requests=False)
+                    if intent.kind == IntentKind.STOP and intent.vault is not None
+                ]
+                attempts = rows.attempts_of(session, [intent.id for intent in live])
+        except SQLAlchemyError:
+            return
+        self._read_again_at = self._clock() + READ_EVERY_S
+        for intent in live:
+            stop = self.stops.get(intent.vault or "")
+            if stop is not None and stop.row is not None:
+                continue
+            found = [_attempt(tx) for tx in attempts if tx.intent_id == intent.id]
+            self._take(intent, found)
+
+    def _take(self, intent: Intent, attempts: Sequence[Attempt]) -> None:
+        assert intent.vault is not None  # read
+        stop = self.stops.get(intent.vault)
+        if stop is None:
+            stop = self.stops[intent.vault] = Stop(intent, intent.vault, self._clock())
+        stop.row = intent
+        known = {one.hash for one in stop.attempts}
+        for attempt in attempts:
+            if attempt.hash in known:
+                continue
+            stop.slots.setdefault((attempt.signer, attempt.nonce), []).append(attempt)
+        stop.tries = max(stop.tries, len(stop.slots))
+
+    def write(self) -> None:
+        """All that is not written yet; what the database does not take waits."""
+        for stop in self.stops.values():
+            is_old = self._clock() - stop.wanted_at >= UNWANTED_S
+            if not stop.slots and stop.end is None and is_old:
+                stop.end = StopEnd.UNWANTED
+        with suppress(LeadershipLostError):  # the tick meets it
+            self._last_epoch = self._epoch()
+        try:
+            self._write_sent()
+            self._write_ends()
+        except LeadershipLostError:
+            return
+        except SQLAlchemyError as error:
+            log.warning("stops are not written yet", stops=len(self.stops),
+                        error=type(error).__name__)  # fmt: skip
+
+    def _write_sent(self) -> None:
+        """What was sent, whoever leads."""
+        unwritten = [
+            stop
+            for stop in self.stops.values()
+            if (stop.row is None and stop.end is not StopEnd.UNWANTED)
+            or any(one.row is None for one in stop.attempts)
+        ]
+        if not unwritten:
+            return
+        written: list[tuple[Stop, Intent, list[Tx]]] = []
+        with self._database.write() as session:
+            for stop in unwritten:
+                intent = stop.row or self._added(session, stop)
+                if intent is None:
+                    continue
+                new = [one for one in stop.attempts if one.row is None]
+                txs = [
+                    rows.add_tx(session, _new_tx(one, intent), self._now(), TxState.BROADCAST)
+                    for one in new
+                ]
+                if new and intent.state is IntentState.PLANNED:
+                    intent = self._move(session, intent, IntentState.SIGNED, stop)
+                if new and intent.state is IntentState.SIGNED:
+                    intent = self._move(session, intent, IntentState.BROADCAST, stop)
+                written.append((stop, intent, txs))
+        for stop, intent, txs in written:
+            stop.row = intent
+            for one, tx in zip([a for a in stop.attempts if a.row is None], txs, strict=True):
+                one.row = tx
+
+    def _added(self, session: WriteSession, stop: Stop) -> Intent | None:
+        found = rows.add_intent(session, stop.intent, self._last_epoch, self._now())
+        if found is not None:
+            return found
+        live = rows.live_intents(session, self.chain_id, of_requests=False)
+        of_vault = [i for i in live if i.kind == IntentKind.STOP and i.vault == stop.vault]
+        return next(iter(of_vault), None)
+
+    def _write_ends(self) -> None:
+        """What became of them, by who leads."""
+        moves = [(stop, state) for stop in self.stops.values() for state in _next(stop)]
+        if moves:
+            with self._database.write() as session:
+                self._fence(session)
+                moved = [
+                    (stop, self._move(session, stop.row, state, stop))
+                    for stop, state in moves
+                    if stop.row is not None
+                ]
+            for stop, intent in moved:
+                log.info("stop moved", vault=stop.vault, state=intent.state)
+                stop.row = intent
+        for vault, stop in list(self.stops.items()):
+            is_written = stop.row is None or stop.row.state in _ENDS
+            if stop.end is not None and is_written and (stop.is_clear or not stop.slots):
+                del self.stops[vault]
+                self.over |= {vault} if stop.end is StopEnd.OVER else set()
+
+    def _move(self, session: WriteSession, row: Intent, state: IntentState, stop: Stop) -> Intent:
+        role = self._roles.get(stop.newest[0], row.role) if stop.newest else row.role
+        intent = replace(row, state=state, role=role)
+        rows.move_intent(session, intent, row.state, self._last_epoch, self._now())
+        if state is IntentState.BROADCAST and row.state is not IntentState.SIGNED:
+            for one in stop.attempts:
+                if one.row is not None:
+                    again = replace(one.row, offered_block=one.block)
+                    rows.move_tx(session, again, TxState.BROADCAST, self._now())
+        elif stop.receipt is not None and stop.mined is not None and stop.mined.row is not None:
+            rows.move_tx(session, stop.mined.row, TxState.MINED, self._now(), stop.receipt)
+        return intent
+
+
+_ENDS = (IntentState.DONE, IntentState.REVERTED, IntentState.SUPERSEDED)
+
+
+def _next(stop: Stop) -> Iterator[IntentState]:
+    """The state that a stop's row is to have, if it has another one."""
+    if stop.row is None or stop.row.state in _ENDS:
+        return
+    state = stop.row.state
+    match stop.end:
+        case StopEnd.UNWANTED if state is IntentState.PLANNED:
+            yield IntentState.SUPERSEDED
+        case StopEnd.REVERTED:
+            yield IntentState.REVERTED
+        case StopEnd.OVER:
+            yield IntentState.MINED if state in PENDING else IntentState.DONE
+        case _ if stop.receipt is not None and state in PENDING:
+            yield IntentState.MINED
+        case _ if stop.receipt is None and stop.slots and state is not IntentState.PLANNED:
+            if state not in PENDING:
+                yield IntentState.BROADCAST
+
+
+def _attempt(tx: Tx) -> Attempt:
+    fees = Fees(tx.max_fee_wei, tx.max_priority_fee_wei)
+    return Attempt(tx.raw, tx.hash, tx.signer, tx.nonce, fees, 0, tx.offered_block, {}, tx)
+
+
+def _new_tx(one: Attempt, intent: Intent) -> NewTx:
+    return NewTx(
+        intent_id=intent.id,
+        signer=one.signer,
+        nonce=one.nonce,
+        raw=one.raw,
+        hash=one.hash,
+        max_fee_wei=one.fees.max_fee_wei,
+        max_priority_fee_wei=one.fees.max_priority_fee_wei,
+        offered_block=one.block,
+    )

@@ -1,0 +1,484 @@
+"""Sends `enforceStopLine()`: the only way in which the keeper stops a vault.
+
+    lens of any node: it fell --> eth_call at any node: it passes --> signed --> every node
+                                     '-- refused: the next node        '-- each tick: sent again, raised; mined? reverted? over?
+                                                                                '-- Postgres: intent and attempts, afterwards
+
+Laws
+- The vault measures by itself, in the block that takes the transaction: a wrong word costs a call
+  that reverts. So nobody votes, and nothing is waited for: neither leadership nor Postgres.
+- The nonce is the lowest one from the highest pending count on that any node names and that no stop
+  of this process holds. What is in no block, though a block came since, is raised at its nonce; what
+  is out of reach of the counts is signed again at another one. A stop too many reverts.
+- A receipt counts once a second node has it too, where there is one that has the block.
+- Of one node's word alone (its lens and its eth_call) stops of at most MOST_ALONE blocks are
+  outstanding or ended `AboveStopLine` within ALONE_S. Beyond that another node that answers has to
+  let the stop pass. A word that led to a revert rests REVERTED_REST_S, for its vault.
+- A stop is over once its block is safe, and is not sent again: no vault works again.
+"""
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+import structlog
+from eth_utils.crypto import keccak
+
+from core.chain.errors import RpcError, RpcRevertedError
+from core.chain.nodes import Nodes, Request
+from core.chain.revert import decode_revert
+from core.chain.signer import Signer
+from core.hexes import hex_of
+from keeper.attempts import Receipts, agreed, receipts, safe_block
+from keeper.funds import STOP_GAS
+from keeper.gas import (
+    GAS_MARGIN_PERCENT,
+    LEAST_STOP_GAS,
+    Caps,
+    Fees,
+    Market,
+    Offer,
+    Quotes,
+    of_each,
+    quotes,
+)
+from keeper.signing import UNSIGNED, words_of
+from keeper.state import DueStop
+from keeper.stop_rows import ENFORCE, Attempt, Stop, StopEnd, StopRows
+
+STOPS_A_TURN = 25
+# What a stop may use. The first pays for a dozen adapters, the last for as many as a vault can have.
+GAS_STEPS = (STOP_GAS, 2_000_000, 10_000_000)
+ABOVE_STOP_LINE = "AboveStopLine"
+# what more gas does not change
+FINAL = (ABOVE_STOP_LINE, "MandateStopped", "MandateEnded", "MandateNotFunded", "SettleGrace")
+MOST_ALONE, ALONE_S = 10, 3_600.0
+REVERTED_REST_S = 60.0
+MOST_REFUSALS, REFUSED_REST_S = 3, 30.0
+LOST_BLOCKS = 2  # after which a stop that cannot be mined is signed again
+MOST_LOOKED_AT = 1_000  # nonces below a stop
+AGAIN_S = 1.0  # between two looks at the same stop while a tick reads on
+SILENT_S = 5.0  # for so long a signer that failed is asked last
+T = TypeVar("T")
+
+log = structlog.get_logger("keeper")
+
+
+class _Claim:
+    """What nodes say of one vault in this turn: who calls it fallen, and who lets the stop pass."""
+
+    def __init__(self, due: DueStop) -> None:
+        self.reading = due.reading
+        self.vault = due.vault
+        self.callers = [due.node]
+        self.passed: dict[str, int] = {}  # gas, by node
+        self.refused: dict[str, str] = {}
+
+    @property
+    def words(self) -> frozenset[str]:
+        return frozenset(self.callers) | self.passed.keys()
+
+
+class Stops:
+    """`signers`: best first, a key for stops alone before the keeper's. `clock`: seconds that only
+    rise.
+    """
+
+    def __init__(
+        self,
+        rpc: Nodes,
+        rows: StopRows,
+        signers: Sequence[Signer],
+        caps: Caps,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._rpc = rpc
+        self._rows = rows
+        self._signers = {signer.address: signer for signer in signers}
+        self._caps = caps
+        self._clock = clock
+        self._followed_at = float("-inf")
+        self._silent_until: dict[str, float] = {}  # by account
+        self._ranks: dict[str, int] = {}  # which of the counts that nodes name is taken, by account
+        self._rests: dict[tuple[str, str], float] = {}  # until when, by vault and node
+        self._refusals: dict[str, int] = {}  # in a row, by vault
+        self._spent: dict[str, dict[int, float]] = {}  # by node: when, by block
+
+    # What is sent
+
+    def send(self, due: Sequence[DueStop]) -> None:
+        """Send a stop for each vault that has none under way. Never raises what nodes, signers or
+        the database do.
+        """
+        claims = self._claims(due)
+        for group in _groups(list(claims.values()), STOPS_A_TURN):
+            self._send(group)
+        if self._rows.stops and self._clock() - self._followed_at >= AGAIN_S:
+            self._look()
+
+    def _claims(self, due: Sequence[DueStop]) -> dict[str, _Claim]:
+        now, found = self._clock(), dict[str, _Claim]()
+        self._rests = {place: until for place, until in self._rests.items() if until > now}
+        for one in due:
+            stop = self._rows.stops.get(one.vault)
+            if stop is not None and stop.slots:
+                stop.is_doubted |= stop.receipt is not None
+            elif one.vault in found:
+                found[one.vault].callers.append(one.node)
+            elif one.vault not in self._rows.over and (one.vault, one.node) not in self._rests:
+                found[one.vault] = _Claim(one)
+        return found
+
+    def _send(self, claims: Sequence[_Claim]) -> None:
+        nodes = self._asked()
+        if nodes is None:
+            log.warning("stops wait", why="no node names its newest block", stops=len(claims))
+            return
+        sender = self._first_signer(nodes)
+        self._try(claims, sender)
+        sent = list[Attempt]()
+        for claim in claims:
+            if (stop := self._stop(claim, nodes)) is not None:
+                attempt = self._signed(stop, nodes)
+                sent += [] if attempt is None else [attempt]
+        self._broadcast(sent)
+
+    def _stop(self, claim: _Claim, nodes: Quotes) -> Stop | None:
+        """None: it waits."""
+        if not claim.passed:
+            self._refused(claim)
+            return None
+        self._refusals.pop(claim.vault, None)
+        words, others = claim.words, claim.refused.keys() - claim.words
+        if len(words) == 1 and others and self._is_spent(next(iter(words))):
+            log.warning(
+                "stop waits",
+                vault=claim.vault,
+                why="one node's word led to too many reverts, and no other node lets it pass",
+                nodes=sorted(words),
+            )
+            return None
+        stop = self._rows.stops.get(claim.vault)
+        if stop is None:
+            stop = self._rows.new(claim.reading, nodes.head)
+        stop.words, stop.wanted_at = words, self._clock()
+        stop.gas = max(stop.gas, *claim.passed.values())
+        return stop
+
+    def _refused(self, claim: _Claim) -> None:
+        """Three times in a row, and its word is not asked about for a while."""
+        count = self._refusals[claim.vault] = self._refusals.get(claim.vault, 0) + 1
+        log.info("stop waits", vault=claim.vault, why="refused", refused=claim.refused)
+        if count >= MOST_REFUSALS:
+            del self._refusals[claim.vault]
+            until = self._clock() + REFUSED_REST_S
+            self._rests |= dict.fromkeys(((claim.vault, node) for node in claim.callers), until)
+
+    def _is_spent(self, node: str) -> bool:
+        """Whether stops of its word alone, of as many blocks as may be, are outstanding or
+        reverted above the line.
+        """
+        since = self._clock() - ALONE_S
+        ended = {block for block, at in self._spent.get(node, {}).items() if at > since}
+        outstanding = {
+            stop.block
+            for stop in self._rows.stops.values()
+            if stop.words == {node} and stop.slots and stop.receipt is None
+        }
+        return len(ended | outstanding) >= MOST_ALONE
+
+    # Who lets it pass
+
+    def _try(self, claims: Sequence[_Claim], sender: str) -> None:
+        """Each at the node that calls it fallen, then at the others until one lets it pass; at the
+        first one again at last, since one address may lead to several nodes.
+        """
+        for place in range(len(self._rpc.names) + 1):
+            asked: defaultdict[str, list[_Claim]] = defaultdict(list)
+            for claim in claims:
+                node = self._node_at(claim, place)
+                if node is not None and not self._is_settled(claim):
+                    asked[node].append(claim)
+            for node, group in asked.items():
+                self._try_at(node, group, sender)
+
+    def _node_at(self, claim: _Claim, place: int) -> str | None:
+        first = claim.callers[0]
+        others = [name for name in self._rpc.names if name != first]
+        order = [first, *others]
+        if place < len(order):
+            return order[place]
+        return first if not claim.passed else None
+
+    def _is_settled(self, claim: _Claim) -> bool:
+        if not claim.passed:
+            return False
+        words = claim.words
+        return len(words) > 1 or not self._is_spent(next(iter(words)))
+
+    def _try_at(self, node: str, claims: Sequence[_Claim], sender: str) -> None:
+        left = list(claims)
+        for gas in GAS_STEPS:
+            answers = self._called(node, [claim.vault for claim in left], sender, gas)
+            for claim, answer in zip(left, answers, strict=False):
+                if isinstance(answer, RpcError):
+                    claim.refused[node] = _why(answer)
+                else:
+                    claim.passed[node] = gas
+                    claim.refused.pop(node, None)
+            left = [c for c in left if node in c.refused and c.refused[node] not in FINAL]
+            if not left:
+                return
+
+    def _called(self, node: str, vaults: Sequence[str], sender: str, gas: int) -> Sequence[Any]:
+        """Nothing where the node does not answer."""
+        limit = hex(gas * 100 // GAS_MARGIN_PERCENT)
+        requests: list[Request] = [
+            (
+                "eth_call",
+                [{"from": sender, "to": to, "data": hex_of(ENFORCE), "gas": limit}, "latest"],
+            )
+            for to in vaults
+        ]
+        return of_each(self._rpc, requests, [node]).get(node, [])
+
+    # Nonces, fees and signatures
+
+    def _asked(self) -> Quotes | None:
+        """None: no node names its newest block."""
+        found = quotes(self._rpc, list(self._signers))
+        return found if found.heads else None
+
+    def _order(self, nodes: Quotes) -> list[str]:
+        """Accounts, those first that can sign and pay."""
+        now = self._clock()
+        return sorted(
+            self._signers,
+            key=lambda one: (self._silent_until.get(one, now) > now, nodes.is_short(one)),
+        )
+
+    def _first_signer(self, nodes: Quotes) -> str:
+        return self._order(nodes)[0]
+
+    def _signed(self, stop: Stop, nodes: Quotes) -> Attempt | None:
+        """Its next attempt, at a nonce of its own, by the first key that can; None: it waits."""
+        for account in self._order(nodes):
+            offer = nodes.market.offered(self._caps.stops_wei, is_stop=True)
+            counts = nodes.pending(account)
+            if offer is None:
+                self._wait(stop, "the fee is above the cap", cap_wei=self._caps.stops_wei)
+                return None
+            if not counts:
+                continue
+            held = self._rows.held(account)
+            rank = self._ranks[account] = max(self._ranks.get(account, 0), stop.tries)
+            nonce = counts[rank % len(counts)]
+            while nonce in held:
+                nonce += 1
+            attempt = self._attempt(stop, account, nonce, offer, nodes)
+            if attempt is not None:
+                stop.tries = rank + 1
+                return attempt
+        return None
+
+    def _attempt(
+        self, stop: Stop, account: str, nonce: int, offer: Offer, nodes: Quotes
+    ) -> Attempt | None:
+        market = nodes.market
+        paid = self._paid(stop, account, offer, market)
+        if paid is None:
+            self._wait(stop, "the key is short of ETH", signer=account,
+                       balance_wei=market.balances_wei[account])  # fmt: skip
+            return None
+        fees, gas = paid
+        transaction = {
+            "type": 2,
+            "chainId": self._rows.chain_id,
+            "nonce": nonce,
+            "to": stop.vault,
+            "data": hex_of(ENFORCE),
+            "value": 0,
+            "gas": gas,
+            "maxFeePerGas": fees.max_fee_wei,
+            "maxPriorityFeePerGas": fees.max_priority_fee_wei,
+        }
+        try:
+            raw = self._signers[account].sign_transaction(transaction)
+        except UNSIGNED as error:
+            self._wait(stop, "it is not signed", signer=account, error=words_of(error))
+            self._silent_until[account] = self._clock() + SILENT_S
+            return None
+        market.pay(account, gas * fees.max_fee_wei)
+        attempt = Attempt(
+            raw, hex_of(keccak(raw)), account, nonce, fees, gas, nodes.head.number, nodes.heights()
+        )
+        stop.slots.setdefault((account, nonce), []).append(attempt)
+        stop.block = stop.block or nodes.head.number
+        return attempt
+
+    def _paid(
+        self, stop: Stop, account: str, offer: Offer, market: Market
+    ) -> tuple[Fees, int] | None:
+        """What the account can pay: less for each unit, or fewer units where it passes with them."""
+        left, gas = market.balances_wei[account], stop.gas or STOP_GAS
+        if (fees := offer.within(left // gas)) is not None:
+            return fees, gas
+        fees = offer.within(offer.least_max_fee_wei)
+        fewer = 0 if fees is None else left // max(1, fees.max_fee_wei)
+        if fees is None or fewer < LEAST_STOP_GAS:
+            return None
+        for node in self._rpc.names:
+            answers = self._called(node, [stop.vault], account, fewer)
+            if answers and not isinstance(answers[0], RpcError):
+                return fees, fewer
+        return None
+
+    def _wait(self, stop: Stop, why: str, **more: Any) -> None:
+        log.warning("stop waits", vault=stop.vault, why=why, **more)
+
+    def _broadcast(self, attempts: Sequence[Attempt]) -> None:
+        """To every node, in the order of nonces."""
+        in_order = sorted(attempts, key=lambda one: (one.signer, one.nonce))
+        for group in _groups(in_order, STOPS_A_TURN):
+            of_each(self._rpc, [("eth_sendRawTransaction", [hex_of(one.raw)]) for one in group])
+
+    # What became of them
+
+    def follow(self) -> None:
+        """Look at what is under way, send it again or raise it, and write all of it down. Once a
+        tick; never raises what nodes, signers or the database do.
+        """
+        self._rows.read()
+        if self._rows.stops:
+            self._look()
+        self._rows.write()
+
+    def reserved(self, account: str) -> frozenset[int]:
+        """Nonces of this account that stops hold."""
+        return frozenset(self._rows.held(account))
+
+    def _look(self) -> None:
+        self._followed_at = self._clock()
+        nodes = self._asked()
+        if nodes is None:
+            return
+        safe = self._safe(nodes)
+        asked = [
+            stop
+            for stop in self._rows.stops.values()
+            if stop.slots
+            and (stop.receipt is None or stop.is_doubted or stop.receipt.block_number <= safe)
+        ]
+        asked.sort(key=lambda stop: min(nonce for _, nonce in stop.slots))
+        for group in _groups(asked, STOPS_A_TURN):
+            told = receipts(self._rpc, [one.hash for stop in group for one in stop.attempts])
+            if not told:
+                break
+            for stop in group:
+                self._judge(stop, told, nodes, safe)
+        self._go_on(nodes)
+
+    def _safe(self, nodes: Quotes) -> int:
+        """The highest block that a stop is over in; -1 when nothing stands below the newest one."""
+        mined = [s.receipt.block_number for s in self._rows.stops.values() if s.receipt is not None]
+        is_waiting = mined and max(nodes.heights().values()) > min(mined)
+        return safe_block(self._rpc, nodes) if is_waiting else -1
+
+    def _judge(self, stop: Stop, told: Receipts, nodes: Quotes, safe: int) -> None:
+        each = [agreed([one], told, nodes.heights()) for one in stop.attempts]
+        found = sorted((one for one in each if one is not None), key=lambda one: -one[1].status)
+        stop.is_doubted = False
+        if not found:
+            stop.lose_receipt(nodes.head.number)
+            return
+        attempt, receipt = found[0]  # one at another nonce may have reverted, since this one did it
+        stop.mine(attempt, receipt)
+        if receipt.status == 1:
+            stop.end = StopEnd.OVER if receipt.block_number <= safe else None
+            return
+        stop.end = StopEnd.REVERTED
+        until = self._clock() + REVERTED_REST_S
+        self._rests |= dict.fromkeys(((stop.vault, node) for node in stop.words), until)
+        why = self._why_reverted(stop, attempt, receipt.block_hash)
+        log.warning("stop reverted", vault=stop.vault, why=why, nodes=sorted(stop.words))
+        if why == ABOVE_STOP_LINE and len(stop.words) == 1:
+            spent = self._spent.setdefault(next(iter(stop.words)), {})
+            spent[receipt.block_number] = self._clock()
+
+    def _why_reverted(self, stop: Stop, attempt: Attempt, block_hash: str) -> str:
+        """What the vault says at the end of that block, by those nodes whose word it was not where
+        there are such.
+        """
+        call = {
+            "from": attempt.signer,
+            "to": stop.vault,
+            "data": hex_of(ENFORCE),
+            "gas": hex(attempt.gas),
+        }
+        asked: list[Request] = [("eth_call", [call, {"blockHash": block_hash}])]
+        told = of_each(self._rpc, asked)
+        said = {name: _why(a[0]) for name, a in told.items() if isinstance(a[0], RpcError)}
+        others = [why for name, why in said.items() if name not in stop.words]
+        return next(iter(others or said.values()), "unknown")
+
+    def _go_on(self, nodes: Quotes) -> None:
+        """Send again what is in no block; raise the lowest nonce of each key, and what pays less
+        than the base fee; sign again what is out of reach.
+        """
+        due, lowest = list[Attempt](), dict[str, int]()
+        waiting = [
+            (stop, slot)
+            for stop in self._rows.stops.values()
+            for slot in stop.open()
+            if slot[0] in self._signers and slot[1] >= nodes.mined(slot[0])
+        ]
+        for _, (account, nonce) in waiting:
+            lowest[account] = min(nonce, lowest.get(account, nonce))
+        for stop, slot in waiting:
+            newest = stop.slots[slot][-1]
+            has_waited = newest.has_waited(nodes.heights())
+            is_cheap = newest.fees.max_fee_wei < nodes.market.base_fee_wei.middle
+            if has_waited and (slot[1] == lowest[slot[0]] or is_cheap):
+                newest = self._raised(stop, newest, nodes) or newest
+            due.append(newest)
+        for stop in self._rows.stops.values():
+            open_slots = [slot for slot in stop.open() if slot in {one for _, one in waiting}]
+            stop.is_clear = not any(n < max(nodes.pending(a), default=0) for a, n in open_slots)
+            if stop.end is None and stop.receipt is None and self._is_lost(stop, nodes):
+                again = self._signed(stop, nodes)
+                due += [] if again is None else [again]
+        self._broadcast(due)
+
+    def _is_lost(self, stop: Stop, nodes: Quotes) -> bool:
+        """Its newest nonce has waited, and cannot be mined: it is above one that nobody holds, or
+        another transaction has it, or its key is no longer ours or pays for nothing.
+        """
+        if stop.newest is None:
+            return False
+        (account, nonce), heights = stop.newest, nodes.heights()
+        first = stop.slots[stop.newest][0]
+        if account not in self._signers:
+            return first.has_waited(heights, LOST_BLOCKS)
+        held = self._rows.held(account)
+        gap = range(min(nodes.pending(account), default=nonce), nonce)[:MOST_LOOKED_AT]
+        if any(free not in held for free in gap):
+            return first.has_waited(heights)
+        is_dry = nodes.is_short(account) and self._order(nodes)[0] != account
+        return (is_dry or nonce < nodes.mined(account)) and first.has_waited(heights, LOST_BLOCKS)
+
+    def _raised(self, stop: Stop, last: Attempt, nodes: Quotes) -> Attempt | None:
+        offer = nodes.market.raised(last.fees, self._caps.stops_wei, is_stop=True)
+        if offer is None:
+            self._wait(stop, "its fee is at the cap", max_fee_wei=last.fees.max_fee_wei)
+            return None
+        return self._attempt(stop, last.signer, last.nonce, offer, nodes)
+
+
+def _why(error: RpcError) -> str:
+    found = decode_revert(error.revert_data) if isinstance(error, RpcRevertedError) else None
+    return str(error)[:100] if found is None else found.name
+
+
+def _groups(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    return (items[first : first + size] for first in range(0, len(items), size))

@@ -1,0 +1,227 @@
+"""What a node made up in the token's record at the tip is taken out again (docs/reserve.md#lies)."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from core.chain.abi import events_of
+from core.credits.rules.buckets import Credits
+from core.reserve import queries
+from core.reserve.queries import ReserveState
+from keeper.areas.reserve import run
+from tests.integration.chain_fixtures import USDC
+from tests.integration.indexer.clocked import NO_BLOOM, Clocked, View, true
+from tests.integration.indexer.conftest import Follower, now_utc
+from tests.integration.indexer.test_reserve import (
+    ONE,
+    account,
+    balance,
+    call_it_safe,
+    credit_all,
+    following,
+    found_faults,
+    reference,
+    statuses,
+    token,
+)
+from tests.integration.indexer.test_reserve_attacks import nodes
+from tests.integration.indexer.test_reserve_job import place
+from tests.integration.reserve_token import TokenOnChain
+from tests.personas import AGENT, OWNER
+
+__all__ = ["following", "nodes", "token"]
+WORD = 64
+
+
+def alters(event: str, word: int, more: int) -> View:
+    """A node that adds so much to a word of each such event's body."""
+    topic = next(topic for topic, one in events_of("ReserveToken").items() if one.name == event)
+
+    def changed(found: Any) -> Any:
+        if isinstance(found, list):
+            return [changed(one) for one in found]
+        if not isinstance(found, dict):
+            return found
+        if found.get("topics", [None])[:1] == [topic]:
+            start = len("0x") + word * WORD
+            data = found["data"]
+            value = int(data[start : start + WORD], 16) + more
+            return {**found, "data": f"{data[:start]}{value:064x}{data[start + WORD :]}"}
+        return {**found, "logs": changed(found["logs"])} if "logs" in found else found
+
+    return lambda call, result: changed(result)
+
+
+def hides(number: int) -> View:
+    """A node whose block of that height is empty."""
+
+    def said(call: dict[str, Any], result: Any) -> Any:
+        is_block = call["method"].startswith("eth_getBlockBy") and isinstance(result, dict)
+        if is_block and int(result["number"], 16) == number:
+            return {**result, "transactions": [], "logsBloom": NO_BLOOM}
+        is_receipts = call["method"] == "eth_getBlockReceipts" and result
+        return [] if is_receipts and int(result[0]["blockNumber"], 16) == number else result
+
+    return said
+
+
+def state(following: Follower) -> ReserveState:
+    with following.database.read() as session:
+        found = queries.state(session)
+    assert found is not None
+    return found
+
+
+def is_the_contracts(following: Follower, token: TokenOnChain) -> bool:
+    found = state(following)
+    ours = found.reserve_usdc_e6, found.supply, found.treasury_owed_e6
+    names = ("reserve()", "totalSupply()", "treasuryOwed()")
+    theirs = tuple(token.number(name) for name in names)
+    return (ours, found.lock.until_ns) == (theirs, token.locked()[1])
+
+
+def told_a_lie(following: Follower, clocked: Clocked, view: View) -> None:
+    """The first node lies from now on."""
+    run(place(following.chain, following.deployed), now_utc())
+    clocked.rounds(4)
+    clocked.wire.view = view
+
+
+def read_on(following: Follower, clocked: Clocked) -> None:
+    clocked.rounds(8)
+    clocked.follower._tip = clocked.tip
+    run(place(following.chain, following.deployed), now_utc())
+
+
+def confirmed(following: Follower) -> None:
+    call_it_safe(following)
+    credit_all(following, rounds=4)
+
+
+@pytest.mark.parametrize(
+    ("event", "word", "more"),
+    [("Bought", 0, 7), ("Redeemed", 1, 3)],
+)
+def test_a_lie_about_an_amount__is_replaced_by_what_nodes_agree_about(
+    following: Follower,
+    token: TokenOnChain,
+    nodes: Callable[..., Clocked],
+    event: str,
+    word: int,
+    more: int,
+) -> None:
+    """It stayed in each later number until the record was rebuilt."""
+    token.buy(OWNER, 50 * USDC)
+    clocked = nodes("first", "second")
+    told_a_lie(following, clocked, alters(event, word, more))
+    token.buy(AGENT, 102 * USDC)
+    token.redeem(AGENT, 1_000 * ONE)
+    clocked.rounds(4)
+    clocked.wire.views = {}
+    token.buy(AGENT, 5 * USDC)
+    read_on(following, clocked)
+    assert not is_the_contracts(following, token)
+    confirmed(following)
+    assert is_the_contracts(following, token)
+    assert found_faults(following, token) == []
+    assert run(place(following.chain, following.deployed), now_utc()) == {"differences": 0}
+
+
+def test_a_lie_about_a_conversion__is_replaced_and_the_true_one_is_credited(
+    following: Follower, token: TokenOnChain, nodes: Callable[..., Clocked]
+) -> None:
+    mine = account(following.database)
+    ref = reference(following.database, mine)
+    token.buy(AGENT, 102 * USDC)
+    token.unlock()
+    clocked = nodes("first", "second")
+    told_a_lie(following, clocked, alters("ConvertedToCredit", 1, 5))
+    token.convert(AGENT, 4_000 * ONE, ref)
+    read_on(following, clocked)
+    call_it_safe(following)
+    credit_all(following)
+    assert statuses(following.database) == ["waiting"], "the two disagree"
+    clocked.wire.views = {}
+    credit_all(following, rounds=4)
+    assert balance(following.database, mine) == Credits(converted=4_079)
+    assert found_faults(following, token) == []
+
+
+def test_a_conversion_that_was_credited_by_a_lie__is_taken_back_and_credited_as_it_was(
+    following: Follower, token: TokenOnChain, nodes: Callable[..., Clocked]
+) -> None:
+    """Of a service whose only node lies for a while."""
+    mine = account(following.database)
+    ref = reference(following.database, mine)
+    token.buy(AGENT, 102 * USDC)
+    token.unlock()
+    clocked = nodes("first")
+    told_a_lie(following, clocked, alters("ConvertedToCredit", 1, 20 * 10**6))
+    token.convert(AGENT, 4_000 * ONE, ref)
+    read_on(following, clocked)
+    call_it_safe(following)
+    credit_all(clocked.follower)
+    assert balance(following.database, mine) == Credits(converted=6_079)
+    clocked.wire.views = {}
+    run(place(following.chain, following.deployed), now_utc())  # the contract says otherwise
+    confirmed(following)
+    assert balance(following.database, mine) == Credits(converted=4_079)
+    assert found_faults(following, token) == []
+
+
+def test_a_block_that_was_hidden__is_found_among_all_since_both_were_the_same(
+    following: Follower, token: TokenOnChain, nodes: Callable[..., Clocked]
+) -> None:
+    token.buy(OWNER, 50 * USDC)
+    clocked = nodes("first")
+    told_a_lie(following, clocked, true)
+    clocked.wire.view = hides(token.buy(AGENT, 102 * USDC).block_number)
+    token.redeem(AGENT, 1_000 * ONE)
+    read_on(following, clocked)
+    clocked.wire.views = {}
+    assert not is_the_contracts(following, token)
+    confirmed(following)
+    assert is_the_contracts(following, token)
+    assert found_faults(following, token) == []
+
+
+def test_a_block_that_was_away_while_a_lie_was_repaired__has_the_right_numbers_once_it_is_back(
+    following: Follower, token: TokenOnChain
+) -> None:
+    """Its rows stood as they were reckoned with the lie, and the repair took them for right."""
+    chain = following.deployed
+    token.buy(OWNER, 50 * USDC)
+    token.fund(AGENT, 5 * USDC)
+    following.catch_up()
+    run(place(following.chain, chain), now_utc())
+    lie = "usdc_e6 = usdc_e6 + 7, reserve_after_e6 = reserve_after_e6 + 7"
+    with following.database.write() as session:
+        session.execute(text(f"update reserve_event set {lie} where kind = 'bought'"))
+    raw = chain.sign(AGENT, token.address, token.buy_data(AGENT, 5 * USDC))
+    snapshot, at = chain.anvil.snapshot(), chain.now + 10
+
+    def bought() -> str:
+        chain.rpc.call("evm_setNextBlockTimestamp", [at])
+        chain.rpc.call("anvil_setNextBlockBaseFeePerGas", [hex(10**9)])
+        chain.rpc.call("eth_sendRawTransaction", [raw])
+        while chain.now != at:
+            time.sleep(0.002)
+        following.catch_up()
+        return state(following).block_hash
+
+    first = bought()
+    chain.anvil.revert(snapshot)
+    snapshot = chain.anvil.snapshot()
+    chain.rpc.call("evm_setNextBlockTimestamp", [at + 1])
+    chain.anvil.mine(1)
+    following.catch_up()
+    run(place(following.chain, chain), now_utc())
+    assert not is_the_contracts(following, token)
+    confirmed(following)
+    assert is_the_contracts(following, token)
+    chain.anvil.revert(snapshot)
+    assert bought() == first
+    assert is_the_contracts(following, token)

@@ -1,0 +1,272 @@
+"""Stops by themselves: whose word sends them, what a lie costs, and what they wait for: nothing."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from eth_utils.address import to_checksum_address
+from sqlalchemy.exc import OperationalError
+
+from core.chain.nodes import Nodes
+from core.mandate.chain import calldata
+from core.mandate.rules.lifecycle import VaultStatus
+from core.money import UsdcE6
+from keeper.state import SOURCE_VAULT_WORTH, DueStop, SentMark, VaultReading
+from keeper.stops import MOST_ALONE, REVERTED_REST_S
+from tests.integration.keeper.blocks import Clock
+from tests.integration.keeper.conftest import GWEI, PRICE_AT_FLOOR, USDC, KeeperProcess, Stage
+from tests.integration.keeper.liars import Call, Lie, LyingWire, said, trials_pass
+from tests.integration.keeper.lies import TWO
+from tests.personas import KEEPER, OWNER, STRANGER
+
+HOUR_S = 3_600
+
+
+def due(vault: str, node: str) -> DueStop:
+    """That node's lens says that the vault is worth nothing."""
+    reading = VaultReading(
+        vault=vault,
+        public_id="m_keeperstop",
+        status=VaultStatus.WORKING,
+        worth_usdc_e6=UsdcE6(0),
+        floor_usdc_e6=UsdcE6(950 * USDC),
+        source=SOURCE_VAULT_WORTH,
+        last_sent=SentMark(UsdcE6(1_000 * USDC), 0, 0),  # type: ignore[arg-type]
+    )
+    return DueStop(vault, node, reading)
+
+
+class Sent:
+    """A keeper whose stops are asked for by hand, a block of two seconds after each."""
+
+    def __init__(self, stage: Stage, lies: dict[str, Lie], paths: tuple[str, ...] = TWO) -> None:
+        self.stage = stage
+        self.clock = Clock()
+        self.wire = LyingWire(lies)
+        self.keeper: KeeperProcess = stage.keeper(
+            paths=paths, wire=self.wire, age=self.clock, stop_signer=STRANGER.signer
+        )
+        assert self.keeper.leadership.try_take(stage.now())
+
+    def ask(self, *places: int) -> None:
+        """By the lenses of these nodes."""
+        names = self.keeper.rpc.names
+        self.keeper.stops.send([due(self.stage.vault, names[place]) for place in places])
+        self.keeper.stops.follow()
+
+    def pass_time(self, seconds: float = 2) -> None:
+        self.stage.pass_time(self.stage.chain.now + int(seconds))
+        self.clock.passed_s += seconds
+
+    def count(self) -> int:
+        return self.stage.chain.reader.transaction_count(STRANGER.address)
+
+
+LIES: dict[str, Lie] = {"/a": trials_pass(100_000)}
+
+
+# What a lie costs
+
+
+def test_a_word_that_led_to_a_revert__rests_a_minute_for_its_vault(stage: Stage) -> None:
+    sent = Sent(stage, LIES)
+    counts = []
+    for seconds in (2, REVERTED_REST_S - 4, 4):
+        sent.ask(0)
+        sent.pass_time(seconds)
+        counts.append(sent.count())
+    assert counts == [1, 1, 1]
+    sent.ask(0)
+    assert sent.count() == 2
+    assert stage.states() == [("stop", "reverted")] * 2
+
+
+def test_a_word_that_led_to_a_revert__holds_up_no_other_nodes_word(stage: Stage) -> None:
+    sent = Sent(stage, LIES)
+    sent.ask(0)
+    stage.set_price(PRICE_AT_FLOOR)
+    sent.ask(1)
+    assert (stage.status(), sent.count()) == ("stopped", 2)
+
+
+@pytest.mark.slow
+def test_one_node_of_two_lies_for_hours__ten_stops_an_hour_go_on_its_word(stage: Stage) -> None:
+    sent = Sent(stage, LIES)
+    for _ in range(MOST_ALONE + 5):
+        sent.ask(0)
+        sent.pass_time(REVERTED_REST_S + 1)
+    assert sent.count() == MOST_ALONE
+    sent.pass_time(HOUR_S)
+    sent.ask(0)
+    assert (sent.count(), stage.status()) == (MOST_ALONE + 1, "working")
+
+
+@pytest.mark.slow
+def test_a_node_whose_word_is_used_up__still_stops_what_the_other_lets_pass(stage: Stage) -> None:
+    sent = Sent(stage, LIES)
+    for _ in range(MOST_ALONE + 1):
+        sent.ask(0)
+        sent.pass_time(REVERTED_REST_S + 1)
+    stage.set_price(PRICE_AT_FLOOR)
+    sent.ask(0)
+    assert stage.status() == "stopped"
+
+
+@pytest.mark.slow
+def test_a_node_alone__is_believed_each_time(stage: Stage) -> None:
+    sent = Sent(stage, LIES, ("/a",))
+    for _ in range(MOST_ALONE + 2):
+        sent.ask(0)
+        sent.pass_time(REVERTED_REST_S + 1)
+    assert sent.count() == MOST_ALONE + 2
+
+
+@pytest.mark.slow
+def test_somebody_else_was_first__never_counts_against_a_node(stage: Stage) -> None:
+    sent = Sent(stage, {}, TWO)
+    stage.set_price(PRICE_AT_FLOOR)
+    with stage.no_blocks():
+        stage.chain.anvil.rpc.call(
+            "eth_sendRawTransaction",
+            [stage.chain.sign(OWNER, stage.vault, calldata.stop("owner"))],
+        )
+        sent.ask(0)
+        stage.chain.anvil.mine()
+        sent.ask(0)
+    assert (stage.status(), stage.states()) == ("stopped", [("stop", "reverted")])
+    assert sent.keeper.stops._spent == {}
+
+
+def test_a_node_whose_lens_says_fallen__and_whose_call_says_above__sends_nothing(
+    stage: Stage,
+) -> None:
+    sent = Sent(stage, {})
+    for _ in range(5):
+        sent.ask(0, 1)
+        sent.pass_time()
+    assert (sent.count(), stage.states()) == (0, [])
+
+
+# Nothing that it waits for
+
+
+@contextmanager
+def postgres_away(keeper: KeeperProcess) -> Iterator[None]:
+    database: Any = keeper.tick._database
+    read, write = database.read, type(database).write
+
+    def away(*_: object) -> Any:
+        raise OperationalError("select", {}, Exception("connection refused"))
+
+    database.read = away
+    type(database).write = away
+    try:
+        yield
+    finally:
+        database.read = read
+        type(database).write = write
+
+
+def test_postgres_is_away_while_a_vault_falls__the_stop_goes_out_and_its_row_appears_later(
+    stage: Stage,
+) -> None:
+    keeper = stage.keeper()
+    keeper.run()
+    with postgres_away(keeper):
+        stage.set_price(PRICE_AT_FLOOR)
+        keeper.stops.follow()
+        with pytest.raises(OperationalError):
+            keeper.tick.run(stage.now())
+        keeper.stops.follow()
+        assert (stage.status(), len(keeper.wire.sent)) == ("stopped", 1)
+    assert stage.states() == []
+    keeper.stops.follow()
+    keeper.stops.follow()
+    assert stage.states() == [("stop", "mined")]
+    (tx,) = stage.txs()
+    assert stage.receipt_of(tx).status == 1
+
+
+def test_a_base_fee_a_hundred_times_as_high__the_stop_is_in_the_third_block(stage: Stage) -> None:
+    sent = Sent(stage, {})
+    stage.set_price(PRICE_AT_FLOOR)
+    with stage.no_blocks():
+        sent.ask(0)
+        (first,) = stage.txs()
+        for _ in range(2):
+            stage.chain.anvil.rpc.call("anvil_setNextBlockBaseFeePerGas", [hex(100 * GWEI)])
+            sent.pass_time()
+            sent.ask(0)
+        stage.chain.anvil.rpc.call("anvil_setNextBlockBaseFeePerGas", [hex(100 * GWEI)])
+        sent.pass_time()
+    assert stage.status() == "stopped"
+    assert {tx.nonce for tx in stage.txs()} == {first.nonce}
+
+
+def behind_every_other_time(by: int) -> Lie:
+    """One address, two nodes: the other one has not heard of the newest transactions."""
+    asked = 0
+
+    def lie(call: Call, answer: Call) -> Call | None:
+        nonlocal asked
+        if call["method"] != "eth_getTransactionCount":
+            return None
+        asked += 1
+        count = int(answer["result"], 16)
+        return said(call, hex(max(0, count - by))) if asked % 2 else None
+
+    return lie
+
+
+@pytest.mark.parametrize("by", [1, 40])
+def test_one_address_with_two_counts__the_stop_is_in_a_block_of_the_next_two(
+    stage: Stage, by: int
+) -> None:
+    stage.chain.anvil.rpc.call("anvil_setNonce", [STRANGER.address, hex(100)])
+    sent = Sent(stage, {"/a": behind_every_other_time(by)}, ("/a",))
+    stage.set_price(PRICE_AT_FLOOR)
+    for _ in range(3):
+        sent.ask(0)
+        sent.pass_time()
+    assert (stage.status(), stage.states()) == ("stopped", [("stop", "mined")])
+
+
+def test_two_hundred_stops_at_once__are_in_one_block(stage: Stage) -> None:
+    """Contracts that take any call."""
+    vaults = [to_checksum_address(f"0x{n:040x}") for n in range(1_000, 1_200)]
+    quick = Nodes([stage.chain.anvil.url], calls_per_s=10_000)
+    quick.batch([("anvil_setCode", [vault, "0x00"]) for vault in vaults])
+    quick.close()
+    sent = Sent(stage, {})
+    with stage.no_blocks():
+        sent.keeper.stops.send([due(vault, sent.keeper.rpc.names[0]) for vault in vaults])
+        sent.keeper.stops.follow()
+        stage.chain.anvil.mine()
+        sent.keeper.stops.follow()
+    assert (sent.count(), stage.states()) == (200, [("stop", "mined")] * 200)
+    assert sorted(tx.nonce for tx in stage.txs()) == list(range(200))
+    assert {tx.mined_block for tx in stage.txs()} == {stage.chain.reader.block_number()}
+
+
+def test_keys_without_eth__wait_and_say_so_and_others_are_tried_first(stage: Stage) -> None:
+    sent = Sent(stage, {})
+    stage.set_price(PRICE_AT_FLOOR)
+    stage.chain.anvil.rpc.call("anvil_setBalance", [STRANGER.address, "0x0"])
+    stage.chain.anvil.rpc.call("anvil_setBalance", [KEEPER.address, "0x0"])
+    sent.ask(0)
+    assert (stage.states(), sent.wire.sent) == ([("stop", "planned")], [])
+    stage.chain.anvil.rpc.call("anvil_setBalance", [KEEPER.address, hex(10**16)])
+    sent.ask(0)
+    assert (stage.status(), stage.keeper_nonce()) == ("stopped", 1)
+
+
+def test_a_planned_stop_that_nobody_asks_for_any_more__is_superseded(stage: Stage) -> None:
+    sent = Sent(stage, {})
+    for person in (KEEPER, STRANGER):
+        stage.chain.anvil.rpc.call("anvil_setBalance", [person.address, "0x0"])
+    stage.set_price(PRICE_AT_FLOOR)
+    sent.ask(0)
+    sent.pass_time(11)
+    sent.keeper.stops.follow()
+    assert stage.states() == [("stop", "superseded")]

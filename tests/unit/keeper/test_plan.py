@@ -1,0 +1,262 @@
+"""Who is read first, and what follows from what several nodes say: no socket, no database."""
+
+from collections import Counter
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from core.keeper.rules import LacksMark
+from core.keeper.views import SourcedMark, WatchedVault
+from core.mandate.rules.lifecycle import VaultStatus
+from core.money import UnixSeconds, UsdcE6
+from keeper.plan import (
+    OVER_S,
+    SHARE,
+    UNFUNDED_S,
+    Ends,
+    NodeReadings,
+    Order,
+    best_first,
+    confirmed,
+    in_turn,
+    keepers,
+    merged,
+)
+from keeper.state import Action, FactoryKeepers, Head, IntentKind, NodeStatus, VaultReading
+from tests.each import each
+from tests.unit.keeper.readings import BUDGET, CREATED_AT, FLOOR, HEAD, NOW, USDC, VAULT, reading
+
+WHEN = datetime.fromtimestamp(NOW, UTC)
+END = UnixSeconds(NOW + 1_000)
+
+
+def watched(vault: str, worth: int | None = None, **changes: Any) -> WatchedVault:
+    """Judged at this worth; None: never."""
+    seen = None if worth is None else SourcedMark(UsdcE6(worth), 7, WHEN, "vault.worth")
+    made = WatchedVault(
+        vault, f"m_{vault}", BUDGET, CREATED_AT, END, None, seen, FLOOR, is_recorded_at_work=True
+    )
+    return replace(made, **changes)
+
+
+UNFUNDED = watched("unfunded", is_recorded_at_work=False)
+
+
+# Who is read first
+
+
+class Place:
+    """An order whose clock the test moves."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.order = Order(lambda: self.now)
+
+    def due(self, *vaults: WatchedVault, at: int = NOW) -> list[str]:
+        return [vault.vault for vault in self.order.due(vaults, UnixSeconds(at))]
+
+    def saw(self, vault: str, status: VaultStatus) -> None:
+        self.order.note([reading(None, vault=vault, status=status)])
+
+
+def test_due__by_money_at_stake_and_nearness_to_the_floor() -> None:
+    near, far, rich = (
+        watched("near", FLOOR + 1),
+        watched("far", 2 * FLOOR),
+        watched("rich", 100 * FLOOR),
+    )
+    assert Place().due(far, UNFUNDED, near, rich, watched("unread")) == [
+        "unread",
+        "near",
+        "rich",
+        "far",
+        "unfunded",
+    ]
+
+
+def test_due__three_thousand_dust_vaults_at_their_floors__come_after_every_customer() -> None:
+    dust = [
+        watched(f"dust{n}", USDC, budget_usdc_e6=UsdcE6(USDC), floor_usdc_e6=UsdcE6(USDC))
+        for n in range(3_000)
+    ]
+    customers = [watched(f"customer{n}", 2 * FLOOR) for n in range(40)]
+    assert set(Place().due(*dust, *customers)[:40]) == {one.vault for one in customers}
+
+
+def test_due__one_that_was_never_funded__comes_last_and_once_in_a_while() -> None:
+    place = Place()
+    assert place.due(UNFUNDED) == ["unfunded"]
+    place.saw("unfunded", VaultStatus.FUNDING)
+    assert place.due(UNFUNDED) == []
+    place.now += UNFUNDED_S
+    assert place.due(UNFUNDED, watched("far", 2 * FLOOR)) == ["far", "unfunded"]
+
+
+def test_due__one_that_the_record_calls_funded__is_looked_at_at_once() -> None:
+    place = Place()
+    place.saw("unfunded", VaultStatus.FUNDING)
+    assert place.due(replace(UNFUNDED, is_recorded_at_work=True)) == ["unfunded"]
+
+
+def test_due__one_that_works__is_looked_at_in_each_tick() -> None:
+    place = Place()
+    place.saw("unfunded", VaultStatus.FUNDING)
+    place.saw("unfunded", VaultStatus.WORKING)
+    assert place.due(UNFUNDED) == ["unfunded"]
+
+
+@each(
+    ("at", "after_s", "found"),
+    [(END - 1, UNFUNDED_S, ["unfunded"]), (END, OVER_S - 1, []), (END, OVER_S, ["unfunded"])],
+)
+def test_due__never_funded_and_over__is_looked_at_seldom(
+    at: int, after_s: float, found: list[str]
+) -> None:
+    place = Place()
+    place.saw("unfunded", VaultStatus.FUNDING)
+    place.now += after_s
+    assert place.due(UNFUNDED, at=at) == found
+
+
+def test_due__one_that_is_watched_no_more__is_forgotten() -> None:
+    place = Place()
+    place.saw("unfunded", VaultStatus.FUNDING)
+    assert place.due() == []
+    assert place.due(UNFUNDED) == ["unfunded"]
+
+
+def test_in_turn__who_was_left_out_has_a_share_and_who_waits_longest_is_first() -> None:
+    ranked = [watched(f"{n:02}") for n in range(24)]
+    waits = {f"{n:02}": (2 if n >= 20 else 1) for n in range(16, 24)}
+    order = [vault.vault for vault in in_turn(ranked, 2, waits)]
+    assert order[:2] == ["00", "01"], "most at risk"
+    assert order[2:4] == ["20", "21"]
+    step = 2 * (SHARE - 1)
+    assert order[4 : 4 + step] == [f"{n:02}" for n in range(2, 2 + step)]
+    assert order[4 + step : 6 + step] == ["22", "23"]
+    assert sorted(order) == [vault.vault for vault in ranked]
+
+
+def test_in_turn__nobody_was_left_out__is_as_ranked() -> None:
+    ranked = [watched(f"{n:02}") for n in range(7)]
+    assert in_turn(ranked, 2, {}) == ranked
+
+
+# Several nodes
+
+
+def node(
+    *readings: VaultReading,
+    number: int = HEAD.number,
+    safe: int = 0,
+    age_s: float = 0.0,
+    named: FactoryKeepers | None = None,
+) -> NodeReadings:
+    head = Head(number, HEAD.hash, HEAD.at, HEAD.base_fee_wei)
+    state = NodeStatus("node", head, age_s, safe, named)
+    return NodeReadings(state, {one.vault: one for one in readings})
+
+
+def test_best_first__those_with_a_head_of_now_in_the_order_of_the_pool() -> None:
+    old, young, other = node(age_s=11.0), node(age_s=10.0), node()
+    assert best_first([old, young, other], 10) == [young, other, old]
+
+
+UNREAD = reading(None, status=None, source="unreadable")
+UNVALUED = reading(None, source="unreadable")
+
+
+@each(
+    ("said", "found"),
+    [
+        ([reading(5), reading(7)], reading(5)),
+        ([UNVALUED, reading(7)], reading(7)),
+        ([UNREAD, UNVALUED], UNVALUED),
+        ([UNVALUED, UNREAD], UNVALUED),
+        (
+            [reading(0, status=VaultStatus.STOPPED), reading(7)],
+            reading(0, status=VaultStatus.STOPPED),
+        ),
+        ([UNREAD, UNREAD], UNREAD),
+    ],
+)
+def test_merged__unknown_is_what_every_node_calls_so(
+    said: list[VaultReading], found: VaultReading
+) -> None:
+    assert merged([node(one) for one in said], [VAULT]) == [found]
+
+
+def test_merged__what_no_node_spoke_of__is_left_out() -> None:
+    assert merged([node()], [VAULT]) == []
+
+
+OWN, OTHER = "0x" + "11" * 20, "0x" + "22" * 20
+
+
+def named(keeper: str, pending: str | None = None) -> FactoryKeepers:
+    return FactoryKeepers(VAULT, keeper, pending, UnixSeconds(0))
+
+
+def test_keepers__any_node_that_names_us_is_believed() -> None:
+    nodes = [node(named=named(OTHER)), node(), node(named=named(OWN))]
+    assert keepers(nodes, OWN) == named(OWN)
+    assert keepers(nodes[:2], OWN) == named(OTHER)
+    assert keepers([node()], OWN) is None
+
+
+def test_keepers__any_node_that_proposes_us_is_believed() -> None:
+    nodes = [node(named=named(OTHER)), node(named=named(OTHER, OWN))]
+    assert keepers(nodes, OWN) == named(OTHER, OWN)
+
+
+def action(vault: str, why: str = "moved") -> Action:
+    return Action(IntentKind.MARK, vault, HEAD, why)
+
+
+def test_confirmed__what_so_many_nodes_plan_in_the_words_of_the_first() -> None:
+    planned = [[action("a"), action("b", "daily")], [action("b"), action("c")]]
+    assert confirmed(planned, 2) == [action("b", "daily")]
+    assert confirmed(planned, 1) == [action("a"), action("b", "daily"), action("c")]
+
+
+# What ended
+
+
+STOPPED = reading(None, status=VaultStatus.STOPPED)
+AT = HEAD.number
+
+
+def safe(ends: Ends, *nodes: NodeReadings, waits: tuple[str, ...] = ()) -> dict[str, Any]:
+    return ends.safe(nodes, waits)[1]
+
+
+def test_ended__once_the_block_in_which_it_was_seen_is_safe() -> None:
+    ends = Ends()
+    assert safe(ends, node(STOPPED, safe=AT - 1)) == {}
+    assert safe(ends, node(STOPPED, number=AT + 9, safe=AT - 1)) == {}
+    assert safe(ends, node(STOPPED, number=AT + 9, safe=AT)) == {VAULT: {VaultStatus.STOPPED: 1}}
+
+
+def test_ended__of_several_nodes_the_second_highest_safe_block_counts() -> None:
+    ends = Ends()
+    nodes = [node(STOPPED, safe=2**58), node(STOPPED, safe=AT - 1), node(safe=0)]
+    assert safe(ends, *nodes) == {}
+    nodes[1] = node(STOPPED, safe=AT)
+    assert safe(ends, *nodes) == {VAULT: Counter({VaultStatus.STOPPED: 2})}
+
+
+def test_ended__a_node_that_calls_it_working__begins_it_anew() -> None:
+    """A reorg took the stop away."""
+    ends = Ends()
+    safe(ends, node(STOPPED, safe=AT - 1))
+    assert safe(ends, node(reading(BUDGET), safe=AT), node(STOPPED, safe=AT)) == {}
+    assert safe(ends, node(STOPPED, number=AT + 1, safe=AT)) == {}
+    assert safe(ends, node(STOPPED, number=AT + 1, safe=AT + 1)) != {}
+
+
+def test_ended__one_whose_end_is_not_marked_or_recorded_yet__is_watched() -> None:
+    ends = Ends()
+    unmarked = replace(STOPPED, lacks_mark=LacksMark.END)
+    assert safe(ends, node(unmarked, safe=AT)) == {}
+    assert safe(ends, node(STOPPED, safe=AT), waits=(VAULT,)) == {}
+    assert safe(ends, node(STOPPED, number=AT + 9, safe=AT)) != {}, "seen ended all the same"

@@ -1,0 +1,318 @@
+"""What the keeper makes of a node's lens: which vaults are asked together, which alone, and that
+nothing becomes a zero. No socket is opened.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+import pytest
+
+from core.chain.abi import function
+from core.chain.nodes import Nodes
+from core.keeper.views import WatchedVault
+from core.mandate.chain.reader import VaultReader
+from core.mandate.rules.lifecycle import VaultStatus
+from core.money import UsdcE6
+from keeper import read
+from keeper.read import SAFE_BLOCKS, VAULTS_A_CALL, Lenses, ReadPart
+from keeper.state import VaultReading
+from tests.each import each
+from tests.unit.keeper.readings import FLOOR
+from tests.unit.keeper.test_plan import watched
+
+FACTORY, LENS = "0x" + "fa" * 20, "0x" + "1e" * 20
+KEEPER = "0x" + "11" * 20
+UNREAD, NO_VAULT, UNVALUED, VALUED = range(4)
+WORTH = 960_000_000
+ZERO, AGENT = 0, 0
+NUMBER, AT = 500, 1_800_000_000
+VIEWS = {
+    function("MandateVaultFactory", "keeper").selector: f"0x{int(KEEPER, 16):064x}",
+    function("MandateVaultFactory", "pendingKeeper").selector: f"0x{0:064x}{0:064x}",
+    function("MandateVault", "stopFloor").selector: f"0x{7:064x}",
+}
+READINGS = function("VaultLens", "readings")
+
+Row = tuple[int, ...]
+
+
+def valued(worth: int = WORTH, unvalued_out: int = 0, status: int = 1) -> Row:
+    return VALUED, status, AGENT, worth, unvalued_out, WORTH, 3, 0
+
+
+UNVALUED_ROW: Row = (UNVALUED, 1, AGENT, 0, 0, WORTH, 0, 0)
+NOTHING: Row = (0,) * 7
+
+
+class Node:
+    """Its lens answers what `says` of the vaults that are asked together; None: a refusal."""
+
+    def __init__(self, says: Callable[[list[str]], Sequence[Row] | None]) -> None:
+        self.says = says
+        self.number = NUMBER
+        self.names_safe = True
+        self.asked: list[list[str]] = []
+        self.floors = 0
+
+    def answer(self, request: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, json=[self._one(call) for call in json.loads(request.content)])
+
+    def _one(self, call: dict[str, Any]) -> dict[str, Any]:
+        method, params = call["method"], call["params"]
+        if method == "eth_getBlockByNumber":
+            is_known = params[0] == "latest" or self.names_safe
+            return {"id": call["id"], "result": self._block(params[0]) if is_known else None}
+        data = params[0]["data"]
+        self.floors += data == function("MandateVault", "stopFloor").selector
+        if data in VIEWS:
+            return {"id": call["id"], "result": VIEWS[data]}
+        (vaults,) = READINGS.decode_input(data)
+        self.asked.append([vault.lower() for vault in vaults])
+        rows = self.says(self.asked[-1])
+        if rows is None:
+            error = {"code": -32000, "message": "execution aborted (timeout = 5s)"}
+            return {"id": call["id"], "error": error}
+        words = [NUMBER, AT, 0, 128, len(rows), *(word for row in rows for word in row)]
+        return {"id": call["id"], "result": "0x" + "".join(f"{word:064x}" for word in words)}
+
+    def _block(self, tag: str) -> dict[str, Any]:
+        zero = "0x" + "00" * 32
+        return {
+            "number": hex(self.number - (20 if tag == "safe" else 0)), "hash": zero,
+            "parentHash": zero, "timestamp": hex(AT), "logsBloom": "0x" + "00" * 256,
+            "transactions": [], "baseFeePerGas": "0x1",
+        }  # fmt: skip
+
+
+@contextmanager
+def lenses_of(*nodes: Node, clock: Callable[[], float] = time.monotonic) -> Iterator[Lenses]:
+    by_host = {f"n{place}": node for place, node in enumerate(nodes)}
+    transport = httpx.MockTransport(lambda request: by_host[request.url.host].answer(request))
+    rpc = Nodes([f"http://{host}" for host in by_host], transport=transport, calls_per_s=1e6)
+    try:
+        yield Lenses(VaultReader(rpc, {"factory": FACTORY, "vault_lens": LENS}), clock)
+    finally:
+        rpc.close()
+
+
+def vaults(count: int, **changes: Any) -> list[WatchedVault]:
+    return [watched(f"0x{n:040x}", **changes) for n in range(1, count + 1)]
+
+
+def look(lenses: Lenses, some: Sequence[WatchedVault]) -> dict[str, VaultReading]:
+    return {reading.vault: reading for part in lenses.look(some, {}) for reading in part.readings}
+
+
+def looked(node: Node, some: Sequence[WatchedVault]) -> dict[str, VaultReading]:
+    with lenses_of(node) as lenses:
+        return look(lenses, some)
+
+
+def one(row: Row) -> VaultReading:
+    (found,) = looked(Node(lambda asked: [row] * len(asked)), vaults(1)).values()
+    return found
+
+
+# What is read of a vault
+
+
+def test_a_valued_vault__is_read_with_the_floor_of_its_terms() -> None:
+    found = one(valued())
+    assert (found.status, found.worth_usdc_e6, found.source) == (
+        VaultStatus.WORKING,
+        WORTH,
+        "vault.worth",
+    )
+    assert (found.floor_usdc_e6, found.fee_owed_usdc_e6) == (FLOOR, 3)
+    assert found.head is not None
+    assert (found.head.number, found.head.at) == (NUMBER, AT)
+
+
+def test_money_at_unvalued_targets__is_counted_at_cost_and_says_so() -> None:
+    found = one(valued(unvalued_out=5))
+    assert (found.worth_usdc_e6, found.source) == (WORTH, "vault.worth_at_cost")
+
+
+def test_a_worth_beyond_all_usdc__is_out_of_range() -> None:
+    found = one(valued(worth=2**255))
+    assert (found.worth_usdc_e6, found.source) == (None, "out_of_range")
+
+
+@each(
+    ("row", "status"),
+    [
+        (UNVALUED_ROW, VaultStatus.WORKING),
+        ((NO_VAULT, *NOTHING), None),
+        ((UNREAD, *NOTHING), None),
+    ],
+)
+def test_what_cannot_be_read__is_unknown_and_not_zero(row: Row, status: VaultStatus | None) -> None:
+    found = one(row)
+    assert (found.status, found.worth_usdc_e6, found.source) == (status, None, "unreadable")
+
+
+def test_an_answer_that_no_lens_gives__says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(read, "BUDGET_S", 0.0)
+    monkeypatch.setattr(read, "ALONE_S", 0.0)
+    for row in (valued(status=9), (VALUED,), (7, *NOTHING), (UNREAD, *NOTHING[:-1], 5)):
+        node = Node(lambda asked, row=row: [row] * len(asked))  # type: ignore[misc]
+        assert all(found.status is None for found in looked(node, vaults(2)).values()), row
+
+
+def test_a_floor_that_the_terms_do_not_tell__is_asked_once_in_a_vaults_life() -> None:
+    node = Node(lambda asked: [valued()] * len(asked))
+    some = vaults(3, floor_usdc_e6=None)
+    with lenses_of(node) as lenses:
+        assert {found.floor_usdc_e6 for found in look(lenses, some).values()} == {UsdcE6(7)}
+        look(lenses, some)
+    assert node.floors == 3
+
+
+# Which vaults are asked together
+
+
+def test_vaults_of_several_calls__are_all_read() -> None:
+    node = Node(lambda asked: [valued(int(vault, 16)) for vault in asked])
+    found = looked(node, vaults(2 * VAULTS_A_CALL + 50))
+    assert {reading.worth_usdc_e6 for reading in found.values()} == set(range(1, 651))
+    assert [len(asked) for asked in node.asked] == [VAULTS_A_CALL, VAULTS_A_CALL, 50]
+
+
+def test_a_node_whose_gas_pays_for_fewer__is_asked_for_the_rest() -> None:
+    node = Node(lambda asked: [valued(int(vault, 16)) for vault in asked[:49]])
+    found = looked(node, vaults(120))
+    assert [found[one.vault].worth_usdc_e6 for one in vaults(120)] == list(range(1, 121))
+    assert [len(asked) for asked in node.asked] == [120, 71, 22]
+
+
+def is_bad(vault: str) -> bool:
+    return int(vault, 16) == 5
+
+
+def test_a_vault_that_needs_more_gas_than_its_share__is_valued_alone() -> None:
+    """As one with thirty-two dear adapters."""
+    node = Node(
+        lambda asked: [UNVALUED_ROW if is_bad(v) and len(asked) > 1 else valued() for v in asked]
+    )
+    found = looked(node, vaults(9))
+    assert {reading.worth_usdc_e6 for reading in found.values()} == {WORTH}
+    assert node.asked[1:] == [[f"0x{5:040x}"]]
+
+
+def test_a_vault_that_burns_all_gas__is_unknown_and_hides_no_other() -> None:
+    node = Node(lambda asked: [UNVALUED_ROW if is_bad(v) else valued() for v in asked])
+    found = looked(node, vaults(9))
+    unknown = [vault for vault, reading in found.items() if reading.worth_usdc_e6 is None]
+    assert (len(found), unknown) == (9, [f"0x{5:040x}"])
+
+
+def test_a_call_that_fails_for_one_vault__leaves_the_others_to_be_asked_alone() -> None:
+    node = Node(lambda asked: None if any(map(is_bad, asked)) else [valued()] * len(asked))
+    with lenses_of(node) as lenses:
+        look(lenses, vaults(9))
+        found = look(lenses, vaults(9))
+    assert [vault for vault, one in found.items() if one.status is None] == [f"0x{5:040x}"]
+    assert len(found) == 9
+
+
+def test_many_that_cannot_be_valued__take_a_moment_of_each_look_and_their_turns(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(read, "ALONE_S", 0.05)
+    some = vaults(60)
+
+    def says(asked: list[str]) -> list[Row]:
+        if len(asked) == 1:
+            time.sleep(0.004)
+            return [valued() if is_bad(asked[0]) else UNVALUED_ROW]
+        return [UNVALUED_ROW] * len(asked)
+
+    node = Node(says)
+    with lenses_of(node) as lenses:
+        first = look(lenses, some)
+        assert 0 < len(first) < 60, "of those that were not asked alone yet nothing is said"
+        for _ in range(20):
+            found = look(lenses, some)
+    alone = {asked[0] for asked in node.asked if len(asked) == 1}
+    assert alone == {vault.vault for vault in some}
+    assert found[f"0x{5:040x}"].worth_usdc_e6 == WORTH, "who was valued last is asked first"
+    assert len(found) == 60
+
+
+def test_what_a_look_has_no_time_for__has_a_share_of_the_next_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each look has time for its first two calls."""
+    monkeypatch.setattr(read, "VAULTS_A_CALL", 10)
+    some = vaults(100)
+
+    def says(asked: list[str]) -> list[Row]:
+        if len(node.asked) % 2 == 0:
+            monkeypatch.setattr(read, "LOOK_S", -1.0)
+        return [valued()] * len(asked)
+
+    node, seen = Node(says), set[str]()
+    with lenses_of(node) as lenses:
+        for _ in range(30):
+            monkeypatch.setattr(read, "LOOK_S", 60.0)
+            seen |= look(lenses, some).keys()
+    assert len(seen) == 100
+    assert sum(some[0].vault in asked for asked in node.asked) == 30, "those at risk in each"
+
+
+# The node
+
+
+def states(lenses: Lenses) -> list[ReadPart]:
+    return list(lenses.look([], {}))
+
+
+def test_what_a_node_shows_besides_vaults() -> None:
+    with lenses_of(node := Node(lambda asked: [])) as lenses:
+        (part,) = states(lenses)
+        node.names_safe = False
+        (other,) = states(lenses)
+    assert (part.state.head.number, part.state.safe_number) == (NUMBER, NUMBER - 20)
+    assert part.state.keepers is not None
+    assert (part.state.keepers.named.lower(), part.state.keepers.pending) == (KEEPER, None)
+    assert other.state.safe_number == NUMBER - SAFE_BLOCKS
+
+
+def test_a_heads_age__begins_anew_when_it_rises() -> None:
+    now = [1_000.0]
+    node = Node(lambda asked: [])
+    with lenses_of(node, clock=lambda: now[0]) as lenses:
+        ages = []
+        for number, passed_s in ((500, 0), (500, 4), (500, 7), (501, 1), (400, 5), (401, 1)):
+            node.number = number
+            now[0] += passed_s
+            ages.append(states(lenses)[0].state.head_age_s)
+        assert ages == [0, 4, 11, 0, 5, 0]
+        assert len(lenses.risen_within(60)) == 1
+        now[0] += 61
+        assert lenses.risen_within(60) == set()
+
+
+def test_a_node_that_hangs__is_not_waited_for_when_another_has_answered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(read, "OTHERS_S", 0.05)
+
+    def hangs(asked: list[str]) -> list[Row]:
+        time.sleep(0.8)
+        return [valued()] * len(asked)
+
+    slow, quick = Node(hangs), Node(lambda asked: [valued()] * len(asked))
+    with lenses_of(slow, quick) as lenses:
+        begun = time.monotonic()
+        assert [part.state.node for part in lenses.look(vaults(5), {})] == ["n1:80"]
+        assert [part.state.node for part in lenses.look(vaults(5), {})] == ["n1:80"]
+        assert time.monotonic() - begun < 0.5
+        assert len(slow.asked) == 1, "it is asked again when it is through"
+        time.sleep(0.8)
+        late = [part.state.node for part in lenses.look(vaults(5), {})]
+        assert sorted(late) == ["n0:80", "n1:80"], "what it says counts when it comes"
