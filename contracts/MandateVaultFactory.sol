@@ -46,7 +46,8 @@ struct Offices {
 /// - The address of a vault follows from this factory and the digest of the terms alone. Whoever submits the terms,
 ///   the same vault comes out; submitting them again returns it.
 /// - The digest covers every term and, by allowedTargetsHash, every rule. A vault proves by its own digest that it
-///   came from here, so the factory stores nothing for a vault that is created.
+///   came from here, so the factory stores nothing for a vault that is created, but their number: whoever reads the logs
+///   of creations knows by it whether one is missing.
 ///
 /// CONSENT
 /// - The owner sends the transaction, or has signed the digest, or has signed an EIP-3009 authorization to the
@@ -100,6 +101,9 @@ contract MandateVaultFactory is IMandateVaultFactory, AccessControlDefaultAdminR
     /// @inheritdoc IMandateVaultFactory
     mapping(bytes32 digest => bool) public override isCancelled;
 
+    /// @inheritdoc IMandateVaultFactory
+    uint256 public override vaultCount;
+
     Handover private _keeper;
     Handover private _guard;
 
@@ -151,6 +155,7 @@ contract MandateVaultFactory is IMandateVaultFactory, AccessControlDefaultAdminR
         if (isCancelled[digest]) revert ErrorsLib.TermsWereCancelled(digest);
         if (funding.signature.length == 0 && funding.amount != 0) _requireOwnerSends(terms.owner);
 
+        ++vaultCount;
         VAULT_CODE.store(VaultCodeLib.encode(implementation, digest, terms, rules));
         new VaultShell{salt: digest}();
         VAULT_CODE.clear();

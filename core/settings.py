@@ -277,7 +277,7 @@ class Settings(
     audit_every_s: float = seconds(60.0, 0.1, DAY_S, "seconds between two rounds of the auditor")
     audit_blocks: int = count(
         8,
-        "blocks that a round of the auditor compares with the second node; 0: no auditor",
+        "final blocks that a round of the auditor compares with the second node; 0: no auditor",
         0,
         10_000,
     )

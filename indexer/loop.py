@@ -26,7 +26,6 @@ from sqlalchemy.orm import Session
 from core.audit import queries as audit
 from core.audit.rules import FindingKind
 from core.blocks.queries import TIP, CursorMovedError
-from core.chain.errors import RpcRefusedError
 from core.db.engine import Database
 from core.db.leadership import TRY_S, Leadership, LeadershipLostError
 from core.db.outage import OutageError
@@ -242,15 +241,15 @@ class Indexer:
         """What is to be done beside this round: one that fails does not keep the others from it."""
         now, due = time.monotonic(), list[Callable[[], object]]()
         if now >= self._finality_due:
-            due += [tip.note_finality, self._read_tags, self._count_held]
+            due += [lambda: self._note_finality(tip), self._count_held]
             self._finality_due = now + FINALITY_S
         if not done.is_behind and now >= self._deposits_due:
             due.append(lambda: watch_deposits(tip.chain, now_utc()))
             # in turns: each may take seconds, and the next block waits meanwhile
             works = (
+                tip.prove_logs,
                 tip.credit_conversions,
                 tip.sponsored_proofs.round,
-                tip.reserve_repair.round,
             )
             due.append(works[self._turn % len(works)])
             self._turn += 1
@@ -271,18 +270,11 @@ class Indexer:
         self._metrics.held(ledgers, facts, len(unregistered))
         self._metrics.reserve(statuses, findings, None if read_at is None else read_at.timestamp())
 
-    def _read_tags(self) -> None:
-        """How far the chain calls itself safe and final; a chain without a tag says nothing of
-        it.
-        """
-        for tag in ("safe", "finalized"):
-            try:
-                header = self._reader.header(tag)
-            except RpcRefusedError:
-                continue
-            if header is not None:
-                self._tags[tag] = header.number
-                self._metrics.heads.labels(tag).set(header.number)
+    def _note_finality(self, tip: TipLoop) -> None:
+        """How far the chain calls itself safe and final: of machines behind one URL the highest."""
+        for tag, number in tip.note_finality().items():
+            self._tags[tag] = max(number, self._tags.get(tag, 0))
+            self._metrics.heads.labels(tag).set(self._tags[tag])
 
     def _tell_waiting(self) -> None:
         """Once: a spare may wait for weeks."""

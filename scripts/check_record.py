@@ -42,7 +42,7 @@ from core.settings import Deployment
 from core.startup import read_settings, refusals
 from core.transfers import reports as transfer_reports
 from core.transfers.tables import TransferHead
-from indexer.chain.auditor import cash_faults, totals_faults
+from indexer.chain.auditor import sums_faults
 from scripts._findings import PartFinding, right, wrong
 
 RIGHT, FAULTS, REFUSED = 0, 1, 2
@@ -200,18 +200,10 @@ def sums(place: RecordPlace, at: Cursor) -> PartFinding:
 def _sums_of(place: RecordPlace, ledger: LedgerToVerify, vault: str, at: Cursor) -> list[str]:
     with place.database.read() as session:
         state = mandate_ledger.load_at(session, ledger.mandate_id, at.number)
-    with place.reader.rpc.pinned():
-        balance = place.reader.usdc_balance(vault, at.hash)
-        totals = place.reader.totals(vault, at.hash)
-    told = (
-        totals.deposited,
-        totals.spent,
-        totals.received,
-        totals.withdrawn,
-        totals.unvalued_out,
-    )
-    found = cash_faults(ledger, state, balance, at.number)
-    return [one.what for one in (*found, *totals_faults(ledger, state, told, at.number))]
+    position = place.reader.lens_positions([vault], at.hash).found.get(vault)
+    if position is None:
+        return [f"no node reads vault {vault} at block {at.number}"]
+    return [one.what for one in sums_faults(ledger, state, position)]
 
 
 def anchors(place: RecordPlace) -> Iterator[PartFinding]:

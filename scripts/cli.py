@@ -144,7 +144,7 @@ def check_record(context: typer.Context) -> None:
 
 @app.command(context_settings=PASSED_ON)
 def rebuild(context: typer.Context) -> None:
-    """Scan the chain again and compare the result with the record."""
+    """Hold every vault's logs against its own hash of them again."""
     from scripts.rebuild import app
 
     app(context.args, prog_name=context.command_path)

@@ -80,6 +80,9 @@ interface IMandateVaultFactory {
     /// @notice True for vaults that this factory created.
     function isVault(address vault) external view returns (bool);
 
+    /// @notice How many vaults this factory created: the number of its VaultCreated logs.
+    function vaultCount() external view returns (uint256);
+
     /// @notice True once the owner cancelled the terms with this digest.
     function isCancelled(bytes32 digest) external view returns (bool);
 

@@ -15,6 +15,8 @@ struct LensBlock {
     uint256 time;
     /// Hash of the block before: a block does not know its own.
     bytes32 parentHash;
+    /// Vaults that the factory created up to this block, and in it before this call.
+    uint256 vaultCount;
 }
 
 /// @notice How much of one address could be read.
@@ -184,6 +186,11 @@ contract VaultLens {
     }
 
     function _block() private view returns (LensBlock memory) {
-        return LensBlock({number: block.number, time: block.timestamp, parentHash: blockhash(block.number - 1)});
+        return LensBlock({
+            number: block.number,
+            time: block.timestamp,
+            parentHash: blockhash(block.number - 1),
+            vaultCount: FACTORY.vaultCount()
+        });
     }
 }

@@ -122,6 +122,14 @@ def resolve_explained(session: WriteSession, ids: Sequence[int], now: datetime) 
     return _resolve(session, ids, "explained", None, now)
 
 
+def resolve_named(session: WriteSession, chain_id: int, key: str, now: datetime) -> int:
+    """Close the finding of that name: what it missed is there; how many it was."""
+    wanted = select(AuditFinding.id).where(
+        AuditFinding.chain_id == chain_id, AuditFinding.dedupe_key == key, _is_open()
+    )
+    return _resolve(session, session.scalars(wanted).all(), "rebuilt", None, now)
+
+
 def _resolve(
     session: WriteSession, ids: Sequence[int], how: str, note: str | None, now: datetime
 ) -> int:

@@ -8,14 +8,15 @@ from enum import StrEnum
 from typing import Any, Final
 
 RESOLVE: Final = (
-    "`python -m indexer.main status` names them. Stop the indexer and run `python -m "
-    "scripts.rebuild`, which compares the whole record with the chain and repairs it with "
-    "--accept; or close one that you have looked at: `python -m indexer.main acknowledge ID`."
+    "`python -m indexer.main status` names them. A missing log is asked for until a node has it. For "
+    "the others stop the indexer and run `python -m scripts.rebuild`, which compares every vault's logs "
+    "with the chain and repairs them with --accept; or close one that you have looked at: `python -m "
+    "indexer.main acknowledge ID`."
 )
 
 
 class FindingKind(StrEnum):
-    """A `block`, `log`, `revert` or `vault` is rebuildable: a rescan of the chain brings it right.
+    """A `block`, `log`, `revert` or `vault` is rebuildable: the chain says it again.
 
     A `key` is a transaction of an account of ours that no row planned. The others are ledgers'.
     """

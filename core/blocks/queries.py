@@ -1,6 +1,6 @@
 """All SQL of what the chain said: blocks, logs, vaults, agents, adapters, the cursors, unwinds.
 
-Reverted calls stand in reverts.py, the comparison of two scans in core/shadow/views.py.
+Reverted calls stand in reverts.py, what the vaults prove of their logs in log_heads.py.
 
 Laws
 - Inserts may be repeated: a block that comes back after a reorg finds its rows and becomes
@@ -20,7 +20,6 @@ from typing import Any, Final
 from sqlalchemy import (
     BigInteger,
     ColumnElement,
-    and_,
     any_,
     bindparam,
     cast,
@@ -32,7 +31,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY, BYTEA, insert
 from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 
-from core.blocks.tables import ChainBlock, ChainCursor, RawLogRow, Reorg, RevertedTx
+from core.blocks.tables import ChainBlock, ChainCursor, RawLogRow, Reorg
 from core.chain.blocks import BlockHeader, RawLog
 from core.db.copying import copy_lines, hex_array_cell, hex_cell
 from core.db.engine import WriteSession
@@ -40,6 +39,7 @@ from core.db.prepared import Prepared
 from core.errors import OutsideError
 from core.hexes import address_of, bytes_of, hex_of
 
+MOST_HEIGHT: Final = 2**62  # above every block
 # Names of cursors and marks.
 TIP = "tip"  # where the indexer stands
 # blocks between them still owe their receipts (revert_scan.py)
@@ -50,6 +50,7 @@ FINALIZED = "finalized"  # name of the mark below which no reorg is believed
 # how far the reserve token's older events are read; the mark from which on they come with the
 # blocks (indexer/chain/reserve.py)
 RESERVE, RESERVE_FOLLOWED = "reserve", "reserve_followed"
+RESERVE_CONFIRMED = "reserve_confirmed"
 
 
 class CursorMovedError(OutsideError):
@@ -283,7 +284,7 @@ def logs_of_block(session: Session, chain_id: int, block_hash: str) -> list[RawL
         .where(RawLogRow.chain_id == chain_id, RawLogRow.block_hash == bytes_of(block_hash))
         .order_by(RawLogRow.log_index)
     )
-    return [_raw_log(row) for row in session.scalars(query)]
+    return [raw_log_of(row) for row in session.scalars(query)]
 
 
 def logs_of_blocks(
@@ -295,26 +296,29 @@ def logs_of_blocks(
         RawLogRow.chain_id == chain_id, wanted, RawLogRow.address == bytes_of(address)
     )
     return [
-        _raw_log(row)
+        raw_log_of(row)
         for row in session.scalars(query.order_by(RawLogRow.number, RawLogRow.log_index))
     ]
 
 
-def newest_log(session: Session, chain_id: int, address: str, topic: str) -> RawLog | None:
-    """The last canonical log of that contract with that first topic."""
+def newest_log(
+    session: Session, chain_id: int, address: str, topic: str, before: int = MOST_HEIGHT
+) -> RawLog | None:
+    """The last canonical log of that contract with that first topic, below that height."""
     query = (
         select(RawLogRow)
         .where(
             RawLogRow.chain_id == chain_id,
             RawLogRow.address == bytes_of(address),
             RawLogRow.topics[1] == bytes_of(topic),
+            RawLogRow.number < before,
         )
         .where(not_orphaned(RawLogRow.chain_id, RawLogRow.block_hash))
         .order_by(RawLogRow.number.desc(), RawLogRow.log_index.desc())
         .limit(1)
     )
     row = session.scalar(query)
-    return None if row is None else _raw_log(row)
+    return None if row is None else raw_log_of(row)
 
 
 def canonical_blocks(session: Session, chain_id: int, above: int, up_to: int) -> list[Cursor]:
@@ -410,7 +414,7 @@ def add_reorg(
     session.flush()
 
 
-def _raw_log(row: RawLogRow) -> RawLog:
+def raw_log_of(row: RawLogRow) -> RawLog:
     return RawLog(
         address=address_of(row.address),
         topics=tuple(hex_of(topic) for topic in row.topics),
@@ -439,32 +443,6 @@ _LATEST: Final = Prepared(
     .order_by(ChainBlock.number.desc())
     .limit(1)
 )
-
-
-def height_after(
-    session: Session,
-    table: type[RawLogRow] | type[RevertedTx],
-    chain_id: int,
-    point: bytes,
-    first: int,
-    last: int,
-) -> int | None:
-    """The height of the canonical block in [first, last] with rows in that table whose hash comes
-    next after `point`, in a circle.
-    """
-    mine = and_(
-        ChainBlock.chain_id == table.chain_id,
-        ChainBlock.hash == table.block_hash,
-        ChainBlock.canonical,
-    )
-    query = (
-        select(table.number)
-        .join(ChainBlock, mine)
-        .where(table.chain_id == chain_id, table.number.between(first, last))
-    )
-    query = query.order_by(table.block_hash).limit(1)
-    found = session.scalar(query.where(table.block_hash >= point))
-    return session.scalar(query) if found is None else found
 
 
 def kept_header(session: Session, chain_id: int, number: int) -> BlockHeader | None:

@@ -16,7 +16,7 @@ from core.blocks.queries import insert_new, not_orphaned
 from core.blocks.tables import Adapter, Vault, VaultAgentRow
 from core.chain.blocks import BlockHeader
 from core.db.engine import WriteSession
-from core.hexes import address_of, bytes_of, hex_of
+from core.hexes import address_of, bytes_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +113,17 @@ def agents_of(session: Session, chain_id: int, vault: str) -> tuple[str, ...]:
     return tuple(address_of(agent) for _, agent in found)
 
 
+def agent_history(session: Session, chain_id: int, vault: str) -> list[tuple[int, str]]:
+    """(height, agent) as the vault named them, in their order."""
+    query = select(VaultAgentRow.since_number, VaultAgentRow.agent).where(
+        VaultAgentRow.chain_id == chain_id,
+        VaultAgentRow.vault == bytes_of(vault),
+        not_orphaned(VaultAgentRow.chain_id, VaultAgentRow.since_block_hash),
+    )
+    rows = session.execute(query.order_by(VaultAgentRow.since_number))
+    return [(number, address_of(agent)) for number, agent in rows]
+
+
 def _agents_query(chain_id: int) -> Any:
     mine = and_(
         VaultAgentRow.chain_id == chain_id,
@@ -191,32 +202,6 @@ def listed_adapters(session: Session, chain_id: int) -> list[tuple[str, list[Any
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class KeptVault:
-    """A vault as the block that created it says."""
-
-    address: str
-    owner: str
-    public_id: str | None
-    terms_digest: str
-
-
-def vaults_of_block(session: Session, chain_id: int, block_hash: str) -> set[KeptVault]:
-    """The vaults that the record says this block created."""
-    query = select(Vault).where(
-        Vault.chain_id == chain_id, Vault.created_block_hash == bytes_of(block_hash)
-    )
-    return {
-        KeptVault(
-            to_checksum_address(row.address),
-            to_checksum_address(row.owner),
-            row.public_id,
-            hex_of(row.terms_digest),
-        )
-        for row in session.scalars(query)
-    }
-
-
 def agents_since(session: Session, chain_id: int) -> dict[tuple[str, str], int]:
     """(vault, agent) -> the height that first named it."""
     query = select(
@@ -229,14 +214,3 @@ def agents_since(session: Session, chain_id: int) -> dict[tuple[str, str], int]:
         (to_checksum_address(vault), to_checksum_address(agent)): number
         for vault, agent, number in session.execute(query)
     }
-
-
-def adapters_since(session: Session, chain_id: int) -> dict[str, int]:
-    """Adapter -> the height that first listed it."""
-    query = select(Adapter.address, func.min(Adapter.listed_number)).where(
-        Adapter.chain_id == chain_id
-    )
-    query = query.where(not_orphaned(Adapter.chain_id, Adapter.listed_block_hash)).group_by(
-        Adapter.address
-    )
-    return {to_checksum_address(address): number for address, number in session.execute(query)}

@@ -8,15 +8,13 @@ forms as in chain.py.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from eth_utils.address import to_checksum_address
-from sqlalchemy import exists, select, update
+from sqlalchemy import exists, update
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.orm import Session
 
 from core.blocks.tables import ChainBlock, RevertedTx
 from core.chain.blocks import BlockHeader
 from core.db.engine import WriteSession
-from core.hexes import bytes_of, hex_of
+from core.hexes import bytes_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,25 +71,6 @@ def add_reverts(
         .values(rows)
         .on_conflict_do_update(index_elements=keys, set_={"reason": None})
     )
-
-
-def reverts_of_block(session: Session, chain_id: int, block_hash: str) -> list[NewRevert]:
-    """The reverted calls that are kept of one block, in its order, whether their reasons were
-    looked up or not.
-    """
-    query = select(RevertedTx).where(
-        RevertedTx.chain_id == chain_id, RevertedTx.block_hash == bytes_of(block_hash)
-    )
-    return [
-        NewRevert(
-            tx_hash=hex_of(row.tx_hash),
-            tx_index=row.tx_index,
-            sender=to_checksum_address(row.sender),
-            vault=to_checksum_address(row.vault),
-            gas_used=row.gas_used,
-        )
-        for row in session.scalars(query.order_by(RevertedTx.tx_index))
-    ]
 
 
 def set_revert_reason(

@@ -127,6 +127,21 @@ class Vault(Base):
     is_of_replaced_terms: Mapped[bool] = mapped_column(server_default=text("false"))
 
 
+class VaultLogHead(Base):
+    """A vault's own hash of its logs up to `number`, as nodes read it and as our logs make it.
+
+    A vault without a row is proven up to its creation.
+    """
+
+    __tablename__ = "vault_log_head"
+    __table_args__ = (Index("ix_vault_log_head_number", "chain_id", "number"),)
+
+    chain_id: Mapped[int] = mapped_column(primary_key=True)
+    address: Mapped[bytes] = mapped_column(BYTEA, primary_key=True)
+    number: Mapped[int]  # the block of the newest log that it counts
+    head: Mapped[bytes] = mapped_column(Hash32)
+
+
 class Adapter(Base):
     """An adapter that the factory listed, with the rules it publishes (read once, at the block that
     listed it).

@@ -7,7 +7,7 @@ Errors of all reads: RpcUnreachableError, RpcRefusedError (RpcRevertedError when
 reverted), AbiDecodeError.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from eth_utils.address import to_checksum_address
@@ -26,7 +26,7 @@ from core.chain.errors import (
     RpcRefusedError,
     RpcRevertedError,
 )
-from core.chain.nodes import Nodes
+from core.chain.nodes import Nodes, Request
 from core.chain.refusals import INVALID_PARAMS_CODE
 from core.chain.results import Parse
 from core.chain.revert import decode_revert
@@ -51,6 +51,11 @@ def block_argument(at: At) -> Any:
     return {"blockHash": at} if len(at) == HASH_CHARACTERS else at
 
 
+def header_request(height: At) -> tuple[str, list[Any]]:
+    """`height`: or a tag."""
+    return "eth_getBlockByNumber", [block_argument(height), False]
+
+
 def _header_at(at: At) -> Parse[BlockHeader | None]:
     """The block that was asked for; of a tag any."""
     if isinstance(at, int):
@@ -66,6 +71,17 @@ def receipt_of(tx_hash: str) -> Parse[TransactionReceipt | None]:
 
 def transaction_of(tx_hash: str) -> Parse[dict[str, Any] | None]:
     return results.only(results.transaction, lambda found: found["hash"].lower() == tx_hash.lower())
+
+
+def _logs_requests(
+    first: int, last: int, filters: Sequence[Mapping[str, Any]]
+) -> tuple[list[Request], list[Parse[Any]]]:
+    """The requests of `range_logs`, and how their answers are read."""
+    heights = {"fromBlock": hex(first), "toBlock": hex(last)}
+    requests: list[Request] = [("eth_getLogs", [{**heights, **wanted}]) for wanted in filters]
+    parsers: list[Parse[Any]] = [_logs_between(first, last)] * len(requests)
+    last_block: Request = ("eth_getBlockByNumber", [hex(last), False])
+    return [*requests, last_block], [*parsers, _header_at(last)]
 
 
 def _logs_between(first: int, last: int) -> Parse[list[RawLog] | None]:
@@ -124,10 +140,13 @@ class ChainReader:
             raise OutsideError("the node names no newest block")
         return found
 
-    def headers(self, numbers: Sequence[int]) -> list[BlockHeader | None]:
-        """Several headers in one request, in the order asked."""
-        requests = [("eth_getBlockByNumber", [hex(number), False]) for number in numbers]
-        return self.rpc.batch(requests, [_header_at(number) for number in numbers])
+    def headers(self, heights: Sequence[int | str]) -> list[BlockHeader | None]:
+        """As `header` by height or tag, several in one request, in the order asked; one that is
+        refused where others are answered is None, too.
+        """
+        requests = [header_request(height) for height in heights]
+        found = self.rpc.batch_settled(requests, [_header_at(height) for height in heights])
+        return [None if isinstance(one, RpcRefusedError) else one for one in found]
 
     def headers_by_hash(
         self, block_hashes: Sequence[str]
@@ -161,13 +180,28 @@ class ChainReader:
         header of the last height, from one node in one answer: a node without that block has not
         all of the logs either.
         """
-        heights = {"fromBlock": hex(first), "toBlock": hex(last)}
-        requests = [("eth_getLogs", [{**heights, **wanted}]) for wanted in filters]
-        parsers: list[Parse[Any]] = [_logs_between(first, last)] * len(requests)
-        *answers, newest = self.rpc.batch(
-            [*requests, ("eth_getBlockByNumber", [hex(last), False])], [*parsers, _header_at(last)]
-        )
+        *answers, newest = self.rpc.batch(*_logs_requests(first, last, filters))
         return [log for answer in answers for log in answer], newest
+
+    def logs_of_each(
+        self,
+        first: int,
+        last: int,
+        filters: Sequence[Mapping[str, Any]],
+        within_s: float,
+        among: Collection[str],
+    ) -> dict[str, tuple[list[RawLog], BlockHeader]]:
+        """As `range_logs`, of each of these nodes by its name. One that refuses, fails, or does not
+        have the last height is left out.
+        """
+        requests, parse = _logs_requests(first, last, filters)
+        told = self.rpc.batch_of_each(requests, within_s, among, parse)
+        found = dict[str, tuple[list[RawLog], BlockHeader]]()
+        for node, (*answers, newest) in told.items():
+            if isinstance(newest, BlockHeader) and all(isinstance(one, list) for one in answers):
+                logs = [log for answer in answers if isinstance(answer, list) for log in answer]
+                found[node] = logs, newest
+        return found
 
     def receipt(self, tx_hash: str) -> TransactionReceipt | None:
         """None: not mined, as far as this node knows."""

@@ -305,6 +305,22 @@ def standing_of_blocks(
     return found
 
 
+def standing_of_logs(session: Session, mandate_id: int, since: tuple[int, int]) -> list[LedgerRow]:
+    """The rows of a ledger that tell of one log, from that (height, log index) on, in the order of
+    the chain; without the factory's notes, which are every ledger's.
+    """
+    number, log_index = since
+    height, index = MandateEvent.block_number, MandateEvent.log_index
+    query = select(MandateEvent.__table__).where(
+        MandateEvent.mandate_id == mandate_id,
+        index.is_not(None),
+        or_(height > number, and_(height == number, index >= log_index)),
+        MandateEvent.payload["factory"].is_(None),
+        standing(),
+    )
+    return [row_of(row) for row in session.execute(query.order_by(height, index))]
+
+
 def rows_from(session: Session, seqs: Mapping[int, int]) -> dict[int, list[LedgerRow]]:
     """By mandate its rows from that seq on (inclusive), oldest first, reversed ones and reversals
     included.

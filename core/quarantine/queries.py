@@ -229,6 +229,15 @@ def withdraw_facts(session: WriteSession, ids: Sequence[int], now: datetime) -> 
         _withdraw(session, QuarantinedFact.id.in_(ids), now)
 
 
+def withdraw_keys(
+    session: WriteSession, ledger: str, ledger_id: int, base_keys: Collection[str], now: datetime
+) -> int:
+    """What is held of a ledger under these names was not the chain's; how many there were."""
+    of_it = and_(QuarantinedFact.ledger == ledger, QuarantinedFact.ledger_id == ledger_id)
+    named = QuarantinedFact.base_key == any_(cast(list(base_keys), ARRAY(Text)))
+    return len(_withdraw(session, and_(of_it, named, IS_HELD), now))
+
+
 def _withdraw(
     session: WriteSession, which: ColumnElement[bool], now: datetime
 ) -> list[tuple[str, int]]:

@@ -26,7 +26,10 @@ class QuarantinedFact(Base):
     __tablename__ = "quarantined_fact"
     __table_args__ = (
         CheckConstraint("ledger in ('mandate', 'account')", name="ledger"),
-        CheckConstraint("reason in ('database', 'domain', 'undecodable', 'behind')", name="reason"),
+        CheckConstraint(
+            "reason in ('database', 'domain', 'undecodable', 'behind', 'incomplete')",
+            name="reason",
+        ),
         CheckConstraint("released_at is null or withdrawn_at is null", name="one_end"),
         Index(
             "uq_quarantined_fact_held",
@@ -54,7 +57,8 @@ class QuarantinedFact(Base):
     log_index: Mapped[int | None] = mapped_column(Integer)
     address: Mapped[bytes | None] = mapped_column(BYTEA)
     topic: Mapped[bytes | None] = mapped_column(BYTEA)
-    # behind: another fact of the ledger is held before it
+    # behind: another fact of the ledger is held before it; incomplete: the vault's own hash of its
+    # logs is not what ours make
     reason: Mapped[str] = mapped_column(Text)
     note: Mapped[str] = mapped_column(Text)  # one sentence of ours, nothing of the chain's text
     fact: Mapped[bytes] = mapped_column(BYTEA)

@@ -1,6 +1,6 @@
 """Conversions become credit, once each, and are taken back with their block.
 
-    waiting --its block is safe--> credited            the reference is an account's, or the holder's claim gives it one
+    waiting --its block is confirmed--> credited       the reference is an account's, or the holder's claim gives it one
        |  ^                           |
        |  '--claimed-- held <---------+ no account has the reference
        '--crediting fails--> set aside, tried again later
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import and_, any_, cast, select, text, tuple_, update
+from sqlalchemy import and_, any_, cast, select, text, update
 from sqlalchemy.dialects.postgresql import ARRAY, BYTEA, insert
 from sqlalchemy.orm import Session
 
@@ -52,7 +52,7 @@ select s.holder, due.chain_id, due.block_hash, due.log_index
   from served s left join lateral (
     select c.chain_id, c.block_hash, c.log_index, c.number from reserve_conversion c
      where c.status in ('waiting', 'set_aside') and c.holder = s.holder and c.chain_id = :chain_id
-       and c.number <= :safe and (c.due_at is null or c.due_at <= :now)
+       and c.number <= :up_to and (c.due_at is null or c.due_at <= :now)
      order by c.number, c.log_index limit :rows) due on true
  order by s.holder, due.number, due.log_index
 """)
@@ -60,61 +60,42 @@ select s.holder, due.chain_id, due.block_hash, due.log_index
 
 @dataclass(frozen=True, slots=True)
 class DueConversions:
-    """`rows` that are due, and the holder that was served last; None: the round begins again."""
+    """Rows that are due, with their holders, and the holder that was served last; None: the round
+    begins again.
+    """
 
-    rows: tuple[Place, ...]
+    holders: dict[Place, bytes]
     last: bytes | None
 
 
 def due(
     session: Session,
     chain_id: int,
-    safe: int,
+    up_to: int,
     after: bytes | None,
     now: datetime,
-    most_holders: int = HOLDERS_A_ROUND,
 ) -> DueConversions:
-    """At most `most_holders` x ROWS_A_HOLDER rows at or below the safe height, holder by holder,
-    from the one after `after` on.
+    """At most HOLDERS_A_ROUND x ROWS_A_HOLDER rows at or below a height, holder by holder, from the
+    one after `after` on.
     """
     found = session.execute(
         _DUE,
         {
             "after": after or b"",
-            "holders": most_holders,
+            "holders": HOLDERS_A_ROUND,
             "rows": ROWS_A_HOLDER,
             "chain_id": chain_id,
-            "safe": safe,
+            "up_to": up_to,
             "now": now,
         },
     ).all()
-    holders = {row.holder for row in found}
-    places = tuple(
-        (row.chain_id, row.block_hash, row.log_index) for row in found if row.block_hash is not None
-    )
-    return DueConversions(places, found[-1].holder if len(holders) == most_holders else None)
-
-
-@dataclass(frozen=True, slots=True)
-class ToldConversion:
-    """What the record has of a conversion's log."""
-
-    holder: bytes
-    account_ref: bytes
-    tokens: int
-    usdc_e6: int
-
-
-def told(session: Session, places: Sequence[Place]) -> dict[Place, ToldConversion]:
-    """By place. At most as many as a turn has."""
-    row = ReserveConversion
-    key = tuple_(row.chain_id, row.block_hash, row.log_index)
-    return {
-        (one.chain_id, one.block_hash, one.log_index): ToldConversion(
-            one.holder, one.account_ref, one.tokens, one.usdc_e6
-        )
-        for one in session.scalars(select(row).where(key.in_(places)))
+    rows = {
+        (row.chain_id, row.block_hash, row.log_index): row.holder
+        for row in found
+        if row.block_hash is not None
     }
+    is_full = len({row.holder for row in found}) == HOLDERS_A_ROUND
+    return DueConversions(rows, found[-1].holder if is_full else None)
 
 
 def credit(session: WriteSession, place: Place, now: datetime) -> ConversionStatus | None:

@@ -3,9 +3,9 @@
 Laws
 - Events are written in the order of the chain, from the contract's creation on: each row's numbers
   follow from the row before it.
-- What a row that stands says of its event is never changed by what a node says. What a block's own
-  hash proves replaces the rows of that block, and moves the numbers of all that follow; of a block that
-  was away meanwhile, when it comes back.
+- What a row that stands says of its event is never changed by what one node says. What all nodes
+  that answer say of a safe block replaces its rows, and moves the numbers of all that follow; of a
+  block that was away meanwhile, when it comes back.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,8 +17,8 @@ from sqlalchemy import Select, exists, literal, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-from core.blocks.queries import insert_new, not_orphaned
-from core.chain.blocks import BlockHeader, RawLog
+from core.blocks.queries import Cursor, insert_new, not_orphaned
+from core.chain.blocks import RawLog
 from core.db.engine import WriteSession
 from core.hexes import address_or_none, bytes_of, hex_of
 from core.reserve import conversions
@@ -111,26 +111,30 @@ def _fact(row: ReserveEvent) -> ReserveFact:
     )
 
 
-# What a block's hash proved
+# What nodes agree about
 
 
-def is_as_recorded(
-    session: Session, chain_id: int, block_hash: str, events: Sequence[NewReserveEvent]
-) -> bool:
-    """Whether the record has exactly these events of the block."""
-    rows = session.scalars(_of_block(chain_id, block_hash).order_by(ReserveEvent.log_index))
-    kept = [(row.log_index, _fact(row)) for row in rows]
-    return kept == sorted(((one.log.log_index, one.fact) for one in events), key=_first)
-
-
-def _first(pair: tuple[int, ReserveFact]) -> int:
-    return pair[0]
+def recorded(
+    session: Session, chain_id: int, above: int, up_to: int
+) -> dict[Cursor, list[tuple[int, ReserveFact]]]:
+    """The events of the canonical blocks above < number <= up_to, by log index."""
+    event, found = ReserveEvent, dict[Cursor, list[tuple[int, ReserveFact]]]()
+    query = select(event).where(
+        event.chain_id == chain_id,
+        event.number > above,
+        event.number <= up_to,
+        not_orphaned(event.chain_id, event.block_hash),
+    )
+    for row in session.scalars(query.order_by(event.number, event.log_index)):
+        block = Cursor(row.number, hex_of(row.block_hash))
+        found.setdefault(block, []).append((row.log_index, _fact(row)))
+    return found
 
 
 def replace_events(
     session: WriteSession,
     chain_id: int,
-    block: BlockHeader,
+    block: Cursor,
     events: Sequence[NewReserveEvent],
     now: datetime,
 ) -> None:

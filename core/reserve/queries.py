@@ -22,9 +22,9 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from core.blocks import queries as blocks
-from core.blocks.queries import RESERVE_FOLLOWED, TIP, Cursor, not_orphaned
+from core.blocks.queries import RESERVE_FOLLOWED, TIP, not_orphaned
 from core.db.engine import WriteSession
-from core.hexes import address_or_none, hex_of
+from core.hexes import address_or_none
 from core.reserve.rules import ConversionStatus, ReserveEventKind, ReserveLock, ReserveTotals
 from core.reserve.tables import (
     ReserveClaim,
@@ -118,26 +118,6 @@ def totals_at(session: Session, chain_id: int, number: int) -> ReserveTotals:
         address_or_none(row.treasury_after),
         ReserveLock(row.lock_after_e6, row.lock_since_after, row.lock_until_after_ns),
     )
-
-
-def event_blocks(
-    session: Session, chain_id: int, above: int, up_to: int, limit: int
-) -> list[Cursor]:
-    """Canonical blocks with events, above < number <= up_to, oldest first."""
-    event = ReserveEvent
-    query = (
-        select(event.number, event.block_hash)
-        .where(
-            event.chain_id == chain_id,
-            event.number > above,
-            event.number <= up_to,
-            not_orphaned(event.chain_id, event.block_hash),
-        )
-        .distinct()
-        .order_by(event.number)
-        .limit(limit)
-    )
-    return [Cursor(number, hex_of(raw)) for number, raw in session.execute(query)]
 
 
 # Conversions

@@ -114,18 +114,11 @@ def unproved(
     span: SafeSpan,
     now: datetime,
     limit: int,
-    resting: Collection[str] = (),
 ) -> Unproved:
     """What is due of them: at most `limit` uses, and as many of each transfer of buys; where there are
-    none, of quotes that nobody handed in, whose fee may have been submitted all the same. `resting`:
-    blocks of uses, and nonces of lapses, that are left out.
+    none, of quotes that nobody handed in, whose fee may have been submitted all the same.
     """
-    values = {
-        **_values_of(span),
-        "now": now,
-        "most": limit,
-        "resting": [bytes_of(one) for one in resting],
-    }
+    values = {**_values_of(span), "now": now, "most": limit}
     in_blocks = dict[str, tuple[str, ...]]()
     for block_hash, nonce in session.execute(_due_uses(chain_id), values):
         key = hex_of(block_hash)
@@ -165,8 +158,7 @@ def _values_of(span: SafeSpan) -> dict[str, Any]:
 @cache
 def _due_uses(chain_id: int) -> Select[*tuple[Any, ...]]:
     use = SponsoredUse
-    rests = use.block_hash.in_(bindparam("resting", expanding=True))
-    return _unproved_uses(chain_id).where(_is_due(use.nonce), ~rests).limit(bindparam("most"))
+    return _unproved_uses(chain_id).where(_is_due(use.nonce)).limit(bindparam("most"))
 
 
 def _unproved_uses(chain_id: int) -> Select[*tuple[Any, ...]]:
@@ -201,7 +193,6 @@ def _due_lapses(
         row.chain_id == chain_id,
         ~is_buy if of_quotes else is_buy,
         _is_due(nonce),
-        nonce.not_in(bindparam("resting", expanding=True)),
         row.valid_before.between(bindparam("first_at"), bindparam("last_at")),
         ~exists().where(
             use.chain_id == chain_id,

@@ -89,8 +89,8 @@ class Use(StrEnum):
 class ProvedBy(StrEnum):
     """Whose word a verdict stands on."""
 
-    RECEIPTS = "receipts"  # all of the block's, which its hash commits to
-    NODES = "nodes"  # two at least, and none that answers says otherwise
+    RECEIPTS = "receipts"  # all of the block's, which its hash commits to; of older verdicts
+    NODES = "nodes"  # two at least, and more than say anything else
     ONE_NODE = "one_node"  # the service asks no other
 
 

@@ -1,20 +1,14 @@
-"""The auditor: is the record what another node says the chain is, and are the ledgers what they say
-of themselves?
+"""The record, beside what a second node says of it: blocks, and each ledger's sums.
 
-    finalized (second node), at most our cursor
-        |-- blocks: half drawn among those with rows, half among all  ->  logs, reverted calls and vaults, both ways
-        |-- accounts of ours: every transaction was planned (own_keys.py)
-        '-- ledgers, in turn  ->  hash chain, head, projections, weeks;  cash and totals  ->  balanceOf(vault), totals() at that block
+    final heights, drawn --> the node's headers --> hash, parent and time as we keep them?
+    ledgers, the longest unverified first --> chain of hashes, head, projections
+                                          --> the vault's position by the lens: cash and totals?
 
 Laws
-- Only final blocks are looked at, and each fault is looked at twice before it is written down: what
-  a reorg or a node that lags can explain is no finding. A node that contradicts itself, or is away,
-  ends the round without one.
-- USDC may be sent to a vault by anybody: a balance above the ledger's cash is explained, one below it
-  is a finding.
-- It works beside the loop and never for it: between two pieces of work it rests at least as long as
-  the last one took.
-- It repairs nothing. Findings are rows; a rebuild or a person closes them.
+- The node is the second of RPC_URLS; with one, the record is held against the node that it came from.
+- What is found must be found twice, and is written once; a person closes it.
+- Each piece of work is followed by a rest as long as it took.
+- A vault's logs have their own proof (log_proof.py), by all nodes.
 Source: law 7 of docs/architecture.md; docs/decisions/0018.
 """
 
@@ -26,44 +20,25 @@ from datetime import datetime
 from functools import partial
 
 import structlog
-from sqlalchemy.orm import Session
 
 from core.audit import queries as repository
 from core.audit.rules import Fault, FindingKind
 from core.audit.views import LedgerToVerify, ledgers_in_turn
 from core.blocks import queries as chain_repository
-from core.blocks.queries import (
-    REVERTS,
-    REVERTS_SINCE,
-    REVERTS_UNTIL,
-    TIP,
-    height_after,
-    kept_header,
-)
-from core.blocks.registry import adapters_since, agents_since
-from core.blocks.tables import RawLogRow, RevertedTx
+from core.blocks.queries import TIP, kept_header
 from core.chain.blocks import BlockHeader
 from core.chain.errors import RpcRefusedError
+from core.mandate.chain.lens import LensPosition
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.state import MandateState
 from core.money import usdc_text
-from indexer.chain.audit_block import (
-    Known,
-    block_findings,
-    no_such_block,
-    read_kept,
-    wallets_paid_in,
-)
 from indexer.chain.context import ChainContext
-from indexer.chain.fetch import BlockUnavailableError, fetch_block
 from indexer.chain.own_keys import OwnKeys
-from indexer.chain.watch import read_watch_list
 
 LEDGERS_A_ROUND = 4
-FAULTS_A_LEDGER = (
-    10  # one row that is gone unhinges every row after it: the first faults say enough
-)
-REVERTS_SHARE = 4  # every fourth of the blocks with rows is drawn among those with reverted calls
+FAULTS_A_LEDGER = 10  # one row that is gone unhinges every row after it: the first ones say enough
+RESTS_FOR_THE_TIP = 20  # of TIP_REST_S, for the record to come to the block of a reading
+TIP_REST_S = 0.5
 
 log = structlog.get_logger(__name__)
 
@@ -104,180 +79,115 @@ class Auditor:
 
         Errors: OutsideError, LeadershipLostError; what was found until then stands.
         """
-        self._chain.reader.rpc.keep_to(self._chain.chain_id)
-        of_keys = self._own_keys.look()
-        final = self._final()
-        if final is None:
-            return Looked(0, 0, tuple(of_keys))
-        with self._chain.database.read() as session:
-            numbers = self._drawn(session, final.number)
-            ledgers = ledgers_in_turn(session, self._chain.chain_id, final.number, LEDGERS_A_ROUND)
-            known = self._known(session)
-        found = [self._unhurried(partial(self._block, number, known)) for number in numbers]
-        found += [self._unhurried(partial(self._ledger, ledger, final)) for ledger in ledgers]
+        chain = self._chain
+        chain.reader.rpc.keep_to(chain.chain_id)
+        found = list(self._own_keys.look())
+        last = self._last_final()
+        if last is None:
+            return Looked(0, 0, tuple(found))
+        with chain.database.read() as session:
+            first = chain_repository.oldest_block(session, chain.chain_id).number + 1
+            ledgers = ledgers_in_turn(session, chain.chain_id, last, LEDGERS_A_ROUND)
+        heights = range(first, last + 1)
+        numbers = sorted(self._draw.sample(heights, min(self._blocks_a_round, len(heights))))
+        found += self._unhurried(partial(self._blocks, numbers))
+        for ledger in ledgers:
+            found += self._unhurried(partial(self._ledger, ledger))
         self._end(len(numbers), len(ledgers))
-        findings = [*of_keys, *(finding for some in found for finding in some)]
-        return Looked(len(numbers), len(ledgers), tuple(findings))
+        return Looked(len(numbers), len(ledgers), tuple(found))
 
-    def _final(self) -> BlockHeader | None:
-        """The highest block that is final for that node and in the record.
-
-        None: there is none yet, or the node can't say.
-        """
+    def _last_final(self) -> int | None:
+        """The highest height that is final for that node and in the record; None: it can't say."""
         try:
             header = self._chain.reader.header("finalized")
         except RpcRefusedError:
             return None
         with self._chain.database.read() as session:
             cursor = chain_repository.cursor(session, TIP)
-        if header is None or cursor is None:
-            return None
-        return header if header.number <= cursor.number else self._header(cursor.number)
+        return None if header is None or cursor is None else min(header.number, cursor.number)
 
-    def _header(self, number: int) -> BlockHeader:
-        header = self._chain.reader.header(number)
-        if header is None:
-            raise BlockUnavailableError(number, "")
-        return header
-
-    def _drawn(self, session: Session, last: int) -> list[int]:
-        """Heights to look at: half with rows, half anywhere, none twice."""
-        first = chain_repository.oldest_block(session, self._chain.chain_id).number + 1
-        if first > last:
-            return []
-        with_rows = [
-            self._with_rows(session, index, first, last)
-            for index in range(self._blocks_a_round // 2)
-        ]
-        anywhere = self._draw.sample(
-            range(first, last + 1), min(self._blocks_a_round - len(with_rows), last + 1 - first)
-        )
-        return sorted({number for number in with_rows if number is not None} | set(anywhere))
-
-    def _with_rows(self, session: Session, index: int, first: int, last: int) -> int | None:
-        point = self._draw.randbytes(32)
-        table = RevertedTx if index % REVERTS_SHARE == REVERTS_SHARE - 1 else RawLogRow
-        found = height_after(session, table, self._chain.chain_id, point, first, last)
-        return (
-            found
-            if found is not None or table is RawLogRow
-            else self._with_rows(session, 0, first, last)
-        )
-
-    def _unhurried(self, work: Callable[[], list[Fault]]) -> list[Fault]:
-        """Do it, write down what is new, then rest for as long as it took."""
-        begun = time.monotonic()
-        findings = work()
-        new = self._write(findings) if findings else []
+    def _unhurried(self, look: Callable[[], list[Fault]]) -> list[Fault]:
+        """What two looks find; write down what of it is new, then rest for as long as it took."""
+        begun, found = time.monotonic(), look()
+        again = {fault.key for fault in look()} if found else set()
+        new = self._write([fault for fault in found if fault.key in again])
         self._rest(time.monotonic() - begun)
         return new
 
-    # Blocks
+    def _blocks(self, numbers: Sequence[int]) -> list[Fault]:
+        chain, found = self._chain, list[Fault]()
+        theirs = dict(zip(numbers, chain.reader.headers(numbers), strict=True)) if numbers else {}
+        with chain.database.read() as session:
+            for number, header in theirs.items():
+                ours = kept_header(session, chain.chain_id, number)
+                if header is None or (ours is not None and _place(ours) == _place(header)):
+                    continue
+                what = (
+                    f"the record has no block {number}"
+                    if ours is None
+                    else f"block {number} is {ours.hash} in the record and {header.hash} on the chain"
+                    if ours.hash != header.hash
+                    else f"block {number}: parent or time is not the chain's"
+                )
+                key = f"{FindingKind.BLOCK.value}:{chain.chain_id}:{number}"
+                place = {"block_number": number, "block_hash": header.hash}
+                found.append(Fault(FindingKind.BLOCK, key, what, place))
+        return found
 
-    def _block(self, number: int, known: Known) -> list[Fault]:
-        """What stays wrong at a second look, with what is known by then."""
-        return _confirmed(self._compared(number, known), lambda: self._compared(number, None))
-
-    def _compared(self, number: int, known: Known | None) -> list[Fault]:
-        """`known` None: read it now."""
-        with self._chain.reader.rpc.pinned():
-            header = self._header(number)
-            block = fetch_block(self._chain.reader, header)
-        chain_id = self._chain.chain_id
+    def _ledger(self, ledger: LedgerToVerify) -> list[Fault]:
         with self._chain.database.read() as session:
-            ours = kept_header(session, chain_id, number)
-            if ours is None or ours.hash != header.hash:
-                return [
-                    no_such_block(
-                        chain_id, number, None if ours is None else ours.hash, header.hash
-                    )
-                ]
-            kept, wallets = (
-                read_kept(session, chain_id, ours),
-                wallets_paid_in(session, block, self._chain.usdc),
+            faults = mandate_ledger.verify(session, ledger.mandate_id)[:FAULTS_A_LEDGER]
+        found = [
+            _of_ledger(
+                FindingKind.LEDGER,
+                ledger,
+                one.split(" is ")[0],
+                f"the ledger of {ledger.public_id}: {one}",
             )
-            return block_findings(block, kept, known or self._known(session), wallets, chain_id)
-
-    def _known(self, session: Session) -> Known:
-        chain_id = self._chain.chain_id
-        adapters = adapters_since(session, chain_id)
-        if self._chain.x402_adapter is not None:
-            adapters.pop(self._chain.x402_adapter, None)
-        since = chain_repository.cursor(session, REVERTS_SINCE)
-        owed, until = (
-            chain_repository.cursor(session, REVERTS),
-            chain_repository.cursor(session, REVERTS_UNTIL),
-        )
-        return Known(
-            read_watch_list(session, self._chain),
-            adapters,
-            agents_since(session, chain_id),
-            -1 if since is None else since.number,
-            None if owed is None or until is None else (owed.number, until.number),
-        )
-
-    # Ledgers
-
-    def _ledger(self, ledger: LedgerToVerify, final: BlockHeader) -> list[Fault]:
-        found = _confirmed(self._judged(ledger, final), lambda: self._judged(ledger, final))
+            for one in faults
+        ]
+        found += self._sums(ledger)
         with self._chain.database.write() as session:
             self._chain.fence(session)
             repository.ledger_verified(session, ledger.mandate_id, self._clock())
         return found
 
-    def _judged(self, ledger: LedgerToVerify, final: BlockHeader) -> list[Fault]:
-        return self._verified(ledger) + self._reconciled(ledger, final)
-
-    def _verified(self, ledger: LedgerToVerify) -> list[Fault]:
-        with self._chain.database.read() as session:
-            faults = mandate_ledger.verify(session, ledger.mandate_id)
-        return [
-            _of_ledger(
-                FindingKind.LEDGER,
-                ledger,
-                fault.split(" is ")[0],
-                f"the ledger of {ledger.public_id}: {fault}",
-            )
-            for fault in faults[:FAULTS_A_LEDGER]
-        ]
-
-    def _reconciled(self, ledger: LedgerToVerify, final: BlockHeader) -> list[Fault]:
-        """Nothing is said where the record has another block at that height: that is a finding of
-        its own.
+    def _sums(self, ledger: LedgerToVerify) -> list[Fault]:
+        """Nothing where the node stands on another branch, or the record does not come to its
+        block.
         """
-        with self._chain.database.read() as session:
-            ours = chain_repository.canonical_hash(session, self._chain.chain_id, final.number)
-            if ledger.vault is None or ours != final.hash:
-                return []
-            state = mandate_ledger.load_at(session, ledger.mandate_id, final.number)
-        with self._chain.reader.rpc.pinned():
-            balance = self._chain.reader.usdc_balance(ledger.vault, final.hash)
-            totals = self._chain.reader.totals(ledger.vault, final.hash)
-        told = (
-            totals.deposited,
-            totals.spent,
-            totals.received,
-            totals.withdrawn,
-            totals.unvalued_out,
-        )
-        return [
-            *cash_faults(ledger, state, balance, final.number),
-            *totals_faults(ledger, state, told, final.number),
-        ]
-
-    # Writing
+        chain, vault = self._chain, ledger.vault
+        position = None if vault is None else chain.reader.lens_positions([vault]).found.get(vault)
+        if position is None:
+            return []
+        number = position.block.number
+        for _ in range(RESTS_FOR_THE_TIP):
+            with chain.database.read() as session:
+                cursor = chain_repository.cursor(session, TIP)
+                before = chain_repository.canonical_hash(session, chain.chain_id, number - 1)
+                if cursor is not None and cursor.number >= number:
+                    if before != position.block.parent_hash:
+                        return []
+                    state = mandate_ledger.load_at(session, ledger.mandate_id, number)
+                    return sums_faults(ledger, state, position)
+            self._rest(TIP_REST_S)
+        return []
 
     def _write(self, findings: Sequence[Fault]) -> list[Fault]:
         """Those that were not written before."""
-        now, new = self._clock(), []
+        if not findings:
+            return []
+        now, new = self._clock(), list[Fault]()
         with self._chain.database.write() as session:
             self._chain.fence(session)
-            for finding in findings:
-                identifier = repository.add_finding(session, self._chain.chain_id, finding, now)
-                new += [] if identifier is None else [(identifier, finding)]
-        for identifier, finding in new:
-            log.error("audit finding", id=identifier, kind=finding.kind.value, what=finding.what)
-        return [finding for _, finding in new]
+            for fault in findings:
+                identifier = repository.add_finding(session, self._chain.chain_id, fault, now)
+                if identifier is not None:
+                    new.append(fault)
+                    log.error(
+                        "audit finding", id=identifier, kind=fault.kind.value, what=fault.what
+                    )
+        return new
 
     def _end(self, blocks: int, ledgers: int) -> None:
         now, chain_id = self._clock(), self._chain.chain_id
@@ -291,48 +201,33 @@ class Auditor:
         log.debug("audited", blocks=blocks, books=ledgers, open_findings=sum(mismatches.values()))
 
 
-def _confirmed(first: list[Fault], again: Callable[[], list[Fault]]) -> list[Fault]:
-    """Those that a second look finds too; there is none when the first found nothing."""
-    if not first:
-        return []
-    keys = {finding.key for finding in again()}
-    return [finding for finding in first if finding.key in keys]
+def _place(header: BlockHeader) -> tuple[str, str, int]:
+    return header.hash, header.parent_hash, header.timestamp
 
 
-def cash_faults(
-    ledger: LedgerToVerify, state: MandateState, balance: int, number: int
-) -> list[Fault]:
-    if balance >= state.cash_usdc_e6:
-        return []
-    what = (
-        f"the ledger of {ledger.public_id} has {usdc_text(state.cash_usdc_e6)} USDC in the vault "
-        f"at block {number}, the chain {usdc_text(balance)}"
-    )
-    return [_of_ledger(FindingKind.CASH, ledger, "below", what)]
-
-
-def totals_faults(
-    ledger: LedgerToVerify, state: MandateState, told: tuple[int, ...], number: int
-) -> list[Fault]:
-    booked = (
-        state.deposited_usdc_e6,
-        state.spent_usdc_e6,
-        state.received_usdc_e6,
-        state.withdrawn_usdc_e6,
-        state.unvalued_out_usdc_e6,
-    )
-    names = ("deposited", "spent", "received", "withdrawn", "out unvalued")
-    return [
-        _of_ledger(
-            FindingKind.TOTALS,
-            ledger,
-            name,
-            f"the ledger of {ledger.public_id} has {usdc_text(ours)} USDC {name} at block "
-            f"{number}, its vault {usdc_text(theirs)}",
+def sums_faults(ledger: LedgerToVerify, state: MandateState, position: LensPosition) -> list[Fault]:
+    """Where the ledger's sums are not its vault's. USDC that somebody sent is no fault."""
+    totals, number, found = position.totals, position.block.number, list[Fault]()
+    if position.balance_usdc_e6 < state.cash_usdc_e6:
+        what = (
+            f"the ledger of {ledger.public_id} has {usdc_text(state.cash_usdc_e6)} USDC in the vault "
+            f"at block {number}, the chain {usdc_text(position.balance_usdc_e6)}"
         )
-        for name, ours, theirs in zip(names, booked, told, strict=True)
-        if ours != theirs
-    ]
+        found.append(_of_ledger(FindingKind.CASH, ledger, "below", what))
+    for name, ours, theirs in (
+        ("deposited", state.deposited_usdc_e6, totals.deposited),
+        ("spent", state.spent_usdc_e6, totals.spent),
+        ("received", state.received_usdc_e6, totals.received),
+        ("withdrawn", state.withdrawn_usdc_e6, totals.withdrawn),
+        ("out unvalued", state.unvalued_out_usdc_e6, totals.unvalued_out),
+    ):
+        if ours != theirs:
+            what = (
+                f"the ledger of {ledger.public_id} has {usdc_text(ours)} USDC {name} at block "
+                f"{number}, its vault {usdc_text(theirs)}"
+            )
+            found.append(_of_ledger(FindingKind.TOTALS, ledger, name, what))
+    return found
 
 
 def _of_ledger(kind: FindingKind, ledger: LedgerToVerify, fault: str, what: str) -> Fault:

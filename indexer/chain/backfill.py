@@ -26,7 +26,7 @@ from core.chain.errors import RpcError
 from core.identity.queries import linked_wallets
 from core.mandate.rules.events import AdapterListed
 from indexer.chain import revert_scan
-from indexer.chain.completeness import RangeProof, RangeTooLongError
+from indexer.chain.completeness import RangeTooLongError, corrected
 from indexer.chain.context import ChainContext
 from indexer.chain.facts import BlockFacts, facts_of
 from indexer.chain.fetch import BlockContradictionError, BlockUnavailableError, FetchedBlock
@@ -150,24 +150,21 @@ class Backfill:
                 raise
 
     def _whole(self, first: int, last: int, parent_hash: str, watch: WatchList) -> list[BlockFacts]:
-        """The facts of every log that concerns us, whether the node's logs of the range had it or
-        not.
+        """The facts of the range's logs, with those that a second node knows of and this one left
+        out.
         """
-        proof, mended = (
-            RangeProof(self._chain.reader, parent_hash, self._chain.sign),
-            dict[int, FetchedBlock](),
-        )
+        chain, mended = self._chain, dict[int, FetchedBlock]()
         blocks = self._ranges.fetch(first, last, parent_hash, watch)
         while True:
             facts = self._facts_of(blocks, watch)
             known = _with_new(watch, facts)
-            left_out = proof.left_out(blocks, facts, known)
-            if not left_out:
+            wrong = corrected(chain.reader, blocks, known, chain.sign)
+            if not wrong.keys() - mended.keys():
                 return facts
-            self._chain.reader.rpc.distrust("omits")
-            log.warning("node left out logs", first=first, last=last, blocks=sorted(left_out))
-            mended |= left_out
-            news = _with_new(known, self._facts_of(list(left_out.values()), known))
+            chain.reader.rpc.distrust("omits")
+            log.warning("node left out logs", first=first, last=last, blocks=sorted(wrong))
+            mended |= wrong
+            news = _with_new(known, self._facts_of(list(wrong.values()), known))
             if (news.vaults.keys(), news.adapters) != (known.vaults.keys(), known.adapters):
                 # what else the newcomers say
                 blocks = self._ranges.fetch(first, last, parent_hash, news)

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from core.db.engine import Database
 from core.mandate.chain.reader import VaultReader
-from indexer.chain.ledgers import Ledgers, LiveBooks
+from indexer.chain.ledgers import Ledgers
 from indexer.metrics import IndexerMetrics
 
 
@@ -32,7 +32,7 @@ class ChainContext:
     fence: Callable[[Session], None]
     # the loop gets on: called in long work between two fences
     sign: Callable[[], None] = lambda: None
-    ledgers: Ledgers = field(default_factory=LiveBooks)
+    ledgers: Ledgers = field(default_factory=Ledgers)
     # reverted calls of ranges are looked up above it; None: as revert_scan.LOOK_BACK says
     reverts_from: int | None = None
     reserve_token: str | None = None

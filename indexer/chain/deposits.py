@@ -45,14 +45,16 @@ from core.transfers.rules import (
 )
 from core.transfers.tables import TransferReport
 from core.transfers.views import due_reports
-from indexer.chain.audit_block import LINK_MARGIN_S
 from indexer.chain.context import ChainContext
 from indexer.chain.facts import payment_of
 from indexer.chain.fetch import BlockContradictionError, receipt_fault
 from indexer.chain.payments import deposit_of
 from indexer.chain.quarantine import MAY_REFUSE, LedgerEntry, refusal_of, take
 
-REPORTS_A_LOOK = 100
+# a wallet that was linked this shortly before a block may not have been known yet when it was
+# written
+LINK_MARGIN_S = 10
+REPORTS_A_LOOK = 10  # each a receipt and a header; a look a second, beside the tip
 
 log = structlog.get_logger(__name__)
 

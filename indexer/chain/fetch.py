@@ -11,16 +11,19 @@ come in time, are asked for in smaller parts, down to one transaction, and of th
 are kept that may concern us.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from core.chain.blocks import BlockHeader, RawLog, TransactionReceipt
 from core.chain.bloom import bloom_of
-from core.chain.errors import AnswerTooLargeError, RpcError, RpcUnreachableError
+from core.chain.errors import AnswerTooLargeError, RpcError, RpcRefusedError, RpcUnreachableError
 from core.errors import OutsideError
 from core.mandate.chain.reader import VaultReader
 
 RECEIPTS_A_REQUEST = 8  # where a block's receipts do not come whole
+# what a backend calls a block that another one has shown already
+_UNKNOWN = re.compile(r"(block|header) (\w+ )?not found|unknown block", re.IGNORECASE)
 Keep = Callable[[RawLog], bool]
 
 
@@ -29,6 +32,7 @@ class BlockUnavailableError(OutsideError):
 
     def __init__(self, number: int, block_hash: str) -> None:
         super().__init__(f"block {number} {block_hash} is not there")
+        self.number = number
 
 
 class BlockContradictionError(OutsideError):
@@ -66,7 +70,9 @@ def fetch_block(
     """
     try:
         receipts = reader.receipts(header.hash) if header.transaction_hashes else ()
-    except RpcError:
+    except RpcError as error:
+        if isinstance(error, RpcRefusedError) and _UNKNOWN.search(error.node_message):
+            raise BlockUnavailableError(header.number, header.hash) from error
         if len(header.transaction_hashes) <= 1:
             raise
         return _by_transaction(reader, header, keep, sign)

@@ -50,18 +50,7 @@ class RangeReader:
         headers = self._headers(first, last, parent_hash)
         factory_logs = self._logs(headers, [{"address": watch.factory}])
         addresses = sorted(watch.vaults.keys() | watch.adapters | _appeared(factory_logs))
-        filters: list[dict[str, Any]] = [{"address": chunk} for chunk in _chunks(addresses)]
-        # An adapter gives all of its logs already, even if somebody listed USDC itself.
-        wallets = (
-            [] if watch.usdc in addresses else [address_word(wallet) for wallet in watch.wallets]
-        )
-        filters += [
-            {"address": watch.usdc, "topics": [TRANSFER_TOPIC, None, chunk]}
-            for chunk in _chunks(wallets)
-        ]
-        if watch.reserve_token is not None and watch.reserve_token not in addresses:
-            filters.append({"address": watch.reserve_token, "topics": [list(TOPICS)]})
-        logs = factory_logs + self._logs(headers, filters)
+        logs = factory_logs + self._logs(headers, _filters(addresses, watch))
         # what these say may stand among the others: a buyer may pay a linked wallet
         sponsored = self._logs(headers, list(filters_of(watch.quoted, watch.usdc)))
         known = set(logs)
@@ -97,6 +86,26 @@ class RangeReader:
         if newest is None or newest.hash != last.hash:
             raise BlockUnavailableError(last.number, last.hash)
         return logs
+
+
+def beside_vaults(watch: WatchList) -> list[dict[str, Any]]:
+    """eth_getLogs filters of all that concerns us and no vault logs."""
+    sponsored = filters_of(watch.quoted, watch.usdc)
+    return [*_filters(sorted(watch.adapters | {watch.factory}), watch), *sponsored]
+
+
+def _filters(addresses: Sequence[str], watch: WatchList) -> list[dict[str, Any]]:
+    """All logs of these contracts, and those of USDC and the reserve token that concern us."""
+    filters: list[dict[str, Any]] = [{"address": chunk} for chunk in _chunks(addresses)]
+    # An adapter gives all of its logs already, even if somebody listed USDC itself.
+    wallets = [] if watch.usdc in addresses else [address_word(wallet) for wallet in watch.wallets]
+    filters += [
+        {"address": watch.usdc, "topics": [TRANSFER_TOPIC, None, chunk]}
+        for chunk in _chunks(wallets)
+    ]
+    if watch.reserve_token is not None and watch.reserve_token not in addresses:
+        filters.append({"address": watch.reserve_token, "topics": [list(TOPICS)]})
+    return filters
 
 
 def _appeared(factory_logs: Sequence[RawLog]) -> set[str]:

@@ -1,11 +1,9 @@
-"""Where the ledgers' rows of a block go: into the ledgers, or, in a rescan beside the record, to
-the list of what they lack.
-"""
+"""Where the ledgers' rows of a block go, with what their owners are told of them."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any
 
 from pydantic import TypeAdapter
 
@@ -25,9 +23,8 @@ from core.mandate.rules.unvalued import WentOut
 from core.mandate.tables import MandateEvent
 from core.money import usdc_text
 from core.quarantine import queries as quarantine
-from core.quarantine.queries import ACCOUNT, MANDATE, NewHeld
+from core.quarantine.queries import MANDATE, NewHeld
 from core.reserve import events as reserve_events
-from core.shadow import queries as shadow
 from core.transfers import reports as transfer_reports
 from core.transfers.ledger.writer import NewTransfer
 from core.transfers.tables import TransferEntry
@@ -47,56 +44,10 @@ class Note:
     is_alert: bool
 
 
-class Ledgers(Protocol):
+class Ledgers:
     """Owners' alerts of a ledger's rows are `append`'s; those of the factory's events go with their
     notes.
     """
-
-    def append(
-        self, session: WriteSession, ledgers: Mapping[int, Sequence[NewRow]], now: datetime
-    ) -> int:
-        """Rows of mandates' ledgers, by mandate id; the number of rows that were new."""
-
-    def note(
-        self,
-        session: WriteSession,
-        chain_id: int,
-        block: BlockHeader,
-        notes: Sequence[Note],
-        mandate_ids: Sequence[int],
-        now: datetime,
-    ) -> int:
-        """A block's factory notes for these mandates; the number of rows that were written at
-        once.
-        """
-
-    def post_deposits(
-        self, session: WriteSession, ledgers: Mapping[int, Sequence[NewTransfer]], now: datetime
-    ) -> int:
-        """Deposits that nobody reported, by account id; the number of rows that were new."""
-
-    def adopt_conversions(
-        self, session: WriteSession, chain_id: int, first: int, last: int, now: datetime
-    ) -> None:
-        """Conversions of the reserve token in the blocks first to last are to be credited."""
-
-    def held(self, session: WriteSession, kind: str, ledgers: Collection[int]) -> set[int]:
-        """Which of these ledgers lack a fact that was refused, so that nothing may follow it."""
-
-    def hold(
-        self,
-        session: WriteSession,
-        chain_id: int,
-        kind: str,
-        ledger: int,
-        facts: Sequence[NewHeld],
-        now: datetime,
-    ) -> int:
-        """Hold these facts back from a ledger (quarantine.py); how many it lacks."""
-
-
-class LiveBooks:
-    """The ledgers themselves."""
 
     def append(
         self, session: WriteSession, ledgers: Mapping[int, Sequence[NewRow]], now: datetime
@@ -198,100 +149,6 @@ class LiveBooks:
         return known[ledger].standing
 
 
-class MissingRows:
-    """Writes no ledger: notes in the shadow which rows the ledgers lack.
-
-    `session` must see the shadow first, then the record.
-
-    What the record holds back is known already, and no rescan could append it.
-    """
-
-    def append(
-        self, session: WriteSession, ledgers: Mapping[int, Sequence[NewRow]], now: datetime
-    ) -> int:
-        keys = {mandate_id: [row.base_key for row in rows] for mandate_id, rows in ledgers.items()}
-        known = known_keys(session, MandateEvent, MandateEvent.mandate_id, keys)
-        return self._note(
-            session,
-            MANDATE,
-            ledgers,
-            {ledger: facts.standing for ledger, facts in known.items()},
-            NEW_ROW,
-        )
-
-    def note(
-        self,
-        session: WriteSession,
-        chain_id: int,
-        block: BlockHeader,
-        notes: Sequence[Note],
-        mandate_ids: Sequence[int],
-        now: datetime,
-    ) -> int:
-        return self.append(
-            session, {mandate_id: [note.row for note in notes] for mandate_id in mandate_ids}, now
-        )
-
-    def post_deposits(
-        self, session: WriteSession, ledgers: Mapping[int, Sequence[NewTransfer]], now: datetime
-    ) -> int:
-        untold = transfer_reports.untold(session, ledgers)
-        keys = {account_id: [row.base_key for row in rows] for account_id, rows in untold.items()}
-        known = known_keys(session, TransferEntry, TransferEntry.account_id, keys)
-        return self._note(
-            session,
-            ACCOUNT,
-            untold,
-            {ledger: facts.standing for ledger, facts in known.items()},
-            NEW_TRANSFER,
-        )
-
-    def adopt_conversions(
-        self, session: WriteSession, chain_id: int, first: int, last: int, now: datetime
-    ) -> None:
-        """Nothing: they follow from the events, which are compared as rows of blocks are."""
-
-    def held(self, session: WriteSession, kind: str, ledgers: Collection[int]) -> set[int]:
-        return set()
-
-    def hold(
-        self,
-        session: WriteSession,
-        chain_id: int,
-        kind: str,
-        ledger: int,
-        facts: Sequence[NewHeld],
-        now: datetime,
-    ) -> int:
-        """Nothing: the record's own scan held it, or will."""
-        return 0
-
-    def _note(
-        self,
-        session: WriteSession,
-        kind: str,
-        ledgers: Mapping[int, Sequence[Any]],
-        standing: Mapping[int, set[str]],
-        form: TypeAdapter[Any],
-    ) -> int:
-        held = quarantine.held_keys(session, kind, ledgers)
-        known = {ledger: keys | held.get(ledger, set()) for ledger, keys in standing.items()}
-        lacking = [
-            (ledger, row)
-            for ledger, rows in ledgers.items()
-            for row in rows
-            if row.base_key not in known[ledger]
-        ]
-        shadow.add_missing(
-            session,
-            [
-                (kind, ledger, row.base_key, form.dump_python(row, mode="json"))
-                for ledger, row in lacking
-            ],
-        )
-        return len(lacking)
-
-
 def note_from_json(raw: Mapping[str, Any]) -> Note:
     """A note as it was written down as owed."""
     return Note(NEW_ROW.validate_python(raw["row"]), raw["is_alert"])
@@ -338,21 +195,3 @@ def _instant(at: int | None, now: datetime) -> datetime:
         return now if at is None else datetime.fromtimestamp(at, UTC)
     except (ValueError, OverflowError, OSError):
         return now
-
-
-def write_missing(session: WriteSession, now: datetime) -> int:
-    """Append to the ledgers what the shadow says that they lack, each ledger's rows in the order of
-    the chain; how many were new.
-    """
-    mandates: dict[int, list[NewRow]] = {}
-    accounts: dict[int, list[NewTransfer]] = {}
-    for missing in shadow.missing_rows(session):
-        if missing.kind == MANDATE:
-            mandates.setdefault(missing.ledger_id, []).append(NEW_ROW.validate_python(missing.row))
-        else:
-            accounts.setdefault(missing.ledger_id, []).append(
-                NEW_TRANSFER.validate_python(missing.row)
-            )
-    ledgers = LiveBooks()
-    rows = ledgers.append(session, mandates, now) if mandates else 0
-    return rows + (ledgers.post_deposits(session, accounts, now) if accounts else 0)

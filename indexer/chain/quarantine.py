@@ -2,13 +2,13 @@
 loop.
 
     all ledgers in one savepoint --> done                     nearly always; a savepoint is all that it costs
-          '- refused --> one half, the other half ... one ledger --> its first half, its second half ... one fact
-                                                                     |  facts before it: the ledger says them
-                                                                     '- it, and all of this ledger after it: held
+          '- refused --> each ledger alone, block by block
+                         |  blocks before the refused one: the ledger says them
+                         '- it, and all of this ledger after it: held
 
 Laws
-- Each step of the search, and each ledger that is held, is a sign of the loop: a thousand bad
-  ledgers take minutes, in one transaction.
+- Each block that is tried alone, and each ledger that is held, is a sign of the loop: a thousand
+  bad ledgers take minutes, in one transaction.
 - Held is only what is refused for what it says: by the database with SQLSTATE class 22 or 23, or by
   a rule of the domain. A full disk, a lost connection, a time-out of a lock or a lost lead fail the
   round, which is tried again. So does a defect of ours in the writing of ledgers (TypeError,
@@ -26,6 +26,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from itertools import groupby
 from typing import Any
 
 import structlog
@@ -49,7 +50,9 @@ from indexer.chain.ledgers import NEW_ROW
 OF_A_RULE = (MandateError, ValueError, ArithmeticError)
 # `refusal_of` says whether it does
 MAY_REFUSE = (SQLAlchemyError, PsycopgError, AbiDecodeError, *OF_A_RULE)
-DATABASE, DOMAIN, UNDECODABLE, BEHIND = "database", "domain", "undecodable", "behind"  # reasons
+# reasons
+DATABASE, DOMAIN, UNDECODABLE, BEHIND = "database", "domain", "undecodable", "behind"
+INCOMPLETE = "incomplete"
 
 log = structlog.get_logger(__name__)
 
@@ -80,7 +83,18 @@ class LedgerEntry:
     parties: Parties | None = None
     fault: HeldReason | None = None
 
+    @property
+    def block_number(self) -> int | None:
+        """None: of a held fact that cannot be read any more."""
+        if self.log is not None:
+            return self.log.block_number
+        return self.row.block_number if isinstance(self.row, NewRow) else None
 
+
+IS_INCOMPLETE = HeldReason(
+    INCOMPLETE,
+    "Logs of the vault are missing or wrong: they do not make the vault's own hash of them.",
+)
 WAITS = HeldReason(BEHIND, "It waits: another fact of this ledger is held before it.")
 
 
@@ -132,12 +146,11 @@ def take_first(
     entries: Sequence[LedgerEntry],
     now: datetime,
 ) -> tuple[int, HeldReason | None]:
-    """Append to one ledger, held or not, up to the first entry that it refuses: how many it took,
-    and why not the next one.
+    """Append to one ledger, held or not, up to the first block that it refuses: how many entries it
+    took, and why not the next one.
     """
-    rows = _rows(entries)
-    _, taken, refusal = _Taking(session, chain, ledger, now).prefix(ledger_id, rows)
-    return taken, refusal or (entries[taken].fault if taken < len(entries) else None)
+    _, taken, refusal = _Taking(session, chain, ledger, now).blocks(ledger_id, entries)
+    return taken, refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,54 +164,39 @@ class _Taking:
         held = self.chain.ledgers.held(self.session, self.ledger, waiting.keys())
         for ledger_id in sorted(held):
             self._hold(ledger_id, waiting[ledger_id], WAITS)
-        return self._append(
-            {ledger_id: entries for ledger_id, entries in waiting.items() if ledger_id not in held}
-        )
-
-    def _append(self, waiting: Mapping[int, Sequence[LedgerEntry]]) -> int:
-        count, refusal = self._try(
-            {ledger_id: _rows(entries) for ledger_id, entries in waiting.items()}
-        )
-        if refusal is not None and len(waiting) > 1:
-            ids = sorted(waiting)
-            halves = ids[: len(ids) // 2], ids[len(ids) // 2 :]
-            return sum(
-                self._append({ledger_id: waiting[ledger_id] for ledger_id in half})
-                for half in halves
-            )
-        for ledger_id, entries in waiting.items():
-            count += self._hold_rest(ledger_id, entries, refusal)
+        free = {one: waiting[one] for one in waiting if one not in held}
+        made = {one: rows for one, entries in free.items() if (rows := _rows(entries)) is not None}
+        count, refusal = self._try(made)
+        for ledger_id, entries in free.items():
+            if refusal is None and ledger_id in made:
+                continue
+            new, taken, why = self.blocks(ledger_id, entries)
+            count += new
+            if why is not None:
+                self._hold(ledger_id, entries[taken:], why)
         return count
 
-    def _hold_rest(
-        self, ledger_id: int, entries: Sequence[LedgerEntry], refusal: HeldReason | None
-    ) -> int:
-        """Hold what a ledger did not take: from the first refused row on, and from the first log
-        that gave none.
-        """
-        rows = _rows(entries)
-        count, taken = 0, len(rows)
-        if refusal is not None:
-            count, taken, refusal = self.prefix(ledger_id, rows)
-        if taken < len(entries):
-            self._hold(ledger_id, entries[taken:], refusal or entries[taken].fault or WAITS)
-        return count
-
-    def prefix(
-        self, ledger_id: int, rows: Sequence[NewRow | NewTransfer]
+    def blocks(
+        self, ledger_id: int, entries: Sequence[LedgerEntry]
     ) -> tuple[int, int, HeldReason | None]:
-        """Append up to the first row that is refused: how many were new, how many were taken, and
-        why the next one is not.
+        """Append all, or block by block up to the first that is refused: how many rows were new,
+        how many entries were taken, and why the next block is not.
         """
-        count, refusal = self._try({ledger_id: rows})
-        if refusal is None or len(rows) == 1:
-            return count, 0 if refusal else len(rows), refusal
-        middle = len(rows) // 2
-        count, taken, refusal = self.prefix(ledger_id, rows[:middle])
-        if refusal is not None:
-            return count, taken, refusal
-        more, further, refusal = self.prefix(ledger_id, rows[middle:])
-        return count + more, taken + further, refusal
+        count = taken = 0
+        if (whole := _rows(entries)) is not None:
+            new, refusal = self._try({ledger_id: whole})
+            if refusal is None:
+                return new, len(entries), None
+        for _, found in groupby(entries, lambda entry: entry.block_number):
+            block = list(found)
+            rows = _rows(block)
+            if rows is None:
+                return count, taken, next(entry.fault or WAITS for entry in block if not entry.row)
+            new, refusal = self._try({ledger_id: rows})
+            if refusal is not None:
+                return count, taken, refusal
+            count, taken = count + new, taken + len(block)
+        return count, taken, None
 
     def _try(
         self, ledgers: Mapping[int, Sequence[NewRow | NewTransfer]]
@@ -258,11 +256,10 @@ def tell_whole(session: WriteSession, ledgers: Iterable[tuple[str, int]], now: d
         alerts.withdraw_record_held(session, names_of(session, whole), now)
 
 
-def _rows(entries: Sequence[LedgerEntry]) -> list[NewRow | NewTransfer]:
-    """The rows up to the first log that gave none."""
-    rows = [entry.row for entry in entries]
-    missing = rows.index(None) if None in rows else len(rows)
-    return [row for row in rows[:missing] if row is not None]
+def _rows(entries: Sequence[LedgerEntry]) -> list[NewRow | NewTransfer] | None:
+    """None: one of the logs gave none."""
+    rows = [entry.row for entry in entries if entry.row is not None]
+    return rows if len(rows) == len(entries) else None
 
 
 def _short(error: Exception) -> str:
@@ -310,4 +307,27 @@ def _held_log(
         topic=raw.topics[0] if raw.topics else None,
         fact=json.dumps({"log": asdict(raw), "parties": parties}).encode("ascii"),
         **shared,
+    )
+
+
+def incomplete_key(vault: str) -> str:
+    return f"log_head:{vault}"
+
+
+def incomplete_fact(vault: str, number: int, block_hash: str) -> NewHeld:
+    """What keeps a ledger from going on until its vault's logs are proven (log_proof.py). The block:
+    of the newest log that is.
+    """
+    return NewHeld(
+        base_key=incomplete_key(vault),
+        block_number=number,
+        block_hash=block_hash,
+        tx_hash="0x" + "00" * 32,
+        log_index=None,
+        address=vault,
+        topic=None,
+        reason=INCOMPLETE,
+        note=IS_INCOMPLETE.note,
+        fact=json.dumps({"log_head": vault}).encode("ascii"),
+        tries=1,
     )

@@ -39,6 +39,7 @@ from indexer.chain.ledgers import NEW_ROW
 from indexer.chain.payments import deposit_of
 from indexer.chain.quarantine import (
     DOMAIN,
+    IS_INCOMPLETE,
     HeldReason,
     LedgerEntry,
     fault_of,
@@ -183,6 +184,8 @@ def _entry(
     raw: RawLog | None = None
     try:
         fact: Mapping[str, Any] = json.loads(held.fact)
+        if "log_head" in fact:  # log_proof.py lets go of it
+            return LedgerEntry(None, None, None, IS_INCOMPLETE)
         if "row" in fact:
             return LedgerEntry(NEW_ROW.validate_python(fact["row"]), None)
         raw = RawLog(**{**fact["log"], "topics": tuple(fact["log"]["topics"])})

@@ -5,7 +5,7 @@ that may still count, and for the logs beside them. Nonces are random until thei
 so that no block can hold a use that nobody looked for.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -17,9 +17,7 @@ from core.chain.abi import address_word, topic_of
 from core.chain.blocks import RawLog
 from core.sponsored import queries as sponsored
 from core.sponsored.logs import (
-    AuthorizationLog,
     authorization_topics,
-    authorizations_in,
     bought_event,
 )
 
@@ -49,19 +47,6 @@ def filters_of(wanted: Quoted, usdc: str) -> Iterator[dict[str, Any]]:
 
 def is_use(log: RawLog, usdc: str) -> bool:
     return log.address == usdc and len(log.topics) == 3 and log.topics[0] in authorization_topics()
-
-
-def uses_of(logs: Iterable[RawLog], wanted: Quoted, usdc: str) -> tuple[AuthorizationLog, ...]:
-    """Of the wanted authorizations, with the neighbours that say what they paid."""
-    nonces = frozenset(wanted.nonces)
-    return tuple(one for one in authorizations_in(logs, usdc) if one.nonce in nonces)
-
-
-def lacks_neighbours(use: AuthorizationLog, wanted: Quoted) -> bool:
-    """Whether what a use paid, or minted, is not told: the node may have left that out."""
-    if use.paid is None:
-        return False
-    return use.paid == ("", 0) or (use.purchase is None and use.nonce in wanted.purchases)
 
 
 def _chunks(items: Sequence[str]) -> Iterator[list[str]]:

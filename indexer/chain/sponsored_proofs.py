@@ -1,67 +1,56 @@
 """Verdicts on sponsored buys, before anybody calls them final.
 
-    a use, in a safe block    --a node's receipts make up the receiptsRoot that the block's hash commits to--> proved; what
-                                the record said otherwise of these authorizations in that block is replaced
-                             |--none does, two nodes say the same and none anything else--> proved
+    a use, in a safe block    --two nodes have the same logs of it there, or the only one--> proved; what the record said otherwise of
+                                these authorizations in that block is replaced
                              '--else--> disputed, asked again
     no use, time is over      --at the safe block, which is after the end, nodes call it unused: two, or the only one--> proved
                              |--one calls it used--> its block is looked for, and what that holds is proved as above
                              '--else--> disputed, asked again
 
 Laws
-- A block's hash is the record's, and two nodes agreed that it is safe where two answer
-  (finality.py); so whose receipts they are does not matter.
-- What no node answers waits: its block, or the authorization, rests, 5 s at first and 10 minutes at
-  most, so that blocks whose receipts are too many to be had hold up no other. After UNTOLD_TRIES it is
-  disputed, so that whoever reads the buy, and whoever runs this, is told.
-- What cannot be read, or contradicts itself, is no word of a node.
+- What cannot be read is no word of a node. What nobody answers is disputed like what nodes disagree
+  about, and asked again after 5 s at first and 10 minutes at most: it holds up no other.
 - The loop of the tip waits meanwhile: a round begins nothing new after ROUND_S, and nodes have
-  NODES_WITHIN_S to answer, twice as long where they did not before, MOST_WITHIN_S at most.
+  NODES_WITHIN_S to answer.
 """
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 import structlog
 from sqlalchemy.orm import Session
 
 from core.blocks import queries as repository
 from core.blocks.queries import SAFE
-from core.chain import proof, results
+from core.chain import results
 from core.chain.abi import AbiDecodeError, FunctionAbi, address_word, function
-from core.chain.blocks import RawLog
+from core.chain.blocks import BlockHeader
 from core.chain.nodes import Request
-from core.chain.proof import SealedHeader
 from core.sponsored import proofs, queries
-from core.sponsored.logs import AuthorizationLog, authorization_topics, authorizations_in
+from core.sponsored.logs import (
+    AuthorizationLog,
+    authorization_topics,
+    authorizations_in,
+    bought_event,
+)
 from core.sponsored.proofs import SafeSpan, Unproved
 from core.sponsored.rules import ProvedBy
 from indexer.chain.context import ChainContext
-from indexer.chain.fetch import FetchedBlock
-from indexer.chain.proved_blocks import proved_block, told_of
 
-NODES_WITHIN_S, MOST_WITHIN_S = 2.0, 8.0
+NODES_WITHIN_S = 4.0
 A_ROUND = 20
 ROUND_S = 2.0
-UNTOLD_TRIES = 6  # over two and a half minutes
 FULL_LOOK = timedelta(minutes=5)  # between looks at all that was ever quoted
 RECENT_S, RECENT_BLOCKS = 86_400, 43_200  # what each round looks at
 WORD_BYTES = 32
 MOST_BLOCKS_FOUND = 4  # in which one authorization is said to be used
 
 Uses = tuple[AuthorizationLog, ...]
+T = TypeVar("T")
 log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class _Rest:
-    """Of what no node told, `tries` times: it is asked again at `until`."""
-
-    until: datetime
-    tries: int
 
 
 class Proving:
@@ -71,17 +60,14 @@ class Proving:
         self._chain = chain
         self._clock = clock
         self._full_at: datetime | None = None
-        self._resting = dict[str, _Rest]()
         self._over_at = 0.0
+        self._is_alone = len(chain.reader.rpc.names) == 1
+        self._by = ProvedBy.ONE_NODE if self._is_alone else ProvedBy.NODES
 
     def round(self) -> None:
         """Errors: LeadershipLostError, and the database's."""
         chain, now = self._chain, self._clock()
         self._over_at = time.monotonic() + ROUND_S
-        self._resting = {
-            key: rest for key, rest in self._resting.items() if now - rest.until < proofs.MOST_WAIT
-        }
-        resting = [key for key, rest in self._resting.items() if rest.until > now]
         with chain.database.read() as session:
             safe = repository.cursor(session, SAFE)
             if safe is None or queries.heights(session, chain.chain_id).safe_at is None:
@@ -92,10 +78,11 @@ class Proving:
                 safe.number, safe_at, max(0, safe.number - RECENT_BLOCKS), safe_at - RECENT_S
             )
             span = SafeSpan(safe.number, safe_at) if is_full else recent
-            waiting = proofs.unproved(session, chain.chain_id, span, now, A_ROUND, resting)
+            waiting = proofs.unproved(session, chain.chain_id, span, now, A_ROUND)
             counts = proofs.unproved_counts(session, chain.chain_id, span) if is_full else None
         for block_hash, nonces in waiting.blocks.items():
-            if not self._prove_block(block_hash, nonces) or self._is_over():
+            self._prove_block(block_hash, nonces)
+            if self._is_over():
                 break
         if waiting.unused and not self._is_over():
             self._prove_unused(waiting, safe.hash, span)
@@ -107,61 +94,49 @@ class Proving:
     def _is_over(self) -> bool:
         return time.monotonic() >= self._over_at
 
+    def _agreed(self, said: Mapping[str, T]) -> T | None:
+        """What two nodes say, and fewer say anything else; or the only one that there is."""
+        (first, votes), (_, others) = [
+            *Counter(said.values()).most_common(2),
+            (None, 0),
+            (None, 0),
+        ][:2]
+        return first if votes > others and (votes > 1 or self._is_alone) else None
+
     # A block that holds uses
 
-    def _prove_block(self, block_hash: str, nonces: Sequence[str]) -> bool:
-        """Whether any node told of it; else it rests."""
-        told = told_of(self._chain.reader.rpc, block_hash, self._within_s(block_hash))
-        if not told:
-            self._untold(block_hash, nonces, f"no node gives the receipts of block {block_hash}")
-            return False
-        self._resting.pop(block_hash, None)
-        proved = proved_block(told)
-        if proved is not None:
-            self._replace(block_hash, nonces, self._uses_in(proved), ProvedBy.RECEIPTS)
-            return True
-        said = [
-            None
-            if one.block is None
-            else tuple(use for use in self._uses_in(one.block) if use.nonce in nonces)
-            for one in told.values()
+    def _prove_block(self, block_hash: str, nonces: Sequence[str]) -> None:
+        usdc = self._chain.usdc
+        requests: list[Request] = [
+            ("eth_getLogs", [{"blockHash": block_hash, "address": usdc}]),
+            ("eth_getLogs", [{"blockHash": block_hash, "topics": [bought_event().topic]}]),
         ]
-        if len(said) > 1 and said[0] is not None and len(set(said)) == 1:
-            self._replace(block_hash, nonces, said[0], ProvedBy.NODES)
-            return True
-        names = ", ".join(sorted(told))
-        self._dispute(
-            nonces,
-            f"what {names} say of block {block_hash} does not make up its hash, and no second node "
-            "says the same",
+        answers = self._chain.reader.rpc.batch_of_each(
+            requests, NODES_WITHIN_S, parse=[results.logs] * len(requests)
         )
-        return True
+        said = dict[str, Uses]()
+        for name, found in answers.items():
+            lists = [one for one in found if isinstance(one, list)]
+            if len(lists) == len(requests):
+                logs = [one for some in lists for one in some if one.block_hash == block_hash]
+                uses = authorizations_in(sorted(logs, key=lambda one: one.log_index), usdc)
+                said[name] = tuple(one for one in uses if one.nonce in nonces)
+        agreed = self._agreed(said)
+        if agreed is not None:
+            self._replace(block_hash, nonces, agreed)
+        elif not said:
+            self._dispute(nonces, f"no node gives the logs of block {block_hash}")
+        else:
+            names = ", ".join(sorted(said))
+            self._dispute(nonces, f"of block {block_hash} no two nodes say the same, of {names}")
 
-    def _uses_in(self, block: FetchedBlock) -> Uses:
-        return authorizations_in(block.logs, self._chain.usdc)
-
-    def _untold(self, key: str, nonces: Sequence[str], why: str) -> None:
-        """`key`: a block or a nonce, which no node told of once more."""
-        rest = self._resting.get(key)
-        tries = 1 if rest is None else rest.tries + 1
-        self._resting[key] = _Rest(self._clock() + proofs.wait_after(tries), tries)
-        if tries >= UNTOLD_TRIES:
-            self._dispute(nonces, f"{why}; it was asked for {tries} times")
-
-    def _within_s(self, *keys: str) -> float:
-        """How long nodes may take for these: longer where they did not tell before."""
-        tries = max((self._resting[key].tries for key in keys if key in self._resting), default=0)
-        return min(MOST_WITHIN_S, NODES_WITHIN_S * (1 << min(tries, UNTOLD_TRIES)))
-
-    def _replace(self, block_hash: str, nonces: Sequence[str], uses: Uses, by: ProvedBy) -> None:
+    def _replace(self, block_hash: str, nonces: Sequence[str], uses: Uses) -> None:
         """The record holds of this block and these nonces what was proved, and nothing else."""
-        chain, now = self._chain, self._clock()
-        right = [use for use in uses if use.nonce in nonces]
-        used = {use.nonce for use in right}
+        chain, now, used = self._chain, self._clock(), {use.nonce for use in uses}
         with chain.database.write() as session:
             chain.fence(session)
-            changed = queries.note_proved(session, chain.chain_id, block_hash, nonces, right)
-            proofs.prove(session, chain.chain_id, used, block_hash, by, now, is_used=True)
+            changed = queries.note_proved(session, chain.chain_id, block_hash, nonces, uses)
+            proofs.prove(session, chain.chain_id, used, block_hash, self._by, now, is_used=True)
             proofs.settle(session, chain.chain_id, set(nonces) - used)
         if changed:
             log.error("uses of a block were not as recorded", block=block_hash, nonces=nonces)
@@ -169,29 +144,19 @@ class Proving:
     # Authorizations that nobody used
 
     def _prove_unused(self, waiting: Unproved, safe_hash: str, span: SafeSpan) -> None:
-        chain, nonces = self._chain, list(waiting.unused)
+        chain, nonces, state = self._chain, list(waiting.unused), _state()
+        at = {"blockHash": safe_hash}
         requests: list[Request] = [("eth_getBlockByHash", [safe_hash, False])]
-        requests += [
-            (
-                "eth_call",
-                [
-                    {"to": chain.usdc, "data": _state().encode(waiting.unused[nonce], nonce)},
-                    {"blockHash": safe_hash},
-                ],
-            )
-            for nonce in nonces
-        ]
-        parse: list[Any] = [proof.sealed_header, *[results.code] * len(nonces)]
-        answers = chain.reader.rpc.batch_of_each(requests, self._within_s(*nonces), parse=parse)
-        times = [header for header, *_ in answers.values() if isinstance(header, SealedHeader)]
-        if not times:
-            for nonce in nonces:
-                self._untold(nonce, [nonce], f"no node answers at block {safe_hash}")
+        for nonce in nonces:
+            data = state.encode(waiting.unused[nonce], nonce)
+            requests.append(("eth_call", [{"to": chain.usdc, "data": data}, at]))
+        parse: list[Any] = [results.header, *[results.code] * len(nonces)]
+        answers = chain.reader.rpc.batch_of_each(requests, NODES_WITHIN_S, parse=parse)
+        times = {one.timestamp for one, *_ in answers.values() if isinstance(one, BlockHeader)}
+        if times != {span.at}:
+            what = "nodes disagree about the time of" if times else "no node answers at"
+            self._dispute(nonces, f"{what} block {safe_hash}")
             return
-        if not _is_agreed_time(times, safe_hash, span.at):
-            self._dispute(nonces, f"nodes disagree about the time of block {safe_hash}")
-            return
-        alone = len(chain.reader.rpc.names) == 1
         for place, nonce in enumerate(nonces, 1):
             if self._is_over():
                 return
@@ -202,8 +167,7 @@ class Proving:
             }
             if True in said.values():
                 self._look_for(nonce, waiting, span)
-            elif len(said) > 1 or (alone and said):
-                by = ProvedBy.ONE_NODE if alone else ProvedBy.NODES
+            elif self._agreed(said) is False:
                 with chain.database.write() as session:
                     chain.fence(session)
                     proofs.prove(
@@ -211,19 +175,17 @@ class Proving:
                         chain.chain_id,
                         [nonce],
                         safe_hash,
-                        by,
+                        self._by,
                         self._clock(),
                         is_used=False,
                     )
-            elif said:
-                self._dispute([nonce], f"only {', '.join(said)} says that it was never used")
             else:
-                self._untold(nonce, [nonce], "no node says whether it was used")
+                who = f"only {', '.join(said)} says" if said else "no node says"
+                self._dispute([nonce], f"{who} that it was never used")
 
     def _look_for(self, nonce: str, waiting: Unproved, span: SafeSpan) -> None:
         """A use that the record lacks."""
-        found = self._blocks_with(waiting.unused[nonce], nonce, waiting.since, span)
-        for block_hash in found:
+        for block_hash in self._blocks_with(waiting.unused[nonce], nonce, waiting.since, span):
             self._prove_block(block_hash, [nonce])
         with self._chain.database.read() as session:
             is_known = queries.is_seen_used(session, self._chain.chain_id, nonce)
@@ -237,32 +199,24 @@ class Proving:
         chain = self._chain
         with chain.database.read() as session:
             first = _first_since(session, chain.chain_id, since, span.number)
-        request: Request = (
-            "eth_getLogs",
-            [
-                {
-                    "fromBlock": hex(first),
-                    "toBlock": hex(span.number),
-                    "address": chain.usdc,
-                    "topics": [[*authorization_topics()], address_word(buyer), nonce],
-                }
-            ],
+        wanted = {
+            "fromBlock": hex(first),
+            "toBlock": hex(span.number),
+            "address": chain.usdc,
+            "topics": [[*authorization_topics()], address_word(buyer), nonce],
+        }
+        answers = chain.reader.rpc.batch_of_each(
+            [("eth_getLogs", [wanted])], NODES_WITHIN_S, parse=[results.logs]
         )
-        answers = chain.reader.rpc.batch_of_each([request], NODES_WITHIN_S, parse=[results.logs])
-        logs: list[RawLog] = [
-            one
+        hashes = dict.fromkeys(
+            one.block_hash
             for (answer,) in answers.values()
             if isinstance(answer, list)
             for one in answer[:MOST_BLOCKS_FOUND]
-        ]
+        )
         with chain.database.read() as session:
-            hashes = dict.fromkeys(
-                one.block_hash
-                for one in logs
-                if repository.canonical_hash(session, chain.chain_id, one.block_number)
-                == one.block_hash
-            )
-        return list(hashes)
+            times = repository.canonical_times(session, chain.chain_id, hashes)
+        return [one for one in hashes if one in times]
 
     def _dispute(self, nonces: Sequence[str], why: str) -> None:
         chain = self._chain
@@ -284,13 +238,6 @@ def _was_used(word: object) -> bool | None:
         return bool(_state().decode_output(word)[0])
     except AbiDecodeError:
         return None
-
-
-def _is_agreed_time(headers: Sequence[SealedHeader], block_hash: str, at: int) -> bool:
-    """Whether the block's time is the recorded one: by its hash, or as all say."""
-    right = [one for one in headers if one.header.hash == block_hash]
-    proved = [one for one in right if one.receipts_root is not None]
-    return bool(right) and all(one.header.timestamp == at for one in proved or right)
 
 
 def _first_since(session: Session, chain_id: int, since: int, last: int) -> int:

@@ -4,17 +4,17 @@
          |--------- far below `finalized` ---------> a range in one transaction (backfill.py), then poll again
          |--------- higher, linked to the cursor --> fetch, verify, write; up to BLOCKS_A_ROUND, then poll again
          |--------- not linked, or other hash -----> unwind to the common ancestor, then forward again
-         '--------- lower, our hash there ---------> a lagging node: wait
+         '--------- lower, our hash there ---------> ignored: behind one URL stand machines of several heights
     then, each round, a slice of the factory's notes that ledgers are owed (factory_notes.py)
 
 Laws
 - Blocks are written strictly in order, and only on top of the cursor (compare-and-set on its hash).
-- What a node says is verified before it is written; a contradiction ends the round, and the next
-  one asks again.
-- One node answers a whole round: two would be held against each other. One that lags or contradicts
-  itself rests.
-- No progress is never taken for calm: a head that leads nowhere fails the round, and its node
-  rests. What would take blocks back, or halt, is asked of another node (pool.py).
+- What a node says is verified before it is written; a contradiction ends the round, its node rests,
+  and the next round asks again.
+- One URL answers a whole round, not one machine. What is missing within NEAR of the head that was
+  shown ends the round quietly, with the blocks that came; the next poll asks again, another node
+  where there is one. After STALE without a block it is an error: no standstill is taken for calm.
+- What would take blocks back, or halt, is confirmed by a second node (confirmation.py).
 """
 
 from collections.abc import Callable, Iterator
@@ -26,11 +26,13 @@ import structlog
 from core.blocks import queries as repository
 from core.blocks.queries import FINALIZED, RESERVE_FOLLOWED, TIP, Cursor
 from core.chain.blocks import BlockHeader
-from core.chain.errors import AnswerTooLargeError, RpcRefusedError
+from core.chain.errors import AnswerTooLargeError
+from core.errors import OutsideError
 from core.identity.queries import LinkedWallet, linked_wallets
 from core.mandate.queries import ledger_name
 from indexer.chain import revert_scan
 from indexer.chain.backfill import WORTH_IT, Backfill
+from indexer.chain.confirmation import Confirmation, DisputedError, UnconfirmedError
 from indexer.chain.context import ChainContext
 from indexer.chain.factory_notes import is_noted, write_slice
 from indexer.chain.facts import BlockFacts, facts_of, usdc_payees
@@ -41,11 +43,10 @@ from indexer.chain.fetch import (
     fetch_block,
 )
 from indexer.chain.finality import Finality
+from indexer.chain.log_proof import LogProof
 from indexer.chain.patience import Patience
-from indexer.chain.pool import DisputedError, TipPool
 from indexer.chain.refold import OlderBooks
 from indexer.chain.reserve import Crediting, ReserveHistory
-from indexer.chain.reserve_repair import ReserveRepair
 from indexer.chain.retry import BLOCK_UNKNOWN, UNTRIED, retry_all
 from indexer.chain.reverts import explain_pending
 from indexer.chain.rules import published_rules
@@ -55,19 +56,25 @@ from indexer.chain.watch import WatchList, read_watch_list
 from indexer.chain.write import write_block
 
 BLOCKS_A_ROUND = 50
+HEADERS_A_REQUEST = 10  # a plan of 25 calls a second grants them beside their receipts
+NEAR = 3  # blocks that the machines behind one URL may be apart
 STALE = timedelta(seconds=10)  # without a new block, where blocks come every 2 s
 Clock = Callable[[], datetime]
+REST_S = 2.0  # of a node that lacks what it showed, where another one may have it
+log = structlog.get_logger(__name__)
+
+
+class HeadMissingError(OutsideError):
+    """The node names no newest block."""
+
+
 NODE_AT_FAULT = (
-    BlockUnavailableError,
+    HeadMissingError,
     BlockContradictionError,
-    ForkUnclearError,
     FinalityBrokenError,
     DisputedError,
-    RpcRefusedError,
     AnswerTooLargeError,
 )
-
-log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +111,15 @@ class TipLoop:
         self._cursor, self._moved_at = self._open_cursor(), clock()
         self._watch = self._read_watch_list()
         self._patience = Patience()
-        self._pool = TipPool(chain.reader, clock)
-        self._finality = Finality(chain, self._pool, clock)
+        self._nodes = Confirmation(chain.reader, clock)
+        self._finality = Finality(chain, self._nodes, clock)
+        self._shown = self._cursor.number  # the newest height that a node showed last
         self._backfill = Backfill(chain, clock, self._patience)
         self.older_ledgers = OlderBooks(chain)
         self._reserve_history = ReserveHistory(chain)
         self._crediting = Crediting(chain, clock)
         self.sponsored_proofs = Proving(chain, clock)
-        self.reserve_repair = ReserveRepair(chain, clock)
+        self._log_proof = LogProof(chain, clock)
         self._scan_size = revert_scan.step_size()
         # until a look says otherwise
         self._owes_notes = self._owes_reverts = self._may_have_pending_reverts = True
@@ -141,16 +149,34 @@ class TipLoop:
         with self._chain.reader.rpc.pinned():
             try:
                 return self._look()
-            except NODE_AT_FAULT:
-                self._pool.contradicts()
-                raise
+            except (BlockUnavailableError, ForkUnclearError) as error:
+                is_far = isinstance(error, BlockUnavailableError) and (
+                    error.number <= self._shown - NEAR
+                )
+                if is_far or self._is_stale:
+                    self._nodes.at_fault(self._cursor.number)
+                    raise
+                if len(self._chain.reader.rpc.names) > 1:
+                    self._chain.reader.rpc.distrust("not there", REST_S)
+            except NODE_AT_FAULT as error:
+                self._nodes.at_fault(self._cursor.number)
+                if self._is_stale or not isinstance(error, DisputedError):
+                    raise
+            except UnconfirmedError:
+                pass
+            return TipRound(self._shown, self._cursor.number)
+
+    @property
+    def _is_stale(self) -> bool:
+        return self._clock() - self._moved_at > STALE
 
     def _look(self) -> TipRound:
         seen_at = self._clock()
         head = self._chain.reader.header()
         if head is None:
-            raise BlockUnavailableError(self._cursor.number, "or any other as its newest")
-        self._pool.shows(head)
+            raise HeadMissingError("the node names no newest block")
+        self._shown = head.number
+        self._nodes.gets_on(self._chain.reader.rpc.pinned_name, head, head.number)
         result = self._follow(head, seen_at)
         if self._owes_notes:
             self._owes_notes = self._write_owed_notes()
@@ -165,6 +191,14 @@ class TipLoop:
     def credit_conversions(self) -> None:
         """Some of the reserve token's conversions that are safe. Errors: as `Crediting.round`."""
         self._crediting.round()
+
+    def prove_logs(self) -> bool:
+        """Some vaults' logs; whether some of them were put right. Errors: as `LogProof.round`."""
+        is_changed = self._log_proof.round()
+        if is_changed:
+            self._watch = self._read_watch_list()
+            self._owes_retry = True
+        return is_changed
 
     def retry_held(self) -> None:
         """Try what is held, once; what lacks its block, or met a time-out of the database, is still
@@ -192,28 +226,20 @@ class TipLoop:
         """Let go of what is fetched ahead."""
         self._backfill.close()
 
-    def note_finality(self) -> None:
-        """Write down how far the chain calls itself safe and final; a chain without the tags says
-        nothing.
+    def note_finality(self) -> dict[str, int]:
+        """Write down how far the chain calls itself safe and final; the heights by tag. A chain
+        without the tags says nothing.
         """
         with self._chain.reader.rpc.pinned():
-            try:
-                self._finality.note(self._cursor)
-            except BlockContradictionError:
-                self._pool.contradicts()
-                raise
+            found = self._finality.note(self._cursor)
+        return {tag: header.number for tag, header in found.items()}
 
     def _follow(self, head: BlockHeader, seen_at: datetime) -> TipRound:
-        if head.number == self._cursor.number and head.hash == self._cursor.hash:
-            return self._rest(head)
         if head.number <= self._cursor.number:
             with self._chain.database.read() as session:
                 ours = repository.canonical_hash(session, self._chain.chain_id, head.number)
             if ours is not None and ours != head.hash:
                 return self._unwind(head)
-            if head.number < self._cursor.number:
-                self._chain.reader.rpc.distrust("lags")
-                return TipRound(head.number, self._cursor.number)
             return self._rest(head)
         final = self._final_far_ahead(head)
         if final is not None:
@@ -222,15 +248,15 @@ class TipLoop:
         for header in self._headers_to(head):
             if header.parent_hash != self._cursor.hash:
                 return self._unwind(head)
-            self._pool.confirm(Cursor(header.number, header.hash), head)
+            self._nodes.confirm_back(Cursor(header.number, header.hash), head)
             self._take(header, seen_at)
             written += 1
         return TipRound(head.number, self._cursor.number, written)
 
     def _rest(self, head: BlockHeader) -> TipRound:
-        """The chain ends where we do."""
-        self._pool.holds_ours()
-        if self._clock() - self._moved_at > STALE:
+        """The chain ends where we do, or the machine that answers is behind."""
+        self._nodes.holds_ours()
+        if self._is_stale:
             # a quiet chain or a node that stands still: another may know more
             self._chain.reader.rpc.distrust("stale")
         return TipRound(head.number, self._cursor.number)
@@ -241,7 +267,7 @@ class TipLoop:
         """
         if head.number - self._cursor.number < WORTH_IT:
             return None
-        final = self._finality.look()[FINALIZED].header
+        final = self._finality.look().get(FINALIZED)
         if final is None or not self._backfill.is_worth_it(self._cursor, final):
             return None
         ours = self._chain.reader.header(self._cursor.number)
@@ -252,7 +278,7 @@ class TipLoop:
         if filled is None:
             return TipRound(head.number, self._cursor.number)
         self._cursor, self._watch, self._moved_at = filled.cursor, filled.watch, self._clock()
-        self._pool.gave(self._cursor)
+        self._nodes.gave()
         self._owes_notes = self._owes_reverts = True
         self._chain.metrics.range_written(
             filled.cursor.number, filled.newest_at, filled.blocks, filled.rows
@@ -285,21 +311,20 @@ class TipLoop:
             self._watch = self._read_watch_list()
 
     def _headers_to(self, head: BlockHeader) -> Iterator[BlockHeader]:
-        """The next headers after the cursor, at most BLOCKS_A_ROUND; fewer when the node lags.
+        """The next headers after the cursor, at most BLOCKS_A_ROUND, asked for as they are taken.
 
-        Errors: BlockUnavailableError: none.
+        Errors: BlockUnavailableError: the next one is not there.
         """
         first = self._cursor.number + 1
-        if head.number > first:
-            last = min(head.number - 1, first + BLOCKS_A_ROUND - 1)
-            for header in self._chain.reader.headers(range(first, last + 1)):
-                if header is None and self._cursor.number < first:  # none was taken yet
-                    raise BlockUnavailableError(first, "")
+        last = min(head.number, first + BLOCKS_A_ROUND - 1)
+        for start in range(first, last + 1, HEADERS_A_REQUEST):
+            numbers = range(start, min(start + HEADERS_A_REQUEST, last + 1, head.number))
+            headers = self._chain.reader.headers(numbers) if numbers else []
+            for number, header in zip(numbers, headers, strict=True):
                 if header is None:
-                    self._chain.reader.rpc.distrust("lags")
-                    return
+                    raise BlockUnavailableError(number, "")
                 yield header
-        if head.number < first + BLOCKS_A_ROUND:
+        if last == head.number:
             yield head
 
     def _take(self, header: BlockHeader, seen_at: datetime) -> None:
@@ -311,7 +336,7 @@ class TipLoop:
         with self._chain.database.write() as session:
             rows = write_block(session, self._chain, facts, watch, published, self._cursor, now)
         self._cursor, self._watch, self._moved_at = Cursor(header.number, header.hash), watch, now
-        self._pool.gave(self._cursor)
+        self._nodes.gave()
         self._may_have_pending_reverts = self._may_have_pending_reverts or bool(facts.reverts)
         self._owes_notes = self._owes_notes or is_noted(facts)
         self._tell(facts, rows, seen_at)
@@ -329,21 +354,21 @@ class TipLoop:
     def _unwind(self, head: BlockHeader) -> TipRound:
         try:
             with self._chain.database.read() as session:
-                fork = find_fork(session, self._chain, self._cursor)
+                fork = find_fork(session, self._chain, self._cursor, head.number)
         except FinalityBrokenError as broken:
-            self._pool.confirm_gone(broken.boundary, head)
+            self._nodes.confirm_gone(broken.boundary, head)
             raise
         if not fork.orphans:
             raise ForkUnclearError(
                 f"its next block does not follow {self._cursor.number} {self._cursor.hash}, "
                 "yet it holds that block"
             )
-        self._pool.confirm_gone(fork.orphans[-1], head)
+        self._nodes.confirm_gone(fork.orphans[-1], head)
         old_head = self._cursor
         with self._chain.database.write() as session:
             rows_reversed, withdrawn = unwind(session, self._chain, fork, old_head, self._clock())
         self._cursor = fork.ancestor
-        self._pool.took_back(fork.orphans)
+        self._nodes.took_back(fork.orphans)
         self._owes_retry = self._owes_retry or withdrawn > 0
         self._watch = self._read_watch_list()
         self._chain.metrics.unwound(fork.ancestor.number, len(fork.orphans), rows_reversed)

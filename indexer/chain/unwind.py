@@ -12,6 +12,7 @@ Laws
   withdrawn, a row of `reorg` tells of it. Transfers that the orphans confirmed fail, in the same
   transaction.
 - Below what was once seen as finalized no reorg is believed: the indexer halts and says so.
+- The search asks for a dozen headers at a time at most, however deep the reorg.
 """
 
 from collections.abc import Sequence
@@ -21,9 +22,9 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from core.alerts import queries as alerts
+from core.blocks import log_heads
 from core.blocks import queries as repository
 from core.blocks.queries import FINALIZED, TIP, Cursor
-from core.chain.blocks import BlockHeader
 from core.db.engine import WriteSession
 from core.errors import OutsideError
 from core.mandate import owed_notes
@@ -38,12 +39,10 @@ from indexer.chain.payments import deposit_key
 from indexer.chain.quarantine import tell_whole
 from indexer.chain.reserve import unwind_history
 
-HEADERS_A_REQUEST = 64
-
 
 class ForkUnclearError(OutsideError):
-    """The node's headers are missing or not linked to one another: it is busy with the reorg
-    itself. Ask again.
+    """The node's headers are missing, or of two branches: it is busy with the reorg itself, or
+    several machines answer under its name. Ask again.
     """
 
 
@@ -72,42 +71,59 @@ class Fork:
     orphans: tuple[Cursor, ...]
 
 
-def common_ancestor(reader: VaultReader, ours: Sequence[Cursor]) -> Cursor | None:
-    """The newest of our blocks (given newest first, without gaps) that the node's chain still
-    holds; None: not one.
+def common_ancestor(reader: VaultReader, ours: Sequence[Cursor], head: int) -> Cursor | None:
+    """The newest of our blocks (given newest first, without gaps) that the node's chain, up to
+    `head`, still holds; None: not one. Asks for as many headers as the logarithm of their count.
 
     Errors: ForkUnclearError, and the reader's.
     """
-    above: BlockHeader | None = None
-    for start in range(0, len(ours), HEADERS_A_REQUEST):
-        window = ours[start : start + HEADERS_A_REQUEST]
-        for block, header in zip(
-            window, reader.headers([block.number for block in window]), strict=True
-        ):
-            # A shorter new branch has no blocks at our newest heights; below its head every height
-            # must be there.
-            if header is None and above is None:
-                continue
-            if header is None or (above is not None and above.parent_hash != header.hash):
-                raise ForkUnclearError(
-                    f"the node's block {block.number} is not linked to the one above it"
-                )
-            if header.hash == block.hash:
-                return block
-            above = header
-    if above is None:
-        raise ForkUnclearError("the node has none of our heights")
-    return None
+    theirs = _theirs(reader, ours, [2**step - 1 for step in range(len(ours).bit_length())], head)
+    theirs |= _theirs(reader, ours, [len(ours) - 1], head)
+    while True:
+        is_held = {place: one == ours[place].hash for place, (one, _) in theirs.items()}
+        gone = max((place for place, held in is_held.items() if not held), default=-1)
+        kept = min((place for place, held in is_held.items() if held), default=len(ours))
+        if gone > kept:
+            raise ForkUnclearError("the node answers from two branches")
+        if gone + 1 == kept:
+            break
+        theirs |= _theirs(reader, ours, [(gone + kept) // 2], head)
+    if kept == len(ours):
+        return None
+    above, parent = theirs.get(gone, (None, None))
+    if above is not None and parent != ours[kept].hash:
+        raise ForkUnclearError(
+            f"the node's block {ours[gone].number} is not linked to the one below"
+        )
+    return ours[kept]
 
 
-def find_fork(session: Session, chain: ChainContext, at: Cursor) -> Fork:
-    """Where the node's chain left ours.
+def _theirs(
+    reader: VaultReader, ours: Sequence[Cursor], places: Sequence[int], head: int
+) -> dict[int, tuple[str | None, str | None]]:
+    """Hash and parent of the node's block at the height of each of ours; a shorter new branch has
+    none above its head.
+
+    Errors: ForkUnclearError: it lacks others, as a machine does that is behind.
+    """
+    found = dict[int, tuple[str | None, str | None]]()
+    for place, header in zip(
+        places, reader.headers([ours[place].number for place in places]), strict=True
+    ):
+        if header is None and ours[place].number <= head:
+            raise ForkUnclearError(f"the node lacks {ours[place].number}, below its head {head}")
+        found[place] = (None, None) if header is None else (header.hash, header.parent_hash)
+    return found
+
+
+def find_fork(session: Session, chain: ChainContext, at: Cursor, head: int) -> Fork:
+    """Where the chain of the node, whose newest height is `head`, left ours.
 
     Errors: FinalityBrokenError, ForkUnclearError, and the reader's.
     """
     boundary = _boundary(session, chain)
     ours = repository.canonical_blocks(session, chain.chain_id, boundary.number - 1, at.number)
-    ancestor = common_ancestor(chain.reader, ours)
+    ancestor = common_ancestor(chain.reader, ours, head)
     if ancestor is None:
         raise FinalityBrokenError(boundary)
     return Fork(ancestor, tuple(block for block in ours if block.number > ancestor.number))
@@ -134,6 +150,7 @@ def unwind(
     withdrawn = quarantine.withdraw(session, chain.chain_id, orphans, now)
     tell_whole(session, withdrawn, now)
     repository.orphan_blocks(session, chain.chain_id, fork.ancestor.number)
+    log_heads.forget_heads(session, chain.chain_id, fork.ancestor.number)
     unwind_history(session, chain, fork.ancestor, now)
     repository.move_cursor(session, TIP, at, fork.ancestor, chain.epoch, now)
     repository.add_reorg(

@@ -92,15 +92,9 @@ def write_block(
     chain.fence(session)
     repository.add_block(session, chain.chain_id, facts.header, now)
     repository.add_logs(session, chain.chain_id, facts.logs)
-    write_reserve(session, chain, [facts], now)
-    sponsored.note_uses(session, chain.chain_id, facts.uses)
-    pending, made = PendingRows(), _write_vaults(session, chain, [facts])
-    rows = _take(session, chain, facts, made, watch, published, pending, now) + pending.flush(
-        session, chain, now
-    )
-    repository.move_cursor(
-        session, TIP, at, Cursor(facts.header.number, facts.header.hash), chain.epoch, now
-    )
+    rows = _write_facts(session, chain, [facts], watch, {facts.header.hash: published}, now)
+    to = Cursor(facts.header.number, facts.header.hash)
+    repository.move_cursor(session, TIP, at, to, chain.epoch, now)
     return rows
 
 
@@ -117,25 +111,43 @@ def write_range(
     chain.fence(session)
     repository.copy_blocks(session, chain.chain_id, [facts.header for facts in blocks], now)
     repository.copy_logs(session, chain.chain_id, [log for facts in blocks for log in facts.logs])
+    rows = _write_facts(session, chain, blocks, watch, published, now)
+    last = blocks[-1].header
+    repository.move_cursor(session, TIP, at, Cursor(last.number, last.hash), chain.epoch, now)
+    return rows
+
+
+def write_late(
+    session: WriteSession,
+    chain: ChainContext,
+    facts: BlockFacts,
+    watch: WatchList,
+    now: datetime,
+) -> int:
+    """Logs that came after their block was written; `watch` is as of that block. The number of
+    ledger rows. Does not commit.
+    """
+    repository.add_logs(session, chain.chain_id, facts.logs)
+    return _write_facts(session, chain, [facts], watch, {}, now)
+
+
+def _write_facts(
+    session: WriteSession,
+    chain: ChainContext,
+    blocks: Sequence[BlockFacts],
+    watch: WatchList,
+    published: Mapping[str, Published],
+    now: datetime,
+) -> int:
+    """All that stands beside blocks and logs, which are written."""
     write_reserve(session, chain, blocks, now)
     sponsored.note_uses(session, chain.chain_id, [use for facts in blocks for use in facts.uses])
     pending, made, rows = PendingRows(), _write_vaults(session, chain, blocks), 0
     for facts in blocks:
-        if facts.logs:
-            rows += _take(
-                session,
-                chain,
-                facts,
-                made,
-                watch,
-                published.get(facts.header.hash, {}),
-                pending,
-                now,
-            )
-    rows += pending.flush(session, chain, now)
-    last = blocks[-1].header
-    repository.move_cursor(session, TIP, at, Cursor(last.number, last.hash), chain.epoch, now)
-    return rows
+        if facts.logs or facts.reverts:
+            listed = published.get(facts.header.hash, {})
+            rows += _take(session, chain, facts, made, watch, listed, pending, now)
+    return rows + pending.flush(session, chain, now)
 
 
 def _take(

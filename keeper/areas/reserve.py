@@ -155,7 +155,7 @@ def _keep(
     found: Collection[Fault],
 ) -> None:
     """Where the numbers are the same, this is the block from which a later lie is looked for
-    (indexer.chain.reserve_repair).
+    (indexer.chain.reserve).
     """
     is_right = not {one.place["part"] for one in found} & OF_CONTRACT
     with place.database.write() as session:

@@ -12,12 +12,12 @@ from core.blocks.queries import TIP
 from core.blocks.tables import ChainCursor
 from core.db.base import Base
 from core.mandate.tables import MandateEvent, MandateHead
-from core.shadow.views import LIVE, PARTS, canonical_rows
 from core.transfers.tables import TransferBalance
 from scripts._processes import Child
 from scripts.devstack import CHAIN_ID, Stack
 from scripts.story import StepFailedError
 from tests.drill import digests
+from tests.integration.indexer.canonical import LIVE, PARTS, canonical_rows
 
 # What another reading of the same chain says alike: not ids, places in the ledger and times of writing.
 EVENTS = (

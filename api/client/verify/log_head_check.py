@@ -16,8 +16,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import rlp
-from eth_hash.main import Keccak256
-from eth_hash.utils import load_backend
 from rlp.exceptions import RLPException
 from trie import HexaryTrie
 from trie.exceptions import BadTrieProof, InvalidNode, ValidationError
@@ -25,6 +23,7 @@ from trie.exceptions import BadTrieProof, InvalidNode, ValidationError
 from api.client.verify.findings import Report, UncheckedError
 from api.client.verify.node import Block, Node
 from core.chain.blocks import RawLog
+from core.chain.log_head import grown, keccak
 from core.chain.nodes import Nodes
 from core.hexes import bytes_of, hex_of
 
@@ -67,17 +66,6 @@ FORK_FIELDS: Final[Mapping[str, bool]] = {
 _HEX: Final = re.compile("0x[0-9a-fA-F]*")
 
 
-def quick_keccak() -> Keccak256:
-    """Two hashes a log: pysha3's take a sixth of the time, and it has wheels for Linux alone.
-    eth_utils looks at each argument for twice the time.
-    """
-    try:
-        return Keccak256(load_backend("pysha3"))
-    except ImportError:
-        return Keccak256(load_backend("pycryptodome"))
-
-
-keccak: Final = quick_keccak()
 _MALFORMED: Final = (
     ValueError,
     TypeError,
@@ -120,18 +108,16 @@ def check_log_head(
 def log_head(digest: str, logs: Iterable[RawLog], blocks: Mapping[int, Block]) -> bytes:
     """What the vault's word is after these logs.
 
-    digest -> keccak(word, block number, block time, keccak(topics, data)) for each, of 32 bytes
-
     Errors: UncheckedError for a log of a block that the node does not have.
     """
     head = bytes_of(digest)
     for log in logs:
         # in one go: no digit is an x, so that "0x" is found where a text begins alone
-        content = keccak(bytes.fromhex("".join((*log.topics, log.data)).replace("0x", "")))
+        event = bytes.fromhex("".join((*log.topics, log.data)).replace("0x", ""))
         block = blocks.get(log.block_number)
         if block is None:
             raise UncheckedError(PART, f"the node has no block {log.block_number} of its own log")
-        head = keccak(head + _word(log.block_number) + _word(block.at) + content)
+        head = grown(head, log.block_number, block.at, event)
     return head
 
 

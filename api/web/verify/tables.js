@@ -1468,6 +1468,7 @@ export const FUNCTION_NAMES = {
  "0xa217fddf": "DEFAULT_ADMIN_ROLE",
  "0xa270a737": "venue",
  "0xa48028aa": "valueOf",
+ "0xa7c6a100": "vaultCount",
  "0xa9059cbb": "transfer",
  "0xa9ec70bd": "requireExecutable",
  "0xab15ce83": "isAllowed",

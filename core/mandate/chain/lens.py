@@ -51,6 +51,7 @@ class LensBlock:
     number: int
     timestamp: int
     parent_hash: str
+    vault_count: int  # of the factory, up to this block
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,12 +168,14 @@ class LensForm(Generic[ReadingT]):
 
     def _rows(self, answer: bytes, asked: int) -> tuple[LensRow[ReadingT], ...]:
         head, size = WORD_BYTES * len(_HEAD), WORD_BYTES * len(self.row)
-        number, timestamp, parent_hash, offset, count = decode_values(_HEAD, answer[:head])
+        *told, offset, count = decode_values(_HEAD, answer[:head])
+        block = LensBlock(*told)
         if not 1 <= count <= asked or len(answer) != head + count * size:
             raise ValueError(f"{len(answer)} bytes with {count} of {asked} vaults")
-        if offset != head - WORD_BYTES or number >= MOST_NUMBER or timestamp >= MOST_TIME:
-            raise ValueError(f"an offset of {offset}, block {number} of {timestamp}")
-        block = LensBlock(number, timestamp, parent_hash)
+        if max(block.number, block.vault_count) >= MOST_NUMBER or block.timestamp >= MOST_TIME:
+            raise ValueError(f"no block: {block}")
+        if offset != head - WORD_BYTES:
+            raise ValueError(f"an offset of {offset}")
         starts = range(head, len(answer), size)
         return tuple(self._row(block, answer[at : at + size]) for at in starts)
 
@@ -187,8 +190,8 @@ class LensForm(Generic[ReadingT]):
         return LensRow(block, outcome, reading)
 
 
-# The block's three words, where the rows' array begins, and how many it has.
-_HEAD = [Parameter.of_type(kind) for kind in ("uint256", "uint256", "bytes32", *["uint256"] * 2)]
+# The block's four words, where the rows' array begins, and how many it has.
+_HEAD = [Parameter.of_type(kind) for kind in ("uint256", "uint256", "bytes32", *["uint256"] * 3)]
 
 
 def _words(parameter: Parameter) -> Iterator[Parameter]:

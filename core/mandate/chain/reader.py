@@ -11,8 +11,7 @@ from core.chain.abi import WORD_BYTES, AbiDecodeError, answer_words, function
 from core.chain.abi_text import call_by_signature
 from core.chain.errors import RpcError, RpcRefusedError, RpcRevertedError
 from core.chain.nodes import Request
-from core.chain.reader import LATEST, VIEW_GAS, At, ChainReader, block_argument, output_of
-from core.chain.refusals import failure_of
+from core.chain.reader import LATEST, VIEW_GAS, At, ChainReader, block_argument
 from core.hexes import bytes_of
 from core.mandate.chain import calldata, lens
 from core.mandate.chain.calldata import VaultCall
@@ -58,23 +57,6 @@ class VaultLock:
 
 
 @dataclass(frozen=True, slots=True)
-class VaultPosition:
-    """What the chain says of a vault at one block.
-
-    `balance`: USDC, with what anybody sent to it; `agent` zero: none; `payee` zero: nobody yet.
-    """
-
-    totals: VaultTotals
-    agent: str
-    payee: str
-    balance: int
-
-
-# where no vault stands at the address yet; known by `is`
-NO_VAULT = VaultPosition(VaultTotals(0, 0, 0, 0, 0, 0, 0), "", "", 0)
-
-
-@dataclass(frozen=True, slots=True)
 class AdapterReading:
     """What one adapter says of one vault at one block.
 
@@ -93,17 +75,6 @@ class AdapterReading:
 
 
 UNREAD_ADAPTER = AdapterReading(None, None, None, None)
-
-
-def _position(found: LensPosition | None) -> VaultPosition | None:
-    if found is None:
-        return None
-    return VaultPosition(found.totals, found.agent, found.payee, found.balance_usdc_e6)
-
-
-def _own_position(totals: Any, *others: Any) -> VaultPosition | None:
-    is_refused = any(isinstance(answer, RpcRefusedError) for answer in (totals, *others))
-    return None if is_refused else VaultPosition(VaultTotals(*totals), *others)
 
 
 def rule_of(value: tuple[Any, ...]) -> Rule:
@@ -213,6 +184,22 @@ class VaultReader(ChainReader):
         """As `read_lens`, with payee, stop, balance and totals."""
         return self._lens(lens.POSITIONS, vaults, at)
 
+    def lens_of_each(
+        self, vaults: Sequence[str], within_s: float, at: At = LATEST
+    ) -> dict[str, dict[str, LensRow[LensReading]]]:
+        """What each node's lens says of at most MOST_VAULTS vaults, by the node's name; of the first
+        ones, and of one at least. A node that fails is left out.
+        """
+        form = lens.READINGS
+        told = self.rpc.batch_of_each(
+            [self._lens_call(form, vaults, at)], within_s, parse=[form.answer_of(len(vaults))]
+        )
+        return {
+            node: dict(zip(vaults, answers[0], strict=False))
+            for node, answers in told.items()
+            if isinstance(answers[0], tuple)
+        }
+
     def _lens(
         self, form: LensForm[ReadingT], vaults: Sequence[str], at: At
     ) -> LensAnswer[ReadingT]:
@@ -253,52 +240,6 @@ class VaultReader(ChainReader):
             "gas": hex(lens.LENS_GAS),
         }
         return "eth_call", [call, block_argument(at)]
-
-    def vault_positions(self, vaults: Sequence[str], at: str) -> list[VaultPosition | None]:
-        """Of each vault of the factory, at one block's hash; NO_VAULT where the node says that none
-        stands yet, and None where it refuses: it has that state no more. Errors:
-        RpcUnreachableError.
-
-        Where the lens fails, or is younger than the block, each vault is asked for its own views.
-        """
-        try:
-            answer = self.lens_positions(vaults, at)
-        except LensMissingError:
-            return self._own_words(vaults, at)
-        except RpcRefusedError as error:
-            is_of_the_call = (
-                failure_of("eth_call", (), {"code": error.code, "message": error.node_message})
-                is None
-            )
-            return self._own_words(vaults, at) if is_of_the_call else [None] * len(vaults)
-        return [
-            NO_VAULT if vault in answer.absent else _position(answer.found.get(vault))
-            for vault in vaults
-        ]
-
-    def _own_words(self, vaults: Sequence[str], at: str) -> list[VaultPosition | None]:
-        """As `vault_positions`, four calls a vault; None also of one whose own call fails."""
-        usdc, balance = self.contracts["usdc"], function("MockUSDC", "balanceOf")
-        own_views = [function("MandateVault", name) for name in ("totals", "agent", "payee")]
-        views = [*own_views, balance]
-        own = [
-            [*((vault, view.encode()) for view in own_views), (usdc, balance.encode(vault))]
-            for vault in vaults
-        ]
-        asked = [call for calls in own for call in calls]
-        requests = [
-            ("eth_call", [{"to": to, "data": data}, block_argument(at)]) for to, data in asked
-        ]
-        try:
-            answers = self.rpc.batch_settled(
-                requests, [output_of(view) for view in views] * len(vaults)
-            )
-        except RpcRefusedError:
-            return [None] * len(vaults)
-        return [
-            _own_position(*answers[start : start + len(views)])
-            for start in range(0, len(answers), len(views))
-        ]
 
     def vault_seen(self, vault: str, at: At = LATEST) -> VaultSeen:
         """All of a vault, at one block. Errors: also NotSeenError, LensMissingError."""

@@ -28,7 +28,13 @@ from core.mandate.ledger import weeks as mandate_weeks
 from core.mandate.ledger.copy_rows import COPIED
 from core.mandate.ledger.locked import OpenLedger, open_ledgers, save
 from core.mandate.ledger.weeks import Checkpoints, start_of
-from core.mandate.rows import mandates_in_blocks, rows_from, standing_of_blocks, standing_told
+from core.mandate.rows import (
+    mandates_in_blocks,
+    rows_from,
+    standing_of_blocks,
+    standing_of_logs,
+    standing_told,
+)
 from core.mandate.rules.ledger import (
     EMPTY_STATE,
     LedgerRow,
@@ -78,17 +84,43 @@ def reverse_blocks(session: WriteSession, block_hashes: Sequence[str], now: date
     """
     hashes = [bytes.fromhex(block_hash[2:]) for block_hash in block_hashes]
     ledgers = open_ledgers(session, mandates_in_blocks(session, hashes))
-    reversed_rows = standing_of_blocks(
-        session, hashes
-    )  # A statement of its own: it sees what was committed while the locks were waited for.
+    # A statement of its own: it sees what was committed while the locks were waited for.
+    found = standing_of_blocks(session, hashes)
+    place = {block_hash.lower(): index for index, block_hash in enumerate(block_hashes)}
+    return _reverse(
+        session,
+        ledgers,
+        {
+            mandate_id: sorted(rows, key=lambda row: (place[row.block_hash or ""], -row.seq))
+            for mandate_id, rows in found.items()
+        },
+        now,
+    )
+
+
+def reverse_logs(
+    session: WriteSession, mandate_id: int, since: tuple[int, int], now: datetime
+) -> list[LedgerRow]:
+    """Reverse one ledger's standing rows of logs from that place on, (height, log index), newest
+    first: some of them were not the chain's. The rows.
+    """
+    ledgers = open_ledgers(session, [mandate_id])
+    found = standing_of_logs(session, mandate_id, since)
+    _reverse(session, ledgers, {mandate_id: found[::-1]} if found else {}, now)
+    return found
+
+
+def _reverse(
+    session: WriteSession,
+    ledgers: Sequence[OpenLedger],
+    reversed_rows: Mapping[int, Sequence[LedgerRow]],
+    now: datetime,
+) -> int:
+    """By mandate the rows, in the order in which they are taken back."""
     if not reversed_rows:
         return 0
-    place = {block_hash.lower(): index for index, block_hash in enumerate(block_hashes)}
     for ledger in ledgers:
-        for row in sorted(
-            reversed_rows.get(ledger.mandate_id, ()),
-            key=lambda row: (place[row.block_hash or ""], -row.seq),
-        ):
+        for row in reversed_rows.get(ledger.mandate_id, ()):
             ledger.add(_compensation(row, now), row.incarnation, row.id, now)
     touched = [ledger for ledger in ledgers if ledger.fresh]
     weeks = _fold_again(session, touched, reversed_rows)

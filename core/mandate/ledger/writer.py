@@ -41,7 +41,7 @@ from core.mandate.ledger.locked import (
     save,
 )
 from core.mandate.ledger.projections import head_columns, projections
-from core.mandate.ledger.reversal import forget_final, reverse_blocks
+from core.mandate.ledger.reversal import forget_final, reverse_blocks, reverse_logs
 from core.mandate.rows import ledger_row, mandate_facts, row_of
 from core.mandate.rules.ledger import (
     EMPTY_STATE,
@@ -87,6 +87,7 @@ __all__ = [
     "load_heads",
     "load_rows",
     "reverse_blocks",
+    "reverse_logs",
     "verify",
 ]
 

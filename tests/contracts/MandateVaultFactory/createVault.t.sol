@@ -56,6 +56,17 @@ contract CreateVaultTest is Test {
         assertEq(factory.vaultCode(), "");
     }
 
+    function test_createVault__each_vault__is_counted_once() public {
+        assertEq(factory.vaultCount(), 0);
+        _createBy(owner, "", _noFunding());
+        assertEq(factory.vaultCount(), 1);
+        _createBy(owner, "", _noFunding());
+        assertEq(factory.vaultCount(), 1);
+        terms.nonce += 1;
+        _createBy(owner, "", _noFunding());
+        assertEq(factory.vaultCount(), 2);
+    }
+
     // ------------------------------------------------------------------ funding
 
     function test_createVault__owner_pulls_from_the_allowance_to_the_predicted_vault() public {

@@ -21,6 +21,16 @@ contract LensReadingsTest is LensTest {
         assertEq(found.length, 0);
     }
 
+    function test_readings__the_block__counts_the_factorys_vaults_and_no_others() public {
+        (LensBlock memory seen,) = lens.readings(new address[](0));
+        assertEq(seen.vaultCount, 0);
+        _createWorking();
+        _another();
+        (seen,) = lens.readings(new address[](0));
+        assertEq(seen.vaultCount, 2);
+        assertEq(seen.vaultCount, factory.vaultCount());
+    }
+
     function test_readings__of_vaults_that_differ__are_what_each_says_in_the_order_asked() public {
         MandateVault traded = _createWorking();
         _execute(traded, _buy(90 * USD));

@@ -1,33 +1,25 @@
-"""The auditor finds what the record has wrong: a node that left a log out, rows altered by hand, a
-ledger that was touched.
+"""The auditor finds what the record has wrong: blocks that are not the second node's, sums that are
+not the vault's, a ledger that was touched.
 """
 
-import json
 import random
 from collections.abc import Callable
 from typing import Any
 
-import httpx
 import pytest
 from sqlalchemy import select, text
 
 from core.audit import queries as findings
 from core.audit.tables import AuditBook
-from core.blocks.tables import RawLogRow
-from core.chain.nodes import Nodes
 from core.db.engine import Database
 from core.health import views as health
 from core.health.rules import Health, judge_indexer
-from core.mandate.chain import calldata
-from core.mandate.chain.reader import VaultReader
+from core.mandate.ledger import writer as mandate_ledger
 from indexer.chain import auditor as auditor_module
 from indexer.chain.auditor import Auditor, Looked
-from indexer.chain.completeness import RangeProof
 from indexer.chain.context import ChainContext
 from tests.integration.chain_fixtures import CHAIN_ID, USDC, Ground
 from tests.integration.indexer.conftest import FINAL_SOON, Follower, Issued, now_utc
-from tests.integration.indexer.test_backfill import forget, make_final, settle
-from tests.personas import DEPLOYER, OWNER
 
 Working = tuple[Issued, str]
 Audit = Callable[..., Looked]
@@ -37,51 +29,6 @@ ALL = 200  # more than twice as many blocks as there are: all of them
 @pytest.fixture
 def ground(short_epochs: Ground) -> Ground:
     return short_epochs
-
-
-class LogDropper(httpx.BaseTransport):
-    """Anvil behind a node that answers eth_getLogs without the logs of one transaction."""
-
-    def __init__(self, url: str) -> None:
-        self._url, self._real = url, httpx.HTTPTransport()
-        self.dropped_tx = ""
-        self.dropped = 0
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        body = json.loads(request.content)
-        answer = json.loads(
-            self._real.handle_request(httpx.Request("POST", self._url, json=body)).read()
-        )
-        asked = {
-            call["id"]: call["method"] for call in (body if isinstance(body, list) else [body])
-        }
-        for one in answer if isinstance(answer, list) else [answer]:
-            if asked[one["id"]] == "eth_getLogs" and one.get("result"):
-                kept = [log for log in one["result"] if log["transactionHash"] != self.dropped_tx]
-                self.dropped += len(one["result"]) - len(kept)
-                one["result"] = kept
-        return httpx.Response(200, json=answer)
-
-    def close(self) -> None:
-        self._real.close()
-
-
-def believe_a_liar(follower: Follower, tx_hash: str) -> LogDropper:
-    """History from a node that leaves this transaction's logs out, where nothing proves it; then
-    the indexer has the honest node again.
-    """
-    liar = LogDropper(follower.deployed.anvil.url)
-    liar.dropped_tx = tx_hash
-    rpc = Nodes(["http://first"], transport=liar)
-    follower.restart(reader=VaultReader(rpc, follower.deployed.contracts))
-    with pytest.MonkeyPatch.context() as patch:
-        # as where blooms are full and states are gone
-        patch.setattr(RangeProof, "left_out", lambda self, blocks, facts, watch: {})
-        follower.catch_up()
-    settle(follower)
-    rpc.close()
-    follower.restart(reader=follower.deployed.reader)
-    return liar
 
 
 @pytest.fixture
@@ -155,49 +102,11 @@ def test_a_sound_record__has_no_findings(
 
 
 @pytest.mark.slow
-def test_a_log_that_a_range_left_out__is_found_with_the_ledger_that_misses_it(
-    follower: Follower, audit: Audit
-) -> None:
-    mandate = follower.issue()
-    vault = follower.deployed.create_vault(mandate.terms)
-    bought = follower.deployed.buy(vault, 25 * USDC)
-    make_final(follower)
-    liar = believe_a_liar(follower, bought.tx_hash)
-    assert liar.dropped > 0
-    assert follower.story(mandate) == ["signed", "vault_created", "deposit"], (
-        "the backfill believed it"
-    )
-    looked = audit(reader=follower.deployed.reader)
-    lacks = [what for kind, what in whats(looked) if kind == "log"]
-    mine = [
-        log
-        for log in bought.logs
-        if log.address in (vault, follower.deployed.contracts["test_venue_adapter"])
-    ]
-    assert lacks == sorted(
-        f"the record lacks log {log.log_index} of {log.address} in block {bought.block_number}"
-        for log in mine
-    )
-    others = [what for kind, what in whats(looked) if kind != "log"]
-    height = follower.tip.cursor.number - FINAL_SOON
-    assert others == [
-        (
-            f"the ledger of {mandate.public_id} has 1000.000000 USDC in the vault at block "
-            f"{height}, the chain 975.000000"
-        ),
-        (
-            f"the ledger of {mandate.public_id} has 0.000000 USDC spent at block {height}, its "
-            "vault 25.000000"
-        ),
-    ]
-
-
-@pytest.mark.slow
 def test_a_finding__is_written_once_until_a_rebuild_closes_it(
     follower: Follower, working: Working, audit: Audit
 ) -> None:
     live_a_little(follower, working[1])
-    tamper(follower.database, "reverted_tx", "delete from reverted_tx")
+    lose_a_block(follower)
     assert len(audit().findings) == 1
     assert audit().findings == ()
     with follower.database.write() as session:
@@ -210,81 +119,11 @@ def test_a_finding__is_written_once_until_a_rebuild_closes_it(
     assert audit().findings == ()
 
 
-@pytest.mark.parametrize(
-    ("statement", "says"),
-    [
-        (
-            "update raw_log set data = '\\x01' || data where number = :number and log_index = 0",
-            "is not the chain's: data",
-        ),
-        (
-            "update raw_log set log_index = 77 where number = :number and log_index = 0",
-            "has no log 77",
-        ),
-        (
-            (
-                "update raw_log set address = substring(sha256(address) for 20) where number = "
-                ":number and log_index = 0"
-            ),
-            "is not the chain's: address",
-        ),
-        ("delete from raw_log where number = :number and log_index = 0", "the record lacks log 0"),
-    ],
-)
-def test_a_raw_log_altered_by_hand__is_found(
-    follower: Follower, working: Working, audit: Audit, statement: str, says: str
-) -> None:
-    vault = working[1]
-    live_a_little(follower, vault)
-    with follower.database.read() as session:
-        log = session.scalars(
-            select(RawLogRow)
-            .where(RawLogRow.log_index == 0)
-            .order_by(RawLogRow.number.desc())
-            .limit(1)
-        ).one()
-    tamper(follower.database, "raw_log", statement, number=log.number)
-    found = [what for kind, what in whats(audit()) if kind == "log"]
-    assert any(says in what for what in found), found
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("statement", "says"),
-    [
-        ("delete from reverted_tx", "the record lacks the reverted call"),
-        ("update reverted_tx set gas_used = gas_used + 1", "is not the chain's: gas_used"),
-    ],
-)
-def test_a_reverted_call_that_was_hidden_or_altered__is_found(
-    follower: Follower, working: Working, audit: Audit, statement: str, says: str
-) -> None:
-    live_a_little(follower, working[1])
-    tamper(follower.database, "reverted_tx", statement)
-    [(kind, what)] = whats(audit())
-    assert kind == "revert"
-    assert says in what
-
-
-@pytest.mark.slow
-def test_a_vault_that_was_taken_out_of_the_record__is_found(
-    follower: Follower, working: Working, audit: Audit
-) -> None:
-    live_a_little(follower, working[1])
-    tamper(follower.database, "vault", "delete from vault")
-    assert (
-        "vault",
-        f"the record lacks vault {working[1]} (block {created_at(follower, working[1])})",
-    ) in whats(audit())
-
-
-def created_at(follower: Follower, vault: str) -> int:
-    headers = follower.deployed.reader.headers(range(1, follower.tip.cursor.number + 1))
-    return next(
-        header.number
-        for header in headers
-        if header and follower.deployed.reader.code_at(vault, header.hash)
-    )
+def lose_a_block(follower: Follower) -> int:
+    number = follower.deployed.start_block + 1
+    statement = "delete from chain_block where number = :number"
+    tamper(follower.database, "chain_block", statement, number=number)
+    return number
 
 
 @pytest.mark.slow
@@ -292,14 +131,40 @@ def test_another_block_at_a_final_height__is_found(
     follower: Follower, working: Working, audit: Audit
 ) -> None:
     live_a_little(follower, working[1])
-    number = follower.deployed.start_block + 1
+    number = lose_a_block(follower)
     tamper(
         follower.database,
         "chain_block",
-        "delete from chain_block where number = :number",
-        number=number,
+        "update chain_block set ts = ts + 1 where number = :number",
+        number=number + 1,
     )
-    assert ("block", f"the record has no block {number}") in whats(audit())
+    assert whats(audit()) == [
+        ("block", f"block {number + 1}: parent or time is not the chain's"),
+        ("block", f"the record has no block {number}"),
+    ]
+
+
+@pytest.mark.slow
+def test_a_ledger_that_lacks_a_row_of_its_vault__has_other_sums_than_the_vault(
+    follower: Follower, working: Working, audit: Audit
+) -> None:
+    mandate, vault = working
+    live_a_little(follower, vault)
+    with follower.database.write() as session:
+        mandate_ledger.reverse_logs(
+            session, mandate.id, (follower.deployed.start_block, 0), now_utc()
+        )
+    height = follower.tip.cursor.number
+    assert whats(audit(blocks=0)) == [
+        (
+            "totals",
+            (
+                f"the ledger of {mandate.public_id} has 0.000000 USDC {name} at block {height}, "
+                f"its vault {theirs}.000000"
+            ),
+        )
+        for name, theirs in (("deposited", 1_000), ("received", 4), ("spent", 10))
+    ]
 
 
 @pytest.mark.slow
@@ -409,22 +274,3 @@ def test_an_open_finding__makes_the_indexer_degraded_and_says_how_to_close_it(
 def test_findings__are_append_only(database: Database, statement: str) -> None:
     with pytest.raises(Exception, match="append-only"), database.write() as session:
         session.execute(text(statement))
-
-
-@pytest.mark.slow
-def test_an_agent_that_came_later__is_no_agent_of_earlier_blocks(
-    follower: Follower, working: Working, audit: Audit
-) -> None:
-    """Its failed call of before it was named is nobody's; ranges and single blocks agree on
-    that.
-    """
-    chain, vault = follower.deployed, working[1]
-    assert chain.send(DEPLOYER, vault, chain.buy_data(USDC)).status == 0
-    chain.succeed(OWNER, vault, calldata.set_agent(DEPLOYER.address))
-    make_final(follower)
-    follower.catch_up()
-    assert audit().findings == ()
-    forget(follower)
-    follower.catch_up()
-    settle(follower)
-    assert audit().findings == ()

@@ -10,10 +10,9 @@ from core.mandate import owed_notes
 from core.mandate.chain import calldata
 from core.mandate.tables import MandateEvent, OwedNote
 from indexer.chain import factory_notes
-from indexer.chain.ledgers import LiveBooks
-from indexer.chain.rebuild import Rebuild, RebuildRefusedError
+from indexer.chain.ledgers import Ledgers
 from tests.integration.chain_fixtures import CHAIN_ID
-from tests.integration.indexer.conftest import Follower, Issued, now_utc
+from tests.integration.indexer.conftest import Follower, Issued
 from tests.integration.indexer.test_alerts import alerts, factory_call, owner_of, propose
 from tests.personas import OWNER
 
@@ -188,15 +187,6 @@ def test_a_reorg_that_brings_the_event_again__notes_each_ledger_once(
     assert [follower.story(mandate).count("args") for mandate, _ in five] == [1] * 5
 
 
-def test_a_rescan__waits_until_nothing_is_owed(
-    follower: Follower, five: list[tuple[Issued, str]]
-) -> None:
-    factory_call(follower, calldata.propose_keeper(OWNER.address))
-    follower.tip.round()
-    with pytest.raises(RebuildRefusedError, match="factory's notes"):
-        Rebuild(follower.chain, follower.database, now_utc)
-
-
 @pytest.mark.slow
 def test_ledgers_that_all_refuse_their_note__are_a_sign_of_the_loop_each(
     follower: Follower, five: list[tuple[Issued, str]], monkeypatch: pytest.MonkeyPatch
@@ -210,7 +200,7 @@ def test_ledgers_that_all_refuse_their_note__are_a_sign_of_the_loop_each(
 
     factory_call(follower, calldata.propose_keeper(OWNER.address))
     monkeypatch.setattr(factory_notes, "LEDGERS_A_SLICE", len(five))
-    monkeypatch.setattr(LiveBooks, "append", refuse)
+    monkeypatch.setattr(Ledgers, "append", refuse)
     signs: list[None] = []
     follower.restart(sign=lambda: signs.append(None))
     follower.tip.round()

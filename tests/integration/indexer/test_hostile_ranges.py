@@ -9,22 +9,18 @@ import httpx
 import pytest
 
 from core.chain.abi_text import call_by_signature
-from core.chain.bloom import bits_of
 from core.chain.nodes import Nodes
 from core.hexes import checksum_address
 from core.identity.queries import linked_wallets
 from core.mandate.chain import calldata
 from core.mandate.chain.calldata import Funding
 from core.mandate.chain.reader import VaultReader
-from indexer.chain.completeness import MOST_RECEIPTS
 from tests.integration.chain_fixtures import USDC, DeployedChain, Ground
 from tests.integration.indexer.conftest import Follower, Issued
-from tests.integration.indexer.test_lies import TOPICS, FakeNodes, make_final, without
-from tests.integration.indexer.test_quarantine import FORGING
-from tests.personas import OWNER, STRANGER
+from tests.integration.indexer.test_lies import FakeNodes, make_final
+from tests.personas import OWNER
 
 Working = tuple[Issued, str]
-DECOY = "0x0000000000000000000000000000000000626262"
 NAME, NO_UTF8 = b"m_AAAAAAAAAA", b"\xff\xfeAAAAAAAAAA"
 
 
@@ -38,40 +34,6 @@ def two(follower: Follower) -> Iterator[FakeNodes]:
     nodes = FakeNodes(follower, "first", "second")
     yield nodes
     nodes.rpc.close()
-
-
-def decoy_topics(vault: str) -> list[str]:
-    """Three words whose bits have all of the vault's."""
-    left, found, word = bits_of(vault), list[str](), 0
-    while left:
-        word += 1
-        topic = f"0x{word:064x}"
-        if bits_of(topic) & left:
-            left &= ~bits_of(topic)
-            found.append(topic)
-    return (found + ["0x" + "00" * 32] * 3)[:3]
-
-
-@pytest.mark.slow
-def test_more_decoys_than_receipts_are_read_for__hide_no_omission(
-    follower: Follower, working: Working, two: FakeNodes
-) -> None:
-    """75 calls of a stranger, 26,090 gas each, used up the receipts that a range may ask for; the
-    omission was committed.
-    """
-    mandate, vault = working
-    chain = follower.deployed
-    chain.rpc.call("anvil_setCode", [DECOY, FORGING])
-    words = "".join(word[2:] for word in [TOPICS["Marked"], *decoy_topics(vault)])
-    chain.anvil.mine(63)
-    for _ in range(MOST_RECEIPTS + 11):
-        chain.succeed(STRANGER, DECOY, "0x" + words)
-    chain.buy(vault, 25 * USDC)
-    chain.anvil.mine(200)
-    two.wire.lie = without(lambda log: log["address"].lower() == vault.lower())
-    follower.catch_up()
-    assert follower.story(mandate)[-1] == "move"
-    assert two.failures()["distrust: omits"] == 1
 
 
 def vault_without_a_name(chain: DeployedChain) -> str:

@@ -15,21 +15,16 @@ from core.chain.errors import RpcUnreachableError
 from core.chain.nodes import Nodes
 from core.chain.results import log_of
 from core.mandate.chain.reader import VaultReader
-from indexer.chain import completeness
 from indexer.chain.backfill import WORTH_IT
 from indexer.chain.fetch import BlockContradictionError
+from indexer.chain.watch import read_watch_list
 from tests.integration.chain_fixtures import USDC, Ground
 from tests.integration.indexer.conftest import FINAL_SOON, Follower, Issued
+from tests.personas import KEEPER
 
-HEAD, ROW = 2 + 5 * 64, 18 * 64  # characters of the lens's answer with positions
 TOPICS = {event.name: topic for topic, event in events_by_topic().items()}
 Working = tuple[Issued, str]
 Lie = Callable[[str, Any], Any]  # (method, result) -> what it says instead
-
-
-def denied(result: str) -> str:
-    """The lens's answer, with no vault in any of its rows."""
-    return result[:HEAD] + f"{1:064x}".ljust(ROW, "0") * ((len(result) - HEAD) // ROW)
 
 
 @pytest.fixture
@@ -38,11 +33,12 @@ def ground(short_epochs: Ground) -> Ground:
 
 
 class Liar(httpx.BaseTransport):
-    """Hosts `first` and `second` are the same anvil; `first` passes each result through `lie`."""
+    """Hosts `first` and `second` are the same anvil; the `liar` passes each result through `lie`."""
 
     def __init__(self, url: str) -> None:
         self._url = url
         self._real = httpx.HTTPTransport()
+        self.liar = "first"
         self.lie: Lie = lambda method, result: result
         self.most_blocks = 10_000  # a longer range of logs is not answered in time
         self.asked: list[str] = []
@@ -59,7 +55,7 @@ class Liar(httpx.BaseTransport):
             self._real.handle_request(httpx.Request("POST", self._url, json=calls)).read()
         )
         methods = {call["id"]: call["method"] for call in calls}
-        for answer in answers if request.url.host == "first" else []:
+        for answer in answers if request.url.host == self.liar else []:
             if "result" in answer:
                 answer["result"] = self.lie(methods[answer["id"]], answer["result"])
         return httpx.Response(200, json=answers if isinstance(body, list) else answers[0])
@@ -193,51 +189,33 @@ def test_at_the_tip__a_receipt_without_a_field__is_the_nodes_failure(
     assert two.failures()["garbled"] == 1
 
 
-@pytest.mark.parametrize("name", ["Executed", "Deposited", "AdapterListed"])
-def test_in_a_range__a_kind_of_event_left_out__is_taken_from_the_receipts(
-    follower: Follower, alone: FakeNodes, name: str
+@pytest.mark.parametrize("name", ["AdapterListed", "VaultCreated", "KeeperChanged"])
+def test_in_a_range__what_one_of_two_nodes_leaves_out_of_the_factorys_logs__is_taken_from_the_receipts(
+    follower: Follower, two: FakeNodes, name: str
 ) -> None:
     mandate, vault = lived(follower)
-    alone.wire.lie = without(is_event(name))
+    two.wire.lie = without(is_event(name))
     follower.catch_up()
     assert follower.story(mandate)[:7] == WHOLE
     follower.assert_sound(mandate, vault)
-    assert alone.failures()["distrust: omits"] >= 1
+    with follower.database.read() as session:
+        logs = read_watch_list(session, follower.chain)
+    assert logs.keeper == KEEPER.address
+    assert follower.deployed.contracts["test_venue_adapter"] in logs.adapters
+    assert two.failures()["distrust: omits"] >= 1
+    assert two.failures(1) == {}
 
 
-def test_in_a_range__one_execution_left_out__is_taken_from_the_receipts(
-    follower: Follower, alone: FakeNodes
+def test_in_a_range__a_second_node_that_leaves_something_out__changes_nothing(
+    follower: Follower, two: FakeNodes
 ) -> None:
     mandate, vault = lived(follower)
-    nonce = "0x" + f"{2:064x}"
-    alone.wire.lie = without(lambda log: log["topics"][:2] == [TOPICS["Executed"], nonce])
+    two.wire.liar = "second"
+    two.wire.lie = without(is_event("VaultCreated"))
     follower.catch_up()
     assert follower.story(mandate)[:7] == WHOLE
     follower.assert_sound(mandate, vault)
-
-
-def test_in_a_range__a_whole_vault_left_out__is_found_with_all_that_it_did(
-    follower: Follower, alone: FakeNodes
-) -> None:
-    mandate, vault = lived(follower)
-    alone.wire.lie = without(
-        lambda log: log["topics"][0] in (TOPICS["VaultCreated"], TOPICS["Executed"])
-    )
-    follower.catch_up()
-    assert follower.story(mandate)[:7] == WHOLE
-    follower.assert_sound(mandate, vault)
-
-
-def test_in_a_range__everything_of_a_vault_that_was_known_before__is_found_by_blooms(
-    follower: Follower, working: Working, alone: FakeNodes
-) -> None:
-    mandate, vault = working
-    follower.deployed.buy(vault, 25 * USDC)
-    make_final(follower)
-    alone.wire.lie = without(lambda log: log["address"].lower() == vault.lower())
-    follower.catch_up()
-    assert follower.story(mandate)[3:4] == ["move"]
-    follower.assert_sound(mandate, vault)
+    assert two.failures() == {}
 
 
 def test_in_a_range__receipts_that_lie_as_well__nothing_is_committed_and_the_other_node_is_believed(
@@ -248,46 +226,13 @@ def test_in_a_range__receipts_that_lie_as_well__nothing_is_committed_and_the_oth
 
     def lie(method: str, result: Any) -> Any:
         if method == "eth_getBlockReceipts" and result:
-            return hidden(result, TOPICS["Executed"])
-        return without(is_event("Executed"))(method, result)
+            return hidden(result, TOPICS["VaultCreated"])
+        return without(is_event("VaultCreated"))(method, result)
 
     two.wire.lie = lie
     with pytest.raises(BlockContradictionError, match="a log is missing or invented"):
         follower.tip.round()
     assert (follower.tip.cursor, two.failures()["distrust: contradicts"] >= 1) == (before, True)
-    follower.catch_up()
-    assert follower.story(mandate)[:7] == WHOLE
-    follower.assert_sound(mandate, vault)
-
-
-def test_in_a_range__a_node_that_denies_the_vault_whose_event_it_leaves_out__is_not_believed(
-    follower: Follower, two: FakeNodes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(completeness, "MOST_FALSE", 0.0)  # as on a chain of full blooms
-    mandate, vault = lived(follower)
-    last = "0x" + f"{3:064x}"
-    omits = without(lambda log: log["topics"][:2] == [TOPICS["Executed"], last])
-    two.wire.lie = lambda method, result: (
-        denied(result) if method == "eth_call" else omits(method, result)
-    )
-    with pytest.raises(BlockContradictionError, match="no vault stands there"):
-        follower.catch_up()
-    follower.catch_up()
-    assert follower.story(mandate)[:7] == WHOLE
-    follower.assert_sound(mandate, vault)
-    assert two.failures()["distrust: contradicts"] >= 1
-
-
-def test_in_a_range__no_node_has_the_old_state__gaps_between_events_are_found_still(
-    follower: Follower, alone: FakeNodes
-) -> None:
-    mandate, vault = lived(follower)
-    nonce = "0x" + f"{1:064x}"
-    alone.wire.lie = without(lambda log: log["topics"][:2] == [TOPICS["Executed"], nonce])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(VaultReader, "vault_positions", lambda self, vaults, at: [None] * len(vaults))
-        follower.tip.round()
-    alone.wire.lie = lambda method, result: result
     follower.catch_up()
     assert follower.story(mandate)[:7] == WHOLE
     follower.assert_sound(mandate, vault)

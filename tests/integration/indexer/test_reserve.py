@@ -354,7 +354,7 @@ def test_two_workers_at_once__credit_a_conversion_once(
     following.be_safe()
     safe = following.tip.cursor.number
     with following.database.read() as session:
-        (place,) = conversions.due(session, CHAIN_ID, safe, None, now_utc()).rows
+        (place,) = conversions.due(session, CHAIN_ID, safe, None, now_utc()).holders
     with following.database.write() as one:
         assert conversions.credit(one, place, now_utc()) is ConversionStatus.CREDITED
         with following.database.write() as other:
@@ -388,21 +388,28 @@ def test_a_record_that_was_begun_without_the_token__reads_its_history(
     assert found_faults(follower, token) == []
 
 
-def test_a_history_whose_node_leaves_out_a_log__finds_it_by_the_bloom(
+def test_a_history_about_which_nodes_disagree__is_read_once_they_agree(
     follower: Follower, token: TokenOnChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     token.buy(AGENT, 102 * USDC)
     follower.catch_up()
     follower.restart(reserve_token=token.address)
-    reader = type(follower.chain.reader)
-    whole = reader.range_logs
+    rpc = type(follower.chain.reader.rpc)
+    asked = rpc.batch_of_each
 
-    def omitting(self: Any, *args: Any) -> Any:
-        logs, newest = whole(self, *args)
-        return [one for one in logs if one.address != token.address], newest
+    def omitting(self: Any, *args: Any, **named: Any) -> Any:
+        """A second node, whose logs are none."""
+        said = asked(self, *args, **named)
+        [[_, header]] = said.values()
+        return said | {"second": [[], header]}
 
-    monkeypatch.setattr(reader, "range_logs", omitting)
+    monkeypatch.setattr(rpc, "batch_of_each", omitting)
     follower.tip.round()
+    with follower.database.read() as session:
+        assert queries.state(session) is None
+    monkeypatch.undo()
+    for _ in range(12):
+        follower.tip.round()
     with follower.database.read() as session:
         found = queries.state(session)
     assert found is not None

@@ -81,7 +81,7 @@ def test_a_conversion_that_one_node_makes_larger__is_not_credited(
     crediting = Crediting(following.chain, now_utc)
     crediting.round()
     assert balance(following.database, mine) == Credits()
-    assert statuses(following.database) == ["set_aside"]
+    assert statuses(following.database) == ["waiting"]
 
 
 def test_a_conversion_that_no_node_confirms_now__waits(
@@ -132,3 +132,19 @@ def test_reconciliation__sees_damage_that_keeps_the_sums(
     with following.database.write() as session:
         session.execute(text(damage))
     assert found_faults(following, token) != []
+
+
+def test_amounts_that_no_contract_can_have__stop_no_block(
+    following: Follower, token: TokenOnChain, nodes: Callable[..., Clocked]
+) -> None:
+    """Each fits its column; their sum does not."""
+    ref = reference(following.database, account(following.database))
+    token.buy(AGENT, 102 * USDC)
+    clocked = nodes("first")
+    clocked.rounds(4)
+    clocked.wire.view = makes_up(2**256 - 1)
+    for _ in range(10):
+        token.convert(AGENT, ONE, ref)
+    clocked.rounds(12)
+    assert clocked.tip.cursor.number == following.deployed.reader.block_number()
+    assert statuses(following.database) == []

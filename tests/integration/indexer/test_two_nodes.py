@@ -4,6 +4,7 @@ mixture.
 
 import json
 from collections.abc import Iterator
+from contextlib import nullcontext
 from datetime import timedelta
 from typing import Any
 
@@ -15,8 +16,6 @@ from core.chain.nodes import Nodes
 from core.mandate.chain.reader import VaultReader
 from indexer.chain import tip
 from indexer.chain.fetch import BlockContradictionError, BlockUnavailableError
-from indexer.chain.pool import DisputedError
-from indexer.chain.unwind import ForkUnclearError
 from tests.integration.chain_fixtures import USDC
 from tests.integration.indexer.conftest import Follower, Issued
 
@@ -120,19 +119,12 @@ def hosts_of_a_round(nodes: TwoNodes, follower: Follower) -> set[str]:
     return set(nodes.asked)
 
 
-def test_a_lower_head__is_a_lagging_node_and_the_next_round_asks_the_other(
-    follower: Follower, nodes: TwoNodes, working: Working
+@pytest.mark.parametrize("below", [0, 1])
+def test_the_same_head_and_a_lower_one__are_waited_with(
+    follower: Follower, nodes: TwoNodes, below: int
 ) -> None:
-    mandate, vault = working
-    follower.deployed.buy(vault, USDC)
-    nodes.head = hex(follower.tip.cursor.number - 1)
-    assert hosts_of_a_round(nodes, follower) == {"first"}
-    assert hosts_of_a_round(nodes, follower) == {"second"}
-    assert follower.story(mandate)[-1] == "move"
-
-
-def test_the_same_head__is_no_lag(follower: Follower, nodes: TwoNodes) -> None:
-    nodes.head = hex(follower.tip.cursor.number)
+    """Behind one URL stand machines of several heights."""
+    nodes.head = hex(follower.tip.cursor.number - below)
     assert hosts_of_a_round(nodes, follower) == {"first"}
     assert hosts_of_a_round(nodes, follower) == {"first"}
 
@@ -152,20 +144,24 @@ def test_the_same_head_for_too_long__the_other_is_asked(
 @pytest.mark.parametrize(
     ("receipts", "error"),
     [
-        ("null", BlockUnavailableError),
+        ("null", None),
         ("cut", BlockContradictionError),
         ("dead", RpcUnreachableError),
         ("refused", RpcRefusedError),
     ],
 )
 def test_receipts_that_are_wrong__end_the_round_unwritten_and_the_next_asks_the_other(
-    follower: Follower, nodes: TwoNodes, working: Working, receipts: str, error: type[Exception]
+    follower: Follower,
+    nodes: TwoNodes,
+    working: Working,
+    receipts: str,
+    error: type[Exception] | None,
 ) -> None:
     mandate, vault = working
     follower.deployed.buy(vault, USDC)
     nodes.receipts = receipts
     nodes.asked.clear()
-    with pytest.raises(error):
+    with nullcontext() if error is None else pytest.raises(error):
         follower.tip.round()
     assert (set(nodes.asked), follower.story(mandate)[-1]) == ({"first"}, "deposit")
     assert hosts_of_a_round(nodes, follower) == {"second"}
@@ -178,8 +174,7 @@ def test_a_head_that_hangs_in_the_air__writes_nothing_and_the_next_round_asks_th
     mandate, vault = working
     nodes.parent = "0x" + "ab" * 32
     follower.deployed.buy(vault, USDC)
-    with pytest.raises(ForkUnclearError):
-        follower.tip.round()
+    follower.tip.round()
     assert follower.story(mandate)[-1] == "deposit"
     assert hosts_of_a_round(nodes, follower) == {"second"}
     assert follower.story(mandate)[-1] == "move"
@@ -207,8 +202,7 @@ def test_a_chain_that_no_longer_holds_what_was_final__is_disputed_by_the_other_a
     follower.catch_up()
     follower.deployed.buy(vault, USDC)
     nodes.is_foreign = True
-    with pytest.raises(DisputedError):
-        follower.tip.round()
+    follower.tip.round()
     nodes.asked.clear()
     follower.tip.round()
     assert set(nodes.asked) == {"second"}

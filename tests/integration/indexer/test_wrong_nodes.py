@@ -123,10 +123,10 @@ def test_a_first_node_that_leads_nowhere__rests_and_the_second_is_asked(
 def test_an_only_node_that_leads_nowhere__is_a_failed_round_each_time_and_goes_on_once_it_is_right(
     alone: Clocked, wrong: Any
 ) -> None:
-    """A round that got nowhere once looked like one with nothing to do."""
+    """For ten seconds it may be one machine of several."""
     alone.wire.view = wrong(alone)
-    alone.rounds(20)
-    assert sum(alone.errors.values()) >= 10
+    alone.rounds(30)
+    assert sum(alone.errors.values()) >= 15
     alone.wire.view = true
     alone.rounds(10)
     assert (alone.is_at_head, alone.reorgs) == (True, 0)

@@ -109,7 +109,7 @@ class Chain:
             at = Cursor(self.height, hash_of(self.height))
             blocks.save_mark(session, SAFE, CHAIN, at, 1, self.clock.now)
             turn = conversions.due(session, CHAIN, self.height, None, self.clock.now)
-            for place in turn.rows:
+            for place in turn.holders:
                 conversions.credit(session, place, self.clock.now)
 
 

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from api.areas.sponsored.service import buys
-from core.chain import proof
 from core.chain.abi import function
 from core.chain.nodes import Nodes
 from core.mandate.chain.decode import TRANSFER_TOPIC
@@ -17,7 +16,6 @@ from core.sponsored.readings import PoolDisputedError, pool_now
 from indexer.chain.tip import TipLoop
 from tests.integration.api.conftest import reason
 from tests.integration.api.sponsored.conftest import Lie, LyingWire, SponsoredStage
-from tests.integration.chain_fixtures import DeployedChain
 
 
 def reader_by(stage: SponsoredStage, *wires: LyingWire) -> VaultReader:
@@ -54,12 +52,11 @@ class Ways(LyingWire):
 
 def altered(call: dict[str, Any], result: Any) -> Any:
     """Each USDC transfer is told to be of one base unit more."""
-    if call["method"] != "eth_getBlockReceipts" or not result:
+    if call["method"] not in ("eth_getBlockReceipts", "eth_getLogs") or not result:
         return result
-    for receipt in result:
-        for log in receipt["logs"]:
-            if log["topics"][0] == TRANSFER_TOPIC and len(log["data"]) == 66:
-                log["data"] = f"0x{int(log['data'], 16) + 1:064x}"
+    for log in [log for one in result for log in one.get("logs", [one])]:
+        if log["topics"][0] == TRANSFER_TOPIC and len(log["data"]) == 66:
+            log["data"] = f"0x{int(log['data'], 16) + 1:064x}"
     return result
 
 
@@ -81,7 +78,7 @@ def without_uses(call: dict[str, Any], result: Any) -> Any:
 
 
 def both_lies(call: dict[str, Any], result: Any) -> Any:
-    return unused(call, without_uses(call, altered(call, result)))
+    return unused(call, without_uses(call, result))
 
 
 def final(stage: SponsoredStage) -> None:
@@ -92,26 +89,13 @@ def final(stage: SponsoredStage) -> None:
     stage.tell_time()
 
 
-def test_anvils_blocks__are_proved_by_their_hash(deployed: DeployedChain) -> None:
-    rpc = deployed.rpc
-    newest = deployed.reader.block_number()
-    seen = 0
-    for number in range(newest + 1):
-        header = rpc.call("eth_getBlockByNumber", [hex(number), False], proof.sealed_header)
-        receipts = rpc.call("eth_getBlockReceipts", [hex(number)], proof.sealed_receipts)
-        assert header.receipts_root is not None, number
-        assert header.receipts_root == receipts.root, number
-        seen += len(receipts.receipts)
-    assert seen > 5
-
-
 @pytest.mark.slow
 def test_a_node_that_alters_amounts_at_the_tip__makes_nothing_final(
     stage: SponsoredStage, agent: dict[str, str]
 ) -> None:
     """It once made a paid buy final `nothing_paid`."""
     lying = LyingWire(altered)
-    follow_by(stage, lying)
+    follow_by(stage, lying, LyingWire())
     quote = stage.bought(agent)
     stage.processes[0].run()
     final(stage)
@@ -127,10 +111,10 @@ def test_a_node_that_alters_amounts_at_the_tip__makes_nothing_final(
     assert said["transfers"][0]["tokens"] == token_text(stage.tokens(stage.buyer.address))
 
 
-def test_one_honest_node_of_two__is_enough_for_a_use(
+def test_two_honest_nodes_of_three__are_enough_for_a_use(
     stage: SponsoredStage, agent: dict[str, str]
 ) -> None:
-    follow_by(stage, LyingWire(altered), LyingWire())
+    follow_by(stage, LyingWire(altered), LyingWire(), LyingWire())
     quote = stage.bought(agent)
     stage.processes[0].run()
     final(stage)
@@ -187,7 +171,7 @@ def test_a_lapse__on_the_word_of_one_of_two_nodes_waits(
 
 @pytest.mark.slow
 def test_disputes__are_counted(stage: SponsoredStage, agent: dict[str, str]) -> None:
-    follow_by(stage, LyingWire(altered))
+    follow_by(stage, LyingWire(altered), LyingWire())
     stage.bought(agent)
     stage.processes[0].run()
     final(stage)

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import astuple
+from typing import Any
 
 import httpx
 import pytest
@@ -11,7 +12,7 @@ from core.chain.blocks import BlockHeader
 from core.chain.nodes import Nodes
 from core.mandate.chain import calldata, typed_data
 from core.mandate.chain.lens import MOST_VAULTS, LensBlock, LensMissingError, LensReading
-from core.mandate.chain.reader import NO_VAULT, VaultPosition, VaultReader
+from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.lifecycle import OF_VAULT, Status
 from core.mandate.rules.terms import ZERO_ADDRESS
 from tests.integration.chain_fixtures import BUDGET, USDC, DeployedChain
@@ -22,9 +23,17 @@ def own_words(chain: DeployedChain, vault: str) -> LensReading:
     """What the vault's own views say at the newest block, one by one."""
     reader, head = chain.reader, newest(chain)
     log_head = function("MandateVault", "logHead")
+    count = function("MandateVaultFactory", "vaultCount")
     measured = reader.worth(vault, head.hash)
     return LensReading(
-        block=LensBlock(head.number, head.timestamp, head.parent_hash),
+        block=LensBlock(
+            head.number,
+            head.timestamp,
+            head.parent_hash,
+            count.decode_output(
+                reader.call(reader.contracts["factory"], count.encode(), head.hash)
+            )[0],
+        ),
         status=reader.status(vault, head.hash),
         agent=reader.agent(vault, head.hash),
         worth_usdc_e6=None if measured is None else measured[0],
@@ -35,9 +44,9 @@ def own_words(chain: DeployedChain, vault: str) -> LensReading:
     )
 
 
-def own_position(chain: DeployedChain, vault: str, at: str) -> VaultPosition:
+def own_position(chain: DeployedChain, vault: str, at: str) -> tuple[Any, ...]:
     reader = chain.reader
-    return VaultPosition(
+    return (
         reader.totals(vault, at),
         reader.agent(vault, at),
         reader.payee(vault, at),
@@ -137,9 +146,6 @@ def test_readings__where_no_lens_stands__name_its_address(deployed: DeployedChai
         reader.read_lens([STRANGER.address])
 
 
-# Positions at a block's hash, for the history
-
-
 def test_positions__of_vaults_that_differ__are_what_each_says(deployed: DeployedChain) -> None:
     vaults = [deployed.create_vault(deployed.terms(f"m_lens{number}aaaa")) for number in range(2)]
     before = newest(deployed).hash
@@ -148,26 +154,24 @@ def test_positions__of_vaults_that_differ__are_what_each_says(deployed: Deployed
     deployed.mint(vaults[1], 5)  # from a stranger, and no event of the vault
     asked, now = [*vaults, later, STRANGER.address], newest(deployed).hash
 
-    foreign = deployed.contracts["usdc"]
-    assert deployed.reader.vault_positions([foreign, later], now) == [
-        None,
-        own_position(deployed, later, now),
-    ]
-    found = deployed.reader.vault_positions(asked, now)
-    assert found == [*(own_position(deployed, vault, now) for vault in asked[:3]), NO_VAULT]
-    assert found[0] != found[1]
-    assert deployed.reader.vault_positions(asked, before) == [
-        *(own_position(deployed, vault, before) for vault in vaults),
-        NO_VAULT,
-        NO_VAULT,
-    ]
+    answer = deployed.reader.lens_positions(asked, now)
+    found = {
+        vault: (one.totals, one.agent, one.payee, one.balance_usdc_e6)
+        for vault, one in answer.found.items()
+    }
+    assert found == {vault: own_position(deployed, vault, now) for vault in asked[:3]}
+    assert found[vaults[0]] != found[vaults[1]]
+    assert answer.absent.keys() == {STRANGER.address}
+    assert deployed.reader.lens_positions(asked, before).found.keys() == set(vaults)
 
 
-def test_positions__of_a_block_before_the_lens__are_each_vaults_own_words(
-    deployed: DeployedChain,
-) -> None:
-    vaults = [deployed.create_vault(deployed.terms(f"m_lensto{number}aaa")) for number in range(2)]
-    at = newest(deployed).hash
-    younger = deployed.deploy("VaultLens", deployed.contracts["factory"])
-    reader = VaultReader(deployed.rpc, {**deployed.contracts, "vault_lens": younger})
-    assert reader.vault_positions(vaults, at) == [own_position(deployed, one, at) for one in vaults]
+def test_of_each_node__is_its_own_answer_at_its_newest_block(deployed: DeployedChain) -> None:
+    vaults = lived(deployed)
+    ((node, rows),) = deployed.reader.lens_of_each([*vaults, STRANGER.address], 2.0).items()
+    assert node == deployed.rpc.names[0]
+    assert {vault: row.reading for vault, row in rows.items()} == {
+        **{vault: own_words(deployed, vault) for vault in vaults},
+        STRANGER.address: None,
+    }
+    nowhere = VaultReader(deployed.rpc, {**deployed.contracts, "vault_lens": STRANGER.address})
+    assert nowhere.lens_of_each(vaults, 2.0) == {}

@@ -1,159 +1,140 @@
-"""What a range is held against is asked for in pieces, with a sign after each: a range over
-thousands of vaults is no loop that hangs.
-"""
+"""What a second node says of a range is held against its receipts, a few blocks a request."""
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from core.blocks.registry import KnownVault
-from core.chain.abi import address_word, topic_of
-from core.chain.blocks import BlockHeader, RawLog
-from core.chain.bloom import bits_of, bloom_of
-from core.identity.queries import LinkedWallet
-from core.mandate.chain.decode import TRANSFER_TOPIC
-from core.mandate.chain.reader import VaultPosition
-from core.mandate.rules.events import Deposited, LogRef
-from indexer.chain.completeness import MOST_MEMBERS, VAULTS_A_REQUEST, RangeProof
-from indexer.chain.facts import BlockFacts, Found
+from core.chain.blocks import BlockHeader, RawLog, TransactionReceipt
+from core.chain.bloom import bloom_of
+from core.hexes import checksum_address
+from indexer.chain.completeness import MOST_RECEIPTS, RangeTooLongError, corrected
 from indexer.chain.fetch import BlockContradictionError, FetchedBlock
 from indexer.chain.watch import WatchList
 from tests.each import each
 
-USDC, FACTORY, SENDER = (f"0x{digit * 40}" for digit in "123")
-HASH, PARENT = "0x" + "aa" * 32, "0x" + "bb" * 32
-HEADER = BlockHeader(10, HASH, PARENT, 1_700_000_000, 0, (), 1)
+USDC, FACTORY, ADAPTER = (checksum_address(f"0x{digit * 40}") for digit in "123")
 
 
-class Reader:
-    """A node that has the state of no block, and what it was asked and told in between."""
-
-    contracts = {"usdc": USDC}  # noqa: RUF012 (a fake)
-
-    def __init__(self) -> None:
-        self.heard: list[int | str] = []
-
-    def vault_positions(self, vaults: Sequence[str], at: str) -> list[VaultPosition | None]:
-        self.heard.append(len(vaults))
-        return [None] * len(vaults)
+def hash_of(number: int) -> str:
+    return f"0x{number:064x}"
 
 
-def deposit_of(vault: str, index: int) -> Found:
-    log = RawLog(vault, (HASH,), "0x", 10, HASH, HASH, 0, index)
-    return Found(
-        LogRef(1, 10, HASH, 1_700_000_000, HASH, index, vault), Deposited(SENDER, 1, 1, 1), log
+def log_of(number: int, address: str = ADAPTER) -> RawLog:
+    return RawLog(
+        address, (hash_of(7),), "0x", number, hash_of(number), hash_of(900 + number), 0, 0
     )
 
 
-def test_each_request_for_vaults_positions__is_followed_by_a_sign() -> None:
-    reader = Reader()
-    found = tuple(
-        deposit_of(f"0x{number:040x}", number) for number in range(2 * VAULTS_A_REQUEST + 1)
-    )
-    facts = [BlockFacts(HEADER, tuple(item.log for item in found), found, (), ())]
-    proof = RangeProof(reader, PARENT, lambda: reader.heard.append("sign"))  # type: ignore[arg-type]  # as much of a reader as it uses
-    proof.left_out(
-        [FetchedBlock(HEADER, (), facts[0].logs)], facts, WatchList(FACTORY, USDC, set())
-    )
-    assert reader.heard == [VAULTS_A_REQUEST, "sign", VAULTS_A_REQUEST, "sign", 1, "sign"] * 2
+def header_of(number: int) -> BlockHeader:
+    bloom, sent = bloom_of([log_of(number)]), (hash_of(900 + number),)
+    return BlockHeader(number, hash_of(number), hash_of(number - 1), 1_700_000_000, bloom, sent)
 
 
-@pytest.mark.parametrize("adapters", [set(), {USDC}], ids=["", "with USDC listed as an adapter"])
-def test_a_payment_that_only_the_bloom_tells_of__has_its_block_read_by_receipts(
-    adapters: set[str],
-) -> None:
-    bloom = bits_of(USDC) | bits_of(TRANSFER_TOPIC) | bits_of(address_word(SENDER))
-    header = replace(HEADER, logs_bloom=bloom)
-    watch = WatchList(FACTORY, USDC, adapters, wallets={SENDER: LinkedWallet(1, 0)})
-    with pytest.raises(BlockContradictionError, match="a log is missing"):
-        RangeProof(Reader(), PARENT).left_out(
-            [FetchedBlock(header, (), ())], [BlockFacts(header, (), (), (), ())], watch
-        )  # type: ignore[arg-type]
-
-
-def test_whatever_an_adapter_logs__has_its_block_read_by_receipts_where_only_the_bloom_tells_of_it() -> (
-    None
-):
-    adapter = f"0x{'9' * 40}"
-    noise = RawLog(adapter, ("0x" + "a4" * 32,), "0x", 10, HASH, HASH, 0, 0)
-    header = replace(HEADER, logs_bloom=bloom_of((noise, *payments(20))))
-    watch, facts = WatchList(FACTORY, USDC, {adapter}), [BlockFacts(header, (), (), (), ())]
-    with pytest.raises(BlockContradictionError, match="a log is missing"):
-        RangeProof(Reader(), PARENT).left_out([FetchedBlock(header, (), ())], facts, watch)  # type: ignore[arg-type]
-    whole = FetchedBlock(header, (), (noise,))
-    assert RangeProof(Reader(), PARENT).left_out([whole], facts, watch) == {}  # type: ignore[arg-type]
-
-
-def purchase_of(vault: str, index: int) -> tuple[RawLog, ...]:
-    """The four logs of a vault's purchase at a venue: 36 bits of a bloom, more or fewer."""
-    venue, adapter = f"0x{'8' * 40}", f"0x{'9' * 40}"
-    told = [
-        (USDC, ("0x" + "a1" * 32, address_word(vault), address_word(adapter))),  # its approval
-        (USDC, (TRANSFER_TOPIC, address_word(vault), address_word(venue))),
-        (venue, ("0x" + "a2" * 32, address_word(vault))),
-        (
-            vault,
-            (
-                topic_of("Executed"),
-                address_word(f"0x{index:040x}"),
-                address_word(adapter),
-                "0x" + "a3" * 32,
-            ),
-        ),
-    ]
-    return tuple(
-        RawLog(address, topics, "0x", 10, HASH, HASH, 0, place)
-        for place, (address, topics) in enumerate(told)
-    )
-
-
-def payments(count: int) -> tuple[RawLog, ...]:
-    """Of strangers to strangers."""
-    pairs = [
-        (address_word(f"0x{number:040x}"), address_word(f"0x{number + 500:040x}"))
-        for number in range(count)
-    ]
-    return tuple(
-        RawLog(USDC, (TRANSFER_TOPIC, *pair), "0x", 10, HASH, HASH, 0, place)
-        for place, pair in enumerate(pairs)
-    )
-
-
-def is_looked_at(vaults: int, *, logs: tuple[RawLog, ...], came: tuple[RawLog, ...]) -> bool:
-    """Whether a block of these logs, of which `came` were given, has its receipts read where so
-    many vaults are watched.
+class FakeNodes:
+    """The first gave the range, the second says `theirs`; each block's receipts have one log of the
+    adapter.
     """
-    header = replace(HEADER, logs_bloom=bloom_of(logs))
-    watched = {vault: KnownVault(vault, SENDER, None, ()) for vault in map(vault_of, range(vaults))}
-    proof = RangeProof(Reader(), PARENT)  # type: ignore[arg-type]  # as much of a reader as it uses
-    try:
-        proof.left_out(
-            [FetchedBlock(header, (), came)],
-            [BlockFacts(header, (), (), (), ())],
-            WatchList(FACTORY, USDC, set(), vaults=watched),
+
+    def __init__(self, theirs: Sequence[RawLog], *, names: Sequence[str] = ("one", "two")) -> None:
+        self.theirs = theirs
+        self.rpc = self
+        self.names, self.pinned_name = names, "one"
+        self.heard: list[Any] = []
+        self.last_hash: str | None = None
+
+    def logs_of_each(
+        self, first: int, last: int, filters: Any, within_s: float, among: Sequence[str]
+    ) -> dict[str, tuple[list[RawLog], BlockHeader]]:
+        header = header_of(last)
+        header = header if self.last_hash is None else replace(header, hash=self.last_hash)
+        self.heard.append([*among])
+        return {name: ([*self.theirs], header) for name in among}
+
+    def receipts(self, block_hash: str) -> tuple[TransactionReceipt, ...]:
+        return self.receipts_of_blocks([block_hash])[0]
+
+    def receipts_of_blocks(self, hashes: Sequence[str]) -> list[tuple[TransactionReceipt, ...]]:
+        self.heard.append(len(hashes))
+        return [(self._receipt(int(one, 16)),) for one in hashes]
+
+    def _receipt(self, number: int) -> TransactionReceipt:
+        log = log_of(number)
+        place = log.tx_hash, 0, number, log.block_hash
+        return TransactionReceipt(*place, 1, USDC, None, 1, bloom_of([log]), (log,))
+
+
+def blocks(count: int, *, told: bool) -> list[FetchedBlock]:
+    numbers = range(1, count + 1)
+    return [FetchedBlock(header_of(one), (), (log_of(one),) if told else ()) for one in numbers]
+
+
+def found_in(nodes: FakeNodes, some: Sequence[FetchedBlock]) -> list[int]:
+    watch = WatchList(FACTORY, USDC, {ADAPTER})
+    return list(corrected(nodes, some, watch, lambda: nodes.heard.append("sign")))  # type: ignore[arg-type]  # as much of a reader as it uses
+
+
+def test_where_both_say_the_same__no_receipt_is_read() -> None:
+    nodes = FakeNodes([log_of(1), log_of(2)])
+    assert (found_in(nodes, blocks(2, told=True)), nodes.heard) == ([], [["two"], "sign"])
+
+
+def test_with_one_node__nobody_is_asked() -> None:
+    nodes = FakeNodes([], names=("one",))
+    assert (found_in(nodes, blocks(2, told=False)), nodes.heard) == ([], ["sign"])
+
+
+def test_a_log_that_the_second_knows_of__is_found_where_the_receipts_have_it() -> None:
+    nodes = FakeNodes([log_of(2)])
+    assert found_in(nodes, blocks(3, told=False)) == [2]
+    assert nodes.heard == [["two"], "sign", 1, "sign"]
+
+
+def test_a_log_that_only_the_first_has__stays_where_the_receipts_have_it() -> None:
+    assert found_in(FakeNodes([]), blocks(3, told=True)) == []
+
+
+def test_a_log_that_the_first_made_up__is_found() -> None:
+    (block,) = blocks(1, told=True)
+    invented = replace(log_of(1), log_index=1)
+    made_up = replace(block, logs=(*block.logs, invented))
+    assert found_in(FakeNodes([log_of(1)]), [made_up]) == [1]
+
+
+def test_vaults__are_not_asked_of_the_second() -> None:
+    (block,) = blocks(1, told=True)
+    of_vault = log_of(1, checksum_address("0x" + "9" * 40))
+    with_vault = replace(block, logs=(*block.logs, replace(of_vault, log_index=1)))
+    watch = WatchList(FACTORY, USDC, {ADAPTER}, vaults={of_vault.address: None})  # type: ignore[dict-item]
+    nodes = FakeNodes([log_of(1)])
+    assert corrected(nodes, [with_vault], watch) == {}  # type: ignore[arg-type]
+
+
+def test_a_second_node_on_another_branch__says_nothing() -> None:
+    nodes = FakeNodes([log_of(1)])
+    nodes.last_hash = hash_of(99)
+    assert found_in(nodes, blocks(2, told=False)) == []
+
+
+@each(("count", "asked"), [(8, [8]), (9, [8, 1]), (MOST_RECEIPTS, [8] * 8)])
+def test_receipts__are_read_a_few_blocks_a_request__with_a_sign_after_each(
+    count: int, asked: list[int]
+) -> None:
+    nodes = FakeNodes([log_of(one) for one in range(1, count + 1)])
+    assert found_in(nodes, blocks(count, told=False)) == [*range(1, count + 1)]
+    assert nodes.heard == [["two"], "sign", *(one for size in asked for one in (size, "sign"))]
+
+
+def test_more_blocks_than_receipts_are_read_for__ask_for_a_shorter_range() -> None:
+    nodes = FakeNodes([log_of(one) for one in range(1, MOST_RECEIPTS + 2)])
+    with pytest.raises(RangeTooLongError, match="65 blocks of the range are in question"):
+        found_in(nodes, blocks(MOST_RECEIPTS + 1, told=False))
+
+
+def test_receipts_that_are_not_the_headers__refuse_the_range() -> None:
+    (block,) = blocks(1, told=False)
+    with pytest.raises(BlockContradictionError, match="a log is missing or invented"):
+        found_in(
+            FakeNodes([log_of(1)]), [replace(block, header=replace(block.header, logs_bloom=0))]
         )
-    except BlockContradictionError:  # the receipts of a node that has none are not the header's
-        return True
-    return False
-
-
-def vault_of(number: int) -> str:
-    return f"0x{number + 1_000_000:040x}"
-
-
-@each(("vaults", "beside"), [(1, 60), (100, 20), (2_000, 8), (MOST_MEMBERS, 0)])
-def test_an_execution_that_only_the_bloom_tells_of__has_its_block_read_by_receipts__of_many_vaults_too(
-    vaults: int, beside: int
-) -> None:
-    assert is_looked_at(vaults, logs=purchase_of(vault_of(0), 1) + payments(beside), came=())
-
-
-@each("purchases", [5, 14, 16, 60])
-def test_a_busy_block_of_which_all_came__is_not_looked_at_because_of_what_its_own_logs_say(
-    purchases: int,
-) -> None:
-    logs = tuple(
-        log for number in range(purchases) for log in purchase_of(vault_of(number), number)
-    )
-    assert not is_looked_at(2_000, logs=logs, came=logs)

@@ -6,7 +6,7 @@ import pytest
 
 from core.blocks.queries import Cursor
 from core.chain.blocks import BlockHeader
-from indexer.chain.unwind import HEADERS_A_REQUEST, ForkUnclearError, common_ancestor
+from indexer.chain.unwind import ForkUnclearError, common_ancestor
 
 
 def block_hash(branch: str, number: int) -> str:
@@ -14,24 +14,21 @@ def block_hash(branch: str, number: int) -> str:
 
 
 class Node:
-    """A chain that is branch `a` up to `fork` and branch `b` from there to `head`."""
+    """A chain that is branch `a` up to `fork` and branch `b` from there to `head`; it lacks the
+    heights above `known` of it.
+    """
 
-    def __init__(self, fork: int, head: int) -> None:
+    def __init__(self, fork: int, head: int, known: int | None = None) -> None:
         self.fork, self.head = fork, head
-        self.requests = 0
-        self.unlinked: int | None = None
-
-    def _hash(self, number: int) -> str:
-        return block_hash("a" if number <= self.fork else "b", number)
+        self.known = head if known is None else known
+        self.asked = list[int]()
 
     def _header(self, number: int) -> BlockHeader | None:
-        if number > self.head:
-            return None
-        parent = "0xother" if number == self.unlinked else self._hash(number - 1)
-        return BlockHeader(number, self._hash(number), parent, 0, 0, ())
+        names = [block_hash("a" if at <= self.fork else "b", at) for at in (number, number - 1)]
+        return None if number > self.known else BlockHeader(number, *names, 0, 0, ())
 
     def headers(self, numbers: list[int]) -> list[BlockHeader | None]:
-        self.requests += 1
+        self.asked.append(len(numbers))
         return [self._header(number) for number in numbers]
 
 
@@ -40,7 +37,7 @@ def ours(lowest: int, highest: int) -> list[Cursor]:
 
 
 def ancestor(node: Any, blocks: list[Cursor]) -> Cursor | None:
-    return common_ancestor(node, blocks)
+    return common_ancestor(node, blocks, node.head)
 
 
 def test_a_longer_branch__meets_ours_at_the_fork() -> None:
@@ -55,23 +52,40 @@ def test_no_fork__our_own_head_is_the_answer() -> None:
     assert ancestor(Node(fork=100, head=101), ours(1, 100)) == Cursor(100, "a100")
 
 
-def test_a_deep_fork__is_found_a_window_at_a_time() -> None:
-    node = Node(fork=100 - HEADERS_A_REQUEST - 1, head=100)
-    assert ancestor(node, ours(1, 100)) == Cursor(node.fork, f"a{node.fork}")
-    assert node.requests == 2
+def test_every_depth__is_found_with_few_headers() -> None:
+    for depth in range(64):
+        for head in (100 - depth, 100, 101):
+            node = Node(fork=100 - depth, head=head)
+            assert ancestor(node, ours(1, 100)) == Cursor(100 - depth, f"a{100 - depth}")
+            assert max(node.asked) <= 8
+            assert sum(node.asked) <= 13
 
 
 def test_nothing_in_common__is_none() -> None:
     assert ancestor(Node(fork=0, head=100), ours(50, 100)) is None
 
 
-def test_headers_that_are_not_linked__are_not_believed() -> None:
-    node = Node(fork=90, head=100)
-    node.unlinked = 95
+def test_a_height_below_the_head_that_is_not_there__is_unclear() -> None:
+    """A machine behind the one that showed the head."""
+    with pytest.raises(ForkUnclearError):
+        ancestor(Node(fork=97, head=101, known=98), ours(1, 100))
+
+
+def test_a_block_that_is_not_linked_to_the_ancestor__is_unclear() -> None:
+    node = Node(fork=97, head=100)
+    node.headers = lambda numbers: [  # type: ignore[method-assign]
+        BlockHeader(number, block_hash("a" if number <= 97 else "b", number), "b", 0, 0, ())
+        for number in numbers
+    ]
     with pytest.raises(ForkUnclearError):
         ancestor(node, ours(1, 100))
 
 
-def test_a_node_with_none_of_our_heights__is_not_believed() -> None:
+def test_headers_of_two_branches__are_unclear() -> None:
+    node = Node(fork=0, head=100)
+    node.headers = lambda numbers: [  # type: ignore[method-assign]
+        BlockHeader(number, block_hash("a" if number == 100 else "b", number), "", 0, 0, ())
+        for number in numbers
+    ]
     with pytest.raises(ForkUnclearError):
-        ancestor(Node(fork=0, head=40), ours(50, 100))
+        ancestor(node, ours(1, 100))

@@ -3,7 +3,6 @@ answer may have any form, and no form of it ends the other checks.
 """
 
 import copy
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +18,6 @@ from api.client.verify.log_head_check import (
     FORK_FIELDS,
     check_log_head,
     proven_log_head,
-    quick_keccak,
 )
 from api.client.verify.node import Block, Node
 from core.chain.blocks import RawLog
@@ -229,16 +227,3 @@ def test_a_log_in_a_block_that_the_node_does_not_have__proves_nothing_and_ends_n
         check_log_head(
             DIGEST, VAULT, [_log(VAULT, 1)], {0: world.block}, world.node(), world.block, Report()
         )
-
-
-def test_hashes_are_the_same_with_and_without_the_quicker_module(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    words = [b"", b"a", bytes(range(256)), b"\xff" * 1_000]
-    quick = quick_keccak()
-    monkeypatch.setitem(sys.modules, "eth_hash.backends.pysha3", None)
-    plain = quick_keccak()
-    assert type(quick._backend).__name__ == "PySha3Backend"
-    assert type(plain._backend).__name__ == "CryptodomeBackend"
-    assert [quick(word) for word in words] == [plain(word) for word in words]
-    assert [plain(word) for word in words] == [keccak(word) for word in words]

@@ -19,17 +19,16 @@ from core.mandate.chain.lens import (
     LensReading,
     NotSeenError,
 )
-from core.mandate.chain.reader import NO_VAULT, VaultReader
+from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.lifecycle import Status, VaultStatus
 from tests.each import each
 
 LENS = "0x" + "33" * 20
 USDC = "0x" + "22" * 20
 AGENT = "0x" + "44" * 20
-BLOCK = (16, 0x64000000, "0x" + "cd" * 32)
+BLOCK = (16, 0x64000000, "0x" + "cd" * 32, 3)
 HEAD = LensBlock(*BLOCK)
 LOG_HEAD = "0x" + "ab" * 32
-HASH = "0x" + "ef" * 32
 READING = (1, AGENT, 5, 2, 3, 1, LOG_HEAD)
 POSITION = (AGENT, 0, 9, (10, 4, 3, 2, 1, 2, 7))
 READ = LensReading(
@@ -72,7 +71,7 @@ def words(*values: Any) -> str:
 
 
 def answer(*rows: tuple[Any, ...]) -> str:
-    return "0x" + words(BLOCK, 128, len(rows)) + "".join(words(*one) for one in rows)
+    return "0x" + words(BLOCK, 160, len(rows)) + "".join(words(*one) for one in rows)
 
 
 class Node(httpx.BaseTransport):
@@ -198,7 +197,7 @@ def test_readings__where_there_is_no_lens__are_an_error_that_names_it() -> None:
         read(lambda asked: "0x", [vault(1)])
 
 
-GOOD = words(BLOCK, 128, 1)
+GOOD = words(BLOCK, 160, 1)
 LIES: dict[str, str] = {
     "a head alone": "0x" + words(BLOCK),
     "no vault": answer(),
@@ -206,11 +205,12 @@ LIES: dict[str, str] = {
     "a word short": answer(row(3))[:-64],
     "a word long": answer(row(3)) + "00" * 32,
     "half a word": answer(row(3))[:-32],
-    "a count without rows": "0x" + words(BLOCK, 128, 1),
-    "a count of 2^255": "0x" + words(BLOCK, 128, 2**255, *row(3)),
-    "rows elsewhere": "0x" + words(BLOCK, 160, 1, *row(3)),
-    "a block of 2^60": "0x" + words(2**60, *BLOCK[1:], 128, 1, *row(3)),
-    "a time of 2^36": "0x" + words(BLOCK[0], 2**36, BLOCK[2], 128, 1, *row(3)),
+    "a count without rows": "0x" + words(BLOCK, 160, 1),
+    "a count of 2^255": "0x" + words(BLOCK, 160, 2**255, *row(3)),
+    "rows elsewhere": "0x" + words(BLOCK, 128, 1, *row(3)),
+    "a block of 2^60": "0x" + words(2**60, *BLOCK[1:], 160, 1, *row(3)),
+    "a time of 2^36": "0x" + words(BLOCK[0], 2**36, *BLOCK[2:], 160, 1, *row(3)),
+    "2^60 vaults": "0x" + words(*BLOCK[:3], 2**60, 160, 1, *row(3)),
     "an outcome of 4": answer(row(4)),
     "a status of 4": answer(row(3, status=4)),
     "a status of 256": answer(row(3, status=256)),
@@ -300,28 +300,3 @@ def test_seen__a_vault_that_cannot_be_read__is_not_seen(outcome: int) -> None:
     nothing = (*row(outcome), NOTHING[1], 0, 0, (0,) * 7)
     with pytest.raises(NotSeenError):
         seen(nothing)
-
-
-# For the indexer, at one block's hash
-
-
-def positions(says: Any, vaults: Sequence[str]) -> Any:
-    node = Node(lambda asked: says)
-    reader = reader_of(node)
-    try:
-        return reader.vault_positions(vaults, HASH)
-    finally:
-        reader.rpc.close()
-
-
-def test_positions__are_none_where_unread_and_no_vault_where_there_is_none() -> None:
-    nothing = (NOTHING[1], 0, 0, (0,) * 7)
-    found = positions(
-        answer(position(3), (*row(1), *nothing), (*row(0), *nothing)),
-        [vault(1), vault(2), vault(3)],
-    )
-    assert found[0].balance == 9
-    assert found[1] is NO_VAULT
-    assert found[2] is None
-    gone = {"code": -32000, "message": "missing trie node"}
-    assert positions(gone, [vault(1), vault(2)]) == [None, None]

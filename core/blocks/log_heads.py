@@ -1,0 +1,221 @@
+"""All SQL of what the vaults' own hash of their logs proves (core.chain.log_head).
+
+Laws
+- A kept head is one that nodes read from a vault and that our logs make: what is folded again grows
+  with the logs since, not with the record.
+- Only logs of canonical blocks count. Where blocks are orphaned, the heads above the ancestor go,
+  and those vaults are folded from their terms' digest again.
+- `number` of a head is the block of the newest log that it counts, all of whose logs it counts.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+from sqlalchemy import BigInteger, Select, and_, delete, func, select
+from sqlalchemy.dialects.postgresql import BYTEA, insert
+from sqlalchemy.orm import Session
+
+from core.blocks.queries import not_orphaned, raw_log_of
+from core.blocks.tables import ChainBlock, RawLogRow, Vault, VaultLogHead
+from core.chain.blocks import RawLog
+from core.chain.log_head import grown
+from core.db.arrays import table_of
+from core.db.engine import WriteSession
+from core.hexes import address_of, bytes_of
+
+LOGS_AT_ONCE = 500  # in memory, of the logs that are folded
+
+
+@dataclass(frozen=True, slots=True)
+class LogHead:
+    """A vault's word after its logs up to `number`, the newest one's block."""
+
+    number: int
+    word: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ProvenVault:
+    """A canonical vault, and the newest head that was proven; at first its terms' digest."""
+
+    address: str
+    owner: str
+    mandate_id: int | None
+    created_number: int
+    head: LogHead
+
+
+def proven_vaults(
+    session: Session,
+    chain_id: int,
+    *,
+    after: str = "0x",
+    among: Iterable[str] | None = None,
+    limit: int | None = None,
+) -> list[ProvenVault]:
+    """Vaults by rising address: above `after`, or those `among`."""
+    kept = and_(VaultLogHead.chain_id == Vault.chain_id, VaultLogHead.address == Vault.address)
+    query = (
+        select(
+            Vault.address,
+            Vault.owner,
+            Vault.mandate_id,
+            Vault.created_number,
+            Vault.terms_digest,
+            VaultLogHead.number,
+            VaultLogHead.head,
+        )
+        .outerjoin(VaultLogHead, kept)
+        .where(Vault.chain_id == chain_id, not_orphaned(Vault.chain_id, Vault.created_block_hash))
+    )
+    if among is not None:
+        query = query.where(Vault.address.in_([bytes_of(address) for address in among]))
+    rows = session.execute(
+        query.where(Vault.address > bytes_of(after)).order_by(Vault.address).limit(limit)
+    )
+    return [
+        ProvenVault(
+            address_of(address),
+            address_of(owner),
+            mandate_id,
+            created,
+            LogHead(created - 1, digest) if number is None else LogHead(number, head),
+        )
+        for address, owner, mandate_id, created, digest, number, head in rows
+    ]
+
+
+def heads_at(
+    session: Session, chain_id: int, vaults: Sequence[ProvenVault], heights: Sequence[int]
+) -> dict[str, dict[int, LogHead]]:
+    """By vault its head at each of these heights, folded from the proven one."""
+    found = {vault.address: dict.fromkeys(heights, vault.head) for vault in vaults}
+    if not vaults or not heights:
+        return found
+    bases = {vault.address: vault.head for vault in vaults}
+    asked = table_of(
+        "asked",
+        {
+            "address": (BYTEA, [bytes_of(vault.address) for vault in vaults]),
+            "above": (BigInteger, [vault.head.number for vault in vaults]),
+        },
+    )
+    query = (
+        _logs(chain_id)
+        .where(
+            RawLogRow.address == asked.c.address,
+            RawLogRow.number > asked.c.above,
+            RawLogRow.number <= max(heights),
+        )
+        .order_by(RawLogRow.address, RawLogRow.number, RawLogRow.log_index)
+    )
+    with session.execute(query.execution_options(yield_per=LOGS_AT_ONCE)) as rows:
+        for address, logs in groupby(rows, key=itemgetter(2)):
+            vault = address_of(address)
+            found[vault] = _heads(bases[vault], logs, heights)
+    return found
+
+
+def _heads(base: LogHead, logs: Iterable[Any], heights: Sequence[int]) -> dict[int, LogHead]:
+    """`logs` in the order of the chain."""
+    found, head = dict[int, LogHead](), base
+    left = sorted(set(heights))
+    for number, _, _, topics, data, at in logs:
+        while left and number > left[0]:
+            found[left.pop(0)] = head
+        head = LogHead(number, grown(head.word, number, at, b"".join(topics) + data))
+    return found | dict.fromkeys(left, head)
+
+
+def logs_since(
+    session: Session, chain_id: int, address: str, above: int, up_to: int
+) -> list[RawLog]:
+    """The canonical logs of a contract in these blocks, in order."""
+    query = (
+        select(RawLogRow)
+        .where(
+            RawLogRow.chain_id == chain_id,
+            RawLogRow.address == bytes_of(address),
+            RawLogRow.number > above,
+            RawLogRow.number <= up_to,
+            not_orphaned(RawLogRow.chain_id, RawLogRow.block_hash),
+        )
+        .order_by(RawLogRow.number, RawLogRow.log_index)
+    )
+    return [raw_log_of(row) for row in session.scalars(query)]
+
+
+def count_of(
+    session: Session, chain_id: int, address: str, topic: str, above: int, up_to: int
+) -> int:
+    """How many logs of a contract begin with that topic in these blocks."""
+    query = select(func.count()).where(
+        RawLogRow.chain_id == chain_id,
+        RawLogRow.address == bytes_of(address),
+        RawLogRow.topics[1] == bytes_of(topic),
+        RawLogRow.number > above,
+        RawLogRow.number <= up_to,
+        not_orphaned(RawLogRow.chain_id, RawLogRow.block_hash),
+    )
+    return session.execute(query).scalar_one()
+
+
+def keep_heads(session: WriteSession, chain_id: int, heads: Mapping[str, LogHead]) -> None:
+    """By vault what was proven."""
+    rows = [
+        {
+            "chain_id": chain_id,
+            "address": bytes_of(vault),
+            "number": head.number,
+            "head": head.word,
+        }
+        for vault, head in sorted(heads.items())
+    ]
+    if rows:
+        statement = insert(VaultLogHead)
+        fresh = {name: statement.excluded[name] for name in ("number", "head")}
+        session.execute(
+            statement.on_conflict_do_update(index_elements=["chain_id", "address"], set_=fresh),
+            rows,
+        )
+
+
+def forget_heads(session: WriteSession, chain_id: int, above: int) -> int:
+    """Those that count a log above that height; how many."""
+    statement = delete(VaultLogHead).where(
+        VaultLogHead.chain_id == chain_id, VaultLogHead.number > above
+    )
+    return len(session.execute(statement.returning(VaultLogHead.address)).all())
+
+
+def remove_logs(session: WriteSession, chain_id: int, logs: Iterable[RawLog]) -> None:
+    """The chain has no such logs."""
+    for one in logs:
+        session.execute(
+            delete(RawLogRow).where(
+                RawLogRow.chain_id == chain_id,
+                RawLogRow.block_hash == bytes_of(one.block_hash),
+                RawLogRow.log_index == one.log_index,
+            )
+        )
+
+
+def _logs(chain_id: int) -> Select[*tuple[Any, ...]]:
+    """With the times of their blocks."""
+    block = and_(
+        ChainBlock.chain_id == RawLogRow.chain_id,
+        ChainBlock.hash == RawLogRow.block_hash,
+        ChainBlock.canonical,
+    )
+    columns = (
+        RawLogRow.number,
+        RawLogRow.log_index,
+        RawLogRow.address,
+        RawLogRow.topics,
+        RawLogRow.data,
+        ChainBlock.ts,
+    )
+    return select(*columns).join(ChainBlock, block).where(RawLogRow.chain_id == chain_id)

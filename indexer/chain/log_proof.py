@@ -1,0 +1,442 @@
+"""Whether the record has every log of every vault, by the vaults' own word for it.
+
+    each node's lens, of some vaults at its newest block --> our logs up to that block make the same word: proven
+          '- they do not --> each node is asked for the vault's logs since it was proven last
+                |- those of one make a word that a node reads --> they replace ours, and the ledger follows
+                '- those of none do, twice in a row --> the ledger is held, and a finding says so, until they do
+
+Laws
+- The word is cumulative (MandateVault.sol, LOGS): one reading near the tip proves all of a vault's
+  logs before it, without old state.
+- A reading above the cursor waits for it, and counts only where the block before is ours.
+- What is folded again next time grows with the logs since. A word is kept as proven only where two
+  nodes read it, where there are two: one that leaves a log out may leave it out of the word as well.
+- Where nodes tell different stories, the one that more readings bear out is believed, and of two
+  alike none. The node of another one rests.
+- The factory's count of its vaults is to VaultCreated what the word is to a vault's logs.
+- What no vault logs is not proven here: completeness.py.
+Source: docs/decisions/0063.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+from operator import attrgetter
+
+import structlog
+from sqlalchemy.orm import Session
+
+from core.audit import queries as audit
+from core.audit.rules import Fault, FindingKind
+from core.blocks import log_heads
+from core.blocks import queries as repository
+from core.blocks.log_heads import LogHead, ProvenVault
+from core.blocks.queries import FINALIZED, TIP
+from core.blocks.registry import KnownVault, agent_history
+from core.chain.abi import topic_of
+from core.chain.blocks import BlockHeader
+from core.chain.reader import LATEST, At
+from core.db.engine import WriteSession
+from core.hexes import hex_of
+from core.mandate.chain.decode import decode_log
+from core.mandate.chain.lens import MOST_VAULTS, LensBlock, LensOutcome
+from core.mandate.ledger import writer as mandate_ledger
+from core.mandate.rules.events import KeeperChanged
+from core.mandate.rules.terms import ZERO_ADDRESS
+from core.quarantine import queries as quarantine
+from core.quarantine.queries import MANDATE
+from indexer.chain.context import ChainContext
+from indexer.chain.facts import VAULT_CREATED_TOPIC, facts_of
+from indexer.chain.fetch import FetchedBlock
+from indexer.chain.node_logs import WITHIN_S, NodeLogs, Stories, Story
+from indexer.chain.quarantine import incomplete_fact, incomplete_key, tell_whole
+from indexer.chain.watch import WatchList
+from indexer.chain.write import write_late
+
+ROUNDS_OF_WAIT = 5  # for the cursor to come to a reading
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What a node says of some vaults at one block: the word of each, None where none stands."""
+
+    node: str
+    block: LensBlock
+    words: Mapping[str, str | None]
+
+
+class LogProof:
+    """Proves some vaults a round. Not thread-safe."""
+
+    def __init__(
+        self,
+        chain: ChainContext,
+        clock: Callable[[], datetime],
+        *,
+        at: At = LATEST,
+        is_repairing: bool = True,
+    ) -> None:
+        """`at`: the block that is read; `is_repairing` False: what is wrong is `doubted`, and stays."""
+        self._chain = chain
+        self._clock = clock
+        self._nodes = NodeLogs(chain)
+        self._at = at
+        self._is_repairing = is_repairing
+        self.passes = 0  # over all vaults
+        self.after = "0x"  # the vault that was read last
+        self._readings = list[_Reading]()
+        self._waited = 0
+        self._doubted = set[str]()  # vaults, and the factory, that a round found wrong
+        # a height that was final when the factory's vaults were counted, and how many there were
+        self._counted = (chain.start_block - 1, 0)
+
+    @property
+    def doubted(self) -> frozenset[str]:
+        """Vaults, and the factory, whose logs were wrong when they were looked at last."""
+        return frozenset(self._doubted)
+
+    def round(self) -> bool:
+        """Whether something of the record was changed, so that it is to be read again.
+
+        Errors: LeadershipLostError, those of the database and of nodes.
+        """
+        if not self._readings:
+            self._readings, self._waited = self._read(), 0
+        with self._chain.database.read() as session:
+            cursor = repository.cursor(session, TIP)
+        at = -1 if cursor is None else cursor.number
+        if any(one.block.number > at for one in self._readings):
+            self._waited += 1
+            if self._waited < ROUNDS_OF_WAIT:
+                return False
+        readings, self._readings = self._readings, []
+        return self._judge([one for one in readings if one.block.number <= at])
+
+    def _read(self) -> list[_Reading]:
+        """Of the vaults that are doubted, and of the next ones in the order of their addresses."""
+        chain = self._chain
+        with chain.database.read() as session:
+            doubted = sorted(self._doubted - {chain.factory})[: MOST_VAULTS // 2]
+            room = MOST_VAULTS - len(doubted)
+            some = log_heads.proven_vaults(session, chain.chain_id, after=self.after, limit=room)
+        asked = [*doubted, *(one.address for one in some if one.address not in doubted)]
+        # the count of vaults comes with any question
+        answers = chain.reader.lens_of_each(asked or [chain.factory], WITHIN_S, self._at)
+        if not answers:
+            return []
+        read = min(map(len, answers.values()))
+        if read >= len(asked):
+            is_last = len(some) < room
+            self.after = "0x" if is_last else some[-1].address
+            self.passes += is_last
+        elif read > len(doubted):
+            self.after = asked[read - 1]
+        return [
+            _Reading(
+                node,
+                next(iter(rows.values())).block,
+                {
+                    vault: None if row.reading is None else row.reading.log_head
+                    for vault, row in rows.items()
+                    if row.outcome is not LensOutcome.UNREAD
+                },
+            )
+            for node, rows in answers.items()
+            if rows
+        ]
+
+    def _judge(self, readings: Sequence[_Reading]) -> bool:
+        chain = self._chain
+        with chain.database.read() as session:
+            usable = [one for one in readings if self._is_of_our_chain(session, one.block)]
+            named = {vault for one in usable for vault in one.words}
+            vaults = log_heads.proven_vaults(session, chain.chain_id, among=named)
+            heights = [one.block.number for one in usable]
+            heads = log_heads.heads_at(session, chain.chain_id, vaults, heights)
+        if not usable:
+            return False
+        is_enough = len(usable) >= min(2, len(chain.reader.rpc.names))
+        proven, wrong, whole = dict[str, LogHead](), list[ProvenVault](), list[ProvenVault]()
+        for vault in vaults:
+            asked = [
+                one
+                for one in usable
+                if vault.address in one.words and vault.created_number <= one.block.number
+            ]
+            made = heads[vault.address]
+            if any(one.words[vault.address] != _hex(made[one.block.number]) for one in asked):
+                wrong.append(vault)
+            elif asked:
+                whole.append(vault)
+                newest = made[min(one.block.number for one in asked)]
+                if is_enough and newest.number > vault.head.number:
+                    proven[vault.address] = newest
+        is_changed = self._settle(whole, proven)
+        for vault in wrong:
+            is_changed = self._look_into(vault, usable) or is_changed
+        return self._count(usable) or is_changed
+
+    def _is_of_our_chain(self, session: Session, block: LensBlock) -> bool:
+        before = repository.canonical_hash(session, self._chain.chain_id, block.number - 1)
+        return before is not None and before == block.parent_hash
+
+    # Vaults whose logs are whole
+
+    def _settle(self, whole: Sequence[ProvenVault], proven: Mapping[str, LogHead]) -> bool:
+        """Keep what is proven, and let go of ledgers that were held until they were whole."""
+        chain, now, is_released = self._chain, self._clock(), False
+        with chain.database.read() as session:
+            held = quarantine.held_among(
+                session, MANDATE, {one.mandate_id for one in whole if one.mandate_id is not None}
+            )
+        again = [one for one in whole if one.address in self._doubted or one.mandate_id in held]
+        if not proven and not again:
+            return False
+        with chain.database.write() as session:
+            chain.fence(session)
+            log_heads.keep_heads(session, chain.chain_id, proven)
+            for vault in again:
+                is_released = self._release(session, vault, (), now) or is_released
+        self._doubted -= {vault.address for vault in again}
+        return is_released
+
+    def _release(
+        self, session: WriteSession, vault: ProvenVault, base_keys: Sequence[str], now: datetime
+    ) -> bool:
+        """Let go of the ledger, and of what is held of it under these names; close the finding.
+        Whether anything was held.
+        """
+        audit.resolve_named(session, self._chain.chain_id, _finding_key(vault), now)
+        if vault.mandate_id is None:
+            return False
+        keys = [incomplete_key(vault.address), *base_keys]
+        count = quarantine.withdraw_keys(session, MANDATE, vault.mandate_id, keys, now)
+        if count:
+            tell_whole(session, [(MANDATE, vault.mandate_id)], now)
+        return count > 0
+
+    # Vaults whose logs are not
+
+    def _look_into(self, vault: ProvenVault, readings: Sequence[_Reading]) -> bool:
+        if not self._is_repairing:
+            self._doubted.add(vault.address)
+            return False
+        last = max(one.block.number for one in readings)
+        stories = self._nodes.stories(vault.address, vault.head.number, last)
+
+        def is_borne_out(story: Story, by: _Reading) -> bool:
+            word = stories.word_after(vault.head.word, story, by.block.number)
+            return by.words.get(vault.address) == word
+
+        def support(story: Story) -> int:
+            return sum(is_borne_out(story, one) for one in readings)
+
+        best = stories.best(support)
+        self._rest_others(stories, best)
+        for one in readings:
+            if best is not None and not is_borne_out(best, one):
+                self._chain.reader.rpc.distrust("contradicts", name=one.node)
+        if best is not None and best != stories.ours:
+            self._mend(vault, stories, best)
+            self._doubted.discard(vault.address)
+            return True
+        is_again = vault.address in self._doubted
+        self._doubted.add(vault.address)
+        if is_again:
+            self._report(vault, best is None, last)
+        return False
+
+    def _rest_others(self, stories: Stories, best: Story | None) -> None:
+        for node, story in stories.told.items():
+            if best is not None and story != best:
+                self._chain.reader.rpc.distrust("omits", name=node)
+
+    def _mend(self, vault: ProvenVault, stories: Stories, best: Story) -> None:
+        """Replace our logs by the story's, and write the ledger again from the first that differs."""
+        chain, now, ours = self._chain, self._clock(), stories.ours
+        removed, late = set(ours) - set(best), set(best) - set(ours)
+        first = min((one.block_number, one.log_index) for one in removed | late)
+        again = [one for one in best if (one.block_number, one.log_index) >= first]
+        with chain.database.write() as session:
+            chain.fence(session)
+            log_heads.remove_logs(session, chain.chain_id, removed)
+            if vault.mandate_id is None:
+                self._release(session, vault, (), now)
+            else:
+                again += self._take_back(session, vault, vault.mandate_id, ours, first, now)
+            self._write_late(session, vault, again, stories.times, now)
+        log.warning(
+            "logs of a vault put right",
+            vault=vault.address,
+            missing=len(late),
+            invented=len(removed),
+            since_block=first[0],
+        )
+
+    def _take_back(
+        self,
+        session: WriteSession,
+        vault: ProvenVault,
+        mandate_id: int,
+        ours: Story,
+        first: tuple[int, int],
+        now: datetime,
+    ) -> Story:
+        """Reverse the ledger's rows of logs from there on, held ones included; the logs among them
+        that others wrote, which are to be written again.
+        """
+        chain = self._chain
+        rows = mandate_ledger.reverse_logs(session, mandate_id, first, now)
+        held = [
+            f"log:{one.tx_hash}:{one.log_index}"
+            for one in ours
+            if (one.block_number, one.log_index) >= first
+        ]
+        self._release(session, vault, held, now)
+        places = {(row.block_hash, row.log_index) for row in rows}
+        return [
+            one
+            for block_hash in dict.fromkeys(row.block_hash for row in rows if row.block_hash)
+            for one in repository.logs_of_block(session, chain.chain_id, block_hash)
+            if one.address != vault.address and (block_hash, one.log_index) in places
+        ]
+
+    def _write_late(
+        self,
+        session: WriteSession,
+        vault: ProvenVault | None,
+        logs: Story,
+        times: Mapping[str, int],
+        now: datetime,
+    ) -> None:
+        """Block by block, each by what was known then."""
+        chain = self._chain
+        history = [] if vault is None else agent_history(session, chain.chain_id, vault.address)
+        in_order = sorted(logs, key=lambda one: (one.block_number, one.log_index))
+        for number, some in groupby(in_order, key=attrgetter("block_number")):
+            of_block = tuple(some)
+            watch = WatchList(chain.factory, chain.usdc, set(), _keeper(session, chain, number))
+            if chain.x402_adapter is not None:
+                watch.adapters.add(chain.x402_adapter)
+                watch.x402_adapter = chain.x402_adapter
+            if vault is not None:
+                agents = tuple(agent for since, agent in history if since < number)
+                known = KnownVault(vault.address, vault.owner, vault.mandate_id, agents)
+                watch.vaults[vault.address] = known
+            block_hash = of_block[0].block_hash
+            # its rows may stand: they are of logs that came with their block
+            at = times.get(block_hash) or repository.block_time(session, chain.chain_id, block_hash)
+            header = BlockHeader(number, block_hash, "", at or 0, 0, ())
+            facts = facts_of(FetchedBlock(header, (), of_block), watch, chain.chain_id)
+            write_late(session, chain, facts, watch, now)
+            chain.sign()
+
+    def _report(self, vault: ProvenVault, is_held: bool, last: int) -> None:
+        """A word that nobody's logs make: the ledger is held; or another node's reading bears our
+        logs out, and the one that says otherwise is wrong.
+        """
+        chain, now = self._chain, self._clock()
+        what = (
+            f"the logs of vault {vault.address} after block {vault.head.number} do not make the "
+            f"word that it has at block {last}; its ledger is held"
+            if is_held
+            else f"a node reads another word of vault {vault.address} than its logs make, and "
+            "another node bears them out"
+        )
+        place = {"block_number": vault.head.number}
+        fault = Fault(FindingKind.LOG, _finding_key(vault), what, place)
+        with chain.database.write() as session:
+            chain.fence(session)
+            is_new = audit.add_finding(session, chain.chain_id, fault, now) is not None
+            if is_held and vault.mandate_id is not None:
+                at = max(vault.head.number, vault.created_number)
+                block_hash = repository.canonical_hash(session, chain.chain_id, at)
+                if block_hash is not None:
+                    fact = incomplete_fact(vault.address, at, block_hash)
+                    chain.ledgers.hold(
+                        session, chain.chain_id, MANDATE, vault.mandate_id, [fact], now
+                    )
+        if is_new:
+            log.error("vault's word differs", vault=vault.address, what=what)
+
+    # Vaults that are missing themselves
+
+    def _count(self, readings: Sequence[_Reading]) -> bool:
+        """Whether vaults were missing, and are written now."""
+        chain, (base, count) = self._chain, self._counted
+        with chain.database.read() as session:
+            ours = {
+                one.block.number: count + self._created(session, base, one.block.number)
+                for one in readings
+            }
+            final = repository.cursor(session, FINALIZED)
+            if all(one.block.vault_count == ours[one.block.number] for one in readings):
+                at = min(min(ours), base if final is None else final.number)
+                if at > base:
+                    self._counted = (at, count + self._created(session, base, at))
+                self._doubted.discard(chain.factory)
+                return False
+        if not self._is_repairing:
+            self._doubted.add(chain.factory)
+            return False
+        last = max(ours)
+        stories = self._nodes.stories(chain.factory, base, last, [VAULT_CREATED_TOPIC])
+
+        def support(story: Story) -> int:
+            return sum(
+                one.block.vault_count
+                == count + sum(made.block_number <= one.block.number for made in story)
+                for one in readings
+            )
+
+        best = stories.best(support)
+        self._rest_others(stories, best)
+        if best is not None and set(stories.ours) < set(best):
+            missing = [one for one in best if one not in set(stories.ours)]
+            with chain.database.write() as writing:
+                chain.fence(writing)
+                self._write_late(writing, None, missing, stories.times, self._clock())
+            log.warning("vaults that were left out", vaults=len(missing))
+            return True
+        if chain.factory in self._doubted:
+            self._report_count(last, ours[last], max(one.block.vault_count for one in readings))
+        self._doubted.add(chain.factory)
+        return False
+
+    def _created(self, session: Session, above: int, up_to: int) -> int:
+        chain = self._chain
+        return log_heads.count_of(
+            session, chain.chain_id, chain.factory, VAULT_CREATED_TOPIC, above, up_to
+        )
+
+    def _report_count(self, number: int, ours: int, theirs: int) -> None:
+        chain, now = self._chain, self._clock()
+        what = (
+            f"the factory made {theirs} vaults up to block {number}, the record has {ours} "
+            f"({self._counted[1]} of them up to block {self._counted[0]})"
+        )
+        key = f"vault:count:{chain.chain_id}:{self._counted[0]}"
+        fault = Fault(FindingKind.VAULT, key, what, {"block_number": number})
+        with chain.database.write() as session:
+            chain.fence(session)
+            if audit.add_finding(session, chain.chain_id, fault, now) is not None:
+                log.error("vaults are missing", what=what)
+
+
+def _hex(head: LogHead) -> str:
+    return hex_of(head.word)
+
+
+def _finding_key(vault: ProvenVault) -> str:
+    return f"log:head:{vault.address}:{vault.head.number}"
+
+
+def _keeper(session: Session, chain: ChainContext, before: int) -> str:
+    """Whoever was it at the end of the block before."""
+    topic = topic_of("KeeperChanged")
+    found = repository.newest_log(session, chain.chain_id, chain.factory, topic, before)
+    event = None if found is None else decode_log(found)
+    return event.new_keeper if isinstance(event, KeeperChanged) else ZERO_ADDRESS

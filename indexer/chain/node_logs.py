@@ -1,0 +1,92 @@
+"""What each node says of the logs of one contract, and which of them is believed."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from core.blocks import log_heads
+from core.blocks import queries as repository
+from core.chain.blocks import RawLog
+from core.chain.log_head import grown
+from core.hexes import hex_of
+from indexer.chain.context import ChainContext
+
+WITHIN_S = 2.0  # for each node, to answer one question
+BLOCKS_A_REQUEST = 1_000
+
+Story = list[RawLog]  # of one contract, in the order of the chain
+
+
+@dataclass(frozen=True, slots=True)
+class Stories:
+    """Of one contract: our own logs, and those of each node that gives all of them. `times`: unix
+    seconds of their blocks, by hash.
+    """
+
+    ours: Story
+    told: Mapping[str, Story]
+    times: Mapping[str, int]
+
+    def best(self, support: Callable[[Story], int]) -> Story | None:
+        """The one that most readings bear out; None: no reading does any, or two are alike."""
+        distinct = {tuple(one): one for one in (self.ours, *self.told.values())}
+        support_of = {key: support(one) for key, one in distinct.items()}
+        most = max(support_of.values())
+        found = [one for key, one in distinct.items() if most and support_of[key] == most]
+        return found[0] if len(found) == 1 else None
+
+    def word_after(self, word: bytes, story: Story, number: int) -> str:
+        """A vault's own hash after the story's logs up to that height, from `word` on."""
+        for one in story:
+            if one.block_number <= number:
+                event = bytes.fromhex("".join((*one.topics, one.data)).replace("0x", ""))
+                word = grown(word, one.block_number, self.times[one.block_hash], event)
+        return hex_of(word)
+
+
+class NodeLogs:
+    """Reads them, some blocks a request."""
+
+    def __init__(self, chain: ChainContext) -> None:
+        self._chain = chain
+
+    def stories(self, address: str, above: int, last: int, topics: Sequence[str] = ()) -> Stories:
+        """What there is of a contract's logs in the blocks above one and up to another."""
+        chain = self._chain
+        told = self._of_each(address, above + 1, last, topics)
+        with chain.database.read() as session:
+            ours = log_heads.logs_since(session, chain.chain_id, address, above, last)
+            hashes = {one.block_hash for story in (ours, *told.values()) for one in story}
+            times = repository.canonical_times(session, chain.chain_id, hashes)
+        ours = [one for one in ours if not topics or one.topics[:1] == tuple(topics)]
+        sound = {node: story for node, story in told.items() if _is_sound(story, times)}
+        return Stories(ours, sound, times)
+
+    def _of_each(
+        self, address: str, first: int, last: int, topics: Sequence[str]
+    ) -> dict[str, Story]:
+        """By node, of those that give all of them."""
+        chain, span = self._chain, BLOCKS_A_REQUEST
+        found: dict[str, Story] = {node: [] for node in chain.reader.rpc.names}
+        while first <= last and found:
+            to = min(last, first + span - 1)
+            wanted = {"address": address} | ({"topics": list(topics)} if topics else {})
+            told = chain.reader.logs_of_each(first, to, [wanted], WITHIN_S, [*found])
+            chain.sign()
+            if not told and span > 1:
+                span = max(1, span // 4)  # too long a range, or too much in it
+                continue
+            found = {node: [*found[node], *logs] for node, (logs, _) in told.items()}
+            first = to + 1
+        return {
+            node: sorted(story, key=lambda one: (one.block_number, one.log_index))
+            for node, story in found.items()
+        }
+
+
+def _is_sound(story: Story, times: Mapping[str, int]) -> bool:
+    """Whether every log stands once, in a block of ours."""
+    places = [(one.block_number, one.log_index) for one in story]
+    return all(one.block_hash in times for one in story) and all(
+        before < after for before, after in pairwise(places)
+    )
