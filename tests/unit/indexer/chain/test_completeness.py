@@ -32,7 +32,7 @@ def header_of(number: int) -> BlockHeader:
     return BlockHeader(number, hash_of(number), hash_of(number - 1), 1_700_000_000, bloom, sent)
 
 
-class Nodes:
+class FakeNodes:
     """The first gave the range, the second says `theirs`; each block's receipts have one log of the
     adapter.
     """
@@ -70,36 +70,36 @@ def blocks(count: int, *, told: bool) -> list[FetchedBlock]:
     return [FetchedBlock(header_of(one), (), (log_of(one),) if told else ()) for one in numbers]
 
 
-def found_in(nodes: Nodes, some: Sequence[FetchedBlock]) -> list[int]:
+def found_in(nodes: FakeNodes, some: Sequence[FetchedBlock]) -> list[int]:
     watch = WatchList(FACTORY, USDC, {ADAPTER})
     return list(corrected(nodes, some, watch, lambda: nodes.heard.append("sign")))  # type: ignore[arg-type]  # as much of a reader as it uses
 
 
 def test_where_both_say_the_same__no_receipt_is_read() -> None:
-    nodes = Nodes([log_of(1), log_of(2)])
+    nodes = FakeNodes([log_of(1), log_of(2)])
     assert (found_in(nodes, blocks(2, told=True)), nodes.heard) == ([], [["two"], "sign"])
 
 
 def test_with_one_node__nobody_is_asked() -> None:
-    nodes = Nodes([], names=("one",))
+    nodes = FakeNodes([], names=("one",))
     assert (found_in(nodes, blocks(2, told=False)), nodes.heard) == ([], ["sign"])
 
 
 def test_a_log_that_the_second_knows_of__is_found_where_the_receipts_have_it() -> None:
-    nodes = Nodes([log_of(2)])
+    nodes = FakeNodes([log_of(2)])
     assert found_in(nodes, blocks(3, told=False)) == [2]
     assert nodes.heard == [["two"], "sign", 1, "sign"]
 
 
 def test_a_log_that_only_the_first_has__stays_where_the_receipts_have_it() -> None:
-    assert found_in(Nodes([]), blocks(3, told=True)) == []
+    assert found_in(FakeNodes([]), blocks(3, told=True)) == []
 
 
 def test_a_log_that_the_first_made_up__is_found() -> None:
     (block,) = blocks(1, told=True)
     invented = replace(log_of(1), log_index=1)
     made_up = replace(block, logs=(*block.logs, invented))
-    assert found_in(Nodes([log_of(1)]), [made_up]) == [1]
+    assert found_in(FakeNodes([log_of(1)]), [made_up]) == [1]
 
 
 def test_vaults__are_not_asked_of_the_second() -> None:
@@ -107,12 +107,12 @@ def test_vaults__are_not_asked_of_the_second() -> None:
     of_vault = log_of(1, checksum_address("0x" + "9" * 40))
     with_vault = replace(block, logs=(*block.logs, replace(of_vault, log_index=1)))
     watch = WatchList(FACTORY, USDC, {ADAPTER}, vaults={of_vault.address: None})  # type: ignore[dict-item]
-    nodes = Nodes([log_of(1)])
+    nodes = FakeNodes([log_of(1)])
     assert corrected(nodes, [with_vault], watch) == {}  # type: ignore[arg-type]
 
 
 def test_a_second_node_on_another_branch__says_nothing() -> None:
-    nodes = Nodes([log_of(1)])
+    nodes = FakeNodes([log_of(1)])
     nodes.last_hash = hash_of(99)
     assert found_in(nodes, blocks(2, told=False)) == []
 
@@ -121,13 +121,13 @@ def test_a_second_node_on_another_branch__says_nothing() -> None:
 def test_receipts__are_read_a_few_blocks_a_request__with_a_sign_after_each(
     count: int, asked: list[int]
 ) -> None:
-    nodes = Nodes([log_of(one) for one in range(1, count + 1)])
+    nodes = FakeNodes([log_of(one) for one in range(1, count + 1)])
     assert found_in(nodes, blocks(count, told=False)) == [*range(1, count + 1)]
     assert nodes.heard == [["two"], "sign", *(one for size in asked for one in (size, "sign"))]
 
 
 def test_more_blocks_than_receipts_are_read_for__ask_for_a_shorter_range() -> None:
-    nodes = Nodes([log_of(one) for one in range(1, MOST_RECEIPTS + 2)])
+    nodes = FakeNodes([log_of(one) for one in range(1, MOST_RECEIPTS + 2)])
     with pytest.raises(RangeTooLongError, match="65 blocks of the range are in question"):
         found_in(nodes, blocks(MOST_RECEIPTS + 1, told=False))
 
@@ -135,4 +135,6 @@ def test_more_blocks_than_receipts_are_read_for__ask_for_a_shorter_range() -> No
 def test_receipts_that_are_not_the_headers__refuse_the_range() -> None:
     (block,) = blocks(1, told=False)
     with pytest.raises(BlockContradictionError, match="a log is missing or invented"):
-        found_in(Nodes([log_of(1)]), [replace(block, header=replace(block.header, logs_bloom=0))])
+        found_in(
+            FakeNodes([log_of(1)]), [replace(block, header=replace(block.header, logs_bloom=0))]
+        )
