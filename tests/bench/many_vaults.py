@@ -84,7 +84,7 @@ def _result(method: str, params: list[Any]) -> Any:
 def _readings(data: str, number: int, now: int) -> str:
     """Of as many vaults as the call names: the selector, an offset, and then how many."""
     count = int(data[74:138], 16)
-    block = "".join(f"{word:064x}" for word in (number, now, 0, 128, count))
+    block = "".join(f"{word:064x}" for word in (number, now, 0, count, 160, count))
     return "0x" + block + ROW * count
 
 

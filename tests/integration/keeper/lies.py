@@ -11,7 +11,7 @@ from tests.integration.keeper.conftest import Stage
 from tests.integration.keeper.liars import Call, Lie, refused, said
 
 READINGS = function("VaultLens", "readings").selector
-HEAD_WORDS = 5  # the block's three, where the rows begin, and how many there are
+HEAD_WORDS = 6  # the block's four, where the rows begin, and how many there are
 ROW_WORDS = (
     "outcome", "status", "agent", "worth", "unvalued_out", "own_cash", "fee_owed", "log_head",
 )  # fmt: skip

@@ -30,6 +30,7 @@ UNREAD, NO_VAULT, UNVALUED, VALUED = range(4)
 WORTH = 960_000_000
 ZERO, AGENT = 0, 0
 NUMBER, AT = 500, 1_800_000_000
+COUNT = 9  # of the factory's vaults
 VIEWS = {
     function("MandateVaultFactory", "keeper").selector: f"0x{int(KEEPER, 16):064x}",
     function("MandateVaultFactory", "pendingKeeper").selector: f"0x{0:064x}{0:064x}",
@@ -76,7 +77,7 @@ class Node:
         if rows is None:
             error = {"code": -32000, "message": "execution aborted (timeout = 5s)"}
             return {"id": call["id"], "error": error}
-        words = [NUMBER, AT, 0, 128, len(rows), *(word for row in rows for word in row)]
+        words = [NUMBER, AT, 0, COUNT, 160, len(rows), *(word for row in rows for word in row)]
         return {"id": call["id"], "result": "0x" + "".join(f"{word:064x}" for word in words)}
 
     def _block(self, tag: str) -> dict[str, Any]:
