@@ -17,7 +17,7 @@ from core.mandate.chain.calldata import Funding
 from core.mandate.chain.reader import VaultReader
 from tests.integration.chain_fixtures import USDC, DeployedChain, Ground
 from tests.integration.indexer.conftest import Follower, Issued
-from tests.integration.indexer.test_lies import Nodes, make_final
+from tests.integration.indexer.test_lies import LyingNodes, make_final
 from tests.personas import OWNER
 
 Working = tuple[Issued, str]
@@ -30,8 +30,8 @@ def ground(short_epochs: Ground) -> Ground:
 
 
 @pytest.fixture
-def two(follower: Follower) -> Iterator[Nodes]:
-    nodes = Nodes(follower, "first", "second")
+def two(follower: Follower) -> Iterator[LyingNodes]:
+    nodes = LyingNodes(follower, "first", "second")
     yield nodes
     nodes.rpc.close()
 
@@ -59,7 +59,7 @@ def vault_without_a_name(chain: DeployedChain) -> str:
 
 @pytest.mark.slow
 def test_a_vault_whose_creation_cannot_be_decoded__makes_no_honest_node_garbled(
-    follower: Follower, working: Working, two: Nodes
+    follower: Follower, working: Working, two: LyingNodes
 ) -> None:
     mandate, vault = working
     vault_without_a_name(follower.deployed)

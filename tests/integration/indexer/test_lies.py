@@ -64,7 +64,7 @@ class Liar(httpx.BaseTransport):
         self._real.close()
 
 
-class Nodes:
+class LyingNodes:
     def __init__(self, follower: Follower, *hosts: str) -> None:
         self.wire = Liar(follower.deployed.anvil.url)
         self.rpc = Nodes([f"http://{host}" for host in hosts], transport=self.wire)
@@ -75,16 +75,16 @@ class Nodes:
 
 
 @pytest.fixture
-def alone(follower: Follower) -> Iterator[Nodes]:
+def alone(follower: Follower) -> Iterator[LyingNodes]:
     """The follower reads through one node, which lies when it is told to."""
-    nodes = Nodes(follower, "first")
+    nodes = LyingNodes(follower, "first")
     yield nodes
     nodes.rpc.close()
 
 
 @pytest.fixture
-def two(follower: Follower) -> Iterator[Nodes]:
-    nodes = Nodes(follower, "first", "second")
+def two(follower: Follower) -> Iterator[LyingNodes]:
+    nodes = LyingNodes(follower, "first", "second")
     yield nodes
     nodes.rpc.close()
 
@@ -130,7 +130,7 @@ WHOLE = ["signed", "vault_created", "deposit", "move", "move", "move", "move"]
 
 
 def test_at_the_tip__a_log_that_is_left_out_of_well_formed_receipts__is_missed_and_the_other_node_has_it(
-    follower: Follower, working: Working, two: Nodes
+    follower: Follower, working: Working, two: LyingNodes
 ) -> None:
     mandate, vault = working
     follower.deployed.buy(vault, USDC)
@@ -156,7 +156,7 @@ def test_at_the_tip__a_log_that_is_left_out_of_well_formed_receipts__is_missed_a
     ],
 )
 def test_at_the_tip__a_garbled_header__is_asked_of_the_other_node_in_the_same_round(
-    follower: Follower, working: Working, two: Nodes, field: str, value: Any
+    follower: Follower, working: Working, two: LyingNodes, field: str, value: Any
 ) -> None:
     mandate, vault = working
     follower.tip.round()
@@ -171,7 +171,7 @@ def test_at_the_tip__a_garbled_header__is_asked_of_the_other_node_in_the_same_ro
 
 @pytest.mark.parametrize("field", ["status", "logs", "logsBloom", "from", "to"])
 def test_at_the_tip__a_receipt_without_a_field__is_the_nodes_failure(
-    follower: Follower, working: Working, two: Nodes, field: str
+    follower: Follower, working: Working, two: LyingNodes, field: str
 ) -> None:
     mandate, vault = working
     follower.tip.round()
@@ -191,7 +191,7 @@ def test_at_the_tip__a_receipt_without_a_field__is_the_nodes_failure(
 
 @pytest.mark.parametrize("name", ["AdapterListed", "VaultCreated", "KeeperChanged"])
 def test_in_a_range__what_one_of_two_nodes_leaves_out_of_the_factorys_logs__is_taken_from_the_receipts(
-    follower: Follower, two: Nodes, name: str
+    follower: Follower, two: LyingNodes, name: str
 ) -> None:
     mandate, vault = lived(follower)
     two.wire.lie = without(is_event(name))
@@ -207,7 +207,7 @@ def test_in_a_range__what_one_of_two_nodes_leaves_out_of_the_factorys_logs__is_t
 
 
 def test_in_a_range__a_second_node_that_leaves_something_out__changes_nothing(
-    follower: Follower, two: Nodes
+    follower: Follower, two: LyingNodes
 ) -> None:
     mandate, vault = lived(follower)
     two.wire.liar = "second"
@@ -219,7 +219,7 @@ def test_in_a_range__a_second_node_that_leaves_something_out__changes_nothing(
 
 
 def test_in_a_range__receipts_that_lie_as_well__nothing_is_committed_and_the_other_node_is_believed(
-    follower: Follower, two: Nodes
+    follower: Follower, two: LyingNodes
 ) -> None:
     mandate, vault = lived(follower)
     before = follower.tip.cursor
@@ -240,7 +240,7 @@ def test_in_a_range__receipts_that_lie_as_well__nothing_is_committed_and_the_oth
 
 @pytest.mark.slow
 def test_ranges_that_do_not_come_in_time__are_halved_and_grow_again(
-    follower: Follower, alone: Nodes
+    follower: Follower, alone: LyingNodes
 ) -> None:
     mandate, vault = lived(follower)
     alone.wire.most_blocks = 10
@@ -251,7 +251,7 @@ def test_ranges_that_do_not_come_in_time__are_halved_and_grow_again(
     follower.assert_sound(mandate, vault)
 
 
-def test_an_honest_node__is_not_distrusted(follower: Follower, alone: Nodes) -> None:
+def test_an_honest_node__is_not_distrusted(follower: Follower, alone: LyingNodes) -> None:
     mandate, _ = lived(follower)
     follower.catch_up()
     assert follower.story(mandate)[:7] == WHOLE

@@ -25,7 +25,7 @@ from tests.integration.indexer.test_lies import (
     TOPICS,
     WHOLE,
     Lie,
-    Nodes,
+    LyingNodes,
     is_event,
     lived,
     make_final,
@@ -42,15 +42,15 @@ def ground(short_epochs: Ground) -> Ground:
 
 
 @pytest.fixture
-def alone(follower: Follower) -> Iterator[Nodes]:
-    nodes = Nodes(follower, "first")
+def alone(follower: Follower) -> Iterator[LyingNodes]:
+    nodes = LyingNodes(follower, "first")
     yield nodes
     nodes.rpc.close()
 
 
 @pytest.fixture
-def two(follower: Follower) -> Iterator[Nodes]:
-    nodes = Nodes(follower, "first", "second")
+def two(follower: Follower) -> Iterator[LyingNodes]:
+    nodes = LyingNodes(follower, "first", "second")
     yield nodes
     nodes.rpc.close()
 
@@ -116,7 +116,7 @@ def swapped(logs: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def test_what_is_whole__is_proven_once__and_then_costs_nothing(
-    follower: Follower, alone: Nodes
+    follower: Follower, alone: LyingNodes
 ) -> None:
     lived(follower)
     follower.catch_up()
@@ -158,7 +158,7 @@ def test_however_little_is_done_in_a_round__every_vault_has_its_turn(
 
 @pytest.mark.parametrize("name", ["Executed", "Deposited"])
 def test_logs_that_the_only_node_leaves_out_of_a_range__are_asked_by_address__and_the_ledger_is_put_right(
-    follower: Follower, alone: Nodes, name: str
+    follower: Follower, alone: LyingNodes, name: str
 ) -> None:
     """Its answers by address are whole, as of a node that cuts long answers short."""
     mandate, vault = lived(follower)
@@ -175,7 +175,7 @@ def test_logs_that_the_only_node_leaves_out_of_a_range__are_asked_by_address__an
 
 @pytest.mark.parametrize("change", [more, doubled, swapped])
 def test_logs_that_a_node_changes__are_taken_back__and_the_chains_written(
-    follower: Follower, alone: Nodes, change: Any
+    follower: Follower, alone: LyingNodes, change: Any
 ) -> None:
     mandate, vault = lived(follower)
     alone.wire.lie = changed(change)
@@ -195,7 +195,7 @@ def test_logs_that_a_node_changes__are_taken_back__and_the_chains_written(
     ids=["", "more", "order"],
 )
 def test_the_only_node_keeps_lying__the_ledger_is_held_with_an_alarm__until_it_tells_the_truth(
-    follower: Follower, alone: Nodes, lie: Lie
+    follower: Follower, alone: LyingNodes, lie: Lie
 ) -> None:
     mandate, vault = lived(follower)
     alone.wire.lie = lie
@@ -222,7 +222,7 @@ def test_the_only_node_keeps_lying__the_ledger_is_held_with_an_alarm__until_it_t
     ids=["left out", "more", "doubled", "order"],
 )
 def test_one_of_two_nodes_lies__the_other_is_believed__and_the_first_rests(
-    follower: Follower, two: Nodes, lie: Lie
+    follower: Follower, two: LyingNodes, lie: Lie
 ) -> None:
     mandate, vault = lived(follower)
     two.wire.lie = lie
@@ -254,7 +254,7 @@ def two_stories(follower: Follower, vault: str) -> Lie:
 
 
 def test_two_stories_that_are_borne_out_alike__hold_the_ledger(
-    follower: Follower, working: Working, two: Nodes
+    follower: Follower, working: Working, two: LyingNodes
 ) -> None:
     mandate, vault = working
     two.wire.lie = two_stories(follower, vault)
@@ -264,7 +264,7 @@ def test_two_stories_that_are_borne_out_alike__hold_the_ledger(
 
 
 def test_a_word_that_nobodys_logs_make__is_a_finding_where_another_node_bears_ours_out(
-    follower: Follower, working: Working, two: Nodes
+    follower: Follower, working: Working, two: LyingNodes
 ) -> None:
     mandate, vault = working
     word = word_of(follower, vault)[2:]
@@ -280,7 +280,7 @@ def test_a_word_that_nobodys_logs_make__is_a_finding_where_another_node_bears_ou
 
 
 def test_a_creation_that_the_only_node_leaves_out__is_missed_by_the_factorys_count(
-    follower: Follower, alone: Nodes
+    follower: Follower, alone: LyingNodes
 ) -> None:
     mandate, vault = lived(follower)
     alone.wire.lie = without(is_event("VaultCreated"))
@@ -295,7 +295,7 @@ def test_a_creation_that_the_only_node_leaves_out__is_missed_by_the_factorys_cou
 
 
 def test_the_count_of_vaults__goes_on_from_a_final_height__and_misses_none_after_it(
-    follower: Follower, alone: Nodes, monkeypatch: pytest.MonkeyPatch
+    follower: Follower, alone: LyingNodes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(log_proof, "COUNT_EVERY", 5)
     lived(follower)
@@ -319,7 +319,7 @@ def test_the_count_of_vaults__goes_on_from_a_final_height__and_misses_none_after
 
 
 def test_a_creation_that_one_of_two_nodes_leaves_out__is_known_before_the_range_is_written(
-    follower: Follower, two: Nodes
+    follower: Follower, two: LyingNodes
 ) -> None:
     mandate, vault = lived(follower)
     two.wire.lie = without(is_event("VaultCreated"))
@@ -330,7 +330,7 @@ def test_a_creation_that_one_of_two_nodes_leaves_out__is_known_before_the_range_
 
 
 def test_an_agent_who_changed_where_nobody_saw_it__is_known_afterwards(
-    follower: Follower, working: Working, alone: Nodes
+    follower: Follower, working: Working, alone: LyingNodes
 ) -> None:
     mandate, vault = working
     follower.deployed.succeed(OWNER, vault, calldata.set_agent(STRANGER.address))
@@ -347,7 +347,7 @@ def test_an_agent_who_changed_where_nobody_saw_it__is_known_afterwards(
 
 
 def test_a_reorg__forgets_what_was_proven_of_its_blocks(
-    follower: Follower, working: Working, alone: Nodes
+    follower: Follower, working: Working, alone: LyingNodes
 ) -> None:
     mandate, vault = working
     prove(follower)
@@ -362,7 +362,7 @@ def test_a_reorg__forgets_what_was_proven_of_its_blocks(
 
 
 def test_a_reading_of_another_branch__says_nothing(
-    follower: Follower, working: Working, alone: Nodes, monkeypatch: pytest.MonkeyPatch
+    follower: Follower, working: Working, alone: LyingNodes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plain = VaultReader.lens_of_each
 
