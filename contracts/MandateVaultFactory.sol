@@ -101,11 +101,11 @@ contract MandateVaultFactory is IMandateVaultFactory, AccessControlDefaultAdminR
     /// @inheritdoc IMandateVaultFactory
     mapping(bytes32 digest => bool) public override isCancelled;
 
-    /// @inheritdoc IMandateVaultFactory
-    uint256 public override vaultCount;
-
     Handover private _keeper;
     Handover private _guard;
+
+    /// @inheritdoc IMandateVaultFactory
+    uint256 public override vaultCount;
 
     /// @param usdc_ The token that all vaults hold.
     /// @param adminDelay Seconds that a change of admin takes.

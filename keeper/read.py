@@ -53,7 +53,7 @@ from keeper.state import (
 VAULTS_A_CALL = lens.MOST_VAULTS
 ANSWER_S = 5.0  # that a node may take for one call
 OTHERS_S = 1.0
-LOOK_S = 20.0  # what one node was not asked by then comes first the next time
+LOOK_S = 60.0  # what one node was not asked by then comes first the next time
 URGENT_S = 1.0  # those most at risk are read again so often while the others are read
 ALONE_S = 1.0  # of a look, in which vaults are asked alone
 BUDGET_S, RETRY_S = 1.0, 0.05  # a node that is over its budget is asked again so long and so often

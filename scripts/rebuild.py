@@ -20,7 +20,7 @@ from rich.console import Console
 
 from core.audit import queries as audit
 from core.blocks import log_heads
-from core.blocks.queries import RESERVE_FOLLOWED, TIP, cursor, drop_cursors
+from core.blocks.queries import RESERVE_FOLLOWED, TIP, VAULTS_COUNTED, cursor, drop_cursors
 from core.chain.nodes import Nodes
 from core.db.engine import Bounds, Database
 from core.db.leadership import Leadership
@@ -88,6 +88,7 @@ def prove_all(chain: ChainContext, *, is_repairing: bool) -> frozenset[str]:
     with chain.database.write() as session:
         chain.fence(session)
         log_heads.forget_heads(session, chain.chain_id, -1)
+        drop_cursors(session, [VAULTS_COUNTED])
     proof = LogProof(chain, now_utc, at=at.hash, is_repairing=is_repairing)
     changed_in = silent = 0
     while proof.passes < changed_in + 2:

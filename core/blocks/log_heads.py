@@ -22,11 +22,12 @@ from core.blocks.queries import not_orphaned, raw_log_of
 from core.blocks.tables import ChainBlock, RawLogRow, Vault, VaultLogHead
 from core.chain.blocks import RawLog
 from core.chain.log_head import grown
-from core.db.arrays import table_of
+from core.db.arrays import parts_of, table_of
 from core.db.engine import WriteSession
 from core.hexes import address_of, bytes_of
 
 LOGS_AT_ONCE = 500  # in memory, of the logs that are folded
+LOGS_A_READ, VAULTS_A_READ = 20_000, 20  # a second; the next block waits meanwhile
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +92,25 @@ def proven_vaults(
 def heads_at(
     session: Session, chain_id: int, vaults: Sequence[ProvenVault], heights: Sequence[int]
 ) -> dict[str, dict[int, LogHead]]:
-    """By vault its head at each of these heights, folded from the proven one."""
+    """By vault its head at each of these heights, folded from the proven one; of the first ones, and
+    of one at least, as few as LOGS_A_READ logs take.
+    """
+    found, left = dict[str, dict[int, LogHead]](), LOGS_A_READ
+    for some in parts_of(vaults, VAULTS_A_READ) if heights else ():
+        if left <= 0:
+            break
+        heads, logs = _heads_at(session, chain_id, some, heights)
+        found |= heads
+        left -= logs
+    return found
+
+
+def _heads_at(
+    session: Session, chain_id: int, vaults: Sequence[ProvenVault], heights: Sequence[int]
+) -> tuple[dict[str, dict[int, LogHead]], int]:
+    """Of all of these, and of how many logs."""
     found = {vault.address: dict.fromkeys(heights, vault.head) for vault in vaults}
-    if not vaults or not heights:
-        return found
-    bases = {vault.address: vault.head for vault in vaults}
+    count, bases = 0, {vault.address: vault.head for vault in vaults}
     asked = table_of(
         "asked",
         {
@@ -115,19 +130,23 @@ def heads_at(
     with session.execute(query.execution_options(yield_per=LOGS_AT_ONCE)) as rows:
         for address, logs in groupby(rows, key=itemgetter(2)):
             vault = address_of(address)
-            found[vault] = _heads(bases[vault], logs, heights)
-    return found
+            found[vault], folded = _heads(bases[vault], logs, heights)
+            count += folded
+    return found, count
 
 
-def _heads(base: LogHead, logs: Iterable[Any], heights: Sequence[int]) -> dict[int, LogHead]:
-    """`logs` in the order of the chain."""
-    found, head = dict[int, LogHead](), base
+def _heads(
+    base: LogHead, logs: Iterable[Any], heights: Sequence[int]
+) -> tuple[dict[int, LogHead], int]:
+    """`logs` in the order of the chain. With how many they were."""
+    found, head, count = dict[int, LogHead](), base, 0
     left = sorted(set(heights))
     for number, _, _, topics, data, at in logs:
         while left and number > left[0]:
             found[left.pop(0)] = head
         head = LogHead(number, grown(head.word, number, at, b"".join(topics) + data))
-    return found | dict.fromkeys(left, head)
+        count += 1
+    return found | dict.fromkeys(left, head), count
 
 
 def logs_since(

@@ -46,6 +46,8 @@ TIP = "tip"  # where the indexer stands
 REVERTS, REVERTS_UNTIL = "reverts", "reverts_until"
 REVERTS_SINCE = "reverts_since"  # name of the mark below which first sight left reverted calls out
 SAFE = "safe"  # names of marks: the node's own tags
+# name of the mark up to which the record has every vault of the factory (indexer/chain/log_proof.py)
+VAULTS_COUNTED = "vaults_counted"
 FINALIZED = "finalized"  # name of the mark below which no reorg is believed
 # how far the reserve token's older events are read; the mark from which on they come with the
 # blocks (indexer/chain/reserve.py)

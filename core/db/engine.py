@@ -136,9 +136,8 @@ class Bounds:
 class Database:
     """One database as seen by one process. Connects at the first use; threads may share it.
 
-    `search_path`: the schemas, with commas, that a table's name is looked up in; None: the role's
-    own. `pooled_url`: the same database through a pooler that lends a connection for each
-    transaction; what belongs to a connection goes past it. `replica`: for what `reading` runs.
+    `pooled_url`: the same database through a pooler that lends a connection for each transaction;
+    what belongs to a connection goes past it. `replica`: for what `reading` runs.
     `synchronous_commit` false: a crash of the server may lose the last second's commits, the newest
     first. It is of no effect through a pooler, whose server says it.
     Errors: sqlalchemy.exc.OperationalError when the database cannot be reached or a bound is
@@ -153,13 +152,10 @@ class Database:
         bounds: Bounds | None = None,
         pooled_url: str | None = None,
         replica: ReplicaPlace | None = None,
-        search_path: str | None = None,
         synchronous_commit: bool = True,
     ) -> None:
         bounds = bounds or Bounds()
-        self.direct = _engine(
-            url, application_name, bounds, search_path, synchronous_commit=synchronous_commit
-        )
+        self.direct = _engine(url, application_name, bounds, synchronous_commit=synchronous_commit)
         self.engine = (
             self.direct if pooled_url is None else _pooled(pooled_url, application_name, bounds)
         )
@@ -168,7 +164,7 @@ class Database:
             if replica is None
             else Replicas(
                 # not asked before use: where it is in the log is asked each time, within a bound
-                _engine(replica.url, application_name, replace(bounds, trust_s=inf), search_path),
+                _engine(replica.url, application_name, replace(bounds, trust_s=inf)),
                 self.engine,
                 replica,
             )
@@ -273,7 +269,6 @@ def _engine(
     url: str,
     application_name: str,
     bounds: Bounds,
-    search_path: str | None,
     *,
     synchronous_commit: bool = True,
 ) -> Engine:
@@ -283,14 +278,13 @@ def _engine(
         "idle_in_transaction_session_timeout": bounds.idle_in_transaction_s * 1000,
     }
     settings = " ".join(f"-c {name}={value}" for name, value in milliseconds.items())
-    path = "" if search_path is None else f"-c search_path={search_path} "
     commit = "" if synchronous_commit else "-c synchronous_commit=off "
     engine = _made(
         url,
         application_name,
         bounds,
         prepare_threshold=_PREPARED_AFTER,
-        options=f"{AS_WE_READ} {path}{commit}{settings}",
+        options=f"{AS_WE_READ} {commit}{settings}",
     )
     _end_reads_by_commit(engine)
     return engine

@@ -45,6 +45,7 @@ OF_REQUESTS = "custody"
 OF_SPONSOR = "sponsor"
 # word for word the predicate of the partial index, so that Postgres uses it
 LIVE = text(f"keeper_intent.{LIVE_STATES}")
+MARKS_A_TIME = 5_000
 NOT_KEPT = "not_kept"  # source of a judgement whose worth the database did not take
 
 
@@ -120,8 +121,11 @@ def add_vault_marks(session: WriteSession, marks: Sequence[NewVaultMark], now: d
 
     One that the database refuses for what it says (SQLSTATE 22, 23) is kept with an unknown worth.
     """
-    if not marks:
-        return
+    for first in range(0, len(marks), MARKS_A_TIME):
+        _add_vault_marks(session, marks[first : first + MARKS_A_TIME], now)
+
+
+def _add_vault_marks(session: WriteSession, marks: Sequence[NewVaultMark], now: datetime) -> None:
     try:
         with session.begin_nested():
             session.execute(insert(VaultMark), [_mark_row(mark, now) for mark in marks])
@@ -130,10 +134,10 @@ def add_vault_marks(session: WriteSession, marks: Sequence[NewVaultMark], now: d
             raise
         if len(marks) > 1:
             half = len(marks) // 2
-            add_vault_marks(session, marks[:half], now)
-            add_vault_marks(session, marks[half:], now)
+            _add_vault_marks(session, marks[:half], now)
+            _add_vault_marks(session, marks[half:], now)
         elif marks[0].worth_usdc_e6 is not None:
-            add_vault_marks(session, [replace(marks[0], worth_usdc_e6=None, source=NOT_KEPT)], now)
+            _add_vault_marks(session, [replace(marks[0], worth_usdc_e6=None, source=NOT_KEPT)], now)
 
 
 def _mark_row(mark: NewVaultMark, now: datetime) -> dict[str, Any]:

@@ -171,19 +171,6 @@ def held_facts(session: Session, ledger: str, ledger_id: int, limit: int) -> lis
     ]
 
 
-def held_keys(session: Session, ledger: str, ledger_ids: Collection[int]) -> dict[int, set[str]]:
-    """ledger id -> the names of the facts that it lacks; ledgers that lack none are left out."""
-    wanted = cast(list(ledger_ids), ARRAY(BigInteger))
-    query = select(QuarantinedFact.ledger_id, QuarantinedFact.base_key)
-    query = query.where(
-        QuarantinedFact.ledger == ledger, QuarantinedFact.ledger_id == any_(wanted), IS_HELD
-    )
-    found: dict[int, set[str]] = {}
-    for ledger_id, base_key in session.execute(query):
-        found.setdefault(ledger_id, set()).add(base_key)
-    return found
-
-
 def held_counts(session: Session) -> tuple[int, int]:
     """(ledgers, facts) that are held."""
     ledgers = func.count(

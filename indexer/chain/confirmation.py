@@ -13,8 +13,7 @@ Laws
 - All of it happens within `Nodes.pinned`: the others are those that do not answer this round.
 """
 
-from collections.abc import Callable, Sequence
-from datetime import datetime
+from collections.abc import Sequence
 
 from core.blocks.queries import Cursor
 from core.chain import results
@@ -40,11 +39,8 @@ class UnconfirmedError(OutsideError):
 class Confirmation:
     """Not thread-safe."""
 
-    def __init__(self, reader: VaultReader, clock: Callable[[], datetime]) -> None:
+    def __init__(self, reader: VaultReader) -> None:
         self._rpc = reader.rpc
-        self._clock = clock
-        # of each node: its greatest height, and since when it is that
-        self._tops = dict[str, tuple[int, datetime]]()
         self._faults = dict[str, tuple[int, int]]()  # of each node: how many, the last one's height
         self._giver: str | None = None  # of the newest block that is written
         self._taken_back = set[str]()  # hashes of the blocks that the last unwind took
@@ -121,13 +117,8 @@ class Confirmation:
         }
 
     def gets_on(self, name: str | None, latest: BlockHeader | None, height: int) -> bool:
-        """Whether a node's newest block is no lower than this, or rose a moment ago: down and up
-        again is no rise.
-        """
+        """Whether a node's newest block is no lower than this, or rose a moment ago."""
         if latest is None or name is None:
             return False
-        top, since = self._tops.get(name, (-1, self._clock()))
-        if latest.number > top:
-            top, since = latest.number, self._clock()
-        self._tops[name] = (top, since)
-        return latest.number >= height or (self._clock() - since).total_seconds() < STILL_S
+        self._rpc.saw(name, latest)
+        return latest.number >= height or self._rpc.head_age_s(name) < STILL_S

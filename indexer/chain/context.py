@@ -33,7 +33,5 @@ class ChainContext:
     # the loop gets on: called in long work between two fences
     sign: Callable[[], None] = lambda: None
     ledgers: Ledgers = field(default_factory=Ledgers)
-    # reverted calls of ranges are looked up above it; None: as revert_scan.LOOK_BACK says
-    reverts_from: int | None = None
     reserve_token: str | None = None
     metrics: IndexerMetrics = field(default_factory=lambda: IndexerMetrics(time.time))

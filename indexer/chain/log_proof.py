@@ -18,7 +18,7 @@ Laws
 Source: docs/decisions/0063.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
@@ -32,7 +32,7 @@ from core.audit.rules import Fault, FindingKind
 from core.blocks import log_heads
 from core.blocks import queries as repository
 from core.blocks.log_heads import LogHead, ProvenVault
-from core.blocks.queries import FINALIZED, TIP
+from core.blocks.queries import FINALIZED, TIP, VAULTS_COUNTED, Cursor
 from core.blocks.registry import KnownVault, agent_history
 from core.chain.abi import topic_of
 from core.chain.blocks import BlockHeader
@@ -54,6 +54,7 @@ from indexer.chain.quarantine import incomplete_fact, incomplete_key, tell_whole
 from indexer.chain.watch import WatchList
 from indexer.chain.write import write_late
 
+COUNT_EVERY = 1_000  # blocks, after which the count of vaults is kept
 ROUNDS_OF_WAIT = 5  # for the cursor to come to a reading
 
 log = structlog.get_logger(__name__)
@@ -61,10 +62,13 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """What a node says of some vaults at one block: the word of each, None where none stands."""
+    """What a node says of some vaults at one block: the word of each that it could read, None where
+    none stands.
+    """
 
     node: str
     block: LensBlock
+    answered: Collection[str]
     words: Mapping[str, str | None]
 
 
@@ -88,10 +92,11 @@ class LogProof:
         self.passes = 0  # over all vaults
         self.after = "0x"  # the vault that was read last
         self._readings = list[_Reading]()
+        self._asked, self._is_last = list[str](), True  # of the readings: vaults above `after`
         self._waited = 0
         self._doubted = set[str]()  # vaults, and the factory, that a round found wrong
-        # a height that was final when the factory's vaults were counted, and how many there were
-        self._counted = (chain.start_block - 1, 0)
+        # a final height at which the factory's vaults were counted, and how many there were
+        self._counted: tuple[int, int] | None = None
 
     @property
     def doubted(self) -> frozenset[str]:
@@ -127,17 +132,12 @@ class LogProof:
         answers = chain.reader.lens_of_each(asked or [chain.factory], WITHIN_S, self._at)
         if not answers:
             return []
-        read = min(map(len, answers.values()))
-        if read >= len(asked):
-            is_last = len(some) < room
-            self.after = "0x" if is_last else some[-1].address
-            self.passes += is_last
-        elif read > len(doubted):
-            self.after = asked[read - 1]
+        self._asked, self._is_last = [one.address for one in some], len(some) < room
         return [
             _Reading(
                 node,
                 next(iter(rows.values())).block,
+                rows.keys(),
                 {
                     vault: None if row.reading is None else row.reading.log_head
                     for vault, row in rows.items()
@@ -154,13 +154,17 @@ class LogProof:
             usable = [one for one in readings if self._is_of_our_chain(session, one.block)]
             named = {vault for one in usable for vault in one.words}
             vaults = log_heads.proven_vaults(session, chain.chain_id, among=named)
+            # the doubted ones last: they hold up nobody
+            vaults.sort(key=lambda vault: vault.address in self._doubted)
             heights = [one.block.number for one in usable]
             heads = log_heads.heads_at(session, chain.chain_id, vaults, heights)
         if not usable:
             return False
+        self._move_on(usable, {vault.address for vault in vaults[len(heads) :]})
         is_enough = len(usable) >= min(2, len(chain.reader.rpc.names))
-        proven, wrong, whole = dict[str, LogHead](), list[ProvenVault](), list[ProvenVault]()
-        for vault in vaults:
+        proven, whole = dict[str, LogHead](), list[ProvenVault]()
+        wrong = list[tuple[ProvenVault, list[_Reading]]]()
+        for vault in vaults[: len(heads)]:
             asked = [
                 one
                 for one in usable
@@ -168,16 +172,31 @@ class LogProof:
             ]
             made = heads[vault.address]
             if any(one.words[vault.address] != _hex(made[one.block.number]) for one in asked):
-                wrong.append(vault)
+                wrong.append((vault, asked))
             elif asked:
                 whole.append(vault)
                 newest = made[min(one.block.number for one in asked)]
                 if is_enough and newest.number > vault.head.number:
                     proven[vault.address] = newest
         is_changed = self._settle(whole, proven)
-        for vault in wrong:
-            is_changed = self._look_into(vault, usable) or is_changed
+        for vault, asked in wrong:
+            is_changed = self._look_into(vault, asked) or is_changed
         return self._count(usable) or is_changed
+
+    def _move_on(self, readings: Sequence[_Reading], unfolded: Collection[str]) -> None:
+        """To the first vault that a node did not answer for, or that is not folded yet."""
+        left = next(
+            (
+                at
+                for at, vault in enumerate(self._asked)
+                if vault in unfolded or any(vault not in one.answered for one in readings)
+            ),
+            None,
+        )
+        if left is None and self._is_last:
+            self.after, self.passes = "0x", self.passes + 1
+        elif left != 0:
+            self.after = self._asked[-1 if left is None else left - 1]
 
     def _is_of_our_chain(self, session: Session, block: LensBlock) -> bool:
         before = repository.canonical_hash(session, self._chain.chain_id, block.number - 1)
@@ -236,17 +255,17 @@ class LogProof:
 
         best = stories.best(support)
         self._rest_others(stories, best)
-        for one in readings:
-            if best is not None and not is_borne_out(best, one):
-                self._chain.reader.rpc.distrust("contradicts", name=one.node)
         if best is not None and best != stories.ours:
             self._mend(vault, stories, best)
             self._doubted.discard(vault.address)
             return True
         is_again = vault.address in self._doubted
         self._doubted.add(vault.address)
-        if is_again:
+        if is_again:  # at first the node may have stood on another block of that height
             self._report(vault, best is None, last)
+        for one in readings if is_again else ():
+            if best is not None and not is_borne_out(best, one):
+                self._chain.reader.rpc.distrust("contradicts", name=one.node)
         return False
 
     def _rest_others(self, stories: Stories, best: Story | None) -> None:
@@ -366,19 +385,20 @@ class LogProof:
 
     def _count(self, readings: Sequence[_Reading]) -> bool:
         """Whether vaults were missing, and are written now."""
-        chain, (base, count) = self._chain, self._counted
+        chain = self._chain
         with chain.database.read() as session:
+            base, count = self._counted = self._counted or self._last_count(session)
             ours = {
                 one.block.number: count + self._created(session, base, one.block.number)
                 for one in readings
             }
             final = repository.cursor(session, FINALIZED)
-            if all(one.block.vault_count == ours[one.block.number] for one in readings):
-                at = min(min(ours), base if final is None else final.number)
-                if at > base:
-                    self._counted = (at, count + self._created(session, base, at))
-                self._doubted.discard(chain.factory)
-                return False
+        if all(one.block.vault_count == ours[one.block.number] for one in readings):
+            self._doubted.discard(chain.factory)
+            at = min(*ours, base if final is None else final.number)
+            if at >= base + COUNT_EVERY:
+                self._keep_count(at)
+            return False
         if not self._is_repairing:
             self._doubted.add(chain.factory)
             return False
@@ -402,9 +422,27 @@ class LogProof:
             log.warning("vaults that were left out", vaults=len(missing))
             return True
         if chain.factory in self._doubted:
-            self._report_count(last, ours[last], max(one.block.vault_count for one in readings))
+            most = max(one.block.vault_count for one in readings)
+            self._report_count(base, last, ours[last], most)
         self._doubted.add(chain.factory)
         return False
+
+    def _last_count(self, session: Session) -> tuple[int, int]:
+        at = repository.cursor(session, VAULTS_COUNTED)
+        before = self._chain.start_block - 1
+        number = before if at is None else at.number
+        return number, self._created(session, before, number)
+
+    def _keep_count(self, number: int) -> None:
+        """All vaults up to that height, which is final, are known."""
+        chain = self._chain
+        with chain.database.write() as session:
+            chain.fence(session)
+            block_hash = repository.canonical_hash(session, chain.chain_id, number)
+            if block_hash is not None:
+                at, now = Cursor(number, block_hash), self._clock()
+                repository.save_mark(session, VAULTS_COUNTED, chain.chain_id, at, chain.epoch, now)
+        self._counted = None
 
     def _created(self, session: Session, above: int, up_to: int) -> int:
         chain = self._chain
@@ -412,13 +450,10 @@ class LogProof:
             session, chain.chain_id, chain.factory, VAULT_CREATED_TOPIC, above, up_to
         )
 
-    def _report_count(self, number: int, ours: int, theirs: int) -> None:
+    def _report_count(self, base: int, number: int, ours: int, theirs: int) -> None:
         chain, now = self._chain, self._clock()
-        what = (
-            f"the factory made {theirs} vaults up to block {number}, the record has {ours} "
-            f"({self._counted[1]} of them up to block {self._counted[0]})"
-        )
-        key = f"vault:count:{chain.chain_id}:{self._counted[0]}"
+        what = f"the factory made {theirs} vaults up to block {number}, the record has {ours}"
+        key = f"vault:count:{chain.chain_id}:{base}"
         fault = Fault(FindingKind.VAULT, key, what, {"block_number": number})
         with chain.database.write() as session:
             chain.fence(session)

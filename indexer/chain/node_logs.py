@@ -12,7 +12,7 @@ from core.hexes import hex_of
 from indexer.chain.context import ChainContext
 
 WITHIN_S = 2.0  # for each node, to answer one question
-BLOCKS_A_REQUEST = 1_000
+BLOCKS_A_REQUEST = 10_000  # a power of ten
 
 Story = list[RawLog]  # of one contract, in the order of the chain
 
@@ -53,7 +53,11 @@ class NodeLogs:
     def stories(self, address: str, above: int, last: int, topics: Sequence[str] = ()) -> Stories:
         """What there is of a contract's logs in the blocks above one and up to another."""
         chain = self._chain
-        told = self._of_each(address, above + 1, last, topics)
+        told = dict[str, Story]()
+        for node in chain.reader.rpc.names:
+            story = self._of_node(node, address, above + 1, last, topics)
+            if story is not None:
+                told[node] = story
         with chain.database.read() as session:
             ours = log_heads.logs_since(session, chain.chain_id, address, above, last)
             hashes = {one.block_hash for story in (ours, *told.values()) for one in story}
@@ -62,26 +66,24 @@ class NodeLogs:
         sound = {node: story for node, story in told.items() if _is_sound(story, times)}
         return Stories(ours, sound, times)
 
-    def _of_each(
-        self, address: str, first: int, last: int, topics: Sequence[str]
-    ) -> dict[str, Story]:
-        """By node, of those that give all of them."""
-        chain, span = self._chain, BLOCKS_A_REQUEST
-        found: dict[str, Story] = {node: [] for node in chain.reader.rpc.names}
-        while first <= last and found:
+    def _of_node(
+        self, node: str, address: str, first: int, last: int, topics: Sequence[str]
+    ) -> Story | None:
+        """None: it does not give all of them."""
+        wanted = {"address": address} | ({"topics": list(topics)} if topics else {})
+        span, found = BLOCKS_A_REQUEST, Story()
+        while first <= last:
             to = min(last, first + span - 1)
-            wanted = {"address": address} | ({"topics": list(topics)} if topics else {})
-            told = chain.reader.logs_of_each(first, to, [wanted], WITHIN_S, [*found])
-            chain.sign()
-            if not told and span > 1:
-                span = max(1, span // 4)  # too long a range, or too much in it
-                continue
-            found = {node: [*found[node], *logs] for node, (logs, _) in told.items()}
-            first = to + 1
-        return {
-            node: sorted(story, key=lambda one: (one.block_number, one.log_index))
-            for node, story in found.items()
-        }
+            told = self._chain.reader.logs_of_each(first, to, [wanted], WITHIN_S, [node])
+            self._chain.sign()
+            if node in told:
+                found += told[node][0]
+                first = to + 1
+            elif span > 1:
+                span //= 10  # too long a range, or too much in it
+            else:
+                return None
+        return sorted(found, key=lambda one: (one.block_number, one.log_index))
 
 
 def _is_sound(story: Story, times: Mapping[str, int]) -> bool:

@@ -28,7 +28,6 @@ from sqlalchemy.orm import Session
 
 from core.blocks import queries as repository
 from core.blocks.queries import RESERVE, RESERVE_CONFIRMED, RESERVE_FOLLOWED, SAFE, TIP, Cursor
-from core.chain import results
 from core.chain.blocks import BlockHeader, RawLog
 from core.db.engine import WriteSession
 from core.reserve import conversions, queries
@@ -117,19 +116,11 @@ class ReserveRanges:
 
     def _said(self, first: int, last: Cursor) -> set[tuple[RawLog, ...]]:
         """By those whose block at the end is ours: one that lacks it has not all of the logs."""
-        heights = {"fromBlock": hex(first), "toBlock": hex(last.number)}
-        answers = self._chain.reader.rpc.batch_of_each(
-            [
-                ("eth_getLogs", [{**heights, "address": self._chain.reserve_token}]),
-                ("eth_getBlockByNumber", [hex(last.number), False]),
-            ],
-            NODES_WITHIN_S,
-            parse=[results.logs, results.header],
-        )
+        reader, wanted = self._chain.reader, {"address": self._chain.reserve_token}
+        told = reader.logs_of_each(first, last.number, [wanted], NODES_WITHIN_S, reader.rpc.names)
         return {
             tuple(sorted(logs, key=lambda one: (one.block_number, one.log_index)))
-            for logs, header in answers.values()
-            if isinstance(logs, list) and isinstance(header, BlockHeader)
+            for logs, header in told.values()
             if header.hash == last.hash
         }
 

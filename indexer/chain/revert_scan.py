@@ -53,7 +53,7 @@ def owe(
     Call it in the range's transaction, after the blocks.
     """
     if repository.cursor(session, REVERTS) is None:
-        start = max(at.number, _first_wanted(chain, final, is_first_sight=is_first_sight))
+        start = max(at.number, final - LOOK_BACK if is_first_sight else 0)
         _note_left_out(session, chain, at, min(start, to.number), now)
         start_hash = (
             repository.canonical_hash(session, chain.chain_id, start) if start < to.number else None
@@ -64,12 +64,6 @@ def owe(
             session, REVERTS, chain.chain_id, Cursor(start, start_hash), chain.epoch, now
         )
     repository.save_mark(session, REVERTS_UNTIL, chain.chain_id, to, chain.epoch, now)
-
-
-def _first_wanted(chain: ChainContext, final: int, *, is_first_sight: bool) -> int:
-    if chain.reverts_from is not None:
-        return chain.reverts_from
-    return final - LOOK_BACK if is_first_sight else 0
 
 
 def _note_left_out(

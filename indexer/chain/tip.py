@@ -70,7 +70,9 @@ class HeadMissingError(OutsideError):
 
 NODE_AT_FAULT = (
     HeadMissingError,
+    BlockUnavailableError,
     BlockContradictionError,
+    ForkUnclearError,
     FinalityBrokenError,
     DisputedError,
     AnswerTooLargeError,
@@ -111,9 +113,8 @@ class TipLoop:
         self._cursor, self._moved_at = self._open_cursor(), clock()
         self._watch = self._read_watch_list()
         self._patience = Patience()
-        self._nodes = Confirmation(chain.reader, clock)
+        self._nodes = Confirmation(chain.reader)
         self._finality = Finality(chain, self._nodes, clock)
-        self._shown = self._cursor.number  # the newest height that a node showed last
         self._backfill = Backfill(chain, clock, self._patience)
         self.older_ledgers = OlderBooks(chain)
         self._reserve_history = ReserveHistory(chain)
@@ -148,45 +149,46 @@ class TipLoop:
         """
         with self._chain.reader.rpc.pinned():
             try:
-                return self._look()
-            except (BlockUnavailableError, ForkUnclearError) as error:
-                is_far = isinstance(error, BlockUnavailableError) and (
-                    error.number <= self._shown - NEAR
-                )
-                if is_far or self._is_stale:
-                    self._nodes.at_fault(self._cursor.number)
-                    raise
-                if len(self._chain.reader.rpc.names) > 1:
-                    self._chain.reader.rpc.distrust("not there", REST_S)
-            except NODE_AT_FAULT as error:
+                result = self._look()
+                if self._owes_notes:
+                    self._owes_notes = self._write_owed_notes()
+                    result = replace(result, owes_notes=self._owes_notes)
+                if not result.is_behind:
+                    self._scan_owed_reverts()
+                    self._read_reserve_history()
+                if self._may_have_pending_reverts:
+                    self._explain_reverts()
+            except NODE_AT_FAULT:
                 self._nodes.at_fault(self._cursor.number)
-                if self._is_stale or not isinstance(error, DisputedError):
-                    raise
-            except UnconfirmedError:
-                pass
-            return TipRound(self._shown, self._cursor.number)
+                raise
+            return result
+
+    def _look(self) -> TipRound:
+        """What is missing, or not confirmed, and may come yet, ends it quietly."""
+        seen_at, rpc = self._clock(), self._chain.reader.rpc
+        head = self._chain.reader.header()
+        if head is None:
+            raise HeadMissingError("the node names no newest block")
+        self._nodes.gets_on(rpc.pinned_name, head, head.number)
+        try:
+            return self._follow(head, seen_at)
+        except (BlockUnavailableError, ForkUnclearError) as error:
+            is_far = isinstance(error, BlockUnavailableError) and error.number <= head.number - NEAR
+            if is_far or self._is_stale:
+                raise
+            if len(rpc.names) > 1:
+                rpc.distrust("not there", REST_S)
+        except DisputedError:
+            if self._is_stale:
+                raise
+            self._nodes.at_fault(self._cursor.number)
+        except UnconfirmedError:
+            pass
+        return TipRound(head.number, self._cursor.number)
 
     @property
     def _is_stale(self) -> bool:
         return self._clock() - self._moved_at > STALE
-
-    def _look(self) -> TipRound:
-        seen_at = self._clock()
-        head = self._chain.reader.header()
-        if head is None:
-            raise HeadMissingError("the node names no newest block")
-        self._shown = head.number
-        self._nodes.gets_on(self._chain.reader.rpc.pinned_name, head, head.number)
-        result = self._follow(head, seen_at)
-        if self._owes_notes:
-            self._owes_notes = self._write_owed_notes()
-            result = replace(result, owes_notes=self._owes_notes)
-        if not result.is_behind:
-            self._scan_owed_reverts()
-            self._read_reserve_history()
-        if self._may_have_pending_reverts:
-            self._explain_reverts()
-        return result
 
     def credit_conversions(self) -> None:
         """Some of the reserve token's conversions that are safe. Errors: as `Crediting.round`."""

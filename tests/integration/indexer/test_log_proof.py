@@ -10,13 +10,17 @@ import pytest
 from sqlalchemy import select
 
 from core.audit import queries as audit
+from core.blocks import log_heads
+from core.blocks import queries as blocks
+from core.blocks.queries import FINALIZED, VAULTS_COUNTED
 from core.blocks.tables import VaultLogHead
 from core.mandate.chain import calldata
 from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.ledger import effective
 from core.quarantine.views.held import held_ledgers
+from indexer.chain import log_proof
 from tests.integration.chain_fixtures import CHAIN_ID, USDC, Ground
-from tests.integration.indexer.conftest import Follower, Issued
+from tests.integration.indexer.conftest import Follower, Issued, now_utc
 from tests.integration.indexer.test_lies import (
     TOPICS,
     WHOLE,
@@ -128,6 +132,28 @@ def test_what_is_whole__is_proven_once__and_then_costs_nothing(
     assert len(alone.wire.asked) == 1
     with follower.database.read() as session:
         assert [one.number for one in session.scalars(select(VaultLogHead))] == [number]
+
+
+@pytest.mark.parametrize(
+    ("where", "most"),
+    [
+        (log_proof, {"MOST_VAULTS": 1}),
+        (log_heads, {"LOGS_A_READ": 1, "VAULTS_A_READ": 1}),
+    ],
+    ids=["one vault a reading", "one vault's logs a round"],
+)
+def test_however_little_is_done_in_a_round__every_vault_has_its_turn(
+    follower: Follower,
+    ledgers: list[Working],
+    monkeypatch: pytest.MonkeyPatch,
+    where: Any,
+    most: dict[str, int],
+) -> None:
+    for name, value in most.items():
+        monkeypatch.setattr(where, name, value)
+    prove(follower, 3 * len(ledgers))
+    with follower.database.read() as session:
+        assert len(session.scalars(select(VaultLogHead)).all()) == len(ledgers)
 
 
 @pytest.mark.parametrize("name", ["Executed", "Deposited"])
@@ -265,6 +291,30 @@ def test_a_creation_that_the_only_node_leaves_out__is_missed_by_the_factorys_cou
     alone.wire.lie = honest
     prove(follower, 8)
     assert follower.story(mandate)[:7] == WHOLE
+    follower.assert_sound(mandate, vault)
+
+
+def test_the_count_of_vaults__goes_on_from_a_final_height__and_misses_none_after_it(
+    follower: Follower, alone: Nodes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_proof, "COUNT_EVERY", 5)
+    lived(follower)
+    follower.catch_up()
+    final = follower.tip.cursor
+    with follower.database.write() as session:
+        blocks.save_mark(session, FINALIZED, CHAIN_ID, final, follower.chain.epoch, now_utc())
+    prove(follower)
+    with follower.database.read() as session:
+        assert blocks.cursor(session, VAULTS_COUNTED) == final
+    follower.restart()
+    mandate = follower.issue("m_secondaaaa", nonce=2)
+    vault = follower.deployed.create_vault(mandate.terms)
+    make_final(follower)
+    alone.wire.lie = without(is_event("VaultCreated"))
+    follower.catch_up()
+    alone.wire.lie = honest
+    prove(follower, 8)
+    assert follower.story(mandate) == ["signed", "vault_created", "deposit"]
     follower.assert_sound(mandate, vault)
 
 

@@ -256,7 +256,7 @@ def test_a_running_process__audits_its_record_until_somebody_closes_the_finding(
     settings: dict[str, str],
     ask: Ask,
 ) -> None:
-    """A log taken out by hand is found by the process itself; status fails and names it, and
+    """A block altered by hand is found by the process itself; status fails and names it, and
     `acknowledge` closes it once.
     """
     follower.deployed.anvil.mine(FINAL_BEHIND)
@@ -264,8 +264,7 @@ def test_a_running_process__audits_its_record_until_somebody_closes_the_finding(
     with follower.database.write() as session:
         session.execute(
             text(
-                "delete from raw_log where number = (select created_number from vault) and "
-                "log_index = 0"
+                "update chain_block set ts = ts + 1 where number = (select created_number - 1 from vault)"
             )
         )
     leadership.release()
@@ -303,8 +302,8 @@ def test_a_running_process__audits_its_record_until_somebody_closes_the_finding(
     assert "blocks (another node)" in said
     assert "1 open findings" in said
     assert "python -m scripts.rebuild" in said
-    assert finding.what.startswith("the record lacks log 0 of")
-    assert 'mandate_indexer_audit_mismatch{kind="log"} 1.0' in metrics
+    assert finding.what.endswith("parent or time is not the chain's")
+    assert 'mandate_indexer_audit_mismatch{kind="block"} 1.0' in metrics
     assert 'mandate_indexer_audit_mismatch{kind="book"} 0.0' in metrics
     assert (closed.returncode, closed.stdout) == (0, f"Finding {finding.id} is closed.\n")
     with follower.database.read() as session:

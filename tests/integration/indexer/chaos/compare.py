@@ -86,10 +86,11 @@ LAWS = {
     "an incarnation that was left out": """
         select mandate_id, base_key, count(*), max(incarnation) from mandate_event
         where reverses_id is null group by 1, 2 having count(*) <> max(incarnation) or count(distinct incarnation) <> count(*)""",
-    "reversals that no reorg counted": """
+    # there are more where the proof of logs wrote a ledger again
+    "a reorg that counted reversals that are not there": """
         select a, b from (select (select count(*) from mandate_event where reverses_id is not null)
                                  + (select count(*) from transfer_entry where reverses_id is not null) a,
-                                 (select coalesce(sum(rows_reversed), 0) from reorg) b) s where a <> b""",
+                                 (select coalesce(sum(rows_reversed), 0) from reorg) b) s where a < b""",
     "a final mark off the chain": """
         select number from chain_cursor c where name = 'finalized'
           and not exists (select 1 from chain_block b where b.hash = c.hash and b.canonical)""",
