@@ -47,7 +47,9 @@ from core.quarantine.queries import MANDATE, is_held
 from core.quarantine.views.unregistered import registries, unregistered_vaults
 
 SETTLE_GRACE = timedelta(seconds=SETTLE_GRACE_S)
-A_FEW_AT_A_TIME = {"yield_per": 5_000}  # the rows of 100,000 vaults take more memory than the vaults
+A_FEW_AT_A_TIME = {
+    "yield_per": 5_000
+}  # the rows of 100,000 vaults take more memory than the vaults
 
 
 @dataclass(frozen=True, slots=True)
