@@ -37,7 +37,6 @@ from core.money import eth_text
 from core.settings import Deployment, Settings
 from keeper.funds import Funds
 from keeper.gas import GWEI
-from keeper.main import key_places
 from keeper.schedule import JobSkippedError
 from keeper.signers import key_places, require_all_allowed, signers_of
 from keeper.signing import SignerRefusedError, is_local, require_allowed
