@@ -12,6 +12,8 @@ The last line is one JSON object.
 import json
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -113,6 +115,24 @@ def take_over(where: World, how: signal.Signals) -> float:
     return until(lambda: where.epoch() > epoch)
 
 
+def many_vaults_before() -> dict[str, float]:
+    """The figures of very many vaults of the checkout at BEFORE, where there is one."""
+    before = os.environ.get("BEFORE")
+    if before is None:
+        return {}
+    command = [sys.executable, "-m", "tests.bench.many_vaults"]
+    ran = subprocess.run(
+        command,
+        cwd=before,
+        env=os.environ | {"PYTHONPATH": before},
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    return {
+        f"{key}_before": value for key, value in json.loads(ran.stdout.splitlines()[-1]).items()
+    }
+
+
 def main() -> None:
     with world() as where:
         groups = fill(where)
@@ -130,6 +150,7 @@ def main() -> None:
         "takeover_killed_s": round(killed, 2),
         **rented_stops.rows(),
         **many_vaults.rows(),
+        **many_vaults_before(),
     }
     print(f"{VAULTS} vaults judged with {calls} HTTP requests in {seconds:.2f} s")
     print(
