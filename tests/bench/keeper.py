@@ -1,9 +1,11 @@
 """How fast the keeper is, beside the block time of the chain it watches: `make bench-keeper`.
 
-    mark        1,000 vaults read and judged at one block hash: HTTP requests and seconds, nothing sent
+    mark        1,000 vaults read and judged: HTTP requests and seconds, nothing sent
     stop        100 vaults fall through their floors in one block, three times over, on a chain with a block every 2 s: blocks
                 from the crossing to each stop; the best possible is 1
-    many        2,000 and 20,000 vaults at the default budget of calls, with a million judgements: the first look, a later tick
+    rented      200 vaults fall behind load balancers over backends that are blocks apart (rented_stops.py)
+    many        2,000, 20,000 and 100,000 vaults at the default budget of calls, with a million judgements: the first look, a
+                later tick, calls and memory; with BEFORE, a checkout, its figures too
     take-over   a leading process killed, and one frozen: to the spare's epoch
 
 The last line is one JSON object.
