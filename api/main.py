@@ -24,6 +24,7 @@ from api.areas.discovery.service.document import NAME, VERSION
 from api.catalogue import catalogue
 from api.kernel import console, docs_page
 from api.kernel.connections import ConnectionBounds
+from api.kernel.etag import ConditionalRequests
 from api.kernel.http import EXPOSED_HEADERS, Envelope, Shared, refusal_handlers, without_slash
 from api.kernel.limits import Limits
 from api.kernel.metrics import ApiMetrics
@@ -117,6 +118,7 @@ def create_app(deps: Deps) -> FastAPI:
         allow_headers=["*"],
         expose_headers=EXPOSED_HEADERS,
     )
+    app.add_middleware(ConditionalRequests)
     app.add_middleware(Envelope, deps=deps)
     return app
 

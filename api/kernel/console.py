@@ -166,8 +166,6 @@ def _answer(request: Request, file: WebFile, headers: Mapping[str, str]) -> Resp
         "Vary": "Accept-Encoding",
         "X-Content-Type-Options": "nosniff",
     }
-    if file.etag in request.headers.get("if-none-match", ""):  # a list, or made weak by a proxy
-        return Response(status_code=304, headers=standing)
     if file.compressed is None or not _takes_gzip(request.headers.get("accept-encoding", "")):
         return Response(file.content, media_type=file.media_type, headers=standing)
     return Response(

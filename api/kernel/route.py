@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Match
 from starlette.types import Receive, Scope, Send
 
-from api.kernel.etag import NOT_MODIFIED, kept
+from api.kernel.etag import NOT_MODIFIED, add_cache_headers
 from api.kernel.http import Shared, credentials_of, enter, fields_of, opened, response_of
 from api.kernel.kept_answers import answered_again, place_of
 from api.kernel.operation import Events, Operation
@@ -114,10 +114,10 @@ class OperationRoute(APIRoute):
         if outcome.stream is not None:
             return opened(outcome, outcome.stream, deps)
         answer = response_of(outcome)
-        answered = kept(answer, operation, credentials, request.headers.get("if-none-match"))
+        add_cache_headers(answer, operation, credentials)
         if place is not None and outcome.status in (operation.status, *operation.also):
             answers.keep(place, answer, operation.max_age_s or 0, began_at)
-        return answered
+        return answer
 
 
 @lru_cache(1_024)  # by the operation itself, which is equal only to itself
