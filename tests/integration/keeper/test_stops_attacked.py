@@ -8,10 +8,8 @@ from keeper.stops import MOST_ALONE, STOPS_A_TURN
 from tests.integration.keeper.conftest import GWEI, PRICE_AT_FLOOR, Stage
 from tests.integration.keeper.liars import (
     Call,
-    Lie,
     counts,
     refused,
-    said,
     says,
     together,
 )
@@ -101,12 +99,13 @@ def test_receipts_that_one_node_invents_in_blocks_above_the_others__end_and_coun
     stage.set_price(PRICE_AT_FLOOR)
     with stage.no_blocks():
         sent.ask(1)
+        assert stage.states() == [("stop", "broadcast")]
         for _ in range(3):
             stage.chain.anvil.rpc.call("anvil_setNextBlockBaseFeePerGas", [hex(100 * GWEI)])
             sent.pass_time()
             sent.ask(1)
-        assert (stage.states(), sent.keeper.stops._spent) == ([("stop", "broadcast")], {})
-    assert stage.status() == "stopped"
+    assert (stage.status(), stage.states()) == ("stopped", [("stop", "mined")])
+    assert sent.keeper.stops._spent == {}
 
 
 def test_receipts_that_one_node_withholds__stop_no_later_stop_and_burn_next_to_nothing(
