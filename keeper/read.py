@@ -152,6 +152,7 @@ class NodeLens:
         head = Head.of(said[0]) if said is not None else None
         if said is None or head is None:
             return None
+        self._reader.rpc.saw(self.name, said[0])
         if head.number > self._number:
             self.risen_at = self._clock()
         self._number = head.number
