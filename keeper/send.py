@@ -27,6 +27,7 @@ from sqlalchemy.orm import Session
 
 from core.chain.errors import RpcError, RpcUnreachableError
 from core.chain.nodes import Nodes
+from core.chain.refusals import is_known
 from core.chain.signer import Signer
 from core.db.engine import Database
 from core.hexes import hex_of
@@ -225,7 +226,7 @@ class Sender:
             requests = [("eth_sendRawTransaction", [hex_of(tx.raw)]) for tx in group]
             for node, said in of_each(self._rpc, requests).items():
                 for tx, answer in zip(group, said, strict=True):
-                    if not isinstance(answer, RpcError) or _is_known(answer):
+                    if not isinstance(answer, RpcError) or is_known(str(answer)):
                         self._sent.add(tx.hash)
                     else:
                         log.info("a node refuses a transaction", node=node, intent=tx.intent_id,
@@ -453,11 +454,6 @@ class Sender:
                     is_filler=draft.is_filler,
                 ),
             )
-
-
-def _is_known(refusal: RpcError) -> bool:
-    """The node had it before."""
-    return any(word in str(refusal).lower() for word in ("already", "known"))
 
 
 def _groups(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
