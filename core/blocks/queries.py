@@ -51,8 +51,7 @@ VAULTS_COUNTED = "vaults_counted"
 FINALIZED = "finalized"  # name of the mark below which no reorg is believed
 # how far the reserve token's older events are read; the mark from which on they come with the
 # blocks (indexer/chain/reserve.py)
-RESERVE, RESERVE_FOLLOWED = "reserve", "reserve_followed"
-RESERVE_CONFIRMED = "reserve_confirmed"
+RESERVE_FOLLOWED, RESERVE_CONFIRMED = "reserve_followed", "reserve_confirmed"
 
 
 class CursorMovedError(OutsideError):

@@ -46,7 +46,7 @@ from indexer.chain.finality import Finality
 from indexer.chain.log_proof import LogProof
 from indexer.chain.patience import Patience
 from indexer.chain.refold import OlderBooks
-from indexer.chain.reserve import Crediting, ReserveHistory
+from indexer.chain.reserve import Crediting
 from indexer.chain.retry import BLOCK_UNKNOWN, UNTRIED, retry_all
 from indexer.chain.reverts import explain_pending
 from indexer.chain.rules import published_rules
@@ -117,7 +117,6 @@ class TipLoop:
         self._finality = Finality(chain, self._nodes, clock)
         self._backfill = Backfill(chain, clock, self._patience)
         self.older_ledgers = OlderBooks(chain)
-        self._reserve_history = ReserveHistory(chain)
         self._crediting = Crediting(chain, clock)
         self.sponsored_proofs = Proving(chain, clock)
         self._log_proof = LogProof(chain, clock)
@@ -155,7 +154,6 @@ class TipLoop:
                     result = replace(result, owes_notes=self._owes_notes)
                 if not result.is_behind:
                     self._scan_owed_reverts()
-                    self._read_reserve_history()
                 if self._may_have_pending_reverts:
                     self._explain_reverts()
             except NODE_AT_FAULT:
@@ -192,7 +190,8 @@ class TipLoop:
 
     def credit_conversions(self) -> None:
         """Some of the reserve token's conversions that are safe. Errors: as `Crediting.round`."""
-        self._crediting.round()
+        if self._crediting.round():
+            self._watch = self._read_watch_list()
 
     def prove_logs(self) -> bool:
         """Some vaults' logs; whether some of them were put right. Errors: as `LogProof.round`."""
@@ -305,13 +304,6 @@ class TipLoop:
             self._owes_reverts = bool(left)
             self._may_have_pending_reverts = True
 
-    def _read_reserve_history(self) -> None:
-        """One range a round."""
-        if not self._reserve_history.is_done and self._reserve_history.step(
-            self._cursor, self._clock()
-        ):
-            self._watch = self._read_watch_list()
-
     def _headers_to(self, head: BlockHeader) -> Iterator[BlockHeader]:
         """The next headers after the cursor, at most BLOCKS_A_ROUND, asked for as they are taken.
 
@@ -347,7 +339,7 @@ class TipLoop:
         """Whose wallets the block pays USDC to, asked again: wallets are linked without the chain's
         knowing.
         """
-        payees = usdc_payees(block, self._chain.usdc)
+        payees = usdc_payees(block.logs, self._chain.usdc)
         if not payees:
             return {}
         with self._chain.database.read() as session:
