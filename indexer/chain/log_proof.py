@@ -21,7 +21,7 @@ Source: docs/decisions/0063.
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import groupby
+from itertools import groupby, takewhile
 from operator import attrgetter
 
 import structlog
@@ -49,7 +49,7 @@ from core.quarantine.queries import MANDATE
 from indexer.chain.context import ChainContext
 from indexer.chain.facts import VAULT_CREATED_TOPIC, facts_of
 from indexer.chain.fetch import FetchedBlock
-from indexer.chain.node_logs import WITHIN_S, NodeLogs, Stories, Story
+from indexer.chain.node_logs import WITHIN_S, Stories, Story, stories_of
 from indexer.chain.quarantine import hold, incomplete_fact, incomplete_key, tell_whole
 from indexer.chain.watch import WatchList
 from indexer.chain.write import write_late
@@ -86,7 +86,6 @@ class LogProof:
         """`at`: the block that is read; `is_repairing` False: what is wrong is `doubted`, and stays."""
         self._chain = chain
         self._clock = clock
-        self._nodes = NodeLogs(chain)
         self._at = at
         self._is_repairing = is_repairing
         self.passes = 0  # over all vaults
@@ -185,18 +184,12 @@ class LogProof:
 
     def _move_on(self, readings: Sequence[_Reading], unfolded: Collection[str]) -> None:
         """To the first vault that a node did not answer for, or that is not folded yet."""
-        left = next(
-            (
-                at
-                for at, vault in enumerate(self._asked)
-                if vault in unfolded or any(vault not in one.answered for one in readings)
-            ),
-            None,
-        )
-        if left is None and self._is_last:
+        answered = set(self._asked).intersection(*(one.answered for one in readings))
+        done = list(takewhile(lambda one: one in answered and one not in unfolded, self._asked))
+        if len(done) < len(self._asked) or not self._is_last:
+            self.after = done[-1] if done else self.after
+        else:
             self.after, self.passes = "0x", self.passes + 1
-        elif left != 0:
-            self.after = self._asked[-1 if left is None else left - 1]
 
     def _is_of_our_chain(self, session: Session, block: LensBlock) -> bool:
         before = repository.canonical_hash(session, self._chain.chain_id, block.number - 1)
@@ -244,7 +237,7 @@ class LogProof:
             self._doubted.add(vault.address)
             return False
         last = max(one.block.number for one in readings)
-        stories = self._nodes.stories(vault.address, vault.head.number, last)
+        stories = stories_of(self._chain, vault.address, vault.head.number, last)
 
         def is_borne_out(story: Story, by: _Reading) -> bool:
             word = stories.word_after(vault.head.word, story, by.block.number)
@@ -307,19 +300,16 @@ class LogProof:
         """Reverse the ledger's rows of logs from there on, held ones included; the logs among them
         that others wrote, which are to be written again.
         """
-        chain = self._chain
+        chain_id = self._chain.chain_id
         rows = mandate_ledger.reverse_logs(session, mandate_id, first, now)
-        held = [
-            f"log:{one.tx_hash}:{one.log_index}"
-            for one in ours
-            if (one.block_number, one.log_index) >= first
-        ]
-        self._release(session, vault, held, now)
+        since = [one for one in ours if (one.block_number, one.log_index) >= first]
+        keys = [f"log:{one.tx_hash}:{one.log_index}" for one in since]
+        self._release(session, vault, keys, now)
         places = {(row.block_hash, row.log_index) for row in rows}
         return [
             one
             for block_hash in dict.fromkeys(row.block_hash for row in rows if row.block_hash)
-            for one in repository.logs_of_block(session, chain.chain_id, block_hash)
+            for one in repository.logs_of_block(session, chain_id, block_hash)
             if one.address != vault.address and (block_hash, one.log_index) in places
         ]
 
@@ -365,19 +355,22 @@ class LogProof:
             else f"a node reads another word of vault {vault.address} than its logs make, and "
             "another node bears them out"
         )
-        place = {"block_number": vault.head.number}
-        fault = Fault(FindingKind.LOG, _finding_key(vault), what, place)
         with chain.database.write() as session:
             chain.fence(session)
-            is_new = audit.add_finding(session, chain.chain_id, fault, now) is not None
+            self._find(session, FindingKind.LOG, _finding_key(vault), what, vault.head.number)
             if is_held and vault.mandate_id is not None:
                 at = max(vault.head.number, vault.created_number)
                 block_hash = repository.canonical_hash(session, chain.chain_id, at)
                 if block_hash is not None:
-                    fact = incomplete_fact(vault.address, at, block_hash)
-                    hold(session, chain.chain_id, MANDATE, vault.mandate_id, [fact], now)
-        if is_new:
-            log.error("vault's word differs", vault=vault.address, what=what)
+                    facts = [incomplete_fact(vault.address, at, block_hash)]
+                    hold(session, chain.chain_id, MANDATE, vault.mandate_id, facts, now)
+
+    def _find(
+        self, session: WriteSession, kind: FindingKind, key: str, what: str, number: int
+    ) -> None:
+        fault = Fault(kind, key, what, {"block_number": number})
+        if audit.add_finding(session, self._chain.chain_id, fault, self._clock()) is not None:
+            log.error("the record's logs are not the chain's", what=what)
 
     # Vaults that are missing themselves
 
@@ -401,7 +394,7 @@ class LogProof:
             self._doubted.add(chain.factory)
             return False
         last = max(ours)
-        stories = self._nodes.stories(chain.factory, base, last, [VAULT_CREATED_TOPIC])
+        stories = stories_of(chain, chain.factory, base, last, [VAULT_CREATED_TOPIC])
 
         def support(story: Story) -> int:
             return sum(
@@ -421,7 +414,11 @@ class LogProof:
             return True
         if chain.factory in self._doubted:
             most = max(one.block.vault_count for one in readings)
-            self._report_count(base, last, ours[last], most)
+            what = f"the factory made {most} vaults up to block {last}, the record has {ours[last]}"
+            with chain.database.write() as writing:
+                chain.fence(writing)
+                key = f"vault:count:{chain.chain_id}:{base}"
+                self._find(writing, FindingKind.VAULT, key, what, last)
         self._doubted.add(chain.factory)
         return False
 
@@ -447,16 +444,6 @@ class LogProof:
         return log_heads.count_of(
             session, chain.chain_id, chain.factory, VAULT_CREATED_TOPIC, above, up_to
         )
-
-    def _report_count(self, base: int, number: int, ours: int, theirs: int) -> None:
-        chain, now = self._chain, self._clock()
-        what = f"the factory made {theirs} vaults up to block {number}, the record has {ours}"
-        key = f"vault:count:{chain.chain_id}:{base}"
-        fault = Fault(FindingKind.VAULT, key, what, {"block_number": number})
-        with chain.database.write() as session:
-            chain.fence(session)
-            if audit.add_finding(session, chain.chain_id, fault, now) is not None:
-                log.error("vaults are missing", what=what)
 
 
 def _hex(head: LogHead) -> str:

@@ -30,7 +30,6 @@ from core.chain.errors import AnswerTooLargeError
 from core.errors import OutsideError
 from core.identity.queries import LinkedWallet, linked_wallets
 from core.mandate.queries import ledger_name
-from indexer.chain import revert_scan
 from indexer.chain.backfill import WORTH_IT, Backfill
 from indexer.chain.confirmation import Confirmation, DisputedError, UnconfirmedError
 from indexer.chain.context import ChainContext
@@ -44,12 +43,12 @@ from indexer.chain.fetch import (
 )
 from indexer.chain.finality import Finality
 from indexer.chain.log_proof import LogProof
-from indexer.chain.patience import Patience
-from indexer.chain.refold import OlderBooks
+from indexer.chain.range_size import RangeSize
+from indexer.chain.refold import OlderLedgers
 from indexer.chain.reserve import Crediting
 from indexer.chain.retry import BLOCK_UNKNOWN, UNTRIED, retry_all
-from indexer.chain.reverts import explain_pending
-from indexer.chain.rules import published_rules
+from indexer.chain.reverts import BLOCKS_A_STEP, explain_pending, scan
+from indexer.chain.rules import Patience, published_rules
 from indexer.chain.sponsored_proofs import Proving
 from indexer.chain.unwind import FinalityBrokenError, Fork, ForkUnclearError, find_fork, unwind
 from indexer.chain.watch import WatchList, read_watch_list
@@ -116,11 +115,11 @@ class TipLoop:
         self._nodes = Confirmation(chain.reader)
         self._finality = Finality(chain, self._nodes, clock)
         self._backfill = Backfill(chain, clock, self._patience)
-        self.older_ledgers = OlderBooks(chain)
+        self.older_ledgers = OlderLedgers(chain)
         self._crediting = Crediting(chain, clock)
         self.sponsored_proofs = Proving(chain, clock)
         self._log_proof = LogProof(chain, clock)
-        self._scan_size = revert_scan.step_size()
+        self._scan_size = RangeSize(BLOCKS_A_STEP, BLOCKS_A_STEP)
         # until a look says otherwise
         self._owes_notes = self._owes_reverts = self._may_have_pending_reverts = True
         self._owes_retry = True  # of what an earlier process held back: this one's code may take it
@@ -300,7 +299,7 @@ class TipLoop:
 
     def _scan_owed_reverts(self) -> None:
         if self._owes_reverts:
-            left = revert_scan.scan(self._chain, self._watch, self._scan_size, self._clock())
+            left = scan(self._chain, self._watch, self._scan_size, self._clock())
             self._owes_reverts = bool(left)
             self._may_have_pending_reverts = True
 
