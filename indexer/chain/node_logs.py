@@ -35,12 +35,11 @@ class Stories:
         found = [one for key, one in distinct.items() if most and support_of[key] == most]
         return found[0] if len(found) == 1 else None
 
-    def word_after(self, word: bytes, story: Story, number: int) -> str:
-        """A vault's own hash after the story's logs up to that height, from `word` on."""
+    def word_after(self, word: bytes, story: Story) -> str:
+        """A vault's own hash after the story's logs, from `word` on."""
         for one in story:
-            if one.block_number <= number:
-                event = bytes.fromhex("".join((*one.topics, one.data)).replace("0x", ""))
-                word = grown(word, one.block_number, self.times[one.block_hash], event)
+            event = bytes.fromhex("".join((*one.topics, one.data)).replace("0x", ""))
+            word = grown(word, one.block_number, self.times[one.block_hash], event)
         return hex_of(word)
 
 
