@@ -186,26 +186,20 @@ def _hold_against(
     Errors: BlockContradictionError.
     """
     fault = receipt_fault(receipt)
+    stands_at = header.transaction_hashes[receipt.tx_index : receipt.tx_index + 1]
+    if header.number != receipt.block_number or stands_at != (receipt.tx_hash,):
+        fault = fault or f"the transaction {receipt.tx_hash} does not stand there"
+    if receipt.logs_bloom & ~header.logs_bloom:
+        fault = fault or "a receipt has a log that the header's bloom denies"
     if fault is not None:
         raise BlockContradictionError(header, fault)
-    if header.number != receipt.block_number or header.transaction_hashes[
-        receipt.tx_index : receipt.tx_index + 1
-    ] != (receipt.tx_hash,):
-        raise BlockContradictionError(
-            header, f"the transaction {receipt.tx_hash} does not stand there"
-        )
-    if receipt.logs_bloom & ~header.logs_bloom:
-        raise BlockContradictionError(header, "a receipt has a log that the header's bloom denies")
     time = chain_repository.block_time(session, chain.chain_id, header.hash)
     if time is None:
         return  # it lies below our first block
     if time != header.timestamp:
         raise BlockContradictionError(header, "its time is not what the record says")
-    kept = {
-        one
-        for one in chain_repository.logs_of_block(session, chain.chain_id, header.hash)
-        if one.tx_hash == receipt.tx_hash
-    }
+    of_block = chain_repository.logs_of_block(session, chain.chain_id, header.hash)
+    kept = {one for one in of_block if one.tx_hash == receipt.tx_hash}
     if kept - set(receipt.logs):
         raise BlockContradictionError(header, f"a log of {receipt.tx_hash} is left out or altered")
     # the record has the transfers to wallets that had been linked for a while by then

@@ -132,6 +132,8 @@ class LogProof:
         answers = chain.reader.lens_of_each(asked or [chain.factory], WITHIN_S, at.hash)
         readings = list[_Reading]()
         for node, rows in answers.items():
+            if not rows:
+                continue
             block = next(iter(rows.values())).block
             if (block.number, block.parent_hash) == (at.number, parent):
                 words = {
