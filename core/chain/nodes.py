@@ -16,14 +16,14 @@ Laws
   is answered; no node may use up the time of those that were not asked yet.
 - A node's height never falls below one that it named before, unless its branch is another: a
   load-balanced URL answers from backends a few blocks apart. What cannot be taken back is
-  `confirmed` by a second node.
+  asked of `batch_of_others` too.
 """
 
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from queue import Empty, SimpleQueue
 from typing import Any, Final
 
 import httpx
@@ -54,6 +54,7 @@ DEADLINE_S: Final = 30.0
 CALLS_PER_S: Final = 2_000.0
 REST_S: Final = 5.0  # of a node that failed while pinned, or is distrusted
 WITHIN_S: Final = 5.0
+THREADS_A_NODE: Final = 8
 ASKED_AGAIN: Final = (FailureKind.RATE_LIMIT, FailureKind.SIZE)
 
 log = structlog.get_logger("chain")
@@ -87,7 +88,8 @@ class Nodes:
         self._answer_s, self._deadline_s = answer_s, deadline_s
         self._clock, self._sleep = clock, sleep
         self._thread = threading.local()
-        self._late: dict[str, threading.Thread] = {}  # what a node is still asked, by its name
+        self._pool = ThreadPoolExecutor(THREADS_A_NODE * len(urls))
+        self._late: dict[str, Future[Any]] = {}  # what a node is still asked, by its name
 
     def call(self, method: str, params: Sequence[Any] = (), parse: Parse[Any] | None = None) -> Any:
         """The result of one call; without `parse` plain JSON, checked all the same."""
@@ -124,7 +126,7 @@ class Nodes:
         """What each node (`among` these) says, by its name, a failed call as its error in place.
 
         One that failed a moment ago, or does not say all of it `within_s`, is left out. `others_s`:
-        all are asked at once, and so long is waited for the others once one has answered; who is
+        all are asked at once, and so long is waited for each of the others once one has answered; who is
         late is left out of such calls until it is through.
         """
         asked = [
@@ -145,35 +147,21 @@ class Nodes:
         within_s: float,
         others_s: float,
     ) -> dict[str, list[Any]]:
-        told = SimpleQueue[tuple[str, Any]]()
-
-        def ask(node: ChainNode) -> None:
-            try:
-                told.put((node.name, self._said(node, calls, within_s)))
-            except BaseException as error:  # raised where it was asked
-                told.put((node.name, error))
-
-        threads = {
-            node.name: threading.Thread(target=ask, args=[node], daemon=True)
+        running = {
+            self._pool.submit(self._said, node, calls, within_s): node.name
             for node in nodes
-            if not (node.name in self._late and self._late[node.name].is_alive())
+            if node.name not in self._late or self._late[node.name].done()
         }
-        for thread in threads.values():
-            thread.start()
-        left, until, said = set(threads), None, dict[str, list[Any]]()
+        left, left_s, answered = set(running), None, dict[str, list[Any]]()
         while left:
-            try:
-                left_s = None if until is None else max(0.0, until - time.monotonic())
-                name, found = told.get(timeout=left_s)
-            except Empty:
-                self._late |= {name: threads[name] for name in left}
+            done, left = wait(left, left_s, FIRST_COMPLETED)
+            if not done:
+                self._late |= {running[one]: one for one in left}
                 break
-            left.discard(name)
-            if isinstance(found, BaseException):
-                raise found
-            if found is not None:
-                said[name], until = found, until or time.monotonic() + others_s
-        return {name: said[name] for name in threads if name in said}
+            found = {running[one]: said for one in done if (said := one.result()) is not None}
+            answered |= found
+            left_s = others_s if answered else None
+        return {name: answered[name] for name in running.values() if name in answered}
 
     def _said(
         self, node: ChainNode, calls: Sequence[NodeCall], within_s: float
@@ -193,15 +181,6 @@ class Nodes:
         """As `batch_of_each`, without the node that this thread's `pinned` block asks."""
         others = [name for name in self.names if name != self.pinned_name]
         return self.batch_of_each(requests, within_s, others, parse)
-
-    def confirmed(self, request: Request, said: Any, parse: Parse[Any], by: str) -> bool | None:
-        """Whether a second node says what the node `by` said; True where there is no other, None
-        while no other answers.
-        """
-        others = [name for name in self.names if name != by]
-        told = self.batch_of_each([request], WITHIN_S, others, [parse]).values()
-        heard = [one for (one,) in told if not isinstance(one, RpcRefusedError)]
-        return not others or (said in heard if heard else None)
 
     def heads(
         self, within_s: float, among: Collection[str] | None = None
@@ -280,6 +259,7 @@ class Nodes:
         return self._nodes
 
     def close(self) -> None:
+        self._pool.shutdown(wait=False, cancel_futures=True)
         self._client.close()
 
     def _asked(

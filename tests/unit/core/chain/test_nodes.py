@@ -8,7 +8,6 @@ from typing import Any
 import httpx
 import pytest
 
-from core.chain import results
 from core.chain.blocks import BlockHeader
 from core.chain.errors import (
     RpcRefusedError,
@@ -387,25 +386,6 @@ def test_heads__are_asked_of_each_node() -> None:
     }
     world = numbered(a=block, b=status(500), c=None)
     assert world.rpc.heads(1.0) == {"a:8545": header(100)}
-
-
-@each(
-    ("others", "confirmed"),
-    [
-        ({}, True),
-        ({"b": "0x5"}, True),
-        ({"b": "0x6"}, False),
-        ({"b": "0x6", "c": "0x5"}, True),
-        ({"b": unreachable}, None),
-        ({"b": refusing(code=-32000, message="no")}, None),
-    ],
-)
-def test_what_one_node_says__is_confirmed_by_a_second(
-    others: dict[str, Any], confirmed: bool | None
-) -> None:
-    world = numbered(a="0x5", **others)
-    said = world.rpc.confirmed(("eth_blockNumber", []), 5, results.number, "a:8545")
-    assert (said, "a" in world.order) == (confirmed, False)
 
 
 OURS = 84_532
