@@ -52,7 +52,7 @@ from indexer.chain.fetch import FetchedBlock
 from indexer.chain.node_logs import WITHIN_S, Stories, Story, stories_of
 from indexer.chain.quarantine import hold, incomplete_fact, incomplete_key, tell_whole
 from indexer.chain.watch import WatchList
-from indexer.chain.write import write_late
+from indexer.chain.write import BlockWriter
 
 COUNT_EVERY = 1_000  # blocks, after which the count of vaults is kept
 
@@ -331,7 +331,7 @@ class LogProof:
             at = times.get(block_hash) or repository.block_time(session, chain.chain_id, block_hash)
             header = BlockHeader(number, block_hash, "", at or 0, 0, ())
             facts = facts_of(FetchedBlock(header, (), of_block), watch, chain.chain_id)
-            write_late(session, chain, facts, watch, now)
+            BlockWriter(session, chain, watch, now).late(facts)
             chain.sign()
 
     def _report(self, vault: ProvenVault, is_held: bool, last: int) -> None:
