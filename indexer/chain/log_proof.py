@@ -240,7 +240,7 @@ class LogProof:
         best = stories.best(support)
         self._rest_others(stories, best)
         if best is not None and best != stories.ours:
-            self._mend(vault, stories, best)
+            self._mend(vault, stories, best, number)
             self._doubted.discard(vault.address)
             return True
         if vault.address in self._doubted:  # at first the node may have been busy with a reorg
@@ -257,8 +257,10 @@ class LogProof:
             if best is not None and story != best:
                 self._chain.reader.rpc.distrust("omits", name=node)
 
-    def _mend(self, vault: ProvenVault, stories: Stories, best: Story) -> None:
-        """Replace our logs by the story's, and write the ledger again from the first that differs."""
+    def _mend(self, vault: ProvenVault, stories: Stories, best: Story, number: int) -> None:
+        """Replace our logs up to that height by the story's, and write the ledger again from the
+        first that differs.
+        """
         chain, now, ours = self._chain, self._clock(), stories.ours
         removed, late = set(ours) - set(best), set(best) - set(ours)
         first = min((one.block_number, one.log_index) for one in removed | late)
@@ -266,10 +268,14 @@ class LogProof:
         with chain.database.write() as session:
             chain.fence(session)
             log_heads.remove_logs(session, chain.chain_id, removed)
+            # of blocks that the record took since then
+            newer = log_heads.logs_since(session, chain.chain_id, vault.address, number)
+            again += newer
             if vault.mandate_id is None:
                 self._release(session, vault, (), now)
             else:
-                again += self._take_back(session, vault, vault.mandate_id, ours, first, now)
+                own = ours + newer
+                again += self._take_back(session, vault, vault.mandate_id, own, first, now)
             self._write_late(session, vault, again, stories.times, now)
         log.warning(
             "logs of a vault put right",
