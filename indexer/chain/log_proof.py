@@ -12,6 +12,8 @@ Laws
   then, and one that lacks it says nothing.
 - What is folded again next time grows with the logs since. A word is kept as proven only where two
   nodes read it, where there are two: one that leaves a log out may leave it out of the word as well.
+- A few vaults a round are looked into, those first that were looked into longest ago: a node that reads
+  false words of all of them delays the next block no longer than one that does of some.
 - Where nodes tell different stories, the one that more readings bear out is believed, and of two
   alike none. The node of another one rests.
 - The factory's count of its vaults is to VaultCreated what the word is to a vault's logs.
@@ -20,7 +22,7 @@ Source: docs/decisions/0063.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import groupby, takewhile
 from operator import attrgetter
@@ -55,6 +57,9 @@ from indexer.chain.watch import WatchList
 from indexer.chain.write import BlockWriter
 
 COUNT_EVERY = 1_000  # blocks, after which the count of vaults is kept
+# blocks, after which a quiet vault's word is kept anew: all that is asked of nodes about a false one
+KEPT_FOR = 40_000
+LOOKS_A_ROUND = 8  # vaults whose logs nodes are asked for: the next block waits meanwhile
 
 log = structlog.get_logger(__name__)
 
@@ -88,7 +93,8 @@ class LogProof:
         self.passes = 0  # over all vaults
         self.after = "0x"  # the vault that was read last
         self._tip: Cursor | None = None  # at the last round
-        self._doubted = set[str]()  # vaults, and the factory, that a round found wrong
+        # vaults, and the factory, that a round found wrong: last, which were looked into last
+        self._doubted = dict[str, None]()
         # a final height at which the factory's vaults were counted, and how many there were
         self._counted: tuple[int, int] | None = None
 
@@ -105,7 +111,7 @@ class LogProof:
         chain = self._chain
         with chain.database.read() as session:
             at = self._at or self._settled(session)
-            doubted = sorted(self._doubted - {chain.factory})[: MOST_VAULTS // 2]
+            doubted = [one for one in self._doubted if one != chain.factory][: MOST_VAULTS // 2]
             room = MOST_VAULTS - len(doubted)
             some = log_heads.proven_vaults(session, chain.chain_id, after=self.after, limit=room)
         if at is None:
@@ -158,19 +164,30 @@ class LogProof:
         unfolded = {vault.address for vault in vaults[len(heads) :]}
         self._move_on(readings, asked, unfolded, is_last=is_last)
         is_enough = len(readings) >= min(2, len(chain.reader.rpc.names))
-        proven, whole, wrong = dict[str, LogHead](), list[ProvenVault](), list[ProvenVault]()
+        proven, whole = dict[str, LogHead](), list[ProvenVault]()
+        wrong = list[tuple[ProvenVault, set[str]]]()
         for vault in vaults[: len(heads)]:
             made = heads[vault.address][number]
-            words = [one.words[vault.address] for one in readings if vault.address in one.words]
-            if any(word != hex_of(made.word) for word in words):
-                wrong.append(vault)
+            words = {
+                one.node: one.words[vault.address] for one in readings if vault.address in one.words
+            }
+            agree = {node for node, word in words.items() if word == hex_of(made.word)}
+            if len(agree) < len(words):
+                wrong.append((vault, agree))
                 continue
             whole.append(vault)
-            if is_enough and made.number > vault.head.number:
-                proven[vault.address] = made
+            kept = number - KEPT_FOR
+            if is_enough and (
+                made.number > vault.head.number or kept - vault.head.number >= KEPT_FOR
+            ):
+                proven[vault.address] = replace(made, number=max(made.number, kept))
         is_changed = self._settle(whole, proven)
-        for vault in wrong:
-            is_changed = self._look_into(vault, number, readings) or is_changed
+        place = {vault: at for at, vault in enumerate(self._doubted)}
+        wrong.sort(key=lambda one: place.get(one[0].address, len(place)))
+        looks = LOOKS_A_ROUND if self._is_repairing else len(wrong)
+        for vault, agree in wrong[:looks]:
+            is_changed = self._look_into(vault, number, readings, agree) or is_changed
+        self._doubted |= {vault.address: None for vault, _ in wrong[looks:]}
         return self._count(number, readings) or is_changed
 
     def _move_on(
@@ -206,7 +223,8 @@ class LogProof:
             log_heads.keep_heads(session, chain.chain_id, proven)
             for vault in again:
                 is_released = self._release(session, vault, (), now) or is_released
-        self._doubted -= {vault.address for vault in again}
+        for vault in again:
+            self._doubted.pop(vault.address, None)
         return is_released
 
     def _release(
@@ -226,12 +244,23 @@ class LogProof:
 
     # Vaults whose logs are not
 
-    def _look_into(self, vault: ProvenVault, number: int, readings: Sequence[_Reading]) -> bool:
+    def _look_into(
+        self,
+        vault: ProvenVault,
+        number: int,
+        readings: Sequence[_Reading],
+        agree: Collection[str],
+    ) -> bool:
+        """`agree`: nodes that read the word of our logs, which are not asked for theirs."""
+        is_again = vault.address in self._doubted
+        self._doubted.pop(vault.address, None)
+        self._doubted[vault.address] = None
         if not self._is_repairing:
-            self._doubted.add(vault.address)
             return False
+        rpc = self._chain.reader.rpc
         read = [one for one in readings if vault.address in one.words]
-        stories = stories_of(self._chain, vault.address, vault.head.number, number)
+        nodes = [one for one in rpc.names if one not in agree]
+        stories = stories_of(self._chain, nodes, vault.address, vault.head.number, number)
 
         def support(story: Story) -> int:
             word = stories.word_after(vault.head.word, story)
@@ -241,15 +270,14 @@ class LogProof:
         self._rest_others(stories, best)
         if best is not None and best != stories.ours:
             self._mend(vault, stories, best, number)
-            self._doubted.discard(vault.address)
+            self._doubted.pop(vault.address)
             return True
-        if vault.address in self._doubted:  # at first the node may have been busy with a reorg
+        if is_again:  # at first the node may have been busy with a reorg
             self._report(vault, best is None, number)
             word = None if best is None else stories.word_after(vault.head.word, best)
             for one in read if best is not None else ():
                 if one.words[vault.address] != word:
-                    self._chain.reader.rpc.distrust("contradicts", name=one.node)
-        self._doubted.add(vault.address)
+                    rpc.distrust("contradicts", name=one.node)
         return False
 
     def _rest_others(self, stories: Stories, best: Story | None) -> None:
@@ -379,15 +407,16 @@ class LogProof:
             ours = count + self._created(session, base, number)
             final = repository.cursor(session, FINALIZED)
         if all(one.vault_count == ours for one in readings):
-            self._doubted.discard(chain.factory)
-            at = min(number, base if final is None else final.number)
+            self._doubted.pop(chain.factory, None)
+            at = min(number, number - KEPT_FOR if final is None else final.number)
             if at >= base + COUNT_EVERY:
                 self._keep_count(at)
             return False
         if not self._is_repairing:
-            self._doubted.add(chain.factory)
+            self._doubted[chain.factory] = None
             return False
-        stories = stories_of(chain, chain.factory, base, number, [VAULT_CREATED_TOPIC])
+        nodes = chain.reader.rpc.names
+        stories = stories_of(chain, nodes, chain.factory, base, number, [VAULT_CREATED_TOPIC])
         best = stories.best(
             lambda made: sum(one.vault_count == count + len(made) for one in readings)
         )
@@ -406,7 +435,7 @@ class LogProof:
                 chain.fence(writing)
                 key = f"vault:count:{chain.chain_id}:{base}"
                 self._find(writing, FindingKind.VAULT, key, what, number)
-        self._doubted.add(chain.factory)
+        self._doubted[chain.factory] = None
         return False
 
     def _last_count(self, session: Session) -> tuple[int, int]:

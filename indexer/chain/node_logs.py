@@ -44,13 +44,15 @@ class Stories:
 
 
 def stories_of(
-    chain: ChainContext, address: str, above: int, last: int, topics: Sequence[str] = ()
+    chain: ChainContext,
+    nodes: Sequence[str],
+    address: str,
+    above: int,
+    last: int,
+    topics: Sequence[str] = (),
 ) -> Stories:
-    """What there is of a contract's logs in the blocks above one and up to another."""
-    asked = {
-        node: _of_node(chain, node, address, above + 1, last, topics)
-        for node in chain.reader.rpc.names
-    }
+    """What these say, and we, of a contract's logs in the blocks above one and up to another."""
+    asked = {node: _of_node(chain, node, address, above + 1, last, topics) for node in nodes}
     told = {node: story for node, story in asked.items() if story is not None}
     with chain.database.read() as session:
         ours = log_heads.logs_since(session, chain.chain_id, address, above, last)
