@@ -283,11 +283,13 @@ class LogProof:
             self._mend(vault, stories, best)
             self._doubted.pop(vault.address)
             return True
-        if is_again:  # at first the node may have stood on another block of that height
-            self._report(vault, best is None, last)
-        for one in readings if is_again else ():
-            if best is not None and not is_borne_out(best, one):
-                self._chain.reader.rpc.distrust("contradicts", name=one.node)
+        if is_again and best is None:  # at first a node may have stood on another block there
+            self._report(vault, last)
+        if is_again and best is not None:
+            for one in readings:
+                if not is_borne_out(best, one):
+                    log.warning("node reads a false word", node=one.node, vault=vault.address)
+                    self._chain.reader.rpc.distrust("contradicts", name=one.node)
         return False
 
     def _rest_others(self, stories: Stories, best: Story | None) -> None:
@@ -375,24 +377,19 @@ class LogProof:
             write_late(session, chain, facts, watch, now)
             chain.sign()
 
-    def _report(self, vault: ProvenVault, is_held: bool, last: int) -> None:
-        """A word that nobody's logs make: the ledger is held; or another node's reading bears our
-        logs out, and the one that says otherwise is wrong.
-        """
+    def _report(self, vault: ProvenVault, last: int) -> None:
+        """A word that nobody's logs make, or two of them: the ledger is held."""
         chain, now = self._chain, self._clock()
         what = (
             f"the logs of vault {vault.address} after block {vault.head.number} do not make the "
             f"word that it has at block {last}; its ledger is held"
-            if is_held
-            else f"a node reads another word of vault {vault.address} than its logs make, and "
-            "another node bears them out"
         )
         place = {"block_number": vault.head.number}
         fault = Fault(FindingKind.LOG, _finding_key(vault), what, place)
         with chain.database.write() as session:
             chain.fence(session)
             is_new = audit.add_finding(session, chain.chain_id, fault, now) is not None
-            if is_held and vault.mandate_id is not None:
+            if vault.mandate_id is not None:
                 at = max(vault.head.number, vault.created_number)
                 block_hash = repository.canonical_hash(session, chain.chain_id, at)
                 if block_hash is not None:

@@ -42,7 +42,7 @@ from indexer.chain.fetch import (
     FetchedBlock,
     fetch_block,
 )
-from indexer.chain.finality import Finality
+from indexer.chain.finality import SPACING, Finality
 from indexer.chain.log_proof import LogProof
 from indexer.chain.patience import Patience
 from indexer.chain.refold import OlderBooks
@@ -60,6 +60,7 @@ HEADERS_A_REQUEST = 10  # a plan of 25 calls a second grants them beside their r
 NEAR = 3  # blocks that the machines behind one URL may be apart
 STALE = timedelta(seconds=10)  # without a new block, where blocks come every 2 s
 Clock = Callable[[], datetime]
+LONG = timedelta(seconds=3)  # of a proof: the next block waits meanwhile
 REST_S = 2.0  # of a node that lacks what it showed, where another one may have it
 log = structlog.get_logger(__name__)
 
@@ -120,7 +121,7 @@ class TipLoop:
         self._reserve_history = ReserveHistory(chain)
         self._crediting = Crediting(chain, clock)
         self.sponsored_proofs = Proving(chain, clock)
-        self._log_proof = LogProof(chain, clock)
+        self._log_proof, self._proof_due = LogProof(chain, clock), clock()
         self._scan_size = revert_scan.step_size()
         # until a look says otherwise
         self._owes_notes = self._owes_reverts = self._may_have_pending_reverts = True
@@ -195,8 +196,16 @@ class TipLoop:
         self._crediting.round()
 
     def prove_logs(self) -> bool:
-        """Some vaults' logs; whether some of them were put right. Errors: as `LogProof.round`."""
-        is_changed = self._log_proof.round()
+        """Some vaults' logs; whether some of them were put right. What took LONG is not done again
+        before SPACING times as long. Errors: as `LogProof.round`.
+        """
+        if (begun := self._clock()) < self._proof_due:
+            return False
+        try:
+            is_changed = self._log_proof.round()
+        finally:
+            took = self._clock() - begun
+            self._proof_due = begun + (SPACING * took if took > LONG else timedelta(0))
         if is_changed:
             self._watch = self._read_watch_list()
             self._owes_retry = True
