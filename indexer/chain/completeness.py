@@ -9,6 +9,8 @@ Laws
 - Where there is one node, or the others do not answer, nothing is concluded.
 - A node that left a log out rests. So does one whose receipts contradict their headers; then nothing
   is written.
+- Who says otherwise of more than MOST_RECEIPTS blocks, and is wrong about the first of them, is not
+  asked about the others: a liar would make every range short.
 - Vaults prove their own logs (log_proof.py).
 """
 
@@ -56,12 +58,8 @@ def corrected(
             if differing := ours ^ theirs.get(number, set()):
                 doubted.setdefault(number, set()).update(differing)
     sign()
-    if len(doubted) > MOST_RECEIPTS:
-        raise RangeTooLongError(len(doubted))
-    asked, found = (
-        [one for one in blocks if one.header.number in doubted],
-        dict[int, FetchedBlock](),
-    )
+    asked = [one for one in blocks if one.header.number in doubted][:MOST_RECEIPTS]
+    found = dict[int, FetchedBlock]()
     for start in range(0, len(asked), BLOCKS_A_REQUEST):
         headers = [one.header for one in asked[start : start + BLOCKS_A_REQUEST]]
         for whole in fetch_blocks(reader, headers, watch.may_concern, sign):
@@ -69,6 +67,8 @@ def corrected(
             if any((one in logs) != (one in told[number]) for one in doubted[number]):
                 found[number] = replace(whole, receipts=())
         sign()
+    if found and len(doubted) > MOST_RECEIPTS:
+        raise RangeTooLongError(len(doubted))
     return found
 
 
