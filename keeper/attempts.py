@@ -159,7 +159,7 @@ def agreed(
     attempts: Sequence[SignedT], told: Receipts, reach: Mapping[str, float], needed: int = 2
 ) -> tuple[SignedT, TransactionReceipt] | None:
     """The attempt that is mined, and its receipt: as `needed` nodes say, or all that have its block
-    or soon will (`reach`).
+    or soon will (`reach`). One above every head (pre-confirmed, or made up) is no receipt yet.
     """
     for attempt in attempts:
         found = {
@@ -170,7 +170,7 @@ def agreed(
         for receipt in found.values():
             same = sum(_end(one) == _end(receipt) for one in found.values())
             could = sum(reach.get(name, -1) >= receipt.block_number for name in told)
-            if same >= min(needed, max(1, could)):
+            if could and same >= min(needed, could):
                 return attempt, receipt
     return None
 

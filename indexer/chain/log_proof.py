@@ -272,11 +272,13 @@ class LogProof:
             self._mend(vault, stories, best, number)
             self._doubted.pop(vault.address)
             return True
-        if is_again:  # at first the node may have been busy with a reorg
-            self._report(vault, best is None, number)
-            word = None if best is None else stories.word_after(vault.head.word, best)
-            for one in read if best is not None else ():
+        if is_again and best is None:  # at first a node may have been busy with a reorg
+            self._report(vault, number)
+        if is_again and best is not None:
+            word = stories.word_after(vault.head.word, best)
+            for one in read:
                 if one.words[vault.address] != word:
+                    log.warning("node reads a false word", node=one.node, vault=vault.address)
                     rpc.distrust("contradicts", name=one.node)
         return False
 
@@ -368,22 +370,17 @@ class LogProof:
             BlockWriter(session, chain, watch, now).late(facts)
             chain.sign()
 
-    def _report(self, vault: ProvenVault, is_held: bool, last: int) -> None:
-        """A word that nobody's logs make: the ledger is held; or another node's reading bears our
-        logs out, and the one that says otherwise is wrong.
-        """
+    def _report(self, vault: ProvenVault, last: int) -> None:
+        """A word that nobody's logs make, or two of them: the ledger is held."""
         chain, now = self._chain, self._clock()
         what = (
             f"the logs of vault {vault.address} after block {vault.head.number} do not make the "
             f"word that it has at block {last}; its ledger is held"
-            if is_held
-            else f"a node reads another word of vault {vault.address} than its logs make, and "
-            "another node bears them out"
         )
         with chain.database.write() as session:
             chain.fence(session)
             self._find(session, FindingKind.LOG, _finding_key(vault), what, vault.head.number)
-            if is_held and vault.mandate_id is not None:
+            if vault.mandate_id is not None:
                 at = max(vault.head.number, vault.created_number)
                 block_hash = repository.canonical_hash(session, chain.chain_id, at)
                 if block_hash is not None:
