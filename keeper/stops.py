@@ -57,7 +57,7 @@ ABOVE_STOP_LINE = "AboveStopLine"
 FINAL = frozenset(
     {ABOVE_STOP_LINE, "MandateStopped", "MandateEnded", "MandateNotFunded", "SettleGrace"}
 )
-TRIES = 4  # of a stop that no node lets pass, in a turn
+TRIES, TRIES_S = 8, 0.5  # of a stop that no node lets pass, in a turn
 MOST_ALONE, ALONE_S = 10, 3_600.0
 REVERTED_REST_S = 60.0
 MOST_LOOKED_AT = 1_000  # nonces below a stop
@@ -130,7 +130,7 @@ class Stops:
 
     def send(self, due: Sequence[DueStop]) -> None:
         """Send a stop for each vault that has none under way, those first that were refused least
-        often. Where no node lets one of a group pass, the others wait. Never raises what nodes,
+        often. Where no node lets one of the first pass, the others wait. Never raises what nodes,
         signers or the database do.
         """
         claims = self._claims(due)
@@ -142,8 +142,10 @@ class Stops:
             self._look()
 
     def _send_all(self, claims: Sequence[_VaultWords], nodes: Quotes) -> None:
+        is_borne_out = False
         for group in _groups(claims, STOPS_A_TURN):
-            if not self._send(group, nodes):
+            is_borne_out |= self._send(group, nodes)
+            if not is_borne_out and len(claims) > STOPS_A_TURN:
                 until = self._clock() + AGAIN_S
                 self._unheard |= dict.fromkeys((n for one in group for n in one.callers), until)
                 return
@@ -223,7 +225,10 @@ class Stops:
         """Each at every node, and again while none lets it pass: one address may lead to several
         nodes, and some of them lag.
         """
-        for _ in range(TRIES):
+        until = self._clock() + TRIES_S
+        for n in range(TRIES):
+            if n > 0 and self._clock() >= until:
+                return
             left = [claim for claim in claims if not claim.passed]
             for gas in GAS_STEPS:
                 for node, answers in self._called([one.vault for one in left], sender, gas).items():
@@ -338,7 +343,11 @@ class Stops:
         """To every node, in the order of nonces."""
         in_order = sorted(attempts, key=lambda one: (one.signer, one.nonce))
         for group in _groups(in_order, STOPS_A_TURN):
-            of_each(self._rpc, [("eth_sendRawTransaction", [hex_of(one.raw)]) for one in group])
+            told = of_each(
+                self._rpc, [("eth_sendRawTransaction", [hex_of(one.raw)]) for one in group]
+            )
+            for one in group:
+                one.is_everywhere = told.keys() == set(self._rpc.names)
 
     # What became of them
 
@@ -439,7 +448,7 @@ class Stops:
             is_cheap = newest.fees.max_fee_wei < nodes.market.base_fee_wei.middle
             if has_waited and (slot[1] == lowest[slot[0]] or is_cheap):
                 newest = self._raised(stop, newest, nodes) or newest
-            due.append(newest)
+            due += [newest] if has_waited or not newest.is_everywhere else []
         for stop in self._rows.stops.values():
             open_slots = [slot for slot in stop.open() if slot in {one for _, one in waiting}]
             stop.is_clear = not any(n < max(nodes.pending(a), default=0) for a, n in open_slots)
