@@ -1,19 +1,22 @@
 """Sends `enforceStopLine()`: the only way in which the keeper stops a vault.
 
-    lens of any node: it fell --> eth_call at any node: it passes --> signed --> every node
-                                     '-- refused: the next node        '-- each tick: sent again, raised; mined? reverted? over?
-                                                                                '-- Postgres: intent and attempts, afterwards
+    lens of any node: it fell --> eth_call at each node: one lets it pass --> signed --> every node
+                                     '-- all refuse: again, TRIES_S            '-- each tick: sent again, raised; mined? reverted? over?
+                                                                                        '-- Postgres: intent and attempts, afterwards
 
 Laws
 - The vault measures by itself, in the block that takes the transaction: a wrong word costs a call
   that reverts. So nobody votes, and nothing is waited for: neither leadership nor Postgres.
 - The nonce is the lowest one from the highest pending count on that any node names and that no stop
   of this process holds. What is in no block, though a block came since, is raised at its nonce; what
-  is out of reach of the counts is signed again at another one. A stop too many reverts.
-- A receipt counts once a second node has it too, where there is one that has the block.
+  is out of reach of the counts, or was used, is signed again at another one, each time after twice
+  as many blocks. A stop too many reverts.
+- A receipt counts once a second node has it too, where there is one that has the block or rises.
 - Of one node's word alone (its lens and its eth_call) stops of at most MOST_ALONE blocks are
   outstanding or ended `AboveStopLine` within ALONE_S. Beyond that another node that answers has to
-  let the stop pass. A word that led to a revert rests REVERTED_REST_S, for its vault.
+  let the stop pass. A word that led to a revert rests REVERTED_REST_S, for its vault. What a node
+  shows as mined well, and none as failed, is not outstanding: who withholds receipts holds up nobody.
+- Where no node lets any of the first STOPS_A_TURN pass, the rest of that lens's word waits AGAIN_S.
 - A stop is over once its block is safe, and is not sent again: no vault works again.
 """
 

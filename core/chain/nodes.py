@@ -23,7 +23,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from queue import Empty, SimpleQueue
+from functools import partial
 from typing import Any, Final
 
 import httpx
@@ -40,6 +40,7 @@ from core.chain.answers import (
     outcome,
     settled,
 )
+from core.chain.at_once import AtOnce
 from core.chain.blocks import BlockHeader
 from core.chain.errors import NodeFailure, RpcError, RpcRefusedError, WrongChainError
 from core.chain.node import ChainNode
@@ -87,7 +88,7 @@ class Nodes:
         self._answer_s, self._deadline_s = answer_s, deadline_s
         self._clock, self._sleep = clock, sleep
         self._thread = threading.local()
-        self._late: dict[str, threading.Thread] = {}  # what a node is still asked, by its name
+        self._at_once = AtOnce()
         self._preferred = self._nodes[0].name
 
     def call(self, method: str, params: Sequence[Any] = (), parse: Parse[Any] | None = None) -> Any:
@@ -128,53 +129,14 @@ class Nodes:
         all are asked at once, and so long is waited for the others once one has answered; who is
         late is left out of such calls until it is through.
         """
-        asked = [
-            node
-            for node in self._nodes
-            if not node.has_failed and (among is None or node.name in among)
-        ]
+        names = self.names if among is None else among
+        asked = [one for one in self._nodes if not one.has_failed and one.name in names]
         calls = calls_of(requests, parse)
         if others_s is not None and len(asked) > 1:
-            return self._asked_at_once(asked, calls, within_s, others_s)
+            jobs = {node.name: partial(self._said, node, calls, within_s) for node in asked}
+            return self._at_once.ask(jobs, others_s)
         said = {node.name: self._said(node, calls, within_s) for node in asked}
         return {name: one for name, one in said.items() if one is not None}
-
-    def _asked_at_once(
-        self,
-        nodes: Sequence[ChainNode],
-        calls: Sequence[NodeCall],
-        within_s: float,
-        others_s: float,
-    ) -> dict[str, list[Any]]:
-        told = SimpleQueue[tuple[str, Any]]()
-
-        def ask(node: ChainNode) -> None:
-            try:
-                told.put((node.name, self._said(node, calls, within_s)))
-            except BaseException as error:  # raised where it was asked
-                told.put((node.name, error))
-
-        threads = {
-            node.name: threading.Thread(target=ask, args=[node], daemon=True)
-            for node in nodes
-            if not (node.name in self._late and self._late[node.name].is_alive())
-        }
-        for thread in threads.values():
-            thread.start()
-        left, until, said = set(threads), None, dict[str, list[Any]]()
-        while left:
-            try:
-                left_s = None if until is None else max(0.0, until - time.monotonic())
-                name, found = told.get(timeout=left_s)
-            except Empty:
-                self._late |= {name: threads[name] for name in left}
-                break
-            left.discard(name)
-            if isinstance(found, BaseException):
-                raise found
-            if found is not None:
-                said[name], until = found, until or time.monotonic() + others_s
-        return {name: said[name] for name in threads if name in said}
 
     def _said(
         self, node: ChainNode, calls: Sequence[NodeCall], within_s: float
@@ -285,6 +247,7 @@ class Nodes:
         return self._nodes
 
     def close(self) -> None:
+        self._at_once.close()
         self._client.close()
 
     def _asked(

@@ -76,10 +76,8 @@ class Sent:
 
     def ask(self, *places: int, vaults: Sequence[str] = ()) -> None:
         """By the lenses of these nodes; of the stage's vault, or of `vaults`."""
-        names = self.keeper.rpc.names
-        self.keeper.stops.send(
-            [due(one, names[at]) for one in vaults or [self.stage.vault] for at in places]
-        )
+        names, fallen = self.keeper.rpc.names, list(vaults) or [self.stage.vault]
+        self.keeper.stops.send([due(one, names[at]) for one in fallen for at in places])
         self.keeper.stops.follow()
 
     def pass_time(self, seconds: float = 2) -> None:
