@@ -133,21 +133,17 @@ class Keeper:
         self.close()
 
     def _await_block(self) -> None:
-        """Until a node's head is higher than it was and than the last tick's, or the next tick is due:
-        behind one address may be backends at several heights. A node that hangs holds up nobody.
-        """
+        """Until a node's head is above its own and the last tick's, or the next tick is due."""
         due, seen = time.monotonic() + self._settings.keeper_tick_s, self._head_number
-        asked, is_new = [("eth_blockNumber", ())], False
+        rpc, asked, is_new = self._reader.rpc, [("eth_blockNumber", ())], False
         while time.monotonic() < due and not self._ended.wait(HEAD_POLL_S):
-            told = self._reader.rpc.batch_of_each(
-                asked, ANSWER_S, parse=[results.number], others_s=HEAD_POLL_S
-            )
+            told = rpc.batch_of_each(asked, ANSWER_S, None, [results.number], HEAD_POLL_S)
             for name, (at,) in told.items():
                 if isinstance(at, int) and at > self._heights.get(name, -1):
                     self._heights[name] = at
                     is_new |= seen is not None and at > seen
             if is_new:
-                return
+                break
 
     def serve_metrics(self) -> Server | None:
         """None when no port is set or it is taken.

@@ -64,6 +64,7 @@ TRIES, TRIES_S = 8, 0.5  # of a stop that no node lets pass, in a turn
 MOST_ALONE, ALONE_S = 10, 3_600.0
 REVERTED_REST_S = 60.0
 MOST_LOOKED_AT = 1_000  # nonces below a stop
+SENT_S = 0.2  # a slow node takes bytes beside what comes next
 AGAIN_S = 1.0  # between two looks at the same stop, or at a lens that no trial bears out
 SILENT_S = 5.0  # for so long a signer that failed is asked last
 T = TypeVar("T")
@@ -346,9 +347,10 @@ class Stops:
         """To every node, in the order of nonces."""
         in_order = sorted(attempts, key=lambda one: (one.signer, one.nonce))
         for group in _groups(in_order, STOPS_A_TURN):
-            told = of_each(
-                self._rpc, [("eth_sendRawTransaction", [hex_of(one.raw)]) for one in group]
-            )
+            requests: list[Request] = [
+                ("eth_sendRawTransaction", [hex_of(one.raw)]) for one in group
+            ]
+            told = of_each(self._rpc, requests, others_s=SENT_S)
             for one in group:
                 one.is_everywhere = told.keys() == set(self._rpc.names)
 

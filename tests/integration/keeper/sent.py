@@ -49,7 +49,7 @@ class SlowWire(LyingWire):
 
 
 def contracts_that_take_any_call(stage: Stage, count: int) -> list[str]:
-    vaults = [to_checksum_address(f"0x{n:040x}") for n in range(1_000, 1_000 + count)]
+    vaults: list[str] = [to_checksum_address(f"0x{n:040x}") for n in range(1_000, 1_000 + count)]
     with closing(Nodes([stage.chain.anvil.url], calls_per_s=10_000)) as quick:
         quick.batch([("anvil_setCode", [vault, "0x00"]) for vault in vaults])
     return vaults
