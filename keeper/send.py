@@ -19,7 +19,7 @@ Laws
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import structlog
 from eth_utils.crypto import keccak
@@ -27,6 +27,7 @@ from sqlalchemy.orm import Session
 
 from core.chain.errors import RpcError, RpcUnreachableError
 from core.chain.nodes import Nodes
+from core.chain.refusals import is_known
 from core.chain.signer import Signer
 from core.db.engine import Database
 from core.hexes import hex_of
@@ -53,8 +54,10 @@ from keeper.attempts import (
 from keeper.funds import STOP_GAS, STOPS_WANTED
 from keeper.gas import Caps, Fees, Market, gas_of_calls, of_each, quotes
 from keeper.intents import filling, is_for_the_keeper, is_out_of_patience, order_of, with_refusal
+from keeper.requests.allowance import KeptGas
 from keeper.signing import ERROR_CHARACTERS, UNSIGNED, words_of
 from keeper.state import URGENT, YIELDING, IntentKind
+from keeper.stops import Stops
 from keeper.transitions import Transitions, VoidRequestError
 
 PATIENCE_BLOCKS: Mapping[str, int] = dict.fromkeys(URGENT, 1)
@@ -67,27 +70,6 @@ REPEATABLE = ("custodial_transfer", "sponsored_buy")
 T = TypeVar("T")
 
 log = structlog.get_logger("keeper")
-
-
-class Allowance(Protocol):
-    """What requests of the outbox may cost."""
-
-    sends_stops_too: bool  # their key
-
-    def allows(self, intent: Intent, wei: int) -> bool:
-        """Whether so much is kept for the intent's request.
-
-        What is about no request may cost what it costs.
-        """
-        ...
-
-
-class HeldNonces(Protocol):
-    """What a Sender asks of Stops."""
-
-    def follow(self) -> None: ...
-
-    def reserved(self, account: str) -> frozenset[int]: ...
 
 
 class Sender:
@@ -106,8 +88,8 @@ class Sender:
         fence: Callable[[Session], None],
         caps: Caps,
         sign: Callable[[], None] = lambda: None,
-        allowance: Allowance | None = None,
-        stops: HeldNonces | None = None,
+        allowance: KeptGas | None = None,
+        stops: Stops | None = None,
     ) -> None:
         self._rpc = rpc
         self._signers = {signer.address: signer for signer in signers.values()}
@@ -225,7 +207,7 @@ class Sender:
             requests = [("eth_sendRawTransaction", [hex_of(tx.raw)]) for tx in group]
             for node, said in of_each(self._rpc, requests).items():
                 for tx, answer in zip(group, said, strict=True):
-                    if not isinstance(answer, RpcError) or _is_known(answer):
+                    if not isinstance(answer, RpcError) or is_known(str(answer)):
                         self._sent.add(tx.hash)
                     else:
                         log.info("a node refuses a transaction", node=node, intent=tx.intent_id,
@@ -453,11 +435,6 @@ class Sender:
                     is_filler=draft.is_filler,
                 ),
             )
-
-
-def _is_known(refusal: RpcError) -> bool:
-    """The node had it before."""
-    return any(word in str(refusal).lower() for word in ("already", "known"))
 
 
 def _groups(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:

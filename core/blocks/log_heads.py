@@ -5,7 +5,7 @@ Laws
   with the logs since, not with the record.
 - Only logs of canonical blocks count. Where blocks are orphaned, the heads above the ancestor go,
   and those vaults are folded from their terms' digest again.
-- `number` of a head is the block of the newest log that it counts, all of whose logs it counts.
+- A head counts all logs up to its `number`, the newest one's block or a later one.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,7 +32,7 @@ LOGS_A_READ, VAULTS_A_READ = 20_000, 20  # a second; the next block waits meanwh
 
 @dataclass(frozen=True, slots=True)
 class LogHead:
-    """A vault's word after its logs up to `number`, the newest one's block."""
+    """A vault's word after its logs up to `number`, as a rule the newest one's block."""
 
     number: int
     word: bytes

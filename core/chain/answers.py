@@ -50,6 +50,9 @@ def answers_of(calls: Sequence[NodeCall], said: Sequence[RPCResponse] | RPCRespo
             raise found
         raise NodeFailure(FailureKind.TROUBLE, str(found), said.get("error"))
     answers = [_answer_of(call, one) for call, one in zip(calls, said, strict=True)]
+    if len(answers) == 1 and isinstance(alone := answers[0], NodeFailure):
+        # no smaller part of it can be asked for
+        alone.kind = FailureKind.REFUSED if alone.kind is FailureKind.SIZE else alone.kind
     failure = failure_among(answers)
     if failure is not None and all(isinstance(one, NodeFailure) for one in answers):
         raise failure

@@ -122,7 +122,7 @@ class ChainNode:
             self.seconds += now - sent_at
             if said:
                 self._answered(now)
-            if failure is not None:
+            if failure is not None and not (said and failure.kind is FailureKind.SIZE):
                 self._failed(failure, len(calls), sent_at, now)
             for call, one in zip(calls, said, strict=False):
                 if isinstance(one, RpcRefusedError) and is_optional(call.method, call.params):

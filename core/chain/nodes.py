@@ -89,7 +89,6 @@ class Nodes:
         self._clock, self._sleep = clock, sleep
         self._thread = threading.local()
         self._at_once = AtOnce()
-        self._preferred = self._nodes[0].name
 
     def call(self, method: str, params: Sequence[Any] = (), parse: Parse[Any] | None = None) -> Any:
         """The result of one call; without `parse` plain JSON, checked all the same."""
@@ -215,10 +214,6 @@ class Nodes:
         finally:
             self._thread.pin = outer
 
-    def prefer(self, name: str) -> None:
-        """Ask the node of this name first from now on."""
-        self._preferred = name
-
     def distrust(self, reason: str, rest_s: float = REST_S, name: str | None = None) -> None:
         """The pinned node, or the one of this name, lags or contradicts itself: it rests for
         `rest_s`, and the block goes on with it. `reason`: one of few words, counted in `stats`.
@@ -271,7 +266,10 @@ class Nodes:
                 node: [at for at in range(len(calls)) if at not in found]
                 for node, found in said.items()
             }
-            node = min(said, key=lambda one: self._order(one, [calls[at] for at in left[one]]))
+            node = min(
+                said,
+                key=lambda one: one.order(len(left[one]), {calls[at].ability for at in left[one]}),
+            )
             try:
                 waits_s = max(0.0, until - patience_s / 2 - now)
                 part, wait_s = node.take(len(left[node]), waits_s)
@@ -301,10 +299,6 @@ class Nodes:
         if calls and not (partly and is_settled):
             raise outcome(calls[0].method, failures)
         return partly
-
-    def _order(self, node: ChainNode, calls: Sequence[NodeCall]) -> tuple[float, float, bool]:
-        abilities = {call.ability for call in calls}
-        return *node.order(len(calls), abilities), node.name != self._preferred
 
     def _exchange(
         self, node: ChainNode, calls: Sequence[NodeCall], left_s: float, is_batch: bool

@@ -10,6 +10,7 @@ Laws
   64 MiB at most. An encoding that was not asked for is refused unread.
 - Every id comes back exactly once, else the node garbled its answer. A `result` stays the JSON that
   it came as: what each method promises is read from it strictly (results.py).
+- A refusal by status 400, 403 or 413 that is a JSON-RPC error is read as that error.
 - No proxy and no certificate of the environment is used; a redirect is not followed.
 """
 
@@ -26,7 +27,7 @@ from web3.providers.base import JSONBaseProvider
 from web3.types import RPCEndpoint, RPCResponse
 
 from core.chain.errors import AnswerTooLargeError, NodeFailure
-from core.chain.refusals import FailureKind, is_too_large
+from core.chain.refusals import FailureKind, is_too_large, is_too_much
 from core.http_deadline import DeadlineTransport, remaining_s
 
 # the receipts of twenty full blocks; what needs more is asked for in smaller parts
@@ -34,6 +35,12 @@ MOST_ANSWER_BYTES = 64 * 2**20
 MAY_BE_LONG: Final = ("eth_getBlockReceipts", "eth_getLogs")
 ENCODINGS: Final = ("identity", "gzip", "deflate")
 ACCEPTED: Final = {"Accept-Encoding": ", ".join(ENCODINGS[1:])}
+# refusals of the request, whose body may say what is wrong with it: a range, a method, a batch
+EXPLAINED: Final = (
+    httpx.codes.BAD_REQUEST,
+    httpx.codes.FORBIDDEN,
+    httpx.codes.REQUEST_ENTITY_TOO_LARGE,
+)
 ANSWER_S: Final = 10.0
 CONNECT_S: Final = 2.0
 
@@ -79,8 +86,7 @@ class NodeProvider(JSONBaseProvider):
     ) -> list[RPCResponse] | RPCResponse:
         bodies = self._bodies(requests)
         content = self._post(bodies, [method for method, _ in requests])
-        is_one = content.lstrip()[:1] == b"{"
-        answers = [_decoded(_ENVELOPE, content)] if is_one else _decoded(_ENVELOPES, content)
+        is_one, answers = _envelopes(content)
         if len(answers) == 1 and (error := answers[0].error) is not None:
             if len(bodies) > 1 and is_too_large(error):
                 raise NodeFailure(FailureKind.SIZE, f"takes no {len(bodies)} calls at once")
@@ -111,7 +117,7 @@ class NodeProvider(JSONBaseProvider):
         timeout = httpx.Timeout(left_s, connect=min(CONNECT_S, left_s))
         try:
             with self._client.stream("POST", self._url, content=sent, timeout=timeout) as answer:
-                _require_ok(answer, len(methods))
+                _require_readable(answer)
                 for piece in answer.iter_bytes():
                     content += piece
                     if len(content) > MOST_ANSWER_BYTES:
@@ -125,6 +131,8 @@ class NodeProvider(JSONBaseProvider):
             raise NodeFailure(FailureKind.TIMEOUT, type(error).__name__) from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise NodeFailure(FailureKind.CONNECTION, type(error).__name__) from error
+        if answer.status_code != httpx.codes.OK:
+            _require_explained(answer.status_code, bytes(content), len(methods))
         return bytes(content)
 
 
@@ -155,15 +163,35 @@ def _response(answer: _Envelope) -> RPCResponse:
     return cast("RPCResponse", {"id": answer.id, **said})
 
 
-def _require_ok(answer: httpx.Response, calls: int) -> None:
+def _envelopes(content: bytes) -> tuple[bool, list[_Envelope]]:
+    """With whether it is one alone, in place of a batch's. Errors: NodeFailure."""
+    is_one = content.lstrip()[:1] == b"{"
+    return is_one, [_decoded(_ENVELOPE, content)] if is_one else _decoded(_ENVELOPES, content)
+
+
+def _require_readable(answer: httpx.Response) -> None:
     """Errors: NodeFailure."""
     after = answer.headers.get("retry-after", "").strip()
     if answer.status_code == httpx.codes.TOO_MANY_REQUESTS:
         retry_after_s = float(after) if after.isdecimal() else 0.0
         raise NodeFailure(FailureKind.RATE_LIMIT, "HTTP 429", retry_after_s=retry_after_s)
-    if answer.status_code == httpx.codes.REQUEST_ENTITY_TOO_LARGE and calls > 1:
-        raise NodeFailure(FailureKind.SIZE, f"takes no {calls} calls at once")
-    if answer.status_code != httpx.codes.OK:
+    if answer.status_code not in (httpx.codes.OK, *EXPLAINED):
         raise NodeFailure(FailureKind.STATUS, f"HTTP {answer.status_code}")
     if answer.headers.get("content-encoding", "identity").strip().lower() not in ENCODINGS:
         raise NodeFailure(FailureKind.GARBLED, "an encoding that was not asked for")
+
+
+def _require_explained(status: int, content: bytes, calls: int) -> None:
+    """A refusal of the request that says in JSON-RPC what is wrong with it is read like any other.
+
+    Errors: NodeFailure.
+    """
+    try:
+        errors = [one.error for one in _envelopes(content)[1] if one.error is not None]
+    except NodeFailure:
+        errors = []
+    if status == httpx.codes.REQUEST_ENTITY_TOO_LARGE and calls > 1:
+        if not any(map(is_too_much, errors)):
+            raise NodeFailure(FailureKind.SIZE, f"takes no {calls} calls at once")
+    elif not errors:
+        raise NodeFailure(FailureKind.STATUS, f"HTTP {status}")

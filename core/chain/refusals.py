@@ -26,8 +26,8 @@ from core.hexes import bytes_of
 
 REVERT_CODE = 3
 INVALID_PARAMS_CODE = -32602
-TOO_MANY_REQUESTS_CODE = 429
-RATE_LIMIT_CODES = frozenset({TOO_MANY_REQUESTS_CODE, -32005})
+TOO_MANY_REQUESTS_CODE, LIMIT_EXCEEDED_CODE = 429, -32005
+RATE_LIMIT_CODES = frozenset({TOO_MANY_REQUESTS_CODE, LIMIT_EXCEEDED_CODE})
 # The node's own trouble, not the caller's: limits, internal errors, resources not at hand.
 NODE_TROUBLE_CODES = RATE_LIMIT_CODES | {-32603, -32002, -32001}
 RUN = frozenset({"eth_call", "eth_estimateGas"})  # what these run may fail of itself
@@ -37,19 +37,21 @@ OPTIONAL_TAGS = ("safe", "finalized")  # a chain without them refuses them for g
 OPTIONAL_METHODS = frozenset({"eth_maxPriorityFeePerGas"})
 MOST_MESSAGE = 500  # characters of what a node says that are kept
 
-# Providers word "slower, please" in many ways and under many codes, and use -32005 for "too many
-# results" as well.
+# Providers word "slower, please" in many ways and under many codes.
 _TOO_FAST = re.compile(
-    r"rate.?limit|too many requests(?! (in|per)\b.{0,10}\bbatch)|(?<!batch )requests? "
-    r"limit|per.second|throughput"
+    r"rate.?limit|request rate|\brps\b|too many requests(?! (in|per)\b.{0,10}\bbatch)"
+    r"|(?<!batch )requests? limit|per.second|/ ?sec(ond)?\b|throughput"
     r"|slow(er|ly| down)|too fast",
     re.IGNORECASE,
 )
 _TOO_MUCH = re.compile(
     r"results|range|response size|too many (logs|blocks)|more than "
-    r".{0,20}(logs|blocks)|(limit|maximum|most|exceed).{0,40}(logs|blocks)",
+    r".{0,20}(logs|blocks)|(limit|maximum|most|exceed).{0,40}(logs|blocks)"
+    r"|logs.{0,40}(limit|maximum|exceed)",
     re.IGNORECASE,
 )
+# geth ("response too large", of the calls of a batch after its first 25 MB), reth, proxyd
+_ANSWER_TOO_LARGE = re.compile(r"(response|answer).{0,20}too (large|big)", re.IGNORECASE)
 # a range that this node does not have yet
 _LAGS = re.compile(r"beyond|current head|not found|unknown block", re.IGNORECASE)
 # geth ("batch too large"), reth, Nethermind ("Batch size limit exceeded") and providers ("maximum
@@ -78,14 +80,16 @@ _CANNOT_RUN = re.compile(
     r"|less than block base fee",
     re.IGNORECASE,
 )
+_KNOWN = re.compile(
+    r"already ?(known|imported|exists|in\b)|\bknown ?transaction|same hash", re.IGNORECASE
+)
 # What pools answer to bytes that they have, or will never take. Settings of one node (a cap of
 # fees, a full pool) are not among them.
 _SENT_IN_VAIN = re.compile(
-    r"already (known|imported|exists|in)|known ?transaction|nonce|underpriced|insufficient "
-    r"(funds|balance)|intrinsic gas|gas limit"
+    r"nonce|underpriced|insufficient ?(funds|balance)|intrinsic gas|gas limit"
     r"|less than block base fee|fee.?too.?low|higher than max fee|invalid "
     r"(sender|signature|chain)|signature|oversized|rlp"
-    r"|(type|transaction) not supported|initcode|replacement",
+    r"|(type|transaction) not supported|initcode|replac(e|ing)",
     re.IGNORECASE,
 )
 _URL = re.compile(r"\w+://\S+")
@@ -111,15 +115,18 @@ def failure_of(method: str, params: Sequence[Any], error: Mapping[str, Any]) -> 
         return None
     if code == TOO_MANY_REQUESTS_CODE or _TOO_FAST.search(message):
         return FailureKind.RATE_LIMIT
-    if _is_of_the_call(method, params, code, message):
+    if _is_of_the_call(method, params, error):
         return None
+    if _ANSWER_TOO_LARGE.search(message):
+        return FailureKind.SIZE
     if code in NODE_TROUBLE_CODES:
         return FailureKind.RATE_LIMIT if code in RATE_LIMIT_CODES else FailureKind.TROUBLE
     # A node may lack the state of one block and have that of all others.
     return FailureKind.TROUBLE if method in RUN else FailureKind.REFUSED
 
 
-def _is_of_the_call(method: str, params: Sequence[Any], code: int, message: str) -> bool:
+def _is_of_the_call(method: str, params: Sequence[Any], error: Mapping[str, Any]) -> bool:
+    code, message = code_of(error), message_of(error)
     if method in RUN:
         return (
             code == INVALID_PARAMS_CODE
@@ -127,10 +134,27 @@ def _is_of_the_call(method: str, params: Sequence[Any], code: int, message: str)
             or _CANNOT_RUN.search(message) is not None
         )
     if method == SENT:
-        return _SENT_IN_VAIN.search(message) is not None
+        return is_known(message) or _SENT_IN_VAIN.search(message) is not None
     if method == LOGS:
-        return _TOO_MUCH.search(message) is not None and _LAGS.search(message) is None
+        return is_too_much(error)
     return is_optional(method, params) and code not in NODE_TROUBLE_CODES
+
+
+def is_known(message: str) -> bool:
+    """Whether a pool has the very bytes that were sent, and not another transaction of the nonce."""
+    return _KNOWN.search(message) is not None
+
+
+def is_too_much(error: Mapping[str, Any]) -> bool:
+    """Whether a refusal of logs speaks of how many, or how long a range, and not of how fast.
+
+    EIP-1474 gives -32005 to a query's own limit; some say what it is in `data` alone.
+    """
+    said = f"{message_of(error)} {cleaned(str(error.get('data', '')))}"
+    is_said = code_of(error) == LIMIT_EXCEEDED_CODE or any(
+        words.search(said) for words in (_TOO_MUCH, _ANSWER_TOO_LARGE)
+    )
+    return is_said and not any(words.search(said) for words in (_TOO_FAST, _LAGS))
 
 
 def is_optional(method: str, params: Sequence[Any]) -> bool:

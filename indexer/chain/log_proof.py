@@ -11,6 +11,8 @@ Laws
 - A reading above the cursor waits for it, and counts only where the block before is ours.
 - What is folded again next time grows with the logs since. A word is kept as proven only where two
   nodes read it, where there are two: one that leaves a log out may leave it out of the word as well.
+- A few vaults a round are looked into, those first that were looked into longest ago: a node that reads
+  false words of all of them delays the next block no longer than one that does of some.
 - Where nodes tell different stories, the one that more readings bear out is believed, and of two
   alike none. The node of another one rests.
 - The factory's count of its vaults is to VaultCreated what the word is to a vault's logs.
@@ -19,7 +21,7 @@ Source: docs/decisions/0063.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import groupby
 from operator import attrgetter
@@ -50,11 +52,14 @@ from indexer.chain.context import ChainContext
 from indexer.chain.facts import VAULT_CREATED_TOPIC, facts_of
 from indexer.chain.fetch import FetchedBlock
 from indexer.chain.node_logs import WITHIN_S, NodeLogs, Stories, Story
-from indexer.chain.quarantine import incomplete_fact, incomplete_key, tell_whole
+from indexer.chain.quarantine import hold, incomplete_fact, incomplete_key, tell_whole
 from indexer.chain.watch import WatchList
 from indexer.chain.write import write_late
 
 COUNT_EVERY = 1_000  # blocks, after which the count of vaults is kept
+# blocks, after which a quiet vault's word is kept anew: all that is asked of nodes about a false one
+KEPT_FOR = 40_000
+LOOKS_A_ROUND = 8  # vaults whose logs nodes are asked for: the next block waits meanwhile
 ROUNDS_OF_WAIT = 5  # for the cursor to come to a reading
 
 log = structlog.get_logger(__name__)
@@ -94,7 +99,8 @@ class LogProof:
         self._readings = list[_Reading]()
         self._asked, self._is_last = list[str](), True  # of the readings: vaults above `after`
         self._waited = 0
-        self._doubted = set[str]()  # vaults, and the factory, that a round found wrong
+        # vaults, and the factory, that a round found wrong: last, which were looked into last
+        self._doubted = dict[str, None]()
         # a final height at which the factory's vaults were counted, and how many there were
         self._counted: tuple[int, int] | None = None
 
@@ -124,7 +130,7 @@ class LogProof:
         """Of the vaults that are doubted, and of the next ones in the order of their addresses."""
         chain = self._chain
         with chain.database.read() as session:
-            doubted = sorted(self._doubted - {chain.factory})[: MOST_VAULTS // 2]
+            doubted = [one for one in self._doubted if one != chain.factory][: MOST_VAULTS // 2]
             room = MOST_VAULTS - len(doubted)
             some = log_heads.proven_vaults(session, chain.chain_id, after=self.after, limit=room)
         asked = [*doubted, *(one.address for one in some if one.address not in doubted)]
@@ -163,7 +169,7 @@ class LogProof:
         self._move_on(usable, {vault.address for vault in vaults[len(heads) :]})
         is_enough = len(usable) >= min(2, len(chain.reader.rpc.names))
         proven, whole = dict[str, LogHead](), list[ProvenVault]()
-        wrong = list[tuple[ProvenVault, list[_Reading]]]()
+        wrong = list[tuple[ProvenVault, list[_Reading], set[str]]]()
         for vault in vaults[: len(heads)]:
             asked = [
                 one
@@ -171,16 +177,27 @@ class LogProof:
                 if vault.address in one.words and vault.created_number <= one.block.number
             ]
             made = heads[vault.address]
-            if any(one.words[vault.address] != _hex(made[one.block.number]) for one in asked):
-                wrong.append((vault, asked))
+            agree = {
+                one.node
+                for one in asked
+                if one.words[vault.address] == _hex(made[one.block.number])
+            }
+            if len(agree) < len(asked):
+                wrong.append((vault, asked, agree))
             elif asked:
                 whole.append(vault)
-                newest = made[min(one.block.number for one in asked)]
-                if is_enough and newest.number > vault.head.number:
-                    proven[vault.address] = newest
+                lowest = min(one.block.number for one in asked)
+                newest, kept = made[lowest], lowest - KEPT_FOR
+                is_old = kept - vault.head.number >= KEPT_FOR
+                if is_enough and (newest.number > vault.head.number or is_old):
+                    proven[vault.address] = replace(newest, number=max(newest.number, kept))
         is_changed = self._settle(whole, proven)
-        for vault, asked in wrong:
-            is_changed = self._look_into(vault, asked) or is_changed
+        place = {vault: at for at, vault in enumerate(self._doubted)}
+        wrong.sort(key=lambda one: place.get(one[0].address, len(place)))
+        looks = LOOKS_A_ROUND if self._is_repairing else len(wrong)
+        for vault, asked, agree in wrong[:looks]:
+            is_changed = self._look_into(vault, asked, agree) or is_changed
+        self._doubted |= {vault.address: None for vault, _, _ in wrong[looks:]}
         return self._count(usable) or is_changed
 
     def _move_on(self, readings: Sequence[_Reading], unfolded: Collection[str]) -> None:
@@ -219,7 +236,8 @@ class LogProof:
             log_heads.keep_heads(session, chain.chain_id, proven)
             for vault in again:
                 is_released = self._release(session, vault, (), now) or is_released
-        self._doubted -= {vault.address for vault in again}
+        for vault in again:
+            self._doubted.pop(vault.address, None)
         return is_released
 
     def _release(
@@ -239,12 +257,18 @@ class LogProof:
 
     # Vaults whose logs are not
 
-    def _look_into(self, vault: ProvenVault, readings: Sequence[_Reading]) -> bool:
+    def _look_into(
+        self, vault: ProvenVault, readings: Sequence[_Reading], agree: Collection[str]
+    ) -> bool:
+        """`agree`: nodes that read the word of our logs, which are not asked for theirs."""
+        is_again = vault.address in self._doubted
+        self._doubted.pop(vault.address, None)
+        self._doubted[vault.address] = None
         if not self._is_repairing:
-            self._doubted.add(vault.address)
             return False
         last = max(one.block.number for one in readings)
-        stories = self._nodes.stories(vault.address, vault.head.number, last)
+        nodes = [one for one in self._chain.reader.rpc.names if one not in agree]
+        stories = self._nodes.stories(nodes, vault.address, vault.head.number, last)
 
         def is_borne_out(story: Story, by: _Reading) -> bool:
             word = stories.word_after(vault.head.word, story, by.block.number)
@@ -257,10 +281,8 @@ class LogProof:
         self._rest_others(stories, best)
         if best is not None and best != stories.ours:
             self._mend(vault, stories, best)
-            self._doubted.discard(vault.address)
+            self._doubted.pop(vault.address)
             return True
-        is_again = vault.address in self._doubted
-        self._doubted.add(vault.address)
         if is_again:  # at first the node may have stood on another block of that height
             self._report(vault, best is None, last)
         for one in readings if is_again else ():
@@ -375,9 +397,7 @@ class LogProof:
                 block_hash = repository.canonical_hash(session, chain.chain_id, at)
                 if block_hash is not None:
                     fact = incomplete_fact(vault.address, at, block_hash)
-                    chain.ledgers.hold(
-                        session, chain.chain_id, MANDATE, vault.mandate_id, [fact], now
-                    )
+                    hold(session, chain.chain_id, MANDATE, vault.mandate_id, [fact], now)
         if is_new:
             log.error("vault's word differs", vault=vault.address, what=what)
 
@@ -394,16 +414,16 @@ class LogProof:
             }
             final = repository.cursor(session, FINALIZED)
         if all(one.block.vault_count == ours[one.block.number] for one in readings):
-            self._doubted.discard(chain.factory)
-            at = min(*ours, base if final is None else final.number)
+            self._doubted.pop(chain.factory, None)
+            at = min(*ours, min(ours) - KEPT_FOR if final is None else final.number)
             if at >= base + COUNT_EVERY:
                 self._keep_count(at)
             return False
         if not self._is_repairing:
-            self._doubted.add(chain.factory)
+            self._doubted[chain.factory] = None
             return False
-        last = max(ours)
-        stories = self._nodes.stories(chain.factory, base, last, [VAULT_CREATED_TOPIC])
+        last, nodes = max(ours), chain.reader.rpc.names
+        stories = self._nodes.stories(nodes, chain.factory, base, last, [VAULT_CREATED_TOPIC])
 
         def support(story: Story) -> int:
             return sum(
@@ -424,7 +444,7 @@ class LogProof:
         if chain.factory in self._doubted:
             most = max(one.block.vault_count for one in readings)
             self._report_count(base, last, ours[last], most)
-        self._doubted.add(chain.factory)
+        self._doubted[chain.factory] = None
         return False
 
     def _last_count(self, session: Session) -> tuple[int, int]:

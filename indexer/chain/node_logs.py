@@ -50,11 +50,13 @@ class NodeLogs:
     def __init__(self, chain: ChainContext) -> None:
         self._chain = chain
 
-    def stories(self, address: str, above: int, last: int, topics: Sequence[str] = ()) -> Stories:
-        """What there is of a contract's logs in the blocks above one and up to another."""
+    def stories(
+        self, nodes: Sequence[str], address: str, above: int, last: int, topics: Sequence[str] = ()
+    ) -> Stories:
+        """What these say, and we, of a contract's logs in the blocks above one and up to another."""
         chain = self._chain
         told = dict[str, Story]()
-        for node in chain.reader.rpc.names:
+        for node in nodes:
             story = self._of_node(node, address, above + 1, last, topics)
             if story is not None:
                 told[node] = story

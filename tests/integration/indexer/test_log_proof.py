@@ -18,7 +18,7 @@ from core.mandate.chain import calldata
 from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.ledger import effective
 from core.quarantine.views.held import held_ledgers
-from indexer.chain import log_proof
+from indexer.chain import log_proof, node_logs
 from tests.integration.chain_fixtures import CHAIN_ID, USDC, Ground
 from tests.integration.indexer.conftest import Follower, Issued, now_utc
 from tests.integration.indexer.test_lies import (
@@ -277,6 +277,56 @@ def test_a_word_that_nobodys_logs_make__is_a_finding_where_another_node_bears_ou
     follower.deployed.buy(vault, USDC)
     follower.catch_up()
     assert follower.story(mandate)[-1] == "move"
+
+
+def test_a_false_word_of_a_quiet_vault__costs_no_scan_of_its_history__and_its_node_alone_is_asked(
+    follower: Follower, two: LyingNodes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_proof, "KEPT_FOR", 20)
+    monkeypatch.setattr(node_logs, "BLOCKS_A_REQUEST", 10)
+    _, vault = lived(follower)
+    follower.deployed.anvil.mine(200)
+    follower.catch_up()
+    prove(follower)
+    with follower.database.read() as session:
+        (head,) = session.scalars(select(VaultLogHead))
+    assert follower.tip.cursor.number - head.number == 20
+
+    word = word_of(follower, vault)[2:]
+    two.wire.lie = lambda method, result: (
+        result.replace(word, "ab" * 32) if method == "eth_call" else result
+    )
+    two.wire.asked.clear()
+    prove(follower, 1)
+    ranges = 2 * 2  # of ten blocks, each asked for with its last block
+    assert sorted(two.wire.asked) == ["first"] * (1 + ranges) + ["second"]
+    assert held(follower) == []
+
+
+def test_false_words_of_all_vaults__are_looked_into_a_few_a_round__each_in_its_turn(
+    follower: Follower,
+    ledgers: list[Working],
+    alone: LyingNodes,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(log_proof, "LOOKS_A_ROUND", 1)
+    words = [word_of(follower, vault)[2:] for _, vault in ledgers]
+
+    def lie(method: str, result: Any) -> Any:
+        for word in words if method == "eth_call" else ():
+            result = result.replace(word, "ab" * 32)
+        return result
+
+    alone.wire.lie = lie
+    for _ in range(2 * len(ledgers)):
+        alone.wire.asked.clear()
+        prove(follower, 1)
+        assert len(alone.wire.asked) == 3  # the lens; one vault's logs and their last block
+    assert sorted(held(follower)) == sorted(mandate.id for mandate, _ in ledgers)
+
+    alone.wire.lie = honest
+    prove(follower, 1)
+    assert (held(follower), findings(follower)) == ([], {})
 
 
 def test_a_creation_that_the_only_node_leaves_out__is_missed_by_the_factorys_count(

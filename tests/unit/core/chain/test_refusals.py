@@ -13,7 +13,7 @@ from core.chain.errors import (
     RpcRevertedError,
     RpcUnreachableError,
 )
-from core.chain.refusals import FailureKind, failure_of, is_too_large
+from core.chain.refusals import FailureKind, failure_of, is_known, is_too_large
 from tests.each import each
 from tests.unit.core.chain.scripted import Script, World, unreachable
 
@@ -96,6 +96,19 @@ OF_THE_CALL = [
     ("eth_getLogs", "eth_getLogs is limited to a 10,000 range", -32000),
     ("eth_getLogs", "requested too many blocks from 1 to 9000, maximum is set to 2048", -32000),
     ("eth_getLogs", "query timeout exceeded. Consider reducing your block range.", -32002),
+    # as reported of BNB Chain, NodeReal, Infura, reth, proxyd, geth and Alchemy
+    ("eth_getLogs", "limit exceeded", -32005),
+    ("eth_getLogs", "logs matched by query exceeds limit of 10000", -32000),
+    ("eth_getLogs", "query timeout exceeded", -32005),
+    ("eth_getLogs", "Response is too big", -32008),
+    ("eth_getLogs", "backend response too large", -32020),
+    ("eth_getLogs", "response too large", -32003),
+    ("eth_getLogs", "Response size is larger than 150MB limit", -32600),
+    # Nethermind and Erigon
+    ("eth_sendRawTransaction", "AlreadyKnown", -32000),
+    ("eth_sendRawTransaction", "InsufficientFunds, Account balance: 0", -32000),
+    ("eth_sendRawTransaction", "INTERNAL_ERROR: could not replace existing tx", -32000),
+    ("eth_sendRawTransaction", "future transaction tries to replace pending", -32000),
 ]
 
 
@@ -225,11 +238,108 @@ def test_words_about_size(message: str) -> None:
         (-32000, "you exceed your limit, send batch calls more slowly"),
         (-32000, "Too many requests, batch limit of your plan is reached"),
         (429, "batch limit"),
+        (-32012, "credits limited to 6000/sec"),
+        (-32005, "project ID request rate exceeded"),
+        (-32000, "You've exceeded the RPS limit available on the current plan"),
+        (-32007, "50/second request limit reached - reduce calls per second"),
     ],
 )
-def test_words_about_speed(code: int, message: str) -> None:
+@each("method", ["m", "eth_call", "eth_getLogs"])
+def test_words_about_speed(method: str, code: int, message: str) -> None:
     assert not is_too_large({"code": code, "message": message})
-    assert failure_of("m", [], {"code": code, "message": message}) == FailureKind.RATE_LIMIT
+    assert failure_of(method, [], {"code": code, "message": message}) == FailureKind.RATE_LIMIT
+
+
+def test_a_range_that_is_too_long_by_the_data_alone__is_of_the_call() -> None:
+    data = {"error_id": "4ed9", "payload": "range 9009594 is bigger than range limit 2000"}
+    error = {"code": -32602, "message": "invalid params"}
+    assert failure_of("eth_getLogs", [{}], {**error, "data": data}) is None
+    assert failure_of("eth_getLogs", [{}], error) is FailureKind.REFUSED
+
+
+@each(
+    ("message", "is_the_same"),
+    [
+        ("already known", True),
+        ("AlreadyKnown", True),
+        ("Known transaction", True),
+        ("Transaction with the same hash was already imported.", True),
+        ("OwnNonceAlreadyUsed", False),
+        ("unknown transaction type", False),
+        ("there is another tx which has the same nonce in the tx pool", False),
+    ],
+)
+def test_bytes_that_a_pool_has__are_told_from_a_nonce_that_is_taken(
+    message: str, is_the_same: bool
+) -> None:
+    assert is_known(message) is is_the_same
+
+
+def explained(code: int, status: int, message: str) -> Script:
+    error = {"jsonrpc": "2.0", "error": {"code": code, "message": message}}
+    return lambda body: httpx.Response(
+        status, json=error | {"id": None if isinstance(body, list) else body["id"]}
+    )
+
+
+@each(
+    ("status", "code", "message"),
+    [
+        (400, -32600, "You can make eth_getLogs requests with up to a 500 block range."),
+        (413, -32614, "eth_getLogs is limited to a 10,000 range"),
+    ],
+)
+def test_a_range_refused_by_status__is_of_the_call_and_rests_nobody_alone_or_in_a_batch(
+    status: int, code: int, message: str
+) -> None:
+    world = World("a", "b", node=explained(code, status, message))
+    with pytest.raises(RpcRefusedError, match=message):
+        world.rpc.call("eth_getLogs", [{}])
+    assert (world.order, world.stats("a").has_failed) == (["a"], False)
+    with pytest.raises(RpcRefusedError, match=message):
+        world.rpc.batch([("eth_getLogs", [{}]), ("eth_getBlockByNumber", ["0x1", False])])
+    assert world.order == ["a", "a", "b"]  # of a batch nobody says which call it was
+    assert not any(node.has_failed for node in world.rpc.stats())
+
+
+def test_a_method_refused_by_status__is_asked_of_others_and_the_rest_of_it() -> None:
+    world = World("a", "b")
+    world.nodes["a"] = explained(-32601, 403, "rpc method is not whitelisted")
+    assert world.call() == "web3_clientVersion"
+    assert not world.stats("a").has_failed
+
+
+@each("status", [400, 401, 403, 500, 503])
+@each("body", [b"", b"<html>", b'{"message": "x"}', b'{"error": "forbidden"}', b"[]"])
+def test_a_status_without_a_json_rpc_error__is_the_nodes_failure(status: int, body: bytes) -> None:
+    world = World("a", node=lambda _: httpx.Response(status, content=body))
+    with pytest.raises(RpcUnreachableError, match=f"HTTP {status}"):
+        world.call()
+    assert world.stats("a").has_failed
+
+
+def test_calls_after_the_first_25_mb_of_a_batch__are_asked_again_of_the_same_node() -> None:
+    """geth: BatchResponseMaxSize."""
+
+    def node(body: Any) -> httpx.Response:
+        error = {"code": -32003, "message": "response too large"}
+        said = [
+            {"id": one["id"], **({"result": []} if at < 2 else {"error": error})}
+            for at, one in enumerate(body)
+        ]
+        return httpx.Response(200, json=said)
+
+    world = World("a", node=node)
+    assert world.rpc.batch([("eth_getBlockReceipts", [HASH])] * 5) == [[]] * 5
+    assert [calls for _, _, calls in world.asked] == [5, 3, 1]
+    assert world.stats("a").failures == {}
+
+
+def test_one_call_whose_answer_is_too_large__is_not_asked_again_of_the_same_node() -> None:
+    world = World("a", "b", node=saying("response too large", -32003))
+    with pytest.raises(RpcRefusedError):
+        world.rpc.call("eth_getBlockReceipts", [HASH])
+    assert world.order == ["a", "b"]
 
 
 def test_no_node_is_reached__is_still_told_apart_from_a_refusal() -> None:
