@@ -281,12 +281,13 @@ def of_each(
     requests: Sequence[Request],
     among: Collection[str] | None = None,
     parse: Sequence[Parse[Any]] | None = None,
+    others_s: float = OTHERS_S,
 ) -> dict[str, list[Any]]:
     """What each node says (`among` these), by its name, a failed call as its error in place; one that
-    is OTHERS_S later than another says nothing. Where all of them failed a moment ago, the one that
+    is `others_s` later than another says nothing. Where all of them failed a moment ago, the one that
     answers first.
     """
-    told = rpc.batch_of_each(requests, ASKED_S, among, parse, OTHERS_S)
+    told = rpc.batch_of_each(requests, ASKED_S, among, parse, others_s)
     if told or not requests or (among is not None and set(among) != set(rpc.names)):
         return told
     try:

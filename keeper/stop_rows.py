@@ -61,6 +61,7 @@ class Attempt:
     block: int
     heights: dict[str, int]
     row: Tx | None = None
+    is_everywhere: bool = False  # every node answered to it
 
     def has_waited(self, heights: Mapping[str, int], blocks: int = 1) -> bool:
         """Whether so many blocks came since, by any node's own count: of one that was not asked then,
@@ -117,7 +118,7 @@ class Stop:
             return
         self.mined = self.receipt = None
         for attempt in self.attempts:
-            attempt.block, attempt.heights = block, {}
+            attempt.block, attempt.heights, attempt.is_everywhere = block, {}, False
 
 
 class StopRows:

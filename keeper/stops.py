@@ -1,19 +1,22 @@
 """Sends `enforceStopLine()`: the only way in which the keeper stops a vault.
 
-    lens of any node: it fell --> eth_call at any node: it passes --> signed --> every node
-                                     '-- refused: the next node        '-- each tick: sent again, raised; mined? reverted? over?
-                                                                                '-- Postgres: intent and attempts, afterwards
+    lens of any node: it fell --> eth_call at each node: one lets it pass --> signed --> every node
+                                     '-- all refuse: again, TRIES_S            '-- each tick: sent again, raised; mined? reverted? over?
+                                                                                        '-- Postgres: intent and attempts, afterwards
 
 Laws
 - The vault measures by itself, in the block that takes the transaction: a wrong word costs a call
   that reverts. So nobody votes, and nothing is waited for: neither leadership nor Postgres.
 - The nonce is the lowest one from the highest pending count on that any node names and that no stop
   of this process holds. What is in no block, though a block came since, is raised at its nonce; what
-  is out of reach of the counts is signed again at another one. A stop too many reverts.
-- A receipt counts once a second node has it too, where there is one that has the block.
+  is out of reach of the counts, or was used, is signed again at another one, each time after twice
+  as many blocks. A stop too many reverts.
+- A receipt counts once a second node has it too, where there is one that has the block or rises.
 - Of one node's word alone (its lens and its eth_call) stops of at most MOST_ALONE blocks are
   outstanding or ended `AboveStopLine` within ALONE_S. Beyond that another node that answers has to
-  let the stop pass. A word that led to a revert rests REVERTED_REST_S, for its vault.
+  let the stop pass. A word that led to a revert rests REVERTED_REST_S, for its vault. What a node
+  shows as mined well, and none as failed, is not outstanding: who withholds receipts holds up nobody.
+- Where no node lets any of the first STOPS_A_TURN pass, the rest of that lens's word waits AGAIN_S.
 - A stop is over once its block is safe, and is not sent again: no vault works again.
 """
 
@@ -57,10 +60,11 @@ ABOVE_STOP_LINE = "AboveStopLine"
 FINAL = frozenset(
     {ABOVE_STOP_LINE, "MandateStopped", "MandateEnded", "MandateNotFunded", "SettleGrace"}
 )
-TRIES = 4  # of a stop that no node lets pass, in a turn
+TRIES, TRIES_S = 8, 0.5  # of a stop that no node lets pass, in a turn
 MOST_ALONE, ALONE_S = 10, 3_600.0
 REVERTED_REST_S = 60.0
 MOST_LOOKED_AT = 1_000  # nonces below a stop
+SENT_S = 0.2  # a slow node takes bytes beside what comes next
 AGAIN_S = 1.0  # between two looks at the same stop, or at a lens that no trial bears out
 SILENT_S = 5.0  # for so long a signer that failed is asked last
 T = TypeVar("T")
@@ -130,7 +134,7 @@ class Stops:
 
     def send(self, due: Sequence[DueStop]) -> None:
         """Send a stop for each vault that has none under way, those first that were refused least
-        often. Where no node lets one of a group pass, the others wait. Never raises what nodes,
+        often. Where no node lets one of the first pass, the others wait. Never raises what nodes,
         signers or the database do.
         """
         claims = self._claims(due)
@@ -142,8 +146,10 @@ class Stops:
             self._look()
 
     def _send_all(self, claims: Sequence[_VaultWords], nodes: Quotes) -> None:
+        is_borne_out = False
         for group in _groups(claims, STOPS_A_TURN):
-            if not self._send(group, nodes):
+            is_borne_out |= self._send(group, nodes)
+            if not is_borne_out and len(claims) > STOPS_A_TURN:
                 until = self._clock() + AGAIN_S
                 self._unheard |= dict.fromkeys((n for one in group for n in one.callers), until)
                 return
@@ -223,7 +229,10 @@ class Stops:
         """Each at every node, and again while none lets it pass: one address may lead to several
         nodes, and some of them lag.
         """
-        for _ in range(TRIES):
+        until = self._clock() + TRIES_S
+        for n in range(TRIES):
+            if n > 0 and self._clock() >= until:
+                return
             left = [claim for claim in claims if not claim.passed]
             for gas in GAS_STEPS:
                 for node, answers in self._called([one.vault for one in left], sender, gas).items():
@@ -338,7 +347,12 @@ class Stops:
         """To every node, in the order of nonces."""
         in_order = sorted(attempts, key=lambda one: (one.signer, one.nonce))
         for group in _groups(in_order, STOPS_A_TURN):
-            of_each(self._rpc, [("eth_sendRawTransaction", [hex_of(one.raw)]) for one in group])
+            requests: list[Request] = [
+                ("eth_sendRawTransaction", [hex_of(one.raw)]) for one in group
+            ]
+            told = of_each(self._rpc, requests, others_s=SENT_S)
+            for one in group:
+                one.is_everywhere = told.keys() == set(self._rpc.names)
 
     # What became of them
 
@@ -439,7 +453,7 @@ class Stops:
             is_cheap = newest.fees.max_fee_wei < nodes.market.base_fee_wei.middle
             if has_waited and (slot[1] == lowest[slot[0]] or is_cheap):
                 newest = self._raised(stop, newest, nodes) or newest
-            due.append(newest)
+            due += [newest] if has_waited or not newest.is_everywhere else []
         for stop in self._rows.stops.values():
             open_slots = [slot for slot in stop.open() if slot in {one for _, one in waiting}]
             stop.is_clear = not any(n < max(nodes.pending(a), default=0) for a, n in open_slots)

@@ -22,8 +22,8 @@ Laws
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Final
 
 import httpx
@@ -40,6 +40,7 @@ from core.chain.answers import (
     outcome,
     settled,
 )
+from core.chain.at_once import AtOnce
 from core.chain.blocks import BlockHeader
 from core.chain.errors import NodeFailure, RpcError, RpcRefusedError, WrongChainError
 from core.chain.node import ChainNode
@@ -54,7 +55,6 @@ DEADLINE_S: Final = 30.0
 CALLS_PER_S: Final = 2_000.0
 REST_S: Final = 5.0  # of a node that failed while pinned, or is distrusted
 WITHIN_S: Final = 5.0
-THREADS_A_NODE: Final = 8
 ASKED_AGAIN: Final = (FailureKind.RATE_LIMIT, FailureKind.SIZE)
 
 log = structlog.get_logger("chain")
@@ -88,8 +88,7 @@ class Nodes:
         self._answer_s, self._deadline_s = answer_s, deadline_s
         self._clock, self._sleep = clock, sleep
         self._thread = threading.local()
-        self._pool = ThreadPoolExecutor(THREADS_A_NODE * len(urls))
-        self._late: dict[str, Future[Any]] = {}  # what a node is still asked, by its name
+        self._at_once = AtOnce()
 
     def call(self, method: str, params: Sequence[Any] = (), parse: Parse[Any] | None = None) -> Any:
         """The result of one call; without `parse` plain JSON, checked all the same."""
@@ -126,42 +125,17 @@ class Nodes:
         """What each node (`among` these) says, by its name, a failed call as its error in place.
 
         One that failed a moment ago, or does not say all of it `within_s`, is left out. `others_s`:
-        all are asked at once, and so long is waited for each of the others once one has answered; who is
+        all are asked at once, and so long is waited for the others once one has answered; who is
         late is left out of such calls until it is through.
         """
-        asked = [
-            node
-            for node in self._nodes
-            if not node.has_failed and (among is None or node.name in among)
-        ]
+        names = self.names if among is None else among
+        asked = [one for one in self._nodes if not one.has_failed and one.name in names]
         calls = calls_of(requests, parse)
         if others_s is not None and len(asked) > 1:
-            return self._asked_at_once(asked, calls, within_s, others_s)
+            jobs = {node.name: partial(self._said, node, calls, within_s) for node in asked}
+            return self._at_once.ask(jobs, others_s)
         said = {node.name: self._said(node, calls, within_s) for node in asked}
         return {name: one for name, one in said.items() if one is not None}
-
-    def _asked_at_once(
-        self,
-        nodes: Sequence[ChainNode],
-        calls: Sequence[NodeCall],
-        within_s: float,
-        others_s: float,
-    ) -> dict[str, list[Any]]:
-        running = {
-            self._pool.submit(self._said, node, calls, within_s): node.name
-            for node in nodes
-            if node.name not in self._late or self._late[node.name].done()
-        }
-        left, left_s, answered = set(running), None, dict[str, list[Any]]()
-        while left:
-            done, left = wait(left, left_s, FIRST_COMPLETED)
-            if not done:
-                self._late |= {running[one]: one for one in left}
-                break
-            found = {running[one]: said for one in done if (said := one.result()) is not None}
-            answered |= found
-            left_s = others_s if answered else None
-        return {name: answered[name] for name in running.values() if name in answered}
 
     def _said(
         self, node: ChainNode, calls: Sequence[NodeCall], within_s: float
@@ -259,7 +233,7 @@ class Nodes:
         return self._nodes
 
     def close(self) -> None:
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._at_once.close()
         self._client.close()
 
     def _asked(
