@@ -21,10 +21,9 @@ from core.chain import results
 from core.chain.blocks import BlockHeader, TransactionReceipt
 from core.chain.nodes import Nodes, Request
 from core.chain.reader import receipt_of
-from core.hexes import hex_of
 from core.keeper.intents import Intent, Tx
 from core.keeper.rules import ON_CHAIN, PENDING, IntentState, TxState
-from keeper.gas import Fees, Market, Quotes, of_each
+from keeper.gas import Fees, Market, Quotes, of_each, unsigned
 from keeper.state import YIELDING
 
 SUCCESS = 1
@@ -35,6 +34,7 @@ OVER_BLOCKS = 64  # below the newest block, where no node names a safe one
 DEEP_BLOCKS = 1_800  # over whatever a node calls safe
 ASKED_AT_ONCE = 25  # receipts
 
+T = TypeVar("T")
 Receipts = Mapping[str, Mapping[str, Any]]  # by node and hash
 
 
@@ -116,6 +116,10 @@ def slots_of(attempts: Iterable[Tx]) -> list[NonceSlot]:
     ]
 
 
+def in_parts(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    return (items[first : first + size] for first in range(0, len(items), size))
+
+
 # What nodes say
 
 
@@ -123,8 +127,7 @@ def receipts(rpc: Nodes, hashes: Sequence[str]) -> Receipts:
     """Of each node that answers, a few at a time; of one that stops to answer nothing more."""
     told: dict[str, dict[str, Any]] = {}
     among: Collection[str] = rpc.names
-    for first in range(0, len(hashes), ASKED_AT_ONCE):
-        part = hashes[first : first + ASKED_AT_ONCE]
+    for part in in_parts(hashes, ASKED_AT_ONCE):
         said = of_each(
             rpc,
             [("eth_getTransactionReceipt", [one]) for one in part],
@@ -404,14 +407,5 @@ class Draft:
 
     def transaction(self) -> dict[str, Any]:
         """As Signer.sign_transaction takes it."""
-        return {
-            "type": 2,
-            "chainId": self.intent.chain_id,
-            "nonce": self.nonce,
-            "to": self.signer if self.is_filler else self.intent.to,
-            "data": "0x" if self.is_filler else hex_of(self.intent.data),
-            "value": 0,
-            "gas": self.gas,
-            "maxFeePerGas": self.fees.max_fee_wei,
-            "maxPriorityFeePerGas": self.fees.max_priority_fee_wei,
-        }
+        to, data = (self.signer, b"") if self.is_filler else (self.intent.to, self.intent.data)
+        return unsigned(self.intent.chain_id, self.nonce, to, data, self.gas, self.fees)

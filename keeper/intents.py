@@ -45,22 +45,18 @@ def intent_of(action: Action, chain_id: int) -> NewIntent:
         kind=action.kind,
         role=Role.PAUSER if action.kind is IntentKind.REMOVE else Role.KEEPER,
         to=action.to,
-        data=bytes_of(_call_of(action)),
+        data=bytes_of(_CALLS.get(action.kind, calldata.mark)()),
         trigger_block_number=action.head.number,
         trigger_block_hash=action.head.hash,
         reason=action.reason(chain_id),
     )
 
 
-def _call_of(action: Action) -> str:
-    match action.kind:
-        case IntentKind.SETTLE:
-            return calldata.settle()
-        case IntentKind.ACCEPT:
-            return calldata.accept_keeper()
-        case IntentKind.REMOVE:
-            return calldata.remove_agent()
-    return calldata.mark()
+_CALLS = {
+    IntentKind.SETTLE: calldata.settle,
+    IntentKind.ACCEPT: calldata.accept_keeper,
+    IntentKind.REMOVE: calldata.remove_agent,
+}
 
 
 def intent_of_request(request: OutboxRequest, data: bytes, head: Head) -> NewIntent:

@@ -29,7 +29,7 @@ from core.chain.abi import function
 from core.chain.blocks import BlockHeader
 from core.chain.nodes import Request
 from core.chain.reader import VIEW_GAS, output_of
-from core.keeper.views import Mark, SourcedMark, WatchedVault
+from core.keeper.views import Mark, WatchedVault
 from core.mandate.chain import lens
 from core.mandate.chain.lens import LensOutcome, LensReading, LensRow
 from core.mandate.chain.reader import VaultReader
@@ -47,7 +47,6 @@ from keeper.state import (
     NodeStatus,
     SentMark,
     VaultReading,
-    WrittenMark,
 )
 
 VAULTS_A_CALL = lens.MOST_VAULTS
@@ -246,7 +245,7 @@ class NodeLens:
             last_sent=_last_sent(vault),
             ends_at=vault.ends_at,
             fee_owed_usdc_e6=None if found is None else UsdcE6(found.fee_owed_usdc_e6),
-            last_written=None if vault.last_written is None else _written(vault.last_written),
+            last_written=vault.last_written,
             live=live.get(vault.vault, frozenset()),
             lacks_mark=vault.lacks_mark,
             head=state.head,
@@ -344,9 +343,3 @@ def _last_sent(vault: WatchedVault) -> SentMark:
     if sent is None or sent.worth_usdc_e6 is None:
         return SentMark(vault.budget_usdc_e6, 0, UnixSeconds(vault.created_at))
     return SentMark(sent.worth_usdc_e6, sent.block_number, UnixSeconds(int(sent.at.timestamp())))
-
-
-def _written(mark: SourcedMark) -> WrittenMark:
-    return WrittenMark(
-        mark.worth_usdc_e6, mark.block_number, UnixSeconds(int(mark.at.timestamp())), mark.source
-    )

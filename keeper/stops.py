@@ -19,9 +19,9 @@ Laws
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 
 import structlog
 from eth_utils.crypto import keccak
@@ -33,7 +33,7 @@ from core.chain.revert import decode_revert
 from core.chain.signer import Signer
 from core.db.engine import Database
 from core.hexes import hex_of
-from keeper.attempts import Receipts, agreed, receipts, safe_block
+from keeper.attempts import Receipts, agreed, in_parts, receipts, safe_block
 from keeper.funds import STOP_GAS
 from keeper.gas import (
     GAS_MARGIN_PERCENT,
@@ -45,6 +45,7 @@ from keeper.gas import (
     Quotes,
     of_each,
     quotes,
+    unsigned,
 )
 from keeper.signing import UNSIGNED, words_of
 from keeper.state import DueStop, Role
@@ -63,7 +64,6 @@ LOST_BLOCKS = 2  # after which a stop that cannot be mined is signed again
 MOST_LOOKED_AT = 1_000  # nonces below a stop
 AGAIN_S = 1.0  # between two looks at the same stop while a tick reads on
 SILENT_S = 5.0  # for so long a signer that failed is asked last
-T = TypeVar("T")
 
 log = structlog.get_logger("keeper")
 
@@ -105,7 +105,13 @@ class Stops:
         roles = {signers[r].address: r for r in (Role.STOP, Role.KEEPER) if r in signers}
         self._rpc = rpc
         self._rows = StopRows(
-            database, chain_id, roles, epoch=epoch, fence=fence, now=now, clock=clock
+            database=database,
+            chain_id=chain_id,
+            roles=roles,
+            epoch=epoch,
+            fence=fence,
+            now=now,
+            clock=clock,
         )
         self._signers = {account: signers[role] for account, role in roles.items()}
         self._caps = caps
@@ -124,7 +130,7 @@ class Stops:
         the database do.
         """
         claims = self._claims(due)
-        for group in _groups(list(claims.values()), STOPS_A_TURN):
+        for group in in_parts(list(claims.values()), STOPS_A_TURN):
             self._send(group)
         if self._rows.stops and self._clock() - self._followed_at >= AGAIN_S:
             self._look()
@@ -147,7 +153,7 @@ class Stops:
         if nodes is None:
             log.warning("stops wait", why="no node names its newest block", stops=len(claims))
             return
-        sender = self._first_signer(nodes)
+        sender = self._order(nodes)[0]
         self._try(claims, sender)
         sent = list[Attempt]()
         for claim in claims:
@@ -209,25 +215,17 @@ class Stops:
         for place in range(len(self._rpc.names) + 1):
             asked: defaultdict[str, list[_VaultWords]] = defaultdict(list)
             for claim in claims:
-                node = self._node_at(claim, place)
-                if node is not None and not self._is_settled(claim):
-                    asked[node].append(claim)
+                first = claim.callers[0]
+                order = [first, *(name for name in self._rpc.names if name != first), first]
+                is_last = place == len(self._rpc.names)
+                if not (claim.passed if is_last else self._is_settled(claim)):
+                    asked[order[place]].append(claim)
             for node, group in asked.items():
                 self._try_at(node, group, sender)
 
-    def _node_at(self, claim: _VaultWords, place: int) -> str | None:
-        first = claim.callers[0]
-        others = [name for name in self._rpc.names if name != first]
-        order = [first, *others]
-        if place < len(order):
-            return order[place]
-        return first if not claim.passed else None
-
     def _is_settled(self, claim: _VaultWords) -> bool:
-        if not claim.passed:
-            return False
         words = claim.words
-        return len(words) > 1 or not self._is_spent(next(iter(words)))
+        return bool(claim.passed) and (len(words) > 1 or not self._is_spent(next(iter(words))))
 
     def _try_at(self, node: str, claims: Sequence[_VaultWords], sender: str) -> None:
         left = list(claims)
@@ -270,9 +268,6 @@ class Stops:
             key=lambda one: (self._silent_until.get(one, now) > now, nodes.is_short(one)),
         )
 
-    def _first_signer(self, nodes: Quotes) -> str:
-        return self._order(nodes)[0]
-
     def _signed(self, stop: Stop, nodes: Quotes) -> Attempt | None:
         """Its next attempt, at a nonce of its own, by the first key that can; None: it waits."""
         for account in self._order(nodes):
@@ -304,17 +299,7 @@ class Stops:
                        balance_wei=market.balances_wei[account])  # fmt: skip
             return None
         fees, gas = paid
-        transaction = {
-            "type": 2,
-            "chainId": self._rows.chain_id,
-            "nonce": nonce,
-            "to": stop.vault,
-            "data": hex_of(ENFORCE),
-            "value": 0,
-            "gas": gas,
-            "maxFeePerGas": fees.max_fee_wei,
-            "maxPriorityFeePerGas": fees.max_priority_fee_wei,
-        }
+        transaction = unsigned(self._rows.chain_id, nonce, stop.vault, ENFORCE, gas, fees)
         try:
             raw = self._signers[account].sign_transaction(transaction)
         except UNSIGNED as error:
@@ -352,7 +337,7 @@ class Stops:
     def _broadcast(self, attempts: Sequence[Attempt]) -> None:
         """To every node, in the order of nonces."""
         in_order = sorted(attempts, key=lambda one: (one.signer, one.nonce))
-        for group in _groups(in_order, STOPS_A_TURN):
+        for group in in_parts(in_order, STOPS_A_TURN):
             of_each(self._rpc, [("eth_sendRawTransaction", [hex_of(one.raw)]) for one in group])
 
     # What became of them
@@ -383,7 +368,7 @@ class Stops:
             and (stop.receipt is None or stop.is_doubted or stop.receipt.block_number <= safe)
         ]
         asked.sort(key=lambda stop: min(nonce for _, nonce in stop.slots))
-        for group in _groups(asked, STOPS_A_TURN):
+        for group in in_parts(asked, STOPS_A_TURN):
             told = receipts(self._rpc, [one.hash for stop in group for one in stop.attempts])
             if not told:
                 break
@@ -490,7 +475,3 @@ class Stops:
 def _why(error: RpcError) -> str:
     found = decode_revert(error.revert_data) if isinstance(error, RpcRevertedError) else None
     return str(error)[:100] if found is None else found.name
-
-
-def _groups(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    return (items[first : first + size] for first in range(0, len(items), size))

@@ -85,33 +85,25 @@ class RequestPrice:
     least_wei: int = 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Prices:
     """What a request may cost now. `account`: whose key pays."""
 
-    def __init__(
-        self,
-        reader: VaultReader,
-        account: str,
-        caps: Caps,
-        *,
-        sends_stops_too: bool,
-        terms: PurseTerms = CUSTODY,
-    ) -> None:
-        self._terms = terms
-        self._reader = reader
-        self._account = account
-        self._caps = caps
-        self._sends_stops_too = sends_stops_too
+    reader: VaultReader
+    account: str
+    caps: Caps
+    sends_stops_too: bool
+    terms: PurseTerms = CUSTODY
 
     def now(self, kept_wei: Sequence[int]) -> RequestPrice:
         """`kept_wei`: for those under way. Errors: RpcError."""
-        said = quotes(self._reader.rpc, [self._account])
+        said = quotes(self.reader.rpc, [self.account])
         if not said.heads:
             return RequestPrice(None, None, 0, "no node names its newest block")
         now, head = said.market, said.head
-        cap_wei = now.cap_wei(self._caps.others_wei)
-        offer = now.offered(self._caps.others_wei, is_stop=False)
-        layer_1_wei = layer_1_fee_wei(self._reader, self._terms.unsigned_bytes)
+        cap_wei = now.cap_wei(self.caps.others_wei)
+        offer = now.offered(self.caps.others_wei, is_stop=False)
+        layer_1_wei = layer_1_fee_wei(self.reader, self.terms.unsigned_bytes)
         if offer is None:
             return RequestPrice(head, None, 0, "the fee is above the cap")
         if layer_1_wei is None:
@@ -119,17 +111,17 @@ class Prices:
                 head, None, 0, "the gas price oracle refuses to name the fee of layer 1"
             )
         most_wei = (
-            self._terms.gas * min(cap_wei, ROOM_FOR_REPLACEMENTS * offer.fees.max_fee_wei)
+            self.terms.gas * min(cap_wei, ROOM_FOR_REPLACEMENTS * offer.fees.max_fee_wei)
             + layer_1_wei
         )
         spared_wei = (
-            STOPS_WANTED * STOP_GAS * now.cap_wei(self._caps.stops_wei)
-            if self._sends_stops_too
+            STOPS_WANTED * STOP_GAS * now.cap_wei(self.caps.stops_wei)
+            if self.sends_stops_too
             else 0
         )
-        left_wei = now.sure_wei[self._account] - sum(kept_wei) - spared_wei
+        left_wei = now.sure_wei[self.account] - sum(kept_wei) - spared_wei
         barred = None if left_wei >= most_wei else "the key is short of ETH"
-        least_wei = min(most_wei, self._terms.gas * offer.fees.max_fee_wei + layer_1_wei)
+        least_wei = min(most_wei, self.terms.gas * offer.fees.max_fee_wei + layer_1_wei)
         return RequestPrice(
             head, most_wei, layer_1_wei, barred, max(0, left_wei // most_wei), least_wei
         )
