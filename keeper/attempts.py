@@ -20,7 +20,7 @@ from typing import Any, Protocol, TypeVar
 from core.chain import results
 from core.chain.blocks import BlockHeader, TransactionReceipt
 from core.chain.nodes import Nodes, Request
-from core.chain.reader import receipt_of
+from core.chain.reader import receipt_of, transaction_of
 from core.keeper.intents import Intent, Tx
 from core.keeper.rules import ON_CHAIN, PENDING, IntentState, TxState
 from keeper.gas import Fees, Market, Quotes, of_each, unsigned
@@ -143,7 +143,7 @@ def receipts(rpc: Nodes, hashes: Sequence[str]) -> Receipts:
 def known(rpc: Nodes, hashes: Sequence[str]) -> set[str]:
     """Those that some node has, or cannot deny."""
     asked: list[Request] = [("eth_getTransactionByHash", [one]) for one in hashes]
-    told = of_each(rpc, asked).values()
+    told = of_each(rpc, asked, parse=list(map(transaction_of, hashes))).values()
     return {
         one for said in told for one, body in zip(hashes, said, strict=True) if body is not None
     } | (set() if told else set(hashes))

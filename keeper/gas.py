@@ -297,7 +297,7 @@ def gas_of_calls(rpc: Nodes, calls: Mapping[int, tuple[str, str, bytes]]) -> dic
             )
             for sender, to, data in (calls[number] for number in left)
         ]
-        said = of_each(rpc, asked, [node]).get(node, [])
+        said = of_each(rpc, asked, [node], [results.number] * len(asked)).get(node, [])
         found |= {number: _gas_of(answer) for number, answer in zip(left, said, strict=False)}
     return found
 
@@ -311,8 +311,4 @@ def _gas_of(answer: Any) -> int | str:
         if found is None:
             return str(answer)
         return cleaned(found.args["message"]) or found.name if found.name == "Error" else found.name
-    try:
-        gas = int(answer, 16)
-    except (TypeError, ValueError):
-        return "the estimate is not a number"
-    return gas * GAS_MARGIN_PERCENT // 100 if FILLER_GAS <= gas <= TRIAL_GAS else "absurd gas"
+    return answer * GAS_MARGIN_PERCENT // 100 if FILLER_GAS <= answer <= TRIAL_GAS else "absurd gas"

@@ -27,6 +27,7 @@ import structlog
 from eth_utils.crypto import keccak
 from sqlalchemy.orm import Session
 
+from core.chain import results
 from core.chain.errors import RpcError, RpcRevertedError
 from core.chain.nodes import Nodes, Request
 from core.chain.revert import decode_revert
@@ -251,7 +252,7 @@ class Stops:
             )
             for to in vaults
         ]
-        return of_each(self._rpc, requests, [node]).get(node, [])
+        return of_each(self._rpc, requests, [node], [results.code] * len(vaults)).get(node, [])
 
     # Nonces, fees and signatures
 
@@ -414,7 +415,7 @@ class Stops:
             "gas": hex(attempt.gas),
         }
         asked: list[Request] = [("eth_call", [call, {"blockHash": block_hash}])]
-        told = of_each(self._rpc, asked)
+        told = of_each(self._rpc, asked, parse=[results.code])
         said = {name: _why(a[0]) for name, a in told.items() if isinstance(a[0], RpcError)}
         others = [why for name, why in said.items() if name not in stop.words]
         return next(iter(others or said.values()), "unknown")
