@@ -202,10 +202,8 @@ def verdicts_of(
     """What each nonce came to. `once`: intents that must not be carried out twice. `unknown`: hashes
     that no node knows. `own`: accounts whose keys are here.
     """
-    found, held = (
-        list[Verdict](),
-        dict[str, int](),
-    )  # the lowest nonce above all that is used or held
+    found = list[Verdict]()
+    held = dict[str, int]()  # the lowest nonce above all that is used or held
     for slot in slots:
         is_once = any(tx.intent_id in once for tx in slot.attempts)
         mined = agreed(slot.attempts, told, quotes.heights(), 1 if is_once else 2)
@@ -215,10 +213,13 @@ def verdicts_of(
         is_lost = slot.nonce < (least if is_once else count) and all(
             tx.hash in unknown for tx in slot.attempts
         )
-        is_given_up = not is_once and (
-            slot.nonce > free + MOST_GAP
-            or (slot.signer not in own and _has_stranded(slot, quotes.head.number))
+        # What a reorg took out begins again.
+        has_stranded = (
+            slot.signer not in own
+            and slot.newest.state is not TxState.MINED
+            and quotes.head.number - slot.newest.offered_block >= STRANDED_BLOCKS
         )
+        is_given_up = not is_once and (slot.nonce > free + MOST_GAP or has_stranded)
         if mined is not None:
             found.append(Mined(slot, *mined))
         elif not seen and (is_lost or is_given_up):
@@ -228,14 +229,6 @@ def verdicts_of(
             found.append(PendingSlot(slot, seen))
         held[slot.signer] = max(free, slot.nonce + 1)
     return found
-
-
-def _has_stranded(slot: NonceSlot, head_number: int) -> bool:
-    newest = slot.newest
-    # What a reorg took out begins again.
-    return (
-        newest.state is not TxState.MINED and head_number - newest.offered_block >= STRANDED_BLOCKS
-    )
 
 
 def first_free_nonce(count: int, held: Iterable[int]) -> int:

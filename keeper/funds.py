@@ -11,7 +11,7 @@ Source: https://docs.base.org/base-chain/specs/upgrades/fjord/predeploys.
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -63,14 +63,7 @@ class SignerBalance:
         )
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "role": self.role,
-            "address": self.address,
-            "balance_wei": self.balance_wei,
-            "stop_cost_wei": self.stop_cost_wei,
-            "stops_left": self.stops_left,
-            "nonce_gap": self.nonce_gap,
-        }
+        return {**asdict(self), "stops_left": self.stops_left}
 
     def attention(self) -> str | None:
         """What a person has to do, as a sentence."""

@@ -148,10 +148,6 @@ class Market:
             max(LEAST_CAP_WEI, MARKET_TIMES * (2 * self.base_fee_wei.most + self.tip_wei.middle)),
         )
 
-    @property
-    def tip_cap_wei(self) -> int:
-        return max(LEAST_TIP_CAP_WEI, MARKET_TIMES * self.tip_wei.middle)
-
     def offered(self, cap_wei: int, *, is_stop: bool) -> Offer | None:
         """The first offer; None when every node names a base fee above the cap."""
         tip_wei = max(self.tip_wei.middle, LEAST_STOP_TIP_WEI) if is_stop else self.tip_wei.middle
@@ -167,7 +163,8 @@ class Market:
         tip_wei = max(self.tip_wei.most, LEAST_STOP_TIP_WEI) if is_stop else self.tip_wei.middle
         least, cap = bumped(last, None, self.cap_wei(cap_wei)), self.cap_wei(cap_wei)
         fees = bumped(last, self._fees(self.base_fee_wei.most, tip_wei, cap), cap)
-        if least is None or fees is None or fees.max_priority_fee_wei > self.tip_cap_wei:
+        most_tip_wei = max(LEAST_TIP_CAP_WEI, MARKET_TIMES * self.tip_wei.middle)
+        if least is None or fees is None or fees.max_priority_fee_wei > most_tip_wei:
             return None
         return Offer(fees, least.max_fee_wei)
 

@@ -85,18 +85,19 @@ class _Alone:
     is_valued: bool
 
 
+@dataclass(slots=True)
 class NodeLens:
     """One node: what it named last, which floors it read, and what it was not asked yet."""
 
-    def __init__(self, reader: VaultReader, name: str, clock: Callable[[], float]) -> None:
-        self.name = name
-        self.risen_at: float | None = None
-        self._reader = reader
-        self._clock = clock
-        self._number = -1
-        self._floors: dict[str, UsdcE6] = {}  # of code, which never changes
-        self._alone: dict[str, _Alone] = {}
-        self._waits: dict[str, int] = {}  # for how many looks a vault was not asked about
+    reader: VaultReader
+    name: str
+    clock: Callable[[], float]
+    risen_at: float | None = None
+    _number: int = -1
+    _floors: dict[str, UsdcE6] = field(default_factory=dict)  # of code, which never changes
+    _alone: dict[str, _Alone] = field(default_factory=dict)
+    # for how many looks a vault was not asked about
+    _waits: dict[str, int] = field(default_factory=dict)
 
     def look(
         self,
@@ -138,7 +139,7 @@ class NodeLens:
 
     def _state(self) -> NodeStatus | None:
         """None: it names no newest block."""
-        factory = self._reader.contracts["factory"]
+        factory = self.reader.contracts["factory"]
         requests: list[Request] = [
             ("eth_getBlockByNumber", ["latest", False]),
             ("eth_getBlockByNumber", ["safe", False]),
@@ -151,10 +152,10 @@ class NodeLens:
         if said is None or head is None:
             return None
         if head.number > self._number:
-            self.risen_at = self._clock()
+            self.risen_at = self.clock()
         self._number = head.number
         safe = said[1].number if isinstance(said[1], BlockHeader) else head.number - SAFE_BLOCKS
-        age_s = self._clock() - (self.risen_at or 0.0)
+        age_s = self.clock() - (self.risen_at or 0.0)
         return NodeStatus(self.name, head, age_s, safe, _keepers(factory, said[2], said[3]))
 
     def _ask_lens(self, vaults: Sequence[WatchedVault]) -> tuple[Row, ...] | None:
@@ -215,12 +216,12 @@ class NodeLens:
 
     def _ask(self, requests: Sequence[Request], parsers: Sequence[Any]) -> list[Any] | None:
         """None: it does not answer, or is over its budget."""
-        said = self._reader.rpc.batch_of_each(requests, ANSWER_S, [self.name], parsers)
+        said = self.reader.rpc.batch_of_each(requests, ANSWER_S, [self.name], parsers)
         return said.get(self.name)
 
     def _lens_call(self, vaults: Sequence[WatchedVault]) -> Request:
         data = lens.READINGS.encode([vault.vault for vault in vaults])
-        call = {"to": self._reader.contracts[lens.LENS], "data": data, "gas": hex(lens.LENS_GAS)}
+        call = {"to": self.reader.contracts[lens.LENS], "data": data, "gas": hex(lens.LENS_GAS)}
         return "eth_call", [call, "latest"]
 
     # What it says

@@ -73,19 +73,14 @@ def key_places(settings: Any) -> dict[Role, KeyPlace]:
     }
 
 
-def plain_variable(role: Role, place: KeyPlace) -> str | None:
-    """The variable that holds the role's key in plain; None when it is kept better."""
-    return None if place.private_key is None else f"{PREFIXES[role]}_PRIVATE_KEY"
-
-
 def require_all_allowed(
     signers: Mapping[Role, Signer], places: Mapping[Role, KeyPlace], client_version: str
 ) -> None:
     """May these accounts sign where the node is `client_version`? Errors: SignerRefusedError."""
     for role, signer in signers.items():
-        require_allowed(
-            signer.address, client_version, plain_variable=plain_variable(role, places[role])
-        )
+        is_plain = places[role].private_key is not None
+        variable = f"{PREFIXES[role]}_PRIVATE_KEY" if is_plain else None
+        require_allowed(signer.address, client_version, plain_variable=variable)
 
 
 def signers_of(places: Mapping[Role, KeyPlace]) -> dict[Role, Signer]:

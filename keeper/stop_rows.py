@@ -29,9 +29,10 @@ from core.keeper.intents import Intent, NewIntent, NewTx, Tx
 from core.keeper.rules import PENDING, IntentState, TxState
 from core.mandate.chain import calldata
 from keeper.gas import Fees
+from keeper.intents import intent_of
+from keeper.jobs.stop_line import WHY
 from keeper.state import Head, IntentKind, VaultReading
 
-WHY = "at_or_below_floor"
 ENFORCE = bytes_of(calldata.enforce_stop_line())
 READ_EVERY_S = 30.0
 UNWANTED_S = 10.0  # after which one that could not be sent, and nobody asks for, is given up
@@ -135,19 +136,8 @@ class StopRows:
     _read_again_at: float = float("-inf")
 
     def new(self, reading: VaultReading, head: Head) -> Stop:
-        reason = reading.action(IntentKind.STOP, head, WHY).reason(self.chain_id)
-        intent = NewIntent(
-            chain_id=self.chain_id,
-            subject=reading.vault.lower(),
-            vault=reading.vault,
-            kind=IntentKind.STOP,
-            role=next(iter(self.roles.values())),
-            to=reading.vault,
-            data=ENFORCE,
-            trigger_block_number=head.number,
-            trigger_block_hash=head.hash,
-            reason=reason,
-        )
+        intent = intent_of(reading.action(IntentKind.STOP, head, WHY), self.chain_id)
+        intent = replace(intent, role=next(iter(self.roles.values())))
         stop = self.stops[reading.vault] = Stop(intent, reading.vault, self.clock())
         return stop
 

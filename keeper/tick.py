@@ -41,7 +41,7 @@ from core.mandate.rules.lifecycle import OF_VAULT, Status, VaultStatus
 from core.money import UnixSeconds, usdc_text_or_none
 from keeper import plan
 from keeper.anchoring import Anchoring
-from keeper.intents import intent_of, live_kinds
+from keeper.intents import IntentSender, intent_of, live_kinds
 from keeper.jobs import keeper_change, mark, settle, stop_line
 from keeper.jobs.last_resort import LastResort
 from keeper.plan import NodeReadings
@@ -105,14 +105,6 @@ class NoNodeError(OutsideError):
         super().__init__("no node gives a newest block with a base fee")
 
 
-class TickSender(Protocol):
-    """What a tick asks of a Sender, which answers the intents that are not finished."""
-
-    def advance(
-        self, live: Sequence[Intent], now: datetime, *, is_stood_down: bool
-    ) -> list[Intent]: ...
-
-
 class StopSender(Protocol):
     """Sends stops; what was sent already is its to know."""
 
@@ -134,7 +126,7 @@ class Tick:
     chain_id: int
     max_head_age_s: int
     leadership: Leadership
-    sender: TickSender | None
+    sender: IntentSender | None
     stops: StopSender | None
     own: str | None
     marks_a_day: int = MARKS_A_DAY
@@ -177,7 +169,8 @@ class Tick:
         seconds = UnixSeconds(int(now.timestamp()))
         actions = self._within_budget(self._planned(nodes, state, needed, seconds), now)
         acted = {*stops, *(action.to for action in actions)}
-        live = self._live_of_tick()
+        with self.database.read() as session:
+            live = self._live(session)
         new = self._written(state, acted, actions, self._anchors(state, live), seconds, now)
         if self.sender is not None:
             live = self.sender.advance([*live, *new], now, is_stood_down=state.is_stood_down)
@@ -198,10 +191,6 @@ class Tick:
                 raise
             log.error("the database does not answer, stops go on", error=str(error.orig))
             return [], error
-
-    def _live_of_tick(self) -> list[Intent]:
-        with self.database.read() as session:
-            return self._live(session)
 
     def _live(self, session: Session) -> list[Intent]:
         return rows.live_intents(session, self.chain_id, of_requests=False)

@@ -6,8 +6,8 @@ layer 1
 maxFeePerGas           = twice the first offer of the market, within the caps: room for replacements
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from core.chain.fees import layer_1_fee_wei
 from core.custody.rules import TRANSFER_GAS
@@ -40,30 +40,20 @@ CUSTODY = PurseTerms(Purse.CUSTODY, Role.CUSTODY, TRANSFER_GAS, UNSIGNED_TRANSFE
 SPONSOR = PurseTerms(Purse.SPONSOR, Role.SPONSOR, BUY_GAS, UNSIGNED_BUY_BYTES)
 
 
+@dataclass(slots=True)
 class KeptGas:
     """The gas that is kept for requests that are under way, by outbox id.
 
-    `sends_stops_too`: their key does.
+    `sends_stops_too`: their key does. `layer_1_wei`: what each transaction pays beside its gas.
     """
 
-    def __init__(self, *, sends_stops_too: bool) -> None:
-        self.sends_stops_too = sends_stops_too
-        self._kept_wei: dict[int, int] = {}
-        self._layer_1_wei = 0
-
-    def keep(self, kept_wei: Mapping[int, int]) -> None:
-        self._kept_wei = dict(kept_wei)
-
-    def add(self, outbox_id: int, wei: int) -> None:
-        self._kept_wei[outbox_id] = wei
-
-    def note_layer_1(self, wei: int) -> None:
-        """What each transaction pays beside its gas."""
-        self._layer_1_wei = wei
+    sends_stops_too: bool
+    kept_wei: dict[int, int] = field(default_factory=dict)
+    layer_1_wei: int = 0
 
     def allows(self, intent: Intent, wei: int) -> bool:
         """Whether so much is kept for the intent's request; what is about none may cost what it costs."""
-        return intent.outbox_id is None or wei + self._layer_1_wei <= self._kept_wei.get(
+        return intent.outbox_id is None or wei + self.layer_1_wei <= self.kept_wei.get(
             intent.outbox_id, 0
         )
 
