@@ -46,7 +46,7 @@ from core.chain.errors import NodeFailure, RpcError, RpcRefusedError, WrongChain
 from core.chain.node import ChainNode
 from core.chain.provider import ANSWER_S, NodeProvider, client_of, names_of
 from core.chain.refusals import FailureKind
-from core.chain.results import Parse, promised
+from core.chain.results import Parse
 from core.http_deadline import within
 
 __all__ = ["Nodes", "Request"]
@@ -91,8 +91,8 @@ class Nodes:
         self._at_once = AtOnce()
 
     def call(self, method: str, params: Sequence[Any] = (), parse: Parse[Any] | None = None) -> Any:
-        """The result of one call; without `parse` plain JSON, checked all the same."""
-        asked = [NodeCall(method, params, parse or promised(method))]
+        """The result of one call; without `parse` any JSON, as Python has it."""
+        asked = [NodeCall(method, params, parse or results.plain)]
         return _result(*self._asked(asked, self._deadline_s, is_batch=False))
 
     def batch(

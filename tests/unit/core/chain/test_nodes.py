@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
+from core.chain import results
 from core.chain.blocks import BlockHeader
 from core.chain.errors import (
     RpcRefusedError,
@@ -231,11 +232,12 @@ def test_one_call_that_no_node_answers__stands_in_its_place_beside_the_others() 
 
     world = World("a", "b", node=one_bad)
     requests: list[Request] = [("eth_call", [{}, "latest"])] * 3
-    first, second, third = world.rpc.batch_settled(requests)
-    assert (first, type(second), third) == ("0x01", RpcRefusedError, "0x01")
+    parse = [results.code] * 3
+    first, second, third = world.rpc.batch_settled(requests, parse)
+    assert (first, type(second), third) == (b"\x01", RpcRefusedError, b"\x01")
     assert world.order == ["a", "b"]
     with pytest.raises(RpcUnreachableError):
-        world.rpc.batch(requests)
+        world.rpc.batch(requests, parse)
 
 
 def test_each_nodes_word__is_had_without_those_that_fail() -> None:
