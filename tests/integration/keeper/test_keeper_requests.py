@@ -197,7 +197,7 @@ def test_so_many_are_under_way__and_no_more_are_planned(
 ) -> None:
     asked(stage, 60)
     keeper = keeper_of(stage, gas_signer=STRANGER.signer)
-    monkeypatch.setattr(keeper.requests, "_most_under_way", 25)
+    monkeypatch.setattr(keeper.requests, "most_under_way", 25)
     for _ in range(3):
         keeper.run()
     assert len(transfers(stage)) == 25

@@ -235,7 +235,7 @@ def test_run__the_preferred_node_serves_another_chain__it_is_left_out(
     stage.set_price(PRICE_AT_FLOOR)
     wait_until(lambda: stage.status() == "stopped")
     process.terminate()
-    assert "a node serves another chain" in process.said(WITHIN_S)
+    assert "a node of another chain is left out" in process.said(WITHIN_S)
 
 
 @pytest.mark.parametrize(
