@@ -77,8 +77,9 @@ def test_a_keeper_whose_node_never_answers__ends_before_the_nodes_own_time_is_up
     silent_node: str, database_url: str, tmp_path: Path
 ) -> None:
     deployment = tmp_path / "deployment.json"
+    lens = {"name": "vault_lens", "address": KEEPER.address}
     deployment.write_text(
-        json.dumps({"chain_id": 84532, "block": 1, "commit": "test", "contracts": []})
+        json.dumps({"chain_id": 84532, "block": 1, "commit": "test", "contracts": [lens]})
     )
     environment = {
         **{
