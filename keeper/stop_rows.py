@@ -35,6 +35,7 @@ from keeper.state import Head, IntentKind, VaultReading
 
 ENFORCE = bytes_of(calldata.enforce_stop_line())
 READ_EVERY_S = 30.0
+RESENT_S = 3.0
 UNWANTED_S = 10.0  # after which one that could not be sent, and nobody asks for, is given up
 Slot = tuple[str, int]  # account and nonce
 
@@ -62,7 +63,11 @@ class Attempt:
     block: int
     heights: dict[str, int]
     row: Tx | None = None
-    is_everywhere: bool = False  # every node answered to it
+    sent_at: float | None = None  # when every node answered to it
+
+    def is_due(self, now: float) -> bool:
+        """To be sent again: not every node answered, or it is a while since."""
+        return self.sent_at is None or now - self.sent_at >= RESENT_S
 
     def has_waited(self, heights: Mapping[str, int], blocks: int = 1) -> bool:
         """Whether so many blocks came since, by any node's own count: of one that was not asked then,
@@ -119,7 +124,7 @@ class Stop:
             return
         self.mined = self.receipt = None
         for attempt in self.attempts:
-            attempt.block, attempt.heights, attempt.is_everywhere = block, {}, False
+            attempt.block, attempt.heights, attempt.sent_at = block, {}, None
 
 
 @dataclass(slots=True, kw_only=True)

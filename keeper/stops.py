@@ -346,7 +346,7 @@ class Stops:
             ]
             told = of_each(self._rpc, requests, others_s=SENT_S)
             for one in group:
-                one.is_everywhere = told.keys() == set(self._rpc.names)
+                one.sent_at = self._clock() if told.keys() == set(self._rpc.names) else None
 
     # What became of them
 
@@ -447,7 +447,7 @@ class Stops:
             is_cheap = newest.fees.max_fee_wei < nodes.market.base_fee_wei.middle
             if has_waited and (slot[1] == lowest[slot[0]] or is_cheap):
                 newest = self._raised(stop, newest, nodes) or newest
-            due += [newest] if has_waited or not newest.is_everywhere else []
+            due += [newest] if has_waited or newest.is_due(self._clock()) else []
         for stop in self._rows.stops.values():
             open_slots = [slot for slot in stop.open() if slot in {one for _, one in waiting}]
             stop.is_clear = not any(n < max(nodes.pending(a), default=0) for a, n in open_slots)

@@ -32,7 +32,7 @@ def due(vault: str, node: str) -> DueStop:
     return DueStop(vault, node, reading)
 
 
-class SlowWire(LyingWire):
+class SlowlyLyingWire(LyingWire):
     """Seconds pass on the test's clock; a request that is not waited for so long times out."""
 
     def __init__(self, lies: dict[str, Lie], slow: dict[str, float], clock: Clock) -> None:
@@ -68,7 +68,7 @@ class Sent:
         """`slow`: seconds that a node takes for each answer, by path."""
         self.stage = stage
         self.clock = Clock()
-        self.wire = SlowWire(lies, slow or {}, self.clock)
+        self.wire = SlowlyLyingWire(lies, slow or {}, self.clock)
         self.keeper: KeeperProcess = stage.keeper(
             paths=paths, wire=self.wire, age=self.clock, stop_signer=STRANGER.signer
         )

@@ -8,6 +8,8 @@ from core.hexes import hex_of
 from core.mandate.chain import calldata
 from core.mandate.venues import test_venue
 from keeper.gas import Caps
+from keeper.stop_rows import RESENT_S
+from tests.integration.keeper.blocks import Clock
 from tests.integration.keeper.conftest import GWEI, PRICE_AT_FLOOR, KeeperProcess, Stage
 from tests.personas import KEEPER, OPERATOR, OWNER, STRANGER
 
@@ -173,9 +175,11 @@ def test_base_fee_above_the_cap__waits_and_stops_when_it_falls(stage: Stage) -> 
 def test_dropped_by_the_node__the_same_bytes_go_out_again(stage: Stage) -> None:
     with stage.no_blocks():
         crash_price(stage)
-        keeper = stage.keeper()
+        clock = Clock()
+        keeper = stage.keeper(age=clock)
         keeper.run()
         stage.chain.anvil.rpc.call("anvil_dropAllTransactions")
+        clock.passed_s += RESENT_S
         keeper.run()
         mine(stage)
         keeper.run()
