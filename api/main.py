@@ -17,15 +17,15 @@ import structlog
 import uvicorn
 from fastapi import FastAPI
 from sqlalchemy.exc import SQLAlchemyError
-from starlette.exceptions import HTTPException
 from x402.http.facilitator_client import HTTPFacilitatorClientSync
 from x402.http.facilitator_client_base import FacilitatorConfig
 
 from api.areas.discovery.service.document import NAME, VERSION
 from api.catalogue import catalogue
-from api.kernel import console, viewer
+from api.kernel import console, docs_page
 from api.kernel.connections import ConnectionBounds
-from api.kernel.http import EXPOSED_HEADERS, Envelope, Shared, not_routed, routes_of
+from api.kernel.etag import ConditionalRequests
+from api.kernel.http import EXPOSED_HEADERS, Envelope, Shared, refusal_handlers, without_slash
 from api.kernel.limits import Limits
 from api.kernel.metrics import ApiMetrics
 from api.kernel.openapi import document
@@ -34,6 +34,7 @@ from api.kernel.payments.figures import SettlerGas
 from api.kernel.payments.own_settler import OwnSettler
 from api.kernel.payments.payment_config import GasBudget, PaymentConfig, Settler
 from api.kernel.protocol import Cors, protocol_of
+from api.kernel.route import routes_of
 from api.kernel.streams import Streams
 from api.kernel.tokens import token_hash
 from api.kernel.workers import THREADS
@@ -90,15 +91,24 @@ def create_app(deps: Deps) -> FastAPI:
         deps.database.close()
 
     app = FastAPI(
-        title=NAME, version=VERSION, openapi_url=None, redirect_slashes=False, lifespan=lifespan
+        title=NAME,
+        version=VERSION,
+        openapi_url=None,  # written once, not for each who asks (api/kernel/docs_page.py)
+        redirect_slashes=False,
+        exception_handlers=refusal_handlers(deps),
+        lifespan=lifespan,
     )
     app.state.streams, app.state.shared = streams, Shared(deps)
-    routes = routes_of(routed(deps.catalogue))
+    app.router.default = without_slash(app.router)
     described = cache(lambda: api_document(deps.catalogue, deps.base_url))
     app.router.routes.extend(
-        [route_of(deps), *routes, *viewer.routes_of(described), *console.routes_of()]
+        [
+            route_of(deps),
+            *routes_of(routed(deps.catalogue)),
+            *docs_page.routes_of(described, NAME),
+            *console.routes_of(),
+        ]
     )
-    app.add_exception_handler(HTTPException, not_routed(deps))  # type: ignore[arg-type]  # narrower than any Exception
     app.openapi = described  # type: ignore[method-assign]  # FastAPI's documented hook
     app.add_middleware(
         Cors,
@@ -108,7 +118,8 @@ def create_app(deps: Deps) -> FastAPI:
         allow_headers=["*"],
         expose_headers=EXPOSED_HEADERS,
     )
-    app.add_middleware(Envelope, deps=deps, routes=routes)
+    app.add_middleware(ConditionalRequests)
+    app.add_middleware(Envelope, deps=deps)
     return app
 
 
@@ -119,7 +130,7 @@ def routed(catalogue: Catalogue) -> tuple[Operation, ...]:
 
 def api_document(catalogue: Catalogue, base_url: str) -> dict[str, Any]:
     """OpenAPI of the routes, and of the tool endpoint as far as OpenAPI can say it."""
-    found = document(routed(catalogue), catalogue, NAME, VERSION, base_url)
+    found = document(routes_of(routed(catalogue)), catalogue, NAME, VERSION, base_url)
     found["paths"] |= paths(catalogue)
     return found
 

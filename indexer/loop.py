@@ -34,7 +34,6 @@ from core.health import views as health
 from core.mandate.chain.reader import VaultReader
 from core.mandate.venues.registry import venues
 from core.quarantine import queries as quarantine_repository
-from core.quarantine.views.unregistered import unregistered_vaults
 from core.reserve import queries as reserve
 from core.watchdog import Watchdog
 from indexer.chain.audit_loop import AuditLoop, Rest
@@ -263,11 +262,10 @@ class Indexer:
     def _count_held(self) -> None:
         with self._database.read() as session:
             ledgers, facts = quarantine_repository.held_counts(session)
-            unregistered = unregistered_vaults(session, self._chain_id)
             statuses = reserve.conversion_counts(session, self._chain_id)
             read_at = reserve.reconciled_at(session, self._chain_id)
             findings = audit.open_counts(session, self._chain_id).get(FindingKind.RESERVE, 0)
-        self._metrics.held(ledgers, facts, len(unregistered))
+        self._metrics.held(ledgers, facts)
         self._metrics.reserve(statuses, findings, None if read_at is None else read_at.timestamp())
 
     def _note_finality(self, tip: TipLoop) -> None:

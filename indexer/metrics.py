@@ -83,9 +83,6 @@ class IndexerMetrics:
             "undecodable_logs",
             "Logs of adapters and strangers' vaults that are not what the ABI says.",
         )
-        self.unregistered_vaults = self._gauge(
-            "unregistered_vaults", "Vaults of ours that the database does not register now."
-        )
         self.halted = self._gauge(
             "halted", "1 while the chain contradicts what was final and nothing is written."
         )
@@ -232,9 +229,8 @@ class IndexerMetrics:
         self.sponsored_unproved.set(unproved)
         self.sponsored_disputes.set(disputes)
 
-    def held(self, ledgers: int, facts: int, unregistered_vaults: int) -> None:
+    def held(self, ledgers: int, facts: int) -> None:
         """`facts` are held back from `ledgers` now, those that wait behind others included."""
-        self.unregistered_vaults.set(unregistered_vaults)
         self.held_ledgers.set(ledgers)
         self.held_facts.set(facts)
 

@@ -156,10 +156,10 @@ def safe_block(rpc: Nodes, quotes: Quotes) -> int:
 
 
 def agreed(
-    attempts: Sequence[SignedT], told: Receipts, heights: Mapping[str, int], needed: int = 2
+    attempts: Sequence[SignedT], told: Receipts, reach: Mapping[str, float], needed: int = 2
 ) -> tuple[SignedT, TransactionReceipt] | None:
-    """The attempt that is mined, and its receipt: as `needed` nodes say, or all that have its
-    block. One that is above every head (pre-confirmed, or made up) is no receipt yet.
+    """The attempt that is mined, and its receipt: as `needed` nodes say, or all that have its block
+    or soon will (`reach`); nothing where none does.
     """
     for attempt in attempts:
         found = {
@@ -169,7 +169,7 @@ def agreed(
         }
         for receipt in found.values():
             same = sum(_end(one) == _end(receipt) for one in found.values())
-            could = sum(heights.get(name, -1) >= receipt.block_number for name in told)
+            could = sum(reach.get(name, -1) >= receipt.block_number for name in told)
             if could and same >= min(needed, could):
                 return attempt, receipt
     return None
@@ -179,13 +179,19 @@ def _end(receipt: TransactionReceipt) -> tuple[str, int]:
     return receipt.block_hash, receipt.status
 
 
-def is_seen(attempts: Iterable[Signed], told: Receipts) -> bool:
-    """Some node has a receipt of one of these."""
-    return any(
-        isinstance(said.get(attempt.hash), TransactionReceipt)
+def ends_of(attempts: Iterable[Signed], told: Receipts) -> set[int]:
+    """How these ended, by any node's receipt."""
+    return {
+        receipt.status
         for attempt in attempts
         for said in told.values()
-    )
+        if isinstance(receipt := said.get(attempt.hash), TransactionReceipt)
+    }
+
+
+def is_seen(attempts: Iterable[Signed], told: Receipts) -> bool:
+    """Some node has a receipt of one of these."""
+    return bool(ends_of(attempts, told))
 
 
 def verdicts_of(
@@ -205,7 +211,7 @@ def verdicts_of(
     )  # the lowest nonce above all that is used or held
     for slot in slots:
         is_once = any(tx.intent_id in once for tx in slot.attempts)
-        mined = agreed(slot.attempts, told, quotes.heights(), 1 if is_once else 2)
+        mined = agreed(slot.attempts, told, quotes.reach(), 1 if is_once else 2)
         seen = is_seen(slot.attempts, told)
         count, least = quotes.count(slot.signer), quotes.mined(slot.signer)
         free = max(held.get(slot.signer, 0), count)

@@ -14,10 +14,12 @@ names one below it.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from statistics import median_high, median_low
 from typing import Any
 
 from core.chain import results
+from core.chain.blocks import BlockHeader
 from core.chain.errors import RpcError, RpcRevertedError
 from core.chain.nodes import Nodes, Request
 from core.chain.refusals import cleaned
@@ -36,7 +38,9 @@ MARKET_TIMES = 10
 LEAST_CAP_WEI = 10 * GWEI
 LEAST_TIP_CAP_WEI = 5 * GWEI
 LEAST_STOP_GAS = 60_000  # what the lightest vault uses
-ASKED_S = 1.0  # that a node may take
+ASKED_S = 5.0  # that a node may take
+OTHERS_S = 1.0  # once another one has answered
+STILL_S = 30.0  # a node whose head has not risen for so long has what it has
 MOST_AHEAD = 16  # that one node's count may be above what the others name
 GAS_MARGIN_PERCENT = 125  # of an estimate: a price may move what a venue's valuation costs
 # that a node spends on one estimate: a vault whose adapters burn more cannot be acted on by that call
@@ -203,7 +207,14 @@ def _numbers(answers: Sequence[Any]) -> list[int]:
 class Quotes:
     """What the nodes say of their heads, the market, and our accounts' nonces, at one moment."""
 
-    def __init__(self, told: Mapping[str, Sequence[Any]], accounts: Sequence[str]) -> None:
+    def __init__(
+        self,
+        told: Mapping[str, Sequence[Any]],
+        accounts: Sequence[str],
+        rising: Collection[str] = (),
+    ) -> None:
+        """`rising`: nodes whose heads rise."""
+        self._rising = rising
         self.heads = {
             name: head for name, said in told.items() if (head := Head.of(said[1])) is not None
         }
@@ -222,6 +233,10 @@ class Quotes:
 
     def heights(self) -> dict[str, int]:
         return {name: head.number for name, head in self.heads.items()}
+
+    def reach(self) -> dict[str, float]:
+        """Up to which block each node has, or is about to have, what there is."""
+        return {name: inf if name in self._rising else at for name, at in self.heights().items()}
 
     def pending(self, account: str) -> list[int]:
         """The counts with what waits that are named, highest first. One address may be two nodes:
@@ -244,9 +259,13 @@ class Quotes:
         return next(iter(found), 0)
 
     def is_short(self, account: str) -> bool:
-        """It pays for no stop at all."""
+        """It may pay for no stop at all."""
         least_wei: int = LEAST_STOP_GAS * self.market.base_fee_wei.least
-        return self.market.balances_wei[account] < max(1, least_wei)
+        return self.market.sure_wei[account] < max(1, least_wei)
+
+    def used(self, account: str) -> int:
+        """Transactions that some node has in blocks."""
+        return max(self._counts(account), default=0)
 
     def mined(self, account: str) -> int:
         """Transactions that every node has in blocks."""
@@ -263,10 +282,11 @@ def of_each(
     among: Collection[str] | None = None,
     parse: Sequence[Parse[Any]] | None = None,
 ) -> dict[str, list[Any]]:
-    """What each node says (`among` these), by its name, a failed call as its error in place. Where
-    all of them failed a moment ago, the one that answers first.
+    """What each node says (`among` these), by its name, a failed call as its error in place; one that
+    is OTHERS_S later than another says nothing. Where all of them failed a moment ago, the one that
+    answers first.
     """
-    told = rpc.batch_of_each(requests, ASKED_S, among, parse)
+    told = rpc.batch_of_each(requests, ASKED_S, among, parse, OTHERS_S)
     if told or not requests or (among is not None and set(among) != set(rpc.names)):
         return told
     try:
@@ -283,7 +303,11 @@ def quotes(rpc: Nodes, accounts: Sequence[str]) -> Quotes:
     for account in accounts:
         requests += [("eth_getTransactionCount", [account, at]) for at in ("pending", "latest")]
     parsers = [*parsers, *[results.number] * (2 * len(accounts))]
-    return Quotes(of_each(rpc, requests, parse=parsers), accounts)
+    told = of_each(rpc, requests, parse=parsers)
+    for name, said in told.items():
+        if isinstance(said[1], BlockHeader):
+            rpc.saw(name, said[1])
+    return Quotes(told, accounts, {name for name in told if rpc.head_age_s(name) < STILL_S})
 
 
 def gas_of_calls(rpc: Nodes, calls: Mapping[int, tuple[str, str, bytes]]) -> dict[int, int | str]:

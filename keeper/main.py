@@ -47,8 +47,7 @@ from keeper.gas import GWEI, Caps
 from keeper.metrics import KeeperMetrics
 from keeper.outbox_kinds import outbox_planner
 from keeper.read import Lenses
-from keeper.requests.opened import RequestsPlace, share_of
-from keeper.requests.sponsoring import RequestLoops
+from keeper.requests.loop import RequestLoop, RequestsPlace, custody_loop, share_of, sponsor_loop
 from keeper.schedule import Job, Schedule
 from keeper.send import Sender
 from keeper.signers import key_places, require_all_allowed, signers_of
@@ -100,7 +99,7 @@ class Keeper:
         metrics.gas_budget.set(settings.custody_gas_wei_per_day)
         self._reader = VaultReader(rpc, deployment.contracts)
         self._planner = outbox_planner(custody, deployment.contracts, self._reader)
-        self._loops: RequestLoops | None = None
+        self._loops: list[RequestLoop] = []
         self._watchdog = Watchdog(settings.keeper_watchdog_s)
         self._tick: Tick | None = None
         self._stops: Stops | None = None
@@ -127,8 +126,8 @@ class Keeper:
             self._await_block()
         if self._schedule is not None:
             self._schedule.stop()
-        if self._loops is not None:
-            self._loops.stop()
+        for loop in self._loops:
+            loop.stop()
         self.close()
 
     def _await_block(self) -> None:
@@ -173,9 +172,10 @@ class Keeper:
                 and self.once(patience_s=self._settings.keeper_tick_s) is not None
             ):
                 self._schedule = self._schedule or self._started_jobs()
-                if self._loops is None:
+                if not self._loops:
                     self._loops = self._request_loops()
-                    self._loops.start()
+                    for loop in self._loops:
+                        loop.start()
         except LeadershipLostError as error:
             self._lose_lead(error)
         except (InvalidParameterError, SignerRefusedError) as error:
@@ -223,8 +223,8 @@ class Keeper:
             if database is not None:
                 database.close()
         self._reader.rpc.close()
-        if self._loops is not None:
-            self._loops.close()
+        for loop in self._loops:
+            loop.close()
 
     def _open(self) -> Tick:
         chain_id = self._settings.chain_id
@@ -282,10 +282,11 @@ class Keeper:
     def requests_once(self) -> None:
         """One round of the requests, after `once`."""
         self._loops = self._request_loops()
-        self._loops.once()
+        for loop in self._loops:
+            loop.once()
 
-    def _request_loops(self) -> RequestLoops:
-        settings = self._settings
+    def _request_loops(self) -> list[RequestLoop]:
+        settings, loops = self._settings, list[RequestLoop]()
         place = RequestsPlace(
             database_url=settings.database_url,
             rpc_urls=tuple(settings.rpc_urls),
@@ -295,24 +296,22 @@ class Keeper:
             chain_id=settings.chain_id,
             max_head_age_s=settings.keeper_max_head_age_s,
             caps=self._caps,
-            budgets=GasBudgets(
+            every_s=settings.keeper_tick_s,
+            planner=self._planner,
+            leadership=self._leadership,
+            clock=now_utc,
+        )
+        if self._serves_requests:
+            budgets = GasBudgets(
                 total_wei=settings.custody_gas_wei_per_day,
                 owner_wei=settings.custody_gas_wei_per_owner_per_day,
                 account_wei=settings.custody_gas_wei_per_account_per_day,
-            ),
-            every_s=settings.keeper_tick_s,
-        )
-        return RequestLoops(
-            place,
-            self._planner,
-            self._signers,
-            self._leadership,
-            self._stops,
-            now_utc,
-            sponsor_gas=settings,
-            serves_custody=self._serves_requests,
-            count_rpc=self._metrics.count_rpc_of_requests,
-        )
+            )
+            loops.append(custody_loop(place, budgets, self._signers, self._stops))
+            self._metrics.count_rpc_of_requests(loops[0].rpc)
+        if (sponsor := self._signers.get(Role.SPONSOR)) is not None:
+            loops.append(sponsor_loop(place, settings, sponsor))
+        return loops
 
     def _got_on(self) -> None:
         """A slice of the vaults was judged, or a turn of stops was over: the tick gets on."""

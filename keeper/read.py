@@ -31,7 +31,7 @@ from core.chain.nodes import Request
 from core.chain.reader import VIEW_GAS, output_of
 from core.keeper.views import Mark, SourcedMark, WatchedVault
 from core.mandate.chain import lens
-from core.mandate.chain.lens import LensOutcome, LensReading, LensRow
+from core.mandate.chain.lens import LensBlock, LensOutcome, LensReading, LensRow
 from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.terms import ZERO_ADDRESS
 from core.money import MAX_ABS_USDC_E6, UnixSeconds, UsdcE6
@@ -45,6 +45,7 @@ from keeper.state import (
     FactoryKeepers,
     Head,
     NodeStatus,
+    ReadBlock,
     SentMark,
     VaultReading,
     WrittenMark,
@@ -65,7 +66,7 @@ _KEEPER, _PENDING = (function("MandateVaultFactory", name) for name in ("keeper"
 _FLOOR = function("MandateVault", "stopFloor")
 
 Row = LensRow[LensReading]
-UNREAD: Row = LensRow(lens.LensBlock(0, 0, "", 0), LensOutcome.UNREAD, None)
+UNREAD: Row = LensRow(LensBlock(0, 0, "", 0), LensOutcome.UNREAD, None)
 
 log = structlog.get_logger("keeper")
 
@@ -151,6 +152,7 @@ class NodeLens:
         head = Head.of(said[0]) if said is not None else None
         if said is None or head is None:
             return None
+        self._reader.rpc.saw(self.name, said[0])
         if head.number > self._number:
             self.risen_at = self._clock()
         self._number = head.number
@@ -249,7 +251,7 @@ class NodeLens:
             last_written=None if vault.last_written is None else _written(vault.last_written),
             live=live.get(vault.vault, frozenset()),
             lacks_mark=vault.lacks_mark,
-            head=state.head,
+            block=None if row is UNREAD else _block(row.block, state.head),
         )
 
 
@@ -315,6 +317,12 @@ class Lenses:
 
 def _view(to: str, data: str) -> Request:
     return "eth_call", [{"to": to, "data": data, "gas": hex(VIEW_GAS)}, "latest"]
+
+
+def _block(seen: LensBlock, head: Head) -> ReadBlock:
+    """A lens does not know its own block's hash: it is the head's where both follow the same one."""
+    is_head = (seen.number, seen.parent_hash) == (head.number, head.parent_hash)
+    return ReadBlock(seen.number, UnixSeconds(seen.timestamp), head.hash if is_head else None)
 
 
 def _worth(found: LensReading | None) -> tuple[UsdcE6 | None, str]:

@@ -19,7 +19,7 @@ Laws
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import structlog
 from eth_utils.crypto import keccak
@@ -54,8 +54,10 @@ from keeper.attempts import (
 from keeper.funds import STOP_GAS, STOPS_WANTED
 from keeper.gas import Caps, Fees, Market, gas_of_calls, of_each, quotes
 from keeper.intents import filling, is_for_the_keeper, is_out_of_patience, order_of, with_refusal
+from keeper.requests.allowance import KeptGas
 from keeper.signing import ERROR_CHARACTERS, UNSIGNED, words_of
 from keeper.state import URGENT, YIELDING, IntentKind
+from keeper.stops import Stops
 from keeper.transitions import Transitions, VoidRequestError
 
 PATIENCE_BLOCKS: Mapping[str, int] = dict.fromkeys(URGENT, 1)
@@ -68,27 +70,6 @@ REPEATABLE = ("custodial_transfer", "sponsored_buy")
 T = TypeVar("T")
 
 log = structlog.get_logger("keeper")
-
-
-class Allowance(Protocol):
-    """What requests of the outbox may cost."""
-
-    sends_stops_too: bool  # their key
-
-    def allows(self, intent: Intent, wei: int) -> bool:
-        """Whether so much is kept for the intent's request.
-
-        What is about no request may cost what it costs.
-        """
-        ...
-
-
-class HeldNonces(Protocol):
-    """What a Sender asks of Stops."""
-
-    def follow(self) -> None: ...
-
-    def reserved(self, account: str) -> frozenset[int]: ...
 
 
 class Sender:
@@ -107,8 +88,8 @@ class Sender:
         fence: Callable[[Session], None],
         caps: Caps,
         sign: Callable[[], None] = lambda: None,
-        allowance: Allowance | None = None,
-        stops: HeldNonces | None = None,
+        allowance: KeptGas | None = None,
+        stops: Stops | None = None,
     ) -> None:
         self._rpc = rpc
         self._signers = {signer.address: signer for signer in signers.values()}

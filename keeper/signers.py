@@ -10,6 +10,7 @@ alone (law 4).
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from pydantic import SecretStr
@@ -18,7 +19,6 @@ from core.chain.remote_signer import ANSWER_S, RemoteSigner
 from core.chain.signer import Signer, local_signer, secret_of
 from core.errors import InvalidParameterError
 from core.hexes import read_account
-from core.settings import Settings
 from keeper.signing import require_allowed
 from keeper.state import Role
 
@@ -51,8 +51,8 @@ class KeyPlace:
     remote_answer_s: float = ANSWER_S
 
 
-def key_places(settings: Settings) -> dict[Role, KeyPlace]:
-    """Where the settings say that each role's key is."""
+def key_places(settings: Any) -> dict[Role, KeyPlace]:
+    """Where core.settings say that each role's key is."""
     return {
         role: KeyPlace(
             private_key=getattr(settings, f"{name}_private_key"),

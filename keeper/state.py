@@ -72,6 +72,7 @@ class Head:
     hash: str
     at: UnixSeconds
     base_fee_wei: int
+    parent_hash: str = ""
 
     @classmethod
     def of(cls, answer: object) -> "Head | None":
@@ -80,13 +81,28 @@ class Head:
         """
         if not isinstance(answer, BlockHeader) or answer.base_fee_wei is None:
             return None
-        return cls(answer.number, answer.hash, UnixSeconds(answer.timestamp), answer.base_fee_wei)
+        return cls(
+            answer.number,
+            answer.hash,
+            UnixSeconds(answer.timestamp),
+            answer.base_fee_wei,
+            answer.parent_hash,
+        )
 
     def age_s(self, now: UnixSeconds) -> int:
         """Seconds from the block's timestamp to now; negative when this machine's clock is behind
         the chain's.
         """
         return now - self.at
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBlock:
+    """The block whose state a reading has. `hash` None: the node has not named that block."""
+
+    number: int
+    at: UnixSeconds
+    hash: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +136,7 @@ class VaultReading:
     """A vault as one node's lens answers.
 
     Status, worth and floor are None when the node gave no usable answer. `source` says where the
-    worth comes from, or why there is none. `head`: the node's newest block.
+    worth comes from, or why there is none.
     """
 
     vault: str
@@ -135,7 +151,7 @@ class VaultReading:
     last_written: WrittenMark | None = None
     live: frozenset[str] = frozenset()  # kinds of intents that are not finished
     lacks_mark: LacksMark | None = None  # by the record
-    head: Head | None = None
+    block: ReadBlock | None = None
 
     def above_floor_usdc_e6(self) -> int | None:
         """Distance to the stop line; 0 or less is at or below it.
@@ -151,7 +167,7 @@ class VaultReading:
         """True when money is out where no adapter values it: the worth counts it at cost."""
         return self.source == SOURCE_AT_COST
 
-    def is_for_anyone(self, head: Head) -> bool:
+    def is_for_anyone(self, head: Head | ReadBlock) -> bool:
         """True while the vault takes `enforceStopLine`, and judges by itself whether it fell.
 
         Source: MandateVault.enforceStopLine.
@@ -161,7 +177,14 @@ class VaultReading:
     def action(self, kind: IntentKind, head: Head, why: str) -> "Action":
         """What is to be sent of this vault, with the numbers of this reading."""
         return Action(
-            kind, self.vault, head, why, self.worth_usdc_e6, self.floor_usdc_e6, self.source
+            kind,
+            self.vault,
+            head,
+            why,
+            self.worth_usdc_e6,
+            self.floor_usdc_e6,
+            self.source,
+            self.block,
         )
 
 
@@ -250,18 +273,20 @@ class Action:
     worth_usdc_e6: UsdcE6 | None = None
     floor_usdc_e6: UsdcE6 | None = None
     source: str | None = None
+    block: ReadBlock | None = None
 
     def reason(self, chain_id: int) -> dict[str, Any]:
         """What led to it, as JSON, kept with the intent.
 
-        `at` is the block's time: with it stands how old the worth was.
+        The block is the one whose state was read: with its time stands how old the worth was.
         """
+        block = self.block or self.head
         return {
             "chain_id": chain_id,
             "vault": self.to,
-            "block_number": self.head.number,
-            "block_hash": self.head.hash,
-            "block_at": self.head.at,
+            "block_number": block.number,
+            "block_hash": block.hash,
+            "block_at": block.at,
             "worth_usdc": usdc_text_or_none(self.worth_usdc_e6),
             "floor_usdc": usdc_text_or_none(self.floor_usdc_e6),
             "source": self.source,

@@ -59,15 +59,16 @@ class Attempt:
     fees: Fees
     gas: int
     block: int
-    heights: Mapping[str, int]
+    heights: dict[str, int]
     row: Tx | None = None
 
     def has_waited(self, heights: Mapping[str, int], blocks: int = 1) -> bool:
-        """Whether so many blocks came since, by any node's own count."""
-        return any(
-            height >= self.heights.get(name, self.block) + blocks
-            for name, height in heights.items()
-        )
+        """Whether so many blocks came since, by any node's own count: of one that was not asked then,
+        from the first time it is.
+        """
+        since = {name: min(self.block, height) for name, height in heights.items()} | self.heights
+        self.heights = since
+        return any(height >= since[name] + blocks for name, height in heights.items())
 
 
 @dataclass(slots=True)
@@ -86,6 +87,9 @@ class Stop:
     slots: dict[Slot, list[Attempt]] = field(default_factory=dict)
     mined: Attempt | None = None
     receipt: TransactionReceipt | None = None
+    is_seen: bool = (
+        False  # a node's word is that it stopped the vault, and no node's that it failed
+    )
     is_doubted: bool = False  # a node calls the vault fallen, though the stop was mined
     is_clear: bool = True  # no attempt of it can hold up another transaction
     end: StopEnd | None = None

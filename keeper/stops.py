@@ -18,7 +18,6 @@ Laws
 """
 
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
@@ -33,7 +32,7 @@ from core.chain.revert import decode_revert
 from core.chain.signer import Signer
 from core.db.engine import Database
 from core.hexes import hex_of
-from keeper.attempts import Receipts, agreed, receipts, safe_block
+from keeper.attempts import Receipts, agreed, ends_of, receipts, safe_block
 from keeper.funds import STOP_GAS
 from keeper.gas import (
     GAS_MARGIN_PERCENT,
@@ -55,13 +54,14 @@ STOPS_A_TURN = 25
 GAS_STEPS = (STOP_GAS, 2_000_000, 10_000_000)
 ABOVE_STOP_LINE = "AboveStopLine"
 # what more gas does not change
-FINAL = (ABOVE_STOP_LINE, "MandateStopped", "MandateEnded", "MandateNotFunded", "SettleGrace")
+FINAL = frozenset(
+    {ABOVE_STOP_LINE, "MandateStopped", "MandateEnded", "MandateNotFunded", "SettleGrace"}
+)
+TRIES = 4  # of a stop that no node lets pass, in a turn
 MOST_ALONE, ALONE_S = 10, 3_600.0
 REVERTED_REST_S = 60.0
-MOST_REFUSALS, REFUSED_REST_S = 3, 30.0
-LOST_BLOCKS = 2  # after which a stop that cannot be mined is signed again
 MOST_LOOKED_AT = 1_000  # nonces below a stop
-AGAIN_S = 1.0  # between two looks at the same stop while a tick reads on
+AGAIN_S = 1.0  # between two looks at the same stop, or at a lens that no trial bears out
 SILENT_S = 5.0  # for so long a signer that failed is asked last
 T = TypeVar("T")
 
@@ -77,6 +77,14 @@ class _VaultWords:
         self.callers = [due.node]
         self.passed: dict[str, int] = {}  # gas, by node
         self.refused: dict[str, str] = {}
+
+    def note(self, node: str, gas: int, answer: Any) -> None:
+        """What its eth_call comes to with so much gas."""
+        if not isinstance(answer, RpcError):
+            self.passed.setdefault(node, gas)
+            self.refused.pop(node, None)
+        elif node not in self.passed:
+            self.refused[node] = _why(answer)
 
     @property
     def words(self) -> frozenset[str]:
@@ -115,21 +123,32 @@ class Stops:
         self._ranks: dict[str, int] = {}  # which of the counts that nodes name is taken, by account
         self._rests: dict[tuple[str, str], float] = {}  # until when, by vault and node
         self._refusals: dict[str, int] = {}  # in a row, by vault
+        self._unheard: dict[str, float] = {}  # until when, by node
         self._spent: dict[str, dict[int, float]] = {}  # by node: when, by block
 
     # What is sent
 
     def send(self, due: Sequence[DueStop]) -> None:
-        """Send a stop for each vault that has none under way. Never raises what nodes, signers or
-        the database do.
+        """Send a stop for each vault that has none under way, those first that were refused least
+        often. Where no node lets one of a group pass, the others wait. Never raises what nodes,
+        signers or the database do.
         """
         claims = self._claims(due)
-        for group in _groups(list(claims.values()), STOPS_A_TURN):
-            self._send(group)
+        if claims and (nodes := self._asked()) is not None:
+            self._send_all(claims, nodes)
+        elif claims:
+            log.warning("stops wait", why="no node names its newest block", stops=len(claims))
         if self._rows.stops and self._clock() - self._followed_at >= AGAIN_S:
             self._look()
 
-    def _claims(self, due: Sequence[DueStop]) -> dict[str, _VaultWords]:
+    def _send_all(self, claims: Sequence[_VaultWords], nodes: Quotes) -> None:
+        for group in _groups(claims, STOPS_A_TURN):
+            if not self._send(group, nodes):
+                until = self._clock() + AGAIN_S
+                self._unheard |= dict.fromkeys((n for one in group for n in one.callers), until)
+                return
+
+    def _claims(self, due: Sequence[DueStop]) -> list[_VaultWords]:
         now, found = self._clock(), dict[str, _VaultWords]()
         self._rests = {place: until for place, until in self._rests.items() if until > now}
         for one in due:
@@ -138,15 +157,16 @@ class Stops:
                 stop.is_doubted |= stop.receipt is not None
             elif one.vault in found:
                 found[one.vault].callers.append(one.node)
-            elif one.vault not in self._rows.over and (one.vault, one.node) not in self._rests:
+            elif (
+                one.vault not in self._rows.over
+                and (one.vault, one.node) not in self._rests
+                and self._unheard.get(one.node, now) <= now
+            ):
                 found[one.vault] = _VaultWords(one)
-        return found
+        return sorted(found.values(), key=lambda one: self._refusals.get(one.vault, 0))
 
-    def _send(self, claims: Sequence[_VaultWords]) -> None:
-        nodes = self._asked()
-        if nodes is None:
-            log.warning("stops wait", why="no node names its newest block", stops=len(claims))
-            return
+    def _send(self, claims: Sequence[_VaultWords], nodes: Quotes) -> bool:
+        """Whether a node lets one of them pass."""
         sender = self._first_signer(nodes)
         self._try(claims, sender)
         sent = list[Attempt]()
@@ -155,11 +175,13 @@ class Stops:
                 attempt = self._signed(stop, nodes)
                 sent += [] if attempt is None else [attempt]
         self._broadcast(sent)
+        return any(claim.passed for claim in claims)
 
     def _stop(self, claim: _VaultWords, nodes: Quotes) -> Stop | None:
         """None: it waits."""
         if not claim.passed:
-            self._refused(claim)
+            self._refusals[claim.vault] = self._refusals.get(claim.vault, 0) + 1
+            log.info("stop waits", vault=claim.vault, why="refused", refused=claim.refused)
             return None
         self._refusals.pop(claim.vault, None)
         words, others = claim.words, claim.refused.keys() - claim.words
@@ -178,15 +200,6 @@ class Stops:
         stop.gas = max(stop.gas, *claim.passed.values())
         return stop
 
-    def _refused(self, claim: _VaultWords) -> None:
-        """Three times in a row, and its word is not asked about for a while."""
-        count = self._refusals[claim.vault] = self._refusals.get(claim.vault, 0) + 1
-        log.info("stop waits", vault=claim.vault, why="refused", refused=claim.refused)
-        if count >= MOST_REFUSALS:
-            del self._refusals[claim.vault]
-            until = self._clock() + REFUSED_REST_S
-            self._rests |= dict.fromkeys(((claim.vault, node) for node in claim.callers), until)
-
     def _is_spent(self, node: str) -> bool:
         """Whether stops of its word alone, of as many blocks as may be, are outstanding or
         reverted above the line.
@@ -196,55 +209,30 @@ class Stops:
         outstanding = {
             stop.block
             for stop in self._rows.stops.values()
-            if stop.words == {node} and stop.slots and stop.receipt is None
+            if stop.words == {node}
+            and stop.slots
+            and stop.receipt is None
+            and not stop.is_seen
+            and stop.wanted_at > since
         }
         return len(ended | outstanding) >= MOST_ALONE
 
     # Who lets it pass
 
     def _try(self, claims: Sequence[_VaultWords], sender: str) -> None:
-        """Each at the node that calls it fallen, then at the others until one lets it pass; at the
-        first one again at last, since one address may lead to several nodes.
+        """Each at every node, and again while none lets it pass: one address may lead to several
+        nodes, and some of them lag.
         """
-        for place in range(len(self._rpc.names) + 1):
-            asked: defaultdict[str, list[_VaultWords]] = defaultdict(list)
-            for claim in claims:
-                node = self._node_at(claim, place)
-                if node is not None and not self._is_settled(claim):
-                    asked[node].append(claim)
-            for node, group in asked.items():
-                self._try_at(node, group, sender)
+        for _ in range(TRIES):
+            left = [claim for claim in claims if not claim.passed]
+            for gas in GAS_STEPS:
+                for node, answers in self._called([one.vault for one in left], sender, gas).items():
+                    for claim, answer in zip(left, answers, strict=True):
+                        claim.note(node, gas, answer)
+                left = [claim for claim in left if not FINAL.issuperset(claim.refused.values())]
 
-    def _node_at(self, claim: _VaultWords, place: int) -> str | None:
-        first = claim.callers[0]
-        others = [name for name in self._rpc.names if name != first]
-        order = [first, *others]
-        if place < len(order):
-            return order[place]
-        return first if not claim.passed else None
-
-    def _is_settled(self, claim: _VaultWords) -> bool:
-        if not claim.passed:
-            return False
-        words = claim.words
-        return len(words) > 1 or not self._is_spent(next(iter(words)))
-
-    def _try_at(self, node: str, claims: Sequence[_VaultWords], sender: str) -> None:
-        left = list(claims)
-        for gas in GAS_STEPS:
-            answers = self._called(node, [claim.vault for claim in left], sender, gas)
-            for claim, answer in zip(left, answers, strict=False):
-                if isinstance(answer, RpcError):
-                    claim.refused[node] = _why(answer)
-                else:
-                    claim.passed[node] = gas
-                    claim.refused.pop(node, None)
-            left = [c for c in left if node in c.refused and c.refused[node] not in FINAL]
-            if not left:
-                return
-
-    def _called(self, node: str, vaults: Sequence[str], sender: str, gas: int) -> Sequence[Any]:
-        """Nothing where the node does not answer."""
+    def _called(self, vaults: Sequence[str], sender: str, gas: int) -> dict[str, list[Any]]:
+        """What each node says."""
         limit = hex(gas * 100 // GAS_MARGIN_PERCENT)
         requests: list[Request] = [
             (
@@ -253,7 +241,7 @@ class Stops:
             )
             for to in vaults
         ]
-        return of_each(self._rpc, requests, [node]).get(node, [])
+        return of_each(self._rpc, requests)
 
     # Nonces, fees and signatures
 
@@ -340,11 +328,8 @@ class Stops:
         fewer = 0 if fees is None else left // max(1, fees.max_fee_wei)
         if fees is None or fewer < LEAST_STOP_GAS:
             return None
-        for node in self._rpc.names:
-            answers = self._called(node, [stop.vault], account, fewer)
-            if answers and not isinstance(answers[0], RpcError):
-                return fees, fewer
-        return None
+        said = self._called([stop.vault], account, fewer).values()
+        return (fees, fewer) if any(not isinstance(one, RpcError) for (one,) in said) else None
 
     def _wait(self, stop: Stop, why: str, **more: Any) -> None:
         log.warning("stop waits", vault=stop.vault, why=why, **more)
@@ -398,9 +383,10 @@ class Stops:
         return safe_block(self._rpc, nodes) if is_waiting else -1
 
     def _judge(self, stop: Stop, told: Receipts, nodes: Quotes, safe: int) -> None:
-        each = [agreed([one], told, nodes.heights()) for one in stop.attempts]
+        each = [agreed([one], told, nodes.reach()) for one in stop.attempts]
         found = sorted((one for one in each if one is not None), key=lambda one: -one[1].status)
         stop.is_doubted = False
+        stop.is_seen = ends_of(stop.attempts, told) == {1}
         if not found:
             stop.lose_receipt(nodes.head.number)
             return
@@ -463,21 +449,22 @@ class Stops:
         self._broadcast(due)
 
     def _is_lost(self, stop: Stop, nodes: Quotes) -> bool:
-        """Its newest nonce has waited, and cannot be mined: it is above one that nobody holds, or
-        another transaction has it, or its key is no longer ours or pays for nothing.
+        """Its newest nonce has waited, each twice as long as the one before, and cannot be mined: it
+        is above one that nobody holds, or another transaction has it, or its key is no longer ours or
+        pays for nothing.
         """
         if stop.newest is None:
             return False
         (account, nonce), heights = stop.newest, nodes.heights()
-        first = stop.slots[stop.newest][0]
+        first, patience = stop.slots[stop.newest][0], 1 << len(stop.slots) - 1
         if account not in self._signers:
-            return first.has_waited(heights, LOST_BLOCKS)
+            return first.has_waited(heights, 2 * patience)
         held = self._rows.held(account)
         gap = range(min(nodes.pending(account), default=nonce), nonce)[:MOST_LOOKED_AT]
         if any(free not in held for free in gap):
-            return first.has_waited(heights)
+            return first.has_waited(heights, patience)
         is_dry = nodes.is_short(account) and self._order(nodes)[0] != account
-        return (is_dry or nonce < nodes.mined(account)) and first.has_waited(heights, LOST_BLOCKS)
+        return (is_dry or nonce < nodes.used(account)) and first.has_waited(heights, 2 * patience)
 
     def _raised(self, stop: Stop, last: Attempt, nodes: Quotes) -> Attempt | None:
         offer = nodes.market.raised(last.fees, self._caps.stops_wei, is_stop=True)

@@ -445,11 +445,12 @@ def _is_unknown(reading: VaultReading) -> bool:
 
 def _row(state: KeeperState, reading: VaultReading) -> NewVaultMark:
     assert reading.floor_usdc_e6 is not None  # rows_to_write
+    block = reading.block or state.head
     return NewVaultMark(
         chain_id=state.chain_id,
         vault=reading.vault,
-        block_number=state.head.number,
-        block_hash=state.head.hash,
+        block_number=block.number,
+        block_hash=block.hash,
         worth_usdc_e6=reading.worth_usdc_e6,
         floor_usdc_e6=reading.floor_usdc_e6,
         source=reading.source,

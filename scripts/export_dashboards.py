@@ -88,8 +88,8 @@ INDEXER = (
         },
     ),
     Panel(
-        "Held", "Facts that ledgers refuse, the ledgers, and vaults that nobody registered.", "short",
-        {"facts": "$held_facts", "ledgers": "$held_ledgers", "vaults": "$unregistered_vaults"},
+        "Held", "Facts that ledgers refuse, and the ledgers.", "short",
+        {"facts": "$held_facts", "ledgers": "$held_ledgers"},
     ),
     Panel(
         "Reverted calls and odd logs", "In an hour.", "short",

@@ -20,7 +20,14 @@ from rich.console import Console
 
 from core.audit import queries as audit
 from core.blocks import log_heads
-from core.blocks.queries import RESERVE_FOLLOWED, TIP, VAULTS_COUNTED, cursor, drop_cursors
+from core.blocks.queries import (
+    RESERVE_CONFIRMED,
+    RESERVE_FOLLOWED,
+    TIP,
+    VAULTS_COUNTED,
+    cursor,
+    drop_cursors,
+)
 from core.chain.nodes import Nodes
 from core.db.engine import Bounds, Database
 from core.db.leadership import Leadership
@@ -105,7 +112,7 @@ def prove_all(chain: ChainContext, *, is_repairing: bool) -> frozenset[str]:
         with chain.database.write() as session:
             chain.fence(session)
             # the indexer reads the token's events again, and adds what is missing
-            drop_cursors(session, [RESERVE_FOLLOWED])
+            drop_cursors(session, [RESERVE_FOLLOWED, RESERVE_CONFIRMED])
             audit.resolve_rebuilt(session, chain.chain_id, now_utc())
     return proof.doubted
 

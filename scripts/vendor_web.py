@@ -19,13 +19,13 @@ TARGET = ROOT / "api" / "web" / "vendor"
 BARE_IMPORT = re.compile(
     r"""(?P<before>\b(?:from|import)\s*)(?P<quote>["'])(?P<name>[@\w][^"']*)(?P=quote)"""
 )
-SOURCE_MAP = re.compile(r"^//# sourceMappingURL=.*$", re.MULTILINE)
+SOURCE_MAP = re.compile(r"^//# sourceMappingURL=.*$|/\*# sourceMappingURL=.*\*/$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Vendored:
     """`name`: the file in api/web/vendor; `package` and `path`: where it comes from; `imported_as`: the
-    bare names that stand for it.
+    bare names that stand for it, of which a file that is no module has none.
     """
 
     name: str
@@ -51,6 +51,9 @@ FILES = (
         "dist/lightweight-charts.standalone.production.mjs",
         ("lightweight-charts",),
     ),
+    # what FastAPI's page of the API loads (api/kernel/docs_page.py)
+    Vendored("swagger-ui.js", "swagger-ui-dist", "swagger-ui-bundle.js", ()),
+    Vendored("swagger-ui.css", "swagger-ui-dist", "swagger-ui.css", ()),
 )
 
 # Of many modules a few functions: one module without imports, bundled.
@@ -129,7 +132,8 @@ def _rewritten(file: Vendored, by_import: dict[str, str]) -> bytes:
         return f"{match['before']}{match['quote']}./{by_import[name]}{match['quote']}"
 
     text = (MODULES / file.package / file.path).read_text()
-    return SOURCE_MAP.sub("", BARE_IMPORT.sub(local, text)).strip().encode() + b"\n"
+    text = BARE_IMPORT.sub(local, text) if file.imported_as else text
+    return SOURCE_MAP.sub("", text).strip().encode() + b"\n"
 
 
 def _bundle() -> bytes:
@@ -145,11 +149,14 @@ def _manifest(package: str) -> dict[str, str]:
 
 
 def _licence(package: str) -> str:
-    for name in ("LICENSE", "LICENSE.md", "LICENSE.txt"):
-        path = MODULES / package / name
-        if path.exists():
-            return path.read_text().strip()
-    raise UnknownImportError(f"{package} has no licence file")
+    """Its own, and those of what it bundles."""
+    folder = MODULES / package
+    bundled = [f"{file.path}.LICENSE.txt" for file in FILES if file.package == package]
+    names = ("LICENSE", "LICENSE.md", "LICENSE.txt", "NOTICE", *bundled)
+    found = [(folder / name).read_text().strip() for name in names if (folder / name).exists()]
+    if not found:
+        raise UnknownImportError(f"{package} has no licence file")
+    return "\n\n".join(found)
 
 
 def _read(path: Path) -> bytes | None:

@@ -12,7 +12,7 @@ Laws
 import gzip
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -39,6 +39,7 @@ LOADED_WHEN_SHOWN = frozenset(
     {
         "vendor/charts.js",
         "vendor/noble.js",
+        "vendor/swagger-ui.js",
         "app/chart.js",
         "app/clear_signing_view.js",
         "app/clearsigning.js",
@@ -77,7 +78,7 @@ class WebFile:
 @cache
 def routes_of(folder: Path = FOLDER) -> list[Route]:
     """Files are read and compressed once per process."""
-    files = dict(_files(folder))
+    files = _files(folder)
     version = version_of(files)
     page = _web_file("index.html", _page(files, version))
     served = {
@@ -122,10 +123,18 @@ def version_of(files: Mapping[str, bytes]) -> str:
     return found.hexdigest()[:16]
 
 
-def _files(folder: Path) -> Iterator[tuple[str, bytes]]:
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and path.suffix in MEDIA_TYPES and not path.name.endswith(".d.ts"):
-            yield path.relative_to(folder).as_posix(), path.read_bytes()
+def address_of(name: str) -> str:
+    """Where a file of the console is served, for ever."""
+    return f"{PREFIX}{version_of(_files(FOLDER))}/{name}"
+
+
+@cache
+def _files(folder: Path) -> Mapping[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.suffix in MEDIA_TYPES and not path.name.endswith(".d.ts")
+    }
 
 
 def _page(files: Mapping[str, bytes], version: str) -> bytes:
@@ -157,8 +166,6 @@ def _answer(request: Request, file: WebFile, headers: Mapping[str, str]) -> Resp
         "Vary": "Accept-Encoding",
         "X-Content-Type-Options": "nosniff",
     }
-    if file.etag in request.headers.get("if-none-match", ""):  # a list, or made weak by a proxy
-        return Response(status_code=304, headers=standing)
     if file.compressed is None or not _takes_gzip(request.headers.get("accept-encoding", "")):
         return Response(file.content, media_type=file.media_type, headers=standing)
     return Response(

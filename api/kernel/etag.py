@@ -11,9 +11,10 @@ Source: RFC 9110 8.8.3, 13.1.2; RFC 9111.
 """
 
 import re
-from collections.abc import Mapping
 
+from starlette.datastructures import Headers
 from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.kernel.bodies import etag_of
 from api.kernel.credentials import KEY_HEADER, Credentials
@@ -21,35 +22,19 @@ from api.kernel.operation import Operation
 
 NOT_MODIFIED = 304
 ETAG = "ETag"
+OF_BODY = (b"content-length", b"content-type", b"content-encoding")
 
 _TAG = re.compile(r'(?:W/)?("[^"]*")')
 
 
-def kept(
-    answer: Response, operation: Operation, credentials: Credentials, if_none_match: str | None
-) -> Response:
-    """The answer with what a cache needs, or 304 in its place; untouched where nothing may be
-    kept.
-    """
+def add_cache_headers(answer: Response, operation: Operation, credentials: Credentials) -> None:
+    """What a cache needs, where the answer may be kept."""
     if operation.max_age_s is None or answer.status_code != operation.status:
-        return answer
-    tag = answer.headers.get(ETAG) or etag_of(bytes(answer.body))
+        return
     is_public = credentials.key is None and credentials.bearer is None
-    headers = _headers(tag, _control(operation, is_public))
-    answer.headers.update(headers)
-    return not_modified(answer, tag, if_none_match) or answer
-
-
-def not_modified(answer: Response, tag: str, if_none_match: str | None) -> Response | None:
-    """The 304 that stands for an answer with this tag; None: whoever asks has another one."""
-    if if_none_match is None or not _names(if_none_match, tag):
-        return None
-    same = {
-        name: value
-        for name, value in answer.headers.items()
-        if name not in ("content-length", "content-type")
-    }
-    return Response(status_code=NOT_MODIFIED, headers=same)
+    answer.headers.setdefault(ETAG, etag_of(bytes(answer.body)))
+    answer.headers["Cache-Control"] = _control(operation, is_public)
+    answer.headers["Vary"] = f"{KEY_HEADER}, Authorization"
 
 
 def _control(operation: Operation, is_public: bool) -> str:
@@ -59,10 +44,40 @@ def _control(operation: Operation, is_public: bool) -> str:
     return "private, no-cache" if own is None else f"private, max-age={own}"
 
 
-def _headers(tag: str, control: str) -> Mapping[str, str]:
-    return {ETAG: tag, "Cache-Control": control, "Vary": f"{KEY_HEADER}, Authorization"}
+class ConditionalRequests:
+    """Middleware: 304 in place of an answer whose ETag the caller named."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_read = scope["type"] == "http" and scope["method"] in ("GET", "HEAD")
+        named = Headers(scope=scope).get("if-none-match") if is_read else None
+        if named is None:
+            await self.app(scope, receive, send)
+            return
+        is_known = False
+
+        async def send_unless_known(message: Message) -> None:
+            nonlocal is_known
+            if message["type"] == "http.response.start":
+                is_known = message["status"] == 200 and _names(named, message)
+                message = _not_modified(message) if is_known else message
+            elif is_known:
+                message = {**message, "body": b""}
+            await send(message)
+
+        await self.app(scope, receive, send_unless_known)
 
 
-def _names(if_none_match: str, tag: str) -> bool:
-    """Whether the header's list has this tag, by weak comparison; `*` has every one."""
+def _not_modified(start: Message) -> Message:
+    headers = [one for one in start["headers"] if one[0] not in OF_BODY]
+    return {**start, "status": NOT_MODIFIED, "headers": headers}
+
+
+def _names(if_none_match: str, start: Message) -> bool:
+    """Whether the header's list has the answer's tag, by weak comparison; `*` has every one."""
+    tag = Headers(raw=start["headers"]).get(ETAG)
+    if tag is None:
+        return False
     return if_none_match.strip() == "*" or tag in _TAG.findall(if_none_match)

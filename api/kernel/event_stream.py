@@ -1,22 +1,17 @@
-"""The answer that goes on: a stream's frames over HTTP, until the stream or its caller ends.
+"""The answer that goes on: a stream's events over HTTP, until the stream or its caller ends.
 
 A caller that reads nothing is cut off by its connection's bound (api/kernel/connections.py). A HEAD
 gets the headers.
 """
 
-import asyncio
 from collections.abc import Mapping
 from datetime import timedelta
 
-from starlette.responses import Response
+from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.types import Receive, Scope, Send
 
 from api.kernel.operation import Deps, Refusal
-from api.kernel.streams import EVENT_STREAM, FullError, Stream, Streams
-
-# proxies that collect an answer before they pass it on would hold events back
-UNBUFFERED = {"X-Accel-Buffering": "no"}
-
+from api.kernel.streams import LINE_END, FullError, Stream, Streams
 
 FULL_S = 30  # streams last long
 
@@ -36,36 +31,22 @@ def no_room(full: FullError, deps: Deps) -> Refusal:
     )
 
 
-class EventStreamResponse(Response):
-    media_type = EVENT_STREAM
+class EventStreamResponse(EventSourceResponse):
+    """Closes its stream, however it ends."""
 
     def __init__(self, streams: Streams, stream: Stream, headers: Mapping[str, str]) -> None:
-        super().__init__(headers={**UNBUFFERED, **headers})
-        del self.headers["content-length"]
+        super().__init__(
+            stream.events(),
+            headers=headers,
+            ping=streams.times.heartbeat_s,
+            ping_message_factory=lambda: ServerSentEvent(comment="heartbeat", sep=LINE_END),
+            sep=LINE_END,
+        )
         self._streams = streams
         self._stream = stream
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        watch = asyncio.ensure_future(_until_gone(receive, self._stream))
         try:
-            await send(
-                {
-                    "type": "http.response.start",
-                    "status": self.status_code,
-                    "headers": self.raw_headers,
-                }
-            )
-            if scope["method"] != "HEAD":
-                async for frame in self._stream.frames():
-                    await send({"type": "http.response.body", "body": frame, "more_body": True})
-            await send({"type": "http.response.body", "body": b""})
+            await super().__call__(scope, receive, send)
         finally:
-            watch.cancel()
             self._streams.close(self._stream)
-
-
-async def _until_gone(receive: Receive, stream: Stream) -> None:
-    """End the stream when its caller has left: nothing is sent that nobody reads."""
-    while (await receive())["type"] != "http.disconnect":
-        pass
-    stream.end()

@@ -1,7 +1,6 @@
-"""HTTP in, the pipeline, HTTP out: every route is built here from its operation.
+"""HTTP in, the pipeline, HTTP out.
 
 Laws
-- A route knows nothing but its operation; what differs between routes stands in it.
 - Path, query and body are merged into the fields of one command; a name that comes twice is
   refused, not chosen from.
 - The event loop reads bytes and hands out calls; what a body holds is read by the thread that
@@ -10,24 +9,22 @@ Laws
   credential it is answered at once, so that a process says that it lives however busy it is.
 - Every answer carries X-Request-Id, nosniff, what a browser of another site needs (any origin, no
   cookies), and no-store unless its operation says that it may be kept.
-- A call whose path is in the catalogue goes straight from the Envelope to its endpoint: the
-  framework's layers are for the rest (preflights, unknown paths, /openapi.json).
 """
 
 import re
 import time
 import uuid
 from asyncio import CancelledError
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, TypeVar
 
 import structlog
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
-from starlette.routing import Match, Route
+from starlette.routing import Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.kernel.bodies import PiecesResponse
@@ -35,18 +32,16 @@ from api.kernel.body import read_object, require_storable
 from api.kernel.built import BuiltBody, encoded
 from api.kernel.client_address import client_address
 from api.kernel.credentials import KEY_HEADER, Credentials, credentials_sent
-from api.kernel.etag import kept
 from api.kernel.event_stream import EventStreamResponse, no_room
 from api.kernel.fields import QueryText
-from api.kernel.kept_answers import KeptAnswers, answered_again, place_of
+from api.kernel.kept_answers import KeptAnswers
 from api.kernel.not_now import busy, ending, settling_busy
 from api.kernel.operation import Deps, Operation, Refusal
 from api.kernel.outcome import JSON, Outcome
-from api.kernel.over_rate import over_rate
 from api.kernel.payments.offer import SentPayment
 from api.kernel.pipeline import Unsettled, perform
-from api.kernel.refusals import PAYABLE_HEADER, refused, route_path
-from api.kernel.shared_reads import Arrival, SharedReads, place_of_read
+from api.kernel.refusals import PAYABLE_HEADER, refused
+from api.kernel.shared_reads import Arrival, SharedReads
 from api.kernel.streams import FullError, OpenedStream
 from api.kernel.workers import LARGE_BYTES, SETTLING_WAIT_S, TURN_WAIT_S, BusyError
 
@@ -69,7 +64,6 @@ STANDING_HEADERS = (
 )
 
 T = TypeVar("T")
-Endpoint = Callable[[Request], Awaitable[Response]]
 
 log = structlog.get_logger("api")
 
@@ -102,72 +96,13 @@ class Shared:
     reads: SharedReads = field(default_factory=SharedReads)
 
 
-def routes_of(operations: Iterable[Operation]) -> list[Route]:
-    """One route a path, its methods inside; a literal segment goes before a placeholder
-    (`/agents/me`, `/agents/{id}`). Those of any application whose `state.shared` is a `Shared`.
-    """
-    by_path: dict[str, dict[str, Operation]] = {}
-    for operation in operations:
-        by_path.setdefault(operation.path, {})[operation.method] = operation
-    return [
-        _route(path, tuple(by_path[path].values())) for path in sorted(by_path, key=_placeholders)
-    ]
-
-
-@lru_cache(1_024)
-def _placeholders(path: str) -> list[bool]:
-    return [segment.startswith("{") for segment in path.split("/")]
-
-
-@lru_cache(1_024)  # by the operations themselves, which are equal only to themselves
-def _route(path: str, operations: tuple[Operation, ...]) -> Route:
-    by_method = {operation.method: operation for operation in operations}
-    return Route(route_path(path), _endpoint(by_method), methods=list(by_method))
-
-
-def _endpoint(by_method: Mapping[str, Operation]) -> Endpoint:
-    async def endpoint(request: Request) -> Response:
-        shared: Shared = request.app.state.shared
-        deps, answers = shared.deps, shared.answers
-        operation = by_method["GET" if request.method == "HEAD" else request.method]
-        place = place_of(request, operation)
-        began_at = deps.clock()
-        credentials = credentials_of(request, deps)
-        if (over := over_rate(operation, credentials, deps)) is not None:
-            return response_of(over)
-        if place is not None and (known := answers.find(place, began_at)) is not None:
-            return answered_again(request, operation, known, deps)
-        read = await fields_of(request, operation, deps.limits.body_bytes)
-        payment = _payment_of(request)
-        path, query = request.scope["path"], request.scope["query_string"]
-        with shared.reads.arrives(place_of_read(operation, path, query, credentials)) as arrival:
-            outcome = await enter(request, operation, read, deps, payment, arrival)
-        if outcome.stream is not None:
-            return opened(outcome, outcome.stream, operation, deps)
-        answer = response_of(outcome)
-        sent_tag = request.headers.get("if-none-match")
-        answered = kept(answer, operation, credentials, sent_tag)
-        if place is not None and outcome.status in (operation.status, *operation.also):
-            answers.keep(place, answer, operation.max_age_s or 0, began_at)
-        return answered
-
-    return endpoint
-
-
-def opened(outcome: Outcome, opening: OpenedStream, operation: Operation, deps: Deps) -> Response:
-    """The stream that a call is answered with, or why there is none."""
+def opened(outcome: Outcome, opening: OpenedStream, deps: Deps) -> Response:
+    """The stream that a call is answered with. Errors: Refusal, where there is no room for one."""
     assert deps.streams is not None, "create_app makes them"
     try:
         return EventStreamResponse(deps.streams, deps.streams.open(opening), outcome.headers)
     except FullError as full:
-        refusal = no_room(full, deps)
-        return response_of(refused(refusal, operation, {}, deps.clock(), deps.catalogue))
-
-
-def _payment_of(request: Request) -> SentPayment:
-    if request.method == "HEAD":
-        return SentPayment(only_asks=True)
-    return SentPayment(request.headers.get("PAYMENT-SIGNATURE"), request.headers.get("X-PAYMENT"))
+        raise no_room(full, deps) from full
 
 
 async def enter(
@@ -366,49 +301,12 @@ def _require_json(content_type: str) -> None:
         )
 
 
-class Table:
-    """Finds the endpoint of a path among hundreds without trying them one by one: first literal
-    paths, then by length.
-    """
-
-    def __init__(self, routes: Iterable[Route]) -> None:
-        self._literal: dict[str, Route] = {}
-        self._patterns: dict[int, list[Route]] = {}
-        self._of_any_length: list[Route] = []
-        for route in routes:
-            if ":path}" in route.path:
-                self._of_any_length.append(route)
-            elif "{" in route.path:
-                self._patterns.setdefault(route.path.count("/"), []).append(route)
-            else:
-                self._literal[route.path] = route
-
-    def find(self, scope: Scope) -> Endpoint | None:
-        """The endpoint of path and method, its path's values put into the scope; None: the
-        framework's layers answer.
-        """
-        path: str = scope["path"]
-        route = self._literal.get(path)
-        if route is not None:
-            return route.endpoint if scope["method"] in (route.methods or ()) else None
-        for candidate in (*self._patterns.get(path.count("/"), ()), *self._of_any_length):
-            match, found = candidate.matches(scope)
-            if match is Match.FULL:
-                scope.update(found)
-                endpoint: Endpoint = candidate.endpoint
-                return endpoint
-        return None
-
-
 class Envelope:
-    """Gives each call its id and each answer its standing headers, answers calls of the catalogue,
-    and for defects of ours.
-    """
+    """Gives each call its id and each answer its standing headers, and answers for defects of ours."""
 
-    def __init__(self, app: ASGIApp, deps: Deps, routes: Sequence[Route]) -> None:
+    def __init__(self, app: ASGIApp, deps: Deps) -> None:
         self.app = app
         self.deps = deps
-        self._table = Table(routes)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -426,7 +324,7 @@ class Envelope:
             await send(message)
 
         try:
-            await self._answer(scope, receive, send_with_headers)
+            await self.app(scope, receive, send_with_headers)
         except ClientDisconnect:  # before its body was whole: nobody is left to be answered
             log.info("client left", request_id=request_id)
         except CancelledError:  # the process ends, while the call's body is on its way
@@ -440,16 +338,19 @@ class Envelope:
                 raise
             await response_of(outcome)(scope, receive, send_with_headers)
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        endpoint = self._table.find(scope)
-        if endpoint is None and scope["path"].endswith("/") and scope["path"] != "/":
-            scope["path"] = scope["path"][:-1]  # served as without it
-            endpoint = self._table.find(scope)
-        if endpoint is None:
-            await self.app(scope, receive, send)
-            return
-        answer = await endpoint(Request(scope, receive))
-        await answer(scope, receive, send)
+
+def without_slash(router: Router) -> ASGIApp:
+    """What no route takes is served as without the one slash at its end; a redirect would lose a body."""
+
+    async def route_again(scope: Scope, receive: Receive, send: Send) -> None:
+        path: str = scope["path"]
+        if scope["type"] != "http" or not path.endswith("/") or path.endswith("//") or path == "/":
+            await router.not_found(scope, receive, send)
+        else:
+            scope["path"] = path[:-1]
+            await router(scope, receive, send)
+
+    return route_again
 
 
 def with_standing(
@@ -483,18 +384,24 @@ def _request_id(scope: Scope) -> str:
     return sent if _REQUEST_ID.fullmatch(sent) else uuid.uuid4().hex
 
 
-def not_routed(deps: Deps) -> Callable[[Request, HTTPException], Response]:
-    """Answers calls that no route takes: 404 and 405, with the refusal block."""
+def refusal_handlers(
+    deps: Deps,
+) -> dict[int | type[Exception], Callable[[Request, Any], Coroutine[Any, Any, Response]]]:
+    """Answers what is raised on the way to a call or from it: refusals, and FastAPI's own 404 and 405."""
 
-    def handler(request: Request, error: HTTPException) -> Response:
-        if error.status_code == 405:
-            allowed = (error.headers or {}).get("Allow", "")
-            detail = f"{request.method} is not allowed for this path; it takes {allowed}."
-            refusal = Refusal("method_not_allowed", detail, headers={"Allow": allowed})
-        else:
+    async def refuse(request: Request, refusal: Refusal) -> Response:
+        operation = getattr(request.scope.get("route"), "operation", None)
+        return response_of(refused(refusal, operation, {}, deps.clock(), deps.catalogue))
+
+    async def not_routed(request: Request, error: HTTPException) -> Response:
+        allowed = (error.headers or {}).get("Allow")
+        if allowed is None:
             refusal = Refusal(
                 "unknown_route", "There is no such path; GET /agent/catalog lists every call."
             )
+        else:
+            detail = f"{request.method} is not allowed for this path; it takes {allowed}."
+            refusal = Refusal("method_not_allowed", detail, headers={"Allow": allowed})
         return response_of(refused(refusal, None, {}, deps.clock(), deps.catalogue))
 
-    return handler
+    return {Refusal: refuse, HTTPException: not_routed}

@@ -24,7 +24,6 @@ from starlette.responses import Response
 
 from api.kernel.bodies import PiecesResponse
 from api.kernel.credentials import KEY_HEADER
-from api.kernel.etag import ETAG, not_modified
 from api.kernel.operation import Deps, Operation
 
 MOST_ANSWERS: Final = 512
@@ -95,16 +94,13 @@ def place_of(request: Request, operation: Operation) -> Place | None:
 def answered_again(
     request: Request, operation: Operation, known: KeptAnswer, deps: Deps, head: bytes = b""
 ) -> Response:
-    """The kept answer as it is sent, or 304 in its place; counted and logged like any call.
+    """The kept answer as it is sent; counted and logged like any call.
 
     `head`: what this caller's answer has before what is kept.
     """
     with deps.metrics.serving(operation.key) as served:
         age = {"Age": str(int((deps.clock() - known.kept_at).total_seconds()))}
-        answer: Response = PiecesResponse(head + known.body, known.status, {**known.headers, **age})
-        if (tag := known.headers.get(ETAG.lower())) is not None:
-            sent_tag = request.headers.get("if-none-match")
-            answer = not_modified(answer, tag, sent_tag) or answer
+        answer = PiecesResponse(head + known.body, known.status, {**known.headers, **age})
         served.answered(answer.status_code, {})
     log.info(
         "call",

@@ -1,10 +1,14 @@
-"""OpenAPI 3.1 of the catalogue: fields of each call, its answers and its refusals."""
+"""OpenAPI 3.1 of the application: FastAPI writes it from the routes, and this adds what each call
+takes and how it is refused.
+"""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
+from starlette.routing import BaseRoute
 
 from api.kernel.auth import EVERY
 from api.kernel.credentials import KEY_HEADER
@@ -12,20 +16,24 @@ from api.kernel.examples import example_bodies, examples_of
 from api.kernel.http import IDEMPOTENCY_HEADER
 from api.kernel.idempotency import pattern_of, words_of
 from api.kernel.left_out import without_null
-from api.kernel.operation import Catalogue, Events, Operation
+from api.kernel.operation import Catalogue, Operation
 from api.kernel.outcome import JSON
 from api.kernel.reasons import reasons_of
+from api.kernel.route import OperationRoute
 from api.kernel.scopes import ANY_SCOPE
 
 REF = "#/components/schemas/{model}"
-# one event of a stream, as its fields: `data` is JSON text (docs/api-guide.md#events)
-EVENT = {
-    "type": "object",
-    "properties": {
-        "id": {"type": "string"},
-        "event": {"type": "string"},
-        "data": {"type": "string"},
-        "retry": {"type": "integer"},
+SECURITY_SCHEMES: Mapping[str, Any] = {
+    "AgentKey": {"type": "apiKey", "in": "header", "name": KEY_HEADER},
+    "OwnerSession": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "from /auth/owner/login",
+    },
+    "AgentBearer": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "from /auth/agent/connect",
     },
 }
 
@@ -94,59 +102,40 @@ _PATH_NAME = re.compile(r"\{(\w+)(?::\w+)?\}")
 
 
 def document(
-    operations: Iterable[Operation], catalogue: Catalogue, title: str, version: str, base_url: str
+    routes: Sequence[BaseRoute], catalogue: Catalogue, title: str, version: str, base_url: str
 ) -> dict[str, Any]:
-    schemas: dict[str, Any] = {"Refusal": _refusal_schema(catalogue), "NextCall": NEXT_CALL_SCHEMA}
-    paths: dict[str, Any] = {}
-    listed = tuple(operations)
-    for operation in listed:
-        path = _PATH_NAME.sub(r"{\1}", operation.path)
-        paths.setdefault(path, {})[operation.method.lower()] = _entry(operation, schemas, catalogue)
-    return {
-        "openapi": "3.1.0",
-        "info": {
-            "title": title,
-            "version": version,
-            "description": ABOUT,
-            "license": {"name": "MIT", "identifier": "MIT"},
-            "contact": {"name": title, "url": base_url},
-        },
-        "tags": [{"name": area.name, "description": area.about} for area in catalogue.areas],
-        "servers": [{"url": base_url}],
-        "paths": paths,
-        "components": {
-            "schemas": schemas,
-            "examples": example_bodies(listed, catalogue),
-            "securitySchemes": {
-                "AgentKey": {"type": "apiKey", "in": "header", "name": KEY_HEADER},
-                "OwnerSession": {
-                    "type": "http",
-                    "scheme": "bearer",
-                    "description": "from /auth/owner/login",
-                },
-                "AgentBearer": {
-                    "type": "http",
-                    "scheme": "bearer",
-                    "description": "from /auth/agent/connect",
-                },
-            },
-        },
-    }
+    """FastAPI's, with what it cannot know: what a call takes, since we read that, how callers prove
+    who they are, and how each call is refused.
+    """
+    found = get_openapi(
+        title=title,
+        version=version,
+        description=ABOUT,
+        license_info={"name": "MIT", "identifier": "MIT"},
+        contact={"name": title, "url": base_url},
+        tags=[{"name": area.name, "description": area.about} for area in catalogue.areas],
+        servers=[{"url": base_url}],
+        routes=routes,
+    )
+    operations = [route.operation for route in routes if isinstance(route, OperationRoute)]
+    components = found["components"]
+    components["schemas"] |= {"Refusal": _refusal_schema(catalogue), "NextCall": NEXT_CALL_SCHEMA}
+    components["examples"] = example_bodies(operations, catalogue)
+    components["securitySchemes"] = SECURITY_SCHEMES
+    for operation in operations:
+        entry = found["paths"][_PATH_NAME.sub(r"{\1}", operation.path)][operation.method.lower()]
+        entry |= {"description": described(operation), "security": operation.auth.security}
+        entry |= _taken(operation, components["schemas"])
+        _add_refusals(entry["responses"], operation, catalogue)
+    return found
 
 
-def _entry(operation: Operation, schemas: dict[str, Any], catalogue: Catalogue) -> dict[str, Any]:
+def _taken(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
+    """What a call takes: its parameters, and its body if it has one."""
     command = _schema(operation.command, schemas)
     in_path = _PATH_NAME.findall(operation.path)
     takes_query = operation.method in ("GET", "DELETE")
-    entry: dict[str, Any] = {
-        "operationId": operation.key.replace(".", "_"),
-        "summary": operation.summary,
-        "description": described(operation),
-        "tags": [operation.area],
-        "parameters": _parameters(operation, command, in_path, takes_query),
-        "responses": _responses(operation, schemas, catalogue),
-        "security": operation.auth.security,
-    }
+    taken: dict[str, Any] = {"parameters": _parameters(operation, command, in_path, takes_query)}
     rest = {
         name: value for name, value in command.get("properties", {}).items() if name not in in_path
     }
@@ -163,8 +152,8 @@ def _entry(operation: Operation, schemas: dict[str, Any], catalogue: Catalogue) 
             if operation.example is None
             else {"schema": schema, "example": dict(operation.example)}
         )
-        entry["requestBody"] = {"required": bool(required), "content": {"application/json": body}}
-    return entry
+        taken["requestBody"] = {"required": bool(required), "content": {JSON: body}}
+    return taken
 
 
 def described(operation: Operation) -> str:
@@ -236,46 +225,15 @@ def _parameters(
     return found
 
 
-def _responses(
-    operation: Operation, schemas: dict[str, Any], catalogue: Catalogue
-) -> dict[str, Any]:
-    answer: dict[str, Any] = EVENT if operation.answer is Events else {"type": "string"}
-    if operation.media_type == JSON:
-        _put(schemas, operation.answer.__name__, _schema(operation.answer, schemas))
-        answer = {"$ref": REF.format(model=operation.answer.__name__)}
-    found: dict[str, Any] = {}
-    for status in (operation.status, *operation.also):
-        content = {operation.media_type: {"schema": answer}} | {
-            one: {"schema": {"type": "string"}} for one in operation.also_as
+def _add_refusals(responses: dict[str, Any], operation: Operation, catalogue: Catalogue) -> None:
+    """A status that may be an answer as well keeps that."""
+    statuses = {catalogue.reasons[reason].status for reason in reasons_of(operation, catalogue)}
+    for status in sorted(statuses):
+        examples = examples_of(operation, status, catalogue)
+        answered = responses.get(str(status), {}).get("content", {}).get(JSON)
+        schema: dict[str, Any] = {"$ref": REF.format(model="Refusal")}
+        schema = schema if answered is None else {"anyOf": [answered["schema"], schema]}
+        responses[str(status)] = {
+            "description": "Refused: " + ", ".join(sorted(examples)),
+            "content": {JSON: {"schema": schema, "examples": examples}},
         }
-        found[str(status)] = {"description": "Answered", "content": content}
-    if operation.max_age_s is not None:
-        found["304"] = {
-            "description": "What you have is still current: If-None-Match named its ETag"
-        }
-    for status in sorted(
-        {catalogue.reasons[reason].status for reason in reasons_of(operation, catalogue)}
-    ):
-        found[str(status)] = _refusal(
-            operation,
-            status,
-            answer if status in (operation.status, *operation.also) else None,
-            catalogue,
-        )
-    return found
-
-
-def _refusal(
-    operation: Operation, status: int, answer: Mapping[str, Any] | None, catalogue: Catalogue
-) -> dict[str, Any]:
-    """`answer`: what else this status may carry."""
-    examples = examples_of(operation, status, catalogue)
-    schema: dict[str, Any] = {"$ref": REF.format(model="Refusal")}
-    content = {
-        "schema": schema if answer is None else {"anyOf": [answer, schema]},
-        "examples": examples,
-    }
-    return {
-        "description": "Refused: " + ", ".join(sorted(examples)),
-        "content": {"application/json": content},
-    }

@@ -12,7 +12,7 @@ from typing import Any
 from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from api.kernel.connections import BoundedProtocol, ConnectionBounds
 from api.kernel.http import json_text, response_of, with_standing
@@ -78,11 +78,18 @@ def protocol_of(bounds: ConnectionBounds, catalogue: Catalogue) -> type[Protocol
 
 
 class Cors(CORSMiddleware):
-    """Starlette's, but for the text of its 400."""
+    """Starlette's, for preflights, but for the text of its 400; what other answers carry is the same for
+    all (http.STANDING_HEADERS).
+    """
 
     def __init__(self, app: ASGIApp, /, catalogue: Catalogue, **options: Any) -> None:
         super().__init__(app, **options)
         self._catalogue = catalogue
+
+    async def simple_response(
+        self, scope: Scope, receive: Receive, send: Send, request_headers: Headers
+    ) -> None:
+        await self.app(scope, receive, send)
 
     def preflight_response(self, request_headers: Headers) -> Response:
         answer = super().preflight_response(request_headers)

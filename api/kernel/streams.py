@@ -1,7 +1,7 @@
 """Server-sent events: who listens, what wakes them, and how they read on. One event loop, no thread
 for whoever waits.
 
-    commit -> NOTIFY topics -> Streams wakes those that follow one -> one reader, many places a snapshot -> frames
+    commit -> NOTIFY topics -> Streams wakes those that follow one -> one reader, many places a snapshot -> events
 
 Laws
 - A stream's state is its place (StreamPlace): the same one that its last event's id holds. What is sent
@@ -16,7 +16,6 @@ Source: docs/decisions/0029; the HTML standard, 9.2 (server-sent events).
 """
 
 import asyncio
-import json
 import random
 import threading
 from collections import OrderedDict
@@ -29,6 +28,7 @@ from typing import Any, Final, Protocol
 
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
+from sse_starlette import JSONServerSentEvent, ServerSentEvent
 
 from api.kernel.connections import most_open
 from api.kernel.limits import Limits
@@ -39,7 +39,7 @@ from core.identity.calls import live_keys, live_sessions
 from core.texts import shown_json
 
 EVENT_STREAM: Final = "text/event-stream"
-HEARTBEAT: Final = b": heartbeat\n\n"
+LINE_END: Final = "\n"
 RETRY_MS: Final = 3_000  # what a client waits before it connects again
 RECHECK_S: Final = 5.0  # how often keys and sessions are looked at
 TICK_S: Final = 1.0
@@ -69,15 +69,10 @@ class Event:
     name: str
     data: Mapping[str, Any]
 
-    def frame(self) -> bytes:
-        data = json.dumps(
-            shown_json(self.data), ensure_ascii=False, allow_nan=False, separators=(",", ":")
+    def sent(self) -> ServerSentEvent:
+        return JSONServerSentEvent(
+            shown_json(self.data), event=self.name, id=self.id or None, sep=LINE_END
         )
-        return f"{_id_line(self.id)}event: {self.name}\ndata: {data}\n\n".encode()
-
-
-def _id_line(id_: str) -> str:
-    return f"id: {id_}\n" if id_ else ""
 
 
 class StreamPlace(Protocol):
@@ -180,9 +175,8 @@ class Stream:
         # what was told since it last read; None: anything. It begins with reading what is there.
         self._told: set[str] | None = None
         self._has_news = True
-        self._sent_at = self._loop.time()
         lives_s = streams.times.lives_s * random.uniform(0.9, 1)  # noqa: S311 (spreads callers)
-        self._ends_at = self._sent_at + lives_s
+        self._ends_at = self._loop.time() + lives_s
 
     def wake(self, topics: frozenset[str] | None) -> None:
         """`topics`: those it follows; None: anything may have changed."""
@@ -200,28 +194,22 @@ class Stream:
         self._notify()
 
     def tick(self, at: float) -> None:
-        """A heartbeat or the end may be due."""
+        """The end may be due."""
         if at >= self._ends_at:
             self.end()
-        elif at - self._sent_at >= self._streams.times.heartbeat_s:
-            self._notify()
 
-    async def frames(self) -> AsyncIterator[bytes]:
+    async def events(self) -> AsyncIterator[ServerSentEvent]:
         """What is sent, until the stream ends."""
-        yield f"retry: {RETRY_MS}\n{_id_line(self.place.id)}\n".encode()
+        yield ServerSentEvent(retry=RETRY_MS, id=self.place.id or None, sep=LINE_END)
         reading: asyncio.Future[NewEvents] | None = None
         while not self._is_ended:
             if reading is not None and reading.done():
                 found, reading = reading.result(), None
-                if found.events:
-                    self._sent_at = self._loop.time()
-                    yield b"".join(event.frame() for event in found.events)
+                for event in found.events:
+                    yield event.sent()
                 self._go_on(found)
             elif reading is None and self._has_news:
                 reading = self._read()
-            elif self._loop.time() - self._sent_at >= self._streams.times.heartbeat_s:
-                self._sent_at = self._loop.time()
-                yield HEARTBEAT
             elif reading is None and self._streams.times.lives_s == 0:
                 return
             else:

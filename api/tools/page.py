@@ -9,7 +9,6 @@ from html import escape
 from api.kernel.credentials import KEY_HEADER
 from api.kernel.operation import Catalogue, Operation
 from api.kernel.tool import Profile
-from api.kernel.viewer import WIDTH
 
 # The page runs nothing and loads nothing; no site may frame it (docs/rules.md#cached-answers).
 HEADERS: Mapping[str, str] = {
@@ -19,6 +18,8 @@ HEADERS: Mapping[str, str] = {
     ),
     "Referrer-Policy": "no-referrer",
 }
+# without it a phone draws a page of 980 pixels
+WIDTH = '<meta name="viewport" content="width=device-width,initial-scale=1">'
 STYLE = (
     "body{font:16px/1.5 system-ui;max-width:60rem;margin:2rem auto;padding:0 "
     "1rem}td,th{text-align:left;padding:.2rem 1rem .2rem "

@@ -42,7 +42,7 @@ from core.hexes import address_of, bytes_of, hex_of
 MOST_HEIGHT: Final = 2**62  # above every block
 # Names of cursors and marks.
 TIP = "tip"  # where the indexer stands
-# blocks between them still owe their receipts (revert_scan.py)
+# blocks between them still owe their receipts (reverts.py)
 REVERTS, REVERTS_UNTIL = "reverts", "reverts_until"
 REVERTS_SINCE = "reverts_since"  # name of the mark below which first sight left reverted calls out
 SAFE = "safe"  # names of marks: the node's own tags
@@ -51,8 +51,7 @@ VAULTS_COUNTED = "vaults_counted"
 FINALIZED = "finalized"  # name of the mark below which no reorg is believed
 # how far the reserve token's older events are read; the mark from which on they come with the
 # blocks (indexer/chain/reserve.py)
-RESERVE, RESERVE_FOLLOWED = "reserve", "reserve_followed"
-RESERVE_CONFIRMED = "reserve_confirmed"
+RESERVE_FOLLOWED, RESERVE_CONFIRMED = "reserve_followed", "reserve_confirmed"
 
 
 class CursorMovedError(OutsideError):

@@ -107,12 +107,6 @@ def known_vaults(session: Session, chain_id: int) -> list[KnownVault]:
     ]
 
 
-def agents_of(session: Session, chain_id: int, vault: str) -> tuple[str, ...]:
-    """Every agent that the vault ever had, the newest last."""
-    found = session.execute(_agents_query(chain_id).where(VaultAgentRow.vault == bytes_of(vault)))
-    return tuple(address_of(agent) for _, agent in found)
-
-
 def agent_history(session: Session, chain_id: int, vault: str) -> list[tuple[int, str]]:
     """(height, agent) as the vault named them, in their order."""
     query = select(VaultAgentRow.since_number, VaultAgentRow.agent).where(

@@ -23,6 +23,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from queue import Empty, SimpleQueue
 from typing import Any, Final
 
 import httpx
@@ -86,7 +87,7 @@ class Nodes:
         self._answer_s, self._deadline_s = answer_s, deadline_s
         self._clock, self._sleep = clock, sleep
         self._thread = threading.local()
-        self._preferred = self._nodes[0].name
+        self._late: dict[str, threading.Thread] = {}  # what a node is still asked, by its name
 
     def call(self, method: str, params: Sequence[Any] = (), parse: Parse[Any] | None = None) -> Any:
         """The result of one call; without `parse` plain JSON, checked all the same."""
@@ -118,20 +119,70 @@ class Nodes:
         within_s: float,
         among: Collection[str] | None = None,
         parse: Sequence[Parse[Any]] | None = None,
+        others_s: float | None = None,
     ) -> dict[str, list[Any | RpcRefusedError]]:
         """What each node (`among` these) says, by its name, a failed call as its error in place.
 
-        One that failed a moment ago, or does not say all of it `within_s`, is left out.
+        One that failed a moment ago, or does not say all of it `within_s`, is left out. `others_s`:
+        all are asked at once, and so long is waited for the others once one has answered; who is
+        late is left out of such calls until it is through.
         """
-        said = dict[str, list[Any]]()
-        for node in self._nodes:
-            if node.has_failed or (among is not None and node.name not in among):
-                continue
+        asked = [
+            node
+            for node in self._nodes
+            if not node.has_failed and (among is None or node.name in among)
+        ]
+        calls = calls_of(requests, parse)
+        if others_s is not None and len(asked) > 1:
+            return self._asked_at_once(asked, calls, within_s, others_s)
+        said = {node.name: self._said(node, calls, within_s) for node in asked}
+        return {name: one for name, one in said.items() if one is not None}
+
+    def _asked_at_once(
+        self,
+        nodes: Sequence[ChainNode],
+        calls: Sequence[NodeCall],
+        within_s: float,
+        others_s: float,
+    ) -> dict[str, list[Any]]:
+        told = SimpleQueue[tuple[str, Any]]()
+
+        def ask(node: ChainNode) -> None:
             try:
-                said[node.name] = self._asked(calls_of(requests, parse), within_s, only=node)
-            except RpcError:
-                continue
-        return said
+                told.put((node.name, self._said(node, calls, within_s)))
+            except BaseException as error:  # raised where it was asked
+                told.put((node.name, error))
+
+        threads = {
+            node.name: threading.Thread(target=ask, args=[node], daemon=True)
+            for node in nodes
+            if not (node.name in self._late and self._late[node.name].is_alive())
+        }
+        for thread in threads.values():
+            thread.start()
+        left, until, said = set(threads), None, dict[str, list[Any]]()
+        while left:
+            try:
+                left_s = None if until is None else max(0.0, until - time.monotonic())
+                name, found = told.get(timeout=left_s)
+            except Empty:
+                self._late |= {name: threads[name] for name in left}
+                break
+            left.discard(name)
+            if isinstance(found, BaseException):
+                raise found
+            if found is not None:
+                said[name], until = found, until or time.monotonic() + others_s
+        return {name: said[name] for name in threads if name in said}
+
+    def _said(
+        self, node: ChainNode, calls: Sequence[NodeCall], within_s: float
+    ) -> list[Any] | None:
+        """None: it fails."""
+        try:
+            return self._asked(calls, within_s, only=node)
+        except RpcError:
+            return None
 
     def batch_of_others(
         self,
@@ -201,10 +252,6 @@ class Nodes:
         finally:
             self._thread.pin = outer
 
-    def prefer(self, name: str) -> None:
-        """Ask the node of this name first from now on."""
-        self._preferred = name
-
     def distrust(self, reason: str, rest_s: float = REST_S, name: str | None = None) -> None:
         """The pinned node, or the one of this name, lags or contradicts itself: it rests for
         `rest_s`, and the block goes on with it. `reason`: one of few words, counted in `stats`.
@@ -256,7 +303,10 @@ class Nodes:
                 node: [at for at in range(len(calls)) if at not in found]
                 for node, found in said.items()
             }
-            node = min(said, key=lambda one: self._order(one, [calls[at] for at in left[one]]))
+            node = min(
+                said,
+                key=lambda one: one.order(len(left[one]), {calls[at].ability for at in left[one]}),
+            )
             try:
                 waits_s = max(0.0, until - patience_s / 2 - now)
                 part, wait_s = node.take(len(left[node]), waits_s)
@@ -286,10 +336,6 @@ class Nodes:
         if calls and not (partly and is_settled):
             raise outcome(calls[0].method, failures)
         return partly
-
-    def _order(self, node: ChainNode, calls: Sequence[NodeCall]) -> tuple[float, float, bool]:
-        abilities = {call.ability for call in calls}
-        return *node.order(len(calls), abilities), node.name != self._preferred
 
     def _exchange(
         self, node: ChainNode, calls: Sequence[NodeCall], left_s: float, is_batch: bool

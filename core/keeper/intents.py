@@ -107,7 +107,7 @@ class NewVaultMark:
     chain_id: int
     vault: str
     block_number: int
-    block_hash: str
+    block_hash: str | None
     worth_usdc_e6: UsdcE6 | None
     floor_usdc_e6: UsdcE6
     source: str
@@ -145,7 +145,7 @@ def _mark_row(mark: NewVaultMark, now: datetime) -> dict[str, Any]:
         "chain_id": mark.chain_id,
         "vault": bytes_of(mark.vault),
         "block_number": mark.block_number,
-        "block_hash": bytes_of(mark.block_hash),
+        "block_hash": None if mark.block_hash is None else bytes_of(mark.block_hash),
         "worth_usdc_e6": mark.worth_usdc_e6,
         "floor_usdc_e6": mark.floor_usdc_e6,
         "source": mark.source,

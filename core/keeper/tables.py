@@ -204,7 +204,7 @@ class VaultMark(Base):
     chain_id: Mapped[int]
     vault: Mapped[bytes] = mapped_column(BYTEA)
     block_number: Mapped[int]
-    block_hash: Mapped[bytes] = mapped_column(Hash32)
+    block_hash: Mapped[bytes | None] = mapped_column(Hash32)  # null: the node did not name it
     worth_usdc_e6: Mapped[int | None] = mapped_column(Uint256)  # null: unknown at that block
     floor_usdc_e6: Mapped[int] = mapped_column(Uint256)
     source: Mapped[str] = mapped_column(Text)

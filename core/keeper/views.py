@@ -44,7 +44,6 @@ from core.mandate.rules.terms import stop_floor_usdc_e6
 from core.mandate.tables import Mandate, MandateHead, ReplacedTerms
 from core.money import UnixSeconds, UsdcE6, usdc_e6_from_text
 from core.quarantine.queries import MANDATE, is_held
-from core.quarantine.views.unregistered import registries, unregistered_vaults
 
 SETTLE_GRACE = timedelta(seconds=SETTLE_GRACE_S)
 A_FEW_AT_A_TIME = {
@@ -87,30 +86,23 @@ class WatchedVault:
 
 def watched_vaults(session: Session, chain_id: int, now: datetime) -> list[WatchedVault]:
     """Every vault whose terms we issued, whatever the record says of its mandate, oldest first,
-    then those that the registry refuses, and those of replaced terms; with what was last sent and
+    then those of replaced terms; with what was last sent and
     written.
 
     Left out are those that ended (`add_ended`), but for a stopped one in the grace after its end,
     and those whose creating block was orphaned; one whose block is no longer kept is not.
     """
-    found = [
-        one
-        for registry in registries(session, chain_id)
-        for one in _watched(session, registry, Mandate, chain_id, now)
-    ]
-    return found + _watched(session, Vault, ReplacedTerms, chain_id, now)
+    of_mandates = _watched(session, Mandate, chain_id, now)
+    return of_mandates + _watched(session, ReplacedTerms, chain_id, now)
 
 
 def _watched(
     session: Session,
-    registry: type[Vault],
     terms: type[Mandate] | type[ReplacedTerms],
     chain_id: int,
     now: datetime,
 ) -> list[WatchedVault]:
-    """Of one registry, the table or what it refuses: the vaults of mandates, or those of terms that
-    mandates no longer have.
-    """
+    """The vaults of mandates, or those of terms that mandates no longer have."""
     times = {"now": now, "grace_since": now - SETTLE_GRACE}
     return [
         WatchedVault(
@@ -126,14 +118,14 @@ def _watched(
             None if row[-1] is None else LacksMark(row[-1]),
         )
         for row in session.execute(
-            _watched_rows(registry, terms, chain_id), times, execution_options=A_FEW_AT_A_TIME
+            _watched_rows(terms, chain_id), times, execution_options=A_FEW_AT_A_TIME
         )
     ]
 
 
 @cache
 def _watched_rows(
-    registry: type[Vault], terms: type[Mandate] | type[ReplacedTerms], chain_id: int
+    terms: type[Mandate] | type[ReplacedTerms], chain_id: int
 ) -> Select[*tuple[Any, ...]]:
     """Built once, since each tick asks it. As of `now`; a stopped vault is in its grace if it ended
     after `grace_since`.
@@ -142,47 +134,47 @@ def _watched_rows(
         and_(terms.ends_at <= bindparam("now"), terms.ends_at > bindparam("grace_since")), false()
     )
     ended = exists().where(
-        KeeperEnded.chain_id == registry.chain_id,
-        KeeperEnded.vault == registry.address,
+        KeeperEnded.chain_id == Vault.chain_id,
+        KeeperEnded.vault == Vault.address,
         or_(KeeperEnded.status == Status.SETTLED, ~in_grace),
     )
     orphaned = exists().where(
-        ChainBlock.chain_id == registry.chain_id,
-        ChainBlock.hash == registry.created_block_hash,
+        ChainBlock.chain_id == Vault.chain_id,
+        ChainBlock.hash == Vault.created_block_hash,
         ChainBlock.canonical.is_(False),
     )
-    sent, written = _last_sent(registry), _last_written(registry)
+    sent, written = _last_sent(), _last_written()
     has_its_terms: ColumnElement[bool] = true()
     is_at_work: ColumnElement[bool] = false()
     lacks_mark: ColumnElement[Any] = null()
     if terms is ReplacedTerms:
-        of_them = and_(ReplacedTerms.digest == registry.terms_digest, registry.is_of_replaced_terms)
+        of_them = and_(ReplacedTerms.digest == Vault.terms_digest, Vault.is_of_replaced_terms)
         issued = join(
-            join(registry, ReplacedTerms, of_them), Mandate, Mandate.id == ReplacedTerms.mandate_id
+            join(Vault, ReplacedTerms, of_them), Mandate, Mandate.id == ReplacedTerms.mandate_id
         )
     else:
         has_its_terms, is_at_work = (
-            Mandate.terms_digest == registry.terms_digest,
+            Mandate.terms_digest == Vault.terms_digest,
             Mandate.status == Status.WORKING,
         )
         lacks_mark = _lacks_mark(sent)
-        issued = join(registry, Mandate, Mandate.id == registry.mandate_id).join(
+        issued = join(Vault, Mandate, Mandate.id == Vault.mandate_id).join(
             MandateHead, MandateHead.mandate_id == Mandate.id, isouter=True
         )
     return (
         select(
-            registry.address,
+            Vault.address,
             Mandate.public_id,
             terms.budget_usdc_e6,
-            registry.created_at,
+            Vault.created_at,
             terms.ends_at,
         )
         .add_columns(terms.stop_floor_bps, has_its_terms, sent, written, is_at_work, lacks_mark)
         .select_from(issued)
         .join(sent, true(), isouter=True)
         .join(written, true(), isouter=True)
-        .where(registry.chain_id == chain_id, ~ended, ~orphaned)
-        .order_by(registry.created_number, registry.address)
+        .where(Vault.chain_id == chain_id, ~ended, ~orphaned)
+        .order_by(Vault.created_number, Vault.address)
     )
 
 
@@ -257,7 +249,7 @@ def last_known_worths(
     )
 
 
-def _last_sent(registry: type[Vault]) -> Any:
+def _last_sent() -> Any:
     intent = aliased(KeeperIntent)
     return (
         select(
@@ -267,8 +259,8 @@ def _last_sent(registry: type[Vault]) -> Any:
             intent.reason["block_at"].as_integer().label("block_at"),
         )
         .where(
-            intent.vault == registry.address,
-            intent.chain_id == registry.chain_id,
+            intent.vault == Vault.address,
+            intent.chain_id == Vault.chain_id,
             intent.kind == "mark",
             intent.state.not_in(NOT_SENT),
         )
@@ -278,7 +270,7 @@ def _last_sent(registry: type[Vault]) -> Any:
     )
 
 
-def _last_written(registry: type[Vault]) -> Any:
+def _last_written() -> Any:
     return (
         select(
             VaultMark.worth_usdc_e6,
@@ -287,7 +279,7 @@ def _last_written(registry: type[Vault]) -> Any:
             VaultMark.source,
             VaultMark.floor_usdc_e6,
         )
-        .where(VaultMark.vault == registry.address, VaultMark.chain_id == registry.chain_id)
+        .where(VaultMark.vault == Vault.address, VaultMark.chain_id == Vault.chain_id)
         .order_by(VaultMark.id.desc())
         .limit(1)
         .lateral("written")
@@ -339,8 +331,7 @@ def recorded_statuses(session: Session, chain_id: int, vaults: Collection[str]) 
         Vault.address.in_(wanted),
         not_orphaned(Vault.chain_id, Vault.created_block_hash),
     )
-    found = {
+    return {
         address_of(address): SHORT if short else status
         for address, status, short in session.execute(query)
     }
-    return found | {one.address: SHORT for one in unregistered_vaults(session, chain_id)}

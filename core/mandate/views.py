@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from eth_utils.address import to_checksum_address
-from sqlalchemy import BigInteger, Select, and_, func, select, true
+from sqlalchemy import BigInteger, and_, func, select, true
 from sqlalchemy.orm import Session
 
 from core.blocks.queries import not_orphaned
@@ -15,7 +15,6 @@ from core.db.arrays import parts_of, table_of
 from core.hexes import hex_of
 from core.mandate.rules.lifecycle import NOTED
 from core.mandate.tables import Mandate, MandateEvent, MandateHead
-from core.quarantine.views.unregistered import registries
 
 LEDGERS_A_QUERY = 5_000
 
@@ -24,24 +23,13 @@ def pending_reverts(session: Session, chain_id: int, limit: int) -> list[Pending
     """Canonical reverted calls without a reason to the vaults of mandates, in turn: each vault's
     oldest, then each one's next.
 
-    Whoever sends thousands of them to its own vault is ahead of nobody else's first. Vaults that
-    the registry refuses come first.
+    Whoever sends thousands of them to its own vault is ahead of nobody else's first.
     """
-    return [
-        one
-        for registry in registries(session, chain_id)[::-1]
-        for one in _pending_in(session, registry, chain_id, limit)
-    ][:limit]
-
-
-def _pending_in(
-    session: Session, registry: type[Vault], chain_id: int, limit: int
-) -> list[PendingRevert]:
     place = func.row_number().over(
         partition_by=RevertedTx.vault, order_by=(RevertedTx.number, RevertedTx.tx_index)
     )
     query = (
-        select(RevertedTx, ChainBlock.parent_hash, ChainBlock.ts, registry.mandate_id)
+        select(RevertedTx, ChainBlock.parent_hash, ChainBlock.ts, Vault.mandate_id)
         .join(
             ChainBlock,
             and_(
@@ -49,16 +37,16 @@ def _pending_in(
             ),
         )
         .join(
-            registry,
-            and_(registry.chain_id == RevertedTx.chain_id, registry.address == RevertedTx.vault),
+            Vault,
+            and_(Vault.chain_id == RevertedTx.chain_id, Vault.address == RevertedTx.vault),
         )
         .where(
             RevertedTx.chain_id == chain_id,
             RevertedTx.reason.is_(None),
             ChainBlock.canonical,
-            registry.mandate_id.is_not(None),
+            Vault.mandate_id.is_not(None),
         )
-        .where(not_orphaned(registry.chain_id, registry.created_block_hash))
+        .where(not_orphaned(Vault.chain_id, Vault.created_block_hash))
         .order_by(place, RevertedTx.number, RevertedTx.tx_index)
         .limit(limit)
     )
@@ -69,16 +57,6 @@ def first_unexplained(session: Session, chain_id: int, mandate_id: int) -> int |
     """The height of the oldest canonical reverted call of a mandate that its ledger does not tell
     of yet; None when it tells of all.
     """
-    heights = [
-        _first_in(session, registry, chain_id, mandate_id)
-        for registry in registries(session, chain_id)
-    ]
-    return min((height for height in heights if height is not None), default=None)
-
-
-def _first_in(
-    session: Session, registry: type[Vault], chain_id: int, mandate_id: int
-) -> int | None:
     query = (
         select(func.min(RevertedTx.number))
         .join(
@@ -88,16 +66,16 @@ def _first_in(
             ),
         )
         .join(
-            registry,
-            and_(registry.chain_id == RevertedTx.chain_id, registry.address == RevertedTx.vault),
+            Vault,
+            and_(Vault.chain_id == RevertedTx.chain_id, Vault.address == RevertedTx.vault),
         )
         .where(
             RevertedTx.chain_id == chain_id,
             RevertedTx.reason.is_(None),
             ChainBlock.canonical,
-            registry.mandate_id == mandate_id,
+            Vault.mandate_id == mandate_id,
         )
-        .where(not_orphaned(registry.chain_id, registry.created_block_hash))
+        .where(not_orphaned(Vault.chain_id, Vault.created_block_hash))
     )
     return session.scalar(query)
 
@@ -118,29 +96,20 @@ def _pending(row: RevertedTx, parent_hash: bytes, ts: int, mandate_id: int | Non
 
 def mandates_to_note(session: Session, chain_id: int, before: int) -> list[int]:
     """Mandates whose ledgers get the factory's events: signed, working or stopped, with a vault
-    made below that height, registered or not. Rising.
+    made below that height. Rising.
     """
-    return sorted(
-        {
-            id_
-            for registry in registries(session, chain_id)
-            for id_ in session.scalars(_to_note_in(registry, chain_id, before))
-        }
-    )
-
-
-def _to_note_in(registry: type[Vault], chain_id: int, before: int) -> Select[int]:
     query = (
         select(Mandate.id)
-        .join(registry, registry.mandate_id == Mandate.id)
+        .join(Vault, Vault.mandate_id == Mandate.id)
         .join(MandateHead, MandateHead.mandate_id == Mandate.id)
     )
     query = query.where(
-        registry.chain_id == chain_id,
-        registry.created_number < before,
+        Vault.chain_id == chain_id,
+        Vault.created_number < before,
         MandateHead.status.in_(NOTED),
     )
-    return query.where(not_orphaned(registry.chain_id, registry.created_block_hash))
+    query = query.where(not_orphaned(Vault.chain_id, Vault.created_block_hash))
+    return sorted(set(session.scalars(query)))
 
 
 # Heads of all ledgers, for the anchors

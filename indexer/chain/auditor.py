@@ -2,7 +2,7 @@
 
     final heights, drawn --> the node's headers --> hash, parent and time as we keep them?
     ledgers, the longest unverified first --> chain of hashes, head, projections
-                                          --> the vault's position by the lens: cash and totals?
+                                          --> the vault's position, by the lens at the block where the record stood: cash and totals?
 
 Laws
 - The node is the second of RPC_URLS; with one, the record is held against the node that it came from.
@@ -25,7 +25,7 @@ from core.audit import queries as repository
 from core.audit.rules import Fault, FindingKind
 from core.audit.views import LedgerToVerify, ledgers_in_turn
 from core.blocks import queries as chain_repository
-from core.blocks.queries import TIP, kept_header
+from core.blocks.queries import TIP, Cursor, kept_header
 from core.chain.blocks import BlockHeader
 from core.chain.errors import RpcRefusedError
 from core.mandate.chain.lens import LensPosition
@@ -37,8 +37,6 @@ from indexer.chain.own_keys import OwnKeys
 
 LEDGERS_A_ROUND = 4
 FAULTS_A_LEDGER = 10  # one row that is gone unhinges every row after it: the first ones say enough
-RESTS_FOR_THE_TIP = 20  # of TIP_REST_S, for the record to come to the block of a reading
-TIP_REST_S = 0.5
 
 log = structlog.get_logger(__name__)
 
@@ -82,29 +80,30 @@ class Auditor:
         chain = self._chain
         chain.reader.rpc.keep_to(chain.chain_id)
         found = list(self._own_keys.look())
-        last = self._last_final()
-        if last is None:
-            return Looked(0, 0, tuple(found))
         with chain.database.read() as session:
-            first = chain_repository.oldest_block(session, chain.chain_id).number + 1
+            tip = chain_repository.cursor(session, TIP)
+            first = chain_repository.oldest_block(session, chain.chain_id).number + 1 if tip else 0
+        last = self._last_final()
+        if tip is None or last is None:
+            return Looked(0, 0, tuple(found))
+        last = min(last, tip.number)
+        with chain.database.read() as session:
             ledgers = ledgers_in_turn(session, chain.chain_id, last, LEDGERS_A_ROUND)
         heights = range(first, last + 1)
         numbers = sorted(self._draw.sample(heights, min(self._blocks_a_round, len(heights))))
         found += self._unhurried(partial(self._blocks, numbers))
         for ledger in ledgers:
-            found += self._unhurried(partial(self._ledger, ledger))
+            found += self._unhurried(partial(self._ledger, ledger, tip))
         self._end(len(numbers), len(ledgers))
         return Looked(len(numbers), len(ledgers), tuple(found))
 
     def _last_final(self) -> int | None:
-        """The highest height that is final for that node and in the record; None: it can't say."""
+        """The height that the node calls final; None: it can't say."""
         try:
             header = self._chain.reader.header("finalized")
         except RpcRefusedError:
             return None
-        with self._chain.database.read() as session:
-            cursor = chain_repository.cursor(session, TIP)
-        return None if header is None or cursor is None else min(header.number, cursor.number)
+        return None if header is None else header.number
 
     def _unhurried(self, look: Callable[[], list[Fault]]) -> list[Fault]:
         """What two looks find; write down what of it is new, then rest for as long as it took."""
@@ -129,64 +128,53 @@ class Auditor:
                     if ours.hash != header.hash
                     else f"block {number}: parent or time is not the chain's"
                 )
-                key = f"{FindingKind.BLOCK.value}:{chain.chain_id}:{number}"
                 place = {"block_number": number, "block_hash": header.hash}
-                found.append(Fault(FindingKind.BLOCK, key, what, place))
+                found.append(
+                    Fault(FindingKind.BLOCK, f"block:{chain.chain_id}:{number}", what, place)
+                )
         return found
 
-    def _ledger(self, ledger: LedgerToVerify) -> list[Fault]:
+    def _ledger(self, ledger: LedgerToVerify, tip: Cursor) -> list[Fault]:
         with self._chain.database.read() as session:
             faults = mandate_ledger.verify(session, ledger.mandate_id)[:FAULTS_A_LEDGER]
-        found = [
-            _of_ledger(
-                FindingKind.LEDGER,
-                ledger,
-                one.split(" is ")[0],
-                f"the ledger of {ledger.public_id}: {one}",
-            )
-            for one in faults
-        ]
-        found += self._sums(ledger)
+        found = list[Fault]()
+        for one in faults:
+            what = f"the ledger of {ledger.public_id}: {one}"
+            found.append(_of_ledger(FindingKind.LEDGER, ledger, one.split(" is ")[0], what))
+        found += self._sums(ledger, tip)
         with self._chain.database.write() as session:
             self._chain.fence(session)
             repository.ledger_verified(session, ledger.mandate_id, self._clock())
         return found
 
-    def _sums(self, ledger: LedgerToVerify) -> list[Fault]:
-        """Nothing where the node stands on another branch, or the record does not come to its
-        block.
-        """
+    def _sums(self, ledger: LedgerToVerify, tip: Cursor) -> list[Fault]:
+        """Nothing where the node lacks the block, or the record does by now."""
         chain, vault = self._chain, ledger.vault
-        position = None if vault is None else chain.reader.lens_positions([vault]).found.get(vault)
-        if position is None:
+        if vault is None:
             return []
-        number = position.block.number
-        for _ in range(RESTS_FOR_THE_TIP):
-            with chain.database.read() as session:
-                cursor = chain_repository.cursor(session, TIP)
-                before = chain_repository.canonical_hash(session, chain.chain_id, number - 1)
-                if cursor is not None and cursor.number >= number:
-                    if before != position.block.parent_hash:
-                        return []
-                    state = mandate_ledger.load_at(session, ledger.mandate_id, number)
-                    return sums_faults(ledger, state, position)
-            self._rest(TIP_REST_S)
-        return []
+        try:
+            position = chain.reader.lens_positions([vault], tip.hash).found.get(vault)
+        except RpcRefusedError:
+            return []
+        with chain.database.read() as session:
+            ours = chain_repository.canonical_hash(session, chain.chain_id, tip.number)
+            if position is None or ours != tip.hash or position.block.number != tip.number:
+                return []
+            state = mandate_ledger.load_at(session, ledger.mandate_id, tip.number)
+        return sums_faults(ledger, state, position)
 
     def _write(self, findings: Sequence[Fault]) -> list[Fault]:
         """Those that were not written before."""
         if not findings:
             return []
-        now, new = self._clock(), list[Fault]()
-        with self._chain.database.write() as session:
-            self._chain.fence(session)
+        chain, now, new = self._chain, self._clock(), list[Fault]()
+        with chain.database.write() as session:
+            chain.fence(session)
             for fault in findings:
-                identifier = repository.add_finding(session, self._chain.chain_id, fault, now)
-                if identifier is not None:
+                id_ = repository.add_finding(session, chain.chain_id, fault, now)
+                if id_ is not None:
                     new.append(fault)
-                    log.error(
-                        "audit finding", id=identifier, kind=fault.kind.value, what=fault.what
-                    )
+                    log.error("audit finding", id=id_, kind=fault.kind.value, what=fault.what)
         return new
 
     def _end(self, blocks: int, ledgers: int) -> None:
@@ -207,11 +195,12 @@ def _place(header: BlockHeader) -> tuple[str, str, int]:
 
 def sums_faults(ledger: LedgerToVerify, state: MandateState, position: LensPosition) -> list[Fault]:
     """Where the ledger's sums are not its vault's. USDC that somebody sent is no fault."""
-    totals, number, found = position.totals, position.block.number, list[Fault]()
+    totals, found = position.totals, list[Fault]()
+    at = f"at block {position.block.number}"
     if position.balance_usdc_e6 < state.cash_usdc_e6:
         what = (
             f"the ledger of {ledger.public_id} has {usdc_text(state.cash_usdc_e6)} USDC in the vault "
-            f"at block {number}, the chain {usdc_text(position.balance_usdc_e6)}"
+            f"{at}, the chain {usdc_text(position.balance_usdc_e6)}"
         )
         found.append(_of_ledger(FindingKind.CASH, ledger, "below", what))
     for name, ours, theirs in (
@@ -223,8 +212,8 @@ def sums_faults(ledger: LedgerToVerify, state: MandateState, position: LensPosit
     ):
         if ours != theirs:
             what = (
-                f"the ledger of {ledger.public_id} has {usdc_text(ours)} USDC {name} at block "
-                f"{number}, its vault {usdc_text(theirs)}"
+                f"the ledger of {ledger.public_id} has {usdc_text(ours)} USDC {name} {at}, its vault "
+                f"{usdc_text(theirs)}"
             )
             found.append(_of_ledger(FindingKind.TOTALS, ledger, name, what))
     return found

@@ -8,7 +8,7 @@ Laws
   that was ever seen: nothing to unwind.
 - A range is as long as its logs are few: memory does not grow with the distance.
 - Ranges hold logs, not receipts. Reverted calls of these blocks are looked up afterwards
-  (revert_scan.py).
+  (reverts.py).
 """
 
 from collections.abc import Callable, Sequence
@@ -19,22 +19,21 @@ from datetime import datetime
 import structlog
 
 from core.blocks import queries as repository
-from core.blocks.queries import Cursor
+from core.blocks.queries import TIP, Cursor
 from core.blocks.registry import KnownVault
 from core.chain.blocks import BlockHeader
 from core.chain.errors import RpcError
 from core.identity.queries import linked_wallets
 from core.mandate.rules.events import AdapterListed
-from indexer.chain import revert_scan
+from core.sponsored.queries import open_nonces
+from indexer.chain import reverts
 from indexer.chain.completeness import RangeTooLongError, corrected
 from indexer.chain.context import ChainContext
 from indexer.chain.facts import BlockFacts, facts_of
 from indexer.chain.fetch import BlockContradictionError, BlockUnavailableError, FetchedBlock
 from indexer.chain.fetch_range import RangeReader
-from indexer.chain.patience import Patience
 from indexer.chain.range_size import RangeSize
-from indexer.chain.rules import published_rules
-from indexer.chain.sponsored import quoted
+from indexer.chain.rules import Patience, published_rules
 from indexer.chain.watch import WatchList
 from indexer.chain.write import write_range
 
@@ -126,10 +125,13 @@ class Backfill:
 
     def _start(self, first: int, parent_hash: str, watch: WatchList, final: BlockHeader) -> _Ahead:
         last = min(final.number, first + self._size.blocks - 1)
-        watch = watch.copy()
+        watch, chain_id = watch.copy(), self._chain.chain_id
         with self._chain.database.read() as session:
             watch.wallets = linked_wallets(session)
-            watch.quoted = quoted(session, self._chain.chain_id, self._clock())
+            # every authorization that a block above the record may use
+            at = repository.cursor(session, TIP)
+            since = None if at is None else repository.block_time(session, chain_id, at.hash)
+            watch.quoted = open_nonces(session, chain_id, since or 0, self._clock())
         return _Ahead(
             first,
             last,
@@ -191,7 +193,7 @@ class Backfill:
         to = Cursor(last.number, last.hash)
         with self._chain.database.write() as session:
             rows = write_range(session, self._chain, facts, watch, published, cursor, now)
-            revert_scan.owe(session, self._chain, cursor, to, final.number, is_first_sight, now)
+            reverts.owe(session, self._chain, cursor, to, final.number, is_first_sight, now)
         return Filled(to, watch, len(facts), rows, last.timestamp)
 
 

@@ -50,21 +50,21 @@ def corrected(
     To be called within the first one's pin; `watch` knows the range's own adapters.
     Errors: RangeTooLongError, BlockContradictionError, BlockUnavailableError, and the reader's.
     """
-    told = {block.header.number: _beside(block.logs, watch) for block in blocks}
-    doubted: dict[int, set[RawLog]] = {}
+    headers = {block.header.number: block.header for block in blocks}
+    told = _beside((one for block in blocks for one in block.logs), watch)
+    differing = set[RawLog]()
     for answer in _others(reader, blocks, watch):
-        theirs = _by_height(_beside(answer, watch))
-        for number, ours in told.items():
-            if differing := ours ^ theirs.get(number, set()):
-                doubted.setdefault(number, set()).update(differing)
+        differing |= told ^ _beside(answer, watch)
+    doubted = sorted(headers.keys() & {one.block_number for one in differing})
     sign()
-    asked = [one for one in blocks if one.header.number in doubted][:MOST_RECEIPTS]
+    looked = doubted[:MOST_RECEIPTS]
     found = dict[int, FetchedBlock]()
-    for start in range(0, len(asked), BLOCKS_A_REQUEST):
-        headers = [one.header for one in asked[start : start + BLOCKS_A_REQUEST]]
-        for whole in fetch_blocks(reader, headers, watch.may_concern, sign):
+    for start in range(0, len(looked), BLOCKS_A_REQUEST):
+        asked = [headers[number] for number in looked[start : start + BLOCKS_A_REQUEST]]
+        for whole in fetch_blocks(reader, asked, watch.may_concern, sign):
             number, logs = whole.header.number, set(whole.logs)
-            if any((one in logs) != (one in told[number]) for one in doubted[number]):
+            of_it = {one for one in differing if one.block_number == number}
+            if of_it & logs != of_it & told:
                 found[number] = replace(whole, receipts=())
         sign()
     if found and len(doubted) > MOST_RECEIPTS:
@@ -83,12 +83,5 @@ def _others(
     return [logs for logs, newest in told.values() if newest.hash == last.hash]
 
 
-def _beside(logs: Sequence[RawLog], watch: WatchList) -> set[RawLog]:
+def _beside(logs: Iterable[RawLog], watch: WatchList) -> set[RawLog]:
     return {one for one in logs if one.address not in watch.vaults}
-
-
-def _by_height(logs: Iterable[RawLog]) -> dict[int, set[RawLog]]:
-    found: dict[int, set[RawLog]] = {}
-    for one in logs:
-        found.setdefault(one.block_number, set()).add(one)
-    return found

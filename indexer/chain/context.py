@@ -10,7 +10,6 @@ from sqlalchemy.orm import Session
 
 from core.db.engine import Database
 from core.mandate.chain.reader import VaultReader
-from indexer.chain.ledgers import Ledgers
 from indexer.metrics import IndexerMetrics
 
 
@@ -32,6 +31,5 @@ class ChainContext:
     fence: Callable[[Session], None]
     # the loop gets on: called in long work between two fences
     sign: Callable[[], None] = lambda: None
-    ledgers: Ledgers = field(default_factory=Ledgers)
     reserve_token: str | None = None
     metrics: IndexerMetrics = field(default_factory=lambda: IndexerMetrics(time.time))

@@ -15,7 +15,7 @@ Laws
 Source: docs/transfers.md; core/transfers/rules.py.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -46,9 +46,8 @@ from core.transfers.rules import (
 from core.transfers.tables import TransferReport
 from core.transfers.views import due_reports
 from indexer.chain.context import ChainContext
-from indexer.chain.facts import payment_of
+from indexer.chain.facts import deposit_of, payment_of, usdc_payees
 from indexer.chain.fetch import BlockContradictionError, receipt_fault
-from indexer.chain.payments import deposit_of
 from indexer.chain.quarantine import MAY_REFUSE, LedgerEntry, refusal_of, take
 
 # a wallet that was linked this shortly before a block may not have been known yet when it was
@@ -68,6 +67,10 @@ class Moved:
     failure: Failure | None
 
 
+Answer = TransactionReceipt | RpcRefusedError | None
+Headers = Mapping[str, BlockHeader | RpcRefusedError | None]  # by hash; None: the node lacks it
+
+
 @dataclass(frozen=True, slots=True)
 class _Due:
     """A report that is due, as it was read; `wallet` None: its agent has linked none."""
@@ -79,53 +82,33 @@ class _Due:
     wallet: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """A receipt and the header of its block, from one node; `header` None: it does not have that
-    block.
-    """
-
-    receipt: TransactionReceipt
-    header: BlockHeader | None
-
-
 def watch_deposits(chain: ChainContext, now: datetime) -> list[Moved]:
     """Look at every report that is due, once. Errors: RpcUnreachableError, LeadershipLostError."""
     with chain.database.read() as session:
         due = [
-            _due(report, wallet)
-            for report, wallet in due_reports(session, chain.chain_id, now, REPORTS_A_LOOK)
+            _Due(one.id, hex_of(one.tx_hash), one.state, Direction(one.direction), wallet)
+            for one, wallet in due_reports(session, chain.chain_id, now, REPORTS_A_LOOK)
         ]
     if not due:
         return []
     with chain.reader.rpc.pinned():
+        # asked for first: a receipt that is missing is missing at the safe block too
         safe = _safe(chain)
         if safe is None:
             return []
-        # The safe block is asked for first: a receipt that is missing is missing at that block too.
-        receipts = chain.reader.receipts_settled([report.tx_hash for report in due])
-        headers = _headers(chain, receipts)
+        answers = chain.reader.receipts_settled([report.tx_hash for report in due])
+        seen = [one for one in answers if isinstance(one, TransactionReceipt)]
+        hashes = list(dict.fromkeys(one.block_hash for one in seen))
+        headers = dict(zip(hashes, chain.reader.headers_by_hash(hashes), strict=True))
         steps = [
             _step_alone(chain, report, answer, headers, safe, now)
-            for report, answer in zip(due, receipts, strict=True)
+            for report, answer in zip(due, answers, strict=True)
         ]
-    found = [
-        step for step in steps if step is not None and step.verdict is not TransferVerdict.WAIT
-    ]
+    found = [step for step in steps if step and step.verdict is not TransferVerdict.WAIT]
     for step in found:
-        log.info(
-            "transfer report",
-            tx_hash=step.tx_hash,
-            verdict=step.verdict.value,
-            failure=step.failure,
-        )
+        verdict, failure = step.verdict.value, step.failure
+        log.info("transfer report", tx_hash=step.tx_hash, verdict=verdict, failure=failure)
     return found
-
-
-def _due(report: TransferReport, wallet: str | None) -> _Due:
-    return _Due(
-        report.id, hex_of(report.tx_hash), report.state, Direction(report.direction), wallet
-    )
 
 
 def _safe(chain: ChainContext) -> BlockHeader | None:
@@ -136,23 +119,11 @@ def _safe(chain: ChainContext) -> BlockHeader | None:
         return None
 
 
-def _headers(
-    chain: ChainContext, receipts: Sequence[TransactionReceipt | RpcRefusedError | None]
-) -> dict[str, BlockHeader | RpcRefusedError | None]:
-    """The blocks that the receipts name, by hash; None: the node lacks it."""
-    hashes = list(
-        dict.fromkeys(
-            receipt.block_hash for receipt in receipts if isinstance(receipt, TransactionReceipt)
-        )
-    )
-    return dict(zip(hashes, chain.reader.headers_by_hash(hashes), strict=True))
-
-
 def _step_alone(
     chain: ChainContext,
     due: _Due,
-    answer: TransactionReceipt | RpcRefusedError | None,
-    headers: Mapping[str, BlockHeader | RpcRefusedError | None],
+    answer: Answer,
+    headers: Headers,
     safe: BlockHeader,
     now: datetime,
 ) -> Moved | None:
@@ -162,13 +133,11 @@ def _step_alone(
         header = None if answer is None else headers[answer.block_hash]
         if isinstance(header, RpcRefusedError):
             raise header
-        seen = None if answer is None else _Seen(answer, header)
-        return _take_step(chain, due, seen, safe, now)
+        return _take_step(chain, due, answer, header, safe, now)
     except BlockContradictionError as error:
         chain.reader.rpc.distrust("contradicts")
-        log.warning(
-            "a node contradicts itself or the record", tx_hash=due.tx_hash, error=str(error)
-        )
+        what = "a node contradicts itself or the record"
+        log.warning(what, tx_hash=due.tx_hash, error=str(error))
     except (RpcRefusedError, *MAY_REFUSE) as error:
         if not isinstance(error, RpcRefusedError) and refusal_of(error) is None:
             raise
@@ -180,33 +149,31 @@ def _step_alone(
 
 
 def _take_step(
-    chain: ChainContext, due: _Due, seen: _Seen | None, safe: BlockHeader, now: datetime
+    chain: ChainContext,
+    due: _Due,
+    receipt: TransactionReceipt | None,
+    header: BlockHeader | None,
+    safe: BlockHeader,
+    now: datetime,
 ) -> Moved | None:
-    """None: the indexer does not stand where the node does; or the report has moved on since it was
-    read.
+    """None: the indexer does not stand where the node does, or the node lacks the receipt's block;
+    or the report has moved on since it was read.
     """
     with chain.database.write() as session:
         chain.fence(session)
-        report = repository.lock_report(session, due.id)
+        report, sighting = repository.lock_report(session, due.id), None
         if report.state != due.state or not _is_ours(session, chain, safe.number, safe.hash):
             return None
-        receipt, header = (None, None) if seen is None else (seen.receipt, seen.header)
-        if receipt is not None and (
-            header is None or not _is_ours(session, chain, receipt.block_number, receipt.block_hash)
-        ):
-            return None
-        sighting = None
-        if receipt is not None and header is not None:
+        if receipt is not None:
+            at = receipt.block_number, receipt.block_hash
+            if header is None or not _is_ours(session, chain, *at):
+                return None
             _hold_against(session, chain, receipt, header)
             sighting = _sighting(chain, due, receipt, header.timestamp, safe)
         step = judge(_watched(report), sighting, safe.timestamp)
         _apply(session, report, step, sighting, now)
-        if (
-            receipt is not None
-            and header is not None
-            and step.failure is Failure.CONTRADICTED
-            and due.direction is Direction.IN
-        ):
+        is_contradicted = step.failure is Failure.CONTRADICTED and due.direction is Direction.IN
+        if receipt is not None and header is not None and is_contradicted:
             _show(session, chain, due, receipt, header.timestamp, now)
         return Moved(due.tx_hash, step.verdict, step.failure)
 
@@ -219,52 +186,29 @@ def _hold_against(
     Errors: BlockContradictionError.
     """
     fault = receipt_fault(receipt)
+    stands_at = header.transaction_hashes[receipt.tx_index : receipt.tx_index + 1]
+    if header.number != receipt.block_number or stands_at != (receipt.tx_hash,):
+        fault = fault or f"the transaction {receipt.tx_hash} does not stand there"
+    if receipt.logs_bloom & ~header.logs_bloom:
+        fault = fault or "a receipt has a log that the header's bloom denies"
     if fault is not None:
         raise BlockContradictionError(header, fault)
-    if header.number != receipt.block_number or header.transaction_hashes[
-        receipt.tx_index : receipt.tx_index + 1
-    ] != (receipt.tx_hash,):
-        raise BlockContradictionError(
-            header, f"the transaction {receipt.tx_hash} does not stand there"
-        )
-    if receipt.logs_bloom & ~header.logs_bloom:
-        raise BlockContradictionError(header, "a receipt has a log that the header's bloom denies")
     time = chain_repository.block_time(session, chain.chain_id, header.hash)
     if time is None:
         return  # it lies below our first block
     if time != header.timestamp:
         raise BlockContradictionError(header, "its time is not what the record says")
-    kept = {
-        one
-        for one in chain_repository.logs_of_block(session, chain.chain_id, header.hash)
-        if one.tx_hash == receipt.tx_hash
-    }
+    of_block = chain_repository.logs_of_block(session, chain.chain_id, header.hash)
+    kept = {one for one in of_block if one.tx_hash == receipt.tx_hash}
     if kept - set(receipt.logs):
         raise BlockContradictionError(header, f"a log of {receipt.tx_hash} is left out or altered")
-    invented = _payments_of(session, chain, receipt, header) - {one.log_index for one in kept}
-    if invented:
-        raise BlockContradictionError(
-            header, f"the record has no payment {min(invented)} of {receipt.tx_hash}"
-        )
-
-
-def _payments_of(
-    session: WriteSession, chain: ChainContext, receipt: TransactionReceipt, header: BlockHeader
-) -> set[int]:
-    """Indices of the transfers that the record must have: to wallets that had been linked for a
-    while by then.
-    """
-    paid = [
-        one
-        for one in transfers_of(receipt, chain.usdc)
-        if one.from_ != one.to and one.amount_e6 > 0
-    ]
-    linked = linked_wallets(session, [one.to for one in paid]) if paid else {}
-    return {
-        one.log_index
-        for one in paid
-        if one.to in linked and linked[one.to].since + LINK_MARGIN_S <= header.timestamp
-    }
+    # the record has the transfers to wallets that had been linked for a while by then
+    linked = linked_wallets(session, usdc_payees(receipt.logs, chain.usdc))
+    before = header.timestamp - LINK_MARGIN_S
+    for one in receipt.logs:
+        if one not in kept and payment_of(one, chain.usdc, linked, before) is not None:
+            what = f"the record has no payment {one.log_index} of {receipt.tx_hash}"
+            raise BlockContradictionError(header, what)
 
 
 def _is_ours(session: WriteSession, chain: ChainContext, number: int, block_hash: str) -> bool:
@@ -304,21 +248,13 @@ def _show(
     back of its ledger, if anything is.
     """
     linked = {} if due.wallet is None else linked_wallets(session, [due.wallet])
-    logs = {log.log_index: log for log in receipt.logs}
-    for wallet, link in linked.items():
-        paid = [
-            one
-            for one in transfers_of(receipt, chain.usdc)
-            if one.to == wallet != one.from_ and one.amount_e6 and at >= link.since
-        ]
-        payments = [payment_of(logs[one.log_index], link.account_id) for one in paid]
-        entries = [
-            LedgerEntry(
-                deposit_of(one, receipt.block_number, receipt.block_hash, chain.chain_id), one.log
-            )
-            for one in payments
-        ]
-        take(session, chain, ACCOUNT, {link.account_id: entries} if entries else {}, now)
+    entries = dict[int, list[LedgerEntry]]()
+    for one in receipt.logs:
+        paid = payment_of(one, chain.usdc, linked, at)
+        if paid is not None:
+            entry = LedgerEntry(deposit_of(one, chain.chain_id), one)
+            entries.setdefault(paid.account_id, []).append(entry)
+    take(session, chain, ACCOUNT, entries, now)
 
 
 def _watched(report: TransferReport) -> Watched:

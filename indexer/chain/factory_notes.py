@@ -6,15 +6,15 @@ was taken, by what earlier blocks said, and whose vault existed before the event
 the keeper and a granted role are alerts as well: one an owner and log, however many mandates the
 owner has.
 
-    the block's transaction:  who is owed which notes  ->  then slices of BOOKS_A_SLICE, a transaction each  ->  nothing is owed
+    the block's transaction:  who is owed which notes  ->  then slices of LEDGERS_A_SLICE, a transaction each  ->  nothing is owed
 
 What became of a mandate after the block changes nothing: who is owed was written down with the
 block.
 Source: docs/rules.md#factory-notes; the guard's events are beside it.
 """
 
-from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from core.alerts import queries as alerts
 from core.db.engine import WriteSession
@@ -31,14 +31,13 @@ from core.mandate.rules.events import (
     RoleGranted,
     RoleRevoked,
 )
-from core.mandate.rules.ledger import NewRow, row_from_event
+from core.mandate.rules.ledger import row_from_event
 from core.mandate.rules.terms import ZERO_ADDRESS
 from core.mandate.views import mandates_to_note
 from core.quarantine.queries import MANDATE
 from indexer.chain.context import ChainContext
 from indexer.chain.facts import BlockFacts
-from indexer.chain.ledgers import Note, note_from_json
-from indexer.chain.quarantine import LedgerEntry, take
+from indexer.chain.quarantine import NEW_ROW, LedgerEntry, take
 
 NOTED_EVENTS = (
     KeeperProposed,
@@ -61,35 +60,30 @@ def is_noted(facts: BlockFacts) -> bool:
     return any(isinstance(item.event, NOTED_EVENTS) for item in facts.found)
 
 
-def factory_notes(facts: BlockFacts, usdc: str) -> list[Note]:
-    """The block's notes, in the order of its logs."""
-    noted = [item for item in facts.found if isinstance(item.event, NOTED_EVENTS)]
-    # Nobody of a single mandate acts here, so the parties of the row are left empty.
-    rows = [
-        (item, row_from_event(item.event, item.ref, ZERO_ADDRESS, ZERO_ADDRESS, None, usdc=usdc))
-        for item in noted
-    ]
-    return [
-        Note(row, isinstance(item.event, ALERTED_EVENTS)) for item, row in rows if row is not None
-    ]
-
-
-def note_block(session: WriteSession, chain: ChainContext, facts: BlockFacts, now: datetime) -> int:
-    """Hand the block's notes to the ledgers; how many rows were written at once.
-
-    The ledgers must say all of the blocks before.
+def note_block(
+    session: WriteSession, chain: ChainContext, facts: BlockFacts, now: datetime
+) -> None:
+    """Write down who is owed the block's notes, in the order of its logs. The ledgers must say all
+    of the blocks before.
     """
-    notes = factory_notes(facts, chain.usdc)
-    mandates = mandates_to_note(session, chain.chain_id, facts.header.number) if notes else []
-    return (
-        chain.ledgers.note(session, chain.chain_id, facts.header, notes, mandates, now)
-        if mandates
-        else 0
-    )
+    notes = list[dict[str, Any]]()
+    for item in facts.found:
+        if isinstance(item.event, NOTED_EVENTS):
+            # nobody of a single mandate acts here, so the parties of the row are left empty
+            nobody = ZERO_ADDRESS, ZERO_ADDRESS, None
+            row = row_from_event(item.event, item.ref, *nobody, usdc=chain.usdc)
+            is_alert = isinstance(item.event, ALERTED_EVENTS)
+            if row is not None:
+                notes.append({"row": NEW_ROW.dump_python(row, mode="json"), "is_alert": is_alert})
+    header = facts.header
+    mandates = mandates_to_note(session, chain.chain_id, header.number) if notes else []
+    if mandates:
+        block = header.number, header.hash
+        owed_notes.owe(session, chain.chain_id, block, notes, mandates, now)
 
 
 def write_slice(chain: ChainContext, now: datetime) -> bool:
-    """Write the oldest owed notes, into BOOKS_A_SLICE ledgers, as one transaction; whether anything
+    """Write the oldest owed notes, into LEDGERS_A_SLICE ledgers, as one transaction; whether anything
     is left. Errors: LeadershipLostError.
     """
     with chain.database.write() as session:
@@ -105,29 +99,12 @@ def write_slice(chain: ChainContext, now: datetime) -> bool:
 
 
 def _pay(session: WriteSession, chain: ChainContext, owed: Owed, now: datetime) -> None:
-    notes = [note_from_json(note) for note in owed.notes]
-    take(
-        session,
-        chain,
-        MANDATE,
-        {mandate: [LedgerEntry(note.row, None) for note in notes] for mandate in owed.mandate_ids},
-        now,
-    )
-    _alert_owners(session, [note.row for note in notes if note.is_alert], owed.mandate_ids, now)
+    rows = [NEW_ROW.validate_python(note["row"]) for note in owed.notes]
+    entries = [LedgerEntry(row, None) for row in rows]
+    take(session, chain, MANDATE, dict.fromkeys(owed.mandate_ids, entries), now)
+    alerted = [row for row, note in zip(rows, owed.notes, strict=True) if note["is_alert"]]
+    owners = owners_of(session, owed.mandate_ids) if alerted else []
+    for row in alerted:
+        payload = {key: row.payload[key] for key in ("event", "args")}
+        alerts.add(session, alerts.KEEPER_CHANGE, owners, row, payload, now)
     owed_notes.paid(session, owed)
-
-
-def _alert_owners(
-    session: WriteSession, rows: Sequence[NewRow], mandate_ids: Sequence[int], now: datetime
-) -> None:
-    """Tell the owners of the mandates, each once a log."""
-    owners = owners_of(session, mandate_ids) if rows else []
-    for row in rows:
-        alerts.add(
-            session,
-            alerts.KEEPER_CHANGE,
-            owners,
-            row,
-            {key: row.payload[key] for key in ("event", "args")},
-            now,
-        )

@@ -35,9 +35,12 @@ from core.mandate.rules.events import (
     X402Paid,
 )
 from core.mandate.rules.terms import ZERO_ADDRESS
+from core.money import usdc_text
 from core.reserve.decode import decode_reserve_log, is_event_of_reserve
-from core.reserve.rules import ReserveFact
+from core.reserve.events import NewReserveEvent
 from core.sponsored.logs import AuthorizationLog, authorizations_in
+from core.transfers.ledger.writer import DEPOSIT, NewTransfer
+from core.transfers.rules import USDC, FourStates
 from indexer.chain.fetch import FetchedBlock
 from indexer.chain.watch import WatchList
 
@@ -94,23 +97,10 @@ class Created:
 
 
 @dataclass(frozen=True, slots=True)
-class Deposit:
-    """USDC that reached the wallet of an account, by one Transfer log. `amount` is base units."""
+class Payment:
+    """A Transfer of USDC that reached the wallet of an account."""
 
     account_id: int
-    sender: str
-    wallet: str
-    amount: int
-    tx_hash: str
-    log_index: int
-    log: RawLog | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ReserveFound:
-    """An event of the reserve token and its log."""
-
-    fact: ReserveFact
     log: RawLog
 
 
@@ -124,11 +114,11 @@ class BlockFacts:
     header: BlockHeader
     logs: tuple[RawLog, ...]
     found: tuple[Found, ...]
-    payments: tuple[Deposit, ...]
+    payments: tuple[Payment, ...]
     reverts: tuple[NewRevert, ...]
     undecodable: tuple[Undecodable, ...] = ()
     created: tuple[Created, ...] = ()
-    reserve: tuple[ReserveFound, ...] = ()
+    reserve: tuple[NewReserveEvent, ...] = ()
     uses: tuple[AuthorizationLog, ...] = ()  # of anybody's EIP-3009 authorizations
 
     def events_of(self, kind: type[Event]) -> tuple[Event, ...]:
@@ -149,57 +139,44 @@ def _named_agent(item: Found) -> tuple[str, str] | None:
 
 def facts_of(block: FetchedBlock, watch: WatchList, chain_id: int) -> BlockFacts:
     """Everything that the block says of us."""
-    created = {
-        made.address: made
-        for log in block.logs
-        if log.address == watch.factory and (made := created_by(log))
-    }
-    kept, found, undecodable, payments, reserve = (
-        list[RawLog](),
-        list[Found](),
-        list[Undecodable](),
-        list[Deposit](),
-        list[ReserveFound](),
+    at, of_factory = (
+        block.header.timestamp,
+        [one for one in block.logs if one.address == watch.factory],
     )
+    created = {made.address: made for one in of_factory if (made := created_by(one))}
+    kept, found, undecodable = list[RawLog](), list[Found](), list[Undecodable]()
+    payments, reserve = list[Payment](), list[NewReserveEvent]()
     for log in block.logs:
-        payment = (
-            _payment(log, watch.wallets, block.header.timestamp)
-            if log.address == watch.usdc
-            else None
-        )
+        payment = payment_of(log, watch.usdc, watch.wallets, at)
         is_vault = log.address in watch.vaults or log.address in created
+        is_reserve = log.address == watch.reserve_token and is_event_of_reserve(log)
         is_ours = is_vault or log.address == watch.factory or log.address in watch.adapters
         if payment is not None:
             payments.append(payment)
-        is_reserve = log.address == watch.reserve_token and is_event_of_reserve(log)
         if payment is not None or is_ours or is_reserve:
             kept.append(log)
-        if is_reserve:
-            try:
-                reserve.append(ReserveFound(decode_reserve_log(log), log))
-            except OF_ONE_FACT as error:
-                undecodable.append(Undecodable(log, type(error).__name__))
-        if not is_ours or is_reserve:
+        if not is_ours and not is_reserve:
             continue
         try:
+            if is_reserve:
+                reserve.append(NewReserveEvent(decode_reserve_log(log), log, at))
+                continue
             event = decode_log(log)
         except OF_ONE_FACT as error:
             undecodable.append(Undecodable(log, type(error).__name__))
             continue
         if event is not None and _is_believed(event, log, watch, is_vault):
-            found.append(Found(ref_of(log, block.header.timestamp, chain_id), event, log))
+            found.append(Found(ref_of(log, at, chain_id), event, log))
             if isinstance(event, VaultCreated):
-                created[event.vault] = Created(
-                    event.vault, event.terms_digest, event.owner, kept_name(event.public_id)
-                )
+                name = kept_name(event.public_id)
+                created[event.vault] = Created(event.vault, event.terms_digest, event.owner, name)
     named = [pair for pair in map(_named_agent, found) if pair is not None]
-    reverts = reverts_of(block.receipts, watch, named)
     return BlockFacts(
         block.header,
         tuple(kept),
         tuple(found),
         tuple(payments),
-        reverts,
+        reverts_of(block.receipts, watch, named),
         tuple(undecodable),
         tuple(created.values()),
         tuple(reserve),
@@ -237,23 +214,51 @@ def kept_name(public_id: str) -> str | None:
     return public_id if public_id.isprintable() and 0 < len(public_id) <= NAME_CHARACTERS else None
 
 
-def _payment(log: RawLog, wallets: Mapping[str, LinkedWallet], at: int) -> Deposit | None:
+def payment_of(
+    log: RawLog, usdc: str, wallets: Mapping[str, LinkedWallet], at: int
+) -> Payment | None:
     """A transfer of USDC to a wallet that was linked by then, but not what it sends to itself, and
     not of nothing: anybody may make transfers of 0, in the name of anybody, and each would cost a
     row.
     """
-    if not _is_transfer(log) or not int(log.data, 16):
+    if log.address != usdc or not _is_transfer(log) or not int(log.data, 16):
         return None
     linked = wallets.get(address_in(log.topics[2]))
     if linked is None or at < linked.since or log.topics[1] == log.topics[2]:
         return None
-    return payment_of(log, linked.account_id)
+    return Payment(linked.account_id, log)
 
 
-def payment_of(log: RawLog, account_id: int) -> Deposit:
-    """What a Transfer of USDC says. Errors: ValueError for a log that is none."""
-    sender, wallet = map(address_in, log.topics[1:])
-    return Deposit(account_id, sender, wallet, int(log.data, 16), log.tx_hash, log.log_index, log)
+def deposit_of(log: RawLog, chain_id: int) -> NewTransfer:
+    """The payment as an entry of its account's transfer ledger, shown by the chain and reported by
+    nobody: the amount is idle from its block on, and no longer when the block is replaced. An
+    agent's own report of the transaction takes its place (core/transfers/reports.py).
+
+    Errors: ValueError for a log that is no Transfer.
+    """
+    (sender, wallet), amount_e6 = map(address_in, log.topics[1:]), int(log.data, 16)
+    return NewTransfer(
+        kind=DEPOSIT,
+        base_key=deposit_key(log.tx_hash, log.log_index),
+        chain_id=chain_id,
+        asset=USDC,
+        deltas=FourStates(idle_e6=amount_e6),
+        reported_by="chain",
+        tx_hash=log.tx_hash,
+        payload={
+            "from": sender,
+            "to": wallet,
+            "amount": usdc_text(amount_e6),
+            "log_index": log.log_index,
+            "block_number": log.block_number,
+            "block_hash": log.block_hash,
+        },
+    )
+
+
+def deposit_key(tx_hash: str, log_index: int) -> str:
+    """The payment's name within the account's ledger."""
+    return f"deposit:{tx_hash}:{log_index}"
 
 
 def _is_transfer(log: RawLog) -> bool:
@@ -265,11 +270,9 @@ def _is_transfer(log: RawLog) -> bool:
     )
 
 
-def usdc_payees(block: FetchedBlock, usdc: str) -> set[str]:
-    """Everyone whom a Transfer of USDC in the block pays."""
-    return {
-        address_in(log.topics[2]) for log in block.logs if log.address == usdc and _is_transfer(log)
-    }
+def usdc_payees(logs: Iterable[RawLog], usdc: str) -> set[str]:
+    """Everyone whom a Transfer of USDC among these logs pays."""
+    return {address_in(log.topics[2]) for log in logs if log.address == usdc and _is_transfer(log)}
 
 
 def _is_believed(event: ChainEvent, log: RawLog, watch: WatchList, is_vault: bool) -> bool:

@@ -12,7 +12,7 @@ are kept that may concern us.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from core.chain.blocks import BlockHeader, RawLog, TransactionReceipt
@@ -75,7 +75,7 @@ def fetch_block(
             raise BlockUnavailableError(header.number, header.hash) from error
         if len(header.transaction_hashes) <= 1:
             raise
-        return _by_transaction(reader, header, keep, sign)
+        return verified(header, _by_transaction(reader, header, sign), keep)
     if receipts is None:
         raise BlockUnavailableError(header.number, header.hash)
     return verified(header, receipts)
@@ -91,12 +91,9 @@ def fetch_blocks(
         answers = reader.receipts_of_blocks([header.hash for header in headers])
     except AnswerTooLargeError:
         sign()
-        middle = len(headers) // 2
-        return [
-            block
-            for half in (headers[:middle], headers[middle:])
-            for block in fetch_blocks(reader, half, keep, sign)
-        ]
+        first, second = headers[: len(headers) // 2], headers[len(headers) // 2 :]
+        found = fetch_blocks(reader, first, keep, sign)
+        return found + fetch_blocks(reader, second, keep, sign)
     blocks = []
     for header, receipts in zip(headers, answers, strict=True):
         if receipts is None:
@@ -106,11 +103,11 @@ def fetch_blocks(
 
 
 def _by_transaction(
-    reader: VaultReader, header: BlockHeader, keep: Keep, sign: Callable[[], None]
-) -> FetchedBlock:
+    reader: VaultReader, header: BlockHeader, sign: Callable[[], None]
+) -> Iterator[TransactionReceipt]:
     """Errors: as `fetch_block`; RpcUnreachableError when not even one receipt comes in time."""
-    fold, step = _Fold(header), RECEIPTS_A_REQUEST
-    while some := header.transaction_hashes[fold.count : fold.count + step]:
+    count, step = 0, RECEIPTS_A_REQUEST
+    while some := header.transaction_hashes[count : count + step]:
         sign()
         try:
             receipts = reader.receipts_of(some)
@@ -122,68 +119,49 @@ def _by_transaction(
         for receipt in receipts:
             if receipt is None:
                 raise BlockUnavailableError(header.number, header.hash)
-            fold.add(receipt, keep)
-    return fold.whole()
+            yield receipt
+        count += len(receipts)
 
 
-def verified(header: BlockHeader, receipts: Sequence[TransactionReceipt]) -> FetchedBlock:
-    """Errors: BlockContradictionError."""
-    if len(receipts) != len(header.transaction_hashes):
-        raise BlockContradictionError(
-            header, f"{len(receipts)} receipts for {len(header.transaction_hashes)} transactions"
-        )
-    fold = _Fold(header)
-    for receipt in receipts:
-        fold.add(receipt)
-    return fold.whole()
+def verified(
+    header: BlockHeader, receipts: Iterable[TransactionReceipt], keep: Keep | None = None
+) -> FetchedBlock:
+    """Receipts of one block, held against it one after the other; `keep` None: all logs are kept.
 
-
-class _Fold:
-    """Receipts of one block, held against it one after the other.
-
-    Errors of `add` and `whole`: BlockContradictionError.
+    Errors: BlockContradictionError.
     """
-
-    def __init__(self, header: BlockHeader) -> None:
-        self._header = header
-        self._receipts = list[TransactionReceipt]()
-        self._logs = list[RawLog]()
-        self._bloom = self._next_log = 0
-
-    @property
-    def count(self) -> int:
-        return len(self._receipts)
-
-    def add(self, receipt: TransactionReceipt, keep: Keep | None = None) -> None:
-        """The next one. `keep` None: all of its logs are kept."""
-        header = self._header
-        if receipt.tx_hash != header.transaction_hashes[self.count]:
-            raise BlockContradictionError(header, "a receipt is another transaction's")
-        if receipt.block_hash != header.hash or receipt.block_number != header.number:
-            raise BlockContradictionError(header, "a receipt names another block")
-        if receipt.tx_index != self.count:
-            raise BlockContradictionError(header, "receipts are out of order")
-        fault = receipt_fault(receipt)
+    taken, logs, bloom, next_log = list[TransactionReceipt](), list[RawLog](), 0, 0
+    for receipt in receipts:
+        fault = _place_fault(header, receipt, len(taken), next_log) or receipt_fault(receipt)
         if fault is not None:
             raise BlockContradictionError(header, fault)
-        if [log.log_index for log in receipt.logs] != list(
-            range(self._next_log, self._next_log + len(receipt.logs))
-        ):
-            raise BlockContradictionError(header, "logs are missing or out of order")
-        self._next_log += len(receipt.logs)
-        self._bloom |= receipt.logs_bloom
+        next_log += len(receipt.logs)
+        bloom |= receipt.logs_bloom
         kept = receipt.logs if keep is None else tuple(filter(keep, receipt.logs))
-        self._receipts.append(receipt if keep is None else replace(receipt, logs=kept))
-        self._logs += kept
+        taken.append(receipt if keep is None else replace(receipt, logs=kept))
+        logs += kept
+    count = len(header.transaction_hashes)
+    if len(taken) != count:
+        raise BlockContradictionError(header, f"{len(taken)} receipts for {count} transactions")
+    if bloom != header.logs_bloom:
+        what = "the receipts' blooms are not the header's: a log is missing or invented"
+        raise BlockContradictionError(header, what)
+    return FetchedBlock(header, tuple(taken), tuple(logs))
 
-    def whole(self) -> FetchedBlock:
-        """After the last one."""
-        if self._bloom != self._header.logs_bloom:
-            raise BlockContradictionError(
-                self._header,
-                "the receipts' blooms are not the header's: a log is missing or invented",
-            )
-        return FetchedBlock(self._header, tuple(self._receipts), tuple(self._logs))
+
+def _place_fault(
+    header: BlockHeader, receipt: TransactionReceipt, place: int, next_log: int
+) -> str | None:
+    """What of the receipt does not fit the block, where so many receipts and logs came before."""
+    if header.transaction_hashes[place : place + 1] != (receipt.tx_hash,):
+        return "a receipt is another transaction's"
+    if receipt.block_hash != header.hash or receipt.block_number != header.number:
+        return "a receipt names another block"
+    if receipt.tx_index != place:
+        return "receipts are out of order"
+    if any(log.log_index != next_log + at for at, log in enumerate(receipt.logs)):
+        return "logs are missing or out of order"
+    return None
 
 
 def receipt_fault(receipt: TransactionReceipt) -> str | None:

@@ -14,18 +14,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from core.chain.abi import address_word
+from core.chain.abi import address_word, topic_of
 from core.chain.blocks import BlockHeader, RawLog
 from core.mandate.chain.decode import TRANSFER_TOPIC
 from core.mandate.chain.reader import VaultReader
 from core.reserve.decode import TOPICS
+from core.sponsored.logs import authorization_topics, bought_event
 from indexer.chain.facts import created_by, listed_by
 from indexer.chain.fetch import BlockContradictionError, BlockUnavailableError, FetchedBlock
-from indexer.chain.sponsored import filters_of
 from indexer.chain.watch import WatchList
 
 HEADERS_A_REQUEST = 100
-ADDRESSES_A_REQUEST = 1_000
+ADDRESSES_A_REQUEST, NONCES_A_REQUEST = 1_000, 500
 
 
 class RangeReader:
@@ -52,7 +52,7 @@ class RangeReader:
         addresses = sorted(watch.vaults.keys() | watch.adapters | _appeared(factory_logs))
         logs = factory_logs + self._logs(headers, _filters(addresses, watch))
         # what these say may stand among the others: a buyer may pay a linked wallet
-        sponsored = self._logs(headers, list(filters_of(watch.quoted, watch.usdc)))
+        sponsored = self._logs(headers, list(_of_quoted(watch)))
         known = set(logs)
         return _grouped(headers, logs + [log for log in sponsored if log not in known])
 
@@ -90,8 +90,7 @@ class RangeReader:
 
 def beside_vaults(watch: WatchList) -> list[dict[str, Any]]:
     """eth_getLogs filters of all that concerns us and no vault logs."""
-    sponsored = filters_of(watch.quoted, watch.usdc)
-    return [*_filters(sorted(watch.adapters | {watch.factory}), watch), *sponsored]
+    return [*_filters(sorted(watch.adapters | {watch.factory}), watch), *_of_quoted(watch)]
 
 
 def _filters(addresses: Sequence[str], watch: WatchList) -> list[dict[str, Any]]:
@@ -106,6 +105,18 @@ def _filters(addresses: Sequence[str], watch: WatchList) -> list[dict[str, Any]]
     if watch.reserve_token is not None and watch.reserve_token not in addresses:
         filters.append({"address": watch.reserve_token, "topics": [list(TOPICS)]})
     return filters
+
+
+def _of_quoted(watch: WatchList) -> Iterator[dict[str, Any]]:
+    """The uses of quoted authorizations by nonce, what they moved, and what was minted for it. Nonces
+    are random until their quote is committed: no block can hold a use that nobody looked for.
+    """
+    wanted = watch.quoted
+    for nonces in _chunks(wanted.nonces, NONCES_A_REQUEST):
+        yield {"address": watch.usdc, "topics": [[*authorization_topics()], None, nonces]}
+    for words in _chunks([address_word(buyer) for buyer in wanted.buyers], NONCES_A_REQUEST):
+        yield {"address": watch.usdc, "topics": [topic_of("Transfer"), words]}
+        yield {"address": list(wanted.tokens), "topics": [bought_event().topic, words]}
 
 
 def _appeared(factory_logs: Sequence[RawLog]) -> set[str]:
@@ -131,6 +142,6 @@ def _grouped(headers: Sequence[BlockHeader], logs: Iterable[RawLog]) -> list[Fet
     return blocks
 
 
-def _chunks(items: Sequence[str]) -> Iterator[list[str]]:
-    for start in range(0, len(items), ADDRESSES_A_REQUEST):
-        yield list(items[start : start + ADDRESSES_A_REQUEST])
+def _chunks(items: Sequence[str], most: int = ADDRESSES_A_REQUEST) -> Iterator[list[str]]:
+    for start in range(0, len(items), most):
+        yield list(items[start : start + most])

@@ -23,6 +23,7 @@ from core.chain.reader import LATEST
 from core.errors import OutsideError
 from core.mandate.ledger import ends as mandate_ends
 from core.mandate.ledger import writer as mandate_ledger
+from indexer.chain import ledgers
 from indexer.chain.confirmation import Confirmation
 from indexer.chain.context import ChainContext
 
@@ -126,7 +127,7 @@ class Finality:
                 mandate_ends.say_safe(session, chain.chain_id, at.number, now)
                 past = mandate_ends.expired(session, chain.chain_id, at.number, header.timestamp)
                 if past:
-                    chain.ledgers.append(session, past, now)
+                    ledgers.append(session, past, now)
 
 
 def _height(said: Sequence[tuple[BlockHeader | None, BlockHeader | None]]) -> int | None:

@@ -52,7 +52,7 @@ from indexer.chain.context import ChainContext
 from indexer.chain.facts import VAULT_CREATED_TOPIC, facts_of
 from indexer.chain.fetch import FetchedBlock
 from indexer.chain.node_logs import WITHIN_S, NodeLogs, Stories, Story
-from indexer.chain.quarantine import incomplete_fact, incomplete_key, tell_whole
+from indexer.chain.quarantine import hold, incomplete_fact, incomplete_key, tell_whole
 from indexer.chain.watch import WatchList
 from indexer.chain.write import write_late
 
@@ -394,9 +394,7 @@ class LogProof:
                 block_hash = repository.canonical_hash(session, chain.chain_id, at)
                 if block_hash is not None:
                     fact = incomplete_fact(vault.address, at, block_hash)
-                    chain.ledgers.hold(
-                        session, chain.chain_id, MANDATE, vault.mandate_id, [fact], now
-                    )
+                    hold(session, chain.chain_id, MANDATE, vault.mandate_id, [fact], now)
         if is_new:
             log.error("vault's word differs", vault=vault.address, what=what)
 

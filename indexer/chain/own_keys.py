@@ -83,9 +83,8 @@ class OwnKeys:
         counts = {one: reader.transaction_count(one, head.hash) for one in roles}
         found, looks = list[Fault](), list[LookedAt]()
         for address, role in roles.items():
-            now = LookedAt(
-                address=address, role=role, nonce=counts[address], block_number=head.number
-            )
+            at = {"nonce": counts[address], "block_number": head.number}
+            now = LookedAt(address=address, role=role, **at)
             last = before.get(address)
             if last is None:
                 looks += self._first(now)
@@ -116,16 +115,11 @@ class OwnKeys:
         """Role by address; an account that has several is named once."""
         reader = self._chain.reader
         settler = newest_settler(session)
-        named = [
-            (reader.guard(), GUARD),
-            *([] if settler is None else [(settler, SETTLER)]),
-            (reader.keeper(), KEEPER),
-            *(
-                (str(one["address"]), str(one["role"]))
-                for one in last_done(session, BALANCES).get("signers", ())
-            ),
-        ]
-        return {address: role for address, role in named if address != ZERO_ADDRESS}
+        named = {reader.guard(): GUARD, settler or ZERO_ADDRESS: SETTLER, reader.keeper(): KEEPER}
+        signers = last_done(session, BALANCES).get("signers", ())
+        named |= {str(one["address"]): str(one["role"]) for one in signers}
+        named.pop(ZERO_ADDRESS, None)
+        return named
 
     def _first(self, now: LookedAt) -> list[LookedAt]:
         """A settler's count is compared with its rows from a moment on when none is under way."""
@@ -154,17 +148,10 @@ class OwnKeys:
             return [], replace(last, role=now.role, nonce=gaps[0][0])
         self._waits.pop(now.address, None)
         sent = self._sent(last, now, [nonce for gap in gaps for nonce in range(gap[0], gap[1] + 1)])
-        left = [
-            one
-            for gap in gaps
-            for one in _without(
-                gap, {nonce for nonce, call in sent.items() if self._is_anybodys(call)}
-            )
-        ]
-        faults = [
-            _fault(self._chain.chain_id, now, first, last_, sent.get(first))
-            for first, last_ in left
-        ]
+        anybodys = {nonce for nonce, call in sent.items() if self._is_anybodys(call)}
+        left = [one for gap in gaps for one in _without(gap, anybodys)]
+        chain_id = self._chain.chain_id
+        faults = [_fault(chain_id, now, *one, sent.get(one[0])) for one in left]
         return faults, replace(now, nonce=end)
 
     def _of_settler(self, last: LookedAt, now: LookedAt) -> tuple[list[Fault], LookedAt]:

@@ -23,6 +23,7 @@ Laws
 """
 
 import json
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -31,21 +32,31 @@ from typing import Any
 
 import structlog
 from psycopg import Error as PsycopgError
+from pydantic import TypeAdapter
 from sqlalchemy.exc import SQLAlchemyError, StatementError
 
 from core.alerts import queries as alerts
+from core.blocks.queries import block_time
 from core.chain.abi import AbiDecodeError
 from core.chain.blocks import RawLog
 from core.db.engine import WriteSession
 from core.db.refused import constraint_of, refused_state
 from core.errors import MandateError
-from core.mandate.queries import ledger_name, names_of
+from core.hexes import bytes_of
+from core.ledger.chain import known_keys
+from core.mandate.queries import ledger_name, names_of, owners_of, public_ids_of
 from core.mandate.rules.ledger import NewRow
+from core.mandate.tables import MandateEvent
+from core.quarantine import queries as repository
 from core.quarantine.queries import MANDATE, NewHeld, held_among
+from core.quarantine.views.held import instant
 from core.transfers.ledger.writer import NewTransfer
+from core.transfers.reports import post_deposits
+from core.transfers.tables import TransferEntry
+from indexer.chain import ledgers
 from indexer.chain.context import ChainContext
-from indexer.chain.ledgers import NEW_ROW
 
+NEW_ROW: TypeAdapter[NewRow] = TypeAdapter(NewRow)
 # what rules of the domain, and a number out of range, raise
 OF_A_RULE = (MandateError, ValueError, ArithmeticError)
 # `refusal_of` says whether it does
@@ -74,8 +85,8 @@ class HeldReason:
 class LedgerEntry:
     """What the chain says to one ledger.
 
-    `row` None: none could be made of the log, and `fault` says why; `log` None: a reverted call, or
-    a note of the factory.
+    `row` None: none could be made of the log, and `fault` says why; without a `fault` the ledger
+    has none for it. `log` None: a reverted call, or a note of the factory.
     """
 
     row: NewRow | NewTransfer | None
@@ -161,14 +172,14 @@ class _Taking:
     now: datetime
 
     def take(self, waiting: Mapping[int, Sequence[LedgerEntry]]) -> int:
-        held = self.chain.ledgers.held(self.session, self.ledger, waiting.keys())
+        held = held_among(self.session, self.ledger, waiting.keys())
         for ledger_id in sorted(held):
             self._hold(ledger_id, waiting[ledger_id], WAITS)
         free = {one: waiting[one] for one in waiting if one not in held}
-        made = {one: rows for one, entries in free.items() if (rows := _rows(entries)) is not None}
-        count, refusal = self._try(made)
+        whole = {one: _rows(some) for one, some in free.items() if _fault(some) is None}
+        count, refusal = self._try(whole)
         for ledger_id, entries in free.items():
-            if refusal is None and ledger_id in made:
+            if refusal is None and ledger_id in whole:
                 continue
             new, taken, why = self.blocks(ledger_id, entries)
             count += new
@@ -182,31 +193,29 @@ class _Taking:
         """Append all, or block by block up to the first that is refused: how many rows were new,
         how many entries were taken, and why the next block is not.
         """
-        count = taken = 0
-        if (whole := _rows(entries)) is not None:
-            new, refusal = self._try({ledger_id: whole})
+        if _fault(entries) is None:
+            count, refusal = self._try({ledger_id: _rows(entries)})
             if refusal is None:
-                return new, len(entries), None
+                return count, len(entries), None
+        count = taken = 0
         for _, found in groupby(entries, lambda entry: entry.block_number):
             block = list(found)
-            rows = _rows(block)
-            if rows is None:
-                return count, taken, next(entry.fault or WAITS for entry in block if not entry.row)
-            new, refusal = self._try({ledger_id: rows})
+            if (fault := _fault(block)) is not None:
+                return count, taken, fault
+            new, refusal = self._try({ledger_id: _rows(block)})
             if refusal is not None:
                 return count, taken, refusal
             count, taken = count + new, taken + len(block)
         return count, taken, None
 
     def _try(
-        self, ledgers: Mapping[int, Sequence[NewRow | NewTransfer]]
+        self, waiting: Mapping[int, Sequence[NewRow | NewTransfer]]
     ) -> tuple[int, HeldReason | None]:
         """All of it or nothing: how many rows were new, or why not."""
-        full = {ledger_id: rows for ledger_id, rows in ledgers.items() if rows}
+        full = {ledger_id: rows for ledger_id, rows in waiting.items() if rows}
         if not full:
             return 0, None
-        to = self.chain.ledgers
-        append = to.append if self.ledger == MANDATE else to.post_deposits
+        append = ledgers.append if self.ledger == MANDATE else post_deposits
         try:
             with self.session.begin_nested():
                 return append(self.session, full, self.now), None  # type: ignore[arg-type]  # rows of one kind of ledger
@@ -220,30 +229,76 @@ class _Taking:
                 ledger=self.ledger,
                 ledgers=len(full),
                 rows=sum(map(len, full.values())),
-                error=_short(error),
+                error=f"{type(error).__name__}: {str(error)[:200]!a}",
             )
             return 0, refusal
 
     def _hold(self, ledger_id: int, entries: Sequence[LedgerEntry], why: HeldReason) -> None:
         facts = [held_fact(entry, why if at == 0 else WAITS) for at, entry in enumerate(entries)]
         self.chain.sign()
-        lacking = self.chain.ledgers.hold(
-            self.session, self.chain.chain_id, self.ledger, ledger_id, facts, self.now
-        )
+        chain_id, first = self.chain.chain_id, facts[0]
+        lacking = hold(self.session, chain_id, self.ledger, ledger_id, facts, self.now)
         if not lacking:
             return
-        first = facts[0]
-        at = {
-            "block": first.block_number,
-            "tx_hash": first.tx_hash,
-            "log_index": first.log_index,
-            "queue": lacking,
-        }
-        named = ledger_name(self.session, self.ledger, ledger_id)
-        if why is WAITS:
-            log.info("facts wait behind one that is held", book=named, **at)
-        else:
-            log.error("fact held back", book=named, **at, reason=why.reason, note=why.note)
+        log.log(
+            logging.INFO if why is WAITS else logging.ERROR,
+            "facts wait behind one that is held" if why is WAITS else "fact held back",
+            book=ledger_name(self.session, self.ledger, ledger_id),
+            block=first.block_number,
+            tx_hash=first.tx_hash,
+            log_index=first.log_index,
+            queue=lacking,
+            reason=why.reason,
+            note=why.note,
+        )
+
+
+def hold(
+    session: WriteSession,
+    chain_id: int,
+    ledger: str,
+    ledger_id: int,
+    facts: Sequence[NewHeld],
+    now: datetime,
+) -> int:
+    """Hold these; how many of them the ledger lacks. Its owner is told of the first, not of those
+    that wait behind it.
+
+    What would wait and stands in the ledger already, as when a new machine reads the chain again,
+    is left out.
+    """
+    table, of_ledger = (
+        (MandateEvent, MandateEvent.mandate_id)
+        if ledger == MANDATE
+        else (TransferEntry, TransferEntry.account_id)
+    )
+    waiting = [fact.base_key for fact in facts if not fact.tries]
+    standing = known_keys(session, table, of_ledger, {ledger_id: waiting})[ledger_id].standing
+    lacking = [fact for fact in facts if fact.base_key not in standing]
+    if lacking:
+        repository.hold(session, chain_id, ledger, ledger_id, lacking, now)
+    if ledger == MANDATE and facts[0].tries:
+        _tell_held(session, chain_id, ledger_id, facts[0], now)
+    return len(lacking)
+
+
+def _tell_held(
+    session: WriteSession, chain_id: int, mandate_id: int, first: NewHeld, now: datetime
+) -> None:
+    block = {
+        "chain_id": chain_id,
+        "tx_hash": bytes_of(first.tx_hash),
+        "log_index": first.log_index,
+        "block_number": first.block_number,
+        "block_hash": bytes_of(first.block_hash),
+    }
+    payload = {
+        "event": "RecordHeld",
+        "args": {"from_block": str(first.block_number), "reason": first.reason, "note": first.note},
+        "mandate_id": public_ids_of(session, {mandate_id})[mandate_id],
+    }
+    at = instant(block_time(session, chain_id, first.block_hash)) or now
+    alerts.add_record_held(session, owners_of(session, [mandate_id]), block, payload, at, now)
 
 
 def tell_whole(session: WriteSession, ledgers: Iterable[tuple[str, int]], now: datetime) -> None:
@@ -256,57 +311,42 @@ def tell_whole(session: WriteSession, ledgers: Iterable[tuple[str, int]], now: d
         alerts.withdraw_record_held(session, names_of(session, whole), now)
 
 
-def _rows(entries: Sequence[LedgerEntry]) -> list[NewRow | NewTransfer] | None:
-    """None: one of the logs gave none."""
-    rows = [entry.row for entry in entries if entry.row is not None]
-    return rows if len(rows) == len(entries) else None
+def _fault(entries: Iterable[LedgerEntry]) -> HeldReason | None:
+    """Why no row could be made of the first of them that has none."""
+    return next((entry.fault for entry in entries if entry.fault is not None), None)
 
 
-def _short(error: Exception) -> str:
-    return f"{type(error).__name__}: {str(error)[:200]!a}"
+def _rows(entries: Iterable[LedgerEntry]) -> list[NewRow | NewTransfer]:
+    return [entry.row for entry in entries if entry.row is not None]
 
 
 def held_fact(entry: LedgerEntry, why: HeldReason) -> NewHeld:
     """The fact as it is held: where it stands, and what it can be tried again from."""
-    base_key = None if entry.row is None else entry.row.base_key
-    shared: dict[str, Any] = {
-        "reason": why.reason,
-        "note": why.note,
-        "tries": 0 if why is WAITS else 1,
-    }
-    if entry.log is not None:
-        return _held_log(entry.log, base_key, entry.parties, shared)
-    assert isinstance(entry.row, NewRow), (
-        "what has no log is a reverted call or a note, whose row could be made"
-    )
-    assert entry.row.tx_hash and entry.row.block_hash  # noqa: PT018 (two sides of one thing: where it stands)
-    assert entry.row.block_number is not None
+    row, raw = entry.row, entry.log
+    fact: dict[str, Any]
+    if raw is not None:
+        key = f"log:{raw.tx_hash.lower()}:{raw.log_index}" if row is None else row.base_key
+        at = raw.block_number, raw.block_hash, raw.tx_hash
+        fact = {"log": asdict(raw), "parties": entry.parties}
+    else:
+        assert isinstance(row, NewRow), "a reverted call or a note, whose row could be made"
+        assert row.block_number is not None
+        assert row.block_hash is not None
+        assert row.tx_hash is not None
+        key, at = row.base_key, (row.block_number, row.block_hash, row.tx_hash)
+        fact = {"row": NEW_ROW.dump_python(row, mode="json")}
     return NewHeld(
-        base_key=entry.row.base_key,
-        block_number=entry.row.block_number,
-        block_hash=entry.row.block_hash,
-        tx_hash=entry.row.tx_hash,
-        log_index=None,
-        address=None,
-        topic=None,
-        fact=json.dumps({"row": NEW_ROW.dump_python(entry.row, mode="json")}).encode("ascii"),
-        **shared,
-    )
-
-
-def _held_log(
-    raw: RawLog, base_key: str | None, parties: Parties | None, shared: dict[str, Any]
-) -> NewHeld:
-    return NewHeld(
-        base_key=base_key or f"log:{raw.tx_hash.lower()}:{raw.log_index}",
-        block_number=raw.block_number,
-        block_hash=raw.block_hash,
-        tx_hash=raw.tx_hash,
-        log_index=raw.log_index,
-        address=raw.address,
-        topic=raw.topics[0] if raw.topics else None,
-        fact=json.dumps({"log": asdict(raw), "parties": parties}).encode("ascii"),
-        **shared,
+        base_key=key,
+        block_number=at[0],
+        block_hash=at[1],
+        tx_hash=at[2],
+        log_index=None if raw is None else raw.log_index,
+        address=None if raw is None else raw.address,
+        topic=raw.topics[0] if raw is not None and raw.topics else None,
+        reason=why.reason,
+        note=why.note,
+        fact=json.dumps(fact).encode("ascii"),
+        tries=0 if why is WAITS else 1,
     )
 
 

@@ -1,10 +1,5 @@
 """After an upgrade: ledgers whose heads an older fold wrote are folded again, a few beside each
-round that is at the head.
-
-Laws
-- A ledger that fails keeps no other from being folded: it is tried again after all others, and
-  after TRIES left to the next process.
-- It is told when it fails first, and when it is left.
+round that is at the head. One that fails is tried again after all others, TRIES times in a process.
 """
 
 from collections import Counter, deque
@@ -23,7 +18,7 @@ TRIES = 3
 log = structlog.get_logger(__name__)
 
 
-class OlderBooks:
+class OlderLedgers:
     """What is left of them in this process. Not thread-safe."""
 
     def __init__(self, chain: ChainContext) -> None:
@@ -40,30 +35,21 @@ class OlderBooks:
 
         Errors: LeadershipLostError, and those of the database before any was tried.
         """
+        chain = self._chain
         if self._left is None:
-            with self._chain.database.read() as session:
+            with chain.database.read() as session:
                 self._left = deque(older_ledgers(session))
         for _ in range(min(LEDGERS_A_ROUND, len(self._left))):
             mandate_id = self._left.popleft()
             try:
-                with self._chain.database.write() as session:
-                    self._chain.fence(session)
+                with chain.database.write() as session:
+                    chain.fence(session)
                     refold(session, mandate_id)
             except LeadershipLostError:
                 raise
             except (*MAY_REFUSE, *OF_ONE_FACT) as error:
-                self._failed(self._left, mandate_id, error)
-
-    def _failed(self, left: deque[int], mandate_id: int, error: Exception) -> None:
-        self._failures[mandate_id] += 1
-        self._chain.metrics.failed(error)
-        if self._failures[mandate_id] < TRIES:
-            left.append(mandate_id)
-        else:
-            log.error(
-                "book not folded again, left to the next start",
-                mandate_id=mandate_id,
-                kind=type(error).__name__,
-            )
-        if self._failures[mandate_id] == 1:
-            log.exception("book not folded again", mandate_id=mandate_id)
+                self._failures[mandate_id] += 1
+                chain.metrics.failed(error)
+                times = self._failures[mandate_id]
+                self._left += [mandate_id] if times < TRIES else []
+                log.exception("ledger not folded again", mandate_id=mandate_id, times=times)

@@ -34,19 +34,17 @@ from core.quarantine import queries as repository
 from core.quarantine.queries import ACCOUNT, HeldFact
 from core.quarantine.views.held import held_ledgers
 from indexer.chain.context import ChainContext
-from indexer.chain.facts import OF_ONE_FACT, payment_of, ref_of
-from indexer.chain.ledgers import NEW_ROW
-from indexer.chain.payments import deposit_of
+from indexer.chain.facts import OF_ONE_FACT, deposit_of, ref_of
 from indexer.chain.quarantine import (
     DOMAIN,
     IS_INCOMPLETE,
+    NEW_ROW,
     HeldReason,
     LedgerEntry,
     fault_of,
     take_first,
     tell_whole,
 )
-from indexer.chain.registry import register_held
 
 # a step is one transaction, for which the beats of an indexer that leads wait
 # (leader.keep_out_writes)
@@ -160,27 +158,16 @@ def _step(
     times: Mapping[str, int],
     now: datetime,
 ) -> tuple[int, HeldReason | None]:
-    made = [(fact, _entry(session, chain, of, fact, times[fact.block_hash])) for fact in facts]
-    entries = [entry for _, entry in made if entry is not None]
+    entries = [_entry(chain, of[0], fact, times[fact.block_hash]) for fact in facts]
     taken, refusal = take_first(session, chain, *of, entries, now)
-    first_left = entries[taken] if taken < len(entries) else None
-    count = next(
-        (at for at, (_, entry) in enumerate(made) if entry is not None and entry is first_left),
-        len(made),
-    )
-    repository.release(session, [fact.id for fact in facts[:count]], now)
+    repository.release(session, [fact.id for fact in facts[:taken]], now)
     if refusal is not None:
-        repository.refuse_again(session, facts[count].id, refusal.reason, refusal.note)
-    return count, refusal
+        repository.refuse_again(session, facts[taken].id, refusal.reason, refusal.note)
+    return taken, refusal
 
 
-def _entry(
-    session: WriteSession, chain: ChainContext, of: tuple[str, int], held: HeldFact, at: int
-) -> LedgerEntry | None:
-    """None: the ledger has no row for such a log (any more).
-
-    `at`: the time of its block, unix seconds.
-    """
+def _entry(chain: ChainContext, ledger: str, held: HeldFact, at: int) -> LedgerEntry:
+    """`at`: the time of its block, unix seconds."""
     raw: RawLog | None = None
     try:
         fact: Mapping[str, Any] = json.loads(held.fact)
@@ -189,29 +176,12 @@ def _entry(
         if "row" in fact:
             return LedgerEntry(NEW_ROW.validate_python(fact["row"]), None)
         raw = RawLog(**{**fact["log"], "topics": tuple(fact["log"]["topics"])})
-        ledger, ledger_id = of
         if ledger == ACCOUNT:
-            return LedgerEntry(
-                deposit_of(
-                    payment_of(raw, ledger_id), raw.block_number, raw.block_hash, chain.chain_id
-                ),
-                raw,
-            )
-        refused = register_held(session, chain, raw, ledger_id, at)
-        if refused is not None:
-            return LedgerEntry(None, raw, None, refused)
-        row = _row_of(raw, fact["parties"], at, chain)
+            return LedgerEntry(deposit_of(raw, chain.chain_id), raw)
+        event, (keeper, owner, agent) = decode_log(raw), fact["parties"]
+        if event is None:
+            return LedgerEntry(None, raw)
+        ref = ref_of(raw, at, chain.chain_id)
+        return LedgerEntry(row_from_event(event, ref, keeper, owner, agent, usdc=chain.usdc), raw)
     except OF_ONE_FACT as error:
         return LedgerEntry(None, raw, None, fault_of(error))
-    return None if row is None else LedgerEntry(row, raw)
-
-
-def _row_of(raw: RawLog, parties: Any, at: int, chain: ChainContext) -> Any:
-    event, (keeper, owner, agent) = decode_log(raw), parties
-    return (
-        None
-        if event is None
-        else row_from_event(
-            event, ref_of(raw, at, chain.chain_id), keeper, owner, agent, usdc=chain.usdc
-        )
-    )

@@ -4,6 +4,18 @@ answer is noted.
 The raw row stands since the block was written; this fills in the reason and appends the refusal to
 the mandate's ledger. What can't be reproduced (an earlier transaction of the same block was in the
 way, out of gas) reads as `unknown`.
+
+Reverted calls of blocks that were taken by ranges, which hold no receipts, are looked up afterwards,
+block by block:
+
+    cursor `reverts` -- at most BLOCKS_A_STEP blocks a step --> cursor `reverts_until`       both gone: nothing is owed
+
+Laws
+- What a range leaves open is written down in the range's own transaction; a kill at any point loses
+  none of it.
+- When the first vault is met, attempts further back than LOOK_BACK blocks before the finalized
+  block are not reconstructed (docs/reverts.md#what-is-not-seen). After a pause of the indexer
+  nothing is left out, however long it was.
 Source: docs/reverts.md.
 """
 
@@ -14,9 +26,12 @@ from typing import Any
 
 import structlog
 
+from core.blocks import queries as blocks
 from core.blocks import reverts as repository
+from core.blocks.queries import REVERTS, REVERTS_SINCE, REVERTS_UNTIL, Cursor
+from core.blocks.registry import agents_since
 from core.blocks.reverts import PendingRevert
-from core.chain.errors import RpcRefusedError, RpcUnreachableError
+from core.chain.errors import RpcError, RpcRefusedError, RpcUnreachableError
 from core.chain.revert import decode_revert
 from core.db.engine import WriteSession
 from core.errors import OutsideError
@@ -28,9 +43,12 @@ from core.mandate.rules.ledger import revert_note
 from core.mandate.views import pending_reverts
 from core.quarantine.queries import MANDATE
 from indexer.chain.context import ChainContext
-from indexer.chain.facts import OF_ONE_FACT
-from indexer.chain.patience import Patience
+from indexer.chain.facts import OF_ONE_FACT, by_then, reverts_of
+from indexer.chain.fetch import BlockUnavailableError, fetch_blocks
 from indexer.chain.quarantine import MAY_REFUSE, LedgerEntry, refusal_of, take
+from indexer.chain.range_size import RangeSize
+from indexer.chain.rules import Patience
+from indexer.chain.watch import WatchList
 
 REVERTS_A_ROUND = 50
 # of a round, after which no more are begun: a call that burns its gas takes a node long, and the
@@ -42,6 +60,9 @@ UNKNOWN = "unknown"
 PATIENCE_S = 60
 PATIENCE_ROUNDS = 5
 UNANSWERED_ROUNDS = 10  # of those in which no node answered this very call in time
+
+LOOK_BACK = 2_000
+BLOCKS_A_STEP = 50
 
 log = structlog.get_logger(__name__)
 
@@ -179,3 +200,76 @@ def _note(
         proves_event_id=reported_refusal_seq(session, revert.mandate_id, revert.tx_hash),
     )
     take(session, chain, MANDATE, {revert.mandate_id: [LedgerEntry(note, None)]}, now)
+
+
+# Of blocks that came without receipts
+
+
+def owe(
+    session: WriteSession,
+    chain: ChainContext,
+    at: Cursor,
+    to: Cursor,
+    final: int,
+    is_first_sight: bool,
+    now: datetime,
+) -> None:
+    """Write down that the blocks above `at`, up to `to`, are owed.
+
+    Call it in the range's transaction, after the blocks.
+    """
+    chain_id, epoch = chain.chain_id, chain.epoch
+    if blocks.cursor(session, REVERTS) is None:
+        start = max(at.number, final - LOOK_BACK if is_first_sight else 0)
+        # up to where nothing is looked up, so that nobody takes it for a loss
+        left_out = min(start, to.number)
+        left_hash = blocks.canonical_hash(session, chain_id, left_out)
+        if left_out > at.number and left_hash is not None:
+            mark = Cursor(left_out, left_hash)
+            blocks.save_mark(session, REVERTS_SINCE, chain_id, mark, epoch, now)
+        if start >= to.number or left_hash is None:
+            return
+        first = Cursor(start, left_hash)
+        blocks.start_cursor(session, REVERTS, chain_id, first, epoch, now)
+    blocks.save_mark(session, REVERTS_UNTIL, chain_id, to, epoch, now)
+
+
+def scan(chain: ChainContext, watch: WatchList, size: RangeSize, now: datetime) -> int | None:
+    """Look up the next `size` blocks; how many are still owed, None when none were.
+
+    Receipts that do not come are asked for in smaller steps the next time, and hold up nothing
+    else.
+    Errors: BlockUnavailableError, BlockContradictionError, LeadershipLostError; nothing is
+    half-done.
+    """
+    chain_id = chain.chain_id
+    with chain.database.read() as session:
+        at, until = blocks.cursor(session, REVERTS), blocks.cursor(session, REVERTS_UNTIL)
+        if at is None or until is None:
+            return None
+        last = min(until.number, at.number + size.blocks)
+        since = agents_since(session, chain_id)
+        owed = blocks.canonical_blocks(session, chain_id, at.number, last)[::-1]
+    try:
+        headers = chain.reader.headers([block.number for block in owed])
+        for block, header in zip(owed, headers, strict=True):
+            if header is None or header.hash != block.hash:
+                raise BlockUnavailableError(block.number, block.hash)
+        # of blocks whose receipts do not come whole no log is kept: a call that failed has none
+        some = [header for header in headers if header is not None]
+        fetched = fetch_blocks(chain.reader, some, lambda log: False, chain.sign)
+    except RpcError as error:
+        size.failed(len(owed))
+        what = "receipts of past blocks did not come"
+        log.warning(what, first=owed[0].number, blocks=len(owed), error=str(error))
+        return until.number - at.number
+    size.took(len(fetched), sum(len(block.logs) for block in fetched))
+    with chain.database.write() as session:
+        chain.fence(session)
+        for one in fetched:
+            found = by_then(reverts_of(one.receipts, watch, ()), since, one.header.number)
+            repository.add_reverts(session, chain_id, one.header, found)
+        blocks.move_cursor(session, REVERTS, at, owed[-1], chain.epoch, now)
+        if last == until.number:
+            blocks.drop_cursors(session, [REVERTS, REVERTS_UNTIL])
+    return until.number - last

@@ -94,31 +94,26 @@ class Proving:
     def _is_over(self) -> bool:
         return time.monotonic() >= self._over_at
 
+    def _asked(self, requests: Sequence[Request], parse: Sequence[Any]) -> dict[str, list[Any]]:
+        return self._chain.reader.rpc.batch_of_each(requests, NODES_WITHIN_S, parse=parse)
+
     def _agreed(self, said: Mapping[str, T]) -> T | None:
         """What two nodes say, and fewer say anything else; or the only one that there is."""
-        (first, votes), (_, others) = [
-            *Counter(said.values()).most_common(2),
-            (None, 0),
-            (None, 0),
-        ][:2]
+        counts = Counter(said.values()).most_common(2)
+        (first, votes), others = counts[0] if counts else (None, 0), sum(n for _, n in counts[1:])
         return first if votes > others and (votes > 1 or self._is_alone) else None
 
     # A block that holds uses
 
     def _prove_block(self, block_hash: str, nonces: Sequence[str]) -> None:
-        usdc = self._chain.usdc
+        usdc, said = self._chain.usdc, dict[str, Uses]()
         requests: list[Request] = [
             ("eth_getLogs", [{"blockHash": block_hash, "address": usdc}]),
             ("eth_getLogs", [{"blockHash": block_hash, "topics": [bought_event().topic]}]),
         ]
-        answers = self._chain.reader.rpc.batch_of_each(
-            requests, NODES_WITHIN_S, parse=[results.logs] * len(requests)
-        )
-        said = dict[str, Uses]()
-        for name, found in answers.items():
-            lists = [one for one in found if isinstance(one, list)]
-            if len(lists) == len(requests):
-                logs = [one for some in lists for one in some if one.block_hash == block_hash]
+        for name, found in self._asked(requests, [results.logs] * 2).items():
+            if all(isinstance(one, list) for one in found):
+                logs = [one for some in found for one in some if one.block_hash == block_hash]
                 uses = authorizations_in(sorted(logs, key=lambda one: one.log_index), usdc)
                 said[name] = tuple(one for one in uses if one.nonce in nonces)
         agreed = self._agreed(said)
@@ -144,14 +139,12 @@ class Proving:
     # Authorizations that nobody used
 
     def _prove_unused(self, waiting: Unproved, safe_hash: str, span: SafeSpan) -> None:
-        chain, nonces, state = self._chain, list(waiting.unused), _state()
-        at = {"blockHash": safe_hash}
+        usdc, nonces, at = self._chain.usdc, list(waiting.unused), {"blockHash": safe_hash}
         requests: list[Request] = [("eth_getBlockByHash", [safe_hash, False])]
-        for nonce in nonces:
-            data = state.encode(waiting.unused[nonce], nonce)
-            requests.append(("eth_call", [{"to": chain.usdc, "data": data}, at]))
-        parse: list[Any] = [results.header, *[results.code] * len(nonces)]
-        answers = chain.reader.rpc.batch_of_each(requests, NODES_WITHIN_S, parse=parse)
+        for nonce, buyer in waiting.unused.items():
+            call = {"to": usdc, "data": _state().encode(buyer, nonce)}
+            requests.append(("eth_call", [call, at]))
+        answers = self._asked(requests, [results.header, *[results.code] * len(nonces)])
         times = {one.timestamp for one, *_ in answers.values() if isinstance(one, BlockHeader)}
         if times != {span.at}:
             what = "nodes disagree about the time of" if times else "no node answers at"
@@ -160,63 +153,47 @@ class Proving:
         for place, nonce in enumerate(nonces, 1):
             if self._is_over():
                 return
-            said = {
-                name: used
-                for name, answer in answers.items()
-                if (used := _was_used(answer[place])) is not None
-            }
+            words = {name: _was_used(answer[place]) for name, answer in answers.items()}
+            said = {name: used for name, used in words.items() if used is not None}
             if True in said.values():
                 self._look_for(nonce, waiting, span)
             elif self._agreed(said) is False:
-                with chain.database.write() as session:
-                    chain.fence(session)
-                    proofs.prove(
-                        session,
-                        chain.chain_id,
-                        [nonce],
-                        safe_hash,
-                        self._by,
-                        self._clock(),
-                        is_used=False,
-                    )
+                self._prove_lapse(nonce, safe_hash)
             else:
                 who = f"only {', '.join(said)} says" if said else "no node says"
                 self._dispute([nonce], f"{who} that it was never used")
 
-    def _look_for(self, nonce: str, waiting: Unproved, span: SafeSpan) -> None:
-        """A use that the record lacks."""
-        for block_hash in self._blocks_with(waiting.unused[nonce], nonce, waiting.since, span):
-            self._prove_block(block_hash, [nonce])
-        with self._chain.database.read() as session:
-            is_known = queries.is_seen_used(session, self._chain.chain_id, nonce)
-        if not is_known:
-            self._dispute(
-                [nonce], "a node says that it was used, and no block is known that holds the use"
-            )
+    def _prove_lapse(self, nonce: str, safe_hash: str) -> None:
+        chain, now = self._chain, self._clock()
+        with chain.database.write() as session:
+            chain.fence(session)
+            proofs.prove(session, chain.chain_id, [nonce], safe_hash, self._by, now, is_used=False)
 
-    def _blocks_with(self, buyer: str, nonce: str, since: int, span: SafeSpan) -> list[str]:
-        """Hashes of blocks of the record in which some node has the use."""
+    def _look_for(self, nonce: str, waiting: Unproved, span: SafeSpan) -> None:
+        """A use that the record lacks, in the blocks of the record in which some node has it."""
         chain = self._chain
         with chain.database.read() as session:
-            first = _first_since(session, chain.chain_id, since, span.number)
+            first = _first_since(session, chain.chain_id, waiting.since, span.number)
+        buyer = address_word(waiting.unused[nonce])
         wanted = {
             "fromBlock": hex(first),
             "toBlock": hex(span.number),
             "address": chain.usdc,
-            "topics": [[*authorization_topics()], address_word(buyer), nonce],
+            "topics": [[*authorization_topics()], buyer, nonce],
         }
-        answers = chain.reader.rpc.batch_of_each(
-            [("eth_getLogs", [wanted])], NODES_WITHIN_S, parse=[results.logs]
-        )
-        hashes = dict.fromkeys(
-            one.block_hash
-            for (answer,) in answers.values()
-            if isinstance(answer, list)
-            for one in answer[:MOST_BLOCKS_FOUND]
-        )
+        said = [one for (one,) in self._asked([("eth_getLogs", [wanted])], [results.logs]).values()]
+        lists = [one[:MOST_BLOCKS_FOUND] for one in said if isinstance(one, list)]
+        hashes = dict.fromkeys(one.block_hash for logs in lists for one in logs)
         with chain.database.read() as session:
             times = repository.canonical_times(session, chain.chain_id, hashes)
-        return [one for one in hashes if one in times]
+        for block_hash in (one for one in hashes if one in times):
+            self._prove_block(block_hash, [nonce])
+        with chain.database.read() as session:
+            is_known = queries.is_seen_used(session, chain.chain_id, nonce)
+        if not is_known:
+            self._dispute(
+                [nonce], "a node says that it was used, and no block is known that holds the use"
+            )
 
     def _dispute(self, nonces: Sequence[str], why: str) -> None:
         chain = self._chain

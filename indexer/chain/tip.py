@@ -28,9 +28,8 @@ from core.blocks.queries import FINALIZED, RESERVE_FOLLOWED, TIP, Cursor
 from core.chain.blocks import BlockHeader
 from core.chain.errors import AnswerTooLargeError
 from core.errors import OutsideError
-from core.identity.queries import LinkedWallet, linked_wallets
+from core.identity.queries import linked_wallets
 from core.mandate.queries import ledger_name
-from indexer.chain import revert_scan
 from indexer.chain.backfill import WORTH_IT, Backfill
 from indexer.chain.confirmation import Confirmation, DisputedError, UnconfirmedError
 from indexer.chain.context import ChainContext
@@ -39,17 +38,16 @@ from indexer.chain.facts import BlockFacts, facts_of, usdc_payees
 from indexer.chain.fetch import (
     BlockContradictionError,
     BlockUnavailableError,
-    FetchedBlock,
     fetch_block,
 )
 from indexer.chain.finality import SPACING, Finality
 from indexer.chain.log_proof import LogProof
-from indexer.chain.patience import Patience
-from indexer.chain.refold import OlderBooks
-from indexer.chain.reserve import Crediting, ReserveHistory
+from indexer.chain.range_size import RangeSize
+from indexer.chain.refold import OlderLedgers
+from indexer.chain.reserve import Crediting
 from indexer.chain.retry import BLOCK_UNKNOWN, UNTRIED, retry_all
-from indexer.chain.reverts import explain_pending
-from indexer.chain.rules import published_rules
+from indexer.chain.reverts import BLOCKS_A_STEP, explain_pending, scan
+from indexer.chain.rules import Patience, published_rules
 from indexer.chain.sponsored_proofs import Proving
 from indexer.chain.unwind import FinalityBrokenError, Fork, ForkUnclearError, find_fork, unwind
 from indexer.chain.watch import WatchList, read_watch_list
@@ -109,7 +107,7 @@ class TipLoop:
         Errors: BlockUnavailableError when the node does not have the first block yet, and the
         reader's.
         """
-        self._chain = chain
+        self.chain = self._chain = chain
         self._clock = clock
         self._cursor, self._moved_at = self._open_cursor(), clock()
         self._watch = self._read_watch_list()
@@ -117,19 +115,14 @@ class TipLoop:
         self._nodes = Confirmation(chain.reader)
         self._finality = Finality(chain, self._nodes, clock)
         self._backfill = Backfill(chain, clock, self._patience)
-        self.older_ledgers = OlderBooks(chain)
-        self._reserve_history = ReserveHistory(chain)
+        self.older_ledgers = OlderLedgers(chain)
         self._crediting = Crediting(chain, clock)
         self.sponsored_proofs = Proving(chain, clock)
         self._log_proof, self._proof_due = LogProof(chain, clock), clock()
-        self._scan_size = revert_scan.step_size()
+        self._scan_size = RangeSize(BLOCKS_A_STEP, BLOCKS_A_STEP)
         # until a look says otherwise
         self._owes_notes = self._owes_reverts = self._may_have_pending_reverts = True
         self._owes_retry = True  # of what an earlier process held back: this one's code may take it
-
-    @property
-    def chain(self) -> ChainContext:
-        return self._chain
 
     @property
     def owes_retry(self) -> bool:
@@ -152,11 +145,12 @@ class TipLoop:
             try:
                 result = self._look()
                 if self._owes_notes:
-                    self._owes_notes = self._write_owed_notes()
+                    # one slice a round: the heartbeat and new blocks come in between
+                    self._owes_notes = write_slice(self._chain, self._clock())
                     result = replace(result, owes_notes=self._owes_notes)
-                if not result.is_behind:
-                    self._scan_owed_reverts()
-                    self._read_reserve_history()
+                if self._owes_reverts and not result.is_behind:
+                    left = scan(self._chain, self._watch, self._scan_size, self._clock())
+                    self._owes_reverts, self._may_have_pending_reverts = bool(left), True
                 if self._may_have_pending_reverts:
                     self._explain_reverts()
             except NODE_AT_FAULT:
@@ -193,7 +187,8 @@ class TipLoop:
 
     def credit_conversions(self) -> None:
         """Some of the reserve token's conversions that are safe. Errors: as `Crediting.round`."""
-        self._crediting.round()
+        if self._crediting.round():
+            self._watch = self._read_watch_list()
 
     def prove_logs(self) -> bool:
         """Some vaults' logs; whether some of them were put right. What took LONG is not done again
@@ -221,7 +216,6 @@ class TipLoop:
         for one in retried:
             if one.refusal is BLOCK_UNKNOWN and not one.released + one.withdrawn:
                 continue  # as in each round until its block is read
-            why = None if one.refusal is None else one.refusal.note
             with self._chain.database.read() as session:
                 named = ledger_name(session, one.ledger, one.ledger_id)
             log.warning(
@@ -229,7 +223,7 @@ class TipLoop:
                 book=named,
                 released=one.released,
                 withdrawn=one.withdrawn,
-                still_held=why,
+                still_held=None if one.refusal is None else one.refusal.note,
             )
         self._owes_retry = any(one.refusal in (BLOCK_UNKNOWN, UNTRIED) for one in retried)
 
@@ -304,23 +298,6 @@ class TipLoop:
         )
         return TipRound(head.number, self._cursor.number, filled.blocks)
 
-    def _write_owed_notes(self) -> bool:
-        """One slice a round: the heartbeat and new blocks come in between. Whether more is owed."""
-        return write_slice(self._chain, self._clock())
-
-    def _scan_owed_reverts(self) -> None:
-        if self._owes_reverts:
-            left = revert_scan.scan(self._chain, self._watch, self._scan_size, self._clock())
-            self._owes_reverts = bool(left)
-            self._may_have_pending_reverts = True
-
-    def _read_reserve_history(self) -> None:
-        """One range a round."""
-        if not self._reserve_history.is_done and self._reserve_history.step(
-            self._cursor, self._clock()
-        ):
-            self._watch = self._read_watch_list()
-
     def _headers_to(self, head: BlockHeader) -> Iterator[BlockHeader]:
         """The next headers after the cursor, at most BLOCKS_A_ROUND, asked for as they are taken.
 
@@ -340,7 +317,11 @@ class TipLoop:
 
     def _take(self, header: BlockHeader, seen_at: datetime) -> None:
         block = fetch_block(self._chain.reader, header, self._watch.may_concern, self._chain.sign)
-        self._watch.wallets = self._wallets_paid_in(block)
+        self._watch.wallets = {}
+        if payees := usdc_payees(block.logs, self._chain.usdc):
+            with self._chain.database.read() as session:
+                # asked again: wallets are linked without the chain's knowing
+                self._watch.wallets = linked_wallets(session, payees)
         facts = facts_of(block, self._watch, self._chain.chain_id)
         published = published_rules(self._chain.reader, facts, self._patience)
         now, watch = self._clock(), self._watch.copy() if facts.found else self._watch
@@ -351,16 +332,6 @@ class TipLoop:
         self._may_have_pending_reverts = self._may_have_pending_reverts or bool(facts.reverts)
         self._owes_notes = self._owes_notes or is_noted(facts)
         self._tell(facts, rows, seen_at)
-
-    def _wallets_paid_in(self, block: FetchedBlock) -> dict[str, LinkedWallet]:
-        """Whose wallets the block pays USDC to, asked again: wallets are linked without the chain's
-        knowing.
-        """
-        payees = usdc_payees(block, self._chain.usdc)
-        if not payees:
-            return {}
-        with self._chain.database.read() as session:
-            return linked_wallets(session, payees)
 
     def _unwind(self, head: BlockHeader) -> TipRound:
         try:
@@ -393,40 +364,31 @@ class TipLoop:
         return TipRound(head.number, self._cursor.number, unwound=fork)
 
     def _explain_reverts(self) -> None:
-        found, self._may_have_pending_reverts = explain_pending(
-            self._chain, self._patience, self._clock()
-        )
-        self._chain.metrics.reverts_explained.inc(len(found))
-        for explained in found:
-            log.info(
-                "reverted call explained", reason=explained.reason, attempted=explained.attempted
-            )
+        chain = self._chain
+        found, is_more = explain_pending(chain, self._patience, self._clock())
+        self._may_have_pending_reverts = is_more
+        chain.metrics.reverts_explained.inc(len(found))
+        for one in found:
+            log.info("reverted call explained", reason=one.reason, attempted=one.attempted)
 
     def _open_cursor(self) -> Cursor:
-        with self._chain.database.read() as session:
+        chain, now = self._chain, self._clock()
+        with chain.database.read() as session:
             found = repository.cursor(session, TIP)
         if found is not None:
             return found
-        number = max(self._chain.start_block - 1, 0)
-        header = self._chain.reader.header(number)
+        number = max(chain.start_block - 1, 0)
+        header = chain.reader.header(number)
         if header is None:
             raise BlockUnavailableError(number, "")
         start = Cursor(header.number, header.hash)
-        with self._chain.database.write() as session:
-            self._chain.fence(session)
-            repository.add_block(session, self._chain.chain_id, header, self._clock())
-            repository.start_cursor(
-                session, TIP, self._chain.chain_id, start, self._chain.epoch, self._clock()
-            )
-            if self._chain.reserve_token is not None:
-                repository.save_mark(
-                    session,
-                    RESERVE_FOLLOWED,
-                    self._chain.chain_id,
-                    start,
-                    self._chain.epoch,
-                    self._clock(),
-                )
+        with chain.database.write() as session:
+            chain.fence(session)
+            repository.add_block(session, chain.chain_id, header, now)
+            repository.start_cursor(session, TIP, chain.chain_id, start, chain.epoch, now)
+            if chain.reserve_token is not None:
+                mark = RESERVE_FOLLOWED
+                repository.save_mark(session, mark, chain.chain_id, start, chain.epoch, now)
         return start
 
     def _read_watch_list(self) -> WatchList:
@@ -435,24 +397,20 @@ class TipLoop:
 
     def _tell(self, facts: BlockFacts, rows: int, seen_at: datetime) -> None:
         """One line a block. `since_seen_ms`: from the poll that showed the head to the commit."""
-        self._chain.metrics.block_written(
-            facts.header.number, facts.header.timestamp, rows, len(facts.reverts)
-        )
-        now = self._clock()
-        since_seen_ms = round((now - seen_at).total_seconds() * 1000)
+        header, reverts, now = facts.header, len(facts.reverts), self._clock()
+        self._chain.metrics.block_written(header.number, header.timestamp, rows, reverts)
         events = [type(item.event).__name__ for item in facts.found]
-        says = log.info if events or facts.reverts else log.debug
+        says = log.info if events or reverts else log.debug
         says(
             "block",
-            number=facts.header.number,
-            hash=facts.header.hash,
+            number=header.number,
+            hash=header.hash,
             events=events,
-            reverts=len(facts.reverts),
+            reverts=reverts,
             rows=rows,
-            since_seen_ms=since_seen_ms,
-            age_s=round(now.timestamp() - facts.header.timestamp, 1),
+            since_seen_ms=round((now - seen_at).total_seconds() * 1000),
+            age_s=round(now.timestamp() - header.timestamp, 1),
         )
         if facts.undecodable:
-            log.warning(
-                "logs could not be decoded", number=facts.header.number, logs=len(facts.undecodable)
-            )
+            what = "logs could not be decoded"
+            log.warning(what, number=header.number, logs=len(facts.undecodable))

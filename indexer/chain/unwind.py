@@ -35,9 +35,9 @@ from core.reserve import conversions
 from core.transfers import reports as transfer_reports
 from core.transfers.ledger import writer as transfer_ledger
 from indexer.chain.context import ChainContext
-from indexer.chain.payments import deposit_key
+from indexer.chain.facts import deposit_key
 from indexer.chain.quarantine import tell_whole
-from indexer.chain.reserve import unwind_history
+from indexer.chain.reserve import unwind_confirmed
 
 
 class ForkUnclearError(OutsideError):
@@ -151,7 +151,7 @@ def unwind(
     tell_whole(session, withdrawn, now)
     repository.orphan_blocks(session, chain.chain_id, fork.ancestor.number)
     log_heads.forget_heads(session, chain.chain_id, fork.ancestor.number)
-    unwind_history(session, chain, fork.ancestor, now)
+    unwind_confirmed(session, chain, fork.ancestor, now)
     repository.move_cursor(session, TIP, at, fork.ancestor, chain.epoch, now)
     repository.add_reorg(
         session, chain.chain_id, fork.ancestor.number, at.number, rows_reversed, now

@@ -10,17 +10,16 @@ from dataclasses import dataclass, field, replace
 from sqlalchemy.orm import Session
 
 from core.blocks import queries as repository
-from core.blocks.registry import KnownVault, agents_of, ever_listed_adapters, known_vaults
+from core.blocks.registry import KnownVault, ever_listed_adapters, known_vaults
 from core.chain.abi import events_by_topic, topic_of
 from core.chain.blocks import RawLog
 from core.identity.queries import LinkedWallet
 from core.mandate.chain.decode import decode_log
 from core.mandate.rules.events import KeeperChanged
 from core.mandate.rules.terms import ZERO_ADDRESS
-from core.quarantine.views.unregistered import unregistered_vaults
 from core.sponsored.logs import bought_event
+from core.sponsored.queries import OpenNonces
 from indexer.chain.context import ChainContext
-from indexer.chain.sponsored import Quoted
 
 
 @dataclass(slots=True)
@@ -45,7 +44,7 @@ class WatchList:
     # None: none is deployed, or its older events are still being read (reserve.py)
     reserve_token: str | None = None
     # authorizations of sponsored buys, as they stood when a range was begun
-    quoted: Quoted = field(default_factory=Quoted)
+    quoted: OpenNonces = field(default_factory=OpenNonces)
 
     def add_agent(self, vault: str, agent: str) -> None:
         """The newest agent stands last; past ones stay, since their reverted calls count too."""
@@ -72,14 +71,11 @@ class WatchList:
 
 
 def read_watch_list(session: Session, chain: ChainContext) -> WatchList:
-    """The watch list at the cursor, with the vaults of ours that the registry refuses."""
+    """The watch list at the cursor."""
     adapters = ever_listed_adapters(session, chain.chain_id)
     if chain.x402_adapter is not None:
         adapters.add(chain.x402_adapter)
     vaults = {vault.address: vault for vault in known_vaults(session, chain.chain_id)}
-    for one in unregistered_vaults(session, chain.chain_id):
-        agents = agents_of(session, chain.chain_id, one.address)
-        vaults.setdefault(one.address, KnownVault(one.address, one.owner, one.mandate_id, agents))
     return WatchList(
         chain.factory,
         chain.usdc,

@@ -6,21 +6,26 @@ transaction.
 All or nothing: a crash at any point leaves the cursor where the data ends. A range is written by
 COPY, and its ledgers in one go, unless one of its blocks says something of the factory that other
 ledgers are told of: then they are brought up to that block first. What a ledger refuses is held
-back, and everything else goes on (quarantine.py); so is the creation of a vault that the registry
-refuses (registry.py).
+back, and everything else goes on (quarantine.py).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from core.blocks import queries as repository
 from core.blocks import reverts
 from core.blocks.queries import TIP, Cursor
-from core.blocks.registry import KnownVault, add_adapter, add_agents, delist_adapter
-from core.chain.blocks import RawLog
+from core.blocks.registry import (
+    KnownVault,
+    NewVault,
+    add_adapter,
+    add_agents,
+    add_vaults,
+    delist_adapter,
+)
 from core.db.engine import WriteSession
-from core.mandate.queries import mandates_with_digests
+from core.mandate.queries import mandates_with_digests, replaced_among
 from core.mandate.rules.events import (
     AdapterDelisted,
     AdapterListed,
@@ -36,23 +41,20 @@ from core.quarantine.queries import ACCOUNT, MANDATE
 from core.sponsored import queries as sponsored
 from indexer.chain.context import ChainContext
 from indexer.chain.factory_notes import is_noted, note_block
-from indexer.chain.facts import OF_ONE_FACT, BlockFacts, Found, Undecodable, created_by
-from indexer.chain.payments import deposit_of
+from indexer.chain.facts import (
+    OF_ONE_FACT,
+    BlockFacts,
+    Found,
+    Undecodable,
+    created_by,
+    deposit_of,
+)
 from indexer.chain.quarantine import UNDECODABLE, HeldReason, LedgerEntry, Parties, fault_of, take
-from indexer.chain.registry import new_vault, register
 from indexer.chain.reserve import write_reserve
 from indexer.chain.watch import WatchList
 
 # adapter -> the rules it published in the block that listed it
 Published = Mapping[str, Sequence[Rule]]
-
-
-@dataclass(frozen=True, slots=True)
-class _Made:
-    """Vaults that were created, by address, and why the registry refuses some of ours."""
-
-    vaults: Mapping[str, KnownVault]
-    refused: Mapping[str, HeldReason]
 
 
 @dataclass(slots=True)
@@ -142,19 +144,53 @@ def _write_facts(
     """All that stands beside blocks and logs, which are written."""
     write_reserve(session, chain, blocks, now)
     sponsored.note_uses(session, chain.chain_id, [use for facts in blocks for use in facts.uses])
-    pending, made, rows = PendingRows(), _write_vaults(session, chain, blocks), 0
+    pending, rows = PendingRows(), 0
+    created = _write_vaults(session, chain, blocks)
     for facts in blocks:
         if facts.logs or facts.reverts:
             listed = published.get(facts.header.hash, {})
-            rows += _take(session, chain, facts, made, watch, listed, pending, now)
+            rows += _take(session, chain, facts, created, watch, listed, pending, now)
     return rows + pending.flush(session, chain, now)
+
+
+def _write_vaults(
+    session: WriteSession, chain: ChainContext, blocks: Sequence[BlockFacts]
+) -> dict[str, KnownVault]:
+    """Write the vaults that the blocks create, and the agents that they name; those vaults, by
+    address.
+    """
+    created = [(facts.header, made) for facts in blocks for made in facts.created]
+    issued = mandates_with_digests(session, [made.terms_digest for _, made in created])
+    mandate_ids = {digest: mandate_id for digest, (_, mandate_id) in issued.items()}
+    vaults = [
+        (
+            header,
+            NewVault(
+                address=made.address,
+                factory=chain.factory,
+                terms_digest=made.terms_digest,
+                public_id=made.public_id,
+                owner=made.owner,
+                mandate_id=mandate_ids.get(made.terms_digest),
+            ),
+        )
+        for header, made in created
+    ]
+    strange = [vault.terms_digest for _, vault in vaults if vault.mandate_id is None]
+    add_vaults(session, chain.chain_id, vaults, replaced_among(session, strange))
+    agents = [(facts.header, agent) for facts in blocks for agent in facts.agents]
+    add_agents(session, chain.chain_id, agents)
+    return {
+        vault.address: KnownVault(vault.address, vault.owner, vault.mandate_id, ())
+        for _, vault in vaults
+    }
 
 
 def _take(
     session: WriteSession,
     chain: ChainContext,
     facts: BlockFacts,
-    made: _Made,
+    made: Mapping[str, KnownVault],
     watch: WatchList,
     published: Published,
     pending: PendingRows,
@@ -163,99 +199,59 @@ def _take(
     """Write what is not a ledger, hand on what is, and move the watch list; the number of rows that
     had to be written first.
     """
-    created = {one.address: made.vaults[one.address] for one in facts.created}
+    chain_id, header = chain.chain_id, facts.header
+    created = {one.address: made[one.address] for one in facts.created}
     for item in facts.found:  # in their order: a block may delist an adapter and list it again
         if isinstance(item.event, AdapterListed) and item.event.adapter in published:
-            add_adapter(
-                session,
-                chain.chain_id,
-                facts.header,
-                item.event.adapter,
-                rules_to_json(published[item.event.adapter]),
-            )
+            rules = rules_to_json(published[item.event.adapter])
+            add_adapter(session, chain_id, header, item.event.adapter, rules)
         elif isinstance(item.event, AdapterDelisted):
-            delist_adapter(session, chain.chain_id, facts.header, item.event.adapter)
-    wanted = [
-        one
-        for one in facts.reverts
-        if one.vault not in created or created[one.vault].mandate_id is not None
-    ]
-    reverts.add_reverts(session, chain.chain_id, facts.header, wanted)
+            delist_adapter(session, chain_id, header, item.event.adapter)
+    foreign = {one.address for one in created.values() if one.mandate_id is None}
+    wanted = [one for one in facts.reverts if one.vault not in foreign]
+    reverts.add_reverts(session, chain_id, header, wanted)
 
     written = 0
-    entries = _entries(session, chain, facts, watch, _Made(created, made.refused))
+    entries = _entries(session, chain, facts, created, watch)
     if is_noted(facts):
         # who is told depends on what the ledgers say of earlier blocks
         written = pending.flush(session, chain, now)
-        written += note_block(session, chain, facts, now)
-    for mandate, _, entry in sorted(entries, key=lambda entry: entry[1].log_index):
-        pending.mandates.setdefault(mandate, []).append(entry)
+        note_block(session, chain, facts, now)
+    for mandate_id, entry in entries:
+        pending.mandates.setdefault(mandate_id, []).append(entry)
     for payment in facts.payments:
-        row = deposit_of(payment, facts.header.number, facts.header.hash, chain.chain_id)
-        pending.accounts.setdefault(payment.account_id, []).append(LedgerEntry(row, payment.log))
+        row = LedgerEntry(deposit_of(payment.log, chain_id), payment.log)
+        pending.accounts.setdefault(payment.account_id, []).append(row)
     _move_on(watch, facts, created, published)
     return written
 
 
-def _write_vaults(
-    session: WriteSession, chain: ChainContext, blocks: Sequence[BlockFacts]
-) -> _Made:
-    """Write the vaults that the blocks create, and the agents that they name."""
-    created = [(facts.header, made) for facts in blocks for made in facts.created]
-    issued = mandates_with_digests(session, [made.terms_digest for _, made in created])
-    mandate_ids = {digest: mandate_id for digest, (_, mandate_id) in issued.items()}
-    known = {
-        made.address: KnownVault(made.address, made.owner, mandate_ids.get(made.terms_digest), ())
-        for _, made in created
-    }
-    vaults = [
-        (header, new_vault(made, chain.factory, known[made.address].mandate_id))
-        for header, made in created
-    ]
-    refused = register(session, chain, vaults)
-    add_agents(
-        session,
-        chain.chain_id,
-        [(facts.header, agent) for facts in blocks for agent in facts.agents],
-    )
-    return _Made(known, refused)
-
-
 def _entries(
-    session: WriteSession, chain: ChainContext, facts: BlockFacts, watch: WatchList, fresh: _Made
-) -> list[tuple[int, RawLog, LedgerEntry]]:
-    """(mandate id, log, entry) of the vaults' own events.
+    session: WriteSession,
+    chain: ChainContext,
+    facts: BlockFacts,
+    created: Mapping[str, KnownVault],
+    watch: WatchList,
+) -> list[tuple[int, LedgerEntry]]:
+    """(mandate id, entry) of the vaults' own events, in their order.
 
     Keeper and agent are those of the moment of the log.
     """
-    keeper, agents, entries = (
-        watch.keeper,
-        dict[str, str](),
-        list[tuple[int, RawLog, LedgerEntry]](),
-    )
-    for item in _in_order(facts):
+    keeper, agents = watch.keeper, dict[str, str]()
+    entries = list[tuple[int, LedgerEntry]]()
+    items: list[Found | Undecodable] = [*facts.found, *facts.undecodable]
+    for item in sorted(items, key=lambda item: item.log.log_index):
         event = item.event if isinstance(item, Found) else None
         if isinstance(event, KeeperChanged):
             keeper = event.new_keeper
-        mandate_id, vault = _concerned(session, item, fresh.vaults, watch)
+        mandate_id, vault = _concerned(session, item, created, watch)
         if mandate_id is not None:
-            agent = (
-                agents.get(vault.address) or (vault.agents[-1] if vault.agents else None)
-                if vault
-                else None
-            )
-            parties = keeper, vault.owner if vault else ZERO_ADDRESS, agent
-            refused = (
-                fresh.refused.get(vault.address)
-                if vault and item.log.address == watch.factory
-                else None
-            )
-            entry = (
-                _entry(item, parties, chain.usdc)
-                if refused is None
-                else LedgerEntry(None, item.log, parties, refused)
-            )
-            entries += [] if entry is None else [(mandate_id, item.log, entry)]
+            owner, agent = ZERO_ADDRESS, None
+            if vault is not None:
+                owner, known = vault.owner, vault.agents[-1] if vault.agents else None
+                agent = agents.get(vault.address, known)
+            entry = _entry(item, (keeper, owner, agent), chain.usdc)
+            entries += [] if entry is None else [(mandate_id, entry)]
         elif event is None:
             chain.metrics.undecodable_logs.inc()
         if isinstance(event, VaultCreated):
@@ -265,26 +261,11 @@ def _entries(
     return entries
 
 
-def _in_order(facts: BlockFacts) -> Iterable[Found | Undecodable]:
-    """Events and logs that are none, as they stand in the block; nearly always there are only
-    events.
-    """
-    return (
-        sorted((*facts.found, *facts.undecodable), key=lambda item: item.log.log_index)
-        if facts.undecodable
-        else facts.found
-    )
-
-
 def _entry(item: Found | Undecodable, parties: Parties, usdc: str) -> LedgerEntry | None:
     """None: the ledger has no row for this event."""
     if isinstance(item, Undecodable):
-        return LedgerEntry(
-            None,
-            item.log,
-            parties,
-            HeldReason(UNDECODABLE, f"The log is not what the contract's ABI says ({item.error})."),
-        )
+        note = f"The log is not what the contract's ABI says ({item.error})."
+        return LedgerEntry(None, item.log, parties, HeldReason(UNDECODABLE, note))
     keeper, owner, agent = parties
     try:
         row = row_from_event(item.event, item.ref, keeper, owner, agent, usdc=usdc)
@@ -296,25 +277,21 @@ def _entry(item: Found | Undecodable, parties: Parties, usdc: str) -> LedgerEntr
 def _concerned(
     session: WriteSession,
     item: Found | Undecodable,
-    fresh: Mapping[str, KnownVault],
+    created: Mapping[str, KnownVault],
     watch: WatchList,
 ) -> tuple[int | None, KnownVault | None]:
     """The mandate and vault whose ledger the log belongs to; none for the factory's general
     events.
     """
-    if isinstance(item, Undecodable):
-        created = created_by(item.log) if item.log.address == watch.factory else None
-        address = item.log.address if created is None else created.address
-    elif isinstance(item.event, TermsCancelled):
-        issued = mandates_with_digests(session, [item.event.terms_digest])
+    address, event = item.log.address, item.event if isinstance(item, Found) else None
+    if isinstance(event, TermsCancelled):
+        issued = mandates_with_digests(session, [event.terms_digest])
         return next((mandate for _, mandate in issued.values()), None), None
-    else:
-        address = (
-            item.event.vault
-            if isinstance(item.event, VaultCreated | X402Paid)
-            else item.ref.address
-        )
-    vault = fresh.get(address) or watch.vaults.get(address)
+    if isinstance(event, VaultCreated | X402Paid):
+        address = event.vault
+    elif event is None and address == watch.factory and (made := created_by(item.log)):
+        address = made.address
+    vault = created.get(address) or watch.vaults.get(address)
     return (None, None) if vault is None else (vault.mandate_id, vault)
 
 

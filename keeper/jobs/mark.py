@@ -83,7 +83,8 @@ def _is_news(reading: VaultReading, head: Head, now: UnixSeconds) -> bool:
     last = reading.last_written
     if last is None or last.source != reading.source or _says_more(last, reading):
         return True
-    return head.number != last.block_number and now - last.at >= WRITE_EVERY_S
+    block = reading.block or head
+    return block.number != last.block_number and now - last.at >= WRITE_EVERY_S
 
 
 def _says_more(last: WrittenMark, reading: VaultReading) -> bool:

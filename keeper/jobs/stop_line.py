@@ -20,4 +20,4 @@ def is_due(reading: VaultReading) -> bool:
     """
     above = reading.above_floor_usdc_e6()
     is_fallen = reading.status is VaultStatus.WORKING and above is not None and above <= 0
-    return is_fallen and (reading.head is None or reading.is_for_anyone(reading.head))
+    return is_fallen and (reading.block is None or reading.is_for_anyone(reading.block))

@@ -10,14 +10,34 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from core.chain.fees import layer_1_fee_wei
+from core.custody.rules import TRANSFER_GAS
 from core.keeper.intents import Intent
+from core.keeper.rules import Purse
 from core.mandate.chain.reader import VaultReader
+from core.sponsored.rules import BUY_GAS, UNSIGNED_BUY_BYTES
 from keeper.funds import STOP_GAS, STOPS_WANTED
 from keeper.gas import Caps, quotes
-from keeper.requests.purses import CUSTODY, PurseTerms
-from keeper.state import Head
+from keeper.state import Head, Role
 
 ROOM_FOR_REPLACEMENTS = 2
+# upper bound of an unsigned type 2 transaction with a transfer's 292 bytes of call data
+UNSIGNED_TRANSFER_BYTES = 450
+
+
+@dataclass(frozen=True, slots=True)
+class PurseTerms:
+    """Whose ETH pays: each purse has a key, a loop and a day's budget of its own. `gas`,
+    `unsigned_bytes`: the most that one of its requests may use, and its size.
+    """
+
+    purse: Purse
+    role: Role
+    gas: int
+    unsigned_bytes: int
+
+
+CUSTODY = PurseTerms(Purse.CUSTODY, Role.CUSTODY, TRANSFER_GAS, UNSIGNED_TRANSFER_BYTES)
+SPONSOR = PurseTerms(Purse.SPONSOR, Role.SPONSOR, BUY_GAS, UNSIGNED_BUY_BYTES)
 
 
 class KeptGas:
@@ -42,7 +62,7 @@ class KeptGas:
         self._layer_1_wei = wei
 
     def allows(self, intent: Intent, wei: int) -> bool:
-        """See keeper.send.Allowance."""
+        """Whether so much is kept for the intent's request; what is about none may cost what it costs."""
         return intent.outbox_id is None or wei + self._layer_1_wei <= self._kept_wei.get(
             intent.outbox_id, 0
         )

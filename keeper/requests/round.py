@@ -18,7 +18,7 @@ Laws
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Protocol
 
@@ -36,8 +36,7 @@ from core.money import UnixSeconds
 from core.times import next_day
 from keeper.intents import REQUEST_PATIENCE
 from keeper.outbox_kinds import OutboxPlanner
-from keeper.requests.allowance import KeptGas, Prices, RequestPrice
-from keeper.requests.purses import CUSTODY, PurseTerms
+from keeper.requests.allowance import CUSTODY, KeptGas, Prices, PurseTerms, RequestPrice
 from keeper.state import Head
 
 REQUESTS_A_ROUND = 20
@@ -68,45 +67,28 @@ class RoundSender(Protocol):
     ) -> list[Intent]: ...
 
 
+@dataclass(slots=True, kw_only=True)
 class RequestRound:
     """`fence`: of the leader's epoch, called first in each writing transaction.
 
     `sign`: the loop gets on. `beat`: called at the end of each round, with its time.
     """
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        chain_id: int,
-        max_head_age_s: int,
-        sender: RoundSender,
-        planner: OutboxPlanner,
-        prices: Prices,
-        kept: KeptGas,
-        budgets: GasBudgets,
-        epoch: Callable[[], int],
-        fence: Callable[[Session], None],
-        sign: Callable[[], None] = lambda: None,
-        most_under_way: int = MOST_UNDER_WAY,
-        terms: PurseTerms = CUSTODY,
-        beat: Callable[[datetime], object] = lambda now: None,
-    ) -> None:
-        self._purse = terms.purse
-        self._beat = beat
-        self._database = database
-        self._chain_id = chain_id
-        self._max_head_age_s = max_head_age_s
-        self._sender = sender
-        self._planner = planner
-        self._prices = prices
-        self._kept = kept
-        self._budgets = budgets
-        self._epoch = epoch
-        self._fence = fence
-        self._sign = sign
-        self._most_under_way = most_under_way
-        self._told: str | None = None
+    database: Database
+    chain_id: int
+    max_head_age_s: int
+    sender: RoundSender
+    planner: OutboxPlanner
+    prices: Prices
+    kept: KeptGas
+    budgets: GasBudgets
+    epoch: Callable[[], int]
+    fence: Callable[[Session], None]
+    sign: Callable[[], None] = lambda: None
+    most_under_way: int = MOST_UNDER_WAY
+    terms: PurseTerms = CUSTODY
+    beat: Callable[[datetime], object] = lambda now: None
+    _told: str | None = field(default=None, init=False)
 
     def run(self, now: datetime) -> None:
         """Errors: RpcError (what was committed stays), LeadershipLostError, the
@@ -116,25 +98,27 @@ class RequestRound:
         if places.keys() - {intent.outbox_id for intent in live}:  # their intents ended
             self._settle()
             live, places, due = self._waiting(now)
-        self._sign()
-        self._kept.keep({place.outbox_id: place.reserved_wei for place in places.values()})
+        self.sign()
+        self.kept.keep({place.outbox_id: place.reserved_wei for place in places.values()})
         planned = self._planned(live, places, due, now)
-        live = self._sender.advance([*live, *planned], now, is_stood_down=False)
+        live = self.sender.advance([*live, *planned], now, is_stood_down=False)
         self._put_back(live, now)
-        self._beat(now)
+        self.beat(now)
 
     def _waiting(self, now: datetime) -> _Waiting:
-        with self._database.read() as session:
-            live = rows.live_intents(session, self._chain_id, of_requests=True, purse=self._purse)
-            places = queue.taken(session, self._chain_id, self._purse)
-            room = max(0, min(REQUESTS_A_ROUND, self._most_under_way - len(live)))
-            due = queue.due(session, self._chain_id, now, room, self._purse)
+        with self.database.read() as session:
+            live = rows.live_intents(
+                session, self.chain_id, of_requests=True, purse=self.terms.purse
+            )
+            places = queue.taken(session, self.chain_id, self.terms.purse)
+            room = max(0, min(REQUESTS_A_ROUND, self.most_under_way - len(live)))
+            due = queue.due(session, self.chain_id, now, room, self.terms.purse)
         return live, places, due
 
     def _settle(self) -> None:
-        with self._database.write() as session:
-            self._fence(session)
-            queue.settle(session, self._chain_id, self._purse)
+        with self.database.write() as session:
+            self.fence(session)
+            queue.settle(session, self.chain_id, self.terms.purse)
 
     # What is planned
 
@@ -151,15 +135,15 @@ class RequestRound:
         if not due and not waiting:
             return []
         seconds = UnixSeconds(int(now.timestamp()))
-        price = self._prices.now([place.reserved_wei for place in places.values()])
+        price = self.prices.now([place.reserved_wei for place in places.values()])
         head = price.head
-        if head is None or head.age_s(seconds) > self._max_head_age_s:
+        if head is None or head.age_s(seconds) > self.max_head_age_s:
             self._tell("the head is stale")
             return []
         self._tell(price.barred if due else None)
         if price.most_wei is None:
             return []
-        self._kept.note_layer_1(price.layer_1_wei)
+        self.kept.note_layer_1(price.layer_1_wei)
         self._top_up(waiting, price.most_wei, now)
         new = due[: price.affordable]
         return self._written(self._built(new, head, now), price, now) if new else []
@@ -171,23 +155,23 @@ class RequestRound:
         short = [place for place in waiting if place.reserved_wei < place.within_most(wei)]
         if not short:
             return
-        with self._database.write() as session:
-            self._fence(session)
+        with self.database.write() as session:
+            self.fence(session)
             queue.hold_gas(session, short, gas.day_of(now))
             for place in short:
                 most_wei = place.within_most(wei)
-                if queue.reserve(session, place, self._budgets, gas.day_of(now), most_wei) is None:
-                    self._kept.add(place.outbox_id, most_wei)
+                if queue.reserve(session, place, self.budgets, gas.day_of(now), most_wei) is None:
+                    self.kept.add(place.outbox_id, most_wei)
 
     def _built(
         self, due: Sequence[tuple[OutboxRequest, QueuePlace]], head: Head, now: datetime
     ) -> list[_Planned]:
         """Signed by the wallets' keys; each is a sign that the loop gets on."""
         built = list[_Planned]()
-        with self._database.read() as session:
+        with self.database.read() as session:
             for request, place in due:
-                built.append(_Planned(place, self._planner.intent(session, request, head, now)))
-                self._sign()
+                built.append(_Planned(place, self.planner.intent(session, request, head, now)))
+                self.sign()
         return built
 
     def _written(
@@ -198,8 +182,8 @@ class RequestRound:
         Answers the intents to be sent.
         """
         added = list[Intent]()
-        with self._database.write() as session:
-            self._fence(session)
+        with self.database.write() as session:
+            self.fence(session)
             queue.hold_gas(session, [one.place for one in built], gas.day_of(now))
             for one in built:
                 if one.intent is None:
@@ -210,8 +194,8 @@ class RequestRound:
                     kept_wei = self._kept_for(session, one.place, price, now)
                     if kept_wei is None:
                         continue
-                    self._kept.add(one.place.outbox_id, kept_wei)
-                made = rows.add_intent(session, intent, self._epoch(), now, state)
+                    self.kept.add(one.place.outbox_id, kept_wei)
+                made = rows.add_intent(session, intent, self.epoch(), now, state)
                 if made is None:
                     queue.wait_until(session, [one.place.outbox_id], now + UNBUILT_WAITS)
                     continue
@@ -233,7 +217,7 @@ class RequestRound:
             self._tell("gas costs more than what was paid for it")
             queue.wait_until(session, [place.outbox_id], now + DEARER_WAITS)
             return None
-        used_up = queue.reserve(session, place, self._budgets, day, most_wei)
+        used_up = queue.reserve(session, place, self.budgets, day, most_wei)
         if used_up is None:
             return most_wei
         if place.kept_wei(day) >= price.least_wei:
@@ -256,9 +240,9 @@ class RequestRound:
         ]
         if not late:
             return
-        with self._database.write() as session:
-            self._fence(session)
-            places = queue.taken(session, self._chain_id, self._purse)
+        with self.database.write() as session:
+            self.fence(session)
+            places = queue.taken(session, self.chain_id, self.terms.purse)
             for place, intent in [(places[i.outbox_id], i) for i in late if i.outbox_id in places]:
                 since = place.refused_at or intent.created_at
                 ends = (
@@ -267,7 +251,7 @@ class RequestRound:
                     else IntentState.SUPERSEDED
                 )
                 rows.move_intent(
-                    session, replace(intent, state=ends), intent.state, self._epoch(), now
+                    session, replace(intent, state=ends), intent.state, self.epoch(), now
                 )
                 queue.postpone(session, place, now, since)
 

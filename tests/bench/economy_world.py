@@ -28,6 +28,8 @@ from sqlalchemy import func, make_url, select
 
 from api.kernel.limits import Limits
 from api.kernel.tokens import token_hash
+from core.chain.abi import address_word
+from core.chain.blocks import RawLog
 from core.credits.ledger.writer import load_balance
 from core.db import embedded, migrate
 from core.db.embedded import EmbeddedPostgres
@@ -36,12 +38,13 @@ from core.earn.tables import EarnQueue
 from core.identity.queries import set_operator_key
 from core.listings.rules import EXCHANGES
 from core.listings.simulated import add_simulated, pairs_of
+from core.mandate.chain.decode import TRANSFER_TOPIC
 from core.mandate.chain.reader import VaultReader
+from core.mandate.rules.terms import ZERO_ADDRESS
 from core.targets.rules import TargetLimits
 from core.times import instant_text
 from core.transfers.ledger import writer as transfers
-from indexer.chain.facts import Deposit
-from indexer.chain.payments import deposit_of
+from indexer.chain.facts import deposit_of
 from keeper.areas import earn, mining, rooms, tasks
 from keeper.schedule import JobPlace
 from tests.bench.economy_crews import STRANGE, Crew
@@ -230,9 +233,11 @@ class World:
         if self.taken("/auth/wallet/link", headers, body) is None:
             return
         tx_hash, block_hash = f"0x{number:064x}", f"0x{CHAIN + number:064x}"
-        paid = Deposit(worker.id, funder, wallet.address, FUNDS_E6, tx_hash, worker.id)
+        topics = TRANSFER_TOPIC, *map(address_word, (funder, wallet.address))
+        at = (number, block_hash, tx_hash, 0, worker.id)
+        paid = RawLog(ZERO_ADDRESS, topics, f"0x{FUNDS_E6:064x}", *at)
         with self.where.database.write() as session:
-            entry = deposit_of(paid, number, block_hash, CHAIN)
+            entry = deposit_of(paid, CHAIN)
             transfers.post(session, worker.id, entry, self.where.clock.now)
 
     def _signed(

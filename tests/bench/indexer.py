@@ -6,6 +6,7 @@
     reorg      64 blocks with rows in them replaced: from the node's answer to the cursor on the new head
     ledgers    one block that concerns 4,000 ledgers: its rollback, and a factory event to the last owner's note (ledgers.py)
     take-over  a leader killed, and one frozen: to the spare's epoch
+    plan       46 blocks behind on a rented node with a plan of 25 calls a second (rented_tip.py)
 
 The last line is one JSON object.
 """
@@ -31,7 +32,7 @@ from core.db.engine import Database
 from core.db.leadership import Leadership
 from core.identity.tables import Account
 from core.mandate.chain.decode import TRANSFER_TOPIC
-from tests.bench import copy_pipeline, ledgers, tip
+from tests.bench import copy_pipeline, ledgers, rented_tip, tip
 from tests.bench.workload import LARGE, SMALL, Generator, Size, Workload
 from tests.integration.chain_fixtures import (
     CHAIN_ID,
@@ -287,6 +288,7 @@ def main() -> None:
         "bare_poller_p95_ms": at_tip["bare_poller"]["p95_ms"],
         "reorg64_s": round(healed, 2),
         **of_ledgers,
+        **rented_tip.rows(),
         "takeover_s": round(max(killed, frozen), 2),
         "takeover_killed_s": round(killed, 2),
         "rss_mb_small": rss_small,

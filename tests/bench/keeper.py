@@ -1,9 +1,11 @@
 """How fast the keeper is, beside the block time of the chain it watches: `make bench-keeper`.
 
-    mark        1,000 vaults read and judged at one block hash: HTTP requests and seconds, nothing sent
+    mark        1,000 vaults read and judged: HTTP requests and seconds, nothing sent
     stop        100 vaults fall through their floors in one block, three times over, on a chain with a block every 2 s: blocks
                 from the crossing to each stop; the best possible is 1
-    many        2,000 and 20,000 vaults at the default budget of calls, with a million judgements: the first look, a later tick
+    rented      200 vaults fall behind load balancers over backends that are blocks apart (rented_stops.py)
+    many        2,000, 20,000 and 100,000 vaults at the default budget of calls, with a million judgements: the first look, a
+                later tick, calls and memory; with BEFORE, a checkout, its figures too
     take-over   a leading process killed, and one frozen: to the spare's epoch
 
 The last line is one JSON object.
@@ -12,6 +14,8 @@ The last line is one JSON object.
 import json
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -113,6 +117,24 @@ def take_over(where: World, how: signal.Signals) -> float:
     return until(lambda: where.epoch() > epoch)
 
 
+def many_vaults_before() -> dict[str, float]:
+    """The figures of very many vaults of the checkout at BEFORE, where there is one."""
+    before = os.environ.get("BEFORE")
+    if before is None:
+        return {}
+    command = [sys.executable, "-m", "tests.bench.many_vaults"]
+    ran = subprocess.run(
+        command,
+        cwd=before,
+        env=os.environ | {"PYTHONPATH": before},
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    return {
+        f"{key}_before": value for key, value in json.loads(ran.stdout.splitlines()[-1]).items()
+    }
+
+
 def main() -> None:
     with world() as where:
         groups = fill(where)
@@ -130,6 +152,7 @@ def main() -> None:
         "takeover_killed_s": round(killed, 2),
         **rented_stops.rows(),
         **many_vaults.rows(),
+        **many_vaults_before(),
     }
     print(f"{VAULTS} vaults judged with {calls} HTTP requests in {seconds:.2f} s")
     print(

@@ -27,6 +27,7 @@ LONG_TASK_MS = 100
 THROTTLE = 4
 STEPS = 10_000
 SETTLED_MS = 500
+DRAWN_MS = 60_000  # two hundred calls, on a busy machine
 
 # what is wider than the page, and not inside what scrolls by itself
 WIDER = """
@@ -81,6 +82,17 @@ def test_pages__have_nothing_serious_for_axe_and_nothing_in_the_console(
     assert serious == []
     # the mandate's agent is not in the Hall before the next build: that answer is a 404
     assert [one for one in found.errors if "404 (Not Found)" not in one] == []
+
+
+def test_page_of_the_api__lists_calls_and_asks_no_other_host(open_page: Open, place: Place) -> None:
+    opened = open_page()
+    asked = list[str]()
+    opened.page.on("request", lambda request: asked.append(request.url))
+    opened.page.goto(f"{place.base_url}/docs#/discovery")
+    calls = opened.page.locator("#operations-tag-discovery ~ div .opblock-summary")
+    expect(calls.first).to_be_visible(timeout=DRAWN_MS)
+    assert [one for one in asked if not one.startswith((place.base_url, "data:"))] == []
+    assert opened.errors == []
 
 
 def test_pages__fit_a_phone(open_page: Open, place: Place, mandate: Mandate, work: Work) -> None:

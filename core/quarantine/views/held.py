@@ -104,11 +104,10 @@ def shorts_of(session: Session, ledger: str, ledger_ids: Collection[int]) -> dic
         return {}
     found = held_ledgers(session, ledger, ledger_ids)
     return {
-        one.ledger_id: ShortLedger(one.facts, one.from_block, _instant(one.from_at))
-        for one in found
+        one.ledger_id: ShortLedger(one.facts, one.from_block, instant(one.from_at)) for one in found
     }
 
 
-def _instant(at: int | None) -> datetime | None:
+def instant(at: int | None) -> datetime | None:
     """None also for what no calendar has."""
     return datetime.fromtimestamp(at, UTC) if at is not None and at <= LAST_SECOND else None

@@ -13,9 +13,9 @@ from starlette.routing import Match, Route
 
 from api.catalogue import catalogue
 from api.kernel.fields import QueryText
-from api.kernel.http import routes_of
 from api.kernel.operation import Operation
 from api.kernel.reasons import reasons_of
+from api.kernel.route import routes_of
 from api.kernel.validation import command_of
 
 EDGE = ("unknown_route", "method_not_allowed", "internal_error")  # of no operation

@@ -137,7 +137,7 @@ def test_vendored_files__are_those_of_their_packages() -> None:
     named = {row["file"] for row in json.loads((vendor / "vendor.json").read_text())}
     for name, content in vendor_web.files().items():
         assert (vendor / name).read_bytes() == content, name
-    assert {path.name for path in vendor.glob("*.js")} == named
+    assert {path.name for end in ("js", "css") for path in vendor.glob(f"*.{end}")} == named
 
 
 def test_files_of_the_console__carry_no_inline_code_and_no_html_from_text() -> None:

@@ -21,8 +21,8 @@ from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.agent_rows import event_row
 from core.money import UsdcE6
 from indexer.chain.context import ChainContext
-from indexer.chain.patience import Patience
 from indexer.chain.reverts import explain_pending
+from indexer.chain.rules import Patience
 from tests.integration.chain_fixtures import (
     CHAIN_ID,
     USDC,

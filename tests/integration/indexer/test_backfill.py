@@ -26,9 +26,9 @@ from core.db.leader import LeadershipLostError
 from core.mandate.chain import calldata
 from core.mandate.chain.reader import VaultReader
 from core.mandate.ledger import writer as mandate_ledger
-from indexer.chain import revert_scan
+from indexer.chain import reverts
 from indexer.chain.backfill import WORTH_IT, Backfill
-from indexer.chain.patience import Patience
+from indexer.chain.rules import Patience
 from tests.integration.chain_fixtures import CHAIN_ID, USDC, Ground
 from tests.integration.indexer.canonical import canonical_view
 from tests.integration.indexer.conftest import FINAL_SOON, Follower, Issued
@@ -208,7 +208,7 @@ def test_after_a_pause__no_reverted_call_is_left_out(
     follower: Follower, working: Working, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, vault = working
-    monkeypatch.setattr(revert_scan, "LOOK_BACK", 5)
+    monkeypatch.setattr(reverts, "LOOK_BACK", 5)
     assert follower.deployed.buy(vault, 101 * USDC).status == 0
     follower.deployed.anvil.mine(60)
     make_final(follower)
@@ -228,7 +228,7 @@ def test_at_first_sight__attempts_further_back_are_not_reconstructed(
     assert follower.deployed.buy(vault, 101 * USDC).status == 0
     follower.deployed.anvil.mine(60)
     make_final(follower)
-    monkeypatch.setattr(revert_scan, "LOOK_BACK", look_back)
+    monkeypatch.setattr(reverts, "LOOK_BACK", look_back)
     follower.catch_up()
     settle(follower)
     assert reasons(follower) == expected
@@ -243,8 +243,8 @@ def test_at_first_sight__the_last_blocks_that_are_looked_at__end_with_the_newest
 
     The product looks at 2,000, the test at 100.
     """
-    assert revert_scan.LOOK_BACK == 2_000
-    monkeypatch.setattr(revert_scan, "LOOK_BACK", 100)
+    assert reverts.LOOK_BACK == 2_000
+    monkeypatch.setattr(reverts, "LOOK_BACK", 100)
     mandate = follower.issue()
     vault = follower.deployed.create_vault(mandate.terms)
     assert follower.deployed.buy(vault, 101 * USDC).status == 0

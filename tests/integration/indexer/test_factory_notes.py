@@ -9,8 +9,7 @@ from core.alerts.tables import OwnerAlert
 from core.mandate import owed_notes
 from core.mandate.chain import calldata
 from core.mandate.tables import MandateEvent, OwedNote
-from indexer.chain import factory_notes
-from indexer.chain.ledgers import Ledgers
+from indexer.chain import factory_notes, ledgers
 from tests.integration.chain_fixtures import CHAIN_ID
 from tests.integration.indexer.conftest import Follower, Issued
 from tests.integration.indexer.test_alerts import alerts, factory_call, owner_of, propose
@@ -200,7 +199,7 @@ def test_ledgers_that_all_refuse_their_note__are_a_sign_of_the_loop_each(
 
     factory_call(follower, calldata.propose_keeper(OWNER.address))
     monkeypatch.setattr(factory_notes, "LEDGERS_A_SLICE", len(five))
-    monkeypatch.setattr(Ledgers, "append", refuse)
+    monkeypatch.setattr(ledgers, "append", refuse)
     signs: list[None] = []
     follower.restart(sign=lambda: signs.append(None))
     follower.tip.round()

@@ -277,22 +277,6 @@ def test_the_database_refuses_a_fact(
     assert watched.fires("FactsAreHeldBack")
 
 
-@fires("VaultNotRegistered")
-def test_the_database_refuses_a_vault(watched: Watched, follower: Follower) -> None:
-    mandate = follower.issue()
-    watched.run()
-    watched.scrape()
-    assert not watched.fires("VaultNotRegistered", 30)
-    nobody = f"check (mandate_id is null or mandate_id <> {mandate.id}) not valid"
-    with follower.database.write() as session:
-        session.execute(text(f"alter table vault add constraint nobody {nobody}"))
-    follower.deployed.create_vault(mandate.terms)
-    watched.run(lambda: watched.value("unregistered_vaults") == 1)
-    watched.passed_s += 5
-    watched.scrape()
-    assert watched.fires("VaultNotRegistered")
-
-
 @fires("AuditFoundAMismatch")
 def test_a_log_is_taken_out_by_hand(
     watched: Watched, follower: Follower, database_url: str

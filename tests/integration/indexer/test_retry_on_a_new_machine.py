@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from core.transfers.rules import FourStates
-from indexer.chain.payments import deposit_key
+from indexer.chain.facts import deposit_key
 from indexer.chain.retry import BLOCK_UNKNOWN, retry_all
 from indexer.held import retry_held
 from tests.integration.chain_fixtures import USDC

@@ -34,7 +34,7 @@ from keeper.anchoring import Anchoring
 from keeper.gas import Caps
 from keeper.outbox_kinds import OutboxPlanner
 from keeper.read import Lenses
-from keeper.requests.opened import round_of
+from keeper.requests.loop import round_of
 from keeper.requests.round import RequestRound
 from keeper.send import Sender
 from keeper.state import Role

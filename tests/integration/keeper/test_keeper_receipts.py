@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from keeper.gas import STILL_S
 from tests.integration.keeper import lies
 from tests.integration.keeper.blocks import Clock, blocks
 from tests.integration.keeper.conftest import PRICE_AT_FLOOR, Stage
@@ -17,8 +18,8 @@ RECEIPT = "eth_getTransactionReceipt"
 of_two_or_three = pytest.mark.parametrize("paths", [TWO, THREE], ids=["of two", "of three"])
 
 
-def made_up(stage: Stage, status: int) -> Lie:
-    """Whatever is asked for stands in the newest block."""
+def made_up(stage: Stage, status: int, above: int = 0) -> Lie:
+    """Whatever is asked for stands in the newest block, or so far above it."""
 
     def lie(call: Call, answer: Call) -> Call | None:
         if call["method"] != RECEIPT or answer.get("result") is not None:
@@ -26,7 +27,7 @@ def made_up(stage: Stage, status: int) -> Lie:
         block = stage.chain.anvil.rpc.call("eth_getBlockByNumber", ["latest", False])
         told: dict[str, Any] = {
             "transactionHash": call["params"][0], "blockHash": block["hash"],
-            "blockNumber": block["number"], "status": hex(status),
+            "blockNumber": hex(int(block["number"], 16) + above), "status": hex(status),
             "gasUsed": "0x5208", "effectiveGasPrice": "0x1", "from": KEEPER.address,
             "to": stage.vault, "logs": [],
             "logsBloom": "0x" + "00" * 256, "transactionIndex": "0x0",
@@ -65,18 +66,27 @@ def test_a_failure_that_one_node_made_up__is_none(stage: Stage) -> None:
         assert stage.states() == [("stop", "broadcast")]
 
 
-def test_a_block_that_the_other_node_does_not_have_yet__counts_by_one_nodes_word(
+def test_a_block_that_the_other_node_does_not_have_yet__counts_once_it_has_it(
     stage: Stage,
 ) -> None:
     stage.set_price(PRICE_AT_FLOOR)
     wire = LyingWire({"/b": together(higher(-1), says(RECEIPT, None))})
-    stage.keeper(paths=TWO, wire=wire).run()
+    keeper = stage.keeper(paths=TWO, wire=wire)
+    keeper.run()
+    assert stage.states() == [("stop", "broadcast")]
+    wire.lies.clear()
+    keeper.run()
     assert (stage.states(), len(stage.txs())) == ([("stop", "mined")], 1)
 
 
 def test_another_node_that_stands_still__leaves_the_asked_ones_word(stage: Stage) -> None:
-    wire = LyingWire({"/b": together(lies.frozen(stage), says(RECEIPT, None))})
-    stage.pass_time(stage.chain.now + 15)
+    wire, clock = LyingWire({"/b": together(lies.frozen(stage), says(RECEIPT, None))}), Clock()
+    keeper = stage.keeper(paths=TWO, wire=wire, age=clock)
+    keeper.run()
     stage.set_price(PRICE_AT_FLOOR)
-    stage.keeper(paths=TWO, wire=wire).run()
+    clock.passed_s += STILL_S - 5
+    keeper.run()
+    assert stage.states() == [("stop", "broadcast")]
+    clock.passed_s += 5
+    keeper.run()
     assert stage.states() == [("stop", "mined")]

@@ -9,7 +9,6 @@ from core.hexes import hex_of
 from core.mandate.chain.decode import decode_log
 from core.mandate.rules.events import Marked, Stopped
 from keeper.stop_rows import ENFORCE
-from keeper.stops import LOST_BLOCKS
 from tests.integration.keeper.conftest import PRICE_AT_FLOOR, USDC, KilledError, Stage
 from tests.integration.keeper.test_keeper_process import wait_until
 from tests.personas import KEEPER, OWNER, STRANGER
@@ -183,7 +182,7 @@ def test_nonce_used_elsewhere__the_stop_is_signed_again_at_the_next_one(stage: S
         stage.chain.anvil.rpc.call("anvil_dropAllTransactions")
     stage.chain.succeed(KEEPER, OWNER.address, "0x")
     with stage.no_blocks():
-        for _ in range(LOST_BLOCKS):
+        for _ in range(2):
             stage.chain.anvil.mine()
             keeper.run()
         stage.chain.anvil.mine()

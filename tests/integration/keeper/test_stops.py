@@ -5,62 +5,17 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from eth_utils.address import to_checksum_address
 from sqlalchemy.exc import OperationalError
 
-from core.chain.nodes import Nodes
 from core.mandate.chain import calldata
-from core.mandate.rules.lifecycle import VaultStatus
-from core.money import UsdcE6
-from keeper.state import SOURCE_VAULT_WORTH, DueStop, SentMark, VaultReading
 from keeper.stops import MOST_ALONE, REVERTED_REST_S
-from tests.integration.keeper.blocks import Clock
-from tests.integration.keeper.conftest import GWEI, PRICE_AT_FLOOR, USDC, KeeperProcess, Stage
-from tests.integration.keeper.liars import Call, Lie, LyingWire, said, trials_pass
+from tests.integration.keeper.conftest import GWEI, PRICE_AT_FLOOR, KeeperProcess, Stage
+from tests.integration.keeper.liars import Call, Lie, said, trials_pass
 from tests.integration.keeper.lies import TWO
+from tests.integration.keeper.sent import Sent, contracts_that_take_any_call
 from tests.personas import KEEPER, OWNER, STRANGER
 
 HOUR_S = 3_600
-
-
-def due(vault: str, node: str) -> DueStop:
-    """That node's lens says that the vault is worth nothing."""
-    reading = VaultReading(
-        vault=vault,
-        public_id="m_keeperstop",
-        status=VaultStatus.WORKING,
-        worth_usdc_e6=UsdcE6(0),
-        floor_usdc_e6=UsdcE6(950 * USDC),
-        source=SOURCE_VAULT_WORTH,
-        last_sent=SentMark(UsdcE6(1_000 * USDC), 0, 0),  # type: ignore[arg-type]
-    )
-    return DueStop(vault, node, reading)
-
-
-class Sent:
-    """A keeper whose stops are asked for by hand, a block of two seconds after each."""
-
-    def __init__(self, stage: Stage, lies: dict[str, Lie], paths: tuple[str, ...] = TWO) -> None:
-        self.stage = stage
-        self.clock = Clock()
-        self.wire = LyingWire(lies)
-        self.keeper: KeeperProcess = stage.keeper(
-            paths=paths, wire=self.wire, age=self.clock, stop_signer=STRANGER.signer
-        )
-        assert self.keeper.leadership.try_take(stage.now())
-
-    def ask(self, *places: int) -> None:
-        """By the lenses of these nodes."""
-        names = self.keeper.rpc.names
-        self.keeper.stops.send([due(self.stage.vault, names[place]) for place in places])
-        self.keeper.stops.follow()
-
-    def pass_time(self, seconds: float = 2) -> None:
-        self.stage.pass_time(self.stage.chain.now + int(seconds))
-        self.clock.passed_s += seconds
-
-    def count(self) -> int:
-        return self.stage.chain.reader.transaction_count(STRANGER.address)
 
 
 LIES: dict[str, Lie] = {"/a": trials_pass(100_000)}
@@ -233,15 +188,10 @@ def test_one_address_with_two_counts__the_stop_is_in_a_block_of_the_next_two(
 
 
 def test_two_hundred_stops_at_once__are_in_one_block(stage: Stage) -> None:
-    """Contracts that take any call."""
-    vaults = [to_checksum_address(f"0x{n:040x}") for n in range(1_000, 1_200)]
-    quick = Nodes([stage.chain.anvil.url], calls_per_s=10_000)
-    quick.batch([("anvil_setCode", [vault, "0x00"]) for vault in vaults])
-    quick.close()
+    vaults = contracts_that_take_any_call(stage, 200)
     sent = Sent(stage, {})
     with stage.no_blocks():
-        sent.keeper.stops.send([due(vault, sent.keeper.rpc.names[0]) for vault in vaults])
-        sent.keeper.stops.follow()
+        sent.ask(0, vaults=vaults)
         stage.chain.anvil.mine()
         sent.keeper.stops.follow()
     assert (sent.count(), stage.states()) == (200, [("stop", "mined")] * 200)

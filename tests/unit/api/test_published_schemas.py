@@ -14,11 +14,9 @@ import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from jsonschema import Draft202012Validator
 
-from api.areas.discovery.service.document import NAME, VERSION
 from api.catalogue import catalogue
 from api.kernel.body import read_object
 from api.kernel.fields import MAX_EXACT_JSON_INT, QueryText
-from api.kernel.openapi import document
 from api.kernel.operation import Command, Refusal
 from api.kernel.tool import Profile
 from api.kernel.validation import command_of
@@ -120,7 +118,7 @@ def test_a_tool__publishes_null_for_each_argument_that_is_not_required(name: str
 
 def test_no_value_of_a_query__is_null() -> None:
     """A query is text: there is nothing to write null with."""
-    said = document(routed(catalogue()), catalogue(), NAME, VERSION, "http://testserver")
+    said = api_document(catalogue(), "http://testserver")
     kinds = [
         one["schema"]
         for path in said["paths"].values()
@@ -135,7 +133,7 @@ def test_no_value_of_a_query__is_null() -> None:
 
 @cache
 def strategies() -> dict[str, Any]:
-    said = document(routed(catalogue()), catalogue(), NAME, VERSION, "http://testserver")
+    said = api_document(catalogue(), "http://testserver")
     found: list[Any] = [
         one.ok()  # type: ignore[union-attr]  # a defect would raise
         for one in schemathesis.openapi.from_dict(said).get_all_operations()

@@ -6,7 +6,7 @@ from typing import Any
 
 from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UnixSeconds, UsdcE6
-from keeper.state import SOURCE_VAULT_WORTH, Head, KeeperState, SentMark, VaultReading
+from keeper.state import SOURCE_VAULT_WORTH, Head, KeeperState, ReadBlock, SentMark, VaultReading
 
 USDC = 1_000_000
 BUDGET = UsdcE6(1_000 * USDC)
@@ -27,7 +27,7 @@ def reading(worth_usdc_e6: int | None, **changes: Any) -> VaultReading:
         "floor_usdc_e6": FLOOR,
         "source": SOURCE_VAULT_WORTH,
         "last_sent": SentMark(BUDGET, 0, CREATED_AT),
-        "head": HEAD,
+        "block": ReadBlock(HEAD.number, HEAD.at, HEAD.hash),
     }
     return VaultReading(**fields | changes)
 

@@ -16,10 +16,10 @@ from core.chain.nodes import Nodes
 from core.keeper.views import WatchedVault
 from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.lifecycle import VaultStatus
-from core.money import UsdcE6
+from core.money import UnixSeconds, UsdcE6
 from keeper import read
 from keeper.read import SAFE_BLOCKS, VAULTS_A_CALL, Lenses, ReadPart
-from keeper.state import VaultReading
+from keeper.state import ReadBlock, VaultReading
 from tests.each import each
 from tests.unit.keeper.readings import FLOOR
 from tests.unit.keeper.test_plan import watched
@@ -129,8 +129,16 @@ def test_a_valued_vault__is_read_with_the_floor_of_its_terms() -> None:
         "vault.worth",
     )
     assert (found.floor_usdc_e6, found.fee_owed_usdc_e6) == (FLOOR, 3)
-    assert found.head is not None
-    assert (found.head.number, found.head.at) == (NUMBER, AT)
+    assert found.block == ReadBlock(NUMBER, UnixSeconds(AT), "0x" + "00" * 32)
+
+
+def test_a_reading_of_another_backend_than_named_the_head__is_of_the_block_that_the_lens_saw() -> (
+    None
+):
+    node = Node(lambda asked: [valued()] * len(asked))
+    node.number = NUMBER + 2
+    (found,) = looked(node, vaults(1)).values()
+    assert found.block == ReadBlock(NUMBER, UnixSeconds(AT), None)
 
 
 def test_money_at_unvalued_targets__is_counted_at_cost_and_says_so() -> None:

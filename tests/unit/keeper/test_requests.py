@@ -1,6 +1,6 @@
 """How much of the nodes the loop of requests has."""
 
-from keeper.requests.opened import most_under_way, share_of
+from keeper.requests.loop import most_under_way, share_of
 from tests.each import each
 
 

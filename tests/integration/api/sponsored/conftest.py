@@ -35,10 +35,9 @@ from core.targets.limits import target_limits
 from keeper.areas import sponsored as job
 from keeper.gas import Caps
 from keeper.outbox_kinds import outbox_planner
-from keeper.requests.opened import round_of
-from keeper.requests.purses import SPONSOR
+from keeper.requests.allowance import SPONSOR
+from keeper.requests.loop import heartbeat, round_of
 from keeper.requests.round import RequestRound
-from keeper.requests.sponsoring import heartbeat
 from keeper.schedule import JobPlace
 from keeper.state import Role
 from scripts._deployments import create_address

@@ -9,8 +9,7 @@ from core.chain.errors import RpcCodeFailedError, RpcUnreachableError
 from core.mandate.rules.events import AdapterListed, LogRef
 from core.mandate.rules.terms import Rule
 from indexer.chain.facts import BlockFacts, Found
-from indexer.chain.patience import Patience
-from indexer.chain.rules import RULES_ROUNDS, UNANSWERED_ROUNDS, published_rules
+from indexer.chain.rules import RULES_ROUNDS, UNANSWERED_ROUNDS, Patience, published_rules
 
 ADAPTER = "0x00000000000000000000000000000000000000AA"
 HEADER = BlockHeader(7, "0x" + "07" * 32, "0x" + "06" * 32, 7, 0, (), 0)

@@ -1,0 +1,26 @@
+"""How routes come out of the catalogue."""
+
+import pytest
+
+from api.kernel.auth import ANYBODY
+from api.kernel.operation import NoInput, Operation, Text
+from api.kernel.route import routes_of
+
+
+def operation(path: str, method: str = "GET") -> Operation:
+    return Operation(
+        key=f"x.{path}",
+        method=method,
+        path=path,
+        auth=ANYBODY,
+        summary="x.",
+        command=NoInput,
+        answer=Text,
+        handler=lambda *_: pytest.fail("no call is made"),
+    )
+
+
+def test_a_literal_segment__is_matched_before_a_placeholder() -> None:
+    operations = operation("/x/{id}"), operation("/x/{id}/y"), operation("/x/me")
+    paths = [route.path for route in routes_of(operations)]
+    assert paths == ["/x/me", "/x/{id}", "/x/{id}/y"]
