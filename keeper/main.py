@@ -24,7 +24,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from core.chain.errors import RpcError
+from core.chain import results
 from core.chain.nodes import Nodes
 from core.chain.signer import Signer
 from core.db.engine import Bounds, Database
@@ -104,6 +104,7 @@ class Keeper:
         self._tick: Tick | None = None
         self._stops: Stops | None = None
         self._head_number: int | None = None
+        self._heights: dict[str, int] = {}  # by node, the highest that it named
         self._schedule: Schedule | None = None
         self._scraped: Database | None = None
         self._told_waiting = False
@@ -131,18 +132,17 @@ class Keeper:
         self.close()
 
     def _await_block(self) -> None:
-        """Until the head is higher than the last tick's, or the next tick is due: behind one address
-        may be backends at several heights.
-
-        A node that does not answer is met by the tick.
-        """
+        """Until a node's head is above its own and the last tick's, or the next tick is due."""
         due, seen = time.monotonic() + self._settings.keeper_tick_s, self._head_number
+        rpc, asked, is_new = self._reader.rpc, [("eth_blockNumber", ())], False
         while time.monotonic() < due and not self._ended.wait(HEAD_POLL_S):
-            try:
-                if seen is not None and self._reader.block_number() > seen:
-                    return
-            except RpcError:
-                continue
+            told = rpc.batch_of_each(asked, ANSWER_S, None, [results.number], HEAD_POLL_S)
+            for name, (at,) in told.items():
+                if isinstance(at, int) and at > self._heights.get(name, -1):
+                    self._heights[name] = at
+                    is_new |= seen is not None and at > seen
+            if is_new:
+                break
 
     def serve_metrics(self) -> Server | None:
         """None when no port is set or it is taken.
@@ -308,7 +308,7 @@ class Keeper:
                 account_wei=settings.custody_gas_wei_per_account_per_day,
             )
             loops.append(custody_loop(place, budgets, self._signers, self._stops))
-            self._metrics.count_rpc_of_requests(loops[0].rpc)
+            self._metrics.count_rpc(loops[0].rpc, "requests_")
         if (sponsor := self._signers.get(Role.SPONSOR)) is not None:
             loops.append(sponsor_loop(place, settings, sponsor))
         return loops

@@ -1,38 +1,42 @@
 """Sends `enforceStopLine()`: the only way in which the keeper stops a vault.
 
-    lens of any node: it fell --> eth_call at any node: it passes --> signed --> every node
-                                     '-- refused: the next node        '-- each tick: sent again, raised; mined? reverted? over?
-                                                                                '-- Postgres: intent and attempts, afterwards
+    lens of any node: it fell --> eth_call at each node: one lets it pass --> signed --> every node
+                                     '-- all refuse: again, TRIES_S            '-- each tick: sent again, raised; mined? reverted? over?
+                                                                                        '-- Postgres: intent and attempts, afterwards
 
 Laws
 - The vault measures by itself, in the block that takes the transaction: a wrong word costs a call
   that reverts. So nobody votes, and nothing is waited for: neither leadership nor Postgres.
 - The nonce is the lowest one from the highest pending count on that any node names and that no stop
   of this process holds. What is in no block, though a block came since, is raised at its nonce; what
-  is out of reach of the counts is signed again at another one. A stop too many reverts.
-- A receipt counts once a second node has it too, where there is one that has the block.
+  is out of reach of the counts, or was used, is signed again at another one, each time after twice
+  as many blocks. A stop too many reverts.
+- A receipt counts once a second node has it too, where there is one that has the block or rises.
 - Of one node's word alone (its lens and its eth_call) stops of at most MOST_ALONE blocks are
   outstanding or ended `AboveStopLine` within ALONE_S. Beyond that another node that answers has to
-  let the stop pass. A word that led to a revert rests REVERTED_REST_S, for its vault.
+  let the stop pass. A word that led to a revert rests REVERTED_REST_S, for its vault. What a node
+  shows as mined well, and none as failed, is not outstanding: who withholds receipts holds up nobody.
+- Where no node lets any of the first STOPS_A_TURN pass, the rest of that lens's word waits AGAIN_S.
 - A stop is over once its block is safe, and is not sent again: no vault works again.
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 
 import structlog
 from eth_utils.crypto import keccak
 from sqlalchemy.orm import Session
 
+from core.chain import results
 from core.chain.errors import RpcError, RpcRevertedError
 from core.chain.nodes import Nodes, Request
 from core.chain.revert import decode_revert
 from core.chain.signer import Signer
 from core.db.engine import Database
 from core.hexes import hex_of
-from keeper.attempts import Receipts, agreed, ends_of, receipts, safe_block
+from keeper.attempts import Receipts, agreed, ends_of, in_parts, receipts, safe_block
 from keeper.funds import STOP_GAS
 from keeper.gas import (
     GAS_MARGIN_PERCENT,
@@ -44,6 +48,7 @@ from keeper.gas import (
     Quotes,
     of_each,
     quotes,
+    unsigned,
 )
 from keeper.signing import UNSIGNED, words_of
 from keeper.state import DueStop, Role
@@ -57,13 +62,13 @@ ABOVE_STOP_LINE = "AboveStopLine"
 FINAL = frozenset(
     {ABOVE_STOP_LINE, "MandateStopped", "MandateEnded", "MandateNotFunded", "SettleGrace"}
 )
-TRIES = 4  # of a stop that no node lets pass, in a turn
+TRIES, TRIES_S = 8, 0.5  # of a stop that no node lets pass, in a turn
 MOST_ALONE, ALONE_S = 10, 3_600.0
 REVERTED_REST_S = 60.0
 MOST_LOOKED_AT = 1_000  # nonces below a stop
+SENT_S = 0.2  # a slow node takes bytes beside what comes next
 AGAIN_S = 1.0  # between two looks at the same stop, or at a lens that no trial bears out
 SILENT_S = 5.0  # for so long a signer that failed is asked last
-T = TypeVar("T")
 
 log = structlog.get_logger("keeper")
 
@@ -113,7 +118,13 @@ class Stops:
         roles = {signers[r].address: r for r in (Role.STOP, Role.KEEPER) if r in signers}
         self._rpc = rpc
         self._rows = StopRows(
-            database, chain_id, roles, epoch=epoch, fence=fence, now=now, clock=clock
+            database=database,
+            chain_id=chain_id,
+            roles=roles,
+            epoch=epoch,
+            fence=fence,
+            now=now,
+            clock=clock,
         )
         self._signers = {account: signers[role] for account, role in roles.items()}
         self._caps = caps
@@ -130,7 +141,7 @@ class Stops:
 
     def send(self, due: Sequence[DueStop]) -> None:
         """Send a stop for each vault that has none under way, those first that were refused least
-        often. Where no node lets one of a group pass, the others wait. Never raises what nodes,
+        often. Where no node lets one of the first pass, the others wait. Never raises what nodes,
         signers or the database do.
         """
         claims = self._claims(due)
@@ -142,8 +153,10 @@ class Stops:
             self._look()
 
     def _send_all(self, claims: Sequence[_VaultWords], nodes: Quotes) -> None:
-        for group in _groups(claims, STOPS_A_TURN):
-            if not self._send(group, nodes):
+        is_borne_out = False
+        for group in in_parts(claims, STOPS_A_TURN):
+            is_borne_out |= self._send(group, nodes)
+            if not is_borne_out and len(claims) > STOPS_A_TURN:
                 until = self._clock() + AGAIN_S
                 self._unheard |= dict.fromkeys((n for one in group for n in one.callers), until)
                 return
@@ -167,7 +180,7 @@ class Stops:
 
     def _send(self, claims: Sequence[_VaultWords], nodes: Quotes) -> bool:
         """Whether a node lets one of them pass."""
-        sender = self._first_signer(nodes)
+        sender = self._order(nodes)[0]
         self._try(claims, sender)
         sent = list[Attempt]()
         for claim in claims:
@@ -223,7 +236,10 @@ class Stops:
         """Each at every node, and again while none lets it pass: one address may lead to several
         nodes, and some of them lag.
         """
-        for _ in range(TRIES):
+        until = self._clock() + TRIES_S
+        for n in range(TRIES):
+            if n > 0 and self._clock() >= until:
+                return
             left = [claim for claim in claims if not claim.passed]
             for gas in GAS_STEPS:
                 for node, answers in self._called([one.vault for one in left], sender, gas).items():
@@ -241,7 +257,7 @@ class Stops:
             )
             for to in vaults
         ]
-        return of_each(self._rpc, requests)
+        return of_each(self._rpc, requests, parse=[results.code] * len(vaults))
 
     # Nonces, fees and signatures
 
@@ -257,9 +273,6 @@ class Stops:
             self._signers,
             key=lambda one: (self._silent_until.get(one, now) > now, nodes.is_short(one)),
         )
-
-    def _first_signer(self, nodes: Quotes) -> str:
-        return self._order(nodes)[0]
 
     def _signed(self, stop: Stop, nodes: Quotes) -> Attempt | None:
         """Its next attempt, at a nonce of its own, by the first key that can; None: it waits."""
@@ -292,17 +305,7 @@ class Stops:
                        balance_wei=market.balances_wei[account])  # fmt: skip
             return None
         fees, gas = paid
-        transaction = {
-            "type": 2,
-            "chainId": self._rows.chain_id,
-            "nonce": nonce,
-            "to": stop.vault,
-            "data": hex_of(ENFORCE),
-            "value": 0,
-            "gas": gas,
-            "maxFeePerGas": fees.max_fee_wei,
-            "maxPriorityFeePerGas": fees.max_priority_fee_wei,
-        }
+        transaction = unsigned(self._rows.chain_id, nonce, stop.vault, ENFORCE, gas, fees)
         try:
             raw = self._signers[account].sign_transaction(transaction)
         except UNSIGNED as error:
@@ -337,8 +340,13 @@ class Stops:
     def _broadcast(self, attempts: Sequence[Attempt]) -> None:
         """To every node, in the order of nonces."""
         in_order = sorted(attempts, key=lambda one: (one.signer, one.nonce))
-        for group in _groups(in_order, STOPS_A_TURN):
-            of_each(self._rpc, [("eth_sendRawTransaction", [hex_of(one.raw)]) for one in group])
+        for group in in_parts(in_order, STOPS_A_TURN):
+            requests: list[Request] = [
+                ("eth_sendRawTransaction", [hex_of(one.raw)]) for one in group
+            ]
+            told = of_each(self._rpc, requests, others_s=SENT_S)
+            for one in group:
+                one.is_everywhere = told.keys() == set(self._rpc.names)
 
     # What became of them
 
@@ -368,7 +376,7 @@ class Stops:
             and (stop.receipt is None or stop.is_doubted or stop.receipt.block_number <= safe)
         ]
         asked.sort(key=lambda stop: min(nonce for _, nonce in stop.slots))
-        for group in _groups(asked, STOPS_A_TURN):
+        for group in in_parts(asked, STOPS_A_TURN):
             told = receipts(self._rpc, [one.hash for stop in group for one in stop.attempts])
             if not told:
                 break
@@ -415,7 +423,7 @@ class Stops:
             "gas": hex(attempt.gas),
         }
         asked: list[Request] = [("eth_call", [call, {"blockHash": block_hash}])]
-        told = of_each(self._rpc, asked)
+        told = of_each(self._rpc, asked, parse=[results.code])
         said = {name: _why(a[0]) for name, a in told.items() if isinstance(a[0], RpcError)}
         others = [why for name, why in said.items() if name not in stop.words]
         return next(iter(others or said.values()), "unknown")
@@ -439,7 +447,7 @@ class Stops:
             is_cheap = newest.fees.max_fee_wei < nodes.market.base_fee_wei.middle
             if has_waited and (slot[1] == lowest[slot[0]] or is_cheap):
                 newest = self._raised(stop, newest, nodes) or newest
-            due.append(newest)
+            due += [newest] if has_waited or not newest.is_everywhere else []
         for stop in self._rows.stops.values():
             open_slots = [slot for slot in stop.open() if slot in {one for _, one in waiting}]
             stop.is_clear = not any(n < max(nodes.pending(a), default=0) for a, n in open_slots)
@@ -477,7 +485,3 @@ class Stops:
 def _why(error: RpcError) -> str:
     found = decode_revert(error.revert_data) if isinstance(error, RpcRevertedError) else None
     return str(error)[:100] if found is None else found.name
-
-
-def _groups(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    return (items[first : first + size] for first in range(0, len(items), size))

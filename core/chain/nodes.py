@@ -16,14 +16,14 @@ Laws
   is answered; no node may use up the time of those that were not asked yet.
 - A node's height never falls below one that it named before, unless its branch is another: a
   load-balanced URL answers from backends a few blocks apart. What cannot be taken back is
-  `confirmed` by a second node.
+  asked of `batch_of_others` too.
 """
 
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from queue import Empty, SimpleQueue
+from functools import partial
 from typing import Any, Final
 
 import httpx
@@ -40,12 +40,13 @@ from core.chain.answers import (
     outcome,
     settled,
 )
+from core.chain.at_once import AtOnce
 from core.chain.blocks import BlockHeader
 from core.chain.errors import NodeFailure, RpcError, RpcRefusedError, WrongChainError
 from core.chain.node import ChainNode
 from core.chain.provider import ANSWER_S, NodeProvider, client_of, names_of
 from core.chain.refusals import FailureKind
-from core.chain.results import Parse, promised
+from core.chain.results import Parse
 from core.http_deadline import within
 
 __all__ = ["Nodes", "Request"]
@@ -87,11 +88,11 @@ class Nodes:
         self._answer_s, self._deadline_s = answer_s, deadline_s
         self._clock, self._sleep = clock, sleep
         self._thread = threading.local()
-        self._late: dict[str, threading.Thread] = {}  # what a node is still asked, by its name
+        self._at_once = AtOnce()
 
     def call(self, method: str, params: Sequence[Any] = (), parse: Parse[Any] | None = None) -> Any:
-        """The result of one call; without `parse` plain JSON, checked all the same."""
-        asked = [NodeCall(method, params, parse or promised(method))]
+        """The result of one call; without `parse` any JSON, as Python has it."""
+        asked = [NodeCall(method, params, parse or results.plain)]
         return _result(*self._asked(asked, self._deadline_s, is_batch=False))
 
     def batch(
@@ -127,53 +128,14 @@ class Nodes:
         all are asked at once, and so long is waited for the others once one has answered; who is
         late is left out of such calls until it is through.
         """
-        asked = [
-            node
-            for node in self._nodes
-            if not node.has_failed and (among is None or node.name in among)
-        ]
+        names = self.names if among is None else among
+        asked = [one for one in self._nodes if not one.has_failed and one.name in names]
         calls = calls_of(requests, parse)
         if others_s is not None and len(asked) > 1:
-            return self._asked_at_once(asked, calls, within_s, others_s)
+            jobs = {node.name: partial(self._said, node, calls, within_s) for node in asked}
+            return self._at_once.ask(jobs, others_s)
         said = {node.name: self._said(node, calls, within_s) for node in asked}
         return {name: one for name, one in said.items() if one is not None}
-
-    def _asked_at_once(
-        self,
-        nodes: Sequence[ChainNode],
-        calls: Sequence[NodeCall],
-        within_s: float,
-        others_s: float,
-    ) -> dict[str, list[Any]]:
-        told = SimpleQueue[tuple[str, Any]]()
-
-        def ask(node: ChainNode) -> None:
-            try:
-                told.put((node.name, self._said(node, calls, within_s)))
-            except BaseException as error:  # raised where it was asked
-                told.put((node.name, error))
-
-        threads = {
-            node.name: threading.Thread(target=ask, args=[node], daemon=True)
-            for node in nodes
-            if not (node.name in self._late and self._late[node.name].is_alive())
-        }
-        for thread in threads.values():
-            thread.start()
-        left, until, said = set(threads), None, dict[str, list[Any]]()
-        while left:
-            try:
-                left_s = None if until is None else max(0.0, until - time.monotonic())
-                name, found = told.get(timeout=left_s)
-            except Empty:
-                self._late |= {name: threads[name] for name in left}
-                break
-            left.discard(name)
-            if isinstance(found, BaseException):
-                raise found
-            if found is not None:
-                said[name], until = found, until or time.monotonic() + others_s
-        return {name: said[name] for name in threads if name in said}
 
     def _said(
         self, node: ChainNode, calls: Sequence[NodeCall], within_s: float
@@ -193,15 +155,6 @@ class Nodes:
         """As `batch_of_each`, without the node that this thread's `pinned` block asks."""
         others = [name for name in self.names if name != self.pinned_name]
         return self.batch_of_each(requests, within_s, others, parse)
-
-    def confirmed(self, request: Request, said: Any, parse: Parse[Any], by: str) -> bool | None:
-        """Whether a second node says what the node `by` said; True where there is no other, None
-        while no other answers.
-        """
-        others = [name for name in self.names if name != by]
-        told = self.batch_of_each([request], WITHIN_S, others, [parse]).values()
-        heard = [one for (one,) in told if not isinstance(one, RpcRefusedError)]
-        return not others or (said in heard if heard else None)
 
     def heads(
         self, within_s: float, among: Collection[str] | None = None
@@ -280,6 +233,7 @@ class Nodes:
         return self._nodes
 
     def close(self) -> None:
+        self._at_once.close()
         self._client.close()
 
     def _asked(

@@ -57,10 +57,9 @@ def corrected(
         differing |= told ^ _beside(answer, watch)
     doubted = sorted(headers.keys() & {one.block_number for one in differing})
     sign()
-    looked = doubted[:MOST_RECEIPTS]
-    found = dict[int, FetchedBlock]()
-    for start in range(0, len(looked), BLOCKS_A_REQUEST):
-        asked = [headers[number] for number in looked[start : start + BLOCKS_A_REQUEST]]
+    found, some = dict[int, FetchedBlock](), doubted[:MOST_RECEIPTS]
+    for start in range(0, len(some), BLOCKS_A_REQUEST):
+        asked = [headers[number] for number in some[start : start + BLOCKS_A_REQUEST]]
         for whole in fetch_blocks(reader, asked, watch.may_concern, sign):
             number, logs = whole.header.number, set(whole.logs)
             of_it = {one for one in differing if one.block_number == number}

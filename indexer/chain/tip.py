@@ -51,7 +51,7 @@ from indexer.chain.rules import Patience, published_rules
 from indexer.chain.sponsored_proofs import Proving
 from indexer.chain.unwind import FinalityBrokenError, Fork, ForkUnclearError, find_fork, unwind
 from indexer.chain.watch import WatchList, read_watch_list
-from indexer.chain.write import write_block
+from indexer.chain.write import BlockWriter
 
 BLOCKS_A_ROUND = 50
 HEADERS_A_REQUEST = 10  # a plan of 25 calls a second grants them beside their receipts
@@ -326,7 +326,8 @@ class TipLoop:
         published = published_rules(self._chain.reader, facts, self._patience)
         now, watch = self._clock(), self._watch.copy() if facts.found else self._watch
         with self._chain.database.write() as session:
-            rows = write_block(session, self._chain, facts, watch, published, self._cursor, now)
+            writer = BlockWriter(session, self._chain, watch, now)
+            rows = writer.block(facts, published, self._cursor)
         self._cursor, self._watch, self._moved_at = Cursor(header.number, header.hash), watch, now
         self._nodes.gave()
         self._may_have_pending_reverts = self._may_have_pending_reverts or bool(facts.reverts)

@@ -185,9 +185,31 @@ def test_logs_that_a_node_changes__are_taken_back__and_the_chains_written(
     assert True in prove(follower)
     assert follower.story(mandate)[:7] == WHOLE
     follower.assert_sound(mandate, vault)
-    places = [(row.block_number, row.log_index) for row in effective(follower.rows(mandate))[2:]]
-    assert places == sorted(places)
+    assert is_in_order(follower, mandate)
     assert prove(follower) == [False] * 4
+
+
+def is_in_order(follower: Follower, mandate: Issued) -> bool:
+    rows = effective(follower.rows(mandate))[2:]
+    places = [(row.block_number, row.log_index) for row in rows]
+    return places == sorted(places)
+
+
+def test_a_log_that_came_after_the_reading__is_written_again_with_those_that_were_left_out(
+    follower: Follower, alone: LyingNodes
+) -> None:
+    mandate, vault = lived(follower)
+    alone.wire.lie = without(is_event("Executed"))
+    follower.catch_up()
+    alone.wire.lie = honest
+    follower.tip._log_proof._tip = follower.tip.cursor
+    follower.deployed.buy(vault, USDC)
+    follower.catch_up()
+    assert prove(follower, 1) == [True]
+    assert follower.story(mandate)[:7] == WHOLE
+    assert follower.story(mandate)[-1] == "move"
+    assert is_in_order(follower, mandate)
+    follower.assert_sound(mandate, vault)
 
 
 @pytest.mark.parametrize(
@@ -213,6 +235,7 @@ def test_the_only_node_keeps_lying__the_ledger_is_held_with_an_alarm__until_it_t
     assert True in prove(follower)
     assert follower.story(mandate)[:7] == WHOLE
     assert follower.story(mandate)[-1] == "move"
+    assert is_in_order(follower, mandate)
     follower.assert_sound(mandate, vault)
     assert (held(follower), findings(follower)) == ([], {})
 

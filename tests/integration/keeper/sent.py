@@ -49,7 +49,7 @@ class SlowWire(LyingWire):
 
 
 def contracts_that_take_any_call(stage: Stage, count: int) -> list[str]:
-    vaults = [to_checksum_address(f"0x{n:040x}") for n in range(1_000, 1_000 + count)]
+    vaults: list[str] = [to_checksum_address(f"0x{n:040x}") for n in range(1_000, 1_000 + count)]
     with closing(Nodes([stage.chain.anvil.url], calls_per_s=10_000)) as quick:
         quick.batch([("anvil_setCode", [vault, "0x00"]) for vault in vaults])
     return vaults
@@ -76,10 +76,8 @@ class Sent:
 
     def ask(self, *places: int, vaults: Sequence[str] = ()) -> None:
         """By the lenses of these nodes; of the stage's vault, or of `vaults`."""
-        names = self.keeper.rpc.names
-        self.keeper.stops.send(
-            [due(one, names[at]) for one in vaults or [self.stage.vault] for at in places]
-        )
+        names, fallen = self.keeper.rpc.names, list(vaults) or [self.stage.vault]
+        self.keeper.stops.send([due(one, names[at]) for one in fallen for at in places])
         self.keeper.stops.follow()
 
     def pass_time(self, seconds: float = 2) -> None:

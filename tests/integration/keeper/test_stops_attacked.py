@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from keeper.stops import MOST_ALONE, STOPS_A_TURN
+from keeper.stops import MOST_ALONE, STOPS_A_TURN, TRIES
 from tests.integration.keeper.conftest import GWEI, PRICE_AT_FLOOR, Stage
 from tests.integration.keeper.liars import (
     Call,
@@ -13,7 +13,7 @@ from tests.integration.keeper.liars import (
     says,
     together,
 )
-from tests.integration.keeper.lies import head, higher, refusal_of
+from tests.integration.keeper.lies import TWO, head, higher, refusal_of
 from tests.integration.keeper.sent import Sent, contracts_that_take_any_call
 from tests.integration.keeper.test_keeper_receipts import made_up
 from tests.personas import STRANGER
@@ -32,6 +32,7 @@ def trials_say_above(call: Call, _: Call) -> Call | None:
 # Nodes that are slow, or do not answer
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("paths", [("/a",), ("/a", "/b")])
 def test_every_node_takes_two_seconds_for_an_answer__the_stop_goes_out(
     stage: Stage, paths: tuple[str, ...]
@@ -73,6 +74,7 @@ def test_backends_that_lag_answer_the_trial_first__it_is_asked_again_at_once(
     assert stage.status() == status
 
 
+@pytest.mark.slow
 def test_one_lens_calls_a_thousand_vaults_fallen_that_no_node_lets_stop__a_few_are_tried(
     stage: Stage,
 ) -> None:
@@ -81,7 +83,7 @@ def test_one_lens_calls_a_thousand_vaults_fallen_that_no_node_lets_stop__a_few_a
     for _ in range(3):
         sent.ask(0, vaults=vaults)
     tried = sum(method == "eth_call" for _, method in sent.wire.asked)
-    assert 0 < tried <= 10 * STOPS_A_TURN
+    assert 0 < tried <= len(TWO) * TRIES * STOPS_A_TURN
     sent.wire.lies.clear()
     sent.ask(1, vaults=vaults[:STOPS_A_TURN])
     assert sent.count() == STOPS_A_TURN
@@ -108,6 +110,7 @@ def test_receipts_that_one_node_invents_in_blocks_above_the_others__end_and_coun
     assert sent.keeper.stops._spent == {}
 
 
+@pytest.mark.slow
 def test_receipts_that_one_node_withholds__stop_no_later_stop_and_burn_next_to_nothing(
     stage: Stage,
 ) -> None:
@@ -153,6 +156,7 @@ def test_one_node_calls_the_empty_key_for_stops_rich__the_keepers_key_stops(stag
     assert stage.status() == "stopped"
 
 
+@pytest.mark.slow
 def test_a_head_of_the_future_when_it_was_signed__and_a_restart__it_is_raised_all_the_same(
     stage: Stage,
 ) -> None:
