@@ -167,8 +167,11 @@ def calls_of_block(content: bytes) -> tuple[SentCall, ...]:
 
 
 def receipt(content: bytes) -> TransactionReceipt | None:
+    """None: of no block, or pre-confirmed, which some nodes tell by a block hash of zeros."""
     found = _read_receipt(content)
-    return None if found is None else _receipt(found, map(_log, found.logs))
+    if found is None or not int(found.block_hash, 16):
+        return None
+    return _receipt(found, map(_log, found.logs))
 
 
 def picked_receipt(

@@ -97,8 +97,8 @@ def test_verdicts__a_receipt_of_one_node__counts_where_no_other_has_the_block() 
 def test_verdicts__a_receipt_above_every_head__is_seen_and_not_mined(
     counts: tuple[int, ...], once: bool
 ) -> None:
-    """Pre-confirmed, with a block hash of zeros; or a revert that one node makes up."""
-    early = replace(receipt(FIRST), block_number=10, block_hash="0x" + "00" * 32, status=0)
+    """Of nodes whose heads do not rise: a revert that one makes up would be believed for good."""
+    early = replace(receipt(FIRST), block_number=10, status=0)
     said = {"n0": {FIRST.hash: early}, "n1": {}}
     assert verdict(said, quotes(*counts, height=9), once=once) == PendingSlot(SLOT, is_seen=True)
     assert verdict(said, quotes(8, height=10), once=once) == Mined(SLOT, FIRST, early)

@@ -449,6 +449,13 @@ def test_an_encoding_that_may_unfold_to_any_size__is_refused_unread() -> None:
     assert rpc.stats()[0].failures == {"garbled": 1}
 
 
+def test_a_pre_confirmed_receipt__is_none_yet() -> None:
+    """Flashblocks of Base: its block has no hash before it is sealed."""
+    early = RECEIPT | {"blockHash": "0x" + "00" * 32}
+    assert results.receipt(json.dumps(early).encode()) is None
+    assert results.receipt(json.dumps(RECEIPT).encode()) is not None
+
+
 def test_a_picked_receipt__has_the_wanted_logs_alone_and_those_read_before_as_they_were() -> None:
     logs = [LOG | {"logIndex": hex(index)} for index in range(3)]
     known = {(TX, index): log_of(logs[index]) for index in range(3)}
