@@ -1,4 +1,9 @@
-"""Looks whether an epoch's root is due, beside the vaults and after them.
+"""The anchor: the root of the oldest epoch that the contract does not have yet, looked for beside
+the vaults and after them.
+
+The roots are made by the worker (keeper/areas/anchors.py). One is under way at a time, in order, so
+that no epoch is passed over; the contract takes each once, and only on top of the root before it,
+so that what is sent twice is refused the second time.
 
 A root in the contract that is none of ours ends the anchoring until the factory names another
 account than the one that posted it: then the key was handed over, and the next of ours goes on top
@@ -10,15 +15,15 @@ from dataclasses import replace
 import structlog
 from eth_utils.address import to_checksum_address
 
-from core.anchors.chain import CONTRACT, newest_posted
+from core.anchors.chain import CONTRACT, newest_posted, post_data
 from core.anchors.queries import epoch_after, foreign_post, unposted
 from core.chain.abi import AbiDecodeError
 from core.chain.errors import RpcError
 from core.db.engine import Database
+from core.hexes import bytes_of, hex_of
 from core.keeper.intents import NewIntent
 from core.mandate.chain.reader import VaultReader
-from keeper.jobs import anchor
-from keeper.state import KeeperState
+from keeper.state import IntentKind, KeeperState, Role
 
 log = structlog.get_logger("keeper")
 
@@ -32,7 +37,6 @@ class Anchoring:
     def __init__(self, database: Database, reader: VaultReader) -> None:
         self._database = database
         self._reader = reader
-        self._rpc = reader.rpc
         self._anchor = reader.contracts.get(CONTRACT)
         self._told: int | None = None  # the epoch whose root before is not the contract's
 
@@ -43,7 +47,7 @@ class Anchoring:
             if not unposted(session, 1):
                 return []
         try:
-            posted, root = newest_posted(self._rpc, self._anchor, state.head.hash)
+            posted, root = newest_posted(self._reader.rpc, self._anchor, state.head.hash)
         except (RpcError, AbiDecodeError) as error:
             log.warning("an anchor waits", error=str(error))
             return []
@@ -59,7 +63,20 @@ class Anchoring:
         self._tell(is_other_past, posted)
         if is_other_past:
             return []
-        return [anchor.intent_of_anchor(self._anchor, state.chain_id, found, state.head)]
+        return [
+            NewIntent(
+                chain_id=state.chain_id,
+                subject=f"anchor:{found.epoch}",
+                vault=None,
+                kind=IntentKind.ANCHOR,
+                role=Role.KEEPER,
+                to=self._anchor,
+                data=bytes_of(post_data(found.epoch, found.root, found.root_before)),
+                trigger_block_number=state.head.number,
+                trigger_block_hash=state.head.hash,
+                reason={"why": "epoch", "epoch": found.epoch, "root": hex_of(found.root)},
+            )
+        ]
 
     def _is_handed_over(self, tx_hash: str, state: KeeperState) -> bool:
         """Whether the factory names another account than the one that sent this. What is not known

@@ -20,11 +20,10 @@ from typing import Any, Protocol, TypeVar
 from core.chain import results
 from core.chain.blocks import BlockHeader, TransactionReceipt
 from core.chain.nodes import Nodes, Request
-from core.chain.reader import receipt_of
-from core.hexes import hex_of
+from core.chain.reader import receipt_of, transaction_of
 from core.keeper.intents import Intent, Tx
 from core.keeper.rules import ON_CHAIN, PENDING, IntentState, TxState
-from keeper.gas import Fees, Market, Quotes, of_each
+from keeper.gas import Fees, Market, Quotes, of_each, unsigned
 from keeper.state import YIELDING
 
 SUCCESS = 1
@@ -35,6 +34,7 @@ OVER_BLOCKS = 64  # below the newest block, where no node names a safe one
 DEEP_BLOCKS = 1_800  # over whatever a node calls safe
 ASKED_AT_ONCE = 25  # receipts
 
+T = TypeVar("T")
 Receipts = Mapping[str, Mapping[str, Any]]  # by node and hash
 
 
@@ -116,6 +116,10 @@ def slots_of(attempts: Iterable[Tx]) -> list[NonceSlot]:
     ]
 
 
+def in_parts(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    return (items[first : first + size] for first in range(0, len(items), size))
+
+
 # What nodes say
 
 
@@ -123,8 +127,7 @@ def receipts(rpc: Nodes, hashes: Sequence[str]) -> Receipts:
     """Of each node that answers, a few at a time; of one that stops to answer nothing more."""
     told: dict[str, dict[str, Any]] = {}
     among: Collection[str] = rpc.names
-    for first in range(0, len(hashes), ASKED_AT_ONCE):
-        part = hashes[first : first + ASKED_AT_ONCE]
+    for part in in_parts(hashes, ASKED_AT_ONCE):
         said = of_each(
             rpc,
             [("eth_getTransactionReceipt", [one]) for one in part],
@@ -140,7 +143,7 @@ def receipts(rpc: Nodes, hashes: Sequence[str]) -> Receipts:
 def known(rpc: Nodes, hashes: Sequence[str]) -> set[str]:
     """Those that some node has, or cannot deny."""
     asked: list[Request] = [("eth_getTransactionByHash", [one]) for one in hashes]
-    told = of_each(rpc, asked).values()
+    told = of_each(rpc, asked, parse=list(map(transaction_of, hashes))).values()
     return {
         one for said in told for one, body in zip(hashes, said, strict=True) if body is not None
     } | (set() if told else set(hashes))
@@ -159,7 +162,7 @@ def agreed(
     attempts: Sequence[SignedT], told: Receipts, reach: Mapping[str, float], needed: int = 2
 ) -> tuple[SignedT, TransactionReceipt] | None:
     """The attempt that is mined, and its receipt: as `needed` nodes say, or all that have its block
-    or soon will (`reach`).
+    or soon will (`reach`). One above every head (pre-confirmed, or made up) is no receipt yet.
     """
     for attempt in attempts:
         found = {
@@ -170,7 +173,7 @@ def agreed(
         for receipt in found.values():
             same = sum(_end(one) == _end(receipt) for one in found.values())
             could = sum(reach.get(name, -1) >= receipt.block_number for name in told)
-            if same >= min(needed, max(1, could)):
+            if could and same >= min(needed, could):
                 return attempt, receipt
     return None
 
@@ -205,10 +208,8 @@ def verdicts_of(
     """What each nonce came to. `once`: intents that must not be carried out twice. `unknown`: hashes
     that no node knows. `own`: accounts whose keys are here.
     """
-    found, held = (
-        list[Verdict](),
-        dict[str, int](),
-    )  # the lowest nonce above all that is used or held
+    found = list[Verdict]()
+    held = dict[str, int]()  # the lowest nonce above all that is used or held
     for slot in slots:
         is_once = any(tx.intent_id in once for tx in slot.attempts)
         mined = agreed(slot.attempts, told, quotes.reach(), 1 if is_once else 2)
@@ -218,10 +219,13 @@ def verdicts_of(
         is_lost = slot.nonce < (least if is_once else count) and all(
             tx.hash in unknown for tx in slot.attempts
         )
-        is_given_up = not is_once and (
-            slot.nonce > free + MOST_GAP
-            or (slot.signer not in own and _has_stranded(slot, quotes.head.number))
+        # What a reorg took out begins again.
+        has_stranded = (
+            slot.signer not in own
+            and slot.newest.state is not TxState.MINED
+            and quotes.head.number - slot.newest.offered_block >= STRANDED_BLOCKS
         )
+        is_given_up = not is_once and (slot.nonce > free + MOST_GAP or has_stranded)
         if mined is not None:
             found.append(Mined(slot, *mined))
         elif not seen and (is_lost or is_given_up):
@@ -231,14 +235,6 @@ def verdicts_of(
             found.append(PendingSlot(slot, seen))
         held[slot.signer] = max(free, slot.nonce + 1)
     return found
-
-
-def _has_stranded(slot: NonceSlot, head_number: int) -> bool:
-    newest = slot.newest
-    # What a reorg took out begins again.
-    return (
-        newest.state is not TxState.MINED and head_number - newest.offered_block >= STRANDED_BLOCKS
-    )
 
 
 def first_free_nonce(count: int, held: Iterable[int]) -> int:
@@ -410,14 +406,5 @@ class Draft:
 
     def transaction(self) -> dict[str, Any]:
         """As Signer.sign_transaction takes it."""
-        return {
-            "type": 2,
-            "chainId": self.intent.chain_id,
-            "nonce": self.nonce,
-            "to": self.signer if self.is_filler else self.intent.to,
-            "data": "0x" if self.is_filler else hex_of(self.intent.data),
-            "value": 0,
-            "gas": self.gas,
-            "maxFeePerGas": self.fees.max_fee_wei,
-            "maxPriorityFeePerGas": self.fees.max_priority_fee_wei,
-        }
+        to, data = (self.signer, b"") if self.is_filler else (self.intent.to, self.intent.data)
+        return unsigned(self.intent.chain_id, self.nonce, to, data, self.gas, self.fees)

@@ -11,7 +11,7 @@ Source: https://docs.base.org/base-chain/specs/upgrades/fjord/predeploys.
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -63,14 +63,7 @@ class SignerBalance:
         )
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "role": self.role,
-            "address": self.address,
-            "balance_wei": self.balance_wei,
-            "stop_cost_wei": self.stop_cost_wei,
-            "stops_left": self.stops_left,
-            "nonce_gap": self.nonce_gap,
-        }
+        return {**asdict(self), "stops_left": self.stops_left}
 
     def attention(self) -> str | None:
         """What a person has to do, as a sentence."""
@@ -101,6 +94,7 @@ def nonce_gap(count: int, held: Collection[int]) -> int:
     return max(ahead) - count + 1 - len(ahead) if ahead else 0
 
 
+@dataclass(frozen=True, slots=True)
 class Funds:
     """Give `run` to a Job.
 
@@ -108,19 +102,11 @@ class Funds:
     by the role that pays.
     """
 
-    def __init__(
-        self,
-        reader: VaultReader,
-        database: Database,
-        signers: Mapping[Role, Signer],
-        max_fee_wei: int,
-        gas_a_day_wei: Mapping[Role, int] | None = None,
-    ) -> None:
-        self._reader = reader
-        self._database = database
-        self._signers = signers
-        self._max_fee_wei = max_fee_wei
-        self._gas_a_day_wei = gas_a_day_wei or {}
+    reader: VaultReader
+    database: Database
+    signers: Mapping[Role, Signer]
+    max_fee_wei: int
+    gas_a_day_wei: Mapping[Role, int] = field(default_factory=dict)
 
     def run(self, now: datetime) -> Mapping[str, Any]:
         """A balance a role, whether the factory knows the keeper's and the pauser's accounts, and
@@ -128,27 +114,27 @@ class Funds:
 
         Errors: RpcError, JobSkippedError.
         """
-        if not self._signers:
+        if not self.signers:
             raise JobSkippedError("a dry run has no accounts")
-        cost = stop_cost_wei(self._max_fee_wei, layer_1_fee_wei(self._reader, UNSIGNED_STOP_BYTES))
+        cost = stop_cost_wei(self.max_fee_wei, layer_1_fee_wei(self.reader, UNSIGNED_STOP_BYTES))
         balances = [
             self._balance(role, signer, cost)
-            for role, signer in self._signers.items()
+            for role, signer in self.signers.items()
             if role not in OF_REQUESTS
         ]
         gas = [
-            self._balance(role, self._signers[role], None)
+            self._balance(role, self.signers[role], None)
             for role in OF_REQUESTS
-            if role in self._signers
+            if role in self.signers
         ]
-        named, own = self._reader.keeper(), self._signers[Role.KEEPER].address
-        pauser = self._signers.get(Role.PAUSER)
-        is_pauser = None if pauser is None else self._reader.is_pauser(pauser.address)
+        named, own = self.reader.keeper(), self.signers[Role.KEEPER].address
+        pauser = self.signers.get(Role.PAUSER)
+        is_pauser = None if pauser is None else self.reader.is_pauser(pauser.address)
         no_pauser = None if pauser is None or is_pauser else _without_the_role(pauser.address)
         said = [
             self._named(named, own),
             no_pauser,
-            *(_key(signer) for signer in self._signers.values()),
+            *(_key(signer) for signer in self.signers.values()),
             *(balance.attention() for balance in balances),
             *map(self._short_of_gas, gas),
         ]
@@ -162,15 +148,15 @@ class Funds:
 
     def _balance(self, role: Role, signer: Signer, cost_wei: int | None) -> SignerBalance:
         # before the count: what is mined in between then leaves no gap
-        with self._database.read() as session:
+        with self.database.read() as session:
             held = keeper_metrics.held_nonces(session, signer.address)
-        gap = nonce_gap(self._reader.transaction_count(signer.address), held)
+        gap = nonce_gap(self.reader.transaction_count(signer.address), held)
         return SignerBalance(
-            role, signer.address, self._reader.balance_wei(signer.address), cost_wei, gap
+            role, signer.address, self.reader.balance_wei(signer.address), cost_wei, gap
         )
 
     def _short_of_gas(self, gas: SignerBalance) -> str | None:
-        missing_wei = self._gas_a_day_wei.get(Role(gas.role), 0) - gas.balance_wei
+        missing_wei = self.gas_a_day_wei.get(Role(gas.role), 0) - gas.balance_wei
         if missing_wei <= 0:
             return None
         return (

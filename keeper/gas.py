@@ -67,6 +67,23 @@ class Caps:
         return self.stops_wei if kind in URGENT else self.others_wei
 
 
+def unsigned(
+    chain_id: int, nonce: int, to: str, data: bytes, gas: int, fees: Fees
+) -> dict[str, Any]:
+    """A transaction as Signer.sign_transaction takes it."""
+    return {
+        "type": 2,
+        "chainId": chain_id,
+        "nonce": nonce,
+        "to": to,
+        "data": hex_of(data),
+        "value": 0,
+        "gas": gas,
+        "maxFeePerGas": fees.max_fee_wei,
+        "maxPriorityFeePerGas": fees.max_priority_fee_wei,
+    }
+
+
 def fees_for(base_fee_wei: int, priority_fee_wei: int, cap_wei: int) -> Fees | None:
     """base * 2 + priority, at most the cap; None when even the base fee is above the cap."""
     if base_fee_wei > cap_wei:
@@ -135,10 +152,6 @@ class Market:
             max(LEAST_CAP_WEI, MARKET_TIMES * (2 * self.base_fee_wei.most + self.tip_wei.middle)),
         )
 
-    @property
-    def tip_cap_wei(self) -> int:
-        return max(LEAST_TIP_CAP_WEI, MARKET_TIMES * self.tip_wei.middle)
-
     def offered(self, cap_wei: int, *, is_stop: bool) -> Offer | None:
         """The first offer; None when every node names a base fee above the cap."""
         tip_wei = max(self.tip_wei.middle, LEAST_STOP_TIP_WEI) if is_stop else self.tip_wei.middle
@@ -154,7 +167,8 @@ class Market:
         tip_wei = max(self.tip_wei.most, LEAST_STOP_TIP_WEI) if is_stop else self.tip_wei.middle
         least, cap = bumped(last, None, self.cap_wei(cap_wei)), self.cap_wei(cap_wei)
         fees = bumped(last, self._fees(self.base_fee_wei.most, tip_wei, cap), cap)
-        if least is None or fees is None or fees.max_priority_fee_wei > self.tip_cap_wei:
+        most_tip_wei = max(LEAST_TIP_CAP_WEI, MARKET_TIMES * self.tip_wei.middle)
+        if least is None or fees is None or fees.max_priority_fee_wei > most_tip_wei:
             return None
         return Offer(fees, least.max_fee_wei)
 
@@ -166,42 +180,8 @@ class Market:
         )
 
 
-def market_questions(accounts: Sequence[str]) -> tuple[list[Request], list[Parse[Any]]]:
-    """What a node is asked, and how its answers are read: tip, newest block, balances."""
-    asked: list[Request] = [
-        ("eth_maxPriorityFeePerGas", []),
-        ("eth_getBlockByNumber", ["latest", False]),
-    ]
-    requests = [*asked, *(("eth_getBalance", [account, "latest"]) for account in accounts)]
-    return requests, [results.fee, results.header, *[results.wei] * len(accounts)]
-
-
-def market_of(told: Sequence[Sequence[Any]], accounts: Sequence[str], base_fee_wei: int) -> Market:
-    """`told`: each node's answers to `market_questions`, more may follow them.
-
-    `base_fee_wei` stands in where none tells one.
-    """
-    tips = [tip for answers in told if isinstance(tip := answers[0], int)] or [TIP_WHEN_UNKNOWN_WEI]
-    bases = [
-        newest.base_fee_wei for answers in told if (newest := Head.of(answers[1])) is not None
-    ] or [base_fee_wei]
-    most_tip_wei = max(MOST_TIP_WEI, 2 * min(bases))
-    tip_wei = NodeAnswers(
-        *(min(one, most_tip_wei) for one in (min(tips), median_low(tips), max(tips)))
-    )
-    balances = {
-        account: _numbers([answers[n] for answers in told])
-        for n, account in enumerate(accounts, start=2)
-    }
-    most, sure = (
-        {account: of(found) for account, found in balances.items()} for of in (max, median_low)
-    )
-    return Market(NodeAnswers(min(bases), median_high(bases), max(bases)), tip_wei, most, sure)
-
-
-def _numbers(answers: Sequence[Any]) -> list[int]:
-    """0 when no node tells: then nothing can be paid for."""
-    return [answer for answer in answers if isinstance(answer, int)] or [0]
+def _numbers(told: Mapping[str, Sequence[Any]], place: int) -> list[int]:
+    return [one for said in told.values() if isinstance(one := said[place], int)]
 
 
 class Quotes:
@@ -221,9 +201,17 @@ class Quotes:
         self._told = told
         self._first = 2 + len(accounts)
         self._place = {account: n for n, account in enumerate(accounts)}
-        answers = [said[: self._first] for said in told.values()]
-        base = self.head.base_fee_wei if self.heads else 0
-        self.market: Market = market_of(answers, accounts, base)
+        tips = _numbers(told, 0) or [TIP_WHEN_UNKNOWN_WEI]
+        bases = [head.base_fee_wei for head in self.heads.values()] or [0]
+        most_tip_wei = max(MOST_TIP_WEI, 2 * min(bases))
+        # where none tells, nothing can be paid for
+        balances = {one: _numbers(told, 2 + n) or [0] for n, one in enumerate(accounts)}
+        self.market = Market(
+            NodeAnswers(min(bases), median_high(bases), max(bases)),
+            NodeAnswers(*(min(f(tips), most_tip_wei) for f in (min, median_low, max))),
+            {account: max(found) for account, found in balances.items()},
+            {account: median_low(found) for account, found in balances.items()},
+        )
 
     @property
     def head(self) -> Head:
@@ -272,8 +260,7 @@ class Quotes:
         return min(self._counts(account), default=0)
 
     def _counts(self, account: str) -> list[int]:
-        place = self._first + 2 * self._place[account] + 1
-        return [count for said in self._told.values() if isinstance(count := said[place], int)]
+        return _numbers(self._told, self._first + 2 * self._place[account] + 1)
 
 
 def of_each(
@@ -300,11 +287,15 @@ def of_each(
 
 def quotes(rpc: Nodes, accounts: Sequence[str]) -> Quotes:
     """Of every node that answers."""
-    requests, parsers = market_questions(accounts)
+    asked: list[Request] = [
+        ("eth_maxPriorityFeePerGas", []),
+        ("eth_getBlockByNumber", ["latest", False]),
+        *(("eth_getBalance", [account, "latest"]) for account in accounts),
+    ]
     for account in accounts:
-        requests += [("eth_getTransactionCount", [account, at]) for at in ("pending", "latest")]
-    parsers = [*parsers, *[results.number] * (2 * len(accounts))]
-    told = of_each(rpc, requests, parse=parsers)
+        asked += [("eth_getTransactionCount", [account, at]) for at in ("pending", "latest")]
+    counts, wei = [results.number] * (2 * len(accounts)), [results.wei] * len(accounts)
+    told = of_each(rpc, asked, parse=[results.fee, results.header, *wei, *counts])
     for name, said in told.items():
         if isinstance(said[1], BlockHeader):
             rpc.saw(name, said[1])
@@ -327,7 +318,7 @@ def gas_of_calls(rpc: Nodes, calls: Mapping[int, tuple[str, str, bytes]]) -> dic
             )
             for sender, to, data in (calls[number] for number in left)
         ]
-        said = of_each(rpc, asked, [node]).get(node, [])
+        said = of_each(rpc, asked, [node], [results.number] * len(asked)).get(node, [])
         found |= {number: _gas_of(answer) for number, answer in zip(left, said, strict=False)}
     return found
 
@@ -341,8 +332,4 @@ def _gas_of(answer: Any) -> int | str:
         if found is None:
             return str(answer)
         return cleaned(found.args["message"]) or found.name if found.name == "Error" else found.name
-    try:
-        gas = int(answer, 16)
-    except (TypeError, ValueError):
-        return "the estimate is not a number"
-    return gas * GAS_MARGIN_PERCENT // 100 if FILLER_GAS <= gas <= TRIAL_GAS else "absurd gas"
+    return answer * GAS_MARGIN_PERCENT // 100 if FILLER_GAS <= answer <= TRIAL_GAS else "absurd gas"

@@ -9,9 +9,10 @@ Laws
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Protocol
 
 from core.hexes import bytes_of
 from core.keeper.intents import Intent, NewIntent
@@ -24,6 +25,14 @@ REQUEST_PATIENCE = timedelta(hours=1)  # with a request of the outbox that the c
 ANCHOR_PATIENCE = timedelta(minutes=10)  # with an anchor that could not be signed
 PLANNED_PATIENCE = timedelta(minutes=1)  # with what a tick plans
 _ORDER = [kind.value for kind in IntentKind]
+
+
+class IntentSender(Protocol):
+    """What a loop asks of a Sender, which answers the intents that are not finished."""
+
+    def advance(
+        self, live: Sequence[Intent], now: datetime, *, is_stood_down: bool
+    ) -> list[Intent]: ...
 
 
 def order_of(intent: Intent) -> tuple[int, int]:
@@ -45,22 +54,19 @@ def intent_of(action: Action, chain_id: int) -> NewIntent:
         kind=action.kind,
         role=Role.PAUSER if action.kind is IntentKind.REMOVE else Role.KEEPER,
         to=action.to,
-        data=bytes_of(_call_of(action)),
+        data=bytes_of(_CALLS.get(action.kind, calldata.mark)()),
         trigger_block_number=action.head.number,
         trigger_block_hash=action.head.hash,
         reason=action.reason(chain_id),
     )
 
 
-def _call_of(action: Action) -> str:
-    match action.kind:
-        case IntentKind.SETTLE:
-            return calldata.settle()
-        case IntentKind.ACCEPT:
-            return calldata.accept_keeper()
-        case IntentKind.REMOVE:
-            return calldata.remove_agent()
-    return calldata.mark()
+_CALLS = {
+    IntentKind.STOP: calldata.enforce_stop_line,
+    IntentKind.SETTLE: calldata.settle,
+    IntentKind.ACCEPT: calldata.accept_keeper,
+    IntentKind.REMOVE: calldata.remove_agent,
+}
 
 
 def intent_of_request(request: OutboxRequest, data: bytes, head: Head) -> NewIntent:

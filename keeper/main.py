@@ -308,7 +308,7 @@ class Keeper:
                 account_wei=settings.custody_gas_wei_per_account_per_day,
             )
             loops.append(custody_loop(place, budgets, self._signers, self._stops))
-            self._metrics.count_rpc_of_requests(loops[0].rpc)
+            self._metrics.count_rpc(loops[0].rpc, "requests_")
         if (sponsor := self._signers.get(Role.SPONSOR)) is not None:
             loops.append(sponsor_loop(place, settings, sponsor))
         return loops

@@ -124,13 +124,9 @@ class KeeperMetrics:
 
     # The outside
 
-    def count_rpc(self, rpc: Nodes) -> None:
-        """Show what the pool of nodes counts."""
-        self.registry.register(RpcFigures(PREFIX, rpc))
-
-    def count_rpc_of_requests(self, rpc: Nodes) -> None:
-        """Show what the loop of requests asks of nodes, beside what the tick does."""
-        self.registry.register(RpcFigures(f"{PREFIX}requests_", rpc))
+    def count_rpc(self, rpc: Nodes, of: str = "") -> None:
+        """Show what a pool of nodes counts: the tick's, or the one `of` another loop."""
+        self.registry.register(RpcFigures(PREFIX + of, rpc))
 
     def read_rows(self, database: Database, chain_id: int, now: Callable[[], datetime]) -> None:
         """Show what Postgres knows. `database`: with bounds that a scrape can wait for."""

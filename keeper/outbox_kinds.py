@@ -12,12 +12,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from typing import Protocol
 
 import structlog
 from sqlalchemy.orm import Session
 
-from core.chain.reader import LATEST, At
+from core.chain.reader import ChainReader
 from core.custody.keys import CustodySigner, authorization_nonce
 from core.custody.views import payment_of_request
 from core.errors import OutsideError
@@ -133,13 +132,7 @@ def custodial_transfers(signer: CustodySigner, usdc: str) -> Builder:
     return build
 
 
-class CodeReader(Protocol):
-    """What a sponsored buy asks of the chain."""
-
-    def code_at(self, address: str, at: At = LATEST) -> bytes: ...
-
-
-def sponsored_buys(codes: CodeReader) -> Builder:
+def sponsored_buys(codes: ChainReader) -> Builder:
     """Builds what is left of a buy, as the request's key says: both transfers, or the purchase.
 
     A buyer with code may refuse what it signed and let the sponsor pay for it: such a buy waits,
@@ -169,7 +162,7 @@ def sponsored_buys(codes: CodeReader) -> Builder:
 
 
 def outbox_planner(
-    custody: CustodySigner | None, contracts: Mapping[str, str], codes: CodeReader | None = None
+    custody: CustodySigner | None, contracts: Mapping[str, str], codes: ChainReader | None = None
 ) -> OutboxPlanner:
     """Of this process; without `custody` no transfer out of a custodial wallet is built, without
     `codes` no sponsored buy.

@@ -102,18 +102,18 @@ def jobs(
     return (Job(NAME, EVERY_S, Closings(place).run),)
 
 
+@dataclass(frozen=True, slots=True)
 class Closings:
     """Give `run` to a Job."""
 
-    def __init__(self, place: ClosingPlace) -> None:
-        self._place = place
+    place: ClosingPlace
 
     def run(self, now: datetime) -> dict[str, Any]:
         """How many closings were tried, how many of them are over, and what asks for attention.
 
         Errors: LeadershipLostError, the database's.
         """
-        place = self._place
+        place = self.place
         with place.database.write() as session:
             place.fence(session)
             rows.begin_closings(session, now, A_RUN)
@@ -127,7 +127,7 @@ class Closings:
         return {"due": len(due), "tried": tried, "over": over, **self._attention()}
 
     def _attention(self) -> dict[str, str]:
-        with self._place.database.read() as session:
+        with self.place.database.read() as session:
             stuck = rows.count_stuck(session)
         said = (
             f"{stuck} perpetuals legs of ended mandates can't be closed: look at HL_URL, and at what "
@@ -136,36 +136,36 @@ class Closings:
         return {ATTENTION: said} if stuck else {}
 
 
+@dataclass(slots=True)
 class LegClosing:
     """One try to close one leg."""
 
-    def __init__(self, place: ClosingPlace, leg: Leg) -> None:
-        self._place = place
-        self._leg = leg
-        self._has_filled = False
+    place: ClosingPlace
+    leg: Leg
+    _has_filled: bool = False
 
     def take(self) -> ClosingState:
         try:
             found = self._found()
         except OutsideError as error:
-            log.warning("leg not closed", leg=self._leg.id, error=text_of(error))
+            log.warning("leg not closed", leg=self.leg.id, error=text_of(error))
             found = closing.TRANSIENT
         self._save(found)
         return found
 
     def _found(self) -> ClosingState:
-        leg, desk = self._leg, self._place.desk
+        leg, desk = self.leg, self.place.desk
         if not self._is_answered():
             return closing.TRANSIENT
         if leg.unbound_at is not None:
             return closing.UNBOUND
-        with self._place.database.read() as session:
+        with self.place.database.read() as session:
             mandate = of_mandate(session, leg.mandate_id)
             head = mandate_ledger.load_head(session, leg.mandate_id)
             sealed = _sealed_key(session, leg, mandate)
         if sealed is None:
             return closing.NO_KEY
-        self._place.custody.require_opens(sealed)
+        self.place.custody.require_opens(sealed)
         if not desk.takes_key(leg.owner_address, leg.agent_address):
             self._say_lost()
             return closing.KEY_LOST
@@ -180,7 +180,7 @@ class LegClosing:
         """ORDERS_A_TURN of them, beginning elsewhere each time, so that those which cannot be
         closed hold up no other for good.
         """
-        first = int(self._place.clock().timestamp()) // EVERY_S * ORDERS_A_TURN % len(positions)
+        first = int(self.place.clock().timestamp()) // EVERY_S * ORDERS_A_TURN % len(positions)
         return [*positions[first:], *positions[:first]][:ORDERS_A_TURN]
 
     def _close(
@@ -191,15 +191,15 @@ class LegClosing:
         why: str,
     ) -> None:
         """Errors: OutsideError of the markets; of an order it is its answer."""
-        markets = self._place.desk.markets({one.coin for one in positions}, self._leg.dex)
+        markets = self.place.desk.markets({one.coin for one in positions}, self.leg.dex)
         for position in positions:
             market = markets.get(position.coin)
             if market is None:
-                log.warning("position without a market", leg=self._leg.id, coin=position.coin)
+                log.warning("position without a market", leg=self.leg.id, coin=position.coin)
                 continue
-            order = closing_order(position, market, self._place.exit_allowance_bps)
+            order = closing_order(position, market, self.place.exit_allowance_bps)
             if order.limit_px_e8 == 0:
-                log.warning("no price within the allowance", leg=self._leg.id, coin=position.coin)
+                log.warning("no price within the allowance", leg=self.leg.id, coin=position.coin)
                 continue
             sent = self._placed(order, mandate, why)
             if sent is not None and not self._is_told(sent, sealed):
@@ -207,10 +207,10 @@ class LegClosing:
 
     def _placed(self, order: VenueOrder, mandate: OfMandate, why: str) -> SentOrder | None:
         """The order's rows, committed; None: the leg was unbound."""
-        now = self._place.clock()
-        with self._place.database.write() as session:
-            self._place.fence(session)
-            leg = legs.lock_live(session, self._leg.id)
+        now = self.place.clock()
+        with self.place.database.write() as session:
+            self.place.fence(session)
+            leg = legs.lock_live(session, self.leg.id)
             if leg is None:
                 return None
             sent = rows.place(
@@ -231,7 +231,7 @@ class LegClosing:
 
     def _is_told(self, sent: SentOrder, sealed: SealedKey) -> bool:
         """Send it; whether the venue says what became of it."""
-        place, said = self._place, UNKNOWN
+        place, said = self.place, UNKNOWN
         try:
             said = place.desk.send(
                 sent.order,
@@ -241,28 +241,28 @@ class LegClosing:
                 sign=lambda digest: place.custody.sign_digest(sealed, digest),
             )
         except OutsideError as error:
-            log.warning("order without an answer", leg=self._leg.id, error=text_of(error))
+            log.warning("order without an answer", leg=self.leg.id, error=text_of(error))
         self._answer(sent, said)
         return said is not UNKNOWN
 
     def _is_answered(self) -> bool:
         """Whether of every order of the leg it is known what became of it."""
-        with self._place.database.read() as session:
-            open_orders = rows.unanswered(session, self._leg.id)
+        with self.place.database.read() as session:
+            open_orders = rows.unanswered(session, self.leg.id)
         found = [self._is_found(sent) for sent in open_orders]
         return all(found)
 
     def _is_found(self, sent: SentOrder) -> bool:
-        said = self._place.desk.find(self._leg.owner_address, sent.cloid)
-        if said is None and not has_never_arrived(sent.expires_at, self._place.clock()):
+        said = self.place.desk.find(self.leg.owner_address, sent.cloid)
+        if said is None and not has_never_arrived(sent.expires_at, self.place.clock()):
             return False
         self._answer(sent, said or REJECTED)
         return True
 
     def _answer(self, sent: SentOrder, said: OrderAnswer) -> None:
-        place, now = self._place, self._place.clock()
+        place, now = self.place, self.place.clock()
         if said.venue_words is not None:
-            log.warning("order rejected", leg=self._leg.id, venue_words=said.venue_words)
+            log.warning("order rejected", leg=self.leg.id, venue_words=said.venue_words)
         self._has_filled = self._has_filled or bool(said.total_sz_e8)
         note = result_note(
             sent.seq,
@@ -277,25 +277,23 @@ class LegClosing:
         with place.database.write() as session:
             place.fence(session)
             if rows.answer(session, sent.id, said):
-                mandate_ledger.append(session, self._leg.mandate_id, note, now)
+                mandate_ledger.append(session, self.leg.mandate_id, note, now)
 
     def _say_lost(self) -> None:
         """The owner's alert, unless the readings have said it, or know the account as another kind
         of account.
         """
-        if self._leg.state.last_reason in (Degraded.KEY_LOST, Degraded.ACCOUNT_MODE):
+        if self.leg.state.last_reason in (Degraded.KEY_LOST, Degraded.ACCOUNT_MODE):
             return
         lost = AccountReading(worth_usdc_e6=None, reason=Degraded.KEY_LOST)
-        with self._place.database.write() as session:
-            self._place.fence(session)
-            record_reading(
-                session, self._leg.id, lost, self._place.desk.source, self._place.clock()
-            )
+        with self.place.database.write() as session:
+            self.place.fence(session)
+            record_reading(session, self.leg.id, lost, self.place.desk.source, self.place.clock())
 
     def _save(self, found: ClosingState) -> None:
-        leg, now = self._leg, self._place.clock()
-        with self._place.database.write() as session:
-            self._place.fence(session)
+        leg, now = self.leg, self.place.clock()
+        with self.place.database.write() as session:
+            self.place.fence(session)
 
             def tell(number: int) -> None:
                 note = stop_line_note(

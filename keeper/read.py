@@ -29,7 +29,7 @@ from core.chain.abi import function
 from core.chain.blocks import BlockHeader
 from core.chain.nodes import Request
 from core.chain.reader import VIEW_GAS, output_of
-from core.keeper.views import Mark, SourcedMark, WatchedVault
+from core.keeper.views import Mark, WatchedVault
 from core.mandate.chain import lens
 from core.mandate.chain.lens import LensBlock, LensOutcome, LensReading, LensRow
 from core.mandate.chain.reader import VaultReader
@@ -48,7 +48,6 @@ from keeper.state import (
     ReadBlock,
     SentMark,
     VaultReading,
-    WrittenMark,
 )
 
 VAULTS_A_CALL = lens.MOST_VAULTS
@@ -87,18 +86,19 @@ class _Alone:
     is_valued: bool
 
 
+@dataclass(slots=True)
 class NodeLens:
     """One node: what it named last, which floors it read, and what it was not asked yet."""
 
-    def __init__(self, reader: VaultReader, name: str, clock: Callable[[], float]) -> None:
-        self.name = name
-        self.risen_at: float | None = None
-        self._reader = reader
-        self._clock = clock
-        self._number = -1
-        self._floors: dict[str, UsdcE6] = {}  # of code, which never changes
-        self._alone: dict[str, _Alone] = {}
-        self._waits: dict[str, int] = {}  # for how many looks a vault was not asked about
+    reader: VaultReader
+    name: str
+    clock: Callable[[], float]
+    risen_at: float | None = None
+    _number: int = -1
+    _floors: dict[str, UsdcE6] = field(default_factory=dict)  # of code, which never changes
+    _alone: dict[str, _Alone] = field(default_factory=dict)
+    # for how many looks a vault was not asked about
+    _waits: dict[str, int] = field(default_factory=dict)
 
     def look(
         self,
@@ -140,7 +140,7 @@ class NodeLens:
 
     def _state(self) -> NodeStatus | None:
         """None: it names no newest block."""
-        factory = self._reader.contracts["factory"]
+        factory = self.reader.contracts["factory"]
         requests: list[Request] = [
             ("eth_getBlockByNumber", ["latest", False]),
             ("eth_getBlockByNumber", ["safe", False]),
@@ -152,12 +152,12 @@ class NodeLens:
         head = Head.of(said[0]) if said is not None else None
         if said is None or head is None:
             return None
-        self._reader.rpc.saw(self.name, said[0])
+        self.reader.rpc.saw(self.name, said[0])
         if head.number > self._number:
-            self.risen_at = self._clock()
+            self.risen_at = self.clock()
         self._number = head.number
         safe = said[1].number if isinstance(said[1], BlockHeader) else head.number - SAFE_BLOCKS
-        age_s = self._clock() - (self.risen_at or 0.0)
+        age_s = self.clock() - (self.risen_at or 0.0)
         return NodeStatus(self.name, head, age_s, safe, _keepers(factory, said[2], said[3]))
 
     def _ask_lens(self, vaults: Sequence[WatchedVault]) -> tuple[Row, ...] | None:
@@ -218,12 +218,12 @@ class NodeLens:
 
     def _ask(self, requests: Sequence[Request], parsers: Sequence[Any]) -> list[Any] | None:
         """None: it does not answer, or is over its budget."""
-        said = self._reader.rpc.batch_of_each(requests, ANSWER_S, [self.name], parsers)
+        said = self.reader.rpc.batch_of_each(requests, ANSWER_S, [self.name], parsers)
         return said.get(self.name)
 
     def _lens_call(self, vaults: Sequence[WatchedVault]) -> Request:
         data = lens.READINGS.encode([vault.vault for vault in vaults])
-        call = {"to": self._reader.contracts[lens.LENS], "data": data, "gas": hex(lens.LENS_GAS)}
+        call = {"to": self.reader.contracts[lens.LENS], "data": data, "gas": hex(lens.LENS_GAS)}
         return "eth_call", [call, "latest"]
 
     # What it says
@@ -248,7 +248,7 @@ class NodeLens:
             last_sent=_last_sent(vault),
             ends_at=vault.ends_at,
             fee_owed_usdc_e6=None if found is None else UsdcE6(found.fee_owed_usdc_e6),
-            last_written=None if vault.last_written is None else _written(vault.last_written),
+            last_written=vault.last_written,
             live=live.get(vault.vault, frozenset()),
             lacks_mark=vault.lacks_mark,
             block=None if row is UNREAD else _block(row.block, state.head),
@@ -352,9 +352,3 @@ def _last_sent(vault: WatchedVault) -> SentMark:
     if sent is None or sent.worth_usdc_e6 is None:
         return SentMark(vault.budget_usdc_e6, 0, UnixSeconds(vault.created_at))
     return SentMark(sent.worth_usdc_e6, sent.block_number, UnixSeconds(int(sent.at.timestamp())))
-
-
-def _written(mark: SourcedMark) -> WrittenMark:
-    return WrittenMark(
-        mark.worth_usdc_e6, mark.block_number, UnixSeconds(int(mark.at.timestamp())), mark.source
-    )

@@ -18,10 +18,8 @@ Laws
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from types import TracebackType
 from typing import Any
 
 import structlog
@@ -94,35 +92,28 @@ class JobPlace:
     perps: PerpsVenue | None = None
 
 
+@dataclass(slots=True, kw_only=True)
 class Schedule:
     """Runs jobs while its process leads.
 
     `fence`: of the leader's epoch, called first in each transaction.
     """
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        jobs: Sequence[Job],
-        fence: Callable[[Session], None],
-        epoch: Callable[[], int],
-        holder: str,
-        clock: Callable[[], datetime],
-    ) -> None:
-        self._database = database
-        self._jobs = jobs
-        self._fence = fence
-        self._epoch = epoch
-        self._holder = holder
-        self._clock = clock
-        self._scheduler = BackgroundScheduler(timezone=UTC)
+    database: Database
+    jobs: Sequence[Job]
+    fence: Callable[[Session], None]
+    epoch: Callable[[], int]
+    holder: str
+    clock: Callable[[], datetime]
+    _scheduler: BackgroundScheduler = field(
+        default_factory=lambda: BackgroundScheduler(timezone=UTC)
+    )
 
     def start(self) -> None:
         """Call it once, leading. Errors: LeadershipLostError, the database's."""
-        now = self._clock()
+        now = self.clock()
         last_starts = self._tidied(now)
-        for job in self._jobs:
+        for job in self.jobs:
             due_at = (
                 last_starts[job.name] + timedelta(seconds=job.every_s)
                 if job.name in last_starts
@@ -159,15 +150,33 @@ class Schedule:
             return
 
     def run(self, job: Job) -> None:
-        """One run, recorded. Errors: what the job raised; LeadershipLostError; the database's."""
-        with _Recorded(self, job) as run:
-            run.did = job.run(run.started_at)
+        """One run, recorded. Errors: what the job raised; LeadershipLostError, after which the next
+        leader ends the row; the database's.
+        """
+        started_at = self.clock()
+        with self.database.write() as session:
+            self.fence(session)
+            run_id = rows.begin(
+                session, job.name, job.every_s, self.epoch(), self.holder, started_at
+            )
+        try:
+            did = job.run(started_at)
+        except LeadershipLostError:
+            raise
+        except JobSkippedError as error:
+            self._end(run_id, "skipped", _told(error), {})
+        except Exception as error:
+            log.error("job failed", job=job.name, error=text_of(error), kind=type(error).__name__)
+            self._end(run_id, "failed", _told(error), {})
+            raise
+        else:
+            self._end(run_id, "ok", None, did)
 
     def _tidied(self, now: datetime) -> dict[str, datetime]:
         """Last starts by job, after what earlier processes left was put in order."""
-        with self._database.write() as session:
-            self._fence(session)
-            names = [job.name for job in self._jobs]
+        with self.database.write() as session:
+            self.fence(session)
+            names = [job.name for job in self.jobs]
             abandoned = [
                 ended for name in names for ended in rows.end_abandoned(session, now, name)
             ]
@@ -176,48 +185,10 @@ class Schedule:
             log.warning("job ended with its process", job=name)
         return last_starts
 
-    def begin(self, job: Job) -> tuple[int, datetime]:
-        now = self._clock()
-        with self._database.write() as session:
-            self._fence(session)
-            return rows.begin(session, job.name, job.every_s, self._epoch(), self._holder, now), now
-
-    def end(self, run_id: int, outcome: str, error: str | None, did: Mapping[str, Any]) -> None:
-        with self._database.write() as session:
-            self._fence(session)
-            rows.end(session, run_id, outcome, error, did, self._clock())
-
-
-class _Recorded(AbstractContextManager["_Recorded"]):
-    """One run, from its row's beginning to its end; the error of a failed one goes on."""
-
-    def __init__(self, schedule: Schedule, job: Job) -> None:
-        self._schedule = schedule
-        self._job = job
-        self.did: Mapping[str, Any] = {}
-
-    def __enter__(self) -> "_Recorded":
-        self._id, self.started_at = self._schedule.begin(self._job)
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool:
-        if isinstance(error, LeadershipLostError):
-            return False  # the next leader ends the row
-        if error is None:
-            self._schedule.end(self._id, "ok", None, self.did)
-            return False
-        is_skipped = isinstance(error, JobSkippedError)
-        if not is_skipped:
-            log.error(
-                "job failed", job=self._job.name, error=text_of(error), kind=type(error).__name__
-            )
-        self._schedule.end(self._id, "skipped" if is_skipped else "failed", _told(error), {})
-        return is_skipped
+    def _end(self, run_id: int, outcome: str, error: str | None, did: Mapping[str, Any]) -> None:
+        with self.database.write() as session:
+            self.fence(session)
+            rows.end(session, run_id, outcome, error, did, self.clock())
 
 
 def _told(error: BaseException) -> str:

@@ -19,7 +19,7 @@ Laws
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 
 import structlog
 from eth_utils.crypto import keccak
@@ -43,6 +43,7 @@ from keeper.attempts import (
     PendingSlot,
     Round,
     first_free_nonce,
+    in_parts,
     is_over,
     known,
     moves_by,
@@ -67,7 +68,6 @@ SIGNED_A_TURN = 200
 REVERTS_A_DAY = 3  # that are paid for of one settlement, acceptance or anchor
 # kinds of requests that the chain carries out once, however often they are sent
 REPEATABLE = ("custodial_transfer", "sponsored_buy")
-T = TypeVar("T")
 
 log = structlog.get_logger("keeper")
 
@@ -203,7 +203,7 @@ class Sender:
 
     def _send(self, due: Sequence[NewTx]) -> None:
         """To every node."""
-        for group in _groups(list(due), SENT_A_ROUND):
+        for group in in_parts(list(due), SENT_A_ROUND):
             requests = [("eth_sendRawTransaction", [hex_of(tx.raw)]) for tx in group]
             for node, said in of_each(self._rpc, requests).items():
                 for tx, answer in zip(group, said, strict=True):
@@ -269,7 +269,7 @@ class Sender:
         if urgent:
             yield list(self._first_attempts(urgent, known_now, refused))
         yield list(self._replacements(live, known_now, void))
-        for group in _groups(others, SIGNED_A_TURN):
+        for group in in_parts(others, SIGNED_A_TURN):
             yield list(self._first_attempts(group, known_now, refused))
 
     def _has_key(self, intent: Intent) -> bool:
@@ -435,10 +435,6 @@ class Sender:
                     is_filler=draft.is_filler,
                 ),
             )
-
-
-def _groups(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    return (items[first : first + size] for first in range(0, len(items), size))
 
 
 def _wait(intent: Intent, why: str, **more: Any) -> None:

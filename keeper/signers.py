@@ -36,6 +36,12 @@ ALONE = {
     Role.CUSTODY: "a key for the gas of requests alone can neither mark nor stop",
     Role.SPONSOR: "a sponsor's key alone can neither mark nor stop",
 }
+ACCOUNTS = {
+    Role.KEEPER: "the keeper's own account",
+    Role.STOP: "the account of the stops",
+    Role.PAUSER: "the pauser's account",
+    Role.CUSTODY: "the account of transfers",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,19 +73,14 @@ def key_places(settings: Any) -> dict[Role, KeyPlace]:
     }
 
 
-def plain_variable(role: Role, place: KeyPlace) -> str | None:
-    """The variable that holds the role's key in plain; None when it is kept better."""
-    return None if place.private_key is None else f"{PREFIXES[role]}_PRIVATE_KEY"
-
-
 def require_all_allowed(
     signers: Mapping[Role, Signer], places: Mapping[Role, KeyPlace], client_version: str
 ) -> None:
     """May these accounts sign where the node is `client_version`? Errors: SignerRefusedError."""
     for role, signer in signers.items():
-        require_allowed(
-            signer.address, client_version, plain_variable=plain_variable(role, places[role])
-        )
+        is_plain = places[role].private_key is not None
+        variable = f"{PREFIXES[role]}_PRIVATE_KEY" if is_plain else None
+        require_allowed(signer.address, client_version, plain_variable=variable)
 
 
 def signers_of(places: Mapping[Role, KeyPlace]) -> dict[Role, Signer]:
@@ -92,38 +93,22 @@ def signers_of(places: Mapping[Role, KeyPlace]) -> dict[Role, Signer]:
         for role, place in places.items()
         if (signer := _signer_of(PREFIXES[role], place)) is not None
     }
-    for role in ALONE:
-        _require_beside_keeper(signers, role)
-    _require_own_account(signers, Role.PAUSER, Role.STOP, "this is the account of the stops")
-    _require_own_account(signers, Role.CUSTODY, Role.STOP, "this is the account of the stops")
-    _require_own_account(signers, Role.CUSTODY, Role.PAUSER, "this is the pauser's account")
-    _require_own_account(signers, Role.SPONSOR, Role.STOP, "this is the account of the stops")
-    _require_own_account(signers, Role.SPONSOR, Role.PAUSER, "this is the pauser's account")
-    _require_own_account(signers, Role.SPONSOR, Role.CUSTODY, "this is the account of transfers")
+    for role, why in ALONE.items():
+        if role in signers and Role.KEEPER not in signers:
+            raise InvalidParameterError(
+                f"{PREFIXES[role]}_*",
+                f"{why}; set the keeper's own key too (KEEPER_KEYSTORE or "
+                "KEEPER_REMOTE_SIGNER_URL)",
+            )
+    owners: dict[str, Role] = {}
+    for role in (one for one in PREFIXES if one in signers):
+        other = owners.setdefault(signers[role].address, role)
+        if other is not role:
+            raise InvalidParameterError(
+                f"{PREFIXES[role]}_*",
+                f"this is {ACCOUNTS[other]}; two keys of one account share its nonces",
+            )
     return signers
-
-
-def _require_own_account(signers: Mapping[Role, Signer], role: Role, other: Role, why: str) -> None:
-    if role in signers and other in signers and signers[role].address == signers[other].address:
-        raise InvalidParameterError(
-            f"{PREFIXES[role]}_*", f"{why}; two keys of one account share its nonces"
-        )
-
-
-def _require_beside_keeper(signers: Mapping[Role, Signer], role: Role) -> None:
-    if role not in signers:
-        return
-    name = f"{PREFIXES[role]}_*"
-    if Role.KEEPER not in signers:
-        raise InvalidParameterError(
-            name,
-            f"{ALONE[role]}; set the keeper's own key too (KEEPER_KEYSTORE or "
-            "KEEPER_REMOTE_SIGNER_URL)",
-        )
-    if signers[role].address == signers[Role.KEEPER].address:
-        raise InvalidParameterError(
-            name, "this is the keeper's own account; two keys of one account share its nonces"
-        )
 
 
 def _signer_of(prefix: str, place: KeyPlace) -> Signer | None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from core.chain.blocks import BlockHeader
 from core.keeper.rules import LacksMark
+from core.keeper.views import SourcedMark
 from core.mandate.rules.lifecycle import CLOSED, OF_VAULT, VaultStatus
 from core.money import UnixSeconds, UsdcE6, usdc_text_or_none
 
@@ -119,19 +120,6 @@ class SentMark:
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenMark:
-    """The newest row of the vault's marks, sent or not.
-
-    `worth_usdc_e6` None: it could not be read then.
-    """
-
-    worth_usdc_e6: UsdcE6 | None
-    block_number: int
-    at: UnixSeconds
-    source: str
-
-
-@dataclass(frozen=True, slots=True)
 class VaultReading:
     """A vault as one node's lens answers.
 
@@ -148,7 +136,7 @@ class VaultReading:
     last_sent: SentMark
     ends_at: UnixSeconds | None = None  # of the signed terms
     fee_owed_usdc_e6: UsdcE6 | None = None
-    last_written: WrittenMark | None = None
+    last_written: SourcedMark | None = None  # the newest row of its marks, sent or not
     live: frozenset[str] = frozenset()  # kinds of intents that are not finished
     lacks_mark: LacksMark | None = None  # by the record
     block: ReadBlock | None = None

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from rich.table import Table
-from sqlalchemy.orm import Session
 
 from core.db.engine import Database
 from core.db.leader import LeaderRow, leader_row
@@ -37,24 +36,19 @@ class KeeperStatus:
         return self.leader is not None and self.leader.silent_s(self.now) < BEAT_DOWN_S
 
 
-def read(session: Session, chain_id: int, leader_name: str, now: datetime) -> KeeperStatus:
-    live = rows.live_intents(session, chain_id)
-    attempts = rows.attempts_of(session, [intent.id for intent in live])
-    return KeeperStatus(
-        leader_row(session, leader_name),
-        watched_rows.watched_vaults(session, chain_id, now),
-        live,
-        attempts,
-        now,
-    )
-
-
 def read_apart(database_url: str, chain_id: int, leader_name: str, now: datetime) -> KeeperStatus:
-    """As `read`, by a connection of its own. Errors: the database's."""
+    """By a connection of its own. Errors: the database's."""
     database = Database(database_url, application_name=f"{leader_name} status")
     try:
         with database.read() as session:
-            return read(session, chain_id, leader_name, now)
+            live = rows.live_intents(session, chain_id)
+            return KeeperStatus(
+                leader_row(session, leader_name),
+                watched_rows.watched_vaults(session, chain_id, now),
+                live,
+                rows.attempts_of(session, [intent.id for intent in live]),
+                now,
+            )
     finally:
         database.close()
 
@@ -64,64 +58,36 @@ def tables(report: KeeperStatus) -> list[Table]:
     return [table(report), *([under_way(report)] if report.live else [])]
 
 
+VAULTS = "mandate", "vault", "floor", "worth", "above floor", "judged", "last mark sent"
+UNDER_WAY = "intent", "kind", "about", "key", "state", "nonce", "attempts", "max fee", "age"
+NUMBERS = "floor", "worth", "above floor", "intent", "nonce", "attempts", "max fee", "age"
+
+
+def _with_columns(title: str, headings: Sequence[str]) -> Table:
+    shown = Table(title=title, title_justify="left")
+    for heading in headings:
+        is_number = heading in NUMBERS
+        shown.add_column(heading, justify="right" if is_number else "left", overflow="fold")
+    return shown
+
+
 def under_way(report: KeeperStatus) -> Table:
     """A row an intent: fees in gwei, ages in seconds; `-` before anything was signed."""
-    shown = Table(title="under way", title_justify="left")
-    for heading in (
-        "intent",
-        "kind",
-        "about",
-        "key",
-        "state",
-        "nonce",
-        "attempts",
-        "max fee",
-        "age",
-    ):
-        shown.add_column(
-            heading,
-            justify="right"
-            if heading in ("intent", "nonce", "attempts", "max fee", "age")
-            else "left",
-            overflow="fold",
-        )
+    shown = _with_columns("under way", UNDER_WAY)
     for intent in report.live:
         signed = [tx for tx in report.attempts if tx.intent_id == intent.id]
-        newest = (
-            (str(signed[-1].nonce), str(len(signed)), f"{signed[-1].max_fee_wei / GWEI:.3f} gwei")
-            if signed
-            else ("-", "0", "-")
-        )
-        about = intent.vault or intent.subject
-        shown.add_row(
-            str(intent.id),
-            intent.kind,
-            about,
-            intent.role,
-            intent.state,
-            *newest,
-            f"{_age_s(intent.created_at, report.now)} s",
-        )
+        nonce, fee = "-", "-"
+        if signed:
+            nonce, fee = str(signed[-1].nonce), f"{signed[-1].max_fee_wei / GWEI:.3f} gwei"
+        about, age = intent.vault or intent.subject, f"{_age_s(intent.created_at, report.now)} s"
+        of_intent = str(intent.id), intent.kind, about, intent.role, intent.state
+        shown.add_row(*of_intent, nonce, str(len(signed)), fee, age)
     return shown
 
 
 def table(report: KeeperStatus) -> Table:
     """A row a vault: amounts in USDC, ages in seconds; what is not known says so."""
-    shown = Table(title=_title(report), title_justify="left")
-    for heading in (
-        "mandate",
-        "vault",
-        "floor",
-        "worth",
-        "above floor",
-        "judged",
-        "last mark sent",
-    ):
-        shown.add_column(
-            heading,
-            justify="right" if heading in ("floor", "worth", "above floor") else "left",
-            overflow="fold",
-        )
+    shown = _with_columns(_title(report), VAULTS)
     for vault in report.vaults:
         shown.add_row(*_cells(vault, report.now))
     return shown

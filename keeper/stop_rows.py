@@ -29,9 +29,10 @@ from core.keeper.intents import Intent, NewIntent, NewTx, Tx
 from core.keeper.rules import PENDING, IntentState, TxState
 from core.mandate.chain import calldata
 from keeper.gas import Fees
+from keeper.intents import intent_of
+from keeper.jobs.stop_line import WHY
 from keeper.state import Head, IntentKind, VaultReading
 
-WHY = "at_or_below_floor"
 ENFORCE = bytes_of(calldata.enforce_stop_line())
 READ_EVERY_S = 30.0
 RESENT_S = 3.0
@@ -126,48 +127,28 @@ class Stop:
             attempt.block, attempt.heights, attempt.sent_at = block, {}, None
 
 
+@dataclass(slots=True, kw_only=True)
 class StopRows:
-    """`epoch`, `fence`: of the lead. `clock`: seconds that only rise; `now`: aware UTC."""
+    """`roles`: by account. `epoch`, `fence`: of the lead. `clock`: seconds that only rise; `now`:
+    aware UTC. `stops`: by vault; `over`: vaults.
+    """
 
-    def __init__(
-        self,
-        database: Database,
-        chain_id: int,
-        roles: Mapping[str, str],
-        *,
-        epoch: Callable[[], int],
-        fence: Callable[[Session], None],
-        now: Callable[[], datetime],
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        """`roles`: by account."""
-        self.chain_id = chain_id
-        self.stops: dict[str, Stop] = {}  # by vault
-        self.over: set[str] = set()  # vaults
-        self._database = database
-        self._roles = roles
-        self._epoch = epoch
-        self._fence = fence
-        self._now = now
-        self._clock = clock
-        self._last_epoch = 0
-        self._read_again_at = float("-inf")
+    database: Database
+    chain_id: int
+    roles: Mapping[str, str]
+    epoch: Callable[[], int]
+    fence: Callable[[Session], None]
+    now: Callable[[], datetime]
+    clock: Callable[[], float] = time.monotonic
+    stops: dict[str, Stop] = field(default_factory=dict)
+    over: set[str] = field(default_factory=set)
+    _last_epoch: int = 0
+    _read_again_at: float = float("-inf")
 
     def new(self, reading: VaultReading, head: Head) -> Stop:
-        reason = reading.action(IntentKind.STOP, head, WHY).reason(self.chain_id)
-        intent = NewIntent(
-            chain_id=self.chain_id,
-            subject=reading.vault.lower(),
-            vault=reading.vault,
-            kind=IntentKind.STOP,
-            role=next(iter(self._roles.values())),
-            to=reading.vault,
-            data=ENFORCE,
-            trigger_block_number=head.number,
-            trigger_block_hash=head.hash,
-            reason=reason,
-        )
-        stop = self.stops[reading.vault] = Stop(intent, reading.vault, self._clock())
+        intent = intent_of(reading.action(IntentKind.STOP, head, WHY), self.chain_id)
+        intent = replace(intent, role=next(iter(self.roles.values())))
+        stop = self.stops[reading.vault] = Stop(intent, reading.vault, self.clock())
         return stop
 
     def held(self, account: str) -> set[int]:
@@ -182,10 +163,10 @@ class StopRows:
 
     def read(self) -> None:
         """What another process left, or wrote meanwhile."""
-        if self._clock() < self._read_again_at:
+        if self.clock() < self._read_again_at:
             return
         try:
-            with self._database.read() as session:
+            with self.database.read() as session:
                 live = [
                     intent
                     for intent in rows.live_intents(session, self.chain_id, of_requests=False)
@@ -194,7 +175,7 @@ class StopRows:
                 attempts = rows.attempts_of(session, [intent.id for intent in live])
         except SQLAlchemyError:
             return
-        self._read_again_at = self._clock() + READ_EVERY_S
+        self._read_again_at = self.clock() + READ_EVERY_S
         for intent in live:
             stop = self.stops.get(intent.vault or "")
             if stop is not None and stop.row is not None:
@@ -206,7 +187,7 @@ class StopRows:
         assert intent.vault is not None  # read
         stop = self.stops.get(intent.vault)
         if stop is None:
-            stop = self.stops[intent.vault] = Stop(intent, intent.vault, self._clock())
+            stop = self.stops[intent.vault] = Stop(intent, intent.vault, self.clock())
         stop.row = intent
         known = {one.hash for one in stop.attempts}
         for attempt in attempts:
@@ -218,11 +199,11 @@ class StopRows:
     def write(self) -> None:
         """All that is not written yet; what the database does not take waits."""
         for stop in self.stops.values():
-            is_old = self._clock() - stop.wanted_at >= UNWANTED_S
+            is_old = self.clock() - stop.wanted_at >= UNWANTED_S
             if not stop.slots and stop.end is None and is_old:
                 stop.end = StopEnd.UNWANTED
         with suppress(LeadershipLostError):  # the tick meets it
-            self._last_epoch = self._epoch()
+            self._last_epoch = self.epoch()
         try:
             self._write_sent()
             self._write_ends()
@@ -243,14 +224,14 @@ class StopRows:
         if not unwritten:
             return
         written: list[tuple[Stop, Intent, list[Tx]]] = []
-        with self._database.write() as session:
+        with self.database.write() as session:
             for stop in unwritten:
                 intent = stop.row or self._added(session, stop)
                 if intent is None:
                     continue
                 new = [one for one in stop.attempts if one.row is None]
                 txs = [
-                    rows.add_tx(session, _new_tx(one, intent), self._now(), TxState.BROADCAST)
+                    rows.add_tx(session, _new_tx(one, intent), self.now(), TxState.BROADCAST)
                     for one in new
                 ]
                 if new and intent.state is IntentState.PLANNED:
@@ -264,7 +245,7 @@ class StopRows:
                 one.row = tx
 
     def _added(self, session: WriteSession, stop: Stop) -> Intent | None:
-        found = rows.add_intent(session, stop.intent, self._last_epoch, self._now())
+        found = rows.add_intent(session, stop.intent, self._last_epoch, self.now())
         if found is not None:
             return found
         live = rows.live_intents(session, self.chain_id, of_requests=False)
@@ -275,8 +256,8 @@ class StopRows:
         """What became of them, by who leads."""
         moves = [(stop, state) for stop in self.stops.values() for state in _next(stop)]
         if moves:
-            with self._database.write() as session:
-                self._fence(session)
+            with self.database.write() as session:
+                self.fence(session)
                 moved = [
                     (stop, self._move(session, stop.row, state, stop))
                     for stop, state in moves
@@ -292,16 +273,16 @@ class StopRows:
                 self.over |= {vault} if stop.end is StopEnd.OVER else set()
 
     def _move(self, session: WriteSession, row: Intent, state: IntentState, stop: Stop) -> Intent:
-        role = self._roles.get(stop.newest[0], row.role) if stop.newest else row.role
+        role = self.roles.get(stop.newest[0], row.role) if stop.newest else row.role
         intent = replace(row, state=state, role=role)
-        rows.move_intent(session, intent, row.state, self._last_epoch, self._now())
+        rows.move_intent(session, intent, row.state, self._last_epoch, self.now())
         if state is IntentState.BROADCAST and row.state is not IntentState.SIGNED:
             for one in stop.attempts:
                 if one.row is not None:
                     again = replace(one.row, offered_block=one.block)
-                    rows.move_tx(session, again, TxState.BROADCAST, self._now())
+                    rows.move_tx(session, again, TxState.BROADCAST, self.now())
         elif stop.receipt is not None and stop.mined is not None and stop.mined.row is not None:
-            rows.move_tx(session, stop.mined.row, TxState.MINED, self._now(), stop.receipt)
+            rows.move_tx(session, stop.mined.row, TxState.MINED, self.now(), stop.receipt)
         return intent
 
 

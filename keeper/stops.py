@@ -21,21 +21,22 @@ Laws
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 
 import structlog
 from eth_utils.crypto import keccak
 from sqlalchemy.orm import Session
 
+from core.chain import results
 from core.chain.errors import RpcError, RpcRevertedError
 from core.chain.nodes import Nodes, Request
 from core.chain.revert import decode_revert
 from core.chain.signer import Signer
 from core.db.engine import Database
 from core.hexes import hex_of
-from keeper.attempts import Receipts, agreed, ends_of, receipts, safe_block
+from keeper.attempts import Receipts, agreed, ends_of, in_parts, receipts, safe_block
 from keeper.funds import STOP_GAS
 from keeper.gas import (
     GAS_MARGIN_PERCENT,
@@ -47,6 +48,7 @@ from keeper.gas import (
     Quotes,
     of_each,
     quotes,
+    unsigned,
 )
 from keeper.signing import UNSIGNED, words_of
 from keeper.state import DueStop, Role
@@ -67,7 +69,6 @@ MOST_LOOKED_AT = 1_000  # nonces below a stop
 SENT_S = 0.2  # a slow node takes bytes beside what comes next
 AGAIN_S = 1.0  # between two looks at the same stop, or at a lens that no trial bears out
 SILENT_S = 5.0  # for so long a signer that failed is asked last
-T = TypeVar("T")
 
 log = structlog.get_logger("keeper")
 
@@ -117,7 +118,13 @@ class Stops:
         roles = {signers[r].address: r for r in (Role.STOP, Role.KEEPER) if r in signers}
         self._rpc = rpc
         self._rows = StopRows(
-            database, chain_id, roles, epoch=epoch, fence=fence, now=now, clock=clock
+            database=database,
+            chain_id=chain_id,
+            roles=roles,
+            epoch=epoch,
+            fence=fence,
+            now=now,
+            clock=clock,
         )
         self._signers = {account: signers[role] for account, role in roles.items()}
         self._caps = caps
@@ -147,7 +154,7 @@ class Stops:
 
     def _send_all(self, claims: Sequence[_VaultWords], nodes: Quotes) -> None:
         is_borne_out = False
-        for group in _groups(claims, STOPS_A_TURN):
+        for group in in_parts(claims, STOPS_A_TURN):
             is_borne_out |= self._send(group, nodes)
             if not is_borne_out and len(claims) > STOPS_A_TURN:
                 until = self._clock() + AGAIN_S
@@ -173,7 +180,7 @@ class Stops:
 
     def _send(self, claims: Sequence[_VaultWords], nodes: Quotes) -> bool:
         """Whether a node lets one of them pass."""
-        sender = self._first_signer(nodes)
+        sender = self._order(nodes)[0]
         self._try(claims, sender)
         sent = list[Attempt]()
         for claim in claims:
@@ -250,7 +257,7 @@ class Stops:
             )
             for to in vaults
         ]
-        return of_each(self._rpc, requests)
+        return of_each(self._rpc, requests, parse=[results.code] * len(vaults))
 
     # Nonces, fees and signatures
 
@@ -266,9 +273,6 @@ class Stops:
             self._signers,
             key=lambda one: (self._silent_until.get(one, now) > now, nodes.is_short(one)),
         )
-
-    def _first_signer(self, nodes: Quotes) -> str:
-        return self._order(nodes)[0]
 
     def _signed(self, stop: Stop, nodes: Quotes) -> Attempt | None:
         """Its next attempt, at a nonce of its own, by the first key that can; None: it waits."""
@@ -301,17 +305,7 @@ class Stops:
                        balance_wei=market.balances_wei[account])  # fmt: skip
             return None
         fees, gas = paid
-        transaction = {
-            "type": 2,
-            "chainId": self._rows.chain_id,
-            "nonce": nonce,
-            "to": stop.vault,
-            "data": hex_of(ENFORCE),
-            "value": 0,
-            "gas": gas,
-            "maxFeePerGas": fees.max_fee_wei,
-            "maxPriorityFeePerGas": fees.max_priority_fee_wei,
-        }
+        transaction = unsigned(self._rows.chain_id, nonce, stop.vault, ENFORCE, gas, fees)
         try:
             raw = self._signers[account].sign_transaction(transaction)
         except UNSIGNED as error:
@@ -346,7 +340,7 @@ class Stops:
     def _broadcast(self, attempts: Sequence[Attempt]) -> None:
         """To every node, in the order of nonces."""
         in_order = sorted(attempts, key=lambda one: (one.signer, one.nonce))
-        for group in _groups(in_order, STOPS_A_TURN):
+        for group in in_parts(in_order, STOPS_A_TURN):
             requests: list[Request] = [
                 ("eth_sendRawTransaction", [hex_of(one.raw)]) for one in group
             ]
@@ -382,7 +376,7 @@ class Stops:
             and (stop.receipt is None or stop.is_doubted or stop.receipt.block_number <= safe)
         ]
         asked.sort(key=lambda stop: min(nonce for _, nonce in stop.slots))
-        for group in _groups(asked, STOPS_A_TURN):
+        for group in in_parts(asked, STOPS_A_TURN):
             told = receipts(self._rpc, [one.hash for stop in group for one in stop.attempts])
             if not told:
                 break
@@ -429,7 +423,7 @@ class Stops:
             "gas": hex(attempt.gas),
         }
         asked: list[Request] = [("eth_call", [call, {"blockHash": block_hash}])]
-        told = of_each(self._rpc, asked)
+        told = of_each(self._rpc, asked, parse=[results.code])
         said = {name: _why(a[0]) for name, a in told.items() if isinstance(a[0], RpcError)}
         others = [why for name, why in said.items() if name not in stop.words]
         return next(iter(others or said.values()), "unknown")
@@ -491,7 +485,3 @@ class Stops:
 def _why(error: RpcError) -> str:
     found = decode_revert(error.revert_data) if isinstance(error, RpcRevertedError) else None
     return str(error)[:100] if found is None else found.name
-
-
-def _groups(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    return (items[first : first + size] for first in range(0, len(items), size))

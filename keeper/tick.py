@@ -20,7 +20,7 @@ acceptance and the stops, which anyone may send.
 
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import InitVar, dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Protocol
@@ -41,7 +41,7 @@ from core.mandate.rules.lifecycle import OF_VAULT, Status, VaultStatus
 from core.money import UnixSeconds, usdc_text_or_none
 from keeper import plan
 from keeper.anchoring import Anchoring
-from keeper.intents import intent_of, live_kinds
+from keeper.intents import IntentSender, intent_of, live_kinds
 from keeper.jobs import keeper_change, mark, settle, stop_line
 from keeper.jobs.last_resort import LastResort
 from keeper.plan import NodeReadings
@@ -105,20 +105,13 @@ class NoNodeError(OutsideError):
         super().__init__("no node gives a newest block with a base fee")
 
 
-class TickSender(Protocol):
-    """What a tick asks of a Sender, which answers the intents that are not finished."""
-
-    def advance(
-        self, live: Sequence[Intent], now: datetime, *, is_stood_down: bool
-    ) -> list[Intent]: ...
-
-
 class StopSender(Protocol):
     """Sends stops; what was sent already is its to know."""
 
     def send(self, due: Sequence[DueStop]) -> None: ...
 
 
+@dataclass(slots=True, kw_only=True)
 class Tick:
     """Everything that one tick needs.
 
@@ -128,52 +121,41 @@ class Tick:
     `removes`: a pauser's key is set.
     """
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        lenses: Lenses,
-        chain_id: int,
-        max_head_age_s: int,
-        leadership: Leadership,
-        sender: TickSender | None,
-        stops: StopSender | None,
-        own: str | None,
-        marks_a_day: int = MARKS_A_DAY,
-        removes: bool = False,
-        anchoring: Anchoring | None = None,
-        sign: Callable[[], None] = lambda: None,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._database = database
-        self._lenses = lenses
-        self._chain_id = chain_id
-        self._max_head_age_s = max_head_age_s
-        self._leadership = leadership
-        self._sender = sender
-        self._stops = stops
-        self._own = own
-        self._marks_a_day = marks_a_day
-        self._last_resort = LastResort(database, chain_id, clock) if removes else None
-        self._anchoring = anchoring
-        self._order = plan.Order(clock)
-        self._ends = plan.Ends()
-        self._again_after = ""  # the ended vault that was looked up last
-        self._sign = sign
-        self._clock = clock
-        self._watched: list[WatchedVault] = []
-        self._was_told: tuple[bool, bool] = (False, False)
+    database: Database
+    lenses: Lenses
+    chain_id: int
+    max_head_age_s: int
+    leadership: Leadership
+    sender: IntentSender | None
+    stops: StopSender | None
+    own: str | None
+    marks_a_day: int = MARKS_A_DAY
+    removes: InitVar[bool] = False
+    anchoring: Anchoring | None = None
+    sign: Callable[[], None] = lambda: None
+    clock: Callable[[], float] = time.monotonic
+    _last_resort: LastResort | None = field(init=False)
+    _order: plan.Order = field(init=False)
+    _ends: plan.Ends = field(init=False, default_factory=plan.Ends)
+    _again_after: str = field(init=False, default="")  # the ended vault that was looked up last
+    _watched: list[WatchedVault] = field(init=False, default_factory=list)
+    _was_told: tuple[bool, bool] = field(init=False, default=(False, False))
+
+    def __post_init__(self, removes: bool) -> None:
+        last_resort = LastResort(self.database, self.chain_id, self.clock)
+        self._last_resort = last_resort if removes else None
+        self._order = plan.Order(self.clock)
 
     @property
     def mode(self) -> str:
-        return "dry_run" if self._sender is None else "sending"
+        return "dry_run" if self.sender is None else "sending"
 
     def run(self, now: datetime) -> TickReport:
         """One tick.
 
         Errors: NoNodeError, RpcError, LeadershipLostError, the database's.
         """
-        started = self._clock()
+        started = self.clock()
         live, outage = self._rows(now)
         nodes, stops = self._read(live, now)
         if outage is not None:
@@ -183,16 +165,17 @@ class Tick:
         state = self._state(nodes)
         self._tell_changes(state)
         self._order.note(state.vaults)
-        needed = min(plan.NEEDED, len(self._lenses.risen_within(PRESENT_S)))
+        needed = min(plan.NEEDED, len(self.lenses.risen_within(PRESENT_S)))
         seconds = UnixSeconds(int(now.timestamp()))
         actions = self._within_budget(self._planned(nodes, state, needed, seconds), now)
         acted = {*stops, *(action.to for action in actions)}
-        live = self._live_of_tick()
+        with self.database.read() as session:
+            live = self._live(session)
         new = self._written(state, acted, actions, self._anchors(state, live), seconds, now)
-        if self._sender is not None:
-            live = self._sender.advance([*live, *new], now, is_stood_down=state.is_stood_down)
+        if self.sender is not None:
+            live = self.sender.advance([*live, *new], now, is_stood_down=state.is_stood_down)
         self._retire(nodes, now)
-        took_ms = round((self._clock() - started) * 1000)
+        took_ms = round((self.clock() - started) * 1000)
         return _report(state, len(stops) + len(actions), len(live), took_ms)
 
     def _rows(self, now: datetime) -> tuple[list[Intent], OperationalError | None]:
@@ -200,8 +183,8 @@ class Tick:
         known.
         """
         try:
-            with self._database.read() as session:
-                self._watched = watched_rows.watched_vaults(session, self._chain_id, now)
+            with self.database.read() as session:
+                self._watched = watched_rows.watched_vaults(session, self.chain_id, now)
                 return self._live(session), None
         except OperationalError as error:
             if not self._watched:
@@ -209,12 +192,8 @@ class Tick:
             log.error("the database does not answer, stops go on", error=str(error.orig))
             return [], error
 
-    def _live_of_tick(self) -> list[Intent]:
-        with self._database.read() as session:
-            return self._live(session)
-
     def _live(self, session: Session) -> list[Intent]:
-        return rows.live_intents(session, self._chain_id, of_requests=False)
+        return rows.live_intents(session, self.chain_id, of_requests=False)
 
     def _read(
         self, live: Sequence[Intent], now: datetime
@@ -225,13 +204,13 @@ class Tick:
         order = self._order.due(self._watched, UnixSeconds(int(now.timestamp())))
         nodes: dict[str, NodeReadings] = {}
         stops: dict[str, VaultReading] = {}
-        for part in self._lenses.look(order, live_kinds(live)):
+        for part in self.lenses.look(order, live_kinds(live)):
             node = nodes.setdefault(part.state.node, NodeReadings(part.state))
             node.by_vault |= {reading.vault: reading for reading in part.readings}
             stops |= self._stopped(part, stops)
-            self._sign()
-        in_order = [nodes[name] for name in self._lenses.reader.rpc.names if name in nodes]
-        return plan.best_first(in_order, self._max_head_age_s), stops
+            self.sign()
+        in_order = [nodes[name] for name in self.lenses.reader.rpc.names if name in nodes]
+        return plan.best_first(in_order, self.max_head_age_s), stops
 
     def _stopped(self, part: ReadPart, before: Collection[str]) -> dict[str, VaultReading]:
         """Of this part. Only what is new of this tick is told."""
@@ -248,13 +227,13 @@ class Tick:
             if one.vault not in before and IntentKind.STOP not in one.reading.live
         ]
         self._tell([one.action(IntentKind.STOP, part.state.head, stop_line.WHY) for one in new])
-        if self._stops is not None:
-            self._stops.send(due)
+        if self.stops is not None:
+            self.stops.send(due)
         return {one.vault: one for one in new}
 
     def _state(self, nodes: Sequence[NodeReadings]) -> KeeperState:
         """What the nodes say together, at the best one's head."""
-        named = plan.keepers(nodes, self._own)
+        named = plan.keepers(nodes, self.own)
         readings = plan.merged(nodes, (vault.vault for vault in self._watched))
         by_vault = {reading.vault: reading for reading in readings}
         return self._state_of(nodes[0], named, by_vault)
@@ -266,13 +245,13 @@ class Tick:
         readings: Mapping[str, VaultReading],
     ) -> KeeperState:
         return KeeperState(
-            self._chain_id,
+            self.chain_id,
             node.state.head,
             int(node.state.head_age_s),
             tuple(readings.values()),
-            self._max_head_age_s,
+            self.max_head_age_s,
             named,
-            self._own,
+            self.own,
         )
 
     # What is decided
@@ -301,10 +280,10 @@ class Tick:
         return [*removed, *due(settle.plan, 1), *accepted, *due(mark.plan, needed)]
 
     def _anchors(self, state: KeeperState, live: Sequence[Intent]) -> list[NewIntent]:
-        if self._sender is None or self._anchoring is None or state.is_stale:
+        if self.sender is None or self.anchoring is None or state.is_stale:
             return []
         is_under_way = any(intent.kind == IntentKind.ANCHOR for intent in live)
-        return self._anchoring.due(state, is_under_way=is_under_way)
+        return self.anchoring.due(state, is_under_way=is_under_way)
 
     def _within_budget(self, actions: Sequence[Action], now: datetime) -> list[Action]:
         """Without the marks of vaults whose worth was sent often enough today, but for an end's: who
@@ -313,14 +292,14 @@ class Tick:
         vaults = [action.to for action in actions if action.kind is IntentKind.MARK]
         if not vaults:
             return list(actions)
-        with self._database.read() as session:
-            sent = rows.marks_sent(session, self._chain_id, vaults, now - timedelta(days=1))
+        with self.database.read() as session:
+            sent = rows.marks_sent(session, self.chain_id, vaults, now - timedelta(days=1))
         return [
             action
             for action in actions
             if action.kind is not IntentKind.MARK
             or action.why in (LacksMark.END, LacksMark.OVER)
-            or sent.get(action.to, 0) < self._marks_a_day
+            or sent.get(action.to, 0) < self.marks_a_day
         ]
 
     def _written(
@@ -345,12 +324,12 @@ class Tick:
                 source=reading.source,
             )
         self._tell(actions)
-        planned = list(_intents(actions, self._chain_id)) if self._sender is not None else []
+        planned = list(_intents(actions, self.chain_id)) if self.sender is not None else []
         planned += anchors
         if not readings and not planned:
             return []
-        with self._database.write() as session:
-            self._leadership.fence(session)
+        with self.database.write() as session:
+            self.leadership.fence(session)
             rows.add_vault_marks(session, [_row(state, reading) for reading in readings], now)
             return self._added(session, planned, now)
 
@@ -358,14 +337,12 @@ class Tick:
         self, session: WriteSession, planned: Iterable[NewIntent], now: datetime
     ) -> list[Intent]:
         """Those that were taken."""
-        added = [
-            rows.add_intent(session, intent, self._leadership.epoch, now) for intent in planned
-        ]
+        added = [rows.add_intent(session, intent, self.leadership.epoch, now) for intent in planned]
         return [intent for intent in added if intent is not None]
 
     def _tell(self, actions: Sequence[Action]) -> None:
         for action in actions:
-            log.info("planned" if self._sender is not None else "would send", **_told(action))
+            log.info("planned" if self.sender is not None else "would send", **_told(action))
 
     def _retire(self, nodes: Sequence[NodeReadings], now: datetime) -> None:
         """Vaults that ended are watched no more, once two voices say so, of which the record is one;
@@ -374,10 +351,10 @@ class Tick:
         at_work = {vault.vault for vault in self._watched if vault.is_recorded_at_work}
         safe, said = self._ends.safe(nodes, at_work)
         due = list(said)[:ENDED_A_TICK]
-        with self._database.read() as session:
-            old = rows.some_ended(session, self._chain_id, self._again_after, WORKING_AGAIN_A_TICK)
-            known = rows.ended_statuses(session, self._chain_id, due)
-            recorded = watched_rows.recorded_statuses(session, self._chain_id, [*due, *old])
+        with self.database.read() as session:
+            old = rows.some_ended(session, self.chain_id, self._again_after, WORKING_AGAIN_A_TICK)
+            known = rows.ended_statuses(session, self.chain_id, due)
+            recorded = watched_rows.recorded_statuses(session, self.chain_id, [*due, *old])
         self._again_after = old[-1] if len(old) == WORKING_AGAIN_A_TICK else ""
         again = [vault for vault in old if recorded.get(vault) == Status.WORKING]
         ended = [
@@ -388,10 +365,10 @@ class Tick:
             and known.get(vault) != OF_VAULT[status]
         ]
         if ended or again:
-            with self._database.write() as session:
-                self._leadership.fence(session)
-                add_ended(session, self._chain_id, ended, safe, now)
-                forget_ended(session, self._chain_id, again)
+            with self.database.write() as session:
+                self.leadership.fence(session)
+                add_ended(session, self.chain_id, ended, safe, now)
+                forget_ended(session, self.chain_id, again)
 
     def _tell_changes(self, state: KeeperState) -> None:
         """Once when it begins and once when it ends: an idle chain would fill the log."""

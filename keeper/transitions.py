@@ -8,7 +8,7 @@ Laws
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TypeVar
 
@@ -38,27 +38,25 @@ class VoidRequestError(RuntimeError):
     """A request became void before its bytes were committed: nothing of the turn was written."""
 
 
+@dataclass(frozen=True, slots=True)
 class Transitions:
     """Of one loop's intents. `epoch`: of the lead; `fence`: before each commit."""
 
-    def __init__(
-        self, database: Database, epoch: Callable[[], int], fence: Callable[[Session], None]
-    ) -> None:
-        self._database = database
-        self._epoch = epoch
-        self._fence = fence
+    database: Database
+    epoch: Callable[[], int]
+    fence: Callable[[Session], None]
 
     def attempts(self, live: Iterable[Intent], own: Collection[str]) -> list[Tx]:
         """Of these, and what pends of our accounts for others: it holds nonces too."""
         ids = [intent.id for intent in live]
-        with self._database.read() as session:
+        with self.database.read() as session:
             return [*rows.attempts_of(session, ids), *rows.pending_beside(session, own, ids)]
 
     def bytes_at(self, signer: str, nonces: range) -> list[Tx]:
         """Bytes of ours at these nonces, of whatever intent: a reorg took them out of the chain."""
         if not nonces:
             return []
-        with self._database.read() as session:
+        with self.database.read() as session:
             held = rows.bytes_at(session, signer, nonces[0], nonces[-1])
         return self.not_void(held)
 
@@ -75,7 +73,7 @@ class Transitions:
     def _void_of(self, intent_ids: Collection[int]) -> frozenset[int]:
         if not intent_ids:
             return frozenset()
-        with self._database.read() as session:
+        with self.database.read() as session:
             return custody.void_intents(session, intent_ids)
 
     def reverted_today(
@@ -84,7 +82,7 @@ class Transitions:
         """How often the like of these reverted, by subject and kind."""
         if not intents:
             return {}
-        with self._database.read() as session:
+        with self.database.read() as session:
             return rows.reverted_since(session, intents, now - timedelta(days=1))
 
     def planned(
@@ -92,9 +90,9 @@ class Transitions:
     ) -> list[Intent]:
         if not planned:
             return list(live)
-        with self._database.write() as session:
-            self._fence(session)
-            added = [rows.add_intent(session, intent, self._epoch(), now) for intent in planned]
+        with self.database.write() as session:
+            self.fence(session)
+            added = [rows.add_intent(session, intent, self.epoch(), now) for intent in planned]
         return [*live, *(intent for intent in added if intent is not None)]
 
     def committed(
@@ -112,8 +110,8 @@ class Transitions:
         """
         after = {intent.id: intent for intent in live}
         if moves or signed:
-            with self._database.write() as session:
-                self._fence(session)
+            with self.database.write() as session:
+                self.fence(session)
                 self._require_not_void(session, signed)
                 for move in moves:
                     after[move.intent.id] = self._move(session, move, now)
@@ -154,7 +152,7 @@ class Transitions:
     def _change(
         self, session: WriteSession, intent: Intent, was: IntentState, now: datetime
     ) -> None:
-        if not rows.move_intent(session, intent, was, self._epoch(), now):
+        if not rows.move_intent(session, intent, was, self.epoch(), now):
             raise IntentMovedError(f"intent {intent.id} is no longer {was}")
 
 

@@ -96,7 +96,7 @@ def prove_all(chain: ChainContext, *, is_repairing: bool) -> frozenset[str]:
         chain.fence(session)
         log_heads.forget_heads(session, chain.chain_id, -1)
         drop_cursors(session, [VAULTS_COUNTED])
-    proof = LogProof(chain, now_utc, at=at.hash, is_repairing=is_repairing)
+    proof = LogProof(chain, now_utc, at=at, is_repairing=is_repairing)
     changed_in = silent = 0
     while proof.passes < changed_in + 2:
         before = proof.passes, proof.after

@@ -7,6 +7,7 @@ from typing import Final
 from eth_utils.crypto import keccak
 
 from core.anchors.rules import EpochPost
+from core.chain import results
 from core.chain.abi import AbiDecodeError, answer_words
 from core.chain.abi_text import call_by_signature
 from core.chain.blocks import RawLog
@@ -35,7 +36,8 @@ def newest_posted(rpc: Nodes, anchor: str, block_hash: str) -> tuple[int, bytes]
         )
         for view in ("epoch()", "root()")
     ]
-    epoch, root = (answer_words(answer, 1) for answer in rpc.batch(requests))
+    answers = rpc.batch(requests, [results.code] * len(requests))
+    epoch, root = (answer_words(answer, 1) for answer in answers)
     return _hour(int.from_bytes(epoch)), root
 
 

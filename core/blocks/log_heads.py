@@ -150,21 +150,18 @@ def _heads(
 
 
 def logs_since(
-    session: Session, chain_id: int, address: str, above: int, up_to: int
+    session: Session, chain_id: int, address: str, above: int, up_to: int | None = None
 ) -> list[RawLog]:
-    """The canonical logs of a contract in these blocks, in order."""
-    query = (
-        select(RawLogRow)
-        .where(
-            RawLogRow.chain_id == chain_id,
-            RawLogRow.address == bytes_of(address),
-            RawLogRow.number > above,
-            RawLogRow.number <= up_to,
-            not_orphaned(RawLogRow.chain_id, RawLogRow.block_hash),
-        )
-        .order_by(RawLogRow.number, RawLogRow.log_index)
+    """The canonical logs of a contract in these blocks, in order; `up_to` None: in all above."""
+    query = select(RawLogRow).where(
+        RawLogRow.chain_id == chain_id,
+        RawLogRow.address == bytes_of(address),
+        RawLogRow.number > above,
+        not_orphaned(RawLogRow.chain_id, RawLogRow.block_hash),
     )
-    return [raw_log_of(row) for row in session.scalars(query)]
+    query = query if up_to is None else query.where(RawLogRow.number <= up_to)
+    in_order = query.order_by(RawLogRow.number, RawLogRow.log_index)
+    return [raw_log_of(row) for row in session.scalars(in_order)]
 
 
 def count_of(

@@ -8,7 +8,7 @@ compiler's output.
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -108,6 +108,11 @@ class Parameter:
             base = element
         return cls("", kind, False, tuple(cls.of_type(member) for member in member_types(base)))
 
+    @property
+    def element(self) -> "Parameter":
+        """What a list holds."""
+        return replace(self, type=self.type[: self.type.rindex("[")], indexed=False)
+
 
 def _types(parameters: Iterable[Parameter]) -> list[str]:
     return [parameter.type for parameter in parameters]
@@ -123,12 +128,7 @@ def _inward(parameter: Parameter, value: Any) -> Any:
     ):
         raise TypeError(f"{parameter.type} takes a list, not {type(value).__name__}")
     if parameter.type.endswith("]"):
-        element = Parameter(
-            parameter.name,
-            parameter.type[: parameter.type.rindex("[")],
-            False,
-            parameter.components,
-        )
+        element = parameter.element
         return [_inward(element, item) for item in value]
     if parameter.components:
         return tuple(
@@ -160,12 +160,7 @@ def _bytes(kind: str, text: str) -> bytes:
 
 def _outward(parameter: Parameter, value: Any) -> Any:
     if parameter.type.endswith("]"):
-        element = Parameter(
-            parameter.name,
-            parameter.type[: parameter.type.rindex("[")],
-            False,
-            parameter.components,
-        )
+        element = parameter.element
         return tuple(_outward(element, item) for item in value)
     if parameter.components:
         return tuple(

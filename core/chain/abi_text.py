@@ -3,11 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from core.chain.abi import (
-    AbiEncodeError,
-    Parameter,
-    encode_values,
-)
+from core.chain.abi import AbiEncodeError, Parameter, encode_values
 from core.errors import InvalidParameterError
 from core.selectors import argument_types, selector_of
 
@@ -19,10 +15,8 @@ def call_by_signature(signature: str, arguments: Sequence[Any]) -> str:
     """
     canonical = "".join(signature.split())
     try:
-        selector, parameters = (
-            selector_of(canonical),
-            [Parameter.of_type(kind) for kind in argument_types(canonical)],
-        )
+        selector = selector_of(canonical)
+        parameters = [Parameter.of_type(kind) for kind in argument_types(canonical)]
     except InvalidParameterError as error:
         raise AbiEncodeError(str(error)) from error
     if len(parameters) != len(arguments):

@@ -19,7 +19,7 @@ from core.chain.errors import (
     refused,
 )
 from core.chain.refusals import FailureKind, ability_of, cleaned, code_of, failure_of, message_of
-from core.chain.results import Parse, promised
+from core.chain.results import Parse, plain
 
 Request = tuple[str, Sequence[Any]]
 
@@ -35,7 +35,7 @@ class NodeCall(NamedTuple):
 
 
 def calls_of(requests: Sequence[Request], parse: Sequence[Parse[Any]] | None) -> list[NodeCall]:
-    parsers = parse or [promised(method) for method, _ in requests]
+    parsers = parse or [plain] * len(requests)
     return [NodeCall(*request, one) for request, one in zip(requests, parsers, strict=True)]
 
 

@@ -16,7 +16,7 @@ Laws
   is answered; no node may use up the time of those that were not asked yet.
 - A node's height never falls below one that it named before, unless its branch is another: a
   load-balanced URL answers from backends a few blocks apart. What cannot be taken back is
-  `confirmed` by a second node.
+  asked of `batch_of_others` too.
 """
 
 import threading
@@ -46,7 +46,7 @@ from core.chain.errors import NodeFailure, RpcError, RpcRefusedError, WrongChain
 from core.chain.node import ChainNode
 from core.chain.provider import ANSWER_S, NodeProvider, client_of, names_of
 from core.chain.refusals import FailureKind
-from core.chain.results import Parse, promised
+from core.chain.results import Parse
 from core.http_deadline import within
 
 __all__ = ["Nodes", "Request"]
@@ -91,8 +91,8 @@ class Nodes:
         self._at_once = AtOnce()
 
     def call(self, method: str, params: Sequence[Any] = (), parse: Parse[Any] | None = None) -> Any:
-        """The result of one call; without `parse` plain JSON, checked all the same."""
-        asked = [NodeCall(method, params, parse or promised(method))]
+        """The result of one call; without `parse` any JSON, as Python has it."""
+        asked = [NodeCall(method, params, parse or results.plain)]
         return _result(*self._asked(asked, self._deadline_s, is_batch=False))
 
     def batch(
@@ -155,15 +155,6 @@ class Nodes:
         """As `batch_of_each`, without the node that this thread's `pinned` block asks."""
         others = [name for name in self.names if name != self.pinned_name]
         return self.batch_of_each(requests, within_s, others, parse)
-
-    def confirmed(self, request: Request, said: Any, parse: Parse[Any], by: str) -> bool | None:
-        """Whether a second node says what the node `by` said; True where there is no other, None
-        while no other answers.
-        """
-        others = [name for name in self.names if name != by]
-        told = self.batch_of_each([request], WITHIN_S, others, [parse]).values()
-        heard = [one for (one,) in told if not isinstance(one, RpcRefusedError)]
-        return not others or (said in heard if heard else None)
 
     def heads(
         self, within_s: float, among: Collection[str] | None = None

@@ -294,7 +294,7 @@ class ChainReader:
 
     def _revert_of(self, *params: Any) -> bytes | None:
         try:
-            self.rpc.call("eth_call", params)
+            self.rpc.call("eth_call", params, results.code)
         except RpcRevertedError as error:
             return error.revert_data
         return None

@@ -12,7 +12,7 @@ Laws
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from functools import lru_cache, partial
+from functools import lru_cache
 from sys import intern
 from typing import Annotated, Any, TypeVar
 
@@ -48,16 +48,6 @@ class _Transaction(_Object):
     hash: _Hash
 
 
-class _Sent(_Object):
-    """A transaction that can be run again."""
-
-    hash: _Hash
-    sender: _Address = msgspec.field(name="from")
-    to: _Address | None
-    input: _Hex
-    gas: _Number
-
-
 class _Called(_Object):
     """A transaction as far as it is known from its block."""
 
@@ -65,6 +55,12 @@ class _Called(_Object):
     sender: _Address = msgspec.field(name="from")
     to: _Address | None
     input: _Hex
+
+
+class _Sent(_Called, kw_only=True):
+    """A transaction that can be run again."""
+
+    gas: _Number
 
 
 class _WholeBlock(_Object):
@@ -339,43 +335,3 @@ def _whole_bytes(text: str) -> str:
     if len(text) % 2:
         raise ValueError("an odd number of hex digits")
     return text
-
-
-# Values that were read as plain JSON before
-
-
-def log_of(raw: Mapping[str, Any]) -> RawLog:
-    """A log as plain JSON. Errors: ValueError."""
-    return _log(msgspec.convert(raw, _Log))
-
-
-# Plain JSON that is known to have the promised form
-
-
-def _checked(check: Parse[Any], content: bytes) -> Any:
-    check(content)
-    return plain(content)
-
-
-_CHECKS: Mapping[str, Parse[Any]] = {
-    method: partial(_checked, check)
-    for check, methods in (
-        (number, ("eth_blockNumber", "eth_chainId", "eth_estimateGas", "eth_getTransactionCount")),
-        (wei, ("eth_getBalance",)),
-        (fee, ("eth_gasPrice", "eth_maxPriorityFeePerGas")),
-        (code, ("eth_call", "eth_getCode")),
-        (header, ("eth_getBlockByHash", "eth_getBlockByNumber")),
-        (receipt, ("eth_getTransactionReceipt",)),
-        (receipts, ("eth_getBlockReceipts",)),
-        (logs, ("eth_getLogs",)),
-        (transaction, ("eth_getTransactionByHash",)),
-    )
-    for method in methods
-}
-
-
-def promised(method: str) -> Parse[Any]:
-    """Plain JSON of a method's result, checked for the form that the method promises; of a method
-    unknown here, any JSON.
-    """
-    return _CHECKS.get(method, plain)

@@ -35,7 +35,7 @@ from indexer.chain.fetch_range import RangeReader
 from indexer.chain.range_size import RangeSize
 from indexer.chain.rules import Patience, published_rules
 from indexer.chain.watch import WatchList
-from indexer.chain.write import write_range
+from indexer.chain.write import BlockWriter
 
 log = structlog.get_logger(__name__)
 
@@ -192,7 +192,8 @@ class Backfill:
         last, now = facts[-1].header, self._clock()
         to = Cursor(last.number, last.hash)
         with self._chain.database.write() as session:
-            rows = write_range(session, self._chain, facts, watch, published, cursor, now)
+            writer = BlockWriter(session, self._chain, watch, now)
+            rows = writer.range(facts, published, cursor)
             reverts.owe(session, self._chain, cursor, to, final.number, is_first_sight, now)
         return Filled(to, watch, len(facts), rows, last.timestamp)
 

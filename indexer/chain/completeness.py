@@ -9,6 +9,8 @@ Laws
 - Where there is one node, or the others do not answer, nothing is concluded.
 - A node that left a log out rests. So does one whose receipts contradict their headers; then nothing
   is written.
+- Who says otherwise of more than MOST_RECEIPTS blocks, and is wrong about the first of them, is not
+  asked about the others: a liar would make every range short.
 - Vaults prove their own logs (log_proof.py).
 """
 
@@ -55,17 +57,17 @@ def corrected(
         differing |= told ^ _beside(answer, watch)
     doubted = sorted(headers.keys() & {one.block_number for one in differing})
     sign()
-    if len(doubted) > MOST_RECEIPTS:
-        raise RangeTooLongError(len(doubted))
-    found = dict[int, FetchedBlock]()
-    for start in range(0, len(doubted), BLOCKS_A_REQUEST):
-        asked = [headers[number] for number in doubted[start : start + BLOCKS_A_REQUEST]]
+    found, some = dict[int, FetchedBlock](), doubted[:MOST_RECEIPTS]
+    for start in range(0, len(some), BLOCKS_A_REQUEST):
+        asked = [headers[number] for number in some[start : start + BLOCKS_A_REQUEST]]
         for whole in fetch_blocks(reader, asked, watch.may_concern, sign):
             number, logs = whole.header.number, set(whole.logs)
             of_it = {one for one in differing if one.block_number == number}
             if of_it & logs != of_it & told:
                 found[number] = replace(whole, receipts=())
         sign()
+    if found and len(doubted) > MOST_RECEIPTS:
+        raise RangeTooLongError(len(doubted))
     return found
 
 

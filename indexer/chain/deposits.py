@@ -100,10 +100,8 @@ def watch_deposits(chain: ChainContext, now: datetime) -> list[Moved]:
         seen = [one for one in answers if isinstance(one, TransactionReceipt)]
         hashes = list(dict.fromkeys(one.block_hash for one in seen))
         headers = dict(zip(hashes, chain.reader.headers_by_hash(hashes), strict=True))
-        steps = [
-            _step_alone(chain, report, answer, headers, safe, now)
-            for report, answer in zip(due, answers, strict=True)
-        ]
+        look, pairs = _Look(chain, safe, now), zip(due, answers, strict=True)
+        steps = [look.step_alone(report, answer, headers) for report, answer in pairs]
     found = [step for step in steps if step and step.verdict is not TransferVerdict.WAIT]
     for step in found:
         verdict, failure = step.verdict.value, step.failure
@@ -119,63 +117,107 @@ def _safe(chain: ChainContext) -> BlockHeader | None:
         return None
 
 
-def _step_alone(
-    chain: ChainContext,
-    due: _Due,
-    answer: Answer,
-    headers: Headers,
-    safe: BlockHeader,
-    now: datetime,
-) -> Moved | None:
-    try:
-        if isinstance(answer, RpcRefusedError):
-            raise answer
-        header = None if answer is None else headers[answer.block_hash]
-        if isinstance(header, RpcRefusedError):
-            raise header
-        return _take_step(chain, due, answer, header, safe, now)
-    except BlockContradictionError as error:
-        chain.reader.rpc.distrust("contradicts")
-        what = "a node contradicts itself or the record"
-        log.warning(what, tx_hash=due.tx_hash, error=str(error))
-    except (RpcRefusedError, *MAY_REFUSE) as error:
-        if not isinstance(error, RpcRefusedError) and refusal_of(error) is None:
-            raise
-        log.warning("transfer report can't be judged", tx_hash=due.tx_hash, error=str(error)[:200])
-    with chain.database.write() as session:
-        chain.fence(session)
-        transfer_reports.look_again(repository.lock_report(session, due.id), now)
-    return None
+@dataclass(frozen=True, slots=True)
+class _Look:
+    chain: ChainContext
+    safe: BlockHeader
+    now: datetime
 
+    def step_alone(self, due: _Due, answer: Answer, headers: Headers) -> Moved | None:
+        chain = self.chain
+        try:
+            if isinstance(answer, RpcRefusedError):
+                raise answer
+            header = None if answer is None else headers[answer.block_hash]
+            if isinstance(header, RpcRefusedError):
+                raise header
+            return self._step(due, answer, header)
+        except BlockContradictionError as error:
+            chain.reader.rpc.distrust("contradicts")
+            what = "a node contradicts itself or the record"
+            log.warning(what, tx_hash=due.tx_hash, error=str(error))
+        except (RpcRefusedError, *MAY_REFUSE) as error:
+            if not isinstance(error, RpcRefusedError) and refusal_of(error) is None:
+                raise
+            what = "transfer report can't be judged"
+            log.warning(what, tx_hash=due.tx_hash, error=str(error)[:200])
+        with chain.database.write() as session:
+            chain.fence(session)
+            transfer_reports.look_again(repository.lock_report(session, due.id), self.now)
+        return None
 
-def _take_step(
-    chain: ChainContext,
-    due: _Due,
-    receipt: TransactionReceipt | None,
-    header: BlockHeader | None,
-    safe: BlockHeader,
-    now: datetime,
-) -> Moved | None:
-    """None: the indexer does not stand where the node does, or the node lacks the receipt's block;
-    or the report has moved on since it was read.
-    """
-    with chain.database.write() as session:
-        chain.fence(session)
-        report, sighting = repository.lock_report(session, due.id), None
-        if report.state != due.state or not _is_ours(session, chain, safe.number, safe.hash):
-            return None
-        if receipt is not None:
-            at = receipt.block_number, receipt.block_hash
-            if header is None or not _is_ours(session, chain, *at):
+    def _step(
+        self, due: _Due, receipt: TransactionReceipt | None, header: BlockHeader | None
+    ) -> Moved | None:
+        """None: the indexer does not stand where the node does, or the node lacks the receipt's
+        block; or the report has moved on since it was read.
+        """
+        chain, safe = self.chain, self.safe
+        with chain.database.write() as session:
+            chain.fence(session)
+            report, sighting = repository.lock_report(session, due.id), None
+            if report.state != due.state or not _is_ours(session, chain, safe.number, safe.hash):
                 return None
-            _hold_against(session, chain, receipt, header)
-            sighting = _sighting(chain, due, receipt, header.timestamp, safe)
-        step = judge(_watched(report), sighting, safe.timestamp)
-        _apply(session, report, step, sighting, now)
-        is_contradicted = step.failure is Failure.CONTRADICTED and due.direction is Direction.IN
-        if receipt is not None and header is not None and is_contradicted:
-            _show(session, chain, due, receipt, header.timestamp, now)
-        return Moved(due.tx_hash, step.verdict, step.failure)
+            if receipt is not None:
+                at = receipt.block_number, receipt.block_hash
+                if header is None or not _is_ours(session, chain, *at):
+                    return None
+                _hold_against(session, chain, receipt, header)
+                sighting = self._sighting(due, receipt, header.timestamp)
+            step = judge(_watched(report), sighting, safe.timestamp)
+            self._apply(session, report, step, sighting)
+            is_contradicted = step.failure is Failure.CONTRADICTED and due.direction is Direction.IN
+            if receipt is not None and header is not None and is_contradicted:
+                self._show(session, due, receipt, header.timestamp)
+            return Moved(due.tx_hash, step.verdict, step.failure)
+
+    def _sighting(self, due: _Due, receipt: TransactionReceipt, at: int) -> Sighting:
+        transfers = transfers_of(receipt, self.chain.usdc)
+        sum_and_log = moved(transfers, due.wallet, due.direction)
+        return Sighting(
+            block_hash=receipt.block_hash,
+            block_number=receipt.block_number,
+            at=at,
+            is_safe=receipt.block_number <= self.safe.number,
+            is_success=receipt.status == 1,
+            moved_e6=None if sum_and_log is None else sum_and_log[0],
+            log_index=None if sum_and_log is None else sum_and_log[1],
+            funder=funder_of(transfers, due.wallet),
+        )
+
+    def _show(self, session: WriteSession, due: _Due, receipt: TransactionReceipt, at: int) -> None:
+        """What reached the wallet in truth is noted as if nobody had reported it: behind what is
+        held back of its ledger, if anything is.
+        """
+        chain, entries = self.chain, dict[int, list[LedgerEntry]]()
+        linked = {} if due.wallet is None else linked_wallets(session, [due.wallet])
+        for one in receipt.logs:
+            paid = payment_of(one, chain.usdc, linked, at)
+            if paid is not None:
+                entry = LedgerEntry(deposit_of(one, chain.chain_id), one)
+                entries.setdefault(paid.account_id, []).append(entry)
+        take(session, chain, ACCOUNT, entries, self.now)
+
+    def _apply(
+        self,
+        session: WriteSession,
+        report: TransferReport,
+        step: TransferStep,
+        sighting: Sighting | None,
+    ) -> None:
+        match step.verdict:
+            case TransferVerdict.WAIT:
+                transfer_reports.look_again(report, self.now)
+            case TransferVerdict.SEE | TransferVerdict.UNSEE:
+                transfer_reports.see(report, sighting, self.now)
+            case TransferVerdict.CLOSE:
+                transfer_reports.close(report)
+            case TransferVerdict.CONFIRM:
+                assert sighting is not None, "only what was seen is confirmed"
+                transfer_reports.confirm(session, report, sighting, self.now)
+            case TransferVerdict.FAIL:
+                assert step.failure is not None, "a failure has a reason"
+                transfer_reports.fail(session, report, step.failure, sighting, self.now)
 
 
 def _hold_against(
@@ -219,44 +261,6 @@ def _is_ours(session: WriteSession, chain: ChainContext, number: int, block_hash
     return ours == block_hash
 
 
-def _sighting(
-    chain: ChainContext, due: _Due, receipt: TransactionReceipt, at: int, safe: BlockHeader
-) -> Sighting:
-    transfers = transfers_of(receipt, chain.usdc)
-    sum_and_log = moved(transfers, due.wallet, due.direction)
-    return Sighting(
-        block_hash=receipt.block_hash,
-        block_number=receipt.block_number,
-        at=at,
-        is_safe=receipt.block_number <= safe.number,
-        is_success=receipt.status == 1,
-        moved_e6=None if sum_and_log is None else sum_and_log[0],
-        log_index=None if sum_and_log is None else sum_and_log[1],
-        funder=funder_of(transfers, due.wallet),
-    )
-
-
-def _show(
-    session: WriteSession,
-    chain: ChainContext,
-    due: _Due,
-    receipt: TransactionReceipt,
-    at: int,
-    now: datetime,
-) -> None:
-    """What reached the wallet in truth is noted as if nobody had reported it: behind what is held
-    back of its ledger, if anything is.
-    """
-    linked = {} if due.wallet is None else linked_wallets(session, [due.wallet])
-    entries = dict[int, list[LedgerEntry]]()
-    for one in receipt.logs:
-        paid = payment_of(one, chain.usdc, linked, at)
-        if paid is not None:
-            entry = LedgerEntry(deposit_of(one, chain.chain_id), one)
-            entries.setdefault(paid.account_id, []).append(entry)
-    take(session, chain, ACCOUNT, entries, now)
-
-
 def _watched(report: TransferReport) -> Watched:
     return Watched(
         state=State(report.state),
@@ -264,25 +268,3 @@ def _watched(report: TransferReport) -> Watched:
         deadline=int(report.deadline_at.timestamp()),
         block_hash=None if report.block_hash is None else hex_of(report.block_hash),
     )
-
-
-def _apply(
-    session: WriteSession,
-    report: TransferReport,
-    step: TransferStep,
-    sighting: Sighting | None,
-    now: datetime,
-) -> None:
-    match step.verdict:
-        case TransferVerdict.WAIT:
-            transfer_reports.look_again(report, now)
-        case TransferVerdict.SEE | TransferVerdict.UNSEE:
-            transfer_reports.see(report, sighting, now)
-        case TransferVerdict.CLOSE:
-            transfer_reports.close(report)
-        case TransferVerdict.CONFIRM:
-            assert sighting is not None, "only what was seen is confirmed"
-            transfer_reports.confirm(session, report, sighting, now)
-        case TransferVerdict.FAIL:
-            assert step.failure is not None, "a failure has a reason"
-            transfer_reports.fail(session, report, step.failure, sighting, now)

@@ -97,7 +97,7 @@ class Created:
 
 
 @dataclass(frozen=True, slots=True)
-class Payment:
+class WalletPayment:
     """A Transfer of USDC that reached the wallet of an account."""
 
     account_id: int
@@ -114,7 +114,7 @@ class BlockFacts:
     header: BlockHeader
     logs: tuple[RawLog, ...]
     found: tuple[Found, ...]
-    payments: tuple[Payment, ...]
+    payments: tuple[WalletPayment, ...]
     reverts: tuple[NewRevert, ...]
     undecodable: tuple[Undecodable, ...] = ()
     created: tuple[Created, ...] = ()
@@ -145,7 +145,7 @@ def facts_of(block: FetchedBlock, watch: WatchList, chain_id: int) -> BlockFacts
     )
     created = {made.address: made for one in of_factory if (made := created_by(one))}
     kept, found, undecodable = list[RawLog](), list[Found](), list[Undecodable]()
-    payments, reserve = list[Payment](), list[NewReserveEvent]()
+    payments, reserve = list[WalletPayment](), list[NewReserveEvent]()
     for log in block.logs:
         payment = payment_of(log, watch.usdc, watch.wallets, at)
         is_vault = log.address in watch.vaults or log.address in created
@@ -216,7 +216,7 @@ def kept_name(public_id: str) -> str | None:
 
 def payment_of(
     log: RawLog, usdc: str, wallets: Mapping[str, LinkedWallet], at: int
-) -> Payment | None:
+) -> WalletPayment | None:
     """A transfer of USDC to a wallet that was linked by then, but not what it sends to itself, and
     not of nothing: anybody may make transfers of 0, in the name of anybody, and each would cost a
     row.
@@ -226,7 +226,7 @@ def payment_of(
     linked = wallets.get(address_in(log.topics[2]))
     if linked is None or at < linked.since or log.topics[1] == log.topics[2]:
         return None
-    return Payment(linked.account_id, log)
+    return WalletPayment(linked.account_id, log)
 
 
 def deposit_of(log: RawLog, chain_id: int) -> NewTransfer:

@@ -1,6 +1,6 @@
 """Whether the record has every log of every vault, by the vaults' own word for it.
 
-    each node's lens, of some vaults at its newest block --> our logs up to that block make the same word: proven
+    each node's lens, of some vaults at one block of ours --> our logs up to that block make the same word: proven
           '- they do not --> each node is asked for the vault's logs since it was proven last
                 |- those of one make a word that a node reads --> they replace ours, and the ledger follows
                 '- those of none do, twice in a row --> the ledger is held, and a finding says so, until they do
@@ -8,7 +8,8 @@
 Laws
 - The word is cumulative (MandateVault.sol, LOGS): one reading near the tip proves all of a vault's
   logs before it, without old state.
-- A reading above the cursor waits for it, and counts only where the block before is ours.
+- Nodes are asked at the hash of the block that was ours a round ago: those a moment behind have it by
+  then, and one that lacks it says nothing.
 - What is folded again next time grows with the logs since. A word is kept as proven only where two
   nodes read it, where there are two: one that leaves a log out may leave it out of the word as well.
 - A few vaults a round are looked into, those first that were looked into longest ago: a node that reads
@@ -23,7 +24,7 @@ Source: docs/decisions/0063.
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import groupby
+from itertools import groupby, takewhile
 from operator import attrgetter
 
 import structlog
@@ -38,11 +39,10 @@ from core.blocks.queries import FINALIZED, TIP, VAULTS_COUNTED, Cursor
 from core.blocks.registry import KnownVault, agent_history
 from core.chain.abi import topic_of
 from core.chain.blocks import BlockHeader
-from core.chain.reader import LATEST, At
 from core.db.engine import WriteSession
 from core.hexes import hex_of
 from core.mandate.chain.decode import decode_log
-from core.mandate.chain.lens import MOST_VAULTS, LensBlock, LensOutcome
+from core.mandate.chain.lens import MOST_VAULTS, LensOutcome
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.events import KeeperChanged
 from core.mandate.rules.terms import ZERO_ADDRESS
@@ -51,28 +51,25 @@ from core.quarantine.queries import MANDATE
 from indexer.chain.context import ChainContext
 from indexer.chain.facts import VAULT_CREATED_TOPIC, facts_of
 from indexer.chain.fetch import FetchedBlock
-from indexer.chain.node_logs import WITHIN_S, NodeLogs, Stories, Story
+from indexer.chain.node_logs import WITHIN_S, Stories, Story, stories_of
 from indexer.chain.quarantine import hold, incomplete_fact, incomplete_key, tell_whole
 from indexer.chain.watch import WatchList
-from indexer.chain.write import write_late
+from indexer.chain.write import BlockWriter
 
 COUNT_EVERY = 1_000  # blocks, after which the count of vaults is kept
 # blocks, after which a quiet vault's word is kept anew: all that is asked of nodes about a false one
 KEPT_FOR = 40_000
 LOOKS_A_ROUND = 8  # vaults whose logs nodes are asked for: the next block waits meanwhile
-ROUNDS_OF_WAIT = 5  # for the cursor to come to a reading
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """What a node says of some vaults at one block: the word of each that it could read, None where
-    none stands.
-    """
+    """What a node says of some vaults: the word of each that it could read, None where none stands."""
 
     node: str
-    block: LensBlock
+    vault_count: int
     answered: Collection[str]
     words: Mapping[str, str | None]
 
@@ -85,20 +82,17 @@ class LogProof:
         chain: ChainContext,
         clock: Callable[[], datetime],
         *,
-        at: At = LATEST,
+        at: Cursor | None = None,
         is_repairing: bool = True,
     ) -> None:
-        """`at`: the block that is read; `is_repairing` False: what is wrong is `doubted`, and stays."""
+        """`at`: the block that is read, None: one near the tip. `is_repairing` False: what is wrong is `doubted`, and stays."""
         self._chain = chain
         self._clock = clock
-        self._nodes = NodeLogs(chain)
         self._at = at
         self._is_repairing = is_repairing
         self.passes = 0  # over all vaults
         self.after = "0x"  # the vault that was read last
-        self._readings = list[_Reading]()
-        self._asked, self._is_last = list[str](), True  # of the readings: vaults above `after`
-        self._waited = 0
+        self._tip: Cursor | None = None  # at the last round
         # vaults, and the factory, that a round found wrong: last, which were looked into last
         self._doubted = dict[str, None]()
         # a final height at which the factory's vaults were counted, and how many there were
@@ -114,110 +108,103 @@ class LogProof:
 
         Errors: LeadershipLostError, those of the database and of nodes.
         """
-        if not self._readings:
-            self._readings, self._waited = self._read(), 0
-        with self._chain.database.read() as session:
-            cursor = repository.cursor(session, TIP)
-        at = -1 if cursor is None else cursor.number
-        if any(one.block.number > at for one in self._readings):
-            self._waited += 1
-            if self._waited < ROUNDS_OF_WAIT:
-                return False
-        readings, self._readings = self._readings, []
-        return self._judge([one for one in readings if one.block.number <= at])
-
-    def _read(self) -> list[_Reading]:
-        """Of the vaults that are doubted, and of the next ones in the order of their addresses."""
         chain = self._chain
         with chain.database.read() as session:
+            at = self._at or self._settled(session)
             doubted = [one for one in self._doubted if one != chain.factory][: MOST_VAULTS // 2]
             room = MOST_VAULTS - len(doubted)
             some = log_heads.proven_vaults(session, chain.chain_id, after=self.after, limit=room)
-        asked = [*doubted, *(one.address for one in some if one.address not in doubted)]
-        # the count of vaults comes with any question
-        answers = chain.reader.lens_of_each(asked or [chain.factory], WITHIN_S, self._at)
-        if not answers:
-            return []
-        self._asked, self._is_last = [one.address for one in some], len(some) < room
-        return [
-            _Reading(
-                node,
-                next(iter(rows.values())).block,
-                rows.keys(),
-                {
+        if at is None:
+            return False
+        next_ = [one.address for one in some]
+        asked = [*doubted, *(one for one in next_ if one not in doubted)]
+        readings = self._read(asked, at)
+        return bool(readings) and self._judge(at.number, readings, next_, is_last=len(some) < room)
+
+    def _settled(self, session: Session) -> Cursor | None:
+        """Where the record stood at the last round, or stands now."""
+        before, self._tip = self._tip, repository.cursor(session, TIP)
+        if before is not None:
+            ours = repository.canonical_hash(session, self._chain.chain_id, before.number)
+            if ours == before.hash:
+                return before
+        return self._tip
+
+    def _read(self, asked: Sequence[str], at: Cursor) -> list[_Reading]:
+        """By each node that has the block. The count of vaults comes with any question."""
+        chain = self._chain
+        with chain.database.read() as session:
+            parent = repository.canonical_hash(session, chain.chain_id, at.number - 1)
+        answers = chain.reader.lens_of_each(asked or [chain.factory], WITHIN_S, at.hash)
+        readings = list[_Reading]()
+        for node, rows in answers.items():
+            if not rows:
+                continue
+            block = next(iter(rows.values())).block
+            if (block.number, block.parent_hash) == (at.number, parent):
+                words = {
                     vault: None if row.reading is None else row.reading.log_head
                     for vault, row in rows.items()
                     if row.outcome is not LensOutcome.UNREAD
-                },
-            )
-            for node, rows in answers.items()
-            if rows
-        ]
+                }
+                readings.append(_Reading(node, block.vault_count, rows.keys(), words))
+        return readings
 
-    def _judge(self, readings: Sequence[_Reading]) -> bool:
+    def _judge(
+        self, number: int, readings: Sequence[_Reading], asked: Sequence[str], *, is_last: bool
+    ) -> bool:
         chain = self._chain
+        named = {vault for one in readings for vault in one.words}
         with chain.database.read() as session:
-            usable = [one for one in readings if self._is_of_our_chain(session, one.block)]
-            named = {vault for one in usable for vault in one.words}
             vaults = log_heads.proven_vaults(session, chain.chain_id, among=named)
+            vaults = [one for one in vaults if one.created_number <= number]
             # the doubted ones last: they hold up nobody
             vaults.sort(key=lambda vault: vault.address in self._doubted)
-            heights = [one.block.number for one in usable]
-            heads = log_heads.heads_at(session, chain.chain_id, vaults, heights)
-        if not usable:
-            return False
-        self._move_on(usable, {vault.address for vault in vaults[len(heads) :]})
-        is_enough = len(usable) >= min(2, len(chain.reader.rpc.names))
+            heads = log_heads.heads_at(session, chain.chain_id, vaults, [number])
+        unfolded = {vault.address for vault in vaults[len(heads) :]}
+        self._move_on(readings, asked, unfolded, is_last=is_last)
+        is_enough = len(readings) >= min(2, len(chain.reader.rpc.names))
         proven, whole = dict[str, LogHead](), list[ProvenVault]()
-        wrong = list[tuple[ProvenVault, list[_Reading], set[str]]]()
+        wrong = list[tuple[ProvenVault, set[str]]]()
         for vault in vaults[: len(heads)]:
-            asked = [
-                one
-                for one in usable
-                if vault.address in one.words and vault.created_number <= one.block.number
-            ]
-            made = heads[vault.address]
-            agree = {
-                one.node
-                for one in asked
-                if one.words[vault.address] == _hex(made[one.block.number])
+            made = heads[vault.address][number]
+            words = {
+                one.node: one.words[vault.address] for one in readings if vault.address in one.words
             }
-            if len(agree) < len(asked):
-                wrong.append((vault, asked, agree))
-            elif asked:
-                whole.append(vault)
-                lowest = min(one.block.number for one in asked)
-                newest, kept = made[lowest], lowest - KEPT_FOR
-                is_old = kept - vault.head.number >= KEPT_FOR
-                if is_enough and (newest.number > vault.head.number or is_old):
-                    proven[vault.address] = replace(newest, number=max(newest.number, kept))
+            agree = {node for node, word in words.items() if word == hex_of(made.word)}
+            if len(agree) < len(words):
+                wrong.append((vault, agree))
+                continue
+            whole.append(vault)
+            kept = number - KEPT_FOR
+            if is_enough and (
+                made.number > vault.head.number or kept - vault.head.number >= KEPT_FOR
+            ):
+                proven[vault.address] = replace(made, number=max(made.number, kept))
         is_changed = self._settle(whole, proven)
         place = {vault: at for at, vault in enumerate(self._doubted)}
         wrong.sort(key=lambda one: place.get(one[0].address, len(place)))
         looks = LOOKS_A_ROUND if self._is_repairing else len(wrong)
-        for vault, asked, agree in wrong[:looks]:
-            is_changed = self._look_into(vault, asked, agree) or is_changed
-        self._doubted |= {vault.address: None for vault, _, _ in wrong[looks:]}
-        return self._count(usable) or is_changed
+        for vault, agree in wrong[:looks]:
+            is_changed = self._look_into(vault, number, readings, agree) or is_changed
+        self._doubted |= {vault.address: None for vault, _ in wrong[looks:]}
+        return self._count(number, readings) or is_changed
 
-    def _move_on(self, readings: Sequence[_Reading], unfolded: Collection[str]) -> None:
+    def _move_on(
+        self,
+        readings: Sequence[_Reading],
+        asked: Sequence[str],
+        unfolded: Collection[str],
+        *,
+        is_last: bool,
+    ) -> None:
         """To the first vault that a node did not answer for, or that is not folded yet."""
-        left = next(
-            (
-                at
-                for at, vault in enumerate(self._asked)
-                if vault in unfolded or any(vault not in one.answered for one in readings)
-            ),
-            None,
-        )
-        if left is None and self._is_last:
+        answered = set(asked).intersection(*(one.answered for one in readings))
+        done = list(takewhile(lambda one: one in answered and one not in unfolded, asked))
+        if len(done) < len(asked) or not is_last:
+            self.after = done[-1] if done else self.after
+        else:
             self.after, self.passes = "0x", self.passes + 1
-        elif left != 0:
-            self.after = self._asked[-1 if left is None else left - 1]
-
-    def _is_of_our_chain(self, session: Session, block: LensBlock) -> bool:
-        before = repository.canonical_hash(session, self._chain.chain_id, block.number - 1)
-        return before is not None and before == block.parent_hash
 
     # Vaults whose logs are whole
 
@@ -258,7 +245,11 @@ class LogProof:
     # Vaults whose logs are not
 
     def _look_into(
-        self, vault: ProvenVault, readings: Sequence[_Reading], agree: Collection[str]
+        self,
+        vault: ProvenVault,
+        number: int,
+        readings: Sequence[_Reading],
+        agree: Collection[str],
     ) -> bool:
         """`agree`: nodes that read the word of our logs, which are not asked for theirs."""
         is_again = vault.address in self._doubted
@@ -266,28 +257,29 @@ class LogProof:
         self._doubted[vault.address] = None
         if not self._is_repairing:
             return False
-        last = max(one.block.number for one in readings)
-        nodes = [one for one in self._chain.reader.rpc.names if one not in agree]
-        stories = self._nodes.stories(nodes, vault.address, vault.head.number, last)
-
-        def is_borne_out(story: Story, by: _Reading) -> bool:
-            word = stories.word_after(vault.head.word, story, by.block.number)
-            return by.words.get(vault.address) == word
+        rpc = self._chain.reader.rpc
+        read = [one for one in readings if vault.address in one.words]
+        nodes = [one for one in rpc.names if one not in agree]
+        stories = stories_of(self._chain, nodes, vault.address, vault.head.number, number)
 
         def support(story: Story) -> int:
-            return sum(is_borne_out(story, one) for one in readings)
+            word = stories.word_after(vault.head.word, story)
+            return sum(one.words[vault.address] == word for one in read)
 
         best = stories.best(support)
         self._rest_others(stories, best)
         if best is not None and best != stories.ours:
-            self._mend(vault, stories, best)
+            self._mend(vault, stories, best, number)
             self._doubted.pop(vault.address)
             return True
-        if is_again:  # at first the node may have stood on another block of that height
-            self._report(vault, best is None, last)
-        for one in readings if is_again else ():
-            if best is not None and not is_borne_out(best, one):
-                self._chain.reader.rpc.distrust("contradicts", name=one.node)
+        if is_again and best is None:  # at first a node may have been busy with a reorg
+            self._report(vault, number)
+        if is_again and best is not None:
+            word = stories.word_after(vault.head.word, best)
+            for one in read:
+                if one.words[vault.address] != word:
+                    log.warning("node reads a false word", node=one.node, vault=vault.address)
+                    rpc.distrust("contradicts", name=one.node)
         return False
 
     def _rest_others(self, stories: Stories, best: Story | None) -> None:
@@ -295,8 +287,10 @@ class LogProof:
             if best is not None and story != best:
                 self._chain.reader.rpc.distrust("omits", name=node)
 
-    def _mend(self, vault: ProvenVault, stories: Stories, best: Story) -> None:
-        """Replace our logs by the story's, and write the ledger again from the first that differs."""
+    def _mend(self, vault: ProvenVault, stories: Stories, best: Story, number: int) -> None:
+        """Replace our logs up to that height by the story's, and write the ledger again from the
+        first that differs.
+        """
         chain, now, ours = self._chain, self._clock(), stories.ours
         removed, late = set(ours) - set(best), set(best) - set(ours)
         first = min((one.block_number, one.log_index) for one in removed | late)
@@ -304,10 +298,14 @@ class LogProof:
         with chain.database.write() as session:
             chain.fence(session)
             log_heads.remove_logs(session, chain.chain_id, removed)
+            # of blocks that the record took since then
+            newer = log_heads.logs_since(session, chain.chain_id, vault.address, number)
+            again += newer
             if vault.mandate_id is None:
                 self._release(session, vault, (), now)
             else:
-                again += self._take_back(session, vault, vault.mandate_id, ours, first, now)
+                own = ours + newer
+                again += self._take_back(session, vault, vault.mandate_id, own, first, now)
             self._write_late(session, vault, again, stories.times, now)
         log.warning(
             "logs of a vault put right",
@@ -329,19 +327,16 @@ class LogProof:
         """Reverse the ledger's rows of logs from there on, held ones included; the logs among them
         that others wrote, which are to be written again.
         """
-        chain = self._chain
+        chain_id = self._chain.chain_id
         rows = mandate_ledger.reverse_logs(session, mandate_id, first, now)
-        held = [
-            f"log:{one.tx_hash}:{one.log_index}"
-            for one in ours
-            if (one.block_number, one.log_index) >= first
-        ]
-        self._release(session, vault, held, now)
+        since = [one for one in ours if (one.block_number, one.log_index) >= first]
+        keys = [f"log:{one.tx_hash}:{one.log_index}" for one in since]
+        self._release(session, vault, keys, now)
         places = {(row.block_hash, row.log_index) for row in rows}
         return [
             one
             for block_hash in dict.fromkeys(row.block_hash for row in rows if row.block_hash)
-            for one in repository.logs_of_block(session, chain.chain_id, block_hash)
+            for one in repository.logs_of_block(session, chain_id, block_hash)
             if one.address != vault.address and (block_hash, one.log_index) in places
         ]
 
@@ -372,67 +367,56 @@ class LogProof:
             at = times.get(block_hash) or repository.block_time(session, chain.chain_id, block_hash)
             header = BlockHeader(number, block_hash, "", at or 0, 0, ())
             facts = facts_of(FetchedBlock(header, (), of_block), watch, chain.chain_id)
-            write_late(session, chain, facts, watch, now)
+            BlockWriter(session, chain, watch, now).late(facts)
             chain.sign()
 
-    def _report(self, vault: ProvenVault, is_held: bool, last: int) -> None:
-        """A word that nobody's logs make: the ledger is held; or another node's reading bears our
-        logs out, and the one that says otherwise is wrong.
-        """
+    def _report(self, vault: ProvenVault, last: int) -> None:
+        """A word that nobody's logs make, or two of them: the ledger is held."""
         chain, now = self._chain, self._clock()
         what = (
             f"the logs of vault {vault.address} after block {vault.head.number} do not make the "
             f"word that it has at block {last}; its ledger is held"
-            if is_held
-            else f"a node reads another word of vault {vault.address} than its logs make, and "
-            "another node bears them out"
         )
-        place = {"block_number": vault.head.number}
-        fault = Fault(FindingKind.LOG, _finding_key(vault), what, place)
         with chain.database.write() as session:
             chain.fence(session)
-            is_new = audit.add_finding(session, chain.chain_id, fault, now) is not None
-            if is_held and vault.mandate_id is not None:
+            self._find(session, FindingKind.LOG, _finding_key(vault), what, vault.head.number)
+            if vault.mandate_id is not None:
                 at = max(vault.head.number, vault.created_number)
                 block_hash = repository.canonical_hash(session, chain.chain_id, at)
                 if block_hash is not None:
-                    fact = incomplete_fact(vault.address, at, block_hash)
-                    hold(session, chain.chain_id, MANDATE, vault.mandate_id, [fact], now)
-        if is_new:
-            log.error("vault's word differs", vault=vault.address, what=what)
+                    facts = [incomplete_fact(vault.address, at, block_hash)]
+                    hold(session, chain.chain_id, MANDATE, vault.mandate_id, facts, now)
+
+    def _find(
+        self, session: WriteSession, kind: FindingKind, key: str, what: str, number: int
+    ) -> None:
+        fault = Fault(kind, key, what, {"block_number": number})
+        if audit.add_finding(session, self._chain.chain_id, fault, self._clock()) is not None:
+            log.error("the record's logs are not the chain's", what=what)
 
     # Vaults that are missing themselves
 
-    def _count(self, readings: Sequence[_Reading]) -> bool:
+    def _count(self, number: int, readings: Sequence[_Reading]) -> bool:
         """Whether vaults were missing, and are written now."""
         chain = self._chain
         with chain.database.read() as session:
             base, count = self._counted = self._counted or self._last_count(session)
-            ours = {
-                one.block.number: count + self._created(session, base, one.block.number)
-                for one in readings
-            }
+            ours = count + self._created(session, base, number)
             final = repository.cursor(session, FINALIZED)
-        if all(one.block.vault_count == ours[one.block.number] for one in readings):
+        if all(one.vault_count == ours for one in readings):
             self._doubted.pop(chain.factory, None)
-            at = min(*ours, min(ours) - KEPT_FOR if final is None else final.number)
+            at = min(number, number - KEPT_FOR if final is None else final.number)
             if at >= base + COUNT_EVERY:
                 self._keep_count(at)
             return False
         if not self._is_repairing:
             self._doubted[chain.factory] = None
             return False
-        last, nodes = max(ours), chain.reader.rpc.names
-        stories = self._nodes.stories(nodes, chain.factory, base, last, [VAULT_CREATED_TOPIC])
-
-        def support(story: Story) -> int:
-            return sum(
-                one.block.vault_count
-                == count + sum(made.block_number <= one.block.number for made in story)
-                for one in readings
-            )
-
-        best = stories.best(support)
+        nodes = chain.reader.rpc.names
+        stories = stories_of(chain, nodes, chain.factory, base, number, [VAULT_CREATED_TOPIC])
+        best = stories.best(
+            lambda made: sum(one.vault_count == count + len(made) for one in readings)
+        )
         self._rest_others(stories, best)
         if best is not None and set(stories.ours) < set(best):
             missing = [one for one in best if one not in set(stories.ours)]
@@ -442,8 +426,12 @@ class LogProof:
             log.warning("vaults that were left out", vaults=len(missing))
             return True
         if chain.factory in self._doubted:
-            most = max(one.block.vault_count for one in readings)
-            self._report_count(base, last, ours[last], most)
+            most = max(one.vault_count for one in readings)
+            what = f"the factory made {most} vaults up to block {number}, the record has {ours}"
+            with chain.database.write() as writing:
+                chain.fence(writing)
+                key = f"vault:count:{chain.chain_id}:{base}"
+                self._find(writing, FindingKind.VAULT, key, what, number)
         self._doubted[chain.factory] = None
         return False
 
@@ -469,20 +457,6 @@ class LogProof:
         return log_heads.count_of(
             session, chain.chain_id, chain.factory, VAULT_CREATED_TOPIC, above, up_to
         )
-
-    def _report_count(self, base: int, number: int, ours: int, theirs: int) -> None:
-        chain, now = self._chain, self._clock()
-        what = f"the factory made {theirs} vaults up to block {number}, the record has {ours}"
-        key = f"vault:count:{chain.chain_id}:{base}"
-        fault = Fault(FindingKind.VAULT, key, what, {"block_number": number})
-        with chain.database.write() as session:
-            chain.fence(session)
-            if audit.add_finding(session, chain.chain_id, fault, now) is not None:
-                log.error("vaults are missing", what=what)
-
-
-def _hex(head: LogHead) -> str:
-    return hex_of(head.word)
 
 
 def _finding_key(vault: ProvenVault) -> str:

@@ -35,62 +35,60 @@ class Stories:
         found = [one for key, one in distinct.items() if most and support_of[key] == most]
         return found[0] if len(found) == 1 else None
 
-    def word_after(self, word: bytes, story: Story, number: int) -> str:
-        """A vault's own hash after the story's logs up to that height, from `word` on."""
+    def word_after(self, word: bytes, story: Story) -> str:
+        """A vault's own hash after the story's logs, from `word` on."""
         for one in story:
-            if one.block_number <= number:
-                event = bytes.fromhex("".join((*one.topics, one.data)).replace("0x", ""))
-                word = grown(word, one.block_number, self.times[one.block_hash], event)
+            event = bytes.fromhex("".join((*one.topics, one.data)).replace("0x", ""))
+            word = grown(word, one.block_number, self.times[one.block_hash], event)
         return hex_of(word)
 
 
-class NodeLogs:
-    """Reads them, some blocks a request."""
+def stories_of(
+    chain: ChainContext,
+    nodes: Sequence[str],
+    address: str,
+    above: int,
+    last: int,
+    topics: Sequence[str] = (),
+) -> Stories:
+    """What these say, and we, of a contract's logs in the blocks above one and up to another."""
+    asked = {node: _of_node(chain, node, address, above + 1, last, topics) for node in nodes}
+    told = {node: story for node, story in asked.items() if story is not None}
+    with chain.database.read() as session:
+        ours = log_heads.logs_since(session, chain.chain_id, address, above, last)
+        hashes = {one.block_hash for story in (ours, *told.values()) for one in story}
+        times = repository.canonical_times(session, chain.chain_id, hashes)
+    ours = [one for one in ours if not topics or one.topics[:1] == tuple(topics)]
+    sound = {node: story for node, story in told.items() if _is_sound(story, times)}
+    return Stories(ours, sound, times)
 
-    def __init__(self, chain: ChainContext) -> None:
-        self._chain = chain
 
-    def stories(
-        self, nodes: Sequence[str], address: str, above: int, last: int, topics: Sequence[str] = ()
-    ) -> Stories:
-        """What these say, and we, of a contract's logs in the blocks above one and up to another."""
-        chain = self._chain
-        told = dict[str, Story]()
-        for node in nodes:
-            story = self._of_node(node, address, above + 1, last, topics)
-            if story is not None:
-                told[node] = story
-        with chain.database.read() as session:
-            ours = log_heads.logs_since(session, chain.chain_id, address, above, last)
-            hashes = {one.block_hash for story in (ours, *told.values()) for one in story}
-            times = repository.canonical_times(session, chain.chain_id, hashes)
-        ours = [one for one in ours if not topics or one.topics[:1] == tuple(topics)]
-        sound = {node: story for node, story in told.items() if _is_sound(story, times)}
-        return Stories(ours, sound, times)
+def _of_node(
+    chain: ChainContext, node: str, address: str, first: int, last: int, topics: Sequence[str]
+) -> Story | None:
+    """None: it does not give all of them."""
+    wanted = {"address": address} | ({"topics": list(topics)} if topics else {})
+    span, found = BLOCKS_A_REQUEST, Story()
+    while first <= last:
+        to = min(last, first + span - 1)
+        told = chain.reader.logs_of_each(first, to, [wanted], WITHIN_S, [node])
+        chain.sign()
+        if node in told:
+            found += told[node][0]
+            first = to + 1
+        elif span > 1:
+            span //= 10  # too long a range, or too much in it
+        else:
+            return None
+    return sorted(found, key=_place)
 
-    def _of_node(
-        self, node: str, address: str, first: int, last: int, topics: Sequence[str]
-    ) -> Story | None:
-        """None: it does not give all of them."""
-        wanted = {"address": address} | ({"topics": list(topics)} if topics else {})
-        span, found = BLOCKS_A_REQUEST, Story()
-        while first <= last:
-            to = min(last, first + span - 1)
-            told = self._chain.reader.logs_of_each(first, to, [wanted], WITHIN_S, [node])
-            self._chain.sign()
-            if node in told:
-                found += told[node][0]
-                first = to + 1
-            elif span > 1:
-                span //= 10  # too long a range, or too much in it
-            else:
-                return None
-        return sorted(found, key=lambda one: (one.block_number, one.log_index))
+
+def _place(log: RawLog) -> tuple[int, int]:
+    return log.block_number, log.log_index
 
 
 def _is_sound(story: Story, times: Mapping[str, int]) -> bool:
     """Whether every log stands once, in a block of ours."""
-    places = [(one.block_number, one.log_index) for one in story]
     return all(one.block_hash in times for one in story) and all(
-        before < after for before, after in pairwise(places)
+        before < after for before, after in pairwise(map(_place, story))
     )

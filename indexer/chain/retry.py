@@ -111,12 +111,8 @@ def _transaction(chain: ChainContext, ledger: str, ledger_id: int, now: datetime
             return Retried(ledger, ledger_id, 0, 0, None)
         times, gone = _blocks_of(session, chain, ledger, facts)
         repository.withdraw_facts(session, sorted(gone), now)
-        facts = list(
-            takewhile(
-                lambda fact: fact.block_hash in times,
-                [fact for fact in facts if fact.id not in gone],
-            )
-        )
+        left = [fact for fact in facts if fact.id not in gone]
+        facts = list(takewhile(lambda fact: fact.block_hash in times, left))
         if not facts:
             return Retried(ledger, ledger_id, 0, len(gone), None if gone else BLOCK_UNKNOWN)
         try:
@@ -124,12 +120,8 @@ def _transaction(chain: ChainContext, ledger: str, ledger_id: int, now: datetime
                 taken, refusal = _step(session, chain, (ledger, ledger_id), facts, times, now)
         except OF_ONE_FACT as error:
             log.exception("today's code fails on held facts", ledger=ledger, ledger_id=ledger_id)
-            taken, refusal = (
-                0,
-                HeldReason(
-                    DOMAIN, f"Today's code fails on it ({type(error).__name__}); see the log."
-                ),
-            )
+            note = f"Today's code fails on it ({type(error).__name__}); see the log."
+            taken, refusal = 0, HeldReason(DOMAIN, note)
         return Retried(ledger, ledger_id, taken, len(gone), refusal)
 
 

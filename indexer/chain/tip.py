@@ -40,7 +40,7 @@ from indexer.chain.fetch import (
     BlockUnavailableError,
     fetch_block,
 )
-from indexer.chain.finality import Finality
+from indexer.chain.finality import SPACING, Finality
 from indexer.chain.log_proof import LogProof
 from indexer.chain.range_size import RangeSize
 from indexer.chain.refold import OlderLedgers
@@ -51,13 +51,14 @@ from indexer.chain.rules import Patience, published_rules
 from indexer.chain.sponsored_proofs import Proving
 from indexer.chain.unwind import FinalityBrokenError, Fork, ForkUnclearError, find_fork, unwind
 from indexer.chain.watch import WatchList, read_watch_list
-from indexer.chain.write import write_block
+from indexer.chain.write import BlockWriter
 
 BLOCKS_A_ROUND = 50
 HEADERS_A_REQUEST = 10  # a plan of 25 calls a second grants them beside their receipts
 NEAR = 3  # blocks that the machines behind one URL may be apart
 STALE = timedelta(seconds=10)  # without a new block, where blocks come every 2 s
 Clock = Callable[[], datetime]
+LONG = timedelta(seconds=3)  # of a proof: the next block waits meanwhile
 REST_S = 2.0  # of a node that lacks what it showed, where another one may have it
 log = structlog.get_logger(__name__)
 
@@ -117,7 +118,7 @@ class TipLoop:
         self.older_ledgers = OlderLedgers(chain)
         self._crediting = Crediting(chain, clock)
         self.sponsored_proofs = Proving(chain, clock)
-        self._log_proof = LogProof(chain, clock)
+        self._log_proof, self._proof_due = LogProof(chain, clock), clock()
         self._scan_size = RangeSize(BLOCKS_A_STEP, BLOCKS_A_STEP)
         # until a look says otherwise
         self._owes_notes = self._owes_reverts = self._may_have_pending_reverts = True
@@ -190,8 +191,16 @@ class TipLoop:
             self._watch = self._read_watch_list()
 
     def prove_logs(self) -> bool:
-        """Some vaults' logs; whether some of them were put right. Errors: as `LogProof.round`."""
-        is_changed = self._log_proof.round()
+        """Some vaults' logs; whether some of them were put right. What took LONG is not done again
+        before SPACING times as long. Errors: as `LogProof.round`.
+        """
+        if (begun := self._clock()) < self._proof_due:
+            return False
+        try:
+            is_changed = self._log_proof.round()
+        finally:
+            took = self._clock() - begun
+            self._proof_due = begun + (SPACING * took if took > LONG else timedelta(0))
         if is_changed:
             self._watch = self._read_watch_list()
             self._owes_retry = True
@@ -317,7 +326,8 @@ class TipLoop:
         published = published_rules(self._chain.reader, facts, self._patience)
         now, watch = self._clock(), self._watch.copy() if facts.found else self._watch
         with self._chain.database.write() as session:
-            rows = write_block(session, self._chain, facts, watch, published, self._cursor, now)
+            writer = BlockWriter(session, self._chain, watch, now)
+            rows = writer.block(facts, published, self._cursor)
         self._cursor, self._watch, self._moved_at = Cursor(header.number, header.hash), watch, now
         self._nodes.gave()
         self._may_have_pending_reverts = self._may_have_pending_reverts or bool(facts.reverts)

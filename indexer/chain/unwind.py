@@ -25,6 +25,7 @@ from core.alerts import queries as alerts
 from core.blocks import log_heads
 from core.blocks import queries as repository
 from core.blocks.queries import FINALIZED, TIP, Cursor
+from core.chain.blocks import BlockHeader
 from core.db.engine import WriteSession
 from core.errors import OutsideError
 from core.mandate import owed_notes
@@ -80,7 +81,9 @@ def common_ancestor(reader: VaultReader, ours: Sequence[Cursor], head: int) -> C
     theirs = _theirs(reader, ours, [2**step - 1 for step in range(len(ours).bit_length())], head)
     theirs |= _theirs(reader, ours, [len(ours) - 1], head)
     while True:
-        is_held = {place: one == ours[place].hash for place, (one, _) in theirs.items()}
+        is_held = {
+            place: one is not None and one.hash == ours[place].hash for place, one in theirs.items()
+        }
         gone = max((place for place, held in is_held.items() if not held), default=-1)
         kept = min((place for place, held in is_held.items() if held), default=len(ours))
         if gone > kept:
@@ -90,8 +93,8 @@ def common_ancestor(reader: VaultReader, ours: Sequence[Cursor], head: int) -> C
         theirs |= _theirs(reader, ours, [(gone + kept) // 2], head)
     if kept == len(ours):
         return None
-    above, parent = theirs.get(gone, (None, None))
-    if above is not None and parent != ours[kept].hash:
+    above = theirs.get(gone)
+    if above is not None and above.parent_hash != ours[kept].hash:
         raise ForkUnclearError(
             f"the node's block {ours[gone].number} is not linked to the one below"
         )
@@ -100,19 +103,16 @@ def common_ancestor(reader: VaultReader, ours: Sequence[Cursor], head: int) -> C
 
 def _theirs(
     reader: VaultReader, ours: Sequence[Cursor], places: Sequence[int], head: int
-) -> dict[int, tuple[str | None, str | None]]:
-    """Hash and parent of the node's block at the height of each of ours; a shorter new branch has
-    none above its head.
+) -> dict[int, BlockHeader | None]:
+    """The node's block at the height of each of ours; a shorter new branch has none above its head.
 
     Errors: ForkUnclearError: it lacks others, as a machine does that is behind.
     """
-    found = dict[int, tuple[str | None, str | None]]()
-    for place, header in zip(
-        places, reader.headers([ours[place].number for place in places]), strict=True
-    ):
+    headers = reader.headers([ours[place].number for place in places])
+    found = dict(zip(places, headers, strict=True))
+    for place, header in found.items():
         if header is None and ours[place].number <= head:
             raise ForkUnclearError(f"the node lacks {ours[place].number}, below its head {head}")
-        found[place] = (None, None) if header is None else (header.hash, header.parent_hash)
     return found
 
 

@@ -58,207 +58,192 @@ Published = Mapping[str, Sequence[Rule]]
 
 
 @dataclass(slots=True)
-class PendingRows:
-    """What waits to be written to ledgers, by their ids, in the order of the chain."""
+class BlockWriter:
+    """Blocks of one transaction, which is not committed here. `watch` is moved past each of them; after
+    an error it is to be read again.
+    """
 
-    mandates: dict[int, list[LedgerEntry]] = field(default_factory=dict)
-    accounts: dict[int, list[LedgerEntry]] = field(default_factory=dict)
+    session: WriteSession
+    chain: ChainContext
+    watch: WatchList
+    now: datetime
+    # what waits to be written to ledgers, by their ids, in the order of the chain
+    _mandates: dict[int, list[LedgerEntry]] = field(default_factory=dict)
+    _accounts: dict[int, list[LedgerEntry]] = field(default_factory=dict)
 
-    def flush(self, session: WriteSession, chain: ChainContext, now: datetime) -> int:
-        """Append or hold everything; the number of rows that were new.
+    def block(self, facts: BlockFacts, published: Published, at: Cursor) -> int:
+        """Write all that one block says, and move the cursor from `at` to it; the number of ledger
+        rows.
+
+        A block that was seen before, and thrown out, is taken back as it stands.
+        Errors: LeadershipLostError, CursorMovedError.
+        """
+        self.chain.fence(self.session)
+        repository.add_block(self.session, self.chain.chain_id, facts.header, self.now)
+        repository.add_logs(self.session, self.chain.chain_id, facts.logs)
+        return self._facts([facts], {facts.header.hash: published}, at)
+
+    def range(
+        self, blocks: Sequence[BlockFacts], published: Mapping[str, Published], at: Cursor
+    ) -> int:
+        """As `block`, for blocks in a row that were never seen. `published` is by block hash."""
+        session, chain_id = self.session, self.chain.chain_id
+        self.chain.fence(session)
+        repository.copy_blocks(session, chain_id, [facts.header for facts in blocks], self.now)
+        repository.copy_logs(session, chain_id, [log for facts in blocks for log in facts.logs])
+        return self._facts(blocks, published, at)
+
+    def late(self, facts: BlockFacts) -> int:
+        """Logs that came after their block was written; `watch` is as of that block."""
+        repository.add_logs(self.session, self.chain.chain_id, facts.logs)
+        return self._facts([facts], {}, None)
+
+    def _facts(
+        self, blocks: Sequence[BlockFacts], published: Mapping[str, Published], at: Cursor | None
+    ) -> int:
+        """All that stands beside blocks and logs, which are written."""
+        session, chain = self.session, self.chain
+        write_reserve(session, chain, blocks, self.now)
+        uses = [use for facts in blocks for use in facts.uses]
+        sponsored.note_uses(session, chain.chain_id, uses)
+        created, rows = self._vaults(blocks), 0
+        for facts in blocks:
+            if facts.logs or facts.reverts:
+                rows += self._take(facts, created, published.get(facts.header.hash, {}))
+        rows += self._flush()
+        if at is not None:
+            to = Cursor(blocks[-1].header.number, blocks[-1].header.hash)
+            repository.move_cursor(session, TIP, at, to, chain.epoch, self.now)
+        return rows
+
+    def _flush(self) -> int:
+        """Append or hold what waits; the number of rows that were new.
 
         Ledgers are taken by rising id, so that writers can't deadlock.
         """
-        rows = take(session, chain, MANDATE, self.mandates, now) + take(
-            session, chain, ACCOUNT, self.accounts, now
-        )
-        self.mandates, self.accounts = {}, {}
-        return rows
+        mandates, self._mandates = self._mandates, {}
+        accounts, self._accounts = self._accounts, {}
+        rows = take(self.session, self.chain, MANDATE, mandates, self.now)
+        return rows + take(self.session, self.chain, ACCOUNT, accounts, self.now)
 
+    def _vaults(self, blocks: Sequence[BlockFacts]) -> dict[str, KnownVault]:
+        """Write the vaults that the blocks create, and the agents that they name; those vaults, by
+        address.
+        """
+        session, chain = self.session, self.chain
+        created = [(facts.header, made) for facts in blocks for made in facts.created]
+        issued = mandates_with_digests(session, [made.terms_digest for _, made in created])
+        mandate_ids = {digest: mandate_id for digest, (_, mandate_id) in issued.items()}
+        vaults = [
+            (
+                header,
+                NewVault(
+                    address=made.address,
+                    factory=chain.factory,
+                    terms_digest=made.terms_digest,
+                    public_id=made.public_id,
+                    owner=made.owner,
+                    mandate_id=mandate_ids.get(made.terms_digest),
+                ),
+            )
+            for header, made in created
+        ]
+        strange = [vault.terms_digest for _, vault in vaults if vault.mandate_id is None]
+        add_vaults(session, chain.chain_id, vaults, replaced_among(session, strange))
+        agents = [(facts.header, agent) for facts in blocks for agent in facts.agents]
+        add_agents(session, chain.chain_id, agents)
+        return {
+            vault.address: KnownVault(vault.address, vault.owner, vault.mandate_id, ())
+            for _, vault in vaults
+        }
 
-def write_block(
-    session: WriteSession,
-    chain: ChainContext,
-    facts: BlockFacts,
-    watch: WatchList,
-    published: Published,
-    at: Cursor,
-    now: datetime,
-) -> int:
-    """Write all that one block says, move the cursor from `at` to it and `watch` past it; the
-    number of ledger rows. Does not commit.
+    def _take(self, facts: BlockFacts, made: Mapping[str, KnownVault], published: Published) -> int:
+        """Write what is not a ledger, hand on what is, and move the watch list; the number of rows
+        that had to be written first.
+        """
+        session, chain_id, header = self.session, self.chain.chain_id, facts.header
+        created = {one.address: made[one.address] for one in facts.created}
+        for item in facts.found:  # in their order: a block may delist an adapter and list it again
+            if isinstance(item.event, AdapterListed) and item.event.adapter in published:
+                rules = rules_to_json(published[item.event.adapter])
+                add_adapter(session, chain_id, header, item.event.adapter, rules)
+            elif isinstance(item.event, AdapterDelisted):
+                delist_adapter(session, chain_id, header, item.event.adapter)
+        foreign = {one.address for one in created.values() if one.mandate_id is None}
+        wanted = [one for one in facts.reverts if one.vault not in foreign]
+        reverts.add_reverts(session, chain_id, header, wanted)
 
-    A block that was seen before, and thrown out, is taken back as it stands.
-    Errors: LeadershipLostError, CursorMovedError. After an error `watch` is to be read again.
-    """
-    chain.fence(session)
-    repository.add_block(session, chain.chain_id, facts.header, now)
-    repository.add_logs(session, chain.chain_id, facts.logs)
-    rows = _write_facts(session, chain, [facts], watch, {facts.header.hash: published}, now)
-    to = Cursor(facts.header.number, facts.header.hash)
-    repository.move_cursor(session, TIP, at, to, chain.epoch, now)
-    return rows
+        written = 0
+        entries = self._entries(facts, created)
+        if is_noted(facts):
+            # who is told depends on what the ledgers say of earlier blocks
+            written = self._flush()
+            note_block(session, self.chain, facts, self.now)
+        for mandate_id, entry in entries:
+            self._mandates.setdefault(mandate_id, []).append(entry)
+        for payment in facts.payments:
+            row = LedgerEntry(deposit_of(payment.log, chain_id), payment.log)
+            self._accounts.setdefault(payment.account_id, []).append(row)
+        self._move_on(facts, created, published)
+        return written
 
+    def _entries(
+        self, facts: BlockFacts, created: Mapping[str, KnownVault]
+    ) -> list[tuple[int, LedgerEntry]]:
+        """(mandate id, entry) of the vaults' own events, in their order.
 
-def write_range(
-    session: WriteSession,
-    chain: ChainContext,
-    blocks: Sequence[BlockFacts],
-    watch: WatchList,
-    published: Mapping[str, Published],
-    at: Cursor,
-    now: datetime,
-) -> int:
-    """As `write_block`, for blocks in a row that were never seen. `published` is by block hash."""
-    chain.fence(session)
-    repository.copy_blocks(session, chain.chain_id, [facts.header for facts in blocks], now)
-    repository.copy_logs(session, chain.chain_id, [log for facts in blocks for log in facts.logs])
-    rows = _write_facts(session, chain, blocks, watch, published, now)
-    last = blocks[-1].header
-    repository.move_cursor(session, TIP, at, Cursor(last.number, last.hash), chain.epoch, now)
-    return rows
+        Keeper and agent are those of the moment of the log.
+        """
+        keeper, agents = self.watch.keeper, dict[str, str]()
+        entries = list[tuple[int, LedgerEntry]]()
+        items: list[Found | Undecodable] = [*facts.found, *facts.undecodable]
+        for item in sorted(items, key=lambda item: item.log.log_index):
+            event = item.event if isinstance(item, Found) else None
+            if isinstance(event, KeeperChanged):
+                keeper = event.new_keeper
+            mandate_id, vault = self._concerned(item, created)
+            if mandate_id is not None:
+                owner, agent = ZERO_ADDRESS, None
+                if vault is not None:
+                    owner, known = vault.owner, vault.agents[-1] if vault.agents else None
+                    agent = agents.get(vault.address, known)
+                entry = _entry(item, (keeper, owner, agent), self.chain.usdc)
+                entries += [] if entry is None else [(mandate_id, entry)]
+            elif event is None:
+                self.chain.metrics.undecodable_logs.inc()
+            if isinstance(event, VaultCreated):
+                agents[event.vault] = event.agent
+            elif isinstance(event, AgentSet):
+                agents[item.log.address] = event.agent
+        return entries
 
+    def _concerned(
+        self, item: Found | Undecodable, created: Mapping[str, KnownVault]
+    ) -> tuple[int | None, KnownVault | None]:
+        """The mandate and vault whose ledger the log belongs to; none for the factory's general
+        events.
+        """
+        address, event = item.log.address, item.event if isinstance(item, Found) else None
+        if isinstance(event, TermsCancelled):
+            issued = mandates_with_digests(self.session, [event.terms_digest])
+            return next((mandate for _, mandate in issued.values()), None), None
+        if isinstance(event, VaultCreated | X402Paid):
+            address = event.vault
+        elif event is None and address == self.watch.factory and (made := created_by(item.log)):
+            address = made.address
+        vault = created.get(address) or self.watch.vaults.get(address)
+        return (None, None) if vault is None else (vault.mandate_id, vault)
 
-def write_late(
-    session: WriteSession,
-    chain: ChainContext,
-    facts: BlockFacts,
-    watch: WatchList,
-    now: datetime,
-) -> int:
-    """Logs that came after their block was written; `watch` is as of that block. The number of
-    ledger rows. Does not commit.
-    """
-    repository.add_logs(session, chain.chain_id, facts.logs)
-    return _write_facts(session, chain, [facts], watch, {}, now)
-
-
-def _write_facts(
-    session: WriteSession,
-    chain: ChainContext,
-    blocks: Sequence[BlockFacts],
-    watch: WatchList,
-    published: Mapping[str, Published],
-    now: datetime,
-) -> int:
-    """All that stands beside blocks and logs, which are written."""
-    write_reserve(session, chain, blocks, now)
-    sponsored.note_uses(session, chain.chain_id, [use for facts in blocks for use in facts.uses])
-    pending, rows = PendingRows(), 0
-    created = _write_vaults(session, chain, blocks)
-    for facts in blocks:
-        if facts.logs or facts.reverts:
-            listed = published.get(facts.header.hash, {})
-            rows += _take(session, chain, facts, created, watch, listed, pending, now)
-    return rows + pending.flush(session, chain, now)
-
-
-def _write_vaults(
-    session: WriteSession, chain: ChainContext, blocks: Sequence[BlockFacts]
-) -> dict[str, KnownVault]:
-    """Write the vaults that the blocks create, and the agents that they name; those vaults, by
-    address.
-    """
-    created = [(facts.header, made) for facts in blocks for made in facts.created]
-    issued = mandates_with_digests(session, [made.terms_digest for _, made in created])
-    mandate_ids = {digest: mandate_id for digest, (_, mandate_id) in issued.items()}
-    vaults = [
-        (
-            header,
-            NewVault(
-                address=made.address,
-                factory=chain.factory,
-                terms_digest=made.terms_digest,
-                public_id=made.public_id,
-                owner=made.owner,
-                mandate_id=mandate_ids.get(made.terms_digest),
-            ),
-        )
-        for header, made in created
-    ]
-    strange = [vault.terms_digest for _, vault in vaults if vault.mandate_id is None]
-    add_vaults(session, chain.chain_id, vaults, replaced_among(session, strange))
-    agents = [(facts.header, agent) for facts in blocks for agent in facts.agents]
-    add_agents(session, chain.chain_id, agents)
-    return {
-        vault.address: KnownVault(vault.address, vault.owner, vault.mandate_id, ())
-        for _, vault in vaults
-    }
-
-
-def _take(
-    session: WriteSession,
-    chain: ChainContext,
-    facts: BlockFacts,
-    made: Mapping[str, KnownVault],
-    watch: WatchList,
-    published: Published,
-    pending: PendingRows,
-    now: datetime,
-) -> int:
-    """Write what is not a ledger, hand on what is, and move the watch list; the number of rows that
-    had to be written first.
-    """
-    chain_id, header = chain.chain_id, facts.header
-    created = {one.address: made[one.address] for one in facts.created}
-    for item in facts.found:  # in their order: a block may delist an adapter and list it again
-        if isinstance(item.event, AdapterListed) and item.event.adapter in published:
-            rules = rules_to_json(published[item.event.adapter])
-            add_adapter(session, chain_id, header, item.event.adapter, rules)
-        elif isinstance(item.event, AdapterDelisted):
-            delist_adapter(session, chain_id, header, item.event.adapter)
-    foreign = {one.address for one in created.values() if one.mandate_id is None}
-    wanted = [one for one in facts.reverts if one.vault not in foreign]
-    reverts.add_reverts(session, chain_id, header, wanted)
-
-    written = 0
-    entries = _entries(session, chain, facts, created, watch)
-    if is_noted(facts):
-        # who is told depends on what the ledgers say of earlier blocks
-        written = pending.flush(session, chain, now)
-        note_block(session, chain, facts, now)
-    for mandate_id, entry in entries:
-        pending.mandates.setdefault(mandate_id, []).append(entry)
-    for payment in facts.payments:
-        row = LedgerEntry(deposit_of(payment.log, chain_id), payment.log)
-        pending.accounts.setdefault(payment.account_id, []).append(row)
-    _move_on(watch, facts, created, published)
-    return written
-
-
-def _entries(
-    session: WriteSession,
-    chain: ChainContext,
-    facts: BlockFacts,
-    created: Mapping[str, KnownVault],
-    watch: WatchList,
-) -> list[tuple[int, LedgerEntry]]:
-    """(mandate id, entry) of the vaults' own events, in their order.
-
-    Keeper and agent are those of the moment of the log.
-    """
-    keeper, agents = watch.keeper, dict[str, str]()
-    entries = list[tuple[int, LedgerEntry]]()
-    items: list[Found | Undecodable] = [*facts.found, *facts.undecodable]
-    for item in sorted(items, key=lambda item: item.log.log_index):
-        event = item.event if isinstance(item, Found) else None
-        if isinstance(event, KeeperChanged):
-            keeper = event.new_keeper
-        mandate_id, vault = _concerned(session, item, created, watch)
-        if mandate_id is not None:
-            owner, agent = ZERO_ADDRESS, None
-            if vault is not None:
-                owner, known = vault.owner, vault.agents[-1] if vault.agents else None
-                agent = agents.get(vault.address, known)
-            entry = _entry(item, (keeper, owner, agent), chain.usdc)
-            entries += [] if entry is None else [(mandate_id, entry)]
-        elif event is None:
-            chain.metrics.undecodable_logs.inc()
-        if isinstance(event, VaultCreated):
-            agents[event.vault] = event.agent
-        elif isinstance(event, AgentSet):
-            agents[item.log.address] = event.agent
-    return entries
+    def _move_on(
+        self, facts: BlockFacts, created: Mapping[str, KnownVault], published: Published
+    ) -> None:
+        watch = self.watch
+        watch.vaults |= created
+        for vault, agent in facts.agents:
+            watch.add_agent(vault, agent)
+        watch.adapters |= published.keys()
+        for event in facts.events_of(KeeperChanged):
+            watch.keeper = event.new_keeper
 
 
 def _entry(item: Found | Undecodable, parties: Parties, usdc: str) -> LedgerEntry | None:
@@ -272,35 +257,3 @@ def _entry(item: Found | Undecodable, parties: Parties, usdc: str) -> LedgerEntr
     except OF_ONE_FACT as error:
         return LedgerEntry(None, item.log, parties, fault_of(error))
     return None if row is None else LedgerEntry(row, item.log, parties)
-
-
-def _concerned(
-    session: WriteSession,
-    item: Found | Undecodable,
-    created: Mapping[str, KnownVault],
-    watch: WatchList,
-) -> tuple[int | None, KnownVault | None]:
-    """The mandate and vault whose ledger the log belongs to; none for the factory's general
-    events.
-    """
-    address, event = item.log.address, item.event if isinstance(item, Found) else None
-    if isinstance(event, TermsCancelled):
-        issued = mandates_with_digests(session, [event.terms_digest])
-        return next((mandate for _, mandate in issued.values()), None), None
-    if isinstance(event, VaultCreated | X402Paid):
-        address = event.vault
-    elif event is None and address == watch.factory and (made := created_by(item.log)):
-        address = made.address
-    vault = created.get(address) or watch.vaults.get(address)
-    return (None, None) if vault is None else (vault.mandate_id, vault)
-
-
-def _move_on(
-    watch: WatchList, facts: BlockFacts, created: Mapping[str, KnownVault], published: Published
-) -> None:
-    watch.vaults |= created
-    for vault, agent in facts.agents:
-        watch.add_agent(vault, agent)
-    watch.adapters |= published.keys()
-    for event in facts.events_of(KeeperChanged):
-        watch.keeper = event.new_keeper

@@ -1,5 +1,5 @@
 """The slow job `anchors`: makes the root of each epoch that is over, and finds where it was posted.
-The keeper posts it (keeper.jobs.anchor).
+The keeper posts it (keeper.anchoring).
 
     epoch over and settled --> heads of all ledgers as of its end --> tree --> row
     rows without a block --> the contract's logs up to the safe block --> block and transaction of each

@@ -15,13 +15,7 @@ ACCEPT_S = 7 * 86_400  # from `eta` on, both ends included; then the proposal ha
 def plan(state: KeeperState, now: UnixSeconds) -> list[Action]:
     """One acceptance when this process holds the proposed key and may accept."""
     keepers = state.keepers
-    if keepers is None or state.is_stale or not may_accept(state):
+    if keepers is None or state.is_stale or state.own is None or keepers.pending != state.own:
         return []
-    return [Action(IntentKind.ACCEPT, keepers.factory, state.head, WHY)]
-
-
-def may_accept(state: KeeperState) -> bool:
-    keepers = state.keepers
-    if keepers is None or keepers.pending is None or keepers.pending != state.own:
-        return False
-    return keepers.eta <= state.head.at <= keepers.eta + ACCEPT_S
+    may_accept = keepers.eta <= state.head.at <= keepers.eta + ACCEPT_S
+    return [Action(IntentKind.ACCEPT, keepers.factory, state.head, WHY)] if may_accept else []

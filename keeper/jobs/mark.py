@@ -10,10 +10,11 @@ gets two marks from one state.
 from collections.abc import Collection
 
 from core.keeper.rules import LacksMark
+from core.keeper.views import SourcedMark
 from core.mandate.rules.lifecycle import VaultStatus
 from core.money import BPS_ONE, UnixSeconds
 from core.times import DAY_S
-from keeper.state import ENDED, Action, Head, IntentKind, KeeperState, VaultReading, WrittenMark
+from keeper.state import ENDED, Action, Head, IntentKind, KeeperState, VaultReading
 
 MOVED_BPS = 100  # inclusive: a move of exactly 1 % of the last sent worth is sent
 # inclusive: a smaller move is sent when the last mark is exactly a day old
@@ -84,10 +85,10 @@ def _is_news(reading: VaultReading, head: Head, now: UnixSeconds) -> bool:
     if last is None or last.source != reading.source or _says_more(last, reading):
         return True
     block = reading.block or head
-    return block.number != last.block_number and now - last.at >= WRITE_EVERY_S
+    return block.number != last.block_number and now - int(last.at.timestamp()) >= WRITE_EVERY_S
 
 
-def _says_more(last: WrittenMark, reading: VaultReading) -> bool:
+def _says_more(last: SourcedMark, reading: VaultReading) -> bool:
     """The worth became known or unknown, crossed the floor, or moved by 1 % or more of what was
     written last.
     """

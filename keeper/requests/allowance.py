@@ -6,8 +6,8 @@ layer 1
 maxFeePerGas           = twice the first offer of the market, within the caps: room for replacements
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from core.chain.fees import layer_1_fee_wei
 from core.custody.rules import TRANSFER_GAS
@@ -40,30 +40,20 @@ CUSTODY = PurseTerms(Purse.CUSTODY, Role.CUSTODY, TRANSFER_GAS, UNSIGNED_TRANSFE
 SPONSOR = PurseTerms(Purse.SPONSOR, Role.SPONSOR, BUY_GAS, UNSIGNED_BUY_BYTES)
 
 
+@dataclass(slots=True)
 class KeptGas:
     """The gas that is kept for requests that are under way, by outbox id.
 
-    `sends_stops_too`: their key does.
+    `sends_stops_too`: their key does. `layer_1_wei`: what each transaction pays beside its gas.
     """
 
-    def __init__(self, *, sends_stops_too: bool) -> None:
-        self.sends_stops_too = sends_stops_too
-        self._kept_wei: dict[int, int] = {}
-        self._layer_1_wei = 0
-
-    def keep(self, kept_wei: Mapping[int, int]) -> None:
-        self._kept_wei = dict(kept_wei)
-
-    def add(self, outbox_id: int, wei: int) -> None:
-        self._kept_wei[outbox_id] = wei
-
-    def note_layer_1(self, wei: int) -> None:
-        """What each transaction pays beside its gas."""
-        self._layer_1_wei = wei
+    sends_stops_too: bool
+    kept_wei: dict[int, int] = field(default_factory=dict)
+    layer_1_wei: int = 0
 
     def allows(self, intent: Intent, wei: int) -> bool:
         """Whether so much is kept for the intent's request; what is about none may cost what it costs."""
-        return intent.outbox_id is None or wei + self._layer_1_wei <= self._kept_wei.get(
+        return intent.outbox_id is None or wei + self.layer_1_wei <= self.kept_wei.get(
             intent.outbox_id, 0
         )
 
@@ -85,33 +75,25 @@ class RequestPrice:
     least_wei: int = 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Prices:
     """What a request may cost now. `account`: whose key pays."""
 
-    def __init__(
-        self,
-        reader: VaultReader,
-        account: str,
-        caps: Caps,
-        *,
-        sends_stops_too: bool,
-        terms: PurseTerms = CUSTODY,
-    ) -> None:
-        self._terms = terms
-        self._reader = reader
-        self._account = account
-        self._caps = caps
-        self._sends_stops_too = sends_stops_too
+    reader: VaultReader
+    account: str
+    caps: Caps
+    sends_stops_too: bool
+    terms: PurseTerms = CUSTODY
 
     def now(self, kept_wei: Sequence[int]) -> RequestPrice:
         """`kept_wei`: for those under way. Errors: RpcError."""
-        said = quotes(self._reader.rpc, [self._account])
+        said = quotes(self.reader.rpc, [self.account])
         if not said.heads:
             return RequestPrice(None, None, 0, "no node names its newest block")
         now, head = said.market, said.head
-        cap_wei = now.cap_wei(self._caps.others_wei)
-        offer = now.offered(self._caps.others_wei, is_stop=False)
-        layer_1_wei = layer_1_fee_wei(self._reader, self._terms.unsigned_bytes)
+        cap_wei = now.cap_wei(self.caps.others_wei)
+        offer = now.offered(self.caps.others_wei, is_stop=False)
+        layer_1_wei = layer_1_fee_wei(self.reader, self.terms.unsigned_bytes)
         if offer is None:
             return RequestPrice(head, None, 0, "the fee is above the cap")
         if layer_1_wei is None:
@@ -119,17 +101,17 @@ class Prices:
                 head, None, 0, "the gas price oracle refuses to name the fee of layer 1"
             )
         most_wei = (
-            self._terms.gas * min(cap_wei, ROOM_FOR_REPLACEMENTS * offer.fees.max_fee_wei)
+            self.terms.gas * min(cap_wei, ROOM_FOR_REPLACEMENTS * offer.fees.max_fee_wei)
             + layer_1_wei
         )
         spared_wei = (
-            STOPS_WANTED * STOP_GAS * now.cap_wei(self._caps.stops_wei)
-            if self._sends_stops_too
+            STOPS_WANTED * STOP_GAS * now.cap_wei(self.caps.stops_wei)
+            if self.sends_stops_too
             else 0
         )
-        left_wei = now.sure_wei[self._account] - sum(kept_wei) - spared_wei
+        left_wei = now.sure_wei[self.account] - sum(kept_wei) - spared_wei
         barred = None if left_wei >= most_wei else "the key is short of ETH"
-        least_wei = min(most_wei, self._terms.gas * offer.fees.max_fee_wei + layer_1_wei)
+        least_wei = min(most_wei, self.terms.gas * offer.fees.max_fee_wei + layer_1_wei)
         return RequestPrice(
             head, most_wei, layer_1_wei, barred, max(0, left_wei // most_wei), least_wei
         )

@@ -251,7 +251,9 @@ def round_of(
             stops=stops,
         ),
         planner=planner,
-        prices=Prices(reader, account, caps, sends_stops_too=is_shared, terms=terms),
+        prices=Prices(
+            reader=reader, account=account, caps=caps, sends_stops_too=is_shared, terms=terms
+        ),
         kept=kept,
         budgets=budgets,
         epoch=epoch,

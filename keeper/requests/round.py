@@ -20,7 +20,6 @@ Laws
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Protocol
 
 import structlog
 from sqlalchemy.orm import Session
@@ -34,7 +33,7 @@ from core.keeper.queue import OutboxRequest, QueuePlace
 from core.keeper.rules import ON_CHAIN, IntentState
 from core.money import UnixSeconds
 from core.times import next_day
-from keeper.intents import REQUEST_PATIENCE
+from keeper.intents import REQUEST_PATIENCE, IntentSender
 from keeper.outbox_kinds import OutboxPlanner
 from keeper.requests.allowance import CUSTODY, KeptGas, Prices, PurseTerms, RequestPrice
 from keeper.state import Head
@@ -59,14 +58,6 @@ class _Planned:
     intent: tuple[NewIntent, IntentState] | None
 
 
-class RoundSender(Protocol):
-    """What a round asks of a Sender."""
-
-    def advance(
-        self, live: Sequence[Intent], now: datetime, *, is_stood_down: bool
-    ) -> list[Intent]: ...
-
-
 @dataclass(slots=True, kw_only=True)
 class RequestRound:
     """`fence`: of the leader's epoch, called first in each writing transaction.
@@ -77,7 +68,7 @@ class RequestRound:
     database: Database
     chain_id: int
     max_head_age_s: int
-    sender: RoundSender
+    sender: IntentSender
     planner: OutboxPlanner
     prices: Prices
     kept: KeptGas
@@ -99,7 +90,7 @@ class RequestRound:
             self._settle()
             live, places, due = self._waiting(now)
         self.sign()
-        self.kept.keep({place.outbox_id: place.reserved_wei for place in places.values()})
+        self.kept.kept_wei = {place.outbox_id: place.reserved_wei for place in places.values()}
         planned = self._planned(live, places, due, now)
         live = self.sender.advance([*live, *planned], now, is_stood_down=False)
         self._put_back(live, now)
@@ -143,7 +134,7 @@ class RequestRound:
         self._tell(price.barred if due else None)
         if price.most_wei is None:
             return []
-        self.kept.note_layer_1(price.layer_1_wei)
+        self.kept.layer_1_wei = price.layer_1_wei
         self._top_up(waiting, price.most_wei, now)
         new = due[: price.affordable]
         return self._written(self._built(new, head, now), price, now) if new else []
@@ -161,7 +152,7 @@ class RequestRound:
             for place in short:
                 most_wei = place.within_most(wei)
                 if queue.reserve(session, place, self.budgets, gas.day_of(now), most_wei) is None:
-                    self.kept.add(place.outbox_id, most_wei)
+                    self.kept.kept_wei[place.outbox_id] = most_wei
 
     def _built(
         self, due: Sequence[tuple[OutboxRequest, QueuePlace]], head: Head, now: datetime
@@ -194,7 +185,7 @@ class RequestRound:
                     kept_wei = self._kept_for(session, one.place, price, now)
                     if kept_wei is None:
                         continue
-                    self.kept.add(one.place.outbox_id, kept_wei)
+                    self.kept.kept_wei[one.place.outbox_id] = kept_wei
                 made = rows.add_intent(session, intent, self.epoch(), now, state)
                 if made is None:
                     queue.wait_until(session, [one.place.outbox_id], now + UNBUILT_WAITS)

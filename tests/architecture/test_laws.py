@@ -209,6 +209,7 @@ EDGES = {
     "keeper/main.py",
     "keeper/spared.py",
     "keeper/requests/loop.py",
+    "keeper/schedule.py",
     "core/db/engine.py",
     "core/logs.py",
     "api/kernel/http.py",

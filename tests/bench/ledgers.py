@@ -40,7 +40,7 @@ from indexer.chain.factory_notes import write_slice
 from indexer.chain.facts import BlockFacts, Found
 from indexer.chain.unwind import Fork, unwind
 from indexer.chain.watch import WatchList
-from indexer.chain.write import write_block
+from indexer.chain.write import BlockWriter
 from indexer.main import COLLECT_AFTER
 
 LEDGERS, ROWS = 4_000, 50
@@ -200,7 +200,7 @@ class Crowd:
 
     def take(self, facts: BlockFacts) -> None:
         with self.database.write() as session:
-            write_block(session, self.chain, facts, self.watch, {}, self.at, self.now)
+            BlockWriter(session, self.chain, self.watch, self.now).block(facts, {}, self.at)
         self.at = Cursor(facts.header.number, facts.header.hash)
 
 

@@ -15,7 +15,6 @@ from core.anchors import queries
 from core.anchors.chain import CONTRACT, post_data, post_of
 from core.anchors.queries import EpochRoot
 from core.anchors.rules import EPOCH_S, EpochPost, epoch_end_s, epoch_of
-from core.chain.results import log_of
 from core.db.embedded import EmbeddedPostgres
 from core.db.engine import Database
 from core.db.leadership import Leadership
@@ -35,6 +34,7 @@ from tests.integration.client.conftest import export
 from tests.integration.databases import execute, url_of
 from tests.integration.indexer.conftest import Follower, Issued, now_utc
 from tests.personas import DEPLOYER, KEEPER, STRANGER, Persona
+from tests.raw_logs import log_of
 
 SETTLED = 400  # seconds after an hour at which its root is made here
 HOURS_BEFORE = 3

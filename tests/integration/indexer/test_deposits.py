@@ -14,7 +14,6 @@ from sqlalchemy import select, update
 from core.chain.abi_text import call_by_signature
 from core.chain.bloom import bloom_of
 from core.chain.nodes import Nodes
-from core.chain.results import log_of
 from core.earn.views import payees_of
 from core.hexes import bytes_of
 from core.identity.tables import Account
@@ -28,6 +27,7 @@ from indexer.chain.deposits import Moved, watch_deposits
 from tests.integration.chain_fixtures import CHAIN_ID, USDC
 from tests.integration.indexer.conftest import Follower, now_utc
 from tests.personas import AGENT, DEPLOYER, OWNER, STRANGER, Persona
+from tests.raw_logs import log_of
 
 SAFE_BEHIND = 32  # anvil: safe is the head minus 32
 NEVER_SENT = "0x" + "de" * 32

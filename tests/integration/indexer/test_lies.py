@@ -13,7 +13,6 @@ from core.chain.abi import events_by_topic
 from core.chain.bloom import bloom_of
 from core.chain.errors import RpcUnreachableError
 from core.chain.nodes import Nodes
-from core.chain.results import log_of
 from core.mandate.chain.reader import VaultReader
 from indexer.chain.backfill import WORTH_IT
 from indexer.chain.fetch import BlockContradictionError
@@ -21,6 +20,7 @@ from indexer.chain.watch import read_watch_list
 from tests.integration.chain_fixtures import USDC, Ground
 from tests.integration.indexer.conftest import FINAL_SOON, Follower, Issued
 from tests.personas import KEEPER
+from tests.raw_logs import log_of
 
 TOPICS = {event.name: topic for topic, event in events_by_topic().items()}
 Working = tuple[Issued, str]

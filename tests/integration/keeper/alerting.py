@@ -87,7 +87,7 @@ class Keeping:
 def read_balances(keeper: Keeper) -> None:
     """The slow job that the keeper itself runs each half minute."""
     assert keeper._schedule is not None
-    (job,) = [one for one in keeper._schedule._jobs if one.name == funds.NAME]
+    (job,) = [one for one in keeper._schedule.jobs if one.name == funds.NAME]
     keeper._schedule.run(job)
 
 

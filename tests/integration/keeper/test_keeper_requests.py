@@ -210,7 +210,7 @@ def test_a_round__signs_that_it_gets_on_at_each_request(
     keeper = keeper_of(stage)
     signs: list[int] = []
     assert keeper.requests is not None
-    monkeypatch.setattr(keeper.requests, "_sign", lambda: signs.append(1))
+    monkeypatch.setattr(keeper.requests, "sign", lambda: signs.append(1))
     keeper.run()
     assert len(signs) >= 5
 

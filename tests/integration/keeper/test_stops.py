@@ -108,7 +108,7 @@ def test_a_node_whose_lens_says_fallen__and_whose_call_says_above__sends_nothing
 
 @contextmanager
 def postgres_away(keeper: KeeperProcess) -> Iterator[None]:
-    database: Any = keeper.tick._database
+    database: Any = keeper.tick.database
     read, write = database.read, type(database).write
 
     def away(*_: object) -> Any:

@@ -92,6 +92,18 @@ def test_verdicts__a_receipt_of_one_node__counts_where_no_other_has_the_block() 
     assert verdict(one, quotes(8)) == Mined(SLOT, FIRST, receipt(FIRST))
 
 
+@each("once", [False, True])
+@each("counts", [(8,), (8, 8)])
+def test_verdicts__a_receipt_above_every_head__is_seen_and_not_mined(
+    counts: tuple[int, ...], once: bool
+) -> None:
+    """Pre-confirmed, with a block hash of zeros; or a revert that one node makes up."""
+    early = replace(receipt(FIRST), block_number=10, block_hash="0x" + "00" * 32, status=0)
+    said = {"n0": {FIRST.hash: early}, "n1": {}}
+    assert verdict(said, quotes(*counts, height=9), once=once) == PendingSlot(SLOT, is_seen=True)
+    assert verdict(said, quotes(8, height=10), once=once) == Mined(SLOT, FIRST, early)
+
+
 def test_verdicts__a_nonce_that_is_used_and_no_node_knows__is_lost() -> None:
     assert verdict({}, quotes(8), unknown=BOTH) == Lost(SLOT)
     assert verdict({}, quotes(8), unknown={FIRST.hash}) == PendingSlot(SLOT)

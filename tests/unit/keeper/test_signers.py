@@ -10,7 +10,7 @@ from pydantic import SecretStr
 
 from core.errors import InvalidParameterError
 from core.hexes import bytes_of
-from keeper.signers import KeyPlace, plain_variable, signers_of
+from keeper.signers import KeyPlace, signers_of
 from keeper.state import Role
 from tests.each import each
 from tests.personas import KEEPER, STRANGER
@@ -157,9 +157,3 @@ def test_signers_of__a_token__goes_over_tls_or_to_this_machine(
         assert Role.KEEPER in signers_of({Role.KEEPER: place})
     else:
         assert "over https only" in refusal_of(keeper=place).rule
-
-
-def test_plain_variable__names_what_holds_the_key_in_plain() -> None:
-    assert plain_variable(Role.KEEPER, plain()) == "KEEPER_PRIVATE_KEY"
-    assert plain_variable(Role.STOP, plain()) == "KEEPER_STOP_PRIVATE_KEY"
-    assert plain_variable(Role.KEEPER, remote()) is None

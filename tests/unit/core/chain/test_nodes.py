@@ -232,11 +232,12 @@ def test_one_call_that_no_node_answers__stands_in_its_place_beside_the_others() 
 
     world = World("a", "b", node=one_bad)
     requests: list[Request] = [("eth_call", [{}, "latest"])] * 3
-    first, second, third = world.rpc.batch_settled(requests)
-    assert (first, type(second), third) == ("0x01", RpcRefusedError, "0x01")
+    parse = [results.code] * 3
+    first, second, third = world.rpc.batch_settled(requests, parse)
+    assert (first, type(second), third) == (b"\x01", RpcRefusedError, b"\x01")
     assert world.order == ["a", "b"]
     with pytest.raises(RpcUnreachableError):
-        world.rpc.batch(requests)
+        world.rpc.batch(requests, parse)
 
 
 def test_each_nodes_word__is_had_without_those_that_fail() -> None:
@@ -387,25 +388,6 @@ def test_heads__are_asked_of_each_node() -> None:
     }
     world = numbered(a=block, b=status(500), c=None)
     assert world.rpc.heads(1.0) == {"a:8545": header(100)}
-
-
-@each(
-    ("others", "confirmed"),
-    [
-        ({}, True),
-        ({"b": "0x5"}, True),
-        ({"b": "0x6"}, False),
-        ({"b": "0x6", "c": "0x5"}, True),
-        ({"b": unreachable}, None),
-        ({"b": refusing(code=-32000, message="no")}, None),
-    ],
-)
-def test_what_one_node_says__is_confirmed_by_a_second(
-    others: dict[str, Any], confirmed: bool | None
-) -> None:
-    world = numbered(a="0x5", **others)
-    said = world.rpc.confirmed(("eth_blockNumber", []), 5, results.number, "a:8545")
-    assert (said, "a" in world.order) == (confirmed, False)
 
 
 OURS = 84_532

@@ -20,9 +20,10 @@ from core.chain.abi import AbiDecodeError
 from core.chain.errors import RpcRefusedError, RpcUnreachableError
 from core.chain.nodes import Nodes
 from core.chain.provider import MOST_ANSWER_BYTES
-from core.chain.results import log_of
+from core.hexes import bytes_of
 from core.mandate.chain.reader import VaultReader
 from tests.each import each
+from tests.raw_logs import log_of
 
 BLOCK, PARENT, TX, TOPIC = ("0x" + digit * 64 for digit in "abcd")
 ADDRESS = "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"
@@ -387,21 +388,23 @@ def test_one_garbled_answer_of_a_settled_batch__stands_alone_when_no_node_does_b
         ]
 
     requests = [("eth_call", [{}, "latest"])] * 3
-    first, second, third = reader_of(one_bad, one_bad).rpc.batch_settled(requests)
-    assert (first, third) == ("0x01", "0x01")
+    first, second, third = reader_of(one_bad, one_bad).rpc.batch_settled(
+        requests, [results.code] * 3
+    )
+    assert (first, third) == (b"\x01", b"\x01")
     assert isinstance(second, RpcRefusedError)
     with pytest.raises(RpcUnreachableError):
-        reader_of(one_bad).rpc.batch(requests)
+        reader_of(one_bad).rpc.batch(requests, [results.code] * 3)
 
 
 def test_one_garbled_answer_of_a_settled_batch__the_node_that_gives_all_is_taken() -> None:
     def one_bad(body: Any) -> Any:
         return [{"id": item["id"], "result": None} for item in body]
 
-    assert (
-        reader_of(one_bad, honest).rpc.batch_settled([("eth_call", [{}])] * 2)
-        == [TRUE["eth_call"]] * 2
+    found = reader_of(one_bad, honest).rpc.batch_settled(
+        [("eth_call", [{}])] * 2, [results.code] * 2
     )
+    assert found == [bytes_of(TRUE["eth_call"])] * 2
 
 
 def test_an_answer_without_end__is_cut_off_at_its_most_bytes(

@@ -132,6 +132,12 @@ def test_more_blocks_than_receipts_are_read_for__ask_for_a_shorter_range() -> No
         found_in(nodes, blocks(MOST_RECEIPTS + 1, told=False))
 
 
+def test_a_second_node_that_is_wrong_about_more__does_not_shorten_the_range() -> None:
+    nodes = FakeNodes([])
+    assert found_in(nodes, blocks(2_000, told=True)) == []
+    assert nodes.heard.count(8) == MOST_RECEIPTS // 8
+
+
 def test_receipts_that_are_not_the_headers__refuse_the_range() -> None:
     (block,) = blocks(1, told=False)
     with pytest.raises(BlockContradictionError, match="a log is missing or invented"):

@@ -3,6 +3,9 @@
 Source: docs/rules.md#when-marks-are-sent.
 """
 
+from datetime import UTC, datetime
+
+from core.keeper.views import SourcedMark
 from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UnixSeconds, UsdcE6
 from keeper.jobs import mark, stop_line
@@ -12,7 +15,6 @@ from keeper.state import (
     IntentKind,
     SentMark,
     VaultReading,
-    WrittenMark,
 )
 from tests.each import each
 from tests.unit.keeper.readings import (
@@ -117,11 +119,11 @@ def test_no_vault__is_both_stopped_and_marked() -> None:
 # What is written down
 
 
-def written(worth_usdc_e6: int | None, block_number: int, at: int) -> WrittenMark:
-    return WrittenMark(
+def written(worth_usdc_e6: int | None, block_number: int, at: int) -> SourcedMark:
+    return SourcedMark(
         None if worth_usdc_e6 is None else UsdcE6(worth_usdc_e6),
         block_number,
-        UnixSeconds(at),
+        datetime.fromtimestamp(at, UTC),
         SOURCE_VAULT_WORTH,
     )
 
