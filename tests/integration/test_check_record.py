@@ -66,9 +66,9 @@ class Node:
     def rpc(self) -> "Node":
         return self
 
-    def batch(self, _: Any) -> list[str]:
+    def batch(self, *_: Any) -> list[bytes]:
         epoch, root = self.posted
-        return [f"0x{epoch:064x}", "0x" + root.hex()]
+        return [epoch.to_bytes(32), root]
 
     def chain_id(self) -> int:
         return self.served

@@ -15,7 +15,6 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
-from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 from sqlalchemy import insert
 
@@ -25,6 +24,7 @@ from core.chain.nodes import Nodes
 from core.db.engine import Database
 from core.hexes import bytes_of
 from core.identity.tables import Account
+from core.mandate.chain.vault_address import vault_address
 from core.mandate.rules.terms import MandateTerms, rules_to_json, terms_to_json
 from core.mandate.tables import Mandate
 from tests.integration.chain_fixtures import CHAIN_ID, USDC, DeployedChain
@@ -119,8 +119,8 @@ class Population(World):
         storage: Sequence[tuple[str, str]],
         held: Sequence[tuple[str, int, str]],
     ) -> str:
+        address = vault_address(chain.contracts["factory"], chain.digest(terms))
         digest = bytes_of(chain.digest(terms))
-        address = to_checksum_address(keccak(digest)[12:])
         copied = code[: DIGEST_AT.start] + digest + code[DIGEST_AT.stop :]
         self._calls.append(("anvil_setCode", [address, "0x" + copied.hex()]))
         self._calls += [
