@@ -217,7 +217,7 @@ def _vault(mandate_id: int) -> NewVault:
 
 
 def facts_of(number: int, *found: Found) -> BlockFacts:
-    return BlockFacts(header(number), (), found, (), (), ())
+    return BlockFacts(header(number), tuple(one.log for one in found), found, (), (), ())
 
 
 def rollback_s(crowd: Crowd) -> float:
@@ -271,7 +271,7 @@ def factory_event_s(crowd: Crowd) -> tuple[float, float]:
             {"number": number},
         )
         told = session.scalar(text("select count(*) from owner_alert"))
-    assert (noted, told) == (len(crowd.ids), len(crowd.ids))
+    assert (noted, told) == (len(crowd.ids), len(crowd.ids)), (noted, told)
     return ended - begun, max(later - earlier for earlier, later in itertools.pairwise(moments))
 
 
