@@ -286,7 +286,7 @@ def stray(story: Story) -> None:
 
 
 def fall(story: Story) -> None:
-    """The price falls, the keeper marks, the vault stops at the floor in that transaction"""
+    """The price falls, the keeper calls the stop line, the vault measures itself and stops at the floor"""
     fallen = story.operator.send(story.at["test_venue"], story.chain.set_price_data(850_000))
     expect("the operator's new price", fallen["status"], 1)
     began = time.monotonic()
@@ -295,13 +295,7 @@ def fall(story: Story) -> None:
     stop = story.chain.logs(
         story.vault, "Stopped(address,bytes32,uint256,uint256,bool)", fallen["blockNumber"]
     )
-    marks = story.chain.logs(story.vault, "Marked(uint256,uint256)", fallen["blockNumber"])
     expect("stops on chain", len(stop), 1)
-    expect(
-        "the mark's transaction is the stop's",
-        stop[0]["transactionHash"] in [log["transactionHash"] for log in marks],
-        True,
-    )
     worth = int.from_bytes(stop[0]["data"][:32], "big")
     expect("worth at the stop", worth, 940_000_000)
     expect(
@@ -313,7 +307,7 @@ def fall(story: Story) -> None:
     expect("chain_state.stopped", read["chain_state"]["stopped"], True)
     story.tell(
         f"worth 940.000000 <= floor 950.000000; stopped {blocks} block(s) and {took:.2f} s "
-        "after the price, in the mark's transaction"
+        "after the price, by enforceStopLine()"
     )
 
 

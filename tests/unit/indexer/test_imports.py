@@ -21,7 +21,7 @@ def of_indexer() -> set[str]:
     return imported(MODULES)
 
 
-@pytest.mark.parametrize("heavy", ["numpy", "ccxt", "aiohttp"])
+@pytest.mark.parametrize("heavy", ["numpy", "ccxt"])
 def test_the_indexer_does_not_import(heavy: str, of_indexer: set[str]) -> None:
     assert heavy not in of_indexer
 
