@@ -164,7 +164,10 @@ class NodeLens:
         """None: it fails. A node that is over its budget is asked again for a moment."""
         until = time.monotonic() + BUDGET_S
         while True:
-            said = self._ask([self._lens_call(vaults)], [lens.READINGS.answer_of(len(vaults))])
+            said = self._ask(
+                [self.reader.lens_call(lens.READINGS, [one.vault for one in vaults])],
+                [lens.READINGS.answer_of(len(vaults))],
+            )
             if said is not None:
                 return self._rows(said[0])
             if time.monotonic() > until:
@@ -220,11 +223,6 @@ class NodeLens:
         """None: it does not answer, or is over its budget."""
         said = self.reader.rpc.batch_of_each(requests, ANSWER_S, [self.name], parsers)
         return said.get(self.name)
-
-    def _lens_call(self, vaults: Sequence[WatchedVault]) -> Request:
-        data = lens.READINGS.encode([vault.vault for vault in vaults])
-        call = {"to": self.reader.contracts[lens.LENS], "data": data, "gas": hex(lens.LENS_GAS)}
-        return "eth_call", [call, "latest"]
 
     # What it says
 

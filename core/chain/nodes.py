@@ -156,15 +156,6 @@ class Nodes:
         others = [name for name in self.names if name != self.pinned_name]
         return self.batch_of_each(requests, within_s, others, parse)
 
-    def heads(
-        self, within_s: float, among: Collection[str] | None = None
-    ) -> dict[str, BlockHeader]:
-        """The newest block of each node that names one, by its name."""
-        newest: Request = ("eth_getBlockByNumber", ["latest", False])
-        told = self.batch_of_each([newest], within_s, among, [results.header])
-        named = {name: one for name, (one,) in told.items() if isinstance(one, BlockHeader)}
-        return {name: self.saw(name, header) for name, header in named.items()}
-
     def saw(self, name: str, header: BlockHeader) -> BlockHeader:
         """A node named it as its newest: what is believed of it, this block or a higher one."""
         return self._named(name).saw(header)

@@ -35,7 +35,6 @@ from core.mandate.chain.decode import TRANSFER_TOPIC
 from tests.bench import copy_pipeline, ledgers, rented_tip, tip
 from tests.bench.workload import LARGE, SMALL, Generator, Size, Workload
 from tests.integration.chain_fixtures import (
-    CHAIN_ID,
     ROOT,
     DeployedChain,
     deploy_contracts,
@@ -98,16 +97,7 @@ class Place:
         database.close()
 
     def start_indexer(self) -> subprocess.Popen[bytes]:
-        contracts = [
-            {"name": name, "address": address} for name, address in self.chain.contracts.items()
-        ]
-        record = {
-            "chain_id": CHAIN_ID,
-            "block": self.chain.start_block,
-            "commit": "0" * 40,
-            "contracts": contracts,
-        }
-        (self.folder / "deployment.json").write_text(json.dumps(record))
+        self.chain.write_record(self.folder)
         settings = {
             "DATABASE_URL": self.server.url,
             "RPC_URLS": self.chain.anvil.url,

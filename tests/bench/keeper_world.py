@@ -1,6 +1,5 @@
 """A chain with vaults, a database that knows their mandates, and keepers as processes: where the keeper is measured."""
 
-import json
 import os
 import shutil
 import subprocess
@@ -110,16 +109,7 @@ class World:
             )  # fmt: skip
 
     def _write_settings(self) -> None:
-        contracts = [
-            {"name": name, "address": address} for name, address in self.chain.contracts.items()
-        ]
-        record = {
-            "chain_id": CHAIN_ID,
-            "block": self.chain.start_block,
-            "commit": "0" * 40,
-            "contracts": contracts,
-        }
-        (self.folder / "deployment.json").write_text(json.dumps(record))
+        self.chain.write_record(self.folder)
 
     def start_keeper(self, urls: Sequence[str] = (), code: Path = ROOT) -> subprocess.Popen[bytes]:
         """`urls`: of nodes, anvil's own unless given. `code`: a checkout."""

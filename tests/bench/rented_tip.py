@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 import psycopg
 
 from core.db import embedded
-from tests.integration.chain_fixtures import CHAIN_ID, ROOT, deploy_contracts, start_anvil
+from tests.integration.chain_fixtures import ROOT, deploy_contracts, start_anvil
 from tests.integration.chaos.server import Server
 from tests.integration.rented import Pick, Plan, Refuses, Rented
 
@@ -40,13 +40,7 @@ def followed(code: Path) -> tuple[float, int]:
     folder = Path(mkdtemp(prefix="bench-"))
     folder.chmod(0o755)
     chain = deploy_contracts(start_anvil())
-    record = {
-        "chain_id": CHAIN_ID,
-        "block": chain.start_block,
-        "commit": "0" * 40,
-        "contracts": [{"name": n, "address": one} for n, one in chain.contracts.items()],
-    }
-    (folder / "deployment.json").write_text(json.dumps(record))
+    chain.write_record(folder)
     database = embedded.start(folder / "postgres")
     port = urlsplit(chain.anvil.url).port or 0
     plan = Plan(CALLS_PER_S, Refuses.WHOLE)

@@ -2,7 +2,6 @@
 spare each, two API processes behind HAProxy, and people who write.
 """
 
-import json
 import os
 import secrets
 import threading
@@ -26,7 +25,6 @@ from core.mandate.venues import test_venue
 from scripts._cluster import Cluster
 from tests.cluster.load import Callers, Writer, twice
 from tests.integration.chain_fixtures import (
-    CHAIN_ID,
     USDC,
     DeployedChain,
     deploy_contracts,
@@ -195,14 +193,7 @@ def dsn_of(url: str) -> str:
 
 def settings_of(cluster: Cluster, chain: DeployedChain, folder: Path) -> dict[str, str]:
     """The environment of all processes."""
-    contracts = [{"name": name, "address": address} for name, address in chain.contracts.items()]
-    record = {
-        "chain_id": CHAIN_ID,
-        "block": chain.start_block,
-        "commit": "0" * 40,
-        "contracts": contracts,
-    }
-    (folder / "deployment.json").write_text(json.dumps(record))
+    chain.write_record(folder)
     return {
         "DATABASE_URL": cluster.url,
         "DATABASE_POOLED_URL": cluster.pooled_url,

@@ -153,6 +153,12 @@ class DeployedChain:
     def reader(self) -> VaultReader:
         return VaultReader(self.rpc, self.contracts)
 
+    def write_record(self, folder: Path) -> None:
+        """deployment.json of the folder, for DEPLOYMENT_FILE."""
+        named = [{"name": name, "address": address} for name, address in self.contracts.items()]
+        record = {"chain_id": CHAIN_ID, "block": self.start_block, "commit": "0" * 40}
+        (folder / "deployment.json").write_text(json.dumps({**record, "contracts": named}))
+
     # Transactions
 
     def sign(self, sender: Persona, to: str | None, data: str, nonce: int | None = None) -> str:

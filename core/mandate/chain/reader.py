@@ -192,7 +192,7 @@ class VaultReader(ChainReader):
         """
         form = lens.READINGS
         told = self.rpc.batch_of_each(
-            [self._lens_call(form, vaults, at)], within_s, parse=[form.answer_of(len(vaults))]
+            [self.lens_call(form, vaults, at)], within_s, parse=[form.answer_of(len(vaults))]
         )
         return {
             node: dict(zip(vaults, answers[0], strict=False))
@@ -208,7 +208,7 @@ class VaultReader(ChainReader):
         left = list(dict.fromkeys(vaults))
         while left:
             asked = left[: lens.MOST_VAULTS]
-            part = self.rpc.call(*self._lens_call(form, asked, at), form.answer_of(len(asked)))
+            part = self.rpc.call(*self.lens_call(form, asked, at), form.answer_of(len(asked)))
             if part is None:
                 raise LensMissingError(f"there is no code at {self.contracts[lens.LENS]} at {at}")
             told = dict(zip(asked, part, strict=False))
@@ -222,7 +222,7 @@ class VaultReader(ChainReader):
         self, form: LensForm[ReadingT], vaults: Sequence[str], at: At
     ) -> dict[str, LensRow[ReadingT]]:
         """Each with all the gas of a call. What fails even so hides nothing that is known."""
-        requests = [self._lens_call(form, [vault], at) for vault in vaults]
+        requests = [self.lens_call(form, [vault], at) for vault in vaults]
         try:
             parts = self.rpc.batch_settled(requests, [form.answer_of(1)] * len(vaults))
         except RpcError:
@@ -233,7 +233,8 @@ class VaultReader(ChainReader):
             if isinstance(part, tuple) and part[0].outcome is not lens.LensOutcome.UNREAD
         }
 
-    def _lens_call(self, form: LensForm[Any], vaults: Sequence[str], at: At) -> Request:
+    def lens_call(self, form: LensForm[Any], vaults: Sequence[str], at: At = LATEST) -> Request:
+        """What `form.answer_of` reads the answer of."""
         call = {
             "to": self.contracts[lens.LENS],
             "data": form.encode(vaults),

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from tests.integration.chain_fixtures import CHAIN_ID
 from tests.integration.indexer.conftest import Follower, Issued
 from tests.integration.indexer.refusing import Refusals
 from tests.integration.indexer.test_quarantine import buy
@@ -28,16 +27,7 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 @pytest.fixture
 def run(follower: Follower, database_url: str, tmp_path: Path) -> Run:
     """`run(*arguments, **changed_variables)`."""
-    contracts = [
-        {"name": name, "address": address} for name, address in follower.deployed.contracts.items()
-    ]
-    record = {
-        "chain_id": CHAIN_ID,
-        "block": follower.deployed.start_block,
-        "commit": "0" * 40,
-        "contracts": contracts,
-    }
-    (tmp_path / "deployment.json").write_text(json.dumps(record))
+    follower.deployed.write_record(tmp_path)
     settings = {
         "DATABASE_URL": database_url,
         "RPC_URLS": follower.deployed.anvil.url,

@@ -2,7 +2,7 @@
 put right where any node tells the truth.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -27,33 +27,23 @@ from tests.integration.indexer.test_lies import (
     WHOLE,
     Lie,
     LyingNodes,
+    alone,
     is_event,
     lived,
     make_final,
+    two,
     without,
 )
 from tests.personas import OWNER, STRANGER
 
 Working = tuple[Issued, str]
 
+__all__ = ["alone", "two"]
+
 
 @pytest.fixture
 def ground(short_epochs: Ground) -> Ground:
     return short_epochs
-
-
-@pytest.fixture
-def alone(follower: Follower) -> Iterator[LyingNodes]:
-    nodes = LyingNodes(follower, "first")
-    yield nodes
-    nodes.rpc.close()
-
-
-@pytest.fixture
-def two(follower: Follower) -> Iterator[LyingNodes]:
-    nodes = LyingNodes(follower, "first", "second")
-    yield nodes
-    nodes.rpc.close()
 
 
 def prove(follower: Follower, rounds: int = 4) -> list[bool]:

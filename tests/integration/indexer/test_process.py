@@ -1,6 +1,5 @@
 """The indexer as a process, with nothing but its environment."""
 
-import json
 import os
 import random
 import signal
@@ -38,14 +37,7 @@ Start = Callable[[], Process]
 @pytest.fixture
 def start(deployed: DeployedChain, database_url: str, tmp_path: Path) -> Iterator[Start]:
     """Start a process; whatever still runs at the end is killed."""
-    contracts = [{"name": name, "address": address} for name, address in deployed.contracts.items()]
-    record = {
-        "chain_id": CHAIN_ID,
-        "block": deployed.start_block,
-        "commit": "0" * 40,
-        "contracts": contracts,
-    }
-    (tmp_path / "deployment.json").write_text(json.dumps(record))
+    deployed.write_record(tmp_path)
     settings = {
         "DATABASE_URL": database_url,
         "RPC_URLS": deployed.anvil.url,

@@ -37,14 +37,7 @@ FINAL_HASH = "0x" + "ab" * 32
 
 @pytest.fixture
 def settings(deployed: DeployedChain, database_url: str, tmp_path: Path) -> dict[str, str]:
-    contracts = [{"name": name, "address": address} for name, address in deployed.contracts.items()]
-    record = {
-        "chain_id": CHAIN_ID,
-        "block": deployed.start_block,
-        "commit": "0" * 40,
-        "contracts": contracts,
-    }
-    (tmp_path / "deployment.json").write_text(json.dumps(record))
+    deployed.write_record(tmp_path)
     return {
         "DATABASE_URL": database_url,
         "RPC_URLS": deployed.anvil.url,

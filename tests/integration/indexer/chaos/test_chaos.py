@@ -4,7 +4,6 @@
 first differing rows and the command that repeats it.
 """
 
-import json
 import random
 import time
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ from core.db.embedded import EmbeddedPostgres
 from core.db.engine import Bounds, Database
 from core.hexes import bytes_of
 from core.identity.tables import Account
-from tests.integration.chain_fixtures import CHAIN_ID, DeployedChain, deploy_contracts, start_anvil
+from tests.integration.chain_fixtures import DeployedChain, deploy_contracts, start_anvil
 from tests.integration.chaos.crew import Crew
 from tests.integration.chaos.postgres import dsn_of, url_of
 from tests.integration.chaos.server import Server
@@ -161,14 +160,7 @@ def _mimic(chain: DeployedChain) -> str:
 def _settings(
     chain: DeployedChain, database_url: str, servers: list[Server], folder: Path
 ) -> dict[str, str]:
-    contracts = [{"name": name, "address": address} for name, address in chain.contracts.items()]
-    record = {
-        "chain_id": CHAIN_ID,
-        "block": chain.start_block,
-        "commit": "0" * 40,
-        "contracts": contracts,
-    }
-    (folder / "deployment.json").write_text(json.dumps(record))
+    chain.write_record(folder)
     return {
         "DATABASE_URL": database_url,
         "RPC_URLS": ",".join(server.url for server in servers),

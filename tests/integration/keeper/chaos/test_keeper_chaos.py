@@ -5,7 +5,6 @@ nothing is left behind.
 is wrong and the command that repeats it.
 """
 
-import json
 import random
 import time
 from collections.abc import Iterator
@@ -17,7 +16,7 @@ import pytest
 
 from core.db.embedded import EmbeddedPostgres
 from core.db.engine import Bounds, Database
-from tests.integration.chain_fixtures import CHAIN_ID, DeployedChain, deploy_contracts, start_anvil
+from tests.integration.chain_fixtures import DeployedChain, deploy_contracts, start_anvil
 from tests.integration.chaos.crew import Crew
 from tests.integration.chaos.postgres import dsn_of, url_of
 from tests.integration.chaos.server import Server
@@ -171,14 +170,7 @@ def settings_of(
     signers: tuple[Persona, ...],
 ) -> dict[str, str]:
     """The environment of a keeper before these nodes, with these keys."""
-    contracts = [{"name": name, "address": address} for name, address in chain.contracts.items()]
-    record = {
-        "chain_id": CHAIN_ID,
-        "block": chain.start_block,
-        "commit": "0" * 40,
-        "contracts": contracts,
-    }
-    (folder / "deployment.json").write_text(json.dumps(record))
+    chain.write_record(folder)
     return {
         "DATABASE_URL": database_url,
         "RPC_URLS": ",".join(server.url for server in servers),

@@ -376,20 +376,6 @@ def numbered(**nodes: Any) -> World:
     return world
 
 
-def test_heads__are_asked_of_each_node() -> None:
-    block = {
-        "number": "0x64",
-        "hash": header(100).hash,
-        "parentHash": header(100).parent_hash,
-        "timestamp": "0x0",
-        "logsBloom": "0x" + "00" * 256,
-        "transactions": [],
-        "baseFeePerGas": "0x0",
-    }
-    world = numbered(a=block, b=status(500), c=None)
-    assert world.rpc.heads(1.0) == {"a:8545": header(100)}
-
-
 OURS = 84_532
 
 
