@@ -14,7 +14,7 @@ Laws
   expired key, lacks the method or the state.
 - Words are matched, since codes say nothing: -32000 is a revert here and an expired key there.
   Words that are not known are the node's.
-Source: docs/decisions/0016.
+Source: docs/decisions/0061.
 """
 
 import re

@@ -9,7 +9,7 @@ Laws
 - What is found must be found twice, and is written once; a person closes it.
 - Each piece of work is followed by a rest as long as it took.
 - A vault's logs have their own proof (log_proof.py), by all nodes.
-Source: law 7 of docs/architecture.md; docs/decisions/0018.
+Source: law 7 of docs/architecture.md; docs/decisions/0061.
 """
 
 import random

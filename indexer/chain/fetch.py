@@ -4,7 +4,7 @@ believed.
 A node behind a load balancer may lag, cut answers short or mix two chains. What is checked: every
 receipt names this very block, none is missing or doubled, logs are in order, each receipt's bloom
 is exactly its logs' and the header's exactly theirs. A log that is left out leaves its bits behind,
-unless all of them are other logs' too (docs/decisions/0016).
+unless all of them are other logs' too (docs/decisions/0061).
 
 What a block logs is strangers' choice: receipts that are too many bytes for one answer, or do not
 come in time, are asked for in smaller parts, down to one transaction, and of these only the logs

@@ -1,4 +1,4 @@
-"""No verdict on money hangs on one node's word (docs/decisions/0032)."""
+"""No verdict on money hangs on one node's word (docs/decisions/0061)."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
