@@ -33,7 +33,7 @@ from sqlalchemy.orm import Session, sessionmaker
 from sqlalchemy.pool import QueuePool
 
 from core.db.outage import SAID, Connections, outage_of, tell_outages
-from core.db.replicas import Lender, ReplicaPlace, Replicas
+from core.db.replicas import ReplicaPlace, Replicas
 
 Found = TypeVar("Found")
 # A dead peer is noticed within about ten seconds (TCP only; a unix socket notices at once).
@@ -77,7 +77,7 @@ def _begin_snapshot(session: Session, transaction: Any, connection: Connection) 
 class _FollowingSession(ReadSession):
     """Of a replica, chosen with the first statement; of the primary where none is lent."""
 
-    def __init__(self, primary: Engine, replicas: Lender) -> None:
+    def __init__(self, primary: Engine, replicas: Replicas) -> None:
         super().__init__(expire_on_commit=False)
         self._primary = primary
         self._replicas = replicas
@@ -146,19 +146,13 @@ class Database:
     ) -> None:
         bounds = bounds or Bounds()
         self.direct = _engine(url, application_name, bounds, synchronous_commit=synchronous_commit)
-        self.engine = (
-            self.direct if pooled_url is None else _pooled(pooled_url, application_name, bounds)
-        )
-        self.replicas = (
-            None
-            if replica is None
-            else Replicas(
-                # not asked before use: where it is in the log is asked each time, within a bound
-                _engine(replica.url, application_name, replace(bounds, trust_s=inf)),
-                self.engine,
-                replica,
-            )
-        )
+        self.engine, self.replicas = self.direct, None
+        if pooled_url is not None:
+            self.engine = _engine(pooled_url, application_name, bounds, is_pooled=True)
+        if replica is not None:
+            # not asked before use: where it is in the log is asked each time, within a bound
+            follows = _engine(replica.url, application_name, replace(bounds, trust_s=inf))
+            self.replicas = Replicas(follows, self.engine, replica)
         self._alone = self.engine.execution_options(isolation_level="AUTOCOMMIT")
         self._read = sessionmaker(self.engine, class_=ReadSession, expire_on_commit=False)
         self._write = sessionmaker(self.engine, class_=WriteSession, expire_on_commit=False)
@@ -242,25 +236,18 @@ def _engine(
     bounds: Bounds,
     *,
     synchronous_commit: bool = True,
+    is_pooled: bool = False,
 ) -> Engine:
-    milliseconds = {
+    settings = {
         "statement_timeout": bounds.statement_s * 1000,
         "lock_timeout": bounds.lock_s * 1000,
         "idle_in_transaction_session_timeout": bounds.idle_in_transaction_s * 1000,
+        **({} if synchronous_commit else {"synchronous_commit": "off"}),
     }
-    settings = " ".join(f"-c {name}={value}" for name, value in milliseconds.items())
-    commit = "" if synchronous_commit else "-c synchronous_commit=off "
-    return _made(url, application_name, bounds, options=f"{AS_WE_READ} {commit}{settings}")
-
-
-def _pooled(url: str, application_name: str, bounds: Bounds) -> Engine:
-    """Through a pooler: a statement that one connection prepared is unknown to the next, and what
-    `options` would set is the pooler's to set.
-    """
-    return _made(url, application_name, bounds, prepare_threshold=None)
-
-
-def _made(url: str, application_name: str, bounds: Bounds, **connect_args: Any) -> Engine:
+    options = " ".join((AS_WE_READ, *(f"-c {name}={value}" for name, value in settings.items())))
+    # Through a pooler a statement that one connection prepared is unknown to the next, and what
+    # `options` would set is the pooler's to set.
+    asked: dict[str, Any] = {"prepare_threshold": None} if is_pooled else {"options": options}
     engine = create_engine(
         url,
         poolclass=Connections,
@@ -273,7 +260,7 @@ def _made(url: str, application_name: str, bounds: Bounds, **connect_args: Any) 
             "application_name": application_name,
             "connect_timeout": bounds.connect_s,
             **KEEPALIVE,
-            **connect_args,
+            **asked,
         },
     )
     tell_outages(engine)

@@ -10,7 +10,6 @@ Laws
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -27,7 +26,7 @@ from sqlalchemy import (
     update,
 )
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy.orm import Mapped, Session, mapped_column
 from sqlalchemy.sql.dml import ReturningUpdate
 
 from core.db import locks
@@ -48,17 +47,22 @@ class LeadershipLostError(OutsideError):
         self.epoch = epoch
 
 
-@dataclass(frozen=True, slots=True)
-class LeaderRow:
-    """`status` is what the loop last said of itself. Times are aware UTC."""
+class LeaderRow(Base):
+    """Who runs a single-writer loop.
 
-    name: str
-    epoch: int
-    holder: str
-    backend_pid: int
-    since: datetime
-    beat_at: datetime
-    status: dict[str, Any]
+    Every write of the loop carries the epoch; `beat_at` is its heartbeat; `status` is what it last said
+    of itself, for /health/ready.
+    """
+
+    __tablename__ = "leader"
+
+    name: Mapped[str] = mapped_column(Text, primary_key=True)
+    epoch: Mapped[int]
+    holder: Mapped[str] = mapped_column(Text)
+    backend_pid: Mapped[int] = mapped_column(Integer)
+    since: Mapped[datetime]
+    beat_at: Mapped[datetime]
+    status: Mapped[dict[str, Any]]
 
     def silent_s(self, now: datetime) -> int:
         """Whole seconds since the loop itself gave a sign: the age of the beat and what the beat
@@ -86,7 +90,9 @@ def end_silent_holder(db: Executor, name: str, silent_s: float) -> bool:
     """
     since = func.clock_timestamp() - func.make_interval(0, 0, 0, 0, 0, 0, silent_s)
     if (
-        db.execute(select(Leader.epoch).where(Leader.name == name, Leader.beat_at > since)).first()
+        db.execute(
+            select(LeaderRow.epoch).where(LeaderRow.name == name, LeaderRow.beat_at > since)
+        ).first()
         is not None
     ):
         return False
@@ -116,13 +122,13 @@ def raise_epoch(db: Executor, name: str, holder: str, now: datetime) -> int:
     }
     # The update below would only lock FOR NO KEY UPDATE, which a fence does not wait for. The first
     # epoch is 1.
-    held = select(Leader.name).where(Leader.name == name).with_for_update().subquery()
+    held = select(LeaderRow.name).where(LeaderRow.name == name).with_for_update().subquery()
     first = select(literal_column("1") + 0 * func.count()).select_from(held).scalar_subquery()
-    statement = insert(Leader).values(name=name, epoch=first, **fresh)
+    statement = insert(LeaderRow).values(name=name, epoch=first, **fresh)
     statement = statement.on_conflict_do_update(
-        index_elements=[Leader.name], set_={"epoch": Leader.epoch + 1, **fresh}
+        index_elements=[LeaderRow.name], set_={"epoch": LeaderRow.epoch + 1, **fresh}
     )
-    return db.execute(statement.returning(Leader.epoch)).scalar_one()
+    return db.execute(statement.returning(LeaderRow.epoch)).scalar_one()
 
 
 def beat(db: Executor, name: str, epoch: int, status: Mapping[str, Any]) -> None:
@@ -150,19 +156,9 @@ def keep_out_writes(db: Executor, name: str) -> None:
     locks.own(_fence(name)).wait(db)
 
 
-def leader_row(db: Executor, name: str) -> LeaderRow | None:
+def leader_row(session: Session, name: str) -> LeaderRow | None:
     """The newest leader of this name, or None when there never was one."""
-    columns = (
-        Leader.name,
-        Leader.epoch,
-        Leader.holder,
-        Leader.backend_pid,
-        Leader.since,
-        Leader.beat_at,
-        Leader.status,
-    )
-    row = db.execute(select(*columns).where(Leader.name == name)).one_or_none()
-    return None if row is None else LeaderRow(*row)
+    return session.get(LeaderRow, name, populate_existing=True)
 
 
 # Every leader beats twice a second, and each writing transaction is fenced: these are built once.
@@ -171,16 +167,16 @@ def leader_row(db: Executor, name: str) -> LeaderRow | None:
 @cache
 def _beat() -> ReturningUpdate[int]:
     fresh = {"beat_at": func.clock_timestamp(), "status": bindparam("said")}
-    return update(Leader).where(*_is_led()).values(**fresh).returning(Leader.epoch)
+    return update(LeaderRow).where(*_is_led()).values(**fresh).returning(LeaderRow.epoch)
 
 
 @cache
 def _led() -> Select[int]:
-    return select(Leader.epoch).where(*_is_led()).with_for_update(read=True, key_share=True)
+    return select(LeaderRow.epoch).where(*_is_led()).with_for_update(read=True, key_share=True)
 
 
 def _is_led() -> tuple[ColumnElement[bool], ColumnElement[bool]]:
-    return Leader.name == bindparam("of"), Leader.epoch == bindparam("by")
+    return LeaderRow.name == bindparam("of"), LeaderRow.epoch == bindparam("by")
 
 
 def _leadership(name: str) -> str:
@@ -189,20 +185,3 @@ def _leadership(name: str) -> str:
 
 def _fence(name: str) -> str:
     return f"fence:{name}"
-
-
-class Leader(Base):
-    """Who runs a single-writer loop.
-
-    Every write of the loop carries the epoch; `beat_at` is its heartbeat.
-    """
-
-    __tablename__ = "leader"
-
-    name: Mapped[str] = mapped_column(Text, primary_key=True)
-    epoch: Mapped[int]
-    holder: Mapped[str] = mapped_column(Text)
-    backend_pid: Mapped[int] = mapped_column(Integer)
-    since: Mapped[datetime]
-    beat_at: Mapped[datetime]
-    status: Mapped[dict[str, Any]]  # what the loop last said of itself, for /health/ready
