@@ -25,8 +25,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from core.audit import queries as findings
 from core.chain.nodes import Nodes
 from core.db.engine import Bounds, Database
-from core.db.leader import keep_out_writes, require_epoch
-from core.db.leadership import Leadership, LeadershipLostError
+from core.db.leadership import Leadership, LeadershipLostError, keep_out_writes, require_epoch
 from core.db.outage import no_database
 from core.errors import MandateError, OutsideError, text_of
 from core.exporter import serve_or_tell

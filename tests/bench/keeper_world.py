@@ -16,7 +16,7 @@ from core.chain.abi import topic_of
 from core.chain.abi_text import call_by_signature
 from core.db import embedded, migrate
 from core.db.engine import Database
-from core.db.leader import leader_row
+from core.db.leadership import leader_row
 from core.hexes import bytes_of
 from core.identity.tables import Account
 from core.mandate.chain import calldata
