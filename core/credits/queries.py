@@ -145,7 +145,7 @@ def free_reads_of_day(session: Session, reads: FreeReads, day: date) -> tuple[in
     """
     pools = [pool.name for pool in reads.pools]
     values = {"account_id": reads.account_id, "pools": pools, "day": day}
-    taken: dict[str | None, int] = dict(session.execute(_FREE_READS, values))
+    taken: dict[str | None, int] = dict(session.execute(_FREE_READS, values).all())
     own = taken.pop(None, 0)
     return own, {name: n for name, n in taken.items() if name is not None}
 

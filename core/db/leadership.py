@@ -33,16 +33,12 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from functools import cache
 from typing import Any
 
 from sqlalchemy import (
-    ColumnElement,
     Connection,
     Integer,
-    Select,
     Text,
-    bindparam,
     create_engine,
     func,
     literal_column,
@@ -53,7 +49,6 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Mapped, Session, mapped_column
 from sqlalchemy.pool import NullPool
-from sqlalchemy.sql.dml import ReturningUpdate
 
 from core.db import locks
 from core.db.base import Base
@@ -329,12 +324,11 @@ def raise_epoch(db: Executor, name: str, holder: str, now: datetime) -> int:
 
     Call it with the lock held.
     """
-    beat_at = func.clock_timestamp()
     fresh = {
         "holder": holder,
         "backend_pid": func.pg_backend_pid(),
         "since": now,
-        "beat_at": beat_at,
+        "beat_at": func.clock_timestamp(),
         "status": {},
     }
     # The update below would only lock FOR NO KEY UPDATE, which a fence does not wait for. The first
@@ -350,15 +344,17 @@ def raise_epoch(db: Executor, name: str, holder: str, now: datetime) -> int:
 
 def write_beat(db: Executor, name: str, epoch: int, status: Mapping[str, Any]) -> None:
     """Say that the loop lives. Errors: LeadershipLostError when the epoch is not the newest."""
-    values = {"of": name, "by": epoch, "said": dict(status)}
-    if db.execute(_beat(), values).scalar_one_or_none() is None:
+    led = update(LeaderRow).where(LeaderRow.name == name, LeaderRow.epoch == epoch)
+    beat = led.values(beat_at=func.clock_timestamp(), status=dict(status))
+    if db.execute(beat.returning(LeaderRow.epoch)).first() is None:
         raise LeadershipLostError(name, epoch)
 
 
 def require_epoch(db: Executor, name: str, epoch: int) -> None:
     """Fence this transaction: the epoch cannot rise before it ends. Errors: LeadershipLostError."""
     locks.own(_fence(name)).wait_shared(db)
-    if db.execute(_led(), {"of": name, "by": epoch}).scalar_one_or_none() is None:
+    led = select(LeaderRow.epoch).where(LeaderRow.name == name, LeaderRow.epoch == epoch)
+    if db.execute(led.with_for_update(read=True, key_share=True)).first() is None:
         raise LeadershipLostError(name, epoch)
 
 
@@ -376,24 +372,6 @@ def keep_out_writes(db: Executor, name: str) -> None:
 def leader_row(session: Session, name: str) -> LeaderRow | None:
     """The newest leader of this name, or None when there never was one."""
     return session.get(LeaderRow, name, populate_existing=True)
-
-
-# Every leader beats twice a second, and each writing transaction is fenced: these are built once.
-
-
-@cache
-def _beat() -> ReturningUpdate[int]:
-    fresh = {"beat_at": func.clock_timestamp(), "status": bindparam("said")}
-    return update(LeaderRow).where(*_is_led()).values(**fresh).returning(LeaderRow.epoch)
-
-
-@cache
-def _led() -> Select[int]:
-    return select(LeaderRow.epoch).where(*_is_led()).with_for_update(read=True, key_share=True)
-
-
-def _is_led() -> tuple[ColumnElement[bool], ColumnElement[bool]]:
-    return LeaderRow.name == bindparam("of"), LeaderRow.epoch == bindparam("by")
 
 
 def _leadership(name: str) -> str:
