@@ -2,14 +2,18 @@
 out of reach.
 """
 
+import ast
 import json
 import os
 import shlex
 import subprocess
 import sys
+from importlib.metadata import Distribution, packages_distributions
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from typer.testing import CliRunner
 
 from api.client.verify.main import app
@@ -89,12 +93,40 @@ def test_every_module_of_the_wheel__imports_without_the_repository(installed: Pa
         "pkgutil.walk_packages(m.__path__, 'mandate_wallet.')];[importlib.import_module(name) "
         "for name in names if '.examples.' not in name];print(len(names) > 50, "
         "sorted({name.split('.')[0] for name in sys.modules} & {'api', 'core', 'sqlalchemy', "
-        "'fastapi', 'web3'}))"
+        "'fastapi'}))"
     )
     found = run(installed, "-W", "ignore", "-c", code)
     assert (found.stdout.strip(), found.returncode) == ("True []", 0), found.stderr
 
 
+@pytest.mark.slow
+def test_every_package_that_the_wheel_imports__is_one_that_it_requires(installed: Path) -> None:
+    (info,) = installed.glob("mandate_wallet_client-*.dist-info")
+    required = {
+        canonicalize_name(Requirement(one).name) for one in Distribution.at(info).requires or ()
+    }
+    imported = {
+        name.partition(".")[0]
+        for file in (installed / "mandate_wallet").rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text()))
+        for name in imported_by(node)
+    } - {*sys.stdlib_module_names, "mandate_wallet"}
+    owners = packages_distributions()
+    unnamed = {
+        name
+        for name in imported
+        if not required & {canonicalize_name(owner) for owner in owners.get(name, ())}
+    }
+    assert (unnamed, len(imported) > 5) == (set(), True)
+
+
+def imported_by(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.ImportFrom):
+        return [node.module or ""] if node.level == 0 else []
+    return [one.name for one in node.names] if isinstance(node, ast.Import) else []
+
+
+@pytest.mark.slow
 def test_the_typed_client__calls_a_service_from_the_wheel(installed: Path) -> None:
     code = (
         "from mandate_wallet import Client, Unreachable\n"
