@@ -223,7 +223,7 @@ def credentials_of(request: Request, deps: Deps) -> Credentials:
 def _credentials(request: Request, deps: Deps) -> Credentials:
     peer = None if request.client is None else request.client.host
     headers = request.headers
-    client = client_address(peer, headers.getlist("x-forwarded-for"), deps.trusted_proxies)
+    client = client_address(peer)
     return credentials_sent(headers.getlist(KEY_HEADER), headers.getlist("authorization"), client)
 
 

@@ -35,12 +35,12 @@ def unit_of(file: Path) -> configparser.ConfigParser:
 
 
 def require_exists(command: list[str]) -> None:
-    """`python -m core.prefork module [command]`, of a module and a command of it."""
-    assert command[1:3] == ["-m", "core.prefork"]
-    module = importlib.import_module(command[3])
-    if len(command) > 4:
+    """`python -m module [command]`, of a module and a command of it."""
+    assert command[1] == "-m"
+    module = importlib.import_module(command[2])
+    if len(command) > 3:
         known = [one.name or one.callback.__name__ for one in module.app.registered_commands]
-        assert command[4] in known
+        assert command[3] in known
 
 
 def test_the_packages_of_the_image__are_those_of_the_tests_without_what_only_builds_and_tests() -> (
