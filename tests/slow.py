@@ -52,13 +52,11 @@ PATHS = (
     # our own HTTP server, requests to nodes and prepared statements
     "tests/integration/api/test_connections.py",
     "tests/integration/api/test_ending.py",
-    "tests/integration/api/test_requests_on_the_wire.py",
     "tests/integration/api/test_shared_reads.py",
     "tests/integration/core/db/test_described.py",
     "tests/integration/core/db/test_prepared.py",
     "tests/integration/core/db/test_replicas_that_lie.py",
     "tests/integration/core/test_http_deadline.py",
-    "tests/unit/api/kernel/test_connections.py",
     "tests/unit/api/kernel/test_kept_answers.py",
     "tests/unit/api/kernel/test_kept_rows.py",
     "tests/unit/api/kernel/test_parser.py",
