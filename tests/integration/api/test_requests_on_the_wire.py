@@ -113,7 +113,7 @@ REQUESTS: dict[str, tuple[bytes, list[str], bool]] = {
     "a target with all that is printed": (get(b"/a\"<>\\^`{|}'[]"), ["200 GET /a\"<>\\^`{|}'[]"], KEPT),
     "a fragment": (get(b"/a#b"), BAD, CLOSED),
     "absolute form": (get(b"http://x/a?b"), ["200 GET /a?b"], KEPT),
-    "absolute form without a path": (get(b"http://x"), ["200 GET /"], KEPT),
+    "absolute form without a path": (get(b"http://x"), BAD, CLOSED),
     "absolute form of another host": (get(b"http://y/a"), BAD, CLOSED),
     "a target without a slash": (get(b"a"), BAD, CLOSED),
     "asterisk form": (b"OPTIONS * HTTP/1.1\r\n" + H + b"\r\n", ["200 OPTIONS *"], KEPT),
