@@ -59,7 +59,6 @@ PATHS = (
     "tests/integration/core/test_http_deadline.py",
     "tests/unit/api/kernel/test_kept_answers.py",
     "tests/unit/api/kernel/test_kept_rows.py",
-    "tests/unit/api/kernel/test_parser.py",
     "tests/unit/api/kernel/test_shared_reads.py",
     # the votes of nodes
     "tests/integration/indexer/chaos",

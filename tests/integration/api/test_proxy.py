@@ -3,10 +3,12 @@ may send.
 """
 
 import json
+import os
 import re
 import resource
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, suppress
@@ -25,6 +27,9 @@ from api.kernel.operation import Deps, Refusal
 from api.kernel.refusals import refused
 from api.main import create_app
 from core.db.engine import Database
+from core.mandate.chain.lens import LENS
+from scripts._ports import free_port
+from scripts._processes import ROOT
 from tests.integration.api.behind_proxy import FILE, HAPROXY, behind_proxy
 from tests.integration.api.conftest import Clock, FewAnswersChain, deps_of
 from tests.integration.api.serving import served
@@ -248,3 +253,59 @@ def test_a_flood_of_one_address__is_429_and_leaves_the_others_theirs(
     assert set(statuses) == {200, 429}
     assert statuses.index(429) >= 1_000
     assert caller("127.0.0.3").get("/health/live").status_code == 200
+
+
+@pytest.mark.slow
+def test_two_real_processes__count_together_and_one_that_ends_is_not_missed(
+    database_url: str, tmp_path: Path
+) -> None:
+    record = tmp_path / "deployment.json"
+    lens = {"name": LENS, "address": "0x" + "11" * 20}
+    record.write_text(
+        json.dumps({"chain_id": 84532, "block": 0, "commit": "", "contracts": [lens]})
+    )
+    ports, scraped = (free_port(), free_port()), (free_port(), free_port())
+    shared = {
+        "PYTHONPATH": str(ROOT), "DATABASE_URL": database_url, "RPC_URLS": "http://127.0.0.1:9",
+        "DEPLOYMENT_FILE": str(record), "KEY_PEPPER": "p" * 32, "TRUSTED_PROXIES": "127.0.0.1",
+    }  # fmt: skip
+    with ExitStack() as running:
+        started = [
+            running.enter_context(
+                subprocess.Popen(
+                    [sys.executable, "-m", "api.main"],
+                    env=os.environ | shared | {"PORT": str(port), "API_METRICS_PORT": str(metrics)},
+                )
+            )
+            for port, metrics in zip(ports, scraped, strict=True)
+        ]
+        running.callback(lambda: [one.kill() for one in started])
+        places = [f"127.0.0.1:{port}" for port in ports]
+        proxy = running.enter_context(behind_proxy(*places))
+        for port in ports:
+            await_live(port)
+        base = f"http://127.0.0.1:{proxy}"
+
+        def register(number: int) -> int:
+            sent = {"agent_name": f"a{number}"}
+            return httpx.post(f"{base}/auth/agent/connect", json=sent, timeout=60).status_code
+
+        assert [register(n) for n in range(11)] == [200] * 10 + [429]
+        pages = [httpx.get(f"http://127.0.0.1:{one}/metrics").text for one in scraped]
+        line = re.compile(r'calls_total\{operation="identity.connect".*\} ([0-9.]+)$', re.MULTILINE)
+        asked = [sum(map(float, line.findall(page))) for page in pages]
+        assert (sum(asked), min(asked) > 0) == (11, True)
+        started[0].terminate()
+        statuses = {httpx.get(f"{base}/health/live", timeout=60).status_code for _ in range(200)}
+        assert (statuses, started[0].wait(20)) == ({200}, 0)
+
+
+def await_live(port: int) -> None:
+    until = time.monotonic() + 120
+    while True:
+        try:
+            httpx.get(f"http://127.0.0.1:{port}/health/live", timeout=5)
+            return
+        except httpx.HTTPError:
+            assert time.monotonic() < until
+            time.sleep(0.1)

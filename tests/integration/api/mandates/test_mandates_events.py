@@ -2,13 +2,11 @@
 break of any kind costs.
 """
 
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 from functools import partial
-from urllib.parse import urlsplit
 
 import httpx
 import psycopg
@@ -27,12 +25,11 @@ from core.mandate.ledger import ends as mandate_ends
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules import events as ev
 from core.mandate.rules.ledger import NewRow, ReportedBy, RowKind
-from tests.integration.api.behind_proxy import behind_proxy
 from tests.integration.api.mandates.following import Follower, eventually, following
 from tests.integration.api.mandates.stage import CHAIN_ID, USDC, Stage
 from tests.integration.api.serving import served
 
-LIVE = StreamTimes(heartbeat_s=15, lives_s=1_200)
+LIVE = StreamTimes(heartbeat_s=15, lives_s=600)
 OWN = "/mandate-wallet/me/events"
 
 
@@ -66,36 +63,6 @@ def serve(deps: Deps, database_url: str) -> Serve:
 def base_url(serve: Serve) -> Iterator[str]:
     with serve() as url:
         yield url
-
-
-def test_a_stream__passes_the_proxy_event_by_event(
-    serve: Serve, stage: Stage, mandate_id: str
-) -> None:
-    with (
-        serve(StreamTimes(heartbeat_s=0.5, lives_s=600)) as url,
-        behind_proxy(urlsplit(url).netloc) as port,
-        following(f"http://127.0.0.1:{port}{path_of(mandate_id)}", stage.agent) as follower,
-    ):
-        follower.until(lambda one: one.heard)
-        for number in range(2, 5):
-            stage.executed(mandate_id, 200 * USDC)
-            follower.until(lambda one, so_many=number: len(one.heard) == so_many)  # type: ignore[misc]
-        beats = follower.comments
-        follower.until(lambda one: one.comments > beats + 1)
-
-
-@pytest.mark.slow
-def test_a_stream__lasts_through_the_proxy(base_url: str, stage: Stage, mandate_id: str) -> None:
-    """Longer than any silence that the proxy bears; `make test-deep` waits ten minutes."""
-    with (
-        behind_proxy(urlsplit(base_url).netloc) as port,
-        following(f"http://127.0.0.1:{port}{path_of(mandate_id)}", stage.agent) as follower,
-    ):
-        follower.until(lambda one: one.heard)
-        time.sleep(float(os.environ.get("STREAM_S", "90")))
-        stage.executed(mandate_id, 200 * USDC)
-        follower.until(lambda one: len(one.heard) == 2)
-        assert not follower.has_ended
 
 
 def test_a_mandates_stream__begins_with_reset_and_tells_each_new_row_once(
