@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -242,6 +243,23 @@ def test_ten_thousand_idle_connections__leave_the_others_theirs(proxy: int, call
         assert client.get("/health/live").status_code == 200
         assert time.monotonic() - began < 2
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.slow
+def test_bodies_in_chunks_of_one_byte__leave_the_others_theirs(proxy: int, caller: Caller) -> None:
+    """The proxy hands on what it has as one chunk; read one by one they hold the event loop."""
+    head = POST + b"Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+    body = head + b"1\r\n \r\n" * 200_000 + b'12\r\n{"agent_name":"q"}\r\n0\r\n\r\n'
+    client = caller("127.0.0.3")
+    with ThreadPoolExecutor(4) as pool:
+        sent = [pool.submit(exchanged, proxy, body, address="127.0.0.2") for _ in range(4)]
+        longest = 0.0
+        while not all(one.done() for one in sent):
+            began = time.monotonic()
+            assert client.get("/health/live").status_code == 200
+            longest = max(longest, time.monotonic() - began)
+        assert {one.result().split(b" ", 2)[1] for one in sent} == {b"200"}
+    assert longest < 1
 
 
 @pytest.mark.slow
