@@ -103,7 +103,6 @@ class _Asked(Environment):
 
     log_format: str = ""
     database_url: str = ""
-    malloc_arena_max: str = ""
 
 
 def asked_log_format() -> str:
@@ -114,11 +113,6 @@ def asked_log_format() -> str:
 def asked_database_url() -> str:
     """As DATABASE_URL says, for a command that needs no other setting; empty: it says nothing."""
     return _Asked().database_url
-
-
-def is_heap_count_asked() -> bool:
-    """Whether MALLOC_ARENA_MAX, the C library's own, is set."""
-    return _Asked().malloc_arena_max != ""
 
 
 class Settings(

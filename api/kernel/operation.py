@@ -23,7 +23,6 @@ from sqlalchemy import Connection
 
 from api.kernel import streams as event_streams
 from api.kernel import workers as threads
-from api.kernel.address_rates import AddressRates
 from api.kernel.auth import Auth
 from api.kernel.built import BuiltBody
 from api.kernel.caller import Caller
@@ -214,7 +213,6 @@ class Deps:
     weeks: KeptWeeks = field(default_factory=KeptWeeks)
     steps: KeptSteps = field(default_factory=KeptSteps)
     notes_zip: KeptFile = field(default_factory=KeptFile)
-    address_rates: AddressRates = field(default_factory=AddressRates)
     perps: PerpsTerms | None = None  # None: the perpetuals leg is off
     operator_desk: OperatorDesk | None = None  # None: the operator's order routes are off
     eth_price: EthPrices = field(default_factory=lambda: FixedEthPrice(None))
@@ -307,7 +305,7 @@ class Operation:
     by one, since they wait for one lock. `asks_nothing`: its handler asks neither database nor chain,
     so that a call without a credential needs no thread. `per_minute`: which of Limits bounds the
     calls of a network address without a key, all operations that name it together
-    (address_rates.py). `adds_rows`: an owner's have a ceiling a UTC day; no way out does.
+    (over_rate.py). `adds_rows`: an owner's have a ceiling a UTC day; no way out does.
     """
 
     key: str

@@ -5,7 +5,7 @@ first answers to idempotency keys.
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
@@ -58,6 +58,14 @@ from caller left join counted on true
 """  # noqa: S608 (of the constants above)
 _FIND_CALL = f"""{_CALLER}{_SHOWN}, coalesce(counted.n, 0), null
 from caller left join request_count counted on counted.key_id = caller.key_id and counted.day = %(day)s
+"""
+
+_COUNT_ADDRESS = """
+insert into address_count as c (name, client, since, n) values (%(name)s, %(client)s, %(now)s, 1)
+on conflict (name, client) do update set
+    since = case when c.since <= %(now)s and %(now)s < c.since + %(window)s then c.since else %(now)s end,
+    n = case when c.since <= %(now)s and %(now)s < c.since + %(window)s then least(c.n + 1, %(most)s + 1) else 1 end
+returning n, since, set_config('synchronous_commit', 'off', true)
 """
 
 
@@ -118,6 +126,24 @@ def _found(
     }
     row = connection.exec_driver_sql(statement, values).first()
     return None if row is None else KeyCall(*row[:-1])
+
+
+def count_address(
+    connection: Connection[Any],
+    name: str,
+    client: str,
+    now: datetime,
+    window: timedelta,
+    most: int,
+) -> tuple[int, datetime]:
+    """Count one call of a network address by that name: its number in the window, at most one more
+    than `most`, and when the window began.
+
+    The connection commits each statement (core.db.engine.Database.statements).
+    """
+    values = {"name": name, "client": client, "now": now, "window": window, "most": most}
+    ((number, since, _),) = rows_of(connection, _COUNT_ADDRESS, values)
+    return number, since
 
 
 def find_session(
