@@ -8,8 +8,7 @@ from eth_utils.crypto import keccak
 
 from core.anchors.rules import EpochPost
 from core.chain import results
-from core.chain.abi import AbiDecodeError, answer_words
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import AbiDecodeError, answer_words, call_by_signature
 from core.chain.blocks import RawLog
 from core.chain.nodes import Nodes, Request
 from core.hexes import hex_of

@@ -16,9 +16,9 @@ from core.chain import results
 from core.chain.abi import (
     AbiDecodeError,
     FunctionAbi,
+    call_by_signature,
     function,
 )
-from core.chain.abi_text import call_by_signature
 from core.chain.blocks import BlockHeader, RawLog, TransactionReceipt
 from core.chain.errors import (
     AnswerTooLargeError,

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from core.chain.abi import answer_words
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import answer_words, call_by_signature
 from core.chain.reader import ChainReader
 
 

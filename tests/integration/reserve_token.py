@@ -6,8 +6,7 @@ from typing import Any
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
-from core.chain.abi import answer_words
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import answer_words, call_by_signature
 from core.chain.blocks import TransactionReceipt
 from core.hexes import bytes_of
 from tests.integration.chain_fixtures import USDC, DeployedChain

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.chain import results
-from core.chain.abi import WORD_BYTES, AbiDecodeError, answer_words, function
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import WORD_BYTES, AbiDecodeError, answer_words, call_by_signature, function
 from core.chain.errors import RpcError, RpcRefusedError, RpcRevertedError
 from core.chain.nodes import Request
 from core.chain.reader import LATEST, VIEW_GAS, At, ChainReader, block_argument

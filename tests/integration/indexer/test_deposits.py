@@ -11,7 +11,7 @@ import httpx
 import pytest
 from sqlalchemy import select, update
 
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import call_by_signature
 from core.chain.bloom import bloom_of
 from core.chain.nodes import Nodes
 from core.earn.views import payees_of

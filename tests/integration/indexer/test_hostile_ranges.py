@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import call_by_signature
 from core.chain.nodes import Nodes
 from core.hexes import checksum_address
 from core.identity.queries import linked_wallets

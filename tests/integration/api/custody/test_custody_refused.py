@@ -8,8 +8,7 @@ from dataclasses import replace
 import httpx
 from eth_utils.crypto import keccak
 
-from core.chain.abi import function
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import call_by_signature, function
 from core.chain.blocks import BlockHeader
 from core.chain.nodes import Nodes
 from core.chain.reader import LATEST, At

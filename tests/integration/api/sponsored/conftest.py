@@ -19,8 +19,7 @@ from sqlalchemy import text
 
 from api.kernel.operation import Deps
 from api.main import create_app
-from core.chain.abi import function
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import call_by_signature, function
 from core.chain.nodes import Nodes
 from core.db.engine import Database, WriteSession
 from core.db.leadership import Leadership

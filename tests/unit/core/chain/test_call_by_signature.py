@@ -9,8 +9,7 @@ from eth_abi.abi import decode
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.chain.abi import AbiEncodeError
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import AbiEncodeError, call_by_signature
 from core.hexes import WRONG_CHECKSUM, ZERO_ADDRESS, bytes_of, hex_of
 from core.selectors import selector_of
 from tests.each import each
