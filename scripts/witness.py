@@ -11,12 +11,13 @@ Laws
   DIR/<mandate>.evidence.jsonl; 2: something could not be checked; 0: all was.
 """
 
+import asyncio
 import fcntl
 import json
 import math
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,6 @@ from api.client.verify.reading import RecordFile, lines_of, read_record
 from core.anchors.witness import WitnessedHead
 from core.chain.nodes import Nodes
 from core.chain.provider import ACCEPTED, ENCODINGS
-from core.http_deadline import DeadlineTransport, within
 from core.mandate.rules.receipts import MANDATE_FORM
 
 MOST_BYTES = 256_000_000  # of a record
@@ -207,32 +207,31 @@ def fetch(service: str, mandate: str, token: str, to: Path) -> Path:
     """
     url = f"{service.rstrip('/')}/mandate-wallet/mandates/{mandate}/record"
     headers = ACCEPTED | ({"Authorization": f"Bearer {token}"} if token else {})
-    size = 0
     try:
-        with (
-            within(FETCH_S),
-            httpx.Client(
-                transport=DeadlineTransport(),
-                timeout=ANSWER_S,
-                trust_env=False,
-                follow_redirects=False,
-            ) as client,
-            client.stream("GET", url, headers=headers) as answer,
-            to.open("wb") as out,
-        ):
-            _require_plain(answer, mandate)
-            for chunk in answer.iter_bytes():  # as it comes: full chunks could take days to fill
-                size += len(chunk)
-                if size > MOST_BYTES:
-                    raise UncheckedError(mandate, "the record is too large")
-                out.write(chunk)
-    except httpx.TimeoutException as error:
+        asyncio.run(_fetch(url, headers, mandate, to))
+    except (TimeoutError, httpx.TimeoutException) as error:
         raise UncheckedError(
             mandate, f"the service answers too slowly: {type(error).__name__}"
         ) from error
     except httpx.HTTPError as error:
         raise UncheckedError(mandate, f"the service: {type(error).__name__}") from error
     return to
+
+
+async def _fetch(url: str, headers: Mapping[str, str], mandate: str, to: Path) -> None:
+    size = 0
+    async with (
+        asyncio.timeout(FETCH_S),
+        httpx.AsyncClient(timeout=ANSWER_S, trust_env=False) as client,
+        client.stream("GET", url, headers=headers) as answer,
+    ):
+        _require_plain(answer, mandate)
+        with to.open("wb") as out:
+            async for chunk in answer.aiter_bytes():
+                size += len(chunk)
+                if size > MOST_BYTES:
+                    raise UncheckedError(mandate, "the record is too large")
+                out.write(chunk)
 
 
 def _require_plain(answer: httpx.Response, mandate: str) -> None:

@@ -57,7 +57,6 @@ PATHS = (
     "tests/integration/core/db/test_described.py",
     "tests/integration/core/db/test_prepared.py",
     "tests/integration/core/db/test_replicas_that_lie.py",
-    "tests/integration/core/test_http_deadline.py",
     "tests/integration/core/test_prefork.py",
     "tests/unit/api/kernel/test_connections.py",
     "tests/unit/api/kernel/test_kept_answers.py",

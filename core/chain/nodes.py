@@ -44,10 +44,9 @@ from core.chain.at_once import AtOnce
 from core.chain.blocks import BlockHeader
 from core.chain.errors import NodeFailure, RpcError, RpcRefusedError, WrongChainError
 from core.chain.node import ChainNode
-from core.chain.provider import ANSWER_S, NodeProvider, client_of, names_of
+from core.chain.provider import ANSWER_S, NodeProvider, client_of, finished, names_of
 from core.chain.refusals import FailureKind
 from core.chain.results import Parse
-from core.http_deadline import within
 
 __all__ = ["Nodes", "Request"]
 
@@ -73,7 +72,7 @@ class Nodes:
         answer_s: float = ANSWER_S,
         deadline_s: float = DEADLINE_S,
         calls_per_s: float = CALLS_PER_S,
-        transport: httpx.BaseTransport | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
@@ -225,7 +224,7 @@ class Nodes:
 
     def close(self) -> None:
         self._at_once.close()
-        self._client.close()
+        finished(self._client.aclose())
 
     def _asked(
         self,
@@ -288,10 +287,12 @@ class Nodes:
         """Errors: NodeFailure when the node failed all of it, AnswerTooLargeError."""
         asked = [(RPCEndpoint(call.method), call.params) for call in calls]
         sent_at, said, failure, ask = self._clock(), list[Any](), None, node.provider
+        within_s = min(self._answer_s, left_s)
         try:
-            with within(min(self._answer_s, left_s)):
-                many = ask.make_batch_request(asked) if is_batch else None
-                said = answers_of(calls, [ask.make_request(*asked[0])] if many is None else many)
+            if is_batch:
+                said = answers_of(calls, ask.make_batch_request(asked, within_s))
+            else:
+                said = answers_of(calls, [ask.make_request(*asked[0], within_s)])
             failure = failure_among(said)
         except NodeFailure as whole:
             failure = whole

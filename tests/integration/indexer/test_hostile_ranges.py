@@ -18,6 +18,7 @@ from core.mandate.chain.reader import VaultReader
 from tests.integration.chain_fixtures import USDC, DeployedChain, Ground
 from tests.integration.indexer.conftest import Follower, Issued
 from tests.integration.indexer.test_lies import LyingNodes, make_final
+from tests.node_transport import in_threads
 from tests.personas import OWNER
 
 Working = tuple[Issued, str]
@@ -127,7 +128,8 @@ def test_nodes_without_old_states__give_history_all_the_same(
     follower.deployed.buy(vault, 10 * USDC)
     make_final(follower)
     rpc = Nodes(
-        ["http://one", "http://two"], transport=Pruned(follower.deployed.anvil.url, code, message)
+        ["http://one", "http://two"],
+        transport=in_threads(Pruned(follower.deployed.anvil.url, code, message)),
     )
     follower.restart(reader=VaultReader(rpc, follower.deployed.contracts))
     follower.catch_up()
