@@ -123,18 +123,15 @@ class Nodes:
     ) -> dict[str, list[Any | RpcRefusedError]]:
         """What each node (`among` these) says, by its name, a failed call as its error in place.
 
-        One that failed a moment ago, or does not say all of it `within_s`, is left out. `others_s`:
-        all are asked at once, and so long is waited for the others once one has answered; who is
-        late is left out of such calls until it is through.
+        All are asked at once. One that failed a moment ago, or does not say all of it `within_s`, is
+        left out. `others_s`: so long is waited for the others once one has answered; who is late is
+        left out of such calls until it is through.
         """
         names = self.names if among is None else among
         asked = [one for one in self._nodes if not one.has_failed and one.name in names]
         calls = calls_of(requests, parse)
-        if others_s is not None and len(asked) > 1:
-            jobs = {node.name: partial(self._said, node, calls, within_s) for node in asked}
-            return self._at_once.ask(jobs, others_s)
-        said = {node.name: self._said(node, calls, within_s) for node in asked}
-        return {name: one for name, one in said.items() if one is not None}
+        jobs = {node.name: partial(self._said, node, calls, within_s) for node in asked}
+        return self._at_once.ask(jobs, within_s if others_s is None else others_s)
 
     def _said(
         self, node: ChainNode, calls: Sequence[NodeCall], within_s: float
