@@ -92,7 +92,7 @@ class Nodes:
     def call(self, method: str, params: Sequence[Any] = (), parse: Parse[Any] | None = None) -> Any:
         """The result of one call; without `parse` any JSON, as Python has it."""
         asked = [NodeCall(method, params, parse or results.plain)]
-        return _result(*self._asked(asked, self._deadline_s, is_batch=False))
+        return _result(*self._asked(asked, self._deadline_s))
 
     def batch(
         self, requests: Sequence[Request], parse: Sequence[Parse[Any]] | None = None
@@ -229,7 +229,6 @@ class Nodes:
         patience_s: float,
         *,
         only: ChainNode | None = None,
-        is_batch: bool = True,
         is_settled: bool = True,
     ) -> list[Any]:
         """The answers, all of one node, refusals in their places. Of `only` this node: within
@@ -254,7 +253,7 @@ class Nodes:
                 if wait_s:
                     self._sleep(wait_s)
                 places, left_s = left[node][:part], (until - self._clock()) / len(said)
-                answers = self._exchange(node, [calls[at] for at in places], left_s, is_batch)
+                answers = self._exchange(node, [calls[at] for at in places], left_s)
                 said[node] |= {
                     at: one for at, one in zip(places, answers, strict=True) if not _is_open(one)
                 }
@@ -278,18 +277,13 @@ class Nodes:
             raise outcome(calls[0].method, failures)
         return partly
 
-    def _exchange(
-        self, node: ChainNode, calls: Sequence[NodeCall], left_s: float, is_batch: bool
-    ) -> list[Any]:
+    def _exchange(self, node: ChainNode, calls: Sequence[NodeCall], left_s: float) -> list[Any]:
         """Errors: NodeFailure when the node failed all of it, AnswerTooLargeError."""
         asked = [(RPCEndpoint(call.method), call.params) for call in calls]
-        sent_at, said, failure, ask = self._clock(), list[Any](), None, node.provider
+        sent_at, said, failure = self._clock(), list[Any](), None
         within_s = min(self._answer_s, left_s)
         try:
-            if is_batch:
-                said = answers_of(calls, ask.make_batch_request(asked, within_s))
-            else:
-                said = answers_of(calls, [ask.make_request(*asked[0], within_s)])
+            said = answers_of(calls, node.provider.make_batch_request(asked, within_s))
             failure = failure_among(said)
         except NodeFailure as whole:
             failure = whole

@@ -2,7 +2,8 @@
 
     make_request        one call    --> {"id", "result"} or {"id", "error"}
     make_batch_request  many calls  --> such answers in the order asked, each error in its place;
-                                        one {"error"} for all when the node refuses the batch itself
+                                        one {"error"} for all when the node refuses the batch itself;
+                                        one call alone goes without a list around it
 
 Laws
 - A request has so many seconds from connecting to the end of its body: only a task of asyncio can be
@@ -95,27 +96,26 @@ class NodeProvider(JSONBaseProvider):
     def make_request(
         self, method: RPCEndpoint, params: Any, within_s: float = ANSWER_S
     ) -> RPCResponse:
-        (body,) = self._bodies([(method, params)])
-        answer = _decoded(_ENVELOPE, finished(self._post(body, [method], within_s)))
-        if answer.id != body["id"] and answer.error is None:
-            raise NodeFailure(FailureKind.GARBLED, "an answer to another call")
-        return _response(answer)
+        answers = self.make_batch_request([(method, params)], within_s)
+        return answers[0] if isinstance(answers, list) else answers
 
     def make_batch_request(
         self, requests: list[tuple[RPCEndpoint, Any]], within_s: float = ANSWER_S
     ) -> list[RPCResponse] | RPCResponse:
         bodies = self._bodies(requests)
-        content = finished(self._post(bodies, [method for method, _ in requests], within_s))
+        is_alone = len(bodies) == 1
+        methods = [method for method, _ in requests]
+        content = finished(self._post(bodies[0] if is_alone else bodies, methods, within_s))
         is_one, answers = _envelopes(content)
-        if len(answers) == 1 and (error := answers[0].error) is not None:
-            if len(bodies) > 1 and is_too_large(error):
-                raise NodeFailure(FailureKind.SIZE, f"takes no {len(bodies)} calls at once")
-            if is_one:
-                return _response(answers[0])
+        error = answers[0].error if len(answers) == 1 else None
+        if error is not None and not is_alone and is_too_large(error):
+            raise NodeFailure(FailureKind.SIZE, f"takes no {len(bodies)} calls at once")
+        if error is not None and is_one:
+            return [_response(answers[0])] if is_alone else _response(answers[0])
         by_id = {answer.id: answer for answer in answers}
         counts = Counter(answer.id for answer in answers)
-        if is_one or any(counts[body["id"]] != 1 for body in bodies):
-            raise NodeFailure(FailureKind.GARBLED, "a batch answer with calls left out or doubled")
+        if is_one != is_alone or any(counts[body["id"]] != 1 for body in bodies):
+            raise NodeFailure(FailureKind.GARBLED, "answers left out, doubled or of other calls")
         return [_response(by_id[body["id"]]) for body in bodies]
 
     def _bodies(self, requests: Sequence[tuple[RPCEndpoint, Any]]) -> list[dict[str, Any]]:

@@ -61,7 +61,11 @@ class Node:
         self.floors = 0
 
     def answer(self, request: httpx.Request) -> httpx.Response:
-        return httpx.Response(200, json=[self._one(call) for call in json.loads(request.content)])
+        asked = json.loads(request.content)
+        is_one = isinstance(asked, dict)
+        return httpx.Response(
+            200, json=self._one(asked) if is_one else [self._one(call) for call in asked]
+        )
 
     def _one(self, call: dict[str, Any]) -> dict[str, Any]:
         method, params = call["method"], call["params"]

@@ -177,7 +177,7 @@ def test_ids_that_are_left_out_doubled_or_anothers__go_to_the_next_node(node: Sc
 
 
 def taking(most: int, *, refusal: Script) -> Script:
-    return lambda body: good(body) if len(body) <= most else refusal(body)
+    return lambda body: refusal(body) if isinstance(body, list) and len(body) > most else good(body)
 
 
 TOO_LARGE: list[Script] = [

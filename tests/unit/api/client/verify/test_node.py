@@ -37,7 +37,10 @@ class FakeNode(httpx.BaseTransport):
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         calls = json.loads(request.read())
         if isinstance(calls, dict):
-            return httpx.Response(200, json=self._answer(calls))
+            is_taken = self.most > 0
+            return (
+                httpx.Response(200, json=self._answer(calls)) if is_taken else httpx.Response(413)
+            )
         self.sizes.append(len(calls))
         return (
             httpx.Response(413)
