@@ -57,18 +57,6 @@ def address_word(address: str) -> str:
     return "0x" + address.lower().removeprefix("0x").rjust(64, "0")
 
 
-def answer_words(answer: Any, count: int) -> bytes:
-    """A node's answer, bytes or hex, of exactly so many words of 32 bytes; the decoder alone takes
-    a longer one. Errors: AbiDecodeError.
-    """
-    if not isinstance(answer, str | bytes):
-        raise AbiDecodeError(f"{answer!r:.80} is no hex text")
-    data = answer if isinstance(answer, bytes) else _told_bytes(answer)
-    if len(data) != count * WORD_BYTES:
-        raise AbiDecodeError(f"{len(data)} bytes, not {count} words")
-    return data
-
-
 def _told_bytes(text: str) -> bytes:
     """As `bytes_of`. Errors: AbiDecodeError."""
     try:
@@ -190,17 +178,20 @@ def encode_values(types: Sequence[str], values: Sequence[Any]) -> bytes:
         raise AbiEncodeError(f"arguments do not fit ({', '.join(types)}): {error}") from error
 
 
-def decode_values(types: Sequence[str], data: bytes) -> tuple[Any, ...]:
+def decode_values(types: Sequence[str], data: bytes, *, is_exact: bool = True) -> tuple[Any, ...]:
     """Read ABI-encoded bytes into domain values, at a cost that the number of bytes bounds.
 
-    Errors: AbiDecodeError.
+    `is_exact`: bytes behind values without offsets are an error. Errors: AbiDecodeError.
     """
     decoders = [_REGISTRY.get_decoder(one) for one in types]
     stream = _BoundedStream(data)
     try:
         if any(one.is_dynamic for one in decoders):
             return tuple(decoding.TupleDecoder(decoders=decoders)(stream))
-        return tuple([read(stream) for read in decoders])  # without a look ahead at the offsets
+        values = tuple([read(stream) for read in decoders])  # without a look ahead at offsets
+        if is_exact and stream.tell() != len(data):
+            raise DecodingError(f"{len(data) - stream.tell()} bytes too many")
+        return values
     except (DecodingError, ValueError, OverflowError) as error:
         raise AbiDecodeError(f"not ({', '.join(types)}): {error}") from error
 
@@ -252,8 +243,12 @@ class FunctionAbi:
         return self.selector + encode_values(types_of(self.inputs), arguments).hex()
 
     def decode_input(self, data: str) -> tuple[Any, ...]:
-        """The arguments of call data, selector included. Errors: AbiDecodeError."""
-        return decode_values(types_of(self.inputs), _told_bytes(data)[SELECTOR_BYTES:])
+        """The arguments of call data, selector included; contracts pass over what follows them.
+
+        Errors: AbiDecodeError.
+        """
+        told = _told_bytes(data)[SELECTOR_BYTES:]
+        return decode_values(types_of(self.inputs), told, is_exact=False)
 
     def decode_output(self, data: bytes) -> tuple[Any, ...]:
         """What the function returned. Errors: AbiDecodeError."""
@@ -273,15 +268,13 @@ class EventAbi:
 
         Indexed strings, bytes, structs and lists would be hashes; we have none.
 
-        Errors: AbiDecodeError, also when the number of topics differs.
+        Errors: AbiDecodeError, also when number or length of the topics differ.
         """
-        if len(topics) != 1 + len(self.indexed):
-            raise AbiDecodeError(
-                f"{self.name} has {len(self.indexed)} indexed arguments, the log {len(topics) - 1}"
-            )
-        words = b"".join(answer_words(topic, 1) for topic in topics[1:])
+        words = [_told_bytes(topic) for topic in topics[1:]]
+        if list(map(len, words)) != [WORD_BYTES] * len(self.indexed):
+            raise AbiDecodeError(f"{self.name} has {len(self.indexed)} indexed arguments of a word")
         values = (
-            *decode_values(types_of(self.indexed), words),
+            *decode_values(types_of(self.indexed), b"".join(words)),
             *decode_values(types_of(self.plain), _told_bytes(data)),
         )
         names = (one.name for one in (*self.indexed, *self.plain))

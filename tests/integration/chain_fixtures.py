@@ -127,7 +127,8 @@ def _artifact(contract: str) -> Mapping[str, Any]:
 def creation_code(contract: str, *arguments: Any) -> str:
     artifact = _artifact(contract)
     constructor: Any = next(
-        (entry for entry in artifact["abi"] if entry["type"] == "constructor"), {"inputs": []}
+        (entry for entry in artifact["abi"] if entry["type"] == "constructor"),
+        {"type": "constructor", "inputs": []},
     )
     encoded = encode_values(get_abi_input_types(constructor), arguments)
     return str(artifact["bytecode"]["object"]) + encoded.hex()

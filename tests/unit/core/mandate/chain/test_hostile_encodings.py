@@ -107,3 +107,12 @@ def test_a_log_whose_topics_have_other_lengths__is_an_abi_error() -> None:
     with pytest.raises(AbiDecodeError):
         decode_log(log)
     decode_log(replace(log, topics=(executed.topic, "0x" + "00" * 32, "0x" + "00" * 32)))
+
+
+def test_words_behind_the_last_value__are_an_abi_error_but_behind_arguments() -> None:
+    """Contracts take call data with a note of the sender's wallet at its end."""
+    view, deposit = (function("MandateVault", name) for name in ("stopFloor", "deposit"))
+    assert view.decode_output(bytes(32)) == (0,)
+    with pytest.raises(AbiDecodeError):
+        view.decode_output(bytes(64))
+    assert deposit.decode_input(deposit.encode(5) + "00" * 32) == (5,)
