@@ -19,6 +19,7 @@ Laws
 import asyncio
 import itertools
 import json
+import os
 import threading
 from collections import Counter
 from collections.abc import Coroutine, Mapping, Sequence
@@ -57,6 +58,9 @@ def _loop() -> asyncio.AbstractEventLoop:
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="nodes", daemon=True).start()
     return loop
+
+
+os.register_at_fork(after_in_child=_loop.cache_clear)  # which has none of its parent's threads
 
 
 def finished(task: Coroutine[Any, Any, T]) -> T:
