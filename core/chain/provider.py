@@ -51,6 +51,7 @@ CONNECT_S: Final = 2.0
 
 
 T = TypeVar("T")
+_STARTS: Final = threading.Lock()
 
 
 @cache
@@ -65,7 +66,9 @@ os.register_at_fork(after_in_child=_loop.cache_clear)  # which has none of its p
 
 def finished(task: Coroutine[Any, Any, T]) -> T:
     """What a task of the process's loop comes to."""
-    return asyncio.run_coroutine_threadsafe(task, _loop()).result()
+    with _STARTS:  # a client's connections are of one loop
+        loop = _loop()
+    return asyncio.run_coroutine_threadsafe(task, loop).result()
 
 
 class _Envelope(msgspec.Struct, gc=False):
