@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from eth_abi import decoding, encoding
+from eth_abi import decoding, encoding, grammar
 from eth_abi.codec import ABIEncoder
 from eth_abi.exceptions import DecodingError, EncodingError, ParseError
 from eth_abi.registry import ABIRegistry, BaseEquals, registry
@@ -35,6 +35,8 @@ _HEX_BYTES = re.compile(r"0x(?:[0-9a-fA-F]{2})*", re.ASCII)
 # of each byte of encoded values, on average: an encoder's own output takes two, since its offsets
 # are looked at twice
 MOST_READS = 4
+# that eth-abi keeps, which it does for ever by itself; a signature may come from anybody
+MOST_TYPES = 1_024
 
 
 class AbiDecodeError(OutsideError):
@@ -201,6 +203,9 @@ def call_by_signature(signature: str, arguments: Sequence[Any]) -> str:
 
     Errors: AbiEncodeError.
     """
+    if grammar.parse.cache_info().currsize > MOST_TYPES:
+        grammar.parse.cache_clear()
+        _REGISTRY.get_encoder.cache_clear()
     canonical = "".join(signature.split())
     try:
         selector, types = selector_of(canonical), argument_types(canonical)
