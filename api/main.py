@@ -168,7 +168,6 @@ def deps_of(settings: Settings) -> Deps:
         custody=KeyMaker(KeyRing(custody_keys)) if custody_keys else None,
         payment_config=payment_config,
         guard=own_signer(settings, "GUARD"),
-        receipts=own_signer(settings, "RECEIPT"),
         perps=perps_terms(settings.hl_url, settings.hl_exit_allowance_bps),
         operator_desk=operator_desk(PerpsSettings.model_validate(settings, from_attributes=True)),
         eth_price=eth_prices(
@@ -237,7 +236,7 @@ def _settle_signer(settings: Settings) -> LocalKeySigner:
 
 
 def own_signer(settings: Settings, prefix: str) -> LocalKeySigner | None:
-    """By the settings that begin with GUARD, RECEIPT or X402_SETTLE; None: no key is set.
+    """By the settings that begin with GUARD or X402_SETTLE; None: no key is set.
 
     Errors: InvalidParameterError, also for a key in plain off a local chain.
     """

@@ -84,7 +84,7 @@ def _keys(variable: str, texts: list[str]) -> tuple[bytes, ...]:
 _KEY = re.compile(r"(0x)?[0-9a-fA-F]{64}")
 HAVE_A_KEYSTORE = (
     *("KEEPER", "KEEPER_STOP", "KEEPER_PAUSER", "CUSTODY_GAS", "SPONSOR"),
-    *("X402_SETTLE", "GUARD", "RECEIPT"),
+    *("X402_SETTLE", "GUARD"),
 )
 HAVE_A_REMOTE_SIGNER = ("KEEPER", "KEEPER_STOP", "KEEPER_PAUSER", "CUSTODY_GAS", "SPONSOR")
 
@@ -222,7 +222,7 @@ class Settings(
         default=None, description="file with the bearer token that it asks for"
     )
 
-    # Payments, guard and receipts: API
+    # Payments and guard: API
     x402_pay_to: Account | None = Field(
         default=None, description="who is paid in USDC for calls; without it no payment is taken"
     )
@@ -254,15 +254,6 @@ class Settings(
         default=None, description="encrypted JSON keystore of the key that signs payments of vaults"
     )
     guard_keystore_password_file: Path | None = Field(
-        default=None, description="file with that keystore's password"
-    )
-    receipt_private_key: SecretStr | None = Field(
-        default=None, description="signs receipts of rows; accepted on a local chain only"
-    )
-    receipt_keystore: Path | None = Field(
-        default=None, description="encrypted JSON keystore of the key that signs receipts of rows"
-    )
-    receipt_keystore_password_file: Path | None = Field(
         default=None, description="file with that keystore's password"
     )
 

@@ -208,7 +208,6 @@ class Deps:
     settling: threads.Workers = field(default_factory=threads.of_payments)
     custody: KeyMaker | None = None  # None: starter wallets are off
     guard: DigestSigner | None = None  # None: vaults can't pay for web resources
-    receipts: DigestSigner | None = None  # None: answers have no receipts
     used_up: UsedUp = field(default_factory=UsedUp)
     board_rows: KeptRows = field(default_factory=KeptRows)
     days: KeptDays = field(default_factory=KeptDays)

@@ -42,7 +42,7 @@ PASSED_ON = {
 MIGRATIONS = {"upgrade", "current", "check", "draft", "sql"}
 OURS = ("api", "core", "indexer", "keeper", "scripts", "tests")
 PREFIXES = (
-    "KEEPER_", "CUSTODY_", "SPONSOR_", "X402_", "GUARD_", "RECEIPT_", "DATABASE_", "RPC_", "INDEXER_",
+    "KEEPER_", "CUSTODY_", "SPONSOR_", "X402_", "GUARD_", "DATABASE_", "RPC_", "INDEXER_",
     "SCANNER_", "API_METRICS", "HL_", "AUDIT_",
 )  # fmt: skip
 NO_SETTINGS = {
