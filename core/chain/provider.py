@@ -22,7 +22,7 @@ import json
 import os
 import threading
 from collections import Counter
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Sequence
 from functools import cache
 from typing import Any, Final, TypeVar, cast
 
@@ -38,14 +38,12 @@ from core.chain.refusals import FailureKind, is_too_large, is_too_much
 MOST_ANSWER_BYTES = 64 * 2**20
 MAY_BE_LONG: Final = ("eth_getBlockReceipts", "eth_getLogs")
 ENCODINGS: Final = ("identity", "gzip", "deflate")
-ACCEPTED: Final = {"Accept-Encoding": ", ".join(ENCODINGS[1:])}
 # refusals of the request, whose body may say what is wrong with it: a range, a method, a batch
 EXPLAINED: Final = (
     httpx.codes.BAD_REQUEST,
     httpx.codes.FORBIDDEN,
     httpx.codes.REQUEST_ENTITY_TOO_LARGE,
 )
-NO_HEADERS: Final[Mapping[str, str]] = {}
 ANSWER_S: Final = 10.0
 CONNECT_S: Final = 2.0
 
@@ -84,11 +82,12 @@ _ENVELOPES = msgspec.json.Decoder(list[_Envelope])
 
 
 def client_of(
-    transport: httpx.AsyncBaseTransport | None = None, headers: Mapping[str, str] = NO_HEADERS
+    transport: httpx.AsyncBaseTransport | None = None, token: str | None = None
 ) -> httpx.AsyncClient:
-    """What providers ask through; they may share one."""
-    sent = {**ACCEPTED, "Content-Type": "application/json", **headers}
-    return httpx.AsyncClient(transport=transport, headers=sent, trust_env=False)
+    """What providers ask through; they may share one. `token`: goes along as a bearer's."""
+    headers = {"Accept-Encoding": ", ".join(ENCODINGS[1:]), "Content-Type": "application/json"}
+    headers |= {} if token is None else {"Authorization": f"Bearer {token}"}
+    return httpx.AsyncClient(transport=transport, headers=headers, trust_env=False)
 
 
 class NodeProvider(JSONBaseProvider):
@@ -109,7 +108,10 @@ class NodeProvider(JSONBaseProvider):
     def make_batch_request(
         self, requests: list[tuple[RPCEndpoint, Any]], within_s: float = ANSWER_S
     ) -> list[RPCResponse] | RPCResponse:
-        bodies = self._bodies(requests)
+        bodies = [
+            {"jsonrpc": "2.0", "id": next(self.request_counter), "method": method, "params": params}
+            for method, params in requests
+        ]
         is_alone = len(bodies) == 1
         methods = [method for method, _ in requests]
         content = finished(self._post(bodies[0] if is_alone else bodies, methods, within_s))
@@ -124,17 +126,6 @@ class NodeProvider(JSONBaseProvider):
         if is_one != is_alone or any(counts[body["id"]] != 1 for body in bodies):
             raise NodeFailure(FailureKind.GARBLED, "answers left out, doubled or of other calls")
         return [_response(by_id[body["id"]]) for body in bodies]
-
-    def _bodies(self, requests: Sequence[tuple[RPCEndpoint, Any]]) -> list[dict[str, Any]]:
-        return [
-            {
-                "jsonrpc": "2.0",
-                "id": next(self.request_counter),
-                "method": method,
-                "params": list(params),
-            }
-            for method, params in requests
-        ]
 
     async def _post(self, body: Any, methods: Sequence[str], within_s: float) -> bytes:
         sent = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))

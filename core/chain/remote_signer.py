@@ -57,9 +57,8 @@ class RemoteSigner:
         certificate: SSL_CERT_FILE.
         """
         self.address = checksum_address(address)
-        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         # of the environment it takes SSL_CERT_FILE alone
-        self._client = client_of(httpx.AsyncHTTPTransport(), headers)
+        self._client = client_of(httpx.AsyncHTTPTransport(), token)
         self._provider, self._answer_s = NodeProvider(url, self._client), answer_s
 
     def sign_transaction(self, transaction: dict[str, Any]) -> bytes:
