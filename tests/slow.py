@@ -45,7 +45,6 @@ PATHS = (
     "tests/integration/api/test_shared_reads.py",
     "tests/integration/core/db/test_sessions.py",
     "tests/integration/core/db/test_replicas_that_lie.py",
-    "tests/integration/core/test_http_deadline.py",
     "tests/unit/api/kernel/test_kept_answers.py",
     "tests/unit/api/kernel/test_kept_rows.py",
     "tests/unit/api/kernel/test_shared_reads.py",

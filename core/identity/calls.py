@@ -129,7 +129,7 @@ def _found(
 
 
 def count_address(
-    connection: Connection[Any],
+    connection: Connection,
     name: str,
     client: str,
     now: datetime,
@@ -142,7 +142,7 @@ def count_address(
     The connection commits each statement (core.db.engine.Database.statements).
     """
     values = {"name": name, "client": client, "now": now, "window": window, "most": most}
-    ((number, since, _),) = rows_of(connection, _COUNT_ADDRESS, values)
+    number, since, _ = connection.exec_driver_sql(_COUNT_ADDRESS, values).one()
     return number, since
 
 
