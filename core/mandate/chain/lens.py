@@ -8,7 +8,7 @@ Laws
 - Unknown is not zero: what the lens could not read is in no reading.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from enum import IntEnum
 from typing import Any, Generic, TypeVar
@@ -107,32 +107,6 @@ class LensRow(Generic[ReadingT]):
     block: LensBlock
     outcome: LensOutcome
     reading: ReadingT | None
-
-    @property
-    def is_final(self) -> bool:
-        """More gas would say nothing else."""
-        return self.outcome in (LensOutcome.NO_VAULT, LensOutcome.VALUED)
-
-
-@dataclass(frozen=True, slots=True)
-class LensAnswer(Generic[ReadingT]):
-    """What is known of each vault that was asked for; it is in one of the three.
-
-    `absent`: as of this block there is no code at the address. `unread`: the code there is not a
-    vault of the factory, or all the gas of a call is too little.
-    """
-
-    found: Mapping[str, ReadingT]
-    absent: Mapping[str, LensBlock]
-    unread: frozenset[str]
-
-    @classmethod
-    def of(cls, rows: Mapping[str, LensRow[ReadingT]]) -> "LensAnswer[ReadingT]":
-        found = {vault: row.reading for vault, row in rows.items() if row.reading is not None}
-        absent = {
-            vault: row.block for vault, row in rows.items() if row.outcome is LensOutcome.NO_VAULT
-        }
-        return cls(found, absent, frozenset(rows.keys() - found.keys() - absent.keys()))
 
 
 @dataclass(frozen=True, slots=True)

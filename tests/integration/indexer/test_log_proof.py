@@ -250,7 +250,9 @@ def test_one_of_two_nodes_lies__the_other_is_believed__and_the_first_rests(
 
 
 def word_of(follower: Follower, vault: str) -> str:
-    return follower.deployed.reader.read_lens([vault]).found[vault].log_head
+    position = follower.deployed.reader.lens_position(vault)
+    assert position is not None
+    return position.log_head
 
 
 def two_stories(follower: Follower, vault: str) -> Lie:
