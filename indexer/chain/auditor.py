@@ -7,13 +7,11 @@
 Laws
 - The node is the second of RPC_URLS; with one, the record is held against the node that it came from.
 - What is found must be found twice, and is written once; a person closes it.
-- Each piece of work is followed by a rest as long as it took.
 - A vault's logs have their own proof (log_proof.py), by all nodes.
 Source: law 7 of docs/architecture.md; docs/decisions/0061.
 """
 
 import random
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -51,7 +49,7 @@ class Looked:
 
 
 class Auditor:
-    """`chain` holds the second node's reader and a database of its own. Not thread-safe."""
+    """`chain` has the second node's reader. Not thread-safe."""
 
     def __init__(
         self,
@@ -61,15 +59,12 @@ class Auditor:
         blocks_a_round: int,
         is_same_provider: bool,
         draw: random.Random,
-        rest: Callable[[float], None],
     ) -> None:
-        """`rest(seconds)` waits before the next piece of work; it may raise to end the round."""
         self._chain = chain
         self._clock = clock
         self._blocks_a_round = blocks_a_round
         self._is_same_provider = is_same_provider
         self._draw = draw
-        self._rest = rest
         self._own_keys = OwnKeys(chain, clock)
 
     def round(self) -> Looked:
@@ -91,9 +86,9 @@ class Auditor:
             ledgers = ledgers_in_turn(session, chain.chain_id, last, LEDGERS_A_ROUND)
         heights = range(first, last + 1)
         numbers = sorted(self._draw.sample(heights, min(self._blocks_a_round, len(heights))))
-        found += self._unhurried(partial(self._blocks, numbers))
+        found += self._twice(partial(self._blocks, numbers))
         for ledger in ledgers:
-            found += self._unhurried(partial(self._ledger, ledger, tip))
+            found += self._twice(partial(self._ledger, ledger, tip))
         self._end(len(numbers), len(ledgers))
         return Looked(len(numbers), len(ledgers), tuple(found))
 
@@ -105,13 +100,11 @@ class Auditor:
             return None
         return None if header is None else header.number
 
-    def _unhurried(self, look: Callable[[], list[Fault]]) -> list[Fault]:
-        """What two looks find; write down what of it is new, then rest for as long as it took."""
-        begun, found = time.monotonic(), look()
+    def _twice(self, look: Callable[[], list[Fault]]) -> list[Fault]:
+        """What two looks find; of it what is new is written down."""
+        found = look()
         again = {fault.key for fault in look()} if found else set()
-        new = self._write([fault for fault in found if fault.key in again])
-        self._rest(time.monotonic() - begun)
-        return new
+        return self._write([fault for fault in found if fault.key in again])
 
     def _blocks(self, numbers: Sequence[int]) -> list[Fault]:
         chain, found = self._chain, list[Fault]()
@@ -153,7 +146,7 @@ class Auditor:
         if vault is None:
             return []
         try:
-            position = chain.reader.lens_positions([vault], tip.hash).found.get(vault)
+            position = chain.reader.lens_position(vault, tip.hash)
         except RpcRefusedError:
             return []
         with chain.database.read() as session:

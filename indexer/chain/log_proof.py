@@ -13,7 +13,7 @@ Laws
 - What is folded again next time grows with the logs since. A word is kept as proven only where two
   nodes read it, where there are two: one that leaves a log out may leave it out of the word as well.
 - A few vaults a round are looked into, those first that were looked into longest ago: a node that reads
-  false words of all of them delays the next block no longer than one that does of some.
+  false words of all of them uses up no more of the others' plans than one that does of some.
 - Where nodes tell different stories, the one that more readings bear out is believed, and of two
   alike none. The node of another one rests.
 - The factory's count of its vaults is to VaultCreated what the word is to a vault's logs.
@@ -59,7 +59,7 @@ from indexer.chain.write import BlockWriter
 COUNT_EVERY = 1_000  # blocks, after which the count of vaults is kept
 # blocks, after which a quiet vault's word is kept anew: all that is asked of nodes about a false one
 KEPT_FOR = 40_000
-LOOKS_A_ROUND = 8  # vaults whose logs nodes are asked for: the next block waits meanwhile
+LOOKS_A_ROUND = 8  # vaults whose logs nodes are asked for
 
 log = structlog.get_logger(__name__)
 
@@ -158,16 +158,13 @@ class LogProof:
         with chain.database.read() as session:
             vaults = log_heads.proven_vaults(session, chain.chain_id, among=named)
             vaults = [one for one in vaults if one.created_number <= number]
-            # the doubted ones last: they hold up nobody
-            vaults.sort(key=lambda vault: vault.address in self._doubted)
-            heads = log_heads.heads_at(session, chain.chain_id, vaults, [number])
-        unfolded = {vault.address for vault in vaults[len(heads) :]}
-        self._move_on(readings, asked, unfolded, is_last=is_last)
+            heads = log_heads.heads_at(session, chain.chain_id, vaults, number)
+        self._move_on(readings, asked, is_last=is_last)
         is_enough = len(readings) >= min(2, len(chain.reader.rpc.names))
         proven, whole = dict[str, LogHead](), list[ProvenVault]()
         wrong = list[tuple[ProvenVault, set[str]]]()
-        for vault in vaults[: len(heads)]:
-            made = heads[vault.address][number]
+        for vault in vaults:
+            made = heads[vault.address]
             words = {
                 one.node: one.words[vault.address] for one in readings if vault.address in one.words
             }
@@ -191,16 +188,11 @@ class LogProof:
         return self._count(number, readings) or is_changed
 
     def _move_on(
-        self,
-        readings: Sequence[_Reading],
-        asked: Sequence[str],
-        unfolded: Collection[str],
-        *,
-        is_last: bool,
+        self, readings: Sequence[_Reading], asked: Sequence[str], *, is_last: bool
     ) -> None:
-        """To the first vault that a node did not answer for, or that is not folded yet."""
+        """To the first vault that a node did not answer for."""
         answered = set(asked).intersection(*(one.answered for one in readings))
-        done = list(takewhile(lambda one: one in answered and one not in unfolded, asked))
+        done = list(takewhile(answered.__contains__, asked))
         if len(done) < len(asked) or not is_last:
             self.after = done[-1] if done else self.after
         else:

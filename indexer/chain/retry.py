@@ -15,7 +15,7 @@ Laws
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import takewhile
@@ -29,6 +29,7 @@ from core.chain.blocks import RawLog
 from core.db.engine import WriteSession
 from core.db.refused import is_time_out
 from core.mandate.chain.decode import decode_log
+from core.mandate.queries import ledger_name
 from core.mandate.rules.ledger import row_from_event
 from core.quarantine import queries as repository
 from core.quarantine.queries import ACCOUNT, HeldFact
@@ -36,6 +37,7 @@ from core.quarantine.views.held import held_ledgers
 from indexer.chain.context import ChainContext
 from indexer.chain.facts import OF_ONE_FACT, deposit_of, ref_of
 from indexer.chain.quarantine import (
+    BEHIND,
     DOMAIN,
     IS_INCOMPLETE,
     NEW_ROW,
@@ -75,11 +77,42 @@ class Retried:
     refusal: HeldReason | None
 
 
-def retry_all(chain: ChainContext, now: datetime) -> list[Retried]:
-    """Every ledger that is held. Errors: as `retry`."""
-    with chain.database.read() as session:
-        held = held_ledgers(session)
-    return [retry(chain, one.ledger, one.ledger_id, now) for one in held]
+class HeldFacts:
+    """All that is held, tried again by the code of this process. Not thread-safe."""
+
+    def __init__(self, chain: ChainContext, clock: Callable[[], datetime]) -> None:
+        self._chain = chain
+        self._clock = clock
+        self._refused = set[tuple[str, int]]()  # ledgers whose first fact this code refuses
+
+    def round(self) -> list[Retried]:
+        """Each ledger once, and again when what its first fact waited for may have come.
+
+        Errors: as `retry`.
+        """
+        tried = list[Retried]()
+        with self._chain.database.read() as session:
+            held = {(one.ledger, one.ledger_id): one for one in held_ledgers(session)}
+        self._refused &= held.keys()
+        for ledger, one in held.items():
+            if ledger in self._refused and one.reason != BEHIND:
+                continue
+            done = retry(self._chain, *ledger, self._clock())
+            tried.append(done)
+            if done.refusal is BLOCK_UNKNOWN and not done.released + done.withdrawn:
+                continue  # as in each round until its block is read
+            if done.refusal not in (None, UNTRIED):
+                self._refused.add(ledger)
+            with self._chain.database.read() as session:
+                named = ledger_name(session, *ledger)
+            log.warning(
+                "held facts tried again",
+                book=named,
+                released=done.released,
+                withdrawn=done.withdrawn,
+                still_held=None if done.refusal is None else done.refusal.note,
+            )
+        return tried
 
 
 def retry(chain: ChainContext, ledger: str, ledger_id: int, now: datetime) -> Retried:

@@ -29,7 +29,6 @@ from core.chain.blocks import BlockHeader
 from core.chain.errors import AnswerTooLargeError
 from core.errors import OutsideError
 from core.identity.queries import linked_wallets
-from core.mandate.queries import ledger_name
 from indexer.chain.backfill import WORTH_IT, Backfill
 from indexer.chain.confirmation import Confirmation, DisputedError, UnconfirmedError
 from indexer.chain.context import ChainContext
@@ -40,17 +39,12 @@ from indexer.chain.fetch import (
     BlockUnavailableError,
     fetch_block,
 )
-from indexer.chain.finality import SPACING, Finality
-from indexer.chain.log_proof import LogProof
+from indexer.chain.finality import Finality
 from indexer.chain.range_size import RangeSize
-from indexer.chain.refold import OlderLedgers
-from indexer.chain.reserve import Crediting
-from indexer.chain.retry import BLOCK_UNKNOWN, UNTRIED, retry_all
 from indexer.chain.reverts import BLOCKS_A_STEP, explain_pending, scan
 from indexer.chain.rules import Patience, published_rules
-from indexer.chain.sponsored_proofs import Proving
 from indexer.chain.unwind import FinalityBrokenError, Fork, ForkUnclearError, find_fork, unwind
-from indexer.chain.watch import WatchList, read_watch_list
+from indexer.chain.watch import WatchChangedError, WatchList, read_watch_list
 from indexer.chain.write import BlockWriter
 
 BLOCKS_A_ROUND = 50
@@ -58,7 +52,6 @@ HEADERS_A_REQUEST = 10  # a plan of 25 calls a second grants them beside their r
 NEAR = 3  # blocks that the machines behind one URL may be apart
 STALE = timedelta(seconds=10)  # without a new block, where blocks come every 2 s
 Clock = Callable[[], datetime]
-LONG = timedelta(seconds=3)  # of a proof: the next block waits meanwhile
 REST_S = 2.0  # of a node that lacks what it showed, where another one may have it
 log = structlog.get_logger(__name__)
 
@@ -115,21 +108,9 @@ class TipLoop:
         self._nodes = Confirmation(chain.reader)
         self._finality = Finality(chain, self._nodes, clock)
         self._backfill = Backfill(chain, clock, self._patience)
-        self.older_ledgers = OlderLedgers(chain)
-        self._crediting = Crediting(chain, clock)
-        self.sponsored_proofs = Proving(chain, clock)
-        self._log_proof, self._proof_due = LogProof(chain, clock), clock()
         self._scan_size = RangeSize(BLOCKS_A_STEP, BLOCKS_A_STEP)
         # until a look says otherwise
         self._owes_notes = self._owes_reverts = self._may_have_pending_reverts = True
-        self._owes_retry = True  # of what an earlier process held back: this one's code may take it
-
-    @property
-    def owes_retry(self) -> bool:
-        """Whether held facts may be taken now: by the code of a new process, or since a reorg took
-        back what they waited behind.
-        """
-        return self._owes_retry
 
     @property
     def cursor(self) -> Cursor:
@@ -141,6 +122,11 @@ class TipLoop:
         Errors: OutsideError of any kind; nothing half-done stays, and the next round starts from
         what is committed.
         """
+        if self._chain.watch_changed.is_set():
+            with self._chain.database.write() as session:
+                self._chain.fence(session)  # after the transaction that changed it
+                self._chain.watch_changed.clear()
+                self._watch = read_watch_list(session, self._chain)
         with self._chain.reader.rpc.pinned():
             try:
                 result = self._look()
@@ -177,55 +163,13 @@ class TipLoop:
             if self._is_stale:
                 raise
             self._nodes.at_fault(self._cursor.number)
-        except UnconfirmedError:
+        except (UnconfirmedError, WatchChangedError):
             pass
         return TipRound(head.number, self._cursor.number)
 
     @property
     def _is_stale(self) -> bool:
         return self._clock() - self._moved_at > STALE
-
-    def credit_conversions(self) -> None:
-        """Some of the reserve token's conversions that are safe. Errors: as `Crediting.round`."""
-        if self._crediting.round():
-            self._watch = self._read_watch_list()
-
-    def prove_logs(self) -> bool:
-        """Some vaults' logs; whether some of them were put right. What took LONG is not done again
-        before SPACING times as long. Errors: as `LogProof.round`.
-        """
-        if (begun := self._clock()) < self._proof_due:
-            return False
-        try:
-            is_changed = self._log_proof.round()
-        finally:
-            took = self._clock() - begun
-            self._proof_due = begun + (SPACING * took if took > LONG else timedelta(0))
-        if is_changed:
-            self._watch = self._read_watch_list()
-            self._owes_retry = True
-        return is_changed
-
-    def retry_held(self) -> None:
-        """Try what is held, once; what lacks its block, or met a time-out of the database, is still
-        owed.
-
-        Errors: those of the database and LeadershipLostError; then all of it is still owed.
-        """
-        retried = retry_all(self._chain, self._clock())
-        for one in retried:
-            if one.refusal is BLOCK_UNKNOWN and not one.released + one.withdrawn:
-                continue  # as in each round until its block is read
-            with self._chain.database.read() as session:
-                named = ledger_name(session, one.ledger, one.ledger_id)
-            log.warning(
-                "held facts tried again",
-                book=named,
-                released=one.released,
-                withdrawn=one.withdrawn,
-                still_held=None if one.refusal is None else one.refusal.note,
-            )
-        self._owes_retry = any(one.refusal in (BLOCK_UNKNOWN, UNTRIED) for one in retried)
 
     def close(self) -> None:
         """Let go of what is fetched ahead."""
@@ -349,10 +293,9 @@ class TipLoop:
         self._nodes.confirm_gone(fork.orphans[-1], head)
         old_head = self._cursor
         with self._chain.database.write() as session:
-            rows_reversed, withdrawn = unwind(session, self._chain, fork, old_head, self._clock())
+            rows_reversed = unwind(session, self._chain, fork, old_head, self._clock())
         self._cursor = fork.ancestor
         self._nodes.took_back(fork.orphans)
-        self._owes_retry = self._owes_retry or withdrawn > 0
         self._watch = self._read_watch_list()
         self._chain.metrics.unwound(fork.ancestor.number, len(fork.orphans), rows_reversed)
         log.warning(

@@ -131,9 +131,9 @@ def find_fork(session: Session, chain: ChainContext, at: Cursor, head: int) -> F
 
 def unwind(
     session: WriteSession, chain: ChainContext, fork: Fork, at: Cursor, now: datetime
-) -> tuple[int, int]:
+) -> int:
     """Reverse the orphans and set the cursor back to the ancestor; how many ledger rows were
-    reversed, and how many held facts withdrawn. Does not commit.
+    reversed. Does not commit.
 
     Errors: LeadershipLostError, CursorMovedError.
     """
@@ -156,7 +156,7 @@ def unwind(
     repository.add_reorg(
         session, chain.chain_id, fork.ancestor.number, at.number, rows_reversed, now
     )
-    return rows_reversed, len(withdrawn)
+    return rows_reversed
 
 
 def _boundary(session: Session, chain: ChainContext) -> Cursor:

@@ -13,6 +13,7 @@ from core.blocks import queries as repository
 from core.blocks.registry import KnownVault, ever_listed_adapters, known_vaults
 from core.chain.abi import events_by_topic, topic_of
 from core.chain.blocks import RawLog
+from core.errors import OutsideError
 from core.identity.queries import LinkedWallet
 from core.mandate.chain.decode import decode_log
 from core.mandate.rules.events import KeeperChanged
@@ -20,6 +21,13 @@ from core.mandate.rules.terms import ZERO_ADDRESS
 from core.sponsored.logs import bought_event
 from core.sponsored.queries import OpenNonces
 from indexer.chain.context import ChainContext
+
+
+class WatchChangedError(OutsideError):
+    """Late logs changed of whom logs are kept, after these blocks were fetched: fetch them again."""
+
+    def __init__(self) -> None:
+        super().__init__("the watch list changed while a block was read")
 
 
 @dataclass(slots=True)

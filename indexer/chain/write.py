@@ -51,7 +51,7 @@ from indexer.chain.facts import (
 )
 from indexer.chain.quarantine import UNDECODABLE, HeldReason, LedgerEntry, Parties, fault_of, take
 from indexer.chain.reserve import write_reserve
-from indexer.chain.watch import WatchList
+from indexer.chain.watch import WatchChangedError, WatchList
 
 # adapter -> the rules it published in the block that listed it
 Published = Mapping[str, Sequence[Rule]]
@@ -76,9 +76,9 @@ class BlockWriter:
         rows.
 
         A block that was seen before, and thrown out, is taken back as it stands.
-        Errors: LeadershipLostError, CursorMovedError.
+        Errors: LeadershipLostError, CursorMovedError, WatchChangedError.
         """
-        self.chain.fence(self.session)
+        self._fence()
         repository.add_block(self.session, self.chain.chain_id, facts.header, self.now)
         repository.add_logs(self.session, self.chain.chain_id, facts.logs)
         return self._facts([facts], {facts.header.hash: published}, at)
@@ -88,13 +88,19 @@ class BlockWriter:
     ) -> int:
         """As `block`, for blocks in a row that were never seen. `published` is by block hash."""
         session, chain_id = self.session, self.chain.chain_id
-        self.chain.fence(session)
+        self._fence()
         repository.copy_blocks(session, chain_id, [facts.header for facts in blocks], self.now)
         repository.copy_logs(session, chain_id, [log for facts in blocks for log in facts.logs])
         return self._facts(blocks, published, at)
 
+    def _fence(self) -> None:
+        self.chain.fence(self.session)
+        if self.chain.watch_changed.is_set():
+            raise WatchChangedError
+
     def late(self, facts: BlockFacts) -> int:
         """Logs that came after their block was written; `watch` is as of that block."""
+        self.chain.watch_changed.set()
         repository.add_logs(self.session, self.chain.chain_id, facts.logs)
         return self._facts([facts], {}, None)
 

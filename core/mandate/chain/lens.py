@@ -108,6 +108,11 @@ class LensRow(Generic[ReadingT]):
     outcome: LensOutcome
     reading: ReadingT | None
 
+    @property
+    def is_final(self) -> bool:
+        """More gas would say nothing else."""
+        return self.outcome in (LensOutcome.NO_VAULT, LensOutcome.VALUED)
+
 
 @dataclass(frozen=True, slots=True)
 class LensForm(Generic[ReadingT]):

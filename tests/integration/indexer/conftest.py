@@ -5,6 +5,7 @@ ledger.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from threading import Event
 from typing import Any
 
 import pytest
@@ -23,6 +24,10 @@ from core.mandate.rules.terms import MandateTerms, Rule, rules_to_json, terms_to
 from core.mandate.rules.unvalued import PositionRules
 from core.mandate.tables import Mandate
 from indexer.chain.context import ChainContext
+from indexer.chain.log_proof import LogProof
+from indexer.chain.reserve import Crediting
+from indexer.chain.retry import HeldFacts
+from indexer.chain.sponsored_proofs import Proving
 from indexer.chain.tip import TipLoop, TipRound
 from tests.integration.chain_fixtures import CHAIN_ID, USDC, DeployedChain, Ground
 from tests.integration.indexer.refusing import Refusals
@@ -124,7 +129,7 @@ class Follower:
         self.database = database
         self.leadership = leadership
         self.chain = self.context(deployed.reader)
-        self._tip: TipLoop | None = None
+        self.restart()
 
     @property
     def tip(self) -> TipLoop:
@@ -147,8 +152,12 @@ class Follower:
 
     def restart(self, **changes: Any) -> None:
         """A fresh process on the same database."""
-        self.chain = replace(self.chain, **changes)
-        self._tip = None
+        self.chain = replace(self.chain, **changes, watch_changed=Event())
+        self._tip: TipLoop | None = None
+        self.log_proof = LogProof(self.chain, now_utc)
+        self.crediting = Crediting(self.chain, now_utc)
+        self.sponsored_proofs = Proving(self.chain, now_utc)
+        self.retry_held = HeldFacts(self.chain, now_utc).round
 
     def catch_up(self) -> list[TipRound]:
         """Rounds until the cursor is the chain's head and no ledger is owed a note."""

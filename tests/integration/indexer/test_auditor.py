@@ -47,7 +47,6 @@ def audit(follower: Follower) -> Audit:
             blocks_a_round=blocks,
             is_same_provider=False,
             draw=draw,
-            rest=lambda _: None,
         )
         return auditor.round()
 

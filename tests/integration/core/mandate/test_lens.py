@@ -22,7 +22,7 @@ from core.mandate.chain.lens import (
 from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.lifecycle import OF_VAULT, Status
 from core.mandate.rules.terms import ZERO_ADDRESS
-from tests.integration.chain_fixtures import BUDGET, USDC, DeployedChain
+from tests.integration.chain_fixtures import USDC, DeployedChain
 from tests.personas import OWNER, STRANGER
 
 
