@@ -1,4 +1,4 @@
-"""What is done beside the tip, in a thread of its own: proofs, credits, held facts, the auditor.
+"""What is done beside the tip, in threads of its own: notes, reasons, credits; proofs, the auditor.
 
     tip      -- block -- block ------ behind: block -- block -- block --- at the head -- block --
     beside   ---- work -- rest -- work            (nothing is begun)           work -- rest ------
@@ -25,7 +25,9 @@ MOST_TROUBLES = 20  # that wait to be told
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """`do` raises LeadershipLostError when the lead is gone; whatever else it raises is its own."""
+    """`do` answers True when there is more to do at once. It raises LeadershipLostError when the lead is
+    gone; whatever else it raises is its own.
+    """
 
     do: Callable[[], object]
     every_s: float
@@ -34,7 +36,8 @@ class Work:
 class Beside:
     """One thread. Its methods belong to the process's loop."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str) -> None:
+        self._name = name
         self._stopping, self._free = threading.Event(), threading.Event()
         self._troubles = deque[Exception](maxlen=MOST_TROUBLES)
         self._thread: threading.Thread | None = None
@@ -43,7 +46,7 @@ class Beside:
         """Begin, once a process."""
         if self._thread is None:
             self._thread = threading.Thread(
-                target=self._run, args=(works,), name="beside", daemon=True
+                target=self._run, args=(works,), name=self._name, daemon=True
             )
             self._thread.start()
 
@@ -71,14 +74,15 @@ class Beside:
             begun, work = time.monotonic(), min(works, key=lambda one: due_at[one])
             if (rest_s := due_at[work] - begun) > 0:
                 continue
+            wait_s = work.every_s
             try:
-                work.do()
+                wait_s = 0.0 if work.do() is True else wait_s
             except LeadershipLostError:
                 return  # the process's loop meets a lost lead by itself
             except Exception as error:
                 self._troubles.append(error)
             rest_s = time.monotonic() - begun
-            due_at[work] = begun + rest_s + work.every_s
+            due_at[work] = begun + rest_s + wait_s
 
     def _goes_on_after(self, seconds: float) -> bool:
         self._stopping.wait(max(seconds, LEAST_REST_S))

@@ -40,10 +40,12 @@ from indexer.beside import Beside, Work
 from indexer.chain.auditor import Auditor
 from indexer.chain.context import ChainContext
 from indexer.chain.deposits import watch_deposits
+from indexer.chain.factory_notes import write_slice
 from indexer.chain.log_proof import LogProof
 from indexer.chain.refold import OlderLedgers
 from indexer.chain.reserve import Crediting
 from indexer.chain.retry import HeldFacts
+from indexer.chain.reverts import RevertedCalls
 from indexer.chain.sponsored_proofs import Proving
 from indexer.chain.tip import TipLoop, TipRound
 from indexer.chain.unwind import FinalityBrokenError
@@ -52,7 +54,7 @@ from indexer.metrics import IndexerMetrics
 BEAT_S = 1.0
 FINALITY_S = 5.0
 DEPOSITS_S = 1.0
-BESIDE_S = 3.0  # between two turns of one work beside the tip
+OFTEN_S, BESIDE_S = 0.5, 3.0  # between two turns of one work beside the tip
 RETRY_S = 1.0
 
 log = structlog.get_logger("indexer")
@@ -92,7 +94,7 @@ class Indexer:
         self._metrics = metrics
         self._watchdog = watchdog
         self._audit = audit
-        self._beside, self._watch_changed = Beside(), threading.Event()
+        self._beside, self._watch_changed = (Beside("beside"), Beside("proofs")), threading.Event()
         self._tags: dict[str, int] = {}
         self._reader = reader
         self._database = database
@@ -123,7 +125,8 @@ class Indexer:
         try:
             self._run()
         finally:
-            self._beside.stop()
+            for thread in self._beside:
+                thread.stop()
 
     def _run(self) -> None:
         tip: TipLoop | None = None
@@ -188,11 +191,15 @@ class Indexer:
         """Once a process. What it writes is fenced, and no sign of the loop."""
         shared = replace(chain, fence=self._leadership.fence_beside, sign=lambda: None)
         alone, audit = replace(shared, fence=self._leadership.fence_alone), self._audit
-        works = [
-            Work(LogProof(alone, now_utc).round, BESIDE_S),
+        short = [
+            Work(lambda: write_slice(alone, now_utc()), OFTEN_S),
+            Work(RevertedCalls(alone, now_utc).round, OFTEN_S),
             Work(Crediting(alone, now_utc).round, BESIDE_S),
             Work(Proving(alone, now_utc).round, BESIDE_S),
             Work(HeldFacts(alone, now_utc).round, BESIDE_S),
+        ]
+        long = [
+            Work(LogProof(alone, now_utc).round, BESIDE_S),
             Work(OlderLedgers(shared).step, BESIDE_S),
         ]
         if audit is not None:
@@ -204,8 +211,9 @@ class Indexer:
                 is_same_provider=audit.is_same_provider,
                 draw=random.Random(),  # noqa: S311 (which blocks are looked at is no secret)
             )
-            works.append(Work(auditor.round, audit.every_s))
-        self._beside.start(works)
+            long.append(Work(auditor.round, audit.every_s))
+        for thread, works in zip(self._beside, (short, long), strict=True):
+            thread.start(works)
 
     def _fence(self, session: Session) -> None:
         """A transaction that is about to be written: the loop gets on, however many there are in a
@@ -227,8 +235,9 @@ class Indexer:
         self._metrics.round_done(done.head, done.cursor)
         errors = [error for work in self._due(tip, done) if (error := _tried(work)) is not None]
         self._status = _following(done) | self._tags
-        errors += self._beside.troubles()
-        (self._beside.hold if done.is_behind else self._beside.let_go)()
+        for thread in self._beside:
+            errors += thread.troubles()
+            (thread.hold if done.is_behind else thread.let_go)()
         for error in errors:
             self._say_trouble(error, is_beside=True)
         if len(errors) > 1:

@@ -5,7 +5,6 @@
          |--------- higher, linked to the cursor --> fetch, verify, write; up to BLOCKS_A_ROUND, then poll again
          |--------- not linked, or other hash -----> unwind to the common ancestor, then forward again
          '--------- lower, our hash there ---------> ignored: behind one URL stand machines of several heights
-    then, each round, a slice of the factory's notes that ledgers are owed (factory_notes.py)
 
 Laws
 - Blocks are written strictly in order, and only on top of the cursor (compare-and-set on its hash).
@@ -18,7 +17,7 @@ Laws
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import structlog
@@ -32,7 +31,6 @@ from core.identity.queries import linked_wallets
 from indexer.chain.backfill import WORTH_IT, Backfill
 from indexer.chain.confirmation import Confirmation, DisputedError, UnconfirmedError
 from indexer.chain.context import ChainContext
-from indexer.chain.factory_notes import is_noted, write_slice
 from indexer.chain.facts import BlockFacts, facts_of, usdc_payees
 from indexer.chain.fetch import (
     BlockContradictionError,
@@ -40,8 +38,6 @@ from indexer.chain.fetch import (
     fetch_block,
 )
 from indexer.chain.finality import Finality
-from indexer.chain.range_size import RangeSize
-from indexer.chain.reverts import BLOCKS_A_STEP, explain_pending, scan
 from indexer.chain.rules import Patience, published_rules
 from indexer.chain.unwind import FinalityBrokenError, Fork, ForkUnclearError, find_fork, unwind
 from indexer.chain.watch import WatchChangedError, WatchList, read_watch_list
@@ -79,16 +75,11 @@ class TipRound:
     cursor: int
     written: int = 0
     unwound: Fork | None = None
-    owes_notes: bool = False
 
     @property
     def is_behind(self) -> bool:
         """True when there is more to do at once."""
-        return (
-            self.unwound is not None
-            or self.owes_notes
-            or (self.written > 0 and self.cursor < self.head)
-        )
+        return self.unwound is not None or (self.written > 0 and self.cursor < self.head)
 
 
 class TipLoop:
@@ -108,9 +99,6 @@ class TipLoop:
         self._nodes = Confirmation(chain.reader)
         self._finality = Finality(chain, self._nodes, clock)
         self._backfill = Backfill(chain, clock, self._patience)
-        self._scan_size = RangeSize(BLOCKS_A_STEP, BLOCKS_A_STEP)
-        # until a look says otherwise
-        self._owes_notes = self._owes_reverts = self._may_have_pending_reverts = True
 
     @property
     def cursor(self) -> Cursor:
@@ -129,20 +117,10 @@ class TipLoop:
                 self._watch = read_watch_list(session, self._chain)
         with self._chain.reader.rpc.pinned():
             try:
-                result = self._look()
-                if self._owes_notes:
-                    # one slice a round: the heartbeat and new blocks come in between
-                    self._owes_notes = write_slice(self._chain, self._clock())
-                    result = replace(result, owes_notes=self._owes_notes)
-                if self._owes_reverts and not result.is_behind:
-                    left = scan(self._chain, self._watch, self._scan_size, self._clock())
-                    self._owes_reverts, self._may_have_pending_reverts = bool(left), True
-                if self._may_have_pending_reverts:
-                    self._explain_reverts()
+                return self._look()
             except NODE_AT_FAULT:
                 self._nodes.at_fault(self._cursor.number)
                 raise
-            return result
 
     def _look(self) -> TipRound:
         """What is missing, or not confirmed, and may come yet, ends it quietly."""
@@ -228,7 +206,6 @@ class TipLoop:
             return TipRound(head.number, self._cursor.number)
         self._cursor, self._watch, self._moved_at = filled.cursor, filled.watch, self._clock()
         self._nodes.gave()
-        self._owes_notes = self._owes_reverts = True
         self._chain.metrics.range_written(
             filled.cursor.number, filled.newest_at, filled.blocks, filled.rows
         )
@@ -274,8 +251,6 @@ class TipLoop:
             rows = writer.block(facts, published, self._cursor)
         self._cursor, self._watch, self._moved_at = Cursor(header.number, header.hash), watch, now
         self._nodes.gave()
-        self._may_have_pending_reverts = self._may_have_pending_reverts or bool(facts.reverts)
-        self._owes_notes = self._owes_notes or is_noted(facts)
         self._tell(facts, rows, seen_at)
 
     def _unwind(self, head: BlockHeader) -> TipRound:
@@ -306,14 +281,6 @@ class TipLoop:
             rows_reversed=rows_reversed,
         )
         return TipRound(head.number, self._cursor.number, unwound=fork)
-
-    def _explain_reverts(self) -> None:
-        chain = self._chain
-        found, is_more = explain_pending(chain, self._patience, self._clock())
-        self._may_have_pending_reverts = is_more
-        chain.metrics.reverts_explained.inc(len(found))
-        for one in found:
-            log.info("reverted call explained", reason=one.reason, attempted=one.attempted)
 
     def _open_cursor(self) -> Cursor:
         chain, now = self._chain, self._clock()

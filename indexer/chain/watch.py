@@ -60,6 +60,13 @@ class WatchList:
         others = tuple(past for past in known.agents if past != agent)
         self.vaults[vault] = replace(known, agents=(*others, agent))
 
+    def is_agent(self, vault: str, sender: str) -> bool:
+        """Present or past, of a vault of ours: nobody reads why calls to one of foreign terms
+        fail.
+        """
+        known = self.vaults.get(vault)
+        return known is not None and known.mandate_id is not None and sender in known.agents
+
     def may_concern(self, log: RawLog) -> bool:
         """False only for a log that no fact is made of, also if its block creates the vault or
         lists the adapter that it is of.

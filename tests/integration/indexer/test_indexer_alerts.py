@@ -115,6 +115,7 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop_module, "RETRY_S", 0.02)
     monkeypatch.setattr(loop_module, "FINALITY_S", 0.0)
     monkeypatch.setattr(loop_module, "DEPOSITS_S", 0.0)
+    monkeypatch.setattr(loop_module, "OFTEN_S", 0.0)
     monkeypatch.setattr(loop_module, "BESIDE_S", 0.0)
 
 

@@ -13,7 +13,7 @@ from core.chain.blocks import TransactionReceipt
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.readings import mandates_before, mandates_now
 from core.quarantine.rules import ShortLedger
-from indexer.chain import tip
+from indexer.chain.reverts import RevertedCalls
 from tests.integration.chain_fixtures import USDC
 from tests.integration.indexer.conftest import Follower, SampleLedger
 from tests.integration.indexer.refusing import Refusals, counted, held, retry_all
@@ -40,14 +40,14 @@ def late_and_held(
     one that is refused.
     """
     with monkeypatch.context() as lagging:
-        lagging.setattr(tip, "explain_pending", lambda *rest: ([], True))
+        lagging.setattr(RevertedCalls, "round", lambda self: False)
         reverted = follower.deployed.buy(ledger[1], 500 * USDC)
         assert reverted.status == 0
         follower.catch_up()
         follower.deployed.rpc.call("evm_increaseTime", [between_s])
         refusals.add(buy(follower, ledger))
         follower.catch_up()
-    follower.tip.round()
+    follower.reverted_calls.round()
     return reverted
 
 
