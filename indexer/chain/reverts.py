@@ -51,7 +51,7 @@ from indexer.chain.fetch import (
     FetchedBlock,
     fetch_blocks,
 )
-from indexer.chain.quarantine import MAY_REFUSE, LedgerEntry, refusal_of, take
+from indexer.chain.quarantine import MAY_REFUSE, LedgerEntry, Taking, refusal_of
 from indexer.chain.range_size import RangeSize
 from indexer.chain.rules import Patience
 
@@ -268,7 +268,8 @@ def _note(
         attempted=explained.attempted,
         proves_event_id=reported_refusal_seq(session, revert.mandate_id, revert.tx_hash),
     )
-    take(session, chain, MANDATE, {revert.mandate_id: [LedgerEntry(note, None)]}, now)
+    entries = {revert.mandate_id: [LedgerEntry(note, None)]}
+    Taking(session, chain, MANDATE, now).take(entries)
 
 
 # Of blocks that came without receipts

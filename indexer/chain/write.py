@@ -49,7 +49,7 @@ from indexer.chain.facts import (
     created_by,
     deposit_of,
 )
-from indexer.chain.quarantine import UNDECODABLE, HeldReason, LedgerEntry, Parties, fault_of, take
+from indexer.chain.quarantine import UNDECODABLE, HeldReason, LedgerEntry, Parties, Taking, fault_of
 from indexer.chain.reserve import write_reserve
 from indexer.chain.watch import WatchChangedError, WatchList
 
@@ -129,8 +129,8 @@ class BlockWriter:
         """
         mandates, self._mandates = self._mandates, {}
         accounts, self._accounts = self._accounts, {}
-        rows = take(self.session, self.chain, MANDATE, mandates, self.now)
-        return rows + take(self.session, self.chain, ACCOUNT, accounts, self.now)
+        rows = Taking(self.session, self.chain, MANDATE, self.now).take(mandates)
+        return rows + Taking(self.session, self.chain, ACCOUNT, self.now).take(accounts)
 
     def _vaults(self, blocks: Sequence[BlockFacts]) -> dict[str, KnownVault]:
         """Write the vaults that the blocks create, and the agents that they name; those vaults, by
