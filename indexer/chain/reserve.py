@@ -159,6 +159,8 @@ class Crediting:
         theirs = {Cursor(one.header.number, one.header.hash): one for one in blocks if one.reserve}
         with chain.database.write() as session:
             chain.fence(session)
+            if repository.canonical_hash(session, chain.chain_id, last.number) != last.hash:
+                return None  # a reorg since it was read
             ours = recorded(session, chain.chain_id, at.number, last.number)
             for block in sorted(ours.keys() | theirs.keys(), key=lambda one: one.number):
                 facts = theirs.get(block)

@@ -32,7 +32,7 @@ from core.blocks import reverts as repository
 from core.blocks.queries import REVERTS, REVERTS_SINCE, REVERTS_UNTIL, Cursor
 from core.blocks.registry import agents_since
 from core.blocks.reverts import PendingRevert
-from core.chain.errors import RpcError, RpcRefusedError, RpcUnreachableError
+from core.chain.errors import RpcError, RpcUnreachableError
 from core.chain.revert import decode_revert
 from core.db.engine import WriteSession
 from core.errors import OutsideError
@@ -57,11 +57,10 @@ from indexer.chain.rules import Patience
 
 REVERTS_A_ROUND = 50
 UNKNOWN = "unknown"
-# A node may lag, or lack the state: the reason is given up when the block is this old and this many
-# rounds had no answer.
+# A node may lag, lack the state, or not get done in time: the reason is given up when the block is
+# this old and this many rounds had no answer.
 PATIENCE_S = 60
 PATIENCE_ROUNDS = 5
-UNANSWERED_ROUNDS = 10  # of those in which no node answered this very call in time
 
 LOOK_BACK = 2_000
 BLOCKS_A_STEP = 50
@@ -135,20 +134,29 @@ class RevertedCalls:
         chain, patience = self._chain, self._patience
         with chain.database.read() as session:
             pending = pending_reverts(session, chain.chain_id, REVERTS_A_ROUND)
-        for revert in sorted(pending, key=lambda revert: patience.tries(_unanswered(revert))):
-            now = self._clock()
+        for revert in sorted(
+            pending, key=lambda one: patience.tries((one.block_hash, one.tx_hash))
+        ):
+            now, is_answered = self._clock(), True
             try:
-                explained = _explain_or_wait(chain.reader, revert, patience, now)
-            except RpcUnreachableError as error:
+                explained = explain(chain.reader, revert)
+            except OF_ONE_FACT as error:
+                what = "reverted call can't be read"
+                log.error(what, tx_hash=revert.tx_hash, error=type(error).__name__)
+                explained = UNEXPLAINED
+            except (RpcError, TransactionUnavailableError) as error:
+                is_answered = not isinstance(error, RpcUnreachableError)
                 what = "a reverted call is not answered"
                 log.warning(what, tx_hash=revert.tx_hash, error=str(error))
-                if not patience.ends(_unanswered(revert), UNANSWERED_ROUNDS):
-                    break
+                is_over = patience.ends((revert.block_hash, revert.tx_hash), PATIENCE_ROUNDS)
+                if not is_over or now.timestamp() - revert.at <= PATIENCE_S:
+                    if not is_answered:
+                        break
+                    continue
                 explained = UNEXPLAINED
-            if explained is not None:
-                noted = _noted(chain, revert, explained, now)
-                chain.metrics.reverts_explained.inc()
-                log.info("reverted call explained", reason=noted.reason, attempted=noted.attempted)
+            noted = _noted(chain, revert, explained, now)
+            chain.metrics.reverts_explained.inc()
+            log.info("reverted call explained", reason=noted.reason, attempted=noted.attempted)
 
     def _scan(self) -> int:
         """Look up the next blocks that are owed; how many still are.
@@ -202,26 +210,6 @@ class RevertedCalls:
             except (BlockUnavailableError, BlockContradictionError):
                 reader.rpc.distrust("contradicts")
                 raise
-
-
-def _unanswered(revert: PendingRevert) -> tuple[str, str, str]:
-    return "unanswered", revert.block_hash, revert.tx_hash
-
-
-def _explain_or_wait(
-    reader: VaultReader, revert: PendingRevert, patience: Patience, now: datetime
-) -> Explained | None:
-    try:
-        return explain(reader, revert)
-    except (RpcRefusedError, TransactionUnavailableError):
-        is_lost = (
-            patience.ends((revert.block_hash, revert.tx_hash), PATIENCE_ROUNDS)
-            and now.timestamp() - revert.at > PATIENCE_S
-        )
-        return UNEXPLAINED if is_lost else None
-    except OF_ONE_FACT as error:
-        log.error("reverted call can't be read", tx_hash=revert.tx_hash, error=type(error).__name__)
-        return UNEXPLAINED
 
 
 def _noted(

@@ -91,27 +91,26 @@ def read_watch_list(session: Session, chain: ChainContext) -> WatchList:
     if chain.x402_adapter is not None:
         adapters.add(chain.x402_adapter)
     vaults = {vault.address: vault for vault in known_vaults(session, chain.chain_id)}
+    # once all events of the reserve token up to the cursor are read
+    is_followed = repository.cursor(session, repository.RESERVE_FOLLOWED) is not None
     return WatchList(
         chain.factory,
         chain.usdc,
         adapters,
-        _keeper(session, chain),
+        keeper_at(session, chain),
         vaults,
         x402_adapter=chain.x402_adapter,
-        reserve_token=followed_token(session, chain),
+        reserve_token=chain.reserve_token if is_followed else None,
     )
 
 
-def followed_token(session: Session, chain: ChainContext) -> str | None:
-    """The reserve token, once all of its events up to the cursor are read."""
-    since = repository.cursor(session, repository.RESERVE_FOLLOWED)
-    return None if since is None else chain.reserve_token
+def keeper_at(session: Session, chain: ChainContext, before: int = repository.MOST_HEIGHT) -> str:
+    """Whoever is it at the end of the block before that height.
 
-
-def _keeper(session: Session, chain: ChainContext) -> str:
-    """The factory's constructor already says KeeperChanged, so after the first block there is
-    always one.
+    The factory's constructor already says KeeperChanged, so after the first block there is always
+    one.
     """
-    log = repository.newest_log(session, chain.chain_id, chain.factory, topic_of("KeeperChanged"))
+    topic = topic_of("KeeperChanged")
+    log = repository.newest_log(session, chain.chain_id, chain.factory, topic, before)
     event = None if log is None else decode_log(log)
     return event.new_keeper if isinstance(event, KeeperChanged) else ZERO_ADDRESS

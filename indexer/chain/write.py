@@ -99,9 +99,8 @@ class BlockWriter:
             raise WatchChangedError
 
     def late(self, facts: BlockFacts) -> int:
-        """Logs that came after their block was written; `watch` is as of that block."""
+        """Logs that were added after their block was written; `watch` is as of that block."""
         self.chain.watch_changed.set()
-        repository.add_logs(self.session, self.chain.chain_id, facts.logs)
         return self._facts([facts], {}, None)
 
     def _facts(
