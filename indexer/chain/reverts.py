@@ -137,7 +137,7 @@ class RevertedCalls:
         for revert in sorted(
             pending, key=lambda one: patience.tries((one.block_hash, one.tx_hash))
         ):
-            now, is_answered = self._clock(), True
+            now = self._clock()
             try:
                 explained = explain(chain.reader, revert)
             except OF_ONE_FACT as error:
@@ -145,18 +145,20 @@ class RevertedCalls:
                 log.error(what, tx_hash=revert.tx_hash, error=type(error).__name__)
                 explained = UNEXPLAINED
             except (RpcError, TransactionUnavailableError) as error:
-                is_answered = not isinstance(error, RpcUnreachableError)
-                what = "a reverted call is not answered"
-                log.warning(what, tx_hash=revert.tx_hash, error=str(error))
-                is_over = patience.ends((revert.block_hash, revert.tx_hash), PATIENCE_ROUNDS)
-                if not is_over or now.timestamp() - revert.at <= PATIENCE_S:
-                    if not is_answered:
+                if self._waits(revert, now):
+                    if isinstance(error, RpcUnreachableError):
                         break
                     continue
+                what = "a reverted call is not answered"
+                log.warning(what, tx_hash=revert.tx_hash, error=str(error))
                 explained = UNEXPLAINED
             noted = _noted(chain, revert, explained, now)
             chain.metrics.reverts_explained.inc()
             log.info("reverted call explained", reason=noted.reason, attempted=noted.attempted)
+
+    def _waits(self, revert: PendingRevert, now: datetime) -> bool:
+        is_over = self._patience.ends((revert.block_hash, revert.tx_hash), PATIENCE_ROUNDS)
+        return not is_over or now.timestamp() - revert.at <= PATIENCE_S
 
     def _scan(self) -> int:
         """Look up the next blocks that are owed; how many still are.

@@ -20,7 +20,7 @@ from core.mandate.rules.violations import Violation
 from core.mandate.venues import test_venue
 from core.money import UsdcE6
 from indexer.chain import reverts
-from indexer.chain.reverts import PATIENCE_ROUNDS, UNANSWERED_ROUNDS
+from indexer.chain.reverts import PATIENCE_ROUNDS
 from tests.integration.chain_fixtures import CHAIN_ID, USDC
 from tests.integration.indexer.conftest import Follower, Issued, now_utc
 from tests.personas import AGENT, OWNER, STRANGER
@@ -371,12 +371,13 @@ def test_a_reverted_call_that_no_node_answers__stands_behind_the_others_and_is_g
     reader = Unanswering(follower.deployed.rpc, follower.deployed.contracts)
     reader.stuck = follower.deployed.buy(vault, 101 * USDC).tx_hash
     follower.deployed.buy(vault, 101 * USDC)
+    follower.clock = lambda: now_utc() + timedelta(hours=1)
     follower.restart(reader=reader)
     follower.tip.round()
     follower.reverted_calls.round()
     assert reasons(follower) == [None, None]
     follower.reverted_calls.round()
     assert reasons(follower) == [None, "OverPerTxCap"]
-    for _ in range(UNANSWERED_ROUNDS):
+    for _ in range(PATIENCE_ROUNDS):
         follower.reverted_calls.round()
     assert reasons(follower) == ["unknown", "OverPerTxCap"]
