@@ -1,6 +1,6 @@
 """The record, beside what a second node says of it: blocks, and each ledger's sums.
 
-    final heights, drawn --> the node's headers --> hash, parent and time as we keep them?
+    heights that both call final, drawn --> the node's headers --> hash, parent and time as we keep them?
     ledgers, the longest unverified first --> chain of hashes, head, projections
                                           --> the vault's position, by the lens at the block where the record stood: cash and totals?
 
@@ -23,7 +23,7 @@ from core.audit import queries as repository
 from core.audit.rules import Fault, FindingKind
 from core.audit.views import LedgerToVerify, ledgers_in_turn
 from core.blocks import queries as chain_repository
-from core.blocks.queries import TIP, Cursor, kept_header
+from core.blocks.queries import FINALIZED, TIP, Cursor, kept_header
 from core.chain.blocks import BlockHeader
 from core.chain.errors import RpcRefusedError
 from core.mandate.chain.lens import LensPosition
@@ -76,29 +76,18 @@ class Auditor:
         chain.reader.rpc.keep_to(chain.chain_id)
         found = list(self._own_keys.look())
         with chain.database.read() as session:
-            tip = chain_repository.cursor(session, TIP)
-            first = chain_repository.oldest_block(session, chain.chain_id).number + 1 if tip else 0
-        last = self._last_final()
-        if tip is None or last is None:
-            return Looked(0, 0, tuple(found))
-        last = min(last, tip.number)
-        with chain.database.read() as session:
-            ledgers = ledgers_in_turn(session, chain.chain_id, last, LEDGERS_A_ROUND)
-        heights = range(first, last + 1)
+            tip, final = (chain_repository.cursor(session, one) for one in (TIP, FINALIZED))
+            if tip is None:
+                return Looked(0, 0, tuple(found))
+            first = chain_repository.oldest_block(session, chain.chain_id).number + 1
+            ledgers = ledgers_in_turn(session, chain.chain_id, tip.number, LEDGERS_A_ROUND)
+        heights = range(first, first if final is None else final.number + 1)
         numbers = sorted(self._draw.sample(heights, min(self._blocks_a_round, len(heights))))
         found += self._twice(partial(self._blocks, numbers))
         for ledger in ledgers:
             found += self._twice(partial(self._ledger, ledger, tip))
         self._end(len(numbers), len(ledgers))
         return Looked(len(numbers), len(ledgers), tuple(found))
-
-    def _last_final(self) -> int | None:
-        """The height that the node calls final; None: it can't say."""
-        try:
-            header = self._chain.reader.header("finalized")
-        except RpcRefusedError:
-            return None
-        return None if header is None else header.number
 
     def _twice(self, look: Callable[[], list[Fault]]) -> list[Fault]:
         """What two looks find; of it what is new is written down."""

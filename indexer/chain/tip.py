@@ -119,7 +119,7 @@ class TipLoop:
             try:
                 return self._look()
             except NODE_AT_FAULT:
-                self._nodes.at_fault(self._cursor.number)
+                self._nodes.at_fault()
                 raise
 
     def _look(self) -> TipRound:
@@ -140,7 +140,7 @@ class TipLoop:
         except DisputedError:
             if self._is_stale:
                 raise
-            self._nodes.at_fault(self._cursor.number)
+            self._nodes.at_fault()
         except (UnconfirmedError, WatchChangedError):
             pass
         return TipRound(head.number, self._cursor.number)
