@@ -27,7 +27,7 @@ from indexer.chain.context import ChainContext
 from indexer.chain.factory_notes import write_slice
 from indexer.chain.log_proof import LogProof
 from indexer.chain.reserve import Crediting
-from indexer.chain.retry import HeldFacts
+from indexer.chain.retry import HeldFacts, Retried
 from indexer.chain.reverts import RevertedCalls
 from indexer.chain.sponsored_proofs import Proving
 from indexer.chain.tip import TipLoop, TipRound
@@ -180,6 +180,10 @@ class Follower:
     def write_slice(self) -> bool:
         """Of the factory's notes; whether ledgers are still owed some."""
         return write_slice(self.chain, self.clock())
+
+    def retry_all(self) -> list[Retried]:
+        """As a new process does at first."""
+        return HeldFacts(self.chain, self.clock).round()
 
     def be_safe(self) -> None:
         """What is mined so far becomes safe by anvil's word (SAFE_DEPTH blocks below its head), and

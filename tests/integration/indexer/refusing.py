@@ -4,7 +4,6 @@ has.
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 
 from sqlalchemy import event, select, text
 
@@ -12,8 +11,6 @@ from core.db.engine import Database
 from core.quarantine import queries as quarantine
 from core.quarantine.queries import HeldFact
 from core.quarantine.tables import QuarantinedFact
-from indexer.chain.context import ChainContext
-from indexer.chain.retry import HeldFacts, Retried
 
 SETUP = """
 create table refused (base_key text primary key, state text not null);
@@ -58,11 +55,6 @@ class Refusals:
 def held(database: Database, mandate_id: int) -> list[HeldFact]:
     with database.read() as session:
         return quarantine.held_facts(session, quarantine.MANDATE, mandate_id, 1_000)
-
-
-def retry_all(chain: ChainContext) -> list[Retried]:
-    """As a new process does at first."""
-    return HeldFacts(chain, lambda: datetime.now(UTC)).round()
 
 
 def facts(database: Database) -> list[QuarantinedFact]:

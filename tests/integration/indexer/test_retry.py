@@ -16,7 +16,7 @@ from core.quarantine.rules import ShortLedger
 from indexer.chain.reverts import RevertedCalls
 from tests.integration.chain_fixtures import USDC
 from tests.integration.indexer.conftest import Follower, SampleLedger
-from tests.integration.indexer.refusing import Refusals, counted, held, retry_all
+from tests.integration.indexer.refusing import Refusals, counted, held
 from tests.integration.indexer.test_quarantine import buy, moves, owner_alerts, reasons
 from tests.slow import few
 
@@ -189,7 +189,7 @@ def test_a_held_row_that_todays_code_cannot_read__keeps_no_other_ledger_from_bei
             "update quarantined_fact set fact = convert_to(:fact, 'UTF8') where ledger_id = :id"
         )
         session.execute(changed, {"fact": fact, "id": first[0].id})
-    retry_all(follower.chain)
+    follower.retry_all()
     assert (reasons(follower, first), reasons(follower, second)) == (["domain"], [])
 
 
@@ -207,13 +207,13 @@ def test_a_defect_that_a_retry_meets__is_told_and_leaves_it_held(
     refusals.drop()
     with monkeypatch.context() as patch:
         patch.setattr(mandate_ledger, "save", broken)
-        [done] = retry_all(follower.chain)
+        [done] = follower.retry_all()
     assert done.refusal is not None
     assert (done.released, done.refusal.note) == (
         0,
         "Today's code fails on it (KeyError); see the log.",
     )
-    [done] = retry_all(follower.chain)
+    [done] = follower.retry_all()
     assert (done.released, done.refusal) == (1, None)
 
 
@@ -245,7 +245,7 @@ def test_the_retry_of_a_long_queue__asks_for_all_times_at_once(
     follower.catch_up()
     refusals.drop()
     with counted(follower.database) as sent:
-        [done] = retry_all(follower.chain)
+        [done] = follower.retry_all()
     assert done.released == 61
     assert sum("chain_block.hash = ANY" in statement for statement in sent) == 1
     assert len(sent) < 40, sent

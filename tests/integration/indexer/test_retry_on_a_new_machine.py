@@ -13,7 +13,7 @@ from indexer.chain.retry import BLOCK_UNKNOWN
 from indexer.held import retry_held
 from tests.integration.chain_fixtures import USDC
 from tests.integration.indexer.conftest import FINAL_BEHIND, Follower, Issued, SampleLedger, now_utc
-from tests.integration.indexer.refusing import Refusals, facts, held, retry_all
+from tests.integration.indexer.refusing import Refusals, facts, held
 from tests.integration.indexer.test_backfill import forget
 from tests.integration.indexer.test_deposits import Watched
 from tests.integration.indexer.test_payments import link
@@ -34,7 +34,7 @@ def test_a_fact_without_its_block__waits_and_is_taken_with_the_blocks_time(
     forget(follower)
     refusals.drop()
     follower.tip.round()
-    assert [one.refusal for one in retry_all(follower.chain)] == [BLOCK_UNKNOWN]
+    assert [one.refusal for one in follower.retry_all()] == [BLOCK_UNKNOWN]
     follower.retry_held()
     assert held(follower.database, mandate.id) != []
     follower.catch_up()
@@ -109,7 +109,7 @@ def test_a_block_that_is_not_read_yet__keeps_its_fact_waiting(
     follower.catch_up()
     forget(follower)
     follower.tip.round()
-    [done] = retry_all(follower.chain)
+    [done] = follower.retry_all()
     assert (done.withdrawn, done.refusal) == (0, BLOCK_UNKNOWN)
     assert reasons(follower, first) == ["database"]
 
@@ -126,6 +126,6 @@ def test_a_deposit_of_a_replaced_block__is_in_no_balance(
     forget(follower)
     mine_elsewhere(follower)
     follower.catch_up()
-    [done] = retry_all(follower.chain)
+    [done] = follower.retry_all()
     assert (done.released, done.withdrawn, done.refusal) == (0, 1, None)
     assert watched.balance() == FourStates()
