@@ -63,8 +63,6 @@ PATHS = (
     "tests/integration/keeper/test_keeper_lied_to.py",
     "tests/integration/keeper/test_keeper_nodes.py",
     "tests/integration/keeper/test_keeper_stands_down.py",
-    "tests/unit/indexer/chain/test_audit_loop.py",
-    "tests/unit/indexer/chain/test_completeness.py",
     # processes, rebuilds, floods, tables of a size that plans depend on
     "tests/integration/core/market/test_board_plans.py",
     "tests/integration/test_compiler.py",

@@ -213,6 +213,15 @@ class Leadership:
         """
         require_epoch(session, self.name, self.epoch)
 
+    def fence_alone(self, session: Session) -> None:
+        """As `fence_beside`; fenced transactions under way are waited for, and others wait for the
+        end of this one.
+
+        Errors: LeadershipLostError, OperationalError when a lock is not had in time.
+        """
+        keep_out_writes(session, self.name)
+        self.fence_beside(session)
+
     def release(self) -> None:
         """Give the lock back at once, so that the next leader need not wait for the connection to
         die.
