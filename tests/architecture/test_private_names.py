@@ -68,6 +68,7 @@ def test_no_private_name_of_a_library__is_used() -> None:
     files = list(sources(*OURS))
     ours = frozenset(name for file in files for name in defined(tree_of(file)))
     found = [shown(file, node) for file in files for node in private_uses(tree_of(file), ours)]
+
     assert found == [], f"use what the library documents: {found}"
 
 
