@@ -26,8 +26,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from core.audit import queries as findings
 from core.chain.nodes import Nodes
 from core.db.engine import Bounds, Database
-from core.db.leader import keep_out_writes, require_epoch
-from core.db.leadership import Leadership, LeadershipLostError
+from core.db.leadership import Leadership, LeadershipLostError, keep_out_writes, require_epoch
 from core.db.outage import no_database
 from core.errors import MandateError, OutsideError, text_of
 from core.exporter import serve_or_tell
@@ -40,7 +39,6 @@ from core.startup import read_settings, refusals
 from core.targets.limits import target_limits
 from core.watchdog import Watchdog
 from indexer import held, status
-from indexer.chain.audit_loop import AuditLoop
 from indexer.chain.context import ChainContext
 from indexer.loop import AuditPlace, Indexer, now_utc
 from indexer.metrics import IndexerMetrics, TimedDatabase
@@ -103,13 +101,8 @@ def build_audit(settings: Settings, deployment: Deployment) -> AuditPlace | None
     )
     return AuditPlace(
         VaultReader(rpc, deployment.contracts),
-        Database(
-            settings.database_url,
-            application_name=f"{NAME} auditor",
-            bounds=Bounds(pool_size=1, overflow=1),
-        ),
-        AuditLoop(settings.audit_every_s),
         settings.audit_blocks,
+        settings.audit_every_s,
         is_same_provider=len(urls) == 1,
     )
 

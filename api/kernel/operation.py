@@ -19,6 +19,7 @@ from functools import cache
 from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict
+from sqlalchemy import Connection
 
 from api.kernel import streams as event_streams
 from api.kernel import workers as threads
@@ -40,7 +41,6 @@ from core.chain.signer import DigestSigner
 from core.credits.rules.prices import PRICES
 from core.custody.keys import KeyMaker
 from core.db.engine import Database, ReadSession, WriteSession
-from core.db.prepared import Runs
 from core.fund.accounts import FollowerAccounts, NoAccounts
 from core.house import House
 from core.mandate.chain.reader import VaultReader
@@ -256,12 +256,13 @@ class WriteCall(Call):
     mint: Callable[[TokenKind], str] = mint
 
     @contextmanager
-    def runs(self) -> Iterator[Runs]:
+    def runs(self) -> Iterator[Connection]:
         """Where a statement runs that is all that the call writes: by itself, with no transaction around
         it, or in that of the answer which is kept with it.
         """
         if self.keeps_answer:
-            yield self.db
+            self.db.flush()
+            yield self.db.connection()
             return
         with self.deps.database.statements() as connection:
             yield connection

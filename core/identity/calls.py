@@ -9,8 +9,18 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
-from psycopg import Connection
-from sqlalchemy import BigInteger, DateTime, Select, any_, bindparam, cast, delete, select, tuple_
+from sqlalchemy import (
+    BigInteger,
+    Connection,
+    DateTime,
+    Select,
+    any_,
+    bindparam,
+    cast,
+    delete,
+    select,
+    tuple_,
+)
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Session
 
@@ -18,7 +28,6 @@ from core.db import locks
 from core.db.base import Hash32
 from core.db.engine import WriteSession
 from core.db.locks import AdvisoryLock, LockClass
-from core.db.prepared import rows_of
 from core.identity.tables import Account, ApiKey, IdempotencyRecord
 from core.identity.tables import Session as SessionRow
 from core.subscriptions.queries import PLAN_OF_ACCOUNT
@@ -82,7 +91,7 @@ class KeyCall:
 
 
 def count_call(
-    connection: Connection[Any], key_hash: bytes, now: datetime, ceilings: Mapping[str, int]
+    connection: Connection, key_hash: bytes, now: datetime, ceilings: Mapping[str, int]
 ) -> KeyCall | None:
     """Count one call of a live key in its UTC day; None: no live key has this hash.
 
@@ -94,7 +103,7 @@ def count_call(
 
 
 def find_call(
-    connection: Connection[Any], key_hash: bytes, now: datetime, ceilings: Mapping[str, int]
+    connection: Connection, key_hash: bytes, now: datetime, ceilings: Mapping[str, int]
 ) -> KeyCall | None:
     """As `count_call`, of a call that is not counted: `number` is that of the day's last one that
     was, 0 before the first.
@@ -103,7 +112,7 @@ def find_call(
 
 
 def _found(
-    connection: Connection[Any],
+    connection: Connection,
     statement: str,
     key_hash: bytes,
     now: datetime,
@@ -115,12 +124,12 @@ def _found(
         "now": now,
         "ceilings": json.dumps(dict(ceilings)),
     }
-    rows = rows_of(connection, statement, values)
-    return KeyCall(*rows[0][:-1]) if rows else None
+    row = connection.exec_driver_sql(statement, values).first()
+    return None if row is None else KeyCall(*row[:-1])
 
 
 def count_address(
-    connection: Connection[Any],
+    connection: Connection,
     name: str,
     client: str,
     now: datetime,
@@ -133,7 +142,7 @@ def count_address(
     The connection commits each statement (core.db.engine.Database.statements).
     """
     values = {"name": name, "client": client, "now": now, "window": window, "most": most}
-    ((number, since, _),) = rows_of(connection, _COUNT_ADDRESS, values)
+    number, since, _ = connection.exec_driver_sql(_COUNT_ADDRESS, values).one()
     return number, since
 
 
@@ -158,7 +167,6 @@ def _live_session() -> Select[SessionRow, Account]:
             SessionRow.revoked_at.is_(None),
             SessionRow.expires_at > bindparam("now", type_=DateTime(timezone=True)),
         )
-        .execution_options(prepared=True)
     )
 
 

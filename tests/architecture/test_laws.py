@@ -206,6 +206,7 @@ BROAD = ("Exception", "BaseException")
 EDGES = {
     "api/main.py",
     "indexer/loop.py",
+    "indexer/beside.py",
     "keeper/main.py",
     "keeper/spared.py",
     "keeper/requests/loop.py",

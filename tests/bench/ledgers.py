@@ -232,7 +232,7 @@ def rollback_s(crowd: Crowd) -> float:
         )
     begun = time.monotonic()
     with crowd.database.write() as session:
-        count, _ = unwind(session, crowd.chain, Fork(before, (crowd.at,)), crowd.at, crowd.now)
+        count = unwind(session, crowd.chain, Fork(before, (crowd.at,)), crowd.at, crowd.now)
     seconds = time.monotonic() - begun
     crowd.at = before
     assert count == len(crowd.ids)

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from eth_utils.abi import get_abi_input_types
 from eth_utils.address import to_checksum_address
 
-from core.chain.abi import Parameter, encode_values
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import call_by_signature, encode_values
 from core.chain.blocks import TransactionReceipt
 from core.chain.errors import RpcError, RpcUnreachableError
 from core.chain.nodes import Nodes
@@ -126,10 +126,11 @@ def _artifact(contract: str) -> Mapping[str, Any]:
 
 def creation_code(contract: str, *arguments: Any) -> str:
     artifact = _artifact(contract)
-    constructor: dict[str, Any] = next(
-        (entry for entry in artifact["abi"] if entry["type"] == "constructor"), {"inputs": []}
+    constructor: Any = next(
+        (entry for entry in artifact["abi"] if entry["type"] == "constructor"),
+        {"type": "constructor", "inputs": []},
     )
-    encoded = encode_values([Parameter.of(entry) for entry in constructor["inputs"]], arguments)
+    encoded = encode_values(get_abi_input_types(constructor), arguments)
     return str(artifact["bytecode"]["object"]) + encoded.hex()
 
 

@@ -12,7 +12,7 @@ import pytest
 from eth_account import Account
 from sqlalchemy import make_url, text
 
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import call_by_signature
 from core.db.engine import Database
 from core.hexes import bytes_of
 from core.settings import Settings

@@ -7,7 +7,7 @@ import pytest
 
 from api.client.verify.findings import Report, Verdict
 from api.client.verify.verification import verify
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import call_by_signature
 from core.db.embedded import EmbeddedPostgres
 from core.mandate.chain import calldata
 from core.mandate.venues import test_venue

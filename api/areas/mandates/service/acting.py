@@ -34,8 +34,7 @@ from api.areas.mandates.service.views import is_paper, mandate_view, rules_of, t
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call, Family, Refusal, WriteCall
 from api.kernel.scopes import SPEND_SCOPE, require_named_scope
-from core.chain.abi import AbiEncodeError
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import AbiEncodeError, call_by_signature
 from core.chain.blocks import BlockHeader
 from core.chain.errors import RpcCodeFailedError, RpcError, RpcRevertedError
 from core.chain.reader import reason_of_run, refusal_name
