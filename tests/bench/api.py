@@ -118,6 +118,8 @@ def second_process(where: Place) -> Iterator[int]:
     ) as process:
         try:
             _until_up(port)
+            prices = f"http://127.0.0.1:{port}/prices"  # the first call takes the longest
+            urllib.request.urlopen(prices, timeout=60).read()
             yield port
         finally:
             process.kill()

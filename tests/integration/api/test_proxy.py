@@ -211,7 +211,7 @@ def test_the_file__is_valid_with_and_without_a_certificate(tmp_path: Path) -> No
         check=True, capture_output=True,
     )  # fmt: skip
     assert HAPROXY is not None
-    for settings in ({}, {"CERTIFICATE": str(pem)}):
+    for settings in ({}, {"CERTIFICATE": str(pem), "RUN_AS": "haproxy"}):
         done = subprocess.run(
             [HAPROXY, "-c", "-f", str(FILE)], env=settings, capture_output=True, text=True
         )
