@@ -393,7 +393,7 @@ class Stack:
 
     def _start(self, names: Iterable[str], database_url: str) -> None:
         for name in names:
-            command = [sys.executable, "-m", "core.prefork", *PROCESSES[name]]
+            command = [sys.executable, "-m", *PROCESSES[name]]
             self._child(name, command, self._environment(database_url)).start()
 
     def _wait_until_ready(self) -> None:

@@ -42,16 +42,11 @@ PATHS = (
     # our own HTTP server, requests to nodes and prepared statements
     "tests/integration/api/test_connections.py",
     "tests/integration/api/test_ending.py",
-    "tests/integration/api/test_requests_on_the_wire.py",
     "tests/integration/api/test_shared_reads.py",
-    "tests/integration/core/db/test_described.py",
-    "tests/integration/core/db/test_prepared.py",
+    "tests/integration/core/db/test_sessions.py",
     "tests/integration/core/db/test_replicas_that_lie.py",
-    "tests/integration/core/test_prefork.py",
-    "tests/unit/api/kernel/test_connections.py",
     "tests/unit/api/kernel/test_kept_answers.py",
     "tests/unit/api/kernel/test_kept_rows.py",
-    "tests/unit/api/kernel/test_parser.py",
     "tests/unit/api/kernel/test_shared_reads.py",
     # the votes of nodes
     "tests/integration/indexer/chaos",
@@ -68,8 +63,6 @@ PATHS = (
     "tests/integration/keeper/test_keeper_lied_to.py",
     "tests/integration/keeper/test_keeper_nodes.py",
     "tests/integration/keeper/test_keeper_stands_down.py",
-    "tests/unit/indexer/chain/test_audit_loop.py",
-    "tests/unit/indexer/chain/test_completeness.py",
     # processes, rebuilds, floods, tables of a size that plans depend on
     "tests/integration/core/market/test_board_plans.py",
     "tests/integration/test_compiler.py",

@@ -9,7 +9,7 @@ Laws
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from enum import IntEnum
 from typing import Any, Generic, TypeVar
@@ -113,27 +113,6 @@ class LensRow(Generic[ReadingT]):
     def is_final(self) -> bool:
         """More gas would say nothing else."""
         return self.outcome in (LensOutcome.NO_VAULT, LensOutcome.VALUED)
-
-
-@dataclass(frozen=True, slots=True)
-class LensAnswer(Generic[ReadingT]):
-    """What is known of each vault that was asked for; it is in one of the three.
-
-    `absent`: as of this block there is no code at the address. `unread`: the code there is not a
-    vault of the factory, or all the gas of a call is too little.
-    """
-
-    found: Mapping[str, ReadingT]
-    absent: Mapping[str, LensBlock]
-    unread: frozenset[str]
-
-    @classmethod
-    def of(cls, rows: Mapping[str, LensRow[ReadingT]]) -> "LensAnswer[ReadingT]":
-        found = {vault: row.reading for vault, row in rows.items() if row.reading is not None}
-        absent = {
-            vault: row.block for vault, row in rows.items() if row.outcome is LensOutcome.NO_VAULT
-        }
-        return cls(found, absent, frozenset(rows.keys() - found.keys() - absent.keys()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import func, select
 
 from core.chain.abi import call_by_signature
-from core.db import leader
+from core.db import leadership as leader
 from core.db.engine import Database
 from core.db.leadership import Leadership
 from core.hexes import bytes_of

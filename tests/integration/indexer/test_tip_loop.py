@@ -12,7 +12,7 @@ from core.chain.abi import encode_values, function, types_of
 from core.chain.blocks import BlockHeader, TransactionReceipt
 from core.chain.errors import RpcRefusedError
 from core.chain.reader import LATEST, At
-from core.db import leader
+from core.db import leadership as leader
 from core.db.leadership import LeadershipLostError
 from core.mandate.chain import calldata
 from core.mandate.chain.calldata import VaultCall

@@ -213,7 +213,7 @@ class SponsoredStage:
         self.tell_time()
 
     def prove(self) -> None:
-        self.follower.tip.sponsored_proofs.round()
+        self.follower.sponsored_proofs.round()
 
     def pass_time(self, seconds: int) -> None:
         """The next block's time; one block is mined."""
