@@ -10,7 +10,7 @@ from tests.architecture.test_laws import shown, sources
 OURS = ("core", "indexer", "keeper", "api", "scripts")
 # Names with an underscore that the manuals of Python name: of os, and of named tuples.
 DOCUMENTED = frozenset({"_exit", "_asdict", "_fields", "_make", "_replace"})
-LEAVING = ("api/kernel/connections.py", "core/http_deadline.py")  # HTTP of our own
+LEAVING = ("api/kernel/connections.py",)  # HTTP of our own
 
 
 def is_private(name: str) -> bool:
