@@ -7,6 +7,7 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from api.areas.retention.jobs import Prune
 from core.credits.tables import FreeReadCount, FreeReadPool
 from core.custody.tables import CustodialTransfer, CustodialWallet
 from core.db.engine import Database
@@ -16,7 +17,6 @@ from core.jobs.tables import JobRun
 from core.keeper import queue as outbox_queue
 from core.keeper.tables import GasDay, KeeperIntent, KeeperTx, Outbox, VaultMark
 from core.payments.tables import GuardSignature
-from keeper.areas.retention import Prune
 from tests.integration.keeper.conftest import intent
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)

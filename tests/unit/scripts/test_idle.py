@@ -22,5 +22,5 @@ def test_a_process_and_the_one_that_it_forks__are_one_line() -> None:
 
 
 def test_keeper_and_worker__which_share_a_module__are_two_lines() -> None:
-    worker = Process(13, 10, "python -m core.prefork keeper.main work", 1.0)
+    worker = Process(13, 10, "python -m core.prefork api.worker", 1.0)
     assert cpu_s([PARENT, worker]) == {"keeper": 2.0, "worker": 1.0}
