@@ -23,7 +23,7 @@ from sqlalchemy.exc import OperationalError
 
 from api.kernel.jobs import JobPlace, area_jobs
 from core.chain.nodes import Nodes
-from core.db.engine import Database
+from core.db.engine import Bounds, Database
 from core.earn.limits import payout_limits
 from core.errors import OutsideError, text_of
 from core.jobs import queries as job_runs
@@ -36,6 +36,7 @@ from core.targets.limits import target_limits
 from core.watchdog import Watchdog
 
 NAME: Final = "worker"
+BOUNDS: Final = Bounds(overflow=25)  # of ten runs at once: the job's lock, and what each reads by
 CALLS_PER_S: Final = 5  # of each node: slow jobs leave the rest of its budget to the keeper
 RETRY_S: Final = 1.0
 START_S: Final = 120.0
@@ -49,10 +50,6 @@ COLLECT_AFTER: Final = 200_000, 20, 100
 log = structlog.get_logger(NAME)
 
 
-def now_utc() -> datetime:
-    return datetime.now(UTC)
-
-
 def main() -> None:
     """Run the slow jobs until SIGTERM."""
     ended = threading.Event()
@@ -62,7 +59,7 @@ def main() -> None:
     settings = read_settings()
     with refusals():
         contracts = settings.deployment().contracts
-    database = Database(settings.database_url, application_name=NAME)
+    database = Database(settings.database_url, application_name=NAME, bounds=BOUNDS)
     nodes = Nodes(list(settings.rpc_urls), calls_per_s=CALLS_PER_S)
     place = JobPlace(
         database=database,
@@ -78,7 +75,7 @@ def main() -> None:
         jobs=area_jobs(),
         place=lambda of_run: replace(place, database=of_run),
         holder=f"{socket.gethostname()}:{os.getpid()}",
-        clock=now_utc,
+        clock=lambda: datetime.now(UTC),
         ends_process=True,
     )
     names = [job.name for job in schedule.jobs]

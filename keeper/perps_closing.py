@@ -109,7 +109,7 @@ class Closings:
     def run(self, now: datetime) -> dict[str, Any]:
         """How many closings were tried, how many of them are over, and what asks for attention.
 
-        Errors: RunLostError, the database's.
+        Errors: the database's.
         """
         place = self.place
         with place.database.write() as session:

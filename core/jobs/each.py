@@ -10,7 +10,6 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from core.db.refused import is_time_out, refused_state
 from core.jobs.rules import ATTENTION
-from core.jobs.schedule import RunLostError
 
 T = TypeVar("T")
 
@@ -25,8 +24,6 @@ def isolated(do: Callable[[], T], **about: object) -> T | None:
     """
     try:
         return do()
-    except RunLostError:
-        raise
     except SQLAlchemyError as error:
         if refused_state(error) is None and not is_time_out(error):
             raise

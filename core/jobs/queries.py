@@ -13,7 +13,6 @@ from sqlalchemy import ColumnElement, Select, delete, func, insert, select, upda
 from sqlalchemy.orm import Session, aliased
 
 from core.db.engine import WriteSession
-from core.db.locks import Executor
 from core.jobs.rules import LastRun
 from core.jobs.tables import JobRun
 
@@ -59,12 +58,6 @@ def last_start(session: Session, name: str) -> datetime | None:
     """When the job's newest run was started; None: it never ran."""
     newest = select(JobRun.started_at).where(JobRun.name == name).order_by(JobRun.id.desc())
     return session.scalar(newest.limit(1))
-
-
-def under_way_since(db: Executor, name: str) -> datetime | None:
-    """When the run that has not ended was started; None: there is none."""
-    under_way = select(JobRun.started_at).where(JobRun.name == name, JobRun.outcome.is_(None))
-    return db.scalar(under_way.order_by(JobRun.id.desc()).limit(1))
 
 
 def forget_others(session: WriteSession, names: Collection[str]) -> None:

@@ -1,20 +1,15 @@
 """Slow jobs on APScheduler: when each runs, who runs it, and the row of each run.
 
     due --> the job's lock --> row "under way" --> run --> row: ok, failed or skipped, with what it did
-               |    |
                |    +-- another process ran it meanwhile: due every_s after that start
-               +------- another process runs it: tried again within RETRY_S
+               +------- another process runs it
 
 Laws
-- A job never overlaps itself, in one process or in two, and a missed time is made up once, not as
-  often as it was missed.
-- What a run writes is committed on the connection that holds the job's lock. Whoever lost the lock
-  lost that connection and can commit nothing more, so that no leader is needed: any number of
-  workers stand side by side.
+- A job never overlaps itself, in one process or in two, and a missed time is made up once.
+- What a run writes is committed on the connection that holds the job's lock: whoever lost the lock
+  can commit nothing more, so that any number of workers need no leader. The server ends a connection
+  that is silent for twice the job's limit, as that of a frozen process is.
 - With the lock, what is still under way was left by a process that ended: it is marked as failed.
-- A run that takes twice its limit ends its process, where `ends_process`; the lock of a process that
-  is frozen for as long is taken from it by the next one that wants it.
-- A failure is logged and recorded, and the next run still happens.
 - A run computes, and waits for others, outside of transactions: it reads a part of what there is to
   do, works it out, writes it and commits. A part is bounded by a count, the run by its time (RunTime).
 - What a row keeps of an error is one sentence of our own; an error of a library is named by its
@@ -26,14 +21,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 import structlog
 from apscheduler.executors.debug import DebugExecutor
 from apscheduler.schedulers.background import BackgroundScheduler
 from psycopg import Error as PsycopgError
-from sqlalchemy import Connection
-from sqlalchemy.exc import OperationalError
+from sqlalchemy import Connection, func, select
+from sqlalchemy.exc import DisconnectionError, OperationalError
 
 from core.db import locks
 from core.db.engine import Database, ReadSession, WriteSession, as_sqlalchemys
@@ -43,7 +38,6 @@ from core.watchdog import Watchdog
 
 ERROR_CHARACTERS: Final = 300
 EARLY: Final = timedelta(seconds=1)  # timers are not exact
-RETRY_S: Final = 10
 SIGN_S: Final = 1
 STUCK_S: Final = 60  # of the scheduler itself
 DEFAULTS: Final = {"coalesce": True, "max_instances": 1, "misfire_grace_time": None}
@@ -54,10 +48,6 @@ log = structlog.get_logger("jobs")
 
 class JobSkippedError(Exception):
     """There is nothing for the job to do here; its text says why."""
-
-
-class RunLostError(OutsideError):
-    """The connection that held the job's lock is gone: another process may run the job."""
 
 
 class RunTime:
@@ -73,14 +63,6 @@ class RunTime:
         return self._clock() >= self._until
 
 
-class JobDatabase(Protocol):
-    """What a run reads and writes by: `write` is a transaction, committed when the block ends."""
-
-    def read(self) -> AbstractContextManager[ReadSession]: ...
-
-    def write(self) -> AbstractContextManager[WriteSession]: ...
-
-
 @dataclass(frozen=True, slots=True)
 class LockedDatabase:
     """Writes on the connection that holds a job's lock, and never on another."""
@@ -93,14 +75,18 @@ class LockedDatabase:
 
     @contextmanager
     def write(self) -> Iterator[WriteSession]:
-        """Errors: RunLostError; the database's."""
+        """A transaction, committed when the block ends. Errors: the database's."""
         if self.holder.invalidated:  # SQLAlchemy would connect again
-            raise RunLostError("the connection that holds the job's lock is gone")
+            raise DisconnectionError("the connection that holds the job's lock is gone")
         try:
             with WriteSession(self.holder, expire_on_commit=False) as session, session.begin():
                 yield session
         except PsycopgError as error:
             raise as_sqlalchemys(error) from error
+
+
+JobDatabase: TypeAlias = Database | LockedDatabase
+"""What a run reads and writes by."""
 
 
 @dataclass(frozen=True)  # generic: frozen with slots is refused by typing
@@ -158,17 +144,15 @@ class Schedule(Generic[PlaceT]):
     def run(self, job: Job[PlaceT]) -> None:
         """One run, recorded, unless another process runs the job or ran it just now.
 
-        Errors: what the job raised; RunLostError, after which the next run ends the row; the
-        database's.
+        Errors: what the job raised; the database's, after which the next run ends the row.
         """
         with self.database.direct.connect() as connection:
-            lock = locks.own(_lock(job))
+            lock = locks.own(f"job:{job.name}")
             with connection.begin():
-                is_held = lock.try_hold(connection) or self._take_from_frozen(connection, job)
-            if not is_held:
-                retry_s = min(RETRY_S, job.every_s)
-                self._try_again(job, self.clock() + timedelta(seconds=retry_s))
-                return
+                if not lock.try_hold(connection):
+                    return
+                silent_s = func.set_config("idle_session_timeout", f"{2 * job.limit_s}s", False)
+                connection.execute(select(silent_s))
             try:
                 self._run_locked(job, LockedDatabase(self.database, connection))
             finally:
@@ -184,7 +168,7 @@ class Schedule(Generic[PlaceT]):
         with Watchdog(2 * job.limit_s, job=job.name) if self.ends_process else nullcontext():
             try:
                 self.run(job)
-            except (RunLostError, OperationalError) as error:
+            except (DisconnectionError, OperationalError) as error:
                 log.warning("job cut short", job=job.name, kind=type(error).__name__)
             except OutsideError:
                 return
@@ -200,14 +184,13 @@ class Schedule(Generic[PlaceT]):
         for name in abandoned:
             log.warning("job ended with its process", job=name)
         if run_id is None:
-            self._try_again(job, due_at)
+            if self._scheduler.running:
+                self._scheduler.modify_job(job.name, next_run_time=due_at)
             return
         outcome, did = "ok", dict[str, Any]()
         reason: str | None = None
         try:
             did |= job.run(self.place(database), started_at)
-        except RunLostError:
-            raise
         except JobSkippedError as error:
             outcome, reason = "skipped", _kept_of(error)
         except Exception as error:
@@ -217,22 +200,6 @@ class Schedule(Generic[PlaceT]):
         finally:
             with database.write() as session:
                 rows.end(session, run_id, outcome, reason, did, self.clock())
-
-    def _take_from_frozen(self, connection: Connection, job: Job[PlaceT]) -> bool:
-        """Terminate the backend of a holder that has passed twice its limit and did not end itself."""
-        since = rows.under_way_since(connection, job.name)
-        if since is None or self.clock() - since < timedelta(seconds=2 * job.limit_s):
-            return False
-        locks.end_holders_of_own(connection, _lock(job), 0)
-        return locks.own(_lock(job)).try_hold(connection)
-
-    def _try_again(self, job: Job[PlaceT], at: datetime) -> None:
-        if self._scheduler.running:
-            self._scheduler.modify_job(job.name, next_run_time=at)
-
-
-def _lock(job: Job[Any]) -> str:
-    return f"job:{job.name}"
 
 
 def _kept_of(error: BaseException) -> str:

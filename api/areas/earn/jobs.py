@@ -18,7 +18,7 @@ LOOKS_A_RUN: Final = 100  # what is left follows in the next run
 
 
 def run(place: JobPlace, now: datetime) -> Mapping[str, Any]:
-    """How many items were paid, and how much. Errors: RunLostError, the database's."""
+    """How many items were paid, and how much. Errors: the database's."""
     paid_credits = items = 0
     for _ in range(LOOKS_A_RUN):
         with place.database.write() as session:

@@ -26,7 +26,7 @@ A_RUN: Final = 1_000
 
 
 def run(place: JobPlace, now: datetime) -> Mapping[str, Any]:
-    """How many entries were rejected. Errors: RunLostError, the database's."""
+    """How many entries were rejected. Errors: the database's."""
     with place.database.read() as session:
         pending = queries.pending_gold(session, A_RUN)
         proofs = tasks.proofs_of(session, [gold.entry_id for gold in pending])
@@ -47,7 +47,7 @@ def _reject(place: JobPlace, entry_id: int, reviewer: MiningReviewer, now: datet
 
 
 def supersede(place: JobPlace, now: datetime) -> Mapping[str, Any]:
-    """How many entries were superseded. Errors: RunLostError, the database's."""
+    """How many entries were superseded. Errors: the database's."""
     with place.database.read() as session:
         due = queries.entries_to_supersede(session, A_RUN)
     done = [

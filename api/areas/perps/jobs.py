@@ -40,7 +40,7 @@ def run(
     """How many legs were read, and how many of them were degraded. `clock`: seconds, for the length
     of a run.
 
-    Errors: JobSkippedError; RunLostError, the database's.
+    Errors: JobSkippedError; the database's.
     """
     venue = place.perps
     if venue is None:

@@ -43,7 +43,7 @@ def prune(place: JobPlace, now: datetime) -> Mapping[str, Any]:
 def run(place: JobPlace, now: datetime) -> Mapping[str, Any]:
     """Each report is claimed, committed, printed, and kept by a second transaction.
 
-    Errors: RunLostError, the database's.
+    Errors: the database's.
     """
     with place.database.write() as session:
         abandoned = queries.requeue_abandoned(session, now)

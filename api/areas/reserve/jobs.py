@@ -62,9 +62,7 @@ class RecordMovedError(OutsideError):
 
 
 def run(place: JobPlace, now: datetime) -> Mapping[str, Any]:
-    """How many differences stand. Errors: JobSkippedError, the reader's, the database's,
-    RunLostError.
-    """
+    """How many differences stand. Errors: JobSkippedError, the reader's, the database's."""
     token = place.reader.contracts.get("reserve_token")
     if token is None:
         raise JobSkippedError("no reserve token is deployed")

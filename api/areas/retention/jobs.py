@@ -89,7 +89,7 @@ class Prune:
         self._batch = batch
 
     def run(self, now: datetime) -> Mapping[str, Any]:
-        """How many rows of each kind were dropped. Errors: RunLostError, the database's."""
+        """How many rows of each kind were dropped. Errors: the database's."""
         # no day is thinned while half of it is kept
         marks, up_to_id = self._thin_marks(start_of_day(now - self._mark_retention))
         ended_before = now - self._intent_retention

@@ -15,7 +15,7 @@ TURNS_A_RUN: Final = 20  # the rest follows in the next runs
 
 
 def run(place: JobPlace, now: datetime) -> Mapping[str, Any]:
-    """How many bonds were returned. Errors: RunLostError, the database's."""
+    """How many bonds were returned. Errors: the database's."""
     returned = 0
     for _ in range(TURNS_A_RUN):
         with place.database.write() as session:

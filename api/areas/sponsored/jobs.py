@@ -41,9 +41,7 @@ NOWHERE: Final = Heights(None, None)  # what is left does not depend on what is 
 
 
 def run(place: JobPlace, now: datetime) -> Mapping[str, Any]:
-    """How many were asked for again, and how many quotes went. Errors: RunLostError, the
-    database's.
-    """
+    """How many were asked for again, and how many quotes went. Errors: the database's."""
     at = int(now.timestamp())
     done = [
         isolated(partial(_again, place, buy, part, now), buy=buy.id)

@@ -23,7 +23,7 @@ A_RUN: Final = 1_000
 
 
 def run(place: JobPlace, now: datetime) -> Mapping[str, Any]:
-    """How many tasks moved. Errors: RunLostError, the database's."""
+    """How many tasks moved. Errors: the database's."""
     with place.database.read() as session:
         due = [*lapsed_tasks(session, now, A_RUN), *overdue_tasks(session, now, A_RUN)]
     done = [isolated(partial(_end, place, task_id, now), task=task_id) for task_id in due]

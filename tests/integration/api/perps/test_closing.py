@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from eth_account import Account
 from sqlalchemy import text
+from sqlalchemy.exc import DisconnectionError
 
 from core.custody.keys import CustodySigner, KeyRing
 from core.db.engine import Database, WriteSession
 from core.jobs.rules import ATTENTION
-from core.jobs.schedule import RunLostError
 from core.perps.hyperliquid_desk import HyperliquidDesk
 from core.perps.rules.closing import SLOWEST_RETRY_S, STUCK_TRIES
 from core.perps.rules.orders import LIFE, SKEW_S, OrderAnswer, VenueOrder, cloid_of
@@ -439,14 +439,14 @@ class LosingDatabase:
     def write(self) -> AbstractContextManager[WriteSession]:
         write = next(self._writes, None)
         if write is None:
-            raise RunLostError("lost")
+            raise DisconnectionError("lost")
         return write()
 
 
 def test_a_run_that_lost_the_jobs_lock__sends_nothing(leg: LegStage) -> None:
     leg.holds(BTC="0.5")
     leg.stop()
-    with pytest.raises(RunLostError):
+    with pytest.raises(DisconnectionError):
         leg.keeper(database=LosingDatabase(leg.stage.database)).run(leg.stage.clock.now)
     assert (leg.rows, leg.exchange.orders) == ([], [])
 

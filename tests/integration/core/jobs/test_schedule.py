@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select, text
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DisconnectionError, OperationalError
 
 from core.chain.errors import RpcRefusedError, RpcUnreachableError
 from core.db.engine import Database
 from core.jobs import queries as rows
 from core.jobs.rules import LastRun
-from core.jobs.schedule import Job, JobDatabase, JobSkippedError, RunLostError, Schedule
+from core.jobs.schedule import Job, JobDatabase, JobSkippedError, Schedule
 from core.jobs.tables import JobRun
 
 WITHIN_S = 10.0
@@ -170,14 +170,14 @@ def test_run__the_lock_is_lost_meanwhile__commits_nothing_more(
             try:
                 with of_run.write() as session:
                     rows.begin(session, "after", 60, "test", now)
-            except (OperationalError, RunLostError) as error:
+            except (OperationalError, DisconnectionError) as error:
                 refused.append(type(error))
         return {}
 
     job = job_of(60, lose)
-    with pytest.raises(RunLostError):
+    with pytest.raises(DisconnectionError):
         worker(job).run(job)
-    assert refused[1:] == [RunLostError] * 2
+    assert refused[1:] == [DisconnectionError] * 2
     assert [(run.name, run.outcome) for run in runs(database)] == [("job", None), ("before", None)]
 
 
@@ -191,7 +191,7 @@ def test_run__the_lock_is_lost_within_a_write__rolls_it_back(
         return {}
 
     job = job_of(60, lose)
-    with pytest.raises((OperationalError, RunLostError)):
+    with pytest.raises((OperationalError, DisconnectionError)):
         worker(job).run(job)
     assert [run.name for run in runs(database)] == ["job"]
 
@@ -236,37 +236,36 @@ def test_two_workers__run_each_job_once_in_its_period__and_the_other_goes_on_alo
     time.sleep(3.5)
     starts = [(run.name, run.started_at) for run in runs(database)]
     assert sorted(name for name, _ in starts) == ["a", "a", "b", "b", "c", "c"]
-    first.stop()
+    first._scheduler.shutdown(wait=True)
     wait_until(lambda: len(runs(database)) >= 9)
     assert {run.holder for run in runs(database)[6:]} == {"test 1"}
     assert set(outcomes(database)) <= {"ok", None}
 
 
 @pytest.mark.parametrize(
-    ("age_s", "outcomes_then"), [(59, [None]), (60, ["failed", "ok"])], ids=["before", "after"]
+    ("limit_s", "outcomes_then"), [(1, ["failed", "ok"]), (60, [None])], ids=["silent", "not yet"]
 )
 def test_run__a_holder_that_is_frozen__loses_the_lock_after_twice_the_limit(
-    database: Database, worker: Workers, age_s: int, outcomes_then: list[str | None]
+    database: Database, worker: Workers, limit_s: int, outcomes_then: list[str | None]
 ) -> None:
-    """It holds the lock, has a write open, and does not end itself."""
-    frozen, written = threading.Event(), threading.Event()
+    frozen, begun = threading.Event(), threading.Event()
 
     def hang(of_run: JobDatabase, now: datetime) -> Mapping[str, Any]:
-        with of_run.write():
-            written.set()
-            frozen.wait(WITHIN_S)
+        begun.set()
+        frozen.wait(WITHIN_S)
         return {}
 
-    hanging, job = job_of(30, hang, limit_s=30), job_of(30, doing(), limit_s=30)
-
     def hold() -> None:
-        with suppress(OperationalError, RunLostError):
-            worker(hanging, clock=lambda: NOW - timedelta(seconds=age_s)).run(hanging)
+        job = job_of(1, hang, limit_s=limit_s)
+        with suppress(OperationalError, DisconnectionError):
+            worker(job).run(job)
 
     thread = threading.Thread(target=hold)
     thread.start()
-    assert written.wait(WITHIN_S)
-    worker(job, clock=lambda: NOW).run(job)
+    assert begun.wait(WITHIN_S)
+    time.sleep(2.5)
+    job = job_of(1, doing())
+    worker(job).run(job)
     assert outcomes(database) == outcomes_then
     frozen.set()
     thread.join(WITHIN_S)
@@ -334,10 +333,8 @@ def test_start__a_failure__is_left_to_the_schedulers_log_only_when_it_is_a_defec
     error: Exception,
     of_the_scheduler: int,
 ) -> None:
-    begun = worker(job_of(3_600, failing(error)))
-    begun.start()
+    worker(job_of(3_600, failing(error))).start()
     wait_until(lambda: outcomes(database) == ["failed"])
-    begun.stop()
     wait_until(lambda: len(caplog.records) >= of_the_scheduler)
     assert [record.levelname for record in caplog.records] == ["ERROR"] * of_the_scheduler
 

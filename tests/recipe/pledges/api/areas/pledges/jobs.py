@@ -13,7 +13,7 @@ A_RUN = 1_000
 
 
 def run(place: JobPlace, now: datetime) -> Mapping[str, Any]:
-    """Errors: RunLostError, the database's."""
+    """Errors: the database's."""
     with place.database.write() as session:
         return {"lapsed": lapse(session, lapsed_before(now), A_RUN)}
 
