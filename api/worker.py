@@ -40,12 +40,10 @@ BOUNDS: Final = Bounds(overflow=25)  # of ten runs at once: the job's lock, and 
 CALLS_PER_S: Final = 5  # of each node: slow jobs leave the rest of its budget to the keeper
 RETRY_S: Final = 1.0
 START_S: Final = 120.0
-COLLECT_S: Final = 60.0
 
-# Objects, then generations. A build of the Hall makes a hundred thousand rows that die together: the
-# collector's default looks at them over and over, and takes a third of its time. So a full
-# collection is made by the clock.
-COLLECT_AFTER: Final = 200_000, 20, 100
+# Objects. A build of the Hall makes a hundred thousand rows that die together: the collector's default
+# looks at them over and over, and takes a third of its time.
+COLLECT_AFTER: Final = 200_000
 
 log = structlog.get_logger(NAME)
 
@@ -55,7 +53,7 @@ def main() -> None:
     ended = threading.Event()
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, lambda *_: ended.set())
-    gc.set_threshold(*COLLECT_AFTER)
+    gc.set_threshold(COLLECT_AFTER)
     settings = read_settings()
     with refusals():
         contracts = settings.deployment().contracts
@@ -86,8 +84,7 @@ def main() -> None:
                 schedule.start()
                 break
         ended.wait(RETRY_S)
-    while not ended.wait(COLLECT_S):
-        gc.collect()
+    ended.wait()
     schedule.stop()
     log.info("stopped")
 

@@ -17,7 +17,7 @@ from core.audit.queries import AuditPosition, OpenFinding
 from core.blocks import queries as chain
 from core.blocks.queries import FINALIZED
 from core.chain.blocks import BlockHeader
-from core.db.leader import LeaderRow, leader_row
+from core.db.leadership import LeaderRow, leader_row
 from core.errors import OutsideError
 from core.health import views as health
 from core.health.rules import Health, HealthVerdict, IndexerFacts, judge_indexer

@@ -407,6 +407,7 @@ KERNEL_OPENS = {
     "api/main.py",
     "api/kernel/credentials.py",
     "api/kernel/operation.py",
+    "api/kernel/over_rate.py",
     "api/kernel/payments/metering.py",
     "api/kernel/pipeline.py",
 }

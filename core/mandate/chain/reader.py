@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.chain import results
-from core.chain.abi import WORD_BYTES, AbiDecodeError, answer_words, function
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import WORD_BYTES, AbiDecodeError, call_by_signature, function
 from core.chain.errors import RpcError, RpcRefusedError, RpcRevertedError
 from core.chain.nodes import Request
 from core.chain.reader import LATEST, VIEW_GAS, At, ChainReader, block_argument
@@ -90,10 +89,10 @@ class VaultReader(ChainReader):
     """Reads of one chain and of the vaults on it."""
 
     def _vault(self, vault: str, name: str, at: At, *arguments: Any) -> Any:
-        return self._read("MandateVault", name, vault, at, *arguments)
+        return self.view("MandateVault", name, vault, at, *arguments)
 
     def _factory(self, name: str, at: At, *arguments: Any) -> Any:
-        return self._read("MandateVaultFactory", name, self.contracts["factory"], at, *arguments)
+        return self.view("MandateVaultFactory", name, self.contracts["factory"], at, *arguments)
 
     # Factory
 
@@ -255,7 +254,7 @@ class VaultReader(ChainReader):
         """
         return bytes_of(
             str(
-                self._read(
+                self.view(
                     "MandateVault",
                     "check",
                     vault,
@@ -349,6 +348,6 @@ def _answer_or_none(view: str, answer: Any | RpcRefusedError) -> Any:
     if isinstance(answer, RpcRefusedError):
         return None
     try:
-        return function("IAdapter", view).decode_output(answer_words(answer, 1))[0]
+        return function("IAdapter", view).decode_output(answer)[0]
     except AbiDecodeError:
         return None

@@ -11,7 +11,7 @@ from uuid import uuid4
 import pytest
 
 from api.client.verify.verification import Options
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import call_by_signature
 from core.db.embedded import EmbeddedPostgres
 from core.db.engine import Database
 from core.db.leadership import Leadership

@@ -36,6 +36,7 @@ from tests.integration.indexer.test_quarantine import buy
 from tests.integration.indexer.test_reserve import ONE, account, reference
 from tests.integration.indexer.test_reserve_job import place
 from tests.integration.reserve_token import TokenOnChain, deploy_reserve_token
+from tests.node_transport import in_threads
 from tests.personas import AGENT, KEEPER, OWNER
 from tests.watching import AlertWatch, fires
 
@@ -68,7 +69,7 @@ class Watched:
         self.watch, self.chain = watch, chain
         self.nodes = FakeNodes(chain.anvil.url)
         self.rpc = Nodes(
-            NODES, transport=self.nodes, clock=lambda: time.monotonic() + self.passed_s
+            NODES, transport=in_threads(self.nodes), clock=lambda: time.monotonic() + self.passed_s
         )
         self.metrics.count_rpc(self.rpc)
         self._database, self._leadership = database, leadership
@@ -129,7 +130,7 @@ def watched(follower: Follower, soon: None, watch: AlertWatch) -> Iterator[Watch
 
 @contextmanager
 def auditing(watched: Watched, url: str) -> Iterator[AuditPlace]:
-    rpc = Nodes(["http://auditors"], transport=watched.nodes)
+    rpc = Nodes(["http://auditors"], transport=in_threads(watched.nodes))
     database = Database(url, application_name="auditor")
     yield AuditPlace(
         VaultReader(rpc, watched.chain.contracts), database, AuditLoop(0.05), ALL_BLOCKS, False

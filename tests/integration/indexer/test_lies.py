@@ -19,6 +19,7 @@ from indexer.chain.fetch import BlockContradictionError
 from indexer.chain.watch import read_watch_list
 from tests.integration.chain_fixtures import USDC, Ground
 from tests.integration.indexer.conftest import FINAL_SOON, Follower, Issued
+from tests.node_transport import in_threads
 from tests.personas import KEEPER
 from tests.raw_logs import log_of
 
@@ -67,7 +68,7 @@ class Liar(httpx.BaseTransport):
 class LyingNodes:
     def __init__(self, follower: Follower, *hosts: str) -> None:
         self.wire = Liar(follower.deployed.anvil.url)
-        self.rpc = Nodes([f"http://{host}" for host in hosts], transport=self.wire)
+        self.rpc = Nodes([f"http://{host}" for host in hosts], transport=in_threads(self.wire))
         follower.restart(reader=VaultReader(self.rpc, follower.deployed.contracts))
 
     def failures(self, node: int = 0) -> dict[str, int]:

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
-from core.db import leader
+from core.db import leadership as leader
 from core.db.engine import Database
 from core.db.leadership import SILENT_S, Leadership
 from core.health import views as health

@@ -14,7 +14,7 @@ from core.alerts import queries as alerts
 from core.alerts.tables import OwnerAlert
 from core.chain.abi import topic_of
 from core.chain.blocks import TransactionReceipt
-from core.db.leader import keep_out_writes
+from core.db.leadership import keep_out_writes
 from core.db.outage import OutageError
 from core.errors import InvalidParameterError
 from core.health import views as health

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import select
 
 from core.blocks.tables import RevertedTx
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import call_by_signature
 from core.chain.errors import RpcUnreachableError
 from core.mandate.chain import calldata
 from core.mandate.chain.calldata import VaultCall

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from core.db.leader import leader_row
+from core.db.leadership import leader_row
 from core.jobs import queries as jobs
 from core.jobs.rules import ATTENTION, LastRun
 from scripts._ports import free_port

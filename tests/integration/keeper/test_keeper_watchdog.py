@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from core.db.leader import leader_row
+from core.db.leadership import leader_row
 from core.watchdog import EXIT_CODE
 from tests.integration.chaos.server import Answer, Server, ok
 from tests.integration.keeper.conftest import PRICE_AT_FLOOR, Stage

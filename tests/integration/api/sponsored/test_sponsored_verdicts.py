@@ -16,13 +16,14 @@ from core.sponsored.readings import PoolDisputedError, pool_now
 from indexer.chain.tip import TipLoop
 from tests.integration.api.conftest import reason
 from tests.integration.api.sponsored.conftest import Lie, LyingWire, SponsoredStage
+from tests.node_transport import in_threads
 
 
 def reader_by(stage: SponsoredStage, *wires: LyingWire) -> VaultReader:
     """Of several nodes: the stage's own, each behind one of these ways."""
     url = stage.chain.anvil.url
     urls = [f"{url}/?node={number}" for number in range(len(wires))]
-    rpc = Nodes(urls, transport=Ways(dict(zip(urls, wires, strict=True))))
+    rpc = Nodes(urls, transport=in_threads(Ways(dict(zip(urls, wires, strict=True)))))
     stage.rpcs.append(rpc)
     return VaultReader(rpc, stage.chain.contracts)
 

@@ -16,6 +16,7 @@ from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.lifecycle import OF_VAULT, Status
 from core.mandate.rules.terms import ZERO_ADDRESS
 from tests.integration.chain_fixtures import BUDGET, USDC, DeployedChain
+from tests.node_transport import in_threads
 from tests.personas import OWNER, STRANGER
 
 
@@ -133,7 +134,7 @@ def test_readings__a_node_of_little_gas__are_of_all_by_more_calls(deployed: Depl
             asked.append(len(body["params"][0]["data"]))
             return httpx.Response(200, json=httpx.post(deployed.anvil.url, json=body).json())
 
-    reader = VaultReader(Nodes(["http://node"], transport=Poor()), deployed.contracts)
+    reader = VaultReader(Nodes(["http://node"], transport=in_threads(Poor())), deployed.contracts)
     answer = reader.read_lens(vaults)
     reader.rpc.close()
     assert answer.found == {vault: own_words(deployed, vault) for vault in vaults}

@@ -22,6 +22,7 @@ from core.mandate.chain.lens import (
 from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.lifecycle import Status, VaultStatus
 from tests.each import each
+from tests.node_transport import in_threads
 
 LENS = "0x" + "33" * 20
 USDC = "0x" + "22" * 20
@@ -104,7 +105,7 @@ class Node(httpx.BaseTransport):
 
 
 def reader_of(node: httpx.BaseTransport, *urls: str) -> VaultReader:
-    rpc = Nodes(urls or ["http://node"], transport=node, deadline_s=0.5)
+    rpc = Nodes(urls or ["http://node"], transport=in_threads(node), deadline_s=0.5)
     return VaultReader(rpc, {"usdc": USDC, "vault_lens": LENS})
 
 
