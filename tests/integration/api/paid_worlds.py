@@ -154,9 +154,9 @@ def world_on(database: Database, callers: Callers, paid: Paid) -> World:
 def _run_jobs(database: Database, now: datetime) -> None:
     """Those that make what is free of what there is: figures of the whole, cards, notes in a zip."""
     place: Any = SimpleNamespace(database=database)
-    jobs = {job.name: job for job in (*market.jobs(place), *notes.jobs(place))}
+    jobs = {job.name: job for job in (*market.JOBS, *notes.JOBS)}
     for name in ("coins", "wci", "summary", "shadow", "insights", "notes"):
-        jobs[name].run(now)
+        jobs[name].run(place, now)
 
 
 def shelf_of(paid: Paid) -> Shelf:
@@ -315,7 +315,6 @@ def _run_of_the_paper(paid: Paid, now: datetime) -> JobRun:
         ended_at=now + timedelta(milliseconds=paid.paper_ms),
         outcome="ok",
         did={"vaults": 1, "trades": paid.paper_ms, "marks": 1, "left": 0},
-        epoch=1,
         holder="keeper",
     )
 

@@ -411,9 +411,9 @@ def test_the_slow_job__pays_after_midnight_what_waited(database: Database) -> No
         account = add_agent(session)
         give(session, account, "mining:entry:1", 130)
     place: Any = SimpleNamespace(database=database, payouts=PayoutLimits())
-    (job,) = earn_jobs.jobs(place)
-    assert job.run(NOW) == {"items": 0, "paid_credits": 0}
-    assert job.run(TOMORROW) == {"items": 1, "paid_credits": 60}
+    (job,) = earn_jobs.JOBS
+    assert job.run(place, NOW) == {"items": 0, "paid_credits": 0}
+    assert job.run(place, TOMORROW) == {"items": 1, "paid_credits": 60}
     with database.write() as session:
         assert credit_ledger.load_balance(session, account) == Credits(earned=260)
 
