@@ -1,14 +1,13 @@
 """The keeper's process: settings in, one tick a block out.
 
-`python -m keeper.main run | once | work | status`
+`python -m keeper.main run | once | status`
 
 It leads or waits to lead; leading, it judges every vault each tick and says how it is (row
-`leader`). The slow jobs of the contexts have a process of their own, without keys (`work`,
-keeper.worker). An outside failure makes it try again at the next tick, never end; a tick that hangs
-ends it (core.watchdog). Without a signer it is a dry run and logs what it would send.
+`leader`). The slow jobs of areas have a process of their own, without keys (api/worker.py); it runs
+those alone that need its keys. An outside failure makes it try again at the next tick, never end; a
+tick that hangs ends it (core.watchdog). Without a signer it is a dry run and logs what it would send.
 """
 
-import gc
 import os
 import signal
 import socket
@@ -33,10 +32,10 @@ from core.db.leadership import Leadership, LeadershipLostError
 from core.db.outage import no_database
 from core.errors import InvalidParameterError, OutsideError, text_of
 from core.exporter import Server, serve_or_tell
+from core.jobs.schedule import Job, JobDatabase, Schedule
 from core.keeper.gas import GasBudgets
 from core.mandate.chain.lens import LENS
 from core.mandate.chain.reader import VaultReader
-from core.perps.hyperliquid_venue import HyperliquidVenue
 from core.settings import Settings
 from core.startup import read_settings, refusals
 from core.watchdog import Watchdog
@@ -48,14 +47,12 @@ from keeper.metrics import KeeperMetrics
 from keeper.outbox_kinds import outbox_planner
 from keeper.read import Lenses
 from keeper.requests.loop import RequestLoop, RequestsPlace, custody_loop, share_of, sponsor_loop
-from keeper.schedule import Job, Schedule
 from keeper.send import Sender
 from keeper.signers import key_places, require_all_allowed, signers_of
 from keeper.signing import SignerRefusedError, require_gas_key
 from keeper.state import OF_REQUESTS, Role
 from keeper.stops import Stops
 from keeper.tick import Tick, TickReport
-from keeper.worker import COLLECT_AFTER, Worker
 
 NAME = "keeper"
 HEAD_POLL_S = 0.2
@@ -105,7 +102,7 @@ class Keeper:
         self._stops: Stops | None = None
         self._head_number: int | None = None
         self._heights: dict[str, int] = {}  # by node, the highest that it named
-        self._schedule: Schedule | None = None
+        self._schedule: Schedule[JobDatabase] | None = None
         self._scraped: Database | None = None
         self._told_waiting = False
         self._ended = threading.Event()
@@ -330,10 +327,8 @@ class Keeper:
         settings = self._settings
         return Caps(settings.keeper_max_fee_gwei * GWEI, settings.keeper_stop_max_fee_gwei * GWEI)
 
-    def _started_jobs(self) -> Schedule:
-        """Of the keeper's own accounts, and what it signs for beside the chain; the jobs of the
-        contexts are the worker's.
-        """
+    def _started_jobs(self) -> Schedule[JobDatabase]:
+        """Of the keeper's own accounts, and what it signs for beside the chain."""
         balances = Funds(
             self._reader,
             self._database,
@@ -344,21 +339,22 @@ class Keeper:
                 Role.SPONSOR: self._settings.sponsor_gas_wei_per_day,
             },
         )
-        closings = perps_closing.jobs(
+        closings = perps_closing.job(
             self._settings.hl_url,
             self._custody_signer if self._signers else None,
-            database=self._database,
-            fence=self._leadership.fence_beside,
-            clock=now_utc,
-            exit_allowance_bps=self._settings.hl_exit_allowance_bps,
+            now_utc,
+            self._settings.hl_exit_allowance_bps,
         )
-        schedule = Schedule(
+        schedule = Schedule[JobDatabase](
             database=self._database,
-            jobs=(Job(funds.NAME, funds.EVERY_S, balances.run), *closings),
-            fence=self._leadership.fence_beside,
-            epoch=lambda: self._leadership.epoch,
+            jobs=(
+                Job(funds.NAME, funds.EVERY_S, funds.LIMIT_S, lambda _, now: balances.run(now)),
+                closings,
+            ),
+            place=lambda database: database,
             holder=self._leadership.holder,
             clock=now_utc,
+            ends_process=False,  # a job that hangs holds up no stop
         )
         schedule.start()
         return schedule
@@ -407,32 +403,6 @@ def run() -> None:
         server.close()
     log.info("stopped")
     sys.exit(keeper.exit_code)
-
-
-@app.command()
-def work() -> None:
-    """Run the slow jobs, without keys, until SIGTERM: one worker works, others wait to take
-    over.
-    """
-    gc.set_threshold(COLLECT_AFTER)
-    settings = read_settings()
-    with refusals():
-        worker = Worker(
-            database_url=settings.database_url,
-            rpc_urls=list(settings.rpc_urls),
-            contracts=settings.deployment().contracts,
-            chain_id=settings.chain_id,
-            clock=now_utc,
-            mark_retention_days=settings.keeper_mark_retention_days,
-            intent_retention_days=settings.keeper_intent_retention_days,
-            limits=settings,
-            perps=None if settings.hl_url is None else HyperliquidVenue(settings.hl_url),
-        )
-    for name in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(name, lambda *_: worker.end())
-    worker.run()
-    log.info("stopped")
-    sys.exit(worker.exit_code)
 
 
 @app.command()

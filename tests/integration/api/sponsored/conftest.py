@@ -17,6 +17,8 @@ from eth_account import Account
 from eth_account.signers.local import LocalAccount
 from sqlalchemy import text
 
+from api.areas.sponsored import jobs as job
+from api.kernel.jobs import JobPlace
 from api.kernel.operation import Deps
 from api.main import create_app
 from core.chain.abi import call_by_signature, function
@@ -31,13 +33,11 @@ from core.mandate.chain.reader import VaultReader
 from core.sponsored import queries
 from core.sponsored.prices import FixedEthPrice
 from core.targets.limits import target_limits
-from keeper.areas import sponsored as job
 from keeper.gas import Caps
 from keeper.outbox_kinds import outbox_planner
 from keeper.requests.allowance import SPONSOR
 from keeper.requests.loop import heartbeat, round_of
 from keeper.requests.round import RequestRound
-from keeper.schedule import JobPlace
 from keeper.state import Role
 from scripts._deployments import create_address
 from tests.integration.api.conftest import BASE_URL, KEY, Clock, TestClient, connect
@@ -194,7 +194,6 @@ class SponsoredStage:
         place = JobPlace(
             database=self.database,
             reader=self.chain.reader,
-            fence=lambda session: None,
             mark_retention_days=1,
             intent_retention_days=1,
             payouts=payout_limits(CallerLimits()),

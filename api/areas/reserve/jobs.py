@@ -19,6 +19,7 @@ from typing import Any, Final
 
 import structlog
 
+from api.kernel.jobs import AreaJob, JobPlace
 from core.audit import queries as audit
 from core.audit.rules import Fault, FindingKind
 from core.blocks import queries as blocks
@@ -26,6 +27,7 @@ from core.blocks.queries import TIP
 from core.errors import OutsideError
 from core.hexes import bytes_of
 from core.jobs.rules import ATTENTION
+from core.jobs.schedule import JobSkippedError
 from core.reserve import queries
 from core.reserve.chain import ContractNumbers, contract_numbers
 from core.reserve.queries import ReserveState
@@ -43,30 +45,24 @@ from core.reserve.reconciliation import (
     totals_of_rows,
     touched,
 )
-from keeper.schedule import Job, JobPlace, JobSkippedError
 
 NAME: Final = "reserve"
 EVERY_S: Final = 60
+LIMIT_S: Final = 300
 LOOKS: Final = 2
 FULL_EVERY: Final = timedelta(days=1)
 ACCOUNTS_A_LOOK: Final = 500
 MOVES_A_LOOK: Final = 50_000  # of running totals that are put together
 
-log = structlog.get_logger("keeper")
+log = structlog.get_logger("worker")
 
 
 class RecordMovedError(OutsideError):
     """The record's newest block was replaced while the contract was asked."""
 
 
-def jobs(place: JobPlace) -> tuple[Job, ...]:
-    return (Job(NAME, EVERY_S, lambda now: run(place, now)),)
-
-
 def run(place: JobPlace, now: datetime) -> Mapping[str, Any]:
-    """How many differences stand. Errors: JobSkippedError, the reader's, the database's,
-    LeadershipLostError.
-    """
+    """How many differences stand. Errors: JobSkippedError, the reader's, the database's."""
     token = place.reader.contracts.get("reserve_token")
     if token is None:
         raise JobSkippedError("no reserve token is deployed")
@@ -135,7 +131,6 @@ def _look(place: JobPlace, token: str, now: datetime) -> _Compared:
 def _end(place: JobPlace, look: _Compared, now: datetime, *, are_totals_wrong: bool) -> None:
     """What was compared need not be again, unless it differs; wrong totals are corrected."""
     with place.database.write() as session:
-        place.fence(session)
         forget(session, look.compared, look.odd)
         queries.note_compared(session, look.chain_id, look.compared.last)
         fold_totals(session, MOVES_A_LOOK)
@@ -159,7 +154,6 @@ def _keep(
     """
     is_right = not {one.place["part"] for one in found} & OF_CONTRACT
     with place.database.write() as session:
-        place.fence(session)
         queries.save_reading(
             session,
             {
@@ -185,7 +179,6 @@ def _write(place: JobPlace, found: list[Fault], now: datetime) -> list[Fault]:
     if not found:
         return []
     with place.database.write() as session:
-        place.fence(session)
         chain_id = blocks.cursor_chain(session, TIP)
         assert chain_id is not None, "the record was read just now"
         standing = {
@@ -199,3 +192,6 @@ def _write(place: JobPlace, found: list[Fault], now: datetime) -> list[Fault]:
             if one.place["part"] not in standing
             and audit.add_finding(session, chain_id, one, now) is not None
         ]
+
+
+JOBS: Final = (AreaJob(NAME, EVERY_S, LIMIT_S, run),)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
+from api.kernel.jobs import AreaJob, JobPlace
 from core.market import identity
 from core.market.identity import CoinGraph
 from core.market.rules.report import ReportVersion
@@ -16,21 +17,15 @@ from core.reports.printing import print_report
 from core.reports.queries import PrintedReport
 from core.reports.rules import ReportFailure
 from core.reports.tables import StoredReport
-from keeper.schedule import Job, JobPlace
 
 NAME: Final = "reports"
 EVERY_S: Final = 5
 PRUNE_S: Final = 3_600
+LIMIT_S: Final = 300
+PRUNE_LIMIT_S: Final = 3_600
 BATCH: Final = 200  # files of some 100 kB each
 MOST_BATCHES: Final = 50
 REPORTS_A_RUN: Final = 20  # the rest follows in the next runs
-
-
-def jobs(place: JobPlace) -> tuple[Job, ...]:
-    return (
-        Job(NAME, EVERY_S, lambda now: run(place, now)),
-        Job("reports_prune", PRUNE_S, lambda now: prune(place, now)),
-    )
 
 
 def prune(place: JobPlace, now: datetime) -> Mapping[str, Any]:
@@ -38,7 +33,6 @@ def prune(place: JobPlace, now: datetime) -> Mapping[str, Any]:
     dropped = 0
     for _ in range(MOST_BATCHES):
         with place.database.write() as session:
-            place.fence(session)
             gone = queries.drop_past(session, now, BATCH)
         dropped += gone
         if gone < BATCH:
@@ -49,16 +43,14 @@ def prune(place: JobPlace, now: datetime) -> Mapping[str, Any]:
 def run(place: JobPlace, now: datetime) -> Mapping[str, Any]:
     """Each report is claimed, committed, printed, and kept by a second transaction.
 
-    Errors: LeadershipLostError, the database's.
+    Errors: the database's.
     """
     with place.database.write() as session:
-        place.fence(session)
         abandoned = queries.requeue_abandoned(session, now)
     done = {"ready": 0, "failed": 0}
     graph: CoinGraph | None = None
     for _ in range(REPORTS_A_RUN):
         with place.database.write() as session:
-            place.fence(session)
             report = queries.take_queued(session, now)
         if report is None:
             break
@@ -68,7 +60,6 @@ def run(place: JobPlace, now: datetime) -> Mapping[str, Any]:
             graph = identity.graph_of(told)
         made = _made(place, report, graph, now)
         with place.database.write() as session:
-            place.fence(session)
             if isinstance(made, ReportFailure):
                 queries.keep_failed(session, report.id, made, now)
             else:
@@ -88,3 +79,9 @@ def _made(
         return print_report(facts, ReportVersion(report.version), ReportLanguage(report.lang))
     except PdfLibraryError:
         return ReportFailure.LIBRARY_MISSING
+
+
+JOBS: Final = (
+    AreaJob(NAME, EVERY_S, LIMIT_S, run),
+    AreaJob("reports_prune", PRUNE_S, PRUNE_LIMIT_S, prune),
+)

@@ -6,19 +6,17 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from api.kernel.jobs import AreaJob, JobPlace
+from core.jobs.schedule import JobSkippedError
 from core.kg.notes import queries, views
 from core.kg.notes.queries import LastVault
 from core.kg.notes.vault import vault_of
-from keeper.schedule import Job, JobPlace, JobSkippedError
 
 NAME: Final = "notes"
 EVERY_S: Final = 60
+LIMIT_S: Final = 600
 KEPT_FOR: Final = timedelta(hours=1)
 A_FILE_KEPT: Final = timedelta(milliseconds=100)  # a hundred times what writing it takes
-
-
-def jobs(place: JobPlace) -> tuple[Job, ...]:
-    return (Job(NAME, EVERY_S, lambda now: run(place, now)),)
 
 
 def run(place: JobPlace, now: datetime) -> Mapping[str, Any]:
@@ -35,7 +33,6 @@ def run(place: JobPlace, now: datetime) -> Mapping[str, Any]:
         old = queries.links(session)
     gone, added = old - vault.links, vault.links - old
     with place.database.write() as session:
-        place.fence(session)
         queries.change_links(session, gone=gone, added=added)
         queries.keep_export(session, vault.content, vault.notes, now)
     changed = len(gone) + len(added)
@@ -49,3 +46,6 @@ def is_kept(last: LastVault, tokens: int, now: datetime) -> bool:
     lacks_tokens = tokens >= last.notes
     kept_for = min(KEPT_FOR, last.notes * A_FILE_KEPT) if lacks_tokens else KEPT_FOR
     return timedelta(0) <= now - last.at < kept_for  # or a clock was set back
+
+
+JOBS: Final = (AreaJob(NAME, EVERY_S, LIMIT_S, run),)

@@ -12,28 +12,27 @@ from datetime import datetime
 from functools import partial
 from typing import Any, Final
 
+from api.kernel.jobs import AreaJob, JobPlace
+from core.jobs.each import did_of, isolated
 from core.tasks.claims import end_in_time
 from core.tasks.queries import lapsed_tasks, overdue_tasks
-from keeper.schedule import Job, JobPlace
-from keeper.spared import did_of, spared_row
 
 EVERY_S: Final = 60
+LIMIT_S: Final = 300
 A_RUN: Final = 1_000
 
 
-def jobs(place: JobPlace) -> tuple[Job, ...]:
-    return (Job("tasks", EVERY_S, lambda now: run(place, now)),)
-
-
 def run(place: JobPlace, now: datetime) -> Mapping[str, Any]:
-    """How many tasks moved. Errors: LeadershipLostError, the database's."""
+    """How many tasks moved. Errors: the database's."""
     with place.database.read() as session:
         due = [*lapsed_tasks(session, now, A_RUN), *overdue_tasks(session, now, A_RUN)]
-    done = [spared_row(partial(_end, place, task_id, now), task=task_id) for task_id in due]
+    done = [isolated(partial(_end, place, task_id, now), task=task_id) for task_id in due]
     return did_of("ended", done)
 
 
 def _end(place: JobPlace, task_id: int, now: datetime) -> bool:
     with place.database.write() as session:
-        place.fence(session)
         return end_in_time(session, task_id, now)
+
+
+JOBS: Final = (AreaJob("tasks", EVERY_S, LIMIT_S, run),)

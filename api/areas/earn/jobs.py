@@ -8,27 +8,26 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
+from api.kernel.jobs import AreaJob, JobPlace
 from core.earn.ledger import awards
-from keeper.schedule import Job, JobPlace
 
 NAME: Final = "payouts"
 EVERY_S: Final = 30
+LIMIT_S: Final = 300
 LOOKS_A_RUN: Final = 100  # what is left follows in the next run
 
 
-def jobs(place: JobPlace) -> tuple[Job, ...]:
-    return (Job(NAME, EVERY_S, lambda now: run(place, now)),)
-
-
 def run(place: JobPlace, now: datetime) -> Mapping[str, Any]:
-    """How many items were paid, and how much. Errors: LeadershipLostError, the database's."""
+    """How many items were paid, and how much. Errors: the database's."""
     paid_credits = items = 0
     for _ in range(LOOKS_A_RUN):
         with place.database.write() as session:
-            place.fence(session)
             drained = awards.drain(session, place.payouts, now, looks=1)
         paid_credits += drained.paid_credits
         items += drained.items
         if drained.is_done:
             break
     return {"items": items, "paid_credits": paid_credits}
+
+
+JOBS: Final = (AreaJob(NAME, EVERY_S, LIMIT_S, run),)

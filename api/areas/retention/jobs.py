@@ -19,13 +19,12 @@ goes on from there.
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime, timedelta
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy.orm import Session
-
+from api.kernel.jobs import AreaJob, JobPlace
 from core.credits.queries import drop_free_reads
 from core.custody.queries import has_transfer
-from core.db.engine import Database, WriteSession
+from core.db.engine import WriteSession
 from core.earn.queries import drop_paid_days
 from core.identity import queries as identity
 from core.identity.calls import drop_idempotency_records
@@ -36,15 +35,16 @@ from core.identity.retention import (
     drop_request_counts,
 )
 from core.jobs import queries as job_runs
+from core.jobs.schedule import JobDatabase
 from core.keeper import retention
 from core.keeper.gas import drop_gas_days
 from core.keeper.retention import MarkRow
 from core.payments.guard_signatures import drop_guard_signatures
 from core.times import start_of_day
-from keeper.schedule import Job, JobPlace
 
 NAME = "prune"
 EVERY_S = 3_600
+LIMIT_S = 3_600
 BATCH = 5_000
 MOST_BATCHES = 200  # of each kind a run: a million rows; the next run goes on
 IDEMPOTENCY_DAYS = 90
@@ -52,18 +52,6 @@ RUN_DAYS = 7
 DROPS_OF_DAYS = (drop_gas_days, drop_free_reads, drop_paid_days, drop_request_counts)
 FAILURES_DAYS = 1  # the limit looks back an hour
 COUNTS_DAYS = 30  # far longer than a request may wait, or the record be behind
-
-
-def jobs(place: JobPlace) -> tuple[Job, ...]:
-    return (
-        Job(
-            NAME,
-            EVERY_S,
-            Prune(
-                place.database, place.fence, place.mark_retention_days, place.intent_retention_days
-            ).run,
-        ),
-    )
 
 
 class Thinning:
@@ -87,24 +75,22 @@ class Thinning:
 
 
 class Prune:
-    """Give `run` to a Job. `fence`: of the leader's epoch, called first in each transaction."""
+    """One run. `batch`: rows of a transaction."""
 
     def __init__(
         self,
-        database: Database,
-        fence: Callable[[Session], None],
+        database: JobDatabase,
         mark_retention_days: int,
         intent_retention_days: int,
         batch: int = BATCH,
     ) -> None:
         self._database = database
-        self._fence = fence
         self._mark_retention = timedelta(days=mark_retention_days)
         self._intent_retention = timedelta(days=intent_retention_days)
         self._batch = batch
 
     def run(self, now: datetime) -> Mapping[str, Any]:
-        """How many rows of each kind were dropped. Errors: LeadershipLostError, the database's."""
+        """How many rows of each kind were dropped. Errors: the database's."""
         # no day is thinned while half of it is kept
         marks, up_to_id = self._thin_marks(start_of_day(now - self._mark_retention))
         ended_before = now - self._intent_retention
@@ -164,7 +150,6 @@ class Prune:
         thinning = Thinning()
         for _ in range(MOST_BATCHES):
             with self._database.write() as session:
-                self._fence(session)
                 rows = [
                     row
                     for row in retention.marks_after(session, up_to_id, self._batch)
@@ -181,9 +166,16 @@ class Prune:
         dropped = 0
         for _ in range(MOST_BATCHES):
             with self._database.write() as session:
-                self._fence(session)
                 count = drop(session)
             dropped += count
             if count < self._batch:
                 break
         return dropped
+
+
+def _run(place: JobPlace, now: datetime) -> Mapping[str, Any]:
+    days = place.mark_retention_days, place.intent_retention_days
+    return Prune(place.database, *days).run(now)
+
+
+JOBS: Final = (AreaJob(NAME, EVERY_S, LIMIT_S, _run),)

@@ -15,14 +15,15 @@ Laws
   its account posts is not ours either.
 """
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import structlog
 from sqlalchemy.orm import Session
 
+from api.kernel.jobs import AreaJob, JobPlace
 from core.anchors import queries, rules
 from core.anchors.chain import ANCHORED, CONTRACT, newest_posted, post_of
 from core.anchors.queries import HeadRow
@@ -30,39 +31,27 @@ from core.anchors.rules import EpochPost
 from core.chain import results
 from core.chain.blocks import BlockHeader, RawLog
 from core.chain.errors import RpcError
-from core.db.engine import Database
+from core.jobs.schedule import JobDatabase, JobSkippedError, RunTime
 from core.mandate.chain.reader import VaultReader
 from core.mandate.views import grown_since, last_rows_before
-from keeper.schedule import Job, JobPlace, JobSkippedError, RunTime
 
 NAME = "anchors"
 EVERY_S = 60
+LIMIT_S = 120
 RUN_S = 45.0  # for epochs that are over
 EPOCHS_A_RUN = 24  # after an outage the rest follows in the next runs
 UNPOSTED_A_RUN = 200
 BLOCKS_A_RUN = 2_000  # of one eth_getLogs
 
-log = structlog.get_logger("keeper")
-
-
-def jobs(place: JobPlace) -> tuple[Job, ...]:
-    run = Anchors(place.reader, place.database, place.fence).run
-    return (Job(NAME, EVERY_S, run),)
+log = structlog.get_logger("worker")
 
 
 class Anchors:
-    """Give `run` to a Job. `fence`: of the leader's epoch, called first in each transaction."""
+    """`run_s`: for how long epochs are made."""
 
-    def __init__(
-        self,
-        reader: VaultReader,
-        database: Database,
-        fence: Callable[[Session], None],
-        run_s: float = RUN_S,
-    ) -> None:
+    def __init__(self, reader: VaultReader, database: JobDatabase, run_s: float = RUN_S) -> None:
         self._reader = reader
         self._database = database
-        self._fence = fence
         self._run_s = run_s
 
     def run(self, now: datetime) -> Mapping[str, Any]:
@@ -105,7 +94,6 @@ class Anchors:
                 heads = _heads(session, one)
             tree = queries.tree_with(self._database.read, heads, root)
             with self._database.write() as session:
-                self._fence(session)
                 queries.add_epoch(session, one, tree, root, seen_block, now)
             root, made = tree.root, made + 1
             if run.is_over:
@@ -135,7 +123,6 @@ class Anchors:
         posts = {post.epoch: post for post in map(post_of, found)}
         foreign = self._foreign([posts[epoch] for epoch in sorted(posts)])
         with self._database.write() as session:
-            self._fence(session)
             queries.note_posts(session, posts.values(), until, foreign)
         found_here = sum(one.epoch in posts for one in waiting)
         return found_here, len(waiting) - found_here
@@ -192,3 +179,10 @@ def _heads(session: Session, epoch: int) -> list[HeadRow]:
         for row in rows
         if row.seq > seqs.get(row.public_id, 0)
     ]
+
+
+def _run(place: JobPlace, now: datetime) -> Mapping[str, Any]:
+    return Anchors(place.reader, place.database).run(now)
+
+
+JOBS: Final = (AreaJob(NAME, EVERY_S, LIMIT_S, _run),)

@@ -18,26 +18,27 @@ Laws
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from typing import Any, Final
 
 import structlog
-from sqlalchemy.orm import Session
 
+from api.kernel.jobs import AreaJob
 from core.db.arrays import parts_of
-from core.db.engine import Database, WriteSession
+from core.db.engine import WriteSession
 from core.errors import MandateError, text_of
 from core.hall import queries, views
 from core.hall.records import WalletGroup, days_of, figures_of, groups_of
 from core.hall.rules.days import Day, Days, MandateStanding, standing_of
 from core.hall.rules.wash import TradedDay, Washed, judged_anew
 from core.hall.views import GrownMandate
+from core.jobs.schedule import JobDatabase, RunTime
 from core.mandate.rules.rows import NewRow, is_told_by_agent
-from keeper.schedule import Job, JobPlace, RunTime
 
 NAME: Final = "hall"
 EVERY_S: Final = 120
+LIMIT_S: Final = 600
 OVERLAP: Final = 10_000
 MANDATES_AT_A_TIME: Final = 1_000
 ROWS_AT_A_TIME: Final = 30_000  # of all ledgers in one transaction, whether counted or summed
@@ -48,11 +49,7 @@ TROUBLE_CHARACTERS: Final = 200
 # what terms and payloads of another shape raise
 UNREADABLE: Final = (MandateError, ValueError, TypeError, KeyError, AttributeError, ArithmeticError)
 
-log = structlog.get_logger("keeper")
-
-
-def jobs(place: JobPlace) -> tuple[Job, ...]:
-    return (Job(NAME, EVERY_S, HallJob(place.database, place.fence).run),)
+log = structlog.get_logger("worker")
 
 
 class _Count:
@@ -128,13 +125,10 @@ class _Count:
 
 
 class HallJob:
-    """Give `run` to a Job. `fence`: of the leader's epoch, called first in each transaction."""
+    """One build."""
 
-    def __init__(
-        self, database: Database, fence: Callable[[Session], None], run_s: float = RUN_S
-    ) -> None:
+    def __init__(self, database: JobDatabase, run_s: float = RUN_S) -> None:
         self._database = database
-        self._fence = fence
         self._run_s = run_s
 
     def run(self, now: datetime) -> Mapping[str, Any]:
@@ -163,7 +157,6 @@ class HallJob:
             return {"ledgers": len(grown), "agents": agents, "left": left}
         agents += self._add_new(0 if last is None or is_new_day else last.account_id - OVERLAP)
         with self._database.write() as session:
-            self._fence(session)
             queries.rank(session)
             queries.note_build(
                 session, event_id=event_id, account_id=account_id, day=now.date(), now=now
@@ -198,7 +191,6 @@ class HallJob:
             by_id[mandate_id].add(row)
         washed = self._washed(counted, traded)
         with self._database.write() as session:
-            self._fence(session)
             _save(session, counted, washed)
         return {one.mandate.id for one in counted if one.is_done}
 
@@ -227,7 +219,6 @@ class HallJob:
 
     def _find_due(self, now: datetime, since: datetime | None, *, is_new_day: bool) -> None:
         with self._database.write() as session:
-            self._fence(session)
             held = views.held_otherwise(session)
             queries.flip_held(session, held)
             queries.add_due(session, queries.agents_of(session, held))
@@ -255,7 +246,6 @@ class HallJob:
             read = days_of(session, groups, today)
         found = figures_of(read, today)
         with self._database.write() as session:
-            self._fence(session)
             queries.save_pasts(session, found.pasts, today)
             queries.save_agents(session, found.figures)
         return len(found.figures)
@@ -266,7 +256,6 @@ class HallJob:
             new = views.new_agents(session, after_id)
         for some in parts_of(new, queries.AGENTS_AT_A_TIME):
             with self._database.write() as session:
-                self._fence(session)
                 queries.add_agents(session, some)
         return len(new)
 
@@ -321,3 +310,8 @@ def _save(
     queries.save_washed(session, washed)
     changed = {one.mandate.id for one in counted} | {one.mandate_id for one, _ in washed}
     queries.add_due(session, queries.agents_of(session, changed))
+
+
+JOBS: Final = (
+    AreaJob(NAME, EVERY_S, LIMIT_S, lambda place, now: HallJob(place.database).run(now)),
+)

@@ -12,10 +12,13 @@ before it left undone.
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any, Final
 
+from api.kernel.jobs import AreaJob, JobPlace
 from core.db.arrays import parts_of
+from core.jobs.schedule import RunTime
 from core.market import (
     bursts,
     gaps,
@@ -37,7 +40,6 @@ from core.market.parts import MarketRetention
 from core.market.rules.insights import MakerUsual
 from core.market.usual import UsualFigures
 from core.targets import views as targets
-from keeper.schedule import Job, JobPlace, RunTime
 
 ROLLUPS_S: Final = 600
 GRADES_S: Final = 300
@@ -50,47 +52,37 @@ SHADOW_RUN_S: Final = 45.0
 SHADOW_PAGES: Final = 8  # of a run: what flaps each minute must not hold up what does not
 INSIGHTS_S: Final = 300
 PRUNE_S: Final = 3_600
+LIMIT_S: Final = 600
+PRUNE_LIMIT_S: Final = 3_600
 RUNS_DAYS: Final = 7
 BATCH: Final = 5_000
 WARNINGS_A_WRITE: Final = 2_000  # rows are hashed while the ledger is held
+KEPT_FOR: Final = timedelta(seconds=ROLLUPS_S)  # another worker takes no bucket sooner
+LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
 MOST_BATCHES: Final = 25  # of a run; the next run goes on
 
 
 @dataclass
 class MarketHeld:
-    """What jobs of one process keep between their runs: usual figures until the next bucket is taken,
-    and the looks of the last hour.
+    """What jobs of one process keep between their runs: usual figures until a bucket is taken, here or
+    by another worker, and the looks of the last hour.
     """
 
-    known: Mapping[int, UsualFigures] | None = None
-    makers: Mapping[int, MakerUsual] | None = None
+    known: Mapping[int, UsualFigures] = field(default_factory=dict)
+    known_at: datetime = LONG_AGO
+    makers: Mapping[int, MakerUsual] = field(default_factory=dict)
+    makers_at: datetime = LONG_AGO
     looks: HourLooks = field(default_factory=HourLooks)
     taken: datetime | None = None  # the bucket that was taken last
 
 
-def jobs(place: JobPlace) -> tuple[Job, ...]:
-    held = MarketHeld()
-    return (
-        Job("rollups", ROLLUPS_S, lambda now: roll(place, held, now)),
-        Job("coins", COINS_S, lambda now: show_coins(place, now)),
-        Job("grades", GRADES_S, lambda now: grade(place, now)),
-        Job("warnings", WARNINGS_S, lambda now: warn(place, held, now)),
-        Job("wci", WCI_S, lambda now: publish(place, now)),
-        Job("summary", SUMMARY_S, lambda now: summarise(place, now)),
-        Job("shadow", SHADOW_S, lambda now: replay(place, now)),
-        Job("insights", INSIGHTS_S, lambda now: detect(place, held, now)),
-        Job("market_prune", PRUNE_S, lambda now: prune(place, now)),
-    )
-
-
-def roll(place: JobPlace, held: MarketHeld, now: datetime) -> Mapping[str, Any]:
+def roll(place: JobPlace, now: datetime, held: MarketHeld) -> Mapping[str, Any]:
     """The bucket under way, and the one before while it may still grow; what is usual follows from
     that one, once.
     """
     bucket = rollups.bucket_of(now)
     before = bucket - rollups.BUCKET
     with place.database.write() as session:
-        place.fence(session)
         parts.ensure_ahead(session, now)
         done = {"before": rollups.roll(session, before, now)}
         done["now"] = rollups.roll(session, bucket, now)
@@ -102,14 +94,13 @@ def _take(place: JobPlace, held: MarketHeld, bucket: datetime) -> int:
     taken = 0
     for _ in range(MOST_BATCHES):
         with place.database.write() as session:
-            place.fence(session)
             count = usual.fold(session, bucket)
         taken += count
         if not count:
             held.taken = bucket
             break
     if taken:
-        held.known = held.makers = None
+        held.known_at = held.makers_at = LONG_AGO
     return taken
 
 
@@ -122,7 +113,6 @@ def grade(place: JobPlace, now: datetime) -> Mapping[str, Any]:
         return {"listings": 0}
     graded = grading.graded(rows, hour)
     with place.database.write() as session:
-        place.fence(session)
         grading.write(session, graded, hour, now)
     return {"listings": len(rows)}
 
@@ -132,18 +122,17 @@ def show_coins(place: JobPlace, now: datetime) -> Mapping[str, Any]:
         told, shown = identity.told(session), identity.shown(session)
     changes = identity.changes(identity.graph_of(told), shown)
     with place.database.write() as session:
-        place.fence(session)
         identity.show(session, changes, now)
     return {"changed": changes.count}
 
 
-def warn(place: JobPlace, held: MarketHeld, now: datetime) -> Mapping[str, Any]:
+def warn(place: JobPlace, now: datetime, held: MarketHeld) -> Mapping[str, Any]:
     """Nobody else issues warnings: what stood when they were read does until they are written, and the
     ledger's writer looks once more.
     """
     with place.database.read() as session:
-        if held.known is None:
-            held.known = usual.known(session, now)
+        if now - held.known_at >= KEPT_FOR:
+            held.known, held.known_at = usual.known(session, now), now
         told, seen = identity.told(session), watch.seen(session, held.looks, now)
     found = watch.facts(identity.graph_of(told), held.known, seen, now)
     raised, cleared = watch.changes(found, seen.standing)
@@ -152,7 +141,6 @@ def warn(place: JobPlace, held: MarketHeld, now: datetime) -> Mapping[str, Any]:
         new = [one for one in some if isinstance(one, NewWarning)]
         over = [one for one in some if isinstance(one, StandingWarning)]
         with place.database.write() as session:
-            place.fence(session)
             written = asdict(warnings.write(session, new, over))
         done = {name: count + written[name] for name, count in done.items()}
     return done | {"looks": held.looks.rows_read}
@@ -164,14 +152,12 @@ def publish(place: JobPlace, now: datetime) -> Mapping[str, Any]:
         at, rows = statistics.as_of(session, now), statistics.wci_rows(session)
     found = statistics.wci_of(rows, at)
     with place.database.write() as session:
-        place.fence(session)
         made = statistics.publish(session, found, at, now)
     return {} if made is None else {"version": made.version, "cause": made.cause}
 
 
 def summarise(place: JobPlace, now: datetime) -> Mapping[str, Any]:
     with place.database.write() as session:
-        place.fence(session)
         return {"figures": len(statistics.summarise(session, now))}
 
 
@@ -180,7 +166,6 @@ def replay(place: JobPlace, now: datetime) -> Mapping[str, Any]:
     run, done = RunTime(SHADOW_RUN_S), defaultdict[str, int](int)
     for _ in range(SHADOW_PAGES):
         with place.database.write() as session:
-            place.fence(session)
             step = asdict(shadow.step(session, now))
         is_last = step.pop("is_last")
         for name, count in step.items():
@@ -190,17 +175,16 @@ def replay(place: JobPlace, now: datetime) -> Mapping[str, Any]:
     return dict(done)
 
 
-def detect(place: JobPlace, held: MarketHeld, now: datetime) -> Mapping[str, Any]:
+def detect(place: JobPlace, now: datetime, held: MarketHeld) -> Mapping[str, Any]:
     with place.database.read() as session:
-        if held.makers is None:
-            held.makers = usual.makers(session, now)
+        if now - held.makers_at >= KEPT_FOR:
+            held.makers, held.makers_at = usual.makers(session, now), now
         rows = insights.rows(session, now)
     said = insights.candidates(rows, held.makers)
     with place.database.read() as session:
         before = insights.looks(session, said, now)
     found = insights.cards(rows, said, before, held.makers)
     with place.database.write() as session:
-        place.fence(session)
         return asdict(insights.write(session, found, now))
 
 
@@ -208,7 +192,6 @@ def prune(place: JobPlace, now: datetime) -> Mapping[str, Any]:
     """Whole partitions, samples of what is no active target, and what is kept for days alone."""
     kept = MarketRetention()
     with place.database.write() as session:
-        place.fence(session)
         dropped = parts.drop_past(
             session,
             {
@@ -230,10 +213,23 @@ def _bursts(place: JobPlace, now: datetime) -> int:
     kept, dropped = MarketRetention(), 0
     for _ in range(MOST_BATCHES):
         with place.database.write() as session:
-            place.fence(session)
             of_targets = targets.active(session, now, place.targets)
             gone = bursts.prune(session, of_targets, kept.sample_days, kept.target_days, now, BATCH)
         dropped += gone
         if gone < BATCH:
             break
     return dropped
+
+
+HELD: Final = MarketHeld()
+JOBS: Final = (
+    AreaJob("rollups", ROLLUPS_S, LIMIT_S, partial(roll, held=HELD)),
+    AreaJob("coins", COINS_S, LIMIT_S, show_coins),
+    AreaJob("grades", GRADES_S, LIMIT_S, grade),
+    AreaJob("warnings", WARNINGS_S, LIMIT_S, partial(warn, held=HELD)),
+    AreaJob("wci", WCI_S, LIMIT_S, publish),
+    AreaJob("summary", SUMMARY_S, LIMIT_S, summarise),
+    AreaJob("shadow", SHADOW_S, LIMIT_S, replay),
+    AreaJob("insights", INSIGHTS_S, LIMIT_S, partial(detect, held=HELD)),
+    AreaJob("market_prune", PRUNE_S, PRUNE_LIMIT_S, prune),
+)

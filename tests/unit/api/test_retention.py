@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
+from api.areas.retention.jobs import Thinning
 from core.keeper.retention import MarkRow
-from keeper.areas.retention import Thinning
 
 A, B = b"a" * 20, b"b" * 20
 DAY = datetime(2026, 11, 21, tzinfo=UTC)

@@ -19,6 +19,8 @@ from datetime import datetime
 from functools import partial
 from typing import Any, Final
 
+from api.kernel.jobs import AreaJob, JobPlace
+from core.jobs.each import did_of, isolated
 from core.keeper import requests as outbox
 from core.keeper.rules import ENDS_OF_REQUEST, IntentState
 from core.sponsored import queries, sending
@@ -30,26 +32,19 @@ from core.sponsored.rules import (
     Heights,
     part_to_send,
 )
-from keeper.schedule import Job, JobPlace
-from keeper.spared import did_of, spared_row
 
 EVERY_S: Final = 5
+LIMIT_S: Final = 120
 A_PAGE: Final = 500
 QUOTES_A_RUN: Final = 5_000
 NOWHERE: Final = Heights(None, None)  # what is left does not depend on what is final
 
 
-def jobs(place: JobPlace) -> tuple[Job, ...]:
-    return (Job("sponsored", EVERY_S, lambda now: run(place, now)),)
-
-
 def run(place: JobPlace, now: datetime) -> Mapping[str, Any]:
-    """How many were asked for again, and how many quotes went. Errors: LeadershipLostError, the
-    database's.
-    """
+    """How many were asked for again, and how many quotes went. Errors: the database's."""
     at = int(now.timestamp())
     done = [
-        spared_row(partial(_again, place, buy, part, now), buy=buy.id)
+        isolated(partial(_again, place, buy, part, now), buy=buy.id)
         for buy, part in _left(place, at + SEND_MARGIN_S)
     ]
     return {**did_of("asked_again", done), "quotes_dropped": _dropped(place, at)}
@@ -85,7 +80,6 @@ def _may_be_sent_again(state: str, part: BuyPart) -> bool:
 def _again(place: JobPlace, buy: SponsoredBuy, part: BuyPart, now: datetime) -> bool:
     """An end of a request is its end for ever; somebody else may have asked meanwhile."""
     with place.database.write() as session:
-        place.fence(session)
         if not queries.count_request(session, buy.id, buy.requests):
             return False
         sending.ask(session, buy, part, buy.requests + 1, now)
@@ -98,5 +92,7 @@ def _dropped(place: JobPlace, at: int) -> int:
         if not queries.has_quotes_to_drop(session, ended_before):
             return 0
     with place.database.write() as session:
-        place.fence(session)
         return queries.drop_quotes(session, ended_before, QUOTES_A_RUN)
+
+
+JOBS: Final = (AreaJob("sponsored", EVERY_S, LIMIT_S, run),)
