@@ -10,7 +10,7 @@ Laws
   What it says later counts in the tick in which it comes, and it begins anew when it is through.
 - Unknown is not zero: a vault that cannot be valued among others is asked alone before it is
   unknown, a few a look, in turn.
-- A head's age is the time on a clock that only rises since that node last named a higher block.
+- A head's age is what the table of nodes has (core/chain/node.py).
 """
 
 import threading
@@ -88,13 +88,10 @@ class _Alone:
 
 @dataclass(slots=True)
 class NodeLens:
-    """One node: what it named last, which floors it read, and what it was not asked yet."""
+    """One node: which floors it read, and what it was not asked yet."""
 
     reader: VaultReader
     name: str
-    clock: Callable[[], float]
-    risen_at: float | None = None
-    _number: int = -1
     _floors: dict[str, UsdcE6] = field(default_factory=dict)  # of code, which never changes
     _alone: dict[str, _Alone] = field(default_factory=dict)
     # for how many looks a vault was not asked about
@@ -153,11 +150,8 @@ class NodeLens:
         if said is None or head is None:
             return None
         self.reader.rpc.saw(self.name, said[0])
-        if head.number > self._number:
-            self.risen_at = self.clock()
-        self._number = head.number
         safe = said[1].number if isinstance(said[1], BlockHeader) else head.number - SAFE_BLOCKS
-        age_s = self.clock() - (self.risen_at or 0.0)
+        age_s = self.reader.rpc.head_age_s(self.name)
         return NodeStatus(self.name, head, age_s, safe, _keepers(factory, said[2], said[3]))
 
     def _ask_lens(self, vaults: Sequence[WatchedVault]) -> tuple[Row, ...] | None:
@@ -255,10 +249,9 @@ class NodeLens:
 
 @dataclass(slots=True)
 class Lenses:
-    """Every node of the pool. `clock`: seconds that only rise."""
+    """Every node of the pool."""
 
     reader: VaultReader
-    clock: Callable[[], float] = time.monotonic
     _nodes: dict[str, NodeLens] = field(default_factory=dict)
     _busy: dict[str, object] = field(default_factory=dict)  # the look that each is at
     _said: "SimpleQueue[tuple[object, ReadPart | bool]]" = field(default_factory=SimpleQueue)
@@ -269,7 +262,7 @@ class Lenses:
         """What the nodes say, as it comes in, with what comes late of an earlier look."""
         awaited = set[object]()
         for name in self.reader.rpc.names:
-            node = self._nodes.setdefault(name, NodeLens(self.reader, name, self.clock))
+            node = self._nodes.setdefault(name, NodeLens(self.reader, name))
             if name not in self._busy:
                 awaited.add(look := object())
                 self._busy[name] = look
@@ -288,15 +281,6 @@ class Lenses:
             elif look in awaited:
                 awaited.discard(look)
                 until = until or (time.monotonic() + OTHERS_S if part else None)
-
-    def risen_within(self, seconds: float) -> set[str]:
-        """Nodes whose head rose so lately."""
-        now = self.clock()
-        return {
-            name
-            for name, node in self._nodes.items()
-            if node.risen_at is not None and now - node.risen_at <= seconds
-        }
 
     def _run(
         self,

@@ -165,7 +165,8 @@ class Tick:
         state = self._state(nodes)
         self._tell_changes(state)
         self._order.note(state.vaults)
-        needed = min(plan.NEEDED, len(self.lenses.risen_within(PRESENT_S)))
+        rpc = self.lenses.reader.rpc
+        needed = min(plan.NEEDED, sum(rpc.head_age_s(name) <= PRESENT_S for name in rpc.names))
         seconds = UnixSeconds(int(now.timestamp()))
         actions = self._within_budget(self._planned(nodes, state, needed, seconds), now)
         acted = {*stops, *(action.to for action in actions)}

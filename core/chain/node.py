@@ -67,7 +67,7 @@ class ChainNode:
 
     @property
     def head_age_s(self) -> float:
-        """Since its height last rose, or since the start."""
+        """Since it last named a higher block than before, or since the start."""
         return self._clock() - self._rose_at
 
     def order(self, calls: int, abilities: Collection[str]) -> tuple[float, float]:
@@ -166,7 +166,11 @@ class ChainNode:
                 self._counts[f"distrust: {reason}"] += 1
 
     def saw(self, header: BlockHeader) -> BlockHeader:
-        """It named this as its newest block: that one, or the higher one that it named before."""
+        """It named this as its newest block: that one, or the higher one that it named before.
+
+        A block that it named before is no rise: one URL may lead to backends that stand still at
+        different heights.
+        """
         named = {header.number: header.hash, header.number - 1: header.parent_hash}
         with self._lock:
             is_other = any(self._hashes.get(at, known) != known for at, known in named.items())
@@ -175,8 +179,9 @@ class ChainNode:
             if self._head and header.number < height and not is_other and not is_still:
                 return self._head
             kept = {} if is_other else self._hashes
+            if header.number > height and self._hashes.get(header.number) != header.hash:
+                self._rose_at = self._clock()
             self._hashes = dict(sorted({**kept, **named}.items())[-KEPT_HEIGHTS:])
-            self._rose_at = self._clock() if header.number > height else self._rose_at
             self._head = header
             return header
 

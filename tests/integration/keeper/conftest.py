@@ -304,7 +304,7 @@ class Stage:
         )
         tick = Tick(
             database=database,
-            lenses=Lenses(reader, age),
+            lenses=Lenses(reader),
             chain_id=self.chain.chain_id,
             max_head_age_s=10,
             leadership=leadership,

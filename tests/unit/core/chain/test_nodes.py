@@ -356,6 +356,16 @@ def test_the_age_of_a_head__counts_since_its_height_last_rose() -> None:
         world.now += 2
 
 
+def test_a_url_whose_backends_stand_still_at_two_heights__never_rises() -> None:
+    world = World("a")
+    for n in range(60):
+        world.rpc.saw("a:8545", header(100 - n % 2))
+        assert world.rpc.head_age_s("a:8545") == n
+        world.now += 1
+    world.rpc.saw("a:8545", header(101))
+    assert world.rpc.head_age_s("a:8545") == 0
+
+
 def numbered(**nodes: Any) -> World:
     """Each node answers every call with this."""
 
