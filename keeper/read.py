@@ -59,6 +59,7 @@ ALONE_S = 1.0  # of a look, in which vaults are asked alone
 BUDGET_S, RETRY_S = 1.0, 0.05  # a node that is over its budget is asked again so long and so often
 MOST_FAILURES = 2  # in a row: then the node is asked again at the next look
 FLOORS_A_LOOK = 100
+HEAD_POLL_S = 0.2
 SAFE_BLOCKS = 200  # below the head of a node that names no safe block
 
 _KEEPER, _PENDING = (function("MandateVaultFactory", name) for name in ("keeper", "pendingKeeper"))
@@ -253,6 +254,7 @@ class Lenses:
 
     reader: VaultReader
     _nodes: dict[str, NodeLens] = field(default_factory=dict)
+    _heights: dict[str, int] = field(default_factory=dict)  # the highest that each named
     _busy: dict[str, object] = field(default_factory=dict)  # the look that each is at
     _said: "SimpleQueue[tuple[object, ReadPart | bool]]" = field(default_factory=SimpleQueue)
 
@@ -277,10 +279,27 @@ class Lenses:
                 log.info("the tick goes on without slow nodes", nodes=list(self._busy))
                 break
             if isinstance(part, ReadPart):
+                self._is_higher(part.state.node, part.state.head.number)
                 yield part
             elif look in awaited:
                 awaited.discard(look)
                 until = until or (time.monotonic() + OTHERS_S if part else None)
+
+    def await_block(self, most_s: float, ended: threading.Event) -> None:
+        """Until a node names a higher block than it did before, or so long."""
+        due, rpc = time.monotonic() + most_s, self.reader.rpc
+        while time.monotonic() < due and not ended.wait(HEAD_POLL_S):
+            told = rpc.batch_of_each(
+                [("eth_blockNumber", ())], ANSWER_S, None, [results.number], HEAD_POLL_S
+            )
+            named = ((name, at) for name, (at,) in told.items() if isinstance(at, int))
+            if [name for name, at in named if self._is_higher(name, at)]:
+                return
+
+    def _is_higher(self, name: str, height: int) -> bool:
+        known = self._heights.get(name, -1)
+        self._heights[name] = max(known, height)
+        return height > known
 
     def _run(
         self,

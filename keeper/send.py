@@ -111,8 +111,6 @@ class Sender:
         Errors: RpcError (what was committed stays), LeadershipLostError, IntentMovedError, the
         database's.
         """
-        if self._stops is not None:
-            self._stops.follow()
         stops = [intent for intent in live if intent.kind == IntentKind.STOP]
         live = [intent for intent in live if intent.kind != IntentKind.STOP]
         return [*stops, *(self._advanced(live, now, is_stood_down) if live else ())]

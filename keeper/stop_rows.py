@@ -9,12 +9,14 @@ Laws
 - A stop is over once its block is safe.
 """
 
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Enum, auto
+from functools import partial
 
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
@@ -142,6 +144,7 @@ class StopRows:
     clock: Callable[[], float] = time.monotonic
     stops: dict[str, Stop] = field(default_factory=dict)
     over: set[str] = field(default_factory=set)
+    lock: threading.Lock = field(default_factory=threading.Lock)  # never held over a query
     _last_epoch: int = 0
     _read_again_at: float = float("-inf")
 
@@ -176,12 +179,12 @@ class StopRows:
         except SQLAlchemyError:
             return
         self._read_again_at = self.clock() + READ_EVERY_S
-        for intent in live:
-            stop = self.stops.get(intent.vault or "")
-            if stop is not None and stop.row is not None:
-                continue
-            found = [_attempt(tx) for tx in attempts if tx.intent_id == intent.id]
-            self._take(intent, found)
+        with self.lock:
+            for intent in live:
+                stop = self.stops.get(intent.vault or "")
+                if stop is None or stop.row is None:
+                    found = [_attempt(tx) for tx in attempts if tx.intent_id == intent.id]
+                    self._take(intent, found)
 
     def _take(self, intent: Intent, attempts: Sequence[Attempt]) -> None:
         assert intent.vault is not None  # read
@@ -198,10 +201,6 @@ class StopRows:
 
     def write(self) -> None:
         """All that is not written yet; what the database does not take waits."""
-        for stop in self.stops.values():
-            is_old = self.clock() - stop.wanted_at >= UNWANTED_S
-            if not stop.slots and stop.end is None and is_old:
-                stop.end = StopEnd.UNWANTED
         with suppress(LeadershipLostError):  # the tick meets it
             self._last_epoch = self.epoch()
         try:
@@ -215,34 +214,44 @@ class StopRows:
 
     def _write_sent(self) -> None:
         """What was sent, whoever leads."""
-        unwritten = [
-            stop
-            for stop in self.stops.values()
-            if (stop.row is None and stop.end is not StopEnd.UNWANTED)
-            or any(one.row is None for one in stop.attempts)
-        ]
+        with self.lock:
+            for stop in self.stops.values():
+                is_old = self.clock() - stop.wanted_at >= UNWANTED_S
+                if not stop.slots and stop.end is None and is_old:
+                    stop.end = StopEnd.UNWANTED
+            new = {
+                vault: [one for one in stop.attempts if one.row is None]
+                for vault, stop in self.stops.items()
+                if stop.row is not None or stop.end is not StopEnd.UNWANTED
+            }
+            unwritten = [
+                (self.stops[vault], attempts)
+                for vault, attempts in new.items()
+                if attempts or self.stops[vault].row is None
+            ]
         if not unwritten:
             return
-        written: list[tuple[Stop, Intent, list[Tx]]] = []
+        written: list[tuple[Stop, Intent, list[tuple[Attempt, Tx]]]] = []
         with self.database.write() as session:
-            for stop in unwritten:
+            for stop, attempts in unwritten:
                 intent = stop.row or self._added(session, stop)
                 if intent is None:
                     continue
-                new = [one for one in stop.attempts if one.row is None]
+                new_tx, at = partial(_new_tx, intent), self.now()
                 txs = [
-                    rows.add_tx(session, _new_tx(one, intent), self.now(), TxState.BROADCAST)
-                    for one in new
+                    (one, rows.add_tx(session, new_tx(one), at, TxState.BROADCAST))
+                    for one in attempts
                 ]
-                if new and intent.state is IntentState.PLANNED:
+                if txs and intent.state is IntentState.PLANNED:
                     intent = self._move(session, intent, IntentState.SIGNED, stop)
-                if new and intent.state is IntentState.SIGNED:
+                if txs and intent.state is IntentState.SIGNED:
                     intent = self._move(session, intent, IntentState.BROADCAST, stop)
                 written.append((stop, intent, txs))
-        for stop, intent, txs in written:
-            stop.row = intent
-            for one, tx in zip([a for a in stop.attempts if a.row is None], txs, strict=True):
-                one.row = tx
+        with self.lock:
+            for stop, intent, txs in written:
+                stop.row = intent
+                for one, tx in txs:
+                    one.row = tx
 
     def _added(self, session: WriteSession, stop: Stop) -> Intent | None:
         found = rows.add_intent(session, stop.intent, self._last_epoch, self.now())
@@ -254,7 +263,8 @@ class StopRows:
 
     def _write_ends(self) -> None:
         """What became of them, by who leads."""
-        moves = [(stop, state) for stop in self.stops.values() for state in _next(stop)]
+        with self.lock:
+            moves = [(stop, state) for stop in self.stops.values() for state in _next(stop)]
         if moves:
             with self.database.write() as session:
                 self.fence(session)
@@ -266,11 +276,12 @@ class StopRows:
             for stop, intent in moved:
                 log.info("stop moved", vault=stop.vault, state=intent.state)
                 stop.row = intent
-        for vault, stop in list(self.stops.items()):
-            is_written = stop.row is None or stop.row.state in _ENDS
-            if stop.end is not None and is_written and (stop.is_clear or not stop.slots):
-                del self.stops[vault]
-                self.over |= {vault} if stop.end is StopEnd.OVER else set()
+        with self.lock:
+            for vault, stop in list(self.stops.items()):
+                is_written = stop.row is None or stop.row.state in _ENDS
+                if stop.end is not None and is_written and (stop.is_clear or not stop.slots):
+                    del self.stops[vault]
+                    self.over |= {vault} if stop.end is StopEnd.OVER else set()
 
     def _move(self, session: WriteSession, row: Intent, state: IntentState, stop: Stop) -> Intent:
         role = self.roles.get(stop.newest[0], row.role) if stop.newest else row.role
@@ -313,7 +324,7 @@ def _attempt(tx: Tx) -> Attempt:
     return Attempt(tx.raw, tx.hash, tx.signer, tx.nonce, fees, 0, tx.offered_block, {}, tx)
 
 
-def _new_tx(one: Attempt, intent: Intent) -> NewTx:
+def _new_tx(intent: Intent, one: Attempt) -> NewTx:
     return NewTx(
         intent_id=intent.id,
         signer=one.signer,

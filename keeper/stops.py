@@ -144,13 +144,14 @@ class Stops:
         often. Where no node lets one of the first pass, the others wait. Never raises what nodes,
         signers or the database do.
         """
-        claims = self._claims(due)
-        if claims and (nodes := self._asked()) is not None:
-            self._send_all(claims, nodes)
-        elif claims:
-            log.warning("stops wait", why="no node names its newest block", stops=len(claims))
-        if self._rows.stops and self._clock() - self._followed_at >= AGAIN_S:
-            self._look()
+        with self._rows.lock:
+            claims = self._claims(due)
+            if claims and (nodes := self._asked()) is not None:
+                self._send_all(claims, nodes)
+            elif claims:
+                log.warning("stops wait", why="no node names its newest block", stops=len(claims))
+            if self._rows.stops and self._clock() - self._followed_at >= AGAIN_S:
+                self._look()
 
     def _send_all(self, claims: Sequence[_VaultWords], nodes: Quotes) -> None:
         is_borne_out = False
@@ -351,12 +352,18 @@ class Stops:
     # What became of them
 
     def follow(self) -> None:
-        """Look at what is under way, send it again or raise it, and write all of it down. Once a
-        tick; never raises what nodes, signers or the database do.
+        """Look at what is under way, send it again or raise it. Once a look at the vaults; never
+        raises what nodes or signers do.
+        """
+        with self._rows.lock:
+            if self._rows.stops:
+                self._look()
+
+    def write(self) -> None:
+        """Read what other processes left, and write down what is not written yet. Once a tick; never
+        raises what the database does.
         """
         self._rows.read()
-        if self._rows.stops:
-            self._look()
         self._rows.write()
 
     def reserved(self, account: str) -> frozenset[int]:

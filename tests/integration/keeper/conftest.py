@@ -195,8 +195,12 @@ class KeeperProcess:
         while not self.leadership.try_take(self.now()):
             assert time.monotonic() < until, "another process leads"
             time.sleep(0.02)
-        self.stops.follow()
         return self.tick.run(self.now())
+
+    def follow(self) -> None:
+        """What became of the stops, and their rows."""
+        self.stops.follow()
+        self.stops.write()
 
     def die(self) -> None:
         """Its connections go away, as a killed process's do."""

@@ -130,14 +130,14 @@ def test_postgres_is_away_while_a_vault_falls__the_stop_goes_out_and_its_row_app
     keeper.run()
     with postgres_away(keeper):
         stage.set_price(PRICE_AT_FLOOR)
-        keeper.stops.follow()
+        keeper.follow()
         with pytest.raises(OperationalError):
             keeper.tick.run(stage.now())
-        keeper.stops.follow()
+        keeper.follow()
         assert (stage.status(), len(keeper.wire.sent)) == ("stopped", 1)
     assert stage.states() == []
-    keeper.stops.follow()
-    keeper.stops.follow()
+    keeper.follow()
+    keeper.follow()
     assert stage.states() == [("stop", "mined")]
     (tx,) = stage.txs()
     assert stage.receipt_of(tx).status == 1
@@ -193,7 +193,7 @@ def test_two_hundred_stops_at_once__are_in_one_block(stage: Stage) -> None:
     with stage.no_blocks():
         sent.ask(0, vaults=vaults)
         stage.chain.anvil.mine()
-        sent.keeper.stops.follow()
+        sent.keeper.follow()
     assert (sent.count(), stage.states()) == (200, [("stop", "mined")] * 200)
     assert sorted(tx.nonce for tx in stage.txs()) == list(range(200))
     assert {tx.mined_block for tx in stage.txs()} == {stage.chain.reader.block_number()}
@@ -218,5 +218,5 @@ def test_a_planned_stop_that_nobody_asks_for_any_more__is_superseded(stage: Stag
     stage.set_price(PRICE_AT_FLOOR)
     sent.ask(0)
     sent.pass_time(11)
-    sent.keeper.stops.follow()
+    sent.keeper.follow()
     assert stage.states() == [("stop", "superseded")]
