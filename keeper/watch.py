@@ -124,7 +124,7 @@ class Watch:
             try:
                 look = self._looked()
             except Exception as error:
-                log.exception("look failed")
+                log.exception("tick failed")
                 if asked is not None:
                     asked.look.set_exception(error)
             else:

@@ -62,8 +62,8 @@ class Keeping:
         finally:
             if made._schedule is not None:
                 made._schedule._scheduler.shutdown(wait=True)
-            if made._loops is not None:
-                made._loops.stop()
+            for loop in made._loops:
+                loop.stop()
             made.close()
 
     def tick(self, keeper: Keeper, until: Callable[[], bool] | None = None) -> None:
