@@ -238,13 +238,12 @@ class Quotes:
         return sorted({max(counts) for counts in named if counts}, reverse=True)
 
     def count(self, account: str) -> int:
-        """Transactions that are in blocks: the most that is named, unless it is far above all
-        others.
-        """
-        found = sorted(set(self._counts(account)), reverse=True)
-        while len(found) > 1 and found[0] > found[1] + MOST_AHEAD:
-            found = found[1:]
-        return next(iter(found), 0)
+        """Transactions that are in blocks."""
+        return _most(self._counts(account))
+
+    def reachable(self, account: str) -> int:
+        """The highest nonce that can be mined, by the counts with what waits."""
+        return _most(self.pending(account))
 
     def is_short(self, account: str) -> bool:
         """It may pay for no stop at all."""
@@ -261,6 +260,14 @@ class Quotes:
 
     def _counts(self, account: str) -> list[int]:
         return _numbers(self._told, self._first + 2 * self._place[account] + 1)
+
+
+def _most(counts: Collection[int]) -> int:
+    """The most that is named, unless it is far above all others."""
+    found = sorted(set(counts), reverse=True)
+    while len(found) > 1 and found[0] > found[1] + MOST_AHEAD:
+        found = found[1:]
+    return next(iter(found), 0)
 
 
 def of_each(

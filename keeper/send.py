@@ -12,7 +12,7 @@ Laws
   pays less than the base fee, is offered again, dearer; what the chain refuses by now, what may not
   be done any more, and what its budget does not pay for while it holds others up, is replaced by a
   transfer of nothing (docs/decisions/0061).
-- No nonce below what pends stays empty: our bytes go there again, or a transfer of nothing.
+- What waits above a nonce that nobody holds is given up, and signed again at that one.
 - One node that lets a call pass is enough to send it; what reverts is sent REVERTS_A_DAY times.
 - A request whose asker was evicted is not signed, and bytes of it that were signed are sent no more.
 """
@@ -54,7 +54,7 @@ from keeper.attempts import (
 )
 from keeper.funds import STOP_GAS, STOPS_WANTED
 from keeper.gas import Caps, Fees, Market, gas_of_calls, of_each, quotes
-from keeper.intents import filling, is_for_the_keeper, is_out_of_patience, order_of, with_refusal
+from keeper.intents import is_for_the_keeper, is_out_of_patience, order_of, with_refusal
 from keeper.requests.allowance import KeptGas
 from keeper.signing import ERROR_CHARACTERS, UNSIGNED, words_of
 from keeper.state import URGENT, YIELDING, IntentKind
@@ -66,8 +66,6 @@ OTHERS_PATIENCE_BLOCKS = 3
 SENT_A_ROUND = 25  # again, of each key: the lowest nonces
 SIGNED_A_TURN = 200
 REVERTS_A_DAY = 3  # that are paid for of one settlement, acceptance or anchor
-# kinds of requests that the chain carries out once, however often they are sent
-REPEATABLE = ("custodial_transfer", "sponsored_buy")
 
 log = structlog.get_logger("keeper")
 
@@ -117,7 +115,6 @@ class Sender:
 
     def _advanced(self, live: Sequence[Intent], now: datetime, is_stood_down: bool) -> list[Intent]:
         known_now, live = self._settled(live, now)
-        live = self._with_fillings(live, known_now, now)
         self._send_again(known_now)
         after, has_signed = self._signed(live, known_now, now, is_stood_down=is_stood_down)
         return self._settled(after, now)[1] if has_signed else after
@@ -147,7 +144,6 @@ class Sender:
         attempts = [
             tx for tx in attempts if tx.intent_id in ids or tx.nonce >= said.mined(tx.signer)
         ]
-        once = {i.id for i in live if i.outbox_id is not None and i.kind not in REPEATABLE}
         told = receipts(self._rpc, [tx.hash for tx in attempts if tx.intent_id in ids])
         used = [
             tx.hash for tx in attempts if tx.intent_id in ids and tx.nonce < said.count(tx.signer)
@@ -157,7 +153,7 @@ class Sender:
         ]
         unknown = set(missing) - known(self._rpc, missing) if missing else set[str]()
         slots = slots_of(attempts)
-        return Round(said, verdicts_of(slots, told, said, once, unknown, self._signers))
+        return Round(said, verdicts_of(slots, told, said, unknown, self._signers))
 
     def _ended(self, live: Sequence[Intent], known_now: Round) -> Iterator[IntentMove]:
         mined = {v.tx.intent_id: v for v in known_now.verdicts if isinstance(v, Mined)}
@@ -171,29 +167,9 @@ class Sender:
 
     # What is sent
 
-    def _with_fillings(
-        self, live: Sequence[Intent], known_now: Round, now: datetime
-    ) -> list[Intent]:
-        """Plan what fills the gaps that a reorg left where a transaction was that is not ours:
-        there are no bytes to send again.
-        """
-        planned = [
-            filling(signer, role, nonce, live[0].chain_id, known_now.quotes.head)
-            for role, signer in self._addresses.items()
-            for nonce in self._empty(signer, known_now)
-        ]
-        return self._rows.planned(live, planned, now)
-
-    def _empty(self, signer: str, known_now: Round) -> list[int]:
-        gap = known_now.gap(signer)
-        held = {tx.nonce for tx in self._rows.bytes_at(signer, gap)}
-        held |= frozenset() if self._stops is None else self._stops.reserved(signer)
-        return [nonce for nonce in gap if nonce not in held]
-
     def _send_again(self, known_now: Round) -> None:
         due = list[Tx]()
         for signer in self._signers:
-            due += self._rows.bytes_at(signer, known_now.gap(signer))
             slots = [v for v in known_now.verdicts if isinstance(v, PendingSlot)]
             own = [v.slot.newest for v in slots if v.slot.signer == signer and not v.is_seen]
             due += own[:SENT_A_ROUND]
@@ -219,13 +195,7 @@ class Sender:
         """Each turn is signed, committed and sent before the next one is drafted."""
         void = self._rows.void(live)
         planned = sorted((i for i in live if i.state is IntentState.PLANNED), key=order_of)
-        unneeded = [
-            i
-            for i in planned
-            if i.id in void
-            or (is_stood_down and is_for_the_keeper(i))
-            or (i.kind == IntentKind.FILL and not self._is_in_gap(i, known_now))
-        ]
+        unneeded = [i for i in planned if i.id in void or (is_stood_down and is_for_the_keeper(i))]
         after = self._rows.committed(
             live, [IntentMove(i, IntentState.SUPERSEDED) for i in unneeded], now
         )
@@ -275,10 +245,6 @@ class Sender:
             log.warning("no key", intent=intent.id, kind=intent.kind, role=intent.role)
         return intent.role in self._addresses
 
-    def _is_in_gap(self, intent: Intent, known_now: Round) -> bool:
-        nonce = int(intent.reason["nonce"])
-        return nonce in known_now.gap(intent.to) and nonce not in known_now.held[intent.to]
-
     def _hopeless(self, planned: Sequence[Intent], now: datetime) -> set[int]:
         """What reverted so often in a day: whose word it was must not burn the keeper's ETH."""
         kinds = (IntentKind.SETTLE, IntentKind.ACCEPT, IntentKind.ANCHOR)
@@ -305,19 +271,19 @@ class Sender:
                 base = market.base_fee_wei.middle
                 _wait(intent, "the fee is above the cap", base_fee_wei=base, cap_wei=cap)
             elif self._pays(intent, signer, gas, offer.fees, market):
-                nonce = self._nonce_for(intent, signer, known_now)
+                nonce = self._nonce_for(signer, known_now)
                 yield Draft(intent, signer, nonce, offer.fees, gas)
 
-    def _nonce_for(self, intent: Intent, signer: str, known_now: Round) -> int:
-        """The lowest free one; a filling has its own."""
+    def _nonce_for(self, signer: str, known_now: Round) -> int:
+        """The lowest free one."""
         held = known_now.held[signer]
-        if intent.kind == IntentKind.FILL:
-            nonce = int(intent.reason["nonce"])
-        else:
-            reserved = frozenset() if self._stops is None else self._stops.reserved(signer)
-            nonce = first_free_nonce(known_now.quotes.count(signer), held | reserved)
+        nonce = first_free_nonce(known_now.quotes.count(signer), held | self._reserved(signer))
         held.add(nonce)
         return nonce
+
+    def _reserved(self, signer: str) -> frozenset[int]:
+        """Nonces that stops hold."""
+        return frozenset() if self._stops is None else self._stops.reserved(signer)
 
     def _pays(self, intent: Intent, signer: str, gas: int, fees: Fees, market: Market) -> bool:
         """Marks, anchors, and requests of a key that sends stops too, leave what STOPS_WANTED stops
@@ -384,16 +350,15 @@ class Sender:
                 yield slot
 
     def _patience(self, intent: Intent | None, slot: NonceSlot) -> int:
-        kind = IntentKind.FILL if intent is None or self._has_stop_above(slot) else intent.kind
+        kind = IntentKind.STOP if intent is None or self._has_stop_above(slot) else intent.kind
         return PATIENCE_BLOCKS.get(kind, OTHERS_PATIENCE_BLOCKS)
 
     def _cap_of(self, intent: Intent, slot: NonceSlot) -> int:
-        return self._caps.of(IntentKind.FILL if self._has_stop_above(slot) else intent.kind)
+        return self._caps.of(IntentKind.STOP if self._has_stop_above(slot) else intent.kind)
 
     def _has_stop_above(self, slot: NonceSlot) -> bool:
         """A stop by the same key waits for this one."""
-        reserved = frozenset() if self._stops is None else self._stops.reserved(slot.signer)
-        return any(nonce > slot.nonce for nonce in reserved)
+        return any(nonce > slot.nonce for nonce in self._reserved(slot.signer))
 
     def _holds_up(self, slot: NonceSlot, known_now: Round) -> bool:
         """It has waited at the lowest nonce, more pends above it, and its key pays for a filler."""

@@ -32,8 +32,7 @@ from core.keeper.rules import PENDING, IntentState, TxState
 from core.mandate.chain import calldata
 from keeper.gas import Fees
 from keeper.intents import intent_of
-from keeper.jobs.stop_line import WHY
-from keeper.state import Head, IntentKind, VaultReading
+from keeper.state import FELL, Head, IntentKind, VaultReading
 
 ENFORCE = bytes_of(calldata.enforce_stop_line())
 READ_EVERY_S = 30.0
@@ -149,7 +148,7 @@ class StopRows:
     _read_again_at: float = float("-inf")
 
     def new(self, reading: VaultReading, head: Head) -> Stop:
-        intent = intent_of(reading.action(IntentKind.STOP, head, WHY), self.chain_id)
+        intent = intent_of(reading.action(IntentKind.STOP, head, FELL), self.chain_id)
         intent = replace(intent, role=next(iter(self.roles.values())))
         stop = self.stops[reading.vault] = Stop(intent, reading.vault, self.clock())
         return stop

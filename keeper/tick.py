@@ -39,8 +39,7 @@ from core.money import UnixSeconds
 from keeper import plan
 from keeper.anchoring import Anchoring
 from keeper.intents import IntentSender, intent_of, live_kinds
-from keeper.jobs import keeper_change, mark, settle
-from keeper.jobs.last_resort import LastResort
+from keeper.last_resort import LastResort
 from keeper.plan import NodeReadings
 from keeper.read import Lenses
 from keeper.spared import spared
@@ -240,7 +239,7 @@ class Tick:
         def due(job: Job, voices: int) -> list[Action]:
             return plan.confirmed([_actions(job, one, seconds) for one in states], voices)
 
-        accepted = due(keeper_change.plan, 1)
+        accepted = due(plan.acceptances, 1)
         if state.is_stood_down:
             return accepted
         removed = (
@@ -248,7 +247,7 @@ class Tick:
             if self._last_resort
             else []
         )
-        return [*removed, *due(settle.plan, 1), *accepted, *due(mark.plan, needed)]
+        return [*removed, *due(plan.settlements, 1), *accepted, *due(plan.marks, needed)]
 
     def _anchors(self, state: KeeperState, live: Sequence[Intent]) -> list[NewIntent]:
         if self.sender is None or self.anchoring is None or state.is_stale:
@@ -286,7 +285,7 @@ class Tick:
 
         `acted`: of these vaults a judgement led to something. Answers the new intents.
         """
-        readings = mark.rows_to_write(state, seconds, acted)
+        readings = plan.judgements(state, seconds, acted)
         for reading in filter(_is_unknown, readings):
             log.warning(
                 "worth unknown",
@@ -364,7 +363,7 @@ class Tick:
 
 def _actions(job: Job, state: KeeperState, now: UnixSeconds) -> list[Action]:
     """What the job plans. When it stumbles over a vault, that one is left out."""
-    planned = spared(partial(job, state, now), job=job.__module__)
+    planned = spared(partial(job, state, now), job=job.__name__)
     if planned is not None:
         return planned
     each = (

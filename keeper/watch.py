@@ -22,10 +22,9 @@ import structlog
 from core.keeper.views import WatchedVault
 from core.money import UnixSeconds, usdc_text_or_none
 from keeper import plan
-from keeper.jobs import stop_line
 from keeper.plan import NodeReadings
 from keeper.read import Lenses, ReadPart
-from keeper.state import Action, DueStop, IntentKind, VaultReading
+from keeper.state import FELL, Action, DueStop, IntentKind, VaultReading
 
 END_S = 2.0
 
@@ -161,11 +160,11 @@ class Watch:
         due = [
             DueStop(reading.vault, part.state.node, reading)
             for reading in part.readings
-            if stop_line.is_due(reading)
+            if plan.is_fallen(reading)
         ]
         for one in due:
             if one.vault not in known:
-                action = one.reading.action(IntentKind.STOP, part.state.head, stop_line.WHY)
+                action = one.reading.action(IntentKind.STOP, part.state.head, FELL)
                 tell(action, is_sent=self.stops is not None)
         if due and self.stops is not None:
             self.stops.send(due)

@@ -133,11 +133,11 @@ class KeeperIntent(Base):
 
     id: Mapped[int] = mapped_column(Identity(), primary_key=True)
     chain_id: Mapped[int]
-    # what it is about: a contract's address, lower case, outbox:<id>, or nonce:<signer>:<nonce>
+    # what it is about: a contract's address, lower case, or outbox:<id>
     subject: Mapped[str] = mapped_column(Text)
     vault: Mapped[bytes | None] = mapped_column(BYTEA)  # when it is about a vault
     outbox_id: Mapped[int | None] = mapped_column(ForeignKey("outbox.id"))
-    # fill, stop, settle, accept_keeper, mark, and the outbox's
+    # stop, settle, accept_keeper, mark, and the outbox's
     kind: Mapped[str] = mapped_column(Text)
     role: Mapped[str] = mapped_column(Text)  # whose key signs: keeper, stop, relay ...
     state: Mapped[str] = mapped_column(Text)  # IntentState

@@ -19,7 +19,7 @@ from core.keeper.intents import add_ended
 from core.keeper.tables import KeeperEnded
 from core.mandate.chain import calldata
 from core.mandate.tables import Mandate
-from keeper.jobs.last_resort import UNKNOWN_S
+from keeper.last_resort import UNKNOWN_S
 from keeper.state import DueStop
 from keeper.tick import PRESENT_S, NoNodeError
 from tests.integration.keeper import liars, lies
