@@ -294,6 +294,16 @@ def of_each(
 
 def quotes(rpc: Nodes, accounts: Sequence[str]) -> Quotes:
     """Of every node that answers."""
+    return quotes_and(rpc, accounts, (), ())[0]
+
+
+def quotes_and(
+    rpc: Nodes,
+    accounts: Sequence[str],
+    requests: Sequence[Request],
+    parse: Sequence[Parse[Any]],
+) -> tuple[Quotes, dict[str, list[Any]]]:
+    """In one request, with what else is asked of each node, and its answers to that."""
     asked: list[Request] = [
         ("eth_maxPriorityFeePerGas", []),
         ("eth_getBlockByNumber", ["latest", False]),
@@ -302,11 +312,14 @@ def quotes(rpc: Nodes, accounts: Sequence[str]) -> Quotes:
     for account in accounts:
         asked += [("eth_getTransactionCount", [account, at]) for at in ("pending", "latest")]
     counts, wei = [results.number] * (2 * len(accounts)), [results.wei] * len(accounts)
-    told = of_each(rpc, asked, parse=[results.fee, results.header, *wei, *counts])
+    parsers = [results.fee, results.header, *wei, *counts, *parse]
+    told = of_each(rpc, [*asked, *requests], parse=parsers)
     for name, said in told.items():
         if isinstance(said[1], BlockHeader):
             rpc.saw(name, said[1])
-    return Quotes(told, accounts, {name for name in told if rpc.head_age_s(name) < STILL_S})
+    rising = {name for name in told if rpc.head_age_s(name) < STILL_S}
+    more = {name: said[len(asked) :] for name, said in told.items()}
+    return Quotes(told, accounts, rising), more
 
 
 def gas_of_calls(rpc: Nodes, calls: Mapping[int, tuple[str, str, bytes]]) -> dict[int, int | str]:

@@ -1,6 +1,6 @@
 """What each node's lens says of the vaults, every node apart from the others.
 
-    the order of the vaults --> each node, in a thread of its own: its head, its safe block and whom the factory names
+    the order of the vaults --> each node, in a thread of its own: its head, its safe block, whom the factory names, and the first part
         --> part after part, those most at risk again each second --> a few that are not known, alone, with full gas
 
 Laws
@@ -105,27 +105,27 @@ class NodeLens:
         put: Callable[[ReadPart], None],
     ) -> bool:
         """Read them in this order; False when the node does not answer."""
-        state = self._state()
-        if state is None:
-            return False
-        self._read_floors([v.vault for v in vaults if v.floor_usdc_e6 is None])
         order = in_turn(vaults, VAULTS_A_CALL, self._waits)
         urgent, unsure = order[:VAULTS_A_CALL], dict[str, tuple[WatchedVault, Row]]()
         begun = urgent_at = time.monotonic()
+        state, rows = self._begun(urgent)
+        if state is None:
+            return False
+        self._read_floors([v.vault for v in vaults if v.floor_usdc_e6 is None])
         at = failures = 0
         while at < len(order) and failures < MOST_FAILURES:
             if time.monotonic() - begun > LOOK_S:
                 break
             is_again = at > len(urgent) and time.monotonic() - urgent_at > URGENT_S
             part = urgent if is_again else order[at : at + VAULTS_A_CALL]
-            rows = self._ask_lens(part)
+            rows = rows or self._ask_lens(part)
             failures = failures + 1 if rows is None else 0
             told = list(zip(part, [UNREAD] * len(part) if rows is None else rows, strict=False))
             unsure |= {vault.vault: (vault, row) for vault, row in told if not row.is_final}
             known = (self._reading(v, row, state, live) for v, row in told if row.is_final)
             put(ReadPart(state, tuple(known)))
             at += 0 if is_again else len(told)
-            urgent_at = time.monotonic() if is_again else urgent_at
+            urgent_at, rows = time.monotonic() if is_again else urgent_at, None
         self._waits = {v.vault: self._waits.get(v.vault, 0) + 1 for v in order[at:]}
         if failures < MOST_FAILURES:
             for vault, row in self._ask_alone(unsure):
@@ -136,33 +136,41 @@ class NodeLens:
 
     # What is asked
 
-    def _state(self) -> NodeStatus | None:
-        """None: it names no newest block."""
+    def _begun(
+        self, vaults: Sequence[WatchedVault]
+    ) -> tuple[NodeStatus | None, tuple[Row, ...] | None]:
+        """What it shows, and the first vaults, in one request; None: it names no newest block, or
+        the lens does not answer.
+        """
         factory = self.reader.contracts["factory"]
         requests: list[Request] = [
             ("eth_getBlockByNumber", ["latest", False]),
             ("eth_getBlockByNumber", ["safe", False]),
             *(_view(factory, one.selector) for one in (_KEEPER, _PENDING)),
         ]
-        said = self._ask(
-            requests, [results.header, results.header, *map(output_of, (_KEEPER, _PENDING))]
-        )
+        parsers = [results.header, results.header, *map(output_of, (_KEEPER, _PENDING))]
+        if vaults:
+            requests.append(self._lens_call(vaults))
+            parsers.append(lens.READINGS.answer_of(len(vaults)))
+        said = self._ask(requests, parsers)
         head = Head.of(said[0]) if said is not None else None
         if said is None or head is None:
-            return None
+            return None, None
         self.reader.rpc.saw(self.name, said[0])
         safe = said[1].number if isinstance(said[1], BlockHeader) else head.number - SAFE_BLOCKS
         age_s = self.reader.rpc.head_age_s(self.name)
-        return NodeStatus(self.name, head, age_s, safe, _keepers(factory, said[2], said[3]))
+        keepers = _keepers(factory, said[2], said[3])
+        rows = said[4] if vaults and isinstance(said[4], tuple) else None
+        return NodeStatus(self.name, head, age_s, safe, keepers), rows
+
+    def _lens_call(self, vaults: Sequence[WatchedVault]) -> Request:
+        return self.reader.lens_call(lens.READINGS, [one.vault for one in vaults])
 
     def _ask_lens(self, vaults: Sequence[WatchedVault]) -> tuple[Row, ...] | None:
         """None: it fails. A node that is over its budget is asked again for a moment."""
         until = time.monotonic() + BUDGET_S
         while True:
-            said = self._ask(
-                [self.reader.lens_call(lens.READINGS, [one.vault for one in vaults])],
-                [lens.READINGS.answer_of(len(vaults))],
-            )
+            said = self._ask([self._lens_call(vaults)], [lens.READINGS.answer_of(len(vaults))])
             if said is not None:
                 return self._rows(said[0])
             if time.monotonic() > until:
@@ -285,10 +293,12 @@ class Lenses:
                 awaited.discard(look)
                 until = until or (time.monotonic() + OTHERS_S if part else None)
 
-    def await_block(self, most_s: float, ended: threading.Event) -> None:
-        """Until a node names a higher block than it did before, or so long."""
-        due, rpc = time.monotonic() + most_s, self.reader.rpc
-        while time.monotonic() < due and not ended.wait(HEAD_POLL_S):
+    def await_block(self, until: float, ended: threading.Event) -> None:
+        """Until a node names a higher block than it did before, or that time on the clock that only
+        rises.
+        """
+        rpc = self.reader.rpc
+        while time.monotonic() < until and not ended.wait(HEAD_POLL_S):
             told = rpc.batch_of_each(
                 [("eth_blockNumber", ())], ANSWER_S, None, [results.number], HEAD_POLL_S
             )

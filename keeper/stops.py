@@ -48,6 +48,7 @@ from keeper.gas import (
     Quotes,
     of_each,
     quotes,
+    quotes_and,
     unsigned,
 )
 from keeper.signing import UNSIGNED, words_of
@@ -145,15 +146,22 @@ class Stops:
         signers or the database do.
         """
         with self._rows.lock:
-            claims = self._claims(due)
-            if claims and (nodes := self._asked()) is not None:
-                self._send_all(claims, nodes)
-            elif claims:
-                log.warning("stops wait", why="no node names its newest block", stops=len(claims))
+            if claims := self._claims(due):
+                self._send_all(claims)
             if self._rows.stops and self._clock() - self._followed_at >= AGAIN_S:
                 self._look()
 
-    def _send_all(self, claims: Sequence[_VaultWords], nodes: Quotes) -> None:
+    def _send_all(self, claims: Sequence[_VaultWords]) -> None:
+        """What the nodes say of nonces, fees and the first of them comes in one request."""
+        first, accounts = claims[:STOPS_A_TURN], list(self._signers)
+        trials = _trials([one.vault for one in first], accounts[0], STOP_GAS)
+        nodes, told = quotes_and(self._rpc, accounts, trials, [results.code] * len(first))
+        if not nodes.heads:
+            log.warning("stops wait", why="no node names its newest block", stops=len(claims))
+            return
+        for node, answers in told.items():
+            for claim, answer in zip(first, answers, strict=True):
+                claim.note(node, STOP_GAS, answer)
         is_borne_out = False
         for group in in_parts(claims, STOPS_A_TURN):
             is_borne_out |= self._send(group, nodes)
@@ -238,11 +246,11 @@ class Stops:
         nodes, and some of them lag.
         """
         until = self._clock() + TRIES_S
-        for n in range(TRIES):
-            if n > 0 and self._clock() >= until:
+        for n in range(1, TRIES):
+            if n > 1 and self._clock() >= until:
                 return
             left = [claim for claim in claims if not claim.passed]
-            for gas in GAS_STEPS:
+            for gas in GAS_STEPS if left else ():
                 for node, answers in self._called([one.vault for one in left], sender, gas).items():
                     for claim, answer in zip(left, answers, strict=True):
                         claim.note(node, gas, answer)
@@ -250,14 +258,7 @@ class Stops:
 
     def _called(self, vaults: Sequence[str], sender: str, gas: int) -> dict[str, list[Any]]:
         """What each node says."""
-        limit = hex(gas * 100 // GAS_MARGIN_PERCENT)
-        requests: list[Request] = [
-            (
-                "eth_call",
-                [{"from": sender, "to": to, "data": hex_of(ENFORCE), "gas": limit}, "latest"],
-            )
-            for to in vaults
-        ]
+        requests = _trials(vaults, sender, gas)
         return of_each(self._rpc, requests, parse=[results.code] * len(vaults))
 
     # Nonces, fees and signatures
@@ -487,6 +488,13 @@ class Stops:
             self._wait(stop, "its fee is at the cap", max_fee_wei=last.fees.max_fee_wei)
             return None
         return self._attempt(stop, last.signer, last.nonce, offer, nodes)
+
+
+def _trials(vaults: Sequence[str], sender: str, gas: int) -> list[Request]:
+    """Whether each lets a stop pass with so much gas."""
+    limit = hex(gas * 100 // GAS_MARGIN_PERCENT)
+    call = {"from": sender, "data": hex_of(ENFORCE), "gas": limit}
+    return [("eth_call", [{**call, "to": vault}, "latest"]) for vault in vaults]
 
 
 def _why(error: RpcError) -> str:

@@ -117,6 +117,7 @@ class Watch:
     def _run(self, every_s: float) -> None:
         asked: _Asked | None = None
         while not self._ended.is_set():
+            begun = time.monotonic()
             if self._asked is not None:
                 self._given = asked = self._asked
                 self._asked = None
@@ -130,7 +131,7 @@ class Watch:
                 if asked is not None:
                     asked.look.set_result(look)
             asked = None
-            self.lenses.await_block(every_s, self._ended)
+            self.lenses.await_block(begun + every_s, self._ended)
 
     def _looked(self) -> Look:
         begun, given = self.clock(), self._given
