@@ -34,7 +34,6 @@ from keeper.anchoring import Anchoring
 from keeper.gas import Caps
 from keeper.outbox_kinds import OutboxPlanner
 from keeper.read import Lenses
-from keeper.requests.loop import round_of
 from keeper.requests.round import RequestRound
 from keeper.send import Sender
 from keeper.state import Role
@@ -290,14 +289,14 @@ class Stage:
         )
         requests_reader = VaultReader(requests_rpc, self.chain.contracts)
         requests = (
-            round_of(
-                database,
-                self.chain.chain_id,
-                10,
-                requests_reader,
-                outbox or OutboxPlanner(),
-                caps,
-                budgets,
+            RequestRound(
+                database=database,
+                chain_id=self.chain.chain_id,
+                max_head_age_s=10,
+                reader=requests_reader,
+                planner=outbox or OutboxPlanner(),
+                caps=caps,
+                budgets=budgets,
                 signers=own,
                 epoch=lambda: leadership.epoch,
                 fence=leadership.fence_beside,
