@@ -17,13 +17,17 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
+from eth_utils.crypto import keccak
+
 from core.chain import results
 from core.chain.blocks import BlockHeader, TransactionReceipt
 from core.chain.nodes import Nodes, Request
 from core.chain.reader import receipt_of, transaction_of
-from core.keeper.intents import Intent, Tx
+from core.chain.signer import Signer
+from core.hexes import hex_of
+from core.keeper.intents import Intent, NewIntent, NewTx, Tx
 from core.keeper.rules import ON_CHAIN, PENDING, IntentState, TxState
-from keeper.gas import Fees, Market, Quotes, of_each, unsigned
+from keeper.gas import OTHERS_S, Fees, Market, Quotes, of_each, unsigned
 from keeper.state import YIELDING
 
 SUCCESS = 1
@@ -64,7 +68,7 @@ class NonceSlot:
 
     @property
     def fees(self) -> Fees:
-        return Fees(self.newest.max_fee_wei, self.newest.max_priority_fee_wei)
+        return fees_of(self.newest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +105,10 @@ class IntentMove:
     intent: Intent
     state: IntentState
     attempts: tuple[tuple[Tx, TxState, TransactionReceipt | None], ...] = ()
+
+
+def fees_of(tx: NewTx) -> Fees:
+    return Fees(tx.max_fee_wei, tx.max_priority_fee_wei)
 
 
 def slots_of(attempts: Iterable[Tx]) -> list[NonceSlot]:
@@ -145,6 +153,15 @@ def known(rpc: Nodes, hashes: Sequence[str]) -> set[str]:
     return {
         one for said in told for one, body in zip(hashes, said, strict=True) if body is not None
     } | (set() if told else set(hashes))
+
+
+def broadcast(
+    rpc: Nodes, txs: Sequence[NewTx], others_s: float = OTHERS_S
+) -> Iterator[tuple[Sequence[NewTx], dict[str, list[Any]]]]:
+    """Send these to every node, some at a time; and what each says."""
+    for part in in_parts(txs, ASKED_AT_ONCE):
+        requests: list[Request] = [("eth_sendRawTransaction", [hex_of(tx.raw)]) for tx in part]
+        yield part, of_each(rpc, requests, others_s=others_s)
 
 
 def safe_block(rpc: Nodes, quotes: Quotes) -> int:
@@ -379,12 +396,27 @@ class Round:
 class Draft:
     """A transaction that may be signed now."""
 
-    intent: Intent
+    intent: NewIntent
     signer: str
     nonce: int
     fees: Fees
     gas: int
     is_filler: bool = False
+
+    def signed(self, signer: Signer, block: int, intent_id: int = 0) -> NewTx:
+        """`block`: at which it is offered. `intent_id` 0: there is no row yet. Errors: the signer's."""
+        raw = signer.sign_transaction(self.transaction())
+        return NewTx(
+            intent_id=intent_id,
+            signer=self.signer,
+            nonce=self.nonce,
+            raw=raw,
+            hash=hex_of(keccak(raw)),
+            max_fee_wei=self.fees.max_fee_wei,
+            max_priority_fee_wei=self.fees.max_priority_fee_wei,
+            offered_block=block,
+            is_filler=self.is_filler,
+        )
 
     def transaction(self) -> dict[str, Any]:
         """As Signer.sign_transaction takes it."""

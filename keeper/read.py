@@ -102,15 +102,19 @@ class NodeLens:
         self,
         vaults: Sequence[WatchedVault],
         live: Mapping[str, frozenset[str]],
+        height: int,
         put: Callable[[ReadPart], None],
     ) -> bool:
-        """Read them in this order; False when the node does not answer."""
+        """Read them in this order; False when the node does not answer. `height`: the highest that it
+        named; what a backend says that lags is asked for again, once.
+        """
         order = in_turn(vaults, VAULTS_A_CALL, self._waits)
         urgent, unsure = order[:VAULTS_A_CALL], dict[str, tuple[WatchedVault, Row]]()
         begun = urgent_at = time.monotonic()
         state, rows = self._begun(urgent)
         if state is None:
             return False
+        rows = rows if state.head.number >= height else None
         self._read_floors([v.vault for v in vaults if v.floor_usdc_e6 is None])
         at = failures = 0
         while at < len(order) and failures < MOST_FAILURES:
@@ -276,7 +280,7 @@ class Lenses:
             if name not in self._busy:
                 awaited.add(look := object())
                 self._busy[name] = look
-                work = (look, node, vaults, live)
+                work = (look, node, vaults, live, self._heights.get(name, -1))
                 threading.Thread(target=self._run, args=work, daemon=True).start()
         awaited, until = awaited or set(self._busy.values()), None
         while awaited:
@@ -317,11 +321,12 @@ class Lenses:
         node: NodeLens,
         vaults: Sequence[WatchedVault],
         live: Mapping[str, frozenset[str]],
+        height: int,
     ) -> None:
         def put(part: ReadPart | bool) -> None:
             self._said.put((look, part))
 
-        has_answered = spared(partial(node.look, vaults, live, put), node=node.name)
+        has_answered = spared(partial(node.look, vaults, live, height, put), node=node.name)
         del self._busy[node.name]
         put(bool(has_answered))
 

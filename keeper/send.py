@@ -22,7 +22,6 @@ from datetime import datetime
 from typing import Any
 
 import structlog
-from eth_utils.crypto import keccak
 from sqlalchemy.orm import Session
 
 from core.chain.errors import RpcError, RpcUnreachableError
@@ -30,7 +29,6 @@ from core.chain.nodes import Nodes
 from core.chain.refusals import is_known
 from core.chain.signer import Signer
 from core.db.engine import Database
-from core.hexes import hex_of
 from core.keeper.gas import FILLER_GAS
 from core.keeper.intents import Intent, NewTx, Tx
 from core.keeper.rules import ON_CHAIN, IntentState
@@ -42,6 +40,7 @@ from keeper.attempts import (
     NonceSlot,
     PendingSlot,
     Round,
+    broadcast,
     first_free_nonce,
     in_parts,
     is_over,
@@ -53,7 +52,7 @@ from keeper.attempts import (
     verdicts_of,
 )
 from keeper.funds import STOP_GAS, STOPS_WANTED
-from keeper.gas import Caps, Fees, Market, gas_of_calls, of_each, quotes
+from keeper.gas import Caps, Fees, Market, gas_of_calls, quotes
 from keeper.intents import is_for_the_keeper, is_out_of_patience, order_of, with_refusal
 from keeper.requests.allowance import KeptGas
 from keeper.signing import ERROR_CHARACTERS, UNSIGNED, words_of
@@ -66,6 +65,8 @@ OTHERS_PATIENCE_BLOCKS = 3
 SENT_A_ROUND = 25  # again, of each key: the lowest nonces
 SIGNED_A_TURN = 200
 REVERTS_A_DAY = 3  # that are paid for of one settlement, acceptance or anchor
+
+Drafted = tuple[Intent, Draft]
 
 log = structlog.get_logger("keeper")
 
@@ -177,10 +178,9 @@ class Sender:
 
     def _send(self, due: Sequence[NewTx]) -> None:
         """To every node."""
-        for group in in_parts(list(due), SENT_A_ROUND):
-            requests = [("eth_sendRawTransaction", [hex_of(tx.raw)]) for tx in group]
-            for node, said in of_each(self._rpc, requests).items():
-                for tx, answer in zip(group, said, strict=True):
+        for part, told in broadcast(self._rpc, due):
+            for node, said in told.items():
+                for tx, answer in zip(part, said, strict=True):
                     if not isinstance(answer, RpcError) or is_known(str(answer)):
                         self._sent.add(tx.hash)
                     else:
@@ -230,7 +230,7 @@ class Sender:
         known_now: Round,
         void: Collection[int],
         refused: dict[int, str],
-    ) -> Iterator[list[Draft]]:
+    ) -> Iterator[list[Drafted]]:
         """What is urgent, what waits too long, and the rest."""
         urgent = [intent for intent in planned if intent.kind in URGENT]
         others = [intent for intent in planned if intent.kind not in URGENT]
@@ -254,7 +254,7 @@ class Sender:
 
     def _first_attempts(
         self, intents: Sequence[Intent], known_now: Round, refused: dict[int, str]
-    ) -> Iterator[Draft]:
+    ) -> Iterator[Drafted]:
         market = known_now.market
         gas_or_why = gas_of_calls(
             self._rpc, {i.id: (self._addresses[i.role], i.to, i.data) for i in intents}
@@ -272,7 +272,7 @@ class Sender:
                 _wait(intent, "the fee is above the cap", base_fee_wei=base, cap_wei=cap)
             elif self._pays(intent, signer, gas, offer.fees, market):
                 nonce = self._nonce_for(signer, known_now)
-                yield Draft(intent, signer, nonce, offer.fees, gas)
+                yield intent, Draft(intent, signer, nonce, offer.fees, gas)
 
     def _nonce_for(self, signer: str, known_now: Round) -> int:
         """The lowest free one."""
@@ -306,7 +306,7 @@ class Sender:
 
     def _replacements(
         self, live: Sequence[Intent], known_now: Round, void: Collection[int]
-    ) -> Iterator[Draft]:
+    ) -> Iterator[Drafted]:
         """The same again for more, or a transfer of nothing."""
         by_id = {intent.id: intent for intent in live}
         overdue = [
@@ -326,11 +326,11 @@ class Sender:
             gas = gas_or_why.get(intent.id)
             filler = Draft(intent, *slot.place, offer.fees, FILLER_GAS, is_filler=True)
             if not isinstance(gas, int):
-                yield filler
+                yield intent, filler
             elif self._pays(intent, slot.signer, gas, offer.fees, known_now.market):
-                yield Draft(intent, *slot.place, offer.fees, gas)
+                yield intent, Draft(intent, *slot.place, offer.fees, gas)
             elif intent.outbox_id is not None and self._holds_up(slot, known_now):
-                yield filler
+                yield intent, filler
 
     def _overdue(self, known_now: Round, live: Mapping[int, Intent]) -> Iterator[NonceSlot]:
         """What has waited too long at the lowest nonce, or pays less than the base fee."""
@@ -370,34 +370,20 @@ class Sender:
         )
 
     def _with_bytes(
-        self, drafts: Sequence[Draft], known_now: Round, failed: set[str]
+        self, drafts: Sequence[Drafted], known_now: Round, failed: set[str]
     ) -> Iterator[tuple[Intent, NewTx]]:
         """The signed ones. Once a signer fails, nothing more of it is signed in this round: a nonce
         left out would hold up the rest.
         """
-        for draft in drafts:
+        for intent, draft in drafts:
             if draft.signer in failed:
                 continue
+            signer = self._signers[draft.signer]
             try:
-                raw = self._signers[draft.signer].sign_transaction(draft.transaction())
+                yield intent, draft.signed(signer, known_now.head_number, intent.id)
             except UNSIGNED as error:
-                _wait(draft.intent, "it is not signed", error=words_of(error))
+                _wait(intent, "it is not signed", error=words_of(error))
                 failed.add(draft.signer)
-                continue
-            yield (
-                draft.intent,
-                NewTx(
-                    intent_id=draft.intent.id,
-                    signer=draft.signer,
-                    nonce=draft.nonce,
-                    raw=raw,
-                    hash=hex_of(keccak(raw)),
-                    max_fee_wei=draft.fees.max_fee_wei,
-                    max_priority_fee_wei=draft.fees.max_priority_fee_wei,
-                    offered_block=known_now.head_number,
-                    is_filler=draft.is_filler,
-                ),
-            )
 
 
 def _wait(intent: Intent, why: str, **more: Any) -> None:

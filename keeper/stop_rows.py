@@ -16,7 +16,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Enum, auto
-from functools import partial
 
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
@@ -30,6 +29,7 @@ from core.keeper import intents as rows
 from core.keeper.intents import Intent, NewIntent, NewTx, Tx
 from core.keeper.rules import PENDING, IntentState, TxState
 from core.mandate.chain import calldata
+from keeper.attempts import fees_of
 from keeper.gas import Fees
 from keeper.intents import intent_of
 from keeper.state import FELL, Head, IntentKind, VaultReading
@@ -55,16 +55,23 @@ class Attempt:
     orphaned. `row`: as it is in Postgres.
     """
 
-    raw: bytes
-    hash: str
-    signer: str
-    nonce: int
-    fees: Fees
+    tx: NewTx
     gas: int
-    block: int
     heights: dict[str, int]
     row: Tx | None = None
     sent_at: float | None = None  # when every node answered to it
+
+    @property
+    def hash(self) -> str:
+        return self.tx.hash
+
+    @property
+    def slot(self) -> Slot:
+        return self.tx.signer, self.tx.nonce
+
+    @property
+    def fees(self) -> Fees:
+        return fees_of(self.tx)
 
     def is_due(self, now: float) -> bool:
         """To be sent again: not every node answered, or it is a while since."""
@@ -74,7 +81,9 @@ class Attempt:
         """Whether so many blocks came since, by any node's own count: of one that was not asked then,
         from the first time it is.
         """
-        since = {name: min(self.block, height) for name, height in heights.items()} | self.heights
+        since = {
+            name: min(self.tx.offered_block, height) for name, height in heights.items()
+        } | self.heights
         self.heights = since
         return any(height >= since[name] + blocks for name, height in heights.items())
 
@@ -113,7 +122,7 @@ class Stop:
 
     def open(self) -> Iterator[Slot]:
         """Nonces at which no attempt is known to be mined."""
-        mined = None if self.mined is None else (self.mined.signer, self.mined.nonce)
+        mined = None if self.mined is None else self.mined.slot
         yield from (slot for slot in list(self.slots) if slot != mined)
 
     def mine(self, attempt: Attempt, receipt: TransactionReceipt) -> None:
@@ -125,7 +134,8 @@ class Stop:
             return
         self.mined = self.receipt = None
         for attempt in self.attempts:
-            attempt.block, attempt.heights, attempt.sent_at = block, {}, None
+            attempt.tx = replace(attempt.tx, offered_block=block)
+            attempt.heights, attempt.sent_at = {}, None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -182,7 +192,7 @@ class StopRows:
             for intent in live:
                 stop = self.stops.get(intent.vault or "")
                 if stop is None or stop.row is None:
-                    found = [_attempt(tx) for tx in attempts if tx.intent_id == intent.id]
+                    found = [Attempt(tx, 0, {}, tx) for tx in attempts if tx.intent_id == intent.id]
                     self._take(intent, found)
 
     def _take(self, intent: Intent, attempts: Sequence[Attempt]) -> None:
@@ -195,7 +205,7 @@ class StopRows:
         for attempt in attempts:
             if attempt.hash in known:
                 continue
-            stop.slots.setdefault((attempt.signer, attempt.nonce), []).append(attempt)
+            stop.slots.setdefault(attempt.slot, []).append(attempt)
         stop.tries = max(stop.tries, len(stop.slots))
 
     def write(self) -> None:
@@ -213,6 +223,32 @@ class StopRows:
 
     def _write_sent(self) -> None:
         """What was sent, whoever leads."""
+        unwritten = self._unwritten()
+        if not unwritten:
+            return
+        written: list[tuple[Stop, Intent, list[tuple[Attempt, Tx]]]] = []
+        with self.database.write() as session:
+            for stop, attempts in unwritten:
+                intent = stop.row or self._added(session, stop)
+                if intent is None:
+                    continue
+                txs = list[tuple[Attempt, Tx]]()
+                for one in attempts:
+                    tx = replace(one.tx, intent_id=intent.id)
+                    txs.append((one, rows.add_tx(session, tx, self.now(), TxState.BROADCAST)))
+                if txs and intent.state is IntentState.PLANNED:
+                    intent = self._move(session, intent, IntentState.SIGNED, stop)
+                if txs and intent.state is IntentState.SIGNED:
+                    intent = self._move(session, intent, IntentState.BROADCAST, stop)
+                written.append((stop, intent, txs))
+        with self.lock:
+            for stop, intent, txs in written:
+                stop.row = intent
+                for one, row in txs:
+                    one.row = row
+
+    def _unwritten(self) -> list[tuple[Stop, list[Attempt]]]:
+        """Stops without a row, or with attempts that have none, and these."""
         with self.lock:
             for stop in self.stops.values():
                 is_old = self.clock() - stop.wanted_at >= UNWANTED_S
@@ -223,34 +259,11 @@ class StopRows:
                 for vault, stop in self.stops.items()
                 if stop.row is not None or stop.end is not StopEnd.UNWANTED
             }
-            unwritten = [
+            return [
                 (self.stops[vault], attempts)
                 for vault, attempts in new.items()
                 if attempts or self.stops[vault].row is None
             ]
-        if not unwritten:
-            return
-        written: list[tuple[Stop, Intent, list[tuple[Attempt, Tx]]]] = []
-        with self.database.write() as session:
-            for stop, attempts in unwritten:
-                intent = stop.row or self._added(session, stop)
-                if intent is None:
-                    continue
-                new_tx, at = partial(_new_tx, intent), self.now()
-                txs = [
-                    (one, rows.add_tx(session, new_tx(one), at, TxState.BROADCAST))
-                    for one in attempts
-                ]
-                if txs and intent.state is IntentState.PLANNED:
-                    intent = self._move(session, intent, IntentState.SIGNED, stop)
-                if txs and intent.state is IntentState.SIGNED:
-                    intent = self._move(session, intent, IntentState.BROADCAST, stop)
-                written.append((stop, intent, txs))
-        with self.lock:
-            for stop, intent, txs in written:
-                stop.row = intent
-                for one, tx in txs:
-                    one.row = tx
 
     def _added(self, session: WriteSession, stop: Stop) -> Intent | None:
         found = rows.add_intent(session, stop.intent, self._last_epoch, self.now())
@@ -289,7 +302,7 @@ class StopRows:
         if state is IntentState.BROADCAST and row.state is not IntentState.SIGNED:
             for one in stop.attempts:
                 if one.row is not None:
-                    again = replace(one.row, offered_block=one.block)
+                    again = replace(one.row, offered_block=one.tx.offered_block)
                     rows.move_tx(session, again, TxState.BROADCAST, self.now())
         elif stop.receipt is not None and stop.mined is not None and stop.mined.row is not None:
             rows.move_tx(session, stop.mined.row, TxState.MINED, self.now(), stop.receipt)
@@ -316,21 +329,3 @@ def _next(stop: Stop) -> Iterator[IntentState]:
         case _ if stop.receipt is None and stop.slots and state is not IntentState.PLANNED:
             if state not in PENDING:
                 yield IntentState.BROADCAST
-
-
-def _attempt(tx: Tx) -> Attempt:
-    fees = Fees(tx.max_fee_wei, tx.max_priority_fee_wei)
-    return Attempt(tx.raw, tx.hash, tx.signer, tx.nonce, fees, 0, tx.offered_block, {}, tx)
-
-
-def _new_tx(intent: Intent, one: Attempt) -> NewTx:
-    return NewTx(
-        intent_id=intent.id,
-        signer=one.signer,
-        nonce=one.nonce,
-        raw=one.raw,
-        hash=one.hash,
-        max_fee_wei=one.fees.max_fee_wei,
-        max_priority_fee_wei=one.fees.max_priority_fee_wei,
-        offered_block=one.block,
-    )

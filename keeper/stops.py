@@ -26,7 +26,6 @@ from datetime import datetime
 from typing import Any
 
 import structlog
-from eth_utils.crypto import keccak
 from sqlalchemy.orm import Session
 
 from core.chain import results
@@ -36,7 +35,16 @@ from core.chain.revert import decode_revert
 from core.chain.signer import Signer
 from core.db.engine import Database
 from core.hexes import hex_of
-from keeper.attempts import Receipts, agreed, ends_of, in_parts, receipts, safe_block
+from keeper.attempts import (
+    Draft,
+    Receipts,
+    agreed,
+    broadcast,
+    ends_of,
+    in_parts,
+    receipts,
+    safe_block,
+)
 from keeper.funds import STOP_GAS
 from keeper.gas import (
     GAS_MARGIN_PERCENT,
@@ -49,7 +57,6 @@ from keeper.gas import (
     of_each,
     quotes,
     quotes_and,
-    unsigned,
 )
 from keeper.signing import UNSIGNED, words_of
 from keeper.state import DueStop, Role
@@ -263,11 +270,6 @@ class Stops:
 
     # Nonces, fees and signatures
 
-    def _asked(self) -> Quotes | None:
-        """None: no node names its newest block."""
-        found = quotes(self._rpc, list(self._signers))
-        return found if found.heads else None
-
     def _order(self, nodes: Quotes) -> list[str]:
         """Accounts, those first that can sign and pay."""
         now = self._clock()
@@ -307,18 +309,16 @@ class Stops:
                        balance_wei=market.balances_wei[account])  # fmt: skip
             return None
         fees, gas = paid
-        transaction = unsigned(self._rows.chain_id, nonce, stop.vault, ENFORCE, gas, fees)
+        draft = Draft(stop.intent, account, nonce, fees, gas)
         try:
-            raw = self._signers[account].sign_transaction(transaction)
+            tx = draft.signed(self._signers[account], nodes.head.number)
         except UNSIGNED as error:
             self._wait(stop, "it is not signed", signer=account, error=words_of(error))
             self._silent_until[account] = self._clock() + SILENT_S
             return None
         market.pay(account, gas * fees.max_fee_wei)
-        attempt = Attempt(
-            raw, hex_of(keccak(raw)), account, nonce, fees, gas, nodes.head.number, nodes.heights()
-        )
-        stop.slots.setdefault((account, nonce), []).append(attempt)
+        attempt = Attempt(tx, gas, nodes.heights())
+        stop.slots.setdefault(attempt.slot, []).append(attempt)
         stop.block = stop.block or nodes.head.number
         return attempt
 
@@ -341,14 +341,11 @@ class Stops:
 
     def _broadcast(self, attempts: Sequence[Attempt]) -> None:
         """To every node, in the order of nonces."""
-        in_order = sorted(attempts, key=lambda one: (one.signer, one.nonce))
-        for group in in_parts(in_order, STOPS_A_TURN):
-            requests: list[Request] = [
-                ("eth_sendRawTransaction", [hex_of(one.raw)]) for one in group
-            ]
-            told = of_each(self._rpc, requests, others_s=SENT_S)
-            for one in group:
-                one.sent_at = self._clock() if told.keys() == set(self._rpc.names) else None
+        in_order = {one.tx: one for one in sorted(attempts, key=lambda one: one.slot)}
+        for part, told in broadcast(self._rpc, list(in_order), SENT_S):
+            is_everywhere = told.keys() == set(self._rpc.names)
+            for tx in part:
+                in_order[tx].sent_at = self._clock() if is_everywhere else None
 
     # What became of them
 
@@ -373,8 +370,8 @@ class Stops:
 
     def _look(self) -> None:
         self._followed_at = self._clock()
-        nodes = self._asked()
-        if nodes is None:
+        nodes = quotes(self._rpc, list(self._signers))
+        if not nodes.heads:
             return
         safe = self._safe(nodes)
         asked = [
@@ -425,7 +422,7 @@ class Stops:
         there are such.
         """
         call = {
-            "from": attempt.signer,
+            "from": attempt.tx.signer,
             "to": stop.vault,
             "data": hex_of(ENFORCE),
             "gas": hex(attempt.gas),
@@ -487,7 +484,7 @@ class Stops:
         if offer is None:
             self._wait(stop, "its fee is at the cap", max_fee_wei=last.fees.max_fee_wei)
             return None
-        return self._attempt(stop, last.signer, last.nonce, offer, nodes)
+        return self._attempt(stop, *last.slot, offer, nodes)
 
 
 def _trials(vaults: Sequence[str], sender: str, gas: int) -> list[Request]:
