@@ -11,7 +11,7 @@ Laws
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -41,6 +41,9 @@ UNWANTED_S = 10.0  # after which one that could not be sent, and nobody asks for
 Slot = tuple[str, int]  # account and nonce
 
 log = structlog.get_logger("keeper")
+
+
+_ENDS = (IntentState.DONE, IntentState.REVERTED, IntentState.SUPERSEDED)
 
 
 class StopEnd(Enum):
@@ -88,7 +91,7 @@ class Attempt:
         return any(height >= since[name] + blocks for name, height in heights.items())
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Stop:
     """One vault's. `words`: nodes on whose word it was sent; none after a restart. `block`: the head
     at its first attempt.
@@ -119,6 +122,12 @@ class Stop:
     @property
     def newest(self) -> Slot | None:
         return next(reversed(self.slots), None)
+
+    @property
+    def is_settled(self) -> bool:
+        """It ended, that is written, and nothing of it is in the way."""
+        is_written = self.row is None or self.row.state in _ENDS
+        return self.end is not None and is_written and (self.is_clear or not self.slots)
 
     def open(self) -> Iterator[Slot]:
         """Nonces at which no attempt is known to be mined."""
@@ -153,6 +162,7 @@ class StopRows:
     clock: Callable[[], float] = time.monotonic
     stops: dict[str, Stop] = field(default_factory=dict)
     over: set[str] = field(default_factory=set)
+    reverted: list[Stop] = field(default_factory=list)  # until that is written
     lock: threading.Lock = field(default_factory=threading.Lock)  # never held over a query
     _last_epoch: int = 0
     _read_again_at: float = float("-inf")
@@ -163,12 +173,18 @@ class StopRows:
         stop = self.stops[reading.vault] = Stop(intent, reading.vault, self.clock())
         return stop
 
+    def all(self) -> list[Stop]:
+        """With those that reverted: what is not written yet, and may hold nonces."""
+        return [*self.reverted, *self.stops.values()]
+
+    def revert(self, stop: Stop) -> None:
+        """The vault may be stopped anew."""
+        stop.end = StopEnd.REVERTED
+        self.reverted.append(self.stops.pop(stop.vault))
+
     def held(self, account: str) -> set[int]:
         return {
-            nonce
-            for stop in list(self.stops.values())
-            for signer, nonce in list(stop.slots)
-            if signer == account
+            nonce for stop in self.all() for signer, nonce in list(stop.slots) if signer == account
         }
 
     # Postgres
@@ -213,17 +229,18 @@ class StopRows:
         with suppress(LeadershipLostError):  # the tick meets it
             self._last_epoch = self.epoch()
         try:
-            self._write_sent()
-            self._write_ends()
+            for some in (self.reverted, self.stops.values()):
+                self._write_sent(some)
+                self._write_ends(some)
         except LeadershipLostError:
             return
         except SQLAlchemyError as error:
             log.warning("stops are not written yet", stops=len(self.stops),
                         error=type(error).__name__)  # fmt: skip
 
-    def _write_sent(self) -> None:
-        """What was sent, whoever leads."""
-        unwritten = self._unwritten()
+    def _write_sent(self, stops: Collection[Stop]) -> None:
+        """What was sent, whoever leads; what a commit wrote whose answer was lost is found again."""
+        unwritten = self._unwritten(stops)
         if not unwritten:
             return
         written: list[tuple[Stop, Intent, list[tuple[Attempt, Tx]]]] = []
@@ -232,10 +249,9 @@ class StopRows:
                 intent = stop.row or self._added(session, stop)
                 if intent is None:
                     continue
-                txs = list[tuple[Attempt, Tx]]()
-                for one in attempts:
-                    tx = replace(one.tx, intent_id=intent.id)
-                    txs.append((one, rows.add_tx(session, tx, self.now(), TxState.BROADCAST)))
+                known = {tx.hash: tx for tx in rows.attempts_of(session, [intent.id])}
+                txs = [(one, known.get(one.hash) or self._add(session, one, intent))
+                       for one in attempts]  # fmt: skip
                 if txs and intent.state is IntentState.PLANNED:
                     intent = self._move(session, intent, IntentState.SIGNED, stop)
                 if txs and intent.state is IntentState.SIGNED:
@@ -247,22 +263,22 @@ class StopRows:
                 for one, row in txs:
                     one.row = row
 
-    def _unwritten(self) -> list[tuple[Stop, list[Attempt]]]:
+    def _add(self, session: WriteSession, one: Attempt, intent: Intent) -> Tx:
+        tx = replace(one.tx, intent_id=intent.id)
+        return rows.add_tx(session, tx, self.now(), TxState.BROADCAST)
+
+    def _unwritten(self, stops: Collection[Stop]) -> list[tuple[Stop, list[Attempt]]]:
         """Stops without a row, or with attempts that have none, and these."""
         with self.lock:
-            for stop in self.stops.values():
+            for stop in stops:
                 is_old = self.clock() - stop.wanted_at >= UNWANTED_S
                 if not stop.slots and stop.end is None and is_old:
                     stop.end = StopEnd.UNWANTED
-            new = {
-                vault: [one for one in stop.attempts if one.row is None]
-                for vault, stop in self.stops.items()
-                if stop.row is not None or stop.end is not StopEnd.UNWANTED
-            }
+            found = [(stop, [one for one in stop.attempts if one.row is None]) for stop in stops]
             return [
-                (self.stops[vault], attempts)
-                for vault, attempts in new.items()
-                if attempts or self.stops[vault].row is None
+                (stop, attempts)
+                for stop, attempts in found
+                if attempts or (stop.row is None and stop.end is not StopEnd.UNWANTED)
             ]
 
     def _added(self, session: WriteSession, stop: Stop) -> Intent | None:
@@ -273,10 +289,10 @@ class StopRows:
         of_vault = [i for i in live if i.kind == IntentKind.STOP and i.vault == stop.vault]
         return next(iter(of_vault), None)
 
-    def _write_ends(self) -> None:
+    def _write_ends(self, stops: Collection[Stop]) -> None:
         """What became of them, by who leads."""
         with self.lock:
-            moves = [(stop, state) for stop in self.stops.values() for state in _next(stop)]
+            moves = [(stop, state) for stop in stops for state in _next(stop)]
         if moves:
             with self.database.write() as session:
                 self.fence(session)
@@ -289,11 +305,12 @@ class StopRows:
                 log.info("stop moved", vault=stop.vault, state=intent.state)
                 stop.row = intent
         with self.lock:
-            for vault, stop in list(self.stops.items()):
-                is_written = stop.row is None or stop.row.state in _ENDS
-                if stop.end is not None and is_written and (stop.is_clear or not stop.slots):
-                    del self.stops[vault]
-                    self.over |= {vault} if stop.end is StopEnd.OVER else set()
+            for stop in [one for one in stops if one.is_settled]:
+                if stop in self.reverted:
+                    self.reverted.remove(stop)
+                else:
+                    del self.stops[stop.vault]
+                    self.over |= {stop.vault} if stop.end is StopEnd.OVER else set()
 
     def _move(self, session: WriteSession, row: Intent, state: IntentState, stop: Stop) -> Intent:
         role = self.roles.get(stop.newest[0], row.role) if stop.newest else row.role
@@ -307,9 +324,6 @@ class StopRows:
         elif stop.receipt is not None and stop.mined is not None and stop.mined.row is not None:
             rows.move_tx(session, stop.mined.row, TxState.MINED, self.now(), stop.receipt)
         return intent
-
-
-_ENDS = (IntentState.DONE, IntentState.REVERTED, IntentState.SUPERSEDED)
 
 
 def _next(stop: Stop) -> Iterator[IntentState]:

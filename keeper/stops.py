@@ -354,7 +354,7 @@ class Stops:
         raises what nodes or signers do.
         """
         with self._rows.lock:
-            if self._rows.stops:
+            if self._rows.all():
                 self._look()
 
     def write(self) -> None:
@@ -378,6 +378,7 @@ class Stops:
             stop
             for stop in self._rows.stops.values()
             if stop.slots
+            and stop.end is None
             and (stop.receipt is None or stop.is_doubted or stop.receipt.block_number <= safe)
         ]
         asked.sort(key=lambda stop: min(nonce for _, nonce in stop.slots))
@@ -408,7 +409,7 @@ class Stops:
         if receipt.status == 1:
             stop.end = StopEnd.OVER if receipt.block_number <= safe else None
             return
-        stop.end = StopEnd.REVERTED
+        self._rows.revert(stop)
         until = self._clock() + REVERTED_REST_S
         self._rests |= dict.fromkeys(((stop.vault, node) for node in stop.words), until)
         why = self._why_reverted(stop, attempt, receipt.block_hash)
@@ -440,7 +441,7 @@ class Stops:
         due, lowest = list[Attempt](), dict[str, int]()
         waiting = [
             (stop, slot)
-            for stop in self._rows.stops.values()
+            for stop in self._rows.all()
             for slot in stop.open()
             if slot[0] in self._signers and slot[1] >= nodes.mined(slot[0])
         ]
@@ -453,7 +454,7 @@ class Stops:
             if has_waited and (slot[1] == lowest[slot[0]] or is_cheap):
                 newest = self._raised(stop, newest, nodes) or newest
             due += [newest] if has_waited or newest.is_due(self._clock()) else []
-        for stop in self._rows.stops.values():
+        for stop in self._rows.all():
             open_slots = [slot for slot in stop.open() if slot in {one for _, one in waiting}]
             stop.is_clear = not any(n < max(nodes.pending(a), default=0) for a, n in open_slots)
             if stop.end is None and stop.receipt is None and self._is_lost(stop, nodes):
