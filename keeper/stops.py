@@ -14,7 +14,8 @@ Laws
 - A receipt counts once a second node has it too, where there is one that has the block or rises.
 - Of one node's word alone (its lens and its eth_call) stops of at most MOST_ALONE blocks are
   outstanding or ended `AboveStopLine` within ALONE_S. Beyond that another node that answers has to
-  let the stop pass. A word that led to a revert rests REVERTED_REST_S, for its vault. What a node
+  let the stop pass. A word that led to a revert rests for its vault: REVERTED_REST_S, or where nodes
+  agreed, as they do when a price goes up and down again, AGREED_REST_S. What a node
   shows as mined well, and none as failed, is not outstanding: who withholds receipts holds up nobody.
 - Where no node lets any of the first STOPS_A_TURN pass, the rest of that lens's word waits AGAIN_S.
 - A stop is over once its block is safe, and is not sent again: no vault works again.
@@ -72,7 +73,7 @@ FINAL = frozenset(
 )
 TRIES, TRIES_S = 8, 0.5  # of a stop that no node lets pass, in a turn
 MOST_ALONE, ALONE_S = 10, 3_600.0
-REVERTED_REST_S = 60.0
+REVERTED_REST_S, AGREED_REST_S = 60.0, 5.0  # of one node's word, and of several nodes'
 MOST_LOOKED_AT = 1_000  # nonces below a stop
 SENT_S = 0.2  # a slow node takes bytes beside what comes next
 AGAIN_S = 1.0  # between two looks at the same stop, or at a lens that no trial bears out
@@ -215,12 +216,8 @@ class Stops:
         self._refusals.pop(claim.vault, None)
         words, others = claim.words, claim.refused.keys() - claim.words
         if len(words) == 1 and others and self._is_spent(next(iter(words))):
-            log.warning(
-                "stop waits",
-                vault=claim.vault,
-                why="one node's word led to too many reverts, and no other node lets it pass",
-                nodes=sorted(words),
-            )
+            why = "one node's word led to too many reverts, and no other node lets it pass"
+            _wait(claim.vault, why, nodes=sorted(words))
             return None
         stop = self._rows.stops.get(claim.vault)
         if stop is None:
@@ -284,7 +281,7 @@ class Stops:
             offer = nodes.market.offered(self._caps.stops_wei, is_stop=True)
             counts = nodes.pending(account)
             if offer is None:
-                self._wait(stop, "the fee is above the cap", cap_wei=self._caps.stops_wei)
+                _wait(stop.vault, "the fee is above the cap", cap_wei=self._caps.stops_wei)
                 return None
             if not counts:
                 continue
@@ -305,7 +302,7 @@ class Stops:
         market = nodes.market
         paid = self._paid(stop, account, offer, market)
         if paid is None:
-            self._wait(stop, "the key is short of ETH", signer=account,
+            _wait(stop.vault, "the key is short of ETH", signer=account,
                        balance_wei=market.balances_wei[account])  # fmt: skip
             return None
         fees, gas = paid
@@ -313,7 +310,7 @@ class Stops:
         try:
             tx = draft.signed(self._signers[account], nodes.head.number)
         except UNSIGNED as error:
-            self._wait(stop, "it is not signed", signer=account, error=words_of(error))
+            _wait(stop.vault, "it is not signed", signer=account, error=words_of(error))
             self._silent_until[account] = self._clock() + SILENT_S
             return None
         market.pay(account, gas * fees.max_fee_wei)
@@ -335,9 +332,6 @@ class Stops:
             return None
         said = self._called([stop.vault], account, fewer).values()
         return (fees, fewer) if any(not isinstance(one, RpcError) for (one,) in said) else None
-
-    def _wait(self, stop: Stop, why: str, **more: Any) -> None:
-        log.warning("stop waits", vault=stop.vault, why=why, **more)
 
     def _broadcast(self, attempts: Sequence[Attempt]) -> None:
         """To every node, in the order of nonces."""
@@ -410,7 +404,7 @@ class Stops:
             stop.end = StopEnd.OVER if receipt.block_number <= safe else None
             return
         self._rows.revert(stop)
-        until = self._clock() + REVERTED_REST_S
+        until = self._clock() + (REVERTED_REST_S if len(stop.words) == 1 else AGREED_REST_S)
         self._rests |= dict.fromkeys(((stop.vault, node) for node in stop.words), until)
         why = self._why_reverted(stop, attempt, receipt.block_hash)
         log.warning("stop reverted", vault=stop.vault, why=why, nodes=sorted(stop.words))
@@ -483,7 +477,7 @@ class Stops:
     def _raised(self, stop: Stop, last: Attempt, nodes: Quotes) -> Attempt | None:
         offer = nodes.market.raised(last.fees, self._caps.stops_wei, is_stop=True)
         if offer is None:
-            self._wait(stop, "its fee is at the cap", max_fee_wei=last.fees.max_fee_wei)
+            _wait(stop.vault, "its fee is at the cap", max_fee_wei=last.fees.max_fee_wei)
             return None
         return self._attempt(stop, *last.slot, offer, nodes)
 
@@ -493,6 +487,10 @@ def _trials(vaults: Sequence[str], sender: str, gas: int) -> list[Request]:
     limit = hex(gas * 100 // GAS_MARGIN_PERCENT)
     call = {"from": sender, "data": hex_of(ENFORCE), "gas": limit}
     return [("eth_call", [{**call, "to": vault}, "latest"]) for vault in vaults]
+
+
+def _wait(vault: str, why: str, **more: Any) -> None:
+    log.warning("stop waits", vault=vault, why=why, **more)
 
 
 def _why(error: RpcError) -> str:

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from core.mandate.chain import calldata
-from keeper.stops import MOST_ALONE, REVERTED_REST_S
+from keeper.stops import AGREED_REST_S, MOST_ALONE, REVERTED_REST_S
 from tests.integration.keeper.conftest import GWEI, PRICE_AT_FLOOR, KeeperProcess, Stage
 from tests.integration.keeper.liars import Call, Lie, said, trials_pass
 from tests.integration.keeper.lies import TWO
@@ -35,6 +35,16 @@ def test_a_word_that_led_to_a_revert__rests_a_minute_for_its_vault(stage: Stage)
     sent.ask(0)
     assert sent.count() == 2
     assert stage.states() == [("stop", "reverted")] * 2
+
+
+def test_words_that_agreed_and_led_to_a_revert__rest_a_few_seconds(stage: Stage) -> None:
+    """A price that falls, rises before the stop is mined, and falls again within the minute."""
+    sent = Sent(stage, dict.fromkeys(TWO, trials_pass(100_000)))
+    sent.ask(0, 1)
+    sent.pass_time(AGREED_REST_S + 1)
+    stage.set_price(PRICE_AT_FLOOR)
+    sent.ask(0, 1)
+    assert (stage.status(), sent.count()) == ("stopped", 2)
 
 
 def test_a_word_that_led_to_a_revert__holds_up_no_other_nodes_word(stage: Stage) -> None:
