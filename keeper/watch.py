@@ -40,7 +40,7 @@ class StopSender(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class LookResult:
     """`nodes`: those that answered, best first. `readings`: of each vault that any spoke of, what
     they say together. `stops`: which are due, and were not in the look before.
     """
@@ -52,13 +52,13 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _LookRequest:
     """A look that somebody waits for, at these vaults."""
 
     vaults: Sequence[WatchedVault]
     live: Mapping[str, frozenset[str]]
     now: UnixSeconds
-    look: "Future[Look]" = field(default_factory=Future)
+    look: "Future[LookResult]" = field(default_factory=Future)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -74,8 +74,8 @@ class Watch:
     is_held_up: Callable[[], bool]
     clock: Callable[[], float] = time.monotonic
     _order: plan.Order = field(init=False)
-    _given: _Asked = field(init=False, default=_Asked((), {}, UnixSeconds(0)))
-    _asked: _Asked | None = field(init=False, default=None)
+    _given: _LookRequest = field(init=False, default=_LookRequest((), {}, UnixSeconds(0)))
+    _asked: _LookRequest | None = field(init=False, default=None)
     _due: set[str] = field(init=False, default_factory=set)
     _thread: threading.Thread | None = field(init=False, default=None)
     _ended: threading.Event = field(init=False, default_factory=threading.Event)
@@ -88,13 +88,13 @@ class Watch:
         vaults: Sequence[WatchedVault],
         live: Mapping[str, frozenset[str]],
         now: UnixSeconds,
-    ) -> Look:
+    ) -> LookResult:
         """The next look that begins, at these vaults from then on. `live`: which kinds of intents are
         under way, by vault.
 
         Errors: what went wrong in it.
         """
-        asked = _Asked(vaults, live, now)
+        asked = _LookRequest(vaults, live, now)
         if self._thread is None:
             self._given = asked
             return self._looked()
@@ -102,7 +102,7 @@ class Watch:
         return asked.look.result()
 
     def start(self, every_s: float) -> None:
-        """Look at each new block, and at least so often, in a thread of its own."""
+        """LookResult at each new block, and at least so often, in a thread of its own."""
         self._thread = threading.Thread(
             target=self._run, args=(every_s,), name="watch", daemon=True
         )
@@ -115,7 +115,7 @@ class Watch:
             self._thread.join(END_S)
 
     def _run(self, every_s: float) -> None:
-        asked: _Asked | None = None
+        asked: _LookRequest | None = None
         while not self._ended.is_set():
             begun = time.monotonic()
             if self._asked is not None:
@@ -133,7 +133,7 @@ class Watch:
             asked = None
             self.lenses.await_block(begun + every_s, self._ended)
 
-    def _looked(self) -> Look:
+    def _looked(self) -> LookResult:
         begun, given = self.clock(), self._given
         order = self._order.due(given.vaults, given.now)
         nodes: dict[str, NodeReadings] = {}
@@ -154,7 +154,7 @@ class Watch:
         self._order.note(readings)
         new = {vault: reading for vault, reading in due.items() if vault not in self._due}
         self._due = set(due)
-        return Look(best, readings, new, self.clock() - begun)
+        return LookResult(best, readings, new, self.clock() - begun)
 
     def _stopped(self, part: ReadPart, known: Collection[str]) -> dict[str, VaultReading]:
         """What is due of this part; those that were not `known` to be are told."""
