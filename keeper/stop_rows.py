@@ -316,13 +316,13 @@ class StopRows:
         role = self.roles.get(stop.newest[0], row.role) if stop.newest else row.role
         intent = replace(row, state=state, role=role)
         rows.move_intent(session, intent, row.state, self._last_epoch, self.now())
-        if state is IntentState.BROADCAST and row.state is not IntentState.SIGNED:
-            for one in stop.attempts:
-                if one.row is not None:
-                    again = replace(one.row, offered_block=one.tx.offered_block)
-                    rows.move_tx(session, again, TxState.BROADCAST, self.now())
-        elif stop.receipt is not None and stop.mined is not None and stop.mined.row is not None:
-            rows.move_tx(session, stop.mined.row, TxState.MINED, self.now(), stop.receipt)
+        mined, receipt = stop.mined, stop.receipt
+        for one in stop.attempts:
+            if one.row is not None:
+                again = replace(one.row, offered_block=one.tx.offered_block)
+                is_mined = one is mined and receipt is not None
+                now_is = TxState.MINED if is_mined else TxState.BROADCAST
+                rows.move_tx(session, again, now_is, self.now(), receipt if is_mined else None)
         return intent
 
 

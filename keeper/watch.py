@@ -102,7 +102,7 @@ class Watch:
         return asked.look.result()
 
     def start(self, every_s: float) -> None:
-        """LookResult at each new block, and at least so often, in a thread of its own."""
+        """Look at each new block, and at least so often, in a thread of its own."""
         self._thread = threading.Thread(
             target=self._run, args=(every_s,), name="watch", daemon=True
         )
