@@ -19,10 +19,10 @@ from functools import cache
 from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict
+from sqlalchemy import Connection
 
 from api.kernel import streams as event_streams
 from api.kernel import workers as threads
-from api.kernel.address_rates import AddressRates
 from api.kernel.auth import Auth
 from api.kernel.built import BuiltBody
 from api.kernel.caller import Caller
@@ -41,7 +41,6 @@ from core.chain.signer import DigestSigner
 from core.credits.rules.prices import PRICES
 from core.custody.keys import KeyMaker
 from core.db.engine import Database, ReadSession, WriteSession
-from core.db.prepared import Runs
 from core.fund.accounts import FollowerAccounts, NoAccounts
 from core.house import House
 from core.mandate.chain.reader import VaultReader
@@ -208,14 +207,12 @@ class Deps:
     settling: threads.Workers = field(default_factory=threads.of_payments)
     custody: KeyMaker | None = None  # None: starter wallets are off
     guard: DigestSigner | None = None  # None: vaults can't pay for web resources
-    receipts: DigestSigner | None = None  # None: answers have no receipts
     used_up: UsedUp = field(default_factory=UsedUp)
     board_rows: KeptRows = field(default_factory=KeptRows)
     days: KeptDays = field(default_factory=KeptDays)
     weeks: KeptWeeks = field(default_factory=KeptWeeks)
     steps: KeptSteps = field(default_factory=KeptSteps)
     notes_zip: KeptFile = field(default_factory=KeptFile)
-    address_rates: AddressRates = field(default_factory=AddressRates)
     perps: PerpsTerms | None = None  # None: the perpetuals leg is off
     operator_desk: OperatorDesk | None = None  # None: the operator's order routes are off
     eth_price: EthPrices = field(default_factory=lambda: FixedEthPrice(None))
@@ -259,12 +256,13 @@ class WriteCall(Call):
     mint: Callable[[TokenKind], str] = mint
 
     @contextmanager
-    def runs(self) -> Iterator[Runs]:
+    def runs(self) -> Iterator[Connection]:
         """Where a statement runs that is all that the call writes: by itself, with no transaction around
         it, or in that of the answer which is kept with it.
         """
         if self.keeps_answer:
-            yield self.db
+            self.db.flush()
+            yield self.db.connection()
             return
         with self.deps.database.statements() as connection:
             yield connection
@@ -307,7 +305,7 @@ class Operation:
     by one, since they wait for one lock. `asks_nothing`: its handler asks neither database nor chain,
     so that a call without a credential needs no thread. `per_minute`: which of Limits bounds the
     calls of a network address without a key, all operations that name it together
-    (address_rates.py). `adds_rows`: an owner's have a ceiling a UTC day; no way out does.
+    (over_rate.py). `adds_rows`: an owner's have a ceiling a UTC day; no way out does.
     """
 
     key: str

@@ -49,6 +49,7 @@ class ChainNode:
         self._sent, self._in_second = deque[tuple[float, int]](), 0  # when, and how many calls
         self._head: BlockHeader | None = None
         self._rose_at, self._hashes = clock(), dict[int, str]()
+        self._seen = deque[str](maxlen=KEPT_HEIGHTS)  # hashes of heads, of any branch
 
     @property
     def failures(self) -> dict[str, int]:
@@ -67,7 +68,7 @@ class ChainNode:
 
     @property
     def head_age_s(self) -> float:
-        """Since it last named a higher block than before, or since the start."""
+        """Since its height last rose, or since the start."""
         return self._clock() - self._rose_at
 
     def order(self, calls: int, abilities: Collection[str]) -> tuple[float, float]:
@@ -168,8 +169,8 @@ class ChainNode:
     def saw(self, header: BlockHeader) -> BlockHeader:
         """It named this as its newest block: that one, or the higher one that it named before.
 
-        A block that it named before is no rise: one URL may lead to backends that stand still at
-        different heights.
+        A block that it named before is no rise, though another was believed since: backends of a
+        load-balanced URL that stand still would rise for ever.
         """
         named = {header.number: header.hash, header.number - 1: header.parent_hash}
         with self._lock:
@@ -179,9 +180,10 @@ class ChainNode:
             if self._head and header.number < height and not is_other and not is_still:
                 return self._head
             kept = {} if is_other else self._hashes
-            if header.number > height and self._hashes.get(header.number) != header.hash:
-                self._rose_at = self._clock()
             self._hashes = dict(sorted({**kept, **named}.items())[-KEPT_HEIGHTS:])
+            if header.number > height and header.hash not in self._seen:
+                self._rose_at = self._clock()
+            self._seen.append(header.hash)
             self._head = header
             return header
 

@@ -205,6 +205,7 @@ BROAD = ("Exception", "BaseException")
 EDGES = {
     "api/main.py",
     "indexer/loop.py",
+    "indexer/beside.py",
     "keeper/main.py",
     "keeper/spared.py",
     "keeper/requests/loop.py",
@@ -406,6 +407,7 @@ KERNEL_OPENS = {
     "api/main.py",
     "api/kernel/credentials.py",
     "api/kernel/operation.py",
+    "api/kernel/over_rate.py",
     "api/kernel/payments/metering.py",
     "api/kernel/pipeline.py",
 }

@@ -26,7 +26,6 @@ from api.kernel.tokens import token_hash
 from api.main import create_app
 from core.chain.blocks import BlockHeader
 from core.chain.errors import RpcUnreachableError
-from core.chain.signer import LocalKeySigner
 from core.db.engine import Database
 from core.identity.queries import set_operator_key
 from core.identity.tables import Account as AccountRow
@@ -40,7 +39,6 @@ from tests.market_rows import MarketIds, add_market
 BASE_URL = "http://testserver"
 KEY = "X-SVC-User-Key"
 PEPPER = b"p" * 32
-RECEIPTS = LocalKeySigner("0x" + "77" * 32)
 
 
 @dataclass
@@ -155,7 +153,6 @@ def deps_of(database: Database, clock: Clock, chain: FewAnswersChain) -> Deps:
         pepper=PEPPER,
         clock=clock,
         trusted_proxies=("10.0.0.1",),
-        receipts=RECEIPTS,
         stream_times=StreamTimes(lives_s=0),  # clients in this process read answers to their end
     )
 

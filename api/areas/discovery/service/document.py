@@ -124,7 +124,6 @@ def service(call: Call, caller: Nobody, command: NoInput) -> Answer[ServiceDocum
             base_url=deps.base_url,
             chain_id=deps.chain_id,
             contracts=dict(deps.contracts),
-            receipt_signer=None if deps.receipts is None else deps.receipts.address,
             capabilities=[
                 *(capability for area in deps.catalogue.areas for capability in area.capabilities),
                 *([] if call.deps.custody is None else ["starter_wallets"]),
