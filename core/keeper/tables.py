@@ -35,7 +35,7 @@ class Outbox(Base):
     # the asker's: the same key is the same request
     key: Mapped[str] = mapped_column(Text, unique=True)
     chain_id: Mapped[int]
-    kind: Mapped[str] = mapped_column(Text)  # relay_delivery, custodial_transfer ...
+    kind: Mapped[str] = mapped_column(Text)  # custodial_transfer, sponsored_buy
     role: Mapped[str] = mapped_column(Text)  # whose key signs
     to: Mapped[bytes] = mapped_column(BYTEA)
     # null: the keeper builds it, by kind (keeper/outbox_kinds.py)
