@@ -24,7 +24,6 @@ from sqlalchemy import text
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from core.chain import results
 from core.chain.nodes import Nodes
 from core.chain.signer import Signer
 from core.db.engine import Bounds, Database
@@ -55,7 +54,6 @@ from keeper.stops import Stops
 from keeper.tick import Tick, TickReport
 
 NAME = "keeper"
-HEAD_POLL_S = 0.2
 ANSWER_S = 5.0  # a node that takes longer is as good as gone: the next one is asked
 SCRAPE = Bounds(pool_size=1, overflow=1, pool_wait_s=2, connect_s=2, statement_s=3, lock_s=1)
 
@@ -100,8 +98,6 @@ class Keeper:
         self._watchdog = Watchdog(settings.keeper_watchdog_s)
         self._tick: Tick | None = None
         self._stops: Stops | None = None
-        self._head_number: int | None = None
-        self._heights: dict[str, int] = {}  # by node, the highest that it named
         self._schedule: Schedule[JobDatabase] | None = None
         self._scraped: Database | None = None
         self._told_waiting = False
@@ -114,32 +110,15 @@ class Keeper:
         self._ended.set()
 
     def run(self) -> None:
-        """A tick for each new block, and at least every KEEPER_TICK_S, until `end`.
-
-        Ticks never overlap.
-        """
+        """A tick for each look at the vaults, until `end`. Ticks never overlap."""
         self._watchdog.start()
         while not self._ended.is_set():
             self.job()
-            self._await_block()
         if self._schedule is not None:
             self._schedule.stop()
         for loop in self._loops:
             loop.stop()
         self.close()
-
-    def _await_block(self) -> None:
-        """Until a node's head is above its own and the last tick's, or the next tick is due."""
-        due, seen = time.monotonic() + self._settings.keeper_tick_s, self._head_number
-        rpc, asked, is_new = self._reader.rpc, [("eth_blockNumber", ())], False
-        while time.monotonic() < due and not self._ended.wait(HEAD_POLL_S):
-            told = rpc.batch_of_each(asked, ANSWER_S, None, [results.number], HEAD_POLL_S)
-            for name, (at,) in told.items():
-                if isinstance(at, int) and at > self._heights.get(name, -1):
-                    self._heights[name] = at
-                    is_new |= seen is not None and at > seen
-            if is_new:
-                break
 
     def serve_metrics(self) -> Server | None:
         """None when no port is set or it is taken.
@@ -164,10 +143,7 @@ class Keeper:
         refused key ends the process.
         """
         try:
-            if (
-                not self._ended.is_set()
-                and self.once(patience_s=self._settings.keeper_tick_s) is not None
-            ):
+            if not self._ended.is_set() and self.once(self._settings.keeper_tick_s) is not None:
                 self._schedule = self._schedule or self._started_jobs()
                 if not self._loops:
                     self._loops = self._request_loops()
@@ -186,12 +162,13 @@ class Keeper:
         finally:
             self._watchdog.sign()
 
-    def once(self, patience_s: float = 0) -> TickReport | None:
-        """One tick now; None while another process leads, after `patience_s`.
+    def once(self, every_s: float = 0) -> TickReport | None:
+        """One tick; None while another process leads. `every_s`: of many, for which the vaults are
+        looked at so often, and the lead is waited for so long.
 
         Errors: as Tick.run, and SignerRefusedError.
         """
-        if not self._leadership.take_within(patience_s, now_utc, self._ended.wait):
+        if not self._leadership.take_within(every_s, now_utc, self._ended.wait):
             if not self._told_waiting:  # once: a spare may wait for weeks
                 log.info("another keeper leads, waiting")
             self._told_waiting = True
@@ -199,10 +176,9 @@ class Keeper:
         if self._tick is None:
             self._metrics.leading(self._leadership.epoch)
             self._tick = self._open()
-        if self._stops is not None:
-            self._stops.follow()
+            if every_s:
+                self._tick.watch.start(every_s)
         report = self._tick.run(now_utc())
-        self._head_number = report.head_number
         self._leadership.beat(report.as_status(self._tick.mode))
         self._metrics.ticked(
             report.took_ms / 1000,
@@ -215,6 +191,8 @@ class Keeper:
 
     def close(self) -> None:
         """Give the lead back at once and close what is open."""
+        if self._tick is not None:
+            self._tick.watch.stop()
         self._leadership.release()
         for database in (self._database, self._scraped):
             if database is not None:
@@ -362,6 +340,7 @@ class Keeper:
     def _say_trouble(self, error: Exception) -> None:
         log.error("tick failed", error=text_of(error), kind=type(error).__name__)
         self._metrics.failed(error)
+        self._ended.wait(self._settings.keeper_tick_s)
         if not self._leadership.leads:
             return  # nothing was taken yet: the next tick tries again
         try:

@@ -117,8 +117,7 @@ def test_transactions_are_sent_by_the_keepers_sender_and_the_settler_of_payments
     ]
 
     assert {place.split(":")[0] for place in senders} == {
-        "keeper/send.py",
-        "keeper/stops.py",
+        "keeper/attempts.py",
         "api/kernel/payments/own_settler.py",
     }
 
@@ -212,6 +211,7 @@ EDGES = {
     "keeper/requests/loop.py",
     "core/jobs/schedule.py",
     "core/jobs/each.py",
+    "keeper/watch.py",
     "core/db/engine.py",
     "core/logs.py",
     "api/kernel/http.py",

@@ -36,7 +36,7 @@ from core.targets.limits import target_limits
 from keeper.gas import Caps
 from keeper.outbox_kinds import outbox_planner
 from keeper.requests.allowance import SPONSOR
-from keeper.requests.loop import heartbeat, round_of
+from keeper.requests.loop import heartbeat
 from keeper.requests.round import RequestRound
 from keeper.state import Role
 from scripts._deployments import create_address
@@ -171,14 +171,14 @@ class SponsoredStage:
         leadership = Leadership(self.url, "keeper", f"test {len(self.processes)}")
         database = cast("Database", MortalDatabase(self.database, dies_after))
         beat = heartbeat(SPONSOR_KEY.address, CHAIN_ID, leadership.fence_beside)
-        made = round_of(
-            database,
-            CHAIN_ID,
-            10_000,
-            reader,
-            outbox_planner(None, self.chain.contracts, reader),
-            Caps(500 * GWEI, 500 * GWEI),
-            BUDGETS,
+        made = RequestRound(
+            database=database,
+            chain_id=CHAIN_ID,
+            max_head_age_s=10_000,
+            reader=reader,
+            planner=outbox_planner(None, self.chain.contracts, reader),
+            caps=Caps(500 * GWEI, 500 * GWEI),
+            budgets=BUDGETS,
             signers={Role.SPONSOR: SPONSOR_KEY.signer},
             epoch=lambda: leadership.epoch,
             fence=leadership.fence_beside,

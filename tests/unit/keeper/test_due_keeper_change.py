@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from core.money import UnixSeconds
-from keeper.jobs import keeper_change
+from keeper import plan
 from keeper.state import FactoryKeepers, IntentKind, KeeperState
 from tests.each import each
 from tests.unit.keeper.readings import HEAD, MAX_HEAD_AGE_S, NOW, VAULT, state
@@ -20,7 +20,7 @@ def proposed(to: str | None, since_eta_s: int = 0, own: str | None = NEW) -> Kee
 
 @each(("since_eta_s", "accepts"), [(-1, False), (0, True), (WEEK_S, True), (WEEK_S + 1, False)])
 def test_plan__accepts_from_eta_on_for_a_week(since_eta_s: int, accepts: bool) -> None:
-    actions = keeper_change.plan(proposed(NEW, since_eta_s), NOW)
+    actions = plan.acceptances(proposed(NEW, since_eta_s), NOW)
     assert [(action.kind, action.to) for action in actions] == (
         [(IntentKind.ACCEPT, FACTORY)] if accepts else []
     )
@@ -30,13 +30,13 @@ def test_plan__accepts_from_eta_on_for_a_week(since_eta_s: int, accepts: bool) -
 def test_plan__nobody_or_somebody_else_is_proposed__plans_nothing(
     to: str | None, own: str | None
 ) -> None:
-    assert keeper_change.plan(proposed(to, own=own), NOW) == []
+    assert plan.acceptances(proposed(to, own=own), NOW) == []
 
 
 def test_plan__stale_head_or_unread_factory__plans_nothing() -> None:
     stale = replace(proposed(NEW), head_age_s=MAX_HEAD_AGE_S + 1)
-    assert keeper_change.plan(stale, NOW) == []
-    assert keeper_change.plan(replace(proposed(NEW), keepers=None), NOW) == []
+    assert plan.acceptances(stale, NOW) == []
+    assert plan.acceptances(replace(proposed(NEW), keepers=None), NOW) == []
 
 
 def test_is_stood_down__only_when_the_factory_is_known_to_name_another() -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from core.keeper.rules import LacksMark
 from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UnixSeconds, UsdcE6
-from keeper.jobs import mark, settle
+from keeper import plan
 from keeper.state import IntentKind
 from tests.each import each
 from tests.unit.keeper.readings import (
@@ -24,7 +24,7 @@ DAY_S = 86_400
 
 def ended(ago_s: int, **changes: object) -> list[str]:
     """What is planned for a vault that ended that long before the block."""
-    actions = settle.plan(
+    actions = plan.settlements(
         state(reading(BUDGET, ends_at=UnixSeconds(HEAD.at - ago_s), **changes)), NOW
     )
     return [action.kind for action in actions]
@@ -36,7 +36,7 @@ def test_plan__from_the_end_on_until_a_day_after_it(ago_s: int, planned: list[st
 
 
 def test_plan__no_end_known__settles_nothing() -> None:
-    assert settle.plan(state(reading(BUDGET)), NOW) == []
+    assert plan.settlements(state(reading(BUDGET)), NOW) == []
 
 
 @each(("fee", "planned"), [(None, []), (0, []), (1, ["settle"])])
@@ -55,25 +55,25 @@ def test_plan__one_under_way__plans_no_second() -> None:
 
 
 def test_plan__worth_unknown__settles_all_the_same() -> None:
-    (action,) = settle.plan(state(reading(None, ends_at=HEAD.at)), NOW)
+    (action,) = plan.settlements(state(reading(None, ends_at=HEAD.at)), NOW)
     assert (action.to, action.why, action.reason(84532)["worth_usdc"]) == (VAULT, "ended", None)
 
 
 def test_plan__stale_head__settles_nothing() -> None:
     ended_now = reading(BUDGET, ends_at=HEAD.at)
-    assert settle.plan(state(ended_now, head_age_s=MAX_HEAD_AGE_S), NOW) != []
-    assert settle.plan(state(ended_now, head_age_s=MAX_HEAD_AGE_S + 1), NOW) == []
+    assert plan.settlements(state(ended_now, head_age_s=MAX_HEAD_AGE_S), NOW) != []
+    assert plan.settlements(state(ended_now, head_age_s=MAX_HEAD_AGE_S + 1), NOW) == []
 
 
 def test_plan__the_mark_of_the_terms_end_is_due__it_goes_first_if_it_can_be_had() -> None:
     """A vault that settled without a stop takes no mark."""
     assert ended(0, lacks_mark=LacksMark.OVER) == []
     due = reading(BUDGET, ends_at=HEAD.at, lacks_mark=LacksMark.OVER)
-    assert mark.why_due(due, HEAD, NOW) == "terms_ended"
-    assert mark.why_due(replace(due, ends_at=UnixSeconds(HEAD.at + 1)), HEAD, NOW) is None
+    assert plan.why_marked(due, HEAD, NOW) == "terms_ended"
+    assert plan.why_marked(replace(due, ends_at=UnixSeconds(HEAD.at + 1)), HEAD, NOW) is None
 
     fallen = replace(due, worth_usdc_e6=FLOOR)
-    assert mark.why_due(fallen, HEAD, NOW) == "terms_ended", "no other stop is taken then"
+    assert plan.why_marked(fallen, HEAD, NOW) == "terms_ended", "no other stop is taken then"
 
     unknown = replace(due, worth_usdc_e6=None)
-    assert [one.kind for one in settle.plan(state(unknown), NOW)] == ["settle"]
+    assert [one.kind for one in plan.settlements(state(unknown), NOW)] == ["settle"]

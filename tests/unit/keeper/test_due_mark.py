@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from core.keeper.views import SourcedMark
 from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UnixSeconds, UsdcE6
-from keeper.jobs import mark, stop_line
+from keeper import plan
 from keeper.state import (
     SOURCE_AT_COST,
     SOURCE_VAULT_WORTH,
@@ -34,7 +34,7 @@ DAY_S = 86_400
 
 
 def why(a_reading: VaultReading, now: int = NOW) -> str | None:
-    return mark.why_due(a_reading, HEAD, UnixSeconds(now))
+    return plan.why_marked(a_reading, HEAD, UnixSeconds(now))
 
 
 # What is sent
@@ -42,7 +42,7 @@ def why(a_reading: VaultReading, now: int = NOW) -> str | None:
 
 @each("moved", [ONE_PERCENT, -ONE_PERCENT, 3 * ONE_PERCENT])
 def test_plan__worth_moved_by_one_percent_or_more__is_sent(moved: int) -> None:
-    (action,) = mark.plan(state(reading(BUDGET + moved)), NOW)
+    (action,) = plan.marks(state(reading(BUDGET + moved)), NOW)
     assert (action.kind, action.worth_usdc_e6, action.why) == (
         IntentKind.MARK,
         BUDGET + moved,
@@ -52,7 +52,7 @@ def test_plan__worth_moved_by_one_percent_or_more__is_sent(moved: int) -> None:
 
 @each("moved", [ONE_PERCENT - 1, -(ONE_PERCENT - 1), 0])
 def test_plan__worth_moved_by_one_base_unit_less__is_not_sent(moved: int) -> None:
-    assert mark.plan(state(reading(BUDGET + moved)), NOW) == []
+    assert plan.marks(state(reading(BUDGET + moved)), NOW) == []
 
 
 def test_why_due__measures_against_the_last_one_sent() -> None:
@@ -71,32 +71,32 @@ def test_why_due__no_move_at_all__is_never_sent() -> None:
 
 
 def test_plan__at_the_floor__leaves_it_to_the_stop_line() -> None:
-    assert mark.plan(state(reading(FLOOR)), NOW) == []
-    assert len(mark.plan(state(reading(FLOOR + 1)), NOW)) == 1
+    assert plan.marks(state(reading(FLOOR)), NOW) == []
+    assert len(plan.marks(state(reading(FLOOR + 1)), NOW)) == 1
 
 
 def test_plan__unknown_worth__is_not_sent() -> None:
-    assert mark.plan(state(reading(None)), NOW) == []
+    assert plan.marks(state(reading(None)), NOW) == []
 
 
 @each("status", [None, VaultStatus.FUNDING, VaultStatus.STOPPED, VaultStatus.SETTLED])
 def test_plan__a_vault_that_is_not_working__is_not_marked(status: VaultStatus | None) -> None:
-    assert mark.plan(state(reading(2 * BUDGET, status=status)), NOW) == []
+    assert plan.marks(state(reading(2 * BUDGET, status=status)), NOW) == []
 
 
 @each("kind", list(IntentKind))
 def test_plan__something_under_way__waits_for_it(kind: IntentKind) -> None:
-    assert mark.plan(state(reading(2 * BUDGET, live=frozenset({kind}))), NOW) == []
+    assert plan.marks(state(reading(2 * BUDGET, live=frozenset({kind}))), NOW) == []
 
 
 def test_plan__no_block_since_the_last_mark__waits_because_heights_must_rise() -> None:
     assert (
-        mark.plan(state(reading(2 * BUDGET, last_sent=SentMark(BUDGET, HEAD.number, NOW))), NOW)
+        plan.marks(state(reading(2 * BUDGET, last_sent=SentMark(BUDGET, HEAD.number, NOW))), NOW)
         == []
     )
     assert (
         len(
-            mark.plan(
+            plan.marks(
                 state(reading(2 * BUDGET, last_sent=SentMark(BUDGET, HEAD.number - 1, NOW))), NOW
             )
         )
@@ -106,14 +106,14 @@ def test_plan__no_block_since_the_last_mark__waits_because_heights_must_rise() -
 
 def test_plan__stale_head__sends_nothing() -> None:
     moved = reading(2 * BUDGET)
-    assert len(mark.plan(state(moved, head_age_s=MAX_HEAD_AGE_S), NOW)) == 1
-    assert mark.plan(state(moved, head_age_s=MAX_HEAD_AGE_S + 1), NOW) == []
+    assert len(plan.marks(state(moved, head_age_s=MAX_HEAD_AGE_S), NOW)) == 1
+    assert plan.marks(state(moved, head_age_s=MAX_HEAD_AGE_S + 1), NOW) == []
 
 
 def test_no_vault__is_both_stopped_and_marked() -> None:
     for worth in range(940 * USDC, 1_060 * USDC, USDC):
         one = reading(worth)
-        assert not (stop_line.is_due(one) and mark.plan(state(one), NOW))
+        assert not (plan.is_fallen(one) and plan.marks(state(one), NOW))
 
 
 # What is written down
@@ -129,7 +129,7 @@ def written(worth_usdc_e6: int | None, block_number: int, at: int) -> SourcedMar
 
 
 def is_written(a_reading: VaultReading, now: int = NOW) -> bool:
-    return mark.rows_to_write(state(a_reading), UnixSeconds(now)) == [a_reading]
+    return plan.judgements(state(a_reading), UnixSeconds(now)) == [a_reading]
 
 
 def test_rows_to_write__first_reading__is_written() -> None:
@@ -151,7 +151,7 @@ def test_rows_to_write__a_worth_that_moves_less_with_each_block__is_written_once
     assert is_written(
         reading(BUDGET + 1, last_written=written(BUDGET, HEAD.number - 1, UnixSeconds(NOW - 60)))
     )
-    assert mark.rows_to_write(state(moved), NOW, {moved.vault}) == [moved], (
+    assert plan.judgements(state(moved), NOW, {moved.vault}) == [moved], (
         "what led to an action is kept"
     )
 
@@ -188,5 +188,5 @@ def test_rows_to_write__a_vault_without_its_whole_budget__is_no_judgement() -> N
 
 def test_rows_to_write__stale_head__is_no_judgement() -> None:
     one = reading(BUDGET)
-    assert mark.rows_to_write(state(one, head_age_s=MAX_HEAD_AGE_S), NOW) == [one]
-    assert mark.rows_to_write(state(one, head_age_s=MAX_HEAD_AGE_S + 1), NOW) == []
+    assert plan.judgements(state(one, head_age_s=MAX_HEAD_AGE_S), NOW) == [one]
+    assert plan.judgements(state(one, head_age_s=MAX_HEAD_AGE_S + 1), NOW) == []
