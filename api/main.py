@@ -23,13 +23,14 @@ from x402.http.facilitator_client_base import FacilitatorConfig
 from api.areas.discovery.service.document import NAME, VERSION
 from api.catalogue import catalogue
 from api.kernel import console, docs_page
+from api.kernel.catalogue import Catalogue
 from api.kernel.connections import ConnectionBounds
 from api.kernel.etag import ConditionalRequests
 from api.kernel.http import EXPOSED_HEADERS, Envelope, Shared, refusal_handlers, without_slash
 from api.kernel.limits import Limits
 from api.kernel.metrics import ApiMetrics
 from api.kernel.openapi import document
-from api.kernel.operation import Catalogue, Deps, Operation
+from api.kernel.operation import Deps, Operation
 from api.kernel.payments.figures import SettlerGas
 from api.kernel.payments.own_settler import OwnSettler
 from api.kernel.payments.payment_config import GasBudget, PaymentConfig, Settler

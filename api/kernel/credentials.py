@@ -219,7 +219,7 @@ def _acts_as_operator(proven: Proven, operator_addresses: frozenset[str]) -> boo
 
 def gives_keys(operation: Operation) -> bool:
     """Whether it makes its caller the holder of an agent, whoever that is."""
-    return operation.shows_secrets and operation.auth.is_free
+    return operation.secrets is not None and operation.auth.is_free
 
 
 def _is_operator(proven: Proven, operator_addresses: frozenset[str]) -> bool:

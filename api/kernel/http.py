@@ -135,10 +135,10 @@ async def enter(
         )
 
     try:
-        if operation.asks_nothing and credentials.key is None and credentials.bearer is None:
+        if operation.bounds.asks_nothing and credentials.key is None and credentials.bearer is None:
             served = call()
         else:
-            served = await beside(request, deps, call, in_turn=operation.in_turn)
+            served = await beside(request, deps, call, in_turn=operation.bounds.in_turn)
         return (
             served
             if isinstance(served, Outcome)

@@ -83,7 +83,11 @@ class KeptAnswers:
 
 def place_of(request: Request, operation: Operation) -> Place | None:
     """Where the answer to this call is kept; None: it is not."""
-    if not operation.keeps or KEY_HEADER in request.headers or "authorization" in request.headers:
+    if (
+        not (operation.cache and operation.cache.keeps)
+        or KEY_HEADER in request.headers
+        or "authorization" in request.headers
+    ):
         return None
     path, query = request.scope["path"], request.scope["query_string"]
     if len(path) + len(query) > MOST_PLACE:

@@ -13,7 +13,7 @@ def over_rate(operation: Operation, credentials: Credentials, deps: Deps) -> Out
     """The refusal; None: the call is counted, or need not be. Whoever sends a key is held to the
     ceiling of its day instead.
     """
-    name = operation.per_minute
+    name = operation.bounds.per_minute
     if name is None or credentials.key is not None:
         return None
     most, now = int(getattr(deps.limits, name)), deps.clock()

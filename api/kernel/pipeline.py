@@ -53,6 +53,7 @@ from api.kernel.operation import (
     Operation,
     ReadCall,
     Refusal,
+    ShownSecrets,
     WriteCall,
 )
 from api.kernel.outcome import JSON, Outcome
@@ -237,7 +238,7 @@ def _read(run: _Run) -> Outcome | metering.Settle:
     if run.arrival is not None:
         run.arrival.keep(run.began_at, outcome)
     sale = answer.sale
-    if run.operation.price is None or (sale is not None and sale.is_covered):
+    if run.operation.sold is None or (sale is not None and sale.is_covered):
         return outcome
     return _charged(run, outcome, sale)
 
@@ -303,8 +304,10 @@ def _answer_write(run: _Run, session: WriteSession) -> Outcome:
     _admit(run, session)
     command = _command(run)
     slot = idempotency.slot_of(run.operation, run.caller, run.ids, command, run.idempotency_key)
-    if slot is not None and run.operation.shows_secrets:
-        is_known = run.operation.body_is_secret or not isinstance(run.caller, Nobody)
+    if slot is not None and run.operation.secrets is not None:
+        is_known = run.operation.secrets is ShownSecrets.TO_SENDER or not isinstance(
+            run.caller, Nobody
+        )
         shown_to = None if is_known else run.credentials.client
         slot = idempotency.secret_slot(slot, run.deps.pepper, run.now, shown_to)
     kept = None if slot is None else idempotency.claim(session, slot)
@@ -321,7 +324,7 @@ def _answer_write(run: _Run, session: WriteSession) -> Outcome:
     )
     try:
         outcome, keeps_key = _outcome(run, run.operation.handler(call, run.caller, command)), True
-        if run.operation.adds_rows and isinstance(run.caller, OwnerCaller):
+        if run.operation.bounds.adds_rows and isinstance(run.caller, OwnerCaller):
             quota.count_write(session, run.caller, run.deps.limits, run.now)
     except Refusal as refusal:
         if not refusal.keeps_write:
@@ -368,12 +371,12 @@ def _outside(run: _Run) -> Iterator[None]:
 def _outcome(run: _Run, answer: Answer[BaseModel]) -> Outcome:
     file = None if answer.file is None else answer.file()
     body = _body(answer)
-    is_json = run.operation.media_type == JSON and file is None and answer.lines is None
+    is_json = run.operation.media[0] == JSON and file is None and answer.lines is None
     if is_json and not isinstance(body, BuiltBody):
         body = BuiltBody(body)
     stream = None if answer.events is None else OpenedStream(answer.events, _holder(run))
     return Outcome(
-        answer.status, body, answer.headers, run.operation.media_type, answer.lines, file, stream
+        answer.status, body, answer.headers, run.operation.media[0], answer.lines, file, stream
     )
 
 

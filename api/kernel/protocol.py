@@ -14,9 +14,10 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from api.kernel.catalogue import Catalogue
 from api.kernel.connections import BoundedProtocol, ConnectionBounds
 from api.kernel.http import json_text, response_of, with_standing
-from api.kernel.operation import Catalogue, Refusal
+from api.kernel.operation import Refusal
 from api.kernel.outcome import JSON, Outcome
 from api.kernel.parser import CHUNK_BYTES, FREE_CHUNKS, HEAD_BYTES, MOST_LINES, Lacks
 from api.kernel.refusals import refused

@@ -21,7 +21,8 @@ from urllib.parse import quote
 
 from api.kernel.auth import ANYBODY, EVERY, Credential
 from api.kernel.built import BuiltBody
-from api.kernel.operation import Catalogue, NextCall, Operation, Reason, Refusal
+from api.kernel.catalogue import Catalogue
+from api.kernel.operation import NextCall, Operation, Reason, Refusal
 from api.kernel.outcome import Outcome
 from core.errors import (
     InvalidNumberError,

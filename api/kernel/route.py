@@ -56,7 +56,7 @@ def _placeholders(path: str) -> list[bool]:
 class OperationRoute(APIRoute):
     def __init__(self, operation: Operation) -> None:
         self.operation = operation
-        is_json = operation.media_type == JSON
+        is_json = operation.media[0] == JSON
         super().__init__(
             route_path(operation.path),
             self.serve,
@@ -64,7 +64,7 @@ class OperationRoute(APIRoute):
             operation_id=operation.key.replace(".", "_"),
             tags=[operation.area],
             summary=operation.summary,
-            status_code=operation.status,
+            status_code=operation.statuses[0],
             response_model=operation.answer if is_json else None,
             response_description="Answered",
             responses=_answers(operation),
@@ -115,8 +115,10 @@ class OperationRoute(APIRoute):
             return opened(outcome, outcome.stream, deps)
         answer = response_of(outcome)
         add_cache_headers(answer, operation, credentials)
-        if place is not None and outcome.status in (operation.status, *operation.also):
-            answers.keep(place, answer, operation.max_age_s or 0, began_at)
+        if place is not None and outcome.status in operation.statuses:
+            answers.keep(
+                place, answer, operation.cache.max_age_s if operation.cache else 0, began_at
+            )
         return answer
 
 
@@ -133,13 +135,13 @@ def _payment_of(request: Request) -> SentPayment:
 
 def _answers(operation: Operation) -> dict[int | str, dict[str, Any]]:
     """What FastAPI says of answers beside the model of a plain success."""
-    content: dict[str, Any] = dict.fromkeys(operation.also_as, TEXT)
-    if operation.media_type != JSON:
-        content[operation.media_type] = EVENT if operation.answer is Events else TEXT
-    found: dict[int | str, dict[str, Any]] = {operation.status: {"content": content}}
-    for status in operation.also:
+    content: dict[str, Any] = dict.fromkeys(operation.media[1:], TEXT)
+    if operation.media[0] != JSON:
+        content[operation.media[0]] = EVENT if operation.answer is Events else TEXT
+    found: dict[int | str, dict[str, Any]] = {operation.statuses[0]: {"content": content}}
+    for status in operation.statuses[1:]:
         found[status] = {"description": "Answered", "model": operation.answer, "content": content}
-    if operation.max_age_s is not None:
+    if operation.cache is not None:
         found[NOT_MODIFIED] = {
             "description": "What you have is still current: If-None-Match named its ETag"
         }

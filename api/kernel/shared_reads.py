@@ -92,9 +92,7 @@ def place_of_read(
     operation: Operation, path: str, query: bytes, credentials: Credentials
 ) -> Place | None:
     """What makes calls alike; None: the operation writes, is charged for, or answers with a stream."""
-    is_shared = (
-        operation.method == "GET" and operation.price is None and operation.media_type == JSON
-    )
+    is_shared = operation.method == "GET" and operation.sold is None and operation.media[0] == JSON
     if not is_shared or len(path) + len(query) > MOST_PLACE:
         return None
     return operation.key, path, query, credentials

@@ -20,7 +20,7 @@ from api.kernel.one_sale import OneSale
 from api.kernel.operation import Deps, Operation, Refusal
 from api.kernel.outcome import Outcome
 from api.kernel.payments.payment_config import MAX_TIMEOUT_S, PaymentConfig
-from core.credits.rules.prices import PRICES, Price
+from core.credits.rules.prices import Price
 from core.db.engine import WriteSession
 from core.payments.chain import resource_hash
 
@@ -62,8 +62,9 @@ class MeteredRead:
 
     @property
     def price(self) -> Price:
-        """Errors: KeyError for an operation without a price."""
-        return PRICES[self.operation.price or ""]
+        """Of an operation that is sold."""
+        assert self.operation.price is not None
+        return self.operation.price
 
     @property
     def amount_usdc_e6(self) -> int | None:
@@ -169,7 +170,7 @@ def payment_required(read: MeteredRead, detail: str) -> PaymentRequired | None:
         resource=ResourceInfo(
             url=read.resource,
             description=read.operation.summary,
-            mime_type=read.operation.media_type,
+            mime_type=read.operation.media[0],
         ),
         accepts=[offer for offer in offers if offer is not None],
     )

@@ -85,7 +85,7 @@ class Conformance:
             for call in service["next"]:
                 self._require_callable(call)
         else:
-            declared = [operation.status, *operation.also]
+            declared = [*operation.statuses]
             if not operation.block:
                 declared += [
                     catalogue().reasons[one].status for one in reasons_of(operation, catalogue())

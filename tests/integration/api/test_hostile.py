@@ -232,7 +232,7 @@ def test_what_asks_nothing__asks_neither_database_nor_chain(deps: Deps) -> None:
         chain=None,  # type: ignore[arg-type]  # which is not asked
         workers=Workers(CALLS, CALLS_OF_ONE),
     )
-    asking_nothing = [one for one in deps.catalogue.operations if one.asks_nothing]
+    asking_nothing = [one for one in deps.catalogue.operations if one.bounds.asks_nothing]
     assert [one.key for one in asking_nothing] == ["discovery.live"]
     with TestClient(create_app(away)) as client:
         assert [client.get(one.path).status_code for one in asking_nothing] == [200]

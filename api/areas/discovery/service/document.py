@@ -20,7 +20,8 @@ from api.areas.discovery.schemas import (
 from api.kernel.auth import Credential
 from api.kernel.built import BuiltBody
 from api.kernel.caller import AgentCaller, Caller, Nobody, OwnerCaller
-from api.kernel.operation import Answer, Call, Catalogue, NoInput, Operation
+from api.kernel.catalogue import Catalogue
+from api.kernel.operation import Answer, Call, NoInput, Operation
 from api.kernel.quota import ceilings
 from api.kernel.scopes import may
 from api.kernel.tool import Profile

@@ -24,7 +24,6 @@ from api.kernel.operation import Call, Operation, Refusal, WriteCall
 from api.kernel.payments.offer import ADAPTER
 from api.kernel.payments.resources import metered, priced_at
 from core.chain.signer import DigestSigner
-from core.credits.rules.prices import PRICES
 from core.errors import InvalidNumberError, InvalidParameterError, OutsideError
 from core.hexes import hex_of
 from core.mandate.chain import calldata
@@ -263,7 +262,7 @@ def _require_buys(
         raise InvalidParameterError(
             "pay_to", f"this resource costs {_price_text(operation)}, paid to {payee}"
         )
-    if amount_usdc_e6 != PRICES[operation.price or ""].usdc_e6:
+    if operation.price is None or amount_usdc_e6 != operation.price.usdc_e6:
         rule = (
             f"this resource costs {_price_text(operation)}; write exactly that, since another "
             "amount buys nothing"
@@ -272,8 +271,8 @@ def _require_buys(
 
 
 def _price_text(operation: Operation) -> str:
-    price = PRICES[operation.price or ""].usdc_e6
-    return "credits alone" if price is None else f"{usdc_text(price)} USDC"
+    amount = None if operation.price is None else operation.price.usdc_e6
+    return "credits alone" if amount is None else f"{usdc_text(amount)} USDC"
 
 
 def _require_allowed(

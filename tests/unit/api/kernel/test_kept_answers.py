@@ -90,6 +90,6 @@ def test_a_query_that_is_too_long__has_no_place() -> None:
 
 
 def test_only_what_anybody_may_read__is_kept() -> None:
-    keeping = [one for one in catalogue().operations if one.keeps]
+    keeping = [one for one in catalogue().operations if one.cache and one.cache.keeps]
     assert keeping
-    assert all(one.auth.is_free and one.max_age_s and one.method == "GET" for one in keeping)
+    assert all(one.auth.is_free and one.cache.max_age_s and one.method == "GET" for one in keeping)

@@ -94,7 +94,7 @@ def test_what_another_sent_or_asked_for__is_not_alike(
     [
         pytest.param(one, id=one.key)
         for one in BY_KEY.values()
-        if one.method != "GET" or one.price is not None or one.streams
+        if one.method != "GET" or one.sold is not None or one.streams
     ],
 )
 def test_writes_and_what_is_sold_and_streams__are_not_shared(operation: Operation) -> None:
