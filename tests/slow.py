@@ -53,7 +53,6 @@ PATHS = (
     "tests/integration/api/test_connections.py",
     "tests/integration/api/test_ending.py",
     "tests/integration/api/test_requests_on_the_wire.py",
-    "tests/integration/api/test_shared_reads.py",
     "tests/integration/core/db/test_described.py",
     "tests/integration/core/db/test_prepared.py",
     "tests/integration/core/db/test_replicas_that_lie.py",
@@ -63,7 +62,6 @@ PATHS = (
     "tests/unit/api/kernel/test_kept_answers.py",
     "tests/unit/api/kernel/test_kept_rows.py",
     "tests/unit/api/kernel/test_parser.py",
-    "tests/unit/api/kernel/test_shared_reads.py",
     # the votes of nodes
     "tests/integration/indexer/chaos",
     "tests/integration/indexer/test_auditor.py",

@@ -11,49 +11,37 @@ takes and answers; mypy refuses one of another caller, and one that writes in a 
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Enum, StrEnum, auto
 from functools import cache
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, get_args, get_type_hints
 
 from pydantic import BaseModel, ConfigDict
 
-from api.kernel import streams as event_streams
-from api.kernel import workers as threads
-from api.kernel.address_rates import AddressRates
 from api.kernel.auth import Auth
 from api.kernel.built import BuiltBody
 from api.kernel.caller import Caller
 from api.kernel.file import File
-from api.kernel.kept_file import KeptFile
-from api.kernel.kept_rows import KeptRows
 from api.kernel.left_out import NullLeavesOut
 from api.kernel.limits import Limits
 from api.kernel.metrics import ApiMetrics
 from api.kernel.one_sale import OneSale
-from api.kernel.outcome import JSON
-from api.kernel.payments.payment_config import PaymentConfig
-from api.kernel.payments.used_up import UsedUp
+from api.kernel.outcome import EVENT_STREAM, JSON, Outcome
+from api.kernel.parts import Parts
 from api.kernel.tokens import TokenKind, mint
 from api.kernel.tool import Tool
-from core.chain.signer import DigestSigner
-from core.credits.rules.prices import PRICES, Price
-from core.custody.keys import KeyMaker
+from api.kernel.workers import Pools
+from core.credits.rules.prices import Price
 from core.db.engine import Database, ReadSession, WriteSession
 from core.db.prepared import Runs
-from core.fund.accounts import FollowerAccounts, NoAccounts
-from core.house import House
-from core.mandate.chain.reader import VaultReader
-from core.mandate.kept_days import KeptDays, KeptWeeks
-from core.mandate.kept_steps import KeptSteps
-from core.perps.rules.leg import PerpsTerms
-from core.perps.venue import OperatorDesk
-from core.sponsored.kept_gas import KeptReadings
-from core.sponsored.prices import EthPrices, FixedEthPrice
 
 if TYPE_CHECKING:
-    from api.kernel.catalogue import Catalogue  # made of operations
+    # made of operations, or of a context
+    from api.kernel.catalogue import Catalogue
+    from api.kernel.sale import MeteredRead
+    from api.kernel.streams import StreamPlace
+    from core.mandate.chain.reader import VaultReader
 
 
 class Command(NullLeavesOut):
@@ -102,6 +90,7 @@ class Events(AnswerBody):
     """An answer that goes on: server-sent events (api/kernel/streams.py)."""
 
 
+PartT = TypeVar("PartT")
 AnswerT = TypeVar("AnswerT", bound=BaseModel, covariant=True)
 
 
@@ -121,7 +110,7 @@ class Answer(Generic[AnswerT]):
     headers: Mapping[str, str] = field(default_factory=dict)
     lines: Iterator[str] | None = None
     file: Callable[[], File] | None = None
-    events: event_streams.StreamPlace | None = None
+    events: "StreamPlace | None" = None
     sale: OneSale | None = None
 
 
@@ -185,49 +174,36 @@ class Refusal(Exception):
 class Deps:
     """What create_app is given.
 
-    `contracts` has stack.json's names. `clock` gives aware UTC. `is_local`: every node runs here.
-    `payment_config` None: payments in USDC are not set up, free reads and credits work. `workers`
-    serve the calls, since services wait for database and chain: `large` those with large bodies,
-    beside the others', `settling` what payments wait for. create_app shuts them down.
+    `contracts` has stack.json's names. `clock` gives aware UTC. `workers` serve the calls, since
+    services wait for database and chain; create_app shuts them down. `parts`: what areas bring.
     """
 
     catalogue: "Catalogue"
     database: Database
-    chain: VaultReader
+    chain: "VaultReader"
     chain_id: int
     base_url: str
     contracts: Mapping[str, str]
     pepper: bytes
     clock: Callable[[], datetime]
     limits: Limits = field(default_factory=Limits)
-    house: House = field(default_factory=House)
+    metrics: ApiMetrics
+    workers: Pools = field(default_factory=Pools)
+    parts: Parts = field(default_factory=Parts)
+
+    def with_part(self, kind: type[PartT], part: PartT | None) -> "Deps":
+        return replace(self, parts=self.parts.having(kind, part))
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Who is believed: wallets whose sign-in makes an operator (lower case), and proxies that name the
+    address they call for. `is_local`: every node runs here.
+    """
+
     operator_addresses: frozenset[str] = frozenset()
     trusted_proxies: tuple[str, ...] = ()
     is_local: bool = False
-    metrics: ApiMetrics
-    payment_config: PaymentConfig | None = None
-    workers: threads.Workers = field(default_factory=threads.of_calls)
-    large: threads.Workers = field(default_factory=threads.of_large_bodies)
-    settling: threads.Workers = field(default_factory=threads.of_payments)
-    custody: KeyMaker | None = None  # None: starter wallets are off
-    guard: DigestSigner | None = None  # None: vaults can't pay for web resources
-    receipts: DigestSigner | None = None  # None: answers have no receipts
-    used_up: UsedUp = field(default_factory=UsedUp)
-    board_rows: KeptRows = field(default_factory=KeptRows)
-    days: KeptDays = field(default_factory=KeptDays)
-    weeks: KeptWeeks = field(default_factory=KeptWeeks)
-    steps: KeptSteps = field(default_factory=KeptSteps)
-    notes_zip: KeptFile = field(default_factory=KeptFile)
-    address_rates: AddressRates = field(default_factory=AddressRates)
-    perps: PerpsTerms | None = None  # None: the perpetuals leg is off
-    operator_desk: OperatorDesk | None = None  # None: the operator's order routes are off
-    eth_price: EthPrices = field(default_factory=lambda: FixedEthPrice(None))
-    fund_accounts: FollowerAccounts = field(default_factory=NoAccounts)
-    fund_credit_bonds: Mapping[int, int] = field(default_factory=dict)  # credits, by account
-    kept_readings: KeptReadings = field(default_factory=KeptReadings)
-    stream_times: event_streams.StreamTimes = field(default_factory=event_streams.StreamTimes)
-    reopens: event_streams.Reopens = field(default_factory=event_streams.Reopens)
-    streams: event_streams.Streams | None = None  # of one application, which makes them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -287,6 +263,11 @@ CommandT = TypeVar("CommandT", bound=Command)
 BodyT = TypeVar("BodyT", bound=BaseModel)
 SoldT = TypeVar("SoldT", bound=Command, contravariant=True)
 
+Settle = Callable[[], Outcome]
+"""What is left of a call that a payment covers: look it up or settle it, which waits for a chain,
+and serve.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class CachePolicy:
@@ -325,14 +306,22 @@ class ShownSecrets(Enum):
     TO_SENDER = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Sold(Generic[SoldT]):
-    """`price` names the fee in core.credits.rules.prices. `is_there`: whether there is something at
-    this path, so that nobody pays for what is not there.
+class Sold(Protocol[SoldT]):
+    """What a read is charged by. `is_there`: whether there is something at this path, so that nobody
+    pays for what is not there.
     """
 
-    price: str
-    is_there: Callable[[SoldT], bool]
+    @property
+    def price(self) -> Price: ...
+
+    def is_there(self, command: SoldT, /) -> bool: ...
+
+    def charged(self, read: "MeteredRead", outcome: Outcome) -> Outcome | Settle:
+        """The outcome once it is paid; what is left to do, where that waits for a chain.
+
+        Errors: Refusal, OutsideError.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -385,18 +374,14 @@ class Operation:
         return _declared(self.handler)[1]
 
     @property
-    def price(self) -> Price | None:
-        """None: nothing is charged."""
-        return None if self.sold is None else PRICES[self.sold.price]
-
-    @property
     def price_credits(self) -> int:
-        return 0 if self.price is None else self.price.credits or 0
+        """0: nothing is charged."""
+        return 0 if self.sold is None else self.sold.price.credits or 0
 
     @property
     def streams(self) -> bool:
         """Whether it is answered with server-sent events."""
-        return self.media[0] == event_streams.EVENT_STREAM
+        return self.media[0] == EVENT_STREAM
 
     @property
     def takes_body(self) -> bool:

@@ -2,6 +2,7 @@
 allows in 60 seconds (api/kernel/address_rates.py).
 """
 
+from api.kernel.address_rates import AddressRates
 from api.kernel.credentials import Credentials
 from api.kernel.operation import Deps, Operation, Refusal
 from api.kernel.outcome import Outcome
@@ -17,7 +18,7 @@ def over_rate(operation: Operation, credentials: Credentials, deps: Deps) -> Out
     if name is None or credentials.key is not None:
         return None
     most, now = int(getattr(deps.limits, name)), deps.clock()
-    again_at = deps.address_rates.count(name, credentials.client, most, now)
+    again_at = deps.parts.of(AddressRates).count(name, credentials.client, most, now)
     if again_at is None:
         return None
     with deps.metrics.serving(operation.key) as served:

@@ -417,6 +417,12 @@ def fill_path(path: str, by_name: Mapping[str, str], by_segment: Mapping[str, st
     )
 
 
+def url_of(base_url: str, operation: Operation, fields: Mapping[str, Any]) -> str:
+    """In the only form that a payment is taken for: the path's values alone, quoted in one way."""
+    path = fill_path(operation.path, {name: str(value) for name, value in fields.items()}, {})
+    return f"{base_url}{path}"
+
+
 def route_path(path: str) -> str:
     """`path` as Starlette's routes have it: {path} takes several segments; so does {name}.md, for
     its call to refuse.

@@ -22,9 +22,8 @@ from api.kernel.kept_answers import answered_again, place_of
 from api.kernel.operation import Events, Operation
 from api.kernel.outcome import JSON
 from api.kernel.over_rate import over_rate
-from api.kernel.payments.offer import SentPayment
 from api.kernel.refusals import route_path
-from api.kernel.shared_reads import place_of_read
+from api.kernel.sale import SentPayment
 
 TEXT = {"schema": {"type": "string"}}
 # one event of a stream, as its fields: `data` is JSON text (docs/api-guide.md#events)
@@ -108,9 +107,7 @@ class OperationRoute(APIRoute):
             return answered_again(request, operation, known, deps)
         read = await fields_of(request, operation, deps.limits.body_bytes)
         payment = _payment_of(request)
-        path, query = request.scope["path"], request.scope["query_string"]
-        with shared.reads.arrives(place_of_read(operation, path, query, credentials)) as arrival:
-            outcome = await enter(request, operation, read, deps, payment, arrival)
+        outcome = await enter(request, operation, read, deps, payment)
         if outcome.stream is not None:
             return opened(outcome, outcome.stream, deps)
         answer = response_of(outcome)

@@ -2,6 +2,8 @@
 sends counts (docs/fund.md#accounts).
 """
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from core.chain import results
@@ -42,3 +44,11 @@ class SimulatedAccounts:
         told = self._chain.rpc.call("eth_call", [call, LATEST], results.code)
         nav = int.from_bytes(answer_words(told, 1))
         return FollowerAccount(nav, {})
+
+
+@dataclass(frozen=True, slots=True)
+class FundSetup:
+    """`credit_bonds`: credits, by account."""
+
+    accounts: FollowerAccounts = field(default_factory=NoAccounts)
+    credit_bonds: Mapping[int, int] = field(default_factory=dict)

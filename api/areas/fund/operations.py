@@ -20,9 +20,10 @@ from api.kernel.auth import (
     BY_KEY_OWNER_OR_BEARER,
     BY_OPERATOR,
 )
-from api.kernel.operation import Area, CallBounds, Operation, Read, Reason, Sold, Write
+from api.kernel.operation import Area, CallBounds, Operation, Read, Reason, Write
 from api.kernel.scopes import ANY_SCOPE
 from api.kernel.tool import Profile, Tool, ToolKind
+from api.payments.metered import Metered
 
 _READS: tuple[Operation, ...] = (
     Read(
@@ -75,7 +76,7 @@ _READS: tuple[Operation, ...] = (
         scope="read",
         summary="Read one signal; a live one is paid for, once.",
         handler=signals.read,
-        sold=Sold(signals.READ_PRICE, signals.sells),
+        sold=Metered(signals.READ_PRICE, signals.sells),
         refuses=("not_found",),
     ),
     Read(

@@ -3,11 +3,12 @@
 from typing import Final
 
 from api.areas.notes.schemas import NoteEntry, NoteList, NotePath, NotesQuery
-from api.kernel.board_row import as_letter, simulated
 from api.kernel.caller import AgentCaller, Nobody, OwnerCaller
 from api.kernel.etag import ETAG
 from api.kernel.file import File
 from api.kernel.operation import Answer, NoInput, ReadCall, Refusal, Text
+from api.shared.board_row import as_letter, simulated
+from api.shared.kept_file import KeptFile
 from core.kg.notes import queries, vault, views
 from core.kg.notes.rendering import index_text, note_text
 from core.kg.rules.facts import NoteTier
@@ -69,6 +70,6 @@ def export(call: ReadCall, caller: Nobody, command: NoInput) -> Answer[Text]:
             "temporarily_unavailable",
             "The notes are being put together for the first time; ask again in a minute.",
         )
-    found = call.deps.notes_zip.version(last.at, lambda: queries.export(call.db))
+    found = call.deps.parts.of(KeptFile).version(last.at, lambda: queries.export(call.db))
     file = File(ZIP, vault.NAME, found.content)
     return Answer(Text(text=""), headers={ETAG: found.tag}, file=lambda: file)

@@ -2,7 +2,8 @@
 
 from api.areas.playbooks.service import reading
 from api.kernel.auth import ANYBODY, ANYBODY_OR_KEY_OR_OWNER
-from api.kernel.operation import Area, CachePolicy, Read, Sold
+from api.kernel.operation import Area, CachePolicy, Read
+from api.payments.metered import Metered
 
 AREA = Area(
     name="playbooks",
@@ -35,7 +36,7 @@ AREA = Area(
             "x402.",
             handler=reading.read,
             idempotent=True,
-            sold=Sold("playbook_read", reading.is_page),
+            sold=Metered("playbook_read", reading.is_page),
             media=("text/markdown",),
         ),
     ),

@@ -20,10 +20,12 @@ from api.catalogue import catalogue
 from api.kernel.kept_answers import KeptAnswers
 from api.kernel.limits import Limits
 from api.kernel.metrics import ApiMetrics
-from api.kernel.operation import Deps
+from api.kernel.operation import Access, Deps
+from api.kernel.parts import Parts
 from api.kernel.streams import StreamTimes
 from api.kernel.tokens import token_hash
 from api.main import create_app
+from api.shared.signers import OwnSigners
 from core.chain.blocks import BlockHeader
 from core.chain.errors import RpcUnreachableError
 from core.chain.signer import LocalKeySigner
@@ -154,9 +156,11 @@ def deps_of(database: Database, clock: Clock, chain: FewAnswersChain) -> Deps:
         contracts={},
         pepper=PEPPER,
         clock=clock,
-        trusted_proxies=("10.0.0.1",),
-        receipts=RECEIPTS,
-        stream_times=StreamTimes(lives_s=0),  # clients in this process read answers to their end
+        parts=Parts(
+            Access(trusted_proxies=("10.0.0.1",)),
+            OwnSigners(receipts=RECEIPTS),
+            StreamTimes(lives_s=0),  # clients in this process read answers to their end
+        ),
     )
 
 

@@ -13,8 +13,9 @@ from api import catalogue as api_catalogue
 from api.catalogue import areas, catalogue
 from api.kernel import auth
 from api.kernel.catalogue import Catalogue
-from api.kernel.operation import AnswerBody, Area, CachePolicy, Operation, Reason, Sold
+from api.kernel.operation import AnswerBody, Area, CachePolicy, Operation, Reason
 from api.main import routed
+from api.payments.metered import Metered
 from core.credits.rules.prices import PRICES
 from tests.each import each
 
@@ -69,7 +70,7 @@ def test_the_catalogue__names_each_call_and_each_key_once() -> None:
 
 def test_a_price__stands_on_reads_alone_and_is_in_the_table() -> None:
     assert {
-        (row.method, row.sold.price in PRICES)
+        (row.method, row.sold.price.key in PRICES)
         for row in catalogue().operations
         if row.sold is not None
     } == {("GET", True)}
@@ -153,7 +154,7 @@ def area(*operations: Operation, **more: Any) -> Area:
         ((area(gift("other.give")),), "begins with gifts"),
         ((area(gift(refuses=("no_such_reason",))),), "declared nowhere"),
         (
-            (area(replace(gift(), sold=Sold("playbook_read", bool), cache=CachePolicy(5))),),
+            (area(replace(gift(), sold=Metered("playbook_read", bool), cache=CachePolicy(5))),),
             r"^gifts\.give: what has a price has no ETag",
         ),
         (

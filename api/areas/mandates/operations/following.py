@@ -3,7 +3,7 @@
 from api.areas.mandates.service import events
 from api.kernel.auth import BY_KEY_OR_OWNER, BY_OWNER
 from api.kernel.operation import Family, Operation, Read
-from api.kernel.streams import EVENT_STREAM
+from api.kernel.outcome import EVENT_STREAM
 
 MORE = (
     "Events: step (a new row), status, reset (too far behind: load anew). Each has an id; after a "

@@ -10,6 +10,7 @@ from typing import Any
 
 from api.areas.mandates.schemas.record import ReceiptView, RecordLine
 from api.kernel.operation import Call
+from api.shared.signers import OwnSigners
 from core.mandate.chain.typed_data import record_receipt_digest
 from core.mandate.rules.ledger import LedgerRow
 from core.mandate.rules.receipts import RecordReceipt, unsigned_receipt
@@ -38,7 +39,7 @@ def written_json(call: Call, mandate: Mandate, row: LedgerRow) -> dict[str, Any]
 
 def _receipt(call: Call, mandate: Mandate, row: LedgerRow) -> RecordReceipt | None:
     """None: the service has no key for receipts."""
-    signer = call.deps.receipts
+    signer = call.deps.parts.of(OwnSigners).receipts
     if signer is None:
         return None
     receipt = unsigned_receipt(

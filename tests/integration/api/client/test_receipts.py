@@ -18,6 +18,7 @@ from api.client.authoring import EVENTS
 from api.client.receipts import Receipts, signer_of
 from api.kernel.operation import Deps
 from api.main import create_app
+from api.shared.signers import OwnSigners
 from core.anchors.rules import epoch_of
 from core.chain.signatures import HALF_ORDER, recovered_address
 from core.db.engine import WriteSession
@@ -86,7 +87,9 @@ def test_a_refusal_that_the_record_has__gets_the_receipt_of_its_row(
 
 
 def test_without_a_key__there_is_no_receipt(stage: Stage, mandate_id: str, deps: Deps) -> None:
-    stage.client = AppClient(create_app(replace(deps, receipts=None)))
+    stage.client = AppClient(
+        create_app(deps.with_part(OwnSigners, replace(deps.parts.of(OwnSigners), receipts=None)))
+    )
     assert stage.client.get("/.well-known/service.json").json()["receipt_signer"] is None
     answer = send(stage, mandate_id).json()
     assert answer["receipt"] is None

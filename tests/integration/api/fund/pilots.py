@@ -11,7 +11,7 @@ from eth_utils.address import to_checksum_address
 from sqlalchemy import insert, select, update
 
 from api.kernel.operation import Deps
-from api.kernel.payments.payment_config import PaymentConfig
+from api.payments.payment_config import PaymentConfig
 from core.chain.abi import address_word, topic_of
 from core.chain.blocks import RawLog, TransactionReceipt
 from core.db.engine import WriteSession

@@ -15,9 +15,10 @@ from api.areas.mandates.service import paying as paying_service
 from api.areas.mandates.service.paying import USABLE_S
 from api.kernel.limits import Limits
 from api.kernel.operation import Deps
-from api.kernel.payments.own_settler import OwnSettler
-from api.kernel.payments.payment_config import PaymentConfig
 from api.main import create_app
+from api.payments.own_settler import OwnSettler
+from api.payments.payment_config import PaymentConfig
+from api.shared.signers import OwnSigners
 from core.chain.signer import LocalKeySigner
 from core.db.engine import Database
 from core.mandate import queries as mandates
@@ -56,13 +57,10 @@ def paying(deps: Deps, deployed: DeployedChain) -> Deps:
         gas=GAS,
     )
     limits = Limits(free_reads_per_day=0, welcome_credits=0)
-    return replace(
-        deps,
-        chain=deployed.reader,
-        contracts=deployed.contracts,
-        payment_config=payment_config,
-        guard=GUARD.signer,
-        limits=limits,
+    return (
+        replace(deps, chain=deployed.reader, contracts=deployed.contracts, limits=limits)
+        .with_part(PaymentConfig, payment_config)
+        .with_part(OwnSigners, replace(deps.parts.of(OwnSigners), guard=GUARD.signer))
     )
 
 

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from api.kernel.kept_rows import KeptRow, KeptRows
+from api.shared.kept_rows import KeptRow, KeptRows
 from core.market.board_views import RowVersion
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

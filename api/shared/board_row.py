@@ -13,9 +13,9 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from api.kernel.built import short
-from api.kernel.kept_rows import KeptRow
 from api.kernel.operation import AnswerBody, ReadCall
+from api.shared.figures import short
+from api.shared.kept_rows import KeptRow, KeptRows
 from core.errors import InvalidParameterError
 from core.listings.rules import EXCHANGES, TICKER_PATTERN, exchange_of
 from core.market import board_views
@@ -117,7 +117,7 @@ def _warnings(standing: Sequence[tuple[str, str, int]], exchange: str) -> Sequen
 
 def _kept_rows(call: ReadCall, placed: Sequence[PlacedRow]) -> list[KeptRow]:
     """The rows in that order; those that are not kept are read, all at once."""
-    kept = call.deps.board_rows
+    kept = call.deps.parts.of(KeptRows)
     found = [kept.find(one.version) for one in placed]
     unread = [one.version for one, row in zip(placed, found, strict=True) if row is None]
     if not unread:

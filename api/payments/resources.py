@@ -1,9 +1,5 @@
-"""The URL by which a metered read is offered and paid for, and the way back from a URL to what it
-buys.
-"""
+"""From the URL by which a metered read is offered to what it buys."""
 
-from collections.abc import Mapping
-from typing import Any
 from urllib.parse import unquote
 
 from starlette.routing import compile_path
@@ -11,14 +7,8 @@ from starlette.routing import compile_path
 from api.kernel.catalogue import Catalogue
 from api.kernel.fields import QueryText
 from api.kernel.operation import Operation, Refusal
-from api.kernel.refusals import fill_path, route_path
+from api.kernel.refusals import route_path, url_of
 from api.kernel.validation import command_of
-
-
-def url_of(base_url: str, operation: Operation, fields: Mapping[str, Any]) -> str:
-    """In the only form that a payment is taken for: the path's values alone, quoted in one way."""
-    path = fill_path(operation.path, {name: str(value) for name, value in fields.items()}, {})
-    return f"{base_url}{path}"
 
 
 def priced_at(catalogue: Catalogue, base_url: str, url: str) -> Operation | None:

@@ -2,7 +2,7 @@
 
 from datetime import date, timedelta
 
-from api.kernel.payments.used_up import UsedUp
+from api.payments.used_up import UsedUp
 
 DAY = date(2026, 2, 2)
 

@@ -32,14 +32,16 @@ from api.kernel import idempotency
 from api.kernel.caller import AgentCaller
 from api.kernel.limits import Limits
 from api.kernel.one_sale import OneSale
-from api.kernel.operation import Refusal
+from api.kernel.operation import Refusal, Settle
 from api.kernel.outcome import Outcome
-from api.kernel.payments import exact, vault
-from api.kernel.payments.offer import CREDITS, EXACT, VAULT, MeteredRead, Till, takes_usdc, unpaid
-from api.kernel.payments.payment_config import PaymentConfig
-from api.kernel.payments.sent import payload_of
 from api.kernel.refusals import credit_counts
+from api.kernel.sale import MeteredRead
 from api.kernel.scopes import SPEND_SCOPE
+from api.payments import exact, vault
+from api.payments.offer import CREDITS, EXACT, VAULT, Till, takes_usdc, unpaid
+from api.payments.payment_config import PaymentConfig
+from api.payments.sent import payload_of
+from api.payments.used_up import UsedUp
 from core.credits import queries as credits
 from core.credits.ledger import writer as credit_ledger
 from core.credits.queries import ReadsUsedUp
@@ -52,11 +54,6 @@ FREE_HEADER = "X-Free-Reads-Remaining"
 CREDITS_HEADER = "X-Credits-Charged"
 NOTHING_CHARGED: Final[Mapping[str, str]] = {CREDITS_HEADER: "0"}
 SOLD_AGAIN_S: Final = 2
-
-Settle = Callable[[], Outcome]
-"""What is left of a call that a payment covers: look it up or settle it, which waits for a chain,
-and serve.
-"""
 
 Pay = Callable[[Till, PaymentPayload], dict[str, str]]
 
@@ -151,7 +148,7 @@ def _free_read(
     free, day, used_up = (
         free_reads_of(read.caller, read.deps.limits),
         read.now.date(),
-        read.deps.used_up,
+        read.deps.parts.of(UsedUp),
     )
     if any(used_up.has(name, day, limit) for name, limit in free.counts):
         return None
@@ -218,7 +215,7 @@ def require_spend(caller: AgentCaller) -> None:
 
 def _payment(read: MeteredRead, shortfall: _Shortfall, outcome: Outcome) -> Settle:
     """Takes the payment that was sent, once it is called. Errors: Refusal, of what was sent."""
-    payment_config = read.deps.payment_config
+    payment_config = read.deps.parts.find(PaymentConfig)
     if read.payment.v2 is None or payment_config is None:
         raise _unpaid(read, shortfall)
     payload = payload_of(read, read.payment.v2)

@@ -1,0 +1,13 @@
+"""Keys of this service that answers are signed with."""
+
+from dataclasses import dataclass
+
+from core.chain.signer import DigestSigner
+
+
+@dataclass(frozen=True, slots=True)
+class OwnSigners:
+    """`guard` None: vaults can't pay for web resources. `receipts` None: answers have no receipts."""
+
+    guard: DigestSigner | None = None
+    receipts: DigestSigner | None = None
