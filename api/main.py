@@ -26,6 +26,7 @@ from api.kernel.catalogue import Catalogue
 from api.kernel.connections import ConnectionBounds
 from api.kernel.etag import ConditionalRequests
 from api.kernel.http import EXPOSED_HEADERS, Envelope, Shared, refusal_handlers, without_slash
+from api.kernel.kept_answers import KeptAnswers
 from api.kernel.limits import Limits
 from api.kernel.metrics import ApiMetrics
 from api.kernel.openapi import document
@@ -101,7 +102,7 @@ def create_app(deps: Deps) -> FastAPI:
         exception_handlers=refusal_handlers(deps),
         lifespan=lifespan,
     )
-    app.state.streams, app.state.shared = streams, Shared(deps)
+    app.state.streams, app.state.shared = streams, Shared(deps, KeptAnswers(deps.clock))
     app.router.default = without_slash(app.router)
     described = cache(lambda: api_document(deps.catalogue, deps.base_url))
     app.router.routes.extend(

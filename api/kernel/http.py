@@ -16,7 +16,7 @@ import time
 import uuid
 from asyncio import CancelledError
 from collections.abc import Callable, Coroutine, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
@@ -91,7 +91,7 @@ class Shared:
     """What all calls to one application share, as its `state.shared`; routes themselves hold nothing of it."""
 
     deps: Deps
-    answers: KeptAnswers = field(default_factory=KeptAnswers)
+    answers: KeptAnswers
 
 
 def opened(outcome: Outcome, opening: OpenedStream, deps: Deps) -> Response:

@@ -103,7 +103,7 @@ class OperationRoute(APIRoute):
         credentials = credentials_of(request, deps)
         if (over := over_rate(operation, credentials, deps)) is not None:
             return response_of(over)
-        if place is not None and (known := answers.find(place, began_at)) is not None:
+        if place is not None and (known := answers.get(place)) is not None:
             return answered_again(request, operation, known, deps)
         read = await fields_of(request, operation, deps.limits.body_bytes)
         payment = _payment_of(request)

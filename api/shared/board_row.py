@@ -8,6 +8,7 @@ Laws
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Final, Literal
 
@@ -15,16 +16,18 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from api.kernel.operation import AnswerBody, ReadCall
 from api.shared.figures import short
-from api.shared.kept_rows import KeptRow, KeptRows
 from core.errors import InvalidParameterError
+from core.kept import Kept
 from core.listings.rules import EXCHANGES, TICKER_PATTERN, exchange_of
 from core.market import board_views
-from core.market.board_views import BoardValues, OpenOfAsset, PlacedRow
+from core.market.board_views import BoardValues, OpenOfAsset, PlacedRow, RowVersion
 from core.market.rules.grade import Letter
 from core.times import instant_text, instant_text_or_none, utc_text
 
 STALE_AFTER_LOOKS: Final = 3  # a listing that was not measured for so long is stale
 LEAST_STALE_S: Final = 180
+
+MOST_ROWS: Final = 8_192  # that a process keeps, three kilobytes each
 
 TransferWord = Literal["open", "closed", "unknown"]
 LetterWord = Literal["A", "B", "C", "D", "F"]
@@ -93,6 +96,26 @@ class BoardRow(AnswerBody):
     fault: str | None = Field(description="why the last look measured nothing")
     source: str
     simulated: Literal[True] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRow:
+    """`fields`: shared by all who find it, and never changed. What depends on the time or on other
+    tables is not among them.
+    """
+
+    fields: dict[str, Any]
+    sampled_at: datetime | None
+    every_s: int | None
+
+
+class KeptRows(Kept[RowVersion, KeptRow]):
+    """A page asks the database which versions it has now, so that a row that anybody wrote since is
+    read again.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(MOST_ROWS)
 
 
 def rows_of(call: ReadCall, placed: Sequence[PlacedRow]) -> list[dict[str, Any]]:

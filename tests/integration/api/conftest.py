@@ -264,7 +264,7 @@ def bearer(token: str) -> dict[str, str]:
 def ask_anew(client: TestClient, path: str = "/health/ready") -> Any:
     """The answer of now, whatever the process keeps."""
     state = cast("Any", client.app).state
-    state.shared = replace(state.shared, answers=KeptAnswers())
+    state.shared = replace(state.shared, answers=KeptAnswers(state.shared.deps.clock))
     return client.get(path)
 
 
