@@ -60,7 +60,6 @@ PATHS = (
     "tests/integration/core/test_prefork.py",
     "tests/unit/api/kernel/test_connections.py",
     "tests/unit/api/kernel/test_kept_answers.py",
-    "tests/unit/api/kernel/test_kept_rows.py",
     "tests/unit/api/kernel/test_parser.py",
     # the votes of nodes
     "tests/integration/indexer/chaos",
