@@ -11,7 +11,8 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-from api.kernel.operation import Area, Catalogue
+from api.kernel.catalogue import Catalogue
+from api.kernel.operation import Area
 from api.kernel.refusals import REASONS
 
 AREAS = Path(__file__).parent / "areas"

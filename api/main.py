@@ -7,7 +7,6 @@ import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any
@@ -25,20 +24,24 @@ from x402.http.facilitator_client_base import FacilitatorConfig
 from api.areas.discovery.service.document import NAME, VERSION
 from api.catalogue import catalogue
 from api.kernel import console, docs_page
+from api.kernel.catalogue import Catalogue
 from api.kernel.cors import Cors
 from api.kernel.etag import ConditionalRequests
 from api.kernel.http import Envelope, Shared, refusal_handlers, without_slash
+from api.kernel.kept_answers import KeptAnswers
 from api.kernel.limits import Limits
 from api.kernel.metrics import ApiMetrics
 from api.kernel.openapi import document
-from api.kernel.operation import Catalogue, Deps, Operation
-from api.kernel.payments.figures import SettlerGas
-from api.kernel.payments.own_settler import OwnSettler
-from api.kernel.payments.payment_config import GasBudget, PaymentConfig, Settler
+from api.kernel.operation import Access, Deps, Operation
+from api.kernel.parts import Parts
 from api.kernel.route import routes_of
-from api.kernel.streams import Streams, most_open
+from api.kernel.streams import Streams, StreamTimes, most_open
 from api.kernel.tokens import token_hash
 from api.kernel.workers import THREADS
+from api.payments.figures import SettlerGas
+from api.payments.own_settler import OwnSettler
+from api.payments.payment_config import GasBudget, PaymentConfig, Settler
+from api.shared.signers import OwnSigners
 from api.tools.endpoint import PATH, route_of
 from api.tools.openapi import paths
 from api.tools.registry import entries_of
@@ -48,7 +51,7 @@ from core.custody.keys import KeyMaker, KeyRing
 from core.custody.seals import tell_unknown
 from core.db.engine import Bounds, Database
 from core.errors import InvalidParameterError
-from core.fund.accounts import NoAccounts, SimulatedAccounts
+from core.fund.accounts import FundSetup, NoAccounts, SimulatedAccounts
 from core.house import House
 from core.identity.queries import set_operator_key
 from core.mandate.chain.lens import LENS
@@ -57,6 +60,7 @@ from core.perps.hyperliquid_desk import operator_desk
 from core.perps.rules.leg import perps_terms
 from core.perps_settings import PerpsSettings
 from core.settings import Settings
+from core.sponsored.kept_gas import KeptReadings
 from core.sponsored.prices import EthSource, eth_prices
 from core.startup import read_settings, refusals
 
@@ -80,16 +84,16 @@ log = structlog.get_logger("api")
 
 def create_app(deps: Deps) -> FastAPI:
     """The whole application, of the catalogue in `deps`. `state.streams` are its streams."""
-    streams = Streams(deps.database, deps.workers, deps.clock, deps.limits, deps.stream_times)
-    deps = replace(deps, streams=streams)
+    times = deps.parts.of(StreamTimes)
+    streams = Streams(deps.database, deps.workers.calls, deps.clock, deps.limits, times)
+    deps = deps.with_part(Streams, streams)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
         streams.end()
         await streams.wait_ended()
-        for workers in (deps.workers, deps.large, deps.settling):
-            workers.shutdown()
+        deps.workers.shutdown()
         deps.database.close()
 
     app = FastAPI(
@@ -100,7 +104,7 @@ def create_app(deps: Deps) -> FastAPI:
         exception_handlers=refusal_handlers(deps),
         lifespan=lifespan,
     )
-    app.state.streams, app.state.shared = streams, Shared(deps)
+    app.state.streams, app.state.shared = streams, Shared(deps, KeptAnswers(deps.clock))
     app.router.default = without_slash(app.router)
     described = cache(lambda: api_document(deps.catalogue, deps.base_url))
     app.router.routes.extend(
@@ -115,7 +119,9 @@ def create_app(deps: Deps) -> FastAPI:
     app.add_middleware(Cors, deps=deps)
     app.add_middleware(ConditionalRequests)
     app.add_middleware(Envelope, deps=deps)
-    app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=list(deps.trusted_proxies))
+    app.add_middleware(
+        ProxyHeadersMiddleware, trusted_hosts=list(deps.parts.of(Access).trusted_proxies)
+    )
     return app
 
 
@@ -145,7 +151,7 @@ def deps_of(settings: Settings) -> Deps:
     chain = VaultReader(
         Nodes(settings.rpc_urls, calls_per_s=settings.rpc_requests_per_s), deployment.contracts
     )
-    payment_config = _payment_config(settings, chain)
+    payment_config, local = _payment_config(settings, chain), is_local(settings)
     return Deps(
         catalogue=catalogue(),
         database=database,
@@ -157,20 +163,27 @@ def deps_of(settings: Settings) -> Deps:
         pepper=_pepper(settings),
         clock=_now,
         limits=Limits.model_validate(settings, from_attributes=True),
-        house=House.model_validate(settings, from_attributes=True),
-        operator_addresses=frozenset(address.lower() for address in settings.operator_addresses),
-        trusted_proxies=tuple(settings.trusted_proxies),
-        is_local=is_local(settings),
-        custody=KeyMaker(KeyRing(custody_keys)) if custody_keys else None,
-        payment_config=payment_config,
-        guard=own_signer(settings, "GUARD"),
-        perps=perps_terms(settings.hl_url, settings.hl_exit_allowance_bps),
-        operator_desk=operator_desk(PerpsSettings.model_validate(settings, from_attributes=True)),
-        eth_price=eth_prices(
-            settings.gas_eth_usd, EthSource(settings.gas_eth_source), is_local=is_local(settings)
+        parts=Parts(
+            Access(
+                frozenset(address.lower() for address in settings.operator_addresses),
+                tuple(settings.trusted_proxies),
+                is_local=local,
+            ),
+            House.model_validate(settings, from_attributes=True),
+            payment_config,
+            KeyMaker(KeyRing(custody_keys)) if custody_keys else None,
+            OwnSigners(own_signer(settings, "GUARD")),
+            perps_terms(settings.hl_url, settings.hl_exit_allowance_bps),
+            operator_desk(PerpsSettings.model_validate(settings, from_attributes=True)),
+            KeptReadings(
+                eth_price=eth_prices(
+                    settings.gas_eth_usd, EthSource(settings.gas_eth_source), is_local=local
+                )
+            ),
+            FundSetup(
+                SimulatedAccounts(chain) if local else NoAccounts(), settings.fund_credit_bonds
+            ),
         ),
-        fund_accounts=SimulatedAccounts(chain) if is_local(settings) else NoAccounts(),
-        fund_credit_bonds=settings.fund_credit_bonds,
     )
 
 

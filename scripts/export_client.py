@@ -173,7 +173,7 @@ def _method(operation: Operation, shapes: dict[str, str]) -> str:
 def _answer(operation: Operation, prefix: str, shapes: dict[str, str]) -> str:
     if operation.streams:
         return "FollowedEvents"
-    if operation.media_type != "application/json":
+    if operation.media[0] != "application/json":
         return "dict[str, Any]"
     _shapes(operation.answer.model_json_schema(), operation.answer.__name__, prefix, shapes)
     return prefix + operation.answer.__name__

@@ -42,12 +42,9 @@ PATHS = (
     # our own HTTP server, requests to nodes and prepared statements
     "tests/integration/api/test_connections.py",
     "tests/integration/api/test_ending.py",
-    "tests/integration/api/test_shared_reads.py",
     "tests/integration/core/db/test_sessions.py",
     "tests/integration/core/db/test_replicas_that_lie.py",
     "tests/unit/api/kernel/test_kept_answers.py",
-    "tests/unit/api/kernel/test_kept_rows.py",
-    "tests/unit/api/kernel/test_shared_reads.py",
     # the votes of nodes
     "tests/integration/indexer/chaos",
     "tests/integration/indexer/test_auditor.py",

@@ -19,6 +19,7 @@ from api.kernel.auth import Credential
 from api.kernel.caller import AgentCaller, BearerCaller, Caller, Nobody, OperatorCaller, OwnerCaller
 from api.kernel.operation import Deps, Family, Operation, Refusal
 from api.kernel.quota import Quota, ceilings
+from api.kernel.streams import Reopens
 from api.kernel.tokens import TokenKind, token_hash
 from core.hexes import address_or_none
 from core.identity import calls
@@ -102,11 +103,11 @@ def prove_key_of_stream(
 ) -> tuple[AgentCaller | OperatorCaller, Quota]:
     """As `prove_key`, but the first open in an hour alone is counted (api.kernel.streams.Reopens)."""
     key_hash = token_hash(deps.pepper, key)
-    if deps.reopens.take(key_hash, now):
+    if deps.parts.of(Reopens).take(key_hash, now):
         return _prove_key(key, key_hash, deps, now, calls.find_call)
     proven, quota = _prove_key(key, key_hash, deps, now, calls.count_call)
     if quota.number is not None:
-        deps.reopens.counted(key_hash, now)
+        deps.parts.of(Reopens).counted(key_hash, now)
     return proven, quota
 
 
@@ -219,7 +220,7 @@ def _acts_as_operator(proven: Proven, operator_addresses: frozenset[str]) -> boo
 
 def gives_keys(operation: Operation) -> bool:
     """Whether it makes its caller the holder of an agent, whoever that is."""
-    return operation.shows_secrets and operation.auth.is_free
+    return operation.secrets is not None and operation.auth.is_free
 
 
 def _is_operator(proven: Proven, operator_addresses: frozenset[str]) -> bool:

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.kernel.bodies import etag_of
 from api.kernel.credentials import KEY_HEADER, Credentials
-from api.kernel.operation import Operation
+from api.kernel.operation import CachePolicy, Operation
 
 NOT_MODIFIED = 304
 ETAG = "ETag"
@@ -29,18 +29,18 @@ _TAG = re.compile(r'(?:W/)?("[^"]*")')
 
 def add_cache_headers(answer: Response, operation: Operation, credentials: Credentials) -> None:
     """What a cache needs, where the answer may be kept."""
-    if operation.max_age_s is None or answer.status_code != operation.status:
+    if operation.cache is None or answer.status_code != operation.statuses[0]:
         return
     is_public = credentials.key is None and credentials.bearer is None
     answer.headers.setdefault(ETAG, etag_of(bytes(answer.body)))
-    answer.headers["Cache-Control"] = _control(operation, is_public)
+    answer.headers["Cache-Control"] = _control(operation.cache, is_public)
     answer.headers["Vary"] = f"{KEY_HEADER}, Authorization"
 
 
-def _control(operation: Operation, is_public: bool) -> str:
+def _control(cache: CachePolicy, is_public: bool) -> str:
     if is_public:
-        return f"public, max-age={operation.max_age_s}"
-    own = operation.private_max_age_s
+        return f"public, max-age={cache.max_age_s}"
+    own = cache.private_max_age_s
     return "private, no-cache" if own is None else f"private, max-age={own}"
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from api.kernel.operation import Catalogue, Operation, Refusal
+from api.kernel.catalogue import Catalogue
+from api.kernel.operation import Operation, Refusal
 from api.kernel.reasons import reasons_of
 from api.kernel.refusals import has_block_everywhere, refused
 

@@ -16,7 +16,7 @@ import time
 import uuid
 from asyncio import CancelledError, timeout
 from collections.abc import Callable, Coroutine, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
@@ -38,11 +38,10 @@ from api.kernel.kept_answers import KeptAnswers
 from api.kernel.not_now import busy, ending, settling_busy
 from api.kernel.operation import Deps, Operation, Refusal
 from api.kernel.outcome import JSON, Outcome
-from api.kernel.payments.offer import SentPayment
 from api.kernel.pipeline import Unsettled, perform
 from api.kernel.refusals import PAYABLE_HEADER, refused
-from api.kernel.shared_reads import Arrival, SharedReads
-from api.kernel.streams import FullError, OpenedStream
+from api.kernel.sale import SentPayment
+from api.kernel.streams import FullError, OpenedStream, Streams
 from api.kernel.workers import LARGE_BYTES, SETTLING_WAIT_S, TURN_WAIT_S, BusyError
 
 REQUEST_ID_HEADER = "X-Request-Id"
@@ -93,15 +92,15 @@ class Shared:
     """What all calls to one application share, as its `state.shared`; routes themselves hold nothing of it."""
 
     deps: Deps
-    answers: KeptAnswers = field(default_factory=KeptAnswers)
-    reads: SharedReads = field(default_factory=SharedReads)
+    answers: KeptAnswers
 
 
 def opened(outcome: Outcome, opening: OpenedStream, deps: Deps) -> Response:
     """The stream that a call is answered with. Errors: Refusal, where there is no room for one."""
-    assert deps.streams is not None, "create_app makes them"
+    streams = deps.parts.find(Streams)
+    assert streams is not None, "create_app makes them"
     try:
-        return EventStreamResponse(deps.streams, deps.streams.open(opening), outcome.headers)
+        return EventStreamResponse(streams, streams.open(opening), outcome.headers)
     except FullError as full:
         raise no_room(full, deps) from full
 
@@ -112,7 +111,6 @@ async def enter(
     read: Read,
     deps: Deps,
     payment: SentPayment | None = None,
-    arrival: Arrival | None = None,
     most_characters: int | None = None,
 ) -> Outcome:
     """Serve one call with the credentials of this request, beside the event loop; a defect of ours
@@ -131,15 +129,14 @@ async def enter(
             request_id=request.state.request_id,
             unreadable=sent.unreadable,
             payment=payment,
-            arrival=arrival,
             most_characters=most_characters,
         )
 
     try:
-        if operation.asks_nothing and credentials.key is None and credentials.bearer is None:
+        if operation.bounds.asks_nothing and credentials.key is None and credentials.bearer is None:
             served = call()
         else:
-            served = await beside(request, deps, call, in_turn=operation.in_turn)
+            served = await beside(request, deps, call, in_turn=operation.bounds.in_turn)
         return (
             served
             if isinstance(served, Outcome)
@@ -161,12 +158,12 @@ async def beside(
     """
     client = credentials_of(request, deps).client
     if getattr(request.state, "sent_bytes", 0) > LARGE_BYTES:
-        deps.large.require_place(client)
-        return await deps.large.run(client, partial(_resting, call), within_s=TURN_WAIT_S)
+        deps.workers.large.require_place(client)
+        return await deps.workers.large.run(client, partial(_resting, call), within_s=TURN_WAIT_S)
     line = ("in turn", client) if in_turn else client
-    deps.workers.require_place(line)
+    deps.workers.calls.require_place(line)
     at_once = 1 if in_turn else None
-    return await deps.workers.run(line, call, at_once=at_once, within_s=TURN_WAIT_S)
+    return await deps.workers.calls.run(line, call, at_once=at_once, within_s=TURN_WAIT_S)
 
 
 def _resting(call: Callable[[], T]) -> T:
@@ -183,7 +180,7 @@ async def _settled(call: Unsettled, client: str, deps: Deps) -> Outcome:
     nothing is begun.
     """
     try:
-        return await deps.settling.run(client, call.settle, within_s=SETTLING_WAIT_S)
+        return await deps.workers.settling.run(client, call.settle, within_s=SETTLING_WAIT_S)
     except BusyError:
         return call.refuse(settling_busy(deps))  # asks nothing, so that it waits for no second turn
 

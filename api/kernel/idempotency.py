@@ -149,26 +149,26 @@ def slot_of(
     if (
         key is None
         or not operation.idempotent
-        or (isinstance(caller, Nobody) and not operation.shows_secrets)
+        or (isinstance(caller, Nobody) and operation.secrets is None)
     ):
         return None
     if not re.fullmatch(pattern_of(operation), key):
-        least = "22 random characters to" if operation.shows_secrets else "1 to"
+        least = "22 random characters to" if operation.secrets else "1 to"
         raise Refusal(
             "invalid_parameter",
             f"Idempotency-Key: write {least} 128 characters from letters, digits and . _ : -",
         )
-    who = _who(caller, outlives_evictions=operation.price is not None)
+    who = _who(caller, outlives_evictions=operation.sold is not None)
     return IdempotencySlot(":".join((who, operation.key, *ids.values())), key, _hash(command))
 
 
 def pattern_of(operation: Operation) -> str:
-    return STRONG_KEY_PATTERN if operation.shows_secrets else KEY_PATTERN
+    return STRONG_KEY_PATTERN if operation.secrets else KEY_PATTERN
 
 
 def words_of(operation: Operation) -> str:
     """What a key of this operation must be, as schemas say it beside what it does."""
-    if not operation.shows_secrets:
+    if operation.secrets is None:
         return ""
     return (
         ". Make it at random (a UUID v4, say) and keep it secret until you have stored the answer: "

@@ -13,12 +13,14 @@ Laws
 Source: RFC 9111 4.2.3, 5.1.
 """
 
-from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 import structlog
+from cachetools import TLRUCache
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -26,8 +28,8 @@ from api.kernel.bodies import PiecesResponse
 from api.kernel.credentials import KEY_HEADER
 from api.kernel.operation import Deps, Operation
 
-MOST_ANSWERS: Final = 512
 MOST_BYTES: Final = 32 * 1024 * 1024
+OVERHEAD: Final = 2_048  # of an answer beside its body
 MOST_PLACE: Final = 256  # characters of path and query: a longer one is nobody else's
 
 log = structlog.get_logger("api")
@@ -46,44 +48,37 @@ class KeptAnswer:
     max_age_s: int
 
 
-class KeptAnswers:
-    def __init__(self, most: int = MOST_ANSWERS, most_bytes: int = MOST_BYTES) -> None:
-        self._answers: OrderedDict[Place, KeptAnswer] = OrderedDict()
-        self._most, self._most_bytes, self._bytes = most, most_bytes, 0
+class KeptAnswers(TLRUCache[Place, KeptAnswer]):
+    """An answer goes when it is as old as it may be, or when there are too many."""
 
-    def find(self, place: Place, now: datetime) -> KeptAnswer | None:
-        """None: there is none, or it is too old; or younger than now, when a clock was set back."""
-        found = self._answers.get(place)
-        if found is None:
-            return None
-        if not 0 <= (now - found.kept_at).total_seconds() < found.max_age_s:
-            self._drop(place)
-            return None
-        self._answers.move_to_end(place)
-        return found
+    def __init__(self, clock: Callable[[], datetime], most_bytes: int = MOST_BYTES) -> None:
+        super().__init__(most_bytes, _ends_at, lambda: clock().timestamp(), _bytes_of)
 
     def keep(self, place: Place, answer: Response, max_age_s: int, now: datetime) -> None:
-        body = bytes(answer.body)
-        if len(body) > self._most_bytes:
-            return
         headers = {
             name: value for name, value in answer.headers.items() if name != "content-length"
         }
-        self._drop(place)
-        self._answers[place] = KeptAnswer(body, answer.status_code, headers, now, max_age_s)
-        self._bytes += len(body)
-        while len(self._answers) > self._most or self._bytes > self._most_bytes:
-            self._drop(next(iter(self._answers)))
+        with suppress(ValueError):  # larger than all may be
+            self[place] = KeptAnswer(
+                bytes(answer.body), answer.status_code, headers, now, max_age_s
+            )
 
-    def _drop(self, place: Place) -> None:
-        gone = self._answers.pop(place, None)
-        if gone is not None:
-            self._bytes -= len(gone.body)
+
+def _ends_at(place: Place, answer: KeptAnswer, now: float) -> float:
+    return answer.kept_at.timestamp() + answer.max_age_s
+
+
+def _bytes_of(answer: KeptAnswer) -> int:
+    return len(answer.body) + OVERHEAD
 
 
 def place_of(request: Request, operation: Operation) -> Place | None:
     """Where the answer to this call is kept; None: it is not."""
-    if not operation.keeps or KEY_HEADER in request.headers or "authorization" in request.headers:
+    if (
+        not (operation.cache and operation.cache.keeps)
+        or KEY_HEADER in request.headers
+        or "authorization" in request.headers
+    ):
         return None
     path, query = request.scope["path"], request.scope["query_string"]
     if len(path) + len(query) > MOST_PLACE:

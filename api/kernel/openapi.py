@@ -11,12 +11,13 @@ from pydantic import BaseModel
 from starlette.routing import BaseRoute
 
 from api.kernel.auth import EVERY
+from api.kernel.catalogue import Catalogue
 from api.kernel.credentials import KEY_HEADER
 from api.kernel.examples import example_bodies, examples_of
 from api.kernel.http import IDEMPOTENCY_HEADER
 from api.kernel.idempotency import pattern_of, words_of
 from api.kernel.left_out import without_null
-from api.kernel.operation import Catalogue, Operation
+from api.kernel.operation import Operation
 from api.kernel.outcome import JSON
 from api.kernel.reasons import reasons_of
 from api.kernel.route import OperationRoute

@@ -1,55 +1,47 @@
 """What an operation is, declared once: its call, who may make it, what it takes and answers, the
 handler and its refusals.
 
-    AREA (api/areas/<area>/operations.py) --> Catalogue (api/catalogue.py, found by folder) --> routes, tools, OpenAPI, next calls
+    AREA (api/areas/<area>/operations.py) --> Catalogue (found by folder: api/catalogue.py) --> routes, tools, OpenAPI, next calls
 
 A handler is `def name(call: ReadCall | WriteCall, caller: AgentCaller | OwnerCaller | ..., command:
 Command) -> Answer`. It raises Refusal (or a MandateError of a context's rules) and never commits:
-`perform` (api/kernel/pipeline.py) owns the transaction. Handler, caller, command and answer are one
-generic type, so that mypy refuses a handler of another one, and one that writes in a read.
+`perform` (api/kernel/pipeline.py) owns the transaction. Its types are the declaration of what a call
+takes and answers; mypy refuses one of another caller, and one that writes in a read.
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from enum import StrEnum
+from enum import Enum, StrEnum, auto
 from functools import cache
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, get_args, get_type_hints
 
 from pydantic import BaseModel, ConfigDict
 from sqlalchemy import Connection
 
-from api.kernel import streams as event_streams
-from api.kernel import workers as threads
 from api.kernel.auth import Auth
 from api.kernel.built import BuiltBody
 from api.kernel.caller import Caller
 from api.kernel.file import File
-from api.kernel.kept_file import KeptFile
-from api.kernel.kept_rows import KeptRows
 from api.kernel.left_out import NullLeavesOut
 from api.kernel.limits import Limits
 from api.kernel.metrics import ApiMetrics
 from api.kernel.one_sale import OneSale
-from api.kernel.payments.payment_config import PaymentConfig
-from api.kernel.payments.used_up import UsedUp
+from api.kernel.outcome import EVENT_STREAM, JSON, Outcome
+from api.kernel.parts import Parts
 from api.kernel.tokens import TokenKind, mint
-from api.kernel.tool import Profile, Tool
-from core.chain.signer import DigestSigner
-from core.credits.rules.prices import PRICES
-from core.custody.keys import KeyMaker
+from api.kernel.tool import Tool
+from api.kernel.workers import Pools
+from core.credits.rules.prices import Price
 from core.db.engine import Database, ReadSession, WriteSession
-from core.fund.accounts import FollowerAccounts, NoAccounts
-from core.house import House
-from core.mandate.chain.reader import VaultReader
-from core.mandate.kept_days import KeptDays, KeptWeeks
-from core.mandate.kept_steps import KeptSteps
-from core.perps.rules.leg import PerpsTerms
-from core.perps.venue import OperatorDesk
-from core.sponsored.kept_gas import KeptReadings
-from core.sponsored.prices import EthPrices, FixedEthPrice
+
+if TYPE_CHECKING:
+    # made of operations, or of a context
+    from api.kernel.catalogue import Catalogue
+    from api.kernel.sale import MeteredRead
+    from api.kernel.streams import StreamPlace
+    from core.mandate.chain.reader import VaultReader
 
 
 class Command(NullLeavesOut):
@@ -98,6 +90,7 @@ class Events(AnswerBody):
     """An answer that goes on: server-sent events (api/kernel/streams.py)."""
 
 
+PartT = TypeVar("PartT")
 AnswerT = TypeVar("AnswerT", bound=BaseModel, covariant=True)
 
 
@@ -117,7 +110,7 @@ class Answer(Generic[AnswerT]):
     headers: Mapping[str, str] = field(default_factory=dict)
     lines: Iterator[str] | None = None
     file: Callable[[], File] | None = None
-    events: event_streams.StreamPlace | None = None
+    events: "StreamPlace | None" = None
     sale: OneSale | None = None
 
 
@@ -181,47 +174,36 @@ class Refusal(Exception):
 class Deps:
     """What create_app is given.
 
-    `contracts` has stack.json's names. `clock` gives aware UTC. `is_local`: every node runs here.
-    `payment_config` None: payments in USDC are not set up, free reads and credits work. `workers`
-    serve the calls, since services wait for database and chain: `large` those with large bodies,
-    beside the others', `settling` what payments wait for. create_app shuts them down.
+    `contracts` has stack.json's names. `clock` gives aware UTC. `workers` serve the calls, since
+    services wait for database and chain; create_app shuts them down. `parts`: what areas bring.
     """
 
     catalogue: "Catalogue"
     database: Database
-    chain: VaultReader
+    chain: "VaultReader"
     chain_id: int
     base_url: str
     contracts: Mapping[str, str]
     pepper: bytes
     clock: Callable[[], datetime]
     limits: Limits = field(default_factory=Limits)
-    house: House = field(default_factory=House)
+    metrics: ApiMetrics
+    workers: Pools = field(default_factory=Pools)
+    parts: Parts = field(default_factory=Parts)
+
+    def with_part(self, kind: type[PartT], part: PartT | None) -> "Deps":
+        return replace(self, parts=self.parts.having(kind, part))
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Who is believed: wallets whose sign-in makes an operator (lower case), and proxies that name the
+    address they call for. `is_local`: every node runs here.
+    """
+
     operator_addresses: frozenset[str] = frozenset()
     trusted_proxies: tuple[str, ...] = ()
     is_local: bool = False
-    metrics: ApiMetrics
-    payment_config: PaymentConfig | None = None
-    workers: threads.Workers = field(default_factory=threads.of_calls)
-    large: threads.Workers = field(default_factory=threads.of_large_bodies)
-    settling: threads.Workers = field(default_factory=threads.of_payments)
-    custody: KeyMaker | None = None  # None: starter wallets are off
-    guard: DigestSigner | None = None  # None: vaults can't pay for web resources
-    used_up: UsedUp = field(default_factory=UsedUp)
-    board_rows: KeptRows = field(default_factory=KeptRows)
-    days: KeptDays = field(default_factory=KeptDays)
-    weeks: KeptWeeks = field(default_factory=KeptWeeks)
-    steps: KeptSteps = field(default_factory=KeptSteps)
-    notes_zip: KeptFile = field(default_factory=KeptFile)
-    perps: PerpsTerms | None = None  # None: the perpetuals leg is off
-    operator_desk: OperatorDesk | None = None  # None: the operator's order routes are off
-    eth_price: EthPrices = field(default_factory=lambda: FixedEthPrice(None))
-    fund_accounts: FollowerAccounts = field(default_factory=NoAccounts)
-    fund_credit_bonds: Mapping[int, int] = field(default_factory=dict)  # credits, by account
-    kept_readings: KeptReadings = field(default_factory=KeptReadings)
-    stream_times: event_streams.StreamTimes = field(default_factory=event_streams.StreamTimes)
-    reopens: event_streams.Reopens = field(default_factory=event_streams.Reopens)
-    streams: event_streams.Streams | None = None  # of one application, which makes them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -280,32 +262,83 @@ class Family(StrEnum):
 CallerT = TypeVar("CallerT", bound=Caller)
 CommandT = TypeVar("CommandT", bound=Command)
 BodyT = TypeVar("BodyT", bound=BaseModel)
+SoldT = TypeVar("SoldT", bound=Command, contravariant=True)
+
+Settle = Callable[[], Outcome]
+"""What is left of a call that a payment covers: look it up or settle it, which waits for a chain,
+and serve.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class CachePolicy:
+    """How long anyone may keep an answer that no credential was sent for, and, `private_max_age_s`,
+    the caller that a credential was sent for; None: not at all. `keeps`: we do too
+    (kept_answers.py).
+    """
+
+    max_age_s: int
+    private_max_age_s: int | None = None
+    keeps: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CallBounds:
+    """`in_turn`: calls of one network address are served one by one, since they wait for one lock.
+    `asks_nothing`: its handler asks neither database nor chain, so that a call without a credential
+    needs no thread. `per_minute`: which of Limits bounds the calls of a network address without a
+    key, all operations that name it together (address_rates.py). `adds_rows`: an owner's have a
+    ceiling a UTC day; no way out does.
+    """
+
+    in_turn: bool = False
+    asks_nothing: bool = False
+    per_minute: str | None = None
+    adds_rows: bool = False
+
+
+class ShownSecrets(Enum):
+    """To whom an answer has new secrets, which the same call with the same key gets again for a
+    while: whoever calls from the network address of the first call, where no credential was sent; or
+    whoever can send its body, which holds a secret or a signature.
+    """
+
+    TO_ADDRESS = auto()
+    TO_SENDER = auto()
+
+
+class Sold(Protocol[SoldT]):
+    """What a read is charged by. `is_there`: whether there is something at this path, so that nobody
+    pays for what is not there.
+    """
+
+    @property
+    def price(self) -> Price: ...
+
+    def is_there(self, command: SoldT, /) -> bool: ...
+
+    def charged(self, read: "MeteredRead", outcome: Outcome) -> Outcome | Settle:
+        """The outcome once it is paid; what is left to do, where that waits for a chain.
+
+        Errors: Refusal, OutsideError.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Operation:
     """One call. `path` has {names} that are fields of the command; {path} stands for several segments.
+    What it takes and answers, its handler says: by the types of its last parameter and its result.
 
     `key` is `<area>.<verb>`. `refuses`: the reasons that the handler itself refuses with; what the
     kernel refuses follows from the operation (api.kernel.reasons). A reason that an answer names
-    and this does not is a defect, and tests look for it. `price` names the fee of a read in
-    core.credits.rules.prices; without one nothing is charged. `sells`, of each that has one:
-    whether there is something at this path, so that nobody pays for what is not there. `media_type`
-    is of a plain success; the answer of another one than JSON is lines, or the body {"text": ...}.
-    `also_as`: media types that the query `format` asks for instead. `block`: every refusal carries
-    the machine-readable object; without it a core refusal is a sentence alone, but for 401, 402 and
-    429. `example`: a body valid as it stands, used in next calls and OpenAPI. `idempotent`: takes
-    Idempotency-Key. `shows_secrets`: its answer has new secrets, which the same call with the same
-    key gets again for a while. `body_is_secret`: nobody but the caller can send its body, which
-    holds a secret or a signature; without it a caller without credential is told by its address.
-    `status`: of a plain success; `also`: others that are no refusal. `max_age_s`: how long anyone
-    may keep an answer that no credential was sent for; None: not at all; `private_max_age_s`: its
-    caller, one that a credential was sent for. `keeps`: we do too (kept_answers.py). `more`: what
-    the summary has no room for, in OpenAPI. `in_turn`: calls of one network address are served one
-    by one, since they wait for one lock. `asks_nothing`: its handler asks neither database nor chain,
-    so that a call without a credential needs no thread. `per_minute`: which of Limits bounds the
-    calls of a network address without a key, all operations that name it together
-    (over_rate.py). `adds_rows`: an owner's have a ceiling a UTC day; no way out does.
+    and this does not is a defect, and tests look for it. `sold`: of a read that is charged for.
+    `media`: the media type of a plain success, then those that the query `format` asks for instead;
+    the answer of another one than JSON is lines, or the body {"text": ...}. `statuses`: of a plain
+    success, then others that are no refusal. `block`: every refusal carries the machine-readable
+    object; without it a core refusal is a sentence alone, but for 401, 402 and 429. `example`: a
+    body valid as it stands, used in next calls and OpenAPI. `idempotent`: takes Idempotency-Key.
+    `more`: what the summary has no room for, in OpenAPI.
     """
 
     key: str
@@ -313,61 +346,60 @@ class Operation:
     path: str
     auth: Auth[Caller]
     summary: str
-    command: type[Command]
-    answer: type[BaseModel]
     handler: Callable[[Any, Any, Any], Answer[BaseModel]]
     family: Family = Family.CORE
     scope: str | None = None
     block: bool = True
     example: Mapping[str, Any] | None = None
     idempotent: bool = False
-    shows_secrets: bool = False
-    body_is_secret: bool = False
-    price: str | None = None
-    sells: Callable[[Any], bool] | None = None
-    media_type: str = "application/json"
-    also_as: tuple[str, ...] = ()
-    status: int = 200
-    also: tuple[int, ...] = ()
-    max_age_s: int | None = None
-    private_max_age_s: int | None = None
-    keeps: bool = False
+    secrets: ShownSecrets | None = None
+    sold: Sold[Any] | None = None
+    media: tuple[str, ...] = (JSON,)
+    statuses: tuple[int, ...] = (200,)
+    cache: CachePolicy | None = None
+    bounds: CallBounds = CallBounds()
     tool: Tool | None = None
     more: str | None = None
     refuses: tuple[str, ...] = ()
-    in_turn: bool = False
-    asks_nothing: bool = False
-    per_minute: str | None = None
-    adds_rows: bool = False
 
     @property
     def area(self) -> str:
         return self.key.partition(".")[0]
 
     @property
+    def command(self) -> type[Command]:
+        return _declared(self.handler)[0]
+
+    @property
+    def answer(self) -> type[BaseModel]:
+        return _declared(self.handler)[1]
+
+    @property
     def price_credits(self) -> int:
         """0: nothing is charged."""
-        return 0 if self.price is None else PRICES[self.price].credits or 0
+        return 0 if self.sold is None else self.sold.price.credits or 0
 
     @property
     def streams(self) -> bool:
         """Whether it is answered with server-sent events."""
-        return self.media_type == event_streams.EVENT_STREAM
+        return self.media[0] == EVENT_STREAM
 
     @property
     def takes_body(self) -> bool:
         """Whether the command has required fields that the path does not fill, so that a call
         without a body fails.
         """
-        return self.method in ("POST", "PUT") and _required_in_body(self.command, self.path)
+        return self.method in ("POST", "PUT") and any(
+            field.is_required() and f"{{{name}}}" not in self.path
+            for name, field in self.command.model_fields.items()
+        )
 
 
 @cache
-def _required_in_body(command: type[Command], path: str) -> bool:
-    return any(
-        field.is_required() and f"{{{name}}}" not in path
-        for name, field in command.model_fields.items()
-    )
+def _declared(handler: Callable[..., Any]) -> tuple[type[Command], type[BaseModel]]:
+    """The command that a handler takes, and the body of its answer."""
+    *_, command, answer = get_type_hints(handler).values()
+    return command, get_args(answer)[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -376,10 +408,8 @@ class Read(Operation, Generic[CallerT, CommandT, BodyT]):
 
     method: str = "GET"
     auth: Auth[CallerT]
-    command: type[CommandT]
-    answer: type[BodyT]
     handler: Callable[[ReadCall, CallerT, CommandT], Answer[BodyT]]
-    sells: Callable[[CommandT], bool] | None = None
+    sold: Sold[CommandT] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -388,8 +418,6 @@ class Write(Operation, Generic[CallerT, CommandT, BodyT]):
 
     method: str = "POST"
     auth: Auth[CallerT]
-    command: type[CommandT]
-    answer: type[BodyT]
     handler: Callable[[WriteCall, CallerT, CommandT], Answer[BodyT]]
 
 
@@ -422,76 +450,3 @@ class Area:
     operations: tuple[Operation, ...]
     reasons: Mapping[str, Reason] = field(default_factory=dict)
     capabilities: tuple[str, ...] = ()
-
-
-class Catalogue:
-    """Every area's operations and reasons, and those that the kernel refuses with.
-
-    Errors: ValueError when they do not agree.
-    """
-
-    def __init__(self, areas: Iterable[Area], kernel_reasons: Mapping[str, Reason]) -> None:
-        self.areas = tuple(areas)
-        self.operations = tuple(operation for area in self.areas for operation in area.operations)
-        self.by_key: Mapping[str, Operation] = {
-            operation.key: operation for operation in self.operations
-        }
-        self.reasons = dict(kernel_reasons)
-        for area in self.areas:
-            for name, reason in area.reasons.items():
-                if self.reasons.setdefault(name, reason) is not reason:
-                    raise ValueError(f"the reason {name} has two homes; keep one of them")
-        self._require_agreement()
-
-    def _require_agreement(self) -> None:
-        declared = Counter(str((one.method, one.path)) for one in self.operations)
-        declared.update(one.key for one in self.operations)
-        twice = [name for name, times in declared.items() if times > 1]
-        if twice:
-            raise ValueError(f"declared twice: {', '.join(sorted(twice))}")
-        for area in self.areas:
-            strange = [one.key for one in area.operations if one.area != area.name]
-            if strange:
-                raise ValueError(
-                    f"{', '.join(strange)}: a key of the area {area.name} begins with {area.name}."
-                )
-        writing = [
-            one.key
-            for one in self.operations
-            if one.method in ("GET", "HEAD") and not isinstance(one, Read)
-        ]
-        if writing:
-            rule = "a GET is declared with Read, whose session cannot write"
-            raise ValueError(f"{', '.join(writing)}: {rule} (CONTRIBUTING.md#a-route)")
-        unsold = [one.key for one in self.operations if bool(one.price) is not bool(one.sells)]
-        if unsold:
-            raise ValueError(f"{', '.join(unsold)}: price and sells go together")
-        kept = [one.key for one in self.operations if one.price and one.max_age_s is not None]
-        if kept:
-            raise ValueError(f"{', '.join(kept)}: what has a price has no ETag, and no free 304")
-        unknown = {
-            reason for operation in self.operations for reason in operation.refuses
-        } - self.reasons.keys()
-        unknown |= {
-            key for reason in self.reasons.values() for key in reason.next_calls
-        } - self.by_key.keys()
-        if unknown:
-            raise ValueError(
-                f"named by a refusal and declared nowhere: {', '.join(sorted(unknown))}"
-            )
-        for area in self.areas:
-            used = {reason for operation in area.operations for reason in operation.refuses}
-            if unused := area.reasons.keys() - used:
-                raise ValueError(
-                    f"{', '.join(sorted(unused))}: no operation of {area.name} refuses with it; "
-                    "name it in the `refuses` of those that do, or delete it "
-                    "(CONTRIBUTING.md#a-route)"
-                )
-
-    def tools(self, profile: Profile) -> Mapping[str, Operation]:
-        """The operations whose tools this profile shows, by the tool's name."""
-        return {
-            one.tool.name: one
-            for one in self.operations
-            if one.tool is not None and profile.shows(one.tool)
-        }

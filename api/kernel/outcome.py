@@ -2,12 +2,15 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from api.kernel.file import File
-from api.kernel.streams import OpenedStream
+
+if TYPE_CHECKING:
+    from api.kernel.streams import OpenedStream
 
 JSON: Final = "application/json"
+EVENT_STREAM: Final = "text/event-stream"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,4 +24,4 @@ class Outcome:
     media_type: str = JSON
     lines: Iterator[str] | None = None
     file: File | None = None
-    stream: OpenedStream | None = None
+    stream: "OpenedStream | None" = None

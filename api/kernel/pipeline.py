@@ -10,15 +10,13 @@ Laws
 - What follows is one transaction, committed here and nowhere else; a refusal undoes it, unless it
   says `keeps_write` (law 8). A GET reads one read-only snapshot. A write that is one statement may
   run by itself (WriteCall.runs), as the last thing that can be refused.
-- Calls alike that wait together share one read (api/kernel/shared_reads.py).
-- A read that has a price is charged when its answer is ready (api/kernel/payments/metering.py), a
+- A read that has a price is charged when its answer is ready (api/payments/metered.py), a
   refused one never. Where a payment is to be settled, that is left to other threads (Unsettled): it
   waits for a chain.
 - Whatever happens, a caller gets a body that says what to do. Bodies, keys and tokens are never
   logged.
 """
 
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -46,6 +44,7 @@ from api.kernel.idempotency import SecretSlot
 from api.kernel.metrics import NO_REASON, Served
 from api.kernel.one_sale import OneSale
 from api.kernel.operation import (
+    Access,
     Answer,
     Command,
     Deps,
@@ -53,17 +52,17 @@ from api.kernel.operation import (
     Operation,
     ReadCall,
     Refusal,
+    Settle,
+    ShownSecrets,
+    Sold,
     WriteCall,
 )
 from api.kernel.outcome import JSON, Outcome
-from api.kernel.payments import metering
-from api.kernel.payments.offer import MeteredRead, SentPayment
-from api.kernel.payments.resources import url_of
 from api.kernel.quota import Quota
-from api.kernel.refusals import path_ids, refusal_of, refused
+from api.kernel.refusals import path_ids, refusal_of, refused, url_of
+from api.kernel.sale import MeteredRead, SentPayment
 from api.kernel.scopes import require_scope
 from api.kernel.secrets_guard import refuse_secrets
-from api.kernel.shared_reads import Arrival
 from api.kernel.streams import Holder, OpenedStream
 from api.kernel.tokens import mint
 from api.kernel.validation import command_of
@@ -97,9 +96,7 @@ class _Run:
     request_id: str
     unreadable: Refusal | None
     payment: SentPayment
-    began_at: float  # seconds of a clock that never goes back, before anything of the call is known
     now: datetime
-    arrival: Arrival | None
     most_characters: int | None
     measuring: ExitStack = field(default_factory=ExitStack)
     served: Served = field(default_factory=Served)
@@ -127,14 +124,12 @@ def perform(
     request_id: str,
     unreadable: Refusal | None = None,
     payment: SentPayment | None = None,
-    arrival: Arrival | None = None,
     most_characters: int | None = None,
 ) -> Outcome | Unsettled:
     """Serve one call. `fields` are path, query and body merged, as api.kernel.body read them.
 
     `unreadable`: why the body could not be read; the caller hears it after credentials and ceiling,
-    like any bad input. `arrival`: when the call came, where its read may be shared. A list that has
-    more than `most_characters` is read with a smaller limit.
+    like any bad input. A list that has more than `most_characters` is read with a smaller limit.
 
     Errors: none that a caller can cause; what is left (a defect of ours) is the edge's to answer.
     """
@@ -147,9 +142,7 @@ def perform(
         request_id,
         unreadable,
         payment or SentPayment(),
-        time.monotonic(),
         deps.clock(),
-        arrival,
         most_characters,
     )
     run.served = run.measuring.enter_context(deps.metrics.serving(operation.key))
@@ -163,9 +156,7 @@ def perform(
     )
 
 
-def _step(
-    run: _Run, step: Callable[[_Run], Outcome | metering.Settle]
-) -> Outcome | metering.Settle:
+def _step(run: _Run, step: Callable[[_Run], Outcome | Settle]) -> Outcome | Settle:
     """The call's outcome, measured and logged, or what is left to do for it."""
     with ExitStack() as ends:
         ends.push(run.measuring)
@@ -191,9 +182,7 @@ def _raise(refusal: Refusal, run: _Run) -> Outcome:
     raise refusal
 
 
-def _served(
-    run: _Run, step: Callable[[_Run], Outcome | metering.Settle]
-) -> Outcome | metering.Settle:
+def _served(run: _Run, step: Callable[[_Run], Outcome | Settle]) -> Outcome | Settle:
     try:
         with _outside(run):
             return step(run)
@@ -203,7 +192,7 @@ def _served(
         return _refused(run, _database_refusal(error, run))
 
 
-def _answered(run: _Run) -> Outcome | metering.Settle:
+def _answered(run: _Run) -> Outcome | Settle:
     secret = _secret(run)
     if run.credentials.key is not None:
         try:
@@ -229,20 +218,18 @@ def _secret(run: _Run) -> Refusal | None:
     return None
 
 
-def _read(run: _Run) -> Outcome | metering.Settle:
-    if run.arrival is not None and (shared := run.arrival.find()) is not None:
-        return shared.outcome
+def _read(run: _Run) -> Outcome | Settle:
     answer = run.deps.database.reading(partial(_answer_read, run))
     outcome = _outcome(run, answer)
-    if run.arrival is not None:
-        run.arrival.keep(run.began_at, outcome)
     sale = answer.sale
-    if run.operation.price is None or (sale is not None and sale.is_covered):
+    if run.operation.sold is None or (sale is not None and sale.is_covered):
         return outcome
-    return _charged(run, outcome, sale)
+    return _charged(run, run.operation.sold, outcome, sale)
 
 
-def _charged(run: _Run, outcome: Outcome, sale: OneSale | None) -> Outcome | metering.Settle:
+def _charged(
+    run: _Run, sold: Sold[Any], outcome: Outcome, sale: OneSale | None
+) -> Outcome | Settle:
     resource = url_of(run.deps.base_url, run.operation, run.fields)
     slot = idempotency.slot_of(
         run.operation, run.caller, run.ids, _command(run), run.idempotency_key
@@ -259,7 +246,7 @@ def _charged(run: _Run, outcome: Outcome, sale: OneSale | None) -> Outcome | met
         now=run.now,
         sale=sale,
     )
-    return metering.charged(read, outcome)
+    return sold.charged(read, outcome)
 
 
 def _write(run: _Run) -> Outcome:
@@ -303,8 +290,10 @@ def _answer_write(run: _Run, session: WriteSession) -> Outcome:
     _admit(run, session)
     command = _command(run)
     slot = idempotency.slot_of(run.operation, run.caller, run.ids, command, run.idempotency_key)
-    if slot is not None and run.operation.shows_secrets:
-        is_known = run.operation.body_is_secret or not isinstance(run.caller, Nobody)
+    if slot is not None and run.operation.secrets is not None:
+        is_known = run.operation.secrets is ShownSecrets.TO_SENDER or not isinstance(
+            run.caller, Nobody
+        )
         shown_to = None if is_known else run.credentials.client
         slot = idempotency.secret_slot(slot, run.deps.pepper, run.now, shown_to)
     kept = None if slot is None else idempotency.claim(session, slot)
@@ -321,7 +310,7 @@ def _answer_write(run: _Run, session: WriteSession) -> Outcome:
     )
     try:
         outcome, keeps_key = _outcome(run, run.operation.handler(call, run.caller, command)), True
-        if run.operation.adds_rows and isinstance(run.caller, OwnerCaller):
+        if run.operation.bounds.adds_rows and isinstance(run.caller, OwnerCaller):
             quota.count_write(session, run.caller, run.deps.limits, run.now)
     except Refusal as refusal:
         if not refusal.keeps_write:
@@ -337,7 +326,7 @@ def _admit(run: _Run, session: Session) -> None:
     bearer = run.credentials.bearer
     by_bearer = None if bearer is None else prove_bearer(session, bearer, run.deps, run.now)
     run.caller = caller_for(
-        run.operation, Proven(run.by_key, by_bearer), run.deps.operator_addresses
+        run.operation, Proven(run.by_key, by_bearer), run.deps.parts.of(Access).operator_addresses
     )
     require_scope(run.operation, run.caller)
 
@@ -368,12 +357,12 @@ def _outside(run: _Run) -> Iterator[None]:
 def _outcome(run: _Run, answer: Answer[BaseModel]) -> Outcome:
     file = None if answer.file is None else answer.file()
     body = _body(answer)
-    is_json = run.operation.media_type == JSON and file is None and answer.lines is None
+    is_json = run.operation.media[0] == JSON and file is None and answer.lines is None
     if is_json and not isinstance(body, BuiltBody):
         body = BuiltBody(body)
     stream = None if answer.events is None else OpenedStream(answer.events, _holder(run))
     return Outcome(
-        answer.status, body, answer.headers, run.operation.media_type, answer.lines, file, stream
+        answer.status, body, answer.headers, run.operation.media[0], answer.lines, file, stream
     )
 
 

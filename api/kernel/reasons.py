@@ -8,8 +8,9 @@ unknown_route, 405) belong to no operation.
 from collections.abc import Iterator
 
 from api.kernel.auth import Credential
+from api.kernel.catalogue import Catalogue
 from api.kernel.credentials import gives_keys
-from api.kernel.operation import Catalogue, Family, Operation
+from api.kernel.operation import Family, Operation
 
 TAKES_BODY = ("POST", "PUT", "PATCH")
 
@@ -51,7 +52,7 @@ def _of_credentials(operation: Operation) -> Iterator[str]:
 
 
 def _of_payment(operation: Operation) -> Iterator[str]:
-    if operation.price is not None:
+    if operation.sold is not None:
         yield from (
             "payment_required",
             "credit_insufficient",

@@ -21,7 +21,8 @@ from urllib.parse import quote
 
 from api.kernel.auth import ANYBODY, EVERY, Credential
 from api.kernel.built import BuiltBody
-from api.kernel.operation import Catalogue, NextCall, Operation, Reason, Refusal
+from api.kernel.catalogue import Catalogue
+from api.kernel.operation import NextCall, Operation, Reason, Refusal
 from api.kernel.outcome import Outcome
 from core.errors import (
     InvalidNumberError,
@@ -414,6 +415,12 @@ def fill_path(path: str, by_name: Mapping[str, str], by_segment: Mapping[str, st
     return _PATH_NAME.sub(
         lambda found: quote(str(values[found[1]]), safe="/" if found[1] == SEGMENTS else ""), path
     )
+
+
+def url_of(base_url: str, operation: Operation, fields: Mapping[str, Any]) -> str:
+    """In the only form that a payment is taken for: the path's values alone, quoted in one way."""
+    path = fill_path(operation.path, {name: str(value) for name, value in fields.items()}, {})
+    return f"{base_url}{path}"
 
 
 def route_path(path: str) -> str:

@@ -22,9 +22,8 @@ from api.kernel.kept_answers import answered_again, place_of
 from api.kernel.operation import Events, Operation
 from api.kernel.outcome import JSON
 from api.kernel.over_rate import over_rate
-from api.kernel.payments.offer import SentPayment
 from api.kernel.refusals import route_path
-from api.kernel.shared_reads import place_of_read
+from api.kernel.sale import SentPayment
 
 TEXT = {"schema": {"type": "string"}}
 # one event of a stream, as its fields: `data` is JSON text (docs/api-guide.md#events)
@@ -56,7 +55,7 @@ def _placeholders(path: str) -> list[bool]:
 class OperationRoute(APIRoute):
     def __init__(self, operation: Operation) -> None:
         self.operation = operation
-        is_json = operation.media_type == JSON
+        is_json = operation.media[0] == JSON
         super().__init__(
             route_path(operation.path),
             self.serve,
@@ -64,7 +63,7 @@ class OperationRoute(APIRoute):
             operation_id=operation.key.replace(".", "_"),
             tags=[operation.area],
             summary=operation.summary,
-            status_code=operation.status,
+            status_code=operation.statuses[0],
             response_model=operation.answer if is_json else None,
             response_description="Answered",
             responses=_answers(operation),
@@ -104,19 +103,19 @@ class OperationRoute(APIRoute):
         credentials = credentials_of(request, deps)
         if (over := await over_rate(request, operation, deps)) is not None:
             return response_of(over)
-        if place is not None and (known := answers.find(place, began_at)) is not None:
+        if place is not None and (known := answers.get(place)) is not None:
             return answered_again(request, operation, known, deps)
         read = await fields_of(request, operation, deps.limits.body_bytes)
         payment = _payment_of(request)
-        path, query = request.scope["path"], request.scope["query_string"]
-        with shared.reads.arrives(place_of_read(operation, path, query, credentials)) as arrival:
-            outcome = await enter(request, operation, read, deps, payment, arrival)
+        outcome = await enter(request, operation, read, deps, payment)
         if outcome.stream is not None:
             return opened(outcome, outcome.stream, deps)
         answer = response_of(outcome)
         add_cache_headers(answer, operation, credentials)
-        if place is not None and outcome.status in (operation.status, *operation.also):
-            answers.keep(place, answer, operation.max_age_s or 0, began_at)
+        if place is not None and outcome.status in operation.statuses:
+            answers.keep(
+                place, answer, operation.cache.max_age_s if operation.cache else 0, began_at
+            )
         return answer
 
 
@@ -133,13 +132,13 @@ def _payment_of(request: Request) -> SentPayment:
 
 def _answers(operation: Operation) -> dict[int | str, dict[str, Any]]:
     """What FastAPI says of answers beside the model of a plain success."""
-    content: dict[str, Any] = dict.fromkeys(operation.also_as, TEXT)
-    if operation.media_type != JSON:
-        content[operation.media_type] = EVENT if operation.answer is Events else TEXT
-    found: dict[int | str, dict[str, Any]] = {operation.status: {"content": content}}
-    for status in operation.also:
+    content: dict[str, Any] = dict.fromkeys(operation.media[1:], TEXT)
+    if operation.media[0] != JSON:
+        content[operation.media[0]] = EVENT if operation.answer is Events else TEXT
+    found: dict[int | str, dict[str, Any]] = {operation.statuses[0]: {"content": content}}
+    for status in operation.statuses[1:]:
         found[status] = {"description": "Answered", "model": operation.answer, "content": content}
-    if operation.max_age_s is not None:
+    if operation.cache is not None:
         found[NOT_MODIFIED] = {
             "description": "What you have is still current: If-None-Match named its ETag"
         }

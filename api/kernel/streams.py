@@ -38,7 +38,6 @@ from core.db.notices import Listener
 from core.identity.calls import live_keys, live_sessions
 from core.texts import shown_json
 
-EVENT_STREAM: Final = "text/event-stream"
 LINE_END: Final = "\n"
 RETRY_MS: Final = 3_000  # what a client waits before it connects again
 RECHECK_S: Final = 5.0  # how often keys and sessions are looked at

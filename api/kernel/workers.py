@@ -244,11 +244,18 @@ def of_calls() -> Workers:
     return Workers(CALLS, CALLS_OF_ONE, at_work=AT_WORK)
 
 
-def of_large_bodies() -> Workers:
-    """Those that serve calls with a body above LARGE_BYTES."""
-    return Workers(LARGE, 1, "large", LARGE_WAITING)
+@dataclass(frozen=True, slots=True)
+class Pools:
+    """The threads of one application: those that serve calls, those with a body above LARGE_BYTES, and
+    those that look up and settle payments.
+    """
 
+    calls: Workers = field(default_factory=of_calls)
+    large: Workers = field(default_factory=lambda: Workers(LARGE, 1, "large", LARGE_WAITING))
+    settling: Workers = field(
+        default_factory=lambda: Workers(SETTLING, SETTLING_OF_ONE, "settling")
+    )
 
-def of_payments() -> Workers:
-    """Those that look up and settle payments."""
-    return Workers(SETTLING, SETTLING_OF_ONE, "settling")
+    def shutdown(self) -> None:
+        for workers in (self.calls, self.large, self.settling):
+            workers.shutdown()

@@ -100,7 +100,9 @@ class ToolEndpoint:
         )
         self._entries = entries_of(deps.catalogue)
         self._server = server_of(self._entries, deps)
-        self._of_protocol = KeptAnswers()  # of its own, so that no stranger's reads push it out
+        self._of_protocol = KeptAnswers(
+            deps.clock
+        )  # of its own, so that no stranger's reads push it out
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
@@ -181,7 +183,7 @@ class ToolEndpoint:
         return credentials.key is None and credentials.bearer is None
 
     def _kept(self, answers: KeptAnswers, place: AnswerPlace | None) -> KeptAnswer | None:
-        return None if place is None else answers.find(place.place, self._deps.clock())
+        return None if place is None else answers.get(place.place)
 
     async def _read(self, request: Request) -> SentMessage:
         read_query, raw, refused = await self._query(request), b"", None

@@ -6,8 +6,9 @@ What the messages say is MCP's to describe, each tool's arguments tools/list's.
 from collections.abc import Mapping
 from typing import Any
 
+from api.kernel.catalogue import Catalogue
 from api.kernel.openapi import described
-from api.kernel.operation import Catalogue, Operation
+from api.kernel.operation import Operation
 from api.kernel.tool import Profile
 
 _REFUSED: Mapping[str, Any] = {

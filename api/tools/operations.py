@@ -1,8 +1,7 @@
 """The endpoint of the tools, which are the operations of every area that name one."""
 
 from api.kernel.auth import ANYBODY, ANYBODY_OR_KEY_OR_OWNER
-from api.kernel.operation import Area, Read, Reason, Text, Write
-from api.tools.schemas import Admitted, ToolsQuery
+from api.kernel.operation import Area, CallBounds, Read, Reason, Write
 from api.tools.service import connect, show
 
 AREA = Area(
@@ -15,21 +14,17 @@ AREA = Area(
             auth=ANYBODY_OR_KEY_OR_OWNER,
             summary="Call the tools of this service (MCP, Streamable HTTP); profile selects which "
             "are shown.",
-            command=ToolsQuery,
-            answer=Admitted,
             handler=connect,
             refuses=("origin_not_allowed",),
-            per_minute="tool_messages_per_address_per_minute",
+            bounds=CallBounds(per_minute="tool_messages_per_address_per_minute"),
         ),
         Read(
             key="tools.help",
             path="/mcp",
             auth=ANYBODY,
             summary="Read how to connect a client to the tools; a page for people.",
-            command=ToolsQuery,
-            answer=Text,
             handler=show,
-            media_type="text/html",
+            media=("text/html",),
             refuses=("origin_not_allowed",),
         ),
     ),

@@ -6,8 +6,9 @@ import json
 from collections.abc import Mapping
 from html import escape
 
+from api.kernel.catalogue import Catalogue
 from api.kernel.credentials import KEY_HEADER
-from api.kernel.operation import Catalogue, Operation
+from api.kernel.operation import Operation
 from api.kernel.tool import Profile
 
 # The page runs nothing and loads nothing; no site may frame it (docs/rules.md#cached-answers).

@@ -17,7 +17,7 @@ from x402.mcp.constants import MCP_PAYMENT_META_KEY, MCP_PAYMENT_RESPONSE_META_K
 
 from api.kernel.http import json_text
 from api.kernel.outcome import Outcome
-from api.kernel.payments.offer import SentPayment
+from api.kernel.sale import SentPayment
 
 
 def payment_of(meta: Mapping[str, Any] | None) -> SentPayment:

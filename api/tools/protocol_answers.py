@@ -89,7 +89,7 @@ def _asked_of_protocol(method: str, params: Mapping[str, Any]) -> tuple[bytes, i
 
 def _asked_of(read: Operation, method: str, params: Mapping[str, Any]) -> tuple[bytes, int] | None:
     """A read's arguments, where they are short and plain."""
-    if not read.keeps or read.max_age_s is None or read.price is not None:
+    if read.cache is None or not read.cache.keeps:
         return None
     if any(not name.startswith((OF_THE_PROTOCOL, PROGRESS)) for name in params.get("_meta", {})):
         return None
@@ -98,7 +98,7 @@ def _asked_of(read: Operation, method: str, params: Mapping[str, Any]) -> tuple[
     except TypeError:  # a number that has a text of its own
         return None
     hint = next((hint for hinted, hint in HINTS.items() if hinted == method), None)
-    kept_s = read.max_age_s - (0 if hint is None else hint.ttl_ms // 1000)
+    kept_s = read.cache.max_age_s - (0 if hint is None else hint.ttl_ms // 1000)
     return (asked, kept_s) if len(asked) <= MOST_PLACE else None
 
 

@@ -22,9 +22,10 @@ from mcp_types import Tool as Described
 from mcp_types import ToolAnnotations
 from pydantic.json_schema import GenerateJsonSchema
 
+from api.kernel.catalogue import Catalogue
 from api.kernel.idempotency import pattern_of, words_of
 from api.kernel.left_out import or_null
-from api.kernel.operation import Catalogue, Operation
+from api.kernel.operation import Operation
 from api.kernel.texts import others_in
 from api.kernel.tool import ID, Profile, Tool, ToolKind
 

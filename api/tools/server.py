@@ -39,7 +39,7 @@ from api.kernel.body import require_storable
 from api.kernel.http import SentFields, enter, json_text
 from api.kernel.operation import Deps, Operation, Refusal
 from api.kernel.outcome import Outcome
-from api.kernel.payments.offer import SentPayment
+from api.kernel.sale import SentPayment
 from api.kernel.tool import ID, Profile
 from api.kernel.validation import command_of
 from api.tools import resources

@@ -2,6 +2,8 @@
 sends counts (docs/fund.md#accounts).
 """
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from core.chain.reader import ChainReader
@@ -33,3 +35,11 @@ class SimulatedAccounts:
 
     def read(self, address: str) -> FollowerAccount | None:
         return FollowerAccount(self._chain.usdc_balance(address), {})
+
+
+@dataclass(frozen=True, slots=True)
+class FundSetup:
+    """`credit_bonds`: credits, by account."""
+
+    accounts: FollowerAccounts = field(default_factory=NoAccounts)
+    credit_bonds: Mapping[int, int] = field(default_factory=dict)

@@ -2,7 +2,7 @@
 for each who looks at it.
 """
 
-from collections.abc import Callable
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -26,28 +26,16 @@ class StepsPage:
 
 @dataclass(frozen=True, slots=True)
 class PlaceOfSteps:
-    """`before`: the place below which the page is; None: the newest page."""
+    """`before`: the place below which the page is; None: the newest page. `version`: of all that the
+    page is made of.
+    """
 
     mandate_id: int
     before: int | None
     limit: int
+    version: Hashable
 
 
-class KeptSteps:
-    """Threads may share it."""
-
+class KeptSteps(Kept[PlaceOfSteps, StepsPage]):
     def __init__(self, most: int = MOST_BYTES) -> None:
-        self._pages = Kept[PlaceOfSteps, tuple[object, StepsPage]](
-            most, lambda kept: _PAGE_BYTES + len(msgspec.json.encode(kept[1].steps))
-        )
-
-    def page(
-        self, place: PlaceOfSteps, version: object, read: Callable[[], StepsPage]
-    ) -> StepsPage:
-        """`version`: of all that the page is made of."""
-        known = self._pages.find(place)
-        if known is not None and known[0] == version:
-            return known[1]
-        page = read()
-        self._pages.keep(place, (version, page))
-        return page
+        super().__init__(most, lambda page: _PAGE_BYTES + len(msgspec.json.encode(page.steps)))

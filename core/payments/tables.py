@@ -60,7 +60,7 @@ class X402Payment(Base):
     # SHA-256: who retries holds the very payment
     signature_hash: Mapped[bytes] = mapped_column(Hash32)
     # of a payment without an agent's account: what its sender alone can say again
-    # (api/kernel/payments/sender.py). Null: an agent's, or from before the column
+    # (api/payments/sender.py). Null: an agent's, or from before the column
     sent_by: Mapped[bytes | None] = mapped_column(Hash32)
     state: Mapped[str] = mapped_column(Text)
     # the chain's height when it was first claimed: it can't have settled below

@@ -17,6 +17,7 @@ from typing import Final, Generic, TypeVar
 
 from core.chain.reader import ChainReader
 from core.errors import OutsideError
+from core.sponsored.prices import EthPrices, FixedEthPrice
 from core.sponsored.readings import gas_by_size
 from core.sponsored.rules import GasPrice
 
@@ -87,3 +88,4 @@ class KeptReadings:
 
     gas: SharedGasReading = field(default_factory=SharedGasReading)
     takes_fees: SharedReading[bool] = field(default_factory=SharedReading)
+    eth_price: EthPrices = field(default_factory=lambda: FixedEthPrice(None))

@@ -13,8 +13,8 @@ import yaml
 
 from api.kernel.metrics import PREFIX as API_PREFIX
 from api.kernel.metrics import ApiMetrics as ApiMetrics
-from api.kernel.payments.figures import SettlerGas
-from api.kernel.payments.payment_config import GasBudget
+from api.payments.figures import SettlerGas
+from api.payments.payment_config import GasBudget
 from core.chain.nodes import Nodes
 from core.db.engine import Database
 from indexer.metrics import PREFIX, IndexerMetrics

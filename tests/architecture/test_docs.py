@@ -59,9 +59,9 @@ def test_every_read_that_may_be_cached_stands_in_the_guide_with_its_age() -> Non
     section = doc("api-guide.md").partition("## Caching")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| (\d+) \| (.+) \|$", section, re.MULTILINE)
     written = {(call, int(age)) for age, calls in rows for call in re.findall(r"`(.+?)`", calls)}
-    cached = [row for row in catalogue().operations if row.max_age_s is not None]
+    cached = [row for row in catalogue().operations if row.cache is not None]
 
-    assert written == {(f"{row.method} {row.path}", row.max_age_s) for row in cached}
+    assert written == {(f"{row.method} {row.path}", row.cache.max_age_s) for row in cached}
 
 
 def test_the_guide_names_whose_refusals_are_a_sentence_alone() -> None:

@@ -1,6 +1,4 @@
-"""Each operation is one type: mypy refuses a handler of another command, caller or answer, and one
-that writes in a read.
-"""
+"""Each operation is one type: mypy refuses a handler of another caller, and one that writes in a read."""
 
 import subprocess
 import sys
@@ -25,10 +23,6 @@ def good(call: ReadCall, caller: AgentCaller, command: NoInput) -> Answer[schema
     return shown()
 
 
-def of_another_command(call: ReadCall, caller: AgentCaller, command: schemas.SelfQuery) -> Answer[schemas.Fleet]:
-    return shown()
-
-
 def of_another_caller(call: ReadCall, caller: OwnerCaller, command: NoInput) -> Answer[schemas.Fleet]:
     return shown()
 
@@ -37,19 +31,9 @@ def that_writes(call: WriteCall, caller: AgentCaller, command: NoInput) -> Answe
     return shown()
 
 
-def of_another_answer(call: ReadCall, caller: AgentCaller, command: NoInput) -> Answer[schemas.Scopes]:
-    raise NotImplementedError
-
-
 """
-READ = (
-    'Read(key="a.b", path="/a", auth=BY_KEY, summary="A.", command=NoInput, '
-    "answer=schemas.Fleet, handler={handler})\n"
-)
-WRITE = (
-    'Write(key="a.c", path="/a", auth=BY_KEY, summary="A.", command=NoInput, '
-    "answer=schemas.Fleet, handler=that_writes)\n"
-)
+READ = 'Read(key="a.b", path="/a", auth=BY_KEY, summary="A.", handler={handler})\n'
+WRITE = 'Write(key="a.c", path="/a", auth=BY_KEY, summary="A.", handler=that_writes)\n'
 WRITING = (
     "add({row})",
     "add_all([{row}])",
@@ -66,7 +50,7 @@ def writes_{n}(call: {{kind}}, row: object) -> None:
 """
     for n, statement in enumerate(WRITING)
 )
-BAD = ("of_another_command", "of_another_caller", "that_writes", "of_another_answer")
+BAD = ("of_another_caller", "that_writes")
 
 
 @pytest.fixture(scope="module")

@@ -32,7 +32,8 @@ from starlette.testclient import TestClient
 from api.catalogue import catalogue
 from api.kernel.limits import Limits
 from api.kernel.metrics import ApiMetrics
-from api.kernel.operation import Deps
+from api.kernel.operation import Access, Deps
+from api.kernel.parts import Parts
 from api.main import create_app
 from core.credits.queries import ReadsUsedUp, take_free_read
 from core.credits.rules.free_reads import FreeReads, PoolLimits, pools_of
@@ -150,7 +151,7 @@ def place_on(
         pepper=PEPPER,
         clock=clock,
         limits=limits,
-        trusted_proxies=trusted_proxies,
+        parts=Parts(Access(trusted_proxies=trusted_proxies)),
     )
     with TestClient(create_app(deps), base_url=HOST, client=(peer, 5000)) as client:
         yield Place(database, clock, client, limits)

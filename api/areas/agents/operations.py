@@ -1,9 +1,8 @@
 """The operations of the area agents: an agent's own pages, and its owner's controls."""
 
-from api.areas.agents import schemas
 from api.areas.agents.service import eviction, pages, self_record
 from api.kernel.auth import BY_KEY, BY_OWNER
-from api.kernel.operation import Area, NoInput, Read, Reason, Write
+from api.kernel.operation import Area, CallBounds, Read, Reason, Write
 
 AREA = Area(
     name="agents",
@@ -15,8 +14,6 @@ AREA = Area(
             auth=BY_KEY,
             summary="Read your self-declared record, or with wallet= that of the agent with this "
             "wallet, and who signed it.",
-            command=schemas.SelfQuery,
-            answer=schemas.SelfRecord,
             handler=self_record.read,
             refuses=("not_found",),
         ),
@@ -26,8 +23,6 @@ AREA = Area(
             auth=BY_KEY,
             summary="Replace your self-declared record; with your wallet's signature it is provably "
             "yours.",
-            command=schemas.DeclareSelf,
-            answer=schemas.SelfRecord,
             handler=self_record.declare,
             refuses=("signature_invalid", "wallet_required", "agent_key_scope"),
             example={"persona": "A careful buyer of units.", "next_steps": ["find a mandate"]},
@@ -38,8 +33,6 @@ AREA = Area(
             path="/agent/status",
             auth=BY_KEY,
             summary="Read your verified record: contributions, credit balance, reputation, tiers.",
-            command=NoInput,
-            answer=schemas.VerifiedRecord,
             handler=pages.status,
         ),
         Read(
@@ -47,8 +40,6 @@ AREA = Area(
             path="/agent/dashboard",
             auth=BY_KEY,
             summary="Read where your work stands, stage by stage.",
-            command=NoInput,
-            answer=schemas.Dashboard,
             handler=pages.dashboard,
         ),
         Read(
@@ -56,31 +47,25 @@ AREA = Area(
             path="/agent/scopes",
             auth=BY_KEY,
             summary="Read what your key may do, and its limits in USD.",
-            command=NoInput,
-            answer=schemas.Scopes,
             handler=pages.scopes,
         ),
         Write(
             key="agents.scopes_set",
-            adds_rows=True,
+            bounds=CallBounds(adds_rows=True),
             method="PUT",
             path="/agents/{id}/scopes",
             auth=BY_OWNER,
             summary="Replace what your agent's key may do; scopes null is full access, an empty list "
             "none.",
-            command=schemas.SetScopes,
-            answer=schemas.Scopes,
             handler=pages.set_scopes,
             refuses=("not_owner",),
         ),
         Write(
             key="agents.persona",
-            adds_rows=True,
+            bounds=CallBounds(adds_rows=True),
             path="/agents/{id}/persona",
             auth=BY_OWNER,
             summary="Seed your agent's persona; it stands until the agent declares its own.",
-            command=schemas.SeedPersona,
-            answer=schemas.SelfRecord,
             handler=self_record.seed_persona,
             refuses=("not_owner",),
             idempotent=True,
@@ -90,8 +75,6 @@ AREA = Area(
             path="/agents/mine",
             auth=BY_OWNER,
             summary="List your agents: status, scopes, wallet, last call.",
-            command=NoInput,
-            answer=schemas.Fleet,
             handler=pages.mine,
         ),
         Write(
@@ -100,8 +83,6 @@ AREA = Area(
             auth=BY_OWNER,
             summary="Replace all secrets of your agent: key, recovery code and connect's token; a "
             "waiting wallet is unlinked, scopes stay.",
-            command=schemas.OwnAgentPath,
-            answer=schemas.Rotated,
             handler=eviction.rotate_key,
             refuses=("not_owner",),
         ),
@@ -111,8 +92,6 @@ AREA = Area(
             auth=BY_OWNER,
             summary="Undo a recovery of your agent: its secrets are replaced, and the wallet that "
             "was linked since is unlinked.",
-            command=schemas.OwnAgentPath,
-            answer=schemas.Rotated,
             handler=eviction.undo_recovery,
             refuses=("not_owner", "wrong_status"),
         ),
@@ -122,8 +101,6 @@ AREA = Area(
             auth=BY_OWNER,
             summary="Unlink your agent's wallet with the signed message of purpose unlink; its "
             "secrets are replaced too.",
-            command=schemas.Unlink,
-            answer=schemas.Rotated,
             handler=eviction.unlink,
             refuses=("not_owner", "signature_invalid", "wallet_not_linked"),
         ),
@@ -133,8 +110,6 @@ AREA = Area(
             auth=BY_OWNER,
             summary="Confirm the wallet that your agent has linked, so that its starter wallet pays "
             "it from now on.",
-            command=schemas.ConfirmWallet,
-            answer=schemas.Confirmed,
             handler=eviction.confirm_wallet,
             refuses=("not_owner", "wallet_not_linked"),
         ),

@@ -6,9 +6,9 @@ from pydantic import AfterValidator, Field
 
 from api.kernel.fields import AccountId, Address, PositiveUsdc, Signature
 from api.kernel.operation import AnswerBody, Command
-from api.kernel.record_strip import StripLadder
-from api.kernel.review_stages import Figure, NotRecorded, ReviewStages
 from api.kernel.texts import FreeText
+from api.shared.record_strip import StripLadder
+from api.shared.review_stages import Figure, NotRecorded, ReviewStages
 
 LongText = Annotated[str, FreeText(4_000, lines=True)]
 Line = Annotated[str, FreeText(500, lines=True)]

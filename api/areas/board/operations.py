@@ -1,9 +1,8 @@
 """The operations of the area board: what every exchange lists, and what is wrong with it."""
 
-from api.areas.board import schemas, service
+from api.areas.board import service
 from api.kernel.auth import ANYBODY
-from api.kernel.ledger_download import LedgerDownload
-from api.kernel.operation import Area, Lines, Read
+from api.kernel.operation import Area, CachePolicy, Read
 from api.kernel.tool import Profile, Tool, ToolKind
 
 BOARD_KEPT_S, WARNINGS_KEPT_S = 5, 10
@@ -18,11 +17,8 @@ AREA = Area(
             auth=ANYBODY,
             summary="List what exchanges trade, the largest volume first.",
             more="Each row shows the letter beside its inputs; what is unknown is null.",
-            command=schemas.BoardRowsQuery,
-            answer=schemas.BoardPage,
             handler=service.rows,
-            max_age_s=BOARD_KEPT_S,
-            keeps=True,
+            cache=CachePolicy(BOARD_KEPT_S, keeps=True),
         ),
         Read(
             key="board.warnings",
@@ -31,11 +27,8 @@ AREA = Area(
             summary="List open crisis warnings, the newest first, and how many outcomes warnings "
             "foresaw.",
             more="Recall (wci_rate) stands beside precision and the number of warnings issued.",
-            command=schemas.WarningsQuery,
-            answer=schemas.BoardWarnings,
             handler=service.warnings,
-            max_age_s=WARNINGS_KEPT_S,
-            keeps=True,
+            cache=CachePolicy(WARNINGS_KEPT_S, keeps=True),
             tool=Tool("get_warnings", "List crisis warnings", ToolKind.READ, Profile.CONNECTOR),
         ),
         Read(
@@ -44,22 +37,17 @@ AREA = Area(
             auth=ANYBODY,
             summary="Download the ledger of warnings as canonical JSON lines with row hashes, 5,000 "
             "rows at most, to verify it.",
-            command=LedgerDownload,
-            answer=Lines,
             handler=service.ledger,
-            media_type="application/x-ndjson",
+            media=("application/x-ndjson",),
         ),
         Read(
             key="board.timeline",
             path="/board/token/timeline",
             auth=ANYBODY,
             summary="Read what happened to a token: warnings, outcomes, transfers, listings.",
-            command=schemas.TimelineQuery,
-            answer=schemas.TokenTimeline,
             handler=service.timeline,
             refuses=("not_found",),
-            max_age_s=WARNINGS_KEPT_S,
-            keeps=True,
+            cache=CachePolicy(WARNINGS_KEPT_S, keeps=True),
         ),
     ),
     capabilities=("board", "crisis_warnings"),

@@ -5,12 +5,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from api.kernel.board_row import BoardRow, Figure
 from api.kernel.fields import WHOLE, Flag
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
-from api.kernel.pairs import ExchangeId
-from api.kernel.published import Publication, UtcDay, VersionNumber
+from api.shared.board_row import BoardRow, Figure
+from api.shared.pairs import ExchangeId
+from api.shared.published import Publication, UtcDay, VersionNumber
 from core.market.rules.warnings import WarningSeverity, WarningType
 
 DEFAULT_ROWS, MOST_ROWS, MOST_OFFSET = 200, 1_000, 100_000
@@ -24,7 +24,7 @@ TickerWord = Annotated[
     Field(
         min_length=1,
         max_length=MOST_TICKER,
-        json_schema_extra={"pattern": "^ *[0-9A-Za-z]+ *$"},  # api.kernel.board_row.ticker_of
+        json_schema_extra={"pattern": "^ *[0-9A-Za-z]+ *$"},  # api.shared.board_row.ticker_of
     ),
 ]
 

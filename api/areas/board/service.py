@@ -21,7 +21,11 @@ from api.areas.board.schemas import (
     WciReport,
     WciWindow,
 )
-from api.kernel.board_row import (
+from api.kernel.built import BuiltBody
+from api.kernel.caller import Nobody
+from api.kernel.operation import Answer, Lines, ReadCall, Refusal
+from api.kernel.pagination import page_of
+from api.shared.board_row import (
     exchange_code,
     exchange_or_none,
     rows_of,
@@ -30,12 +34,8 @@ from api.kernel.board_row import (
     ticker_of,
     transfer_word,
 )
-from api.kernel.built import BuiltBody
-from api.kernel.caller import Nobody
-from api.kernel.ledger_download import LEDGER_ROWS, LedgerDownload
-from api.kernel.operation import Answer, Lines, ReadCall, Refusal
-from api.kernel.pagination import page_of
-from api.kernel.published import chosen_version, publication
+from api.shared.ledger_download import LEDGER_ROWS, LedgerDownload
+from api.shared.published import chosen_version, publication
 from core.market import board_views, warning_views
 from core.market.ledger import export
 from core.market.rules import wci_figures

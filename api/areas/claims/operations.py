@@ -1,8 +1,8 @@
 """The operations of the area claims: what the community says of tokens, with a source."""
 
-from api.areas.claims import schemas, service
+from api.areas.claims import service
 from api.kernel.auth import ANYBODY, BY_KEY, BY_OPERATOR
-from api.kernel.operation import Area, Read, Reason, Write
+from api.kernel.operation import Area, CachePolicy, Read, Reason, Write
 
 EXAMPLE = {
     "base": "LINK",
@@ -22,31 +22,25 @@ AREA = Area(
             summary="Claim something of a token, with the link where anybody can see it.",
             more="It is shown at once as unverified and as no fact, until an operator verifies or "
             "rejects it.",
-            command=schemas.MakeClaim,
-            answer=schemas.CommunityClaim,
             handler=service.make,
             example=EXAMPLE,
             refuses=("same_claim", "account_locked", "rate_limited", "too_many_open"),
             idempotent=True,
-            status=201,
+            statuses=(201,),
         ),
         Read(
             key="claims.list",
             path="/kg/claims",
             auth=ANYBODY,
             summary="Page through claims about a token, or about all, newest first.",
-            command=schemas.ClaimsQuery,
-            answer=schemas.CommunityClaims,
             handler=service.page,
-            max_age_s=10,
+            cache=CachePolicy(10),
         ),
         Write(
             key="claims.decide",
             path="/admin/kg/claims/{id}/verdict",
             auth=BY_OPERATOR,
             summary="Verify a claim that you saw at its source, or reject it.",
-            command=schemas.ClaimVerdict,
-            answer=schemas.DecidedClaim,
             handler=service.decide,
             refuses=("conflict_of_interest", "wrong_status", "same_claim"),
             idempotent=True,

@@ -1,8 +1,8 @@
 """The operations of the area credits: credits and prices."""
 
-from api.areas.credits import schemas, service
+from api.areas.credits import service
 from api.kernel.auth import ANYBODY, BY_KEY
-from api.kernel.operation import Area, NoInput, Read
+from api.kernel.operation import Area, CachePolicy, Read
 
 AREA = Area(
     name="credits",
@@ -13,8 +13,6 @@ AREA = Area(
             path="/credits/balance",
             auth=BY_KEY,
             summary="Read your credits by bucket, what you owe, and today's free reads.",
-            command=NoInput,
-            answer=schemas.CreditBalance,
             handler=service.balance,
             block=False,
         ),
@@ -23,8 +21,6 @@ AREA = Area(
             path="/credits/ledger",
             auth=BY_KEY,
             summary="Page through every posting of your credits, newest first.",
-            command=schemas.LedgerQuery,
-            answer=schemas.Ledger,
             handler=service.ledger,
             block=False,
         ),
@@ -35,11 +31,9 @@ AREA = Area(
             summary=(
                 "Read every fee, in credits and USDC, whether it is charged today, and the limits."
             ),
-            command=NoInput,
-            answer=schemas.PriceList,
             handler=service.prices,
             block=False,
-            max_age_s=60,
+            cache=CachePolicy(60),
         ),
     ),
 )

@@ -14,8 +14,8 @@ from api.kernel.caller import AgentCaller, Nobody
 from api.kernel.limits import Limits
 from api.kernel.operation import Answer, Call, NoInput
 from api.kernel.pagination import page_of
-from api.kernel.payments.metering import free_reads_of
 from api.kernel.quota import ceilings
+from api.payments.metering import free_reads_of
 from core.credits import queries as credits
 from core.credits.ledger import writer as credit_ledger
 from core.credits.rules.buckets import BUCKETS

@@ -1,9 +1,8 @@
 """The operations of the area custody: the custodial starter wallet."""
 
-from api.areas.custody import schemas
 from api.areas.custody.service import starter
 from api.kernel.auth import BY_KEY
-from api.kernel.operation import Area, NoInput, Read, Reason, Write
+from api.kernel.operation import Area, Read, Reason, Write
 
 AREA = Area(
     name="custody",
@@ -16,8 +15,6 @@ AREA = Area(
             scope="tx",
             summary="Get your custodial starter wallet; the first call makes it, the next ones "
             "answer the same address.",
-            command=NoInput,
-            answer=schemas.StarterWallet,
             handler=starter.provision,
             refuses=("tw_feature_disabled",),
             idempotent=True,
@@ -29,8 +26,6 @@ AREA = Area(
             scope="tx",
             summary="Move USDC of your starter wallet to your linked wallet; amount_usdc null moves "
             "all. The service pays the gas.",
-            command=schemas.TransferOut,
-            answer=schemas.TransferAsked,
             handler=starter.transfer,
             refuses=(
                 "not_found",
@@ -40,7 +35,7 @@ AREA = Area(
                 "wallet_waits",
             ),
             idempotent=True,
-            status=202,
+            statuses=(202,),
         ),
         Read(
             key="custody.transfers",
@@ -48,8 +43,6 @@ AREA = Area(
             auth=BY_KEY,
             scope="read",
             summary="Read your starter wallet's balance and what became of its transfers.",
-            command=schemas.TransfersQuery,
-            answer=schemas.StarterTransfers,
             handler=starter.transfers,
             refuses=("not_found", "tw_feature_disabled"),
         ),

@@ -2,10 +2,9 @@
 payouts.
 """
 
-from api.areas.earn import schemas
 from api.areas.earn.service import day, ledger, own
 from api.kernel.auth import ANYBODY, BY_KEY_OR_OWNER, BY_OWNER
-from api.kernel.operation import Area, NoInput, Read
+from api.kernel.operation import Area, Read
 
 AREA = Area(
     name="earn",
@@ -16,8 +15,6 @@ AREA = Area(
             path="/earn/epoch",
             auth=ANYBODY,
             summary="Read today's budget, what is used of it, and what waits.",
-            command=NoInput,
-            answer=schemas.Epoch,
             handler=day.epoch,
             block=False,
         ),
@@ -26,8 +23,6 @@ AREA = Area(
             path="/earn/epoch/me",
             auth=BY_OWNER,
             summary="Read what your agents may still be paid today, and where their work stands.",
-            command=NoInput,
-            answer=schemas.OwnEpoch,
             handler=day.own_epoch,
             block=False,
         ),
@@ -36,8 +31,6 @@ AREA = Area(
             path="/earn/first-loop",
             auth=ANYBODY,
             summary="Read one complete case: submitted, approved, paid.",
-            command=NoInput,
-            answer=schemas.FirstLoop,
             handler=ledger.first_loop,
             block=False,
         ),
@@ -46,8 +39,6 @@ AREA = Area(
             path="/earn/feed",
             auth=ANYBODY,
             summary="Page through the public ledger of work, newest first.",
-            command=schemas.FeedQuery,
-            answer=schemas.Feed,
             handler=ledger.feed_page,
             block=False,
         ),
@@ -56,8 +47,6 @@ AREA = Area(
             path="/earn/me",
             auth=BY_KEY_OR_OWNER,
             summary="Read what you, or each of your agents, earned, owes and waits for.",
-            command=NoInput,
-            answer=schemas.OwnEarnings,
             handler=own.earnings,
             block=False,
         ),
@@ -66,8 +55,6 @@ AREA = Area(
             path="/payouts/mine",
             auth=BY_KEY_OR_OWNER,
             summary="Page through your payouts, each with its place, cap and earliest day.",
-            command=schemas.PayoutsQuery,
-            answer=schemas.OwnPayouts,
             handler=own.payouts,
             block=False,
         ),

@@ -9,7 +9,7 @@ from pydantic import Field
 from api.kernel.fields import AccountId
 from api.kernel.operation import AnswerBody
 from api.kernel.pagination import Paged
-from api.kernel.review_stages import ReviewStages
+from api.shared.review_stages import ReviewStages
 from core.earn.rules.feed import FeedKind
 from core.earn.rules.payout import CapKind, Source
 

@@ -1,8 +1,8 @@
 """The operations of the area feeds."""
 
-from api.areas.feeds import schemas, service
+from api.areas.feeds import service
 from api.kernel.auth import ANYBODY, BY_KEY
-from api.kernel.operation import Area, NoInput, Read, Reason, Write
+from api.kernel.operation import Area, CachePolicy, Read, Reason, Write
 from api.kernel.scopes import ANY_SCOPE
 
 AREA = Area(
@@ -14,10 +14,8 @@ AREA = Area(
             path="/feeds/catalog",
             auth=ANYBODY,
             summary="List the feeds: what each row has, how often, for which tier.",
-            command=NoInput,
-            answer=schemas.FeedCatalog,
             handler=service.catalog,
-            max_age_s=60,
+            cache=CachePolicy(60),
         ),
         Write(
             key="feeds.subscribe",
@@ -25,8 +23,6 @@ AREA = Area(
             auth=BY_KEY,
             scope=ANY_SCOPE,
             summary="Subscribe to a feed; again changes nothing.",
-            command=schemas.SubscribeFeed,
-            answer=schemas.SubscribedFeed,
             handler=service.subscribe,
             refuses=("not_found", "tier_required"),
             example={"feed_key": "board"},
@@ -37,11 +33,9 @@ AREA = Area(
             path="/feeds/data/{feed_key}",
             auth=BY_KEY,
             summary="Read a feed's rows behind a place, the oldest first.",
-            command=schemas.FeedDataQuery,
-            answer=schemas.FeedData,
             handler=service.data,
             refuses=("tier_required", "feed_not_subscribed"),
-            max_age_s=5,
+            cache=CachePolicy(5),
         ),
     ),
     reasons={

@@ -15,7 +15,7 @@ from api.areas.feeds.schemas import (
 from api.kernel.caller import AgentCaller, Nobody
 from api.kernel.fields import query_instant_of
 from api.kernel.operation import Answer, Call, NextCall, NoInput, ReadCall, Refusal, WriteCall
-from api.kernel.tiers import require_tier
+from api.shared.tiers import require_tier
 from core.errors import InvalidParameterError
 from core.feeds import queries, views
 from core.feeds.rules import FEEDS, DataFeedKind

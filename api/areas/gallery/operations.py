@@ -1,8 +1,8 @@
 """The operations of the area gallery."""
 
-from api.areas.gallery import schemas, service
+from api.areas.gallery import service
 from api.kernel.auth import ANYBODY, BY_KEY_OR_OWNER
-from api.kernel.operation import Area, Family, Read, Reason, Write
+from api.kernel.operation import Area, CallBounds, Family, Read, Reason, Write
 
 EXAMPLE = {
     "product_type": "strategy_template",
@@ -34,8 +34,6 @@ AREA = Area(
             auth=ANYBODY,
             family=Family.WALLET,
             summary="List what is offered, the newest first, with the records of its runners.",
-            command=schemas.GalleryQuery,
-            answer=schemas.Gallery,
             handler=service.browse,
         ),
         Read(
@@ -44,36 +42,30 @@ AREA = Area(
             auth=ANYBODY,
             family=Family.WALLET,
             summary="Read a listing with the record of the agent that runs it.",
-            command=schemas.ListingPath,
-            answer=schemas.Listing,
             handler=service.read,
         ),
         Write(
             key="gallery.create",
-            adds_rows=True,
+            bounds=CallBounds(adds_rows=True),
             path="/mandate-wallet/gallery",
             auth=BY_KEY_OR_OWNER,
             family=Family.WALLET,
             scope="tx",
             summary="Offer a strategy, signals, a vault deposit or a model.",
-            command=schemas.CreateListing,
-            answer=schemas.Listing,
             handler=service.create,
             example=EXAMPLE,
             refuses=("not_found", "not_owner", "gallery_full"),
             idempotent=True,
-            status=201,
+            statuses=(201,),
         ),
         Write(
             key="gallery.publish",
-            adds_rows=True,
+            bounds=CallBounds(adds_rows=True),
             path="/mandate-wallet/gallery/{id}/list",
             auth=BY_KEY_OR_OWNER,
             family=Family.WALLET,
             scope="tx",
             summary="List a draft of yours.",
-            command=schemas.ListingPath,
-            answer=schemas.Listing,
             handler=service.list_,
             refuses=("not_owner", "wrong_status"),
             idempotent=True,
@@ -85,8 +77,6 @@ AREA = Area(
             family=Family.WALLET,
             scope="tx",
             summary="Withdraw a listing of yours for good.",
-            command=schemas.ListingPath,
-            answer=schemas.Listing,
             handler=service.withdraw,
             refuses=("not_owner", "wrong_status"),
             idempotent=True,

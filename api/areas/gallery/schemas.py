@@ -10,8 +10,8 @@ from pydantic_core import PydanticCustomError
 from api.kernel.fields import WHOLE, AccountIdText, Millionths
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
-from api.kernel.record_strip import RecordStrip
 from api.kernel.texts import FreeText
+from api.shared.record_strip import RecordStrip
 from core.gallery.rules import (
     CITED_MOST,
     MARKETS_MOST,

@@ -18,7 +18,7 @@ from api.areas.gallery.schemas import (
 from api.kernel.caller import AgentCaller, Nobody, OwnerCaller
 from api.kernel.operation import Answer, Call, NextCall, ReadCall, Refusal, WriteCall
 from api.kernel.pagination import page_of
-from api.kernel.record_strip import strips_of
+from api.shared.record_strip import strips_of
 from core.errors import InvalidParameterError
 from core.gallery import queries as gallery
 from core.gallery.rules import (
@@ -35,6 +35,7 @@ from core.gallery.rules import (
     number,
 )
 from core.gallery.views import ShownListing, find_listing, listed
+from core.house import House
 from core.identity import queries as identity
 from core.times import instant_text, whole_second
 
@@ -214,7 +215,7 @@ def _offer(command: CreateListing) -> ListingOffer:
 
 def _views(call: Call, listings: Sequence[ShownListing]) -> list[Listing]:
     """With the records of all, read at once."""
-    house = call.deps.house
+    house = call.deps.parts.of(House)
     runners = {one.agent_id: house.runner_of(one.agent_id) for one in listings}
     records = strips_of(call, set(runners.values()), is_runner=True)
     return [

@@ -1,8 +1,8 @@
 """The operations of the area hall: records of agents, computed from the ledgers."""
 
-from api.areas.hall import schemas, service
+from api.areas.hall import service
 from api.kernel.auth import ANYBODY
-from api.kernel.operation import Area, Family, Read
+from api.kernel.operation import Area, CachePolicy, Family, Read
 
 KEPT_S = 20
 
@@ -16,10 +16,8 @@ AREA = Area(
             auth=ANYBODY,
             family=Family.WALLET,
             summary="List agents by their records; with accepting=1 those that take mandates.",
-            command=schemas.HallQuery,
-            answer=schemas.Hall,
             handler=service.browse,
-            max_age_s=KEPT_S,
+            cache=CachePolicy(KEPT_S),
         ),
         Read(
             key="hall.agent",
@@ -28,11 +26,9 @@ AREA = Area(
             family=Family.WALLET,
             summary="Read an agent's record, its policy's last changes and, with proof=1, the "
             "mandates behind the figures.",
-            command=schemas.ProfileQuery,
-            answer=schemas.HallProfile,
             handler=service.profile,
             refuses=("not_found",),
-            max_age_s=KEPT_S,
+            cache=CachePolicy(KEPT_S),
         ),
     ),
     capabilities=("hall",),

@@ -24,13 +24,14 @@ from api.areas.hall.schemas import (
 from api.kernel.caller import Nobody
 from api.kernel.operation import Answer, ReadCall, Refusal
 from api.kernel.pagination import page_of
-from api.kernel.record_strip import strips_of
+from api.shared.record_strip import strips_of
 from core.hall import queries, views
 from core.hall.records import groups_of
 from core.hall.rules.shown import SORTS, record_to_json
 from core.hall.rules.standing import DAYS_NEEDED, TRADES_NEEDED, AgentRecord, Window
 from core.hall.rules.sums import WINDOWS
 from core.hall.views import ShownAgent
+from core.house import House
 from core.identity import policies
 from core.money import usdc_text
 from core.times import instant_text
@@ -61,7 +62,7 @@ def browse(call: ReadCall, caller: Nobody, command: HallQuery) -> Answer[Hall]:
         call.db, sort=sort, accepting=command.accepting, before=page.before, limit=page.limit + 1
     )
     shown, next_cursor = page.cut(found, lambda agent: agent.agent_id)
-    house = call.deps.house
+    house = call.deps.parts.of(House)
     return Answer(
         Hall(
             agents=[_row(agent, house.is_house(agent.agent_id)) for agent in shown],
@@ -93,7 +94,7 @@ def profile(call: ReadCall, caller: Nobody, command: ProfileQuery) -> Answer[Hal
         )
     return Answer(
         HallProfile(
-            agent=_row(agent, call.deps.house.is_house(agent_id)),
+            agent=_row(agent, call.deps.parts.of(House).is_house(agent_id)),
             record=strips_of(call, [agent_id]).get(agent_id),
             policy_changelog=[
                 HallPolicyChange(at=instant_text(one.at), changes=one.changes)
@@ -114,7 +115,7 @@ def _build(call: ReadCall, computed_at: datetime | None) -> dict[str, Any]:
 
 
 def _house_book(call: ReadCall) -> HouseBook | None:
-    runner_id = call.deps.house.book_runner
+    runner_id = call.deps.parts.of(House).book_runner
     if runner_id is None:
         return None
     record = strips_of(call, [runner_id], is_runner=True).get(runner_id)

@@ -1,9 +1,8 @@
 """The operations of the area identity: sign-in, registration and linking a wallet."""
 
-from api.areas.identity import schemas
 from api.areas.identity.service import accounts, recovery
 from api.kernel.auth import ANYBODY, ANYBODY_OR_OWNER, BY_BEARER, BY_SESSION
-from api.kernel.operation import Area, NoInput, Read, Reason, Write
+from api.kernel.operation import Area, CallBounds, Read, Reason, ShownSecrets, Write
 from api.kernel.tool import Profile, Tool, ToolKind
 
 AREA = Area(
@@ -16,8 +15,6 @@ AREA = Area(
             auth=ANYBODY,
             summary="Get the message that your wallet signs: to sign in (login), register, link "
             "itself, declare a record (self) or unlink.",
-            command=schemas.Nonce,
-            answer=schemas.NonceIssued,
             handler=accounts.nonce,
         ),
         Write(
@@ -26,8 +23,6 @@ AREA = Area(
             auth=ANYBODY,
             summary="Sign in as an owner with the signed message; the answer's bearer_token is your "
             "session.",
-            command=schemas.Login,
-            answer=schemas.LoggedIn,
             handler=accounts.login,
             refuses=("signature_invalid", "wallet_taken"),
         ),
@@ -36,8 +31,6 @@ AREA = Area(
             path="/auth/owner/logout",
             auth=BY_SESSION,
             summary="End this owner session at once.",
-            command=NoInput,
-            answer=schemas.Done,
             handler=accounts.logout,
         ),
         Write(
@@ -46,14 +39,12 @@ AREA = Area(
             auth=ANYBODY_OR_OWNER,
             summary="Register an agent in one call; sent with an owner's session the agent is owned. "
             "Keys are shown once.",
-            command=schemas.Connect,
-            answer=schemas.Connected,
             handler=accounts.connect,
             refuses=("owned_agents_limit",),
             example={"agent_name": "my-agent"},
             idempotent=True,
-            shows_secrets=True,
-            in_turn=True,
+            secrets=ShownSecrets.TO_ADDRESS,
+            bounds=CallBounds(in_turn=True),
             tool=Tool("agent_connect", "Register an agent", ToolKind.WRITE, Profile.CONNECTOR),
         ),
         Write(
@@ -62,14 +53,11 @@ AREA = Area(
             auth=ANYBODY,
             summary="Register an agent with a wallet, by the signed message of purpose register. "
             "Keys are shown once.",
-            command=schemas.Register,
-            answer=schemas.Connected,
             handler=accounts.register,
             refuses=("signature_invalid", "wallet_taken"),
             idempotent=True,
-            shows_secrets=True,
-            body_is_secret=True,
-            in_turn=True,
+            secrets=ShownSecrets.TO_SENDER,
+            bounds=CallBounds(in_turn=True),
         ),
         Write(
             key="identity.register_external",
@@ -78,13 +66,11 @@ AREA = Area(
             summary=(
                 "Register an agent under an id of another system, once per id. Keys are shown once."
             ),
-            command=schemas.RegisterExternal,
-            answer=schemas.RegisteredExternal,
             handler=accounts.register_external,
             refuses=("external_id_taken",),
             idempotent=True,
-            shows_secrets=True,
-            in_turn=True,
+            secrets=ShownSecrets.TO_ADDRESS,
+            bounds=CallBounds(in_turn=True),
         ),
         Write(
             key="identity.recover",
@@ -92,13 +78,10 @@ AREA = Area(
             auth=ANYBODY,
             summary="Replace a lost key by the recovery code: key, code and bearer_token are new, "
             "scopes and credits stay.",
-            command=schemas.Recover,
-            answer=schemas.Recovered,
             handler=recovery.recover,
             idempotent=True,
-            shows_secrets=True,
-            body_is_secret=True,
-            in_turn=True,
+            secrets=ShownSecrets.TO_SENDER,
+            bounds=CallBounds(in_turn=True),
         ),
         Write(
             key="identity.link",
@@ -107,9 +90,7 @@ AREA = Area(
             summary="Link a wallet to the agent's account with the signed message of purpose link.",
             more="The starter wallet of an owned agent pays it after 24 hours, or as soon as the "
             "owner confirms it.",
-            command=schemas.LinkWallet,
             example={"wallet_address": "0x" + "11" * 20, "signature": "0x" + "00" * 65},
-            answer=schemas.WalletStatus,
             handler=accounts.link,
             refuses=("signature_invalid", "account_has_wallet", "wallet_taken"),
         ),
@@ -118,8 +99,6 @@ AREA = Area(
             path="/auth/wallet/status",
             auth=BY_BEARER,
             summary="Read whether a wallet is linked to the agent's account.",
-            command=NoInput,
-            answer=schemas.WalletStatus,
             handler=accounts.wallet_status,
         ),
     ),

@@ -1,8 +1,8 @@
 """The operations of the area mining."""
 
-from api.areas.mining import schemas, service
+from api.areas.mining import service
 from api.kernel.auth import ANYBODY, BY_KEY, BY_OPERATOR
-from api.kernel.operation import Area, NoInput, Read, Reason, Write
+from api.kernel.operation import Area, Read, Reason, Write
 from api.kernel.scopes import ANY_SCOPE
 from api.kernel.tool import Profile, Tool, ToolKind
 
@@ -31,8 +31,6 @@ AREA = Area(
             path="/agent/mining/fields/{exchange}/{symbol}",
             auth=ANYBODY,
             summary="Read a listing's fields, what each pays, and which are empty.",
-            command=schemas.FieldsOfListing,
-            answer=schemas.MinableFields,
             handler=service.fields,
             block=False,
             tool=Tool("get_mining_tasks", "Read minable fields", ToolKind.READ, Profile.CLAW),
@@ -45,8 +43,6 @@ AREA = Area(
             summary="Submit values for empty fields of a listing, each with its evidence.",
             more="A re-observation task opens with each value, and the token's room gets a redacted "
             "summary. Another value of a field that is pending is taken; the same is a duplicate.",
-            command=schemas.SubmitDiscovery,
-            answer=schemas.AcceptedDiscovery,
             handler=service.submit,
             example=EXAMPLE,
             refuses=("not_found", "duplicate", "account_locked", "rate_limited", "too_many_open"),
@@ -59,8 +55,6 @@ AREA = Area(
             path="/agent/mining/balance",
             auth=BY_KEY,
             summary="Read your credits and what your newest approved values earned.",
-            command=NoInput,
-            answer=schemas.MiningBalance,
             handler=service.balance,
             block=False,
         ),
@@ -69,8 +63,6 @@ AREA = Area(
             path="/agent/mining/submissions",
             auth=BY_KEY,
             summary="Page through your submissions and their reviews, newest first.",
-            command=schemas.SubmissionsQuery,
-            answer=schemas.OwnSubmissions,
             handler=service.own_submissions,
             block=False,
         ),
@@ -79,8 +71,6 @@ AREA = Area(
             path="/kg/landscape",
             auth=ANYBODY,
             summary="Read how much of what could be known of listings is known.",
-            command=NoInput,
-            answer=schemas.Landscape,
             handler=service.landscape,
             block=False,
         ),
@@ -89,8 +79,6 @@ AREA = Area(
             path="/admin/mining/submissions/{id}/approve",
             auth=BY_OPERATOR,
             summary="Approve a value, with a record of what you saw; it is paid for.",
-            command=schemas.ApproveEntry,
-            answer=schemas.ApprovedEntry,
             handler=service.approve,
             refuses=("wrong_status", "conflict_of_interest"),
             idempotent=True,
@@ -100,8 +88,6 @@ AREA = Area(
             path="/admin/mining/submissions/{id}/reject",
             auth=BY_OPERATOR,
             summary="Reject a value.",
-            command=schemas.RejectEntry,
-            answer=schemas.ReviewedEntry,
             handler=service.reject,
             refuses=("wrong_status", "conflict_of_interest"),
             idempotent=True,
@@ -111,8 +97,6 @@ AREA = Area(
             path="/admin/mining/submissions/{id}/reverse",
             auth=BY_OPERATOR,
             summary="Take an approval back: the field is empty again, and what it paid is a debt.",
-            command=schemas.ReverseEntry,
-            answer=schemas.ReversedEntry,
             handler=service.reverse,
             refuses=("wrong_status", "conflict_of_interest"),
             idempotent=True,

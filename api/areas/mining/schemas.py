@@ -7,8 +7,8 @@ from pydantic import Field
 from api.kernel.fields import NO_NUMBER, Id, Instant
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
-from api.kernel.pairs import ExchangeId, SymbolInBody, SymbolInPath
 from api.kernel.texts import FreeText, HttpsUrl, OthersText
+from api.shared.pairs import ExchangeId, SymbolInBody, SymbolInPath
 from core.mining.rules.registry import FIELDS, VALUE_CHARACTERS_MOST
 from core.mining.rules.review import (
     TEXT_CHARACTERS_MOST,

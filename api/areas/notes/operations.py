@@ -1,8 +1,8 @@
 """The operations of the area notes: what is known of a token, as markdown."""
 
-from api.areas.notes import schemas, service
+from api.areas.notes import service
 from api.kernel.auth import ANYBODY, ANYBODY_OR_KEY_OR_OWNER
-from api.kernel.operation import Area, NoInput, Read, Text
+from api.kernel.operation import Area, CachePolicy, CallBounds, Read
 from core.kg.rules.facts import NoteTier
 from core.kg.rules.note import CACHE_S
 
@@ -18,41 +18,33 @@ AREA = Area(
             path="/kg/{token}.md",
             auth=ANYBODY_OR_KEY_OR_OWNER,
             summary="Read a token's note: the free one, or with an agent's key the pro one.",
-            command=schemas.NotePath,
-            answer=Text,
             handler=service.read,
             block=False,
-            media_type="text/markdown",
-            max_age_s=CACHE_S[NoteTier.FREE],
-            private_max_age_s=CACHE_S[NoteTier.PRO],
-            keeps=True,
-            per_minute=RATE,
+            media=("text/markdown",),
+            cache=CachePolicy(
+                CACHE_S[NoteTier.FREE], private_max_age_s=CACHE_S[NoteTier.PRO], keeps=True
+            ),
+            bounds=CallBounds(per_minute=RATE),
         ),
         Read(
             key="notes.list",
             path="/kg/notes",
             auth=ANYBODY,
             summary="List the tokens that have a note, by ticker, or those whose notes link to one.",
-            command=schemas.NotesQuery,
-            answer=schemas.NoteList,
             handler=service.listed,
             block=False,
-            max_age_s=LIST_KEPT_S,
-            keeps=True,
+            cache=CachePolicy(LIST_KEPT_S, keeps=True),
         ),
         Read(
             key="notes.index",
             path="/kg/index",
             auth=ANYBODY,
             summary="Read the index of all notes as markdown.",
-            command=NoInput,
-            answer=Text,
             handler=service.index,
             block=False,
-            media_type="text/markdown",
-            max_age_s=LIST_KEPT_S,
-            keeps=True,
-            per_minute=RATE,
+            media=("text/markdown",),
+            cache=CachePolicy(LIST_KEPT_S, keeps=True),
+            bounds=CallBounds(per_minute=RATE),
             refuses=("rate_limited",),
         ),
         Read(
@@ -60,14 +52,11 @@ AREA = Area(
             path="/kg/export",
             auth=ANYBODY,
             summary="Download all free notes, with what they link to, as a zip for note apps.",
-            command=NoInput,
-            answer=Text,
             handler=service.export,
             block=False,
-            media_type=service.ZIP,
-            max_age_s=EXPORT_KEPT_S,
-            keeps=True,
-            per_minute=RATE,
+            media=(service.ZIP,),
+            cache=CachePolicy(EXPORT_KEPT_S, keeps=True),
+            bounds=CallBounds(per_minute=RATE),
             refuses=("rate_limited",),
         ),
     ),

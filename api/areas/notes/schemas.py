@@ -4,9 +4,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from api.kernel.board_row import LetterWord
 from api.kernel.fields import WHOLE
 from api.kernel.operation import AnswerBody, Command
+from api.shared.board_row import LetterWord
 from core.kg.rules.names import TICKER_CHARACTERS_MOST
 
 DEFAULT_LISTED, MOST_LISTED = 100, 500

@@ -1,13 +1,18 @@
 """Reads of knowledge notes (docs/notes.md)."""
 
+from collections.abc import Callable
+from datetime import datetime
+from threading import Lock
 from typing import Final
 
 from api.areas.notes.schemas import NoteEntry, NoteList, NotePath, NotesQuery
-from api.kernel.board_row import as_letter, simulated
+from api.kernel.bodies import etag_of
 from api.kernel.caller import AgentCaller, Nobody, OwnerCaller
 from api.kernel.etag import ETAG
 from api.kernel.file import File
 from api.kernel.operation import Answer, NoInput, ReadCall, Refusal, Text
+from api.shared.board_row import as_letter, simulated
+from core.kept import Kept
 from core.kg.notes import queries, vault, views
 from core.kg.notes.rendering import index_text, note_text
 from core.kg.rules.facts import NoteTier
@@ -16,6 +21,23 @@ from core.kg.rules.note import rendered_at
 from core.market import board_views
 
 ZIP: Final = "application/zip"
+
+
+class KeptZip(Kept[datetime, tuple[str, File]]):
+    """The newest one, by when it was made; of 100 MB at most, read by one call while others wait."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self._reading = Lock()
+
+    def made_at(self, at: datetime, read: Callable[[], bytes]) -> tuple[str, File]:
+        """With its ETag."""
+        with self._reading:
+            return self.of(at, lambda: _zip(read()))
+
+
+def _zip(content: bytes) -> tuple[str, File]:
+    return etag_of(content), File(ZIP, vault.NAME, content)
 
 
 def read(
@@ -69,6 +91,5 @@ def export(call: ReadCall, caller: Nobody, command: NoInput) -> Answer[Text]:
             "temporarily_unavailable",
             "The notes are being put together for the first time; ask again in a minute.",
         )
-    found = call.deps.notes_zip.version(last.at, lambda: queries.export(call.db))
-    file = File(ZIP, vault.NAME, found.content)
-    return Answer(Text(text=""), headers={ETAG: found.tag}, file=lambda: file)
+    tag, file = call.deps.parts.of(KeptZip).made_at(last.at, lambda: queries.export(call.db))
+    return Answer(Text(text=""), headers={ETAG: tag}, file=lambda: file)

@@ -1,6 +1,6 @@
 """The operations of the area orders: the operator's own orders at the perpetuals venue."""
 
-from api.areas.orders import schemas, service
+from api.areas.orders import service
 from api.kernel.auth import BY_OPERATOR
 from api.kernel.operation import Area, Family, Reason, Write
 
@@ -19,8 +19,6 @@ AREA = Area(
             summary="Prepare an order of the operator's account; nothing is sent.",
             more="The answer has what to sign. Sign it within a minute, then hand the signature to "
             "/mandate-wallet/order/execute, or send the order yourself and record what became of it.",
-            command=schemas.PrepareOrder,
-            answer=schemas.OrderPrepared,
             handler=service.prepare,
             example={
                 "sign_mode": "client",
@@ -36,7 +34,7 @@ AREA = Area(
                 "position_not_reduced",
             ),
             idempotent=True,
-            status=201,
+            statuses=(201,),
         ),
         Write(
             key="orders.execute",
@@ -47,8 +45,6 @@ AREA = Area(
             "it.",
             more="While the status is unknown, send the same call again: the venue takes what you "
             "signed once.",
-            command=schemas.ExecuteOrder,
-            answer=schemas.OperatorOrderShown,
             handler=service.execute,
             example={"confirm_id": CONFIRM_ID, "signature": "0x" + "00" * 65},
             refuses=(
@@ -67,8 +63,6 @@ AREA = Area(
             family=Family.WALLET,
             summary="Record what became of a prepared order, and the signal that it follows; the "
             "venue has to bear it out.",
-            command=schemas.RecordOrder,
-            answer=schemas.OperatorOrderShown,
             handler=service.record,
             example={"confirm_id": CONFIRM_ID, "outcome": "not_sent"},
             refuses=(

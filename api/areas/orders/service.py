@@ -233,12 +233,13 @@ def _relayed(desk: OperatorDesk, held: PreparedOrder, signature: str) -> OrderAn
 
 
 def _desk(call: Call) -> OperatorDesk:
-    if call.deps.operator_desk is None:
+    found = call.deps.parts.find(OperatorDesk)
+    if found is None:
         raise feature_off(
             "The operator's orders are off: the operator of this service has to set HL_URL and "
             "HL_OPERATOR_ACCOUNT."
         )
-    return call.deps.operator_desk
+    return found
 
 
 def _held(call: Call, desk: OperatorDesk, confirm_id: str) -> PreparedOrder:

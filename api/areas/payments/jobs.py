@@ -5,7 +5,7 @@ call came to see the receipt.
 
 Laws
 - Whoever never comes again is accounted for all the same; a payer that does is judged by its own
-  call (api.kernel.payments.gas).
+  call (api.payments.gas).
 - Unknown is never zero: what has no receipt goes on to count with the most that it can cost, and is
   looked for again each time round.
 """

@@ -1,8 +1,8 @@
 """The operations of the area perps: a mandate's leg at the perpetuals venue."""
 
-from api.areas.perps import schemas, service
+from api.areas.perps import service
 from api.kernel.auth import BY_OWNER
-from api.kernel.operation import Area, Family, Read, Reason, Write
+from api.kernel.operation import Area, CallBounds, Family, Read, Reason, Write
 
 PATH = "/mandate-wallet/mandates/{id}/hl-leg"
 
@@ -17,24 +17,20 @@ AREA = Area(
             family=Family.WALLET,
             summary="Read the mandate's perpetuals leg: the bound account, its worth and when it "
             "was read.",
-            command=schemas.LegPath,
-            answer=schemas.LegAnswer,
             handler=service.read,
             refuses=("tw_feature_disabled",),
         ),
         Write(
             key="perps.bind",
-            adds_rows=True,
+            bounds=CallBounds(adds_rows=True),
             path=PATH,
             auth=BY_OWNER,
             family=Family.WALLET,
             summary="Bind your account at the perpetuals venue to the mandate.",
-            command=schemas.BindLeg,
-            answer=schemas.LegAnswer,
             handler=service.bind,
             refuses=("tw_feature_disabled", "not_owner", "wrong_status", "leg_bound"),
             idempotent=True,
-            status=201,
+            statuses=(201,),
         ),
         Write(
             key="perps.unbind",
@@ -44,8 +40,6 @@ AREA = Area(
             family=Family.WALLET,
             summary="Unbind the mandate's account at the perpetuals venue; it is not read any "
             "more.",
-            command=schemas.LegPath,
-            answer=schemas.LegAnswer,
             handler=service.unbind,
             refuses=("tw_feature_disabled", "wrong_status"),
             idempotent=True,

@@ -106,12 +106,13 @@ def unbind(call: WriteCall, caller: OwnerCaller, command: LegPath) -> Answer[Leg
 
 
 def _terms(call: Call) -> PerpsTerms:
-    if call.deps.perps is None:
+    found = call.deps.parts.find(PerpsTerms)
+    if found is None:
         raise feature_off(
             "The perpetuals leg is off: the operator of this service has to set HL_URL. Mandates "
             "work without it."
         )
-    return call.deps.perps
+    return found
 
 
 def _locked(call: WriteCall, caller: OwnerCaller, public_id: str) -> Mandate:

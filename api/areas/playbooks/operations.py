@@ -1,9 +1,9 @@
 """The operations of the area playbooks: guides, some of which are paid for."""
 
-from api.areas.playbooks import schemas
 from api.areas.playbooks.service import reading
 from api.kernel.auth import ANYBODY, ANYBODY_OR_KEY_OR_OWNER
-from api.kernel.operation import Area, NoInput, Read, Text
+from api.kernel.operation import Area, CachePolicy, Read
+from api.payments.metered import Metered
 
 AREA = Area(
     name="playbooks",
@@ -14,22 +14,18 @@ AREA = Area(
             path="/playbook",
             auth=ANYBODY,
             summary="Read the index of the guides.",
-            command=NoInput,
-            answer=Text,
             handler=reading.index,
-            media_type="text/markdown",
-            max_age_s=300,
+            media=("text/markdown",),
+            cache=CachePolicy(300),
         ),
         Read(
             key="playbooks.atom",
             path="/playbook/{atom_id}",
             auth=ANYBODY,
             summary="Read one short guide.",
-            command=schemas.AtomPath,
-            answer=Text,
             handler=reading.atom,
-            media_type="text/markdown",
-            max_age_s=300,
+            media=("text/markdown",),
+            cache=CachePolicy(300),
         ),
         Read(
             key="playbooks.read",
@@ -38,13 +34,10 @@ AREA = Area(
             scope="read",
             summary="Read a page of a playbook: a free read of yours, 1 credit, or 0.010000 USDC by "
             "x402.",
-            command=schemas.PagePath,
-            answer=Text,
             handler=reading.read,
             idempotent=True,
-            price="playbook_read",
-            sells=reading.is_page,
-            media_type="text/markdown",
+            sold=Metered("playbook_read", reading.is_page),
+            media=("text/markdown",),
         ),
     ),
 )

@@ -1,6 +1,6 @@
 """The operation of the area queue."""
 
-from api.areas.queue import schemas, service
+from api.areas.queue import service
 from api.kernel.auth import BY_OPERATOR
 from api.kernel.operation import Area, Read
 
@@ -13,8 +13,6 @@ AREA = Area(
             path="/admin/queue",
             auth=BY_OPERATOR,
             summary="Read what waits for you, the oldest first, with whole values and evidence.",
-            command=schemas.QueueQuery,
-            answer=schemas.OperatorQueue,
             handler=service.waiting,
         ),
     ),

@@ -1,9 +1,8 @@
 """The operations of the area records: strips of agents' records."""
 
-from api.areas.records import schemas, service
+from api.areas.records import service
 from api.kernel.auth import ANYBODY
-from api.kernel.operation import Area, Family, Read
-from api.kernel.record_strip import RecordStrip
+from api.kernel.operation import Area, CachePolicy, Family, Read
 
 KEPT_S = 20
 
@@ -17,11 +16,9 @@ AREA = Area(
             auth=ANYBODY,
             family=Family.WALLET,
             summary="Read an agent's record in one strip.",
-            command=schemas.RecordPath,
-            answer=RecordStrip,
             handler=service.record,
             refuses=("not_found",),
-            max_age_s=KEPT_S,
+            cache=CachePolicy(KEPT_S),
         ),
         Read(
             key="records.many",
@@ -29,11 +26,9 @@ AREA = Area(
             auth=ANYBODY,
             family=Family.WALLET,
             summary="Read the strips of up to 50 agents.",
-            command=schemas.RecordsQuery,
-            answer=schemas.RecordStrips,
             handler=service.records,
             refuses=("not_found",),
-            max_age_s=KEPT_S,
+            cache=CachePolicy(KEPT_S),
         ),
     ),
     capabilities=("records",),

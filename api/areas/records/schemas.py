@@ -7,7 +7,7 @@ from pydantic_core import PydanticCustomError
 
 from api.kernel.fields import ACCOUNT_ID_PATTERN, AccountId, AccountIdText
 from api.kernel.operation import AnswerBody, Command
-from api.kernel.record_strip import RecordStrip
+from api.shared.record_strip import RecordStrip
 
 IDS_MOST: Final = 50
 _ID = TypeAdapter[int](AccountId)

@@ -1,8 +1,9 @@
 """The operations of the area reports."""
 
-from api.areas.reports import schemas, service
+from api.areas.reports import service
 from api.kernel.auth import BY_KEY
 from api.kernel.operation import Area, Read, Reason, Write
+from api.kernel.outcome import JSON
 from api.kernel.scopes import ANY_SCOPE
 
 AREA = Area(
@@ -15,8 +16,6 @@ AREA = Area(
             auth=BY_KEY,
             scope=ANY_SCOPE,
             summary="Order a pair's report; of the same two hours it is the one that there is.",
-            command=schemas.OrderReport,
-            answer=schemas.ReportEntry,
             handler=service.order,
             refuses=(
                 "account_locked",
@@ -33,8 +32,6 @@ AREA = Area(
             path="/reports",
             auth=BY_KEY,
             summary="List the reports of a pair that you ordered, the newest first.",
-            command=schemas.ReportsQuery,
-            answer=schemas.ReportPage,
             handler=service.own,
             refuses=("not_found", "tier_required"),
         ),
@@ -43,11 +40,9 @@ AREA = Area(
             path="/reports/{report_id}",
             auth=BY_KEY,
             summary="Download a report that you ordered.",
-            command=schemas.ReportPath,
-            answer=schemas.ReportEntry,
             handler=service.download,
             refuses=("tier_required", "report_not_ready", "report_failed"),
-            also_as=(service.PDF,),
+            media=(JSON, service.PDF),
         ),
     ),
     reasons={

@@ -7,7 +7,7 @@ from pydantic import Field
 from api.kernel.fields import Id
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
-from api.kernel.pairs import ExchangeId, SymbolInBody
+from api.shared.pairs import ExchangeId, SymbolInBody
 from core.reports.rules import ReportFailure, ReportState
 
 Language = Literal["en", "ko"]

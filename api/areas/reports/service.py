@@ -10,13 +10,13 @@ from api.areas.reports.schemas import (
     ReportsQuery,
 )
 from api.kernel.caller import AgentCaller
-from api.kernel.cases import require_unlocked
 from api.kernel.file import File
 from api.kernel.operation import Answer, Call, NextCall, ReadCall, Refusal, WriteCall
 from api.kernel.pagination import page_of
-from api.kernel.pairs import listing_of
 from api.kernel.refusals import used_up_today
-from api.kernel.tiers import most_reports, require_tier
+from api.shared.cases import require_unlocked
+from api.shared.pairs import listing_of
+from api.shared.tiers import most_reports, require_tier
 from core.listings import queries as listings
 from core.listings.rules import Symbol, symbol_in_body
 from core.listings.tables import ExchangeListing

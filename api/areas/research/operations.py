@@ -1,6 +1,6 @@
 """The operations of the area research: a pair's history, for those who have it as a target."""
 
-from api.areas.research import schemas, service
+from api.areas.research import service
 from api.kernel.auth import BY_KEY
 from api.kernel.operation import Area, Read, Reason
 from api.kernel.scopes import ANY_SCOPE
@@ -15,8 +15,6 @@ AREA = Area(
             auth=BY_KEY,
             scope=ANY_SCOPE,
             summary="Read the research of a priority target of yours, 1 to 90 days.",
-            command=schemas.ResearchPath,
-            answer=schemas.ResearchPair,
             handler=service.read,
             refuses=("target_required", "not_found"),
         ),
@@ -26,8 +24,6 @@ AREA = Area(
             auth=BY_KEY,
             scope=ANY_SCOPE,
             summary="Read the same, with exchange and symbol in the query.",
-            command=schemas.ResearchQuery,
-            answer=schemas.ResearchPair,
             handler=service.read_pair,
             refuses=("target_required", "not_found"),
         ),

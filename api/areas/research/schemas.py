@@ -4,10 +4,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from api.kernel.board_row import Figure
 from api.kernel.fields import WHOLE
 from api.kernel.operation import AnswerBody, Command
-from api.kernel.pairs import ExchangeId, SymbolInBody, SymbolInPath
+from api.shared.board_row import Figure
+from api.shared.pairs import ExchangeId, SymbolInBody, SymbolInPath
 
 DEFAULT_DAYS, MOST_DAYS = 21, 90
 

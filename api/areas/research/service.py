@@ -23,11 +23,12 @@ from api.areas.research.schemas import (
     ResearchPath,
     ResearchQuery,
 )
-from api.kernel.board_row import simulated
-from api.kernel.built import BuiltBody, shorts
+from api.kernel.built import BuiltBody
 from api.kernel.caller import AgentCaller
 from api.kernel.operation import Answer, NextCall, ReadCall, Refusal
-from api.kernel.pairs import listing_of
+from api.shared.board_row import simulated
+from api.shared.figures import shorts
+from api.shared.pairs import listing_of
 from core.listings.rules import Symbol, symbol_in_body, symbol_in_path
 from core.listings.tables import ExchangeListing
 from core.market import board_views, research_views

@@ -1,9 +1,8 @@
 """The operations of the area reserve: the token's state and quotes, references, conversions."""
 
-from api.areas.reserve import schemas
 from api.areas.reserve.service import token
 from api.kernel.auth import ANYBODY, BY_KEY
-from api.kernel.operation import Area, NoInput, Read, Reason, Write
+from api.kernel.operation import Area, Read, Reason, Write
 from api.kernel.scopes import ANY_SCOPE
 from api.kernel.tool import Profile, Tool, ToolKind
 
@@ -17,8 +16,6 @@ AREA = Area(
             path="/reserve/config",
             auth=ANYBODY,
             summary="Read the reserve token's contracts, network and constants.",
-            command=NoInput,
-            answer=schemas.ReserveConfig,
             handler=token.config,
             refuses=("reserve_not_deployed",),
         ),
@@ -28,8 +25,6 @@ AREA = Area(
             auth=ANYBODY,
             summary="Read the token's prices and how far its reserve is covered.",
             more="As of the block that the service has read; never an absolute amount.",
-            command=NoInput,
-            answer=schemas.ReserveTokenState,
             handler=token.state,
             refuses=("reserve_not_deployed", "reserve_unknown"),
             tool=Tool("reserve_state", "Read the reserve token", ToolKind.READ, Profile.CONNECTOR),
@@ -40,8 +35,6 @@ AREA = Area(
             auth=ANYBODY,
             summary="Read how many tokens a purchase would mint now, exact to the last unit.",
             more="The contract's own arithmetic on its numbers at the answer's block.",
-            command=schemas.ReserveQuoteQuery,
-            answer=schemas.ReserveQuote,
             handler=token.quote,
             refuses=("reserve_not_deployed", "reserve_unknown"),
             tool=Tool(
@@ -53,8 +46,6 @@ AREA = Area(
             path="/reserve/me",
             auth=BY_KEY,
             summary="Read your reference, your conversions and your wallet's purchases.",
-            command=NoInput,
-            answer=schemas.OwnReserve,
             handler=token.me,
         ),
         Read(
@@ -63,8 +54,6 @@ AREA = Area(
             auth=BY_KEY,
             summary="Read your conversions page by page: your wallet's own, then others' for you.",
             more="Each part newest first; what strangers send pushes nothing of your own away.",
-            command=schemas.OwnList,
-            answer=schemas.OwnConversions,
             handler=token.own_conversions,
         ),
         Read(
@@ -73,8 +62,6 @@ AREA = Area(
             auth=BY_KEY,
             summary="Read your wallet's purchases page by page: what it paid, then what others did.",
             more="Each part newest first.",
-            command=schemas.OwnList,
-            answer=schemas.OwnPurchases,
             handler=token.own_purchases,
         ),
         Write(
@@ -84,8 +71,6 @@ AREA = Area(
             scope=ANY_SCOPE,
             summary="Get your account_ref, which conversions into your credit name.",
             more="The same one each time.",
-            command=NoInput,
-            answer=schemas.IssuedRef,
             handler=token.issue_ref,
             idempotent=True,
         ),
@@ -94,8 +79,6 @@ AREA = Area(
             path="/reserve/refs/{account_ref}",
             auth=ANYBODY,
             summary="Check that an account has a reference, before tokens are burned for it.",
-            command=schemas.RefPath,
-            answer=schemas.KnownRef,
             handler=token.known_ref,
         ),
         Write(
@@ -106,8 +89,6 @@ AREA = Area(
             summary="Claim what your linked wallet converted for a reference that nobody has.",
             more="It is credited within seconds or once its block is safe, and so is what the wallet "
             "converts for it later.",
-            command=schemas.ClaimConversions,
-            answer=schemas.ClaimedConversions,
             handler=token.claim,
             example={"account_ref": EXAMPLE_REF},
             refuses=(

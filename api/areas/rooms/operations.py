@@ -1,6 +1,6 @@
 """The operations of the area rooms."""
 
-from api.areas.rooms import schemas, service
+from api.areas.rooms import service
 from api.kernel.auth import ANYBODY, BY_KEY
 from api.kernel.operation import Area, Read, Reason, Write
 from api.kernel.scopes import ANY_SCOPE
@@ -15,8 +15,6 @@ AREA = Area(
             path="/hive/rooms",
             auth=ANYBODY,
             summary="List the rooms, the one with the newest message first.",
-            command=schemas.RoomsQuery,
-            answer=schemas.HiveRooms,
             handler=service.rooms,
             block=False,
             tool=Tool("hive_list_rooms", "List rooms", ToolKind.READ, Profile.CLAW),
@@ -26,8 +24,6 @@ AREA = Area(
             path="/hive/rooms/{id}",
             auth=ANYBODY,
             summary="Read a room, its newest messages first, with who released which.",
-            command=schemas.RoomQuery,
-            answer=schemas.HiveRoomPage,
             handler=service.read,
             block=False,
             tool=Tool("hive_read_room", "Read a room", ToolKind.READ, Profile.CLAW),
@@ -40,12 +36,10 @@ AREA = Area(
             summary="Post in a room, or reply to one of its messages.",
             more="The first post of an account costs 5 credits, unless a submission of it was "
             "approved, and needs the scope spend; so does a bond.",
-            command=schemas.PostMessage,
-            answer=schemas.PostedMessage,
             handler=service.post,
             refuses=("account_locked", "rate_limited", "credit_insufficient"),
             idempotent=True,
-            status=201,
+            statuses=(201,),
             block=False,
             tool=Tool("hive_post", "Post in a room", ToolKind.WRITE, Profile.CLAW),
         ),
@@ -55,8 +49,6 @@ AREA = Area(
             auth=BY_KEY,
             scope="sign",
             summary="Release another agent's post: its author earns points, once a post.",
-            command=schemas.ReleasePost,
-            answer=schemas.ReleasedPost,
             handler=service.release,
             refuses=(
                 "account_locked",

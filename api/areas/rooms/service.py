@@ -17,12 +17,12 @@ from api.areas.rooms.schemas import (
     RoomsQuery,
 )
 from api.kernel.caller import AgentCaller, Nobody
-from api.kernel.cases import require_unlocked
-from api.kernel.defense import takes_bond
 from api.kernel.operation import Answer, Call, NextCall, ReadCall, Refusal, WriteCall
 from api.kernel.pagination import page_of
 from api.kernel.refusals import lacks_credits, used_up_today
 from api.kernel.scopes import SPEND_SCOPE, require_named_scope
+from api.shared.cases import require_unlocked
+from api.shared.defense import takes_bond
 from core.credits.rules.buckets import NotEnoughCreditsError
 from core.credits.rules.prices import PRICES
 from core.earn.limits import payout_limits

@@ -1,9 +1,8 @@
 """The operation of the area rules: what binds whoever acts in a mandate's vault."""
 
-from api.areas.rules import schemas
 from api.areas.rules.service import reading
 from api.kernel.auth import ANYBODY
-from api.kernel.operation import Area, Read
+from api.kernel.operation import Area, CachePolicy, Read
 from api.kernel.tool import Profile, Tool, ToolKind
 
 AREA = Area(
@@ -15,12 +14,9 @@ AREA = Area(
             path="/rules/mandate-vault",
             auth=ANYBODY,
             summary="Read the rules of the mandate vault, all or those of a topic.",
-            command=schemas.RulesQuery,
-            answer=schemas.Rulebook,
             handler=reading.mandate_vault,
             block=False,
-            max_age_s=300,
-            keeps=True,
+            cache=CachePolicy(300, keeps=True),
             tool=Tool("get_rules", "Read the rules of a product", ToolKind.READ, Profile.CONNECTOR),
         ),
     ),

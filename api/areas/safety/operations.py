@@ -1,8 +1,8 @@
 """The operations of the area safety: cases, notices and the protection level."""
 
-from api.areas.safety import schemas, service
+from api.areas.safety import service
 from api.kernel.auth import ANYBODY, BY_KEY_OWNER_OR_BEARER, BY_OPERATOR
-from api.kernel.operation import Area, NoInput, Read, Reason, Write
+from api.kernel.operation import Area, Read, Reason, Write
 
 AREA = Area(
     name="safety",
@@ -13,8 +13,6 @@ AREA = Area(
             path="/me/notices",
             auth=BY_KEY_OWNER_OR_BEARER,
             summary="Read the account's inbox: one notice a lock.",
-            command=schemas.NewestFirst,
-            answer=schemas.Notices,
             handler=service.notices,
         ),
         Read(
@@ -22,8 +20,6 @@ AREA = Area(
             path="/me/violations",
             auth=BY_KEY_OWNER_OR_BEARER,
             summary="Read the cases against the account, open and closed.",
-            command=schemas.NewestFirst,
-            answer=schemas.Violations,
             handler=service.violations,
         ),
         Read(
@@ -31,8 +27,6 @@ AREA = Area(
             path="/public/violations/notices",
             auth=ANYBODY,
             summary="Read the public board of account locks.",
-            command=schemas.NewestFirst,
-            answer=schemas.Board,
             handler=service.board,
         ),
         Read(
@@ -40,8 +34,6 @@ AREA = Area(
             path="/public/defense",
             auth=ANYBODY,
             summary="Read the protection level and what each level does.",
-            command=NoInput,
-            answer=schemas.Defense,
             handler=service.defense,
         ),
         Write(
@@ -50,8 +42,6 @@ AREA = Area(
             path="/admin/defense",
             auth=BY_OPERATOR,
             summary="Set the protection level.",
-            command=schemas.SetDefense,
-            answer=schemas.Defense,
             handler=service.set_defense,
         ),
         Write(
@@ -60,20 +50,16 @@ AREA = Area(
             auth=BY_OPERATOR,
             summary="Open a case against an agent: its account is locked, told once and shown on the "
             "public board.",
-            command=schemas.OpenCase,
-            answer=schemas.Case,
             handler=service.open_case,
             refuses=("not_found", "case_open"),
             idempotent=True,
-            status=201,
+            statuses=(201,),
         ),
         Write(
             key="safety.case_close",
             path="/admin/violations/{id}/close",
             auth=BY_OPERATOR,
             summary="Close a case; the lock ends.",
-            command=schemas.CloseCase,
-            answer=schemas.Case,
             handler=service.close_case,
             refuses=("conflict_of_interest",),
         ),

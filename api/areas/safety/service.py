@@ -25,9 +25,9 @@ from api.areas.safety.schemas import (
     Violations,
 )
 from api.kernel.caller import AgentCaller, BearerCaller, Nobody, OperatorCaller, OwnerCaller
-from api.kernel.cases import require_not_own
-from api.kernel.defense import MAX_LEVEL, takes_bond, welcomes_a_day
 from api.kernel.operation import Answer, Call, NoInput, Refusal, WriteCall
+from api.shared.cases import require_not_own
+from api.shared.defense import MAX_LEVEL, takes_bond, welcomes_a_day
 from core.errors import InvalidParameterError
 from core.identity import queries as identity
 from core.rooms import bonds

@@ -1,8 +1,8 @@
 """The operations of the area shadow: the paper fund over gaps between exchanges, and insights."""
 
-from api.areas.shadow import schemas, service
+from api.areas.shadow import service
 from api.kernel.auth import ANYBODY
-from api.kernel.operation import Area, NoInput, Read
+from api.kernel.operation import Area, CachePolicy, Read
 
 KEPT_S = 30
 
@@ -16,44 +16,32 @@ AREA = Area(
             auth=ANYBODY,
             summary="Read how the paper fund's trades ended: their distribution, all and by venue.",
             more="Every actionable gap is replayed on recorded samples, on paper. No money is in it.",
-            command=NoInput,
-            answer=schemas.PaperFund,
             handler=service.fund,
-            max_age_s=KEPT_S,
-            keeps=True,
+            cache=CachePolicy(KEPT_S, keeps=True),
         ),
         Read(
             key="shadow.quartermaster",
             path="/arb/shadow/quartermaster",
             auth=ANYBODY,
             summary="Read where the paper capital is and should be: bands, moves, hedges, rates.",
-            command=NoInput,
-            answer=schemas.Quartermaster,
             handler=service.bands,
-            max_age_s=KEPT_S,
-            keeps=True,
+            cache=CachePolicy(KEPT_S, keeps=True),
         ),
         Read(
             key="shadow.attribution",
             path="/arb/shadow/attribution",
             auth=ANYBODY,
             summary="Read paper results by what was known at entry; the slices sum to the whole.",
-            command=schemas.AttributionQuery,
-            answer=schemas.Attribution,
             handler=service.attribution,
-            max_age_s=KEPT_S,
-            keeps=True,
+            cache=CachePolicy(KEPT_S, keeps=True),
         ),
         Read(
             key="shadow.insights",
             path="/arb/insights",
             auth=ANYBODY,
             summary="Read cards of two detectors: drained venues, and makers that came or left.",
-            command=schemas.InsightsQuery,
-            answer=schemas.Insights,
             handler=service.insights,
-            max_age_s=KEPT_S,
-            keeps=True,
+            cache=CachePolicy(KEPT_S, keeps=True),
         ),
     ),
     capabilities=("shadow_fund", "insights"),

@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from api.kernel.board_row import Figure
 from api.kernel.fields import WHOLE
 from api.kernel.operation import AnswerBody, Command
+from api.shared.board_row import Figure
 from core.market.rules.shadow import Dimension
 
 DIMENSIONS = ", ".join(Dimension)

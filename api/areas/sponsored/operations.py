@@ -2,10 +2,9 @@
 what gas costs.
 """
 
-from api.areas.sponsored import schemas
 from api.areas.sponsored.service import buys, gas
 from api.kernel.auth import ANYBODY, BY_KEY
-from api.kernel.operation import Area, NoInput, Read, Reason, Write
+from api.kernel.operation import Area, Read, Reason, Write
 
 EXAMPLE_BUYER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 AREA = Area(
@@ -20,8 +19,6 @@ AREA = Area(
             summary="Get a quote for a purchase and the two documents to sign: the net amount, and "
             "the gas fee to the pool's treasury.",
             more="Whoever signs compares both with what they asked for, and computes the nonces.",
-            command=schemas.PrepareBuy,
-            answer=schemas.PreparedBuy,
             handler=buys.prepare,
             example={"usd": "10.000000", "buyer": EXAMPLE_BUYER},
             refuses=(
@@ -38,8 +35,6 @@ AREA = Area(
             auth=BY_KEY,
             scope="tx",
             summary="Hand in both signatures; the service sends both transfers in one transaction.",
-            command=schemas.HandInBuy,
-            answer=schemas.SponsoredBuyState,
             handler=buys.buy,
             refuses=(
                 "not_found",
@@ -51,15 +46,13 @@ AREA = Area(
                 "sponsor_unavailable",
             ),
             idempotent=True,
-            status=202,
+            statuses=(202,),
         ),
         Read(
             key="sponsored.read",
             path="/reserve/buy/sponsored/{id}",
             auth=BY_KEY,
             summary="Read which of the two transfers is final, and what comes next.",
-            command=schemas.BuyById,
-            answer=schemas.SponsoredBuyState,
             handler=buys.read,
         ),
         Write(
@@ -68,8 +61,6 @@ AREA = Area(
             auth=ANYBODY,
             summary="Read what gas costs now, by action, in USDC.",
             more="The node is asked once in 5 seconds; everybody gets that answer meanwhile.",
-            command=NoInput,
-            answer=schemas.GasTable,
             handler=gas.quote,
             refuses=("gas_price_unknown",),
         ),

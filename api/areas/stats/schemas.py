@@ -4,10 +4,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from api.kernel.board_row import Figure, LetterWord
 from api.kernel.fields import WHOLE, Flag
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
+from api.shared.board_row import Figure, LetterWord
 from core.market.rules.gpa import MOST_PERCENT, WATCHLIST_PERCENT
 
 DEFAULT_GAPS, MOST_GAPS = 50, 200

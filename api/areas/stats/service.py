@@ -21,11 +21,11 @@ from api.areas.stats.schemas import (
     WatchedToken,
     WatchlistQuery,
 )
-from api.kernel.board_row import as_letter, exchange_code, simulated
 from api.kernel.caller import AgentCaller, Nobody
 from api.kernel.operation import Answer, NoInput, ReadCall
 from api.kernel.pagination import page_of
-from api.kernel.tiers import require_tier
+from api.shared.board_row import as_letter, exchange_code, simulated
+from api.shared.tiers import require_tier
 from core.market import board_views, gap_views
 from core.market.rules.grade import GRADE_VERSION
 from core.market.rules.wci import VERSION

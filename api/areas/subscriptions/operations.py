@@ -1,8 +1,8 @@
 """The operations of the area subscriptions."""
 
-from api.areas.subscriptions import schemas, service
+from api.areas.subscriptions import service
 from api.kernel.auth import BY_KEY
-from api.kernel.operation import Area, NoInput, Read, Reason, Write
+from api.kernel.operation import Area, Read, Reason, Write
 from api.kernel.scopes import SPEND_SCOPE
 
 ORDER = {"tier": 1, "months": 1}
@@ -16,8 +16,6 @@ AREA = Area(
             path="/subscriptions/account",
             auth=BY_KEY,
             summary="Read your tier, when it ends, what comes next, targets and purchases.",
-            command=NoInput,
-            answer=schemas.SubscriptionAccount,
             handler=service.account,
         ),
         Write(
@@ -26,8 +24,6 @@ AREA = Area(
             auth=BY_KEY,
             summary="Preview what a subscription, renewal, upgrade or downgrade costs; free.",
             more="The preview_id keeps the price for five minutes.",
-            command=schemas.PreviewTier,
-            answer=schemas.TierPreview,
             handler=service.preview,
             example=ORDER,
         ),
@@ -37,8 +33,6 @@ AREA = Area(
             auth=BY_KEY,
             scope=SPEND_SCOPE,
             summary="Subscribe, renew, upgrade or downgrade, paid in credits.",
-            command=schemas.SubscribeTier,
-            answer=schemas.TierBought,
             handler=service.subscribe,
             refuses=(
                 "account_locked",

@@ -19,11 +19,11 @@ from api.areas.subscriptions.schemas import (
     TierPreview,
 )
 from api.kernel.caller import AgentCaller
-from api.kernel.cases import require_unlocked
 from api.kernel.operation import Answer, Call, NextCall, NoInput, Refusal, WriteCall
 from api.kernel.quota import ceiling_of
 from api.kernel.refusals import lacks_credits
-from api.kernel.tiers import most_reports
+from api.shared.cases import require_unlocked
+from api.shared.tiers import most_reports
 from core.credits.ledger import writer as credit_ledger
 from core.credits.rules.buckets import NotEnoughCreditsError
 from core.errors import InvalidParameterError

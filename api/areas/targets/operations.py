@@ -1,8 +1,8 @@
 """The operations of the area targets."""
 
-from api.areas.targets import schemas, service
+from api.areas.targets import service
 from api.kernel.auth import BY_KEY
-from api.kernel.operation import Area, NoInput, Read, Reason, Write
+from api.kernel.operation import Area, Read, Reason, Write
 from api.kernel.scopes import ANY_SCOPE
 
 PAIR = {"exchange": "binance", "symbol": "BTC/USDT"}
@@ -17,8 +17,6 @@ AREA = Area(
             auth=BY_KEY,
             scope=ANY_SCOPE,
             summary="Have a pair scanned each minute, or set its high-frequency captures.",
-            command=schemas.AddTarget,
-            answer=schemas.AddedTarget,
             handler=service.add,
             refuses=("account_locked", "not_found", "tier_required", "target_limit"),
             example=PAIR,
@@ -29,8 +27,6 @@ AREA = Area(
             path="/agent/targets",
             auth=BY_KEY,
             summary="List your priority targets, active and paused, with their latest scan.",
-            command=NoInput,
-            answer=schemas.TargetList,
             handler=service.own,
         ),
         Write(
@@ -39,8 +35,6 @@ AREA = Area(
             auth=BY_KEY,
             scope=ANY_SCOPE,
             summary="Remove a priority target.",
-            command=schemas.TargetPair,
-            answer=schemas.RemovedTarget,
             handler=service.remove,
             refuses=("not_found",),
             example=PAIR,

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from api.kernel.fields import WHOLE
 from api.kernel.operation import AnswerBody, Command
-from api.kernel.pairs import ExchangeId, SymbolInBody
+from api.shared.pairs import ExchangeId, SymbolInBody
 from core.targets.rules import MOST_CAPTURES, TargetState
 
 

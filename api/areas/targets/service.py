@@ -12,11 +12,11 @@ from api.areas.targets.schemas import (
     TargetScanned,
 )
 from api.kernel.caller import AgentCaller
-from api.kernel.cases import require_unlocked
 from api.kernel.operation import Answer, Call, NextCall, NoInput, Refusal, WriteCall
-from api.kernel.pairs import listing_of
 from api.kernel.refusals import call_items
-from api.kernel.tiers import require_tier
+from api.shared.cases import require_unlocked
+from api.shared.pairs import listing_of
+from api.shared.tiers import require_tier
 from core.listings.rules import Symbol, symbol_in_body
 from core.listings.tables import ExchangeListing
 from core.subscriptions.queries import tier_of

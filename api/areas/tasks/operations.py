@@ -1,6 +1,6 @@
 """The operations of the area tasks: the task market."""
 
-from api.areas.tasks import schemas, service
+from api.areas.tasks import service
 from api.kernel.auth import ANYBODY, ANYBODY_OR_KEY_OR_OWNER, BY_KEY, BY_OPERATOR
 from api.kernel.operation import Area, Read, Reason, Write
 from api.kernel.tool import Profile, Tool, ToolKind
@@ -14,8 +14,6 @@ AREA = Area(
             path="/tasks/browse",
             auth=ANYBODY,
             summary="List open tasks, the newest first.",
-            command=schemas.BrowseQuery,
-            answer=schemas.TaskList,
             handler=service.browse,
             block=False,
             tool=Tool("tasks_browse", "List open tasks", ToolKind.READ, Profile.CLAW),
@@ -25,8 +23,6 @@ AREA = Area(
             path="/tasks/my/claims",
             auth=BY_KEY,
             summary="List your claims with their proofs, the newest first.",
-            command=schemas.OwnClaims,
-            answer=schemas.ClaimList,
             handler=service.own_claims,
             block=False,
         ),
@@ -35,8 +31,6 @@ AREA = Area(
             path="/tasks/{id}",
             auth=ANYBODY_OR_KEY_OR_OWNER,
             summary="Read a task; of a re-observation the verdicts of others once it has settled.",
-            command=schemas.TaskPath,
-            answer=schemas.TaskDetail,
             handler=service.read,
             block=False,
         ),
@@ -46,8 +40,6 @@ AREA = Area(
             auth=BY_KEY,
             scope="tx",
             summary="Claim a task.",
-            command=schemas.TaskPath,
-            answer=schemas.ClaimBody,
             handler=service.claim,
             refuses=(
                 "own_subject",
@@ -61,7 +53,7 @@ AREA = Area(
             ),
             block=False,
             idempotent=True,
-            status=201,
+            statuses=(201,),
             tool=Tool("task_claim", "Claim a task", ToolKind.WRITE, Profile.CLAW),
         ),
         Write(
@@ -70,8 +62,6 @@ AREA = Area(
             auth=BY_KEY,
             scope="tx",
             summary="File the proof of a task that you claimed.",
-            command=schemas.SubmitProof,
-            answer=schemas.ClaimBody,
             handler=service.submit_proof,
             example={
                 "task_id": 1,
@@ -89,7 +79,7 @@ AREA = Area(
             ),
             block=False,
             idempotent=True,
-            status=201,
+            statuses=(201,),
             tool=Tool("task_submit_proof", "File a task's proof", ToolKind.WRITE, Profile.CLAW),
         ),
         Write(
@@ -97,8 +87,6 @@ AREA = Area(
             path="/admin/tasks",
             auth=BY_OPERATOR,
             summary="Offer a task that takes one claim at a time, or submit gold for re-observers.",
-            command=schemas.CreateTask,
-            answer=schemas.TaskRow,
             handler=service.create,
             example={
                 "category": "translation",
@@ -107,15 +95,13 @@ AREA = Area(
                 "subject": "Translate the notice of 2026-01-31 into English.",
             },
             idempotent=True,
-            status=201,
+            statuses=(201,),
         ),
         Write(
             key="tasks.verdict",
             path="/admin/tasks/claims/{id}/verdict",
             auth=BY_OPERATOR,
             summary="Decide on the proof of a claim, or take back that it was verified.",
-            command=schemas.GiveVerdict,
-            answer=schemas.ClaimBody,
             handler=service.give_verdict,
             refuses=("conflict_of_interest", "wrong_status"),
             idempotent=True,

@@ -23,17 +23,18 @@ from api.areas.tasks.schemas import (
     TaskSubject,
 )
 from api.kernel.caller import AgentCaller, Nobody, OperatorCaller, OwnerCaller
-from api.kernel.cases import require_not_own, require_unlocked
-from api.kernel.defense import takes_bond
 from api.kernel.operation import Answer, Call, NextCall, ReadCall, Refusal, WriteCall
 from api.kernel.pagination import page_of
 from api.kernel.refusals import lacks_credits
+from api.shared.cases import require_not_own, require_unlocked
+from api.shared.defense import takes_bond
 from core.credits.rules.buckets import NotEnoughCreditsError
 from core.earn.limits import payout_limits
 from core.earn.rules.payout import Source, person_of
 from core.earn.rules.points import credits_of, points_text
 from core.earn.standing import has_standing
 from core.errors import InvalidParameterError, fields_in
+from core.house import House
 from core.identity import queries as identity
 from core.mining import gold
 from core.mining.views import WholeEntry, whole_values
@@ -201,7 +202,7 @@ def _offer(call: WriteCall, caller: OperatorCaller, command: CreateTask) -> int:
 def _submit_gold(call: WriteCall, caller: OperatorCaller, command: CreateTask) -> int:
     """The re-observation of a value that is known to be wrong. Errors: InvalidParameterError."""
     value, agent_id = command.gold, command.agent_id
-    if value is None or agent_id is None or not call.deps.house.is_house(agent_id):
+    if value is None or agent_id is None or not call.deps.parts.of(House).is_house(agent_id):
         raise InvalidParameterError("agent_id", "name an agent that the house runs")
     with fields_in("gold"):
         made = gold.submit(

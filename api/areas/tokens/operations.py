@@ -1,8 +1,8 @@
 """The operations of the area tokens: a listing found, read, and its price."""
 
-from api.areas.tokens import schemas, service
+from api.areas.tokens import service
 from api.kernel.auth import ANYBODY
-from api.kernel.operation import Area, Read
+from api.kernel.operation import Area, CachePolicy, Read
 from api.kernel.tool import Profile, Tool, ToolKind
 
 FOUND_KEPT_S, PRICE_KEPT_S, STATS_KEPT_S = 5, 5, 60
@@ -16,11 +16,8 @@ AREA = Area(
             path="/tokens/search",
             auth=ANYBODY,
             summary="Find listings by how their symbols begin, over all exchanges.",
-            command=schemas.SearchQuery,
-            answer=schemas.FoundTokens,
             handler=service.search,
-            max_age_s=FOUND_KEPT_S,
-            keeps=True,
+            cache=CachePolicy(FOUND_KEPT_S, keeps=True),
             tool=Tool("search_tokens", "Search tokens", ToolKind.READ, Profile.CONNECTOR),
         ),
         Read(
@@ -29,24 +26,18 @@ AREA = Area(
             auth=ANYBODY,
             summary="Read all that is known of a listing: grade with its parts, book, venues, "
             "identity, transfers, warnings.",
-            command=schemas.TokenPath,
-            answer=schemas.TokenDetail,
             handler=service.read,
             refuses=("not_found",),
-            max_age_s=FOUND_KEPT_S,
-            keeps=True,
+            cache=CachePolicy(FOUND_KEPT_S, keeps=True),
         ),
         Read(
             key="tokens.price",
             path="/tokens/{token_id}/price",
             auth=ANYBODY,
             summary="Read a listing's price, and how old it is.",
-            command=schemas.TokenPath,
-            answer=schemas.TokenPrice,
             handler=service.price,
             refuses=("not_found",),
-            max_age_s=PRICE_KEPT_S,
-            keeps=True,
+            cache=CachePolicy(PRICE_KEPT_S, keeps=True),
             tool=Tool("get_price", "Read a price", ToolKind.READ, Profile.CONNECTOR),
         ),
         Read(
@@ -54,12 +45,9 @@ AREA = Area(
             path="/tokens/{token_id}/price/stats",
             auth=ANYBODY,
             summary="Read a listing's price, spread and depth over up to 90 days.",
-            command=schemas.PriceStatsQuery,
-            answer=schemas.TokenPriceStats,
             handler=service.price_stats,
             refuses=("not_found",),
-            max_age_s=STATS_KEPT_S,
-            keeps=True,
+            cache=CachePolicy(STATS_KEPT_S, keeps=True),
             tool=Tool("get_price_stats", "Read price statistics", ToolKind.READ, Profile.CONNECTOR),
         ),
     ),

@@ -4,9 +4,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from api.kernel.board_row import BoardRow, Figure, LetterWord, OpenWarning, TransferWord
 from api.kernel.fields import WHOLE, Flag
 from api.kernel.operation import AnswerBody, Command
+from api.shared.board_row import BoardRow, Figure, LetterWord, OpenWarning, TransferWord
 
 DEFAULT_FOUND, MOST_FOUND, MOST_OFFSET = 20, 100, 10_000
 DEFAULT_DAYS, MOST_DAYS = 7, 90

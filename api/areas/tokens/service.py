@@ -26,7 +26,10 @@ from api.areas.tokens.schemas import (
     TokenPrice,
     TokenPriceStats,
 )
-from api.kernel.board_row import (
+from api.kernel.built import BuiltBody
+from api.kernel.caller import Nobody
+from api.kernel.operation import Answer, ReadCall, Refusal
+from api.shared.board_row import (
     BoardRow,
     as_letter,
     exchange_code,
@@ -37,9 +40,6 @@ from api.kernel.board_row import (
     symbol_prefix,
     transfer_word,
 )
-from api.kernel.built import BuiltBody
-from api.kernel.caller import Nobody
-from api.kernel.operation import Answer, ReadCall, Refusal
 from core.market import board_views, gap_views, research_views
 from core.market.rules.grade import WEIGHTS
 from core.market.rules.identity import shown_address

@@ -1,6 +1,6 @@
 """The operations of the area transfers: reported transfers and balances."""
 
-from api.areas.transfers import schemas, service
+from api.areas.transfers import service
 from api.kernel.auth import BY_KEY, BY_KEY_OR_OWNER
 from api.kernel.operation import Area, Family, Read, Reason, Write
 from api.kernel.tool import Profile, Tool, ToolKind
@@ -16,8 +16,6 @@ AREA = Area(
             family=Family.WALLET,
             scope="read",
             summary="Read an agent's balances in their four states.",
-            command=schemas.AgentBalances,
-            answer=schemas.Balances,
             handler=service.balances,
             refuses=("not_owner",),
             tool=Tool("agent_balances", "Read balances", ToolKind.READ, Profile.FULL),
@@ -29,8 +27,6 @@ AREA = Area(
             family=Family.WALLET,
             scope="tx",
             summary="Report a transfer of your own wallet; the chain confirms it or fails it.",
-            command=schemas.ReportTransfer,
-            answer=schemas.TransferReported,
             handler=service.report,
             refuses=("duplicate_transfer", "insufficient_idle", "record_short"),
             idempotent=True,

@@ -4,7 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 from api.catalogue import areas
-from api.kernel.operation import Area, Catalogue
+from api.kernel.catalogue import Catalogue
+from api.kernel.operation import Area
 from api.kernel.refusals import REASONS
 
 

@@ -85,7 +85,7 @@ class Conformance:
             for call in service["next"]:
                 self._require_callable(call)
         else:
-            declared = [operation.status, *operation.also]
+            declared = [*operation.statuses]
             if not operation.block:
                 declared += [
                     catalogue().reasons[one].status for one in reasons_of(operation, catalogue())
@@ -93,7 +93,7 @@ class Conformance:
             assert response.status_code in declared, (
                 f"{operation.key} does not declare that it answers {response.status_code}"
             )
-            if response.status_code in (operation.status, *operation.also):
+            if response.status_code in operation.statuses:
                 require_declared_form(operation, body)
 
     def _find(self, method: str, path: str) -> tuple[Operation, dict[str, Any]] | None:

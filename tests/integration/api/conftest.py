@@ -20,7 +20,8 @@ from api.catalogue import catalogue
 from api.kernel.kept_answers import KeptAnswers
 from api.kernel.limits import Limits
 from api.kernel.metrics import ApiMetrics
-from api.kernel.operation import Deps
+from api.kernel.operation import Access, Deps
+from api.kernel.parts import Parts
 from api.kernel.streams import StreamTimes
 from api.kernel.tokens import token_hash
 from api.main import create_app
@@ -152,8 +153,10 @@ def deps_of(database: Database, clock: Clock, chain: FewAnswersChain) -> Deps:
         contracts={},
         pepper=PEPPER,
         clock=clock,
-        trusted_proxies=("10.0.0.1",),
-        stream_times=StreamTimes(lives_s=0),  # clients in this process read answers to their end
+        parts=Parts(
+            Access(trusted_proxies=("10.0.0.1",)),
+            StreamTimes(lives_s=0),  # clients in this process read answers to their end
+        ),
     )
 
 
@@ -257,7 +260,7 @@ def bearer(token: str) -> dict[str, str]:
 def ask_anew(client: TestClient, path: str = "/health/ready") -> Any:
     """The answer of now, whatever the process keeps."""
     state = cast("Any", client.app).state
-    state.shared = replace(state.shared, answers=KeptAnswers())
+    state.shared = replace(state.shared, answers=KeptAnswers(state.shared.deps.clock))
     return client.get(path)
 
 

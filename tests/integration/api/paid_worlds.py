@@ -31,6 +31,7 @@ from core.db.engine import Database, WriteSession
 from core.feeds.rules import FEEDS
 from core.fund import paper
 from core.fund import queries as fund
+from core.fund.accounts import FundSetup
 from core.fund.rules.frozen import FrozenRules, FundKind, UniverseMarket
 from core.fund.rules.plan import FollowerAccount
 from core.identity.queries import set_operator_key
@@ -248,7 +249,9 @@ def _deps(database: Database, clock: Clock, accounts: KnownAccounts) -> Deps:
         notes_per_address_per_minute=10**6,
         free_reads_per_day=0,
     )
-    return replace(deps_of(database, clock, chain), fund_accounts=accounts, limits=limits)
+    return replace(deps_of(database, clock, chain), limits=limits).with_part(
+        FundSetup, FundSetup(accounts)
+    )
 
 
 def _client(deps: Deps) -> TestClient:

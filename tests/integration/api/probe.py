@@ -12,12 +12,12 @@ from sqlalchemy import func, select
 from api.catalogue import areas
 from api.kernel.auth import BY_KEY
 from api.kernel.caller import AgentCaller
+from api.kernel.catalogue import Catalogue
 from api.kernel.fields import PublicId, Usdc
 from api.kernel.operation import (
     Answer,
     AnswerBody,
     Area,
-    Catalogue,
     Command,
     Family,
     Refusal,
@@ -106,13 +106,11 @@ def operation(gate: Gate, tool: Tool | None = None) -> Write[AgentCaller, Probe,
         summary="Do as told.",
         family=Family.WALLET,
         scope="tx",
-        command=Probe,
-        answer=Probed,
         handler=probe,
         refuses=("wrong_status",),
         idempotent=True,
         tool=tool,
-        also=(202,),
+        statuses=(200, 202),
     )
 
 

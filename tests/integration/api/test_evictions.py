@@ -402,7 +402,7 @@ def test_no_answer_that_holds_a_secret__is_kept_for_an_idempotency_key() -> None
     }
     kept = {row.key for row in catalogue().operations if row.key in shown and row.idempotent}
     # without its secrets: test_lost_answers.py
-    assert kept == {row.key for row in catalogue().operations if row.shows_secrets}
+    assert kept == {row.key for row in catalogue().operations if row.secrets}
     assert not kept & {"agents.rotate_key", "agents.undo_recovery", "agents.unlink"}
 
 

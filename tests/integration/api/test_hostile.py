@@ -24,6 +24,7 @@ from api.kernel.workers import (
     LARGE_BYTES,
     MOST_WAITING,
     TURN_WAIT_S,
+    Pools,
     Workers,
 )
 from api.main import create_app
@@ -85,7 +86,7 @@ def test_calls_of_one_address__never_hold_every_thread(
         begun.release()
         gate.wait(WAIT_S)
 
-    held = [deps.workers.submit("198.51.100.1", wait) for _ in range(CALLS)]
+    held = [deps.workers.calls.submit("198.51.100.1", wait) for _ in range(CALLS)]
     assert all(begun.acquire(timeout=WAIT_S) for _ in range(CALLS_OF_ONE))
     assert not begun.acquire(timeout=0.2)
     try:
@@ -106,7 +107,7 @@ def test_calls_of_one_address__wait_in_a_line_that_has_an_end(
     gate = threading.Event()
     crowded, other = limited(peer="198.51.100.1"), limited(peer="198.51.100.2")
     held = [
-        deps.workers.submit("198.51.100.1", lambda: gate.wait(WAIT_S))
+        deps.workers.calls.submit("198.51.100.1", lambda: gate.wait(WAIT_S))
         for _ in range(CALLS_OF_ONE + MOST_WAITING)
     ]
     try:
@@ -135,8 +136,8 @@ def every_thread_held(deps: Deps) -> Iterator[None]:
         begun.release()
         gate.wait(WAIT_S)
 
-    held = [deps.workers.submit(f"192.0.2.{n}", wait) for n in range(CALLS)]
-    held += [deps.large.submit(f"192.0.2.{n}", wait) for n in range(LARGE)]
+    held = [deps.workers.calls.submit(f"192.0.2.{n}", wait) for n in range(CALLS)]
+    held += [deps.workers.large.submit(f"192.0.2.{n}", wait) for n in range(LARGE)]
     assert all(begun.acquire(timeout=WAIT_S) for _ in held)
     try:
         yield
@@ -211,7 +212,7 @@ def test_liveness__needs_no_thread(limited: Limit, deps: Deps, crowd: ThreadPool
     client = limited(peer="198.51.100.1")
     with every_thread_held(deps):
         waiting = [
-            deps.workers.submit(line, lambda: None)
+            deps.workers.calls.submit(line, lambda: None)
             for line in ("198.51.100.1", ("in turn", "198.51.100.1"))
             for _ in range(MOST_WAITING)
         ]
@@ -230,9 +231,9 @@ def test_what_asks_nothing__asks_neither_database_nor_chain(deps: Deps) -> None:
         deps,
         database=Database("postgresql+psycopg://nobody@127.0.0.1:1/none"),
         chain=None,  # type: ignore[arg-type]  # which is not asked
-        workers=Workers(CALLS, CALLS_OF_ONE),
+        workers=Pools(Workers(CALLS, CALLS_OF_ONE)),
     )
-    asking_nothing = [one for one in deps.catalogue.operations if one.asks_nothing]
+    asking_nothing = [one for one in deps.catalogue.operations if one.bounds.asks_nothing]
     assert [one.key for one in asking_nothing] == ["discovery.live"]
     with TestClient(create_app(away)) as client:
         assert [client.get(one.path).status_code for one in asking_nothing] == [200]

@@ -8,8 +8,8 @@ import pytest
 
 from api.kernel.metrics import PREFIX, ApiMetrics
 from api.kernel.operation import Deps
-from api.kernel.payments.figures import SettlerGas
-from api.kernel.payments.payment_config import GasBudget
+from api.payments.figures import SettlerGas
+from api.payments.payment_config import GasBudget
 from core.db.engine import Database
 from core.errors import InvalidParameterError
 from core.payments.tables import X402GasDay

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import Connection, text
 from starlette.testclient import TestClient
 
-from api.kernel.operation import Deps
+from api.kernel.operation import Access, Deps
 from api.main import create_app
 from core.db.engine import Database
 from core.db.replicas import ForeignReplicaError, ReplicaPlace, Replicas
@@ -240,7 +240,9 @@ def test_a_chain_that_mines_nothing__is_the_chains_trouble(
     status: int,
     word: str,
 ) -> None:
-    with AppClient(create_app(replace(deps, is_local=is_local))) as client:
+    with AppClient(
+        create_app(deps.with_part(Access, replace(deps.parts.of(Access), is_local=is_local)))
+    ) as client:
         pass_with_beats(database, clock, silent_s)
         found, parts = ready(client)
     assert (found, parts["chain"]["status"], parts["indexer"]["status"]) == (status, word, "ok")

@@ -11,7 +11,7 @@ from eth_account import Account
 from eth_account.signers.local import LocalAccount
 from sqlalchemy import text
 
-from api.kernel.operation import Deps
+from api.kernel.operation import Access, Deps
 from core.db.engine import Database
 from tests.integration.api.conftest import (
     BASE_URL,
@@ -33,7 +33,12 @@ Open = Callable[..., dict[str, Any]]
 
 @pytest.fixture
 def deps(deps: Deps) -> Deps:
-    return replace(deps, operator_addresses=frozenset({OPERATOR_WALLET.address.lower()}))
+    return deps.with_part(
+        Access,
+        replace(
+            deps.parts.of(Access), operator_addresses=frozenset({OPERATOR_WALLET.address.lower()})
+        ),
+    )
 
 
 @pytest.fixture

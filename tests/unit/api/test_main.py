@@ -8,7 +8,8 @@ import pytest
 from pydantic import SecretStr
 
 from api.main import KEEP_ALIVE_S, admit_operator, deps_of, main
-from core.custody.keys import version_of
+from api.shared.signers import OwnSigners
+from core.custody.keys import KeyMaker, version_of
 from core.errors import InvalidParameterError
 from core.limits import CallerLimits
 from core.settings import Settings
@@ -61,14 +62,13 @@ def test_every_limit__is_the_one_that_is_set(settings: Settings) -> None:
 
 
 def test_a_custody_key__turns_starter_wallets_on(settings: Settings) -> None:
-    assert deps_of(settings).custody is None
+    assert deps_of(settings).parts.find(KeyMaker) is None
     made = deps_of(
         settings.model_copy(
             update={"custody_key": SecretStr("11" * 32), "custodial_transfers_per_day": 3}
         )
     )
-    assert made.custody is not None
-    assert made.custody.new_key(7).key_version == version_of(b"\x11" * 32)
+    assert made.parts.of(KeyMaker).new_key(7).key_version == version_of(b"\x11" * 32)
     assert made.limits.custodial_transfers_per_day == 3
 
 
@@ -98,10 +98,9 @@ def test_an_operator_key_off_a_local_chain__is_refused(settings: Settings) -> No
 
 
 def test_a_guards_key__signs_payments_of_vaults(settings: Settings) -> None:
-    assert deps_of(settings).guard is None
-    guard = deps_of(
-        settings.model_copy(update={"guard_private_key": SecretStr("0x" + "11" * 32)})
-    ).guard
+    assert deps_of(settings).parts.of(OwnSigners).guard is None
+    with_key = settings.model_copy(update={"guard_private_key": SecretStr("0x" + "11" * 32)})
+    guard = deps_of(with_key).parts.of(OwnSigners).guard
     assert guard is not None
     assert guard.address == "0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A"
 

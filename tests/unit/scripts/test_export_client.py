@@ -6,7 +6,7 @@ from pydantic import BaseModel
 
 from api.kernel.auth import BY_KEY
 from api.kernel.caller import AgentCaller
-from api.kernel.operation import Answer, Command, Write, WriteCall
+from api.kernel.operation import Answer, AnswerBody, Command, Write, WriteCall
 from scripts import export_client
 from scripts.export_client import type_of
 from tests.each import each
@@ -43,7 +43,7 @@ class Inner(BaseModel):
     units: int
 
 
-class Gave(BaseModel):
+class Gave(AnswerBody):
     inner: Inner
     note: str | None = None
 
@@ -54,8 +54,8 @@ class Give(Command):
     amount_usdc: str
 
 
-def give(call: WriteCall, caller: AgentCaller, command: Give) -> Answer[Any]:
-    return Answer({})
+def give(call: WriteCall, caller: AgentCaller, command: Give) -> Answer[Gave]:
+    raise NotImplementedError
 
 
 def test_an_operation__becomes_a_method_with_what_is_needed_first() -> None:
@@ -64,8 +64,6 @@ def test_an_operation__becomes_a_method_with_what_is_needed_first() -> None:
         path="/g/{id}",
         auth=BY_KEY,
         summary="Give it.",
-        command=Give,
-        answer=Gave,
         handler=give,
         idempotent=True,
     )

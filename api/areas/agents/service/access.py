@@ -6,7 +6,7 @@ Agents are public: an unknown one is not_found, another owner's not_owner
 
 from api.kernel.caller import OwnerCaller
 from api.kernel.operation import Call, Refusal, WriteCall
-from api.kernel.sessions import lock_owner
+from api.shared.sessions import lock_owner
 from core.identity import queries as identity
 from core.identity.tables import Account
 

@@ -18,8 +18,8 @@ from api.areas.agents.schemas import Confirmed, ConfirmWallet, OwnAgentPath, Rot
 from api.areas.agents.service.access import held, owned
 from api.kernel.caller import OwnerCaller
 from api.kernel.operation import Answer, Refusal, WriteCall
-from api.kernel.sessions import evict
-from api.kernel.siwe import Purpose, TextSubject, verify_wallet
+from api.shared.sessions import evict
+from api.shared.siwe import Purpose, TextSubject, verify_wallet
 from core.hexes import address_or_none
 from core.identity import evictions
 from core.identity import queries as identity

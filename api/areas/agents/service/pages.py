@@ -20,8 +20,8 @@ from api.areas.agents.schemas import (
 from api.areas.agents.service.access import held
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call, NoInput, ReadCall, WriteCall
-from api.kernel.record_strip import ladder_of
-from api.kernel.review_stages import NOT_RECORDED, read_or_none, review_stages
+from api.shared.record_strip import ladder_of
+from api.shared.review_stages import NOT_RECORDED, read_or_none, review_stages
 from core.credits.rules.buckets import BUCKETS
 from core.earn.payouts import earnings_of
 from core.earn.rules.points import points_text

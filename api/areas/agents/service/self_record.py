@@ -17,7 +17,7 @@ from api.areas.agents.service.access import held
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call, Refusal, WriteCall
 from api.kernel.scopes import require_named_scope
-from api.kernel.siwe import Purpose, TextSubject, personal_digest, verify_wallet
+from api.shared.siwe import Purpose, TextSubject, personal_digest, verify_wallet
 from core.canonical import canonical_json
 from core.chain.signatures import kept_signature
 from core.errors import InvalidParameterError

@@ -30,7 +30,7 @@ from api.areas.custody.service import room
 from api.kernel.caller import AgentCaller
 from api.kernel.operation import Answer, Call, NoInput, Refusal, WriteCall
 from api.kernel.refusals import feature_off
-from api.kernel.sessions import lock_caller
+from api.shared.sessions import lock_caller
 from core.custody import queries as custody
 from core.custody.keys import KeyMaker, UnknownKeyVersionError, authorization_nonce
 from core.custody.queries import Transfer
@@ -221,12 +221,13 @@ def _wallet(found: SealedKey | None) -> SealedKey:
 
 
 def _key_maker(call: Call) -> KeyMaker:
-    if call.deps.custody is None:
+    found = call.deps.parts.find(KeyMaker)
+    if found is None:
         raise feature_off(
             "Starter wallets are off: the operator of this service has to set CUSTODY_KEY. A "
             "wallet of your own can be linked meanwhile."
         )
-    return call.deps.custody
+    return found
 
 
 def _require_openable(call: Call, wallet: SealedKey) -> None:

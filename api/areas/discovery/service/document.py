@@ -20,11 +20,13 @@ from api.areas.discovery.schemas import (
 from api.kernel.auth import Credential
 from api.kernel.built import BuiltBody
 from api.kernel.caller import AgentCaller, Caller, Nobody, OwnerCaller
-from api.kernel.operation import Answer, Call, Catalogue, NoInput, Operation
+from api.kernel.catalogue import Catalogue
+from api.kernel.operation import Answer, Call, NoInput, Operation
 from api.kernel.quota import ceilings
 from api.kernel.scopes import may
 from api.kernel.tool import Profile
 from core.credits.rules.prices import PUBLISHED_OF_PLANS, PUBLISHED_OF_TIERS
+from core.custody.keys import KeyMaker
 from core.mandate.rules.refusals import NOT_SEEN
 
 NAME = "Mandate Wallet"
@@ -126,7 +128,7 @@ def service(call: Call, caller: Nobody, command: NoInput) -> Answer[ServiceDocum
             contracts=dict(deps.contracts),
             capabilities=[
                 *(capability for area in deps.catalogue.areas for capability in area.capabilities),
-                *([] if call.deps.custody is None else ["starter_wallets"]),
+                *([] if call.deps.parts.find(KeyMaker) is None else ["starter_wallets"]),
             ],
             endpoints=[
                 Endpoint(method=one.method, path=one.path, auth=one.auth.name)

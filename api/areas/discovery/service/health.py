@@ -14,7 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from api.areas.discovery.schemas import HealthPart, HealthParts, Live, Ready, SlowJob
 from api.kernel.caller import Nobody
-from api.kernel.operation import Answer, Call, NoInput
+from api.kernel.operation import Access, Answer, Call, NoInput
 from core.chain.reader import LATEST
 from core.db import revisions
 from core.db.leadership import leader_row
@@ -133,7 +133,7 @@ def _chain(call: Call) -> tuple[int | None, HealthPart]:
             Health.DOWN, note="The node has no newest block; check that it is in sync."
         )
     return header.number, _judged(
-        judge_head(header.timestamp, call.now, is_local=call.deps.is_local)
+        judge_head(header.timestamp, call.now, is_local=call.deps.parts.of(Access).is_local)
     )
 
 

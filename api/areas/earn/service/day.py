@@ -4,7 +4,7 @@ from api.areas.earn.schemas import AgentEpoch, CapOfDay, Epoch, InstantPayout, O
 from api.areas.earn.service.access import agents_of
 from api.kernel.caller import Nobody, OwnerCaller
 from api.kernel.operation import Answer, NoInput, ReadCall
-from api.kernel.review_stages import review_stages
+from api.shared.review_stages import review_stages
 from core.earn import payouts, queries, views
 from core.earn.limits import payout_limits
 from core.earn.rules.payout import CapKind, PayoutLimits, budget_of

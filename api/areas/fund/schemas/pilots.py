@@ -8,8 +8,8 @@ from api.areas.fund.schemas import Leverage
 from api.kernel.fields import WHOLE, Id, PositiveUsdc, TxHash, published_bounds
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
-from api.kernel.published import Publication, UtcDay, VersionNumber
 from api.kernel.texts import FreeText
+from api.shared.published import Publication, UtcDay, VersionNumber
 from core.fund.rules.applications import (
     MOST_FEE_BPS,
     PLAN_CHARACTERS,

@@ -20,14 +20,16 @@ from api.areas.fund.schemas.pilots import (
 )
 from api.areas.fund.service.indices import index_of
 from api.kernel.caller import AgentCaller, BearerCaller, OperatorCaller, OwnerCaller
-from api.kernel.cases import require_not_own, require_unlocked
 from api.kernel.operation import Answer, Call, NextCall, ReadCall, Refusal, WriteCall
 from api.kernel.pagination import page_of
 from api.kernel.refusals import lacks_credits
+from api.payments.payment_config import PaymentConfig
+from api.shared.cases import require_not_own, require_unlocked
 from core.credits.rules.buckets import NotEnoughCreditsError
 from core.errors import InvalidParameterError
 from core.fund import applications as rows
 from core.fund import indices
+from core.fund.accounts import FundSetup
 from core.fund.applications import PaidBond
 from core.fund.bond_transfers import BondTransfer, NotSafeYetError, require_transfer
 from core.fund.indices import ShownIndex
@@ -187,7 +189,7 @@ def _bond(
         return _in_usdc(call, caller, bond_usdc_e6(new.tvl_cap_usdc_e6), tx, again)
     if tx is not None:
         raise InvalidParameterError("bond_tx", "leave it out; the bond is in credits")
-    found = call.deps.fund_credit_bonds.get(caller.account_id)
+    found = call.deps.parts.of(FundSetup).credit_bonds.get(caller.account_id)
     if found is None:
         raise Refusal(
             "bond_currency_refused",
@@ -200,7 +202,7 @@ def _bond(
 def _in_usdc(
     call: WriteCall, caller: Applicant, amount: UsdcE6, tx: str | None, again: NextCall
 ) -> PaidBond:
-    config, wallet = call.deps.payment_config, caller.wallet_address
+    config, wallet = call.deps.parts.find(PaymentConfig), caller.wallet_address
     if config is None:
         raise Refusal(
             "bond_currency_refused",

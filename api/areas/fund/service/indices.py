@@ -15,7 +15,7 @@ from api.areas.fund.schemas.pilots import (
 )
 from api.kernel.caller import Nobody
 from api.kernel.operation import Answer, Call, ReadCall, Refusal
-from api.kernel.published import chosen_version, publication
+from api.shared.published import chosen_version, publication
 from core.fund import indices
 from core.fund.indices import ShownIndex
 from core.fund.rules.frozen import weight_text

@@ -12,9 +12,9 @@ from api.areas.fund.schemas import (
 )
 from api.areas.fund.service.shown import no_signal, vault_of
 from api.kernel.caller import AgentCaller
-from api.kernel.cases import require_unlocked
 from api.kernel.operation import Answer, Call, NextCall, ReadCall, Refusal, WriteCall
 from api.kernel.pagination import page_of
+from api.shared.cases import require_unlocked
 from core.errors import InvalidNumberError, InvalidParameterError
 from core.fund import queries as fund
 from core.fund.rules.frozen import leverage_text, rules_of

@@ -15,15 +15,16 @@ from api.areas.fund.service.mirrors import consent_missing, require_address, rul
 from api.areas.fund.service.shown import no_signal, session_of, shown_session
 from api.kernel.caller import AgentCaller
 from api.kernel.operation import Answer, NextCall, Refusal, WriteCall
-from api.kernel.payments.metering import not_enough, require_spend
-from api.kernel.payments.offer import CREDITS
 from api.kernel.refusals import next_items
+from api.payments.metering import not_enough, require_spend
+from api.payments.offer import CREDITS
 from core.credits.ledger import writer as credit_ledger
 from core.credits.rules.buckets import NotEnoughCreditsError
 from core.credits.rules.prices import PRICES
 from core.errors import InvalidParameterError
 from core.fund import planning
 from core.fund import queries as fund
+from core.fund.accounts import FundSetup
 from core.fund.planning import PlanRow, SignalPlace, StandingConsent
 from core.fund.rules.frozen import bps_text
 from core.fund.rules.plan import (
@@ -128,7 +129,7 @@ def make(call: WriteCall, caller: AgentCaller, command: PlanSignal) -> Answer[Pl
     facts = _facts(call, place, consent, known(place.liquidity, call.now))
     made = gate(facts)
     if made is None:
-        account = call.deps.fund_accounts.read(command.account_address)
+        account = call.deps.parts.of(FundSetup).accounts.read(command.account_address)
         facts = replace(facts, account=account)
         made = free_plan(facts)
     if made is None:

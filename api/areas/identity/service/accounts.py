@@ -22,9 +22,9 @@ from api.areas.identity.schemas import (
 )
 from api.areas.identity.service.registration import admit_owned, admit_owner, admit_unowned, enrol
 from api.kernel.caller import BearerCaller, Nobody, OwnerCaller
-from api.kernel.operation import Answer, Call, NextCall, NoInput, Refusal, WriteCall
-from api.kernel.sessions import lock_caller, open_owner_session
-from api.kernel.siwe import Purpose, TextSubject, issue, time_text, verified_wallet, verify_wallet
+from api.kernel.operation import Access, Answer, Call, NextCall, NoInput, Refusal, WriteCall
+from api.shared.sessions import lock_caller, open_owner_session
+from api.shared.siwe import Purpose, TextSubject, issue, time_text, verified_wallet, verify_wallet
 from core.alerts import queries as alerts
 from core.errors import InvalidParameterError
 from core.hexes import address_or_none
@@ -103,7 +103,7 @@ def register(call: WriteCall, caller: Nobody, command: Register) -> Answer[Conne
 
 def _refuse_an_operators(call: Call, address: str) -> None:
     """Its holder would decide on its own agent's work. Errors: Refusal wallet_taken."""
-    if address.lower() in call.deps.operator_addresses:
+    if address.lower() in call.deps.parts.of(Access).operator_addresses:
         raise Refusal(
             "wallet_taken",
             f"{address} is an operator's, and operators have no agents; use another wallet.",

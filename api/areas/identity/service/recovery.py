@@ -13,7 +13,7 @@ from unicodedata import normalize
 from api.areas.identity.schemas import Recover, Recovered
 from api.kernel.caller import Nobody
 from api.kernel.operation import Answer, Refusal, WriteCall
-from api.kernel.sessions import evict, hash_of
+from api.shared.sessions import evict, hash_of
 from core.identity import evictions
 from core.identity import queries as identity
 from core.identity.tables import Account

@@ -15,10 +15,10 @@ from datetime import datetime, timedelta
 
 from api.areas.identity.schemas import Connected
 from api.kernel.caller import OwnerCaller
-from api.kernel.defense import welcomes_a_day
 from api.kernel.operation import Refusal, WriteCall
-from api.kernel.sessions import hash_of, lock_owner, open_agent_session
 from api.kernel.tokens import TokenKind
+from api.shared.defense import welcomes_a_day
+from api.shared.sessions import hash_of, lock_owner, open_agent_session
 from core.credits.ledger import writer as credit_ledger
 from core.identity import queries as identity
 from core.safety import queries as safety

@@ -1,10 +1,9 @@
 """The operations that are answered with server-sent events."""
 
-from api.areas.mandates.schemas import commands
 from api.areas.mandates.service import events
 from api.kernel.auth import BY_KEY_OR_OWNER, BY_OWNER
-from api.kernel.operation import Events, Family, Operation, Read
-from api.kernel.streams import EVENT_STREAM
+from api.kernel.operation import Family, Operation, Read
+from api.kernel.outcome import EVENT_STREAM
 
 MORE = (
     "Events: step (a new row), status, reset (too far behind: load anew). Each has an id; after a "
@@ -21,10 +20,8 @@ FOLLOWING: tuple[Operation, ...] = (
         scope="read",
         summary="Follow a mandate: server-sent events for new rows of its record and its status.",
         more=MORE,
-        command=commands.FollowMandate,
-        answer=Events,
         handler=events.of_mandate,
-        media_type=EVENT_STREAM,
+        media=(EVENT_STREAM,),
     ),
     Read(
         key="mandates.own_events",
@@ -33,9 +30,7 @@ FOLLOWING: tuple[Operation, ...] = (
         family=Family.WALLET,
         summary="Follow all your mandates: server-sent events for new rows of their records.",
         more=MORE,
-        command=commands.FollowAll,
-        answer=Events,
         handler=events.of_owner,
-        media_type=EVENT_STREAM,
+        media=(EVENT_STREAM,),
     ),
 )

@@ -1,9 +1,9 @@
 """What an owner reads of a week, and is told."""
 
-from api.areas.mandates.schemas import answers, commands
 from api.areas.mandates.service import alerts, statements
 from api.kernel.auth import BY_OWNER
 from api.kernel.operation import Family, Read
+from api.kernel.outcome import JSON
 
 STATEMENT_FILES = ("text/csv", "application/pdf")
 
@@ -14,10 +14,8 @@ STATEMENTS = (
         auth=BY_OWNER,
         family=Family.WALLET,
         summary="Read a week's statement, or download it as CSV or PDF (format).",
-        command=commands.WeekQuery,
-        answer=answers.Statement,
         handler=statements.statement,
-        also_as=STATEMENT_FILES,
+        media=(JSON, *STATEMENT_FILES),
     ),
     Read(
         key="mandates.alerts",
@@ -26,8 +24,6 @@ STATEMENTS = (
         family=Family.WALLET,
         summary="Read alerts: keeper or roles changed, public stop off, an agent recovered or a "
         "wallet linked to it.",
-        command=commands.AlertsQuery,
-        answer=answers.Alerts,
         handler=alerts.alerts,
     ),
     Read(
@@ -38,9 +34,7 @@ STATEMENTS = (
         summary=(
             "Read the week's statement of all mandates, or download it as CSV or PDF (format)."
         ),
-        command=commands.AllWeeksQuery,
-        answer=answers.AllStatements,
         handler=statements.statement_all,
-        also_as=STATEMENT_FILES,
+        media=(JSON, *STATEMENT_FILES),
     ),
 )

@@ -23,8 +23,8 @@ from datetime import UTC, datetime, timedelta
 from api.areas.mandates.service.views import readings_of
 from api.kernel.caller import AgentCaller
 from api.kernel.operation import Call, Refusal, WriteCall
-from api.kernel.payments.offer import ADAPTER
-from api.kernel.sessions import lock_caller
+from api.payments.offer import ADAPTER
+from api.shared.sessions import lock_caller
 from core.blocks.queries import latest_block
 from core.errors import OutsideError
 from core.mandate import queries as mandates

@@ -16,7 +16,7 @@ from api.areas.mandates.service.views import (
 from api.kernel.operation import Call
 from core.chain.blocks import BlockHeader
 from core.mandate import rows as mandate_rows
-from core.mandate.kept_days import DayOutflows
+from core.mandate.kept_days import DayOutflows, KeptDays
 from core.mandate.rows import mandate_facts
 from core.mandate.rules.ledger import MandateState
 from core.mandate.rules.lifecycle import OF_VAULT, Status, VaultStatus
@@ -84,7 +84,7 @@ def standing_of(call: Call, mandate: Mandate) -> Standing:
     """Loads the head, and what the ledger has grown by since this process read its day."""
     head = call.db.get(MandateHead, mandate.id)  # held, so that the reading finds it loaded
     (block_number, now), reading = chain_moment(call, mandate), reading_of(call, mandate)
-    day = call.deps.days.day_of(call.db, head, mandate_facts(mandate), now)
+    day = call.deps.parts.of(KeptDays).day_of(call.db, head, mandate_facts(mandate), now)
     return Standing(mandate, reading, terms_of(mandate), day, block_number, now)
 
 

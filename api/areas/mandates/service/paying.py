@@ -20,10 +20,11 @@ from api.areas.mandates.service.key_limits import Mined, keep_signed, require_wi
 from api.areas.mandates.service.limits_now import Standing, refusals_left
 from api.kernel.caller import AgentCaller
 from api.kernel.operation import Call, Operation, Refusal, WriteCall
-from api.kernel.payments.offer import ADAPTER
-from api.kernel.payments.resources import metered, priced_at
+from api.payments.offer import ADAPTER
+from api.payments.payment_config import PaymentConfig
+from api.payments.resources import metered, priced_at
+from api.shared.signers import OwnSigners
 from core.chain.signer import DigestSigner
-from core.credits.rules.prices import PRICES
 from core.errors import InvalidNumberError, InvalidParameterError, OutsideError
 from core.hexes import hex_of
 from core.mandate.chain import calldata
@@ -98,10 +99,8 @@ def paying_call(
     """Errors: Refusal server_guard, which stands in the record; spend_limit_reached;
     temporarily_unavailable without a guard; InvalidParameterError, InvalidNumberError.
     """
-    own = OwnService(
-        call.deps.base_url,
-        None if call.deps.payment_config is None else call.deps.payment_config.pay_to,
-    )
+    payments = call.deps.parts.find(PaymentConfig)
+    own = OwnService(call.deps.base_url, None if payments is None else payments.pay_to)
     pay_to = _payee(command, own, resource)
     _require_allowed(call, standing, own, resource, pay_to)
     if host_of(resource) == host_of(own.base_url):
@@ -262,7 +261,7 @@ def _require_buys(
         raise InvalidParameterError(
             "pay_to", f"this resource costs {_price_text(operation)}, paid to {payee}"
         )
-    if amount_usdc_e6 != PRICES[operation.price or ""].usdc_e6:
+    if amount_usdc_e6 != _price_of(operation):
         rule = (
             f"this resource costs {_price_text(operation)}; write exactly that, since another "
             "amount buys nothing"
@@ -270,9 +269,14 @@ def _require_buys(
         raise InvalidNumberError("amount_usdc", usdc_text(amount_usdc_e6), rule)
 
 
+def _price_of(operation: Operation) -> int | None:
+    """In USDC base units; None: it is not sold for any."""
+    return None if operation.sold is None else operation.sold.price.usdc_e6
+
+
 def _price_text(operation: Operation) -> str:
-    price = PRICES[operation.price or ""].usdc_e6
-    return "credits alone" if price is None else f"{usdc_text(price)} USDC"
+    amount = _price_of(operation)
+    return "credits alone" if amount is None else f"{usdc_text(amount)} USDC"
 
 
 def _require_allowed(
@@ -309,10 +313,10 @@ def _why_not(
 
 
 def _guard(call: Call) -> tuple[DigestSigner, str]:
-    adapter = call.deps.contracts.get(ADAPTER)
-    if call.deps.guard is None or adapter is None:
+    signer, adapter = call.deps.parts.of(OwnSigners).guard, call.deps.contracts.get(ADAPTER)
+    if signer is None or adapter is None:
         raise Refusal(
             "temporarily_unavailable",
             "This service has no guard to sign payments of vaults; its operator sets one.",
         )
-    return call.deps.guard, adapter
+    return signer, adapter

@@ -11,7 +11,7 @@ from api.areas.mandates.schemas.commands import AgentPath, ReplacePolicy
 from api.areas.mandates.service.access import agent_of_id
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call, Refusal, WriteCall
-from api.kernel.sessions import lock_owner
+from api.shared.sessions import lock_owner
 from core.errors import InvalidNumberError
 from core.identity import policies
 from core.identity.tables import Account

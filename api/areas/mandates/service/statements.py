@@ -33,13 +33,14 @@ from api.areas.mandates.service.venues import (
 )
 from api.areas.mandates.service.views import is_paper, terms_of, vault_of
 from api.kernel.caller import OwnerCaller
-from api.kernel.operation import Answer, Call, Refusal
+from api.kernel.operation import Access, Answer, Call, Refusal
 from core.chain.errors import RpcError
 from core.errors import InvalidParameterError
 from core.mandate import queries as mandates
 from core.mandate import record as mandate_record
 from core.mandate import rows as mandate_rows
 from core.mandate.chain import calldata
+from core.mandate.kept_days import KeptWeeks
 from core.mandate.readings import mandates_before
 from core.mandate.rows import mandate_facts
 from core.mandate.rules.close_plan import OwnerCall, PlanFacts, close_all_plan
@@ -75,7 +76,7 @@ def statement(call: Call, caller: OwnerCaller, command: WeekQuery) -> Answer[Sta
     _require_csv_for_a_mark(command)
     mandate = owned(call, caller, command.id)
     week = _week(command.week, call.now)
-    tally = call.deps.weeks.tally_of(
+    tally = call.deps.parts.of(KeptWeeks).tally_of(
         call.db, call.db.get(MandateHead, mandate.id), mandate_facts(mandate), week
     )
     [statement] = _weeks_of(call, {mandate: tally}, week)
@@ -152,7 +153,7 @@ def _signed(call: Call, caller: OwnerCaller, before: datetime) -> list[Mandate]:
 
 
 def _caution(call: Call, market_mode: str) -> str:
-    return caution(market_mode, call.deps.chain_id, is_local=call.deps.is_local)
+    return caution(market_mode, call.deps.chain_id, is_local=call.deps.parts.of(Access).is_local)
 
 
 def _week(text: str | None, now: datetime) -> IsoWeek:

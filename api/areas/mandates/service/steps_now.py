@@ -8,7 +8,7 @@ from typing import Any
 from api.areas.mandates.service.views import terms_of, vault_of
 from api.kernel.operation import Call
 from core.mandate import rows as mandate_rows
-from core.mandate.kept_steps import PlaceOfSteps, StepsPage
+from core.mandate.kept_steps import KeptSteps, PlaceOfSteps, StepsPage
 from core.mandate.rules.borne_out import chain_words
 from core.mandate.rules.ledger import LedgerRow
 from core.mandate.rules.lifecycle import Status
@@ -38,9 +38,8 @@ def steps_of(
     head = call.db.get(MandateHead, mandate.id)
     if head is None:
         return [], None
-    page = call.deps.steps.page(
-        PlaceOfSteps(mandate.id, place, limit),
-        (head.row_hash, mandate.purpose),
+    page = call.deps.parts.of(KeptSteps).of(
+        PlaceOfSteps(mandate.id, place, limit, (head.row_hash, mandate.purpose)),
         lambda: _page(call, mandate, head.seq + 1, place, limit),
     )
     return _with_urls(call, mandate, page.steps), page.last

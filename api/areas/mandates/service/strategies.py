@@ -9,6 +9,7 @@ from api.kernel.operation import Call, Refusal
 from core.errors import InvalidParameterError
 from core.gallery.rules import ListingStatus, strategy_row, values_of
 from core.gallery.views import find_listing
+from core.house import House
 
 
 def strategy_of(
@@ -30,5 +31,5 @@ def strategy_of(
             next_calls=("gallery.list",),
         )
     values = values_of(listing.offer.editable_params, command.listing_params or {})
-    runner = call.deps.house.runner_of(listing.agent_id)
+    runner = call.deps.parts.of(House).runner_of(listing.agent_id)
     return strategy_row(listing.public_id, listing.offer, listing.operator, runner, values)

@@ -16,6 +16,7 @@ from core.keeper.gas import NEW_BUYERS, SPONSORS
 from core.reserve import queries
 from core.sponsored import days
 from core.sponsored import queries as sponsored
+from core.sponsored.kept_gas import KeptReadings
 from core.sponsored.prices import EthUnknown
 from core.sponsored.queries import SponsorSign
 from core.sponsored.readings import takes_fees
@@ -63,7 +64,7 @@ def offer_now(call: Call) -> SponsorOffer:
         )
     if sign.balance_wei == 0:
         return _none("the sponsor has no ETH; ask again later, or buy with your own gas")
-    eth = call.deps.eth_price.now(call.db, call.now)
+    eth = call.deps.parts.of(KeptReadings).eth_price.now(call.db, call.now)
     if isinstance(eth, EthUnknown):
         return _none(f"what ETH costs in USDC is not known: {eth.why}; buy with your own gas")
     recorded = queries.state(call.db)
@@ -88,7 +89,7 @@ def _takes_fees(call: Call, treasury: str) -> bool:
     """True too where no node says."""
     usdc, token = call.deps.contracts["usdc"], call.deps.contracts["reserve_token"]
     try:
-        return call.deps.kept_readings.takes_fees.of(
+        return call.deps.parts.of(KeptReadings).takes_fees.of(
             lambda: takes_fees(call.deps.chain, usdc, token, treasury), call.now
         )
     except RpcError:
@@ -110,7 +111,7 @@ def _is_little_left(call: Call, sign: SponsorSign, dearest_wei: int) -> bool:
 def _gas(call: Call) -> GasPrice | None:
     """None: the node does not say."""
     try:
-        found = call.deps.kept_readings.gas.read(call.deps.chain, SIZES, call.now)
+        found = call.deps.parts.of(KeptReadings).gas.read(call.deps.chain, SIZES, call.now)
     except RpcError:
         return None
     return found.by_size.get(UNSIGNED_BUY_BYTES)

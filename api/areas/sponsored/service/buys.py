@@ -40,7 +40,7 @@ from api.areas.sponsored.service.next_calls import (
 from api.areas.sponsored.service.signed import require_same, require_signed
 from api.kernel.caller import AgentCaller
 from api.kernel.operation import Answer, Call, NextCall, ReadCall, Refusal, WriteCall
-from api.kernel.sessions import lock_caller
+from api.shared.sessions import lock_caller
 from core.hexes import hex_of
 from core.keeper import requests as outbox
 from core.money import UsdcE6, usdc_text

@@ -9,7 +9,7 @@ from api.kernel.caller import Nobody
 from api.kernel.operation import Answer, Call, NextCall, NoInput, Refusal, WriteCall
 from core.chain.reader import ChainReader
 from core.money import usdc_text
-from core.sponsored.kept_gas import KEEP_S
+from core.sponsored.kept_gas import KEEP_S, KeptReadings
 from core.sponsored.prices import EthInUsdc, EthUnknown
 from core.sponsored.readings import gas_now
 from core.sponsored.rules import (
@@ -27,7 +27,7 @@ AGAIN = NextCall("sponsored.gas_quote")
 def quote(call: WriteCall, caller: Nobody, command: NoInput) -> Answer[GasTable]:
     """The node's figures are at most KEEP_S seconds old. Errors: Refusal gas_price_unknown; RpcError."""
     eth = eth_price(call)
-    found = call.deps.kept_readings.gas.read(call.deps.chain, SIZES, call.now)
+    found = call.deps.parts.of(KeptReadings).gas.read(call.deps.chain, SIZES, call.now)
     rows, price = [], None
     for action, (gas, unsigned_bytes) in ACTIONS.items():
         price = found.by_size.get(unsigned_bytes) or _refuse_gas()
@@ -57,7 +57,7 @@ def quote(call: WriteCall, caller: Nobody, command: NoInput) -> Answer[GasTable]
 
 def eth_price(call: Call) -> EthInUsdc:
     """Errors: Refusal gas_price_unknown."""
-    found = call.deps.eth_price.now(call.db, call.now)
+    found = call.deps.parts.of(KeptReadings).eth_price.now(call.db, call.now)
     if isinstance(found, EthUnknown):
         raise Refusal(
             "gas_price_unknown",

@@ -64,7 +64,7 @@ class Stage:
         """Another API process, with these keys."""
         maker = KeyMaker(KeyRing(keys)) if keys else None
         client = AppClient(
-            create_app(replace(self.deps, custody=maker, limits=limits or Limits())),
+            create_app(replace(self.deps, limits=limits or Limits()).with_part(KeyMaker, maker)),
             base_url=BASE_URL,
         )
         self.clients.append(client)

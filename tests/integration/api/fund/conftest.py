@@ -1,7 +1,7 @@
 """A vault, an operator who publishes, and followers with accounts whose worth tests say."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -13,6 +13,7 @@ from api.kernel.operation import Deps
 from core.credits.ledger import writer as credit_ledger
 from core.db.engine import Database, WriteSession
 from core.fund import queries as fund
+from core.fund.accounts import FundSetup
 from core.fund.rules.frozen import FrozenRules, FundKind, UniverseMarket
 from core.fund.rules.plan import FollowerAccount
 from core.listings.queries import add_listings, find_listing
@@ -121,7 +122,7 @@ def accounts() -> KnownAccounts:
 
 @pytest.fixture
 def deps(database: Database, clock: Clock, chain: FewAnswersChain, accounts: KnownAccounts) -> Deps:
-    return replace(deps_of(database, clock, chain), fund_accounts=accounts)
+    return deps_of(database, clock, chain).with_part(FundSetup, FundSetup(accounts))
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from sqlalchemy import insert, select, update
 
 from api.kernel.jobs import JobPlace
 from api.kernel.operation import Deps
-from api.kernel.payments.payment_config import PaymentConfig
+from api.payments.payment_config import PaymentConfig
 from core.chain.abi import address_word, topic_of
 from core.chain.blocks import RawLog, TransactionReceipt
 from core.db.engine import WriteSession

@@ -12,9 +12,11 @@ from starlette.testclient import TestClient
 
 from api.areas.fund import jobs
 from api.kernel.operation import Deps
+from api.payments.payment_config import PaymentConfig
 from core.credits.ledger import writer as credit_ledger
 from core.credits.tables import CreditEntry
 from core.db.engine import Database
+from core.fund.accounts import FundSetup
 from core.fund.tables import FundApplication, FundApplicationMove, FundRules, FundVault
 from core.identity.tables import Account
 from tests.each import each
@@ -53,8 +55,8 @@ def deps(
     database: Database, clock: Clock, chain: TransferChain, credit_bonds: dict[int, int]
 ) -> Deps:
     made = deps_of(database, clock, chain)
-    made = replace(made, payment_config=payments(), contracts={"usdc": USDC})
-    return replace(made, fund_credit_bonds=credit_bonds)
+    made = replace(made, contracts={"usdc": USDC}).with_part(PaymentConfig, payments())
+    return made.with_part(FundSetup, FundSetup(credit_bonds=credit_bonds))
 
 
 @pytest.fixture

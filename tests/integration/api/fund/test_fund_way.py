@@ -13,9 +13,9 @@ from eth_account import Account
 from eth_account.messages import encode_defunct
 from starlette.testclient import TestClient
 
-from api.kernel.payments.payment_config import PaymentConfig
 from api.kernel.tokens import token_hash
 from api.main import create_app
+from api.payments.payment_config import PaymentConfig
 from core.chain.abi import call_by_signature
 from core.db.engine import Database
 from core.fund.simulated import add_simulated
@@ -127,8 +127,7 @@ def world(database: Database, deployed: DeployedChain) -> Iterator[World]:
         deps_of(database, clock, FewAnswersChain()),
         chain=deployed.reader,
         contracts=deployed.contracts,
-        payment_config=paid,
-    )
+    ).with_part(PaymentConfig, paid)
     with AppClient(create_app(deps), base_url=BASE_URL) as client:
         yield World(client, deployed, clock)
 

@@ -11,9 +11,9 @@ from starlette.testclient import TestClient
 from api.areas.gallery import service
 from api.areas.gallery.operations import EXAMPLE
 from api.kernel.operation import Call, Deps
-from api.kernel.record_strip import RecordStrip, strips_of
-from api.kernel.workers import CALLS, CALLS_OF_ONE, Workers
+from api.kernel.workers import CALLS, CALLS_OF_ONE, Pools, Workers
 from api.main import create_app
+from api.shared.record_strip import RecordStrip, strips_of
 from core.db.engine import Database
 from core.gallery.tables import GalleryListing, GalleryShelf, GalleryStatusEvent
 from core.house import House
@@ -216,7 +216,7 @@ def test_a_listing_of_the_house__shows_whose_record_it_is(client: TestClient, de
     seller, runner = connect(client), connect(client, agent_name="runner")
     shown = made(client, key(seller))
     house = House(house_agents=(seller["user_id"],), record_runner=runner["user_id"])
-    own = replace(deps, house=house, workers=Workers(CALLS, CALLS_OF_ONE))
+    own = replace(deps, workers=Pools(Workers(CALLS, CALLS_OF_ONE))).with_part(House, house)
     with AppClient(create_app(own), base_url=BASE_URL) as of_the_house:
         read = of_the_house.get(f"{PATH}/{shown['id']}").json()
     assert (shown["house"], shown["runner_agent_id"]) == (False, str(seller["user_id"]))

@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 
 from api.areas.hall.jobs import HallJob
 from api.kernel.operation import Deps
-from api.kernel.workers import CALLS, CALLS_OF_ONE, Workers
+from api.kernel.workers import CALLS, CALLS_OF_ONE, Pools, Workers
 from api.main import create_app
 from core.db.engine import Database
 from core.hall.tables import HallAgent
@@ -207,10 +207,8 @@ def test_a_profile__has_the_strip_and_the_strip_the_standing(built: TestClient) 
 def test_the_house__is_tagged_and_has_a_row_of_its_own(built: TestClient, deps: Deps) -> None:
     assert read(built)["house_book"] is None
     one, other = ids(built)[:2]
-    own = replace(
-        deps,
-        house=House(house_agents=(one,), record_runner=other),
-        workers=Workers(CALLS, CALLS_OF_ONE),
+    own = replace(deps, workers=Pools(Workers(CALLS, CALLS_OF_ONE))).with_part(
+        House, House(house_agents=(one,), record_runner=other)
     )
     with AppClient(create_app(own), base_url=BASE_URL) as of_the_house:
         shown = read(of_the_house)

@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 from api.kernel.operation import Deps
 from api.main import create_app
 from core.db.engine import Database
-from core.perps.rules.leg import perps_terms
+from core.perps.rules.leg import PerpsTerms, perps_terms
 from tests.integration.api.conftest import BASE_URL, Clock, deps_of
 from tests.integration.api.in_process import AppClient
 from tests.integration.api.mandates.stage import CONTRACTS, Stage, StageChain
@@ -23,7 +23,9 @@ def chain(clock: Clock) -> StageChain:
 
 @pytest.fixture
 def deps(deps: Deps) -> Deps:
-    return replace(deps, contracts=CONTRACTS, perps=perps_terms("http://127.0.0.1:1", 100))
+    return replace(deps, contracts=CONTRACTS).with_part(
+        PerpsTerms, perps_terms("http://127.0.0.1:1", 100)
+    )
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from api.kernel import streams
 from api.kernel.limits import Limits
 from api.kernel.operation import Deps
 from api.kernel.streams import StreamTimes
-from api.kernel.workers import CALLS, CALLS_OF_ONE, Workers
+from api.kernel.workers import CALLS, CALLS_OF_ONE, Pools, Workers
 from api.main import create_app
 from core.db.engine import Database, WriteSession
 from core.mandate import queries as mandates
@@ -49,11 +49,10 @@ def serve(deps: Deps, database_url: str) -> Serve:
     def build(times: StreamTimes = LIVE, **limits: int) -> AbstractContextManager[str]:
         own = replace(
             deps,
-            stream_times=times,
             limits=Limits(**limits),
             database=Database(database_url, application_name="served"),
-            workers=Workers(CALLS, CALLS_OF_ONE),
-        )
+            workers=Pools(Workers(CALLS, CALLS_OF_ONE)),
+        ).with_part(StreamTimes, times)
         return served(lambda _: create_app(own))
 
     return build

@@ -8,7 +8,7 @@ import pytest
 from api.client import Client, Refused
 from api.kernel.operation import Deps
 from api.kernel.streams import StreamTimes
-from api.kernel.workers import CALLS, CALLS_OF_ONE, Workers
+from api.kernel.workers import CALLS, CALLS_OF_ONE, Pools, Workers
 from api.main import create_app
 from core.db.engine import Database
 from tests.integration.api.conftest import KEY
@@ -20,10 +20,9 @@ from tests.integration.api.serving import served
 def agent(deps: Deps, database_url: str, stage: Stage) -> Iterator[Client]:
     own = replace(
         deps,
-        stream_times=StreamTimes(lives_s=600),
         database=Database(database_url, application_name="served"),
-        workers=Workers(CALLS, CALLS_OF_ONE),
-    )
+        workers=Pools(Workers(CALLS, CALLS_OF_ONE)),
+    ).with_part(StreamTimes, StreamTimes(lives_s=600))
     with served(lambda _: create_app(own)) as url, Client(url, stage.agent[KEY]) as client:
         yield client
 

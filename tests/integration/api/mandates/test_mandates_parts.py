@@ -14,6 +14,7 @@ from api.areas.mandates.service import statements
 from api.areas.mandates.service.steps_now import steps_of
 from api.areas.mandates.service.views import vault_of
 from api.kernel.operation import Call
+from api.kernel.parts import Parts
 from core.db.engine import WriteSession
 from core.mandate import rows as mandate_rows
 from core.mandate.kept_days import KeptDays, KeptWeeks
@@ -203,7 +204,7 @@ def filled(write: WriteSession, seed: int, rows: int) -> Mandate:
 
 
 def call_of(session: WriteSession) -> Call:
-    deps = SimpleNamespace(steps=KeptSteps(), weeks=KeptWeeks())
+    deps = SimpleNamespace(parts=Parts(KeptSteps(), KeptWeeks()))
     return Call(db=session, now=LATER, deps=cast("Any", deps), request_id="test", client="test")
 
 
@@ -312,7 +313,7 @@ def test_pages_of_steps__are_kept_by_their_size() -> None:
             read.append(number)
             return StepsPage(({"note": "x" * letters},), None)
 
-        return kept.page(PlaceOfSteps(number, None, 50), b"head", made)
+        return kept.of(PlaceOfSteps(number, None, 50, b"head"), made)
 
     page(1, 100), page(1, 100), page(2, 20_000), page(2, 20_000)
     assert read == [1, 2, 2]

@@ -15,9 +15,10 @@ from api.areas.mandates.service import paying as paying_service
 from api.areas.mandates.service.paying import USABLE_S
 from api.kernel.limits import Limits
 from api.kernel.operation import Deps
-from api.kernel.payments.own_settler import OwnSettler
-from api.kernel.payments.payment_config import PaymentConfig
 from api.main import create_app
+from api.payments.own_settler import OwnSettler
+from api.payments.payment_config import PaymentConfig
+from api.shared.signers import OwnSigners
 from core.chain.signer import LocalKeySigner
 from core.db.engine import Database
 from core.mandate import queries as mandates
@@ -56,13 +57,10 @@ def paying(deps: Deps, deployed: DeployedChain) -> Deps:
         gas=GAS,
     )
     limits = Limits(free_reads_per_day=0, welcome_credits=0)
-    return replace(
-        deps,
-        chain=deployed.reader,
-        contracts=deployed.contracts,
-        payment_config=payment_config,
-        guard=GUARD.signer,
-        limits=limits,
+    return (
+        replace(deps, chain=deployed.reader, contracts=deployed.contracts, limits=limits)
+        .with_part(PaymentConfig, payment_config)
+        .with_part(OwnSigners, replace(deps.parts.of(OwnSigners), guard=GUARD.signer))
     )
 
 
@@ -356,7 +354,9 @@ def test_the_same_payment_asked_for_in_two_seconds_at_once__is_signed_once(
                     inside[0] = other.submit(ask, stage, mandate_id).result().json()["payment"]
             return GUARD.signer.sign_digest(digest)
 
-    with AppClient(create_app(replace(paying, guard=Slow())), base_url=BASE_URL) as client:
+    with AppClient(
+        create_app(paying.with_part(OwnSigners, OwnSigners(Slow()))), base_url=BASE_URL
+    ) as client:
         stage.client = client
         answer = ask(stage, mandate_id).json()
     assert answer["payment"] == inside[0]
@@ -427,7 +427,9 @@ def test_another_guard_than_the_factorys__signs_nothing(
     paying: Deps, stage: Stage, deployed: DeployedChain, follower: Follower
 ) -> None:
     mandate_id = working(stage, deployed, follower)
-    with AppClient(create_app(replace(paying, guard=STRANGER.signer)), base_url=BASE_URL) as client:
+    with AppClient(
+        create_app(paying.with_part(OwnSigners, OwnSigners(STRANGER.signer))), base_url=BASE_URL
+    ) as client:
         stage.client = client
         refused_by_check(ask(stage, mandate_id), "BadSignature")
 
@@ -457,7 +459,9 @@ def test_without_a_guard__nothing_is_signed(
     paying: Deps, stage: Stage, deployed: DeployedChain, follower: Follower
 ) -> None:
     mandate_id = working(stage, deployed, follower)
-    with AppClient(create_app(replace(paying, guard=None)), base_url=BASE_URL) as client:
+    with AppClient(
+        create_app(paying.with_part(OwnSigners, OwnSigners(None))), base_url=BASE_URL
+    ) as client:
         stage.client = client
         assert reason(ask(stage, mandate_id)) == (503, "temporarily_unavailable")
 
@@ -480,7 +484,9 @@ def test_rotated_while_the_guard_signs__the_old_key_gets_no_signature(
             assert rotated.status_code == 200, rotated.text
             return GUARD.signer.sign_digest(digest)
 
-    with AppClient(create_app(replace(paying, guard=Rotating())), base_url=BASE_URL) as client:
+    with AppClient(
+        create_app(paying.with_part(OwnSigners, OwnSigners(Rotating()))), base_url=BASE_URL
+    ) as client:
         stage.client = client
         refused = ask(stage, mandate_id)
     assert reason(refused) == (401, "auth_invalid")

@@ -73,7 +73,7 @@ def test_writes_at_once__are_counted_one_by_one(held: Stage, database: Database)
 
 def test_no_way_out__is_counted() -> None:
     by_key = catalogue().by_key
-    assert [key for key in WAYS_OUT if by_key[key].adds_rows] == []
+    assert [key for key in WAYS_OUT if by_key[key].bounds.adds_rows] == []
 
 
 def test_the_open_board__is_read_by_an_index(stage: Stage) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
-from api.kernel.record_strip import PAPER_NOTE
+from api.shared.record_strip import PAPER_NOTE
 from core.db.engine import Database
 from core.earn import standing
 from core.earn.ledger import awards

@@ -7,7 +7,7 @@ from starlette.testclient import TestClient
 
 from api.areas.board.schemas import BoardPage
 from api.areas.tokens.schemas import FoundTokens
-from api.kernel.board_row import BoardRow
+from api.shared.board_row import BoardRow
 from core.db.engine import Database
 from core.market.ledger.writer import write
 from core.market.tables import MarketListingState

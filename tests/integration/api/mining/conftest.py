@@ -12,8 +12,8 @@ from sqlalchemy import text
 from starlette.testclient import TestClient
 
 from api.kernel.limits import Limits
-from api.kernel.operation import Deps
-from api.kernel.workers import CALLS, CALLS_OF_ONE, Workers
+from api.kernel.operation import Access, Deps
+from api.kernel.workers import CALLS, CALLS_OF_ONE, Pools, Workers
 from api.main import create_app
 from core.db.engine import Database
 from core.earn.rules.payout import PayoutLimits
@@ -193,11 +193,12 @@ def signed_in(
     """A client of an application in which that wallet makes an operator, and its headers there."""
 
     def start() -> tuple[Any, dict[str, str]]:
-        own = replace(
-            deps,
-            limits=Limits(),
-            operator_addresses=frozenset({operators_wallet.address.lower()}),
-            workers=Workers(CALLS, CALLS_OF_ONE),  # which its end shuts down
+        own = replace(deps, limits=Limits(), workers=Pools(Workers(CALLS, CALLS_OF_ONE))).with_part(
+            Access,
+            replace(
+                deps.parts.of(Access),
+                operator_addresses=frozenset({operators_wallet.address.lower()}),
+            ),
         )
         client = AppClient(create_app(own), base_url=BASE_URL)
         message = nonce_for(client, operators_wallet, "login")

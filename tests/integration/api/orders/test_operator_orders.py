@@ -110,7 +110,7 @@ def desk(venue: FakeDesk) -> OperatorDesk:
 
 @pytest.fixture
 def deps(database: Database, clock: Clock, chain: FewAnswersChain, desk: OperatorDesk) -> Deps:
-    return replace(deps_of(database, clock, chain), operator_desk=desk)
+    return deps_of(database, clock, chain).with_part(OperatorDesk, desk)
 
 
 @pytest.fixture
@@ -141,7 +141,7 @@ def test_an_agent__is_not_authorized(trader: Trader, path: str) -> None:
 
 
 def test_without_an_account_at_the_venue__the_routes_are_off(trader: Trader, deps: Deps) -> None:
-    app = create_app(replace(deps, operator_desk=None))
+    app = create_app(deps.with_part(OperatorDesk, None))
     client = TestClient(app, base_url=str(trader.client.base_url))
     off = replace(trader, client=client).prepare()
     assert reason(off) == (404, "tw_feature_disabled")
@@ -489,8 +489,8 @@ def served(exchange: Exchange) -> Iterator[str]:
 def test_through_the_sdk__a_wallet_signs_the_typed_data(
     served: str, deps: Deps, trader: Trader
 ) -> None:
-    desk = replace(deps.operator_desk, venue=HyperliquidDesk(served))  # type: ignore[type-var]
-    app = create_app(replace(deps, operator_desk=desk))
+    desk = replace(deps.parts.find(OperatorDesk), venue=HyperliquidDesk(served))  # type: ignore[type-var]
+    app = create_app(deps.with_part(OperatorDesk, desk))
     live = replace(trader, client=TestClient(app, base_url=str(trader.client.base_url)))
     made = live.prepared()
     signable = encode_typed_data(full_message=made["sign"]["typed_data"])

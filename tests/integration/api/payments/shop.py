@@ -19,9 +19,9 @@ from x402.schemas import PaymentPayload, PaymentRequirements, SettleResponse, Ve
 
 from api.kernel.limits import Limits
 from api.kernel.operation import Deps
-from api.kernel.payments.own_settler import OwnSettler
-from api.kernel.payments.payment_config import GasBudget, PaymentConfig, Settler
 from api.main import create_app
+from api.payments.own_settler import OwnSettler
+from api.payments.payment_config import GasBudget, PaymentConfig, Settler
 from core.chain.signer import LocalKeySigner
 from core.db.engine import Database
 from core.payments.tables import X402Payment
@@ -215,7 +215,9 @@ def shop_on(chain: DeployedChain, deps: Deps, gas: GasBudget = GAS) -> Shop:
     )
     return Shop(
         chain,
-        replace(deps, payment_config=payment_config, chain=chain.reader, contracts=chain.contracts),
+        replace(deps, chain=chain.reader, contracts=chain.contracts).with_part(
+            PaymentConfig, payment_config
+        ),
         settler,
         till,
         payer,

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 from prometheus_client import CollectorRegistry
 
-from api.kernel.payments.figures import SettlerGas
+from api.payments.figures import SettlerGas
 from tests.integration.api.payments.shop import GAS, Shop
 from tests.integration.api.payments.test_payments_gas import used_today
 from tests.watching import AlertWatch, fires

@@ -12,7 +12,7 @@ import pytest
 from httpx import Response
 from starlette.testclient import TestClient
 
-from api.kernel.payments import exact
+from api.payments import exact
 from core.payments import queries as payments
 from tests.integration.api.payments.shop import PRICE, Shop, reason
 

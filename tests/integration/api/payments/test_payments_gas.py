@@ -17,8 +17,8 @@ from sqlalchemy import func, select, update
 
 from api.areas.payments.jobs import Settlements
 from api.kernel.operation import Deps
-from api.kernel.payments.own_settler import MOST_GAS, OwnSettler
-from api.kernel.payments.payment_config import GasBudget
+from api.payments.own_settler import MOST_GAS, OwnSettler
+from api.payments.payment_config import GasBudget, PaymentConfig
 from core.chain.fees import GAS_PRICE_ORACLE
 from core.db.engine import Database
 from core.mandate.chain import calldata
@@ -193,9 +193,11 @@ def test_the_fee_of_layer_1__is_part_of_what_gas_costs(shop: Shop) -> None:
 
 
 def replace_gas(shop: Shop, gas: GasBudget) -> Shop:
-    assert shop.deps.payment_config is not None
+    assert shop.deps.parts.find(PaymentConfig) is not None
     shop.settler.real = OwnSettler(STRANGER.signer, shop.chain.reader, NETWORK, gas)
-    shop.deps = replace(shop.deps, payment_config=replace(shop.deps.payment_config, gas=gas))
+    shop.deps = shop.deps.with_part(
+        PaymentConfig, replace(shop.deps.parts.of(PaymentConfig), gas=gas)
+    )
     shop.open()
     return shop
 
@@ -248,10 +250,10 @@ def test_what_all_processes_send_at_once__stays_within_the_budget(
         tight.pay_to,
         tight.payer,
     )
-    assert second.deps.payment_config is not None
+    assert second.deps.parts.find(PaymentConfig) is not None
     other_key = OwnSettler(OPERATOR.signer, tight.chain.reader, NETWORK, gas)
-    second.deps = replace(
-        second.deps, payment_config=replace(second.deps.payment_config, settler=other_key)
+    second.deps = second.deps.with_part(
+        PaymentConfig, replace(second.deps.parts.of(PaymentConfig), settler=other_key)
     )
     second.open()
     before = ether(tight) + tight.chain.reader.balance_wei(OPERATOR.address)
@@ -315,7 +317,7 @@ def test_when_the_day_is_used_up__nobody_is_led_to_a_call_that_takes_a_key(shop:
 def test_a_revert_that_is_mined_late__counts_when_the_payer_comes_again(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("api.kernel.payments.own_settler.CONFIRM_WITHIN_S", 0.3)
+    monkeypatch.setattr("api.payments.own_settler.CONFIRM_WITHIN_S", 0.3)
     wallet = turncoat(shop)
     shop.chain.rpc.call("evm_setAutomine", [False])
     try:
@@ -334,7 +336,7 @@ def test_a_revert_that_is_mined_late__counts_when_the_payer_comes_again(
 
 def left_open(shop: Shop, monkeypatch: pytest.MonkeyPatch, wallets: list[str]) -> None:
     """Their settlements are mined after the calls have ended."""
-    monkeypatch.setattr("api.kernel.payments.own_settler.CONFIRM_WITHIN_S", 0.3)
+    monkeypatch.setattr("api.payments.own_settler.CONFIRM_WITHIN_S", 0.3)
     shop.chain.rpc.call("evm_setAutomine", [False])
     try:
         assert [reason(pay(shop, wallet)) for wallet in wallets] == [
@@ -400,7 +402,7 @@ def test_a_transaction_that_is_mined_after_its_time__is_no_revert_of_its_payer(
     """Gas became dearer while it was under way: the wallet would have paid, and pays the next
     time.
     """
-    monkeypatch.setattr("api.kernel.payments.own_settler.CONFIRM_WITHIN_S", 0.3)
+    monkeypatch.setattr("api.payments.own_settler.CONFIRM_WITHIN_S", 0.3)
     wallet = burner(moved, Tell.NUMBER, 2**255)
     moved.chain.rpc.call("evm_setAutomine", [False])
     try:
@@ -489,8 +491,10 @@ def test_what_stands_beside_an_authorization__is_not_settled(shop: Shop) -> None
 
 
 def test_a_facilitator__has_no_budget_of_ours_and_its_failures_count(shop: Shop) -> None:
-    assert shop.deps.payment_config is not None
-    shop.deps = replace(shop.deps, payment_config=replace(shop.deps.payment_config, gas=None))
+    assert shop.deps.parts.find(PaymentConfig) is not None
+    shop.deps = shop.deps.with_part(
+        PaymentConfig, replace(shop.deps.parts.of(PaymentConfig), gas=None)
+    )
     shop.open()
     assert shop.get(shop.payment()).status_code == 200
     shop.settler.on_settle = lambda real: said(error_reason="transaction_failed")

@@ -14,7 +14,7 @@ from eth_account import Account
 from httpx import Response
 from sqlalchemy import text
 
-from api.kernel.payments.exact import LEASE
+from api.payments.exact import LEASE
 from core.payments import queries as payments
 from tests.integration.api.conftest import KEY, login
 from tests.integration.api.payments.shop import PAGE, PRICE, Shop, encoded, reason, said

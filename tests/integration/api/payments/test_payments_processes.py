@@ -28,7 +28,7 @@ from x402.mechanisms.evm.exact import register_exact_evm_client
 from x402.mechanisms.evm.signers import EthAccountSigner
 from x402.schemas import PaymentPayload, PaymentRequirements
 
-from api.kernel.payments.own_settler import OwnSettler
+from api.payments.own_settler import OwnSettler
 from core.chain.signer import LocalKeySigner
 from scripts._ports import free_port
 from tests.integration.api.payments.shop import (

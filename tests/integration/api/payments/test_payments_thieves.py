@@ -51,7 +51,7 @@ def thief(shop: Shop) -> Send:
 @pytest.fixture(autouse=True)
 def _no_long_wait_for_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
     """A settlement that no block takes is answered at once."""
-    monkeypatch.setattr("api.kernel.payments.own_settler.CONFIRM_WITHIN_S", 0.3)
+    monkeypatch.setattr("api.payments.own_settler.CONFIRM_WITHIN_S", 0.3)
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from core.jobs.schedule import JobSkippedError
 from core.mandate import queries as mandates
 from core.mandate.ledger import writer as mandate_ledger
 from core.money import UsdcE6
-from core.perps.rules.leg import AccountReading, Degraded
+from core.perps.rules.leg import AccountReading, Degraded, PerpsTerms
 from tests.integration.api.conftest import login
 from tests.integration.api.mandates.stage import Stage, address, reason
 
@@ -229,7 +229,7 @@ def test_another_owner__finds_nothing(stage: Stage, mandate_id: str, method: str
 def test_while_the_flag_is_off__every_call_says_so(
     stage: Stage, mandate_id: str, deps: Deps, method: str
 ) -> None:
-    app = create_app(replace(deps, perps=None))
+    app = create_app(deps.with_part(PerpsTerms, None))
     sent = None if method != "POST" else body(stage)
     with TestClient(app, base_url="http://testserver") as client:
         off = replace(stage, client=client)

@@ -13,6 +13,7 @@ from eth_account import Account
 from starlette.testclient import TestClient
 
 from api.kernel.operation import Deps
+from api.shared.signers import OwnSigners
 from core.db.engine import Database
 from core.listings.queries import add_listings
 from core.listings.rules import Symbol
@@ -68,7 +69,12 @@ def world(
         add_listings(
             session, "binance", [Symbol("LINK", "USDT")], is_simulated=False, now=clock.now
         )
-    shop = shop_on(deployed, replace(deps, clock=clock, guard=GUARD.signer))
+    shop = shop_on(
+        deployed,
+        replace(deps, clock=clock).with_part(
+            OwnSigners, replace(deps.parts.of(OwnSigners), guard=GUARD.signer)
+        ),
+    )
     with shop.client:
         owner, agent = Account.from_key(OWNER.private_key), Account.from_key(AGENT.private_key)
         people = Stage(

@@ -65,11 +65,8 @@ class Sponsoring:
 
     def __init__(self, deps: Deps, database: Database, clock: Clock, usd: Decimal | None) -> None:
         self.database, self.clock, self.treasury = database, clock, SaidOfTreasury()
-        made = replace(
-            deps,
-            contracts={**deps.contracts, "sponsored_buy": BATCH},
-            eth_price=FixedEthPrice(usd),
-            kept_readings=KeptReadings(takes_fees=self.treasury),
+        made = replace(deps, contracts={**deps.contracts, "sponsored_buy": BATCH}).with_part(
+            KeptReadings, KeptReadings(takes_fees=self.treasury, eth_price=FixedEthPrice(usd))
         )
         self.client = AppClient(create_app(made), base_url=BASE_URL)
 

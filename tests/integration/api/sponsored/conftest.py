@@ -31,6 +31,7 @@ from core.keeper.gas import GasBudgets
 from core.limits import CallerLimits
 from core.mandate.chain.reader import VaultReader
 from core.sponsored import queries
+from core.sponsored.kept_gas import KeptReadings
 from core.sponsored.prices import FixedEthPrice
 from core.targets.limits import target_limits
 from keeper.gas import Caps
@@ -371,11 +372,8 @@ def staged(
 ) -> SponsoredStage:
     deploy(deployed)
     clock.now = datetime.fromtimestamp(deployed.now, UTC)
-    real = replace(
-        deps,
-        chain=deployed.reader,
-        contracts=deployed.contracts,
-        eth_price=FixedEthPrice(Decimal(1_000)),
+    real = replace(deps, chain=deployed.reader, contracts=deployed.contracts).with_part(
+        KeptReadings, KeptReadings(eth_price=FixedEthPrice(Decimal(1_000)))
     )
     leadership = Leadership(url, "indexer", "test")
     assert leadership.try_take(clock.now)

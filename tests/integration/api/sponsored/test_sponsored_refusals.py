@@ -1,6 +1,5 @@
 """A refused sponsored buy says which field, which rule, and the call that goes on, as it can be sent."""
 
-from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -12,6 +11,7 @@ from eth_account import Account
 from api.main import create_app
 from core.money import usdc_text
 from core.sponsored import days
+from core.sponsored.kept_gas import KeptReadings
 from core.sponsored.prices import FixedEthPrice
 from core.times import instant_text, next_day
 from tests.each import each
@@ -215,7 +215,7 @@ def test_no_sponsor__leads_to_where_it_says_when_there_is_one(
 def test_no_price_of_eth__says_what_is_missing(
     stage: SponsoredStage, agent: dict[str, str]
 ) -> None:
-    unknown = replace(stage.deps, eth_price=FixedEthPrice(None))
+    unknown = stage.deps.with_part(KeptReadings, KeptReadings(eth_price=FixedEthPrice(None)))
     with AppClient(create_app(unknown), base_url=BASE_URL) as client:
         body = {"usd": "10.000000", "buyer": stage.buyer.address}
         for answer in (

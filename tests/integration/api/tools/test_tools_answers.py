@@ -21,6 +21,7 @@ from api.tools.registry import entries_of
 from core.credits.ledger import writer as credit_ledger
 from core.db.engine import Database
 from core.fund import simulated as simulated_fund
+from core.fund.accounts import FundSetup
 from core.fund.rules.plan import FollowerAccount
 from core.fund.tables import FundSignal
 from core.market import statistics
@@ -44,8 +45,8 @@ Arguments = Mapping[str, Any]
 @pytest.fixture
 def deps(deps: Deps) -> Deps:
     accounts = KnownAccounts({ADDRESS: FollowerAccount(1_000_000_000, {})})
-    return replace(
-        deps, contracts={**deps.contracts, "reserve_token": TOKEN}, fund_accounts=accounts
+    return replace(deps, contracts={**deps.contracts, "reserve_token": TOKEN}).with_part(
+        FundSetup, FundSetup(accounts)
     )
 
 

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from api.kernel.built import BuiltBody, encoded, short, shorts
+from api.kernel.built import BuiltBody, encoded
+from api.shared.figures import short, shorts
 from tests.each import each
 
 FIGURES = st.lists(st.none() | st.floats(width=64), max_size=20)

@@ -7,7 +7,7 @@ from api.kernel.caller import OperatorCaller
 from api.kernel.idempotency import slot_of
 from api.kernel.operation import Command
 
-IDEMPOTENT = next(one for one in catalogue().operations if one.idempotent and not one.shows_secrets)
+IDEMPOTENT = next(one for one in catalogue().operations if one.idempotent and one.secrets is None)
 CALLER = OperatorCaller(account_id=7, key_id=None)
 
 

@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.catalogue import catalogue
-from api.kernel.kept_answers import MOST_PLACE, KeptAnswers, place_of
+from api.kernel.kept_answers import MOST_PLACE, OVERHEAD, KeptAnswers, place_of
 from tests.each import each
 
 NOW = datetime(2026, 11, 26, 12, tzinfo=UTC)
@@ -32,19 +32,25 @@ def kept(answers: KeptAnswers, name: str, size: int = 2, now: datetime = NOW) ->
     answers.keep(("board.rows", "/board", name.encode()), Response("x" * size), 5, now)
 
 
-def is_there(answers: KeptAnswers, name: str, now: datetime = NOW) -> bool:
-    return answers.find(("board.rows", "/board", name.encode()), now) is not None
+def is_there(answers: KeptAnswers, name: str) -> bool:
+    return answers.get(("board.rows", "/board", name.encode())) is not None
 
 
-@each(("later_s", "found"), [(0, True), (4.999, True), (5, False), (-1, False)])
+def of_bytes(most: int, answers: int) -> KeptAnswers:
+    return KeptAnswers(lambda: NOW, most + answers * OVERHEAD)
+
+
+@each(("later_s", "found"), [(0, True), (4.999, True), (5, False)])
 def test_an_answer__is_kept_for_its_max_age(later_s: float, found: bool) -> None:
-    answers = KeptAnswers()
+    now = [NOW]
+    answers = KeptAnswers(lambda: now[0])
     kept(answers, "a")
-    assert is_there(answers, "a", NOW + timedelta(seconds=later_s)) is found
+    now[0] += timedelta(seconds=later_s)
+    assert is_there(answers, "a") is found
 
 
 def test_the_one_that_was_not_asked_for_longest__goes_first() -> None:
-    answers = KeptAnswers(most=2)
+    answers = of_bytes(4, 2)
     kept(answers, "a")
     kept(answers, "b")
     assert is_there(answers, "a")
@@ -53,18 +59,18 @@ def test_the_one_that_was_not_asked_for_longest__goes_first() -> None:
 
 
 def test_all_together__have_a_bound_in_bytes() -> None:
-    answers = KeptAnswers(most_bytes=10)
+    answers = of_bytes(10, 2)
     kept(answers, "a", 6)
     kept(answers, "b", 4)
     assert [is_there(answers, name) for name in "ab"] == [True, True]
     kept(answers, "c", 1)
     assert [is_there(answers, name) for name in "abc"] == [False, True, True]
-    kept(answers, "d", 11)
+    kept(answers, "d", 11 + OVERHEAD)
     assert [is_there(answers, name) for name in "bcd"] == [True, True, False]
 
 
 def test_an_answer_that_is_kept_again__counts_once() -> None:
-    answers = KeptAnswers(most_bytes=10)
+    answers = of_bytes(10, 2)
     for _ in range(3):
         kept(answers, "a", 6)
     kept(answers, "b", 4)
@@ -90,6 +96,6 @@ def test_a_query_that_is_too_long__has_no_place() -> None:
 
 
 def test_only_what_anybody_may_read__is_kept() -> None:
-    keeping = [one for one in catalogue().operations if one.keeps]
+    keeping = [one for one in catalogue().operations if one.cache and one.cache.keeps]
     assert keeping
-    assert all(one.auth.is_free and one.max_age_s and one.method == "GET" for one in keeping)
+    assert all(one.auth.is_free and one.cache.max_age_s and one.method == "GET" for one in keeping)

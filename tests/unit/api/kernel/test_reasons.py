@@ -21,10 +21,9 @@ def responses(operation: Operation) -> dict[str, Any]:
 @each("operation", routed(catalogue()), ids=lambda one: one.key)
 def test_the_statuses_declared__are_those_that_are_possible(operation: Operation) -> None:
     refusals = {catalogue().reasons[reason].status for reason in reasons_of(operation, catalogue())}
-    kept = {304} if operation.max_age_s is not None else set()
+    kept = {304} if operation.cache is not None else set()
     assert {int(status) for status in responses(operation)} == {
-        operation.status,
-        *operation.also,
+        *operation.statuses,
     } | refusals | kept
 
 

@@ -68,7 +68,7 @@ def test_each_lack_of_credit__is_made_where_its_counts_are() -> None:
         for path in (ROOT / "api").rglob("*.py")
         if makes.search(path.read_text())
     }
-    assert made == {"api/kernel/refusals.py", "api/kernel/payments/metering.py"}
+    assert made == {"api/kernel/refusals.py", "api/payments/metering.py"}
 
 
 def test_a_refusal__names_reason_who_fixes_it_and_what_to_call() -> None:

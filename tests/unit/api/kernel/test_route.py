@@ -3,8 +3,13 @@
 import pytest
 
 from api.kernel.auth import ANYBODY
-from api.kernel.operation import NoInput, Operation, Text
+from api.kernel.caller import Nobody
+from api.kernel.operation import Answer, NoInput, Operation, ReadCall, Text
 from api.kernel.route import routes_of
+
+
+def unserved(call: ReadCall, caller: Nobody, command: NoInput) -> Answer[Text]:
+    pytest.fail("no call is made")
 
 
 def operation(path: str, method: str = "GET") -> Operation:
@@ -14,9 +19,7 @@ def operation(path: str, method: str = "GET") -> Operation:
         path=path,
         auth=ANYBODY,
         summary="x.",
-        command=NoInput,
-        answer=Text,
-        handler=lambda *_: pytest.fail("no call is made"),
+        handler=unserved,
     )
 
 

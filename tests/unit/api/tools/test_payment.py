@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from api.kernel.outcome import Outcome
-from api.kernel.payments.offer import SentPayment
+from api.kernel.sale import SentPayment
 from api.tools.payment import payment_of, receipt_meta
 from tests.each import each
 

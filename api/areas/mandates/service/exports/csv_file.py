@@ -1,5 +1,5 @@
 """A statement as CSV; how its cells are written, and that no spreadsheet runs one:
-api.kernel.csv_text.
+api.areas.mandates.service.exports.csv_text.
 
 The first column says what a line is: about, caution, total, figure, step, disclosure. A cell that
 means nothing on a line is empty. Money has six decimals.
@@ -8,8 +8,8 @@ means nothing on a line is empty. Money has six decimals.
 from collections.abc import Mapping
 from typing import Any
 
+from api.areas.mandates.service.exports.csv_text import csv_text
 from api.areas.mandates.service.exports.figures import figures, figures_of_total, issue_of, leaves
-from api.kernel.csv_text import csv_text
 
 ABOUT = ("mandate_id", "agent_id", "vault_address", "strategy", "status", "market_mode")
 STEP = (

@@ -14,7 +14,7 @@ from api.areas.mandates.service.exports.figures import (
     issue_of,
     said,
 )
-from api.kernel.pdf import pdf_of
+from api.areas.mandates.service.exports.printing import pdf_of
 from core.pdf.letters import drawable
 
 TEMPLATES = Path(__file__).parent / "templates"

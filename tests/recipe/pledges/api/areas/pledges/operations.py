@@ -1,9 +1,9 @@
 """The operations of the area pledges."""
 
-from api.areas.pledges import schemas, service
+from api.areas.pledges import service
 
 from api.kernel.auth import ANYBODY, BY_KEY
-from api.kernel.operation import Area, NoInput, Read, Reason, Write
+from api.kernel.operation import Area, CachePolicy, Read, Reason, Write
 from api.kernel.tool import Profile, Tool, ToolKind
 
 AREA = Area(
@@ -16,12 +16,10 @@ AREA = Area(
             auth=BY_KEY,
             scope="tx",
             summary="Pledge USDC to a cause.",
-            command=schemas.MakePledge,
-            answer=schemas.Pledged,
             handler=service.make,
             example={"cause": "clean water", "amount_usdc": "5.000000"},
             idempotent=True,
-            status=201,
+            statuses=(201,),
             tool=Tool("pledge_make", "Pledge to a cause", ToolKind.WRITE, Profile.FULL),
         ),
         Read(
@@ -30,8 +28,6 @@ AREA = Area(
             auth=BY_KEY,
             scope="read",
             summary="List your pledges.",
-            command=NoInput,
-            answer=schemas.Pledges,
             handler=service.own,
             tool=Tool("pledge_list", "List your pledges", ToolKind.READ, Profile.FULL),
         ),
@@ -41,8 +37,6 @@ AREA = Area(
             auth=BY_KEY,
             scope="read",
             summary="Read a pledge of yours.",
-            command=schemas.PledgePath,
-            answer=schemas.Pledged,
             handler=service.read,
         ),
         Write(
@@ -51,8 +45,6 @@ AREA = Area(
             auth=BY_KEY,
             scope="tx",
             summary="Withdraw an open pledge.",
-            command=schemas.PledgePath,
-            answer=schemas.Pledged,
             handler=service.withdraw,
             refuses=("pledge_ended",),
             idempotent=True,
@@ -62,10 +54,8 @@ AREA = Area(
             path="/public/pledges",
             auth=ANYBODY,
             summary="List open pledges.",
-            command=NoInput,
-            answer=schemas.Pledges,
             handler=service.board,
-            max_age_s=60,
+            cache=CachePolicy(60),
         ),
     ),
     reasons={

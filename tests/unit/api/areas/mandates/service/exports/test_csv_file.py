@@ -8,8 +8,8 @@ import json
 from typing import Any
 
 from api.areas.mandates.service.exports.csv_file import STEP, all_statements_csv, statement_csv
+from api.areas.mandates.service.exports.csv_text import cell
 from api.areas.mandates.service.exports.figures import figures, leaves
-from api.kernel.csv_text import cell
 from tests.unit.api.areas.mandates.service.exports.weeks import (
     CAUTION,
     HEAD,

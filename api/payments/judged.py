@@ -20,10 +20,11 @@ from typing import Final
 from x402.schemas import PaymentPayload, PaymentRequirements
 
 from api.kernel.operation import Refusal
-from api.kernel.payments.offer import MeteredRead, unpaid
-from api.kernel.payments.payment_config import DearGasError, PaymentConfig
-from api.kernel.payments.sent import SignedAuthorization, require_in_time
-from api.kernel.payments.verdicts import sentence_of
+from api.kernel.sale import MeteredRead
+from api.payments.offer import unpaid
+from api.payments.payment_config import DearGasError, PaymentConfig
+from api.payments.sent import SignedAuthorization, require_in_time
+from api.payments.verdicts import sentence_of
 from core.db.engine import WriteSession
 from core.hexes import hex_of
 from core.payments import queries as payments

@@ -7,7 +7,7 @@ from typing import Final
 
 from x402.mechanisms.evm import constants as x402
 
-from api.kernel.payments.payment_config import LEAST_LEFT_S, MAX_TIMEOUT_S
+from api.payments.payment_config import LEAST_LEFT_S, MAX_TIMEOUT_S
 
 NO_REASON: Final = "no reason given"
 

@@ -7,7 +7,7 @@ from eth_account import Account
 from eth_account.messages import encode_defunct
 from siwe import DomainMismatch, SiweMessage
 
-from api.kernel.siwe import Purpose, TextSubject, personal_digest, text_of
+from api.shared.siwe import Purpose, TextSubject, personal_digest, text_of
 from core.chain.signatures import recovered_address
 from tests.each import each
 

@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 from eth_utils.crypto import keccak
 
 from api.kernel.operation import Call, NextCall, Refusal, WriteCall
-from api.kernel.sign_in_message import SignInMessage, sign_in_message
+from api.shared.sign_in_message import SignInMessage, sign_in_message
 from core.chain.signatures import kept_signature, verify_digest
 from core.identity import queries as identity
 

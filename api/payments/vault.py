@@ -16,16 +16,16 @@ from x402.schemas import PaymentPayload, SettleResponse
 
 from api.kernel.caller import AgentCaller
 from api.kernel.operation import Refusal
-from api.kernel.payments.offer import (
+from api.kernel.sale import MeteredRead
+from api.payments.offer import (
     ADAPTER,
-    MeteredRead,
     Till,
     receipt_header,
     unpaid,
     vault_requirements,
 )
-from api.kernel.payments.payment_config import PaymentConfig
-from api.kernel.payments.sent import require_offered
+from api.payments.payment_config import PaymentConfig
+from api.payments.sent import require_offered
 from core.chain.blocks import TransactionReceipt
 from core.chain.errors import RpcRefusedError
 from core.chain.reader import ChainReader, transaction_of

@@ -20,7 +20,7 @@ from x402.schemas import SettleResponse
 
 from api.kernel.caller import Nobody
 from api.kernel.operation import Refusal
-from api.kernel.payments.judged import JudgedPayment
+from api.payments.judged import JudgedPayment
 from core.hexes import bytes_of
 from core.payments import settlements
 from core.payments.chain import cost_of

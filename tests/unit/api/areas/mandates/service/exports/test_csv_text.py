@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.kernel.csv_text import cell, csv_text
+from api.areas.mandates.service.exports.csv_text import cell, csv_text
 from core.texts import shown
 from tests.each import each
 

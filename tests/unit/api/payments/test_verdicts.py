@@ -7,9 +7,9 @@ from x402.mechanisms.evm.constants import (
 )
 from x402.mechanisms.evm.exact import eip3009_utils, facilitator
 
-from api.kernel.payments import own_settler
-from api.kernel.payments.payment_config import LEAST_LEFT_S
-from api.kernel.payments.verdicts import NO_REASON, SENTENCES, sentence_of
+from api.payments import own_settler
+from api.payments.payment_config import LEAST_LEFT_S
+from api.payments.verdicts import NO_REASON, SENTENCES, sentence_of
 from tests.each import each
 
 # of the facilitator's own node or settings, not of a payment

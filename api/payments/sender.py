@@ -17,7 +17,7 @@ import re
 
 from api.kernel.caller import AgentCaller, Nobody
 from api.kernel.idempotency import STRONG_KEY_PATTERN
-from api.kernel.payments.offer import MeteredRead
+from api.kernel.sale import MeteredRead
 from core.payments.tables import X402Payment
 
 

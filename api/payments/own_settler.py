@@ -31,7 +31,7 @@ from x402.mechanisms.evm.erc6492 import parse_erc6492_signature
 from x402.mechanisms.evm.exact.eip3009_utils import parse_eip3009_transfer_error
 from x402.schemas import PaymentPayload, PaymentRequirements, SettleResponse, VerifyResponse
 
-from api.kernel.payments.payment_config import LEAST_LEFT_S, DearGasError, GasBudget, NotSentError
+from api.payments.payment_config import LEAST_LEFT_S, DearGasError, GasBudget, NotSentError
 from core.chain import results
 from core.chain.abi import AbiEncodeError
 from core.chain.errors import RpcCodeFailedError, RpcError, RpcRefusedError, RpcRevertedError

@@ -9,9 +9,9 @@ from urllib.request import OpenerDirector, Request
 import pytest
 from weasyprint.urls import URLFetcher
 
-from api.kernel import pdf as pdfs_of_calls
+from api.areas.mandates.service.exports import printing as pdfs_of_calls
+from api.areas.mandates.service.exports.printing import pdf_of
 from api.kernel.operation import Refusal
-from api.kernel.pdf import pdf_of
 from core.pdf import engine
 from core.pdf.engine import OwnFonts, Press
 from core.pdf.letters import FACES, FONTS, drawable

@@ -34,9 +34,10 @@ from x402.schemas import PaymentPayload, PaymentRequirements, SettleResponse
 from api.kernel.caller import AgentCaller
 from api.kernel.idempotency import IdempotencySlot
 from api.kernel.operation import Refusal
-from api.kernel.payments import gas
-from api.kernel.payments.gas import TX_HASH, Reserved
-from api.kernel.payments.judged import (
+from api.kernel.sale import MeteredRead
+from api.payments import gas
+from api.payments.gas import TX_HASH, Reserved
+from api.payments.judged import (
     RETRY_S,
     JudgedPayment,
     balance_of,
@@ -44,11 +45,11 @@ from api.kernel.payments.judged import (
     require_valid,
     too_dear,
 )
-from api.kernel.payments.offer import MeteredRead, Till, exact_requirements, receipt_header, unpaid
-from api.kernel.payments.payment_config import DearGasError, FacilitatorError, NotSentError
-from api.kernel.payments.sender import is_sent_by, sent_by
-from api.kernel.payments.sent import SignedAuthorization, authorization_of, require_offered
-from api.kernel.payments.verdicts import NO_REASON, sentence_of
+from api.payments.offer import Till, exact_requirements, receipt_header, unpaid
+from api.payments.payment_config import DearGasError, FacilitatorError, NotSentError
+from api.payments.sender import is_sent_by, sent_by
+from api.payments.sent import SignedAuthorization, authorization_of, require_offered
+from api.payments.verdicts import NO_REASON, sentence_of
 from core.chain.reader import ChainReader
 from core.errors import OutsideError
 from core.hexes import bytes_of, hex_of

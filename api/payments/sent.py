@@ -13,8 +13,9 @@ from pydantic import ValidationError
 from x402.schemas import PaymentPayload, PaymentRequirements
 
 from api.kernel.operation import Refusal
-from api.kernel.payments.offer import MeteredRead, unpaid
-from api.kernel.payments.payment_config import LEAST_LEFT_S, MAX_TIMEOUT_S
+from api.kernel.sale import MeteredRead
+from api.payments.offer import unpaid
+from api.payments.payment_config import LEAST_LEFT_S, MAX_TIMEOUT_S
 from core.chain.signatures import kept_signature
 from core.hexes import bytes_of, checksum_address, read_account
 from core.mandate.chain.typed_data import transfer_authorization_digest

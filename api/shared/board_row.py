@@ -8,23 +8,26 @@ Laws
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from api.kernel.built import short
-from api.kernel.kept_rows import KeptRow
 from api.kernel.operation import AnswerBody, ReadCall
+from api.shared.figures import short
 from core.errors import InvalidParameterError
+from core.kept import Kept
 from core.listings.rules import EXCHANGES, TICKER_PATTERN, exchange_of
 from core.market import board_views
-from core.market.board_views import BoardValues, OpenOfAsset, PlacedRow
+from core.market.board_views import BoardValues, OpenOfAsset, PlacedRow, RowVersion
 from core.market.rules.grade import Letter
 from core.times import instant_text, instant_text_or_none, utc_text
 
 STALE_AFTER_LOOKS: Final = 3  # a listing that was not measured for so long is stale
 LEAST_STALE_S: Final = 180
+
+MOST_ROWS: Final = 8_192  # that a process keeps, three kilobytes each
 
 TransferWord = Literal["open", "closed", "unknown"]
 LetterWord = Literal["A", "B", "C", "D", "F"]
@@ -95,6 +98,26 @@ class BoardRow(AnswerBody):
     simulated: Literal[True] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class KeptRow:
+    """`fields`: shared by all who find it, and never changed. What depends on the time or on other
+    tables is not among them.
+    """
+
+    fields: dict[str, Any]
+    sampled_at: datetime | None
+    every_s: int | None
+
+
+class KeptRows(Kept[RowVersion, KeptRow]):
+    """A page asks the database which versions it has now, so that a row that anybody wrote since is
+    read again.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(MOST_ROWS)
+
+
 def rows_of(call: ReadCall, placed: Sequence[PlacedRow]) -> list[dict[str, Any]]:
     """BoardRows as they stand at the call's time, each with its open warnings, as JSON objects."""
     return [
@@ -117,7 +140,7 @@ def _warnings(standing: Sequence[tuple[str, str, int]], exchange: str) -> Sequen
 
 def _kept_rows(call: ReadCall, placed: Sequence[PlacedRow]) -> list[KeptRow]:
     """The rows in that order; those that are not kept are read, all at once."""
-    kept = call.deps.board_rows
+    kept = call.deps.parts.of(KeptRows)
     found = [kept.find(one.version) for one in placed]
     unread = [one.version for one, row in zip(placed, found, strict=True) if row is None]
     if not unread:

@@ -8,66 +8,21 @@ that any x402 client signs, then `vault`, the adapter's event of a vault, which 
 import base64
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from x402.http.constants import PAYMENT_REQUIRED_HEADER, PAYMENT_RESPONSE_HEADER
 from x402.schemas import PaymentRequired, PaymentRequirements, ResourceInfo, SettleResponse
 
-from api.kernel.caller import Caller
-from api.kernel.idempotency import IdempotencySlot
-from api.kernel.one_sale import OneSale
-from api.kernel.operation import Deps, Operation, Refusal
+from api.kernel.operation import Refusal
 from api.kernel.outcome import Outcome
-from api.kernel.payments.payment_config import MAX_TIMEOUT_S, PaymentConfig
-from core.credits.rules.prices import PRICES, Price
+from api.kernel.sale import MeteredRead
+from api.payments.payment_config import MAX_TIMEOUT_S, PaymentConfig
 from core.db.engine import WriteSession
 from core.payments.chain import resource_hash
 
 EXACT, VAULT = "exact", "vault"
 CREDITS, USDC = "credits", "usdc"  # what something that is sold once was paid by
 ADAPTER = "x402_adapter"
-
-
-@dataclass(frozen=True, slots=True)
-class SentPayment:
-    """The payment headers of a call as they came: x402 v2's, and v1's, which is refused.
-
-    `only_asks`: a HEAD, which pays nothing whatever came with it.
-    """
-
-    v2: str | None = None
-    v1: str | None = None
-    only_asks: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MeteredRead:
-    """A read that has a price and an answer, before it is paid.
-
-    `resource` is its URL; `client` the network address as limits count it; `idempotency_key` as it
-    was sent; `slot`: of that key, where the caller has one. `sale`: what it sells once.
-    """
-
-    operation: Operation
-    caller: Caller
-    resource: str
-    payment: SentPayment
-    client: str
-    idempotency_key: str | None
-    slot: IdempotencySlot | None
-    deps: Deps
-    now: datetime
-    sale: OneSale | None = None
-
-    @property
-    def price(self) -> Price:
-        """Errors: KeyError for an operation without a price."""
-        return PRICES[self.operation.price or ""]
-
-    @property
-    def amount_usdc_e6(self) -> int | None:
-        return self.price.usdc_e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,12 +110,12 @@ def unpaid(
 
 def takes_usdc(read: MeteredRead) -> bool:
     """Whether a payment can stand beside credits; else no sentence speaks of `accepts`."""
-    return read.deps.payment_config is not None and read.amount_usdc_e6 is not None
+    return read.deps.parts.find(PaymentConfig) is not None and read.amount_usdc_e6 is not None
 
 
 def payment_required(read: MeteredRead, detail: str) -> PaymentRequired | None:
     """None: it can't be paid in USDC here."""
-    payment_config = read.deps.payment_config
+    payment_config = read.deps.parts.find(PaymentConfig)
     if payment_config is None or read.amount_usdc_e6 is None:
         return None
     offers = (exact_requirements(read, payment_config), vault_requirements(read, payment_config))
@@ -169,7 +124,7 @@ def payment_required(read: MeteredRead, detail: str) -> PaymentRequired | None:
         resource=ResourceInfo(
             url=read.resource,
             description=read.operation.summary,
-            mime_type=read.operation.media_type,
+            mime_type=read.operation.media[0],
         ),
         accepts=[offer for offer in offers if offer is not None],
     )

@@ -10,7 +10,7 @@ from prometheus_client.registry import Collector
 from sqlalchemy.exc import SQLAlchemyError
 
 from api.kernel.metrics import PREFIX
-from api.kernel.payments.payment_config import GasBudget
+from api.payments.payment_config import GasBudget
 from core.db.engine import Database
 from core.payments import settlements
 

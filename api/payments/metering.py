@@ -21,7 +21,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import date, timedelta
 from functools import partial
 from typing import Final
 
@@ -32,35 +32,42 @@ from api.kernel import idempotency
 from api.kernel.caller import AgentCaller
 from api.kernel.limits import Limits
 from api.kernel.one_sale import OneSale
-from api.kernel.operation import Refusal
+from api.kernel.operation import Refusal, Settle
 from api.kernel.outcome import Outcome
-from api.kernel.payments import exact, vault
-from api.kernel.payments.offer import CREDITS, EXACT, VAULT, MeteredRead, Till, takes_usdc, unpaid
-from api.kernel.payments.payment_config import PaymentConfig
-from api.kernel.payments.sent import payload_of
 from api.kernel.refusals import credit_counts
+from api.kernel.sale import MeteredRead
 from api.kernel.scopes import SPEND_SCOPE
+from api.payments import exact, vault
+from api.payments.offer import CREDITS, EXACT, VAULT, Till, takes_usdc, unpaid
+from api.payments.payment_config import PaymentConfig
+from api.payments.sent import payload_of
 from core.credits import queries as credits
 from core.credits.ledger import writer as credit_ledger
 from core.credits.queries import ReadsUsedUp
 from core.credits.rules.buckets import NotEnoughCreditsError
 from core.credits.rules.free_reads import FreeReads, PoolLimits, pools_of
 from core.db.engine import WriteSession
+from core.kept import Kept
 from core.times import next_day
 
 FREE_HEADER = "X-Free-Reads-Remaining"
 CREDITS_HEADER = "X-Credits-Charged"
 NOTHING_CHARGED: Final[Mapping[str, str]] = {CREDITS_HEADER: "0"}
 SOLD_AGAIN_S: Final = 2
-
-Settle = Callable[[], Outcome]
-"""What is left of a call that a payment covers: look it up or settle it, which waits for a chain,
-and serve.
-"""
+MOST_USED_UP: Final = 100_000  # agents and pools of a day
 
 Pay = Callable[[Till, PaymentPayload], dict[str, str]]
 
 _SCHEMES: Final[Mapping[str, Pay]] = {EXACT: exact.pay, VAULT: vault.pay}
+
+
+class UsedUp(Kept[tuple[date, str, int], bool]):
+    """Which counts of free reads have reached their limit: until the UTC day ends that stays so, and
+    nobody asks again.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(MOST_USED_UP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,17 +155,14 @@ def _free_read(
     """
     if not isinstance(read.caller, AgentCaller):
         return None
-    free, day, used_up = (
-        free_reads_of(read.caller, read.deps.limits),
-        read.now.date(),
-        read.deps.used_up,
-    )
-    if any(used_up.has(name, day, limit) for name, limit in free.counts):
+    free, day = free_reads_of(read.caller, read.deps.limits), read.now.date()
+    used_up = read.deps.parts.of(UsedUp)
+    if any(used_up.find((day, name, limit)) for name, limit in free.counts):
         return None
     with connect() as connection:
         left = credits.take_free_read(connection, free, day)
     if isinstance(left, ReadsUsedUp):
-        used_up.add(left.name, day, left.limit)
+        used_up.keep((day, left.name, left.limit), True)
         return None
     return {FREE_HEADER: str(left), CREDITS_HEADER: "0"}
 
@@ -218,7 +222,7 @@ def require_spend(caller: AgentCaller) -> None:
 
 def _payment(read: MeteredRead, shortfall: _Shortfall, outcome: Outcome) -> Settle:
     """Takes the payment that was sent, once it is called. Errors: Refusal, of what was sent."""
-    payment_config = read.deps.payment_config
+    payment_config = read.deps.parts.find(PaymentConfig)
     if read.payment.v2 is None or payment_config is None:
         raise _unpaid(read, shortfall)
     payload = payload_of(read, read.payment.v2)

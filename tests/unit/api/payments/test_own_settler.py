@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from api.kernel.payments.own_settler import BELIEVED_S, OwnSettler
-from api.kernel.payments.payment_config import GasBudget
+from api.payments.own_settler import BELIEVED_S, OwnSettler
+from api.payments.payment_config import GasBudget
 from core.chain.signer import LocalKeySigner
 from tests.personas import STRANGER
 
@@ -75,7 +75,7 @@ TRANSFER, PRICE = _Transfer(), _Price()
 def sender(monkeypatch: pytest.MonkeyPatch) -> Sender:
     node = Node(told=7)
     made = Sender(node, OwnSettler(Signer(node), node, "eip155:8453", GAS))  # type: ignore[arg-type]
-    monkeypatch.setattr("api.kernel.payments.own_settler.time.monotonic", lambda: made.now)
+    monkeypatch.setattr("api.payments.own_settler.time.monotonic", lambda: made.now)
     return made
 
 

@@ -1,0 +1,12 @@
+"""Keys of this service that answers are signed with."""
+
+from dataclasses import dataclass
+
+from core.chain.signer import DigestSigner
+
+
+@dataclass(frozen=True, slots=True)
+class OwnSigners:
+    """`guard` None: vaults can't pay for web resources."""
+
+    guard: DigestSigner | None = None
