@@ -5,6 +5,8 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -28,9 +30,9 @@ def dsn_of(url: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def foreign_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def foreign_url(runs: Path) -> Iterator[str]:
     """A replica of another database, whose place in the log is far ahead of ours."""
-    folder = tmp_path_factory.mktemp("foreign")
+    folder = runs / f"foreign-{uuid4().hex[:8]}"  # pytest closes its own folders to other accounts
     made = embedded.start(folder)
     with psycopg.connect(dsn_of(made.url), autocommit=True) as connection:
         connection.execute("alter system set wal_level = replica")
@@ -45,7 +47,7 @@ def foreign_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     signal.chmod(0o666)
     made = embedded.start(folder)
     yield made.url
-    made.stop()
+    embedded.remove(folder)
 
 
 def test_a_replica_of_another_database__is_not_read_whatever_place_it_claims(
