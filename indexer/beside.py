@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from core.db.leadership import LeadershipLostError
 
 LEAST_REST_S = 0.01
-JOIN_S = 5.0
+JOIN_S = 2.0
 MOST_TROUBLES = 20  # that wait to be told
 
 

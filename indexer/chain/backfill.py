@@ -174,8 +174,10 @@ class Backfill:
         blocks = self._ranges.fetch(first, last, parent_hash, watch)
         facts = self._facts_of(blocks, watch)
         told = self._told(blocks, _with_new(watch, facts))
-        of_giver, *of_others = told.values()
-        disputed = of_giver.union(*of_others) - of_giver.intersection(*of_others)
+        if not told:
+            return facts
+        first_said, *others_said = told.values()
+        disputed = first_said.union(*others_said) - first_said.intersection(*others_said)
         if not disputed:
             return facts
         if len(blocks) > 1:
@@ -189,7 +191,7 @@ class Backfill:
 
     def _told(self, blocks: Sequence[FetchedBlock], watch: WatchList) -> dict[str, set[RawLog]]:
         """What no vault logs in these blocks, as the node has it that gave them, and each other one
-        that has the last of them and does not rest.
+        that has the last of them and does not rest; nothing where there is no other one.
         """
         reader, first, last = self._chain.reader, blocks[0].header, blocks[-1].header
         giver = reader.rpc.pinned_name or ""
@@ -199,8 +201,10 @@ class Backfill:
         asked = (first.number, last.number, beside_vaults(watch), WITHIN_S, others)
         answers = reader.logs_of_each(*asked) if others else {}
         self._chain.sign()
-        told = {giver: [one for block in blocks for one in block.logs]}
-        told |= {name: logs for name, (logs, newest) in answers.items() if newest.hash == last.hash}
+        told = {name: logs for name, (logs, newest) in answers.items() if newest.hash == last.hash}
+        if not told:
+            return {}
+        told[giver] = [one for block in blocks for one in block.logs]
         return {
             name: {one for one in logs if one.address not in watch.vaults}
             for name, logs in told.items()

@@ -276,9 +276,7 @@ def test_the_database_refuses_a_fact(
 
 
 @fires("AuditFoundAMismatch")
-def test_a_log_is_taken_out_by_hand(
-    watched: Watched, follower: Follower, database_url: str
-) -> None:
+def test_a_ledgers_head_is_changed_by_hand(watched: Watched, follower: Follower) -> None:
     mandate = follower.issue()
     follower.deployed.create_vault(mandate.terms)
     follower.deployed.anvil.mine(FINAL_BEHIND)
@@ -286,13 +284,10 @@ def test_a_log_is_taken_out_by_hand(
         watched.run(lambda: watched.value("audit_blocks_total") > 0, audit)
     watched.scrape()
     assert not watched.fires("AuditFoundAMismatch", 30)
-    taken = (
-        "delete from raw_log where number = (select created_number from vault) and log_index = 0"
-    )
     with follower.database.write() as session:
-        session.execute(text(taken))
+        session.execute(text("update mandate_head set spent_usdc_e6 = spent_usdc_e6 + 1"))
     with auditing(watched) as audit:
-        watched.run(lambda: watched.value("audit_mismatch", kind="log") > 0, audit)
+        watched.run(lambda: watched.value("audit_mismatch", kind="book") > 0, audit)
     watched.passed_s += 5
     watched.scrape()
     assert watched.fires("AuditFoundAMismatch")

@@ -117,10 +117,10 @@ def test_in_history__reverted_calls_of_a_block_that_does_not_come_whole__are_fou
     follower.deployed.anvil.mine(FINAL_BEHIND + WORTH_IT + 30)
     follower.catch_up()
     for _ in range(20):
-        follower.tip.round()
+        follower.reverted_calls.round()
     with follower.database.read() as session:
         assert repository.cursor(session, REVERTS) is None
     assert sorted(follower.story(mandate)[-2:]) == ["move", "refusal"]
     hard.receipts_asked = 0
-    follower.tip.round()
+    follower.reverted_calls.round()
     assert hard.receipts_asked == 0
