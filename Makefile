@@ -31,7 +31,7 @@ DEMO_READY := .venv/.demo node_modules/.demo .build/ape/.ready
 NPM_INSTALL := npm install --include=optional --no-save --no-progress --loglevel=error --fetch-retry-mintimeout=1000 --fetch-retry-maxtimeout=5000 # not ci: the lock has no entries for platforms that the registry lacks
 link_native = cd node_modules && for tool in $(1); do found=$$(find @foundry-rs/$$tool-*/bin -type f 2>/dev/null | head -1) && [ -n "$$found" ] && ln -sfn "../$$found" .bin/$$tool-native || exec ../scripts/require.sh downloads .build/npm.log; done
 
-setup: .venv/.ready node_modules/.ready .build/pdf.ready ## install what building and testing need; other commands bring their own tools
+setup: .venv/.ready node_modules/.ready .build/pdf.ready .build/proxy.ready ## install what building and testing need; other commands bring their own tools
 
 .venv/.demo: requirements-demo.lock
 	@scripts/require.sh disk 1000
@@ -93,6 +93,10 @@ TEST_CONTRACTS := $(shell find tests/contracts -name '*.sol' 2>/dev/null)
 .build/pdf.ready: scripts/require.sh
 	@mkdir -p $(@D)
 	@! scripts/require.sh pdf || touch $@  # all else works without, and the next command tries again
+
+.build/proxy.ready: scripts/require.sh
+	@mkdir -p $(@D)
+	@! scripts/require.sh proxy || touch $@  # as with the PDFs, all else works without
 
 .build/browser.ready: scripts/require.sh | .build/pdf.ready
 	@scripts/require.sh browser
@@ -192,7 +196,7 @@ test-deep-ci: build coverage-contracts conformance .build/backup.ready .build/pr
 	FOUNDRY_FUZZ_RUNS=2048 FOUNDRY_INVARIANT_RUNS=500 FOUNDRY_INVARIANT_DEPTH=50 $(FORGE) test
 	HYPOTHESIS_PROFILE=deep $(PY) -m pytest tests/unit/core tests/integration/core/credits/test_credit_ledger_histories.py tests/integration/core/credits/test_credit_spend.py tests/integration/indexer/test_deposits_histories.py
 	FUZZ_EXAMPLES=300 $(PY) -m pytest tests/integration/api/mandates/test_fuzz.py
-	SEEDS=1..4 $(PY) -m pytest $(EVERYWHERE) -m slow
+	SEEDS=1..4 STREAM_S=600 $(PY) -m pytest $(EVERYWHERE) -m slow
 	$(PY) -m pytest tests/deep
 
 test-cluster: build ### indexer, keeper, API with spares on the database of three nodes, which loses its primary in seven ways (needs root; T=part of a name)

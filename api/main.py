@@ -13,9 +13,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import structlog
-import uvicorn
 from fastapi import FastAPI
 from sqlalchemy.exc import SQLAlchemyError
+from starlette.types import ASGIApp
+from uvicorn import Config, Server
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from x402.http.facilitator_client import HTTPFacilitatorClientSync
 from x402.http.facilitator_client_base import FacilitatorConfig
 
@@ -23,18 +25,17 @@ from api.areas.discovery.service.document import NAME, VERSION
 from api.catalogue import catalogue
 from api.kernel import console, docs_page
 from api.kernel.catalogue import Catalogue
-from api.kernel.connections import ConnectionBounds
+from api.kernel.cors import Cors
 from api.kernel.etag import ConditionalRequests
-from api.kernel.http import EXPOSED_HEADERS, Envelope, Shared, refusal_handlers, without_slash
+from api.kernel.http import Envelope, Shared, refusal_handlers, without_slash
 from api.kernel.kept_answers import KeptAnswers
 from api.kernel.limits import Limits
 from api.kernel.metrics import ApiMetrics
 from api.kernel.openapi import document
 from api.kernel.operation import Access, Deps, Operation
 from api.kernel.parts import Parts
-from api.kernel.protocol import Cors, protocol_of
 from api.kernel.route import routes_of
-from api.kernel.streams import Streams, StreamTimes
+from api.kernel.streams import Streams, StreamTimes, most_open
 from api.kernel.tokens import token_hash
 from api.kernel.workers import THREADS
 from api.payments.figures import SettlerGas
@@ -75,6 +76,7 @@ SWITCH_S = 0.001
 KEEP_ALIVE_S = (
     75  # longer than load balancers keep theirs (60 s), so that none sends a call into a close
 )
+HEAD_BYTES = 20 * 1024  # of the proxy's 16 KiB, and what it adds
 GRACE_S = 10  # what an answer under way gets when the process is asked to end
 
 log = structlog.get_logger("api")
@@ -114,16 +116,12 @@ def create_app(deps: Deps) -> FastAPI:
         ]
     )
     app.openapi = described  # type: ignore[method-assign]  # FastAPI's documented hook
-    app.add_middleware(
-        Cors,
-        catalogue=deps.catalogue,
-        allow_origins=["*"],
-        allow_methods=["*"],
-        allow_headers=["*"],
-        expose_headers=EXPOSED_HEADERS,
-    )
+    app.add_middleware(Cors, deps=deps)
     app.add_middleware(ConditionalRequests)
     app.add_middleware(Envelope, deps=deps)
+    app.add_middleware(
+        ProxyHeadersMiddleware, trusted_hosts=list(deps.parts.of(Access).trusted_proxies)
+    )
     return app
 
 
@@ -174,7 +172,7 @@ def deps_of(settings: Settings) -> Deps:
             House.model_validate(settings, from_attributes=True),
             payment_config,
             KeyMaker(KeyRing(custody_keys)) if custody_keys else None,
-            OwnSigners(own_signer(settings, "GUARD"), own_signer(settings, "RECEIPT")),
+            OwnSigners(own_signer(settings, "GUARD")),
             perps_terms(settings.hl_url, settings.hl_exit_allowance_bps),
             operator_desk(PerpsSettings.model_validate(settings, from_attributes=True)),
             KeptReadings(
@@ -247,7 +245,7 @@ def _settle_signer(settings: Settings) -> LocalKeySigner:
 
 
 def own_signer(settings: Settings, prefix: str) -> LocalKeySigner | None:
-    """By the settings that begin with GUARD, RECEIPT or X402_SETTLE; None: no key is set.
+    """By the settings that begin with GUARD or X402_SETTLE; None: no key is set.
 
     Errors: InvalidParameterError, also for a key in plain off a local chain.
     """
@@ -311,46 +309,42 @@ def tell_unknown_seals(settings: Settings, deps: Deps) -> None:
         log.warning("custodial seals not looked at", error=type(error).__name__)
 
 
-class StreamingServer(uvicorn.Server):
-    """uvicorn's; when it is asked to end, streams end at once: its grace is for answers that end by
-    themselves.
-    """
-
-    def __init__(self, config: uvicorn.Config, streams: Streams) -> None:
-        super().__init__(config)
-        self._streams = streams
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._streams.end()
-        await super().shutdown(sockets)
-
-
 def listen(host: str, port: int) -> socket.socket:
     """Errors: InvalidParameterError when the port is taken."""
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM
-        )[0]
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except OSError as error:
         raise InvalidParameterError(
             "HOST", f"{host} is not an address of this machine ({error.strerror})"
         ) from error
-    listener = socket.socket(family, kind, protocol)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listener.bind(address)
+        return socket.create_server(address[:2], family=family)
     except OSError as error:
-        listener.close()
         raise InvalidParameterError(
             "PORT",
             f"{host}:{port} cannot be listened on ({error.strerror}); set PORT to a free one",
         ) from error
-    return listener
 
 
-def preload() -> None:
-    """What every process makes at its start, whatever its settings (core/prefork.py)."""
-    entries_of(catalogue())
+def server_of(app: ASGIApp, grace_s: int = GRACE_S) -> Server:
+    """The server of one process. What strangers send is bounded by the proxy before it
+    (docs/operations/haproxy.cfg): here stands what holds without one.
+    """
+    return Server(
+        Config(
+            app,
+            http="h11",
+            ws="none",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,  # create_app reads them
+            limit_concurrency=most_open(),
+            h11_max_incomplete_event_size=HEAD_BYTES,
+            timeout_keep_alive=KEEP_ALIVE_S,
+            timeout_graceful_shutdown=grace_s,
+        )
+    )
 
 
 def main() -> None:
@@ -369,25 +363,14 @@ def main() -> None:
         listener = listen(settings.host, settings.port)
         if settings.api_metrics_port:
             deps.metrics.listen(settings.host, settings.api_metrics_port)
-    # The kernel reads X-Forwarded-For itself, from trusted proxies only; uvicorn would believe any
-    # caller on this machine.
-    app = create_app(deps)
-    config = uvicorn.Config(
-        app,
-        http=protocol_of(ConnectionBounds(), deps.catalogue),
-        log_config=None,
-        access_log=False,
-        proxy_headers=False,
-        server_header=False,
-        timeout_graceful_shutdown=GRACE_S,
-        timeout_keep_alive=KEEP_ALIVE_S,
-    )
+    server = server_of(create_app(deps))
+    entries_of(deps.catalogue)  # read once, and not by the first who asks for a tool
     sys.setswitchinterval(SWITCH_S)
-    gc.collect()
-    # what stands from the start is not looked through again and again while calls make garbage
-    gc.freeze()
+    gc.freeze()  # what stands from the start is not looked through while calls make garbage
+    if settings.host not in LOOPBACK:
+        log.warning("the API listens beyond this machine", host=settings.host)
     log.info("serving", base_url=settings.base_url, host=settings.host, port=settings.port)
-    StreamingServer(config, app.state.streams).run(sockets=[listener])
+    server.run(sockets=[listener])
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from core.db.replicas import ReplicaPlace
+from core.environment import optional
 from core.limits import count
 
 DRIVER = "postgresql+psycopg"
@@ -32,15 +33,13 @@ class DatabaseSettings(BaseModel):
     database_url: DatabaseUrl = Field(
         description="postgresql+psycopg://... of Postgres 15 or newer"
     )
-    database_pooled_url: DatabaseUrl | None = Field(
-        default=None,
-        description="the same database through PgBouncer (pool_mode transaction), for the API's short "
-        "transactions; none: they use DATABASE_URL",
+    database_pooled_url: DatabaseUrl | None = optional(
+        "the same database through PgBouncer (pool_mode transaction), for the API's short "
+        "transactions; none: they use DATABASE_URL"
     )
-    database_read_url: DatabaseUrl | None = Field(
-        default=None,
-        description="replicas that answer the API's reads as soon as they have all that was "
-        "committed; none: the primary answers",
+    database_read_url: DatabaseUrl | None = optional(
+        "replicas that answer the API's reads as soon as they have all that was "
+        "committed; none: the primary answers"
     )
     database_read_wait_ms: int = count(
         50, "milliseconds that a read waits for a replica, then the primary answers it", 0, 1_000

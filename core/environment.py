@@ -11,7 +11,7 @@ from ipaddress import ip_network
 from typing import Annotated, Any, ClassVar
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, Field
 from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource
 
 from core.errors import InvalidParameterError
@@ -80,6 +80,11 @@ class Environment(BaseSettings):
             if cls.takes_half_quotes:
                 return text
             raise InvalidParameterError(name.upper(), str(error)) from None
+
+
+def optional(says: str) -> Any:
+    """A field that need not be set."""
+    return Field(default=None, description=says)
 
 
 def split(value: Any) -> Any:

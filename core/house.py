@@ -8,6 +8,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic_settings import NoDecode
 
+from core.environment import optional
+
 AgentId = Annotated[int, Field(ge=1, lt=10**18)]
 
 
@@ -18,12 +20,8 @@ class House(BaseModel):
     house_agents: Annotated[tuple[AgentId, ...], NoDecode] = Field(
         default=(), max_length=1_000, description="user ids of the agents that the house runs"
     )
-    house_runner: AgentId | None = Field(
-        default=None, description="user id of the agent that runs the house's listings"
-    )
-    record_runner: AgentId | None = Field(
-        default=None, description="the agent whose record is shown with them instead"
-    )
+    house_runner: AgentId | None = optional("user id of the agent that runs the house's listings")
+    record_runner: AgentId | None = optional("the agent whose record is shown with them instead")
 
     @field_validator("house_agents", mode="before")
     @classmethod

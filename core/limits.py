@@ -57,15 +57,14 @@ class CallerLimits(BaseModel):
     # Knowledge notes
     notes_per_address_per_minute: int = count(
         30,
-        "reads of notes without a key per network address in 60 s, counted by each API process",
+        "reads of notes without a key per network address in 60 s",
         1,
     )
 
     # Tools
     tool_messages_per_address_per_minute: int = count(
         1_200,
-        "messages to the tool endpoint without a key per network address in 60 s, counted by each "
-        "API process",
+        "messages to the tool endpoint without a key per network address in 60 s",
         1,
     )
 

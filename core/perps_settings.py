@@ -2,7 +2,7 @@
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from core.environment import Account
+from core.environment import Account, optional
 from core.limits import count
 
 
@@ -18,9 +18,8 @@ class PerpsSettings(BaseModel):
     hl_exit_allowance_bps: int = count(
         100, "how far from the mid price a closing order may fill, basis points", 1, 2_000
     )
-    hl_operator_account: Account | None = Field(
-        default=None,
-        description="the operator's account at the perpetuals venue; none: its order routes are off",
+    hl_operator_account: Account | None = optional(
+        "the operator's account at the perpetuals venue; none: its order routes are off"
     )
     hl_order_usdc: int = count(
         1_000, "the largest amount that one order of the operator may fill, USDC", 0, 10**9

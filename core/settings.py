@@ -20,7 +20,7 @@ from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import NoDecode, SettingsConfigDict
 
 from core.database_settings import DatabaseSettings
-from core.environment import Account, Environment, HttpUrl, Network, split
+from core.environment import Account, Environment, HttpUrl, Network, optional, split
 from core.errors import InvalidParameterError
 from core.fund_settings import FundSettings
 from core.hexes import read_account
@@ -84,7 +84,7 @@ def _keys(variable: str, texts: list[str]) -> tuple[bytes, ...]:
 _KEY = re.compile(r"(0x)?[0-9a-fA-F]{64}")
 HAVE_A_KEYSTORE = (
     *("KEEPER", "KEEPER_STOP", "KEEPER_PAUSER", "CUSTODY_GAS", "SPONSOR"),
-    *("X402_SETTLE", "GUARD", "RECEIPT"),
+    *("X402_SETTLE", "GUARD"),
 )
 HAVE_A_REMOTE_SIGNER = ("KEEPER", "KEEPER_STOP", "KEEPER_PAUSER", "CUSTODY_GAS", "SPONSOR")
 
@@ -103,7 +103,6 @@ class _Asked(Environment):
 
     log_format: str = ""
     database_url: str = ""
-    malloc_arena_max: str = ""
 
 
 def asked_log_format() -> str:
@@ -114,11 +113,6 @@ def asked_log_format() -> str:
 def asked_database_url() -> str:
     """As DATABASE_URL says, for a command that needs no other setting; empty: it says nothing."""
     return _Asked().database_url
-
-
-def is_heap_count_asked() -> bool:
-    """Whether MALLOC_ARENA_MAX, the C library's own, is set."""
-    return _Asked().malloc_arena_max != ""
 
 
 class Settings(
@@ -182,8 +176,8 @@ class Settings(
         default=SecretStr(""),
         description="secret for the hashes of keys and tokens; the API needs it",
     )
-    operator_key: SecretStr | None = Field(
-        default=None, description="key of the local operator; refused on a chain that is not local"
+    operator_key: SecretStr | None = optional(
+        "key of the local operator; refused on a chain that is not local"
     )
     operator_addresses: Annotated[list[Account], NoDecode] = Field(
         default=[], description="wallets that may act as operators"
@@ -194,49 +188,43 @@ class Settings(
     api_metrics_port: int = metrics_port("where the API serves its metrics, on HOST; 0: nowhere")
 
     # Custody: API and keeper
-    custody_key: SecretStr | None = Field(
-        default=None, description="32 bytes in hex to seal custodial keys with; none: no custody"
+    custody_key: SecretStr | None = optional(
+        "32 bytes in hex to seal custodial keys with; none: no custody"
     )
-    custody_old_keys: SecretStr | None = Field(
-        default=None, description="former CUSTODY_KEYs, for wallets that are still sealed with them"
+    custody_old_keys: SecretStr | None = optional(
+        "former CUSTODY_KEYs, for wallets that are still sealed with them"
     )
-    custody_key_file: Path | None = Field(
-        default=None, description="file with these keys, one per line, the one for new seals first"
+    custody_key_file: Path | None = optional(
+        "file with these keys, one per line, the one for new seals first"
     )
-    custody_gas_private_key: SecretStr | None = Field(
-        default=None, description="pays starter wallets' gas; accepted on a local chain only"
+    custody_gas_private_key: SecretStr | None = optional(
+        "pays starter wallets' gas; accepted on a local chain only"
     )
-    custody_gas_keystore: Path | None = Field(
-        default=None, description="encrypted JSON keystore of the key that pays that gas"
+    custody_gas_keystore: Path | None = optional(
+        "encrypted JSON keystore of the key that pays that gas"
     )
-    custody_gas_keystore_password_file: Path | None = Field(
-        default=None, description="file with that keystore's password"
+    custody_gas_keystore_password_file: Path | None = optional("file with that keystore's password")
+    custody_gas_remote_signer_url: HttpUrl | None = optional(
+        "who signs with that key: eth_signTransaction over HTTP"
     )
-    custody_gas_remote_signer_url: HttpUrl | None = Field(
-        default=None, description="who signs with that key: eth_signTransaction over HTTP"
-    )
-    custody_gas_remote_signer_address: Account | None = Field(
-        default=None, description="the account that it signs with"
-    )
-    custody_gas_remote_signer_token_file: Path | None = Field(
-        default=None, description="file with the bearer token that it asks for"
+    custody_gas_remote_signer_address: Account | None = optional("the account that it signs with")
+    custody_gas_remote_signer_token_file: Path | None = optional(
+        "file with the bearer token that it asks for"
     )
 
-    # Payments, guard and receipts: API
-    x402_pay_to: Account | None = Field(
-        default=None, description="who is paid in USDC for calls; without it no payment is taken"
+    # Payments and guard: API
+    x402_pay_to: Account | None = optional(
+        "who is paid in USDC for calls; without it no payment is taken"
     )
-    x402_settle_private_key: SecretStr | None = Field(
-        default=None, description="settles payments itself; accepted on a local chain only"
+    x402_settle_private_key: SecretStr | None = optional(
+        "settles payments itself; accepted on a local chain only"
     )
-    x402_settle_keystore: Path | None = Field(
-        default=None, description="encrypted JSON keystore of the key that settles payments"
+    x402_settle_keystore: Path | None = optional(
+        "encrypted JSON keystore of the key that settles payments"
     )
-    x402_settle_keystore_password_file: Path | None = Field(
-        default=None, description="file with that keystore's password"
-    )
-    x402_facilitator_url: HttpUrl | None = Field(
-        default=None, description="an x402 facilitator that settles instead of a key of ours"
+    x402_settle_keystore_password_file: Path | None = optional("file with that keystore's password")
+    x402_facilitator_url: HttpUrl | None = optional(
+        "an x402 facilitator that settles instead of a key of ours"
     )
     x402_gas_wei_per_usdc: int = count(
         4 * 10**14, "gas in wei that settling 1 USDC with a key of ours may cost at most", 1, 10**30
@@ -247,24 +235,13 @@ class Settings(
     x402_contract_gas_wei_per_day: int = count(
         25 * 10**14, "of these, for payers that are contracts", 0, 10**30
     )
-    guard_private_key: SecretStr | None = Field(
-        default=None, description="signs payments of vaults; accepted on a local chain only"
+    guard_private_key: SecretStr | None = optional(
+        "signs payments of vaults; accepted on a local chain only"
     )
-    guard_keystore: Path | None = Field(
-        default=None, description="encrypted JSON keystore of the key that signs payments of vaults"
+    guard_keystore: Path | None = optional(
+        "encrypted JSON keystore of the key that signs payments of vaults"
     )
-    guard_keystore_password_file: Path | None = Field(
-        default=None, description="file with that keystore's password"
-    )
-    receipt_private_key: SecretStr | None = Field(
-        default=None, description="signs receipts of rows; accepted on a local chain only"
-    )
-    receipt_keystore: Path | None = Field(
-        default=None, description="encrypted JSON keystore of the key that signs receipts of rows"
-    )
-    receipt_keystore_password_file: Path | None = Field(
-        default=None, description="file with that keystore's password"
-    )
+    guard_keystore_password_file: Path | None = optional("file with that keystore's password")
 
     # Indexer
     poll_interval_ms: int = count(250, "how often the tip is asked for", 10, 60_000)
@@ -283,65 +260,50 @@ class Settings(
     )
 
     # Keeper
-    keeper_private_key: SecretStr | None = Field(
-        default=None, description="the keeper's key; accepted on a local chain only"
+    keeper_private_key: SecretStr | None = optional(
+        "the keeper's key; accepted on a local chain only"
     )
-    keeper_keystore: Path | None = Field(
-        default=None, description="encrypted JSON keystore of the keeper's key"
+    keeper_keystore: Path | None = optional("encrypted JSON keystore of the keeper's key")
+    keeper_keystore_password_file: Path | None = optional("file with that keystore's password")
+    keeper_remote_signer_url: HttpUrl | None = optional(
+        "who signs for the keeper: eth_signTransaction over HTTP"
     )
-    keeper_keystore_password_file: Path | None = Field(
-        default=None, description="file with that keystore's password"
-    )
-    keeper_remote_signer_url: HttpUrl | None = Field(
-        default=None, description="who signs for the keeper: eth_signTransaction over HTTP"
-    )
-    keeper_remote_signer_address: Account | None = Field(
-        default=None, description="the account that it signs with"
-    )
-    keeper_remote_signer_token_file: Path | None = Field(
-        default=None, description="file with the bearer token that it asks for"
+    keeper_remote_signer_address: Account | None = optional("the account that it signs with")
+    keeper_remote_signer_token_file: Path | None = optional(
+        "file with the bearer token that it asks for"
     )
     keeper_remote_signer_answer_s: float = seconds(
         3.0, 0.1, 30, "seconds that a remote signer may take, the stops' too"
     )
-    keeper_stop_private_key: SecretStr | None = Field(
-        default=None, description="second key, for stops; accepted on a local chain only"
+    keeper_stop_private_key: SecretStr | None = optional(
+        "second key, for stops; accepted on a local chain only"
     )
-    keeper_stop_keystore: Path | None = Field(
-        default=None, description="encrypted JSON keystore of the stops' key"
+    keeper_stop_keystore: Path | None = optional("encrypted JSON keystore of the stops' key")
+    keeper_stop_keystore_password_file: Path | None = optional("file with that keystore's password")
+    keeper_stop_remote_signer_url: HttpUrl | None = optional(
+        "who signs stops: eth_signTransaction over HTTP"
     )
-    keeper_stop_keystore_password_file: Path | None = Field(
-        default=None, description="file with that keystore's password"
+    keeper_stop_remote_signer_address: Account | None = optional(
+        "the account that it signs stops with"
     )
-    keeper_stop_remote_signer_url: HttpUrl | None = Field(
-        default=None, description="who signs stops: eth_signTransaction over HTTP"
+    keeper_stop_remote_signer_token_file: Path | None = optional(
+        "file with the bearer token that it asks for"
     )
-    keeper_stop_remote_signer_address: Account | None = Field(
-        default=None, description="the account that it signs stops with"
+    keeper_pauser_private_key: SecretStr | None = optional(
+        "a pauser's key: removes agents that cannot be stopped; accepted on a local chain only"
     )
-    keeper_stop_remote_signer_token_file: Path | None = Field(
-        default=None, description="file with the bearer token that it asks for"
+    keeper_pauser_keystore: Path | None = optional("encrypted JSON keystore of the pauser's key")
+    keeper_pauser_keystore_password_file: Path | None = optional(
+        "file with that keystore's password"
     )
-    keeper_pauser_private_key: SecretStr | None = Field(
-        default=None,
-        description=(
-            "a pauser's key: removes agents that cannot be stopped; accepted on a local chain only"
-        ),
+    keeper_pauser_remote_signer_url: HttpUrl | None = optional(
+        "who signs for the pauser: eth_signTransaction over HTTP"
     )
-    keeper_pauser_keystore: Path | None = Field(
-        default=None, description="encrypted JSON keystore of the pauser's key"
+    keeper_pauser_remote_signer_address: Account | None = optional(
+        "the pauser's account that it signs with"
     )
-    keeper_pauser_keystore_password_file: Path | None = Field(
-        default=None, description="file with that keystore's password"
-    )
-    keeper_pauser_remote_signer_url: HttpUrl | None = Field(
-        default=None, description="who signs for the pauser: eth_signTransaction over HTTP"
-    )
-    keeper_pauser_remote_signer_address: Account | None = Field(
-        default=None, description="the pauser's account that it signs with"
-    )
-    keeper_pauser_remote_signer_token_file: Path | None = Field(
-        default=None, description="file with the bearer token that it asks for"
+    keeper_pauser_remote_signer_token_file: Path | None = optional(
+        "file with the bearer token that it asks for"
     )
     keeper_marks_a_day: int = count(
         24, "most marks of one vault in 24 hours; stops are never counted", 1, DAY_S

@@ -5,6 +5,7 @@ The line is logged in the format that was asked for, without a traceback, and sh
 value may be a secret.
 """
 
+import gc
 import sys
 import time
 from collections.abc import Iterator
@@ -33,6 +34,7 @@ def read_settings(*, answers: bool = False) -> Settings:
     `answers`: stdout is for a command's answer, so that logs go to stderr.
     """
     import_tables()
+    gc.freeze()  # what imports made stays: the collector need not look through it again
     configure_logs(asked_log_format(), sys.stderr if answers else None)
     with refusals():
         settings = Settings()

@@ -10,9 +10,9 @@ from sqlalchemy.orm import Session
 
 from core.errors import InvalidParameterError, OutsideError
 from core.identity.queries import find_account
-from core.mandate.queries import find_mandate, public_ids_of
+from core.mandate.queries import find_mandate, ledger_name
 from core.quarantine.queries import ACCOUNT, MANDATE
-from core.quarantine.views.held import HeldLedger, held_ledgers
+from core.quarantine.views.held import held_ledgers
 from indexer.chain.context import ChainContext
 from indexer.chain.retry import retry
 
@@ -38,10 +38,9 @@ def retry_held(chain: ChainContext, named: str | None, now: datetime) -> RetryRe
             if named is None
             else held_ledgers(session, *_ledger_of(session, named))
         )
-        names = names_of(session, held)
+        names = [ledger_name(session, one.ledger, one.ledger_id) for one in held]
     lines, is_held = list[str](), False
-    for one in held:
-        name = names[one.ledger, one.ledger_id]
+    for one, name in zip(held, names, strict=True):
         try:
             done = retry(chain, one.ledger, one.ledger_id, now)
         except (SQLAlchemyError, OutsideError) as error:
@@ -57,17 +56,6 @@ def retry_held(chain: ChainContext, named: str | None, now: datetime) -> RetryRe
             is_held, line = True, f"{line}, the others are still held. {done.refusal.note}"
         lines.append(line)
     return RetryResult(tuple(lines) or ("Nothing is held.",), is_held)
-
-
-def names_of(session: Session, held: list[HeldLedger]) -> dict[tuple[str, int], str]:
-    """(kind, id) -> what a person calls the ledger: a mandate's public id, or account:ID."""
-    public_ids = public_ids_of(session, {one.ledger_id for one in held if one.ledger == MANDATE})
-    return {
-        (one.ledger, one.ledger_id): public_ids[one.ledger_id]
-        if one.ledger == MANDATE
-        else f"{ACCOUNT}:{one.ledger_id}"
-        for one in held
-    }
 
 
 def _ledger_of(session: Session, named: str) -> tuple[str, list[int]]:

@@ -36,10 +36,17 @@ from core.mandate.venues.registry import venues
 from core.quarantine import queries as quarantine_repository
 from core.reserve import queries as reserve
 from core.watchdog import Watchdog
-from indexer.chain.audit_loop import AuditLoop, Rest
+from indexer.beside import Beside, Work
 from indexer.chain.auditor import Auditor
 from indexer.chain.context import ChainContext
 from indexer.chain.deposits import watch_deposits
+from indexer.chain.factory_notes import write_slice
+from indexer.chain.log_proof import LogProof
+from indexer.chain.refold import OlderLedgers
+from indexer.chain.reserve import Crediting
+from indexer.chain.retry import HeldFacts
+from indexer.chain.reverts import RevertedCalls
+from indexer.chain.sponsored_proofs import Proving
 from indexer.chain.tip import TipLoop, TipRound
 from indexer.chain.unwind import FinalityBrokenError
 from indexer.metrics import IndexerMetrics
@@ -47,6 +54,7 @@ from indexer.metrics import IndexerMetrics
 BEAT_S = 1.0
 FINALITY_S = 5.0
 DEPOSITS_S = 1.0
+OFTEN_S, BESIDE_S = 0.5, 3.0  # between two turns of one work beside the tip
 RETRY_S = 1.0
 
 log = structlog.get_logger("indexer")
@@ -58,20 +66,12 @@ def now_utc() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class AuditPlace:
-    """What the auditor stands on: the second node, or the only one; a database of its own; its
-    thread.
-    """
+    """What the auditor is given: the second node, or the only one, and how much it looks at."""
 
     reader: VaultReader
-    database: Database
-    loop: AuditLoop
     blocks_a_round: int
+    every_s: float
     is_same_provider: bool
-
-    def close(self) -> None:
-        self.loop.stop()
-        self.database.close()
-        self.reader.rpc.close()
 
 
 class Indexer:
@@ -94,6 +94,7 @@ class Indexer:
         self._metrics = metrics
         self._watchdog = watchdog
         self._audit = audit
+        self._beside, self._watch_changed = (Beside("beside"), Beside("proofs")), threading.Event()
         self._tags: dict[str, int] = {}
         self._reader = reader
         self._database = database
@@ -106,7 +107,6 @@ class Indexer:
         self._status: dict[str, Any] = {"state": "starting"}
         self._told_waiting = False
         self._opened: tuple[int, int] | None = None
-        self._turn = 0  # whose it is of what is done beside rounds, one at a time
 
     def stop(self) -> None:
         """Ask the loop to end after the step that it is in. Safe in a signal handler."""
@@ -115,13 +115,20 @@ class Indexer:
     def close(self) -> None:
         """Give the lead back at once and close what is open."""
         if self._audit is not None:
-            self._audit.close()
+            self._audit.reader.rpc.close()
         self._leadership.release()
         self._database.close()
         self._reader.rpc.close()
 
     def run(self) -> None:
         """Until `stop`. Errors: LeadershipLostError."""
+        try:
+            self._run()
+        finally:
+            for thread in self._beside:
+                thread.stop()
+
+    def _run(self) -> None:
         tip: TipLoop | None = None
         self._watchdog.start()
         while not self._stopping.is_set():
@@ -165,6 +172,7 @@ class Indexer:
             fence=self._fence,
             sign=self._sign,
             metrics=self._metrics,
+            watch_changed=self._watch_changed,
         )
         tip = TipLoop(chain, now_utc)
         with self._database.read() as session:
@@ -176,35 +184,36 @@ class Indexer:
                 "following", chain_id=self._chain_id, cursor=tip.cursor.number, epoch=chain.epoch
             )
         self._opened = opened
-        self._begin_audit(chain)
+        self._begin_beside(chain)
         return tip
 
-    def _begin_audit(self, chain: ChainContext) -> None:
-        """Once a process; what it writes is fenced, and no sign of the loop."""
-        audit = self._audit
-        if audit is None:
-            return
-        beside = replace(
-            chain,
-            reader=audit.reader,
-            database=audit.database,
-            fence=self._leadership.fence_beside,
-            sign=lambda: None,
-        )
-
-        def make(rest: Rest) -> Auditor:
+    def _begin_beside(self, chain: ChainContext) -> None:
+        """Once a process. What it writes is fenced, and no sign of the loop."""
+        shared = replace(chain, fence=self._leadership.fence_beside, sign=lambda: None)
+        alone, audit = replace(shared, fence=self._leadership.fence_alone), self._audit
+        short = [
+            Work(lambda: write_slice(alone, now_utc()), OFTEN_S),
+            Work(RevertedCalls(alone, now_utc).round, OFTEN_S),
+            Work(Crediting(alone, now_utc).round, BESIDE_S),
+            Work(Proving(alone, now_utc).round, BESIDE_S),
+            Work(HeldFacts(alone, now_utc).round, BESIDE_S),
+        ]
+        long = [
+            Work(LogProof(alone, now_utc).round, BESIDE_S),
+            Work(OlderLedgers(shared).step, BESIDE_S),
+        ]
+        if audit is not None:
             self._metrics.audit_began()
-            draw = random.Random()  # noqa: S311 (which blocks are looked at is no secret)
-            return Auditor(
-                beside,
+            auditor = Auditor(
+                replace(shared, reader=audit.reader),
                 now_utc,
                 blocks_a_round=audit.blocks_a_round,
                 is_same_provider=audit.is_same_provider,
-                draw=draw,
-                rest=rest,
+                draw=random.Random(),  # noqa: S311 (which blocks are looked at is no secret)
             )
-
-        audit.loop.start(make)
+            long.append(Work(auditor.round, audit.every_s))
+        for thread, works in zip(self._beside, (short, long), strict=True):
+            thread.start(works)
 
     def _fence(self, session: Session) -> None:
         """A transaction that is about to be written: the loop gets on, however many there are in a
@@ -226,8 +235,9 @@ class Indexer:
         self._metrics.round_done(done.head, done.cursor)
         errors = [error for work in self._due(tip, done) if (error := _tried(work)) is not None]
         self._status = _following(done) | self._tags
-        if self._audit is not None:
-            (self._audit.loop.hold if done.is_behind else self._audit.loop.let_go)()
+        for thread in self._beside:
+            errors += thread.troubles()
+            (thread.hold if done.is_behind else thread.let_go)()
         for error in errors:
             self._say_trouble(error, is_beside=True)
         if len(errors) > 1:
@@ -244,19 +254,7 @@ class Indexer:
             self._finality_due = now + FINALITY_S
         if not done.is_behind and now >= self._deposits_due:
             due.append(lambda: watch_deposits(tip.chain, now_utc()))
-            # in turns: each may take seconds, and the next block waits meanwhile
-            works = (
-                tip.prove_logs,
-                tip.credit_conversions,
-                tip.sponsored_proofs.round,
-            )
-            due.append(works[self._turn % len(works)])
-            self._turn += 1
             self._deposits_due = now + DEPOSITS_S
-        if tip.owes_retry and not done.is_behind:
-            due.append(tip.retry_held)
-        if not tip.older_ledgers.is_done and not done.is_behind:
-            due.append(tip.older_ledgers.step)
         return due
 
     def _count_held(self) -> None:

@@ -8,6 +8,7 @@ a round ends it (loop.py).
 """
 
 import asyncio
+import gc
 import os
 import signal
 import socket
@@ -25,13 +26,10 @@ from sqlalchemy.exc import SQLAlchemyError
 from core.audit import queries as findings
 from core.chain.nodes import Nodes
 from core.db.engine import Bounds, Database
-from core.db.leader import keep_out_writes, require_epoch
-from core.db.leadership import Leadership, LeadershipLostError
+from core.db.leadership import Leadership, LeadershipLostError, keep_out_writes, require_epoch
 from core.db.outage import no_database
 from core.errors import MandateError, OutsideError, text_of
 from core.exporter import serve_or_tell
-from core.garbage import collect_by_the_clock
-from core.libc import end_with_parent
 from core.mandate.chain.lens import LENS
 from core.mandate.chain.reader import VaultReader
 from core.mandate.venues.registry import venues
@@ -41,7 +39,6 @@ from core.startup import read_settings, refusals
 from core.targets.limits import target_limits
 from core.watchdog import Watchdog
 from indexer import held, status
-from indexer.chain.audit_loop import AuditLoop
 from indexer.chain.context import ChainContext
 from indexer.loop import AuditPlace, Indexer, now_utc
 from indexer.metrics import IndexerMetrics, TimedDatabase
@@ -51,7 +48,7 @@ if TYPE_CHECKING:
     from indexer.venues.port import MarketVenue
 
 NAME = "indexer"
-COLLECT_AFTER = 50_000, 20, 100  # objects, then generations
+COLLECT_AFTER = 50_000  # objects
 CONTRACTS = "factory", "usdc", LENS  # that nothing can be followed without
 STATUS_ANSWER_S = 2.0  # a person waits
 # Of work beside a leader, whose beats wait for it: frozen, it is ended sooner than a spare calls
@@ -104,13 +101,8 @@ def build_audit(settings: Settings, deployment: Deployment) -> AuditPlace | None
     )
     return AuditPlace(
         VaultReader(rpc, deployment.contracts),
-        Database(
-            settings.database_url,
-            application_name=f"{NAME} auditor",
-            bounds=Bounds(pool_size=1, overflow=1),
-        ),
-        AuditLoop(settings.audit_every_s),
         settings.audit_blocks,
+        settings.audit_every_s,
         is_same_provider=len(urls) == 1,
     )
 
@@ -145,7 +137,7 @@ def run() -> None:
     """Follow the chain until SIGTERM."""
     # A range makes a hundred thousand small objects that die together: the collector's default
     # looks at them over and over.
-    collect_by_the_clock(COLLECT_AFTER)
+    gc.set_threshold(COLLECT_AFTER)
     settings, metrics = read_settings(), IndexerMetrics(time.time)
     with refusals():
         indexer = build(settings, metrics)
@@ -218,7 +210,7 @@ def _import_apart(epoch: int) -> None:
     Errors: CalledProcessError, after which the scanner starts again.
     """
     command = [sys.executable, "-m", "indexer.main", "import-past", str(epoch)]
-    subprocess.run(command, check=True, preexec_fn=end_with_parent)  # noqa: S603 (our own command and a number)
+    subprocess.run(command, check=True)  # noqa: S603 (our own command and a number)
 
 
 @app.command(hidden=True)

@@ -17,18 +17,18 @@ from core.audit.queries import AuditPosition, OpenFinding
 from core.blocks import queries as chain
 from core.blocks.queries import FINALIZED
 from core.chain.blocks import BlockHeader
-from core.db.leader import LeaderRow, leader_row
+from core.db.leadership import LeaderRow, leader_row
 from core.errors import OutsideError
 from core.health import views as health
 from core.health.rules import Health, HealthVerdict, IndexerFacts, judge_indexer
 from core.health.views import PastReorg
 from core.mandate.chain.reader import VaultReader
+from core.mandate.queries import ledger_name
 from core.mandate.rules.refusals import NOT_SEEN
 from core.market import scans
 from core.market.scans import VenueLine
 from core.quarantine.views.held import HeldLedger, held_ledgers
 from core.times import instant_text
-from indexer.held import names_of
 
 REORGS_SHOWN = 5
 VAULTS_SHOWN = 5
@@ -111,8 +111,7 @@ def _verdict(facts: IndexerFacts) -> HealthVerdict:
 def _held_now(session: Session) -> list[tuple[str, HeldLedger]]:
     """Those that are held longest."""
     found = held_ledgers(session)[:HELD_SHOWN]
-    names = names_of(session, found)
-    return [(names[one.ledger, one.ledger_id], one) for one in found]
+    return [(ledger_name(session, one.ledger, one.ledger_id), one) for one in found]
 
 
 def _header(reader: VaultReader, at: str | int) -> BlockHeader | None:

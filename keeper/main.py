@@ -8,6 +8,7 @@ keeper.worker). An outside failure makes it try again at the next tick, never en
 ends it (core.watchdog). Without a signer it is a dry run and logs what it would send.
 """
 
+import gc
 import os
 import signal
 import socket
@@ -32,7 +33,6 @@ from core.db.leadership import Leadership, LeadershipLostError
 from core.db.outage import no_database
 from core.errors import InvalidParameterError, OutsideError, text_of
 from core.exporter import Server, serve_or_tell
-from core.garbage import collect_by_the_clock
 from core.keeper.gas import GasBudgets
 from core.mandate.chain.lens import LENS
 from core.mandate.chain.reader import VaultReader
@@ -414,7 +414,7 @@ def work() -> None:
     """Run the slow jobs, without keys, until SIGTERM: one worker works, others wait to take
     over.
     """
-    collect_by_the_clock(COLLECT_AFTER)
+    gc.set_threshold(COLLECT_AFTER)
     settings = read_settings()
     with refusals():
         worker = Worker(

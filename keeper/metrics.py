@@ -23,7 +23,7 @@ from sqlalchemy.orm import Session
 
 from core.chain.nodes import Nodes
 from core.db.engine import Database
-from core.db.leader import leader_row
+from core.db.leadership import leader_row
 from core.exporter import UNKNOWN, RpcFigures
 from core.jobs import queries as jobs
 from core.jobs.rules import LastRun

@@ -9,7 +9,7 @@ from datetime import datetime
 from rich.table import Table
 
 from core.db.engine import Database
-from core.db.leader import LeaderRow, leader_row
+from core.db.leadership import LeaderRow, leader_row
 from core.health.rules import BEAT_DOWN_S
 from core.keeper import intents as rows
 from core.keeper import views as watched_rows

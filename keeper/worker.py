@@ -41,9 +41,9 @@ WATCHDOG_S = 60
 KEEPERS = (funds.NAME, perps_closing.NAME)  # jobs of the keeper's process
 CALLS_PER_S = 5  # of each node: slow jobs leave the rest of its budget to the keeper
 
-# Objects, then generations. A build of the Hall makes a hundred thousand rows that die together: the
+# Objects. A build of the Hall makes a hundred thousand rows that die together: the
 # collector's default looks at them over and over, and takes a third of its time.
-COLLECT_AFTER = 200_000, 20, 100
+COLLECT_AFTER = 200_000
 
 log = structlog.get_logger(NAME)
 

@@ -8,7 +8,6 @@ PERSONAS = ("deployer", "owner", "agent", "keeper", "guard", "operator", "strang
 # Further accounts of the phrase: who settles payments sends its own transactions, so that nobody
 # else may.
 SETTLER_NUMBER, TREASURY_NUMBER, GAS_NUMBER = 7, 8, 9
-RECEIPT_NUMBER = 10  # it signs, and sends nothing
 SPONSOR_NUMBER = 11
 
 

@@ -28,8 +28,7 @@ import httpx
 import psycopg
 from psycopg import sql
 
-from core.libc import end_with_parent
-from scripts._processes import ROOT
+from scripts._processes import ENDS_WITH_PARENT, ROOT
 
 TEMPLATES = ROOT / "docs" / "operations" / "cluster"
 PACKAGES = {
@@ -122,7 +121,7 @@ class Daemon:
     def start(self) -> None:
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                self.command,
+                [*ENDS_WITH_PARENT, *self.command],
                 cwd=self.log.parent,
                 env={"PATH": f"{os.defpath}:/usr/sbin", "LC_ALL": "C.UTF-8", "TZ": "UTC"},
                 stdin=subprocess.DEVNULL,
@@ -131,7 +130,6 @@ class Daemon:
                 user=self.uid,
                 group=None if self.uid is None else self.gid,
                 extra_groups=None if self.uid is None else (),
-                preexec_fn=end_with_parent,
             )
 
     def kill(self) -> None:

@@ -2,7 +2,7 @@
 processes; what is left to do after a deployment; and the facts that deploy.py and verify.py share.
 
 {chain_id, block, commit, contracts: [{name, contract, address, block, tx, args, creation_hash}],
-offices: {...}, receipt_signers: [...]}; `block` is the height of the first contract, from which the indexer reads;
+offices: {...}}; `block` is the height of the first contract, from which the indexer reads;
 creation_hash is keccak256 of the creation code with its arguments; `offices`, which a person
 writes, says which became another's since (scripts/_recorded.py has their names). `sending`, there only while a
 contract's transaction may be under way, is how the next run finds it: {name, creation_hash, sender,
@@ -55,7 +55,6 @@ class Record:
     commit: str
     contracts: list[Deployed] = field(default_factory=list)
     offices: dict[str, Any] = field(default_factory=dict)
-    receipt_signers: list[str] = field(default_factory=list)
     sending: dict[str, Any] | None = None
 
     def by_name(self) -> dict[str, Deployed]:
@@ -86,7 +85,6 @@ class Record:
             "commit": self.commit,
             "contracts": [asdict(one) for one in self.contracts],
             **({"offices": self.offices} if self.offices else {}),
-            **({"receipt_signers": self.receipt_signers} if self.receipt_signers else {}),
             **({"sending": self.sending} if self.sending else {}),
         }
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -137,7 +135,6 @@ def _record(raw: Any) -> Record:
         raw["commit"],
         [Deployed(**one) for one in raw["contracts"]],
         raw.get("offices", {}),
-        raw.get("receipt_signers", []),
         raw.get("sending"),
     )
     if type(found.chain_id) is not int or type(found.offices) is not dict:

@@ -380,11 +380,6 @@ def check_settler(asked: Preflight) -> Iterator[PartFinding]:
         yield right(what, f"{account} can pay for a day")
 
 
-def check_receipts(asked: Preflight) -> Iterator[PartFinding]:
-    account = _key_of("RECEIPT", asked)
-    yield right("receipts", "no key is set: none are signed" if account is None else account)
-
-
 def check_disk(asked: Preflight) -> Iterator[PartFinding]:
     wanted = {Path(tempfile.gettempdir()): LEAST_TEMPORARY_BYTES, Path.cwd(): LEAST_FREE_BYTES}
     for folder, least in wanted.items():
@@ -433,7 +428,6 @@ CHECKS: Mapping[str, Check] = {
     "guard": check_guard,
     "keeper": check_keeper,
     "settler": check_settler,
-    "receipts": check_receipts,
     "disk": check_disk,
     "ports": check_ports,
 }

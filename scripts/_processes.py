@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import IO
 
 from core.errors import OutsideError
-from core.libc import end_with_parent
 
 ROOT = Path(__file__).resolve().parent.parent
 SAY_EVERY_S = 5.0
 HERE = "127.0.0.1,localhost"
+# before a command: it ends when whoever started it does, however that ends (util-linux)
+ENDS_WITH_PARENT = ("setpriv", "--pdeathsig", "TERM", "--")
 NOT_WRITTEN = "cannot be written"
 NEWS = ("starting it again", NOT_WRITTEN)
 
@@ -94,20 +95,15 @@ class Child:
 
     def start(self) -> None:
         self.process = subprocess.Popen(
-            self.command,
+            [*ENDS_WITH_PARENT, "nice", f"-n{self.nice}", *self.command],
             cwd=ROOT,
             env=self.environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            preexec_fn=self._begin,
         )
         assert self.process.stdout is not None
         threading.Thread(target=self._copy_output, args=(self.process.stdout,), daemon=True).start()
-
-    def _begin(self) -> None:
-        end_with_parent()  # none outlives a killed stack
-        os.nice(self.nice)
 
     def _copy_output(self, output: IO[str]) -> None:
         is_full = False
@@ -184,13 +180,12 @@ def run_shown(
     """
     lines: list[str] = []
     with subprocess.Popen(
-        command,
+        [*ENDS_WITH_PARENT, *command],
         cwd=ROOT,
         env=dict(environment),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        preexec_fn=end_with_parent,
     ) as process:
         assert process.stdout is not None
         try:

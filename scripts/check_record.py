@@ -200,7 +200,7 @@ def sums(place: RecordPlace, at: Cursor) -> PartFinding:
 def _sums_of(place: RecordPlace, ledger: LedgerToVerify, vault: str, at: Cursor) -> list[str]:
     with place.database.read() as session:
         state = mandate_ledger.load_at(session, ledger.mandate_id, at.number)
-    position = place.reader.lens_positions([vault], at.hash).found.get(vault)
+    position = place.reader.lens_position(vault, at.hash)
     if position is None:
         return [f"no node reads vault {vault} at block {at.number}"]
     return [one.what for one in sums_faults(ledger, state, position)]

@@ -6,6 +6,7 @@ package they hand over to `make` in the checkout that they are called in.
 """
 
 import os
+import runpy
 import subprocess
 import sys
 from importlib import metadata
@@ -183,11 +184,9 @@ def verify(network: Network, rpc_url: RpcUrl) -> None:
 
 
 def _run(module: str, *arguments: str) -> None:
-    """In a process that is forked again when it dies; it does not return."""
-    from core.prefork import main
-
-    sys.argv = [sys.argv[0], module, *arguments]
-    main()
+    """As `python -m module` does; it does not return."""
+    sys.argv = [module, *arguments]
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
     sys.exit(0)
 
 

@@ -32,7 +32,6 @@ from core.settings import Settings
 from scripts._accounts import (
     GAS_NUMBER,
     PERSONAS,
-    RECEIPT_NUMBER,
     SETTLER_NUMBER,
     SPONSOR_NUMBER,
     TEST_PHRASE,
@@ -374,7 +373,6 @@ class Stack:
             "OPERATOR_ADDRESSES": self.facts["accounts"]["operator"]["address"],
             "KEEPER_PRIVATE_KEY": self.facts["accounts"]["keeper"]["private_key"],
             "GUARD_PRIVATE_KEY": self.facts["accounts"]["guard"]["private_key"],
-            "RECEIPT_PRIVATE_KEY": wallet_of(RECEIPT_NUMBER)["private_key"],
             "X402_PAY_TO": wallet_of(TREASURY_NUMBER)["address"],
             "X402_SETTLE_PRIVATE_KEY": wallet_of(SETTLER_NUMBER)["private_key"],
             "HL_OPERATOR_ACCOUNT": self.facts["accounts"]["operator"]["address"],
@@ -395,7 +393,7 @@ class Stack:
 
     def _start(self, names: Iterable[str], database_url: str) -> None:
         for name in names:
-            command = [sys.executable, "-m", "core.prefork", *PROCESSES[name]]
+            command = [sys.executable, "-m", *PROCESSES[name]]
             self._child(name, command, self._environment(database_url)).start()
 
     def _wait_until_ready(self) -> None:

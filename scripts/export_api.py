@@ -11,7 +11,7 @@ from pathlib import Path
 
 from api.catalogue import catalogue
 from api.main import api_document, routed
-from scripts import export_client, export_web_verify
+from scripts import export_client
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -25,7 +25,6 @@ unknown is null. A write with an `Idempotency-Key` answers the same again when i
 |---|---|---|
 """
 TRUSTED = ("factory", "record_anchor", "x402_adapter")
-RECEIPT_SIGNER = "receipt_signer"
 TOOLS_HEAD = (
     "| tool | kind | first profile | same call as | what it does |\n|---|---|---|---|---|\n"
 )
@@ -79,13 +78,10 @@ def trusted_text(deployments: Path) -> str:
         if file.stem == "devnet":
             continue
         record = json.loads(file.read_text())
-        of_chain = trusted.setdefault(
-            str(record["chain_id"]), {name: [] for name in (*TRUSTED, RECEIPT_SIGNER)}
-        )
+        of_chain = trusted.setdefault(str(record["chain_id"]), {name: [] for name in TRUSTED})
         for contract in record["contracts"]:
             if contract["name"] in TRUSTED:
                 of_chain[contract["name"]].append(contract["address"])
-        of_chain[RECEIPT_SIGNER] += record.get("receipt_signers", [])
     return json.dumps(trusted, indent=1, sort_keys=True) + "\n"
 
 
@@ -101,7 +97,6 @@ def main() -> None:
         "docs/mcp.md": tools_page(),
         "api/client/operations.py": export_client.module(routed(catalogue())),
         "api/client/verify/trusted.json": trusted,
-        "api/web/verify/tables.js": export_web_verify.module(trusted),
     }
     stale = [
         name

@@ -1,9 +1,9 @@
 """Writes what the browser's modules know of the contracts: `python -m scripts.export_web [--check]`
 writes api/web/app/contracts.js.
 
-Selectors of the functions that a page calls or reads, the topic of VaultCreated, the exits that
-venues declare, and every error with its arguments and meaning. Source: core/chain/abis and
-core/mandate/venues.
+Selectors of the functions that a page calls or reads, the topic of VaultCreated, the hash of a vault's
+creation code (it gives a vault's address), the exits that venues declare, and every error with its
+arguments and meaning. Source: core/chain/abis and core/mandate/venues.
 """
 
 import json
@@ -12,7 +12,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from core.chain.abi import ErrorAbi, errors_by_selector, function, topic_of
+from eth_utils.crypto import keccak
+
+from core.chain.abi import ErrorAbi, creation_code, errors_by_selector, function, topic_of
+from core.hexes import bytes_of, hex_of
 from core.mandate.venues.registry import Exit, venues
 from scripts.export_abis import meanings
 
@@ -87,6 +90,7 @@ def module_text() -> str:
     constants = (
         ("SELECTORS", selectors()),
         ("VAULT_CREATED", topic_of("VaultCreated")),
+        ("VAULT_SHELL_HASH", hex_of(keccak(bytes_of(creation_code("VaultShell"))))),
         ("EXITS", exits(), "Readonly<Record<string, string>>"),
     )
     lines = ",\n".join(

@@ -76,7 +76,7 @@ def served() -> Iterator[str]:
     """The API's address; it ends with the block."""
     data = ROOT / ".local" / "conformance"
     embedded.remove(data)
-    postgres = embedded.start(data, durable=False)
+    postgres = embedded.start(data)
     try:
         migrate.upgrade(postgres.url)
         with listen("127.0.0.1", 0) as listener:

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Says in a sentence what this machine lacks: require.sh python|node|disk MB|downloads [LOG]|pdf|browser|backup|promtool. `python` prints the one to use. As root on Debian it installs what PDFs, browser tests and the restore drill need, and unpacks promtool.
+# Says in a sentence what this machine lacks: require.sh python|node|disk MB|downloads [LOG]|pdf|browser|backup|proxy|promtool. `python` prints the one to use. As root on Debian it installs what PDFs, browser tests and the restore drill need, and unpacks promtool.
 set -u
 apt() { timeout "$1" apt-get -qq -o DPkg::Lock::Timeout="$1" "${@:2}" >/dev/null 2>&1; } # waits while another one installs
 chromium=${CHROMIUM:-/usr/bin/chromium}
@@ -92,6 +92,20 @@ backup)
     exit 1
   fi
   ;;
+proxy)
+  has_proxy() { PATH="$PATH:/usr/sbin" command -v haproxy >/dev/null; }
+  has_proxy && exit 0
+  if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
+    echo "installing Debian's haproxy for the tests of the proxy"
+    export DEBIAN_FRONTEND=noninteractive
+    install() { apt 120 install -y --no-install-recommends haproxy; }
+    install || { apt 120 update && install; }
+  fi
+  if ! has_proxy; then
+    echo "HAProxy is missing; the API is tested behind it. On Debian: apt-get install haproxy" >&2
+    exit 1
+  fi
+  ;;
 promtool)
   # Of Debian's package prometheus the one program alone, into .build: the server is neither installed nor started.
   folder="$(cd "$(dirname "$0")/.." && pwd)/.build/promtool"
@@ -110,7 +124,7 @@ promtool)
   fi
   ;;
 *)
-  echo "usage: require.sh python|node|disk MB|downloads [LOG]|pdf|browser|backup|promtool" >&2
+  echo "usage: require.sh python|node|disk MB|downloads [LOG]|pdf|browser|backup|proxy|promtool" >&2
   exit 2
   ;;
 esac

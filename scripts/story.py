@@ -2,10 +2,7 @@
 chain.
 """
 
-import json
-from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -20,7 +17,6 @@ from web3.types import LogReceipt, TxParams, TxReceipt
 
 from core.mandate.chain import calldata
 from core.mandate.venues import test_venue
-from scripts._accounts import RECEIPT_NUMBER, wallet_of
 
 BALANCE_OF = [
     {
@@ -151,7 +147,6 @@ class Api:
         self.base_url = base_url
         self.key = key
         self.bearer = bearer
-        self.receipts: list[dict[str, Any]] = []  # of the rows that its calls wrote
         self.http = httpx.Client(base_url=base_url, timeout=15)
 
     def get(self, path: str, **query: Any) -> dict[str, Any]:
@@ -164,10 +159,7 @@ class Api:
         self, path: str, body: Any, *, status: int = 200, idempotency_key: str | None = None
     ) -> dict[str, Any]:
         headers = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
-        answer = dict(self._call("POST", path, status, json=body, headers=headers).json())
-        if answer.get("receipt") is not None:
-            self.receipts.append(answer["receipt"])
-        return answer
+        return dict(self._call("POST", path, status, json=body, headers=headers).json())
 
     def put(self, path: str, body: Any) -> dict[str, Any]:
         return dict(self._call("PUT", path, json=body).json())
@@ -194,10 +186,3 @@ class Api:
                 f"{method} {path}: expected {status}, got {answer.status_code} {answer.text[:600]}"
             )
         return answer
-
-
-def receipt_options(receipts: Sequence[dict[str, Any]], folder: Path) -> tuple[str, ...]:
-    """What holds verify-record to these receipts, which are written to a file in `folder`."""
-    file = folder / "receipts.ndjson"
-    file.write_text("".join(json.dumps(one) + "\n" for one in receipts))
-    return "--receipt", str(file), "--receipt-signer", wallet_of(RECEIPT_NUMBER)["address"]

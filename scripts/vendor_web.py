@@ -8,7 +8,6 @@ import argparse
 import hashlib
 import json
 import re
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,22 +55,6 @@ FILES = (
     Vendored("swagger-ui.css", "swagger-ui-dist", "swagger-ui.css", ()),
 )
 
-# Of many modules a few functions: one module without imports, bundled.
-BUNDLE = "noble.js"
-BUNDLED = {
-    "@noble/curves": 'export { secp256k1 } from "@noble/curves/secp256k1.js";',
-    "@noble/hashes": 'export { sha256 } from "@noble/hashes/sha2.js"; '
-    'export { keccak_256 } from "@noble/hashes/sha3.js";',
-}
-ESBUILD = (
-    str(MODULES / ".bin" / "esbuild"),
-    "--bundle",
-    "--format=esm",
-    "--target=es2022",
-    "--legal-comments=none",
-    "--minify",
-)
-
 
 class UnknownImportError(Exception):
     """A vendored file imports a package that is not vendored."""
@@ -101,22 +84,19 @@ def files() -> dict[str, bytes]:
     """What stands in api/web/vendor, by name. Errors: UnknownImportError, OSError."""
     by_import = {name: file.name for file in FILES for name in file.imported_as}
     found = {file.name: _rewritten(file, by_import) for file in FILES}
-    found[BUNDLE] = _bundle()
-    packages = sorted({*BUNDLED, *(file.package for file in FILES)})
+    packages = sorted({file.package for file in FILES})
     licences = "\n\n".join(f"{name}\n{'=' * len(name)}\n{_licence(name)}" for name in packages)
     found["LICENSES.txt"] = (licences + "\n").encode()
-    sources = [(file.name, file.package, file.path) for file in FILES]
-    sources += [(BUNDLE, package, source) for package, source in BUNDLED.items()]
     rows = [
         {
-            "file": name,
-            "package": package,
-            "version": _manifest(package)["version"],
-            "licence": _manifest(package)["license"],
-            "from": source,
-            "sha256": hashlib.sha256(found[name]).hexdigest(),
+            "file": file.name,
+            "package": file.package,
+            "version": _manifest(file.package)["version"],
+            "licence": _manifest(file.package)["license"],
+            "from": file.path,
+            "sha256": hashlib.sha256(found[file.name]).hexdigest(),
         }
-        for name, package, source in sources
+        for file in FILES
     ]
     found["vendor.json"] = (json.dumps(rows, indent=1) + "\n").encode()
     return found
@@ -134,13 +114,6 @@ def _rewritten(file: Vendored, by_import: dict[str, str]) -> bytes:
     text = (MODULES / file.package / file.path).read_text()
     text = BARE_IMPORT.sub(local, text) if file.imported_as else text
     return SOURCE_MAP.sub("", text).strip().encode() + b"\n"
-
-
-def _bundle() -> bytes:
-    """Errors: CalledProcessError."""
-    entry = "\n".join(BUNDLED.values()).encode()
-    done = subprocess.run(ESBUILD, input=entry, cwd=MODULES.parent, capture_output=True, check=True)
-    return done.stdout
 
 
 def _manifest(package: str) -> dict[str, str]:

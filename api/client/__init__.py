@@ -6,27 +6,20 @@ sign terms and to pay.
 """
 
 from api.client.client import Client
-from api.client.heads import HeadsDiffer, SeenHead, SeenHeads
 from api.client.payments import Payer, Receipt
-from api.client.receipts import BadReceipt, NotKept
 from api.client.refusal import ClientError, NotPaid, Refused, Unreachable
 from api.client.signing import sign_text, sign_typed_data
 from api.client.transport import Retries
 from api.client.wallet import Wallet
 
 __all__ = [
-    "BadReceipt",
     "Client",
     "ClientError",
-    "HeadsDiffer",
-    "NotKept",
     "NotPaid",
     "Payer",
     "Receipt",
     "Refused",
     "Retries",
-    "SeenHead",
-    "SeenHeads",
     "Unreachable",
     "Wallet",
     "sign_text",

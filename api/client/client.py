@@ -9,9 +9,8 @@ sharing between threads while credentials change; calls themselves may run side 
 """
 
 import re
-import time
 import uuid
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from os import PathLike
@@ -23,7 +22,6 @@ import httpx
 
 from api.client.authoring import SIGNED_PATHS, RowSigner
 from api.client.following import FollowedEvents
-from api.client.heads import HeadsDiffer, SeenHeads
 from api.client.operations import (
     AgentsRotated,
     Areas,
@@ -33,7 +31,6 @@ from api.client.operations import (
     MandatesOneMandate,
 )
 from api.client.payments import REQUEST_HEADER, RESPONSE_HEADER, Payer, WontPay
-from api.client.receipts import RECEIPTED_PATHS, Keep, Receipts
 from api.client.refusal import IDEMPOTENCY_HEADER, NotPaid, Refused, body_of
 from api.client.signing import account_of, sign_text, sign_typed_data
 from api.client.transport import Request, Retries, Transport
@@ -43,7 +40,6 @@ if TYPE_CHECKING:
 
 KEY_HEADER = "X-SVC-User-Key"
 _PLACEHOLDER = re.compile(r"\{(\w+)(?::(\w+))?\}")
-BEHIND_S = 2.0  # that a replica of the service's database may be behind
 
 
 class Client(Areas):
@@ -51,12 +47,6 @@ class Client(Areas):
     may be set later.
 
     `signer` signs the rows of the record that this client writes; sign_in and link_wallet set it.
-    `receipts`: a file that receipts of those rows are appended to, or what is called with each;
-    they are in `receipts.kept` anyway. `receipt_signer`: whose receipts count, the service's
-    published address, or several around a rotation; without it a row without a receipt is taken as
-    it is.
-    `heads`: a file of the rows' hashes that this client was shown, to compare with others'
-    (heads.py); they are in `heads` anyway.
     `payer` pays for calls that ask for it; without one they raise Refused with `is_payable`.
     `over`: another way to carry the calls than the network, which tests use.
     """
@@ -73,9 +63,6 @@ class Client(Areas):
         retries: Retries | None = None,
         over: httpx.BaseTransport | None = None,
         signer: "LocalAccount | str | None" = None,
-        receipts: "str | PathLike[str] | Keep | None" = None,
-        receipt_signer: "str | Collection[str] | None" = None,
-        heads: "str | PathLike[str] | None" = None,
     ) -> None:
         self.base_url = base_url.rstrip("/")
         self.key, self.session, self.bearer, self.payer = key, session, bearer, payer
@@ -83,8 +70,6 @@ class Client(Areas):
         self._timeout_s, self._over = timeout_s, over
         self._rows = None if signer is None else RowSigner(account_of(signer))
         self._transport = Transport(self.base_url, timeout_s, retries or Retries(), over)
-        self.receipts = Receipts(receipts, receipt_signer)
-        self.heads = SeenHeads(heads)
         super().__init__(self._call, self._follow)
 
     def __enter__(self) -> Self:
@@ -141,7 +126,6 @@ class Client(Areas):
             retries=self._transport.retries,
             over=self._over,
         )
-        agent.receipts, agent.heads = self.receipts, self.heads
         agent.registered = found
         return agent
 
@@ -213,24 +197,10 @@ class Client(Areas):
     def save_record(self, mandate_id: str, file: "str | PathLike[str]") -> int:
         """Write a mandate's record to `file` as it comes, for verify-record; bytes written.
 
-        Errors: Refused, Unreachable; HeadsDiffer when it is another record than this client was
-        shown before. The file is kept then too.
-
         A record that broke off lacks its head, and verify-record says so.
-        """
-        # rows that other threads write meanwhile may come too late
-        before, size = self.heads.of(mandate_id), self._fetch_record(mandate_id, Path(file))
-        try:
-            self.heads.compare_record(mandate_id, Path(file), before)
-        except HeadsDiffer as differ:
-            if differ.theirs is not None:
-                raise
-            time.sleep(BEHIND_S)
-            size = self._fetch_record(mandate_id, Path(file))
-            self.heads.compare_record(mandate_id, Path(file), before)
-        return size
 
-    def _fetch_record(self, mandate_id: str, file: Path) -> int:
+        Errors: Refused, Unreachable.
+        """
         path, _ = fill_path("/mandate-wallet/mandates/{id}/record", {"id": mandate_id})
         with self._transport.stream(
             Request(method="GET", path=path, headers=self._credential("key or owner"))
@@ -238,7 +208,7 @@ class Client(Areas):
             if not answer.is_success:
                 answer.read()
                 raise Refused(answer.status_code, body_of(answer), None)
-            with file.open("wb") as out:
+            with Path(file).open("wb") as out:
                 return sum(out.write(part) for part in answer.iter_bytes())
 
     def _follow(self, path: str, auth: str, fields: Mapping[str, Any]) -> FollowedEvents:
@@ -260,30 +230,17 @@ class Client(Areas):
         self, method: str, path: str, auth: str, fields: Mapping[str, Any], **how: Any
     ) -> dict[str, Any]:
         """What every generated method calls. A row of the record that it writes is signed, unless
-        it brings a signature, and its receipt and its head are kept.
+        it brings a signature.
 
-        Errors: Refused, Unreachable, BadReceipt, NotKept, HeadsDiffer.
+        Errors: Refused, Unreachable.
         """
 
         def call(sent: Mapping[str, Any]) -> dict[str, Any]:
-            try:
-                answer = self._send_call(method, path, auth, sent, **how)
-            except Refused as refused:
-                self._take(path, sent, refused.body)
-                raise
-            self._take(path, sent, answer)
-            return answer
+            return self._send_call(method, path, auth, sent, **how)
 
         if self._rows is None or path not in SIGNED_PATHS or "author" in fields:
             return call(fields)
         return self._rows.send(path, fields, self.mandates.author, call)
-
-    def _take(self, path: str, sent: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
-        try:
-            self.receipts.take(path, sent, answer)
-        finally:  # a head counts also where its receipt is bad
-            if path in RECEIPTED_PATHS:
-                self.heads.take(sent, answer)
 
     def _send_call(
         self,

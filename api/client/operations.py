@@ -538,7 +538,6 @@ class DiscoveryServiceDocument(TypedDict):
     base_url: str
     chain_id: int
     contracts: dict[str, str]
-    receipt_signer: str | None  # whose key signs receipts of rows; null: there are none
     capabilities: list[str]
     endpoints: list[DiscoveryEndpoint]
     tools: DiscoveryToolsOffered
@@ -1912,29 +1911,8 @@ class MandatesTerms(TypedDict):
     notice: str | None  # what the owner should know before signing
 
 
-class MandatesReceiptView(TypedDict):
-    mandate_id: str
-    chain_id: int
-    factory: str
-    seq: int
-    row_hash: str
-    epoch: int  # the hour whose anchor must hold the row
-    signer: str
-    signature: str
-
-
-class MandatesRecordLine(TypedDict):
-    body: dict[str, Any]
-    prev_hash: str
-    row_hash: str
-
-
-class MandatesSignedMandate(TypedDict):
+class MandatesOneMandate(TypedDict):
     mandate: MandatesMandateView
-    receipt: (
-        MandatesReceiptView | None
-    )  # keep it: it proves that the row was taken; null: nothing was written, or the service signs no receipts
-    record_line: MandatesRecordLine | None  # what row_hash is the hash of
 
 
 class MandatesTermsInQuestion(TypedDict):
@@ -2037,10 +2015,6 @@ class MandatesCallTransaction(TypedDict):
 
 class MandatesMandateEnd(TypedDict):
     mandate: MandatesMandateView
-    receipt: (
-        MandatesReceiptView | None
-    )  # keep it: it proves that the row was taken; null: nothing was written, or the service signs no receipts
-    record_line: MandatesRecordLine | None  # what row_hash is the hash of
     status: Literal["draft", "signed", "working", "stopped", "settled", "cancelled"]
     call: MandatesBuiltCall | None  # the vault's stop
     cancel_call: (
@@ -2121,10 +2095,6 @@ class MandatesAgentCall(TypedDict):
     what_happens: NotRequired[str | None]
     locked_until: NotRequired[str | None]
     action: NotRequired[Literal["pause", "resume"] | None]
-
-
-class MandatesOneMandate(TypedDict):
-    mandate: MandatesMandateView
 
 
 class MandatesAgentFee(TypedDict):
@@ -2438,10 +2408,6 @@ class MandatesViolationDetail(TypedDict):
 class MandatesEventStored(TypedDict):
     data_issue: NotRequired[Literal[True] | None]  # there when what is shown is not the whole truth
     data_issue_reason: NotRequired[str | None]
-    receipt: (
-        MandatesReceiptView | None
-    )  # keep it: it proves that the row was taken; null: nothing was written, or the service signs no receipts
-    record_line: MandatesRecordLine | None  # what row_hash is the hash of
     mandate_id: str
     recorded: Literal[True]
     violation: bool
@@ -2471,10 +2437,6 @@ class MandatesRecordedRefusal(TypedDict):
 
 
 class MandatesRefusalStored(TypedDict):
-    receipt: (
-        MandatesReceiptView | None
-    )  # keep it: it proves that the row was taken; null: nothing was written, or the service signs no receipts
-    record_line: MandatesRecordLine | None  # what row_hash is the hash of
     mandate_id: str
     recorded: Literal[True]
     is_new: bool
@@ -6328,13 +6290,13 @@ class MandatesCalls(Calls):
 
     def sign(
         self, id: str, *, signature: str, idempotency_key: str | None = None
-    ) -> MandatesSignedMandate:
+    ) -> MandatesOneMandate:
         """Hand in the owner's signature of the terms.
 
         POST /mandate-wallet/mandates/{id}/sign; credential: owner.
         """
         return cast(
-            "MandatesSignedMandate",
+            "MandatesOneMandate",
             self._send(
                 "POST",
                 "/mandate-wallet/mandates/{id}/sign",

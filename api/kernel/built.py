@@ -24,7 +24,7 @@ encoded: Final = msgspec.json.Encoder().encode
 """The JSON of an object, in UTF-8; a float that is not finite is null."""
 
 # Lines that their hashes are checked against, and what the specification keeps verbatim.
-EXACT: Final = frozenset({"record_line", "rules", "stop_conditions"})
+EXACT: Final = frozenset({"rules", "stop_conditions"})
 _MAY_HIDE: Final = re.compile(rb"[\x7f-\xff]|\\[bfru]")
 
 

@@ -38,13 +38,13 @@ FIRST_PAGE = ("app", "vendor")
 LOADED_WHEN_SHOWN = frozenset(
     {
         "vendor/charts.js",
-        "vendor/noble.js",
         "vendor/swagger-ui.js",
         "app/chart.js",
-        "app/clear_signing_view.js",
-        "app/clearsigning.js",
+        "app/bytes.js",
+        "app/canonical.js",
         "app/consistency.js",
-        "app/descriptors.js",
+        "app/record.js",
+        "app/terms.js",
     }
 )
 POLICY = (

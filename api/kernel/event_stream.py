@@ -1,7 +1,7 @@
 """The answer that goes on: a stream's events over HTTP, until the stream or its caller ends.
 
-A caller that reads nothing is cut off by its connection's bound (api/kernel/connections.py). A HEAD
-gets the headers.
+A caller that reads nothing is cut off by the proxy (docs/operations/haproxy.cfg). A HEAD gets the
+headers.
 """
 
 from collections.abc import Mapping

@@ -14,7 +14,7 @@ Laws
 import re
 import time
 import uuid
-from asyncio import CancelledError
+from asyncio import CancelledError, timeout
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -36,7 +36,7 @@ from api.kernel.event_stream import EventStreamResponse, no_room
 from api.kernel.fields import QueryText
 from api.kernel.kept_answers import KeptAnswers
 from api.kernel.not_now import busy, ending, settling_busy
-from api.kernel.operation import Access, Deps, Operation, Refusal
+from api.kernel.operation import Deps, Operation, Refusal
 from api.kernel.outcome import JSON, Outcome
 from api.kernel.pipeline import Unsettled, perform
 from api.kernel.refusals import PAYABLE_HEADER, refused
@@ -47,6 +47,7 @@ from api.kernel.workers import LARGE_BYTES, SETTLING_WAIT_S, TURN_WAIT_S, BusyEr
 REQUEST_ID_HEADER = "X-Request-Id"
 IDEMPOTENCY_HEADER = "Idempotency-Key"
 LAST_EVENT_ID = "Last-Event-ID"
+BODY_S = 30  # 256 KiB at 9 KiB/s
 EXPOSED_HEADERS = (
     REQUEST_ID_HEADER, "Idempotent-Replay", "Retry-After", "X-RateLimit-Limit",
     "X-RateLimit-Remaining", "X-RateLimit-Reset",
@@ -220,9 +221,7 @@ def credentials_of(request: Request, deps: Deps) -> Credentials:
 def _credentials(request: Request, deps: Deps) -> Credentials:
     peer = None if request.client is None else request.client.host
     headers = request.headers
-    client = client_address(
-        peer, headers.getlist("x-forwarded-for"), deps.parts.of(Access).trusted_proxies
-    )
+    client = client_address(peer)
     return credentials_sent(headers.getlist(KEY_HEADER), headers.getlist("authorization"), client)
 
 
@@ -270,11 +269,17 @@ def _merge(fields: dict[str, Any], more: Iterable[tuple[str, Any]], place: str) 
 
 async def body_of(request: Request, limit: int) -> bytes:
     raw = bytearray()
-    async for chunk in request.stream():
-        raw += chunk
-        request.state.sent_bytes = len(raw)
-        if len(raw) > limit:
-            raise Refusal("body_too_large", f"The body is larger than {limit} bytes; send less.")
+    try:
+        async with timeout(BODY_S):
+            async for chunk in request.stream():
+                raw += chunk
+                request.state.sent_bytes = len(raw)
+                if len(raw) > limit:
+                    detail = f"The body is larger than {limit} bytes; send less."
+                    raise Refusal("body_too_large", detail)
+    except TimeoutError:
+        detail = f"The body was not whole within {BODY_S} s; send it at once."
+        raise Refusal("invalid_parameter", detail) from None
     if raw:
         _require_json(request.headers.get("content-type", JSON))
     return bytes(raw)

@@ -18,6 +18,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, get_args, get_type_hints
 
 from pydantic import BaseModel, ConfigDict
+from sqlalchemy import Connection
 
 from api.kernel.auth import Auth
 from api.kernel.built import BuiltBody
@@ -34,7 +35,6 @@ from api.kernel.tool import Tool
 from api.kernel.workers import Pools
 from core.credits.rules.prices import Price
 from core.db.engine import Database, ReadSession, WriteSession
-from core.db.prepared import Runs
 
 if TYPE_CHECKING:
     # made of operations, or of a context
@@ -238,12 +238,13 @@ class WriteCall(Call):
     mint: Callable[[TokenKind], str] = mint
 
     @contextmanager
-    def runs(self) -> Iterator[Runs]:
+    def runs(self) -> Iterator[Connection]:
         """Where a statement runs that is all that the call writes: by itself, with no transaction around
         it, or in that of the answer which is kept with it.
         """
         if self.keeps_answer:
-            yield self.db
+            self.db.flush()
+            yield self.db.connection()
             return
         with self.deps.database.statements() as connection:
             yield connection

@@ -101,7 +101,7 @@ class OperationRoute(APIRoute):
         place = place_of(request, operation)
         began_at = deps.clock()
         credentials = credentials_of(request, deps)
-        if (over := over_rate(operation, credentials, deps)) is not None:
+        if (over := await over_rate(request, operation, deps)) is not None:
             return response_of(over)
         if place is not None and (known := answers.get(place)) is not None:
             return answered_again(request, operation, known, deps)

@@ -17,6 +17,7 @@ Source: docs/decisions/0029; the HTML standard, 9.2 (server-sent events).
 
 import asyncio
 import random
+import resource
 import threading
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Hashable, Mapping, Sequence
@@ -30,7 +31,6 @@ import structlog
 from sqlalchemy.exc import SQLAlchemyError
 from sse_starlette import JSONServerSentEvent, ServerSentEvent
 
-from api.kernel.connections import most_open
 from api.kernel.limits import Limits
 from api.kernel.workers import Workers
 from core.db.engine import Database, ReadSession
@@ -49,7 +49,15 @@ REOPEN_S: Final = 3_600  # one counted call opens streams for so long ...
 REOPENS: Final = 120  # ... so often
 REMEMBERED: Final = 20_000  # keys
 
+RESERVED_FILES: Final = 224  # for the database, nodes, logs, and what the process has open anyway
+
 log = structlog.get_logger("streams")
+
+
+def most_open() -> int:
+    """Connections that this process may have files for, 4,000 at most."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return 4_000 if soft == resource.RLIM_INFINITY else max(64, min(4_000, soft - RESERVED_FILES))
 
 
 @dataclass(frozen=True, slots=True)

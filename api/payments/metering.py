@@ -23,9 +23,9 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
-from psycopg import Connection
+from sqlalchemy import Connection
 from x402.schemas import PaymentPayload
 
 from api.kernel import idempotency
@@ -46,7 +46,7 @@ from core.credits.ledger import writer as credit_ledger
 from core.credits.queries import ReadsUsedUp
 from core.credits.rules.buckets import NotEnoughCreditsError
 from core.credits.rules.free_reads import FreeReads, PoolLimits, pools_of
-from core.db.engine import WriteSession, driver_of
+from core.db.engine import WriteSession
 from core.kept import Kept
 from core.times import next_day
 
@@ -111,7 +111,7 @@ def charged(read: MeteredRead, outcome: Outcome) -> Outcome | Settle:
             paid = (
                 _sold_once(read, read.sale, session)
                 if read.sale is not None
-                else _free_read(read, lambda: nullcontext(driver_of(session)))
+                else _free_read(read, lambda: nullcontext(session.connection()))
                 or _by_credits(read, partial(credit_ledger.spend, session))
             )
             if not isinstance(paid, _Shortfall):
@@ -148,7 +148,7 @@ def _with(outcome: Outcome, headers: Mapping[str, str]) -> Outcome:
 
 
 def _free_read(
-    read: MeteredRead, connect: Callable[[], AbstractContextManager[Connection[Any]]]
+    read: MeteredRead, connect: Callable[[], AbstractContextManager[Connection]]
 ) -> dict[str, str] | None:
     """Take one of the agent's free reads; None: the caller is no agent, or today's are used up, its
     own or a pool's.

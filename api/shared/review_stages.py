@@ -13,7 +13,6 @@ from sqlalchemy.exc import DBAPIError
 
 from api.kernel.operation import AnswerBody
 from core.db.engine import ReadSession
-from core.db.parts import part_of
 from core.mining import views as mining
 from core.tasks import views as tasks
 
@@ -85,7 +84,7 @@ def read_or_none(
 ) -> Read | None:
     """What is read; None when the database does not answer it, so that the rest is still shown."""
     try:
-        with part_of(session):
+        with session.begin_nested():
             return read(session, agent_ids)
     except DBAPIError as error:
         if error.connection_invalidated:

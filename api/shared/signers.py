@@ -1,4 +1,4 @@
-"""Keys of this service that answers are signed with."""
+"""The key of this service that signs what vaults pay for."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,6 @@ from core.chain.signer import DigestSigner
 
 @dataclass(frozen=True, slots=True)
 class OwnSigners:
-    """`guard` None: vaults can't pay for web resources. `receipts` None: answers have no receipts."""
+    """`guard` None: vaults can't pay for web resources."""
 
     guard: DigestSigner | None = None
-    receipts: DigestSigner | None = None

@@ -128,8 +128,7 @@ class ToolEndpoint:
             require_own_origin(request.headers, self._deps.base_url)
         except Refusal as refusal:
             return _error(None, INVALID_REQUEST, self._refused(refusal))
-        credentials = credentials_of(request, self._deps)
-        if (over := over_rate(self._endpoint, credentials, self._deps)) is not None:
+        if (over := await over_rate(request, self._endpoint, self._deps)) is not None:
             await asyncio.sleep(OVER_RATE_PAUSE_S)
             return _error(None, INVALID_REQUEST, over)
         try:
@@ -153,10 +152,7 @@ class ToolEndpoint:
         )
         answers: KeptAnswers = request.app.state.shared.answers
         known = self._kept(answers, place)
-        if (
-            known is not None
-            and over_rate(operation, credentials_of(request, self._deps), self._deps) is None
-        ):
+        if known is not None and await over_rate(request, operation, self._deps) is None:
             return answered_again(request, operation, known, self._deps, head_of(sent.message))
         request.state.exchange = exchange
         return self._served(sent, exchange, answers, place)

@@ -32,7 +32,7 @@ from mcp_types.methods import CacheableMethod
 from starlette.requests import Request
 
 from api.kernel.body import require_storable
-from api.kernel.http import SentFields, credentials_of, enter
+from api.kernel.http import SentFields, enter
 from api.kernel.operation import Deps, Refusal
 from api.kernel.outcome import Outcome
 from api.kernel.over_rate import over_rate
@@ -89,7 +89,7 @@ def _list(params: Any) -> ResourceCall | None:
 async def performed(call: ResourceCall, request: Request, deps: Deps) -> Outcome:
     """Errors: MCPError, for a call that is refused."""
     operation = deps.catalogue.by_key[call.key]
-    outcome = over_rate(operation, credentials_of(request, deps), deps)
+    outcome = await over_rate(request, operation, deps)
     if outcome is None:
         outcome = await enter(request, operation, partial(_sent, call.fields), deps)
     if outcome.status >= 400:

@@ -4,52 +4,46 @@ contracts/RecordAnchor.sol.
 
 from typing import Final
 
-from eth_utils.crypto import keccak
-
 from core.anchors.rules import EpochPost
 from core.chain import results
-from core.chain.abi import AbiDecodeError, answer_words
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import AbiDecodeError, events_by_topic, function, topic_of
 from core.chain.blocks import RawLog
 from core.chain.nodes import Nodes, Request
-from core.hexes import hex_of
+from core.hexes import bytes_of, hex_of
 
 CONTRACT: Final = "record_anchor"  # in the record of a deployment
-ANCHORED: Final = hex_of(keccak(text="Anchored(uint64,bytes32,bytes32)"))
-POST_TOPICS: Final = 2
+ANCHORED: Final = topic_of("Anchored")
 NO_HOUR: Final = 2**40  # of hours since 1970, beyond every clock
+_VIEWS: Final = [function("RecordAnchor", name) for name in ("epoch", "root")]
 
 
 def post_data(epoch: int, root: bytes, root_before: bytes) -> str:
     """Call data of a post."""
-    return call_by_signature(
-        "post(uint64,bytes32,bytes32)", [epoch, hex_of(root), hex_of(root_before)]
-    )
+    return function("RecordAnchor", "post").encode(epoch, hex_of(root), hex_of(root_before))
 
 
 def newest_posted(rpc: Nodes, anchor: str, block_hash: str) -> tuple[int, bytes]:
     """(epoch, root) that the contract has at this block. Errors: RpcError, AbiDecodeError."""
+    at = {"blockHash": block_hash}
     requests: list[Request] = [
-        (
-            "eth_call",
-            [{"to": anchor, "data": call_by_signature(view, [])}, {"blockHash": block_hash}],
-        )
-        for view in ("epoch()", "root()")
+        ("eth_call", [{"to": anchor, "data": view.encode()}, at]) for view in _VIEWS
     ]
     answers = rpc.batch(requests, [results.code] * len(requests))
-    epoch, root = (answer_words(answer, 1) for answer in answers)
-    return _hour(int.from_bytes(epoch)), root
+    (epoch,), (root,) = (
+        view.decode_output(answer) for view, answer in zip(_VIEWS, answers, strict=True)
+    )
+    return _hour(epoch), bytes_of(root)
 
 
 def post_of(log: RawLog) -> EpochPost:
     """What a log of the contract says. Errors: AbiDecodeError when it is no post."""
-    words = answer_words(log.data, 2)
-    if len(log.topics) != POST_TOPICS or log.topics[0] != ANCHORED:
+    if log.topics[:1] != (ANCHORED,):
         raise AbiDecodeError("the log is not an Anchored event")
+    said = events_by_topic()[ANCHORED].decode(log.topics, log.data)
     return EpochPost(
-        epoch=_hour(int(log.topics[1], 16)),
-        root=hex_of(words[:32]),
-        root_before=hex_of(words[32:]),
+        epoch=_hour(said["epoch"]),
+        root=said["root"],
+        root_before=said["rootBefore"],
         block_number=log.block_number,
         block_hash=log.block_hash,
         tx_hash=log.tx_hash,

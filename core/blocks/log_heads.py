@@ -10,8 +10,6 @@ Laws
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import BigInteger, Select, and_, delete, func, select
@@ -27,7 +25,7 @@ from core.db.engine import WriteSession
 from core.hexes import address_of, bytes_of
 
 LOGS_AT_ONCE = 500  # in memory, of the logs that are folded
-LOGS_A_READ, VAULTS_A_READ = 20_000, 20  # a second; the next block waits meanwhile
+VAULTS_A_READ = 20  # whose logs the database puts in order at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,63 +88,33 @@ def proven_vaults(
 
 
 def heads_at(
-    session: Session, chain_id: int, vaults: Sequence[ProvenVault], heights: Sequence[int]
-) -> dict[str, dict[int, LogHead]]:
-    """By vault its head at each of these heights, folded from the proven one; of the first ones, and
-    of one at least, as few as LOGS_A_READ logs take.
-    """
-    found, left = dict[str, dict[int, LogHead]](), LOGS_A_READ
-    for some in parts_of(vaults, VAULTS_A_READ) if heights else ():
-        if left <= 0:
-            break
-        heads, logs = _heads_at(session, chain_id, some, heights)
-        found |= heads
-        left -= logs
-    return found
-
-
-def _heads_at(
-    session: Session, chain_id: int, vaults: Sequence[ProvenVault], heights: Sequence[int]
-) -> tuple[dict[str, dict[int, LogHead]], int]:
-    """Of all of these, and of how many logs."""
-    found = {vault.address: dict.fromkeys(heights, vault.head) for vault in vaults}
-    count, bases = 0, {vault.address: vault.head for vault in vaults}
-    asked = table_of(
-        "asked",
-        {
-            "address": (BYTEA, [bytes_of(vault.address) for vault in vaults]),
-            "above": (BigInteger, [vault.head.number for vault in vaults]),
-        },
-    )
-    query = (
-        _logs(chain_id)
-        .where(
-            RawLogRow.address == asked.c.address,
-            RawLogRow.number > asked.c.above,
-            RawLogRow.number <= max(heights),
+    session: Session, chain_id: int, vaults: Sequence[ProvenVault], number: int
+) -> dict[str, LogHead]:
+    """By vault its head at that height, folded from the proven one."""
+    found = {vault.address: vault.head for vault in vaults}
+    for some in parts_of(vaults, VAULTS_A_READ):
+        asked = table_of(
+            "asked",
+            {
+                "address": (BYTEA, [bytes_of(vault.address) for vault in some]),
+                "above": (BigInteger, [vault.head.number for vault in some]),
+            },
         )
-        .order_by(RawLogRow.address, RawLogRow.number, RawLogRow.log_index)
-    )
-    with session.execute(query.execution_options(yield_per=LOGS_AT_ONCE)) as rows:
-        for address, logs in groupby(rows, key=itemgetter(2)):
-            vault = address_of(address)
-            found[vault], folded = _heads(bases[vault], logs, heights)
-            count += folded
-    return found, count
-
-
-def _heads(
-    base: LogHead, logs: Iterable[Any], heights: Sequence[int]
-) -> tuple[dict[int, LogHead], int]:
-    """`logs` in the order of the chain. With how many they were."""
-    found, head, count = dict[int, LogHead](), base, 0
-    left = sorted(set(heights))
-    for number, _, _, topics, data, at in logs:
-        while left and number > left[0]:
-            found[left.pop(0)] = head
-        head = LogHead(number, grown(head.word, number, at, b"".join(topics) + data))
-        count += 1
-    return found | dict.fromkeys(left, head), count
+        query = (
+            _logs(chain_id)
+            .where(
+                RawLogRow.address == asked.c.address,
+                RawLogRow.number > asked.c.above,
+                RawLogRow.number <= number,
+            )
+            .order_by(RawLogRow.address, RawLogRow.number, RawLogRow.log_index)
+        )
+        with session.execute(query.execution_options(yield_per=LOGS_AT_ONCE)) as rows:
+            for height, address, topics, data, at in rows:
+                vault = address_of(address)
+                word = grown(found[vault].word, height, at, b"".join(topics) + data)
+                found[vault] = LogHead(height, word)
+    return found
 
 
 def logs_since(
@@ -228,7 +196,6 @@ def _logs(chain_id: int) -> Select[*tuple[Any, ...]]:
     )
     columns = (
         RawLogRow.number,
-        RawLogRow.log_index,
         RawLogRow.address,
         RawLogRow.topics,
         RawLogRow.data,

@@ -35,7 +35,6 @@ from core.blocks.tables import ChainBlock, ChainCursor, RawLogRow, Reorg
 from core.chain.blocks import BlockHeader, RawLog
 from core.db.copying import copy_lines, hex_array_cell, hex_cell
 from core.db.engine import WriteSession
-from core.db.prepared import Prepared
 from core.errors import OutsideError
 from core.hexes import address_of, bytes_of, hex_of
 
@@ -432,11 +431,11 @@ def latest_block(session: Session, chain_id: int) -> tuple[int, int] | None:
     """(height, unix seconds) of the newest canonical block that the indexer has taken in; None
     before the first.
     """
-    rows = _LATEST.rows(session, chain=chain_id)
-    return (rows[0][0], rows[0][1]) if rows else None
+    row = session.execute(_LATEST, {"chain": chain_id}).first()
+    return None if row is None else (row.number, row.ts)
 
 
-_LATEST: Final = Prepared(
+_LATEST: Final = (
     select(ChainBlock.number, ChainBlock.ts)
     .where(
         ChainBlock.chain_id == bindparam("chain", type_=BigInteger), ChainBlock.canonical.is_(True)

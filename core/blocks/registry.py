@@ -197,10 +197,13 @@ def listed_adapters(session: Session, chain_id: int) -> list[tuple[str, list[Any
 
 
 def agents_since(session: Session, chain_id: int) -> dict[tuple[str, str], int]:
-    """(vault, agent) -> the height that first named it."""
-    query = select(
-        VaultAgentRow.vault, VaultAgentRow.agent, func.min(VaultAgentRow.since_number)
-    ).where(VaultAgentRow.chain_id == chain_id)
+    """(vault, agent) -> the height that first named it; of vaults of mandates of this service."""
+    mine = and_(Vault.chain_id == VaultAgentRow.chain_id, Vault.address == VaultAgentRow.vault)
+    query = (
+        select(VaultAgentRow.vault, VaultAgentRow.agent, func.min(VaultAgentRow.since_number))
+        .join(Vault, and_(mine, Vault.mandate_id.is_not(None)))
+        .where(VaultAgentRow.chain_id == chain_id)
+    )
     query = query.where(
         not_orphaned(VaultAgentRow.chain_id, VaultAgentRow.since_block_hash)
     ).group_by(VaultAgentRow.vault, VaultAgentRow.agent)

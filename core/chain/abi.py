@@ -1,4 +1,4 @@
-"""The contracts' ABIs as typed entries: found by name, by selector, by topic.
+"""The contracts' ABIs: values coded by eth-abi, entries found by name, by selector, by topic.
 
 Values outside are those of the domain: addresses checksum strings, bytes and bytesN 0x lower-case
 hex, integers int, structs and lists tuples. Source: core/chain/abis/*.json, exported from the
@@ -7,22 +7,22 @@ compiler's output.
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from eth_abi.abi import encode as abi_encode
-from eth_abi.codec import ABIDecoder
-from eth_abi.decoding import ContextFramesBytesIO
+from eth_abi import decoding, encoding, grammar
+from eth_abi.codec import ABIEncoder
 from eth_abi.exceptions import DecodingError, EncodingError, ParseError
-from eth_abi.registry import registry
+from eth_abi.registry import ABIRegistry, BaseEquals, registry
+from eth_utils.abi import abi_to_signature, collapse_if_tuple
 from eth_utils.crypto import keccak
 
-from core.errors import MandateError, OutsideError
+from core.errors import InvalidParameterError, MandateError, OutsideError
 from core.hexes import bytes_of, checksum_address, hex_of, read_address
-from core.selectors import element_type, member_types
+from core.selectors import argument_types, selector_of
 
 ABIS = Path(__file__).parent / "abis"
 # contracts of this repository whose functions are known by name only
@@ -31,11 +31,12 @@ ALSO_KNOWN = ("Erc6492Validator", "RelayAdapter", "ReserveToken")
 CONTRACTS = tuple(sorted({file.stem for file in ABIS.glob("*.json")} - set(ALSO_KNOWN)))
 SELECTOR_BYTES = 4
 WORD_BYTES = 32
-FUNCTION_BYTES = 24  # an address and a selector
 _HEX_BYTES = re.compile(r"0x(?:[0-9a-fA-F]{2})*", re.ASCII)
 # of each byte of encoded values, on average: an encoder's own output takes two, since its offsets
 # are looked at twice
 MOST_READS = 4
+# that eth-abi keeps, which it does for ever by itself; a signature may come from anybody
+MOST_TYPES = 1_024
 
 
 class AbiDecodeError(OutsideError):
@@ -58,24 +59,159 @@ def address_word(address: str) -> str:
     return "0x" + address.lower().removeprefix("0x").rjust(64, "0")
 
 
-def answer_words(answer: Any, count: int) -> bytes:
-    """A node's answer, bytes or hex, of exactly so many words of 32 bytes; the decoder alone takes
-    a longer one. Errors: AbiDecodeError.
-    """
-    if not isinstance(answer, str | bytes):
-        raise AbiDecodeError(f"{answer!r:.80} is no hex text")
-    data = answer if isinstance(answer, bytes) else _told_bytes(answer)
-    if len(data) != count * WORD_BYTES:
-        raise AbiDecodeError(f"{len(data)} bytes, not {count} words")
-    return data
-
-
 def _told_bytes(text: str) -> bytes:
     """As `bytes_of`. Errors: AbiDecodeError."""
     try:
         return bytes_of(text)
     except ValueError as error:
         raise AbiDecodeError(f"no hex: {error}") from error
+
+
+# How eth-abi codes the types whose values are others in the domain.
+
+
+def _written(kind: str, read: Callable[[str], Any], value: Any) -> Any:
+    """What a text says; anything else is left to the encoder. Errors: AbiEncodeError."""
+    try:
+        return read(value) if isinstance(value, str) else value
+    except ValueError as error:
+        raise AbiEncodeError(f"{kind}: {error}", str(error)) from error
+
+
+class _AddressEncoder(encoding.AddressEncoder):
+    @classmethod
+    def validate_value(cls, value: Any) -> None:
+        super().validate_value(_written("address", read_address, value))
+
+
+def _checksummed(value: Any) -> Any:
+    return checksum_address(hex_of(value))
+
+
+class _AddressDecoder(decoding.AddressDecoder):
+    decoder_fn = staticmethod(_checksummed)
+
+
+class _BytesEncoder(encoding.BytesEncoder):
+    """Exactly as many as the type has: a lost byte is another id, and nothing is padded."""
+
+    def validate_value(self, value: Any) -> None:
+        super().validate_value(self._bytes(value))
+
+    def encode(self, value: Any) -> Any:
+        return super().encode(self._bytes(value))
+
+    def _bytes(self, value: Any) -> Any:
+        size = (self.value_bit_size or 0) // 8
+
+        def read(text: str) -> bytes:
+            if not _HEX_BYTES.fullmatch(text) or len(text) != 2 + 2 * size:
+                raise ValueError(f"write {size} bytes: 0x and {2 * size} hex characters")
+            return bytes_of(text)
+
+        return _written(f"bytes{size}", read, value)
+
+
+class _BytesDecoder(decoding.BytesDecoder):
+    decoder_fn = staticmethod(hex_of)
+
+
+class _ByteStringEncoder(encoding.ByteStringEncoder):
+    @classmethod
+    def validate_value(cls, value: Any) -> None:
+        super().validate_value(_written("bytes", _read_bytes, value))
+
+    @classmethod
+    def encode(cls, value: Any) -> Any:
+        return super().encode(_written("bytes", _read_bytes, value))
+
+
+class _ByteStringDecoder(decoding.ByteStringDecoder):
+    decoder_fn = staticmethod(hex_of)
+
+
+def _read_bytes(text: str) -> bytes:
+    if not _HEX_BYTES.fullmatch(text):
+        raise ValueError("write bytes: 0x and an even number of hex characters")
+    return bytes_of(text)
+
+
+def _registry() -> ABIRegistry:
+    ours: ABIRegistry = registry.copy()
+    coders = (
+        ("address", BaseEquals("address"), _AddressEncoder, _AddressDecoder),
+        ("bytes<M>", BaseEquals("bytes", with_sub=True), _BytesEncoder, _BytesDecoder),
+        ("function", BaseEquals("function"), _BytesEncoder, _BytesDecoder),
+        ("bytes", BaseEquals("bytes", with_sub=False), _ByteStringEncoder, _ByteStringDecoder),
+    )
+    for label, types, encoder, decoder in coders:
+        ours.unregister(label)
+        ours.register(types, encoder, decoder, label=label)
+    return ours
+
+
+class _BoundedStream(decoding.ContextFramesBytesIO):
+    """Offsets may overlap, so that a few KB unfold into GBs.
+
+    What is read in all is bounded by what is there.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(data)
+        self._left = MOST_READS * (len(data) + WORD_BYTES)
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        found = super().read(size)
+        self._left -= len(found)
+        if self._left < 0:
+            raise DecodingError("it unfolds into more than it is")
+        return found
+
+
+_REGISTRY = _registry()
+_ENCODER = ABIEncoder(_REGISTRY)
+
+
+def encode_values(types: Sequence[str], values: Sequence[Any]) -> bytes:
+    """ABI-encode domain values. Errors: AbiEncodeError."""
+    try:
+        return _ENCODER.encode(types, values)
+    except (EncodingError, ParseError, ValueError, TypeError, OverflowError) as error:
+        raise AbiEncodeError(f"arguments do not fit ({', '.join(types)}): {error}") from error
+
+
+def decode_values(types: Sequence[str], data: bytes, *, is_exact: bool = True) -> tuple[Any, ...]:
+    """Read ABI-encoded bytes into domain values, at a cost that the number of bytes bounds.
+
+    `is_exact`: bytes behind values without offsets are an error. Errors: AbiDecodeError.
+    """
+    decoders = [_REGISTRY.get_decoder(one) for one in types]
+    stream = _BoundedStream(data)
+    try:
+        if any(one.is_dynamic for one in decoders):
+            return tuple(decoding.TupleDecoder(decoders=decoders)(stream))
+        values = tuple([read(stream) for read in decoders])  # without a look ahead at offsets
+        if is_exact and stream.tell() != len(data):
+            raise DecodingError(f"{len(data) - stream.tell()} bytes too many")
+        return values
+    except (DecodingError, ValueError, OverflowError) as error:
+        raise AbiDecodeError(f"not ({', '.join(types)}): {error}") from error
+
+
+def call_by_signature(signature: str, arguments: Sequence[Any]) -> str:
+    """Call data for a function written as `name(type,...)`; structs and arrays are lists.
+
+    Errors: AbiEncodeError.
+    """
+    if grammar.parse.cache_info().currsize > MOST_TYPES:
+        grammar.parse.cache_clear()
+        _REGISTRY.get_encoder.cache_clear()
+    canonical = "".join(signature.split())
+    try:
+        selector, types = selector_of(canonical), argument_types(canonical)
+    except InvalidParameterError as error:
+        raise AbiEncodeError(str(error)) from error
+    return selector + encode_values(types, arguments).hex()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,202 +225,13 @@ class Parameter:
 
     @classmethod
     def of(cls, entry: dict[str, Any]) -> "Parameter":
-        components = tuple(cls.of(member) for member in entry.get("components", ()))
-        kind: str = entry["type"]
-        if kind.startswith("tuple"):
-            kind = (
-                "("
-                + ",".join(member.type for member in components)
-                + ")"
-                + kind.removeprefix("tuple")
-            )
-        return cls(entry.get("name", ""), kind, entry.get("indexed", False), components)
-
-    @classmethod
-    def of_type(cls, kind: str) -> "Parameter":
-        """A parameter without a name, of a type that is known to be canonical."""
-        base = kind
-        while (element := element_type(base)) is not None:
-            base = element
-        return cls("", kind, False, tuple(cls.of_type(member) for member in member_types(base)))
-
-    @property
-    def element(self) -> "Parameter":
-        """What a list holds."""
-        return replace(self, type=self.type[: self.type.rindex("[")], indexed=False)
+        components = tuple(map(cls.of, entry.get("components", ())))
+        indexed = entry.get("indexed", False)
+        return cls(entry.get("name", ""), collapse_if_tuple(entry), indexed, components)
 
 
-def _types(parameters: Iterable[Parameter]) -> list[str]:
-    return [parameter.type for parameter in parameters]
-
-
-def _signature(name: str, parameters: Iterable[Parameter]) -> str:
-    return f"{name}({','.join(_types(parameters))})"
-
-
-def _inward(parameter: Parameter, value: Any) -> Any:
-    if (parameter.type.endswith("]") or parameter.components) and not isinstance(
-        value, list | tuple
-    ):
-        raise TypeError(f"{parameter.type} takes a list, not {type(value).__name__}")
-    if parameter.type.endswith("]"):
-        element = parameter.element
-        return [_inward(element, item) for item in value]
-    if parameter.components:
-        return tuple(
-            _inward(member, item) for member, item in zip(parameter.components, value, strict=True)
-        )
-    if not isinstance(value, str):
-        return value
-    try:
-        if parameter.type == "address":
-            return read_address(value)
-        is_bytes = parameter.type.startswith(("bytes", "function"))
-        return _bytes(parameter.type, value) if is_bytes else value
-    except ValueError as error:
-        raise AbiEncodeError(f"{parameter.type}: {error}", str(error)) from error
-
-
-def _bytes(kind: str, text: str) -> bytes:
-    """Of bytesN and `function` exactly as many as they have: a lost byte is another id, and nothing
-    is padded. Errors: ValueError, whose text is the rule.
-    """
-    size = FUNCTION_BYTES if kind == "function" else int(kind.removeprefix("bytes") or 0)
-    digits = 2 * size or "an even number of"
-    if not _HEX_BYTES.fullmatch(text) or size not in (0, len(text) // 2 - 1):
-        raise ValueError(
-            f"write {f'{size} bytes' if size else 'bytes'}: 0x and {digits} hex characters"
-        )
-    return bytes_of(text)
-
-
-def _outward(parameter: Parameter, value: Any) -> Any:
-    if parameter.type.endswith("]"):
-        element = parameter.element
-        return tuple(_outward(element, item) for item in value)
-    if parameter.components:
-        return tuple(
-            _outward(member, item) for member, item in zip(parameter.components, value, strict=True)
-        )
-    if parameter.type == "address":
-        return checksum_address(value)
-    return hex_of(value) if isinstance(value, bytes) else value
-
-
-# The types of nearly every argument of an event, read without a general decoder's machinery.
-
-
-def _uint(bits: int) -> Callable[[bytes], int]:
-    def read(word: bytes) -> int:
-        value = int.from_bytes(word, "big")
-        if value >> bits:
-            raise AbiDecodeError(f"{value} does not fit uint{bits}")
-        return value
-
-    return read
-
-
-def _address(word: bytes) -> str:
-    if any(word[:12]):
-        raise AbiDecodeError(f"0x{word.hex()} is no address")
-    return checksum_address("0x" + word[12:].hex())
-
-
-def _bool(word: bytes) -> bool:
-    value = int.from_bytes(word, "big")
-    if value > 1:
-        raise AbiDecodeError(f"{value} is no bool")
-    return value == 1
-
-
-def _fixed_bytes(size: int) -> Callable[[bytes], str]:
-    def read(word: bytes) -> str:
-        if any(word[size:]):
-            raise AbiDecodeError(f"0x{word.hex()} does not fit bytes{size}")
-        return "0x" + word[:size].hex()
-
-    return read
-
-
-_WORDS: Mapping[str, Callable[[bytes], Any]] = {
-    **{f"uint{bits}": _uint(bits) for bits in range(8, 257, 8)},
-    **{f"bytes{size}": _fixed_bytes(size) for size in range(1, 33)},
-    "address": _address,
-    "bool": _bool,
-}
-
-
-_Readers = tuple[Callable[[bytes], Any], ...]
-
-
-def _readers_of(parameters: Iterable[Parameter]) -> _Readers | None:
-    """None: one of them is no word."""
-    readers = [_WORDS.get(parameter.type) for parameter in parameters]
-    found = tuple(reader for reader in readers if reader is not None)
-    return found if len(found) == len(readers) else None
-
-
-def _read_words(readers: _Readers, data: bytes) -> tuple[Any, ...]:
-    """Of exactly as many words. Errors: AbiDecodeError."""
-    starts = range(0, len(data), WORD_BYTES)
-    return tuple(
-        [
-            read(data[start : start + WORD_BYTES])
-            for read, start in zip(readers, starts, strict=True)
-        ]
-    )
-
-
-class _BoundedStream(ContextFramesBytesIO):
-    """Offsets may overlap, so that a few KB unfold into GBs.
-
-    What is read in all is bounded by what is there.
-    """
-
-    def __init__(self, data: bytes) -> None:
-        super().__init__(data)  # type: ignore[no-untyped-call]  # of the library
-        self._left = MOST_READS * (len(data) + WORD_BYTES)
-
-    def read(self, size: int | None = -1, /) -> bytes:
-        found = super().read(size)
-        self._left -= len(found)
-        if self._left < 0:
-            raise DecodingError("it unfolds into more than it is")
-        return found
-
-
-class _BoundedDecoder(ABIDecoder):
-    stream_class = _BoundedStream
-
-
-_DECODER = _BoundedDecoder(registry)
-
-
-def encode_values(parameters: Sequence[Parameter], values: Sequence[Any]) -> bytes:
-    """ABI-encode domain values. Errors: AbiEncodeError."""
-    try:
-        return abi_encode(
-            _types(parameters), [_inward(p, v) for p, v in zip(parameters, values, strict=True)]
-        )
-    except (EncodingError, ParseError, ValueError, TypeError, OverflowError) as error:
-        raise AbiEncodeError(
-            f"arguments do not fit ({', '.join(_types(parameters))}): {error}"
-        ) from error
-
-
-def decode_values(parameters: Sequence[Parameter], data: bytes) -> tuple[Any, ...]:
-    """Read ABI-encoded bytes into domain values, at a cost that the number of bytes bounds.
-
-    Errors: AbiDecodeError.
-    """
-    readers = _readers_of(parameters)
-    if readers is not None and len(data) == WORD_BYTES * len(readers):
-        return _read_words(readers, data)
-    try:
-        values = _DECODER.decode(_types(parameters), data)
-    except (DecodingError, ValueError, OverflowError) as error:
-        raise AbiDecodeError(f"not ({', '.join(_types(parameters))}): {error}") from error
-    return tuple(_outward(p, v) for p, v in zip(parameters, values, strict=True))
+def types_of(parameters: Iterable[Parameter]) -> tuple[str, ...]:
+    return tuple(parameter.type for parameter in parameters)
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,15 +245,19 @@ class FunctionAbi:
 
     def encode(self, *arguments: Any) -> str:
         """Call data as 0x hex. Errors: AbiEncodeError."""
-        return self.selector + encode_values(self.inputs, arguments).hex()
+        return self.selector + encode_values(types_of(self.inputs), arguments).hex()
 
     def decode_input(self, data: str) -> tuple[Any, ...]:
-        """The arguments of call data, selector included. Errors: AbiDecodeError."""
-        return decode_values(self.inputs, _told_bytes(data)[SELECTOR_BYTES:])
+        """The arguments of call data, selector included; contracts pass over what follows them.
+
+        Errors: AbiDecodeError.
+        """
+        told = _told_bytes(data)[SELECTOR_BYTES:]
+        return decode_values(types_of(self.inputs), told, is_exact=False)
 
     def decode_output(self, data: bytes) -> tuple[Any, ...]:
         """What the function returned. Errors: AbiDecodeError."""
-        return decode_values(self.outputs, data)
+        return decode_values(types_of(self.outputs), data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,33 +268,19 @@ class EventAbi:
     indexed: tuple[Parameter, ...]
     plain: tuple[Parameter, ...]
 
-    @classmethod
-    def of(cls, entry: dict[str, Any]) -> "EventAbi":
-        inputs = _parameters(entry, "inputs")
-        return cls(
-            entry["name"],
-            hex_of(keccak(text=_signature(entry["name"], inputs))),
-            inputs,
-            tuple(one for one in inputs if one.indexed),
-            tuple(one for one in inputs if not one.indexed),
-        )
-
     def decode(self, topics: Sequence[str], data: str) -> dict[str, Any]:
         """The arguments by name.
 
         Indexed strings, bytes, structs and lists would be hashes; we have none.
 
-        Errors: AbiDecodeError, also when the number of topics differs or data is longer than the
-        form.
+        Errors: AbiDecodeError, also when number or length of the topics differ.
         """
-        if len(topics) != 1 + len(self.indexed):
-            raise AbiDecodeError(
-                f"{self.name} has {len(self.indexed)} indexed arguments, the log {len(topics) - 1}"
-            )
-        words = b"".join(answer_words(topic, 1) for topic in topics[1:])
+        words = [_told_bytes(topic) for topic in topics[1:]]
+        if list(map(len, words)) != [WORD_BYTES] * len(self.indexed):
+            raise AbiDecodeError(f"{self.name} has {len(self.indexed)} indexed arguments of a word")
         values = (
-            *decode_values(self.indexed, words),
-            *decode_values(self.plain, _told_bytes(data)),
+            *decode_values(types_of(self.indexed), b"".join(words)),
+            *decode_values(types_of(self.plain), _told_bytes(data)),
         )
         names = (one.name for one in (*self.indexed, *self.plain))
         return dict(zip(names, values, strict=True))
@@ -357,29 +294,36 @@ class ErrorAbi:
 
 
 @cache
-def entries(contract: str) -> tuple[dict[str, Any], ...]:
+def entries(contract: str) -> tuple[Any, ...]:
     """The ABI as the compiler wrote it."""
     return tuple(json.loads((ABIS / f"{contract}.json").read_text()))
 
 
-def _parameters(entry: dict[str, Any], key: str) -> tuple[Parameter, ...]:
-    return tuple(Parameter.of(item) for item in entry.get(key, ()))
+def _of_kind(contract: str, kind: str) -> list[Any]:
+    return [entry for entry in entries(contract) if entry["type"] == kind]
 
 
-def _function(contract: str, entry: dict[str, Any]) -> FunctionAbi:
-    inputs = _parameters(entry, "inputs")
-    signature = _signature(entry["name"], inputs)
-    selector = hex_of(keccak(text=signature)[:SELECTOR_BYTES])
-    return FunctionAbi(
-        contract, entry["name"], signature, selector, inputs, _parameters(entry, "outputs")
-    )
+def _parameters(entry: dict[str, Any], key: str = "inputs") -> tuple[Parameter, ...]:
+    return tuple(map(Parameter.of, entry.get(key, ())))
+
+
+def _selector(entry: Any) -> str:
+    return hex_of(keccak(text=abi_to_signature(entry))[:SELECTOR_BYTES])
 
 
 @cache
 def functions(contract: str) -> dict[str, FunctionAbi]:
     """Every function by its signature; those whose name is not overloaded also by name."""
     found = [
-        _function(contract, entry) for entry in entries(contract) if entry["type"] == "function"
+        FunctionAbi(
+            contract,
+            entry["name"],
+            abi_to_signature(entry),
+            _selector(entry),
+            _parameters(entry),
+            _parameters(entry, "outputs"),
+        )
+        for entry in _of_kind(contract, "function")
     ]
     names = [function.name for function in found]
     return {f.signature: f for f in found} | {f.name: f for f in found if names.count(f.name) == 1}
@@ -413,10 +357,12 @@ def events_by_topic() -> dict[str, EventAbi]:
 def events_of(contract: str) -> dict[str, EventAbi]:
     """The events of one contract by topic0, also of one that is known by name only."""
     found = {}
-    for entry in entries(contract):
-        if entry["type"] == "event" and not entry.get("anonymous", False):
-            event = EventAbi.of(entry)
-            found[event.topic] = event
+    for entry in _of_kind(contract, "event"):
+        inputs = _parameters(entry)
+        indexed = tuple(one for one in inputs if one.indexed)
+        plain = tuple(one for one in inputs if not one.indexed)
+        topic = hex_of(keccak(text=abi_to_signature(entry)))
+        found[topic] = EventAbi(entry["name"], topic, inputs, indexed, plain)
     return found
 
 
@@ -427,20 +373,17 @@ def topic_of(name: str) -> str:
 
 # What Solidity itself throws: revert with a text, and failed assertions.
 _BUILT_IN = (
-    {"name": "Error", "inputs": [{"name": "message", "type": "string"}]},
-    {"name": "Panic", "inputs": [{"name": "code", "type": "uint256"}]},
+    {"type": "error", "name": "Error", "inputs": [{"name": "message", "type": "string"}]},
+    {"type": "error", "name": "Panic", "inputs": [{"name": "code", "type": "uint256"}]},
 )
 
 
 @cache
 def errors_by_selector() -> dict[str, ErrorAbi]:
     """Every error of every contract, and Solidity's own two, by selector."""
-    found = {}
-    declared = (
-        entry for contract in CONTRACTS for entry in entries(contract) if entry["type"] == "error"
+    declared = (entry for contract in CONTRACTS for entry in _of_kind(contract, "error"))
+    found = (
+        ErrorAbi(entry["name"], _selector(entry), _parameters(entry))
+        for entry in (*_BUILT_IN, *declared)
     )
-    for entry in (*_BUILT_IN, *declared):
-        inputs = _parameters(entry, "inputs")
-        selector = hex_of(keccak(text=_signature(entry["name"], inputs))[:SELECTOR_BYTES])
-        found[selector] = ErrorAbi(entry["name"], selector, inputs)
-    return found
+    return {error.selector: error for error in found}

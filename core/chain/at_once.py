@@ -12,7 +12,7 @@ class AtOnce:
     """Who was left behind is not asked anew until it is through. Safe to share between threads."""
 
     def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(MOST_THREADS, "nodes")
+        self._threads = ThreadPoolExecutor(MOST_THREADS, "nodes")
         self._late: dict[str, Future[Any]] = {}
 
     def ask(self, jobs: Mapping[str, Callable[[], Any]], others_s: float) -> dict[str, Any]:
@@ -20,7 +20,7 @@ class AtOnce:
         `others_s` longer than the first. Errors: a job's own.
         """
         asked = {
-            self._pool.submit(job): name
+            self._threads.submit(job): name
             for name, job in jobs.items()
             if name not in self._late or self._late[name].done()
         }
@@ -37,4 +37,4 @@ class AtOnce:
         return {name: found for name, found in told.items() if found is not None}
 
     def close(self) -> None:
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._threads.shutdown(wait=False, cancel_futures=True)

@@ -2,8 +2,7 @@
 beside it. Wei throughout.
 """
 
-from core.chain.abi import WORD_BYTES
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import WORD_BYTES, call_by_signature
 from core.chain.errors import RpcRefusedError
 from core.chain.reader import ChainReader
 

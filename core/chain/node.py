@@ -49,6 +49,7 @@ class ChainNode:
         self._sent, self._in_second = deque[tuple[float, int]](), 0  # when, and how many calls
         self._head: BlockHeader | None = None
         self._rose_at, self._hashes = clock(), dict[int, str]()
+        self._seen = deque[str](maxlen=KEPT_HEIGHTS)  # hashes of heads, of any branch
 
     @property
     def failures(self) -> dict[str, int]:
@@ -166,7 +167,11 @@ class ChainNode:
                 self._counts[f"distrust: {reason}"] += 1
 
     def saw(self, header: BlockHeader) -> BlockHeader:
-        """It named this as its newest block: that one, or the higher one that it named before."""
+        """It named this as its newest block: that one, or the higher one that it named before.
+
+        A block that it named before is no rise, though another was believed since: backends of a
+        load-balanced URL that stand still would rise for ever.
+        """
         named = {header.number: header.hash, header.number - 1: header.parent_hash}
         with self._lock:
             is_other = any(self._hashes.get(at, known) != known for at, known in named.items())
@@ -176,7 +181,9 @@ class ChainNode:
                 return self._head
             kept = {} if is_other else self._hashes
             self._hashes = dict(sorted({**kept, **named}.items())[-KEPT_HEIGHTS:])
-            self._rose_at = self._clock() if header.number > height else self._rose_at
+            if header.number > height and header.hash not in self._seen:
+                self._rose_at = self._clock()
+            self._seen.append(header.hash)
             self._head = header
             return header
 

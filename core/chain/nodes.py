@@ -44,10 +44,9 @@ from core.chain.at_once import AtOnce
 from core.chain.blocks import BlockHeader
 from core.chain.errors import NodeFailure, RpcError, RpcRefusedError, WrongChainError
 from core.chain.node import ChainNode
-from core.chain.provider import ANSWER_S, NodeProvider, client_of, names_of
+from core.chain.provider import ANSWER_S, NodeProvider, client_of, finished, names_of
 from core.chain.refusals import FailureKind
 from core.chain.results import Parse
-from core.http_deadline import within
 
 __all__ = ["Nodes", "Request"]
 
@@ -73,7 +72,7 @@ class Nodes:
         answer_s: float = ANSWER_S,
         deadline_s: float = DEADLINE_S,
         calls_per_s: float = CALLS_PER_S,
-        transport: httpx.BaseTransport | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
@@ -93,7 +92,7 @@ class Nodes:
     def call(self, method: str, params: Sequence[Any] = (), parse: Parse[Any] | None = None) -> Any:
         """The result of one call; without `parse` any JSON, as Python has it."""
         asked = [NodeCall(method, params, parse or results.plain)]
-        return _result(*self._asked(asked, self._deadline_s, is_batch=False))
+        return _result(*self._asked(asked, self._deadline_s))
 
     def batch(
         self, requests: Sequence[Request], parse: Sequence[Parse[Any]] | None = None
@@ -124,18 +123,15 @@ class Nodes:
     ) -> dict[str, list[Any | RpcRefusedError]]:
         """What each node (`among` these) says, by its name, a failed call as its error in place.
 
-        One that failed a moment ago, or does not say all of it `within_s`, is left out. `others_s`:
-        all are asked at once, and so long is waited for the others once one has answered; who is
-        late is left out of such calls until it is through.
+        All are asked at once. One that failed a moment ago, or does not say all of it `within_s`, is
+        left out. `others_s`: so long is waited for the others once one has answered; who is late is
+        left out of such calls until it is through.
         """
         names = self.names if among is None else among
         asked = [one for one in self._nodes if not one.has_failed and one.name in names]
         calls = calls_of(requests, parse)
-        if others_s is not None and len(asked) > 1:
-            jobs = {node.name: partial(self._said, node, calls, within_s) for node in asked}
-            return self._at_once.ask(jobs, others_s)
-        said = {node.name: self._said(node, calls, within_s) for node in asked}
-        return {name: one for name, one in said.items() if one is not None}
+        jobs = {node.name: partial(self._said, node, calls, within_s) for node in asked}
+        return self._at_once.ask(jobs, within_s if others_s is None else others_s)
 
     def _said(
         self, node: ChainNode, calls: Sequence[NodeCall], within_s: float
@@ -225,7 +221,7 @@ class Nodes:
 
     def close(self) -> None:
         self._at_once.close()
-        self._client.close()
+        finished(self._client.aclose())
 
     def _asked(
         self,
@@ -233,7 +229,6 @@ class Nodes:
         patience_s: float,
         *,
         only: ChainNode | None = None,
-        is_batch: bool = True,
         is_settled: bool = True,
     ) -> list[Any]:
         """The answers, all of one node, refusals in their places. Of `only` this node: within
@@ -258,7 +253,7 @@ class Nodes:
                 if wait_s:
                     self._sleep(wait_s)
                 places, left_s = left[node][:part], (until - self._clock()) / len(said)
-                answers = self._exchange(node, [calls[at] for at in places], left_s, is_batch)
+                answers = self._exchange(node, [calls[at] for at in places], left_s)
                 said[node] |= {
                     at: one for at, one in zip(places, answers, strict=True) if not _is_open(one)
                 }
@@ -282,16 +277,13 @@ class Nodes:
             raise outcome(calls[0].method, failures)
         return partly
 
-    def _exchange(
-        self, node: ChainNode, calls: Sequence[NodeCall], left_s: float, is_batch: bool
-    ) -> list[Any]:
+    def _exchange(self, node: ChainNode, calls: Sequence[NodeCall], left_s: float) -> list[Any]:
         """Errors: NodeFailure when the node failed all of it, AnswerTooLargeError."""
         asked = [(RPCEndpoint(call.method), call.params) for call in calls]
-        sent_at, said, failure, ask = self._clock(), list[Any](), None, node.provider
+        sent_at, said, failure = self._clock(), list[Any](), None
+        within_s = min(self._answer_s, left_s)
         try:
-            with within(min(self._answer_s, left_s)):
-                many = ask.make_batch_request(asked) if is_batch else None
-                said = answers_of(calls, [ask.make_request(*asked[0])] if many is None else many)
+            said = answers_of(calls, node.provider.make_batch_request(asked, within_s))
             failure = failure_among(said)
         except NodeFailure as whole:
             failure = whole

@@ -2,10 +2,12 @@
 
     make_request        one call    --> {"id", "result"} or {"id", "error"}
     make_batch_request  many calls  --> such answers in the order asked, each error in its place;
-                                        one {"error"} for all when the node refuses the batch itself
+                                        one {"error"} for all when the node refuses the batch itself;
+                                        one call alone goes without a list around it
 
 Laws
-- A request has the time of `core.http_deadline.within` from connecting to the end of its body.
+- A request has so many seconds from connecting to the end of its body: only a task of asyncio can be
+  ended whatever it waits for, a header that drips too, so that all run in one loop of the process.
 - At most MOST_ANSWER_BYTES are read, counted after decompression: a piece of 64 KiB unpacks to
   64 MiB at most. An encoding that was not asked for is refused unread.
 - Every id comes back exactly once, else the node garbled its answer. A `result` stays the JSON that
@@ -14,12 +16,15 @@ Laws
 - No proxy and no certificate of the environment is used; a redirect is not followed.
 """
 
+import asyncio
 import itertools
 import json
-import time
+import os
+import threading
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any, Final, cast
+from collections.abc import Coroutine, Sequence
+from functools import cache
+from typing import Any, Final, TypeVar, cast
 
 import httpx
 import msgspec
@@ -28,13 +33,11 @@ from web3.types import RPCEndpoint, RPCResponse
 
 from core.chain.errors import AnswerTooLargeError, NodeFailure
 from core.chain.refusals import FailureKind, is_too_large, is_too_much
-from core.http_deadline import DeadlineTransport, remaining_s
 
 # the receipts of twenty full blocks; what needs more is asked for in smaller parts
 MOST_ANSWER_BYTES = 64 * 2**20
 MAY_BE_LONG: Final = ("eth_getBlockReceipts", "eth_getLogs")
 ENCODINGS: Final = ("identity", "gzip", "deflate")
-ACCEPTED: Final = {"Accept-Encoding": ", ".join(ENCODINGS[1:])}
 # refusals of the request, whose body may say what is wrong with it: a range, a method, a batch
 EXPLAINED: Final = (
     httpx.codes.BAD_REQUEST,
@@ -43,6 +46,27 @@ EXPLAINED: Final = (
 )
 ANSWER_S: Final = 10.0
 CONNECT_S: Final = 2.0
+
+
+T = TypeVar("T")
+_STARTS: Final = threading.Lock()
+
+
+@cache
+def _loop() -> asyncio.AbstractEventLoop:
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="nodes", daemon=True).start()
+    return loop
+
+
+os.register_at_fork(after_in_child=_loop.cache_clear)  # which has none of its parent's threads
+
+
+def finished(task: Coroutine[Any, Any, T]) -> T:
+    """What a task of the process's loop comes to."""
+    with _STARTS:  # a client's connections are of one loop
+        loop = _loop()
+    return asyncio.run_coroutine_threadsafe(task, loop).result()
 
 
 class _Envelope(msgspec.Struct, gc=False):
@@ -57,77 +81,67 @@ _ENVELOPE = msgspec.json.Decoder(_Envelope)
 _ENVELOPES = msgspec.json.Decoder(list[_Envelope])
 
 
-def client_of(transport: httpx.BaseTransport | None = None) -> httpx.Client:
-    """What providers ask through; they may share one."""
-    headers = {**ACCEPTED, "Content-Type": "application/json"}
-    return httpx.Client(
-        transport=transport or DeadlineTransport(), headers=headers, trust_env=False
-    )
+def client_of(
+    transport: httpx.AsyncBaseTransport | None = None, token: str | None = None
+) -> httpx.AsyncClient:
+    """What providers ask through; they may share one. `token`: goes along as a bearer's."""
+    headers = {"Accept-Encoding": ", ".join(ENCODINGS[1:]), "Content-Type": "application/json"}
+    headers |= {} if token is None else {"Authorization": f"Bearer {token}"}
+    return httpx.AsyncClient(transport=transport, headers=headers, trust_env=False)
 
 
 class NodeProvider(JSONBaseProvider):
     """Safe to share between threads. Errors of its requests: NodeFailure, AnswerTooLargeError."""
 
-    def __init__(self, url: str, client: httpx.Client) -> None:
+    def __init__(self, url: str, client: httpx.AsyncClient) -> None:
         super().__init__()
         self.request_counter = itertools.count(1)
         self._url = url
         self._client = client
 
-    def make_request(self, method: RPCEndpoint, params: Any) -> RPCResponse:
-        (body,) = self._bodies([(method, params)])
-        answer = _decoded(_ENVELOPE, self._post(body, [method]))
-        if answer.id != body["id"] and answer.error is None:
-            raise NodeFailure(FailureKind.GARBLED, "an answer to another call")
-        return _response(answer)
+    def make_request(
+        self, method: RPCEndpoint, params: Any, within_s: float = ANSWER_S
+    ) -> RPCResponse:
+        answers = self.make_batch_request([(method, params)], within_s)
+        return answers[0] if isinstance(answers, list) else answers
 
     def make_batch_request(
-        self, requests: list[tuple[RPCEndpoint, Any]]
+        self, requests: list[tuple[RPCEndpoint, Any]], within_s: float = ANSWER_S
     ) -> list[RPCResponse] | RPCResponse:
-        bodies = self._bodies(requests)
-        content = self._post(bodies, [method for method, _ in requests])
-        is_one, answers = _envelopes(content)
-        if len(answers) == 1 and (error := answers[0].error) is not None:
-            if len(bodies) > 1 and is_too_large(error):
-                raise NodeFailure(FailureKind.SIZE, f"takes no {len(bodies)} calls at once")
-            if is_one:
-                return _response(answers[0])
-        by_id = {answer.id: answer for answer in answers}
-        counts = Counter(answer.id for answer in answers)
-        if is_one or any(counts[body["id"]] != 1 for body in bodies):
-            raise NodeFailure(FailureKind.GARBLED, "a batch answer with calls left out or doubled")
-        return [_response(by_id[body["id"]]) for body in bodies]
-
-    def _bodies(self, requests: Sequence[tuple[RPCEndpoint, Any]]) -> list[dict[str, Any]]:
-        return [
-            {
-                "jsonrpc": "2.0",
-                "id": next(self.request_counter),
-                "method": method,
-                "params": list(params),
-            }
+        bodies = [
+            {"jsonrpc": "2.0", "id": next(self.request_counter), "method": method, "params": params}
             for method, params in requests
         ]
+        is_alone = len(bodies) == 1
+        methods = [method for method, _ in requests]
+        content = finished(self._post(bodies[0] if is_alone else bodies, methods, within_s))
+        is_one, answers = _envelopes(content)
+        error = answers[0].error if len(answers) == 1 else None
+        if error is not None and not is_alone and is_too_large(error):
+            raise NodeFailure(FailureKind.SIZE, f"takes no {len(bodies)} calls at once")
+        if error is not None and is_one:
+            return [_response(answers[0])] if is_alone else _response(answers[0])
+        by_id = {answer.id: answer for answer in answers}
+        counts = Counter(answer.id for answer in answers)
+        if is_one != is_alone or any(counts[body["id"]] != 1 for body in bodies):
+            raise NodeFailure(FailureKind.GARBLED, "answers left out, doubled or of other calls")
+        return [_response(by_id[body["id"]]) for body in bodies]
 
-    def _post(self, body: Any, methods: Sequence[str]) -> bytes:
-        """Read piece by piece: a node that drips would never run into one piece's time-out."""
+    async def _post(self, body: Any, methods: Sequence[str], within_s: float) -> bytes:
         sent = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        left_s = remaining_s(ANSWER_S)
-        until, content = time.monotonic() + left_s, bytearray()
-        timeout = httpx.Timeout(left_s, connect=min(CONNECT_S, left_s))
+        timeout, content = httpx.Timeout(within_s, connect=CONNECT_S), bytearray()
+        post = self._client.stream("POST", self._url, content=sent, timeout=timeout)
         try:
-            with self._client.stream("POST", self._url, content=sent, timeout=timeout) as answer:
+            async with asyncio.timeout(within_s), post as answer:
                 _require_readable(answer)
-                for piece in answer.iter_bytes():
+                async for piece in answer.aiter_bytes():
                     content += piece
                     if len(content) > MOST_ANSWER_BYTES:
                         # strangers decide how much a block logs; other answers are short
                         if len(methods) > 1 or methods[0] in MAY_BE_LONG:
                             raise AnswerTooLargeError(methods, MOST_ANSWER_BYTES)
                         raise NodeFailure(FailureKind.GARBLED, "an answer that is too long")
-                    if time.monotonic() > until:
-                        raise NodeFailure(FailureKind.TIMEOUT, "an answer without end")
-        except httpx.TimeoutException as error:
+        except (TimeoutError, httpx.TimeoutException) as error:
             raise NodeFailure(FailureKind.TIMEOUT, type(error).__name__) from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise NodeFailure(FailureKind.CONNECTION, type(error).__name__) from error

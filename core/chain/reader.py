@@ -16,9 +16,9 @@ from core.chain import results
 from core.chain.abi import (
     AbiDecodeError,
     FunctionAbi,
+    call_by_signature,
     function,
 )
-from core.chain.abi_text import call_by_signature
 from core.chain.blocks import BlockHeader, RawLog, TransactionReceipt
 from core.chain.errors import (
     AnswerTooLargeError,
@@ -299,13 +299,14 @@ class ChainReader:
             return error.revert_data
         return None
 
-    def _read(self, contract: str, name: str, to: str, at: At, *arguments: Any) -> Any:
+    def view(self, contract: str, name: str, to: str, at: At, *arguments: Any) -> Any:
+        """What a view of one of our contracts returns, several values as a tuple."""
         abi = function(contract, name)
         values = abi.decode_output(self.call(to, abi.encode(*arguments), at))
         return values[0] if len(values) == 1 else values
 
     def usdc_balance(self, account: str, at: At = LATEST) -> int:
-        return int(self._read("MockUSDC", "balanceOf", self.contracts["usdc"], at, account))
+        return int(self.view("MockUSDC", "balanceOf", self.contracts["usdc"], at, account))
 
     def used_authorizations(
         self, account: str, nonces: Sequence[str], at: At = LATEST
@@ -339,7 +340,7 @@ class ChainReader:
 
         Errors: RpcRevertedError when the token knows no EIP-3009.
         """
-        return bool(self._read("MockUSDC", "authorizationState", token, at, authorizer, nonce))
+        return bool(self.view("MockUSDC", "authorizationState", token, at, authorizer, nonce))
 
     def is_erc1271_signature(
         self, wallet: str, digest: str, signature: str, at: At = LATEST

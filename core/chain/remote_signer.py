@@ -23,9 +23,11 @@ from eth_keys.exceptions import BadSignature
 from eth_utils.exceptions import ValidationError
 from hexbytes import HexBytes
 from rlp.exceptions import RLPException
+from web3.types import RPCEndpoint
 
-from core.chain.errors import RpcError
-from core.chain.nodes import Nodes
+from core.chain import results
+from core.chain.errors import NodeFailure, RpcError, refused
+from core.chain.provider import NodeProvider, client_of, finished
 from core.chain.signatures import HALF_ORDER
 from core.hexes import bytes_of, checksum_address
 
@@ -55,9 +57,9 @@ class RemoteSigner:
         certificate: SSL_CERT_FILE.
         """
         self.address = checksum_address(address)
-        self._rpc = Nodes(
-            [url], answer_s=answer_s, deadline_s=answer_s, transport=_Authorized(token)
-        )
+        # of the environment it takes SSL_CERT_FILE alone
+        self._client = client_of(httpx.AsyncHTTPTransport(), token)
+        self._provider, self._answer_s = NodeProvider(url, self._client), answer_s
 
     def sign_transaction(self, transaction: dict[str, Any]) -> bytes:
         """The raw bytes of exactly this transaction. Errors: RemoteSignerError."""
@@ -79,15 +81,18 @@ class RemoteSigner:
             raise RemoteSignerError(self.address, "does not hold that account")
 
     def close(self) -> None:
-        self._rpc.close()
+        finished(self._client.aclose())
 
     def __repr__(self) -> str:
         return f"RemoteSigner({self.address})"
 
     def _ask(self, method: str, parameters: list[Any]) -> Any:
         try:
-            return self._rpc.call(method, parameters)
-        except RpcError as error:
+            said = self._provider.make_request(RPCEndpoint(method), parameters, self._answer_s)
+            if "error" in said:
+                raise refused(method, said["error"])
+            return results.plain(said["result"])
+        except (RpcError, NodeFailure, ValueError) as error:
             raise RemoteSignerError(self.address, f"does not sign: {error}") from None
 
     def _checked(self, raw: bytes, asked: Mapping[str, Any]) -> bytes:
@@ -122,21 +127,6 @@ class RemoteSigner:
                 self.address, "signed with another key, or in a form that no node takes"
             )
         return raw
-
-
-class _Authorized(httpx.HTTPTransport):
-    """Sends the token along; the environment may name the authorities of TLS certificates, and
-    nothing else.
-    """
-
-    def __init__(self, token: str | None) -> None:
-        super().__init__(trust_env=True)
-        self._token = token
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        if self._token is not None:
-            request.headers["Authorization"] = f"Bearer {self._token}"
-        return super().handle_request(request)
 
 
 def _as_parameters(transaction: Mapping[str, Any], sender: str) -> dict[str, str]:

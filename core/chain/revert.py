@@ -7,7 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from core.chain.abi import SELECTOR_BYTES, AbiDecodeError, decode_values, errors_by_selector
+from core.chain.abi import (
+    SELECTOR_BYTES,
+    AbiDecodeError,
+    decode_values,
+    errors_by_selector,
+    types_of,
+)
 from core.hexes import hex_of
 
 
@@ -30,7 +36,7 @@ def decode_revert(data: bytes) -> DecodedRevert | None:
     if error is None:
         return None
     try:
-        values = decode_values(error.inputs, data[SELECTOR_BYTES:])
+        values = decode_values(types_of(error.inputs), data[SELECTOR_BYTES:])
     except AbiDecodeError:
         return None
     return DecodedRevert(error.name, dict(zip((p.name for p in error.inputs), values, strict=True)))

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final
 
-from psycopg import Connection
-from psycopg.rows import tuple_row
 from sqlalchemy import (
     BigInteger,
     ColumnElement,
+    CompoundSelect,
+    Connection,
     Date,
     Select,
     Text,
@@ -30,7 +30,6 @@ from core.credits.rules.free_reads import FreeReads
 from core.credits.tables import CreditEntry, CreditHead, FreeReadCount, FreeReadPool
 from core.db.day_figures import drop_days
 from core.db.engine import WriteSession
-from core.db.prepared import Prepared
 
 
 def entries_before(
@@ -113,7 +112,7 @@ class ReadsUsedUp:
     limit: int
 
 
-def take_free_read(connection: Connection[Any], reads: FreeReads, day: date) -> int | ReadsUsedUp:
+def take_free_read(connection: Connection, reads: FreeReads, day: date) -> int | ReadsUsedUp:
     """Take one of the agent's free reads of the day and answer how many are left to it.
 
     The rows are held until the transaction ends: do it last. The first read of a pool's day takes
@@ -129,11 +128,10 @@ def take_free_read(connection: Connection[Any], reads: FreeReads, day: date) -> 
         "limits": [pool.limit for pool in reads.pools],
         "day": day,
     }
-    cursor = connection.cursor(row_factory=tuple_row)
-    rows = cursor.execute(_TAKE_FREE_READ, values, prepare=True).fetchall()
+    rows = connection.exec_driver_sql(_TAKE_FREE_READ, values).all()
     if len(rows) < len(reads.pools):
-        cursor.execute(_OPEN_POOLS, values)
-        rows = cursor.execute(_TAKE_FREE_READ, values, prepare=True).fetchall()
+        connection.exec_driver_sql(_OPEN_POOLS, values)
+        rows = connection.exec_driver_sql(_TAKE_FREE_READ, values).all()
     before, taken = {name: n for name, n, *_ in rows}, rows[0][2]
     if taken is None:
         full = [(pool.name, pool.limit) for pool in reads.pools if before[pool.name] >= pool.limit]
@@ -146,24 +144,22 @@ def free_reads_of_day(session: Session, reads: FreeReads, day: date) -> tuple[in
     none is left out.
     """
     pools = [pool.name for pool in reads.pools]
-    rows = _FREE_READS.rows(session, account_id=reads.account_id, pools=pools, day=day)
-    taken: dict[str | None, int] = dict(rows)
+    values = {"account_id": reads.account_id, "pools": pools, "day": day}
+    taken: dict[str | None, int] = dict(session.execute(_FREE_READS, values).all())
     own = taken.pop(None, 0)
     return own, {name: n for name, n in taken.items() if name is not None}
 
 
 _OF_DAY: Final = bindparam("day", type_=Date)
-_FREE_READS: Final = Prepared(
-    union_all(
-        select(FreeReadPool.pool, FreeReadPool.n).where(
-            FreeReadPool.pool == any_(bindparam("pools", type_=ARRAY(Text))),
-            FreeReadPool.day == _OF_DAY,
-        ),
-        select(null(), FreeReadCount.n).where(
-            FreeReadCount.account_id == bindparam("account_id", type_=BigInteger),
-            FreeReadCount.day == _OF_DAY,
-        ),
-    )
+_FREE_READS: Final[CompoundSelect[Any]] = union_all(
+    select(FreeReadPool.pool, FreeReadPool.n).where(
+        FreeReadPool.pool == any_(bindparam("pools", type_=ARRAY(Text))),
+        FreeReadPool.day == _OF_DAY,
+    ),
+    select(null(), FreeReadCount.n).where(
+        FreeReadCount.account_id == bindparam("account_id", type_=BigInteger),
+        FreeReadCount.day == _OF_DAY,
+    ),
 )
 
 

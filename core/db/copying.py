@@ -1,43 +1,18 @@
 """COPY in text form: many rows in one statement, an order of magnitude faster than inserts.
 
 A line is cells joined by tabs. The cell functions write one value each; numbers are `str(number)`.
-
-Law
-- Nothing else runs on a connection that copies: the driver would wait for ever for the COPY that
-  waits for it. Lines are made of what is at hand; a statement, a commit or a second COPY in between
-  raises CopyingError at once.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
 from itertools import islice
-from typing import Any
-
-from psycopg import Connection as Driver
-from sqlalchemy import Connection, event
 
 from core.db.engine import WriteSession, driver_of
 
 NULL = "\\N"
-LINES_A_CHUNK = 256
+LINES_A_COPY = 10_000
 _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
-
-_COPYING = "copying"
-_USES = ("before_cursor_execute", "commit")
-
-
-class CopyingError(RuntimeError):
-    """Something else was asked of a connection that copies: what a line needs is to be read before
-    the COPY opens.
-    """
-
-    def __init__(self, table: str) -> None:
-        super().__init__(
-            f"the connection is copying into {table}; nothing else may run on it until the "
-            "COPY ends"
-        )
 
 
 def text_cell(value: str) -> str:
@@ -77,45 +52,15 @@ def copy_lines(
 ) -> int:
     """Append rows to a table in the session's transaction; how many.
 
-    Lines are made while the database takes those before.
+    Lines are made between one COPY and the next, so that they may be of what the session reads.
 
-    Errors: CopyingError when `lines` uses the session; those of the database, as psycopg raises
-    them until they leave the session's block.
+    Errors: the database's, as psycopg raises them until they leave the session's block.
     """
     session.flush()
-    with _nothing_else(session.connection(), table):
-        return _copy(
-            driver_of(session), f"COPY {table} ({', '.join(columns)}) FROM STDIN", iter(lines)
-        )
-
-
-def _copy(driver: Driver[Any], statement: str, lines: Iterator[str]) -> int:
-    chunk, count = list(islice(lines, LINES_A_CHUNK)), 0
-    if not chunk:
-        return 0
-    with driver.cursor() as cursor, cursor.copy(statement) as copy:
-        while chunk:
-            copy.write("\n".join(chunk) + "\n")
-            count += len(chunk)
-            chunk = list(islice(lines, LINES_A_CHUNK))
+    statement = f"COPY {table} ({', '.join(columns)}) FROM STDIN"
+    left, count = iter(lines), 0
+    while some := list(islice(left, LINES_A_COPY)):
+        with driver_of(session).cursor() as cursor, cursor.copy(statement) as copy:
+            copy.write("\n".join(some) + "\n")
+        count += len(some)
     return count
-
-
-@contextmanager
-def _nothing_else(connection: Connection, table: str) -> Iterator[None]:
-    """Whatever is asked of the connection in the meantime raises."""
-
-    def refuse(*_: Any) -> None:
-        raise CopyingError(table)
-
-    if _COPYING in connection.info:
-        refuse()
-    connection.info[_COPYING] = table
-    for use in _USES:
-        event.listen(connection, use, refuse)
-    try:
-        yield
-    finally:
-        for use in _USES:
-            event.remove(connection, use, refuse)
-        del connection.info[_COPYING]

@@ -5,8 +5,7 @@ Reading and writing are different types, so that a read cannot write by mistake.
 Laws
 - A read is one snapshot (REPEATABLE READ, READ ONLY in the database itself); a write is READ
   COMMITTED and locks rows.
-- A read prepares those statements alone that ask for it (core/db/prepared.py), and leaves prepared
-  what its connection has prepared.
+- A read ends by commit: at a rollback psycopg throws away all that it has prepared on the connection.
 - Nothing waits for ever: statements, locks, idle transactions and the wait for a connection all
   have a bound.
 - A connection that rested is asked before it is used, so that a database that restarted meanwhile
@@ -17,10 +16,9 @@ Laws
   a `write_session`.
 """
 
-import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, Final, TypeVar
@@ -29,15 +27,13 @@ import msgspec
 from psycopg import Connection as Driver
 from psycopg import Error as PsycopgError
 from psycopg import IsolationLevel
-from psycopg.pq import TransactionStatus
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError, DisconnectionError, SQLAlchemyError
 from sqlalchemy.orm import Session, sessionmaker
-from sqlalchemy.pool import PoolProxiedConnection, QueuePool
+from sqlalchemy.pool import QueuePool
 
-from core.db.described import DescribedCursor
 from core.db.outage import SAID, Connections, outage_of, tell_outages
-from core.db.replicas import Lender, ReplicaPlace, Replicas
+from core.db.replicas import ReplicaPlace, Replicas
 
 Found = TypeVar("Found")
 # A dead peer is noticed within about ten seconds (TCP only; a unix socket notices at once).
@@ -49,9 +45,6 @@ KEEPALIVE = {
 }
 # How instants are written, whatever role and database say: psycopg reads no other form.
 AS_WE_READ: Final = "-c timezone=UTC -c datestyle=ISO,MDY"
-# Runs of a statement on one connection before psycopg has it prepared unasked: of writes, and of reads.
-_PREPARED_AFTER: Final = 5
-_NEVER: Final = sys.maxsize
 
 
 class ReadSession(Session):
@@ -76,18 +69,15 @@ def _begin_snapshot(session: Session, transaction: Any, connection: Connection) 
 
     The pool takes it back. A savepoint is in a snapshot that has begun.
     """
-    if transaction.nested:
-        return
-    driver = _driver_of(connection.connection)
-    driver.isolation_level, driver.read_only = IsolationLevel.REPEATABLE_READ, True
-    if driver.prepare_threshold is not None:  # as through a pooler
-        driver.prepare_threshold = _NEVER
+    if not transaction.nested:
+        driver = driver_of(connection)
+        driver.isolation_level, driver.read_only = IsolationLevel.REPEATABLE_READ, True
 
 
 class _FollowingSession(ReadSession):
     """Of a replica, chosen with the first statement; of the primary where none is lent."""
 
-    def __init__(self, primary: Engine, replicas: Lender) -> None:
+    def __init__(self, primary: Engine, replicas: Replicas) -> None:
         super().__init__(expire_on_commit=False)
         self._primary = primary
         self._replicas = replicas
@@ -156,26 +146,21 @@ class Database:
     ) -> None:
         bounds = bounds or Bounds()
         self.direct = _engine(url, application_name, bounds, synchronous_commit=synchronous_commit)
-        self.engine = (
-            self.direct if pooled_url is None else _pooled(pooled_url, application_name, bounds)
-        )
-        self.replicas = (
-            None
-            if replica is None
-            else Replicas(
-                # not asked before use: where it is in the log is asked each time, within a bound
-                _engine(replica.url, application_name, replace(bounds, trust_s=inf)),
-                self.engine,
-                replica,
-            )
-        )
+        self.engine, self.replicas = self.direct, None
+        if pooled_url is not None:
+            self.engine = _engine(pooled_url, application_name, bounds, is_pooled=True)
+        if replica is not None:
+            # not asked before use: where it is in the log is asked each time, within a bound
+            follows = _engine(replica.url, application_name, replace(bounds, trust_s=inf))
+            self.replicas = Replicas(follows, self.engine, replica)
+        self._alone = self.engine.execution_options(isolation_level="AUTOCOMMIT")
         self._read = sessionmaker(self.engine, class_=ReadSession, expire_on_commit=False)
         self._write = sessionmaker(self.engine, class_=WriteSession, expire_on_commit=False)
 
     @contextmanager
     def read(self) -> Iterator[ReadSession]:
         """A snapshot of the primary to read from; ends with the block."""
-        with _errors_of_sqlalchemy(), self._read() as session:
+        with _errors_of_sqlalchemy(), self._read.begin() as session:
             yield session
 
     def reading(self, work: Callable[[ReadSession], Found]) -> Found:
@@ -189,7 +174,8 @@ class Database:
                 return work(session)
         with _FollowingSession(self.engine, self.replicas) as following:
             try:
-                return work(following)
+                with following.begin():
+                    return work(following)
             except (SQLAlchemyError, PsycopgError):
                 if not following.is_of_replica:
                     raise
@@ -215,36 +201,15 @@ class Database:
             yield session
 
     @contextmanager
-    def statements(self) -> Iterator[Driver[Any]]:
-        """psycopg's own connection, on which each statement is a transaction of its own, committed
-        when it has run.
+    def statements(self) -> Iterator[Connection]:
+        """A connection on which each statement is a transaction of its own, committed when it has run:
+        one round trip, for the one statement that every call makes.
 
-        For the one statement that every call makes: nothing of SQLAlchemy but its pool stands in
-        the way.
+        After an outage it is one transaction, which alone says whether it wrote.
         """
-        lent = self._lent()
-        try:
-            driver = _driver_of(lent)
-            driver.autocommit = not SAID.is_out  # a transaction alone says whether it wrote
-            yield driver
-            if not driver.autocommit:
-                SAID.look(driver.execute)
-                driver.commit()
-        except PsycopgError as error:
-            if driver.closed:
-                lent.invalidate(error)
-            raise as_sqlalchemys(error) from error
-        finally:
-            lent.close()
-
-    def _lent(self) -> PoolProxiedConnection:
-        """A connection of the pool; the driver's own error when there is no database becomes
-        SQLAlchemy's here too.
-        """
-        try:
-            return self.engine.raw_connection()
-        except PsycopgError as error:
-            raise as_sqlalchemys(error) from error
+        alone = self.engine if SAID.is_out else self._alone
+        with alone.begin() as connection:
+            yield connection
 
     @property
     def connections_in_use(self) -> int:
@@ -271,33 +236,18 @@ def _engine(
     bounds: Bounds,
     *,
     synchronous_commit: bool = True,
+    is_pooled: bool = False,
 ) -> Engine:
-    milliseconds = {
+    settings = {
         "statement_timeout": bounds.statement_s * 1000,
         "lock_timeout": bounds.lock_s * 1000,
         "idle_in_transaction_session_timeout": bounds.idle_in_transaction_s * 1000,
+        **({} if synchronous_commit else {"synchronous_commit": "off"}),
     }
-    settings = " ".join(f"-c {name}={value}" for name, value in milliseconds.items())
-    commit = "" if synchronous_commit else "-c synchronous_commit=off "
-    engine = _made(
-        url,
-        application_name,
-        bounds,
-        prepare_threshold=_PREPARED_AFTER,
-        options=f"{AS_WE_READ} {commit}{settings}",
-    )
-    _end_reads_by_commit(engine)
-    return engine
-
-
-def _pooled(url: str, application_name: str, bounds: Bounds) -> Engine:
-    """Through a pooler: a statement that one connection prepared is unknown to the next, and what
-    `options` would set is the pooler's to set.
-    """
-    return _made(url, application_name, bounds, prepare_threshold=None)
-
-
-def _made(url: str, application_name: str, bounds: Bounds, **connect_args: Any) -> Engine:
+    options = " ".join((AS_WE_READ, *(f"-c {name}={value}" for name, value in settings.items())))
+    # Through a pooler a statement that one connection prepared is unknown to the next, and what
+    # `options` would set is the pooler's to set.
+    asked: dict[str, Any] = {"prepare_threshold": None} if is_pooled else {"options": options}
     engine = create_engine(
         url,
         poolclass=Connections,
@@ -309,24 +259,19 @@ def _made(url: str, application_name: str, bounds: Bounds, **connect_args: Any) 
         connect_args={
             "application_name": application_name,
             "connect_timeout": bounds.connect_s,
-            "cursor_factory": DescribedCursor,
             **KEEPALIVE,
-            **connect_args,
+            **asked,
         },
     )
     tell_outages(engine)
     _ask_before_use(engine, bounds.trust_s)
-    _prepare_what_asks(engine)
     return engine
 
 
-def driver_of(session: Session) -> Driver[Any]:
-    """psycopg's own connection under the session's transaction."""
-    return _driver_of(session.connection().connection)
-
-
-def _driver_of(connection: PoolProxiedConnection) -> Driver[Any]:
-    driver = connection.dbapi_connection
+def driver_of(db: Session | Connection) -> Driver[Any]:
+    """psycopg's own connection, under the session's transaction."""
+    connection = db.connection() if isinstance(db, Session) else db
+    driver = connection.connection.dbapi_connection
     assert isinstance(driver, Driver)
     return driver
 
@@ -351,21 +296,14 @@ def _ask_before_use(engine: Engine, trust_s: float) -> None:
     """As SQLAlchemy's pre-ping, but for connections alone that rested longer than `trust_s`
     seconds.
 
-    What comes back to the pool is as it was made: modes that a reader or a lone statement set are
-    undone.
+    What comes back to the pool is as it was made: the modes that a reader set are undone.
     """
 
     @event.listens_for(engine, "checkin")
     def rest(driver: Driver[Any] | None, record: Any) -> None:
         record.info["rests_since"] = time.monotonic()
-        if driver is None or driver.closed:
-            return
-        if driver.autocommit:
-            driver.autocommit = False
-        if driver.read_only is not None:
-            driver.isolation_level, driver.read_only = None, None
-            if driver.prepare_threshold is not None:
-                driver.prepare_threshold = _PREPARED_AFTER
+        if driver is not None and driver.read_only and not driver.closed:
+            driver.isolation_level = driver.read_only = None
 
     @event.listens_for(engine, "checkout")
     def ask(driver: Any, record: Any, proxy: Any) -> None:
@@ -376,29 +314,3 @@ def _ask_before_use(engine: Engine, trust_s: float) -> None:
             engine.dialect.do_ping(driver)
         except engine.dialect.loaded_dbapi.Error as error:
             raise DisconnectionError from error  # the pool takes a new one in its place
-
-
-def _prepare_what_asks(engine: Engine) -> None:
-    """Of statements with `.execution_options(prepared=True)`, which the session reads objects by."""
-
-    @event.listens_for(engine, "do_execute")
-    def run(cursor: Any, statement: str, parameters: Any, context: Any) -> bool:
-        if not context.execution_options.get("prepared"):
-            return False
-        cursor.execute(statement, parameters, prepare=True)
-        return True
-
-
-def _end_reads_by_commit(engine: Engine) -> None:
-    """A read has nothing to undo, and at a rollback psycopg throws away all that it has prepared on
-    the connection, whoever had it prepared. After the commit nothing is left to roll back.
-    """
-
-    @event.listens_for(engine, "rollback")
-    def end(connection: Connection) -> None:
-        if connection.invalidated:
-            return
-        driver = _driver_of(connection.connection)
-        if driver.read_only and driver.pgconn.transaction_status == TransactionStatus.INTRANS:
-            with suppress(PsycopgError):  # the rollback that follows says it, as SQLAlchemy's
-                driver.commit()

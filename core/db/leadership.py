@@ -19,6 +19,10 @@ Laws
   loop only while that gives signs (`beat`, `fence`): after STUCK_S without one it falls silent, and
   a spare takes over from a loop that hangs as it does from a process that is frozen. How long the
   loop has been silent stands in each beat (`LeaderRow.silent_s`).
+- Silence is measured by the database's clock alone; `since` is the leader's own, for people.
+- Row locks: the fence takes FOR KEY SHARE, a new epoch FOR UPDATE, a beat neither: a beat never
+  waits for a write under way, a new epoch does. So that it need not wait for a frozen one, a fenced
+  transaction is also marked by an advisory lock, by which `end_fenced` finds it.
 - On any doubt (a beat that fails, a connection that breaks) the answer is LeadershipLostError; the
   process ends. A database that takes no writes leaves none: the lead is kept until it does again, and
   the epoch says whose it is then.
@@ -31,18 +35,28 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, create_engine
+from sqlalchemy import (
+    Connection,
+    Integer,
+    Text,
+    create_engine,
+    func,
+    literal_column,
+    select,
+    update,
+)
+from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Mapped, Session, mapped_column
 from sqlalchemy.pool import NullPool
 
-from core.db import leader
+from core.db import locks
+from core.db.base import Base
 from core.db.engine import AS_WE_READ, KEEPALIVE
-from core.db.leader import LeaderRow, LeadershipLostError
+from core.db.locks import Executor
 from core.db.outage import SAID, OutageError, tell_outages
 from core.db.refused import refused_state
-
-__all__ = ["LeaderRow", "Leadership", "LeadershipLostError"]
+from core.errors import OutsideError
 
 BEAT_S = 0.5
 SILENT_S = 2.0
@@ -50,6 +64,42 @@ TRY_S = 0.4  # how often a spare should try
 # twice what one call to the chain may take (core.chain.nodes), and any database statement
 STUCK_S = 60.0
 BOUNDS = {"connect_timeout": 5, "options": f"{AS_WE_READ} -c statement_timeout=10000"}
+# key of the status: whole seconds since the loop itself gave a sign, as the beat saw it
+NO_PROGRESS = "no_progress_s"
+
+
+class LeadershipLostError(OutsideError):
+    """Another process leads, or the connection that held the lock is gone. The loop must end."""
+
+    def __init__(self, name: str, epoch: int) -> None:
+        super().__init__(f"{name}: epoch {epoch} no longer leads")
+        self.name = name
+        self.epoch = epoch
+
+
+class LeaderRow(Base):
+    """Who runs a single-writer loop.
+
+    Every write of the loop carries the epoch; `beat_at` is its heartbeat; `status` is what it last said
+    of itself, for /health/ready.
+    """
+
+    __tablename__ = "leader"
+
+    name: Mapped[str] = mapped_column(Text, primary_key=True)
+    epoch: Mapped[int]
+    holder: Mapped[str] = mapped_column(Text)
+    backend_pid: Mapped[int] = mapped_column(Integer)
+    since: Mapped[datetime]
+    beat_at: Mapped[datetime]
+    status: Mapped[dict[str, Any]]
+
+    def silent_s(self, now: datetime) -> int:
+        """Whole seconds since the loop itself gave a sign: the age of the beat and what the beat
+        says of the loop.
+        """
+        age_s = max(0, int((now - self.beat_at).total_seconds()))
+        return age_s + int(self.status.get(NO_PROGRESS, 0))
 
 
 class Leadership:
@@ -113,8 +163,8 @@ class Leadership:
         connection = self._engine.connect()
         try:
             if self._locked(connection):
-                leader.end_fenced(connection, self.name)
-                self._begin(connection, leader.raise_epoch(connection, self.name, self.holder, now))
+                end_fenced(connection, self.name)
+                self._begin(connection, raise_epoch(connection, self.name, self.holder, now))
         finally:
             if self._connection is None:
                 connection.close()
@@ -153,7 +203,7 @@ class Leadership:
 
         Errors: LeadershipLostError.
         """
-        leader.require_epoch(session, self.name, self.epoch)
+        require_epoch(session, self.name, self.epoch)
         self._sign_at = self._clock()
 
     def fence_beside(self, session: Session) -> None:
@@ -161,7 +211,16 @@ class Leadership:
 
         Errors: LeadershipLostError.
         """
-        leader.require_epoch(session, self.name, self.epoch)
+        require_epoch(session, self.name, self.epoch)
+
+    def fence_alone(self, session: Session) -> None:
+        """As `fence_beside`; fenced transactions under way are waited for, and others wait for the
+        end of this one.
+
+        Errors: LeadershipLostError, OperationalError when a lock is not had in time.
+        """
+        keep_out_writes(session, self.name)
+        self.fence_beside(session)
 
     def release(self) -> None:
         """Give the lock back at once, so that the next leader need not wait for the connection to
@@ -177,9 +236,9 @@ class Leadership:
         self._engine.dispose()
 
     def _locked(self, connection: Connection) -> bool:
-        if leader.try_lock(connection, self.name):
+        if try_lock(connection, self.name):
             return True
-        return leader.end_silent_holder(connection, self.name, SILENT_S) and leader.try_lock(
+        return end_silent_holder(connection, self.name, SILENT_S) and try_lock(
             connection, self.name
         )
 
@@ -208,7 +267,7 @@ class Leadership:
                 return  # the loop meets it at its next beat or fence
 
     def _said(self) -> dict[str, Any]:
-        return {**self._status, leader.NO_PROGRESS: int(self._clock() - self._sign_at)}
+        return {**self._status, NO_PROGRESS: int(self._clock() - self._sign_at)}
 
     def _write_beat(self) -> None:
         with self._using:
@@ -216,12 +275,12 @@ class Leadership:
             assert self._connection is not None  # it lives as long as the epoch
             try:
                 try:
-                    leader.beat(self._connection, self.name, epoch, self._said())
+                    write_beat(self._connection, self.name, epoch, self._said())
                 except SQLAlchemyError as error:
                     if refused_state(error) is None:
                         raise
                     self._status = {}  # words that the database does not take are no lost lead
-                    leader.beat(self._connection, self.name, epoch, self._said())
+                    write_beat(self._connection, self.name, epoch, self._said())
                 self._beat_at = self._clock()
                 SAID.end()
             except OutageError:
@@ -229,3 +288,104 @@ class Leadership:
             except (SQLAlchemyError, LeadershipLostError) as error:
                 self._is_lost = True
                 raise LeadershipLostError(self.name, epoch) from error
+
+
+# SQL
+
+
+def try_lock(db: Executor, name: str) -> bool:
+    """Take the session's advisory lock of this name, or answer False at once.
+
+    It goes with the connection.
+    """
+    return locks.own(_leadership(name)).try_hold(db)
+
+
+def end_silent_holder(db: Executor, name: str, silent_s: float) -> bool:
+    """Terminate the backend that holds the lock, if there was no beat for `silent_s` (inclusive);
+    True when it is gone.
+
+    Who holds it is asked of the lock as it is terminated, not of the row: a process id is used
+    again. A leader takes the lock on a fresh connection, so a younger backend has had no time to
+    beat yet and is left alone.
+    """
+    since = func.clock_timestamp() - func.make_interval(0, 0, 0, 0, 0, 0, silent_s)
+    if (
+        db.execute(
+            select(LeaderRow.epoch).where(LeaderRow.name == name, LeaderRow.beat_at > since)
+        ).first()
+        is not None
+    ):
+        return False
+    return locks.end_holders_of_own(db, _leadership(name), silent_s)
+
+
+def end_fenced(db: Executor, name: str) -> None:
+    """Terminate the backends whose transactions are fenced by an earlier epoch.
+
+    Call it with the lock held.
+    """
+    locks.end_holders_of_own(db, _fence(name), 0)
+
+
+def raise_epoch(db: Executor, name: str, holder: str, now: datetime) -> int:
+    """Write the new leader down and return its epoch, one above the last.
+
+    Call it with the lock held.
+    """
+    fresh = {
+        "holder": holder,
+        "backend_pid": func.pg_backend_pid(),
+        "since": now,
+        "beat_at": func.clock_timestamp(),
+        "status": {},
+    }
+    # The update below would only lock FOR NO KEY UPDATE, which a fence does not wait for. The first
+    # epoch is 1.
+    held = select(LeaderRow.name).where(LeaderRow.name == name).with_for_update().subquery()
+    first = select(literal_column("1") + 0 * func.count()).select_from(held).scalar_subquery()
+    statement = insert(LeaderRow).values(name=name, epoch=first, **fresh)
+    statement = statement.on_conflict_do_update(
+        index_elements=[LeaderRow.name], set_={"epoch": LeaderRow.epoch + 1, **fresh}
+    )
+    return db.execute(statement.returning(LeaderRow.epoch)).scalar_one()
+
+
+def write_beat(db: Executor, name: str, epoch: int, status: Mapping[str, Any]) -> None:
+    """Say that the loop lives. Errors: LeadershipLostError when the epoch is not the newest."""
+    led = update(LeaderRow).where(LeaderRow.name == name, LeaderRow.epoch == epoch)
+    beat = led.values(beat_at=func.clock_timestamp(), status=dict(status))
+    if db.execute(beat.returning(LeaderRow.epoch)).first() is None:
+        raise LeadershipLostError(name, epoch)
+
+
+def require_epoch(db: Executor, name: str, epoch: int) -> None:
+    """Fence this transaction: the epoch cannot rise before it ends. Errors: LeadershipLostError."""
+    locks.own(_fence(name)).wait_shared(db)
+    led = select(LeaderRow.epoch).where(LeaderRow.name == name, LeaderRow.epoch == epoch)
+    if db.execute(led.with_for_update(read=True, key_share=True)).first() is None:
+        raise LeadershipLostError(name, epoch)
+
+
+def keep_out_writes(db: Executor, name: str) -> None:
+    """Wait for the fenced transactions under way and keep new ones out until this one ends: for
+    short work beside a leader.
+
+    By the mark of the fence, not by the leader's row: its beats go on. A new leader ends this work
+    like a fenced transaction.
+    Errors: OperationalError when it takes longer than a lock is waited for.
+    """
+    locks.own(_fence(name)).wait(db)
+
+
+def leader_row(session: Session, name: str) -> LeaderRow | None:
+    """The newest leader of this name, or None when there never was one."""
+    return session.get(LeaderRow, name, populate_existing=True)
+
+
+def _leadership(name: str) -> str:
+    return f"leader:{name}"
+
+
+def _fence(name: str) -> str:
+    return f"fence:{name}"

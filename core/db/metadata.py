@@ -22,7 +22,7 @@ def import_tables() -> None:
     """Load the tables of all contexts, and with them the foreign keys between them; and the
     database's own, `leader`.
     """
-    import_module("core.db.leader")
+    import_module("core.db.leadership")
     for context in contexts():
         import_module(f"core.{context}.tables")
 

@@ -4,16 +4,13 @@
     mandate-wallet migrate current          name its revision
     mandate-wallet migrate check            say where the tables of the contexts differ from it
     mandate-wallet migrate draft "words"    write the next migration from these differences; read it before use
-    mandate-wallet migrate sql              print the tables of the contexts as SQL
 
 The database is DATABASE_URL's. A URL may stand after the command instead, if it holds no password:
 who may list processes reads their arguments. `python -m core.db.migrate` is the same.
 """
 
-# A column added to a context's tables.py after a release needs a new migration (`draft` on an
-# upgraded, empty database). Before the first release 0001 itself is written again: `... sql >
-# core/db/migrations/versions/0001_initial.sql`. tests/integration/core/db/test_migrations.py fails as
-# long as tables and migrations differ.
+# A column added to a context's tables.py needs a new migration (`draft` on an upgraded, empty
+# database); tests/integration/core/db/test_migrations.py fails as long as tables and migrations differ.
 
 import sys
 from collections.abc import Callable, Sequence
@@ -27,9 +24,8 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from alembic.util import CommandError
 from psycopg.errors import InsufficientPrivilege
-from sqlalchemy import Connection, Table, create_engine, make_url, pool
+from sqlalchemy import Connection, create_engine, make_url, pool
 from sqlalchemy.exc import ArgumentError, OperationalError, ProgrammingError
-from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
 
 from core.db.base import Base
 from core.db.metadata import import_tables
@@ -43,7 +39,6 @@ Answer = TypeVar("Answer")
 MIGRATIONS = Path(__file__).parent / "migrations"
 URL_FORM = "write postgresql+psycopg://user:password@host/name"
 URL_RULE = f"The URL is not one of a database: {URL_FORM}"
-POSTGRES = create_engine("postgresql+psycopg://")  # for its dialect; it never connects
 
 
 def upgrade(url: str, to: str = "head") -> None:
@@ -77,30 +72,6 @@ def draft(url: str, words: str) -> None:
         lambda connection: command.revision(
             _config(connection), words, autogenerate=True, rev_id=_next_revision()
         ),
-    )
-
-
-def tables_as_sql() -> str:
-    """Every table of the contexts with its indexes, as CREATE statements, in the order of their
-    foreign keys.
-    """
-    import_tables()
-    return "\n".join(map(_table_as_sql, Base.metadata.sorted_tables))
-
-
-def _table_as_sql(table: Table) -> str:
-    indexes = [
-        CreateIndex(index) for index in sorted(table.indexes, key=lambda index: str(index.name))
-    ]
-    parts: list[ExecutableDDLElement] = [CreateTable(table), *indexes]
-    statements = [str(part.compile(POSTGRES)).strip() for part in parts]
-    return (
-        "\n".join(
-            line.rstrip().replace("\t", "    ")
-            for part in statements
-            for line in f"{part};".splitlines()
-        )
-        + "\n"
     )
 
 
@@ -179,8 +150,6 @@ def _run(arguments: list[str]) -> int:
                 sys.stderr.write("A migration is written in a checkout, and this is a package.\n")
                 return 1
             draft(_url_of(given), words)
-        case ["sql"]:
-            sys.stdout.write(tables_as_sql())
         case _:
             sys.stderr.write(__doc__)
             return 2

@@ -15,7 +15,6 @@ Laws
 
 import threading
 import time
-from collections.abc import Callable
 from enum import StrEnum
 from typing import Any, Final
 
@@ -83,9 +82,9 @@ class _OutageSaid:
         if is_new:
             log.error("waiting for the database", state=kind.value, note=SAYS[kind])
 
-    def look(self, execute: Callable[[str], Any]) -> None:
-        """Whether the transaction that `execute` is of, which commits now, wrote."""
-        if self.is_out and execute(_WROTE).fetchall() == [(True,)]:
+    def look(self, connection: Connection) -> None:
+        """Whether the connection's transaction, which commits now, wrote."""
+        if self.is_out and connection.exec_driver_sql(_WROTE).scalar():
             self.end()
 
     def end(self) -> None:
@@ -158,9 +157,7 @@ def tell_outages(engine: Engine) -> None:
             context.is_disconnect = True
         return found
 
-    @event.listens_for(engine, "commit")
-    def look(connection: Connection) -> None:
-        SAID.look(connection.exec_driver_sql)
+    event.listen(engine, "commit", SAID.look)
 
 
 def _is_of_standby(connection: Any) -> bool:

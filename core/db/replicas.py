@@ -21,15 +21,15 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final, cast
 
 from psycopg import Connection as Driver
 from psycopg import Error as PsycopgError
 from psycopg import OperationalError
 from psycopg.pq import ExecStatus
 from psycopg.pq.abc import PGresult
-from sqlalchemy import Connection, Engine
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy import Connection, Engine, text
+from sqlalchemy.exc import SQLAlchemyError
 
 from core.errors import OutsideError
 
@@ -38,23 +38,17 @@ FIRST_LOOK_S, LONGEST_LOOK_S = 0.001, 0.02
 ANSWER_S: Final = 0.5  # beyond its wait, that it may take to say where it is
 LAG_WAIT_S: Final = 1.0  # a healthy replica has replayed by then what the primary named
 
-_AT: Final = "select pg_current_wal_lsn()::text"
+_AT: Final = text("select pg_current_wal_lsn()::text")
 _HAS: Final = "select pg_last_wal_replay_lsn() >= $1::pg_lsn and pg_is_in_recovery()"
 _AGE: Final = (
     "select extract(epoch from clock_timestamp() - pg_last_xact_replay_timestamp())::float8"
 )
-_WHOSE: Final = "select system_identifier::text from pg_control_system()"
+_WHOSE: Final = text("select system_identifier::text from pg_control_system()")
 _KNOWN: Final = "identity"  # in what SQLAlchemy keeps of a connection
 
 
 class ForeignReplicaError(OutsideError):
     """What answers as a replica follows another database."""
-
-
-class Lender(Protocol):
-    """Whoever has a replica for a read that begins now."""
-
-    def lend(self) -> Connection | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +66,7 @@ class Replicas:
     def __init__(self, engine: Engine, primary: Engine, place: ReplicaPlace) -> None:
         self.most_lag_s = place.most_lag_s
         self._engine = engine
-        self._primary = primary
+        self._primary = primary.execution_options(isolation_level="AUTOCOMMIT")  # no snapshot stays
         self._wait_s = place.wait_s
         self._rests_until = 0.0
         self._identity: str | None = None  # the primary's, as soon as it is known
@@ -113,10 +107,7 @@ class Replicas:
 
         Errors: ForeignReplicaError; SQLAlchemyError, of the primary.
         """
-        try:
-            at = self._primary_at()
-        except PsycopgError as error:
-            raise DBAPIError.instance(None, None, error, PsycopgError) from error
+        at = self._primary_at()
         try:
             with self._asking(LAG_WAIT_S) as (connection, until), connection:
                 if _has_replayed(connection, at, LAG_WAIT_S, until):
@@ -135,7 +126,7 @@ class Replicas:
         connection = self._engine.connect()
         until, is_told = time.monotonic() + wait_s + ANSWER_S, False
         try:
-            whose = connection.info.get(_KNOWN) or _told(connection, _WHOSE, (), until)
+            whose = connection.info.get(_KNOWN) or _told(connection, _WHOSE.text, (), until)
             if whose != self._identity:
                 raise ForeignReplicaError("the replica follows another database")
             connection.info[_KNOWN] = whose
@@ -152,8 +143,8 @@ class Replicas:
     def _primary_at(self) -> str:
         with self._primary.connect() as connection:
             if self._identity is None:
-                self._identity = str(_asked(connection, _WHOSE))
-            return str(_asked(connection, _AT))
+                self._identity = str(connection.scalar(_WHOSE))
+            return str(connection.scalar(_AT))
 
 
 def _has_replayed(connection: Connection, at: str, wait_s: float, until: float) -> bool:
@@ -173,7 +164,7 @@ def _told(
     """What one statement says, in a transaction of its own, by then; the driver alone would wait for
     ever. The connection is of no use after an error.
     """
-    wire = _driver_of(connection).pgconn
+    wire = cast("Driver[Any]", connection.connection.dbapi_connection).pgconn
     wire.send_query_params(statement.encode(), [one.encode() for one in values])
     arrived = select.poll()
     arrived.register(wire.socket, select.POLLIN)
@@ -191,19 +182,3 @@ def _told(
         raise OperationalError("a replica refuses to say where it is")
     value = found.get_value(0, 0)
     return None if value is None else value.decode()
-
-
-def _asked(connection: Connection, statement: str) -> Any:
-    """One statement that is a transaction of its own: no snapshot stays open."""
-    driver = _driver_of(connection)
-    driver.autocommit = True
-    try:
-        row = driver.execute(statement).fetchone()
-    finally:
-        if not driver.closed:
-            driver.autocommit = False
-    return None if row is None else row[0]
-
-
-def _driver_of(connection: Connection) -> "Driver[Any]":
-    return cast("Driver[Any]", connection.connection.dbapi_connection)

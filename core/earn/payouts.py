@@ -12,7 +12,6 @@ from sqlalchemy.orm import Session
 from sqlalchemy.sql.selectable import LateralFromClause, TableValuedAlias
 
 from core.db.arrays import table_of
-from core.db.prepared import Prepared
 from core.earn import queries, views
 from core.earn.rules.feed import FeedKind
 from core.earn.rules.payout import (
@@ -172,12 +171,12 @@ def owed_by_groups(session: Session, account_ids: Collection[int]) -> dict[int, 
 
 def earnings_of(session: Session, account_ids: Collection[int]) -> dict[int, Earnings]:
     """By account; of one without awards zeros."""
-    rows = _EARNED.rows(session, account_ids=list(account_ids))
+    rows = session.execute(_EARNED, {"account_ids": list(account_ids)}).all()
     found = {row[0]: Earnings(*map(int, row[1:])) for row in rows}
     return {account_id: found.get(account_id, Earnings()) for account_id in account_ids}
 
 
-_EARNED: Final = Prepared(
+_EARNED: Final = (
     select(
         EarnAward.account_id,
         func.sum(EarnAward.tenths),

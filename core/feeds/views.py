@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 from sqlalchemy import (
     ColumnElement,
     FromClause,
-    Row,
+    RowMapping,
     Select,
     Table,
     exists,
@@ -89,7 +89,8 @@ def page(
     if after is not None:
         query = query.where(_behind(source, after))
     order = (source.at, source.id) if source.by_time else (source.id,)
-    return [_row(source, row) for row in session.execute(query.order_by(*order).limit(limit))]
+    found = session.execute(query.order_by(*order).limit(limit)).mappings()
+    return [_row(source, row) for row in found]
 
 
 def place_at(session: Session, key: FeedKey, at: datetime) -> FeedPlace | None:
@@ -129,8 +130,8 @@ def _behind(source: _Source, after: FeedPlace) -> ColumnElement[bool]:
     return tuple_(source.at, source.id) > tuple_(literal(at), literal(after.id))
 
 
-def _row(source: _Source, row: Row[Any]) -> DataFeedRow:
-    found = dict(row._mapping)
+def _row(source: _Source, row: RowMapping) -> DataFeedRow:
+    found = dict(row)
     id_, at = found.pop("feed_id"), found.pop("feed_at")
     place = FeedPlace((at - _EPOCH) // _MICROSECOND if source.by_time else 0, id_)
     return DataFeedRow(place, at, {name: _plain(value) for name, value in found.items()})

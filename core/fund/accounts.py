@@ -4,15 +4,10 @@ sends counts (docs/fund.md#accounts).
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Protocol
 
-from core.chain import results
-from core.chain.abi import answer_words, function
-from core.chain.reader import LATEST, ChainReader
+from core.chain.reader import ChainReader
 from core.fund.rules.plan import FollowerAccount
-from core.hexes import bytes_of
-
-BALANCE_OF: Final = function("MockUSDC", "balanceOf")
 
 
 class FollowerAccounts(Protocol):
@@ -39,11 +34,7 @@ class SimulatedAccounts:
         self._chain = chain
 
     def read(self, address: str) -> FollowerAccount | None:
-        data = f"{BALANCE_OF.selector}{bytes_of(address).hex():0>64}"
-        call = {"to": self._chain.contracts["usdc"], "data": data}
-        told = self._chain.rpc.call("eth_call", [call, LATEST], results.code)
-        nav = int.from_bytes(answer_words(told, 1))
-        return FollowerAccount(nav, {})
+        return FollowerAccount(self._chain.usdc_balance(address), {})
 
 
 @dataclass(frozen=True, slots=True)

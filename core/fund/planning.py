@@ -1,5 +1,5 @@
-"""What a plan reads and writes: each a statement of its own that the driver runs (core/db/prepared.py),
-since many followers plan a signal in the minute that it comes.
+"""What a plan reads and writes: each is one statement, since many followers plan a signal in the minute that
+it comes.
 """
 
 from collections.abc import Mapping
@@ -11,6 +11,7 @@ from typing import Any, Final
 from sqlalchemy import (
     BigInteger,
     ColumnElement,
+    Connection,
     Numeric,
     Text,
     bindparam,
@@ -29,7 +30,6 @@ from core.credits.queries import available_of
 from core.db.base import Timestamp
 from core.db.engine import WriteSession
 from core.db.locks import WAITED, WAITED_SQL, LockClass, waited_values
-from core.db.prepared import Prepared, Runs, rows_of
 from core.fund.rules.frozen import FrozenRules, rules_of
 from core.fund.rules.plan import SignalPlan
 from core.fund.rules.signals import decimal_text
@@ -92,7 +92,7 @@ _ACCOUNT: Final = bindparam("account_id", type_=BigInteger)
 _SEQ: Final = bindparam("seq", type_=BigInteger)
 
 _LIQUIDITY: Final = LIQUIDITY.where(FundSignal.market == MARKET).lateral("liquidity")
-_PLACE: Final = Prepared(
+_PLACE: Final = (
     select(
         FundSignal.market,
         FundSignal.weight_e4,
@@ -142,8 +142,8 @@ _KEPT: Final[Mapping[str, ColumnElement[Any]]] = {
     "mid": bindparam("mid", type_=Text),
     "at": bindparam("now", type_=Timestamp),
 }
-_RECORD: Final = Prepared(
-    insert(FundPlan).from_select([*_KEPT, "is_charged"], select(*_KEPT.values(), literal(False)))
+_RECORD: Final = insert(FundPlan).from_select(
+    [*_KEPT, "is_charged"], select(*_KEPT.values(), literal(False))
 )
 
 # A sale that was committed while the lock was waited for is met by its key, and no row comes back:
@@ -164,7 +164,7 @@ _SOLD: Final = (
     .returning(FundSignalSale.signal_seq)
     .cte("sold")
 )
-_SELL: Final = Prepared(
+_SELL: Final = (
     insert(FundPlan)
     .from_select(
         [*_KEPT, "is_charged"], select(*_KEPT.values(), exists(select(_SOLD.c.signal_seq)))
@@ -209,13 +209,14 @@ _RULES: Final = _KeptRules()
 
 
 def place_of(
-    db: Runs, session: Session, account_id: int, seq: int, now: datetime
+    db: Connection, session: Session, account_id: int, seq: int, now: datetime
 ) -> SignalPlace | None:
     """None: there is no such signal. `db`: what reads; rules that are not kept are the session's."""
-    rows = _PLACE.rows(db, account_id=account_id, seq=seq, **day_before(now))
-    if not rows:
+    asked = {"account_id": account_id, "seq": seq, **day_before(now)}
+    row = db.execute(_PLACE, asked).first()
+    if row is None:
         return None
-    market, weight, leverage, at, vault_id, is_paused, rules_hash, superseded, *rest = rows[0]
+    market, weight, leverage, at, vault_id, is_paused, rules_hash, superseded, *rest = row
     paid, available, mirror, liquidity = rest[0], rest[1], rest[2:7], rest[7:]
     is_measured = liquidity[BUCKETS_COLUMN] is not None
     return SignalPlace(
@@ -276,9 +277,9 @@ class PlanRow:
         }
 
 
-def record_plan(db: Runs, row: PlanRow) -> None:
+def record_plan(db: Connection, row: PlanRow) -> None:
     """Of a plan that costs nothing."""
-    _RECORD.rows(db, **row.values)
+    db.execute(_RECORD, row.values)
 
 
 def sell_plan(session: WriteSession, row: PlanRow, paid_by: str, price_key: str) -> bool:
@@ -288,12 +289,12 @@ def sell_plan(session: WriteSession, row: PlanRow, paid_by: str, price_key: str)
     Whoever else sells the signal to this account waits until the transaction ends
     (core.fund.queries).
     """
-    ((is_charged,),) = _SELL.rows(session, **_sale_values(row, paid_by, price_key))
-    return bool(is_charged)
+    values = _sale_values(row, paid_by, price_key)
+    return bool(session.connection().scalar(_SELL, values))
 
 
 def sell_plan_at_once(
-    db: Runs,
+    db: Connection,
     row: PlanRow,
     paid_by: str,
     price_key: str,
@@ -306,8 +307,8 @@ def sell_plan_at_once(
     """
     spent = spend_values(row.account_id, amount, names_of_sale(key), said, row.now)
     values = {**spent, **_sale_values(row, paid_by, price_key)}
-    rows = rows_of(db, _SELL_AT_ONCE, values) if amount > 0 else []
-    return bool(rows[0][0]) if rows else None
+    found = db.exec_driver_sql(_SELL_AT_ONCE, values).first() if amount > 0 else None
+    return None if found is None else bool(found.is_charged)
 
 
 def _sale_values(row: PlanRow, paid_by: str, price_key: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from core.audit.queries import open_counts
 from core.blocks.queries import FINALIZED, TIP, not_orphaned
 from core.blocks.tables import ChainBlock, ChainCursor, Reorg, RevertedTx, Vault
-from core.db.leader import leader_row
+from core.db.leadership import leader_row
 from core.db.outage import SAID, OutageKind
 from core.db.revisions import recorded
 from core.health.rules import IndexerFacts

@@ -5,12 +5,22 @@ first answers to idempotency keys.
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
-from psycopg import Connection
-from sqlalchemy import BigInteger, DateTime, Select, any_, bindparam, cast, delete, select, tuple_
+from sqlalchemy import (
+    BigInteger,
+    Connection,
+    DateTime,
+    Select,
+    any_,
+    bindparam,
+    cast,
+    delete,
+    select,
+    tuple_,
+)
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Session
 
@@ -18,7 +28,6 @@ from core.db import locks
 from core.db.base import Hash32
 from core.db.engine import WriteSession
 from core.db.locks import AdvisoryLock, LockClass
-from core.db.prepared import rows_of
 from core.identity.tables import Account, ApiKey, IdempotencyRecord
 from core.identity.tables import Session as SessionRow
 from core.subscriptions.queries import PLAN_OF_ACCOUNT
@@ -51,6 +60,14 @@ _FIND_CALL = f"""{_CALLER}{_SHOWN}, coalesce(counted.n, 0), null
 from caller left join request_count counted on counted.key_id = caller.key_id and counted.day = %(day)s
 """
 
+_COUNT_ADDRESS = """
+insert into address_count as c (name, client, since, n) values (%(name)s, %(client)s, %(now)s, 1)
+on conflict (name, client) do update set
+    since = case when c.since <= %(now)s and %(now)s < c.since + %(window)s then c.since else %(now)s end,
+    n = case when c.since <= %(now)s and %(now)s < c.since + %(window)s then least(c.n + 1, %(most)s + 1) else 1 end
+returning n, since, set_config('synchronous_commit', 'off', true)
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class KeyCall:
@@ -74,7 +91,7 @@ class KeyCall:
 
 
 def count_call(
-    connection: Connection[Any], key_hash: bytes, now: datetime, ceilings: Mapping[str, int]
+    connection: Connection, key_hash: bytes, now: datetime, ceilings: Mapping[str, int]
 ) -> KeyCall | None:
     """Count one call of a live key in its UTC day; None: no live key has this hash.
 
@@ -86,7 +103,7 @@ def count_call(
 
 
 def find_call(
-    connection: Connection[Any], key_hash: bytes, now: datetime, ceilings: Mapping[str, int]
+    connection: Connection, key_hash: bytes, now: datetime, ceilings: Mapping[str, int]
 ) -> KeyCall | None:
     """As `count_call`, of a call that is not counted: `number` is that of the day's last one that
     was, 0 before the first.
@@ -95,7 +112,7 @@ def find_call(
 
 
 def _found(
-    connection: Connection[Any],
+    connection: Connection,
     statement: str,
     key_hash: bytes,
     now: datetime,
@@ -107,8 +124,26 @@ def _found(
         "now": now,
         "ceilings": json.dumps(dict(ceilings)),
     }
-    rows = rows_of(connection, statement, values)
-    return KeyCall(*rows[0][:-1]) if rows else None
+    row = connection.exec_driver_sql(statement, values).first()
+    return None if row is None else KeyCall(*row[:-1])
+
+
+def count_address(
+    connection: Connection,
+    name: str,
+    client: str,
+    now: datetime,
+    window: timedelta,
+    most: int,
+) -> tuple[int, datetime]:
+    """Count one call of a network address by that name: its number in the window, at most one more
+    than `most`, and when the window began.
+
+    The connection commits each statement (core.db.engine.Database.statements).
+    """
+    values = {"name": name, "client": client, "now": now, "window": window, "most": most}
+    number, since, _ = connection.exec_driver_sql(_COUNT_ADDRESS, values).one()
+    return number, since
 
 
 def find_session(
@@ -132,7 +167,6 @@ def _live_session() -> Select[SessionRow, Account]:
             SessionRow.revoked_at.is_(None),
             SessionRow.expires_at > bindparam("now", type_=DateTime(timezone=True)),
         )
-        .execution_options(prepared=True)
     )
 
 

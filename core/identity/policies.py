@@ -9,7 +9,6 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from core.db.engine import WriteSession
-from core.db.prepared import Prepared
 from core.identity.tables import AgentPolicy, AgentPolicyChange
 
 
@@ -19,14 +18,11 @@ def find_policy(session: Session, agent_id: int) -> AgentPolicy | None:
 
 def accepts_mandates(session: Session, agent_id: int) -> bool:
     """False until the owner says otherwise (docs/rules.md#policy)."""
-    rows = _ACCEPTS.rows(session, agent_id=agent_id)
-    return bool(rows and rows[0][0])
+    return bool(session.scalar(_ACCEPTS, {"agent_id": agent_id}))
 
 
-_ACCEPTS: Final = Prepared(
-    select(AgentPolicy.accepts_mandates).where(
-        AgentPolicy.agent_id == bindparam("agent_id", type_=BigInteger)
-    )
+_ACCEPTS: Final = select(AgentPolicy.accepts_mandates).where(
+    AgentPolicy.agent_id == bindparam("agent_id", type_=BigInteger)
 )
 
 

@@ -1,4 +1,6 @@
-"""What of accounts nobody reads again: sessions that are over, days of calls, wrong recovery codes."""
+"""What of accounts nobody reads again: sessions that are over, days of calls, calls of addresses, wrong
+recovery codes.
+"""
 
 from datetime import date, datetime
 
@@ -6,7 +8,7 @@ from sqlalchemy import delete, select, tuple_
 from sqlalchemy.orm import aliased
 
 from core.db.engine import WriteSession
-from core.identity.tables import RecoveryFailure, RequestCount
+from core.identity.tables import AddressCount, RecoveryFailure, RequestCount
 from core.identity.tables import Session as SessionRow
 
 
@@ -29,6 +31,14 @@ def drop_request_counts(session: WriteSession, before: date, limit: int) -> int:
     old = select(*key).where(RequestCount.day < before, is_not_newest.exists()).limit(limit)
     gone = delete(RequestCount).where(tuple_(*key).in_(old))
     return len(session.execute(gone.returning(RequestCount.key_id)).all())
+
+
+def drop_address_counts(session: WriteSession, before: datetime, limit: int) -> int:
+    """Drop at most `limit` counts of network addresses that began before then. How many went."""
+    key = (AddressCount.name, AddressCount.client)
+    old = select(*key).where(AddressCount.since < before).limit(limit)
+    gone = delete(AddressCount).where(tuple_(*key).in_(old.with_for_update(skip_locked=True)))
+    return len(session.execute(gone.returning(AddressCount.name)).all())
 
 
 def drop_recovery_failures(session: WriteSession, before: datetime, limit: int) -> int:

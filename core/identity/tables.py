@@ -123,6 +123,20 @@ class RecoveryFailure(Base):
     at: Mapped[datetime]
 
 
+class AddressCount(Base):
+    """Calls without a key of a network address since then, by the name of their limit; over once
+    its window is.
+    """
+
+    __tablename__ = "address_count"
+    __table_args__ = (Index("ix_address_count_since", "since"),)
+
+    name: Mapped[str] = mapped_column(Text, primary_key=True)
+    client: Mapped[str] = mapped_column(Text, primary_key=True)  # address, IPv6 by /64
+    since: Mapped[datetime]
+    n: Mapped[int] = mapped_column(Integer)
+
+
 class RequestCount(Base):
     """Calls of a key in a UTC day: the daily ceiling holds over restarts and replicas."""
 

@@ -36,7 +36,6 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.orm import Session, joinedload
 
 from core.db.engine import WriteSession
-from core.db.prepared import Prepared
 from core.hexes import bytes_of, hex_of
 from core.mandate.rules.ledger import RowKind
 from core.mandate.rules.lifecycle import ACTIVE, CLOSED, Status
@@ -51,8 +50,7 @@ def find_mandate(session: Session, public_id: str) -> Mandate | None:
 
 @cache
 def _of_public_id() -> Select[Mandate]:
-    query = select(Mandate).where(Mandate.public_id == bindparam("public_id", type_=Text))
-    return query.execution_options(prepared=True)
+    return select(Mandate).where(Mandate.public_id == bindparam("public_id", type_=Text))
 
 
 def read_mandate(session: Session, public_id: str) -> Mandate | None:
@@ -89,7 +87,7 @@ def _held_by_public_id() -> Select[Mandate]:
 
 def _held(query: Select[Mandate]) -> Select[Mandate]:
     held = query.with_for_update(key_share=True)
-    return held.execution_options(populate_existing=True, prepared=True)
+    return held.execution_options(populate_existing=True)
 
 
 def replace_terms(session: WriteSession, mandate: Mandate, now: datetime) -> None:
@@ -141,8 +139,7 @@ def _list(of: str, by_status: bool, is_later_page: bool) -> Select[Mandate]:
         query = query.where(Mandate.status.in_(bindparam("statuses", expanding=True)))
     if is_later_page:
         query = query.where(Mandate.id < bindparam("before_id", type_=BigInteger))
-    query = query.order_by(Mandate.id.desc()).limit(bindparam("limit", type_=BigInteger))
-    return query.execution_options(prepared=not by_status)  # a list of statuses varies its text
+    return query.order_by(Mandate.id.desc()).limit(bindparam("limit", type_=BigInteger))
 
 
 def _page(
@@ -206,7 +203,7 @@ def held_by_agent(session: Session, agent_id: int, active: int, closed: int) -> 
     """Mandates that name the agent, the newest first: at most `active` of the signed and working
     ones, and of the stopped and settled at most `closed`, those that ended last.
     """
-    rows = _HELD.rows(session, agent_id=agent_id, active=active, closed=closed)
+    rows = session.execute(_HELD, {"agent_id": agent_id, "active": active, "closed": closed}).all()
     found = [NamedMandate(*row) for row in rows]
     return sorted(found, key=lambda mandate: mandate.id, reverse=True)
 
@@ -221,11 +218,9 @@ def _named(
     return query.order_by(*order).limit(bindparam(most, type_=BigInteger))
 
 
-_HELD: Final = Prepared(
-    union_all(
-        _named(ACTIVE, "active", Mandate.id.desc()),
-        _named(CLOSED, "closed", Mandate.ended_at.desc(), Mandate.id.desc()),
-    )
+_HELD: Final = union_all(
+    _named(ACTIVE, "active", Mandate.id.desc()),
+    _named(CLOSED, "closed", Mandate.ended_at.desc(), Mandate.id.desc()),
 )
 
 

@@ -38,7 +38,6 @@ from sqlalchemy.orm import Session, aliased
 
 from core.db.arrays import table_of
 from core.db.base import Uint256
-from core.db.prepared import Prepared
 from core.hexes import bytes_of, hex_of
 from core.mandate.rules.ledger import LedgerRow, MandateFacts, ReportedBy, RowAuthor, RowKind
 from core.mandate.rules.lifecycle import MarketMode
@@ -212,10 +211,9 @@ def counted_between(
     made of: all but notes that move nothing and break no rule.
     """
     found: dict[int, list[LedgerRow]] = {mandate_id: [] for mandate_id in mandate_ids}
-    asked = {"mandate_ids": [*mandate_ids], "start": start, "end": end}
-    for row in _COUNTED.rows(
-        session, **asked, until_seq=_LAST_SEQ if until_seq is None else until_seq
-    ):
+    last = _LAST_SEQ if until_seq is None else until_seq
+    asked = {"mandate_ids": [*mandate_ids], "start": start, "end": end, "until_seq": last}
+    for row in session.execute(_COUNTED, asked):
         read = row_of(row)
         found[read.mandate_id].append(read)
     return found
@@ -376,7 +374,7 @@ def reported_refusal_seq(session: Session, mandate_id: int, tx_hash: str) -> int
     return session.scalar(query)
 
 
-# The statements of one ledger, which many calls run each second (docs/decisions/0039)
+# The statements of one ledger, which many calls run each second
 
 _EVENT: Final = MandateEvent.__table__
 _OF_LEDGER: Final = _EVENT.c.mandate_id == bindparam("mandate_id", type_=BigInteger)
@@ -402,25 +400,23 @@ def _page_of_steps() -> Select[Any]:
     return select(_EVENT).where(_EVENT.c.id == _any_of(wanted), standing())
 
 
-_BEFORE: Final = Prepared(
+_BEFORE: Final = (
     _of_ledger(_EVENT.c.seq < bindparam("before_seq", type_=BigInteger))
     .order_by(_EVENT.c.seq.desc())
     .limit(_LIMIT)
 )
-_SIGNED: Final = Prepared(
+_SIGNED: Final = (
     _of_ledger(
         _EVENT.c.reported_by == bindparam("reported_by", type_=Text), _EVENT.c.author.is_not(None)
     )
     .order_by(_EVENT.c.seq.desc())
     .limit(1)
 )
-_SINCE: Final = Prepared(
-    _of_ledger(
-        _EVENT.c.occurred_at > bindparam("after", type_=DateTime(timezone=True)),
-        _EVENT.c.kind == any_(bindparam("kinds", type_=ARRAY(Text))),
-        standing(),
-    ).order_by(_EVENT.c.seq)
-)
+_SINCE: Final = _of_ledger(
+    _EVENT.c.occurred_at > bindparam("after", type_=DateTime(timezone=True)),
+    _EVENT.c.kind == any_(bindparam("kinds", type_=ARRAY(Text))),
+    standing(),
+).order_by(_EVENT.c.seq)
 _UNTIL: Final = _EVENT.c.seq <= bindparam("until_seq", type_=BigInteger)
 _IS_COUNTED: Final = or_(
     _EVENT.c.kind != RowKind.NOTE.value,
@@ -446,7 +442,7 @@ def _standing_until() -> ColumnElement[bool]:
     )
 
 
-_COUNTED: Final = Prepared(
+_COUNTED: Final = (
     select(_EVENT)
     .where(
         _EVENT.c.mandate_id == any_(bindparam("mandate_ids", type_=ARRAY(BigInteger))),
@@ -457,30 +453,26 @@ _COUNTED: Final = Prepared(
     )
     .order_by(_EVENT.c.seq)
 )
-_NEWEST: Final = Prepared(
+_NEWEST: Final = (
     _of_ledger(_IN_TIME, standing())
     .order_by(_EVENT.c.occurred_at.desc(), _EVENT.c.seq.desc())
     .limit(_LIMIT)
 )
 _AFTER_SEQ: Final = bindparam("after_seq", type_=BigInteger)
-_GROWN: Final = Prepared(
-    _of_ledger(
-        _EVENT.c.seq >= _AFTER_SEQ,
-        _UNTIL,
-        or_(_EVENT.c.seq == _AFTER_SEQ, _IS_COUNTED, _EVENT.c.reverses_id.is_not(None)),
-    ).order_by(_EVENT.c.seq)
+_GROWN: Final = _of_ledger(
+    _EVENT.c.seq >= _AFTER_SEQ,
+    _UNTIL,
+    or_(_EVENT.c.seq == _AFTER_SEQ, _IS_COUNTED, _EVENT.c.reverses_id.is_not(None)),
+).order_by(_EVENT.c.seq)
+_OF_TX: Final = _of_ledger(_EVENT.c.tx_hash == bindparam("tx_hash", type_=BYTEA)).order_by(
+    _EVENT.c.seq
 )
-_OF_TX: Final = Prepared(
-    _of_ledger(_EVENT.c.tx_hash == bindparam("tx_hash", type_=BYTEA)).order_by(_EVENT.c.seq)
-)
-_OF_TXS: Final = Prepared(
-    _of_ledger(
-        _EVENT.c.tx_hash == any_(bindparam("tx_hashes", type_=ARRAY(BYTEA))), standing()
-    ).order_by(_EVENT.c.seq)
-)
-_PAGE: Final = Prepared(_page_of_steps().order_by(_EVENT.c.seq))
-_CONTROL: Final = Prepared(_of_ledger(text(f"({CONTROL_ROWS})"), standing()).order_by(_EVENT.c.seq))
-_ABOVE: Final = Prepared(
+_OF_TXS: Final = _of_ledger(
+    _EVENT.c.tx_hash == any_(bindparam("tx_hashes", type_=ARRAY(BYTEA))), standing()
+).order_by(_EVENT.c.seq)
+_PAGE: Final = _page_of_steps().order_by(_EVENT.c.seq)
+_CONTROL: Final = _of_ledger(text(f"({CONTROL_ROWS})"), standing()).order_by(_EVENT.c.seq)
+_ABOVE: Final = (
     _of_ledger(
         text(f"({REPORTED_ACTIONS})"),
         _EVENT.c.amount_usdc_e6 > bindparam("above", type_=Uint256),
@@ -491,5 +483,5 @@ _ABOVE: Final = Prepared(
 )
 
 
-def _read(statement: Prepared, session: Session, **values: Any) -> list[LedgerRow]:
-    return [row_of(row) for row in statement.rows(session, **values)]
+def _read(statement: Select[Any], session: Session, **values: Any) -> list[LedgerRow]:
+    return [row_of(row) for row in session.execute(statement, values)]

@@ -12,7 +12,6 @@ from sqlalchemy import Text, bindparam, func, select
 from sqlalchemy.orm import Session
 
 from core.db.base import Timestamp
-from core.db.prepared import Prepared
 from core.market.tables import MarketListing, MarketListingState, MarketRollup
 
 DAY: Final = timedelta(hours=24)
@@ -83,12 +82,12 @@ LIQUIDITY: Final = (
 """Of every market; with `liquidity_from` for a statement that joins it. It takes `since` and `now`."""
 
 MARKET: Final = _STATE.token_id
-_LIQUIDITY: Final = Prepared(LIQUIDITY.where(bindparam("market", type_=Text) == MARKET))
+_LIQUIDITY: Final = LIQUIDITY.where(bindparam("market", type_=Text) == MARKET)
 
 
 def liquidity_of(session: Session, market: str, now: datetime) -> MarketLiquidity | None:
     """`market`: the listing's token_id. None: the market is not measured here."""
-    row = next(iter(_LIQUIDITY.rows(session, market=market, **day_before(now))), None)
+    row = session.execute(_LIQUIDITY, {"market": market, **day_before(now)}).first()
     return None if row is None else liquidity_from(market, row)
 
 

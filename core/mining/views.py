@@ -3,10 +3,11 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import (
     BigInteger,
+    CompoundSelect,
     Row,
     Select,
     any_,
@@ -21,7 +22,6 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Session
 
-from core.db.prepared import Prepared
 from core.earn.rules.payout import Source
 from core.earn.tables import EarnAward, EarnQueue
 from core.earn.unpaid import unpaid_count
@@ -129,7 +129,7 @@ def stage_counts(session: Session, account_ids: Collection[int]) -> Mapping[str,
     says; no_record_on_file: approved without one. points_recorded: all that are approved; paid: of
     these those that are wholly paid. rejected.
     """
-    rows = _STAGES.rows(session, account_ids=list(account_ids))
+    rows = session.execute(_STAGES, {"account_ids": list(account_ids)}).all()
     counts: dict[tuple[str, str | None], int] = {(of, name): n for of, name, n in rows}
 
     def entries(status: EntryStatus) -> int:
@@ -151,21 +151,19 @@ def stage_counts(session: Session, account_ids: Collection[int]) -> Mapping[str,
 
 
 _MINE: Final = MiningEntry.agent_id == any_(bindparam("account_ids", type_=ARRAY(BigInteger)))
-_STAGES: Final = Prepared(
-    union_all(
-        select(literal_column("'entries'"), MiningEntry.status, func.count())
-        .where(_MINE)
-        .group_by(MiningEntry.status),
-        select(literal_column("'reviews'"), MiningReview.method, func.count())
-        .join(MiningEntry, MiningEntry.id == MiningReview.entry_id)
-        .where(
-            _MINE,
-            MiningEntry.status == EntryStatus.APPROVED.value,
-            MiningReview.verdict == ReviewVerdict.APPROVED.value,
-        )
-        .group_by(MiningReview.method),
-        select(literal_column("'unpaid'"), null(), unpaid_count((Source.MINING,))),
+_STAGES: Final[CompoundSelect[Any]] = union_all(
+    select(literal_column("'entries'"), MiningEntry.status, func.count())
+    .where(_MINE)
+    .group_by(MiningEntry.status),
+    select(literal_column("'reviews'"), MiningReview.method, func.count())
+    .join(MiningEntry, MiningEntry.id == MiningReview.entry_id)
+    .where(
+        _MINE,
+        MiningEntry.status == EntryStatus.APPROVED.value,
+        MiningReview.verdict == ReviewVerdict.APPROVED.value,
     )
+    .group_by(MiningReview.method),
+    select(literal_column("'unpaid'"), null(), unpaid_count((Source.MINING,))),
 )
 
 

@@ -13,7 +13,6 @@ from sqlalchemy.orm import Session
 
 from core.credits.rules.buckets import BUCKETS, Credits
 from core.credits.tables import CreditHead
-from core.db.prepared import Prepared
 from core.earn.rules.payout import Source
 from core.earn.tables import EarnAward, EarnReversal, EarnStanding
 from core.hall import queries as hall
@@ -60,7 +59,7 @@ def agents_with_work(
     session: Session, agent_ids: Collection[int]
 ) -> dict[int, tuple[AgentName, VerifiedWork]]:
     """By id, of those of the ids that are agents', in the order of the ids."""
-    rows = _WITH_WORK.rows(session, agent_ids=list(agent_ids))
+    rows = session.execute(_WITH_WORK, {"agent_ids": list(agent_ids)}).all()
     found = {
         id_: (AgentName(name, registered_from == SIMULATED), VerifiedWork(tasks, claims))
         for id_, name, registered_from, tasks, claims in rows
@@ -78,7 +77,7 @@ _APPROVED: Final = (
     )
     .scalar_subquery()
 )
-_WITH_WORK: Final = Prepared(
+_WITH_WORK: Final = (
     select(
         Account.id,
         Account.name,
@@ -125,9 +124,9 @@ class OwnFacts:
 
 def own_facts(session: Session, account_id: int) -> OwnFacts:
     """Of an account that there is. Programs poll it."""
-    (
-        (name, is_owned, registered_at, is_locked, tier_2_until, until, purchases, mandates, *held),
-    ) = _OWN_FACTS.rows(session, account_id=account_id)
+    (name, is_owned, registered_at, is_locked, tier_2_until, until, purchases, mandates, *held) = (
+        session.execute(_OWN_FACTS, {"account_id": account_id}).one()
+    )
     return OwnFacts(
         name=name,
         is_owned=is_owned,
@@ -145,7 +144,7 @@ _BY_STATUS: Final = (
     .group_by(Mandate.status)
     .subquery("by_status")
 )
-_OWN_FACTS: Final = Prepared(
+_OWN_FACTS: Final = (
     select(
         Account.name,
         Account.owner_id.is_not(None),

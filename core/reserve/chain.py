@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-from core.chain.abi import answer_words
-from core.chain.abi_text import call_by_signature
 from core.chain.reader import ChainReader
 
 
@@ -24,23 +22,12 @@ class ContractNumbers:
 def contract_numbers(reader: ChainReader, token: str, block_hash: str) -> ContractNumbers:
     """Of that very block. Errors: the reader's, AbiDecodeError."""
     with reader.rpc.pinned():
-        locked_e6, locked_until_ns = _numbers(reader, token, "locked()", block_hash, 2)
+        locked_e6, locked_until_ns = reader.view("ReserveToken", "locked", token, block_hash)
         return ContractNumbers(
             locked_e6=locked_e6,
             locked_until_ns=locked_until_ns,
-            reserve_e6=_number(reader, token, "reserve()", block_hash),
-            supply=_number(reader, token, "totalSupply()", block_hash),
-            owed_e6=_number(reader, token, "treasuryOwed()", block_hash),
+            reserve_e6=reader.view("ReserveToken", "reserve", token, block_hash),
+            supply=reader.view("ReserveToken", "totalSupply", token, block_hash),
+            owed_e6=reader.view("ReserveToken", "treasuryOwed", token, block_hash),
             usdc_e6=reader.usdc_balance(token, block_hash),
         )
-
-
-def _number(reader: ChainReader, token: str, signature: str, block_hash: str) -> int:
-    return _numbers(reader, token, signature, block_hash, 1)[0]
-
-
-def _numbers(
-    reader: ChainReader, token: str, signature: str, block_hash: str, count: int
-) -> list[int]:
-    words = answer_words(reader.call(token, call_by_signature(signature, []), block_hash), count)
-    return [int.from_bytes(words[at : at + 32]) for at in range(0, 32 * count, 32)]

@@ -15,7 +15,6 @@ from sqlalchemy.orm import Session
 
 from core.db import locks
 from core.db.engine import WriteSession
-from core.db.prepared import Prepared
 from core.identity.queries import ids_with_agents
 from core.safety.tables import DefenseChange, Notice, ViolationCase
 
@@ -53,14 +52,12 @@ def close_case(session: WriteSession, case: ViolationCase, operator_id: int, now
 
 def locked_agents(session: Session, agent_ids: Iterable[int]) -> set[int]:
     """Those of the agents that have an open case."""
-    return {agent_id for (agent_id,) in _LOCKED.rows(session, agent_ids=list(agent_ids))}
+    return set(session.scalars(_LOCKED, {"agent_ids": list(agent_ids)}))
 
 
-_LOCKED: Final = Prepared(
-    select(ViolationCase.agent_id).where(
-        ViolationCase.agent_id == any_(bindparam("agent_ids", type_=ARRAY(BigInteger))),
-        ViolationCase.closed_at.is_(None),
-    )
+_LOCKED: Final = select(ViolationCase.agent_id).where(
+    ViolationCase.agent_id == any_(bindparam("agent_ids", type_=ARRAY(BigInteger))),
+    ViolationCase.closed_at.is_(None),
 )
 
 

@@ -165,7 +165,7 @@ def _lock(session: WriteSession, account_id: int) -> HeldTiers:
 def _row() -> Select[*tuple[Any, ...]]:
     query = select(Subscription.tier_2_until, Subscription.until, Subscription.purchases)
     of_account = Subscription.account_id == bindparam("account_id", type_=BigInteger)
-    return query.where(of_account).execution_options(prepared=True)
+    return query.where(of_account)
 
 
 def _held(row: Row[Any]) -> HeldTiers:

@@ -6,11 +6,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import (
     BigInteger,
     ColumnElement,
+    CompoundSelect,
     Select,
     Text,
     and_,
@@ -27,7 +28,6 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Session
 
-from core.db.prepared import Prepared
 from core.earn.rules.payout import Source
 from core.earn.unpaid import unpaid_count, unpaid_of
 from core.identity.tables import Account
@@ -90,8 +90,7 @@ def _open_tasks(*, of_category: bool, is_later_page: bool) -> Select[Task]:
         query = query.where(Task.category == bindparam("category", type_=Text))
     if is_later_page:
         query = query.where(Task.id < bindparam("before", type_=BigInteger))
-    query = query.order_by(Task.id.desc()).limit(bindparam("limit", type_=BigInteger))
-    return query.execution_options(prepared=True)
+    return query.order_by(Task.id.desc()).limit(bindparam("limit", type_=BigInteger))
 
 
 def find_task(session: Session, task_id: int) -> Task | None:
@@ -153,7 +152,7 @@ def participants_of(
     """The first agents whose claims stand, by task; of no tasks without asking."""
     found: dict[int, list[Participant]] = {task_id: [] for task_id in task_ids}
     if found:
-        for task_id, agent_id, name in _PARTICIPANTS.rows(session, task_ids=list(found)):
+        for task_id, agent_id, name in session.execute(_PARTICIPANTS, {"task_ids": list(found)}):
             found[task_id].append(Participant(agent_id, name))
     return found
 
@@ -173,7 +172,7 @@ _FIRST: Final = (
     .limit(PARTICIPANTS_SHOWN)
     .lateral("first")
 )
-_PARTICIPANTS: Final = Prepared(
+_PARTICIPANTS: Final = (
     select(_WANTED.c.task_id, Account.id, Account.name)
     .select_from(_WANTED)
     .join(_FIRST, true())
@@ -311,7 +310,7 @@ def stage_counts(session: Session, account_ids: Collection[int]) -> Mapping[str,
     points_recorded: of the verified ones those that were granted points; paid: of these those that
     are wholly paid. rejected.
     """
-    rows = _STAGES.rows(session, account_ids=list(account_ids))
+    rows = session.execute(_STAGES, {"account_ids": list(account_ids)}).all()
     counts = {(exclusive, stage): n for exclusive, stage, n in rows}
 
     def of(stage: ClaimStage, *kinds: bool) -> int:
@@ -330,13 +329,11 @@ def stage_counts(session: Session, account_ids: Collection[int]) -> Mapping[str,
     }
 
 
-_STAGES: Final = Prepared(
-    union_all(
-        select(TaskClaim.is_exclusive, TaskClaim.stage, func.count())
-        .where(TaskClaim.agent_id == any_(bindparam("account_ids", type_=ARRAY(BigInteger))))
-        .group_by(TaskClaim.is_exclusive, TaskClaim.stage),
-        select(null(), null(), unpaid_count((Source.TASK, Source.REOBSERVE))),
-    )
+_STAGES: Final[CompoundSelect[Any]] = union_all(
+    select(TaskClaim.is_exclusive, TaskClaim.stage, func.count())
+    .where(TaskClaim.agent_id == any_(bindparam("account_ids", type_=ARRAY(BigInteger))))
+    .group_by(TaskClaim.is_exclusive, TaskClaim.stage),
+    select(null(), null(), unpaid_count((Source.TASK, Source.REOBSERVE))),
 )
 
 

@@ -1,19 +1,17 @@
 """The record, beside what a second node says of it: blocks, and each ledger's sums.
 
-    final heights, drawn --> the node's headers --> hash, parent and time as we keep them?
+    heights that both call final, drawn --> the node's headers --> hash, parent and time as we keep them?
     ledgers, the longest unverified first --> chain of hashes, head, projections
                                           --> the vault's position, by the lens at the block where the record stood: cash and totals?
 
 Laws
 - The node is the second of RPC_URLS; with one, the record is held against the node that it came from.
 - What is found must be found twice, and is written once; a person closes it.
-- Each piece of work is followed by a rest as long as it took.
 - A vault's logs have their own proof (log_proof.py), by all nodes.
 Source: law 7 of docs/architecture.md; docs/decisions/0061.
 """
 
 import random
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,7 +23,7 @@ from core.audit import queries as repository
 from core.audit.rules import Fault, FindingKind
 from core.audit.views import LedgerToVerify, ledgers_in_turn
 from core.blocks import queries as chain_repository
-from core.blocks.queries import TIP, Cursor, kept_header
+from core.blocks.queries import FINALIZED, TIP, Cursor, kept_header
 from core.chain.blocks import BlockHeader
 from core.chain.errors import RpcRefusedError
 from core.mandate.chain.lens import LensPosition
@@ -51,7 +49,7 @@ class Looked:
 
 
 class Auditor:
-    """`chain` holds the second node's reader and a database of its own. Not thread-safe."""
+    """`chain` has the second node's reader. Not thread-safe."""
 
     def __init__(
         self,
@@ -61,15 +59,12 @@ class Auditor:
         blocks_a_round: int,
         is_same_provider: bool,
         draw: random.Random,
-        rest: Callable[[float], None],
     ) -> None:
-        """`rest(seconds)` waits before the next piece of work; it may raise to end the round."""
         self._chain = chain
         self._clock = clock
         self._blocks_a_round = blocks_a_round
         self._is_same_provider = is_same_provider
         self._draw = draw
-        self._rest = rest
         self._own_keys = OwnKeys(chain, clock)
 
     def round(self) -> Looked:
@@ -81,37 +76,24 @@ class Auditor:
         chain.reader.rpc.keep_to(chain.chain_id)
         found = list(self._own_keys.look())
         with chain.database.read() as session:
-            tip = chain_repository.cursor(session, TIP)
-            first = chain_repository.oldest_block(session, chain.chain_id).number + 1 if tip else 0
-        last = self._last_final()
-        if tip is None or last is None:
-            return Looked(0, 0, tuple(found))
-        last = min(last, tip.number)
-        with chain.database.read() as session:
-            ledgers = ledgers_in_turn(session, chain.chain_id, last, LEDGERS_A_ROUND)
-        heights = range(first, last + 1)
+            tip, final = (chain_repository.cursor(session, one) for one in (TIP, FINALIZED))
+            if tip is None:
+                return Looked(0, 0, tuple(found))
+            first = chain_repository.oldest_block(session, chain.chain_id).number + 1
+            ledgers = ledgers_in_turn(session, chain.chain_id, tip.number, LEDGERS_A_ROUND)
+        heights = range(first, first if final is None else final.number + 1)
         numbers = sorted(self._draw.sample(heights, min(self._blocks_a_round, len(heights))))
-        found += self._unhurried(partial(self._blocks, numbers))
+        found += self._twice(partial(self._blocks, numbers))
         for ledger in ledgers:
-            found += self._unhurried(partial(self._ledger, ledger, tip))
+            found += self._twice(partial(self._ledger, ledger, tip))
         self._end(len(numbers), len(ledgers))
         return Looked(len(numbers), len(ledgers), tuple(found))
 
-    def _last_final(self) -> int | None:
-        """The height that the node calls final; None: it can't say."""
-        try:
-            header = self._chain.reader.header("finalized")
-        except RpcRefusedError:
-            return None
-        return None if header is None else header.number
-
-    def _unhurried(self, look: Callable[[], list[Fault]]) -> list[Fault]:
-        """What two looks find; write down what of it is new, then rest for as long as it took."""
-        begun, found = time.monotonic(), look()
+    def _twice(self, look: Callable[[], list[Fault]]) -> list[Fault]:
+        """What two looks find; of it what is new is written down."""
+        found = look()
         again = {fault.key for fault in look()} if found else set()
-        new = self._write([fault for fault in found if fault.key in again])
-        self._rest(time.monotonic() - begun)
-        return new
+        return self._write([fault for fault in found if fault.key in again])
 
     def _blocks(self, numbers: Sequence[int]) -> list[Fault]:
         chain, found = self._chain, list[Fault]()
@@ -153,7 +135,7 @@ class Auditor:
         if vault is None:
             return []
         try:
-            position = chain.reader.lens_positions([vault], tip.hash).found.get(vault)
+            position = chain.reader.lens_position(vault, tip.hash)
         except RpcRefusedError:
             return []
         with chain.database.read() as session:

@@ -7,13 +7,16 @@ Laws
 - Only blocks up to the very one that is agreed to be final are taken so, and only above everything
   that was ever seen: nothing to unwind.
 - A range is as long as its logs are few: memory does not grow with the distance.
+- Vaults prove their own logs (log_proof.py). What no vault logs is asked of each other node too; where
+  they differ the range is halved, and of a single block its receipts are believed. Whoever had it
+  otherwise rests, and is not asked meanwhile: nobody makes every range short.
 - Ranges hold logs, not receipts. Reverted calls of these blocks are looked up afterwards
   (reverts.py).
 """
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import structlog
@@ -21,17 +24,22 @@ import structlog
 from core.blocks import queries as repository
 from core.blocks.queries import TIP, Cursor
 from core.blocks.registry import KnownVault
-from core.chain.blocks import BlockHeader
+from core.chain.blocks import BlockHeader, RawLog
 from core.chain.errors import RpcError
+from core.errors import OutsideError
 from core.identity.queries import linked_wallets
 from core.mandate.rules.events import AdapterListed
 from core.sponsored.queries import open_nonces
 from indexer.chain import reverts
-from indexer.chain.completeness import RangeTooLongError, corrected
 from indexer.chain.context import ChainContext
 from indexer.chain.facts import BlockFacts, facts_of
-from indexer.chain.fetch import BlockContradictionError, BlockUnavailableError, FetchedBlock
-from indexer.chain.fetch_range import RangeReader
+from indexer.chain.fetch import (
+    BlockContradictionError,
+    BlockUnavailableError,
+    FetchedBlock,
+    fetch_block,
+)
+from indexer.chain.fetch_range import RangeReader, beside_vaults
 from indexer.chain.range_size import RangeSize
 from indexer.chain.rules import Patience, published_rules
 from indexer.chain.watch import WatchList
@@ -40,6 +48,15 @@ from indexer.chain.write import BlockWriter
 log = structlog.get_logger(__name__)
 
 WORTH_IT = 32  # blocks below `finalized`; a shorter way is gone block by block
+WITHIN_S = 5.0  # for another node to answer
+REST_S = 120.0  # of a node that left something out
+
+
+class RangeDisputedError(OutsideError):
+    """Nodes say different things of these blocks; receipts are read of a single one only."""
+
+    def __init__(self, blocks: int) -> None:
+        super().__init__(f"nodes say different things of {blocks} blocks")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +108,7 @@ class Backfill:
     def step(self, cursor: Cursor, watch: WatchList, final: BlockHeader) -> Filled | None:
         """Write the next range.
 
-        None: nodes refuse it, or do not give it in time; the next is half as long.
+        None: nodes refuse it, differ about it, or do not give it in time; the next is half as long.
 
         Errors: OutsideError of any kind; nothing is half-done.
         """
@@ -100,7 +117,7 @@ class Backfill:
             ahead = self._start(cursor.number + 1, cursor.hash, watch, final)
         try:
             facts = ahead.facts.result()
-        except (RpcError, RangeTooLongError) as error:
+        except (RpcError, RangeDisputedError) as error:
             if not self._size.failed(ahead.last - ahead.first + 1):
                 raise
             log.info(
@@ -140,8 +157,8 @@ class Backfill:
         )
 
     def _facts(self, first: int, last: int, parent_hash: str, watch: WatchList) -> list[BlockFacts]:
-        """The facts of each block, from one node; one that lags, contradicts itself or omits logs
-        rests. Runs in the fetcher's thread.
+        """The facts of each block, from one node; one that lags or contradicts itself rests. Runs
+        in the fetcher's thread.
         """
         rpc = self._chain.reader.rpc
         with rpc.pinned():
@@ -152,25 +169,42 @@ class Backfill:
                 raise
 
     def _whole(self, first: int, last: int, parent_hash: str, watch: WatchList) -> list[BlockFacts]:
-        """The facts of the range's logs, with those that a second node knows of and this one left
-        out.
-        """
-        chain, mended = self._chain, dict[int, FetchedBlock]()
+        """Errors: RangeDisputedError, and those of reading."""
+        reader = self._chain.reader
         blocks = self._ranges.fetch(first, last, parent_hash, watch)
-        while True:
-            facts = self._facts_of(blocks, watch)
-            known = _with_new(watch, facts)
-            wrong = corrected(chain.reader, blocks, known, chain.sign)
-            if not wrong.keys() - mended.keys():
-                return facts
-            chain.reader.rpc.distrust("omits")
-            log.warning("node left out logs", first=first, last=last, blocks=sorted(wrong))
-            mended |= wrong
-            news = _with_new(known, self._facts_of(list(wrong.values()), known))
-            if (news.vaults.keys(), news.adapters) != (known.vaults.keys(), known.adapters):
-                # what else the newcomers say
-                blocks = self._ranges.fetch(first, last, parent_hash, news)
-            blocks = [mended.get(block.header.number, block) for block in blocks]
+        facts = self._facts_of(blocks, watch)
+        told = self._told(blocks, _with_new(watch, facts))
+        of_giver, *of_others = told.values()
+        disputed = of_giver.union(*of_others) - of_giver.intersection(*of_others)
+        if not disputed:
+            return facts
+        if len(blocks) > 1:
+            raise RangeDisputedError(len(blocks))
+        block = fetch_block(reader, blocks[0].header, watch.may_concern, self._chain.sign)
+        for name, logs in told.items():
+            if disputed & (logs ^ set(block.logs)):
+                reader.rpc.distrust("omits", REST_S, name)
+                log.warning("node left out logs", node=name, number=first)
+        return self._facts_of([replace(block, receipts=())], watch)
+
+    def _told(self, blocks: Sequence[FetchedBlock], watch: WatchList) -> dict[str, set[RawLog]]:
+        """What no vault logs in these blocks, as the node has it that gave them, and each other one
+        that has the last of them and does not rest.
+        """
+        reader, first, last = self._chain.reader, blocks[0].header, blocks[-1].header
+        giver = reader.rpc.pinned_name or ""
+        others = [
+            node.name for node in reader.rpc.stats() if node.name != giver and not node.is_open
+        ]
+        asked = (first.number, last.number, beside_vaults(watch), WITHIN_S, others)
+        answers = reader.logs_of_each(*asked) if others else {}
+        self._chain.sign()
+        told = {giver: [one for block in blocks for one in block.logs]}
+        told |= {name: logs for name, (logs, newest) in answers.items() if newest.hash == last.hash}
+        return {
+            name: {one for one in logs if one.address not in watch.vaults}
+            for name, logs in told.items()
+        }
 
     def _facts_of(self, blocks: Sequence[FetchedBlock], watch: WatchList) -> list[BlockFacts]:
         """With vaults and adapters known from the block on that names them."""

@@ -9,7 +9,7 @@
 Laws
 - A node that stands still below the head of the one that it contradicts says nothing: it may sit on
   a branch that nobody continues.
-- A node at fault rests, twice as long each time within FORGIVEN_AFTER blocks.
+- A node at fault rests, and so does the one whose block was taken back.
 - All of it happens within `Nodes.pinned`: the others are those that do not answer this round.
 """
 
@@ -24,8 +24,7 @@ from core.mandate.chain.reader import VaultReader
 
 WITHIN_S = 3.0  # the others' answer
 STILL_S = 10  # a node whose head stands so long is no witness against a higher one
-REST_S, MOST_REST_S = 5.0, 120.0
-FORGIVEN_AFTER = 256  # blocks
+REST_S = 30.0
 
 
 class DisputedError(OutsideError):
@@ -41,7 +40,6 @@ class Confirmation:
 
     def __init__(self, reader: VaultReader) -> None:
         self._rpc = reader.rpc
-        self._faults = dict[str, tuple[int, int]]()  # of each node: how many, the last one's height
         self._giver: str | None = None  # of the newest block that is written
         self._taken_back = set[str]()  # hashes of the blocks that the last unwind took
         # what the last round said and nobody confirmed: of which block, and whether it is gone
@@ -56,21 +54,13 @@ class Confirmation:
         self._giver, self._said = self._rpc.pinned_name, None
 
     def took_back(self, orphans: Sequence[Cursor]) -> None:
-        """These blocks, newest first, are unwound: any node does that in a reorg; one that does it
-        again and again rests.
-        """
+        """These blocks are unwound."""
         self._said, self._taken_back = None, {one.hash for one in orphans}
-        self.at_fault(orphans[0].number, self._giver)
+        self.at_fault(self._giver)
 
-    def at_fault(self, height: int, name: str | None = None) -> None:
+    def at_fault(self, name: str | None = None) -> None:
         """The node of this round, or this one, cannot be believed."""
-        name = name or self._rpc.pinned_name
-        if name is not None:
-            times, since = self._faults.get(name, (0, height))
-            times = times + 1 if height - since < FORGIVEN_AFTER else 1
-            self._faults[name] = times, height
-            rest_s = MOST_REST_S if times > 5 else min(MOST_REST_S, REST_S * 2.0 ** (times - 1))
-            self._rpc.distrust("contradicts", rest_s, name)
+        self._rpc.distrust("contradicts", REST_S, name)
 
     def confirm_back(self, block: Cursor, head: BlockHeader) -> None:
         """As `confirm_gone`, that this block, if it was taken back last, is there again."""

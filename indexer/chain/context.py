@@ -2,6 +2,7 @@
 right to write.
 """
 
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -33,3 +34,5 @@ class ChainContext:
     sign: Callable[[], None] = lambda: None
     reserve_token: str | None = None
     metrics: IndexerMetrics = field(default_factory=lambda: IndexerMetrics(time.time))
+    # set in the transaction that wrote, late, of whom logs are kept: the tip reads it again
+    watch_changed: threading.Event = field(default_factory=threading.Event)

@@ -48,7 +48,7 @@ from core.transfers.views import due_reports
 from indexer.chain.context import ChainContext
 from indexer.chain.facts import deposit_of, payment_of, usdc_payees
 from indexer.chain.fetch import BlockContradictionError, receipt_fault
-from indexer.chain.quarantine import MAY_REFUSE, LedgerEntry, refusal_of, take
+from indexer.chain.quarantine import MAY_REFUSE, LedgerEntry, Taking, refusal_of
 
 # a wallet that was linked this shortly before a block may not have been known yet when it was
 # written
@@ -196,7 +196,7 @@ class _Look:
             if paid is not None:
                 entry = LedgerEntry(deposit_of(one, chain.chain_id), one)
                 entries.setdefault(paid.account_id, []).append(entry)
-        take(session, chain, ACCOUNT, entries, self.now)
+        Taking(session, chain, ACCOUNT, self.now).take(entries)
 
     def _apply(
         self,

@@ -37,7 +37,7 @@ from core.mandate.views import mandates_to_note
 from core.quarantine.queries import MANDATE
 from indexer.chain.context import ChainContext
 from indexer.chain.facts import BlockFacts
-from indexer.chain.quarantine import NEW_ROW, LedgerEntry, take
+from indexer.chain.quarantine import NEW_ROW, LedgerEntry, Taking
 
 NOTED_EVENTS = (
     KeeperProposed,
@@ -101,7 +101,7 @@ def write_slice(chain: ChainContext, now: datetime) -> bool:
 def _pay(session: WriteSession, chain: ChainContext, owed: Owed, now: datetime) -> None:
     rows = [NEW_ROW.validate_python(note["row"]) for note in owed.notes]
     entries = [LedgerEntry(row, None) for row in rows]
-    take(session, chain, MANDATE, dict.fromkeys(owed.mandate_ids, entries), now)
+    Taking(session, chain, MANDATE, now).take(dict.fromkeys(owed.mandate_ids, entries))
     alerted = [row for row, note in zip(rows, owed.notes, strict=True) if note["is_alert"]]
     owners = owners_of(session, owed.mandate_ids) if alerted else []
     for row in alerted:

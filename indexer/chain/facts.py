@@ -14,7 +14,7 @@ Laws
   text in its body can hide it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar, get_args
 
@@ -170,13 +170,13 @@ def facts_of(block: FetchedBlock, watch: WatchList, chain_id: int) -> BlockFacts
             if isinstance(event, VaultCreated):
                 name = kept_name(event.public_id)
                 created[event.vault] = Created(event.vault, event.terms_digest, event.owner, name)
-    named = [pair for pair in map(_named_agent, found) if pair is not None]
+    named = {pair for pair in map(_named_agent, found) if pair is not None}
     return BlockFacts(
         block.header,
         tuple(kept),
         tuple(found),
         tuple(payments),
-        reverts_of(block.receipts, watch, named),
+        reverts_among(block.receipts, lambda *pair: pair in named or watch.is_agent(*pair)),
         tuple(undecodable),
         tuple(created.values()),
         tuple(reserve),
@@ -290,15 +290,14 @@ def ref_of(log: RawLog, at: int, chain_id: int) -> LogRef:
     )
 
 
-def reverts_of(
-    receipts: Iterable[TransactionReceipt], watch: WatchList, named: Iterable[tuple[str, str]]
+def reverts_among(
+    receipts: Iterable[TransactionReceipt], is_agent: Callable[[str, str], bool]
 ) -> tuple[NewRevert, ...]:
-    """Plain failed transactions from an agent, present or past, to its vault, if that is not known
-    to be a foreign mandate's.
+    """Plain failed transactions to a vault from an agent of it, present or past: `is_agent` says so
+    of (vault, sender).
 
     Calls through other contracts are not seen.
     """
-    fresh = set(named)
     return tuple(
         NewRevert(
             tx_hash=item.tx_hash,
@@ -308,28 +307,5 @@ def reverts_of(
             gas_used=item.gas_used,
         )
         for item in receipts
-        if item.status == 0 and item.to is not None and not is_foreign(item.to, watch)
-        if _is_agent(item.sender, item.to, watch) or (item.to, item.sender) in fresh
+        if item.status == 0 and item.to is not None and is_agent(item.to, item.sender)
     )
-
-
-def by_then(
-    found: Iterable[NewRevert], since: Mapping[tuple[str, str], int], number: int
-) -> tuple[NewRevert, ...]:
-    """Those whose sender was the vault's agent by that height: a watch list of today knows agents
-    that came later.
-    """
-    return tuple(one for one in found if since.get((one.vault, one.sender), number + 1) <= number)
-
-
-def is_foreign(vault: str, watch: WatchList) -> bool:
-    """Whether it is the vault of terms that this service did not issue: nobody reads why its
-    agent's calls fail.
-    """
-    known = watch.vaults.get(vault)
-    return known is not None and known.mandate_id is None
-
-
-def _is_agent(sender: str, vault: str, watch: WatchList) -> bool:
-    known = watch.vaults.get(vault)
-    return known is not None and sender in known.agents

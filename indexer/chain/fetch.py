@@ -84,16 +84,10 @@ def fetch_block(
 def fetch_blocks(
     reader: VaultReader, headers: Sequence[BlockHeader], keep: Keep, sign: Callable[[], None]
 ) -> list[FetchedBlock]:
-    """As `fetch_block`, several in one request, or in as many as it takes."""
+    """As `fetch_block`, several in one request. Errors: also AnswerTooLargeError: ask for fewer."""
     if len(headers) == 1:
         return [fetch_block(reader, headers[0], keep, sign)]
-    try:
-        answers = reader.receipts_of_blocks([header.hash for header in headers])
-    except AnswerTooLargeError:
-        sign()
-        first, second = headers[: len(headers) // 2], headers[len(headers) // 2 :]
-        found = fetch_blocks(reader, first, keep, sign)
-        return found + fetch_blocks(reader, second, keep, sign)
+    answers = reader.receipts_of_blocks([header.hash for header in headers])
     blocks = []
     for header, receipts in zip(headers, answers, strict=True):
         if receipts is None:

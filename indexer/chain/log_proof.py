@@ -13,7 +13,7 @@ Laws
 - What is folded again next time grows with the logs since. A word is kept as proven only where two
   nodes read it, where there are two: one that leaves a log out may leave it out of the word as well.
 - A few vaults a round are looked into, those first that were looked into longest ago: a node that reads
-  false words of all of them delays the next block no longer than one that does of some.
+  false words of all of them uses up no more of the others' plans than one that does of some.
 - Where nodes tell different stories, the one that more readings bear out is believed, and of two
   alike none. The node of another one rests.
 - The factory's count of its vaults is to VaultCreated what the word is to a vault's logs.
@@ -37,15 +37,12 @@ from core.blocks import queries as repository
 from core.blocks.log_heads import LogHead, ProvenVault
 from core.blocks.queries import FINALIZED, TIP, VAULTS_COUNTED, Cursor
 from core.blocks.registry import KnownVault, agent_history
-from core.chain.abi import topic_of
 from core.chain.blocks import BlockHeader
 from core.db.engine import WriteSession
 from core.hexes import hex_of
-from core.mandate.chain.decode import decode_log
 from core.mandate.chain.lens import MOST_VAULTS, LensOutcome
 from core.mandate.ledger import writer as mandate_ledger
-from core.mandate.rules.events import KeeperChanged
-from core.mandate.rules.terms import ZERO_ADDRESS
+from core.mandate.rules.ledger import LedgerRow
 from core.quarantine import queries as quarantine
 from core.quarantine.queries import MANDATE
 from indexer.chain.context import ChainContext
@@ -53,13 +50,13 @@ from indexer.chain.facts import VAULT_CREATED_TOPIC, facts_of
 from indexer.chain.fetch import FetchedBlock
 from indexer.chain.node_logs import WITHIN_S, Stories, Story, stories_of
 from indexer.chain.quarantine import hold, incomplete_fact, incomplete_key, tell_whole
-from indexer.chain.watch import WatchList
+from indexer.chain.watch import WatchList, keeper_at
 from indexer.chain.write import BlockWriter
 
 COUNT_EVERY = 1_000  # blocks, after which the count of vaults is kept
 # blocks, after which a quiet vault's word is kept anew: all that is asked of nodes about a false one
 KEPT_FOR = 40_000
-LOOKS_A_ROUND = 8  # vaults whose logs nodes are asked for: the next block waits meanwhile
+LOOKS_A_ROUND = 8  # vaults whose logs nodes are asked for
 
 log = structlog.get_logger(__name__)
 
@@ -158,16 +155,13 @@ class LogProof:
         with chain.database.read() as session:
             vaults = log_heads.proven_vaults(session, chain.chain_id, among=named)
             vaults = [one for one in vaults if one.created_number <= number]
-            # the doubted ones last: they hold up nobody
-            vaults.sort(key=lambda vault: vault.address in self._doubted)
-            heads = log_heads.heads_at(session, chain.chain_id, vaults, [number])
-        unfolded = {vault.address for vault in vaults[len(heads) :]}
-        self._move_on(readings, asked, unfolded, is_last=is_last)
+            heads = log_heads.heads_at(session, chain.chain_id, vaults, number)
+        self._move_on(readings, asked, is_last=is_last)
         is_enough = len(readings) >= min(2, len(chain.reader.rpc.names))
         proven, whole = dict[str, LogHead](), list[ProvenVault]()
         wrong = list[tuple[ProvenVault, set[str]]]()
-        for vault in vaults[: len(heads)]:
-            made = heads[vault.address][number]
+        for vault in vaults:
+            made = heads[vault.address]
             words = {
                 one.node: one.words[vault.address] for one in readings if vault.address in one.words
             }
@@ -191,16 +185,11 @@ class LogProof:
         return self._count(number, readings) or is_changed
 
     def _move_on(
-        self,
-        readings: Sequence[_Reading],
-        asked: Sequence[str],
-        unfolded: Collection[str],
-        *,
-        is_last: bool,
+        self, readings: Sequence[_Reading], asked: Sequence[str], *, is_last: bool
     ) -> None:
-        """To the first vault that a node did not answer for, or that is not folded yet."""
+        """To the first vault that a node did not answer for."""
         answered = set(asked).intersection(*(one.answered for one in readings))
-        done = list(takewhile(lambda one: one in answered and one not in unfolded, asked))
+        done = list(takewhile(answered.__contains__, asked))
         if len(done) < len(asked) or not is_last:
             self.after = done[-1] if done else self.after
         else:
@@ -269,7 +258,7 @@ class LogProof:
         best = stories.best(support)
         self._rest_others(stories, best)
         if best is not None and best != stories.ours:
-            self._mend(vault, stories, best, number)
+            self._mend(vault, stories, best)
             self._doubted.pop(vault.address)
             return True
         if is_again and best is None:  # at first a node may have been busy with a reorg
@@ -287,26 +276,23 @@ class LogProof:
             if best is not None and story != best:
                 self._chain.reader.rpc.distrust("omits", name=node)
 
-    def _mend(self, vault: ProvenVault, stories: Stories, best: Story, number: int) -> None:
-        """Replace our logs up to that height by the story's, and write the ledger again from the
-        first that differs.
-        """
-        chain, now, ours = self._chain, self._clock(), stories.ours
-        removed, late = set(ours) - set(best), set(best) - set(ours)
+    def _mend(self, vault: ProvenVault, stories: Stories, best: Story) -> None:
+        """Replace our logs by the story's, and write the ledger again from the first that differs."""
+        chain, now = self._chain, self._clock()
+        removed, late = set(stories.ours) - set(best), set(best) - set(stories.ours)
         first = min((one.block_number, one.log_index) for one in removed | late)
-        again = [one for one in best if (one.block_number, one.log_index) >= first]
         with chain.database.write() as session:
             chain.fence(session)
             log_heads.remove_logs(session, chain.chain_id, removed)
-            # of blocks that the record took since then
-            newer = log_heads.logs_since(session, chain.chain_id, vault.address, number)
-            again += newer
-            if vault.mandate_id is None:
-                self._release(session, vault, (), now)
-            else:
-                own = ours + newer
-                again += self._take_back(session, vault, vault.mandate_id, own, first, now)
-            self._write_late(session, vault, again, stories.times, now)
+            repository.add_logs(session, chain.chain_id, list(late))
+            since = log_heads.logs_since(session, chain.chain_id, vault.address, first[0] - 1)
+            again = [one for one in since if (one.block_number, one.log_index) >= first]
+            keys = [f"log:{one.tx_hash}:{one.log_index}" for one in (*removed, *again)]
+            self._release(session, vault, keys, now)
+            if vault.mandate_id is not None:
+                rows = mandate_ledger.reverse_logs(session, vault.mandate_id, first, now)
+                again += _logs_of_others(session, chain, vault, rows)
+            write_late(session, chain, vault, again, now)
         log.warning(
             "logs of a vault put right",
             vault=vault.address,
@@ -314,61 +300,6 @@ class LogProof:
             invented=len(removed),
             since_block=first[0],
         )
-
-    def _take_back(
-        self,
-        session: WriteSession,
-        vault: ProvenVault,
-        mandate_id: int,
-        ours: Story,
-        first: tuple[int, int],
-        now: datetime,
-    ) -> Story:
-        """Reverse the ledger's rows of logs from there on, held ones included; the logs among them
-        that others wrote, which are to be written again.
-        """
-        chain_id = self._chain.chain_id
-        rows = mandate_ledger.reverse_logs(session, mandate_id, first, now)
-        since = [one for one in ours if (one.block_number, one.log_index) >= first]
-        keys = [f"log:{one.tx_hash}:{one.log_index}" for one in since]
-        self._release(session, vault, keys, now)
-        places = {(row.block_hash, row.log_index) for row in rows}
-        return [
-            one
-            for block_hash in dict.fromkeys(row.block_hash for row in rows if row.block_hash)
-            for one in repository.logs_of_block(session, chain_id, block_hash)
-            if one.address != vault.address and (block_hash, one.log_index) in places
-        ]
-
-    def _write_late(
-        self,
-        session: WriteSession,
-        vault: ProvenVault | None,
-        logs: Story,
-        times: Mapping[str, int],
-        now: datetime,
-    ) -> None:
-        """Block by block, each by what was known then."""
-        chain = self._chain
-        history = [] if vault is None else agent_history(session, chain.chain_id, vault.address)
-        in_order = sorted(logs, key=lambda one: (one.block_number, one.log_index))
-        for number, some in groupby(in_order, key=attrgetter("block_number")):
-            of_block = tuple(some)
-            watch = WatchList(chain.factory, chain.usdc, set(), _keeper(session, chain, number))
-            if chain.x402_adapter is not None:
-                watch.adapters.add(chain.x402_adapter)
-                watch.x402_adapter = chain.x402_adapter
-            if vault is not None:
-                agents = tuple(agent for since, agent in history if since < number)
-                known = KnownVault(vault.address, vault.owner, vault.mandate_id, agents)
-                watch.vaults[vault.address] = known
-            block_hash = of_block[0].block_hash
-            # its rows may stand: they are of logs that came with their block
-            at = times.get(block_hash) or repository.block_time(session, chain.chain_id, block_hash)
-            header = BlockHeader(number, block_hash, "", at or 0, 0, ())
-            facts = facts_of(FetchedBlock(header, (), of_block), watch, chain.chain_id)
-            BlockWriter(session, chain, watch, now).late(facts)
-            chain.sign()
 
     def _report(self, vault: ProvenVault, last: int) -> None:
         """A word that nobody's logs make, or two of them: the ledger is held."""
@@ -422,7 +353,8 @@ class LogProof:
             missing = [one for one in best if one not in set(stories.ours)]
             with chain.database.write() as writing:
                 chain.fence(writing)
-                self._write_late(writing, None, missing, stories.times, self._clock())
+                repository.add_logs(writing, chain.chain_id, missing)
+                write_late(writing, chain, None, missing, self._clock())
             log.warning("vaults that were left out", vaults=len(missing))
             return True
         if chain.factory in self._doubted:
@@ -463,9 +395,48 @@ def _finding_key(vault: ProvenVault) -> str:
     return f"log:head:{vault.address}:{vault.head.number}"
 
 
-def _keeper(session: Session, chain: ChainContext, before: int) -> str:
-    """Whoever was it at the end of the block before."""
-    topic = topic_of("KeeperChanged")
-    found = repository.newest_log(session, chain.chain_id, chain.factory, topic, before)
-    event = None if found is None else decode_log(found)
-    return event.new_keeper if isinstance(event, KeeperChanged) else ZERO_ADDRESS
+def _logs_of_others(
+    session: Session, chain: ChainContext, vault: ProvenVault, rows: Sequence[LedgerRow]
+) -> Story:
+    """The logs of these rows that the vault did not write, as those of an adapter."""
+    places = {(row.block_hash, row.log_index) for row in rows}
+    return [
+        one
+        for block_hash in dict.fromkeys(row.block_hash for row in rows if row.block_hash)
+        for one in repository.logs_of_block(session, chain.chain_id, block_hash)
+        if one.address != vault.address and (block_hash, one.log_index) in places
+    ]
+
+
+def write_late(
+    session: WriteSession,
+    chain: ChainContext,
+    vault: ProvenVault | None,
+    logs: Story,
+    now: datetime,
+) -> None:
+    """What logs of the record say beside their own rows, block by block, each by what was known then.
+    Nothing of a block that is orphaned by now.
+    """
+    times = repository.canonical_times(session, chain.chain_id, {one.block_hash for one in logs})
+    logs = [one for one in logs if one.block_hash in times]
+    history = [] if vault is None else agent_history(session, chain.chain_id, vault.address)
+    in_order = sorted(logs, key=lambda one: (one.block_number, one.log_index))
+    for number, some in groupby(in_order, key=attrgetter("block_number")):
+        of_block = tuple(some)
+        watch = WatchList(
+            chain.factory,
+            chain.usdc,
+            set() if chain.x402_adapter is None else {chain.x402_adapter},
+            keeper_at(session, chain, number),
+            x402_adapter=chain.x402_adapter,
+        )
+        if vault is not None:
+            agents = tuple(agent for since, agent in history if since < number)
+            known = KnownVault(vault.address, vault.owner, vault.mandate_id, agents)
+            watch.vaults[vault.address] = known
+        block_hash = of_block[0].block_hash
+        header = BlockHeader(number, block_hash, "", times[block_hash], 0, ())
+        facts = facts_of(FetchedBlock(header, (), of_block), watch, chain.chain_id)
+        BlockWriter(session, chain, watch, now).late(facts)
+        chain.sign()

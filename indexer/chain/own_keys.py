@@ -21,6 +21,7 @@ Laws
 - A finding is closed by an operator, or here once the rows that it missed are there.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -193,16 +194,15 @@ class OwnKeys:
         return is_enforced and self._chain.reader.is_vault(str(call.to))
 
     def _block_of(self, address: str, nonce: int, low: int, high: int) -> dict[int, SentCall]:
-        """All that the account sent in the first block after which it has used the nonce: a search
-        by halves.
-        """
-        reader = self._chain.reader
-        while low + 1 < high:
-            middle = (low + high) // 2
-            if reader.transaction_count(address, middle) > nonce:
-                high = middle
-            else:
-                low = middle
+        """All that the account sent in the first block after which it has used the nonce."""
+        reader, between = self._chain.reader, range(low + 1, high)
+        high = (
+            low
+            + 1
+            + bisect_right(
+                between, nonce, key=lambda number: reader.transaction_count(address, number)
+            )
+        )
         used = reader.transaction_count(address, high - 1)
         block = reader.rpc.call("eth_getBlockByNumber", [hex(high), True], results.calls_of_block)
         own = [call for call in block if call.sender == address]

@@ -134,79 +134,60 @@ def _of_a_rule(error: BaseException) -> HeldReason:
     return HeldReason(DOMAIN, f"A rule of the ledger refuses it ({type(error).__name__}).")
 
 
-def take(
-    session: WriteSession,
-    chain: ChainContext,
-    ledger: str,
-    waiting: Mapping[int, Sequence[LedgerEntry]],
-    now: datetime,
-) -> int:
-    """Append to ledgers of one kind, by id, what they take, and hold the rest; how many rows were
-    new.
+@dataclass(frozen=True, slots=True)
+class Taking:
+    """Appends to ledgers of one kind what they take, in one transaction, and holds the rest.
 
     Errors: those of the database that say nothing of the data.
     """
-    return _Taking(session, chain, ledger, now).take(waiting) if waiting else 0
 
-
-def take_first(
-    session: WriteSession,
-    chain: ChainContext,
-    ledger: str,
-    ledger_id: int,
-    entries: Sequence[LedgerEntry],
-    now: datetime,
-) -> tuple[int, HeldReason | None]:
-    """Append to one ledger, held or not, up to the first block that it refuses: how many entries it
-    took, and why not the next one.
-    """
-    _, taken, refusal = _Taking(session, chain, ledger, now).blocks(ledger_id, entries)
-    return taken, refusal
-
-
-@dataclass(frozen=True, slots=True)
-class _Taking:
     session: WriteSession
     chain: ChainContext
     ledger: str
     now: datetime
 
     def take(self, waiting: Mapping[int, Sequence[LedgerEntry]]) -> int:
+        """By ledger what the chain says to it; how many rows were new."""
+        if not waiting:
+            return 0
         held = held_among(self.session, self.ledger, waiting.keys())
-        for ledger_id in sorted(held):
-            self._hold(ledger_id, waiting[ledger_id], WAITS)
-        free = {one: waiting[one] for one in waiting if one not in held}
-        whole = {one: _rows(some) for one, some in free.items() if _fault(some) is None}
+        whole = {
+            one: _rows(entries)
+            for one, entries in waiting.items()
+            if one not in held and _fault(entries) is None
+        }
         count, refusal = self._try(whole)
-        for ledger_id, entries in free.items():
-            if refusal is None and ledger_id in whole:
-                continue
-            new, taken, why = self.blocks(ledger_id, entries)
+        for ledger_id in sorted(waiting.keys() - (whole.keys() if refusal is None else ())):
+            entries = waiting[ledger_id]
+            new, taken, why = (0, 0, WAITS) if ledger_id in held else self.first(ledger_id, entries)
             count += new
             if why is not None:
                 self._hold(ledger_id, entries[taken:], why)
         return count
 
-    def blocks(
+    def first(
         self, ledger_id: int, entries: Sequence[LedgerEntry]
     ) -> tuple[int, int, HeldReason | None]:
-        """Append all, or block by block up to the first that is refused: how many rows were new,
-        how many entries were taken, and why the next block is not.
+        """Append to one ledger, held or not, up to the first block that it refuses: how many rows
+        were new, how many entries were taken, and why the next block is not.
         """
-        if _fault(entries) is None:
-            count, refusal = self._try({ledger_id: _rows(entries)})
-            if refusal is None:
-                return count, len(entries), None
-        count = taken = 0
+        count, refusal = self._append(ledger_id, entries)
+        if refusal is None:
+            return count, len(entries), None
+        taken = 0
         for _, found in groupby(entries, lambda entry: entry.block_number):
             block = list(found)
-            if (fault := _fault(block)) is not None:
-                return count, taken, fault
-            new, refusal = self._try({ledger_id: _rows(block)})
+            new, refusal = self._append(ledger_id, block)
             if refusal is not None:
-                return count, taken, refusal
+                break
             count, taken = count + new, taken + len(block)
-        return count, taken, None
+        return count, taken, refusal
+
+    def _append(
+        self, ledger_id: int, entries: Sequence[LedgerEntry]
+    ) -> tuple[int, HeldReason | None]:
+        fault = _fault(entries)
+        return self._try({ledger_id: _rows(entries)}) if fault is None else (0, fault)
 
     def _try(
         self, waiting: Mapping[int, Sequence[NewRow | NewTransfer]]
@@ -326,20 +307,17 @@ def held_fact(entry: LedgerEntry, why: HeldReason) -> NewHeld:
     fact: dict[str, Any]
     if raw is not None:
         key = f"log:{raw.tx_hash.lower()}:{raw.log_index}" if row is None else row.base_key
-        at = raw.block_number, raw.block_hash, raw.tx_hash
+        place = raw.block_number, raw.block_hash, raw.tx_hash
         fact = {"log": asdict(raw), "parties": entry.parties}
     else:
         assert isinstance(row, NewRow), "a reverted call or a note, whose row could be made"
-        assert row.block_number is not None
-        assert row.block_hash is not None
-        assert row.tx_hash is not None
-        key, at = row.base_key, (row.block_number, row.block_hash, row.tx_hash)
+        key, place = row.base_key, (row.block_number or 0, row.block_hash or "", row.tx_hash or "")
         fact = {"row": NEW_ROW.dump_python(row, mode="json")}
     return NewHeld(
         base_key=key,
-        block_number=at[0],
-        block_hash=at[1],
-        tx_hash=at[2],
+        block_number=place[0],
+        block_hash=place[1],
+        tx_hash=place[2],
         log_index=None if raw is None else raw.log_index,
         address=None if raw is None else raw.address,
         topic=raw.topics[0] if raw is not None and raw.topics else None,

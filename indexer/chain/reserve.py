@@ -78,19 +78,16 @@ class Crediting:
         self._after: bytes | None = None
         self._looked_for: int | None = None  # height of the reading that was last found wrong
 
-    def round(self) -> bool:
-        """Whether the token is followed from now on, and was not before.
-
-        Errors: LeadershipLostError, and the database's that say nothing of a row.
-        """
+    def round(self) -> None:
+        """Errors: LeadershipLostError, and the database's that say nothing of a row."""
         chain, now, over_at = self._chain, self._clock(), time.monotonic() + TURN_S
         if chain.reserve_token is None:
-            return False
+            return
         with chain.database.read() as session:
             is_followed = repository.cursor(session, RESERVE_FOLLOWED) is not None
             up_to = repository.cursor(session, SAFE if is_followed else TIP)
             if up_to is None:
-                return False
+                return
             at = repository.cursor(session, RESERVE_CONFIRMED) or _before_token(session, chain)
             again = self._where_it_was_right(session, at)
         if again is not None:
@@ -103,21 +100,23 @@ class Crediting:
             if confirmed is None:
                 break
             at = confirmed
-        if not is_followed:
-            return at.number >= up_to.number and self._follow(up_to)
-        self._credit_some(min(at.number, up_to.number), over_at)
-        return False
+        if is_followed:
+            self._credit_some(min(at.number, up_to.number), over_at)
+        elif at == up_to:
+            self._follow(up_to)
 
-    def _follow(self, tip: Cursor) -> bool:
-        """The record has all of the token's events up to its tip."""
+    def _follow(self, tip: Cursor) -> None:
+        """The record has all of the token's events up to there, which is its tip unless it grew."""
         chain = self._chain
         with chain.database.write() as session:
             chain.fence(session)
+            if repository.cursor(session, TIP) != tip:
+                return
+            chain.watch_changed.set()
             repository.save_mark(
                 session, RESERVE_FOLLOWED, chain.chain_id, tip, chain.epoch, self._clock()
             )
         log.info("the reserve token is followed", number=tip.number)
-        return True
 
     def _credit_some(self, up_to: int, over_at: float) -> None:
         with self._chain.database.read() as session:
@@ -160,6 +159,8 @@ class Crediting:
         theirs = {Cursor(one.header.number, one.header.hash): one for one in blocks if one.reserve}
         with chain.database.write() as session:
             chain.fence(session)
+            if repository.canonical_hash(session, chain.chain_id, last.number) != last.hash:
+                return None  # a reorg since it was read
             ours = recorded(session, chain.chain_id, at.number, last.number)
             for block in sorted(ours.keys() | theirs.keys(), key=lambda one: one.number):
                 facts = theirs.get(block)

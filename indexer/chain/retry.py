@@ -15,7 +15,7 @@ Laws
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import takewhile
@@ -29,6 +29,7 @@ from core.chain.blocks import RawLog
 from core.db.engine import WriteSession
 from core.db.refused import is_time_out
 from core.mandate.chain.decode import decode_log
+from core.mandate.queries import ledger_name
 from core.mandate.rules.ledger import row_from_event
 from core.quarantine import queries as repository
 from core.quarantine.queries import ACCOUNT, HeldFact
@@ -36,13 +37,14 @@ from core.quarantine.views.held import held_ledgers
 from indexer.chain.context import ChainContext
 from indexer.chain.facts import OF_ONE_FACT, deposit_of, ref_of
 from indexer.chain.quarantine import (
+    BEHIND,
     DOMAIN,
     IS_INCOMPLETE,
     NEW_ROW,
     HeldReason,
     LedgerEntry,
+    Taking,
     fault_of,
-    take_first,
     tell_whole,
 )
 
@@ -68,18 +70,47 @@ class Retried:
     `withdrawn`: facts of blocks that were replaced. `refusal` None: nothing of it is held any more.
     """
 
-    ledger: str
-    ledger_id: int
     released: int
     withdrawn: int
     refusal: HeldReason | None
 
 
-def retry_all(chain: ChainContext, now: datetime) -> list[Retried]:
-    """Every ledger that is held. Errors: as `retry`."""
-    with chain.database.read() as session:
-        held = held_ledgers(session)
-    return [retry(chain, one.ledger, one.ledger_id, now) for one in held]
+class HeldFacts:
+    """All that is held, tried again by the code of this process. Not thread-safe."""
+
+    def __init__(self, chain: ChainContext, clock: Callable[[], datetime]) -> None:
+        self._chain = chain
+        self._clock = clock
+        self._refused = set[tuple[str, int]]()  # ledgers whose first fact this code refuses
+
+    def round(self) -> list[Retried]:
+        """Each ledger once, and again when what its first fact waited for may have come.
+
+        Errors: as `retry`.
+        """
+        tried = list[Retried]()
+        with self._chain.database.read() as session:
+            held = {(one.ledger, one.ledger_id): one for one in held_ledgers(session)}
+        self._refused &= held.keys()
+        for ledger, one in held.items():
+            if ledger in self._refused and one.reason != BEHIND:
+                continue
+            done = retry(self._chain, *ledger, self._clock())
+            tried.append(done)
+            if done.refusal is BLOCK_UNKNOWN and not done.released + done.withdrawn:
+                continue  # as in each round until its block is read
+            if done.refusal not in (None, UNTRIED):
+                self._refused.add(ledger)
+            with self._chain.database.read() as session:
+                named = ledger_name(session, *ledger)
+            log.warning(
+                "held facts tried again",
+                book=named,
+                released=done.released,
+                withdrawn=done.withdrawn,
+                still_held=None if done.refusal is None else done.refusal.note,
+            )
+        return tried
 
 
 def retry(chain: ChainContext, ledger: str, ledger_id: int, now: datetime) -> Retried:
@@ -90,39 +121,48 @@ def retry(chain: ChainContext, ledger: str, ledger_id: int, now: datetime) -> Re
     released = withdrawn = 0
     while True:
         try:
-            done = _transaction(chain, ledger, ledger_id, now)
+            with chain.database.write() as session:
+                chain.fence(session)
+                taking = Taking(session, chain, ledger, now)
+                done = _step(taking, ledger_id)
+                if done is None:
+                    tell_whole(session, [(ledger, ledger_id)], now)
+                    return Retried(released, withdrawn, None)
         except SQLAlchemyError as error:
             if not is_time_out(error):
                 raise
             log.exception("held facts could not be tried", ledger=ledger, ledger_id=ledger_id)
-            return Retried(ledger, ledger_id, released, withdrawn, UNTRIED)
+            return Retried(released, withdrawn, UNTRIED)
         released, withdrawn = released + done.released, withdrawn + done.withdrawn
-        if done.refusal is not None or not done.released + done.withdrawn:
-            return Retried(ledger, ledger_id, released, withdrawn, done.refusal)
+        if done.refusal is not None:
+            return Retried(released, withdrawn, done.refusal)
 
 
-def _transaction(chain: ChainContext, ledger: str, ledger_id: int, now: datetime) -> Retried:
-    """The next FACTS_A_STEP. Nothing released, withdrawn or refused: nothing is held any more."""
-    with chain.database.write() as session:
-        chain.fence(session)
-        facts = repository.held_facts(session, ledger, ledger_id, FACTS_A_STEP)
-        if not facts:
-            tell_whole(session, [(ledger, ledger_id)], now)
-            return Retried(ledger, ledger_id, 0, 0, None)
-        times, gone = _blocks_of(session, chain, ledger, facts)
-        repository.withdraw_facts(session, sorted(gone), now)
-        left = [fact for fact in facts if fact.id not in gone]
-        facts = list(takewhile(lambda fact: fact.block_hash in times, left))
-        if not facts:
-            return Retried(ledger, ledger_id, 0, len(gone), None if gone else BLOCK_UNKNOWN)
-        try:
-            with session.begin_nested():
-                taken, refusal = _step(session, chain, (ledger, ledger_id), facts, times, now)
-        except OF_ONE_FACT as error:
-            log.exception("today's code fails on held facts", ledger=ledger, ledger_id=ledger_id)
-            note = f"Today's code fails on it ({type(error).__name__}); see the log."
-            taken, refusal = 0, HeldReason(DOMAIN, note)
-        return Retried(ledger, ledger_id, taken, len(gone), refusal)
+def _step(taking: Taking, ledger_id: int) -> Retried | None:
+    """The next FACTS_A_STEP. None: nothing is held any more."""
+    session, chain, ledger, now = taking.session, taking.chain, taking.ledger, taking.now
+    facts = repository.held_facts(session, ledger, ledger_id, FACTS_A_STEP)
+    if not facts:
+        return None
+    times, gone = _blocks_of(session, chain, ledger, facts)
+    repository.withdraw_facts(session, sorted(gone), now)
+    left = [fact for fact in facts if fact.id not in gone]
+    facts = list(takewhile(lambda fact: fact.block_hash in times, left))
+    if not facts:
+        return Retried(0, len(gone), None if gone else BLOCK_UNKNOWN)
+    try:
+        with session.begin_nested():
+            entries = [_entry(chain, ledger, fact, times[fact.block_hash]) for fact in facts]
+            _, taken, refusal = taking.first(ledger_id, entries)
+            repository.release(session, [fact.id for fact in facts[:taken]], now)
+            if refusal is not None:
+                first = facts[taken].id
+                repository.refuse_again(session, first, refusal.reason, refusal.note)
+    except OF_ONE_FACT as error:
+        log.exception("today's code fails on held facts", ledger=ledger, ledger_id=ledger_id)
+        note = f"Today's code fails on it ({type(error).__name__}); see the log."
+        taken, refusal = 0, HeldReason(DOMAIN, note)
+    return Retried(taken, len(gone), refusal)
 
 
 def _blocks_of(
@@ -140,22 +180,6 @@ def _blocks_of(
     if ledger == ACCOUNT:
         times |= {fact.block_hash: 0 for fact in unknown if fact.block_number < read.start}
     return times, {fact.id for fact in unknown if fact.block_number in read}
-
-
-def _step(
-    session: WriteSession,
-    chain: ChainContext,
-    of: tuple[str, int],
-    facts: Sequence[HeldFact],
-    times: Mapping[str, int],
-    now: datetime,
-) -> tuple[int, HeldReason | None]:
-    entries = [_entry(chain, of[0], fact, times[fact.block_hash]) for fact in facts]
-    taken, refusal = take_first(session, chain, *of, entries, now)
-    repository.release(session, [fact.id for fact in facts[:taken]], now)
-    if refusal is not None:
-        repository.refuse_again(session, facts[taken].id, refusal.reason, refusal.note)
-    return taken, refusal
 
 
 def _entry(chain: ChainContext, ledger: str, held: HeldFact, at: int) -> LedgerEntry:

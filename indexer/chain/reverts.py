@@ -19,9 +19,10 @@ Laws
 Source: docs/reverts.md.
 """
 
-import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import structlog
@@ -31,7 +32,7 @@ from core.blocks import reverts as repository
 from core.blocks.queries import REVERTS, REVERTS_SINCE, REVERTS_UNTIL, Cursor
 from core.blocks.registry import agents_since
 from core.blocks.reverts import PendingRevert
-from core.chain.errors import RpcError, RpcRefusedError, RpcUnreachableError
+from core.chain.errors import RpcError, RpcUnreachableError
 from core.chain.revert import decode_revert
 from core.db.engine import WriteSession
 from core.errors import OutsideError
@@ -43,23 +44,23 @@ from core.mandate.rules.ledger import revert_note
 from core.mandate.views import pending_reverts
 from core.quarantine.queries import MANDATE
 from indexer.chain.context import ChainContext
-from indexer.chain.facts import OF_ONE_FACT, by_then, reverts_of
-from indexer.chain.fetch import BlockUnavailableError, fetch_blocks
-from indexer.chain.quarantine import MAY_REFUSE, LedgerEntry, refusal_of, take
+from indexer.chain.facts import OF_ONE_FACT, reverts_among
+from indexer.chain.fetch import (
+    BlockContradictionError,
+    BlockUnavailableError,
+    FetchedBlock,
+    fetch_blocks,
+)
+from indexer.chain.quarantine import MAY_REFUSE, LedgerEntry, Taking, refusal_of
 from indexer.chain.range_size import RangeSize
 from indexer.chain.rules import Patience
-from indexer.chain.watch import WatchList
 
 REVERTS_A_ROUND = 50
-# of a round, after which no more are begun: a call that burns its gas takes a node long, and the
-# tip waits
-REPLAYS_S = 2.0
 UNKNOWN = "unknown"
-# A node may lag, or lack the state: the reason is given up when the block is this old and this many
-# rounds had no answer.
+# A node may lag, lack the state, or not get done in time: the reason is given up when the block is
+# this old and this many rounds had no answer.
 PATIENCE_S = 60
 PATIENCE_ROUNDS = 5
-UNANSWERED_ROUNDS = 10  # of those in which no node answered this very call in time
 
 LOOK_BACK = 2_000
 BLOCKS_A_STEP = 50
@@ -106,53 +107,111 @@ def explain(reader: VaultReader, revert: PendingRevert) -> Explained:
     )
 
 
-def explain_pending(
-    chain: ChainContext, patience: Patience, now: datetime
-) -> tuple[list[Explained], bool]:
-    """Explain and note what is open, each in its own transaction, the vaults in turn.
+class RevertedCalls:
+    """Finds those of past blocks, and looks up why calls failed. Not thread-safe."""
 
-    The flag: some are still open.
+    def __init__(self, chain: ChainContext, clock: Callable[[], datetime]) -> None:
+        self._chain = chain
+        self._clock = clock
+        self._patience = Patience()
+        self._size = RangeSize(BLOCKS_A_STEP, BLOCKS_A_STEP)
 
-    A call that no node answers ends the round's explaining, since the node rests after it, and
-    stands behind the others then.
-    Errors: LeadershipLostError.
-    """
-    with chain.database.read() as session:
-        pending = pending_reverts(session, chain.chain_id, REVERTS_A_ROUND)
-    found, until = [], time.monotonic() + REPLAYS_S
-    for revert in sorted(pending, key=lambda revert: patience.tries(_unanswered(revert))):
-        if time.monotonic() > until:
-            break
+    def round(self) -> bool:
+        """A few of the blocks that are owed, and REVERTS_A_ROUND calls; whether some blocks are
+        still owed. Errors: as `_scan` and `_explain`.
+        """
+        left = self._scan()
+        self._explain()
+        return left > 0
+
+    def _explain(self) -> None:
+        """Explain and note what is open, each in its own transaction, the vaults in turn.
+
+        A call that no node answers ends the round's explaining, since the node rests after it, and
+        stands behind the others then.
+        Errors: LeadershipLostError.
+        """
+        chain, patience = self._chain, self._patience
+        with chain.database.read() as session:
+            pending = pending_reverts(session, chain.chain_id, REVERTS_A_ROUND)
+        for revert in sorted(
+            pending, key=lambda one: patience.tries((one.block_hash, one.tx_hash))
+        ):
+            now = self._clock()
+            try:
+                explained = explain(chain.reader, revert)
+            except OF_ONE_FACT as error:
+                what = "reverted call can't be read"
+                log.error(what, tx_hash=revert.tx_hash, error=type(error).__name__)
+                explained = UNEXPLAINED
+            except (RpcError, TransactionUnavailableError) as error:
+                if self._waits(revert, now):
+                    if isinstance(error, RpcUnreachableError):
+                        break
+                    continue
+                what = "a reverted call is not answered"
+                log.warning(what, tx_hash=revert.tx_hash, error=str(error))
+                explained = UNEXPLAINED
+            noted = _noted(chain, revert, explained, now)
+            chain.metrics.reverts_explained.inc()
+            log.info("reverted call explained", reason=noted.reason, attempted=noted.attempted)
+
+    def _waits(self, revert: PendingRevert, now: datetime) -> bool:
+        is_over = self._patience.ends((revert.block_hash, revert.tx_hash), PATIENCE_ROUNDS)
+        return not is_over or now.timestamp() - revert.at <= PATIENCE_S
+
+    def _scan(self) -> int:
+        """Look up the next blocks that are owed; how many still are.
+
+        Receipts that do not come are asked for in smaller steps the next time.
+        Errors: BlockUnavailableError, BlockContradictionError, LeadershipLostError; nothing is
+        half-done.
+        """
+        chain, chain_id, size = self._chain, self._chain.chain_id, self._size
+        with chain.database.read() as session:
+            at, until = blocks.cursor(session, REVERTS), blocks.cursor(session, REVERTS_UNTIL)
+            if at is None or until is None:
+                return 0
+            last = min(until.number, at.number + size.blocks)
+            since = agents_since(session, chain_id)
+            owed = blocks.canonical_blocks(session, chain_id, at.number, last)[::-1]
         try:
-            explained = _explain_or_wait(chain.reader, revert, patience, now)
-        except RpcUnreachableError as error:
-            log.warning("a reverted call is not answered", tx_hash=revert.tx_hash, error=str(error))
-            if not patience.ends(_unanswered(revert), UNANSWERED_ROUNDS):
-                break
-            explained = UNEXPLAINED
-        if explained is not None:
-            found.append(_noted(chain, revert, explained, now))
-    return found, len(found) < len(pending) or len(pending) == REVERTS_A_ROUND
+            fetched = self._fetch(owed)
+        except RpcError as error:
+            size.failed(len(owed))
+            what = "receipts of past blocks did not come"
+            log.warning(what, first=owed[0].number, blocks=len(owed), error=str(error))
+            return 0
+        size.took(len(fetched), sum(len(block.logs) for block in fetched))
 
+        def was_agent(number: int, vault: str, sender: str) -> bool:
+            return since.get((vault, sender), number + 1) <= number
 
-def _unanswered(revert: PendingRevert) -> tuple[str, str, str]:
-    return "unanswered", revert.block_hash, revert.tx_hash
+        with chain.database.write() as writing:
+            chain.fence(writing)
+            for one in fetched:
+                found = reverts_among(one.receipts, partial(was_agent, one.header.number))
+                repository.add_reverts(writing, chain_id, one.header, found)
+            blocks.move_cursor(writing, REVERTS, at, owed[-1], chain.epoch, self._clock())
+            if last == until.number:
+                blocks.drop_cursors(writing, [REVERTS, REVERTS_UNTIL])
+        return until.number - last
 
-
-def _explain_or_wait(
-    reader: VaultReader, revert: PendingRevert, patience: Patience, now: datetime
-) -> Explained | None:
-    try:
-        return explain(reader, revert)
-    except (RpcRefusedError, TransactionUnavailableError):
-        is_lost = (
-            patience.ends((revert.block_hash, revert.tx_hash), PATIENCE_ROUNDS)
-            and now.timestamp() - revert.at > PATIENCE_S
-        )
-        return UNEXPLAINED if is_lost else None
-    except OF_ONE_FACT as error:
-        log.error("reverted call can't be read", tx_hash=revert.tx_hash, error=type(error).__name__)
-        return UNEXPLAINED
+    def _fetch(self, owed: Sequence[Cursor]) -> list[FetchedBlock]:
+        """From one node, which rests when it lacks them or contradicts itself."""
+        reader, sign = self._chain.reader, self._chain.sign
+        with reader.rpc.pinned():
+            try:
+                headers = reader.headers([block.number for block in owed])
+                for block, header in zip(owed, headers, strict=True):
+                    if header is None or header.hash != block.hash:
+                        raise BlockUnavailableError(block.number, block.hash)
+                # of blocks whose receipts do not come whole no log is kept: a call that failed has none
+                some = [header for header in headers if header is not None]
+                return fetch_blocks(reader, some, lambda log: False, sign)
+            except (BlockUnavailableError, BlockContradictionError):
+                reader.rpc.distrust("contradicts")
+                raise
 
 
 def _noted(
@@ -199,7 +258,8 @@ def _note(
         attempted=explained.attempted,
         proves_event_id=reported_refusal_seq(session, revert.mandate_id, revert.tx_hash),
     )
-    take(session, chain, MANDATE, {revert.mandate_id: [LedgerEntry(note, None)]}, now)
+    entries = {revert.mandate_id: [LedgerEntry(note, None)]}
+    Taking(session, chain, MANDATE, now).take(entries)
 
 
 # Of blocks that came without receipts
@@ -232,44 +292,3 @@ def owe(
         first = Cursor(start, left_hash)
         blocks.start_cursor(session, REVERTS, chain_id, first, epoch, now)
     blocks.save_mark(session, REVERTS_UNTIL, chain_id, to, epoch, now)
-
-
-def scan(chain: ChainContext, watch: WatchList, size: RangeSize, now: datetime) -> int | None:
-    """Look up the next `size` blocks; how many are still owed, None when none were.
-
-    Receipts that do not come are asked for in smaller steps the next time, and hold up nothing
-    else.
-    Errors: BlockUnavailableError, BlockContradictionError, LeadershipLostError; nothing is
-    half-done.
-    """
-    chain_id = chain.chain_id
-    with chain.database.read() as session:
-        at, until = blocks.cursor(session, REVERTS), blocks.cursor(session, REVERTS_UNTIL)
-        if at is None or until is None:
-            return None
-        last = min(until.number, at.number + size.blocks)
-        since = agents_since(session, chain_id)
-        owed = blocks.canonical_blocks(session, chain_id, at.number, last)[::-1]
-    try:
-        headers = chain.reader.headers([block.number for block in owed])
-        for block, header in zip(owed, headers, strict=True):
-            if header is None or header.hash != block.hash:
-                raise BlockUnavailableError(block.number, block.hash)
-        # of blocks whose receipts do not come whole no log is kept: a call that failed has none
-        some = [header for header in headers if header is not None]
-        fetched = fetch_blocks(chain.reader, some, lambda log: False, chain.sign)
-    except RpcError as error:
-        size.failed(len(owed))
-        what = "receipts of past blocks did not come"
-        log.warning(what, first=owed[0].number, blocks=len(owed), error=str(error))
-        return until.number - at.number
-    size.took(len(fetched), sum(len(block.logs) for block in fetched))
-    with chain.database.write() as session:
-        chain.fence(session)
-        for one in fetched:
-            found = by_then(reverts_of(one.receipts, watch, ()), since, one.header.number)
-            repository.add_reverts(session, chain_id, one.header, found)
-        blocks.move_cursor(session, REVERTS, at, owed[-1], chain.epoch, now)
-        if last == until.number:
-            blocks.drop_cursors(session, [REVERTS, REVERTS_UNTIL])
-    return until.number - last

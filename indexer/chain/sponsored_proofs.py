@@ -15,6 +15,7 @@ Laws
 """
 
 import time
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -219,12 +220,10 @@ def _was_used(word: object) -> bool | None:
 
 def _first_since(session: Session, chain_id: int, since: int, last: int) -> int:
     """The height of the record's first block at or after that second, or a lower one."""
-    low, high = repository.oldest_block(session, chain_id).number, last
-    while low < high:
-        middle = (low + high) // 2
-        found = repository.kept_header(session, chain_id, middle)
-        if found is None or found.timestamp < since:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+
+    def time_at(number: int) -> int:
+        found = repository.kept_header(session, chain_id, number)
+        return 0 if found is None else found.timestamp
+
+    first = repository.oldest_block(session, chain_id).number
+    return first + bisect_left(range(first, last), since, key=time_at)

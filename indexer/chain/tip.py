@@ -5,7 +5,6 @@
          |--------- higher, linked to the cursor --> fetch, verify, write; up to BLOCKS_A_ROUND, then poll again
          |--------- not linked, or other hash -----> unwind to the common ancestor, then forward again
          '--------- lower, our hash there ---------> ignored: behind one URL stand machines of several heights
-    then, each round, a slice of the factory's notes that ledgers are owed (factory_notes.py)
 
 Laws
 - Blocks are written strictly in order, and only on top of the cursor (compare-and-set on its hash).
@@ -18,7 +17,7 @@ Laws
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import structlog
@@ -29,28 +28,19 @@ from core.chain.blocks import BlockHeader
 from core.chain.errors import AnswerTooLargeError
 from core.errors import OutsideError
 from core.identity.queries import linked_wallets
-from core.mandate.queries import ledger_name
 from indexer.chain.backfill import WORTH_IT, Backfill
 from indexer.chain.confirmation import Confirmation, DisputedError, UnconfirmedError
 from indexer.chain.context import ChainContext
-from indexer.chain.factory_notes import is_noted, write_slice
 from indexer.chain.facts import BlockFacts, facts_of, usdc_payees
 from indexer.chain.fetch import (
     BlockContradictionError,
     BlockUnavailableError,
     fetch_block,
 )
-from indexer.chain.finality import SPACING, Finality
-from indexer.chain.log_proof import LogProof
-from indexer.chain.range_size import RangeSize
-from indexer.chain.refold import OlderLedgers
-from indexer.chain.reserve import Crediting
-from indexer.chain.retry import BLOCK_UNKNOWN, UNTRIED, retry_all
-from indexer.chain.reverts import BLOCKS_A_STEP, explain_pending, scan
+from indexer.chain.finality import Finality
 from indexer.chain.rules import Patience, published_rules
-from indexer.chain.sponsored_proofs import Proving
 from indexer.chain.unwind import FinalityBrokenError, Fork, ForkUnclearError, find_fork, unwind
-from indexer.chain.watch import WatchList, read_watch_list
+from indexer.chain.watch import WatchChangedError, WatchList, read_watch_list
 from indexer.chain.write import BlockWriter
 
 BLOCKS_A_ROUND = 50
@@ -58,7 +48,6 @@ HEADERS_A_REQUEST = 10  # a plan of 25 calls a second grants them beside their r
 NEAR = 3  # blocks that the machines behind one URL may be apart
 STALE = timedelta(seconds=10)  # without a new block, where blocks come every 2 s
 Clock = Callable[[], datetime]
-LONG = timedelta(seconds=3)  # of a proof: the next block waits meanwhile
 REST_S = 2.0  # of a node that lacks what it showed, where another one may have it
 log = structlog.get_logger(__name__)
 
@@ -86,16 +75,11 @@ class TipRound:
     cursor: int
     written: int = 0
     unwound: Fork | None = None
-    owes_notes: bool = False
 
     @property
     def is_behind(self) -> bool:
         """True when there is more to do at once."""
-        return (
-            self.unwound is not None
-            or self.owes_notes
-            or (self.written > 0 and self.cursor < self.head)
-        )
+        return self.unwound is not None or (self.written > 0 and self.cursor < self.head)
 
 
 class TipLoop:
@@ -115,21 +99,6 @@ class TipLoop:
         self._nodes = Confirmation(chain.reader)
         self._finality = Finality(chain, self._nodes, clock)
         self._backfill = Backfill(chain, clock, self._patience)
-        self.older_ledgers = OlderLedgers(chain)
-        self._crediting = Crediting(chain, clock)
-        self.sponsored_proofs = Proving(chain, clock)
-        self._log_proof, self._proof_due = LogProof(chain, clock), clock()
-        self._scan_size = RangeSize(BLOCKS_A_STEP, BLOCKS_A_STEP)
-        # until a look says otherwise
-        self._owes_notes = self._owes_reverts = self._may_have_pending_reverts = True
-        self._owes_retry = True  # of what an earlier process held back: this one's code may take it
-
-    @property
-    def owes_retry(self) -> bool:
-        """Whether held facts may be taken now: by the code of a new process, or since a reorg took
-        back what they waited behind.
-        """
-        return self._owes_retry
 
     @property
     def cursor(self) -> Cursor:
@@ -141,22 +110,17 @@ class TipLoop:
         Errors: OutsideError of any kind; nothing half-done stays, and the next round starts from
         what is committed.
         """
+        if self._chain.watch_changed.is_set():
+            with self._chain.database.write() as session:
+                self._chain.fence(session)  # after the transaction that changed it
+                self._chain.watch_changed.clear()
+                self._watch = read_watch_list(session, self._chain)
         with self._chain.reader.rpc.pinned():
             try:
-                result = self._look()
-                if self._owes_notes:
-                    # one slice a round: the heartbeat and new blocks come in between
-                    self._owes_notes = write_slice(self._chain, self._clock())
-                    result = replace(result, owes_notes=self._owes_notes)
-                if self._owes_reverts and not result.is_behind:
-                    left = scan(self._chain, self._watch, self._scan_size, self._clock())
-                    self._owes_reverts, self._may_have_pending_reverts = bool(left), True
-                if self._may_have_pending_reverts:
-                    self._explain_reverts()
+                return self._look()
             except NODE_AT_FAULT:
-                self._nodes.at_fault(self._cursor.number)
+                self._nodes.at_fault()
                 raise
-            return result
 
     def _look(self) -> TipRound:
         """What is missing, or not confirmed, and may come yet, ends it quietly."""
@@ -176,56 +140,14 @@ class TipLoop:
         except DisputedError:
             if self._is_stale:
                 raise
-            self._nodes.at_fault(self._cursor.number)
-        except UnconfirmedError:
+            self._nodes.at_fault()
+        except (UnconfirmedError, WatchChangedError):
             pass
         return TipRound(head.number, self._cursor.number)
 
     @property
     def _is_stale(self) -> bool:
         return self._clock() - self._moved_at > STALE
-
-    def credit_conversions(self) -> None:
-        """Some of the reserve token's conversions that are safe. Errors: as `Crediting.round`."""
-        if self._crediting.round():
-            self._watch = self._read_watch_list()
-
-    def prove_logs(self) -> bool:
-        """Some vaults' logs; whether some of them were put right. What took LONG is not done again
-        before SPACING times as long. Errors: as `LogProof.round`.
-        """
-        if (begun := self._clock()) < self._proof_due:
-            return False
-        try:
-            is_changed = self._log_proof.round()
-        finally:
-            took = self._clock() - begun
-            self._proof_due = begun + (SPACING * took if took > LONG else timedelta(0))
-        if is_changed:
-            self._watch = self._read_watch_list()
-            self._owes_retry = True
-        return is_changed
-
-    def retry_held(self) -> None:
-        """Try what is held, once; what lacks its block, or met a time-out of the database, is still
-        owed.
-
-        Errors: those of the database and LeadershipLostError; then all of it is still owed.
-        """
-        retried = retry_all(self._chain, self._clock())
-        for one in retried:
-            if one.refusal is BLOCK_UNKNOWN and not one.released + one.withdrawn:
-                continue  # as in each round until its block is read
-            with self._chain.database.read() as session:
-                named = ledger_name(session, one.ledger, one.ledger_id)
-            log.warning(
-                "held facts tried again",
-                book=named,
-                released=one.released,
-                withdrawn=one.withdrawn,
-                still_held=None if one.refusal is None else one.refusal.note,
-            )
-        self._owes_retry = any(one.refusal in (BLOCK_UNKNOWN, UNTRIED) for one in retried)
 
     def close(self) -> None:
         """Let go of what is fetched ahead."""
@@ -284,7 +206,6 @@ class TipLoop:
             return TipRound(head.number, self._cursor.number)
         self._cursor, self._watch, self._moved_at = filled.cursor, filled.watch, self._clock()
         self._nodes.gave()
-        self._owes_notes = self._owes_reverts = True
         self._chain.metrics.range_written(
             filled.cursor.number, filled.newest_at, filled.blocks, filled.rows
         )
@@ -330,8 +251,6 @@ class TipLoop:
             rows = writer.block(facts, published, self._cursor)
         self._cursor, self._watch, self._moved_at = Cursor(header.number, header.hash), watch, now
         self._nodes.gave()
-        self._may_have_pending_reverts = self._may_have_pending_reverts or bool(facts.reverts)
-        self._owes_notes = self._owes_notes or is_noted(facts)
         self._tell(facts, rows, seen_at)
 
     def _unwind(self, head: BlockHeader) -> TipRound:
@@ -349,10 +268,9 @@ class TipLoop:
         self._nodes.confirm_gone(fork.orphans[-1], head)
         old_head = self._cursor
         with self._chain.database.write() as session:
-            rows_reversed, withdrawn = unwind(session, self._chain, fork, old_head, self._clock())
+            rows_reversed = unwind(session, self._chain, fork, old_head, self._clock())
         self._cursor = fork.ancestor
         self._nodes.took_back(fork.orphans)
-        self._owes_retry = self._owes_retry or withdrawn > 0
         self._watch = self._read_watch_list()
         self._chain.metrics.unwound(fork.ancestor.number, len(fork.orphans), rows_reversed)
         log.warning(
@@ -363,14 +281,6 @@ class TipLoop:
             rows_reversed=rows_reversed,
         )
         return TipRound(head.number, self._cursor.number, unwound=fork)
-
-    def _explain_reverts(self) -> None:
-        chain = self._chain
-        found, is_more = explain_pending(chain, self._patience, self._clock())
-        self._may_have_pending_reverts = is_more
-        chain.metrics.reverts_explained.inc(len(found))
-        for one in found:
-            log.info("reverted call explained", reason=one.reason, attempted=one.attempted)
 
     def _open_cursor(self) -> Cursor:
         chain, now = self._chain, self._clock()

@@ -12,9 +12,10 @@ Laws
   withdrawn, a row of `reorg` tells of it. Transfers that the orphans confirmed fail, in the same
   transaction.
 - Below what was once seen as finalized no reorg is believed: the indexer halts and says so.
-- The search asks for a dozen headers at a time at most, however deep the reorg.
+- The search asks for as many headers as the logarithm of the depth, twice.
 """
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -74,46 +75,30 @@ class Fork:
 
 def common_ancestor(reader: VaultReader, ours: Sequence[Cursor], head: int) -> Cursor | None:
     """The newest of our blocks (given newest first, without gaps) that the node's chain, up to
-    `head`, still holds; None: not one. Asks for as many headers as the logarithm of their count.
+    `head`, still holds; None: not one.
 
     Errors: ForkUnclearError, and the reader's.
     """
-    theirs = _theirs(reader, ours, [2**step - 1 for step in range(len(ours).bit_length())], head)
-    theirs |= _theirs(reader, ours, [len(ours) - 1], head)
-    while True:
-        is_held = {
-            place: one is not None and one.hash == ours[place].hash for place, one in theirs.items()
-        }
-        gone = max((place for place, held in is_held.items() if not held), default=-1)
-        kept = min((place for place, held in is_held.items() if held), default=len(ours))
-        if gone > kept:
-            raise ForkUnclearError("the node answers from two branches")
-        if gone + 1 == kept:
-            break
-        theirs |= _theirs(reader, ours, [(gone + kept) // 2], head)
+    asked = dict[int, BlockHeader | None]()
+
+    def is_held(place: int) -> bool:
+        number = ours[place].number
+        asked[place] = header = reader.header(number)
+        if header is None and number <= head:  # as a machine that is behind
+            raise ForkUnclearError(f"the node lacks {number}, below its head {head}")
+        return header is not None and header.hash == ours[place].hash
+
+    low = high = 0
+    while high < len(ours) and not is_held(high):
+        low, high = high + 1, 2 * high + 1
+    places = range(len(ours))
+    kept = bisect_left(places, True, low, min(high, len(ours)), key=is_held)
     if kept == len(ours):
         return None
-    above = theirs.get(gone)
+    above = asked.get(kept - 1)
     if above is not None and above.parent_hash != ours[kept].hash:
-        raise ForkUnclearError(
-            f"the node's block {ours[gone].number} is not linked to the one below"
-        )
+        raise ForkUnclearError(f"the node's block {above.number} is not linked to the one below")
     return ours[kept]
-
-
-def _theirs(
-    reader: VaultReader, ours: Sequence[Cursor], places: Sequence[int], head: int
-) -> dict[int, BlockHeader | None]:
-    """The node's block at the height of each of ours; a shorter new branch has none above its head.
-
-    Errors: ForkUnclearError: it lacks others, as a machine does that is behind.
-    """
-    headers = reader.headers([ours[place].number for place in places])
-    found = dict(zip(places, headers, strict=True))
-    for place, header in found.items():
-        if header is None and ours[place].number <= head:
-            raise ForkUnclearError(f"the node lacks {ours[place].number}, below its head {head}")
-    return found
 
 
 def find_fork(session: Session, chain: ChainContext, at: Cursor, head: int) -> Fork:
@@ -131,9 +116,9 @@ def find_fork(session: Session, chain: ChainContext, at: Cursor, head: int) -> F
 
 def unwind(
     session: WriteSession, chain: ChainContext, fork: Fork, at: Cursor, now: datetime
-) -> tuple[int, int]:
+) -> int:
     """Reverse the orphans and set the cursor back to the ancestor; how many ledger rows were
-    reversed, and how many held facts withdrawn. Does not commit.
+    reversed. Does not commit.
 
     Errors: LeadershipLostError, CursorMovedError.
     """
@@ -156,7 +141,7 @@ def unwind(
     repository.add_reorg(
         session, chain.chain_id, fork.ancestor.number, at.number, rows_reversed, now
     )
-    return rows_reversed, len(withdrawn)
+    return rows_reversed
 
 
 def _boundary(session: Session, chain: ChainContext) -> Cursor:

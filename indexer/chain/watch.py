@@ -13,6 +13,7 @@ from core.blocks import queries as repository
 from core.blocks.registry import KnownVault, ever_listed_adapters, known_vaults
 from core.chain.abi import events_by_topic, topic_of
 from core.chain.blocks import RawLog
+from core.errors import OutsideError
 from core.identity.queries import LinkedWallet
 from core.mandate.chain.decode import decode_log
 from core.mandate.rules.events import KeeperChanged
@@ -20,6 +21,13 @@ from core.mandate.rules.terms import ZERO_ADDRESS
 from core.sponsored.logs import bought_event
 from core.sponsored.queries import OpenNonces
 from indexer.chain.context import ChainContext
+
+
+class WatchChangedError(OutsideError):
+    """Late logs changed of whom logs are kept, after these blocks were fetched: fetch them again."""
+
+    def __init__(self) -> None:
+        super().__init__("the watch list changed while a block was read")
 
 
 @dataclass(slots=True)
@@ -52,6 +60,13 @@ class WatchList:
         others = tuple(past for past in known.agents if past != agent)
         self.vaults[vault] = replace(known, agents=(*others, agent))
 
+    def is_agent(self, vault: str, sender: str) -> bool:
+        """Present or past, of a vault of ours: nobody reads why calls to one of foreign terms
+        fail.
+        """
+        known = self.vaults.get(vault)
+        return known is not None and known.mandate_id is not None and sender in known.agents
+
     def may_concern(self, log: RawLog) -> bool:
         """False only for a log that no fact is made of, also if its block creates the vault or
         lists the adapter that it is of.
@@ -76,27 +91,26 @@ def read_watch_list(session: Session, chain: ChainContext) -> WatchList:
     if chain.x402_adapter is not None:
         adapters.add(chain.x402_adapter)
     vaults = {vault.address: vault for vault in known_vaults(session, chain.chain_id)}
+    # once all events of the reserve token up to the cursor are read
+    is_followed = repository.cursor(session, repository.RESERVE_FOLLOWED) is not None
     return WatchList(
         chain.factory,
         chain.usdc,
         adapters,
-        _keeper(session, chain),
+        keeper_at(session, chain),
         vaults,
         x402_adapter=chain.x402_adapter,
-        reserve_token=followed_token(session, chain),
+        reserve_token=chain.reserve_token if is_followed else None,
     )
 
 
-def followed_token(session: Session, chain: ChainContext) -> str | None:
-    """The reserve token, once all of its events up to the cursor are read."""
-    since = repository.cursor(session, repository.RESERVE_FOLLOWED)
-    return None if since is None else chain.reserve_token
+def keeper_at(session: Session, chain: ChainContext, before: int = repository.MOST_HEIGHT) -> str:
+    """Whoever is it at the end of the block before that height.
 
-
-def _keeper(session: Session, chain: ChainContext) -> str:
-    """The factory's constructor already says KeeperChanged, so after the first block there is
-    always one.
+    The factory's constructor already says KeeperChanged, so after the first block there is always
+    one.
     """
-    log = repository.newest_log(session, chain.chain_id, chain.factory, topic_of("KeeperChanged"))
+    topic = topic_of("KeeperChanged")
+    log = repository.newest_log(session, chain.chain_id, chain.factory, topic, before)
     event = None if log is None else decode_log(log)
     return event.new_keeper if isinstance(event, KeeperChanged) else ZERO_ADDRESS

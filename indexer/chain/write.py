@@ -49,9 +49,9 @@ from indexer.chain.facts import (
     created_by,
     deposit_of,
 )
-from indexer.chain.quarantine import UNDECODABLE, HeldReason, LedgerEntry, Parties, fault_of, take
+from indexer.chain.quarantine import UNDECODABLE, HeldReason, LedgerEntry, Parties, Taking, fault_of
 from indexer.chain.reserve import write_reserve
-from indexer.chain.watch import WatchList
+from indexer.chain.watch import WatchChangedError, WatchList
 
 # adapter -> the rules it published in the block that listed it
 Published = Mapping[str, Sequence[Rule]]
@@ -76,9 +76,9 @@ class BlockWriter:
         rows.
 
         A block that was seen before, and thrown out, is taken back as it stands.
-        Errors: LeadershipLostError, CursorMovedError.
+        Errors: LeadershipLostError, CursorMovedError, WatchChangedError.
         """
-        self.chain.fence(self.session)
+        self._fence()
         repository.add_block(self.session, self.chain.chain_id, facts.header, self.now)
         repository.add_logs(self.session, self.chain.chain_id, facts.logs)
         return self._facts([facts], {facts.header.hash: published}, at)
@@ -88,14 +88,19 @@ class BlockWriter:
     ) -> int:
         """As `block`, for blocks in a row that were never seen. `published` is by block hash."""
         session, chain_id = self.session, self.chain.chain_id
-        self.chain.fence(session)
+        self._fence()
         repository.copy_blocks(session, chain_id, [facts.header for facts in blocks], self.now)
         repository.copy_logs(session, chain_id, [log for facts in blocks for log in facts.logs])
         return self._facts(blocks, published, at)
 
+    def _fence(self) -> None:
+        self.chain.fence(self.session)
+        if self.chain.watch_changed.is_set():
+            raise WatchChangedError
+
     def late(self, facts: BlockFacts) -> int:
-        """Logs that came after their block was written; `watch` is as of that block."""
-        repository.add_logs(self.session, self.chain.chain_id, facts.logs)
+        """Logs that were added after their block was written; `watch` is as of that block."""
+        self.chain.watch_changed.set()
         return self._facts([facts], {}, None)
 
     def _facts(
@@ -123,8 +128,8 @@ class BlockWriter:
         """
         mandates, self._mandates = self._mandates, {}
         accounts, self._accounts = self._accounts, {}
-        rows = take(self.session, self.chain, MANDATE, mandates, self.now)
-        return rows + take(self.session, self.chain, ACCOUNT, accounts, self.now)
+        rows = Taking(self.session, self.chain, MANDATE, self.now).take(mandates)
+        return rows + Taking(self.session, self.chain, ACCOUNT, self.now).take(accounts)
 
     def _vaults(self, blocks: Sequence[BlockFacts]) -> dict[str, KnownVault]:
         """Write the vaults that the blocks create, and the agents that they name; those vaults, by

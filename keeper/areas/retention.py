@@ -30,6 +30,7 @@ from core.earn.queries import drop_paid_days
 from core.identity import queries as identity
 from core.identity.calls import drop_idempotency_records
 from core.identity.retention import (
+    drop_address_counts,
     drop_ended_sessions,
     drop_recovery_failures,
     drop_request_counts,
@@ -140,6 +141,11 @@ class Prune:
             ),
             "sessions": self._all(
                 lambda session: drop_ended_sessions(session, counts_before, self._batch)
+            ),
+            "address_counts": self._all(
+                lambda session: drop_address_counts(
+                    session, now - timedelta(days=FAILURES_DAYS), self._batch
+                )
             ),
             "recovery_failures": self._all(
                 lambda session: drop_recovery_failures(

@@ -13,6 +13,7 @@ from typing import Any, Final
 from scripts.python_mutants.listed import ROOT, RuleMutant, applied
 from scripts.python_mutants.operators import Function
 
+CACHED: Final = type(functools.cache(len))
 CACHED_OF: Final = ("core.", "api.")
 
 
@@ -36,7 +37,7 @@ class LoadedFunctions:
         for one in gc.get_objects():
             if type(one) is FunctionType and one.__code__.co_filename in names:
                 by_place[_place(names[one.__code__.co_filename], one.__code__)].append(one)
-            elif type(one) is functools._lru_cache_wrapper and one.__module__.startswith(CACHED_OF):
+            elif type(one) is CACHED and one.__module__.startswith(CACHED_OF):
                 caches.append(one)
         return LoadedFunctions(dict(by_place), caches)
 

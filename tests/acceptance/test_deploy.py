@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import call_by_signature
 from scripts._accounts import personas
 from scripts._ape import run_ape
 from scripts._deployed_code import WORD_BYTES, address_word, immutable_places

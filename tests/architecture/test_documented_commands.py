@@ -39,10 +39,10 @@ PASSED_ON = {
     "check-record": "scripts.check_record", "rebuild": "scripts.rebuild",
     "verify-record": "api.client.verify.main",
 }  # fmt: skip
-MIGRATIONS = {"upgrade", "current", "check", "draft", "sql"}
+MIGRATIONS = {"upgrade", "current", "check", "draft"}
 OURS = ("api", "core", "indexer", "keeper", "scripts", "tests")
 PREFIXES = (
-    "KEEPER_", "CUSTODY_", "SPONSOR_", "X402_", "GUARD_", "RECEIPT_", "DATABASE_", "RPC_", "INDEXER_",
+    "KEEPER_", "CUSTODY_", "SPONSOR_", "X402_", "GUARD_", "DATABASE_", "RPC_", "INDEXER_",
     "SCANNER_", "API_METRICS", "HL_", "AUDIT_",
 )  # fmt: skip
 NO_SETTINGS = {

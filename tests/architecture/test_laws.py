@@ -208,6 +208,7 @@ BROAD = ("Exception", "BaseException")
 EDGES = {
     "api/main.py",
     "indexer/loop.py",
+    "indexer/beside.py",
     "keeper/main.py",
     "keeper/spared.py",
     "keeper/requests/loop.py",
@@ -408,6 +409,7 @@ KERNEL_OPENS = {
     "api/main.py",
     "api/kernel/credentials.py",
     "api/kernel/operation.py",
+    "api/kernel/over_rate.py",
     "api/payments/metering.py",
     "api/kernel/pipeline.py",
 }

@@ -34,13 +34,18 @@ def unit_of(file: Path) -> configparser.ConfigParser:
     return unit
 
 
+def name_of(file: Path) -> str:
+    """Of the process that the unit starts."""
+    return file.stem.removeprefix("mandate-").removesuffix("@")
+
+
 def require_exists(command: list[str]) -> None:
-    """`python -m core.prefork module [command]`, of a module and a command of it."""
-    assert command[1:3] == ["-m", "core.prefork"]
-    module = importlib.import_module(command[3])
-    if len(command) > 4:
+    """`python -m module [command]`, of a module and a command of it."""
+    assert command[1] == "-m"
+    module = importlib.import_module(command[2])
+    if len(command) > 3:
         known = [one.name or one.callback.__name__ for one in module.app.registered_commands]
-        assert command[4] in known
+        assert command[3] in known
 
 
 def test_the_packages_of_the_image__are_those_of_the_tests_without_what_only_builds_and_tests() -> (
@@ -83,15 +88,28 @@ def test_no_command__has_a_secret_in_its_arguments() -> None:
 
 
 def test_the_services__are_the_processes_a_database_and_its_migrations() -> None:
-    assert set(COMPOSE["services"]) == {*PROCESSES, "database", "migrations"}
-    assert [file.stem.removeprefix("mandate-") for file in UNITS] == sorted(PROCESSES)
+    assert set(COMPOSE["services"]) == {*PROCESSES, "api-2", "proxy", "database", "migrations"}
+    assert [name_of(file) for file in UNITS] == sorted(PROCESSES)
+
+
+def test_only_the_proxy_is_reached_from_outside__and_the_api_believes_it_alone() -> None:
+    services = COMPOSE["services"]
+    assert [name for name, one in services.items() if "ports" in one] == ["proxy"]
+    assert services["api"] == services["api-2"]
+    its_address = services["proxy"]["networks"]["front"]["ipv4_address"]
+    assert services["api"]["environment"]["TRUSTED_PROXIES"] == its_address
+    places = {services["proxy"]["environment"][name] for name in ("API_1", "API_2")}
+    assert places == {"api:8000", "api-2:8000"}
+    mounted = [one["source"] for one in services["proxy"]["volumes"]]
+    assert [(ROOT / one).exists() for one in mounted] == [True]
 
 
 @pytest.mark.parametrize("file", UNITS, ids=lambda file: str(file.stem))
 def test_a_unit__starts_the_process_of_the_service_with_its_name(file: Path) -> None:
     service = unit_of(file)["Service"]
-    name = file.stem.removeprefix("mandate-")
-    command = service["ExecStart"].split()
+    name = name_of(file)
+    started = service["ExecStart"].split()
+    command = started[started.index("/opt/mandate/.venv/bin/python") :]
     require_exists(command)
     assert command[1:] == COMPOSE["services"][name]["command"][1:]
     assert (service["User"], service["NoNewPrivileges"], service["ProtectSystem"]) == (
@@ -102,9 +120,7 @@ def test_a_unit__starts_the_process_of_the_service_with_its_name(file: Path) -> 
 
 
 def test_slow_jobs__give_way_to_what_somebody_waits_for() -> None:
-    nice = {
-        file.stem.removeprefix("mandate-"): unit_of(file)["Service"].get("Nice") for file in UNITS
-    }
+    nice = {name_of(file): unit_of(file)["Service"].get("Nice") for file in UNITS}
     assert {name for name, value in nice.items() if value is not None} == NICE.keys()
     assert all(nice[name] == str(value) for name, value in NICE.items())
     shares = {name: COMPOSE["services"][name].get("cpu_shares") for name in PROCESSES}

@@ -50,6 +50,7 @@ from keeper.schedule import JobPlace
 from tests.bench.economy_crews import STRANGE, Crew
 from tests.bench.sybils import PEER, Place, place_on
 from tests.integration.api.conftest import KEY, PEPPER, Clock, sign
+from tests.integration.databases import FOR_TESTS
 
 DAY: Final = timedelta(days=1)
 MORNING: Final = timedelta(hours=8)
@@ -440,7 +441,7 @@ def worlds() -> Iterator[Worlds]:
         prefix="bench-", dir="/tmp", ignore_cleanup_errors=True
     ) as name:
         Path(name).chmod(0o755)  # The database runs under an account of its own.
-        server = embedded.start(Path(name) / "postgres", durable=False)
+        server = embedded.start(Path(name) / "postgres", FOR_TESTS)
         try:
             yield Worlds(server)
         finally:

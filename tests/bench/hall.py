@@ -115,7 +115,7 @@ def p99_ratio(product_port: int, bare_port: int) -> float:
 
 
 def measure(copies: int = COPIES, days: int = DAYS) -> dict[str, Any]:
-    gc.set_threshold(*COLLECT_AFTER)  # as the worker's process does
+    gc.set_threshold(COLLECT_AFTER)  # as the worker's process does
     with place() as where:
         database = Database(where.database_url)
         try:

@@ -45,8 +45,8 @@ class Process:
     @property
     def name(self) -> str:
         """What it is counted under."""
-        if "core.prefork" in self.command:
-            return NAMES[self.command.split("core.prefork ")[1]]
+        if (name := NAMES.get(self.command.partition(" -m ")[2])) is not None:
+            return name
         if IMPORT in self.command:
             return "scanner"
         return next((one for one in ("anvil", "devstack") if one in self.command), "postgres")

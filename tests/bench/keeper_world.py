@@ -12,11 +12,10 @@ from tempfile import mkdtemp
 from typing import Any
 
 from core.blocks.tables import Vault
-from core.chain.abi import topic_of
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import call_by_signature, topic_of
 from core.db import embedded, migrate
 from core.db.engine import Database
-from core.db.leader import leader_row
+from core.db.leadership import leader_row
 from core.hexes import bytes_of
 from core.identity.tables import Account
 from core.mandate.chain import calldata

@@ -232,7 +232,7 @@ def rollback_s(crowd: Crowd) -> float:
         )
     begun = time.monotonic()
     with crowd.database.write() as session:
-        count, _ = unwind(session, crowd.chain, Fork(before, (crowd.at,)), crowd.at, crowd.now)
+        count = unwind(session, crowd.chain, Fork(before, (crowd.at,)), crowd.at, crowd.now)
     seconds = time.monotonic() - begun
     crowd.at = before
     assert count == len(crowd.ids)
@@ -298,7 +298,7 @@ def crowd_of(ledgers: int, rows: int) -> Iterator[Crowd]:
 
 
 def measure(ledgers: int = LEDGERS, rows: int = ROWS) -> dict[str, float]:
-    gc.set_threshold(*COLLECT_AFTER)  # as the indexer's process does
+    gc.set_threshold(COLLECT_AFTER)  # as the indexer's process does
     print(f"writing {ledgers} ledgers of {rows} rows", flush=True)
     with crowd_of(ledgers, rows) as crowd:
         rolled_back = rollback_s(crowd)

@@ -4,9 +4,8 @@ RATE calls a second (default 200) go to two API processes: reads of agents, an o
 writes, while an agent trades on chain. Each of the 16 callers has an address of this machine of its own.
 After a minute to warm up and a quiet one, until three fifths of the time are over, one fault follows another:
 the preferred node refuses, the indexer is killed, every connection to the database is cut, an API process is
-killed, the keeper is killed: each time the process that works, which its parent forks again
-(core/prefork.py); a parent that died would be started again as a supervisor would. Then the load goes on
-without faults, so that memory shows.
+killed, the keeper is killed: each is started again, as a supervisor would. Then the load goes on without
+faults, so that memory shows.
 
 It says each 10 s how it is. The last line is one JSON object: errors (answers that are no refusals), refusals,
 restarts that no fault asked for, memory of each process when it was a tenth of the run old and at the end,
@@ -114,7 +113,7 @@ class MachineRoom:
         self.gate.stop()
 
     def kill(self, name: str) -> None:
-        """The one that works; its parent forks the next. Errors: TimeoutError where none does."""
+        """Killed, it is started again. Errors: TimeoutError where it does not run."""
         until = time.monotonic() + WORKS_WITHIN_S
         while (pid := self._worker(name)) is None:
             if time.monotonic() > until:
@@ -136,17 +135,9 @@ class MachineRoom:
         return str(self.stack.facts["database_url"]).replace("+psycopg", "")
 
     def _worker(self, name: str) -> int | None:
-        """The process that works, which may be one that the started one forked; None: there is none now."""
+        """Its process; None: there is none now."""
         child = self.stack.children[name]
-        if child.process is None or not child.is_running():
-            return None
-        pid = child.process.pid
-        if "core.prefork" not in child.command:
-            return pid
-        with _gone():
-            forked = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-            return int(forked[0]) if forked else None
-        return None
+        return child.process.pid if child.process is not None and child.is_running() else None
 
     def memory_mib(self) -> dict[tuple[str, int], float]:
         """What each process holds that no file backs, with its children."""

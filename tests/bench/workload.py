@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
-from core.chain.abi import Parameter, encode_values
-from core.hexes import hex_of
+from core.chain.abi import call_by_signature
 from core.mandate.chain.calldata import VaultCall
 from core.mandate.venues import test_venue
 from tests.integration.chain_fixtures import DeployedChain
@@ -23,10 +22,6 @@ FINAL_AFTER = 64  # anvil's distance from the newest block to the finalized one
 CENT = 10_000
 GAS = 25_000_000
 WORK = "work(address[],(address,uint256,bytes),address[],uint256)"
-WORK_PARAMETERS = [
-    Parameter("", kind, False, ())
-    for kind in ("address[]", "(address,uint256,bytes)", "address[]", "uint256")
-]
 
 
 @dataclass(frozen=True)
@@ -107,14 +102,13 @@ class Generator:
 
     def _data(self, vaults: list[str], payees: list[str]) -> str:
         call = VaultCall(self.chain.contracts["test_venue_adapter"], CENT, test_venue.buy(CENT))
-        selector = hex_of(keccak(text=WORK)[:4])
         arguments = [
             vaults,
             (call.target, call.max_spend, bytes.fromhex(call.data[2:])),
             payees,
             CENT,
         ]
-        return selector + encode_values(WORK_PARAMETERS, arguments).hex()
+        return call_by_signature(WORK, arguments)
 
     def _send(self, data: str) -> None:
         transaction = {"from": DEPLOYER.address, "to": self.swarm, "data": data, "gas": hex(GAS)}

@@ -16,8 +16,7 @@ import httpx
 import psycopg
 from sqlalchemy import make_url
 
-from core.chain.abi import function
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import call_by_signature, function
 from core.db import migrate
 from core.db.engine import Database
 from core.mandate.chain import calldata

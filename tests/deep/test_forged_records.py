@@ -33,6 +33,7 @@ from tests.integration.chain_fixtures import CHAIN_ID, USDC, DeployedChain
 from tests.integration.client.conftest import export, following, settle_reverts
 from tests.integration.client.forging import Forgery
 from tests.integration.indexer.conftest import Follower, Issued, now_utc
+from tests.node_transport import in_threads
 from tests.personas import AGENT, OWNER, STRANGER
 
 EXAMPLES = int(os.environ.get("FORGED_RECORDS", "300"))
@@ -104,7 +105,7 @@ def forged(postgres: EmbeddedPostgres, template: str) -> Iterator[Forged]:
         chain.anvil.mine(3)
         follower.catch_up()
         settle_reverts(follower.chain)
-        rpc = Nodes([chain.anvil.url], transport=Remembered(), calls_per_s=1_000_000.0)
+        rpc = Nodes([chain.anvil.url], transport=in_threads(Remembered()), calls_per_s=1_000_000.0)
         options = Options(
             factory=chain.contracts["factory"], x402_adapter=chain.contracts["x402_adapter"]
         )

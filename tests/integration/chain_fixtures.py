@@ -14,21 +14,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from eth_utils.abi import get_abi_input_types
 from eth_utils.address import to_checksum_address
 
-from core.chain.abi import Parameter, encode_values
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import call_by_signature, encode_values
 from core.chain.blocks import TransactionReceipt
 from core.chain.errors import RpcError, RpcUnreachableError
 from core.chain.nodes import Nodes
 from core.hexes import hex_of
-from core.libc import end_with_parent
 from core.mandate.chain import calldata, typed_data
 from core.mandate.chain.calldata import Funding, VaultCall
 from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.terms import MandateTerms, Rule
 from core.mandate.venues import test_venue
 from scripts._ports import free_port
+from scripts._processes import ENDS_WITH_PARENT
 from tests.personas import AGENT, DEPLOYER, GUARD, KEEPER, OPERATOR, OWNER, Persona
 
 __all__ = ["deployed", "ground"]
@@ -81,6 +81,7 @@ def start_anvil(*arguments: str) -> Anvil:
     while time.monotonic() < until:
         port = free_port()
         command = [
+            *ENDS_WITH_PARENT,
             *map(str, (ANVIL, "--port", port, "--chain-id", CHAIN_ID)),
             "--silent",
             *arguments,
@@ -89,7 +90,6 @@ def start_anvil(*arguments: str) -> Anvil:
             command,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            preexec_fn=end_with_parent,
         )
         anvil = Anvil(f"http://127.0.0.1:{port}", process, Nodes([f"http://127.0.0.1:{port}"]))
         if _is_up(anvil, until):
@@ -126,10 +126,11 @@ def _artifact(contract: str) -> Mapping[str, Any]:
 
 def creation_code(contract: str, *arguments: Any) -> str:
     artifact = _artifact(contract)
-    constructor: dict[str, Any] = next(
-        (entry for entry in artifact["abi"] if entry["type"] == "constructor"), {"inputs": []}
+    constructor: Any = next(
+        (entry for entry in artifact["abi"] if entry["type"] == "constructor"),
+        {"type": "constructor", "inputs": []},
     )
-    encoded = encode_values([Parameter.of(entry) for entry in constructor["inputs"]], arguments)
+    encoded = encode_values(get_abi_input_types(constructor), arguments)
     return str(artifact["bytecode"]["object"]) + encoded.hex()
 
 

@@ -19,7 +19,7 @@ from core.db import migrate
 from core.db.embedded import EmbeddedPostgres, remove, start
 from core.db.engine import Database, WriteSession
 from tests.integration.chain_fixtures import *  # noqa: F403 (the chain's fixtures, for every test below this folder)
-from tests.integration.databases import Databases, Kept, execute, url_of
+from tests.integration.databases import FOR_TESTS, Databases, Kept, execute, url_of
 from tests.integration.scenes import Scenes
 from tests.watching import AlertWatch
 
@@ -56,7 +56,7 @@ def postgres() -> Iterator[EmbeddedPostgres]:
     remove_dead_runs(RUNS)
     data_dir = RUNS / str(os.getpid())
     remove(data_dir)  # of a killed run whose number this process has
-    server = start(data_dir, durable=False)
+    server = start(data_dir, FOR_TESTS)
     yield server
     remove(data_dir)
 

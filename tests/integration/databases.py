@@ -24,6 +24,10 @@ from sqlalchemy import make_url
 from core.db.embedded import EmbeddedPostgres
 from core.db.engine import Bounds, Database
 
+FOR_TESTS = (  # no disk is waited for, and nothing works beside what a test asks for
+    "fsync=off", "synchronous_commit=off", "full_page_writes=off", "wal_level=minimal",
+    "max_wal_senders=0", "autovacuum=off", "jit=off", "shared_buffers=24MB",
+)  # fmt: skip
 REUSED = 100
 DEAD_ROWS = 5_000  # what a test may leave behind: plans and times of the next ones depend on it
 ENDS_WITHIN_S = 5.0

@@ -6,9 +6,9 @@ from typing import Any
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
-from core.chain.abi import answer_words
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import call_by_signature
 from core.chain.blocks import TransactionReceipt
+from core.chain.reader import LATEST
 from core.hexes import bytes_of
 from tests.integration.chain_fixtures import USDC, DeployedChain
 from tests.personas import DEPLOYER, OPERATOR, Persona
@@ -27,13 +27,14 @@ class TokenOnChain:
     def number(self, signature: str, *arguments: Any) -> int:
         data = call_by_signature(signature, list(arguments))
         answer = self.chain.reader.call(self.address, data)
-        return int.from_bytes(answer_words(answer, 1))
+        return int.from_bytes(answer)
 
     def locked(self) -> tuple[int, int]:
         """Base units of the newest block's second, and when none is, in unix nanoseconds."""
-        answer = self.chain.reader.call(self.address, call_by_signature("locked()", []))
-        words = answer_words(answer, 2)
-        return int.from_bytes(words[:32]), int.from_bytes(words[32:])
+        found: tuple[int, int] = self.chain.reader.view(
+            "ReserveToken", "locked", self.address, LATEST
+        )
+        return found
 
     def fund(self, who: Persona, usdc_e6: int) -> None:
         """USDC of the person's own, which the token may take."""

@@ -12,7 +12,7 @@ import pytest
 from eth_account import Account
 from sqlalchemy import make_url, text
 
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import call_by_signature
 from core.db.engine import Database
 from core.hexes import bytes_of
 from core.settings import Settings
@@ -75,7 +75,7 @@ def faults(check: Check, place: Place, **changes: Any) -> str:
 @pytest.mark.parametrize(
     "check",
     [preflight.check_nodes, preflight.check_clock, preflight.check_database, preflight.check_factory,
-     preflight.check_guard, preflight.check_keeper, preflight.check_settler, preflight.check_receipts],
+     preflight.check_guard, preflight.check_keeper, preflight.check_settler],
 )  # fmt: skip
 def test_where_all_is_right__nothing_is_wrong(place: Place, check: Check) -> None:
     told = found(check, place)
@@ -247,14 +247,13 @@ def test_a_payee_whom_nobody_settles_for__is_named(place: Place) -> None:
     assert "X402_PAY_TO is set and nobody settles" in said
 
 
-@pytest.mark.parametrize("prefix", ["guard", "x402_settle", "receipt"])
+@pytest.mark.parametrize("prefix", ["guard", "x402_settle"])
 def test_a_key_in_plain_or_of_everybody_off_a_local_chain__is_named(
     place: Place, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, prefix: str
 ) -> None:
     check = {
         "guard": preflight.check_guard,
         "x402_settle": preflight.check_settler,
-        "receipt": preflight.check_receipts,
     }[prefix]
     keystore, password = tmp_path / "key.json", tmp_path / "password"
     password.write_text("right\n")

@@ -130,9 +130,6 @@ class ServiceDocument(AnswerBody):
     base_url: str
     chain_id: int
     contracts: dict[str, str]
-    receipt_signer: str | None = Field(
-        description="whose key signs receipts of rows; null: there are none"
-    )
     capabilities: list[str]
     endpoints: list[Endpoint]
     tools: ToolsOffered

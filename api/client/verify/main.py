@@ -7,12 +7,10 @@ Exit code 0 sound, also beside claims of authors; 1 differences; 2 could not be 
 import gc
 import json
 import os
-import re
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO
 
@@ -29,15 +27,12 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from api.client.heads import SeenHead, heads_of
 from api.client.verify.findings import MOST_CHARACTERS, MOST_FINDINGS, Report, Verdict
 from api.client.verify.node import Tell
 from api.client.verify.printable import printable
 from api.client.verify.reading import lines_of
-from api.client.verify.receipts_check import MOST_RECEIPTS, KeptReceipt, kept_receipts
 from api.client.verify.reverts_check import Scan
 from api.client.verify.verification import Options, verify
-from api.client.verify.witness_check import TrustedWitnesses
 from core.chain.nodes import Nodes
 from core.hexes import read_account
 
@@ -92,30 +87,6 @@ def main(
         str | None,
         typer.Option(help="the anchors' contract that you trust, from the published deployment"),
     ] = None,
-    receipt: Annotated[
-        list[Path] | None,
-        typer.Option(
-            exists=True,
-            dir_okay=False,
-            help="a file of receipts that the service gave, one a line: their rows must be there",
-        ),
-    ] = None,
-    receipt_signer: Annotated[
-        list[str] | None,
-        typer.Option(help="whose receipts you trust: the service's published address"),
-    ] = None,
-    head: Annotated[
-        list[str] | None,
-        typer.Option(help="SEQ:HASH of a head that you wrote down earlier, or a file of heads"),
-    ] = None,
-    witness: Annotated[
-        list[Path] | None,
-        typer.Option(exists=True, dir_okay=False, help="a witness's file of cosignatures"),
-    ] = None,
-    witness_signer: Annotated[
-        list[str] | None,
-        typer.Option(help="the address of a witness that you trust; the files name none"),
-    ] = None,
     scan: Annotated[
         Scan, typer.Option(help="look through every block for reverted calls that were left out")
     ] = Scan.AUTO,
@@ -136,7 +107,7 @@ def main(
     Nothing of the service that wrote it is asked or trusted.
     """
     begun = time.monotonic()
-    _require_pairs(rpc, receipt, receipt_signer, witness, witness_signer)
+    _require_distinct(rpc)
     rpcs = [
         Nodes([url], answer_s=ANSWER_S, deadline_s=DEADLINE_S, calls_per_s=CALLS_PER_S)
         for url in rpc
@@ -150,13 +121,7 @@ def main(
         factory=_address(factory, "--factory"),
         x402_adapter=_address(x402_adapter, "--x402-adapter"),
         anchor=_address(anchor, "--anchor"),
-        receipts=None if receipt is None else _receipts(receipt),
-        receipt_signers=tuple(
-            named_address(one, "--receipt-signer") for one in receipt_signer or []
-        ),
-        kept_heads=[one for text in head or [] for one in _kept_heads(text)],
         scan=scan,
-        witnesses=_witnesses(witness, witness_signer),
     )
     report = Report()
     with file.open("rb") as lines, _progress(quiet=as_json) as tell:
@@ -194,41 +159,12 @@ def _verify(
         report.unchecked.append(f"the checks ended with {type(error).__name__}: {error}")
 
 
-def _require_pairs(
-    rpc: list[str],
-    receipt: list[Path] | None,
-    receipt_signer: list[str] | None,
-    witness: list[Path] | None,
-    witness_signer: list[str] | None,
-) -> None:
+def _require_distinct(rpc: list[str]) -> None:
     """What would check less than the reader thinks. Errors: BadParameter."""
     if len(set(rpc)) < len(rpc):
         raise typer.BadParameter(
             "name each node once: a node agrees with itself", param_hint="--rpc"
         )
-    if receipt_signer and not receipt:
-        raise typer.BadParameter(
-            "name the receipts too: --receipt FILE", param_hint="--receipt-signer"
-        )
-    if witness_signer and not witness:
-        raise typer.BadParameter(
-            "name the witness's file too: --witness FILE", param_hint="--witness-signer"
-        )
-
-
-def _receipts(files: Sequence[Path]) -> list[KeptReceipt]:
-    """The lines of all files; one more than are read, so that it shows.
-
-    Errors: BadParameter, which ends the command with exit code 2.
-    """
-    found: list[KeptReceipt] = []
-    for path in files:
-        try:
-            with path.open("rb") as file:
-                found += islice(kept_receipts(path.name, file), MOST_RECEIPTS + 1 - len(found))
-        except (OSError, ValueError) as error:
-            raise typer.BadParameter(str(error), param_hint="--receipt") from error
-    return found
 
 
 def _address(text: str | None, option: str) -> str | None:
@@ -241,25 +177,6 @@ def named_address(text: str, option: str) -> str:
         return read_account(text)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint=option) from error
-
-
-def _witnesses(files: list[Path] | None, signers: list[str] | None) -> TrustedWitnesses:
-    trusted = [_address(one, "--witness-signer") for one in signers or []]
-    return TrustedWitnesses(files or [], frozenset(one for one in trusted if one is not None))
-
-
-def _kept_heads(text: str) -> list[SeenHead]:
-    """Errors: BadParameter, which ends the command with exit code 2."""
-    found = re.fullmatch(r"(\d{1,15}):(0x[0-9a-f]{64})", text)
-    if found is not None:
-        return [SeenHead("", int(found[1]), found[2])]
-    try:
-        return list(heads_of(Path(text)))
-    except OSError as error:
-        rule = "write SEQ:HASH, such as 12:0x and 64 hex digits, or name a file of heads"
-        raise typer.BadParameter(rule, param_hint="--head") from error
-    except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint="--head") from error
 
 
 def _cost(rpcs: Sequence[Nodes], begun: float) -> dict[str, float | int]:

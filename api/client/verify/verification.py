@@ -5,9 +5,8 @@ checked either.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from api.client.heads import SeenHead
 from api.client.verify.anchors_check import check_anchors
 from api.client.verify.authors_check import check_authors
 from api.client.verify.claims import claims_of, compare_claims, newest_measure, tell_stops
@@ -15,13 +14,11 @@ from api.client.verify.end_check import check_rows_after, judge_ahead, later_log
 from api.client.verify.expected import ChainLogs, Expected, chain_logs, expected_rows
 from api.client.verify.findings import Report, UncheckedError
 from api.client.verify.flags_check import FlagsCheck
-from api.client.verify.heads_check import check_heads
 from api.client.verify.log_head_check import check_log_head
 from api.client.verify.lost_check import check_lost
 from api.client.verify.node import Block, Node, Tell, TransactionOutcome
 from api.client.verify.paper_check import check_paper
 from api.client.verify.reading import RecordFile, read_record
-from api.client.verify.receipts_check import KeptReceipt, check_receipts
 from api.client.verify.replay import (
     compare_head,
     compare_replay,
@@ -45,7 +42,6 @@ from api.client.verify.terms_check import (
     subject_of,
 )
 from api.client.verify.trusted import pinned
-from api.client.verify.witness_check import NO_WITNESSES, TrustedWitnesses, check_witnesses
 from core.chain.nodes import Nodes
 from core.hexes import checksum_address
 from core.mandate.rules.outflows import spend_window
@@ -62,9 +58,8 @@ class Options:
     """`factory`, `x402_adapter`, `anchor`: the addresses that the verifier trusts beside those of the
     published deployments (trusted.py). `now`: unix seconds, for the age of the record.
 
-    `receipts`: that somebody kept; `receipt_signers`: whose are trusted, beside the published ones.
     `mandate`, `owner`: what the record must be about. `as_of`: the block that it is known to end
-    at. `kept_heads`: seen earlier, by whomever. `most_calls`: of the nodes, together.
+    at. `most_calls`: of the nodes, together.
     """
 
     now: int | None = None
@@ -73,13 +68,9 @@ class Options:
     mandate: str | None = None
     owner: str | None = None
     as_of: int | None = None
-    kept_heads: Sequence[SeenHead] = ()
     scan: Scan = Scan.AUTO
     most_calls: int | None = None
     anchor: str | None = None
-    receipts: Sequence[KeptReceipt] | None = None
-    receipt_signers: tuple[str, ...] = ()
-    witnesses: TrustedWitnesses = NO_WITNESSES
 
 
 def verify(
@@ -101,7 +92,6 @@ def verify(
     if record.first is None or subject is None:
         return report
     _say_subject(record, subject, options, report)
-    check_heads(record, options.kept_heads, report)
     most_calls = options.most_calls or CALLS_A_RECORD + CALLS_A_ROW * len(record.rows)
     node = Node(rpcs, subject.factory, tell, report, most_calls)
     check = _Chain(record, subject, node, options, report)
@@ -119,9 +109,6 @@ def verify(
         _part(report, check.rows_after)
     elif subject.is_paper:
         _part(report, lambda: check_paper(record, subject, report))
-    _part(report, lambda: check_witnesses(record, options.witnesses, anchor, check.last, report))
-    if options.receipts is not None:
-        _part(report, check.receipts)
     if check.has_looked or not report.unchecked:
         report.claims = claims_of(record.rows, check.proven)
     return report
@@ -336,24 +323,6 @@ class _Chain:
                     self.proven.add(row.seq)
                 else:
                     self.report.say("row.unproven", row.seq, "no block shows that the terms ended")
-
-    def receipts(self) -> None:
-        """Lines of anchors that were compared with no contract (none is named, or no node answers
-        for it) are the file's own word, which accuses nobody.
-
-        Errors: UncheckedError when nobody says whose receipts count.
-        """
-        signers = (
-            *self.options.receipt_signers,
-            *pinned("receipt_signer", self.subject.chain_id),
-        )
-        if not signers:
-            raise UncheckedError("receipts", "name whose receipts you trust (--receipt-signer)")
-        is_compared = "anchors" in self.report.figures
-        record = self.record if is_compared else replace(self.record, anchors=[])
-        check_receipts(
-            record, self.subject, self.options.receipts or (), signers, self.last, self.report
-        )
 
     def later(self) -> None:
         """Whether there are logs or reverted calls after the record's last block.

@@ -1,11 +1,9 @@
 /** The API of the mandate wallet: `openapi-fetch` with the types of the service's OpenAPI document. */
 import createFetchClient, { type Client, type ClientOptions } from "openapi-fetch";
 import type { components, paths } from "./openapi.js";
-import { keepingFetch, type ReceiptOptions } from "./receipts.js";
 import { type RowSigner, signingFetch } from "./signing.js";
 
 export type { components, operations, paths } from "./openapi.js";
-export { BadReceipt, type Receipt, type ReceiptOptions } from "./receipts.js";
 export type { RowSigner } from "./signing.js";
 export type Schemas = components["schemas"];
 export type MandateWallet = Client<paths>;
@@ -15,17 +13,16 @@ export type Credential = { session: string } | { bearer: string } | { key: strin
 
 /**
  * `options.fetch` may be any fetch, such as one of @x402/fetch that pays what a call costs. `options.signer`, an account of viem, signs
- * the rows of the record that the calls write. `options.receipts`: what becomes of the receipts of those rows, and whose count.
+ * the rows of the record that the calls write.
  */
 export function createClient(
   baseUrl: string,
   credential?: Credential,
-  { signer, receipts, ...options }: ClientOptions & { signer?: RowSigner; receipts?: ReceiptOptions } = {},
+  { signer, ...options }: ClientOptions & { signer?: RowSigner } = {},
 ): MandateWallet {
   const headers = { ...(credential && headerOf(credential)), ...options.headers };
   const send = options.fetch ?? ((request: Request) => fetch(request));
-  const kept = receipts ? keepingFetch(receipts, send) : send;
-  return createFetchClient<paths>({ ...options, baseUrl, headers, fetch: signer ? signingFetch(signer, kept) : kept });
+  return createFetchClient<paths>({ ...options, baseUrl, headers, fetch: signer ? signingFetch(signer, send) : send });
 }
 
 function headerOf(credential: Credential): Record<string, string> {

@@ -12,12 +12,12 @@
 // an agent has, and what a clause says beside its figures (docs/console.md#security).
 // Loaded when something is to be signed.
 
-import { bytesOf, concat, hexOf, keccak } from "../verify/bytes.js";
-import { guardTargetsHash, rulesHash, termsDigest } from "../verify/eip712.js";
-import { TERMS_FIELDS, VAULT_SHELL_HASH } from "../verify/tables.js";
 import { addressWord, uintWord } from "./abi.js";
+import { bytesOf, concat, hexOf, keccak } from "./bytes.js";
+import { VAULT_SHELL_HASH } from "./contracts.js";
 import { units } from "./format.js";
 import { keccak256 } from "./keccak.js";
+import { guardTargetsHash, rulesHash, TERMS_FIELDS, termsDigest } from "./terms.js";
 import { WalletError } from "./wallet-errors.js";
 
 /**
@@ -76,8 +76,7 @@ const FUNCTIONS = Object.freeze({
 export function requireTerms(answer, { mandate, owner, service }) {
   return read("the terms", () => {
     const { typed_data: document, rules } = answer;
-    const form = TERMS_FIELDS[VERSION] ?? [];
-    requireForm(document, "MandateTerms", form);
+    requireForm(document, "MandateTerms", TERMS_FIELDS);
     const { factory } = service.contracts;
     requireDomain(document.domain, "Mandate Wallet", String(VERSION), service.chain_id, factory);
     same("the network", mandate.chain_id, service.chain_id);
@@ -93,12 +92,12 @@ export function requireTerms(answer, { mandate, owner, service }) {
     same("what may be paid", message.guardTargetsHash, guardTargetsHash(payments));
     requireTargets(rules, mandate.allowed_targets, service);
     const terms = Object.fromEntries(
-      form.map(([type, name]) => [
+      TERMS_FIELDS.map(([type, name]) => [
         name,
         type.startsWith("uint") ? BigInt(message[name]) : message[name],
       ]),
     );
-    const digest = termsDigest(terms, factory, service.chain_id, VERSION);
+    const digest = termsDigest(terms, factory, service.chain_id);
     const parts = [factory, digest, VAULT_SHELL_HASH].map(bytesOf);
     const vault = hexOf(keccak(concat(Uint8Array.of(0xff), ...parts)).subarray(12));
     return { digest, vault };
@@ -307,7 +306,7 @@ function requireDomain(domain, name, version, chainId, contract) {
   same("its contract", domain.verifyingContract, contract);
 }
 
-/** @param {any} rule as the API writes it @returns {import("../verify/types.js").Rule} */
+/** @param {any} rule as the API writes it @returns {import("./terms.js").Rule} */
 function ruleOf({ target, selector: called, recipient_word: recipientWord, kind }) {
   return { target, selector: called, recipientWord, kind };
 }

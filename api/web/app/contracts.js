@@ -25,6 +25,8 @@ export const SELECTORS = {
 
 export const VAULT_CREATED = "0x86de77c6fedc478fd51f03ffc05f748e92f7bf27133327ca71b345f219a2f660";
 
+export const VAULT_SHELL_HASH = "0xee5ad04f81cf79424d9727a74f7d6cc150801b3490eb67d7487e39c933148722";
+
 /** @type {Readonly<Record<string, string>>} */
 export const EXITS = {
   "0xe4849b32": "sell(uint256)"

@@ -6,7 +6,7 @@ import { useResource } from "../app/resource.js";
 import { go, link } from "../app/router.js";
 import { chosenWallet, readService, session } from "../app/session.js";
 import { NeedsWallet } from "../app/sign_in.js";
-import { Badge, html, Notice, useEffect, useState } from "../app/ui.js";
+import { Badge, html, Notice } from "../app/ui.js";
 import { WalletError } from "../app/wallet.js";
 import { useWork } from "../app/work.js";
 import { Clauses } from "./mandate.js";
@@ -15,7 +15,6 @@ import { Worked } from "./worked.js";
 
 /**
  * @typedef {import("../app/answers.js").Terms} Terms
- * @typedef {import("../app/clearsigning.js").TypedData} TypedData
  * @typedef {import("../app/answers.js").WholeMandate} WholeMandate
  */
 
@@ -65,25 +64,8 @@ export function Draft({ data, reload }) {
 
 /** @param {{terms: Terms}} props the bytes that are signed, for those who read them */
 function SignedText({ terms }) {
-  const [shown, setShown] = useState(
-    /** @type {readonly (readonly [string, string])[] | null} */ (null),
-  );
-  useEffect(() => {
-    let isGone = false;
-    void import("../app/clear_signing_view.js")
-      .then((module) =>
-        module.shownByWallet(/** @type {TypedData} */ (/** @type {unknown} */ (terms.typed_data))),
-      )
-      .then(
-        (rows) => isGone || setShown(rows),
-        () => isGone || setShown(null),
-      );
-    return () => {
-      isGone = true;
-    };
-  }, [terms]);
-  return html`<section class="card stack" aria-labelledby="typed"><h2 id="typed">What your wallet shows</h2>
-    ${shown ? html`<dl class="pairs">${shown.map(([label, value]) => html`<dt>${label}</dt><dd>${value}</dd>`)}</dl><p class="quiet">As a wallet with our ERC-7730 descriptor shows it. Others show the typed data below. The list of targets is signed as a hash; clause 5 has it in words.</p>` : null}
+  return html`<section class="card stack" aria-labelledby="typed"><h2 id="typed">What your wallet signs</h2>
+    <p class="quiet">A wallet that knows our ERC-7730 descriptors shows the terms in words, others the typed data below. The list of targets is signed as a hash; clause 5 has it in words.</p>
     <p class="quiet">Digest <code>${terms.digest}</code></p>
     <details><summary>Typed data (EIP-712)</summary><pre tabindex="0">${JSON.stringify(terms.typed_data, null, 2)}</pre></details>
     ${terms.version === 2 ? null : html`<${Badge}>terms of version ${terms.version}<//>`}</section>`;

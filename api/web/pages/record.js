@@ -1,4 +1,4 @@
-// Is this true? What was reported beside what is proven, and the check in this browser.
+// Is this true? What was reported beside what is proven, and what this browser can check.
 
 import { pagesAgain, text } from "../app/api.js";
 import { clock, cut, shortHash, units, words } from "../app/format.js";
@@ -8,7 +8,7 @@ import { place, setQuery } from "../app/router.js";
 import { explorer } from "../app/session.js";
 import { Table } from "../app/table.js";
 import { Amount, Badge, download, html, Time, useRef, useState } from "../app/ui.js";
-import { VerifyHere } from "./verify_here.js";
+import { CheckRecord } from "./check_record.js";
 import { REASONS } from "./what_if.js";
 
 /**
@@ -34,7 +34,7 @@ export default function Record({ id, mandate }) {
     [id],
     { again: [mandate] },
   );
-  return html`<${VerifyHere} id=${id} mandate=${mandate} />
+  return html`<${CheckRecord} id=${id} mandate=${mandate} />
     ${found.data === null && found.isLoading && progress > 0 ? html`<p class="quiet" role="status">${progress} steps read …</p>` : null}
     <${Read} of=${found} what="the record">${(/** @type {Listed} */ list) => html`<${Steps} id=${id} rows=${list.rows} isWhole=${list.isWhole} kind=${kind} />`}<//>`;
 }

@@ -14,8 +14,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from psycopg import Connection
 from psycopg.errors import UniqueViolation
+from sqlalchemy import Connection
+from sqlalchemy.exc import IntegrityError
 
 from core.canonical import canonical_json
 from core.credits.rules.buckets import BUCKETS, SPEND_ORDER
@@ -92,27 +93,26 @@ def spending(after: str, sale: str, due: str) -> str:
 
 
 def spend_at_once(
-    connection: Connection[Any],
+    connection: Connection,
     account_id: int,
     amount: int,
     names: Mapping[str, str],
     payload: Mapping[str, Any],
     now: datetime,
 ) -> bool:
-    """Whether it was posted, and with that committed.
+    """Whether it was posted. `connection`: one of Database.statements, which commits it.
 
     `names`: the entry's kind, base_key and counter.
 
-    The connection commits each statement (core.db.engine.Database.statements). Errors:
-    InvalidParameterError for the payload.
+    Errors: InvalidParameterError for the payload.
     """
     values = spend_values(account_id, amount, names, payload, now)
     try:
-        return (
-            amount > 0 and connection.execute(_SPEND, values, prepare=True).fetchone() is not None
-        )
-    except UniqueViolation:
-        return False
+        return amount > 0 and connection.exec_driver_sql(_SPEND, values).first() is not None
+    except IntegrityError as error:
+        if isinstance(error.orig, UniqueViolation):
+            return False
+        raise
 
 
 def spend_values(

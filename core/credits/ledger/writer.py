@@ -38,7 +38,6 @@ from core.credits.rules import buckets
 from core.credits.rules.buckets import BUCKETS, Credits
 from core.credits.tables import CreditEntry, CreditHead
 from core.db.engine import Database, WriteSession
-from core.db.prepared import Prepared
 from core.errors import InvalidParameterError, MandateError
 from core.ledger.chain import Link, chain_faults, genesis, link_hash, lock_head, plain_payload
 from core.times import exact_instant_text
@@ -370,14 +369,12 @@ def trial_balance(session: Session) -> dict[str, int]:
 
 def load_balance(session: Session, account_id: int) -> Credits:
     """The account's balance; all zero before the first posting."""
-    rows = _BALANCE.rows(session, account_id=account_id)
-    return Credits(**dict(zip(BUCKETS, rows[0], strict=True))) if rows else Credits()
+    row = session.execute(_BALANCE, {"account_id": account_id}).mappings().first()
+    return Credits() if row is None else Credits(**row)
 
 
-_BALANCE: Final = Prepared(
-    select(*(HEAD.c[bucket] for bucket in BUCKETS)).where(
-        HEAD.c.account_id == bindparam("account_id", type_=BigInteger)
-    )
+_BALANCE: Final = select(*(HEAD.c[bucket] for bucket in BUCKETS)).where(
+    HEAD.c.account_id == bindparam("account_id", type_=BigInteger)
 )
 
 

@@ -18,7 +18,6 @@ from sqlalchemy.orm import Session
 
 from core.db.arrays import parts_of
 from core.db.counting import count_up_to
-from core.db.prepared import Prepared
 from core.kg.claims import SHOWN
 from core.kg.notes.tables import KgLink
 from core.kg.rules.claims import ClaimKind, ClaimState, backer_named
@@ -126,7 +125,7 @@ select a.token, a.grade, a.grade_worst, a.gpa_7d, a.graded_venues, a.identity, a
 """  # noqa: S608 (of constants alone)
 _STATE: Final = "left join asset_state a on a.token = asked.token"
 # Not a page of one: a list of who knows how many is planned anew each time, for longer than it is read.
-_ONE: Final = Prepared(text(f"{_FACTS} from (select cast(:token as text) as token) asked {_STATE}"))
+_ONE: Final = text(f"{_FACTS} from (select cast(:token as text) as token) asked {_STATE}")
 _PAGE: Final = text(
     f"{_FACTS} from unnest(cast(:tokens as text[])) asked (token) {_STATE} order by asked.token"
 )
@@ -148,8 +147,7 @@ class ListedNote:
 
 def facts_of(session: Session, token: str, now: datetime) -> NoteFacts:
     """Of a token that nobody lists: what is claimed of it, alone."""
-    [row] = _ONE.rows(session, token=token, **_since(now))
-    found = _Row._make(row)
+    found = _Row(*session.execute(_ONE, {"token": token, **_since(now)}).one())
     if found.token is None:
         return NoteFacts(token=token, claims=_each(found.claims, _claim))
     return facts_from(found)

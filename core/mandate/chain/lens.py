@@ -8,13 +8,14 @@ Laws
 - Unknown is not zero: what the lens could not read is in no reading.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from enum import IntEnum
 from typing import Any, Generic, TypeVar
 
 from core.chain import results
-from core.chain.abi import WORD_BYTES, AbiDecodeError, Parameter, decode_values, function
+from core.chain.abi import WORD_BYTES, AbiDecodeError, decode_values, function
 from core.chain.errors import RpcError
 from core.chain.results import MOST_TIME, Parse
 from core.mandate.rules.lifecycle import OF_VAULT, VaultStatus
@@ -115,27 +116,6 @@ class LensRow(Generic[ReadingT]):
 
 
 @dataclass(frozen=True, slots=True)
-class LensAnswer(Generic[ReadingT]):
-    """What is known of each vault that was asked for; it is in one of the three.
-
-    `absent`: as of this block there is no code at the address. `unread`: the code there is not a
-    vault of the factory, or all the gas of a call is too little.
-    """
-
-    found: Mapping[str, ReadingT]
-    absent: Mapping[str, LensBlock]
-    unread: frozenset[str]
-
-    @classmethod
-    def of(cls, rows: Mapping[str, LensRow[ReadingT]]) -> "LensAnswer[ReadingT]":
-        found = {vault: row.reading for vault, row in rows.items() if row.reading is not None}
-        absent = {
-            vault: row.block for vault, row in rows.items() if row.outcome is LensOutcome.NO_VAULT
-        }
-        return cls(found, absent, frozenset(rows.keys() - found.keys() - absent.keys()))
-
-
-@dataclass(frozen=True, slots=True)
 class LensForm(Generic[ReadingT]):
     """A function of the lens, and how a row of its answer is read.
 
@@ -144,7 +124,7 @@ class LensForm(Generic[ReadingT]):
     """
 
     name: str
-    row: tuple[Parameter, ...]
+    row: tuple[str, ...]
     make: Callable[[LensBlock, bool, Sequence[Any]], ReadingT]
 
     def encode(self, vaults: Sequence[str]) -> str:
@@ -191,20 +171,13 @@ class LensForm(Generic[ReadingT]):
 
 
 # The block's four words, where the rows' array begins, and how many it has.
-_HEAD = [Parameter.of_type(kind) for kind in ("uint256", "uint256", "bytes32", *["uint256"] * 3)]
+_HEAD = ("uint256", "uint256", "bytes32", "uint256", "uint256", "uint256")
 
 
-def _words(parameter: Parameter) -> Iterator[Parameter]:
-    """A struct's members, those of its structs in their place."""
-    if not parameter.components:
-        yield parameter
-    for member in parameter.components:
-        yield from _words(member)
-
-
-def _row(name: str) -> tuple[Parameter, ...]:
+def _row(name: str) -> tuple[str, ...]:
+    """The struct's members, those of its structs in their place."""
     _, found = function("VaultLens", name).outputs
-    return tuple(_words(found))
+    return tuple(re.findall(r"\w+", found.type))
 
 
 def _fields(block: LensBlock, is_valued: bool, values: Sequence[Any]) -> dict[str, Any]:

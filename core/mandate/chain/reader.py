@@ -7,23 +7,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.chain import results
-from core.chain.abi import WORD_BYTES, AbiDecodeError, answer_words, function
-from core.chain.abi_text import call_by_signature
-from core.chain.errors import RpcError, RpcRefusedError, RpcRevertedError
+from core.chain.abi import WORD_BYTES, AbiDecodeError, call_by_signature, function
+from core.chain.errors import RpcRefusedError, RpcRevertedError
 from core.chain.nodes import Request
 from core.chain.reader import LATEST, VIEW_GAS, At, ChainReader, block_argument
 from core.hexes import bytes_of
 from core.mandate.chain import calldata, lens
 from core.mandate.chain.calldata import VaultCall
 from core.mandate.chain.lens import (
-    LensAnswer,
     LensForm,
     LensMissingError,
     LensPosition,
     LensReading,
     LensRow,
     NotSeenError,
-    ReadingT,
     VaultTotals,
     seen_of,
 )
@@ -90,10 +87,10 @@ class VaultReader(ChainReader):
     """Reads of one chain and of the vaults on it."""
 
     def _vault(self, vault: str, name: str, at: At, *arguments: Any) -> Any:
-        return self._read("MandateVault", name, vault, at, *arguments)
+        return self.view("MandateVault", name, vault, at, *arguments)
 
     def _factory(self, name: str, at: At, *arguments: Any) -> Any:
-        return self._read("MandateVaultFactory", name, self.contracts["factory"], at, *arguments)
+        return self.view("MandateVaultFactory", name, self.contracts["factory"], at, *arguments)
 
     # Factory
 
@@ -172,17 +169,17 @@ class VaultReader(ChainReader):
     def totals(self, vault: str, at: At = LATEST) -> VaultTotals:
         return VaultTotals(*self._vault(vault, "totals", at))
 
-    def read_lens(self, vaults: Sequence[str], at: At = LATEST) -> LensAnswer[LensReading]:
-        """What a judgement of each vault needs, of any number of vaults, each with its block.
+    def lens_position(self, vault: str, at: At = LATEST) -> LensPosition | None:
+        """All of a vault, at one block; None: the node can read none there.
 
-        MOST_VAULTS to a call, and as many calls as the nodes' gas makes it; what is not known
-        among others is asked again alone. Errors: also LensMissingError.
+        Errors: also LensMissingError.
         """
-        return self._lens(lens.READINGS, vaults, at)
-
-    def lens_positions(self, vaults: Sequence[str], at: At = LATEST) -> LensAnswer[LensPosition]:
-        """As `read_lens`, with payee, stop, balance and totals."""
-        return self._lens(lens.POSITIONS, vaults, at)
+        form = lens.POSITIONS
+        rows = self.rpc.call(*self.lens_call(form, [vault], at), form.answer_of(1))
+        if rows is None:
+            raise LensMissingError(f"there is no code at {self.contracts[lens.LENS]} at {at}")
+        position: LensPosition | None = rows[0].reading
+        return position
 
     def lens_of_each(
         self, vaults: Sequence[str], within_s: float, at: At = LATEST
@@ -200,39 +197,6 @@ class VaultReader(ChainReader):
             if isinstance(answers[0], tuple)
         }
 
-    def _lens(
-        self, form: LensForm[ReadingT], vaults: Sequence[str], at: At
-    ) -> LensAnswer[ReadingT]:
-        answers: dict[str, LensRow[ReadingT]] = {}
-        unsure: list[str] = []
-        left = list(dict.fromkeys(vaults))
-        while left:
-            asked = left[: lens.MOST_VAULTS]
-            part = self.rpc.call(*self.lens_call(form, asked, at), form.answer_of(len(asked)))
-            if part is None:
-                raise LensMissingError(f"there is no code at {self.contracts[lens.LENS]} at {at}")
-            told = dict(zip(asked, part, strict=False))
-            answers |= told
-            unsure += [vault for vault, row in told.items() if len(asked) > 1 and not row.is_final]
-            left = left[len(part) :]
-        answers |= self._alone(form, unsure, at)
-        return LensAnswer.of(answers)
-
-    def _alone(
-        self, form: LensForm[ReadingT], vaults: Sequence[str], at: At
-    ) -> dict[str, LensRow[ReadingT]]:
-        """Each with all the gas of a call. What fails even so hides nothing that is known."""
-        requests = [self.lens_call(form, [vault], at) for vault in vaults]
-        try:
-            parts = self.rpc.batch_settled(requests, [form.answer_of(1)] * len(vaults))
-        except RpcError:
-            return {}
-        return {
-            vault: part[0]
-            for vault, part in zip(vaults, parts, strict=True)
-            if isinstance(part, tuple) and part[0].outcome is not lens.LensOutcome.UNREAD
-        }
-
     def lens_call(self, form: LensForm[Any], vaults: Sequence[str], at: At = LATEST) -> Request:
         """What `form.answer_of` reads the answer of."""
         call = {
@@ -244,7 +208,7 @@ class VaultReader(ChainReader):
 
     def vault_seen(self, vault: str, at: At = LATEST) -> VaultSeen:
         """All of a vault, at one block. Errors: also NotSeenError, LensMissingError."""
-        position = self.lens_positions([vault], at).found.get(vault)
+        position = self.lens_position(vault, at)
         if position is None:
             raise NotSeenError(f"the node can read no vault {vault} at {at}")
         return seen_of(vault, position)
@@ -255,7 +219,7 @@ class VaultReader(ChainReader):
         """
         return bytes_of(
             str(
-                self._read(
+                self.view(
                     "MandateVault",
                     "check",
                     vault,
@@ -349,6 +313,6 @@ def _answer_or_none(view: str, answer: Any | RpcRefusedError) -> Any:
     if isinstance(answer, RpcRefusedError):
         return None
     try:
-        return function("IAdapter", view).decode_output(answer_words(answer, 1))[0]
+        return function("IAdapter", view).decode_output(answer)[0]
     except AbiDecodeError:
         return None

@@ -19,7 +19,6 @@ from core.canonical import canonical_json
 from core.hexes import bytes_of, hex_of
 from core.mandate.chain.calldata import rule_tuple
 from core.mandate.rules.authors import authored_payload
-from core.mandate.rules.receipts import RecordReceipt
 from core.mandate.rules.rows import NewRow, RowAuthor
 from core.mandate.rules.terms import MandateTerms, Rule
 from core.money import usdc_text_or_none
@@ -82,13 +81,6 @@ RECORD_ROW: TypeFields = (
     ("string", "amountUsdc"),
     ("bytes32", "txHash"),
     ("bytes32", "payloadHash"),
-)
-# docs/record.md#receipts
-RECORD_RECEIPT: TypeFields = (
-    ("string", "mandate"),
-    ("uint64", "seq"),
-    ("bytes32", "rowHash"),
-    ("uint64", "epoch"),
 )
 ROW_DOMAIN_NAME = "Mandate Wallet Record"
 ROW_DOMAIN_VERSION = "1"
@@ -244,18 +236,6 @@ def record_row_digest(
     """The digest of `record_row_typed_data`."""
     message = _record_row(public_id, row, author)
     return digest(row_domain(factory, chain_id), "RecordRow", RECORD_ROW, message)
-
-
-def record_receipt_digest(receipt: RecordReceipt) -> str:
-    """What the service signs of a row that it wrote; of `receipt` all but signer and signature."""
-    message = {
-        "mandate": receipt.mandate_id,
-        "seq": receipt.seq,
-        "rowHash": receipt.row_hash,
-        "epoch": receipt.epoch,
-    }
-    domain = row_domain(receipt.factory, receipt.chain_id)
-    return digest(domain, "RecordReceipt", RECORD_RECEIPT, message)
 
 
 def _authorization(

@@ -283,9 +283,7 @@ def load_heads(session: Session, mandate_ids: Collection[int]) -> dict[int, Mand
 @cache
 def _heads() -> Select[MandateHead]:
     wanted = any_(bindparam("mandate_ids", type_=ARRAY(BigInteger)))
-    return (
-        select(MandateHead).where(MandateHead.mandate_id == wanted).execution_options(prepared=True)
-    )
+    return select(MandateHead).where(MandateHead.mandate_id == wanted)
 
 
 def last_seq(session: Session, mandate_id: int) -> int:

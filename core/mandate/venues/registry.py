@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any
 
 import core.mandate.venues
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import call_by_signature
 from core.mandate.rules.close_plan import ClosedBy
 from core.selectors import selector_of
 

@@ -6,13 +6,12 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
-from sqlalchemy import ScalarSelect, Subquery, Text, and_, any_, bindparam, func, select
+from sqlalchemy import ScalarSelect, Select, Subquery, Text, and_, any_, bindparam, func, select
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Session, aliased
 from sqlalchemy.types import BigInteger
 
 from core.blocks.tables import ChainBlock
-from core.db.prepared import Prepared
 from core.quarantine.queries import IS_HELD
 from core.quarantine.rules import ShortLedger
 from core.quarantine.tables import QuarantinedFact
@@ -46,11 +45,12 @@ def held_ledgers(
     """
     statement = _statement(of_ledger=ledger is not None, of_ids=ledger_ids is not None)
     ids = None if ledger_ids is None else list(ledger_ids)
-    return [HeldLedger(*row) for row in statement.rows(session, of_ledger=ledger, of_ids=ids)]
+    values = {"of_ledger": ledger, "of_ids": ids}
+    return [HeldLedger(*row) for row in session.execute(statement, values)]
 
 
 @cache
-def _statement(*, of_ledger: bool, of_ids: bool) -> Prepared:
+def _statement(*, of_ledger: bool, of_ids: bool) -> Select[Any]:
     fact = QuarantinedFact
     first, lowest = (
         func.min(fact.id).label("first"),
@@ -76,7 +76,7 @@ def _statement(*, of_ledger: bool, of_ids: bool) -> Prepared:
         fact.note,
         _time_of_lowest(queues),
     )
-    return Prepared(query.join(fact, fact.id == queues.c.first).order_by(fact.id))
+    return query.join(fact, fact.id == queues.c.first).order_by(fact.id)
 
 
 def _time_of_lowest(queues: Subquery) -> ScalarSelect[Any]:

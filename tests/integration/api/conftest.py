@@ -25,10 +25,8 @@ from api.kernel.parts import Parts
 from api.kernel.streams import StreamTimes
 from api.kernel.tokens import token_hash
 from api.main import create_app
-from api.shared.signers import OwnSigners
 from core.chain.blocks import BlockHeader
 from core.chain.errors import RpcUnreachableError
-from core.chain.signer import LocalKeySigner
 from core.db.engine import Database
 from core.identity.queries import set_operator_key
 from core.identity.tables import Account as AccountRow
@@ -42,7 +40,6 @@ from tests.market_rows import MarketIds, add_market
 BASE_URL = "http://testserver"
 KEY = "X-SVC-User-Key"
 PEPPER = b"p" * 32
-RECEIPTS = LocalKeySigner("0x" + "77" * 32)
 
 
 @dataclass
@@ -158,7 +155,6 @@ def deps_of(database: Database, clock: Clock, chain: FewAnswersChain) -> Deps:
         clock=clock,
         parts=Parts(
             Access(trusted_proxies=("10.0.0.1",)),
-            OwnSigners(receipts=RECEIPTS),
             StreamTimes(lives_s=0),  # clients in this process read answers to their end
         ),
     )

@@ -1,13 +1,9 @@
-"""What goes over a real socket and is no whole call: bytes that are no HTTP, two lengths of one
-body, a client that leaves.
-"""
+"""What goes over a real socket and is no whole call, and what is said of a call before it is one."""
 
-import json
 import socket
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -31,75 +27,6 @@ def connected(base_url: str) -> socket.socket:
     return socket.create_connection(
         (urlsplit(base_url).hostname, urlsplit(base_url).port), timeout=20
     )
-
-
-def answers(base_url: str, sent: bytes) -> bytes:
-    """All that comes back until the server closes the connection."""
-    with closing(connected(base_url)) as wire:
-        wire.sendall(sent)
-        return b"".join(iter(lambda: wire.recv(65_536), b""))
-
-
-def refusal(answer: bytes) -> tuple[bytes, dict[str, Any]]:
-    head, _, body = answer.partition(b"\r\n\r\n")
-    return head.split(b"\r\n")[0], json.loads(body)["service"]
-
-
-def test_content_length_beside_transfer_encoding__is_400_and_ends_the_connection(
-    base_url: str,
-) -> None:
-    """The connection stayed open, for whatever a proxy that counts the other way takes for the next
-    request.
-    """
-    body = b"0\r\n\r\nGET /health/live HTTP/1.1\r\nHost: x\r\n\r\n"
-    head = (
-        f"POST {PATH} HTTP/1.1\r\n"
-        "Host: x\r\n"
-        f"Content-Length: {len(body)}\r\n"
-        "Transfer-Encoding: chunked\r\n"
-        "\r\n"
-    ).encode()
-    answer = answers(base_url, head + body)
-    assert answer.count(b"HTTP/1.1 ") == 1
-    status, service = refusal(answer)
-    assert (status, service["reason"]) == (b"HTTP/1.1 400 Bad Request", "invalid_parameter")
-
-
-@pytest.mark.parametrize(
-    "sent",
-    [
-        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n",
-        (b"GET / HTTP/1.1\r\nno colon\r\n\r\n"),
-    ],
-)
-def test_bytes_that_are_no_http__are_refused_in_the_form_of_all_refusals(
-    base_url: str, sent: bytes
-) -> None:
-    answer = answers(base_url, sent)
-    status, service = refusal(answer)
-    assert (status, service["reason"], service["next"][-1]["path"]) == (
-        b"HTTP/1.1 400 Bad Request",
-        "invalid_parameter",
-        "/agent/catalog",
-    )
-    assert b"\r\nx-request-id: " in answer
-
-
-FIELDS = "GET / HTTP/1.1\r\nHost: x\r\n" + "a: b\r\n" * 120 + "\r\n"
-CHUNKS = (
-    f"POST {PATH} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + ("1\r\n \r\n") * 80
-)
-
-
-@pytest.mark.parametrize("sent", [FIELDS, CHUNKS], ids=["header fields", "chunks of one byte"])
-def test_what_costs_the_event_loop_most__is_refused_in_the_form_of_all_refusals(
-    base_url: str, sent: str
-) -> None:
-    """One connection that sent nothing but chunks of one byte left every other caller without an
-    answer.
-    """
-    status, service = refusal(answers(base_url, sent.encode()))
-    assert (status, service["reason"]) == (b"HTTP/1.1 400 Bad Request", "invalid_parameter")
 
 
 def test_a_client_that_leaves_before_its_body_is_whole__is_no_defect(base_url: str) -> None:

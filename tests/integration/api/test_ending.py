@@ -9,13 +9,10 @@ from dataclasses import replace
 
 import httpx
 import pytest
-import uvicorn
 from starlette.types import Receive, Scope, Send
 
-from api.kernel.connections import ConnectionBounds
 from api.kernel.operation import Deps
-from api.kernel.protocol import protocol_of
-from api.main import StreamingServer, create_app, listen
+from api.main import create_app, listen, server_of
 from tests.integration.api.conftest import KEY, TestClient, connect
 from tests.integration.api.probe import PATH, Gate, catalogue
 
@@ -30,13 +27,7 @@ def test_a_call_whose_process_ends__is_refused_and_may_be_sent_again(
     async def story() -> httpx.Response:
         with listen("127.0.0.1", 0) as listener:
             port = listener.getsockname()[1]
-            config = uvicorn.Config(
-                app,
-                http=protocol_of(ConnectionBounds(), catalogue(gate)),
-                log_config=None,
-                timeout_graceful_shutdown=0,
-            )
-            server = StreamingServer(config, app.state.streams)
+            server = server_of(app, grace_s=0)
             serving = asyncio.create_task(server.serve(sockets=[listener]))
             async with httpx.AsyncClient(trust_env=False, timeout=30) as caller:
                 asked = asyncio.create_task(
@@ -77,14 +68,7 @@ def test_a_call_whose_body_is_on_its_way_when_the_process_ends__is_refused(
 
     async def story() -> bytes:
         with listen("127.0.0.1", 0) as listener:
-            listener.listen()
-            config = uvicorn.Config(
-                watched,
-                http=protocol_of(ConnectionBounds(), deps.catalogue),
-                log_config=None,
-                timeout_graceful_shutdown=0,
-            )
-            server = StreamingServer(config, app.state.streams)
+            server = server_of(watched, grace_s=0)
             serving = asyncio.create_task(server.serve(sockets=[listener]))
             reader, writer = await asyncio.open_connection(*listener.getsockname())
             writer.write(head)

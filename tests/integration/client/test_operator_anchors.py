@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from api.client.verify.findings import Verdict
-from api.client.verify.verification import verify
 from core.anchors.chain import ANCHORED
-from core.anchors.rules import HeadProof, epoch_end_s, epoch_of, key_of, leaf_of, value_of
+from core.anchors.rules import epoch_end_s, epoch_of
 from core.chain.nodes import Nodes, Request
 from core.chain.results import Parse
 from core.db.embedded import EmbeddedPostgres
@@ -25,10 +24,8 @@ from core.mandate.rules.state import MandateFacts
 from core.mandate.rules.unvalued import PositionRules
 from core.times import exact_instant_text
 from tests.integration.client.anchoring import AnchoredRecord, anchored_record
-from tests.integration.client.conftest import export, trusting
+from tests.integration.client.conftest import export
 from tests.integration.client.forging import Forgery
-from tests.integration.client.tampering_of_receipts import SERVICE, receipts_of
-from tests.integration.client.tampering_of_receipts import kept as kept_lines
 from tests.integration.client.test_anchors import check, names
 from tests.integration.indexer.conftest import Issued, _mandate, _new_owner, now_utc
 
@@ -232,33 +229,6 @@ def test_rows_of_the_newest_hour_without_any_anchor__are_never_sound(kept: Kept)
     assert (names(report), report.verdict) == (set(), Verdict.UNCHECKED)
 
 
-# Receipts
-
-
-@pytest.mark.parametrize("has_anchor", [True, False])
-def test_a_file_with_an_invented_anchor__accuses_nobody_by_a_receipt(
-    kept: Kept, has_anchor: bool
-) -> None:
-    """Whoever hands on a file can write an anchor with a proof into it. No chain was asked for it."""
-    record, forgery = kept.record, Forgery.of(kept.record.lines)
-    anchor = forgery.anchors[-1]["anchor"]
-    anchor |= {"epoch": anchor["epoch"] + 100, "seq": 5, "row_hash": forgery.rows[4]["row_hash"]}
-    leaf = value_of(5, bytes.fromhex(anchor["row_hash"][2:]))
-    root = leaf_of(key_of(forgery.first["mandate_id"]), leaf)
-    anchor |= {"root": "0x" + root.hex(), "proof": HeadProof(()).text()}
-    forgery.anchors[:] = forgery.anchors[-1:]
-    receipts = receipts_of(record.lines, record.chain.contracts["factory"])
-    options = trusting(
-        record.chain,
-        anchor=record.contract if has_anchor else None,
-        receipts=kept_lines(receipts),
-        receipt_signers=(SERVICE.address,),
-    )
-    report = verify(forgery.lines(), [record.chain.rpc], options, lambda part, done, of: None)
-    assert ("receipt.not_anchored" in names(report)) is has_anchor
-    assert ("anchor.post" in names(report)) is has_anchor
-
-
 def test_paper_record_from_before_the_newest_post__needs_no_other_export(kept: Kept) -> None:
     """What was posted within the hour may not be found yet by an honest service."""
     forgery = Forgery.of(kept.late)
@@ -277,35 +247,3 @@ def test_paper_record_from_before_the_newest_post__needs_no_other_export(kept: K
 
     report = check(kept.record, forgery.lines(), kind=Early)
     assert (report.findings, report.unchecked) == ([], [])
-
-
-def test_a_file_with_an_invented_anchor__accuses_nobody_while_no_node_answers_for_it(
-    kept: Kept,
-) -> None:
-    """The contract was named, and its posts were held back: nothing was compared."""
-    record, forgery = kept.record, Forgery.of(kept.record.lines)
-    anchor = forgery.anchors[-1]["anchor"]
-    anchor |= {"seq": 5, "row_hash": forgery.rows[4]["row_hash"]}
-    leaf = value_of(5, bytes.fromhex(anchor["row_hash"][2:]))
-    root = leaf_of(key_of(forgery.first["mandate_id"]), leaf)
-    anchor |= {"root": "0x" + root.hex(), "proof": HeadProof(()).text()}
-    forgery.anchors[:] = forgery.anchors[-1:]
-
-    class Silent(Nodes):
-        def call(
-            self, method: str, params: Sequence[Any] = (), parse: Parse[Any] | None = None
-        ) -> Any:
-            if method == "eth_getLogs" and params[0].get("topics") == [ANCHORED]:
-                return []
-            return super().call(method, params, parse)
-
-    options = trusting(
-        record.chain,
-        anchor=record.contract,
-        receipts=kept_lines(receipts_of(record.lines, record.chain.contracts["factory"])),
-        receipt_signers=(SERVICE.address,),
-    )
-    rpc = Silent([record.chain.anvil.url])
-    report = verify(forgery.lines(), [rpc], options, lambda part, done, of: None)
-    rpc.close()
-    assert (names(report), report.verdict) == (set(), Verdict.UNCHECKED)

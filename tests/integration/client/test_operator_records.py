@@ -3,14 +3,12 @@ that were called false.
 """
 
 import copy
-import json
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
-from api.client.heads import SeenHead
 from api.client.verify.findings import MOST_CHARACTERS, MOST_TEXTS, Report, Verdict
 from api.client.verify.verification import verify
 from core.times import exact_instant_text
@@ -18,7 +16,6 @@ from tests.integration.client.conftest import Exported, trusting
 from tests.integration.client.forging import Forgery, Line
 from tests.integration.client.inventions import refused_that_was_not
 from tests.integration.client.tampering import WRONG_HASH
-from tests.integration.client.tampering_of_receipts import SERVICE, kept, receipts_of
 from tests.integration.client.test_tampering import EVERY, silent
 
 NEW_SEQ = 90_000  # of rows that are put in; sealing numbers them
@@ -86,36 +83,6 @@ def test_a_reverted_call_after_a_block_that_the_reader_named__is_no_doubt(
     assert judged(exported, forgery.lines()).unchecked
     end = forgery.head["as_of"]["block_number"]
     assert judged(exported, forgery.lines(), as_of=end).unchecked == []
-
-
-# Heads that were kept
-
-
-def test_the_head_of_no_rows__is_in_every_record(exported: Exported) -> None:
-    """It was said to be of a later row than the record's last."""
-    start = SeenHead("", 0, json.loads(exported.other[0])["genesis_hash"])
-    report = judged(exported, exported.other, kept_heads=[start])
-    assert (report.findings, report.unchecked) == ([], [])
-
-
-def test_another_head_of_no_rows__is_found(exported: Exported) -> None:
-    report = judged(exported, exported.other, kept_heads=[SeenHead("", 0, WRONG_HASH)])
-    assert names(report) == {"head.kept"}
-
-
-# Evidence that is of other mandates
-
-
-def test_heads_of_other_mandates_alone__are_no_success(exported: Exported) -> None:
-    seen = [SeenHead("m_nobodyshere", 1, WRONG_HASH)]
-    assert judged(exported, exported.other, kept_heads=seen).verdict is Verdict.UNCHECKED
-
-
-def test_receipts_of_other_mandates_alone__are_no_success(exported: Exported) -> None:
-    factory = exported.deployed.contracts["factory"]
-    receipts = kept(receipts_of(exported.lines, factory))
-    named = {"receipts": receipts, "receipt_signers": (SERVICE.address,)}
-    assert judged(exported, exported.other, **named).verdict is Verdict.UNCHECKED
 
 
 # The first line

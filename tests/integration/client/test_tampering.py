@@ -22,6 +22,7 @@ from tests.integration.client.conftest import Exported, trusting
 from tests.integration.client.forging import Forgery
 from tests.integration.client.inventions import INVENTIONS
 from tests.integration.client.tampering import KINDS, Kind
+from tests.node_transport import in_threads
 
 NamesOf = Callable[[str], list[str]]
 
@@ -122,14 +123,16 @@ class Pruned(httpx.BaseTransport):
 
 @pytest.fixture
 def pruned(exported: Exported) -> Iterator[Nodes]:
-    rpc = Nodes([exported.deployed.anvil.url], transport=Pruned())
+    rpc = Nodes([exported.deployed.anvil.url], transport=in_threads(Pruned()))
     yield rpc
     rpc.close()
 
 
 @pytest.fixture
 def without_nonces(exported: Exported) -> Iterator[Nodes]:
-    rpc = Nodes([exported.deployed.anvil.url], transport=Pruned(("eth_getTransactionCount",)))
+    rpc = Nodes(
+        [exported.deployed.anvil.url], transport=in_threads(Pruned(("eth_getTransactionCount",)))
+    )
     yield rpc
     rpc.close()
 

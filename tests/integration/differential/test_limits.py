@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import call_by_signature
 from core.chain.errors import RpcRevertedError
 from core.chain.reader import refusal_name
 from core.chain.revert import decode_revert

@@ -19,6 +19,7 @@ from core.errors import OutsideError
 from core.mandate.chain.reader import VaultReader
 from indexer.chain.tip import TipLoop
 from tests.integration.indexer.conftest import Follower
+from tests.node_transport import in_threads
 
 View = Callable[[dict[str, Any], Any], Any]  # (call, true result) -> what it says instead
 NO_BLOOM = "0x" + "0" * 512
@@ -80,7 +81,7 @@ class Clocked:
         self.follower, self.wire = follower, Viewed(follower.deployed.anvil.url)
         self.rpc = Nodes(
             [f"http://{host}" for host in hosts],
-            transport=transport or self.wire,
+            transport=in_threads(transport or self.wire),
             clock=lambda: self._now,
             sleep=self.pass_time,
         )

@@ -2,9 +2,10 @@
 ledger.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from threading import Event
 from typing import Any
 
 import pytest
@@ -23,6 +24,12 @@ from core.mandate.rules.terms import MandateTerms, Rule, rules_to_json, terms_to
 from core.mandate.rules.unvalued import PositionRules
 from core.mandate.tables import Mandate
 from indexer.chain.context import ChainContext
+from indexer.chain.factory_notes import write_slice
+from indexer.chain.log_proof import LogProof
+from indexer.chain.reserve import Crediting
+from indexer.chain.retry import HeldFacts, Retried
+from indexer.chain.reverts import RevertedCalls
+from indexer.chain.sponsored_proofs import Proving
 from indexer.chain.tip import TipLoop, TipRound
 from tests.integration.chain_fixtures import CHAIN_ID, USDC, DeployedChain, Ground
 from tests.integration.indexer.refusing import Refusals
@@ -124,11 +131,12 @@ class Follower:
         self.database = database
         self.leadership = leadership
         self.chain = self.context(deployed.reader)
-        self._tip: TipLoop | None = None
+        self.clock: Callable[[], datetime] = now_utc
+        self.restart()
 
     @property
     def tip(self) -> TipLoop:
-        self._tip = self._tip or TipLoop(self.chain, now_utc)
+        self._tip = self._tip or TipLoop(self.chain, self.clock)
         return self._tip
 
     def context(self, reader: VaultReader) -> ChainContext:
@@ -147,16 +155,35 @@ class Follower:
 
     def restart(self, **changes: Any) -> None:
         """A fresh process on the same database."""
-        self.chain = replace(self.chain, **changes)
-        self._tip = None
+        self.chain = replace(self.chain, **changes, watch_changed=Event())
+        self._tip: TipLoop | None = None
+        self.reverted_calls = RevertedCalls(self.chain, self.clock)
+        self.log_proof = LogProof(self.chain, self.clock)
+        self.crediting = Crediting(self.chain, self.clock)
+        self.sponsored_proofs = Proving(self.chain, self.clock)
+        self.retry_held = HeldFacts(self.chain, self.clock).round
 
     def catch_up(self) -> list[TipRound]:
-        """Rounds until the cursor is the chain's head and no ledger is owed a note."""
+        """Rounds until the cursor is the chain's head, no ledger is owed a note and no block its
+        receipts.
+        """
         rounds = [self.tip.round()]
-        while self.tip.cursor.hash != self.head_hash or rounds[-1].owes_notes:
+        while self.tip.cursor.hash != self.head_hash:
             assert len(rounds) < 50, "the indexer does not arrive at the head"
             rounds.append(self.tip.round())
+        while self.write_slice():
+            pass
+        while self.reverted_calls.round():
+            pass
         return rounds
+
+    def write_slice(self) -> bool:
+        """Of the factory's notes; whether ledgers are still owed some."""
+        return write_slice(self.chain, self.clock())
+
+    def retry_all(self) -> list[Retried]:
+        """As a new process does at first."""
+        return HeldFacts(self.chain, self.clock).round()
 
     def be_safe(self) -> None:
         """What is mined so far becomes safe by anvil's word (SAFE_DEPTH blocks below its head), and

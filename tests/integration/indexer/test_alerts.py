@@ -17,7 +17,7 @@ from core.blocks.tables import (
     Vault,
     VaultAgentRow,
 )
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import call_by_signature
 from core.mandate.chain import calldata
 from tests.integration.indexer.conftest import Follower, Issued
 from tests.personas import DEPLOYER, GUARD, STRANGER, Persona

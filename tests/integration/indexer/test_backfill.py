@@ -22,7 +22,7 @@ from core.blocks.tables import (
 )
 from core.chain.blocks import BlockHeader
 from core.chain.errors import RpcRefusedError
-from core.db.leader import LeadershipLostError
+from core.db.leadership import LeadershipLostError
 from core.mandate.chain import calldata
 from core.mandate.chain.reader import VaultReader
 from core.mandate.ledger import writer as mandate_ledger

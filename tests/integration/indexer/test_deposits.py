@@ -11,7 +11,7 @@ import httpx
 import pytest
 from sqlalchemy import select, update
 
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import call_by_signature
 from core.chain.bloom import bloom_of
 from core.chain.nodes import Nodes
 from core.earn.views import payees_of
@@ -26,6 +26,7 @@ from core.transfers.tables import TransferEntry, TransferReport
 from indexer.chain.deposits import Moved, watch_deposits
 from tests.integration.chain_fixtures import CHAIN_ID, USDC
 from tests.integration.indexer.conftest import Follower, now_utc
+from tests.node_transport import in_threads
 from tests.personas import AGENT, DEPLOYER, OWNER, STRANGER, Persona
 from tests.raw_logs import log_of
 
@@ -416,7 +417,8 @@ def test_a_node_that_lies_of_a_transfer__confirms_nothing_and_the_other_reports_
     watched.report(mine, 6 * USDC)
     watched.make_safe()
     rpc = Nodes(
-        ["http://first", "http://second"], transport=Liar(watched.chain.anvil.url, elsewhere, lie)
+        ["http://first", "http://second"],
+        transport=in_threads(Liar(watched.chain.anvil.url, elsewhere, lie)),
     )
     watched.follower.restart(reader=VaultReader(rpc, watched.chain.contracts))
     try:
@@ -443,7 +445,7 @@ def test_a_receipt_with_an_altered_amount_of_a_payment_that_we_keep__is_not_beli
     watched.make_safe()
     rpc = Nodes(
         ["http://first", "http://second"],
-        transport=Liar(watched.chain.anvil.url, mine, paying(AGENT.address, 60 * USDC)),
+        transport=in_threads(Liar(watched.chain.anvil.url, mine, paying(AGENT.address, 60 * USDC))),
     )
     watched.follower.restart(reader=VaultReader(rpc, watched.chain.contracts))
     try:

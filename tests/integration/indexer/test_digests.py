@@ -3,8 +3,7 @@
 from eth_abi.abi import encode as abi_encode
 from eth_utils.address import to_checksum_address
 
-from core.chain.abi import function
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import call_by_signature, function
 from core.chain.reader import refusal_name
 from core.chain.signatures import ERC6492_MAGIC, verify_digest
 from core.mandate.chain import typed_data

@@ -52,27 +52,17 @@ def ids(five: list[tuple[Issued, str]]) -> list[int]:
 
 
 @pytest.mark.slow
-def test_the_block_writes_no_ledger__each_round_writes_a_slice(
+def test_the_block_writes_no_ledger__slices_are_written_beside_it(
     follower: Follower, five: list[tuple[Issued, str]]
 ) -> None:
     factory_call(follower, calldata.propose_keeper(OWNER.address))
-    seen = []
+    follower.tip.round()
+    seen = [(noted(follower), True)]
     for _ in range(4):
-        behind = follower.tip.round().is_behind
-        seen.append((noted(follower), behind))
+        is_left = follower.write_slice()
+        seen.append((noted(follower), is_left))
     one = ids(five)
-    assert seen == [(one[:2], True), (one[:4], True), (one, False), (one, False)]
-
-
-@pytest.mark.slow
-def test_blocks_are_taken_between_slices(
-    follower: Follower, five: list[tuple[Issued, str]]
-) -> None:
-    factory_call(follower, calldata.propose_keeper(OWNER.address))
-    follower.tip.round()
-    follower.deployed.anvil.mine(1)
-    follower.tip.round()
-    assert (follower.tip.cursor.hash, len(noted(follower))) == (follower.head_hash, 4)
+    assert seen == [([], True), (one[:2], True), (one[:4], True), (one, False), (one, False)]
 
 
 @pytest.mark.slow
@@ -80,8 +70,9 @@ def test_a_restart_between_slices__goes_on_and_writes_each_note_once(
     follower: Follower, five: list[tuple[Issued, str]]
 ) -> None:
     factory_call(follower, calldata.propose_keeper(OWNER.address))
-    for _ in range(4):
-        follower.tip.round()
+    follower.tip.round()
+    for _ in range(3):
+        follower.write_slice()
         follower.restart()
     assert noted(follower) == ids(five)
     assert sorted(alerts(follower)) == sorted(
@@ -95,13 +86,14 @@ def test_a_slice_that_is_rolled_back__is_written_by_the_next_round(
 ) -> None:
     factory_call(follower, calldata.propose_keeper(OWNER.address))
     follower.tip.round()
+    follower.write_slice()
     session = follower.database.write_session()
     owed = owed_notes.next_owed(session, CHAIN_ID, 2)
     assert owed is not None
     owed_notes.paid(session, owed)
     session.close()
     for _ in range(2):
-        follower.tip.round()
+        follower.write_slice()
     assert noted(follower) == ids(five)
 
 
@@ -111,9 +103,9 @@ def test_a_later_event__never_overtakes_an_earlier_one_in_a_ledger(
 ) -> None:
     factory_call(follower, calldata.propose_keeper(OWNER.address))
     follower.tip.round()
+    follower.write_slice()
     factory_call(follower, calldata.cancel_keeper_proposal())
-    while follower.tip.round().is_behind:
-        pass
+    follower.catch_up()
     said = [
         [row.payload.get("event") for row in follower.rows(mandate)[-2:]] for mandate, _ in five
     ]
@@ -127,10 +119,10 @@ def test_a_mandate_that_ends_before_its_slice__was_owed_the_note_and_gets_it(
     last, vault = five[-1]
     factory_call(follower, calldata.propose_keeper(OWNER.address))
     follower.tip.round()
+    follower.write_slice()
     follower.deployed.succeed(OWNER, vault, calldata.stop("enough"))
     follower.deployed.succeed(OWNER, vault, calldata.settle())
-    while follower.tip.round().is_behind:
-        pass
+    follower.catch_up()
     assert follower.mandate(last).status == "settled"
     assert [row.payload.get("event") for row in follower.rows(last)][-1] == "KeeperProposed"
     follower.assert_sound(last, vault)
@@ -146,8 +138,7 @@ def test_a_mandate_that_ended_before_the_block_or_got_its_vault_after__is_owed_n
     late = follower.issue("m_late234567", nonce=9)
     factory_call(follower, calldata.propose_keeper(OWNER.address))
     follower.deployed.create_vault(late.terms)
-    while follower.tip.round().is_behind:
-        pass
+    follower.catch_up()
     assert noted(follower) == ids(five)[1:]
 
 
@@ -157,6 +148,7 @@ def test_a_reorg_between_slices__reverses_what_was_written_and_owes_nothing(
 ) -> None:
     factory_call(follower, calldata.propose_keeper(OWNER.address))
     follower.tip.round()
+    follower.write_slice()
     follower.deployed.anvil.reorg(1)
     follower.catch_up()
     with follower.database.read() as session:
@@ -180,9 +172,9 @@ def test_a_reorg_that_brings_the_event_again__notes_each_ledger_once(
     follower.deployed.anvil.mine(1)
     while follower.tip.cursor.hash != follower.head_hash:
         follower.tip.round()
+    follower.write_slice()
     follower.deployed.anvil.reorg(2, [(raw, 1)])
-    while follower.tip.round().is_behind:
-        pass
+    follower.catch_up()
     assert [follower.story(mandate).count("args") for mandate, _ in five] == [1] * 5
 
 
@@ -203,5 +195,6 @@ def test_ledgers_that_all_refuse_their_note__are_a_sign_of_the_loop_each(
     signs: list[None] = []
     follower.restart(sign=lambda: signs.append(None))
     follower.tip.round()
+    follower.write_slice()
     assert noted(follower) == []
     assert len(signs) >= 3 * len(five)

@@ -10,9 +10,8 @@ from api.client.verify.verification import Options, verify
 from core.errors import OutsideError
 from core.mandate import record as mandate_record
 from core.mandate.tables import Mandate
-from indexer.chain.retry import retry_all
 from tests.integration.chain_fixtures import USDC
-from tests.integration.indexer.conftest import Follower, Issued, now_utc
+from tests.integration.indexer.conftest import Follower, Issued
 from tests.integration.indexer.refusing import Refusals
 from tests.integration.indexer.test_quarantine import buy
 
@@ -82,7 +81,7 @@ def test_a_record_whose_gap_was_filled__is_sound(
 ) -> None:
     mandate, vault, refusals, _ = short
     refusals.drop()
-    retry_all(follower.chain, now_utc())
+    follower.retry_all()
     follower.assert_sound(mandate, vault)
     assert verified(follower, mandate).verdict is Verdict.SOUND
 

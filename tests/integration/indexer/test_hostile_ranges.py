@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import call_by_signature
 from core.chain.nodes import Nodes
 from core.hexes import checksum_address
 from core.identity.queries import linked_wallets
@@ -18,6 +18,7 @@ from core.mandate.chain.reader import VaultReader
 from tests.integration.chain_fixtures import USDC, DeployedChain, Ground
 from tests.integration.indexer.conftest import Follower, Issued
 from tests.integration.indexer.test_lies import LyingNodes, make_final
+from tests.node_transport import in_threads
 from tests.personas import OWNER
 
 Working = tuple[Issued, str]
@@ -127,7 +128,8 @@ def test_nodes_without_old_states__give_history_all_the_same(
     follower.deployed.buy(vault, 10 * USDC)
     make_final(follower)
     rpc = Nodes(
-        ["http://one", "http://two"], transport=Pruned(follower.deployed.anvil.url, code, message)
+        ["http://one", "http://two"],
+        transport=in_threads(Pruned(follower.deployed.anvil.url, code, message)),
     )
     follower.restart(reader=VaultReader(rpc, follower.deployed.contracts))
     follower.catch_up()

@@ -17,7 +17,6 @@ from core.db.leadership import Leadership
 from core.mandate.chain.reader import VaultReader
 from core.watchdog import Watchdog
 from indexer import loop as loop_module
-from indexer.chain.audit_loop import AuditLoop
 from indexer.loop import AuditPlace, Indexer
 from indexer.metrics import PREFIX, IndexerMetrics
 from keeper.areas.reserve import run as reconcile
@@ -36,6 +35,7 @@ from tests.integration.indexer.test_quarantine import buy
 from tests.integration.indexer.test_reserve import ONE, account, reference
 from tests.integration.indexer.test_reserve_job import place
 from tests.integration.reserve_token import TokenOnChain, deploy_reserve_token
+from tests.node_transport import in_threads
 from tests.personas import AGENT, KEEPER, OWNER
 from tests.watching import AlertWatch, fires
 
@@ -68,7 +68,7 @@ class Watched:
         self.watch, self.chain = watch, chain
         self.nodes = FakeNodes(chain.anvil.url)
         self.rpc = Nodes(
-            NODES, transport=self.nodes, clock=lambda: time.monotonic() + self.passed_s
+            NODES, transport=in_threads(self.nodes), clock=lambda: time.monotonic() + self.passed_s
         )
         self.metrics.count_rpc(self.rpc)
         self._database, self._leadership = database, leadership
@@ -91,8 +91,6 @@ class Watched:
             audit=audit,
         )
         running(indexer, until or (lambda: self.rounds() >= seen + 2))
-        if audit is not None:
-            audit.loop.stop()
 
     def rounds(self) -> float:
         failed = [
@@ -118,6 +116,8 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop_module, "RETRY_S", 0.02)
     monkeypatch.setattr(loop_module, "FINALITY_S", 0.0)
     monkeypatch.setattr(loop_module, "DEPOSITS_S", 0.0)
+    monkeypatch.setattr(loop_module, "OFTEN_S", 0.0)
+    monkeypatch.setattr(loop_module, "BESIDE_S", 0.0)
 
 
 @pytest.fixture
@@ -128,13 +128,11 @@ def watched(follower: Follower, soon: None, watch: AlertWatch) -> Iterator[Watch
 
 
 @contextmanager
-def auditing(watched: Watched, url: str) -> Iterator[AuditPlace]:
-    rpc = Nodes(["http://auditors"], transport=watched.nodes)
-    database = Database(url, application_name="auditor")
+def auditing(watched: Watched) -> Iterator[AuditPlace]:
+    rpc = Nodes(["http://auditors"], transport=in_threads(watched.nodes))
     yield AuditPlace(
-        VaultReader(rpc, watched.chain.contracts), database, AuditLoop(0.05), ALL_BLOCKS, False
+        VaultReader(rpc, watched.chain.contracts), ALL_BLOCKS, 0.05, is_same_provider=False
     )
-    database.close()
     rpc.close()
 
 
@@ -284,7 +282,7 @@ def test_a_log_is_taken_out_by_hand(
     mandate = follower.issue()
     follower.deployed.create_vault(mandate.terms)
     follower.deployed.anvil.mine(FINAL_BEHIND)
-    with auditing(watched, database_url) as audit:
+    with auditing(watched) as audit:
         watched.run(lambda: watched.value("audit_blocks_total") > 0, audit)
     watched.scrape()
     assert not watched.fires("AuditFoundAMismatch", 30)
@@ -293,7 +291,7 @@ def test_a_log_is_taken_out_by_hand(
     )
     with follower.database.write() as session:
         session.execute(text(taken))
-    with auditing(watched, database_url) as audit:
+    with auditing(watched) as audit:
         watched.run(lambda: watched.value("audit_mismatch", kind="log") > 0, audit)
     watched.passed_s += 5
     watched.scrape()
@@ -305,12 +303,12 @@ def test_a_key_of_ours_is_used_by_another(
     watched: Watched, follower: Follower, database_url: str
 ) -> None:
     follower.deployed.anvil.mine(FINAL_BEHIND)
-    with auditing(watched, database_url) as audit:
+    with auditing(watched) as audit:
         watched.run(lambda: watched.value("audit_blocks_total") > 0, audit)
         watched.scrape()
         assert not watched.fires("KeyUsedByAnother", 30)
     follower.deployed.succeed(KEEPER, KEEPER.address, "0x")
-    with auditing(watched, database_url) as audit:
+    with auditing(watched) as audit:
         watched.run(lambda: watched.value("audit_mismatch", kind="key") > 0, audit)
     watched.passed_s += 5
     watched.scrape()
@@ -327,12 +325,12 @@ def test_the_auditors_node_is_dead_for_an_hour(watched: Watched, database_url: s
         asked.append(1)
         raise httpx.ConnectError("refused")
 
-    with auditing(watched, database_url) as audit:
+    with auditing(watched) as audit:
         watched.run(lambda: watched.value("audit_blocks_total") > 0, audit)
         watched.scrape()
         assert not watched.fires("AuditStandsStill", 3_000)
     watched.nodes.dead = {"auditors"}
-    with auditing(watched, database_url) as audit:
+    with auditing(watched) as audit:
         failed = watched.rounds()
         watched.run(lambda: watched.rounds() >= failed + 3, audit)
         watched.passed_s += 3_590

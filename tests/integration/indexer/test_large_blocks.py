@@ -16,6 +16,7 @@ from core.mandate.chain.reader import VaultReader
 from indexer.chain.backfill import WORTH_IT
 from tests.integration.chain_fixtures import USDC
 from tests.integration.indexer.conftest import Follower, Issued
+from tests.node_transport import in_threads
 from tests.personas import AGENT, STRANGER
 
 Working = tuple[Issued, str]
@@ -52,7 +53,7 @@ class Slow(httpx.BaseTransport):
 @pytest.fixture
 def wire(follower: Follower) -> Iterator[Slow]:
     slow = Slow(follower.deployed.anvil.url)
-    rpc = Nodes(["http://one"], transport=slow)
+    rpc = Nodes(["http://one"], transport=in_threads(slow))
     follower.restart(reader=VaultReader(rpc, follower.deployed.contracts))
     yield slow
     rpc.close()

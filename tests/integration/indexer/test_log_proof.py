@@ -10,7 +10,6 @@ import pytest
 from sqlalchemy import select
 
 from core.audit import queries as audit
-from core.blocks import log_heads
 from core.blocks import queries as blocks
 from core.blocks.queries import FINALIZED, VAULTS_COUNTED
 from core.blocks.tables import VaultLogHead
@@ -20,7 +19,6 @@ from core.mandate.rules.ledger import effective
 from core.quarantine.views.held import held_ledgers
 from indexer.chain import log_proof, node_logs
 from tests.integration.chain_fixtures import CHAIN_ID, USDC, Ground
-from tests.integration.indexer.clocked import Clocked
 from tests.integration.indexer.conftest import Follower, Issued, now_utc
 from tests.integration.indexer.test_lies import (
     TOPICS,
@@ -48,9 +46,8 @@ def ground(short_epochs: Ground) -> Ground:
 
 def prove(follower: Follower, rounds: int = 4) -> list[bool]:
     """Rounds of the proof, and what was held is tried again."""
-    changed = [follower.tip.prove_logs() for _ in range(rounds)]
-    if follower.tip.owes_retry:
-        follower.tip.retry_held()
+    changed = [follower.log_proof.round() for _ in range(rounds)]
+    follower.retry_held()
     return changed
 
 
@@ -125,23 +122,10 @@ def test_what_is_whole__is_proven_once__and_then_costs_nothing(
         assert [one.number for one in session.scalars(select(VaultLogHead))] == [number]
 
 
-@pytest.mark.parametrize(
-    ("where", "most"),
-    [
-        (log_proof, {"MOST_VAULTS": 1}),
-        (log_heads, {"LOGS_A_READ": 1, "VAULTS_A_READ": 1}),
-    ],
-    ids=["one vault a reading", "one vault's logs a round"],
-)
 def test_however_little_is_done_in_a_round__every_vault_has_its_turn(
-    follower: Follower,
-    ledgers: list[Working],
-    monkeypatch: pytest.MonkeyPatch,
-    where: Any,
-    most: dict[str, int],
+    follower: Follower, ledgers: list[Working], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, value in most.items():
-        monkeypatch.setattr(where, name, value)
+    monkeypatch.setattr(log_proof, "MOST_VAULTS", 1)
     prove(follower, 3 * len(ledgers))
     with follower.database.read() as session:
         assert len(session.scalars(select(VaultLogHead)).all()) == len(ledgers)
@@ -192,7 +176,7 @@ def test_a_log_that_came_after_the_reading__is_written_again_with_those_that_wer
     alone.wire.lie = without(is_event("Executed"))
     follower.catch_up()
     alone.wire.lie = honest
-    follower.tip._log_proof._tip = follower.tip.cursor
+    follower.log_proof._tip = follower.tip.cursor
     follower.deployed.buy(vault, USDC)
     follower.catch_up()
     assert prove(follower, 1) == [True]
@@ -250,7 +234,9 @@ def test_one_of_two_nodes_lies__the_other_is_believed__and_the_first_rests(
 
 
 def word_of(follower: Follower, vault: str) -> str:
-    return follower.deployed.reader.read_lens([vault]).found[vault].log_head
+    position = follower.deployed.reader.lens_position(vault)
+    assert position is not None
+    return position.log_head
 
 
 def two_stories(follower: Follower, vault: str) -> Lie:
@@ -341,27 +327,6 @@ def test_false_words_of_all_vaults__are_looked_into_a_few_a_round__each_in_its_t
     alone.wire.lie = honest
     prove(follower, 1)
     assert (held(follower), findings(follower)) == ([], {})
-
-
-def test_a_proof_that_takes_long__is_followed_by_ten_times_as_long_without(
-    follower: Follower, working: Working
-) -> None:
-    slow = Clocked(follower, "first")
-    asked, at = list[int](), 0
-
-    def late(call: dict[str, Any], result: Any) -> Any:
-        if call["method"] == "eth_call":
-            asked.append(at)
-            slow.pass_time(4.0)
-        return result
-
-    slow.wire.view = late
-    for second in range(60):
-        at = second
-        slow.tip.prove_logs()
-        slow.pass_time(1.0)
-    slow.rpc.close()
-    assert asked == [0, 36]  # four of the forty seconds passed in the first one
 
 
 def test_a_creation_that_the_only_node_leaves_out__is_missed_by_the_factorys_count(

@@ -10,7 +10,7 @@ from sqlalchemy import event, select, text
 
 from core.alerts.queries import money_at_cost_stands
 from core.alerts.tables import OwnerAlert
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import call_by_signature
 from core.mandate.chain import calldata
 from core.mandate.chain.calldata import VaultCall
 from core.mandate.rules.terms import UNPINNED, Rule, RuleKind

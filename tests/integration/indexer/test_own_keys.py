@@ -26,6 +26,7 @@ from core.payments.settlements import DailyGasBudget
 from indexer.chain.own_keys import BALANCES, MOST_LOOKED_FOR, ROWS_WITHIN, OwnKeys
 from tests.integration.chain_fixtures import CHAIN_ID
 from tests.integration.indexer.conftest import Follower, now_utc
+from tests.node_transport import in_threads
 from tests.personas import GUARD, KEEPER, OPERATOR, STRANGER, Persona
 
 ROLES = "keeper", "stop", "pauser", "custody", "sponsor"
@@ -281,7 +282,7 @@ def test_where_the_node_has_no_history__it_is_still_noticed(
     nothing(follower, KEEPER)
     follower.deployed.anvil.mine(5)
     node = Forgetful(follower.deployed.anvil.url, lambda at: isinstance(at, dict))
-    rpc = Nodes(["http://forgetful"], transport=node)
+    rpc = Nodes(["http://forgetful"], transport=in_threads(node))
     follower.restart(reader=VaultReader(rpc, follower.deployed.contracts))
 
     (found,) = OwnKeys(follower.chain, now_utc, timedelta()).look()

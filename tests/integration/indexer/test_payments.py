@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import select, update
 
 from core.blocks.tables import RawLogRow
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import call_by_signature
 from core.identity.tables import Account
 from core.transfers.rules import Direction, FourStates
 from tests.integration.chain_fixtures import USDC

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select
 
-from core.chain.abi_text import call_by_signature
-from core.db import leader
+from core.chain.abi import call_by_signature
+from core.db import leadership as leader
 from core.db.engine import Database
 from core.db.leadership import Leadership
 from core.hexes import bytes_of

@@ -14,7 +14,7 @@ from core.alerts import queries as alerts
 from core.alerts.tables import OwnerAlert
 from core.chain.abi import topic_of
 from core.chain.blocks import TransactionReceipt
-from core.db.leader import keep_out_writes
+from core.db.leadership import keep_out_writes
 from core.db.outage import OutageError
 from core.errors import InvalidParameterError
 from core.health import views as health
@@ -23,7 +23,6 @@ from core.mandate.chain import calldata
 from core.mandate.tables import Mandate
 from core.transfers.rules import FourStates
 from indexer.chain.facts import deposit_key
-from indexer.chain.retry import retry_all
 from indexer.held import retry_held
 from tests.each import each
 from tests.integration.chain_fixtures import USDC
@@ -107,9 +106,9 @@ def test_what_comes_later__queues_and_is_taken_in_order_when_the_cause_is_mended
     buy(follower, first)
     follower.catch_up()
     assert moves(follower, first) == 0
-    [done] = retry_all(follower.chain, now_utc())
+    [done] = follower.retry_all()
     assert (done.released, done.refusal) == (5, None)
-    assert retry_all(follower.chain, now_utc()) == []
+    assert follower.retry_all() == []
     follower.assert_sound(*first)
     blocks = [row.block_number or 0 for row in follower.rows(first[0])[1:]]
     assert blocks == sorted(blocks)
@@ -128,14 +127,14 @@ def test_a_fact_that_is_refused_again__stays_held_with_those_behind_it(
     refusals.add(two := buy(follower, first), TOO_LARGE)
     buy(follower, first)
     follower.catch_up()
-    [done] = retry_all(follower.chain, now_utc())
+    [done] = follower.retry_all()
     assert (done.released, reasons(follower, first)) == (
         0,
         ["database", "behind", "behind", "behind"],
     )
     assert held(follower.database, first[0].id)[0].tries == 2
     refusals.drop(one)
-    [done] = retry_all(follower.chain, now_utc())
+    [done] = follower.retry_all()
     assert done.released == 2
     found = held(follower.database, first[0].id)
     assert [(fact.base_key == two, fact.reason, fact.tries) for fact in found] == [
@@ -176,7 +175,7 @@ def test_a_reorg_of_what_waits__leaves_the_first_one_held(
     follower.catch_up()
     assert [fact.base_key for fact in held(follower.database, first[0].id)] == [bad]
     refusals.drop()
-    retry_all(follower.chain, now_utc())
+    follower.retry_all()
     follower.assert_sound(*first)
 
 
@@ -188,7 +187,7 @@ def test_facts_that_were_taken_later__are_reversed_as_any_others(
     refusals.add(buy(follower, first))
     follower.catch_up()
     refusals.drop()
-    retry_all(follower.chain, now_utc())
+    follower.retry_all()
     follower.deployed.anvil.reorg(1)
     follower.catch_up()
     assert moves(follower, first) == 0
@@ -213,7 +212,7 @@ def test_a_reverted_call_and_a_factory_note__queue_too(
         "revert",
     }
     refusals.drop()
-    retry_all(follower.chain, now_utc())
+    follower.retry_all()
     assert sorted(follower.story(first[0])[3:]) == ["args", "move", "refusal"]
     follower.assert_sound(*first)
 
@@ -266,7 +265,7 @@ def test_a_log_of_our_vault_that_makes_no_row__is_held(
     follower.catch_up()
     assert reasons(follower, first) == [reason]
     assert moves(follower, second) == 1
-    [done] = retry_all(follower.chain, now_utc())
+    [done] = follower.retry_all()
     assert done.refusal is not None
     assert done.refusal.reason == reason
 
@@ -287,7 +286,7 @@ def test_a_deposit_that_a_wallets_ledger_refuses__is_held(
     ]
     assert watched.balance() == FourStates()
     refusals.drop()
-    retry_all(follower.chain, now_utc())
+    follower.retry_all()
     assert watched.balance() == FourStates(idle_e6=12 * USDC)
 
 
@@ -307,7 +306,7 @@ def test_a_deposit_that_a_false_report_hid__queues_behind_what_is_held(
     assert watched.balance() == FourStates()
     assert [fact.reason for fact in facts(follower.database)] == ["database", "behind"]
     refusals.drop()
-    retry_all(follower.chain, now_utc())
+    follower.retry_all()
     assert watched.balance() == FourStates(idle_e6=12 * USDC)
 
 
@@ -397,7 +396,7 @@ def test_the_owner__is_told_once_and_the_alert_ends_when_the_record_is_whole(
         "mandate_id": first[0].public_id,
     }
     refusals.drop()
-    retry_all(follower.chain, now_utc())
+    follower.retry_all()
     assert [one.withdrawn_at is not None for one in owner_alerts(follower)] == [True]
 
 
@@ -411,7 +410,7 @@ def test_the_alert_of_a_record_that_a_reorg_made_whole__is_withdrawn(
     refusals.add(buy(follower, first))
     follower.catch_up()
     refusals.drop(bad)
-    retry_all(follower.chain, now_utc())
+    follower.retry_all()
     follower.deployed.anvil.reorg(1)
     follower.catch_up()
     assert reasons(follower, first) == []
@@ -477,7 +476,7 @@ def test_whatever_is_refused__a_range_ends_and_takes_what_can_be_taken(
         assert [row.base_key for row in follower.rows(mandate)[3:]] == mine[:first_bad]
         assert [fact.base_key for fact in held(follower.database, mandate.id)] == mine[first_bad:]
     refusals.drop()
-    retry_all(follower.chain, now_utc())
+    follower.retry_all()
     for mandate, vault in ledgers:
         follower.assert_sound(mandate, vault)
 

@@ -51,7 +51,7 @@ def test_a_log_that_is_lost__is_named_and_comes_back_only_when_told_so(
     mandate, vault = working
     follower.deployed.buy(vault, USDC)
     follower.catch_up()
-    assert follower.tip.prove_logs() is False
+    assert follower.log_proof.round() is False
     lose_the_last_log_of(follower, vault)
     fault = Fault(FindingKind.LOG, "log:lost", "a log is lost")
     with follower.database.write() as session:

@@ -379,7 +379,7 @@ def test_a_record_that_was_begun_without_the_token__reads_its_history(
         assert queries.state(session) is None
     follower.restart(reserve_token=token.address)
     follower.tip.round()
-    follower.tip.credit_conversions()
+    follower.crediting.round()
     with follower.database.read() as session:
         assert blocks.cursor(session, RESERVE_FOLLOWED) is not None
     token.buy(OWNER, 10 * USDC)
@@ -405,11 +405,11 @@ def test_a_history_about_which_nodes_disagree__is_read_once_they_agree(
         return said | {"second": [[], header]}
 
     monkeypatch.setattr(rpc, "batch_of_each", omitting)
-    follower.tip.credit_conversions()
+    follower.crediting.round()
     with follower.database.read() as session:
         assert queries.state(session) is None
     monkeypatch.undo()
-    follower.tip.credit_conversions()
+    follower.crediting.round()
     with follower.database.read() as session:
         found = queries.state(session)
     assert found is not None

@@ -13,10 +13,9 @@ from core.chain.blocks import TransactionReceipt
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.readings import mandates_before, mandates_now
 from core.quarantine.rules import ShortLedger
-from indexer.chain import tip
-from indexer.chain.retry import retry_all
+from indexer.chain.reverts import RevertedCalls
 from tests.integration.chain_fixtures import USDC
-from tests.integration.indexer.conftest import Follower, SampleLedger, now_utc
+from tests.integration.indexer.conftest import Follower, SampleLedger
 from tests.integration.indexer.refusing import Refusals, counted, held
 from tests.integration.indexer.test_quarantine import buy, moves, owner_alerts, reasons
 from tests.slow import few
@@ -41,14 +40,14 @@ def late_and_held(
     one that is refused.
     """
     with monkeypatch.context() as lagging:
-        lagging.setattr(tip, "explain_pending", lambda *rest: ([], True))
+        lagging.setattr(RevertedCalls, "round", lambda self: False)
         reverted = follower.deployed.buy(ledger[1], 500 * USDC)
         assert reverted.status == 0
         follower.catch_up()
         follower.deployed.rpc.call("evm_increaseTime", [between_s])
         refusals.add(buy(follower, ledger))
         follower.catch_up()
-    follower.tip.round()
+    follower.reverted_calls.round()
     return reverted
 
 
@@ -59,15 +58,12 @@ def test_a_reorg_of_the_bad_fact_alone__frees_what_only_waited_behind_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     first = ledgers[0]
-    follower.tip.retry_held()
-    assert not follower.tip.owes_retry
     late_and_held(follower, first, refusals, monkeypatch)
     assert reasons(follower, first) == ["database", "behind"]
     follower.deployed.anvil.reorg(1)
     refusals.drop()
     follower.catch_up()
-    assert follower.tip.owes_retry
-    follower.tip.retry_held()
+    follower.retry_held()
     assert reasons(follower, first) == []
     buy(follower, first)
     follower.catch_up()
@@ -87,7 +83,7 @@ def test_a_reorg_of_the_first_fact_of_several__leaves_the_alert_until_the_record
     follower.deployed.anvil.reorg(1)
     follower.catch_up()
     assert [alert.withdrawn_at for alert in owner_alerts(follower)] == [None]
-    follower.tip.retry_held()
+    follower.retry_held()
     assert [alert.withdrawn_at is None for alert in owner_alerts(follower)] == [False]
 
 
@@ -132,16 +128,17 @@ def test_a_gap_whose_lowest_block_is_not_kept__begins_at_a_time_that_nobody_know
     assert now.short == ShortLedger(2, late.block_number, None)
 
 
-@pytest.mark.slow
-def test_a_reorg_of_what_is_not_held__owes_no_try(
-    follower: Follower, ledgers: Sequence[SampleLedger]
+def test_what_is_refused_by_the_code_of_this_process__is_tried_once(
+    follower: Follower, ledgers: Sequence[SampleLedger], refusals: Refusals
 ) -> None:
-    follower.tip.retry_held()
+    refusals.add(buy(follower, ledgers[0]))
     buy(follower, ledgers[0])
     follower.catch_up()
-    follower.deployed.anvil.reorg(1)
-    follower.catch_up()
-    assert not follower.tip.owes_retry
+    tries = [[one.tries for one in held(follower.database, ledgers[0][0].id)]]
+    for _ in range(2):
+        follower.retry_held()
+        tries.append([one.tries for one in held(follower.database, ledgers[0][0].id)])
+    assert tries == [[1, 0], [2, 0], [2, 0]]
 
 
 @pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: type(defect).__name__)
@@ -192,7 +189,7 @@ def test_a_held_row_that_todays_code_cannot_read__keeps_no_other_ledger_from_bei
             "update quarantined_fact set fact = convert_to(:fact, 'UTF8') where ledger_id = :id"
         )
         session.execute(changed, {"fact": fact, "id": first[0].id})
-    retry_all(follower.chain, now_utc())
+    follower.retry_all()
     assert (reasons(follower, first), reasons(follower, second)) == (["domain"], [])
 
 
@@ -210,13 +207,13 @@ def test_a_defect_that_a_retry_meets__is_told_and_leaves_it_held(
     refusals.drop()
     with monkeypatch.context() as patch:
         patch.setattr(mandate_ledger, "save", broken)
-        [done] = retry_all(follower.chain, now_utc())
+        [done] = follower.retry_all()
     assert done.refusal is not None
     assert (done.released, done.refusal.note) == (
         0,
         "Today's code fails on it (KeyError); see the log.",
     )
-    [done] = retry_all(follower.chain, now_utc())
+    [done] = follower.retry_all()
     assert (done.released, done.refusal) == (1, None)
 
 
@@ -230,12 +227,11 @@ def test_a_ledger_on_which_the_database_times_out__keeps_no_other_from_being_tri
     follower.catch_up()
     refusals.drop()
     refusals.add(slow, "57014")  # query_canceled, as by statement_timeout
-    follower.tip.retry_held()
+    follower.retry_held()
     assert (reasons(follower, first), reasons(follower, second)) == (["database"], [])
-    assert follower.tip.owes_retry
     refusals.drop()
-    follower.tip.retry_held()
-    assert (reasons(follower, first), follower.tip.owes_retry) == ([], False)
+    follower.retry_held()
+    assert reasons(follower, first) == []
 
 
 @pytest.mark.slow
@@ -249,7 +245,7 @@ def test_the_retry_of_a_long_queue__asks_for_all_times_at_once(
     follower.catch_up()
     refusals.drop()
     with counted(follower.database) as sent:
-        [done] = retry_all(follower.chain, now_utc())
+        [done] = follower.retry_all()
     assert done.released == 61
     assert sum("chain_block.hash = ANY" in statement for statement in sent) == 1
     assert len(sent) < 40, sent

@@ -9,7 +9,7 @@ import pytest
 
 from core.transfers.rules import FourStates
 from indexer.chain.facts import deposit_key
-from indexer.chain.retry import BLOCK_UNKNOWN, retry_all
+from indexer.chain.retry import BLOCK_UNKNOWN
 from indexer.held import retry_held
 from tests.integration.chain_fixtures import USDC
 from tests.integration.indexer.conftest import FINAL_BEHIND, Follower, Issued, SampleLedger, now_utc
@@ -34,12 +34,12 @@ def test_a_fact_without_its_block__waits_and_is_taken_with_the_blocks_time(
     forget(follower)
     refusals.drop()
     follower.tip.round()
-    assert [one.refusal for one in retry_all(follower.chain, now_utc())] == [BLOCK_UNKNOWN]
-    follower.tip.retry_held()
-    assert follower.tip.owes_retry
+    assert [one.refusal for one in follower.retry_all()] == [BLOCK_UNKNOWN]
+    follower.retry_held()
+    assert held(follower.database, mandate.id) != []
     follower.catch_up()
-    follower.tip.retry_held()
-    assert (held(follower.database, mandate.id), follower.tip.owes_retry) == ([], False)
+    follower.retry_held()
+    assert held(follower.database, mandate.id) == []
     assert all(row.occurred_at > datetime(2026, 1, 1, tzinfo=UTC) for row in follower.rows(mandate))
     assert follower.story(mandate)[-1] == "move"
 
@@ -77,10 +77,9 @@ def test_a_block_that_was_replaced_while_the_tables_were_away__holds_nothing_for
     mine_elsewhere(follower, *([raw] if comes_again else []))
     buy(follower, first)
     follower.catch_up()
-    follower.tip.retry_held()
+    follower.retry_held()
     assert reasons(follower, first) == []
     assert moves(follower, first) == 1 + comes_again
-    assert not follower.tip.owes_retry
     assert retry_held(follower.chain, None, now_utc()).lines == ("Nothing is held.",)
     follower.assert_sound(*first)
 
@@ -110,7 +109,7 @@ def test_a_block_that_is_not_read_yet__keeps_its_fact_waiting(
     follower.catch_up()
     forget(follower)
     follower.tip.round()
-    [done] = retry_all(follower.chain, now_utc())
+    [done] = follower.retry_all()
     assert (done.withdrawn, done.refusal) == (0, BLOCK_UNKNOWN)
     assert reasons(follower, first) == ["database"]
 
@@ -127,6 +126,6 @@ def test_a_deposit_of_a_replaced_block__is_in_no_balance(
     forget(follower)
     mine_elsewhere(follower)
     follower.catch_up()
-    [done] = retry_all(follower.chain, now_utc())
+    [done] = follower.retry_all()
     assert (done.released, done.withdrawn, done.refusal) == (0, 1, None)
     assert watched.balance() == FourStates()

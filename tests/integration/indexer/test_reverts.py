@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import select
 
 from core.blocks.tables import RevertedTx
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import call_by_signature
 from core.chain.errors import RpcUnreachableError
 from core.mandate.chain import calldata
 from core.mandate.chain.calldata import VaultCall
@@ -20,8 +20,7 @@ from core.mandate.rules.violations import Violation
 from core.mandate.venues import test_venue
 from core.money import UsdcE6
 from indexer.chain import reverts
-from indexer.chain.reverts import PATIENCE_ROUNDS, UNANSWERED_ROUNDS
-from indexer.chain.tip import TipLoop
+from indexer.chain.reverts import PATIENCE_ROUNDS
 from tests.integration.chain_fixtures import CHAIN_ID, USDC
 from tests.integration.indexer.conftest import Follower, Issued, now_utc
 from tests.personas import AGENT, OWNER, STRANGER
@@ -309,12 +308,14 @@ def test_a_node_that_lags_behind_the_one_that_showed_the_block__is_asked_again(
     follower.deployed.buy(vault, 101 * USDC)
     reader = Lagging(follower.deployed.rpc, follower.deployed.contracts)
     reader.lags = rounds
-    tip = TipLoop(follower.context(reader), lambda: now_utc() + timedelta(hours=1))
+    follower.clock = lambda: now_utc() + timedelta(hours=1)
+    follower.restart(reader=reader)
+    follower.tip.round()
     for _ in range(rounds - 1):
-        tip.round()
+        follower.reverted_calls.round()
     assert reasons(follower) == [None]
-    tip.round()
-    tip.round()
+    follower.reverted_calls.round()
+    follower.reverted_calls.round()
     assert reasons(follower) == [reason]
 
 
@@ -345,8 +346,9 @@ def test_one_vaults_many_reverted_calls__hold_up_no_other_vaults(
     assert chain.buy(other, 102 * USDC).status == 0
     monkeypatch.setattr(reverts, "REVERTS_A_ROUND", 2)
     follower.tip.round()
+    follower.reverted_calls.round()
     assert reasons(follower) == ["OverPerTxCap", *[None] * 5, "OverPerTxCap"]
-    follower.tip.round()
+    follower.reverted_calls.round()
     assert reasons(follower) == [*["OverPerTxCap"] * 3, *[None] * 3, "OverPerTxCap"]
 
 
@@ -369,11 +371,13 @@ def test_a_reverted_call_that_no_node_answers__stands_behind_the_others_and_is_g
     reader = Unanswering(follower.deployed.rpc, follower.deployed.contracts)
     reader.stuck = follower.deployed.buy(vault, 101 * USDC).tx_hash
     follower.deployed.buy(vault, 101 * USDC)
-    tip = TipLoop(follower.context(reader), now_utc)
-    tip.round()
+    follower.clock = lambda: now_utc() + timedelta(hours=1)
+    follower.restart(reader=reader)
+    follower.tip.round()
+    follower.reverted_calls.round()
     assert reasons(follower) == [None, None]
-    tip.round()
+    follower.reverted_calls.round()
     assert reasons(follower) == [None, "OverPerTxCap"]
-    for _ in range(UNANSWERED_ROUNDS):
-        tip.round()
+    for _ in range(PATIENCE_ROUNDS):
+        follower.reverted_calls.round()
     assert reasons(follower) == ["unknown", "OverPerTxCap"]

@@ -18,10 +18,9 @@ from sqlalchemy.exc import OperationalError
 
 from core.blocks.queries import TIP
 from core.blocks.tables import ChainBlock, ChainCursor
-from core.db import leader
+from core.db import leadership as leader
 from core.db.engine import Bounds, Database
-from core.db.leader import Leader
-from core.db.leadership import BEAT_S, SILENT_S, Leadership, LeadershipLostError
+from core.db.leadership import BEAT_S, SILENT_S, LeaderRow, Leadership, LeadershipLostError
 from tests.integration.chain_fixtures import ROOT, DeployedChain
 from tests.integration.indexer.conftest import now_utc
 from tests.integration.indexer.test_process import Start, start, status_of, until
@@ -190,7 +189,7 @@ def age_beat(database: Database, seconds: float) -> None:
     """As if the last beat were that old, and no other came."""
     with database.write() as session:
         session.execute(
-            update(Leader).values(beat_at=func.clock_timestamp() - timedelta(seconds=seconds))
+            update(LeaderRow).values(beat_at=func.clock_timestamp() - timedelta(seconds=seconds))
         )
 
 

@@ -8,11 +8,11 @@ from sqlalchemy import func, select
 from core.blocks import queries as repository
 from core.blocks.queries import CursorMovedError
 from core.blocks.tables import Adapter, ChainBlock, RawLogRow, Vault, VaultAgentRow
-from core.chain.abi import encode_values, function
+from core.chain.abi import encode_values, function, types_of
 from core.chain.blocks import BlockHeader, TransactionReceipt
 from core.chain.errors import RpcRefusedError
 from core.chain.reader import LATEST, At
-from core.db import leader
+from core.db import leadership as leader
 from core.db.leadership import LeadershipLostError
 from core.mandate.chain import calldata
 from core.mandate.chain.calldata import VaultCall
@@ -366,7 +366,9 @@ def test_a_listed_contract__that_publishes_what_no_adapter_may__publishes_nothin
 
 def rules_kept(follower: Follower, rules: list[Any]) -> int:
     published = function("TestVenueAdapter", "rules")
-    list_forger(follower.deployed, code=answering(encode_values(published.outputs, [rules])))
+    list_forger(
+        follower.deployed, code=answering(encode_values(types_of(published.outputs), [rules]))
+    )
     follower.catch_up()
     with follower.database.read() as session:
         row = session.scalars(

@@ -18,6 +18,7 @@ from indexer.chain import tip
 from indexer.chain.fetch import BlockContradictionError, BlockUnavailableError
 from tests.integration.chain_fixtures import USDC
 from tests.integration.indexer.conftest import Follower, Issued
+from tests.node_transport import in_threads
 
 Working = tuple[Issued, str]
 
@@ -105,7 +106,7 @@ def _foreign(block: dict[str, Any]) -> dict[str, Any]:
 def nodes(follower: Follower, working: Working) -> Iterator[TwoNodes]:
     """The follower reads through both from here on; its cursor is the head."""
     wire = TwoNodes(follower.deployed.anvil.url)
-    rpc = Nodes(["http://first", "http://second"], transport=wire)
+    rpc = Nodes(["http://first", "http://second"], transport=in_threads(wire))
     follower.restart(reader=VaultReader(rpc, follower.deployed.contracts))
     follower.tip.round()
     assert set(wire.asked) == {"first"}

@@ -41,6 +41,7 @@ from keeper.state import Role
 from keeper.stops import Stops
 from keeper.tick import MARKS_A_DAY, Tick, TickReport
 from tests.integration.chain_fixtures import CHAIN_ID, DeployedChain
+from tests.node_transport import in_threads
 from tests.personas import AGENT, KEEPER, OPERATOR, OWNER
 
 USDC = 1_000_000
@@ -248,7 +249,9 @@ class Stage:
         local chain.
         """
         wire = wire or Wire()
-        rpc = Nodes([self.chain.anvil.url + path for path in paths], transport=wire, clock=age)
+        rpc = Nodes(
+            [self.chain.anvil.url + path for path in paths], transport=in_threads(wire), clock=age
+        )
         reader = VaultReader(rpc, self.chain.contracts)
         leadership = Leadership(self.url, "keeper", f"test {len(self.processes)}")
         database = cast("Database", WatchedDatabase(self.database, die_after, before_signing))
@@ -282,7 +285,7 @@ class Stage:
                 else {Role.CUSTODY: gas_signer}
             )
         requests_rpc = Nodes(
-            [self.chain.anvil.url + path for path in paths], transport=wire, clock=age
+            [self.chain.anvil.url + path for path in paths], transport=in_threads(wire), clock=age
         )
         requests_reader = VaultReader(requests_rpc, self.chain.contracts)
         requests = (

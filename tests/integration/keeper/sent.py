@@ -7,7 +7,6 @@ import httpx
 from eth_utils.address import to_checksum_address
 
 from core.chain.nodes import Nodes
-from core.http_deadline import remaining_s
 from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UsdcE6
 from keeper.state import SOURCE_VAULT_WORTH, DueStop, SentMark, VaultReading
@@ -41,7 +40,7 @@ class SlowlyLyingWire(LyingWire):
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         needs_s = self._slow.get(request.url.path, 0.0)
-        waited_s = min(needs_s, remaining_s(needs_s))
+        waited_s = min(needs_s, request.extensions["timeout"]["read"])
         self._clock.passed_s += waited_s
         if waited_s < needs_s:
             raise httpx.ReadTimeout("too slow")

@@ -29,6 +29,7 @@ from tests.integration.core.rows import NOW as ROWS_AT
 from tests.integration.core.rows import add_mandate, signed
 from tests.integration.impatient import impatient, slow_down
 from tests.integration.keeper.conftest import KilledError, Stage
+from tests.node_transport import in_threads
 from tests.personas import DEPLOYER, KEEPER, STRANGER
 
 WORD = "0x" + "11" * 32
@@ -115,7 +116,9 @@ def test_a_post_of_a_node_that_is_behind__is_looked_for_again(database: Database
 
     with database.write() as session:
         queries.add_epoch(session, 7, EpochTree(EMPTY), START, 10, datetime.now(UTC))
-    rpc = Nodes(["http://ahead", "http://behind"], transport=httpx.MockTransport(answer))
+    rpc = Nodes(
+        ["http://ahead", "http://behind"], transport=in_threads(httpx.MockTransport(answer))
+    )
     reader = VaultReader(rpc, {CONTRACT: "0x" + "11" * 20})
     with pytest.raises(RpcError):
         Anchors(reader, database, lambda _: None).run(datetime.fromtimestamp(epoch_end_s(7), UTC))
@@ -156,7 +159,7 @@ def test_roots__are_hashed_outside_of_transactions_and_kept_one_by_one(
         mandate_ledger.append_ledgers(session, {add_mandate(session): [signed()]}, ROWS_AT)
     called = slow_down(monkeypatch, queries, "grown")
     hurried = impatient(database)
-    rpc = Nodes(["http://node"], transport=httpx.MockTransport(answer))
+    rpc = Nodes(["http://node"], transport=in_threads(httpx.MockTransport(answer)))
     job = Anchors(VaultReader(rpc, {CONTRACT: "0x" + "11" * 20}), hurried, lambda _: None, run_s=0)
     try:
         assert [job.run(now)["made"] for _ in range(4)] == [1, 1, 1, 0]
@@ -197,7 +200,7 @@ def test_a_node_that_lies_of_the_contract__posts_nothing_and_stops_nothing(
 
     with database.write() as session:
         queries.add_epoch(session, 7, EpochTree(EMPTY), START, 10, datetime.now(UTC))
-    rpc = Nodes(["http://liar"], transport=httpx.MockTransport(answer))
+    rpc = Nodes(["http://liar"], transport=in_threads(httpx.MockTransport(answer)))
     anchoring = Anchoring(database, VaultReader(rpc, {CONTRACT: "0x" + "11" * 20}))
     state = cast(
         "KeeperState", SimpleNamespace(is_stood_down=False, head=SimpleNamespace(hash=WORD))
@@ -326,7 +329,7 @@ def test_a_log_that_was_not_asked_for__is_no_hours_post(
     with database.write() as session:
         queries.add_epoch(session, 7, EpochTree(EMPTY), START, 10, datetime.now(UTC))
         session.execute(update(AnchorEpoch).values(root=START))
-    rpc = Nodes(["http://liar"], transport=httpx.MockTransport(answer))
+    rpc = Nodes(["http://liar"], transport=in_threads(httpx.MockTransport(answer)))
     job = Anchors(VaultReader(rpc, {CONTRACT: "0x" + "11" * 20}), database, lambda _: None)
     with suppress(RpcError):
         job.run(datetime.fromtimestamp(epoch_end_s(7), UTC))

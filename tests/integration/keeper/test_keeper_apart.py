@@ -11,8 +11,7 @@ from sqlalchemy import select, update
 from sqlalchemy.exc import OperationalError
 
 from core.blocks.tables import Vault
-from core.chain.abi import function
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import call_by_signature, function
 from core.hexes import bytes_of
 from core.keeper import intents as rows
 from core.keeper.intents import NewIntent, NewVaultMark

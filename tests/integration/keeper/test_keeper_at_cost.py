@@ -7,7 +7,7 @@ choice. At a price of 0.5 the vault is worth 950 at cost: 850 + 50 + 50.
 
 import pytest
 
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import call_by_signature
 from core.mandate.chain import calldata
 from core.mandate.chain.calldata import VaultCall
 from core.mandate.chain.decode import decode_log

@@ -14,8 +14,7 @@ from sqlalchemy.exc import OperationalError
 
 from core.chain.errors import RpcRefusedError, RpcUnreachableError
 from core.db.engine import Database
-from core.db.leader import leader_row
-from core.db.leadership import Leadership, LeadershipLostError
+from core.db.leadership import Leadership, LeadershipLostError, leader_row
 from core.jobs import queries as rows
 from core.jobs.rules import LastRun
 from core.jobs.tables import JobRun

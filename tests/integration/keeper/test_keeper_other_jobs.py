@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import call_by_signature
 from core.hexes import bytes_of
 from core.keeper import requests as outbox
 from core.keeper.requests import NewRequest, RequestState

@@ -12,7 +12,7 @@ from sqlalchemy import select
 from core.custody import queries as custody
 from core.custody.keys import KeyMaker, KeyRing, version_of
 from core.custody.tables import CustodialWallet
-from core.db.leader import leader_row
+from core.db.leadership import leader_row
 from core.identity.tables import Account
 from tests.integration.keeper.conftest import PRICE_AT_FLOOR, Stage
 from tests.integration.keeper.processes import WITHIN_S, Start, environment_of, starting, wait_until

@@ -10,8 +10,8 @@ from typing import Any, Final
 import httpx
 import pytest
 
-from core.db import leader
-from core.db.leader import leader_row
+from core.db import leadership as leader
+from core.db.leadership import leader_row
 from core.jobs import queries as jobs
 from core.jobs.rules import ATTENTION, LastRun
 from scripts._ports import free_port

@@ -10,7 +10,7 @@ import pytest
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
-from core.chain.abi import Parameter, encode_values, errors_by_selector, function
+from core.chain.abi import encode_values, errors_by_selector, function, types_of
 from core.mandate.chain import calldata
 from core.mandate.chain.calldata import VaultCall
 from core.mandate.venues import test_venue
@@ -37,7 +37,9 @@ def errors() -> list[dict[str, Any]]:
         {
             "name": error.name,
             "data": error.selector
-            + encode_values(error.inputs, [VALUES[one.type][0] for one in error.inputs]).hex(),
+            + encode_values(
+                types_of(error.inputs), [VALUES[one.type][0] for one in error.inputs]
+            ).hex(),
             "args": {one.name: VALUES[one.type][1] for one in error.inputs},
         }
         for error in errors_by_selector().values()
@@ -66,7 +68,7 @@ def calls() -> dict[str, Any]:
 
 def rules() -> dict[str, Any]:
     listed = [(ADAPTER, "0xd96a094a", 255, 2), (TOKEN, "0xe4849b32", 1, 1)]
-    outputs: tuple[Parameter, ...] = function("MandateVault", "rules").outputs
+    outputs = types_of(function("MandateVault", "rules").outputs)
     return {
         "data": "0x" + encode_values(outputs, [listed]).hex(),
         "rules": [{"target": one[0], "selector": one[1], "kind": one[3]} for one in listed],

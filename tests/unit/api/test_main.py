@@ -105,14 +105,6 @@ def test_a_guards_key__signs_payments_of_vaults(settings: Settings) -> None:
     assert guard.address == "0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A"
 
 
-def test_a_key_of_receipts__signs_rows(settings: Settings) -> None:
-    assert deps_of(settings).parts.of(OwnSigners).receipts is None
-    with_key = settings.model_copy(update={"receipt_private_key": SecretStr("0x" + "11" * 32)})
-    receipts = deps_of(with_key).parts.of(OwnSigners).receipts
-    assert receipts is not None
-    assert receipts.address == "0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A"
-
-
 def test_a_guards_key_off_a_local_chain__is_refused(settings: Settings) -> None:
     public = settings.model_copy(
         update={

@@ -120,7 +120,7 @@ def is_asked_for(process: str, variable: str) -> bool:
         return True
     if variable.startswith(("KEEPER_", "CUSTODY_GAS_", "SPONSOR_")):
         return process == "keeper"
-    if variable.startswith(("X402_", "GUARD_", "RECEIPT_")):
+    if variable.startswith(("X402_", "GUARD_")):
         return process == "api"
     return process != "indexer" if variable.startswith("CUSTODY_") else True
 

@@ -9,6 +9,7 @@ from prometheus_client import generate_latest
 from core.chain.errors import RpcUnreachableError
 from core.chain.nodes import Nodes
 from indexer.metrics import PREFIX, IndexerMetrics
+from tests.node_transport import in_threads
 from tests.unit.clock import Clock
 
 
@@ -97,7 +98,8 @@ def test_the_pool_of_nodes__is_shown_by_provider_without_its_key(metrics: Indexe
         ]
     )
     rpc = Nodes(
-        ["https://node.example/v2/secret"], transport=httpx.MockTransport(lambda _: next(answers))
+        ["https://node.example/v2/secret"],
+        transport=in_threads(httpx.MockTransport(lambda _: next(answers))),
     )
     metrics.count_rpc(rpc)
     rpc.call("web3_clientVersion")

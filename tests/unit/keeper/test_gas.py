@@ -22,6 +22,7 @@ from keeper.gas import (
     quotes,
 )
 from tests.each import each
+from tests.node_transport import in_threads
 from tests.unit.keeper.readings import HEAD, VAULT
 
 LIE = 10_000 * GWEI
@@ -47,7 +48,10 @@ def rpc_of(*nodes: dict[str, Any] | None) -> Nodes:
             ],
         )
 
-    return Nodes([f"http://n{n}" for n in range(len(nodes))], transport=httpx.MockTransport(handle))
+    return Nodes(
+        [f"http://n{n}" for n in range(len(nodes))],
+        transport=in_threads(httpx.MockTransport(handle)),
+    )
 
 
 def node(tip: int, base: int, balance: int = 5) -> dict[str, Any]:

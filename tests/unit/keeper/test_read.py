@@ -21,6 +21,7 @@ from keeper import read
 from keeper.read import SAFE_BLOCKS, VAULTS_A_CALL, Lenses, ReadPart
 from keeper.state import ReadBlock, VaultReading
 from tests.each import each
+from tests.node_transport import in_threads
 from tests.unit.keeper.readings import FLOOR
 from tests.unit.keeper.test_plan import watched
 
@@ -60,7 +61,11 @@ class Node:
         self.floors = 0
 
     def answer(self, request: httpx.Request) -> httpx.Response:
-        return httpx.Response(200, json=[self._one(call) for call in json.loads(request.content)])
+        asked = json.loads(request.content)
+        is_one = isinstance(asked, dict)
+        return httpx.Response(
+            200, json=self._one(asked) if is_one else [self._one(call) for call in asked]
+        )
 
     def _one(self, call: dict[str, Any]) -> dict[str, Any]:
         method, params = call["method"], call["params"]
@@ -93,7 +98,9 @@ class Node:
 def lenses_of(*nodes: Node, clock: Callable[[], float] = time.monotonic) -> Iterator[Lenses]:
     by_host = {f"n{place}": node for place, node in enumerate(nodes)}
     transport = httpx.MockTransport(lambda request: by_host[request.url.host].answer(request))
-    rpc = Nodes([f"http://{host}" for host in by_host], transport=transport, calls_per_s=1e6)
+    rpc = Nodes(
+        [f"http://{host}" for host in by_host], transport=in_threads(transport), calls_per_s=1e6
+    )
     try:
         yield Lenses(VaultReader(rpc, {"factory": FACTORY, "vault_lens": LENS}), clock)
     finally:

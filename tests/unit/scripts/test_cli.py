@@ -1,6 +1,7 @@
 """`mandate-wallet`: what each command starts, and what those say that need a checkout."""
 
 import os
+import runpy
 import sys
 from collections.abc import Callable
 from importlib import metadata
@@ -11,7 +12,6 @@ import click
 import pytest
 from typer.testing import CliRunner
 
-from core import prefork
 from scripts import cli
 
 COMMANDS = (
@@ -65,14 +65,14 @@ def test_help__lists_every_command() -> None:
         ("scanner", ["indexer.main", "scan"]),
     ],
 )
-def test_a_process__is_forked_by_its_name(
+def test_a_process__is_started_by_its_name(
     command: str, arguments: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    forked: list[list[str]] = []
+    begun: list[list[str]] = []
     monkeypatch.setattr(sys, "argv", ["mandate-wallet"])
-    monkeypatch.setattr(prefork, "main", lambda: forked.append(sys.argv[1:]))
+    monkeypatch.setattr(runpy, "run_module", lambda *_, **__: begun.append(list(sys.argv)))
     assert ran(command)[0] == 0
-    assert forked == [arguments]
+    assert begun == [arguments]
 
 
 def test_a_command_of_a_process__has_its_own_help() -> None:

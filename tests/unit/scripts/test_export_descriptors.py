@@ -17,7 +17,6 @@ from scripts.export_descriptors import (
     faults,
     published_places,
     published_schema,
-    texts,
 )
 from tests.each import each
 
@@ -97,13 +96,6 @@ def test_our_schema__takes_a_field_with_label_and_format_or_with_its_reason(
 def test_our_schema__refuses_an_address_cut_short() -> None:
     made = descriptors([PublishedFactory(84_532, FACTORY[:-1], USDC)])
     assert [line.partition(":")[0] for line in faults(made, RULES)] == list(made)
-
-
-def test_the_console__has_the_same_descriptors() -> None:
-    made = descriptors(PLACES)
-    *files, module = texts(made).values()
-    body = module.partition("export const descriptors = ")[2].removesuffix(";\n")
-    assert list(json.loads(body).values()) == [json.loads(text) for text in files]
 
 
 def test_another_file__is_not_taken_for_the_published_schema(tmp_path: Path) -> None:

@@ -4,23 +4,23 @@ from tests.bench.idle import Process, cpu_s, descended
 
 INIT = Process(1, 0, "init", 100.0)
 STACK = Process(10, 1, "python -m scripts.devstack", 1.0)
-PARENT = Process(11, 10, "python -m core.prefork keeper.main run", 2.0)
-CHILD = Process(12, 11, "python -m core.prefork keeper.main run", 4.0)
+KEEPER = Process(11, 10, "python -m keeper.main run", 2.0)
+IMPORT = Process(12, 11, "python -m indexer.main import-past 3", 4.0)
 POSTMASTER = Process(20, 1, "/bin/postgres -D /tmp/cluster", 8.0)
 BACKEND = Process(21, 20, "postgres: mandate mandate [local] idle", 16.0)
 OTHERS = Process(30, 1, "postgres: of somebody else", 32.0)
-RUNNING = {p.pid: p for p in (INIT, STACK, PARENT, CHILD, POSTMASTER, BACKEND, OTHERS)}
+RUNNING = {p.pid: p for p in (INIT, STACK, KEEPER, IMPORT, POSTMASTER, BACKEND, OTHERS)}
 
 
 def test_the_roots_and_all_below_them_are_counted() -> None:
     found = descended(RUNNING, {STACK.pid, POSTMASTER.pid})
-    assert found == [STACK, PARENT, CHILD, POSTMASTER, BACKEND]
+    assert found == [STACK, KEEPER, IMPORT, POSTMASTER, BACKEND]
 
 
-def test_a_process_and_the_one_that_it_forks__are_one_line() -> None:
-    assert cpu_s([PARENT, CHILD, BACKEND]) == {"keeper": 6.0, "postgres": 16.0}
+def test_the_import_that_a_scanner_starts__is_the_scanners() -> None:
+    assert cpu_s([KEEPER, IMPORT, BACKEND]) == {"keeper": 2.0, "scanner": 4.0, "postgres": 16.0}
 
 
 def test_keeper_and_worker__which_share_a_module__are_two_lines() -> None:
-    worker = Process(13, 10, "python -m core.prefork keeper.main work", 1.0)
-    assert cpu_s([PARENT, worker]) == {"keeper": 2.0, "worker": 1.0}
+    worker = Process(13, 10, "python -m keeper.main work", 1.0)
+    assert cpu_s([KEEPER, worker]) == {"keeper": 2.0, "worker": 1.0}

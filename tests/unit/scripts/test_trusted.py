@@ -24,7 +24,6 @@ def test_a_published_deployment__is_trusted_for_its_chain(tmp_path: Path) -> Non
     assert json.loads(trusted_text(tmp_path)) == {
         "84532": {
             "factory": [FACTORY],
-            "receipt_signer": [],
             "record_anchor": [],
             "x402_adapter": [],
         }

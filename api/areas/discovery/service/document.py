@@ -25,7 +25,6 @@ from api.kernel.operation import Answer, Call, NoInput, Operation
 from api.kernel.quota import ceilings
 from api.kernel.scopes import may
 from api.kernel.tool import Profile
-from api.shared.signers import OwnSigners
 from core.credits.rules.prices import PUBLISHED_OF_PLANS, PUBLISHED_OF_TIERS
 from core.custody.keys import KeyMaker
 from core.mandate.rules.refusals import NOT_SEEN
@@ -119,7 +118,7 @@ def _is_allowed(operation: Operation, rights: _Rights) -> bool:
 
 def service(call: Call, caller: Nobody, command: NoInput) -> Answer[ServiceDocument]:
     """The machine-readable discovery document."""
-    deps, signer = call.deps, call.deps.parts.of(OwnSigners).receipts
+    deps = call.deps
     return Answer(
         ServiceDocument(
             name=NAME,
@@ -127,7 +126,6 @@ def service(call: Call, caller: Nobody, command: NoInput) -> Answer[ServiceDocum
             base_url=deps.base_url,
             chain_id=deps.chain_id,
             contracts=dict(deps.contracts),
-            receipt_signer=None if signer is None else signer.address,
             capabilities=[
                 *(capability for area in deps.catalogue.areas for capability in area.capabilities),
                 *([] if call.deps.parts.find(KeyMaker) is None else ["starter_wallets"]),

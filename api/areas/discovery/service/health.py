@@ -17,7 +17,7 @@ from api.kernel.caller import Nobody
 from api.kernel.operation import Access, Answer, Call, NoInput
 from core.chain.reader import LATEST
 from core.db import revisions
-from core.db.leader import leader_row
+from core.db.leadership import leader_row
 from core.db.outage import SAYS, OutageError
 from core.db.replicas import ForeignReplicaError
 from core.errors import OutsideError

@@ -33,7 +33,6 @@ from api.areas.mandates.schemas.record import (
     LedgerEvent,
     RecordedRefusal,
     RecordStep,
-    RowWritten,
     ViolationDetail,
 )
 from api.areas.mandates.schemas.standing import (
@@ -58,10 +57,6 @@ from core.mandate.rules.rows import ReportedBy
 
 class OneMandate(AnswerBody):
     mandate: MandateView
-
-
-class SignedMandate(RowWritten, OneMandate):
-    """`receipt`: of the newest row, which covers those before it."""
 
 
 class Drafted(OneMandate):
@@ -143,7 +138,7 @@ class Approvals(LedgerAnswer):
     items: list[Approval]
 
 
-class EventStored(RowWritten, LedgerAnswer):
+class EventStored(LedgerAnswer):
     mandate_id: str
     recorded: Literal[True]
     violation: bool
@@ -153,7 +148,7 @@ class EventStored(RowWritten, LedgerAnswer):
     event: LedgerEvent
 
 
-class RefusalStored(RowWritten):
+class RefusalStored(AnswerBody):
     mandate_id: str
     recorded: Literal[True]
     is_new: bool
@@ -233,7 +228,7 @@ class NextRow(LedgerAnswer):
     market_mode: Literal["paper", "testnet"]
 
 
-class MandateEnd(RowWritten, OneMandate):
+class MandateEnd(OneMandate):
     """Of a stop or a cancellation.
 
     `status`: of the record; what is signed for the chain ends there, by these calls.

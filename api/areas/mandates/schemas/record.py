@@ -66,37 +66,6 @@ class LedgerEvent(AnswerBody):
     signed_by: str | None = Field(description="whose key signed the row; null: nobody's")
 
 
-class ReceiptView(AnswerBody):
-    """The service's signature over a row that it wrote: EIP-712 `RecordReceipt`."""
-
-    mandate_id: str
-    chain_id: int
-    factory: str
-    seq: int
-    row_hash: str
-    epoch: int = Field(description="the hour whose anchor must hold the row")
-    signer: str
-    signature: str
-
-
-class RecordLine(AnswerBody):
-    """A row as its line in the record has it."""
-
-    body: Annotated[dict[str, Any], BY_OTHERS]
-    prev_hash: str
-    row_hash: str
-
-
-class RowWritten(AnswerBody):
-    """What a call answers of the row that it wrote, or found written."""
-
-    receipt: ReceiptView | None = Field(
-        description="keep it: it proves that the row was taken; null: nothing was written, or the "
-        "service signs no receipts"
-    )
-    record_line: RecordLine | None = Field(description="what row_hash is the hash of")
-
-
 class Approval(AnswerBody):
     id: int
     status: Literal["pending", "recorded"]

@@ -30,13 +30,11 @@ from api.areas.mandates.service.limits_now import (
 )
 from api.areas.mandates.service.owner_calls import built, cancel_terms_call, stop_call_of
 from api.areas.mandates.service.paying import keep, paying_call
-from api.areas.mandates.service.receipts import written
 from api.areas.mandates.service.views import is_paper, mandate_view, rules_of, terms_of
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call, Family, Refusal, WriteCall
 from api.kernel.scopes import SPEND_SCOPE, require_named_scope
-from core.chain.abi import AbiEncodeError
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import AbiEncodeError, call_by_signature
 from core.chain.blocks import BlockHeader
 from core.chain.errors import RpcCodeFailedError, RpcError, RpcRevertedError
 from core.chain.reader import reason_of_run, refusal_name
@@ -393,12 +391,12 @@ def stop(
         current.status, MandateMove.STOP, MoveFacts(market_mode=MarketMode(mandate.market_mode))
     )
     check_stop(by, terms_of(mandate).ends_at, current.now, is_paper=is_paper(mandate))
-    stop_call = cancel_call = stored = None
+    stop_call = cancel_call = None
     row = _row_of_end(call, mandate, by)
     if row is not None:
         row = require_next(call, mandate, replace(row, author=author))
         stop_call = None if is_paper(mandate) else stop_call_of(call, mandate, current, by)
-        stored = mandate_ledger.append(call.db, mandate.id, row, call.now).row
+        mandate_ledger.append(call.db, mandate.id, row, call.now)
     else:
         stop_call, cancel_call = (
             stop_call_of(call, mandate, current, by),
@@ -410,7 +408,6 @@ def stop(
             mandate=mandate_view(call, mandate),
             call=stop_call,
             cancel_call=cancel_call,
-            **written(call, mandate, stored),
         )
     )
 

@@ -18,7 +18,6 @@ from eth_utils.crypto import keccak
 from api.areas.mandates.schemas.commands import ExecuteCall
 from api.areas.mandates.service.key_limits import Mined, keep_signed, require_within_key_limits
 from api.areas.mandates.service.limits_now import Standing, refusals_left
-from api.areas.mandates.service.receipts import written_json
 from api.kernel.caller import AgentCaller
 from api.kernel.operation import Call, Operation, Refusal, WriteCall
 from api.payments.offer import ADAPTER
@@ -296,11 +295,10 @@ def _require_allowed(
     note = guard_refusal_note(
         detail=why, fact=f"guard:{resource_hash(resource)}:{hour}", now=call.now
     )
-    row = mandate_ledger.append(call.db, mandate.id, note, call.now).row
+    mandate_ledger.append(call.db, mandate.id, note, call.now)
     raise Refusal(
         "server_guard",
         f"{why} The refusal stands in the record.",
-        extra=written_json(call, mandate, row),
         keeps_write=True,
     )
 

@@ -18,7 +18,6 @@ from api.areas.mandates.service.limits_now import (
     refusals_left,
     standing_of,
 )
-from api.areas.mandates.service.receipts import written, written_json
 from api.areas.mandates.service.views import is_paper, vault_of
 from api.kernel.caller import AgentCaller
 from api.kernel.operation import Answer, Call, Refusal, WriteCall
@@ -218,7 +217,6 @@ def _stored(
         **({} if violation is None else {"violation_detail": violation.as_json()}),
         **({} if notice is None else {"notice": notice}),
         event=event_view(row),
-        **written(call, standing.mandate, row),
         **standing.reading.data_issue,
     )
     return Answer(stored, status=202 if codes else 200)
@@ -238,11 +236,11 @@ def _refused_after_stop(
         fact=command.tx_hash or uuid.uuid4().hex,
         now=call.now,
     )
-    row = mandate_ledger.append(call.db, mandate.id, note, call.now).row
+    mandate_ledger.append(call.db, mandate.id, note, call.now)
     return Refusal(
         "wrong_status",
         f"The mandate is {mandate.status}; the agent cannot act. The attempt is in the record.",
-        extra={"recorded": True, "codes": ["mandate_stopped"]} | written_json(call, mandate, row),
+        extra={"recorded": True, "codes": ["mandate_stopped"]},
         keeps_write=True,
         keeps_key=True,
     )
@@ -303,6 +301,5 @@ def _refusal_answer(
             is_new=is_new,
             refusal=shown,
             event=event_view(row),
-            **written(call, mandate, row),
         )
     )

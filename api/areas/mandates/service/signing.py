@@ -4,13 +4,12 @@
 
 from dataclasses import replace
 
-from api.areas.mandates.schemas.answers import MandateEnd, SignedMandate, Terms
+from api.areas.mandates.schemas.answers import MandateEnd, OneMandate, Terms
 from api.areas.mandates.schemas.commands import EndMandate, MandatePath, SignTerms
 from api.areas.mandates.service.access import owned, owned_locked
 from api.areas.mandates.service.authors import require_next, signed_by_author
 from api.areas.mandates.service.current import current_of
 from api.areas.mandates.service.owner_calls import cancel_terms_call, stop_call_of
-from api.areas.mandates.service.receipts import written
 from api.areas.mandates.service.views import (
     agent_notice,
     digest_of,
@@ -59,7 +58,7 @@ def terms(call: Call, caller: OwnerCaller, command: MandatePath) -> Answer[Terms
     )
 
 
-def sign(call: WriteCall, caller: OwnerCaller, command: SignTerms) -> Answer[SignedMandate]:
+def sign(call: WriteCall, caller: OwnerCaller, command: SignTerms) -> Answer[OneMandate]:
     """Hand in the signature of the frozen terms."""
     mandate = owned_locked(call, caller, command.id)
     next_status(
@@ -90,9 +89,9 @@ def sign(call: WriteCall, caller: OwnerCaller, command: SignTerms) -> Answer[Sig
         version=mandate.terms_version,
         now=call.now,
     )
-    *_, newest = mandate_ledger.append_many(call.db, mandate.id, rows, call.now)
+    mandate_ledger.append_many(call.db, mandate.id, rows, call.now)
     shown = mandate_view(call, mandate)
-    return Answer(SignedMandate(mandate=shown, **written(call, mandate, newest.row)))
+    return Answer(OneMandate(mandate=shown))
 
 
 def cancel(call: WriteCall, caller: OwnerCaller, command: EndMandate) -> Answer[MandateEnd]:
@@ -110,11 +109,11 @@ def cancel(call: WriteCall, caller: OwnerCaller, command: EndMandate) -> Answer[
         market_mode=MarketMode(mandate.market_mode), has_vault=current.vault is not None
     )
     next_status(current.status, MandateMove.CANCEL, facts)
-    stop_call = stored = None
+    stop_call = None
     if current.status is Status.DRAFT:
         current.require_known()
         note = require_next(call, mandate, replace(note, author=author))
-        stored = mandate_ledger.append(call.db, mandate.id, note, call.now).row
+        mandate_ledger.append(call.db, mandate.id, note, call.now)
     else:
         stop_call = stop_call_of(call, mandate, current, StoppedBy.OWNER)
     cancel_call = cancel_terms_call(call, mandate, current)
@@ -124,6 +123,5 @@ def cancel(call: WriteCall, caller: OwnerCaller, command: EndMandate) -> Answer[
             mandate=mandate_view(call, mandate),
             call=stop_call,
             cancel_call=cancel_call,
-            **written(call, mandate, stored),
         )
     )

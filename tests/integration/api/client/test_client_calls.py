@@ -190,33 +190,6 @@ def test_a_record__is_saved_as_the_service_streams_it(
     assert '"head"' in file.read_text().splitlines()[-1]
 
 
-def test_a_record_of_a_replica_that_is_behind__is_asked_for_again(
-    owner: Client,
-    agent: Client,
-    wallet: LocalAccount,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Before, the service was accused of it."""
-    mandate_id, file = mandate_of(owner, agent, wallet), tmp_path / "record.ndjson"
-    fetch, asked = agent._fetch_record, list[str]()
-    agent.save_record(mandate_id, file)
-
-    def late(of: str, to: Path) -> int:
-        size = fetch(of, to)
-        if not asked:
-            lines = to.read_text().splitlines(keepends=True)
-            rows = [line for line in lines if '"body"' in line]
-            to.write_text("".join(line for line in lines if line != rows[-1]))
-        asked.append(of)
-        return size
-
-    monkeypatch.setattr("api.client.client.BEHIND_S", 0)
-    monkeypatch.setattr(agent, "_fetch_record", late)
-    agent.save_record(mandate_id, file)
-    assert asked == [mandate_id] * 2
-
-
 def test_a_record_that_is_refused__leaves_no_file(owner: Client, tmp_path: Path) -> None:
     with pytest.raises(Refused, match="not_found"):
         owner.save_record("m_aaaaaaaaaa", tmp_path / "record.ndjson")

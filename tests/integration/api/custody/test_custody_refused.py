@@ -8,8 +8,7 @@ from dataclasses import replace
 import httpx
 from eth_utils.crypto import keccak
 
-from core.chain.abi import function
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import call_by_signature, function
 from core.chain.blocks import BlockHeader
 from core.chain.nodes import Nodes
 from core.chain.reader import LATEST, At
@@ -17,6 +16,7 @@ from core.hexes import hex_of
 from core.mandate.chain.reader import VaultReader
 from tests.integration.api.custody.conftest import NEW, TRANSFER, TRANSFERS, USDC, Stage
 from tests.integration.api.custody.test_custody_transfer import reason
+from tests.node_transport import in_threads
 from tests.personas import STRANGER
 
 
@@ -186,7 +186,7 @@ class HashIgnored(httpx.BaseTransport):
 def asks(stage: Stage, *nodes: HashIgnored) -> None:
     """From now on the API asks these nodes."""
     wires = dict(zip((f"http://node{one}" for one in range(len(nodes))), nodes, strict=True))
-    rpc = Nodes(list(wires), transport=Hosts(wires))
+    rpc = Nodes(list(wires), transport=in_threads(Hosts(wires)))
     stage.deps = replace(stage.deps, chain=VaultReader(rpc, stage.chain.contracts))
     stage.serve(NEW)
     stage.clients.insert(0, stage.clients.pop())

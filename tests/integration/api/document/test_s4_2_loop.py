@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from eth_utils.crypto import keccak
 
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import call_by_signature
 from core.mandate.chain import calldata
 from tests.integration.api.document.on_chain import World, world  # noqa: F401 (fixtures)
 from tests.integration.chain_fixtures import USDC

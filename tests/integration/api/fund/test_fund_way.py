@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 from api.kernel.tokens import token_hash
 from api.main import create_app
 from api.payments.payment_config import PaymentConfig
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import call_by_signature
 from core.db.engine import Database
 from core.fund.simulated import add_simulated
 from core.identity.queries import set_operator_key

@@ -1,6 +1,6 @@
 import pytest
 
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import call_by_signature
 from core.mandate.chain import calldata
 from core.mandate.rules import events as ev
 from core.mandate.venues import test_venue

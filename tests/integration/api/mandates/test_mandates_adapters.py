@@ -12,8 +12,7 @@ import pytest
 
 import core.mandate.venues
 from api.kernel.operation import Deps
-from core.chain.abi import AbiDecodeError
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import AbiDecodeError, call_by_signature
 from core.chain.errors import RpcCodeFailedError, RpcRevertedError, RpcUnreachableError, refused
 from core.mandate.chain import calldata
 from core.mandate.chain.reader import UNREAD_ADAPTER, AdapterReading

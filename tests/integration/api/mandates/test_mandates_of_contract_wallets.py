@@ -14,7 +14,7 @@ from eth_account.signers.local import LocalAccount
 
 from api.kernel.operation import Deps
 from api.main import create_app
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import call_by_signature
 from core.db.engine import Database
 from tests.integration.api.conftest import BASE_URL, Clock
 from tests.integration.api.in_process import AppClient

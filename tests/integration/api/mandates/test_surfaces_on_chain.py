@@ -19,7 +19,7 @@ from pypdf import PdfReader
 
 from api.kernel.operation import Deps
 from api.main import create_app
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import call_by_signature
 from core.db.engine import Database
 from core.mandate.chain import calldata
 from core.mandate.chain.calldata import VaultCall

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from api.kernel.workers import SETTLING_OF_ONE, SETTLING_WAIT_S
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import call_by_signature
 from tests.integration.api.payments.shop import PRICE, Shop, reason, said
 from tests.integration.chain_fixtures import USDC
 from tests.personas import DEPLOYER, Persona

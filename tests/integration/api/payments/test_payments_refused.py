@@ -13,7 +13,7 @@ import pytest
 from eth_account import Account
 from x402.schemas import PaymentPayload, PaymentRequirements, VerifyResponse
 
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import call_by_signature
 from core.chain.nodes import Nodes
 from scripts._ports import free_port
 from tests.integration.api.payments.shop import OTHER_PAGE, PAGE, PRICE, Shop, decoded, reason, said

@@ -19,8 +19,7 @@ from sqlalchemy import text
 
 from api.kernel.operation import Deps
 from api.main import create_app
-from core.chain.abi import function
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import call_by_signature, function
 from core.chain.nodes import Nodes
 from core.db.engine import Database, WriteSession
 from core.db.leadership import Leadership
@@ -46,6 +45,7 @@ from tests.integration.api.conftest import BASE_URL, KEY, Clock, TestClient, con
 from tests.integration.api.in_process import AppClient
 from tests.integration.chain_fixtures import CHAIN_ID, DeployedChain
 from tests.integration.indexer.conftest import SAFE_DEPTH, Follower
+from tests.node_transport import in_threads
 from tests.personas import DEPLOYER, GUARD, OWNER, STRANGER, Persona
 
 USDC = 1_000_000
@@ -167,7 +167,7 @@ class SponsoredStage:
         self, wire: LyingWire | None = None, dies_after: int | None = None
     ) -> SponsorProcess:
         wire = wire or LyingWire()
-        rpc = Nodes([self.chain.anvil.url], transport=wire)
+        rpc = Nodes([self.chain.anvil.url], transport=in_threads(wire))
         reader = VaultReader(rpc, self.chain.contracts)
         leadership = Leadership(self.url, "keeper", f"test {len(self.processes)}")
         database = cast("Database", MortalDatabase(self.database, dies_after))
@@ -214,7 +214,7 @@ class SponsoredStage:
         self.tell_time()
 
     def prove(self) -> None:
-        self.follower.tip.sponsored_proofs.round()
+        self.follower.sponsored_proofs.round()
 
     def pass_time(self, seconds: int) -> None:
         """The next block's time; one block is mined."""

@@ -11,7 +11,6 @@ from sqlalchemy import text
 
 from core.mandate.chain.decode import TRANSFER_TOPIC
 from core.sponsored import queries
-from indexer.chain.tip import TipLoop
 from keeper.areas import sponsored as job
 from tests.integration.api.conftest import reason
 from tests.integration.api.sponsored.conftest import USDC, SponsoredStage
@@ -23,7 +22,8 @@ FINAL_BLOCKS = 120
 def by_the_stages_clock(stage: SponsoredStage) -> None:
     """A fresh indexer whose clock is the chain's."""
     stage.follower.tip.close()
-    stage.follower._tip = TipLoop(stage.follower.chain, stage.now)
+    stage.follower.clock = stage.now
+    stage.follower.restart()
 
 
 def bought_unseen(stage: SponsoredStage, agent: dict[str, str]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import call_by_signature
 from tests.integration.api.sponsored.conftest import TREASURY, USDC, SponsoredStage
 from tests.integration.api.sponsored.test_sponsored_refusals import told
 from tests.personas import DEPLOYER

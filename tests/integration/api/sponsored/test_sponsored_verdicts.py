@@ -1,6 +1,5 @@
 """No verdict on money hangs on one node's word (docs/decisions/0061)."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,16 +12,16 @@ from core.mandate.chain.decode import TRANSFER_TOPIC
 from core.mandate.chain.reader import VaultReader
 from core.reserve.rules import token_text
 from core.sponsored.readings import PoolDisputedError, pool_now
-from indexer.chain.tip import TipLoop
 from tests.integration.api.conftest import reason
 from tests.integration.api.sponsored.conftest import Lie, LyingWire, SponsoredStage
+from tests.node_transport import in_threads
 
 
 def reader_by(stage: SponsoredStage, *wires: LyingWire) -> VaultReader:
     """Of several nodes: the stage's own, each behind one of these ways."""
     url = stage.chain.anvil.url
     urls = [f"{url}/?node={number}" for number in range(len(wires))]
-    rpc = Nodes(urls, transport=Ways(dict(zip(urls, wires, strict=True))))
+    rpc = Nodes(urls, transport=in_threads(Ways(dict(zip(urls, wires, strict=True)))))
     stage.rpcs.append(rpc)
     return VaultReader(rpc, stage.chain.contracts)
 
@@ -30,8 +29,8 @@ def reader_by(stage: SponsoredStage, *wires: LyingWire) -> VaultReader:
 def follow_by(stage: SponsoredStage, *wires: LyingWire) -> None:
     """An indexer whose nodes these are."""
     stage.follower.tip.close()
-    chain = replace(stage.follower.chain, reader=reader_by(stage, *wires))
-    stage.follower._tip = TipLoop(chain, lambda: datetime.fromtimestamp(stage.chain.now, UTC))
+    stage.follower.clock = lambda: datetime.fromtimestamp(stage.chain.now, UTC)
+    stage.follower.restart(reader=reader_by(stage, *wires))
 
 
 class Ways(LyingWire):

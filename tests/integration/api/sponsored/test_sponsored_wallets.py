@@ -26,6 +26,7 @@ from tests.integration.api.sponsored.conftest import (
     SponsoredStage,
 )
 from tests.integration.chain_fixtures import CHAIN_ID, ROOT
+from tests.node_transport import in_threads
 from tests.unit.core.chain.test_signatures import written_otherwise
 
 CAST = next((ROOT / "node_modules/@foundry-rs").glob("cast-*/bin/cast"))
@@ -232,7 +233,7 @@ def test_a_node_that_does_not_answer__leaves_what_is_used_up_in_any_case(
     def silent(request: httpx.Request) -> httpx.Response:
         raise httpx.ConnectError("nobody is there", request=request)
 
-    rpc = Nodes([stage.chain.anvil.url], transport=httpx.MockTransport(silent))
+    rpc = Nodes([stage.chain.anvil.url], transport=in_threads(httpx.MockTransport(silent)))
     stage.rpcs.append(rpc)
     chain = VaultReader(rpc, stage.chain.contracts)
     client = AppClient(create_app(replace(stage.deps, chain=chain)), base_url=BASE_URL)

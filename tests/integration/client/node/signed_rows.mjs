@@ -1,14 +1,12 @@
 // The TypeScript package as it is built, with a wallet of viem: an agent reports, and its rows are signed.
-// stdin {base_url, package, agent_key, wallet_key, mandate_id, receipt_signer}; writes what it saw as JSON.
+// stdin {base_url, package, agent_key, wallet_key, mandate_id}; writes what it saw as JSON.
 import { readFileSync } from "node:fs";
 import { privateKeyToAccount } from "viem/accounts";
 
-const { base_url: base, package: built, agent_key: key, wallet_key, mandate_id: id, receipt_signer } = JSON.parse(readFileSync(0, "utf8"));
+const { base_url: base, package: built, agent_key: key, wallet_key, mandate_id: id } = JSON.parse(readFileSync(0, "utf8"));
 const { answer, createClient } = await import(built);
 const signer = privateKeyToAccount(wallet_key);
-const kept = [];
-const receipts = { keep: (receipt) => void kept.push(receipt), signer: [signer.address, receipt_signer] };
-const api = createClient(base, { key }, { signer, receipts });
+const api = createClient(base, { key }, { signer });
 const params = { path: { id } };
 const EVENTS = "/mandate-wallet/mandates/{id}/events";
 
@@ -27,24 +25,12 @@ const stopped = await answer(api.POST("/mandate-wallet/mandates/{id}/stop", { pa
 const unsigned = await createClient(base, { key }).POST(EVENTS, { params, body: { kind: "note" } });
 const { events } = await answer(api.GET("/mandate-wallet/mandates/{id}/ledger", { params }));
 
-// An answer that was altered on its way is not taken.
-const lie = async (request) => {
-  const found = await fetch(request);
-  const body = await found.json();
-  if (body.receipt) body.receipt.epoch += 1;
-  return new Response(JSON.stringify(body), { status: found.status });
-};
-const lied = createClient(base, { key }, { signer, receipts, fetch: lie });
-const bad = await lied.POST(EVENTS, { params, body: { kind: "note", why: "Lied to." } }).catch((error) => error);
-
 console.log(
   JSON.stringify({
     signed_by: [bought, refused, after].map(({ event }) => event.signed_by),
     newest: [events[0].kind, events[0].payload, events[0].signed_by],
     signed: events.filter((event) => event.signed_by === signer.address).length,
     status: stopped.status,
-    receipts: kept,
-    bad: [bad.name, bad.message],
     unsigned: unsigned.error.service.reason,
   }),
 );

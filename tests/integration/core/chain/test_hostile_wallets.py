@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import call_by_signature
 from core.chain.nodes import Nodes
 from core.chain.signatures import ERC6492_MAGIC, verify_digest
 from core.mandate.chain.reader import VaultReader

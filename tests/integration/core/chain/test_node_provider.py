@@ -16,6 +16,7 @@ from core.chain import provider
 from core.chain.errors import RpcUnreachableError
 from core.chain.nodes import Nodes
 from tests.each import each
+from tests.integration.client.dripping import DRIPPED, DRIPS, PAUSE_S, sending
 
 BODY = b'{"jsonrpc":"2.0","id":1,"result":"0x5"}'
 OK = b"HTTP/1.1 200 OK\r\n"
@@ -161,6 +162,24 @@ def test_a_node_that_answers_late__is_left_and_the_next_is_asked_in_the_same_cal
         began = time.monotonic()
         assert height(late.url, node.url, answer_s=0.3) == "0x5"
         assert time.monotonic() - began < 5
+
+
+@each("pieces", list(DRIPPED.values()))
+def test_a_node_that_drips__is_given_up_in_time(pieces: Sequence[bytes]) -> None:
+    """A call of the keeper lasted as long as the node wished: its headers had no bound."""
+    with sending(pieces, PAUSE_S) as url, telling(counted()) as node:
+        began = time.monotonic()
+        assert height(url, node.url, answer_s=0.5) == "0x5"
+        assert time.monotonic() - began < DRIPS * PAUSE_S / 2
+
+
+def test_a_node_that_reads_nothing__is_given_up_in_time() -> None:
+    """It takes what the kernel keeps for it, and no more."""
+    with sending([b""], 4) as url, closing(Nodes([url], answer_s=0.5, deadline_s=0.6)) as nodes:
+        began = time.monotonic()
+        with pytest.raises(RpcUnreachableError):
+            nodes.call("eth_sendRawTransaction", ["0x" + "ff" * 25_000_000])
+        assert time.monotonic() - began < 3
 
 
 def test_nobody_listens_or_speaks_http__is_no_answer() -> None:

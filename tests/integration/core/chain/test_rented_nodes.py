@@ -10,6 +10,7 @@ from core.chain.reader import ChainReader
 from tests.each import each
 from tests.integration.chain_fixtures import DeployedChain
 from tests.integration.rented import Backend, Pick, Plan, Refuses, Rented, RentedNodes
+from tests.node_transport import in_threads
 
 HEADERS = 46
 
@@ -25,7 +26,7 @@ class Rental:
         }
         self.rpc = Nodes(
             [f"http://{name}" for name in plans],
-            transport=RentedNodes(deployed.anvil.url, self.nodes),
+            transport=in_threads(RentedNodes(deployed.anvil.url, self.nodes)),
             clock=lambda: self.now,
             sleep=self._sleep,
         )

@@ -10,15 +10,13 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from psycopg import Connection
 from sqlalchemy import func, select, text
 
 from core.credits.ledger import writer as credit_ledger
 from core.credits.ledger.spend import spend_at_once, spend_values, spending
 from core.credits.rules.buckets import Credits, NotEnoughCreditsError
 from core.credits.tables import CreditEntry
-from core.db.engine import Database, WriteSession, driver_of
-from core.db.prepared import rows_of
+from core.db.engine import Database, WriteSession
 from core.errors import InvalidNumberError, InvalidParameterError
 from tests.integration.core.rows import NOW, add_account
 
@@ -76,7 +74,7 @@ def _spent(
     session: WriteSession, account: int, amount: int, payload: dict[str, Any], *, by_statement: bool
 ) -> dict[str, Any] | None:
     if by_statement:
-        if not spend_at_once(driver_of(session), account, amount, NAMES, payload, NOW):
+        if not spend_at_once(session.connection(), account, amount, NAMES, payload, NOW):
             return None
     else:
         try:
@@ -191,7 +189,6 @@ def test_one_key__of_sixteen_at_once__is_posted_once(database: Database, account
 
 def test_the_statement__commits_by_itself(database: Database, account: int) -> None:
     with database.statements() as connection:
-        assert isinstance(connection, Connection)
         assert spend_at_once(connection, account, 5, NAMES, {}, NOW)
         assert balance(database, account).available == 30
 
@@ -207,7 +204,7 @@ def as_a_part(
 ) -> bool:
     """Spend by a larger statement; whether the account could."""
     values = spend_values(account, amount, credit_ledger.names_of_sale("buy"), payload, NOW)
-    return bool(rows_of(session, AS_A_PART, {**values, "is_due": is_due}))
+    return bool(session.connection().exec_driver_sql(AS_A_PART, {**values, "is_due": is_due}).all())
 
 
 def test_as_a_part_of_a_statement__the_row_is_the_writers(database: Database, account: int) -> None:

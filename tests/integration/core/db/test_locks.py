@@ -5,7 +5,8 @@ own.
 import pytest
 from sqlalchemy import text
 
-from core.db import leader, locks
+from core.db import leadership as leader
+from core.db import locks
 from core.db.engine import Database, WriteSession
 from core.db.locks import AdvisoryLock, LockClass
 

@@ -76,13 +76,13 @@ def test_an_outage__is_over_with_a_statement_that_wrote_by_itself(database: Data
     row = "insert into account (kind, name, created_at) values ('agent', 'a', now())"
     SAID.meet(OutageKind.READ_ONLY)
     with database.statements() as connection:
-        connection.execute("select 1")
+        connection.exec_driver_sql("select 1")
     assert SAID.is_out
     with database.statements() as connection:
-        connection.execute(row)
+        connection.exec_driver_sql(row)
     assert not SAID.is_out
     with database.statements() as connection:
-        assert connection.execute("select count(*) from account").fetchall() == [(1,)]
+        assert connection.exec_driver_sql("select count(*) from account").scalar() == 1
 
 
 def test_a_full_disk__is_an_outage_that_health_names(

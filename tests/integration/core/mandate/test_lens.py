@@ -11,11 +11,19 @@ from core.chain.abi import function
 from core.chain.blocks import BlockHeader
 from core.chain.nodes import Nodes
 from core.mandate.chain import calldata, typed_data
-from core.mandate.chain.lens import MOST_VAULTS, LensBlock, LensMissingError, LensReading
+from core.mandate.chain.lens import (
+    MOST_VAULTS,
+    LensBlock,
+    LensMissingError,
+    LensOutcome,
+    LensReading,
+    LensRow,
+)
 from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.lifecycle import OF_VAULT, Status
 from core.mandate.rules.terms import ZERO_ADDRESS
-from tests.integration.chain_fixtures import BUDGET, USDC, DeployedChain
+from tests.integration.chain_fixtures import USDC, DeployedChain
+from tests.node_transport import in_threads
 from tests.personas import OWNER, STRANGER
 
 
@@ -42,6 +50,12 @@ def own_words(chain: DeployedChain, vault: str) -> LensReading:
         fee_owed_usdc_e6=reader.fee_owed(vault, head.hash),
         log_head=log_head.decode_output(reader.call(vault, log_head.encode(), head.hash))[0],
     )
+
+
+def read(reader: VaultReader, vaults: list[str]) -> dict[str, LensRow[LensReading]]:
+    """What the only node's lens says at the newest block."""
+    (found,) = reader.lens_of_each(vaults, 5.0).values()
+    return found
 
 
 def own_position(chain: DeployedChain, vault: str, at: str) -> tuple[Any, ...]:
@@ -77,16 +91,17 @@ def test_readings__of_vaults_that_differ__are_what_each_says_at_that_block(
     deployed: DeployedChain,
 ) -> None:
     vaults = lived(deployed)
-    answer = deployed.reader.read_lens([*vaults, STRANGER.address])
-    assert answer.found == {vault: own_words(deployed, vault) for vault in vaults}
-    assert len(set(map(astuple, answer.found.values()))) == 3
-    assert answer.absent.keys() == {STRANGER.address}
-    assert answer.unread == frozenset()
+    own = {vault: own_words(deployed, vault) for vault in vaults}
+    found = read(deployed.reader, [*vaults, STRANGER.address])
+    assert {vault: row.reading for vault, row in found.items()} == own | {STRANGER.address: None}
+    assert len(set(map(astuple, own.values()))) == 3
+    assert found[STRANGER.address].outcome is LensOutcome.NO_VAULT
 
     absent = [f"0x{number:040x}" for number in range(0x5000, 0x5000 + MOST_VAULTS - 2)]
-    full = deployed.reader.read_lens([vaults[0], *absent, vaults[1]])
-    assert full.found == {vault: answer.found[vault] for vault in vaults[:2]}
-    assert full.absent.keys() == set(absent)
+    full = read(deployed.reader, [vaults[0], *absent, vaults[1]])
+    assert len(full) == MOST_VAULTS
+    assert [full[vault].reading for vault in vaults[:2]] == [own[vault] for vault in vaults[:2]]
+    assert {full[vault].outcome for vault in absent} == {LensOutcome.NO_VAULT}
 
 
 def test_seen__of_vaults_that_differ__is_what_each_says(deployed: DeployedChain) -> None:
@@ -112,38 +127,38 @@ def test_readings__an_adapter_that_burns_gas__leaves_the_others_and_all_but_the_
     burning = [deployed.contracts["test_venue_adapter"], "0x5b600056"]  # a loop without an end
     deployed.rpc.call("anvil_setCode", burning)
 
-    answer = deployed.reader.read_lens([broken[0], well, broken[1]])
-    assert answer.found[well].worth_usdc_e6 == BUDGET
-    for vault in broken:
-        assert answer.found[vault] == own_words(deployed, vault)
-        assert answer.found[vault].worth_usdc_e6 is None
+    found = read(deployed.reader, [broken[0], well, broken[1]])
+    assert [found[vault].outcome for vault in (broken[0], well, broken[1])] == [2, 3, 2]
+    for vault in (*broken, well):
+        assert found[vault].reading == own_words(deployed, vault)
     assert deployed.reader.vault_seen(broken[0]).worth_usdc_e6 is None
 
 
-def test_readings__a_node_of_little_gas__are_of_all_by_more_calls(deployed: DeployedChain) -> None:
+def test_readings__a_node_of_little_gas__are_of_the_first_vaults(deployed: DeployedChain) -> None:
     vaults = [deployed.create_vault(deployed.terms(f"m_lensg{number}aaa")) for number in range(3)]
-    asked: list[int] = []
 
     class Poor(httpx.BaseTransport):
         """Gives a call gas for two vaults."""
 
         def handle_request(self, request: httpx.Request) -> httpx.Response:
             body = json.loads(request.content)
-            body["params"][0]["gas"] = hex(1_130_000)
-            asked.append(len(body["params"][0]["data"]))
+            for one in body:
+                one["params"][0]["gas"] = hex(1_130_000)
             return httpx.Response(200, json=httpx.post(deployed.anvil.url, json=body).json())
 
-    reader = VaultReader(Nodes(["http://node"], transport=Poor()), deployed.contracts)
-    answer = reader.read_lens(vaults)
+    reader = VaultReader(Nodes(["http://node"], transport=in_threads(Poor())), deployed.contracts)
+    found = read(reader, vaults)
     reader.rpc.close()
-    assert answer.found == {vault: own_words(deployed, vault) for vault in vaults}
-    assert len(asked) > 1
+    some = list(found)
+    assert 0 < len(some) < 3
+    assert some == vaults[: len(some)]
+    assert [found[vault].reading for vault in some] == [own_words(deployed, one) for one in some]
 
 
-def test_readings__where_no_lens_stands__name_its_address(deployed: DeployedChain) -> None:
+def test_positions__where_no_lens_stands__name_its_address(deployed: DeployedChain) -> None:
     reader = VaultReader(deployed.rpc, {**deployed.contracts, "vault_lens": STRANGER.address})
     with pytest.raises(LensMissingError, match=STRANGER.address):
-        reader.read_lens([STRANGER.address])
+        reader.lens_position(STRANGER.address)
 
 
 def test_positions__of_vaults_that_differ__are_what_each_says(deployed: DeployedChain) -> None:
@@ -154,15 +169,16 @@ def test_positions__of_vaults_that_differ__are_what_each_says(deployed: Deployed
     deployed.mint(vaults[1], 5)  # from a stranger, and no event of the vault
     asked, now = [*vaults, later, STRANGER.address], newest(deployed).hash
 
-    answer = deployed.reader.lens_positions(asked, now)
+    positions = {vault: deployed.reader.lens_position(vault, now) for vault in asked}
     found = {
         vault: (one.totals, one.agent, one.payee, one.balance_usdc_e6)
-        for vault, one in answer.found.items()
+        for vault, one in positions.items()
+        if one is not None
     }
     assert found == {vault: own_position(deployed, vault, now) for vault in asked[:3]}
     assert found[vaults[0]] != found[vaults[1]]
-    assert answer.absent.keys() == {STRANGER.address}
-    assert deployed.reader.lens_positions(asked, before).found.keys() == set(vaults)
+    assert deployed.reader.lens_position(vaults[0], before) is not None
+    assert deployed.reader.lens_position(later, before) is None
 
 
 def test_of_each_node__is_its_own_answer_at_its_newest_block(deployed: DeployedChain) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import call_by_signature
 from core.chain.errors import RpcError
 from core.chain.reader import block_argument
 from core.hexes import bytes_of

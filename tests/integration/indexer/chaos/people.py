@@ -6,8 +6,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from core.chain.abi import events_by_topic
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import call_by_signature, events_by_topic
 from core.chain.blocks import BlockHeader
 from core.mandate.chain import calldata, typed_data
 from core.mandate.chain.calldata import Funding, VaultCall

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 import psycopg
 from sqlalchemy.exc import OperationalError
 
-from core.db import leader
+from core.db import leadership as leader
 from core.db.embedded import EmbeddedPostgres, start
 from core.db.engine import Database
-from core.db.leader import LeaderRow
+from core.db.leadership import LeaderRow
 from tests.integration.chaos.crew import Crew, until
 from tests.integration.chaos.traps import Traps
 from tests.integration.indexer.chaos.compare import differences, pending, unwinds

@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from eth_utils.address import to_checksum_address
 
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import call_by_signature
 from core.mandate.chain import calldata, typed_data
 from core.mandate.chain.calldata import VaultCall
 from core.mandate.rules.terms import Rule, RuleKind

@@ -11,8 +11,7 @@ import pytest
 from sqlalchemy import select
 
 from core.db.engine import Database
-from core.db.leader import leader_row
-from core.db.leadership import Leadership
+from core.db.leadership import Leadership, leader_row
 from core.market import parts, queries, scans
 from core.market.facts import DataSource
 from core.market.tables import MarketScanRun

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 
 from sqlalchemy.exc import OperationalError
 
-from core.db import leader
+from core.db import leadership as leader
 from core.db.embedded import EmbeddedPostgres, start
 from core.db.engine import Database
-from core.db.leader import LeaderRow
+from core.db.leadership import LeaderRow
 from core.keeper import intents as keeper
 from tests.integration.chain_fixtures import CHAIN_ID
 from tests.integration.chaos.crew import Crew, until

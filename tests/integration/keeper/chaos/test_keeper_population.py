@@ -12,7 +12,7 @@ import pytest
 
 from core.db.embedded import EmbeddedPostgres
 from core.db.engine import Bounds, Database
-from core.db.leader import leader_row
+from core.db.leadership import leader_row
 from tests.integration.chain_fixtures import DeployedChain, deploy_contracts, start_anvil
 from tests.integration.chaos.crew import Crew, until
 from tests.integration.chaos.postgres import dsn_of, url_of

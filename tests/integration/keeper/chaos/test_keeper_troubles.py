@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from core.chain import results
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import call_by_signature
 from core.chain.errors import RpcRevertedError
 from core.db.embedded import EmbeddedPostgres
 from core.db.engine import Database

@@ -18,8 +18,7 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from core.chain.abi import function
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import call_by_signature, function
 from core.chain.blocks import BlockHeader
 from core.chain.errors import RpcRefusedError
 from core.db.engine import Database

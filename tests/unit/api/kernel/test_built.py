@@ -38,7 +38,7 @@ def test_what_was_stored_before__is_shown_in_the_body_and_its_bytes() -> None:
 
 
 def test_what_is_hashed_or_verbatim__is_the_same_value_written_in_ascii() -> None:
-    fields = {"record_line": {"body": {"why": "a\u202eb"}}, "stop_conditions": ["\U000e0041"]}
+    fields = {"rules": {"why": "a\u202eb"}, "stop_conditions": ["\U000e0041"]}
     body = BuiltBody[BaseModel](fields)
     assert body == fields
     assert json.loads(body.text) == fields

@@ -8,6 +8,7 @@ import httpx
 
 from core.chain.node import ChainNode
 from core.chain.nodes import Nodes
+from tests.node_transport import in_threads
 
 Script = Callable[[Any], httpx.Response]
 
@@ -42,7 +43,7 @@ class World:
         self.rpc = Nodes(
             [f"https://user:secret@{name}:8545/v2/key?k=key" for name in names],
             calls_per_s=calls_per_s,
-            transport=httpx.MockTransport(self._handle),
+            transport=in_threads(httpx.MockTransport(self._handle)),
             clock=lambda: self.now,
             sleep=self._sleep,
         )

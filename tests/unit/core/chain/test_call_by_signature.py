@@ -2,15 +2,16 @@
 decoder is the judge.
 """
 
+from contextlib import suppress
 from typing import Any
 
 import pytest
+from eth_abi import grammar
 from eth_abi.abi import decode
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.chain.abi import AbiEncodeError
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import MOST_TYPES, AbiEncodeError, call_by_signature
 from core.hexes import WRONG_CHECKSUM, ZERO_ADDRESS, bytes_of, hex_of
 from core.selectors import selector_of
 from tests.each import each
@@ -121,6 +122,15 @@ def test_values_of_any_types__come_back_from_the_decoder(
 ) -> None:
     arguments = written(draw.draw(st.tuples(*map(values_of, kinds))))
     assert arguments_of(f"f({','.join(kinds)})", kinds, arguments) == arguments
+
+
+def test_types_that_strangers_write__are_not_kept_for_ever() -> None:
+    """2,000 signatures left 360 MB behind."""
+    call_by_signature("f(bool)", [True])
+    for size in range(1, 1_500):
+        with suppress(AbiEncodeError):
+            call_by_signature(f"f(bool[{size}])", [[]])
+    assert grammar.parse.cache_info().currsize < MOST_TYPES + 10
 
 
 JSON = st.recursive(

@@ -177,7 +177,7 @@ def test_ids_that_are_left_out_doubled_or_anothers__go_to_the_next_node(node: Sc
 
 
 def taking(most: int, *, refusal: Script) -> Script:
-    return lambda body: good(body) if len(body) <= most else refusal(body)
+    return lambda body: refusal(body) if isinstance(body, list) and len(body) > most else good(body)
 
 
 TOO_LARGE: list[Script] = [
@@ -354,6 +354,21 @@ def test_the_age_of_a_head__counts_since_its_height_last_rose() -> None:
         world.rpc.saw("a:8545", header(number))
         assert world.rpc.head_age_s("a:8545") == age_s
         world.now += 2
+
+
+def test_a_known_head__is_no_rise_though_a_lower_one_was_believed_since() -> None:
+    """Two backends that stand still, on one branch or on two, once looked alive for ever."""
+    for lower in (header(99), header(99, "b")):
+        world = World("a")
+        world.rpc.saw("a:8545", header(101))
+        world.now += STANDS_STILL_S
+        for turn in range(1, 4):
+            assert world.rpc.saw("a:8545", lower) == lower
+            assert world.rpc.saw("a:8545", header(101)) == header(101)
+            assert world.rpc.head_age_s("a:8545") == turn * STANDS_STILL_S
+            world.now += STANDS_STILL_S
+        world.rpc.saw("a:8545", header(102))
+        assert world.rpc.head_age_s("a:8545") == 0
 
 
 def numbered(**nodes: Any) -> World:

@@ -143,9 +143,9 @@ def test_numbers_at_their_extremes__are_events_as_any_others(
         (parameter, value(parameter.type, number))
         for parameter, number in zip(event.inputs, numbers, strict=False)
     ]
-    topics = [event.topic, *(hex_of(encode_values([p], [v])) for p, v in values if p.indexed)]
+    topics = [event.topic, *(hex_of(encode_values([p.type], [v])) for p, v in values if p.indexed)]
     plain = [(p, v) for p, v in values if not p.indexed]
-    body = hex_of(encode_values([p for p, _ in plain], [v for _, v in plain]))
+    body = hex_of(encode_values([p.type for p, _ in plain], [v for _, v in plain]))
     assert facts(RawLog(VAULT, tuple(topics), body, 5, HASH, HASH, 0, 0)).undecodable == ()
 
 

@@ -5,7 +5,7 @@ from psycopg import errors
 from sqlalchemy.exc import DBAPIError, NoResultFound, OperationalError, StatementError, TimeoutError
 
 from core.chain.abi import AbiDecodeError
-from core.db.leader import LeadershipLostError
+from core.db.leadership import LeadershipLostError
 from core.errors import InvalidParameterError
 from indexer.chain.facts import OF_ONE_FACT
 from indexer.chain.quarantine import fault_of, refusal_of

@@ -3,7 +3,7 @@
 import pytest
 
 from core.blocks.reverts import PendingRevert
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import call_by_signature
 from core.chain.errors import RpcRefusedError
 from core.mandate.chain import calldata
 from core.mandate.chain.calldata import VaultCall

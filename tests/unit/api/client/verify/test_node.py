@@ -14,6 +14,7 @@ import pytest
 from api.client.verify.findings import Report, UncheckedError
 from api.client.verify.node import Node
 from core.chain.nodes import Nodes
+from tests.node_transport import in_threads
 
 FACTORY = "0x9fE46736679d2D9a65F0992F2272dE9f3c7fa6e0"
 HASH = "0x" + "11" * 32
@@ -36,7 +37,10 @@ class FakeNode(httpx.BaseTransport):
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         calls = json.loads(request.read())
         if isinstance(calls, dict):
-            return httpx.Response(200, json=self._answer(calls))
+            is_taken = self.most > 0
+            return (
+                httpx.Response(200, json=self._answer(calls)) if is_taken else httpx.Response(413)
+            )
         self.sizes.append(len(calls))
         return (
             httpx.Response(413)
@@ -73,7 +77,7 @@ def fake() -> FakeNode:
 
 @pytest.fixture
 def node(fake: FakeNode) -> Iterator[Node]:
-    rpc = Nodes(["http://node"], transport=fake, sleep=lambda s: None, calls_per_s=1e6)
+    rpc = Nodes(["http://node"], transport=in_threads(fake), sleep=lambda s: None, calls_per_s=1e6)
     yield Node([rpc], FACTORY, lambda part, done, of: None, Report(), 10_000)
     rpc.close()
 
@@ -147,7 +151,7 @@ def test_another_block_than_was_asked_for__is_none(node: Node, fake: FakeNode) -
 
 
 def test_more_calls_than_allowed__are_not_made(fake: FakeNode) -> None:
-    rpc = Nodes(["http://node"], transport=fake, sleep=lambda s: None, calls_per_s=1e6)
+    rpc = Nodes(["http://node"], transport=in_threads(fake), sleep=lambda s: None, calls_per_s=1e6)
     node = Node([rpc], FACTORY, lambda part, done, of: None, Report(), 100)
     with pytest.raises(UncheckedError, match=r"more than 100 calls .* --max-calls allows more"):
         node.blocks(range(1_000))
@@ -157,7 +161,11 @@ def test_more_calls_than_allowed__are_not_made(fake: FakeNode) -> None:
 
 def nodes_of(fakes: list[FakeNode], report: Report) -> Node:
     rpcs = [
-        Nodes([f"http://user:secret@node{place}/key"], transport=fake, sleep=lambda s: None)
+        Nodes(
+            [f"http://user:secret@node{place}/key"],
+            transport=in_threads(fake),
+            sleep=lambda s: None,
+        )
         for place, fake in enumerate(fakes, start=1)
     ]
     return Node(rpcs, FACTORY, lambda part, done, of: None, report, 10_000)

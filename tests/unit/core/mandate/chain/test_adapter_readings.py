@@ -17,6 +17,7 @@ from core.chain.nodes import Nodes
 from core.chain.reader import VIEW_GAS
 from core.mandate.chain.reader import ADAPTER_VIEWS, AdapterReading, VaultReader
 from tests.each import each
+from tests.node_transport import in_threads
 
 VAULT, GOOD, BAD = (f"0x{byte * 20}" for byte in ("aa", "11", "22"))
 HEAD = "0x" + "be" * 32
@@ -78,7 +79,9 @@ def reader(
             200, json=[one(item) for item in body] if isinstance(body, list) else one(body)
         )
 
-    return VaultReader(Nodes(["http://node"], transport=httpx.MockTransport(handle)), {})
+    return VaultReader(
+        Nodes(["http://node"], transport=in_threads(httpx.MockTransport(handle))), {}
+    )
 
 
 def test_readings__honest_adapters__are_read_as_they_answer() -> None:
@@ -171,7 +174,8 @@ def test_readings__no_node__is_an_error() -> None:
         raise httpx.ConnectError("refused")
 
     nowhere = VaultReader(
-        Nodes(["http://node"], transport=httpx.MockTransport(refuse), deadline_s=0.1), {}
+        Nodes(["http://node"], transport=in_threads(httpx.MockTransport(refuse)), deadline_s=0.1),
+        {},
     )
     with pytest.raises(RpcUnreachableError):
         nowhere.adapter_readings([GOOD], VAULT)

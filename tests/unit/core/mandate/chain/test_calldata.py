@@ -2,8 +2,7 @@
 
 import pytest
 
-from core.chain.abi import AbiDecodeError, AbiEncodeError, function
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import AbiDecodeError, AbiEncodeError, call_by_signature, function
 from core.mandate.chain import calldata
 from core.mandate.chain.calldata import VaultCall
 from core.mandate.rules.terms import UNPINNED, Rule, RuleKind

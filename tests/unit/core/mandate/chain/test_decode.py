@@ -5,8 +5,7 @@ from typing import Any, get_args
 
 import pytest
 
-from core.chain.abi import AbiDecodeError, encode_values, events_by_topic
-from core.chain.abi_text import call_by_signature
+from core.chain.abi import AbiDecodeError, call_by_signature, encode_values, events_by_topic
 from core.chain.blocks import RawLog
 from core.chain.revert import decode_revert
 from core.hexes import hex_of
@@ -28,9 +27,9 @@ def log(
     """A log as the contract would emit it; `values` in the event's order."""
     event = next(event for event in events_by_topic().values() if event.name == name)
     pairs = list(zip(event.inputs, values, strict=True))
-    indexed = [hex_of(encode_values([p], [v])) for p, v in pairs if p.indexed]
+    indexed = [hex_of(encode_values([p.type], [v])) for p, v in pairs if p.indexed]
     plain = [(p, v) for p, v in pairs if not p.indexed]
-    body = hex_of(encode_values([p for p, _ in plain], [v for _, v in plain]))
+    body = hex_of(encode_values([p.type for p, _ in plain], [v for _, v in plain]))
     head = [event.topic, *indexed] if topics is None else list(topics)
     return RawLog(VAULT, tuple(head), body if data is None else data, 5, HASH, HASH, 0, 0)
 

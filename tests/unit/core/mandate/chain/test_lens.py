@@ -1,9 +1,7 @@
-"""The lens's answers, read strictly: what no lens can say is the node's failure, and the next node
-is asked; what a node's gas leaves out is asked again.
-"""
+"""The lens's answers, read strictly: what no lens can say is the node's failure."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -13,15 +11,16 @@ from core.chain.abi import function
 from core.chain.errors import RpcUnreachableError
 from core.chain.nodes import Nodes
 from core.mandate.chain.lens import (
-    LensAnswer,
     LensBlock,
     LensMissingError,
     LensReading,
+    LensRow,
     NotSeenError,
 )
 from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.lifecycle import Status, VaultStatus
 from tests.each import each
+from tests.node_transport import in_threads
 
 LENS = "0x" + "33" * 20
 USDC = "0x" + "22" * 20
@@ -103,98 +102,32 @@ class Node(httpx.BaseTransport):
         return {"jsonrpc": "2.0", "id": call["id"], **told}
 
 
-def reader_of(node: httpx.BaseTransport, *urls: str) -> VaultReader:
-    rpc = Nodes(urls or ["http://node"], transport=node, deadline_s=0.5)
+def reader_of(node: httpx.BaseTransport) -> VaultReader:
+    rpc = Nodes(["http://node"], transport=in_threads(node), deadline_s=0.5)
     return VaultReader(rpc, {"usdc": USDC, "vault_lens": LENS})
 
 
-def read(says: Callable[[list[str]], str | dict[str, Any]], vaults: Sequence[str]) -> Any:
-    node = Node(says)
-    reader = reader_of(node)
+def read(said: str, *vaults: str) -> dict[str, LensRow[LensReading]] | None:
+    """What the only node's lens says; None: the node failed."""
+    reader = reader_of(Node(lambda asked: said))
     try:
-        return node, reader.read_lens(vaults)
+        return next(iter(reader.lens_of_each(vaults, 0.5).values()), None)
     finally:
         reader.rpc.close()
 
 
-def test_readings__of_vaults_that_were_read__are_found_with_their_block() -> None:
-    node, found = read(lambda asked: answer(*[row(3)] * len(asked)), [vault(1), vault(2)])
-    assert found == LensAnswer({vault(1): READ, vault(2): READ}, {}, frozenset())
-    assert node.asked == [[vault(1), vault(2)]]
-
-
-MANY = [vault(number) for number in range(1, 302)]
-FIVE = MANY[:5]
-
-
-@each(
-    "asked, most, calls",
-    [
-        ([], 300, []),
-        ([vault(1), vault(1)], 300, [[vault(1)]]),
-        (MANY[:300], 300, [MANY[:300]]),
-        (MANY, 300, [MANY[:300], MANY[300:]]),
-        (FIVE, 2, [FIVE, FIVE[2:], FIVE[4:]]),
-    ],
-    ids=["none", "one twice", "300", "301", "a node with gas for two"],
-)
-def test_readings__of_any_number__come_by_as_few_calls_as_the_gas_allows(
-    asked: list[str], most: int, calls: list[list[str]]
-) -> None:
-    node, found = read(lambda named: answer(*[row(3)] * min(most, len(named))), asked)
-    assert node.asked == calls
-    assert list(found.found) == list(dict.fromkeys(asked))
-
-
-def test_readings__unread_and_unvalued_among_others__are_asked_alone() -> None:
-    def says(asked: list[str]) -> str:
-        return answer(row(3)) if len(asked) == 1 else answer(row(0), row(3), row(2), row(1))
-
-    vaults = [vault(n) for n in range(1, 5)]
-    node, found = read(says, vaults)
-    assert node.asked == [vaults, [vault(1)], [vault(3)]]
-    assert node.requests == 2
-    assert found.found == {vault(1): READ, vault(2): READ, vault(3): READ}
-    assert found.absent == {vault(4): HEAD}
-    assert found.unread == frozenset()
-
-
-def test_readings__what_is_not_known_alone_either__is_unknown_and_not_asked_again() -> None:
-    def says(asked: list[str]) -> str:
-        return answer(*[row(0) if one == vault(1) else row(2) for one in asked])
-
-    node, found = read(says, [vault(1), vault(2)])
-    assert node.asked == [[vault(1), vault(2)], [vault(1)], [vault(2)]]
-    assert found.unread == {vault(1)}
-    assert found.found[vault(2)].worth_usdc_e6 is None
-    assert found.found[vault(2)].own_cash_usdc_e6 == 3
-
-
-@each(
-    "alone",
-    [
-        {"code": -32000, "message": "out of gas"},
-        {"code": -32603, "message": "internal"},
-        "0x",
-        "?",
-        answer(row(0)),
-    ],
-    ids=["refused", "failed", "no lens", "garbled", "unread"],
-)
-def test_readings__a_node_that_fails_when_asked_alone__hides_nothing(alone: Any) -> None:
-    def says(asked: list[str]) -> Any:
-        return alone if len(asked) == 1 else answer(row(2), row(3))
-
-    _, found = read(says, [vault(1), vault(2)])
-    assert found.found[vault(2)] == READ
-    assert (found.found[vault(1)].worth_usdc_e6, found.found[vault(1)].log_head) == (None, LOG_HEAD)
-
-
-def test_readings__where_there_is_no_lens__are_an_error_that_names_it() -> None:
-    with pytest.raises(
-        LensMissingError, match="no code at 0x3333333333333333333333333333333333333"
-    ):
-        read(lambda asked: "0x", [vault(1)])
+def test_readings__of_the_first_vaults__are_what_the_lens_says_of_each() -> None:
+    said = answer(row(3), row(0), row(1), row(2))
+    found = read(said, *[vault(number) for number in range(1, 6)])
+    assert found is not None
+    assert list(found) == [vault(number) for number in range(1, 5)]
+    assert [one.outcome for one in found.values()] == [3, 0, 1, 2]
+    assert {one.block for one in found.values()} == {HEAD}
+    assert found[vault(1)].reading == READ
+    assert (found[vault(2)].reading, found[vault(3)].reading) == (None, None)
+    unvalued = found[vault(4)].reading
+    assert unvalued is not None
+    assert (unvalued.worth_usdc_e6, unvalued.own_cash_usdc_e6) == (None, 3)
 
 
 GOOD = words(BLOCK, 160, 1)
@@ -227,19 +160,8 @@ LIES: dict[str, str] = {
 
 
 @each("lie", LIES.values(), ids=list(LIES))
-def test_readings__of_another_form__are_that_nodes_failure_and_the_next_is_asked(lie: str) -> None:
-    with pytest.raises(RpcUnreachableError):
-        read(lambda asked: lie, [vault(1)])
-
-    class Two(httpx.BaseTransport):
-        def handle_request(self, request: httpx.Request) -> httpx.Response:
-            said = lie if request.url.host == "first" else answer(row(3))
-            return Node(lambda asked: said).handle_request(request)
-
-    reader = reader_of(Two(), "http://first", "http://second")
-    assert reader.read_lens([vault(1)]).found == {vault(1): READ}
-    assert sum(reader.rpc.stats()[0].failures.values()) == 1
-    reader.rpc.close()
+def test_readings__of_another_form__are_that_nodes_failure(lie: str) -> None:
+    assert read(lie, vault(1)) is None
 
 
 @each(
@@ -251,8 +173,9 @@ def test_readings__of_another_form__are_that_nodes_failure_and_the_next_is_asked
     ],
 )
 def test_readings__at_the_bounds__are_read(changes: Any, known: tuple[str, Any]) -> None:
-    _, found = read(lambda asked: answer(row(3, **changes)), [vault(1)])
-    assert getattr(found.found[vault(1)], known[0]) == known[1]
+    found = read(answer(row(3, **changes)), vault(1))
+    assert found is not None
+    assert getattr(found[vault(1)].reading, known[0]) == known[1]
 
 
 # The longer form
@@ -269,6 +192,15 @@ def seen(*rows: tuple[Any, ...]) -> Any:
         return reader.vault_seen(vault(1))
     finally:
         reader.rpc.close()
+
+
+def test_seen__where_there_is_no_lens__is_an_error_that_names_it() -> None:
+    reader = reader_of(Node(lambda asked: "0x"))
+    with pytest.raises(
+        LensMissingError, match="no code at 0x3333333333333333333333333333333333333"
+    ):
+        reader.vault_seen(vault(1))
+    reader.rpc.close()
 
 
 def test_seen__is_what_the_position_says() -> None:
