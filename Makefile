@@ -81,7 +81,7 @@ CONTRACTS := $(shell find contracts -name '*.sol' 2>/dev/null)
 
 # Compiled once and beside the contracts, or each process of the stack would compile the same packages at its first start.
 .build/bytecode.ready: .venv/.demo
-	@$(PY) -c "import api.main, indexer.main, keeper.main, api.client.verify.main, scripts.demo"
+	@$(PY) -c "import api.main, api.worker, indexer.main, keeper.main, api.client.verify.main, scripts.demo"
 	@touch $@
 
 TEST_CONTRACTS := $(shell find tests/contracts -name '*.sol' 2>/dev/null)

@@ -1,7 +1,7 @@
 """The anchor: the root of the oldest epoch that the contract does not have yet, looked for beside
 the vaults and after them.
 
-The roots are made by the worker (keeper/areas/anchors.py). One is under way at a time, in order, so
+The roots are made by the worker (api/areas/anchors/jobs.py). One is under way at a time, in order, so
 that no epoch is passed over; the contract takes each once, and only on top of the root before it,
 so that what is sent twice is refused the second time.
 

@@ -5,11 +5,11 @@ intents that they are of. Pure.
 
 Laws
 - Of all attempts of a nonce at most one is ever mined; which one is decided by the receipts of all
-  of them. A receipt counts once two nodes have it, where two have its block; of what must not be
-  done twice one node's word is enough, since nothing is sent in its place.
-- A nonce is lost only when it is used and no node knows any of its attempts.
-- What pends more than MOST_GAP nonces above what is used or held was signed on a wrong count, and
-  what pends of an account whose key is no longer here cannot be raised: both are given up.
+  of them. A receipt counts once two nodes have it, where two have its block.
+- Whatever is sent has its effect once, however often it is: the contract that gets it sees to that.
+- A nonce is lost when it is used and no node knows any of its attempts. What has waited for
+  STUCK_BLOCKS above a nonce that nobody holds (it was signed on a wrong count, or a reorg took out
+  what was below), or whose key is no longer here, is given up, and signed again elsewhere.
 """
 
 from collections import defaultdict
@@ -17,19 +17,21 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
+from eth_utils.crypto import keccak
+
 from core.chain import results
 from core.chain.blocks import BlockHeader, TransactionReceipt
 from core.chain.nodes import Nodes, Request
 from core.chain.reader import receipt_of, transaction_of
-from core.keeper.intents import Intent, Tx
+from core.chain.signer import Signer
+from core.hexes import hex_of
+from core.keeper.intents import Intent, NewIntent, NewTx, Tx
 from core.keeper.rules import ON_CHAIN, PENDING, IntentState, TxState
-from keeper.gas import Fees, Market, Quotes, of_each, unsigned
+from keeper.gas import OTHERS_S, Fees, Market, Quotes, of_each, unsigned
 from keeper.state import YIELDING
 
 SUCCESS = 1
-MOST_GAP = 16  # a transfer of nothing is paid for each nonce of a gap
-STUCK_BLOCKS = 3  # after which what holds others up is filled
-STRANDED_BLOCKS = 3  # after its last offer, in which its bytes may still be mined
+STUCK_BLOCKS = 3  # after its last offer, in which its bytes may still be mined
 OVER_BLOCKS = 64  # below the newest block, where no node names a safe one
 DEEP_BLOCKS = 1_800  # over whatever a node calls safe
 ASKED_AT_ONCE = 25  # receipts
@@ -66,7 +68,7 @@ class NonceSlot:
 
     @property
     def fees(self) -> Fees:
-        return Fees(self.newest.max_fee_wei, self.newest.max_priority_fee_wei)
+        return fees_of(self.newest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,10 @@ class IntentMove:
     intent: Intent
     state: IntentState
     attempts: tuple[tuple[Tx, TxState, TransactionReceipt | None], ...] = ()
+
+
+def fees_of(tx: NewTx) -> Fees:
+    return Fees(tx.max_fee_wei, tx.max_priority_fee_wei)
 
 
 def slots_of(attempts: Iterable[Tx]) -> list[NonceSlot]:
@@ -149,6 +155,15 @@ def known(rpc: Nodes, hashes: Sequence[str]) -> set[str]:
     } | (set() if told else set(hashes))
 
 
+def broadcast(
+    rpc: Nodes, txs: Sequence[NewTx], others_s: float = OTHERS_S
+) -> Iterator[tuple[Sequence[NewTx], dict[str, list[Any]]]]:
+    """Send these to every node, some at a time; and what each says."""
+    for part in in_parts(txs, ASKED_AT_ONCE):
+        requests: list[Request] = [("eth_sendRawTransaction", [hex_of(tx.raw)]) for tx in part]
+        yield part, of_each(rpc, requests, others_s=others_s)
+
+
 def safe_block(rpc: Nodes, quotes: Quotes) -> int:
     """The lowest block that a node calls safe, since an early one could be orphaned."""
     asked: list[Request] = [("eth_getBlockByNumber", ["safe", False])]
@@ -159,9 +174,9 @@ def safe_block(rpc: Nodes, quotes: Quotes) -> int:
 
 
 def agreed(
-    attempts: Sequence[SignedT], told: Receipts, reach: Mapping[str, float], needed: int = 2
+    attempts: Sequence[SignedT], told: Receipts, reach: Mapping[str, float]
 ) -> tuple[SignedT, TransactionReceipt] | None:
-    """The attempt that is mined, and its receipt: as `needed` nodes say, or all that have its block
+    """The attempt that is mined, and its receipt: as two nodes say, or all that have its block
     or soon will (`reach`). One above every head (pre-confirmed, or made up) is no receipt yet.
     """
     for attempt in attempts:
@@ -173,7 +188,7 @@ def agreed(
         for receipt in found.values():
             same = sum(_end(one) == _end(receipt) for one in found.values())
             could = sum(reach.get(name, -1) >= receipt.block_number for name in told)
-            if could and same >= min(needed, could):
+            if could and same >= min(2, could):
                 return attempt, receipt
     return None
 
@@ -201,31 +216,27 @@ def verdicts_of(
     slots: Sequence[NonceSlot],
     told: Receipts,
     quotes: Quotes,
-    once: Collection[int],
     unknown: Collection[str],
     own: Collection[str],
 ) -> list[Verdict]:
-    """What each nonce came to. `once`: intents that must not be carried out twice. `unknown`: hashes
-    that no node knows. `own`: accounts whose keys are here.
+    """What each nonce came to. `unknown`: hashes that no node knows. `own`: accounts whose keys are
+    here.
     """
     found = list[Verdict]()
     held = dict[str, int]()  # the lowest nonce above all that is used or held
     for slot in slots:
-        is_once = any(tx.intent_id in once for tx in slot.attempts)
-        mined = agreed(slot.attempts, told, quotes.reach(), 1 if is_once else 2)
-        seen = is_seen(slot.attempts, told)
-        count, least = quotes.count(slot.signer), quotes.mined(slot.signer)
-        free = max(held.get(slot.signer, 0), count)
-        is_lost = slot.nonce < (least if is_once else count) and all(
+        mined = agreed(slot.attempts, told, quotes.reach())
+        seen, newest = is_seen(slot.attempts, told), slot.newest
+        is_lost = slot.nonce < quotes.count(slot.signer) and all(
             tx.hash in unknown for tx in slot.attempts
         )
-        # What a reorg took out begins again.
-        has_stranded = (
-            slot.signer not in own
-            and slot.newest.state is not TxState.MINED
-            and quotes.head.number - slot.newest.offered_block >= STRANDED_BLOCKS
+        free = max(held.get(slot.signer, 0), quotes.reachable(slot.signer))
+        # what a reorg took out begins again
+        has_waited = (
+            newest.state is not TxState.MINED
+            and quotes.head.number - newest.offered_block >= STUCK_BLOCKS
         )
-        is_given_up = not is_once and (slot.nonce > free + MOST_GAP or has_stranded)
+        is_given_up = has_waited and (slot.signer not in own or slot.nonce > free)
         if mined is not None:
             found.append(Mined(slot, *mined))
         elif not seen and (is_lost or is_given_up):
@@ -380,29 +391,32 @@ class Round:
     def waited(self, slot: NonceSlot) -> int:
         return self.head_number - slot.newest.offered_block
 
-    def gap(self, signer: str) -> range:
-        """The nonces, MOST_GAP at most, that nobody used below the lowest one that pends. Where
-        nodes differ the lowest count is believed once that one is stuck.
-        """
-        lowest = self.lowest(signer)
-        if lowest is None:
-            return range(0)
-        is_stuck = self.waited(lowest) >= STUCK_BLOCKS
-        count = self.quotes.mined(signer) if is_stuck else self.quotes.count(signer)
-        found = range(count, lowest.nonce)
-        return found if len(found) <= MOST_GAP else range(0)
-
 
 @dataclass(frozen=True, slots=True)
 class Draft:
     """A transaction that may be signed now."""
 
-    intent: Intent
+    intent: NewIntent
     signer: str
     nonce: int
     fees: Fees
     gas: int
     is_filler: bool = False
+
+    def signed(self, signer: Signer, block: int, intent_id: int = 0) -> NewTx:
+        """`block`: at which it is offered. `intent_id` 0: there is no row yet. Errors: the signer's."""
+        raw = signer.sign_transaction(self.transaction())
+        return NewTx(
+            intent_id=intent_id,
+            signer=self.signer,
+            nonce=self.nonce,
+            raw=raw,
+            hash=hex_of(keccak(raw)),
+            max_fee_wei=self.fees.max_fee_wei,
+            max_priority_fee_wei=self.fees.max_priority_fee_wei,
+            offered_block=block,
+            is_filler=self.is_filler,
+        )
 
     def transaction(self) -> dict[str, Any]:
         """As Signer.sign_transaction takes it."""

@@ -20,14 +20,15 @@ from core.chain.signer import Signer
 from core.db.engine import Database
 from core.errors import OutsideError
 from core.jobs.rules import ATTENTION
+from core.jobs.schedule import JobSkippedError
 from core.keeper import figures as keeper_metrics
 from core.mandate.chain.reader import VaultReader
 from core.money import eth_text
-from keeper.schedule import JobSkippedError
 from keeper.state import OF_REQUESTS, Role
 
 NAME = "balances"
 EVERY_S = 30
+LIMIT_S = 120
 STOPS_WANTED = 20
 STOP_GAS = 400_000  # what a stop may use at most: its gas limit where it can't be estimated
 # Upper bound of an unsigned type 2 transaction with `mark`'s 100 bytes: type 1, list 3, chain id
@@ -96,7 +97,7 @@ def nonce_gap(count: int, held: Collection[int]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Funds:
-    """Give `run` to a Job.
+    """One run.
 
     `max_fee_wei` is the cap of maxFeePerGas; `gas_a_day_wei`: what requests may cost in a day,
     by the role that pays.

@@ -238,13 +238,12 @@ class Quotes:
         return sorted({max(counts) for counts in named if counts}, reverse=True)
 
     def count(self, account: str) -> int:
-        """Transactions that are in blocks: the most that is named, unless it is far above all
-        others.
-        """
-        found = sorted(set(self._counts(account)), reverse=True)
-        while len(found) > 1 and found[0] > found[1] + MOST_AHEAD:
-            found = found[1:]
-        return next(iter(found), 0)
+        """Transactions that are in blocks."""
+        return _most(self._counts(account))
+
+    def reachable(self, account: str) -> int:
+        """The highest nonce that can be mined, by the counts with what waits."""
+        return _most(self.pending(account))
 
     def is_short(self, account: str) -> bool:
         """It may pay for no stop at all."""
@@ -261,6 +260,14 @@ class Quotes:
 
     def _counts(self, account: str) -> list[int]:
         return _numbers(self._told, self._first + 2 * self._place[account] + 1)
+
+
+def _most(counts: Collection[int]) -> int:
+    """The most that is named, unless it is far above all others."""
+    found = sorted(set(counts), reverse=True)
+    while len(found) > 1 and found[0] > found[1] + MOST_AHEAD:
+        found = found[1:]
+    return next(iter(found), 0)
 
 
 def of_each(
@@ -287,6 +294,16 @@ def of_each(
 
 def quotes(rpc: Nodes, accounts: Sequence[str]) -> Quotes:
     """Of every node that answers."""
+    return quotes_and(rpc, accounts, (), ())[0]
+
+
+def quotes_and(
+    rpc: Nodes,
+    accounts: Sequence[str],
+    requests: Sequence[Request],
+    parse: Sequence[Parse[Any]],
+) -> tuple[Quotes, dict[str, list[Any]]]:
+    """In one request, with what else is asked of each node, and its answers to that."""
     asked: list[Request] = [
         ("eth_maxPriorityFeePerGas", []),
         ("eth_getBlockByNumber", ["latest", False]),
@@ -295,11 +312,14 @@ def quotes(rpc: Nodes, accounts: Sequence[str]) -> Quotes:
     for account in accounts:
         asked += [("eth_getTransactionCount", [account, at]) for at in ("pending", "latest")]
     counts, wei = [results.number] * (2 * len(accounts)), [results.wei] * len(accounts)
-    told = of_each(rpc, asked, parse=[results.fee, results.header, *wei, *counts])
+    parsers = [results.fee, results.header, *wei, *counts, *parse]
+    told = of_each(rpc, [*asked, *requests], parse=parsers)
     for name, said in told.items():
         if isinstance(said[1], BlockHeader):
             rpc.saw(name, said[1])
-    return Quotes(told, accounts, {name for name in told if rpc.head_age_s(name) < STILL_S})
+    rising = {name for name in told if rpc.head_age_s(name) < STILL_S}
+    more = {name: said[len(asked) :] for name, said in told.items()}
+    return Quotes(told, accounts, rising), more
 
 
 def gas_of_calls(rpc: Nodes, calls: Mapping[int, tuple[str, str, bytes]]) -> dict[int, int | str]:

@@ -36,10 +36,7 @@ class IntentSender(Protocol):
 
 
 def order_of(intent: Intent) -> tuple[int, int]:
-    """What fills gaps before everything else, marks after it: in this order nonces are given.
-
-    Requests of the outbox go before marks.
-    """
+    """In this order nonces are given: requests of the outbox go before marks."""
     return _ORDER.index(intent.kind if intent.kind in _ORDER else IntentKind.ACCEPT), intent.id
 
 
@@ -93,24 +90,6 @@ def with_refusal(intent: Intent, why: str | None) -> Intent:
     return replace(intent, reason={**intent.reason, REFUSED_KEY: why})
 
 
-def filling(signer: str, role: str, nonce: int, chain_id: int, head: Head) -> NewIntent:
-    """A transfer of nothing to oneself at a nonce that nobody holds: what pends above it is
-    stuck.
-    """
-    return NewIntent(
-        chain_id=chain_id,
-        subject=f"nonce:{signer.lower()}:{nonce}",
-        vault=None,
-        kind=IntentKind.FILL,
-        role=role,
-        to=signer,
-        data=b"",
-        trigger_block_number=head.number,
-        trigger_block_hash=head.hash,
-        reason={"why": "gap", "nonce": nonce},
-    )
-
-
 def live_kinds(intents: Iterable[Intent]) -> dict[str, frozenset[str]]:
     """Which kinds are under way, by vault."""
     kinds: defaultdict[str, set[str]] = defaultdict(set)
@@ -135,7 +114,7 @@ def is_out_of_patience(intent: Intent, now: datetime) -> IntentState | None:
     plans for a minute, since it is planned again, with newer numbers, while it is needed.
     """
     waited = now - intent.created_at
-    if intent.state is not IntentState.PLANNED or intent.kind == IntentKind.FILL:
+    if intent.state is not IntentState.PLANNED:
         return None
     if intent.kind == IntentKind.REMOVE:
         return IntentState.REFUSED

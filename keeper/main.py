@@ -1,14 +1,13 @@
 """The keeper's process: settings in, one tick a block out.
 
-`python -m keeper.main run | once | work | status`
+`python -m keeper.main run | once | status`
 
 It leads or waits to lead; leading, it judges every vault each tick and says how it is (row
-`leader`). The slow jobs of the contexts have a process of their own, without keys (`work`,
-keeper.worker). An outside failure makes it try again at the next tick, never end; a tick that hangs
-ends it (core.watchdog). Without a signer it is a dry run and logs what it would send.
+`leader`). The slow jobs of areas have a process of their own, without keys (api/worker.py); it runs
+those alone that need its keys. An outside failure makes it try again at the next tick, never end; a
+tick that hangs ends it (core.watchdog). Without a signer it is a dry run and logs what it would send.
 """
 
-import gc
 import os
 import signal
 import socket
@@ -25,7 +24,6 @@ from sqlalchemy import text
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from core.chain import results
 from core.chain.nodes import Nodes
 from core.chain.signer import Signer
 from core.db.engine import Bounds, Database
@@ -33,10 +31,10 @@ from core.db.leadership import Leadership, LeadershipLostError
 from core.db.outage import no_database
 from core.errors import InvalidParameterError, OutsideError, text_of
 from core.exporter import Server, serve_or_tell
+from core.jobs.schedule import Job, JobDatabase, Schedule
 from core.keeper.gas import GasBudgets
 from core.mandate.chain.lens import LENS
 from core.mandate.chain.reader import VaultReader
-from core.perps.hyperliquid_venue import HyperliquidVenue
 from core.settings import Settings
 from core.startup import read_settings, refusals
 from core.watchdog import Watchdog
@@ -48,17 +46,14 @@ from keeper.metrics import KeeperMetrics
 from keeper.outbox_kinds import outbox_planner
 from keeper.read import Lenses
 from keeper.requests.loop import RequestLoop, RequestsPlace, custody_loop, share_of, sponsor_loop
-from keeper.schedule import Job, Schedule
 from keeper.send import Sender
 from keeper.signers import key_places, require_all_allowed, signers_of
 from keeper.signing import SignerRefusedError, require_gas_key
 from keeper.state import OF_REQUESTS, Role
 from keeper.stops import Stops
 from keeper.tick import Tick, TickReport
-from keeper.worker import COLLECT_AFTER, Worker
 
 NAME = "keeper"
-HEAD_POLL_S = 0.2
 ANSWER_S = 5.0  # a node that takes longer is as good as gone: the next one is asked
 SCRAPE = Bounds(pool_size=1, overflow=1, pool_wait_s=2, connect_s=2, statement_s=3, lock_s=1)
 
@@ -103,9 +98,7 @@ class Keeper:
         self._watchdog = Watchdog(settings.keeper_watchdog_s)
         self._tick: Tick | None = None
         self._stops: Stops | None = None
-        self._head_number: int | None = None
-        self._heights: dict[str, int] = {}  # by node, the highest that it named
-        self._schedule: Schedule | None = None
+        self._schedule: Schedule[JobDatabase] | None = None
         self._scraped: Database | None = None
         self._told_waiting = False
         self._ended = threading.Event()
@@ -117,32 +110,15 @@ class Keeper:
         self._ended.set()
 
     def run(self) -> None:
-        """A tick for each new block, and at least every KEEPER_TICK_S, until `end`.
-
-        Ticks never overlap.
-        """
+        """A tick for each look at the vaults, until `end`. Ticks never overlap."""
         self._watchdog.start()
         while not self._ended.is_set():
             self.job()
-            self._await_block()
         if self._schedule is not None:
             self._schedule.stop()
         for loop in self._loops:
             loop.stop()
         self.close()
-
-    def _await_block(self) -> None:
-        """Until a node's head is above its own and the last tick's, or the next tick is due."""
-        due, seen = time.monotonic() + self._settings.keeper_tick_s, self._head_number
-        rpc, asked, is_new = self._reader.rpc, [("eth_blockNumber", ())], False
-        while time.monotonic() < due and not self._ended.wait(HEAD_POLL_S):
-            told = rpc.batch_of_each(asked, ANSWER_S, None, [results.number], HEAD_POLL_S)
-            for name, (at,) in told.items():
-                if isinstance(at, int) and at > self._heights.get(name, -1):
-                    self._heights[name] = at
-                    is_new |= seen is not None and at > seen
-            if is_new:
-                break
 
     def serve_metrics(self) -> Server | None:
         """None when no port is set or it is taken.
@@ -167,10 +143,7 @@ class Keeper:
         refused key ends the process.
         """
         try:
-            if (
-                not self._ended.is_set()
-                and self.once(patience_s=self._settings.keeper_tick_s) is not None
-            ):
+            if not self._ended.is_set() and self.once(self._settings.keeper_tick_s) is not None:
                 self._schedule = self._schedule or self._started_jobs()
                 if not self._loops:
                     self._loops = self._request_loops()
@@ -189,12 +162,13 @@ class Keeper:
         finally:
             self._watchdog.sign()
 
-    def once(self, patience_s: float = 0) -> TickReport | None:
-        """One tick now; None while another process leads, after `patience_s`.
+    def once(self, every_s: float = 0) -> TickReport | None:
+        """One tick; None while another process leads. `every_s`: of many, for which the vaults are
+        looked at so often, and the lead is waited for so long.
 
         Errors: as Tick.run, and SignerRefusedError.
         """
-        if not self._leadership.take_within(patience_s, now_utc, self._ended.wait):
+        if not self._leadership.take_within(every_s, now_utc, self._ended.wait):
             if not self._told_waiting:  # once: a spare may wait for weeks
                 log.info("another keeper leads, waiting")
             self._told_waiting = True
@@ -202,10 +176,9 @@ class Keeper:
         if self._tick is None:
             self._metrics.leading(self._leadership.epoch)
             self._tick = self._open()
-        if self._stops is not None:
-            self._stops.follow()
+            if every_s:
+                self._tick.watch.start(every_s)
         report = self._tick.run(now_utc())
-        self._head_number = report.head_number
         self._leadership.beat(report.as_status(self._tick.mode))
         self._metrics.ticked(
             report.took_ms / 1000,
@@ -218,6 +191,8 @@ class Keeper:
 
     def close(self) -> None:
         """Give the lead back at once and close what is open."""
+        if self._tick is not None:
+            self._tick.watch.stop()
         self._leadership.release()
         for database in (self._database, self._scraped):
             if database is not None:
@@ -330,10 +305,8 @@ class Keeper:
         settings = self._settings
         return Caps(settings.keeper_max_fee_gwei * GWEI, settings.keeper_stop_max_fee_gwei * GWEI)
 
-    def _started_jobs(self) -> Schedule:
-        """Of the keeper's own accounts, and what it signs for beside the chain; the jobs of the
-        contexts are the worker's.
-        """
+    def _started_jobs(self) -> Schedule[JobDatabase]:
+        """Of the keeper's own accounts, and what it signs for beside the chain."""
         balances = Funds(
             self._reader,
             self._database,
@@ -344,21 +317,22 @@ class Keeper:
                 Role.SPONSOR: self._settings.sponsor_gas_wei_per_day,
             },
         )
-        closings = perps_closing.jobs(
+        closings = perps_closing.job(
             self._settings.hl_url,
             self._custody_signer if self._signers else None,
-            database=self._database,
-            fence=self._leadership.fence_beside,
-            clock=now_utc,
-            exit_allowance_bps=self._settings.hl_exit_allowance_bps,
+            now_utc,
+            self._settings.hl_exit_allowance_bps,
         )
-        schedule = Schedule(
+        schedule = Schedule[JobDatabase](
             database=self._database,
-            jobs=(Job(funds.NAME, funds.EVERY_S, balances.run), *closings),
-            fence=self._leadership.fence_beside,
-            epoch=lambda: self._leadership.epoch,
+            jobs=(
+                Job(funds.NAME, funds.EVERY_S, funds.LIMIT_S, lambda _, now: balances.run(now)),
+                closings,
+            ),
+            place=lambda database: database,
             holder=self._leadership.holder,
             clock=now_utc,
+            ends_process=False,  # a job that hangs holds up no stop
         )
         schedule.start()
         return schedule
@@ -366,6 +340,7 @@ class Keeper:
     def _say_trouble(self, error: Exception) -> None:
         log.error("tick failed", error=text_of(error), kind=type(error).__name__)
         self._metrics.failed(error)
+        self._ended.wait(self._settings.keeper_tick_s)
         if not self._leadership.leads:
             return  # nothing was taken yet: the next tick tries again
         try:
@@ -407,32 +382,6 @@ def run() -> None:
         server.close()
     log.info("stopped")
     sys.exit(keeper.exit_code)
-
-
-@app.command()
-def work() -> None:
-    """Run the slow jobs, without keys, until SIGTERM: one worker works, others wait to take
-    over.
-    """
-    gc.set_threshold(COLLECT_AFTER)
-    settings = read_settings()
-    with refusals():
-        worker = Worker(
-            database_url=settings.database_url,
-            rpc_urls=list(settings.rpc_urls),
-            contracts=settings.deployment().contracts,
-            chain_id=settings.chain_id,
-            clock=now_utc,
-            mark_retention_days=settings.keeper_mark_retention_days,
-            intent_retention_days=settings.keeper_intent_retention_days,
-            limits=settings,
-            perps=None if settings.hl_url is None else HyperliquidVenue(settings.hl_url),
-        )
-    for name in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(name, lambda *_: worker.end())
-    worker.run()
-    log.info("stopped")
-    sys.exit(worker.exit_code)
 
 
 @app.command()

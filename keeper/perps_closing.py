@@ -8,7 +8,7 @@ It runs in the keeper's process, since it signs: with the starter wallet of the 
 the owner approved that as the leg's API wallet.
 
 Laws
-- What leaves the process is written and committed before, under the leader's fence; an order whose
+- What leaves the process is written and committed before; an order whose
   answer is not known holds back every other of its leg.
 - Orders only reduce.
 - A leg that cannot be closed holds up no other, and a run ends after RUN_S.
@@ -25,9 +25,9 @@ from sqlalchemy.orm import Session
 from core.custody import queries as custody
 from core.custody.keys import CustodySigner
 from core.custody.rules import SealedKey
-from core.db.engine import Database
 from core.errors import OutsideError, text_of
 from core.jobs.rules import ATTENTION
+from core.jobs.schedule import Job, JobDatabase, JobSkippedError
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.perps_notes import order_note, result_note, stop_line_note
 from core.money import usdc_text
@@ -36,6 +36,7 @@ from core.perps import queries as legs
 from core.perps.hyperliquid_desk import HyperliquidDesk
 from core.perps.orders import SentOrder
 from core.perps.queries import Leg
+from core.perps.readings import record_reading
 from core.perps.rules import closing
 from core.perps.rules.closing import ClosingState
 from core.perps.rules.leg import AccountReading, Degraded
@@ -53,11 +54,10 @@ from core.perps.rules.orders import (
 )
 from core.perps.venue import PerpsDesk
 from core.perps.views import OfMandate, of_mandate
-from keeper.perps_readings import record_reading
-from keeper.schedule import Job, JobSkippedError
 
 NAME = "perps_closing"
 EVERY_S = closing.RETRY_S
+LIMIT_S = 120
 A_RUN = 20
 ORDERS_A_TURN = 10
 RUN_S = 20
@@ -67,55 +67,52 @@ log = structlog.get_logger("keeper")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClosingPlace:
-    """`fence`: of the leader's epoch, called first in each transaction; `clock`: aware time, also
-    while a run goes on.
-    """
+    """`clock`: aware time, also while a run goes on."""
 
-    database: Database
+    database: JobDatabase
     desk: PerpsDesk
     custody: CustodySigner
-    fence: Callable[[Session], None]
     clock: Callable[[], datetime]
     exit_allowance_bps: int
 
 
-def jobs(
+def job(
     url: str | None,
     signer: CustodySigner | None,
-    *,
-    database: Database,
-    fence: Callable[[Session], None],
     clock: Callable[[], datetime],
     exit_allowance_bps: int,
-) -> tuple[Job, ...]:
-    """The job; without a venue, or without the keys that orders are signed with, it is skipped."""
+) -> Job[JobDatabase]:
+    """Without a venue, or without the keys that orders are signed with, it is skipped."""
     if url is None or signer is None:
-        return (Job(NAME, EVERY_S, _skip),)
-    place = ClosingPlace(
-        database=database,
-        desk=HyperliquidDesk(url),
-        custody=signer,
-        fence=fence,
-        clock=clock,
-        exit_allowance_bps=exit_allowance_bps,
-    )
-    return (Job(NAME, EVERY_S, Closings(place).run),)
+        return Job(NAME, EVERY_S, LIMIT_S, _skip)
+    desk = HyperliquidDesk(url)
+
+    def run(database: JobDatabase, now: datetime) -> dict[str, Any]:
+        place = ClosingPlace(
+            database=database,
+            desk=desk,
+            custody=signer,
+            clock=clock,
+            exit_allowance_bps=exit_allowance_bps,
+        )
+        return Closings(place).run(now)
+
+    return Job(NAME, EVERY_S, LIMIT_S, run)
 
 
 @dataclass(frozen=True, slots=True)
 class Closings:
-    """Give `run` to a Job."""
+    """One run."""
 
     place: ClosingPlace
 
     def run(self, now: datetime) -> dict[str, Any]:
         """How many closings were tried, how many of them are over, and what asks for attention.
 
-        Errors: LeadershipLostError, the database's.
+        Errors: the database's.
         """
         place = self.place
         with place.database.write() as session:
-            place.fence(session)
             rows.begin_closings(session, now, A_RUN)
             due = rows.claim_closings(session, now, A_RUN)
         tried = over = 0
@@ -209,7 +206,6 @@ class LegClosing:
         """The order's rows, committed; None: the leg was unbound."""
         now = self.place.clock()
         with self.place.database.write() as session:
-            self.place.fence(session)
             leg = legs.lock_live(session, self.leg.id)
             if leg is None:
                 return None
@@ -275,7 +271,6 @@ class LegClosing:
             now=now,
         )
         with place.database.write() as session:
-            place.fence(session)
             if rows.answer(session, sent.id, said):
                 mandate_ledger.append(session, self.leg.mandate_id, note, now)
 
@@ -287,13 +282,11 @@ class LegClosing:
             return
         lost = AccountReading(worth_usdc_e6=None, reason=Degraded.KEY_LOST)
         with self.place.database.write() as session:
-            self.place.fence(session)
             record_reading(session, self.leg.id, lost, self.place.desk.source, self.place.clock())
 
     def _save(self, found: ClosingState) -> None:
         leg, now = self.leg, self.place.clock()
         with self.place.database.write() as session:
-            self.place.fence(session)
 
             def tell(number: int) -> None:
                 note = stop_line_note(
@@ -312,7 +305,7 @@ class LegClosing:
             )
 
 
-def _skip(_: datetime) -> NoReturn:
+def _skip(_: JobDatabase, __: datetime) -> NoReturn:
     raise JobSkippedError(
         "HL_URL, CUSTODY_KEY or the keeper's own key is not set: nothing is closed"
     )

@@ -1,4 +1,5 @@
-"""Who is read first, and what follows from what several nodes say. Pure: no socket, no database.
+"""Who is read first, what is due, and what follows from what several nodes say. Pure: no socket, no
+database.
 
     most at risk (money at stake, nearness to the floor) ... least, and between them what was left out the last time
 
@@ -9,6 +10,11 @@ Laws
   mandate is over. The record that calls its mandate working brings it back at once.
 - A stop needs one node, since the contract measures. A mark never reverts, so it needs a second one
   where there is one. A worth is unknown when every node says so.
+- Nothing is decided on unknown worth, and nothing but stops on a stale head. At the floor is below
+  it: worth == floor stops, one base unit more does not.
+- A mark is sent once after the first call that spent, when worth moved by 1 % or more since the last
+  one sent, once a day after a smaller move, and once after a party's stop or the terms' end. What is
+  at or below the floor gets none, so that a vault never gets two from one state.
 """
 
 from collections import Counter
@@ -16,15 +22,32 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from core.keeper.rules import LacksMark
-from core.keeper.views import WatchedVault
+from core.keeper.views import SourcedMark, WatchedVault
 from core.mandate.rules.lifecycle import VaultStatus
+from core.mandate.rules.lock import settle_grace_until
 from core.money import BPS_ONE, UnixSeconds
-from keeper.state import ENDED, Action, FactoryKeepers, NodeStatus, VaultReading
+from core.times import DAY_S
+from keeper.state import (
+    ENDED,
+    Action,
+    FactoryKeepers,
+    Head,
+    IntentKind,
+    KeeperState,
+    NodeStatus,
+    VaultReading,
+)
 
 UNFUNDED_S, OVER_S = 15.0, 3_600.0
 NEAREST_BPS = 50  # of the worth; who is nearer, or unread, is no nearer than that
 SHARE = 4
 NEEDED = 2  # voices
+MOVED_BPS = 100  # inclusive: a move of exactly 1 % of the last sent worth is sent
+MARK_EVERY_S = DAY_S  # inclusive: a smaller move is sent when the last mark is exactly a day old
+WRITE_EVERY_S = (
+    60  # inclusive: an unchanged worth is written down again, to show that it was looked at
+)
+ACCEPT_S = 7 * 86_400  # from `eta` on, both ends included; then the proposal has lapsed
 
 
 class Order:
@@ -86,6 +109,135 @@ def in_turn(
         order += [*late[at : at + size], *others[first : first + step]]
         at += size
     return order + late[at:]
+
+
+# What is due
+
+
+def is_fallen(reading: VaultReading) -> bool:
+    """To be stopped: it works, its worth is known and at or below its floor, and its end is not
+    reached, from which on the vault takes no stop.
+
+    Source: MandateVault.enforceStopLine.
+    """
+    above = reading.above_floor_usdc_e6()
+    is_below = reading.status is VaultStatus.WORKING and above is not None and above <= 0
+    return is_below and (reading.block is None or reading.is_for_anyone(reading.block))
+
+
+def settlements(state: KeeperState, now: UnixSeconds) -> list[Action]:
+    """One for each ended vault that has none under way. The end goes by the block's time."""
+    return [
+        reading.action(IntentKind.SETTLE, state.head, "ended")
+        for reading in state.vaults
+        if not state.is_stale and is_to_be_settled(reading, state.head)
+    ]
+
+
+def is_to_be_settled(reading: VaultReading, head: Head) -> bool:
+    """In the day after the end: a vault that still works, after its last mark where it can be had,
+    since it takes none then; or a stopped one that owes a fee, since its owner withdraws anyway.
+    Later anyone may settle.
+
+    An unknown end, status or fee says no. Source: MandateVault.settle.
+    """
+    is_in_grace = (
+        reading.ends_at is not None and settle_grace_until(reading.ends_at, head.at) is not None
+    )
+    owes = reading.status is VaultStatus.STOPPED and bool(reading.fee_owed_usdc_e6)
+    return (
+        is_in_grace
+        and IntentKind.SETTLE not in reading.live
+        and (reading.lacks_mark is not LacksMark.OVER or reading.worth_usdc_e6 is None)
+        and (reading.status is VaultStatus.WORKING or owes)
+    )
+
+
+def acceptances(state: KeeperState, now: UnixSeconds) -> list[Action]:
+    """One, when this process holds the key that the factory's admin proposed, and may accept.
+
+    Source: MandateVaultFactory.acceptKeeper.
+    """
+    keepers = state.keepers
+    if keepers is None or state.is_stale or state.own is None or keepers.pending != state.own:
+        return []
+    may_accept = keepers.eta <= state.head.at <= keepers.eta + ACCEPT_S
+    return (
+        [Action(IntentKind.ACCEPT, keepers.factory, state.head, "proposed")] if may_accept else []
+    )
+
+
+def marks(state: KeeperState, now: UnixSeconds) -> list[Action]:
+    """At most one a vault; none on a stale head, on unknown worth, or while one is under way."""
+    if state.is_stale:
+        return []
+    due = ((reading, why_marked(reading, state.head, now)) for reading in state.vaults)
+    return [
+        reading.action(IntentKind.MARK, state.head, why) for reading, why in due if why is not None
+    ]
+
+
+def why_marked(reading: VaultReading, head: Head, now: UnixSeconds) -> str | None:
+    """`first`, `moved`, `daily`, `ended`, `terms_ended`; None: no mark is to be sent."""
+    if reading.lacks_mark is LacksMark.END:
+        is_due = reading.worth_usdc_e6 is not None and not reading.live
+        return LacksMark.END if is_due and reading.status in ENDED else None
+    above = reading.above_floor_usdc_e6()
+    if reading.status is not VaultStatus.WORKING or reading.worth_usdc_e6 is None or above is None:
+        return None
+    if reading.live or head.number <= reading.last_sent.block_number:
+        return None
+    if reading.lacks_mark is LacksMark.OVER and not reading.is_for_anyone(head):
+        return LacksMark.OVER  # at the floor too: the vault takes no other stop any more
+    if above <= 0:
+        return None
+    if reading.lacks_mark is LacksMark.FIRST:
+        return LacksMark.FIRST
+    moved = abs(reading.worth_usdc_e6 - reading.last_sent.worth_usdc_e6)
+    if moved and moved * BPS_ONE >= reading.last_sent.worth_usdc_e6 * MOVED_BPS:
+        return "moved"
+    return "daily" if moved and now - reading.last_sent.at >= MARK_EVERY_S else None
+
+
+def judgements(
+    state: KeeperState, now: UnixSeconds, acted: Collection[str] = ()
+) -> list[VaultReading]:
+    """The readings that the record should keep: first ones, those that say something new or led to
+    an action (`acted`: of these vaults), and one a minute of the others.
+
+    A stale head, a vault that is not working and one whose floor was never read give no judgement.
+    Unknown worth is a judgement, and is kept as unknown.
+    """
+    if state.is_stale:
+        return []
+    return [
+        r
+        for r in state.vaults
+        if _is_judged(r) and (r.vault in acted or _is_news(r, state.head, now))
+    ]
+
+
+def _is_judged(reading: VaultReading) -> bool:
+    return reading.status in (VaultStatus.WORKING, None) and reading.floor_usdc_e6 is not None
+
+
+def _is_news(reading: VaultReading, head: Head, now: UnixSeconds) -> bool:
+    last = reading.last_written
+    if last is None or last.source != reading.source or _says_more(last, reading):
+        return True
+    block = reading.block or head
+    return block.number != last.block_number and now - int(last.at.timestamp()) >= WRITE_EVERY_S
+
+
+def _says_more(last: SourcedMark, reading: VaultReading) -> bool:
+    """The worth became known or unknown, crossed the floor, or moved by 1 % or more of what was
+    written last.
+    """
+    worth, was, floor = reading.worth_usdc_e6, last.worth_usdc_e6, reading.floor_usdc_e6
+    if worth is None or was is None or floor is None:
+        return (worth is None) != (was is None)
+    moved = abs(worth - was)
+    return (worth <= floor) != (was <= floor) or (moved > 0 and moved * BPS_ONE >= was * MOVED_BPS)
 
 
 # Several nodes

@@ -1,6 +1,6 @@
 """What each node's lens says of the vaults, every node apart from the others.
 
-    the order of the vaults --> each node, in a thread of its own: its head, its safe block and whom the factory names
+    the order of the vaults --> each node, in a thread of its own: its head, its safe block, whom the factory names, and the first part
         --> part after part, those most at risk again each second --> a few that are not known, alone, with full gas
 
 Laws
@@ -10,7 +10,7 @@ Laws
   What it says later counts in the tick in which it comes, and it begins anew when it is through.
 - Unknown is not zero: a vault that cannot be valued among others is asked alone before it is
   unknown, a few a look, in turn.
-- A head's age is the time on a clock that only rises since that node last named a higher block.
+- A head's age is what the table of nodes has (core/chain/node.py).
 """
 
 import threading
@@ -59,6 +59,7 @@ ALONE_S = 1.0  # of a look, in which vaults are asked alone
 BUDGET_S, RETRY_S = 1.0, 0.05  # a node that is over its budget is asked again so long and so often
 MOST_FAILURES = 2  # in a row: then the node is asked again at the next look
 FLOORS_A_LOOK = 100
+HEAD_POLL_S = 0.2
 SAFE_BLOCKS = 200  # below the head of a node that names no safe block
 
 _KEEPER, _PENDING = (function("MandateVaultFactory", name) for name in ("keeper", "pendingKeeper"))
@@ -88,13 +89,10 @@ class _Alone:
 
 @dataclass(slots=True)
 class NodeLens:
-    """One node: what it named last, which floors it read, and what it was not asked yet."""
+    """One node: which floors it read, and what it was not asked yet."""
 
     reader: VaultReader
     name: str
-    clock: Callable[[], float]
-    risen_at: float | None = None
-    _number: int = -1
     _floors: dict[str, UsdcE6] = field(default_factory=dict)  # of code, which never changes
     _alone: dict[str, _Alone] = field(default_factory=dict)
     # for how many looks a vault was not asked about
@@ -104,30 +102,34 @@ class NodeLens:
         self,
         vaults: Sequence[WatchedVault],
         live: Mapping[str, frozenset[str]],
+        height: int,
         put: Callable[[ReadPart], None],
     ) -> bool:
-        """Read them in this order; False when the node does not answer."""
-        state = self._state()
-        if state is None:
-            return False
-        self._read_floors([v.vault for v in vaults if v.floor_usdc_e6 is None])
+        """Read them in this order; False when the node does not answer. `height`: the highest that it
+        named; what a backend says that lags is asked for again, once.
+        """
         order = in_turn(vaults, VAULTS_A_CALL, self._waits)
         urgent, unsure = order[:VAULTS_A_CALL], dict[str, tuple[WatchedVault, Row]]()
         begun = urgent_at = time.monotonic()
+        state, rows = self._begun(urgent)
+        if state is None:
+            return False
+        rows = rows if state.head.number >= height else None
+        self._read_floors([v.vault for v in vaults if v.floor_usdc_e6 is None])
         at = failures = 0
         while at < len(order) and failures < MOST_FAILURES:
             if time.monotonic() - begun > LOOK_S:
                 break
             is_again = at > len(urgent) and time.monotonic() - urgent_at > URGENT_S
             part = urgent if is_again else order[at : at + VAULTS_A_CALL]
-            rows = self._ask_lens(part)
+            rows = rows or self._ask_lens(part)
             failures = failures + 1 if rows is None else 0
             told = list(zip(part, [UNREAD] * len(part) if rows is None else rows, strict=False))
             unsure |= {vault.vault: (vault, row) for vault, row in told if not row.is_final}
             known = (self._reading(v, row, state, live) for v, row in told if row.is_final)
             put(ReadPart(state, tuple(known)))
             at += 0 if is_again else len(told)
-            urgent_at = time.monotonic() if is_again else urgent_at
+            urgent_at, rows = time.monotonic() if is_again else urgent_at, None
         self._waits = {v.vault: self._waits.get(v.vault, 0) + 1 for v in order[at:]}
         if failures < MOST_FAILURES:
             for vault, row in self._ask_alone(unsure):
@@ -138,36 +140,41 @@ class NodeLens:
 
     # What is asked
 
-    def _state(self) -> NodeStatus | None:
-        """None: it names no newest block."""
+    def _begun(
+        self, vaults: Sequence[WatchedVault]
+    ) -> tuple[NodeStatus | None, tuple[Row, ...] | None]:
+        """What it shows, and the first vaults, in one request; None: it names no newest block, or
+        the lens does not answer.
+        """
         factory = self.reader.contracts["factory"]
         requests: list[Request] = [
             ("eth_getBlockByNumber", ["latest", False]),
             ("eth_getBlockByNumber", ["safe", False]),
             *(_view(factory, one.selector) for one in (_KEEPER, _PENDING)),
         ]
-        said = self._ask(
-            requests, [results.header, results.header, *map(output_of, (_KEEPER, _PENDING))]
-        )
+        parsers = [results.header, results.header, *map(output_of, (_KEEPER, _PENDING))]
+        if vaults:
+            requests.append(self._lens_call(vaults))
+            parsers.append(lens.READINGS.answer_of(len(vaults)))
+        said = self._ask(requests, parsers)
         head = Head.of(said[0]) if said is not None else None
         if said is None or head is None:
-            return None
+            return None, None
         self.reader.rpc.saw(self.name, said[0])
-        if head.number > self._number:
-            self.risen_at = self.clock()
-        self._number = head.number
         safe = said[1].number if isinstance(said[1], BlockHeader) else head.number - SAFE_BLOCKS
-        age_s = self.clock() - (self.risen_at or 0.0)
-        return NodeStatus(self.name, head, age_s, safe, _keepers(factory, said[2], said[3]))
+        age_s = self.reader.rpc.head_age_s(self.name)
+        keepers = _keepers(factory, said[2], said[3])
+        rows = said[4] if vaults and isinstance(said[4], tuple) else None
+        return NodeStatus(self.name, head, age_s, safe, keepers), rows
+
+    def _lens_call(self, vaults: Sequence[WatchedVault]) -> Request:
+        return self.reader.lens_call(lens.READINGS, [one.vault for one in vaults])
 
     def _ask_lens(self, vaults: Sequence[WatchedVault]) -> tuple[Row, ...] | None:
         """None: it fails. A node that is over its budget is asked again for a moment."""
         until = time.monotonic() + BUDGET_S
         while True:
-            said = self._ask(
-                [self.reader.lens_call(lens.READINGS, [one.vault for one in vaults])],
-                [lens.READINGS.answer_of(len(vaults))],
-            )
+            said = self._ask([self._lens_call(vaults)], [lens.READINGS.answer_of(len(vaults))])
             if said is not None:
                 return self._rows(said[0])
             if time.monotonic() > until:
@@ -255,11 +262,11 @@ class NodeLens:
 
 @dataclass(slots=True)
 class Lenses:
-    """Every node of the pool. `clock`: seconds that only rise."""
+    """Every node of the pool."""
 
     reader: VaultReader
-    clock: Callable[[], float] = time.monotonic
     _nodes: dict[str, NodeLens] = field(default_factory=dict)
+    _heights: dict[str, int] = field(default_factory=dict)  # the highest that each named
     _busy: dict[str, object] = field(default_factory=dict)  # the look that each is at
     _said: "SimpleQueue[tuple[object, ReadPart | bool]]" = field(default_factory=SimpleQueue)
 
@@ -269,11 +276,11 @@ class Lenses:
         """What the nodes say, as it comes in, with what comes late of an earlier look."""
         awaited = set[object]()
         for name in self.reader.rpc.names:
-            node = self._nodes.setdefault(name, NodeLens(self.reader, name, self.clock))
+            node = self._nodes.setdefault(name, NodeLens(self.reader, name))
             if name not in self._busy:
                 awaited.add(look := object())
                 self._busy[name] = look
-                work = (look, node, vaults, live)
+                work = (look, node, vaults, live, self._heights.get(name, -1))
                 threading.Thread(target=self._run, args=work, daemon=True).start()
         awaited, until = awaited or set(self._busy.values()), None
         while awaited:
@@ -284,19 +291,29 @@ class Lenses:
                 log.info("the tick goes on without slow nodes", nodes=list(self._busy))
                 break
             if isinstance(part, ReadPart):
+                self._is_higher(part.state.node, part.state.head.number)
                 yield part
             elif look in awaited:
                 awaited.discard(look)
                 until = until or (time.monotonic() + OTHERS_S if part else None)
 
-    def risen_within(self, seconds: float) -> set[str]:
-        """Nodes whose head rose so lately."""
-        now = self.clock()
-        return {
-            name
-            for name, node in self._nodes.items()
-            if node.risen_at is not None and now - node.risen_at <= seconds
-        }
+    def await_block(self, until: float, ended: threading.Event) -> None:
+        """Until a node names a higher block than it did before, or that time on the clock that only
+        rises.
+        """
+        rpc = self.reader.rpc
+        while time.monotonic() < until and not ended.wait(HEAD_POLL_S):
+            told = rpc.batch_of_each(
+                [("eth_blockNumber", ())], ANSWER_S, None, [results.number], HEAD_POLL_S
+            )
+            named = ((name, at) for name, (at,) in told.items() if isinstance(at, int))
+            if [name for name, at in named if self._is_higher(name, at)]:
+                return
+
+    def _is_higher(self, name: str, height: int) -> bool:
+        known = self._heights.get(name, -1)
+        self._heights[name] = max(known, height)
+        return height > known
 
     def _run(
         self,
@@ -304,11 +321,12 @@ class Lenses:
         node: NodeLens,
         vaults: Sequence[WatchedVault],
         live: Mapping[str, frozenset[str]],
+        height: int,
     ) -> None:
         def put(part: ReadPart | bool) -> None:
             self._said.put((look, part))
 
-        has_answered = spared(partial(node.look, vaults, live, put), node=node.name)
+        has_answered = spared(partial(node.look, vaults, live, height, put), node=node.name)
         del self._busy[node.name]
         put(bool(has_answered))
 

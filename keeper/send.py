@@ -12,7 +12,7 @@ Laws
   pays less than the base fee, is offered again, dearer; what the chain refuses by now, what may not
   be done any more, and what its budget does not pay for while it holds others up, is replaced by a
   transfer of nothing (docs/decisions/0061).
-- No nonce below what pends stays empty: our bytes go there again, or a transfer of nothing.
+- What waits above a nonce that nobody holds is given up, and signed again at that one.
 - One node that lets a call pass is enough to send it; what reverts is sent REVERTS_A_DAY times.
 - A request whose asker was evicted is not signed, and bytes of it that were signed are sent no more.
 """
@@ -22,7 +22,6 @@ from datetime import datetime
 from typing import Any
 
 import structlog
-from eth_utils.crypto import keccak
 from sqlalchemy.orm import Session
 
 from core.chain.errors import RpcError, RpcUnreachableError
@@ -30,7 +29,6 @@ from core.chain.nodes import Nodes
 from core.chain.refusals import is_known
 from core.chain.signer import Signer
 from core.db.engine import Database
-from core.hexes import hex_of
 from core.keeper.gas import FILLER_GAS
 from core.keeper.intents import Intent, NewTx, Tx
 from core.keeper.rules import ON_CHAIN, IntentState
@@ -42,6 +40,7 @@ from keeper.attempts import (
     NonceSlot,
     PendingSlot,
     Round,
+    broadcast,
     first_free_nonce,
     in_parts,
     is_over,
@@ -53,8 +52,8 @@ from keeper.attempts import (
     verdicts_of,
 )
 from keeper.funds import STOP_GAS, STOPS_WANTED
-from keeper.gas import Caps, Fees, Market, gas_of_calls, of_each, quotes
-from keeper.intents import filling, is_for_the_keeper, is_out_of_patience, order_of, with_refusal
+from keeper.gas import Caps, Fees, Market, gas_of_calls, quotes
+from keeper.intents import is_for_the_keeper, is_out_of_patience, order_of, with_refusal
 from keeper.requests.allowance import KeptGas
 from keeper.signing import ERROR_CHARACTERS, UNSIGNED, words_of
 from keeper.state import URGENT, YIELDING, IntentKind
@@ -66,8 +65,8 @@ OTHERS_PATIENCE_BLOCKS = 3
 SENT_A_ROUND = 25  # again, of each key: the lowest nonces
 SIGNED_A_TURN = 200
 REVERTS_A_DAY = 3  # that are paid for of one settlement, acceptance or anchor
-# kinds of requests that the chain carries out once, however often they are sent
-REPEATABLE = ("custodial_transfer", "sponsored_buy")
+
+Drafted = tuple[Intent, Draft]
 
 log = structlog.get_logger("keeper")
 
@@ -111,15 +110,12 @@ class Sender:
         Errors: RpcError (what was committed stays), LeadershipLostError, IntentMovedError, the
         database's.
         """
-        if self._stops is not None:
-            self._stops.follow()
         stops = [intent for intent in live if intent.kind == IntentKind.STOP]
         live = [intent for intent in live if intent.kind != IntentKind.STOP]
         return [*stops, *(self._advanced(live, now, is_stood_down) if live else ())]
 
     def _advanced(self, live: Sequence[Intent], now: datetime, is_stood_down: bool) -> list[Intent]:
         known_now, live = self._settled(live, now)
-        live = self._with_fillings(live, known_now, now)
         self._send_again(known_now)
         after, has_signed = self._signed(live, known_now, now, is_stood_down=is_stood_down)
         return self._settled(after, now)[1] if has_signed else after
@@ -149,7 +145,6 @@ class Sender:
         attempts = [
             tx for tx in attempts if tx.intent_id in ids or tx.nonce >= said.mined(tx.signer)
         ]
-        once = {i.id for i in live if i.outbox_id is not None and i.kind not in REPEATABLE}
         told = receipts(self._rpc, [tx.hash for tx in attempts if tx.intent_id in ids])
         used = [
             tx.hash for tx in attempts if tx.intent_id in ids and tx.nonce < said.count(tx.signer)
@@ -159,7 +154,7 @@ class Sender:
         ]
         unknown = set(missing) - known(self._rpc, missing) if missing else set[str]()
         slots = slots_of(attempts)
-        return Round(said, verdicts_of(slots, told, said, once, unknown, self._signers))
+        return Round(said, verdicts_of(slots, told, said, unknown, self._signers))
 
     def _ended(self, live: Sequence[Intent], known_now: Round) -> Iterator[IntentMove]:
         mined = {v.tx.intent_id: v for v in known_now.verdicts if isinstance(v, Mined)}
@@ -173,29 +168,9 @@ class Sender:
 
     # What is sent
 
-    def _with_fillings(
-        self, live: Sequence[Intent], known_now: Round, now: datetime
-    ) -> list[Intent]:
-        """Plan what fills the gaps that a reorg left where a transaction was that is not ours:
-        there are no bytes to send again.
-        """
-        planned = [
-            filling(signer, role, nonce, live[0].chain_id, known_now.quotes.head)
-            for role, signer in self._addresses.items()
-            for nonce in self._empty(signer, known_now)
-        ]
-        return self._rows.planned(live, planned, now)
-
-    def _empty(self, signer: str, known_now: Round) -> list[int]:
-        gap = known_now.gap(signer)
-        held = {tx.nonce for tx in self._rows.bytes_at(signer, gap)}
-        held |= frozenset() if self._stops is None else self._stops.reserved(signer)
-        return [nonce for nonce in gap if nonce not in held]
-
     def _send_again(self, known_now: Round) -> None:
         due = list[Tx]()
         for signer in self._signers:
-            due += self._rows.bytes_at(signer, known_now.gap(signer))
             slots = [v for v in known_now.verdicts if isinstance(v, PendingSlot)]
             own = [v.slot.newest for v in slots if v.slot.signer == signer and not v.is_seen]
             due += own[:SENT_A_ROUND]
@@ -203,10 +178,9 @@ class Sender:
 
     def _send(self, due: Sequence[NewTx]) -> None:
         """To every node."""
-        for group in in_parts(list(due), SENT_A_ROUND):
-            requests = [("eth_sendRawTransaction", [hex_of(tx.raw)]) for tx in group]
-            for node, said in of_each(self._rpc, requests).items():
-                for tx, answer in zip(group, said, strict=True):
+        for part, told in broadcast(self._rpc, due):
+            for node, said in told.items():
+                for tx, answer in zip(part, said, strict=True):
                     if not isinstance(answer, RpcError) or is_known(str(answer)):
                         self._sent.add(tx.hash)
                     else:
@@ -221,13 +195,7 @@ class Sender:
         """Each turn is signed, committed and sent before the next one is drafted."""
         void = self._rows.void(live)
         planned = sorted((i for i in live if i.state is IntentState.PLANNED), key=order_of)
-        unneeded = [
-            i
-            for i in planned
-            if i.id in void
-            or (is_stood_down and is_for_the_keeper(i))
-            or (i.kind == IntentKind.FILL and not self._is_in_gap(i, known_now))
-        ]
+        unneeded = [i for i in planned if i.id in void or (is_stood_down and is_for_the_keeper(i))]
         after = self._rows.committed(
             live, [IntentMove(i, IntentState.SUPERSEDED) for i in unneeded], now
         )
@@ -262,7 +230,7 @@ class Sender:
         known_now: Round,
         void: Collection[int],
         refused: dict[int, str],
-    ) -> Iterator[list[Draft]]:
+    ) -> Iterator[list[Drafted]]:
         """What is urgent, what waits too long, and the rest."""
         urgent = [intent for intent in planned if intent.kind in URGENT]
         others = [intent for intent in planned if intent.kind not in URGENT]
@@ -277,10 +245,6 @@ class Sender:
             log.warning("no key", intent=intent.id, kind=intent.kind, role=intent.role)
         return intent.role in self._addresses
 
-    def _is_in_gap(self, intent: Intent, known_now: Round) -> bool:
-        nonce = int(intent.reason["nonce"])
-        return nonce in known_now.gap(intent.to) and nonce not in known_now.held[intent.to]
-
     def _hopeless(self, planned: Sequence[Intent], now: datetime) -> set[int]:
         """What reverted so often in a day: whose word it was must not burn the keeper's ETH."""
         kinds = (IntentKind.SETTLE, IntentKind.ACCEPT, IntentKind.ANCHOR)
@@ -290,7 +254,7 @@ class Sender:
 
     def _first_attempts(
         self, intents: Sequence[Intent], known_now: Round, refused: dict[int, str]
-    ) -> Iterator[Draft]:
+    ) -> Iterator[Drafted]:
         market = known_now.market
         gas_or_why = gas_of_calls(
             self._rpc, {i.id: (self._addresses[i.role], i.to, i.data) for i in intents}
@@ -307,19 +271,19 @@ class Sender:
                 base = market.base_fee_wei.middle
                 _wait(intent, "the fee is above the cap", base_fee_wei=base, cap_wei=cap)
             elif self._pays(intent, signer, gas, offer.fees, market):
-                nonce = self._nonce_for(intent, signer, known_now)
-                yield Draft(intent, signer, nonce, offer.fees, gas)
+                nonce = self._nonce_for(signer, known_now)
+                yield intent, Draft(intent, signer, nonce, offer.fees, gas)
 
-    def _nonce_for(self, intent: Intent, signer: str, known_now: Round) -> int:
-        """The lowest free one; a filling has its own."""
+    def _nonce_for(self, signer: str, known_now: Round) -> int:
+        """The lowest free one."""
         held = known_now.held[signer]
-        if intent.kind == IntentKind.FILL:
-            nonce = int(intent.reason["nonce"])
-        else:
-            reserved = frozenset() if self._stops is None else self._stops.reserved(signer)
-            nonce = first_free_nonce(known_now.quotes.count(signer), held | reserved)
+        nonce = first_free_nonce(known_now.quotes.count(signer), held | self._reserved(signer))
         held.add(nonce)
         return nonce
+
+    def _reserved(self, signer: str) -> frozenset[int]:
+        """Nonces that stops hold."""
+        return frozenset() if self._stops is None else self._stops.reserved(signer)
 
     def _pays(self, intent: Intent, signer: str, gas: int, fees: Fees, market: Market) -> bool:
         """Marks, anchors, and requests of a key that sends stops too, leave what STOPS_WANTED stops
@@ -342,7 +306,7 @@ class Sender:
 
     def _replacements(
         self, live: Sequence[Intent], known_now: Round, void: Collection[int]
-    ) -> Iterator[Draft]:
+    ) -> Iterator[Drafted]:
         """The same again for more, or a transfer of nothing."""
         by_id = {intent.id: intent for intent in live}
         overdue = [
@@ -362,11 +326,11 @@ class Sender:
             gas = gas_or_why.get(intent.id)
             filler = Draft(intent, *slot.place, offer.fees, FILLER_GAS, is_filler=True)
             if not isinstance(gas, int):
-                yield filler
+                yield intent, filler
             elif self._pays(intent, slot.signer, gas, offer.fees, known_now.market):
-                yield Draft(intent, *slot.place, offer.fees, gas)
+                yield intent, Draft(intent, *slot.place, offer.fees, gas)
             elif intent.outbox_id is not None and self._holds_up(slot, known_now):
-                yield filler
+                yield intent, filler
 
     def _overdue(self, known_now: Round, live: Mapping[int, Intent]) -> Iterator[NonceSlot]:
         """What has waited too long at the lowest nonce, or pays less than the base fee."""
@@ -386,16 +350,15 @@ class Sender:
                 yield slot
 
     def _patience(self, intent: Intent | None, slot: NonceSlot) -> int:
-        kind = IntentKind.FILL if intent is None or self._has_stop_above(slot) else intent.kind
+        kind = IntentKind.STOP if intent is None or self._has_stop_above(slot) else intent.kind
         return PATIENCE_BLOCKS.get(kind, OTHERS_PATIENCE_BLOCKS)
 
     def _cap_of(self, intent: Intent, slot: NonceSlot) -> int:
-        return self._caps.of(IntentKind.FILL if self._has_stop_above(slot) else intent.kind)
+        return self._caps.of(IntentKind.STOP if self._has_stop_above(slot) else intent.kind)
 
     def _has_stop_above(self, slot: NonceSlot) -> bool:
         """A stop by the same key waits for this one."""
-        reserved = frozenset() if self._stops is None else self._stops.reserved(slot.signer)
-        return any(nonce > slot.nonce for nonce in reserved)
+        return any(nonce > slot.nonce for nonce in self._reserved(slot.signer))
 
     def _holds_up(self, slot: NonceSlot, known_now: Round) -> bool:
         """It has waited at the lowest nonce, more pends above it, and its key pays for a filler."""
@@ -407,34 +370,20 @@ class Sender:
         )
 
     def _with_bytes(
-        self, drafts: Sequence[Draft], known_now: Round, failed: set[str]
+        self, drafts: Sequence[Drafted], known_now: Round, failed: set[str]
     ) -> Iterator[tuple[Intent, NewTx]]:
         """The signed ones. Once a signer fails, nothing more of it is signed in this round: a nonce
         left out would hold up the rest.
         """
-        for draft in drafts:
+        for intent, draft in drafts:
             if draft.signer in failed:
                 continue
+            signer = self._signers[draft.signer]
             try:
-                raw = self._signers[draft.signer].sign_transaction(draft.transaction())
+                yield intent, draft.signed(signer, known_now.head_number, intent.id)
             except UNSIGNED as error:
-                _wait(draft.intent, "it is not signed", error=words_of(error))
+                _wait(intent, "it is not signed", error=words_of(error))
                 failed.add(draft.signer)
-                continue
-            yield (
-                draft.intent,
-                NewTx(
-                    intent_id=draft.intent.id,
-                    signer=draft.signer,
-                    nonce=draft.nonce,
-                    raw=raw,
-                    hash=hex_of(keccak(raw)),
-                    max_fee_wei=draft.fees.max_fee_wei,
-                    max_priority_fee_wei=draft.fees.max_priority_fee_wei,
-                    offered_block=known_now.head_number,
-                    is_filler=draft.is_filler,
-                ),
-            )
 
 
 def _wait(intent: Intent, why: str, **more: Any) -> None:

@@ -28,14 +28,12 @@ OUT_OF_RANGE = "out_of_range"  # a number, but no amount of USDC
 class IntentKind(StrEnum):
     """Why a transaction is sent, in the order in which nonces are given.
 
-    STOP is the vault's `enforceStopLine` (keeper.stops). FILL is a transfer of nothing to the signer
-    itself, at a nonce that holds the others up. ACCEPT is the factory's `acceptKeeper`, ANCHOR the
-    anchors' `post`. Rows of the outbox bring kinds of their own.
+    STOP is the vault's `enforceStopLine` (keeper.stops). ACCEPT is the factory's `acceptKeeper`,
+    ANCHOR the anchors' `post`. Rows of the outbox bring kinds of their own.
     """
 
     STOP = "stop"
     REMOVE = "remove_agent"
-    FILL = "fill"
     SETTLE = "settle"
     ACCEPT = "accept_keeper"
     MARK = "mark"
@@ -44,7 +42,10 @@ class IntentKind(StrEnum):
 
 ENDED = tuple(vault for vault, status in OF_VAULT.items() if status in CLOSED)
 YIELDING = (IntentKind.MARK, IntentKind.ANCHOR)  # they leave the ETH of twenty stops
-URGENT = (IntentKind.FILL, IntentKind.STOP, IntentKind.REMOVE)
+URGENT = (IntentKind.STOP, IntentKind.REMOVE)
+
+
+FELL = "at_or_below_floor"  # why a vault is stopped
 
 
 class Role(StrEnum):

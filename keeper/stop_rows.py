@@ -9,8 +9,9 @@ Laws
 - A stop is over once its block is safe.
 """
 
+import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -28,10 +29,10 @@ from core.keeper import intents as rows
 from core.keeper.intents import Intent, NewIntent, NewTx, Tx
 from core.keeper.rules import PENDING, IntentState, TxState
 from core.mandate.chain import calldata
+from keeper.attempts import fees_of
 from keeper.gas import Fees
 from keeper.intents import intent_of
-from keeper.jobs.stop_line import WHY
-from keeper.state import Head, IntentKind, VaultReading
+from keeper.state import FELL, Head, IntentKind, VaultReading
 
 ENFORCE = bytes_of(calldata.enforce_stop_line())
 READ_EVERY_S = 30.0
@@ -40,6 +41,9 @@ UNWANTED_S = 10.0  # after which one that could not be sent, and nobody asks for
 Slot = tuple[str, int]  # account and nonce
 
 log = structlog.get_logger("keeper")
+
+
+_ENDS = (IntentState.DONE, IntentState.REVERTED, IntentState.SUPERSEDED)
 
 
 class StopEnd(Enum):
@@ -54,16 +58,23 @@ class Attempt:
     orphaned. `row`: as it is in Postgres.
     """
 
-    raw: bytes
-    hash: str
-    signer: str
-    nonce: int
-    fees: Fees
+    tx: NewTx
     gas: int
-    block: int
     heights: dict[str, int]
     row: Tx | None = None
     sent_at: float | None = None  # when every node answered to it
+
+    @property
+    def hash(self) -> str:
+        return self.tx.hash
+
+    @property
+    def slot(self) -> Slot:
+        return self.tx.signer, self.tx.nonce
+
+    @property
+    def fees(self) -> Fees:
+        return fees_of(self.tx)
 
     def is_due(self, now: float) -> bool:
         """To be sent again: not every node answered, or it is a while since."""
@@ -73,12 +84,14 @@ class Attempt:
         """Whether so many blocks came since, by any node's own count: of one that was not asked then,
         from the first time it is.
         """
-        since = {name: min(self.block, height) for name, height in heights.items()} | self.heights
+        since = {
+            name: min(self.tx.offered_block, height) for name, height in heights.items()
+        } | self.heights
         self.heights = since
         return any(height >= since[name] + blocks for name, height in heights.items())
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Stop:
     """One vault's. `words`: nodes on whose word it was sent; none after a restart. `block`: the head
     at its first attempt.
@@ -110,9 +123,15 @@ class Stop:
     def newest(self) -> Slot | None:
         return next(reversed(self.slots), None)
 
+    @property
+    def is_settled(self) -> bool:
+        """It ended, that is written, and nothing of it is in the way."""
+        is_written = self.row is None or self.row.state in _ENDS
+        return self.end is not None and is_written and (self.is_clear or not self.slots)
+
     def open(self) -> Iterator[Slot]:
         """Nonces at which no attempt is known to be mined."""
-        mined = None if self.mined is None else (self.mined.signer, self.mined.nonce)
+        mined = None if self.mined is None else self.mined.slot
         yield from (slot for slot in list(self.slots) if slot != mined)
 
     def mine(self, attempt: Attempt, receipt: TransactionReceipt) -> None:
@@ -124,7 +143,8 @@ class Stop:
             return
         self.mined = self.receipt = None
         for attempt in self.attempts:
-            attempt.block, attempt.heights, attempt.sent_at = block, {}, None
+            attempt.tx = replace(attempt.tx, offered_block=block)
+            attempt.heights, attempt.sent_at = {}, None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -142,21 +162,29 @@ class StopRows:
     clock: Callable[[], float] = time.monotonic
     stops: dict[str, Stop] = field(default_factory=dict)
     over: set[str] = field(default_factory=set)
+    reverted: list[Stop] = field(default_factory=list)  # until that is written
+    lock: threading.Lock = field(default_factory=threading.Lock)  # never held over a query
     _last_epoch: int = 0
     _read_again_at: float = float("-inf")
 
     def new(self, reading: VaultReading, head: Head) -> Stop:
-        intent = intent_of(reading.action(IntentKind.STOP, head, WHY), self.chain_id)
+        intent = intent_of(reading.action(IntentKind.STOP, head, FELL), self.chain_id)
         intent = replace(intent, role=next(iter(self.roles.values())))
         stop = self.stops[reading.vault] = Stop(intent, reading.vault, self.clock())
         return stop
 
+    def all(self) -> list[Stop]:
+        """With those that reverted: what is not written yet, and may hold nonces."""
+        return [*self.reverted, *self.stops.values()]
+
+    def revert(self, stop: Stop) -> None:
+        """The vault may be stopped anew."""
+        stop.end = StopEnd.REVERTED
+        self.reverted.append(self.stops.pop(stop.vault))
+
     def held(self, account: str) -> set[int]:
         return {
-            nonce
-            for stop in list(self.stops.values())
-            for signer, nonce in list(stop.slots)
-            if signer == account
+            nonce for stop in self.all() for signer, nonce in list(stop.slots) if signer == account
         }
 
     # Postgres
@@ -176,12 +204,12 @@ class StopRows:
         except SQLAlchemyError:
             return
         self._read_again_at = self.clock() + READ_EVERY_S
-        for intent in live:
-            stop = self.stops.get(intent.vault or "")
-            if stop is not None and stop.row is not None:
-                continue
-            found = [_attempt(tx) for tx in attempts if tx.intent_id == intent.id]
-            self._take(intent, found)
+        with self.lock:
+            for intent in live:
+                stop = self.stops.get(intent.vault or "")
+                if stop is None or stop.row is None:
+                    found = [Attempt(tx, 0, {}, tx) for tx in attempts if tx.intent_id == intent.id]
+                    self._take(intent, found)
 
     def _take(self, intent: Intent, attempts: Sequence[Attempt]) -> None:
         assert intent.vault is not None  # read
@@ -193,56 +221,65 @@ class StopRows:
         for attempt in attempts:
             if attempt.hash in known:
                 continue
-            stop.slots.setdefault((attempt.signer, attempt.nonce), []).append(attempt)
+            stop.slots.setdefault(attempt.slot, []).append(attempt)
         stop.tries = max(stop.tries, len(stop.slots))
 
     def write(self) -> None:
         """All that is not written yet; what the database does not take waits."""
-        for stop in self.stops.values():
-            is_old = self.clock() - stop.wanted_at >= UNWANTED_S
-            if not stop.slots and stop.end is None and is_old:
-                stop.end = StopEnd.UNWANTED
         with suppress(LeadershipLostError):  # the tick meets it
             self._last_epoch = self.epoch()
         try:
-            self._write_sent()
-            self._write_ends()
+            for some in (self.reverted, self.stops.values()):
+                self._write_sent(some)
+                self._write_ends(some)
         except LeadershipLostError:
             return
         except SQLAlchemyError as error:
             log.warning("stops are not written yet", stops=len(self.stops),
                         error=type(error).__name__)  # fmt: skip
 
-    def _write_sent(self) -> None:
-        """What was sent, whoever leads."""
-        unwritten = [
-            stop
-            for stop in self.stops.values()
-            if (stop.row is None and stop.end is not StopEnd.UNWANTED)
-            or any(one.row is None for one in stop.attempts)
-        ]
+    def _write_sent(self, stops: Collection[Stop]) -> None:
+        """What was sent, whoever leads; what a commit wrote whose answer was lost is found again."""
+        unwritten = self._unwritten(stops)
         if not unwritten:
             return
-        written: list[tuple[Stop, Intent, list[Tx]]] = []
+        written: list[tuple[Stop, Intent, list[tuple[Attempt, Tx]]]] = []
         with self.database.write() as session:
-            for stop in unwritten:
+            for stop, attempts in unwritten:
                 intent = stop.row or self._added(session, stop)
                 if intent is None:
                     continue
-                new = [one for one in stop.attempts if one.row is None]
-                txs = [
-                    rows.add_tx(session, _new_tx(one, intent), self.now(), TxState.BROADCAST)
-                    for one in new
-                ]
-                if new and intent.state is IntentState.PLANNED:
+                known = {tx.hash: tx for tx in rows.attempts_of(session, [intent.id])}
+                txs = [(one, known.get(one.hash) or self._add(session, one, intent))
+                       for one in attempts]  # fmt: skip
+                if txs and intent.state is IntentState.PLANNED:
                     intent = self._move(session, intent, IntentState.SIGNED, stop)
-                if new and intent.state is IntentState.SIGNED:
+                if txs and intent.state is IntentState.SIGNED:
                     intent = self._move(session, intent, IntentState.BROADCAST, stop)
                 written.append((stop, intent, txs))
-        for stop, intent, txs in written:
-            stop.row = intent
-            for one, tx in zip([a for a in stop.attempts if a.row is None], txs, strict=True):
-                one.row = tx
+        with self.lock:
+            for stop, intent, txs in written:
+                stop.row = intent
+                for one, row in txs:
+                    one.row = row
+
+    def _add(self, session: WriteSession, one: Attempt, intent: Intent) -> Tx:
+        tx = replace(one.tx, intent_id=intent.id)
+        return rows.add_tx(session, tx, self.now(), TxState.BROADCAST)
+
+    def _unwritten(self, stops: Collection[Stop]) -> list[tuple[Stop, list[Attempt]]]:
+        """Stops without a row, or with attempts that have none, and these."""
+        with self.lock:
+            for stop in stops:
+                is_old = self.clock() - stop.wanted_at >= UNWANTED_S
+                if not stop.slots and stop.end is None and is_old:
+                    stop.end = StopEnd.UNWANTED
+            found = [(stop, [one for one in stop.attempts if one.row is None]) for stop in stops]
+            return [
+                (stop, attempts)
+                for stop, attempts in found
+                if attempts or (stop.row is None and stop.end is not StopEnd.UNWANTED)
+            ]
 
     def _added(self, session: WriteSession, stop: Stop) -> Intent | None:
         found = rows.add_intent(session, stop.intent, self._last_epoch, self.now())
@@ -252,9 +289,10 @@ class StopRows:
         of_vault = [i for i in live if i.kind == IntentKind.STOP and i.vault == stop.vault]
         return next(iter(of_vault), None)
 
-    def _write_ends(self) -> None:
+    def _write_ends(self, stops: Collection[Stop]) -> None:
         """What became of them, by who leads."""
-        moves = [(stop, state) for stop in self.stops.values() for state in _next(stop)]
+        with self.lock:
+            moves = [(stop, state) for stop in stops for state in _next(stop)]
         if moves:
             with self.database.write() as session:
                 self.fence(session)
@@ -266,27 +304,26 @@ class StopRows:
             for stop, intent in moved:
                 log.info("stop moved", vault=stop.vault, state=intent.state)
                 stop.row = intent
-        for vault, stop in list(self.stops.items()):
-            is_written = stop.row is None or stop.row.state in _ENDS
-            if stop.end is not None and is_written and (stop.is_clear or not stop.slots):
-                del self.stops[vault]
-                self.over |= {vault} if stop.end is StopEnd.OVER else set()
+        with self.lock:
+            for stop in [one for one in stops if one.is_settled]:
+                if stop in self.reverted:
+                    self.reverted.remove(stop)
+                else:
+                    del self.stops[stop.vault]
+                    self.over |= {stop.vault} if stop.end is StopEnd.OVER else set()
 
     def _move(self, session: WriteSession, row: Intent, state: IntentState, stop: Stop) -> Intent:
         role = self.roles.get(stop.newest[0], row.role) if stop.newest else row.role
         intent = replace(row, state=state, role=role)
         rows.move_intent(session, intent, row.state, self._last_epoch, self.now())
-        if state is IntentState.BROADCAST and row.state is not IntentState.SIGNED:
-            for one in stop.attempts:
-                if one.row is not None:
-                    again = replace(one.row, offered_block=one.block)
-                    rows.move_tx(session, again, TxState.BROADCAST, self.now())
-        elif stop.receipt is not None and stop.mined is not None and stop.mined.row is not None:
-            rows.move_tx(session, stop.mined.row, TxState.MINED, self.now(), stop.receipt)
+        mined, receipt = stop.mined, stop.receipt
+        for one in stop.attempts:
+            if one.row is not None:
+                again = replace(one.row, offered_block=one.tx.offered_block)
+                is_mined = one is mined and receipt is not None
+                now_is = TxState.MINED if is_mined else TxState.BROADCAST
+                rows.move_tx(session, again, now_is, self.now(), receipt if is_mined else None)
         return intent
-
-
-_ENDS = (IntentState.DONE, IntentState.REVERTED, IntentState.SUPERSEDED)
 
 
 def _next(stop: Stop) -> Iterator[IntentState]:
@@ -306,21 +343,3 @@ def _next(stop: Stop) -> Iterator[IntentState]:
         case _ if stop.receipt is None and stop.slots and state is not IntentState.PLANNED:
             if state not in PENDING:
                 yield IntentState.BROADCAST
-
-
-def _attempt(tx: Tx) -> Attempt:
-    fees = Fees(tx.max_fee_wei, tx.max_priority_fee_wei)
-    return Attempt(tx.raw, tx.hash, tx.signer, tx.nonce, fees, 0, tx.offered_block, {}, tx)
-
-
-def _new_tx(one: Attempt, intent: Intent) -> NewTx:
-    return NewTx(
-        intent_id=intent.id,
-        signer=one.signer,
-        nonce=one.nonce,
-        raw=one.raw,
-        hash=one.hash,
-        max_fee_wei=one.fees.max_fee_wei,
-        max_priority_fee_wei=one.fees.max_priority_fee_wei,
-        offered_block=one.block,
-    )

@@ -14,7 +14,8 @@ Laws
 - A receipt counts once a second node has it too, where there is one that has the block or rises.
 - Of one node's word alone (its lens and its eth_call) stops of at most MOST_ALONE blocks are
   outstanding or ended `AboveStopLine` within ALONE_S. Beyond that another node that answers has to
-  let the stop pass. A word that led to a revert rests REVERTED_REST_S, for its vault. What a node
+  let the stop pass. A word that led to a revert rests for its vault: REVERTED_REST_S, or where nodes
+  agreed, as they do when a price goes up and down again, AGREED_REST_S. What a node
   shows as mined well, and none as failed, is not outstanding: who withholds receipts holds up nobody.
 - Where no node lets any of the first STOPS_A_TURN pass, the rest of that lens's word waits AGAIN_S.
 - A stop is over once its block is safe, and is not sent again: no vault works again.
@@ -26,7 +27,6 @@ from datetime import datetime
 from typing import Any
 
 import structlog
-from eth_utils.crypto import keccak
 from sqlalchemy.orm import Session
 
 from core.chain import results
@@ -36,7 +36,16 @@ from core.chain.revert import decode_revert
 from core.chain.signer import Signer
 from core.db.engine import Database
 from core.hexes import hex_of
-from keeper.attempts import Receipts, agreed, ends_of, in_parts, receipts, safe_block
+from keeper.attempts import (
+    Draft,
+    Receipts,
+    agreed,
+    broadcast,
+    ends_of,
+    in_parts,
+    receipts,
+    safe_block,
+)
 from keeper.funds import STOP_GAS
 from keeper.gas import (
     GAS_MARGIN_PERCENT,
@@ -48,7 +57,7 @@ from keeper.gas import (
     Quotes,
     of_each,
     quotes,
-    unsigned,
+    quotes_and,
 )
 from keeper.signing import UNSIGNED, words_of
 from keeper.state import DueStop, Role
@@ -64,7 +73,7 @@ FINAL = frozenset(
 )
 TRIES, TRIES_S = 8, 0.5  # of a stop that no node lets pass, in a turn
 MOST_ALONE, ALONE_S = 10, 3_600.0
-REVERTED_REST_S = 60.0
+REVERTED_REST_S, AGREED_REST_S = 60.0, 5.0  # of one node's word, and of several nodes'
 MOST_LOOKED_AT = 1_000  # nonces below a stop
 SENT_S = 0.2  # a slow node takes bytes beside what comes next
 AGAIN_S = 1.0  # between two looks at the same stop, or at a lens that no trial bears out
@@ -144,15 +153,23 @@ class Stops:
         often. Where no node lets one of the first pass, the others wait. Never raises what nodes,
         signers or the database do.
         """
-        claims = self._claims(due)
-        if claims and (nodes := self._asked()) is not None:
-            self._send_all(claims, nodes)
-        elif claims:
-            log.warning("stops wait", why="no node names its newest block", stops=len(claims))
-        if self._rows.stops and self._clock() - self._followed_at >= AGAIN_S:
-            self._look()
+        with self._rows.lock:
+            if claims := self._claims(due):
+                self._send_all(claims)
+            if self._rows.stops and self._clock() - self._followed_at >= AGAIN_S:
+                self._look()
 
-    def _send_all(self, claims: Sequence[_VaultWords], nodes: Quotes) -> None:
+    def _send_all(self, claims: Sequence[_VaultWords]) -> None:
+        """What the nodes say of nonces, fees and the first of them comes in one request."""
+        first, accounts = claims[:STOPS_A_TURN], list(self._signers)
+        trials = _trials([one.vault for one in first], accounts[0], STOP_GAS)
+        nodes, told = quotes_and(self._rpc, accounts, trials, [results.code] * len(first))
+        if not nodes.heads:
+            log.warning("stops wait", why="no node names its newest block", stops=len(claims))
+            return
+        for node, answers in told.items():
+            for claim, answer in zip(first, answers, strict=True):
+                claim.note(node, STOP_GAS, answer)
         is_borne_out = False
         for group in in_parts(claims, STOPS_A_TURN):
             is_borne_out |= self._send(group, nodes)
@@ -199,12 +216,8 @@ class Stops:
         self._refusals.pop(claim.vault, None)
         words, others = claim.words, claim.refused.keys() - claim.words
         if len(words) == 1 and others and self._is_spent(next(iter(words))):
-            log.warning(
-                "stop waits",
-                vault=claim.vault,
-                why="one node's word led to too many reverts, and no other node lets it pass",
-                nodes=sorted(words),
-            )
+            why = "one node's word led to too many reverts, and no other node lets it pass"
+            _wait(claim.vault, why, nodes=sorted(words))
             return None
         stop = self._rows.stops.get(claim.vault)
         if stop is None:
@@ -237,11 +250,11 @@ class Stops:
         nodes, and some of them lag.
         """
         until = self._clock() + TRIES_S
-        for n in range(TRIES):
-            if n > 0 and self._clock() >= until:
+        for n in range(1, TRIES):
+            if n > 1 and self._clock() >= until:
                 return
             left = [claim for claim in claims if not claim.passed]
-            for gas in GAS_STEPS:
+            for gas in GAS_STEPS if left else ():
                 for node, answers in self._called([one.vault for one in left], sender, gas).items():
                     for claim, answer in zip(left, answers, strict=True):
                         claim.note(node, gas, answer)
@@ -249,22 +262,10 @@ class Stops:
 
     def _called(self, vaults: Sequence[str], sender: str, gas: int) -> dict[str, list[Any]]:
         """What each node says."""
-        limit = hex(gas * 100 // GAS_MARGIN_PERCENT)
-        requests: list[Request] = [
-            (
-                "eth_call",
-                [{"from": sender, "to": to, "data": hex_of(ENFORCE), "gas": limit}, "latest"],
-            )
-            for to in vaults
-        ]
+        requests = _trials(vaults, sender, gas)
         return of_each(self._rpc, requests, parse=[results.code] * len(vaults))
 
     # Nonces, fees and signatures
-
-    def _asked(self) -> Quotes | None:
-        """None: no node names its newest block."""
-        found = quotes(self._rpc, list(self._signers))
-        return found if found.heads else None
 
     def _order(self, nodes: Quotes) -> list[str]:
         """Accounts, those first that can sign and pay."""
@@ -280,7 +281,7 @@ class Stops:
             offer = nodes.market.offered(self._caps.stops_wei, is_stop=True)
             counts = nodes.pending(account)
             if offer is None:
-                self._wait(stop, "the fee is above the cap", cap_wei=self._caps.stops_wei)
+                _wait(stop.vault, "the fee is above the cap", cap_wei=self._caps.stops_wei)
                 return None
             if not counts:
                 continue
@@ -301,22 +302,20 @@ class Stops:
         market = nodes.market
         paid = self._paid(stop, account, offer, market)
         if paid is None:
-            self._wait(stop, "the key is short of ETH", signer=account,
+            _wait(stop.vault, "the key is short of ETH", signer=account,
                        balance_wei=market.balances_wei[account])  # fmt: skip
             return None
         fees, gas = paid
-        transaction = unsigned(self._rows.chain_id, nonce, stop.vault, ENFORCE, gas, fees)
+        draft = Draft(stop.intent, account, nonce, fees, gas)
         try:
-            raw = self._signers[account].sign_transaction(transaction)
+            tx = draft.signed(self._signers[account], nodes.head.number)
         except UNSIGNED as error:
-            self._wait(stop, "it is not signed", signer=account, error=words_of(error))
+            _wait(stop.vault, "it is not signed", signer=account, error=words_of(error))
             self._silent_until[account] = self._clock() + SILENT_S
             return None
         market.pay(account, gas * fees.max_fee_wei)
-        attempt = Attempt(
-            raw, hex_of(keccak(raw)), account, nonce, fees, gas, nodes.head.number, nodes.heights()
-        )
-        stop.slots.setdefault((account, nonce), []).append(attempt)
+        attempt = Attempt(tx, gas, nodes.heights())
+        stop.slots.setdefault(attempt.slot, []).append(attempt)
         stop.block = stop.block or nodes.head.number
         return attempt
 
@@ -334,29 +333,29 @@ class Stops:
         said = self._called([stop.vault], account, fewer).values()
         return (fees, fewer) if any(not isinstance(one, RpcError) for (one,) in said) else None
 
-    def _wait(self, stop: Stop, why: str, **more: Any) -> None:
-        log.warning("stop waits", vault=stop.vault, why=why, **more)
-
     def _broadcast(self, attempts: Sequence[Attempt]) -> None:
         """To every node, in the order of nonces."""
-        in_order = sorted(attempts, key=lambda one: (one.signer, one.nonce))
-        for group in in_parts(in_order, STOPS_A_TURN):
-            requests: list[Request] = [
-                ("eth_sendRawTransaction", [hex_of(one.raw)]) for one in group
-            ]
-            told = of_each(self._rpc, requests, others_s=SENT_S)
-            for one in group:
-                one.sent_at = self._clock() if told.keys() == set(self._rpc.names) else None
+        in_order = {one.tx: one for one in sorted(attempts, key=lambda one: one.slot)}
+        for part, told in broadcast(self._rpc, list(in_order), SENT_S):
+            is_everywhere = told.keys() == set(self._rpc.names)
+            for tx in part:
+                in_order[tx].sent_at = self._clock() if is_everywhere else None
 
     # What became of them
 
     def follow(self) -> None:
-        """Look at what is under way, send it again or raise it, and write all of it down. Once a
-        tick; never raises what nodes, signers or the database do.
+        """Look at what is under way, send it again or raise it. Once a look at the vaults; never
+        raises what nodes or signers do.
+        """
+        with self._rows.lock:
+            if self._rows.all():
+                self._look()
+
+    def write(self) -> None:
+        """Read what other processes left, and write down what is not written yet. Once a tick; never
+        raises what the database does.
         """
         self._rows.read()
-        if self._rows.stops:
-            self._look()
         self._rows.write()
 
     def reserved(self, account: str) -> frozenset[int]:
@@ -365,14 +364,15 @@ class Stops:
 
     def _look(self) -> None:
         self._followed_at = self._clock()
-        nodes = self._asked()
-        if nodes is None:
+        nodes = quotes(self._rpc, list(self._signers))
+        if not nodes.heads:
             return
         safe = self._safe(nodes)
         asked = [
             stop
             for stop in self._rows.stops.values()
             if stop.slots
+            and stop.end is None
             and (stop.receipt is None or stop.is_doubted or stop.receipt.block_number <= safe)
         ]
         asked.sort(key=lambda stop: min(nonce for _, nonce in stop.slots))
@@ -403,8 +403,8 @@ class Stops:
         if receipt.status == 1:
             stop.end = StopEnd.OVER if receipt.block_number <= safe else None
             return
-        stop.end = StopEnd.REVERTED
-        until = self._clock() + REVERTED_REST_S
+        self._rows.revert(stop)
+        until = self._clock() + (REVERTED_REST_S if len(stop.words) == 1 else AGREED_REST_S)
         self._rests |= dict.fromkeys(((stop.vault, node) for node in stop.words), until)
         why = self._why_reverted(stop, attempt, receipt.block_hash)
         log.warning("stop reverted", vault=stop.vault, why=why, nodes=sorted(stop.words))
@@ -417,7 +417,7 @@ class Stops:
         there are such.
         """
         call = {
-            "from": attempt.signer,
+            "from": attempt.tx.signer,
             "to": stop.vault,
             "data": hex_of(ENFORCE),
             "gas": hex(attempt.gas),
@@ -435,7 +435,7 @@ class Stops:
         due, lowest = list[Attempt](), dict[str, int]()
         waiting = [
             (stop, slot)
-            for stop in self._rows.stops.values()
+            for stop in self._rows.all()
             for slot in stop.open()
             if slot[0] in self._signers and slot[1] >= nodes.mined(slot[0])
         ]
@@ -448,7 +448,7 @@ class Stops:
             if has_waited and (slot[1] == lowest[slot[0]] or is_cheap):
                 newest = self._raised(stop, newest, nodes) or newest
             due += [newest] if has_waited or newest.is_due(self._clock()) else []
-        for stop in self._rows.stops.values():
+        for stop in self._rows.all():
             open_slots = [slot for slot in stop.open() if slot in {one for _, one in waiting}]
             stop.is_clear = not any(n < max(nodes.pending(a), default=0) for a, n in open_slots)
             if stop.end is None and stop.receipt is None and self._is_lost(stop, nodes):
@@ -477,9 +477,20 @@ class Stops:
     def _raised(self, stop: Stop, last: Attempt, nodes: Quotes) -> Attempt | None:
         offer = nodes.market.raised(last.fees, self._caps.stops_wei, is_stop=True)
         if offer is None:
-            self._wait(stop, "its fee is at the cap", max_fee_wei=last.fees.max_fee_wei)
+            _wait(stop.vault, "its fee is at the cap", max_fee_wei=last.fees.max_fee_wei)
             return None
-        return self._attempt(stop, last.signer, last.nonce, offer, nodes)
+        return self._attempt(stop, *last.slot, offer, nodes)
+
+
+def _trials(vaults: Sequence[str], sender: str, gas: int) -> list[Request]:
+    """Whether each lets a stop pass with so much gas."""
+    limit = hex(gas * 100 // GAS_MARGIN_PERCENT)
+    call = {"from": sender, "data": hex_of(ENFORCE), "gas": limit}
+    return [("eth_call", [{**call, "to": vault}, "latest"]) for vault in vaults]
+
+
+def _wait(vault: str, why: str, **more: Any) -> None:
+    log.warning("stop waits", vault=vault, why=why, **more)
 
 
 def _why(error: RpcError) -> str:

@@ -1,14 +1,11 @@
-"""One tick: read every vault at every node, send the stops, plan the rest, move what is under way.
+"""One tick: judge what every node says of every vault, plan what is due, move what is under way.
 
-        Postgres: watched vaults, live intents --> each node's lens: part after part, most at risk first
-        --> stops that any of them calls due, sent after each part --> marks that two of them call due, settlements, removals
-        --> Postgres: what was judged and planned, one fenced transaction --> sender: as far as each goes now
+        Postgres: watched vaults, live intents --> the next look at them (keeper/watch.py), in which stops are sent
+        --> marks that two nodes call due, settlements, removals --> Postgres: what was judged and planned, one fenced transaction
+        --> sender: as far as each goes now
 
 Laws
-- Stops go first: what else a tick has to do comes after the last part's stops. Each part is a sign
-  of the tick.
-- A stop needs no fresh head and, while Postgres is away, no row: the vaults of the tick before are
-  read.
+- A stop waits for nothing here. What was sent is a fact, and is written before all else.
 - One vault's trouble is its own: it is told, and the others go on.
 - Requests of the outbox are another loop's (keeper/requests/loop.py): a tick reads, signs and sends
   none of them.
@@ -23,7 +20,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import InitVar, dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import structlog
 from sqlalchemy.exc import OperationalError
@@ -38,16 +35,16 @@ from core.keeper.intents import Intent, NewIntent, NewVaultMark, add_ended, forg
 from core.keeper.rules import LacksMark
 from core.keeper.views import WatchedVault
 from core.mandate.rules.lifecycle import OF_VAULT, Status, VaultStatus
-from core.money import UnixSeconds, usdc_text_or_none
+from core.money import UnixSeconds
 from keeper import plan
 from keeper.anchoring import Anchoring
 from keeper.intents import IntentSender, intent_of, live_kinds
-from keeper.jobs import keeper_change, mark, settle, stop_line
-from keeper.jobs.last_resort import LastResort
+from keeper.last_resort import LastResort
 from keeper.plan import NodeReadings
-from keeper.read import Lenses, ReadPart
+from keeper.read import Lenses
 from keeper.spared import spared
-from keeper.state import Action, DueStop, FactoryKeepers, IntentKind, KeeperState, VaultReading
+from keeper.state import Action, FactoryKeepers, IntentKind, KeeperState, VaultReading
+from keeper.watch import StopSender, Watch, tell
 
 Job = Callable[[KeeperState, UnixSeconds], list[Action]]
 MARKS_A_DAY = 24
@@ -105,12 +102,6 @@ class NoNodeError(OutsideError):
         super().__init__("no node gives a newest block with a base fee")
 
 
-class StopSender(Protocol):
-    """Sends stops; what was sent already is its to know."""
-
-    def send(self, due: Sequence[DueStop]) -> None: ...
-
-
 @dataclass(slots=True, kw_only=True)
 class Tick:
     """Everything that one tick needs.
@@ -122,29 +113,42 @@ class Tick:
     """
 
     database: Database
-    lenses: Lenses
+    lenses: InitVar[Lenses]
     chain_id: int
     max_head_age_s: int
     leadership: Leadership
     sender: IntentSender | None
-    stops: StopSender | None
+    stops: InitVar[StopSender | None]
     own: str | None
     marks_a_day: int = MARKS_A_DAY
     removes: InitVar[bool] = False
+    sign: InitVar[Callable[[], None]] = lambda: None
     anchoring: Anchoring | None = None
-    sign: Callable[[], None] = lambda: None
     clock: Callable[[], float] = time.monotonic
     _last_resort: LastResort | None = field(init=False)
-    _order: plan.Order = field(init=False)
+    watch: Watch = field(init=False)
     _ends: plan.Ends = field(init=False, default_factory=plan.Ends)
     _again_after: str = field(init=False, default="")  # the ended vault that was looked up last
     _watched: list[WatchedVault] = field(init=False, default_factory=list)
     _was_told: tuple[bool, bool] = field(init=False, default=(False, False))
 
-    def __post_init__(self, removes: bool) -> None:
+    def __post_init__(
+        self,
+        lenses: Lenses,
+        stops: StopSender | None,
+        removes: bool,
+        sign: Callable[[], None],
+    ) -> None:
         last_resort = LastResort(self.database, self.chain_id, self.clock)
         self._last_resort = last_resort if removes else None
-        self._order = plan.Order(self.clock)
+        self.watch = Watch(
+            lenses=lenses,
+            stops=stops,
+            max_head_age_s=self.max_head_age_s,
+            sign=sign,
+            is_held_up=self.leadership.is_held_up,
+            clock=self.clock,
+        )
 
     @property
     def mode(self) -> str:
@@ -155,28 +159,30 @@ class Tick:
 
         Errors: NoNodeError, RpcError, LeadershipLostError, the database's.
         """
-        started = self.clock()
         live, outage = self._rows(now)
-        nodes, stops = self._read(live, now)
+        seconds = UnixSeconds(int(now.timestamp()))
+        look = self.watch.look(self._watched, live_kinds(live), seconds)
+        begun, nodes = self.clock(), look.nodes
         if outage is not None:
             raise outage
+        if self.watch.stops is not None:
+            self.watch.stops.write()
         if not nodes:
             raise NoNodeError
-        state = self._state(nodes)
+        state = self._state(nodes, look.readings)
         self._tell_changes(state)
-        self._order.note(state.vaults)
-        needed = min(plan.NEEDED, len(self.lenses.risen_within(PRESENT_S)))
-        seconds = UnixSeconds(int(now.timestamp()))
+        rpc = self.watch.lenses.reader.rpc
+        needed = min(plan.NEEDED, sum(rpc.head_age_s(name) <= PRESENT_S for name in rpc.names))
         actions = self._within_budget(self._planned(nodes, state, needed, seconds), now)
-        acted = {*stops, *(action.to for action in actions)}
+        acted = {*look.stops, *(action.to for action in actions)}
         with self.database.read() as session:
             live = self._live(session)
         new = self._written(state, acted, actions, self._anchors(state, live), seconds, now)
         if self.sender is not None:
             live = self.sender.advance([*live, *new], now, is_stood_down=state.is_stood_down)
         self._retire(nodes, now)
-        took_ms = round((self.clock() - started) * 1000)
-        return _report(state, len(stops) + len(actions), len(live), took_ms)
+        took_ms = round((look.took_s + self.clock() - begun) * 1000)
+        return _report(state, len(look.stops) + len(actions), len(live), took_ms)
 
     def _rows(self, now: datetime) -> tuple[list[Intent], OperationalError | None]:
         """What is under way; or why Postgres does not say, where the vaults of the tick before are
@@ -195,48 +201,12 @@ class Tick:
     def _live(self, session: Session) -> list[Intent]:
         return rows.live_intents(session, self.chain_id, of_requests=False)
 
-    def _read(
-        self, live: Sequence[Intent], now: datetime
-    ) -> tuple[list[NodeReadings], dict[str, VaultReading]]:
-        """What each node says, best first, and which vaults are to be stopped; each part's stops are
-        sent before the next one is looked at.
-        """
-        order = self._order.due(self._watched, UnixSeconds(int(now.timestamp())))
-        nodes: dict[str, NodeReadings] = {}
-        stops: dict[str, VaultReading] = {}
-        for part in self.lenses.look(order, live_kinds(live)):
-            node = nodes.setdefault(part.state.node, NodeReadings(part.state))
-            node.by_vault |= {reading.vault: reading for reading in part.readings}
-            stops |= self._stopped(part, stops)
-            self.sign()
-        in_order = [nodes[name] for name in self.lenses.reader.rpc.names if name in nodes]
-        return plan.best_first(in_order, self.max_head_age_s), stops
-
-    def _stopped(self, part: ReadPart, before: Collection[str]) -> dict[str, VaultReading]:
-        """Of this part. Only what is new of this tick is told."""
-        due = [
-            DueStop(reading.vault, part.state.node, reading)
-            for reading in part.readings
-            if stop_line.is_due(reading)
-        ]
-        if not due:
-            return {}
-        new = [
-            one.reading
-            for one in due
-            if one.vault not in before and IntentKind.STOP not in one.reading.live
-        ]
-        self._tell([one.action(IntentKind.STOP, part.state.head, stop_line.WHY) for one in new])
-        if self.stops is not None:
-            self.stops.send(due)
-        return {one.vault: one for one in new}
-
-    def _state(self, nodes: Sequence[NodeReadings]) -> KeeperState:
+    def _state(
+        self, nodes: Sequence[NodeReadings], readings: Sequence[VaultReading]
+    ) -> KeeperState:
         """What the nodes say together, at the best one's head."""
-        named = plan.keepers(nodes, self.own)
-        readings = plan.merged(nodes, (vault.vault for vault in self._watched))
         by_vault = {reading.vault: reading for reading in readings}
-        return self._state_of(nodes[0], named, by_vault)
+        return self._state_of(nodes[0], plan.keepers(nodes, self.own), by_vault)
 
     def _state_of(
         self,
@@ -269,7 +239,7 @@ class Tick:
         def due(job: Job, voices: int) -> list[Action]:
             return plan.confirmed([_actions(job, one, seconds) for one in states], voices)
 
-        accepted = due(keeper_change.plan, 1)
+        accepted = due(plan.acceptances, 1)
         if state.is_stood_down:
             return accepted
         removed = (
@@ -277,7 +247,7 @@ class Tick:
             if self._last_resort
             else []
         )
-        return [*removed, *due(settle.plan, 1), *accepted, *due(mark.plan, needed)]
+        return [*removed, *due(plan.settlements, 1), *accepted, *due(plan.marks, needed)]
 
     def _anchors(self, state: KeeperState, live: Sequence[Intent]) -> list[NewIntent]:
         if self.sender is None or self.anchoring is None or state.is_stale:
@@ -315,7 +285,7 @@ class Tick:
 
         `acted`: of these vaults a judgement led to something. Answers the new intents.
         """
-        readings = mark.rows_to_write(state, seconds, acted)
+        readings = plan.judgements(state, seconds, acted)
         for reading in filter(_is_unknown, readings):
             log.warning(
                 "worth unknown",
@@ -323,7 +293,8 @@ class Tick:
                 mandate=reading.public_id,
                 source=reading.source,
             )
-        self._tell(actions)
+        for action in actions:
+            tell(action, is_sent=self.sender is not None)
         planned = list(_intents(actions, self.chain_id)) if self.sender is not None else []
         planned += anchors
         if not readings and not planned:
@@ -339,10 +310,6 @@ class Tick:
         """Those that were taken."""
         added = [rows.add_intent(session, intent, self.leadership.epoch, now) for intent in planned]
         return [intent for intent in added if intent is not None]
-
-    def _tell(self, actions: Sequence[Action]) -> None:
-        for action in actions:
-            log.info("planned" if self.sender is not None else "would send", **_told(action))
 
     def _retire(self, nodes: Sequence[NodeReadings], now: datetime) -> None:
         """Vaults that ended are watched no more, once two voices say so, of which the record is one;
@@ -396,7 +363,7 @@ class Tick:
 
 def _actions(job: Job, state: KeeperState, now: UnixSeconds) -> list[Action]:
     """What the job plans. When it stumbles over a vault, that one is left out."""
-    planned = spared(partial(job, state, now), job=job.__module__)
+    planned = spared(partial(job, state, now), job=job.__name__)
     if planned is not None:
         return planned
     each = (
@@ -432,18 +399,6 @@ def _row(state: KeeperState, reading: VaultReading) -> NewVaultMark:
         floor_usdc_e6=reading.floor_usdc_e6,
         source=reading.source,
     )
-
-
-def _told(action: Action) -> dict[str, Any]:
-    return {
-        "kind": action.kind.value,
-        "to": action.to,
-        "worth_usdc": usdc_text_or_none(action.worth_usdc_e6),
-        "floor_usdc": usdc_text_or_none(action.floor_usdc_e6),
-        "block": action.head.number,
-        "source": action.source,
-        "why": action.why,
-    }
 
 
 def _agreed(nodes: Sequence[NodeReadings], needed: int, vault: str) -> bool:

@@ -19,7 +19,7 @@ from core.custody import views as custody
 from core.custody.views import void_requests_held
 from core.db.engine import Database, WriteSession
 from core.keeper import intents as rows
-from core.keeper.intents import Intent, NewIntent, NewTx, Tx
+from core.keeper.intents import Intent, NewTx, Tx
 from core.keeper.rules import NEXT, IntentState
 from keeper.attempts import IntentMove
 
@@ -52,14 +52,6 @@ class Transitions:
         with self.database.read() as session:
             return [*rows.attempts_of(session, ids), *rows.pending_beside(session, own, ids)]
 
-    def bytes_at(self, signer: str, nonces: range) -> list[Tx]:
-        """Bytes of ours at these nonces, of whatever intent: a reorg took them out of the chain."""
-        if not nonces:
-            return []
-        with self.database.read() as session:
-            held = rows.bytes_at(session, signer, nonces[0], nonces[-1])
-        return self.not_void(held)
-
     def void(self, live: Sequence[Intent]) -> frozenset[int]:
         """Those intents whose requests may be done no more."""
         return self._void_of([intent.id for intent in live if intent.outbox_id is not None])
@@ -84,16 +76,6 @@ class Transitions:
             return {}
         with self.database.read() as session:
             return rows.reverted_since(session, intents, now - timedelta(days=1))
-
-    def planned(
-        self, live: Sequence[Intent], planned: Sequence[NewIntent], now: datetime
-    ) -> list[Intent]:
-        if not planned:
-            return list(live)
-        with self.database.write() as session:
-            self.fence(session)
-            added = [rows.add_intent(session, intent, self.epoch(), now) for intent in planned]
-        return [*live, *(intent for intent in added if intent is not None)]
 
     def committed(
         self,

@@ -32,12 +32,12 @@ from core.chain.signer import local_signer
 from core.db.engine import Database
 from core.health.rules import judge_clock
 from core.jobs.rules import ATTENTION
+from core.jobs.schedule import JobSkippedError
 from core.mandate.chain.reader import VaultReader
 from core.money import eth_text
 from core.settings import Deployment, Settings
 from keeper.funds import Funds
 from keeper.gas import GWEI
-from keeper.schedule import JobSkippedError
 from keeper.signers import key_places, require_all_allowed, signers_of
 from keeper.signing import SignerRefusedError, is_local, require_allowed
 from keeper.state import Role

@@ -107,7 +107,7 @@ def keeper(context: typer.Context) -> None:
 @app.command()
 def worker() -> None:
     """Run the slow jobs, without keys, until SIGTERM."""
-    _run("keeper.main", "work")
+    _run("api.worker")
 
 
 @app.command()

@@ -58,7 +58,7 @@ CHAIN_ID = 84532
 PROCESSES = {
     "indexer": ("indexer.main",),
     "keeper": ("keeper.main", "run"),
-    "worker": ("keeper.main", "work"),
+    "worker": ("api.worker",),
     "scanner": ("indexer.main", "scan"),
     "api": ("api.main",),
 }

@@ -14,7 +14,7 @@ from typing import Any
 
 from eth_utils.crypto import keccak
 
-from core.chain.abi import ErrorAbi, creation_code, errors_by_selector, function, topic_of
+from core.chain.abi import FunctionAbi, creation_code, errors_by_selector, function, topic_of
 from core.hexes import bytes_of, hex_of
 from core.mandate.venues.registry import Exit, venues
 from scripts.export_abis import meanings
@@ -66,7 +66,7 @@ def errors() -> dict[str, dict[str, Any]]:
     }
 
 
-def _error(error: ErrorAbi, told: Mapping[str, str]) -> dict[str, Any]:
+def _error(error: FunctionAbi, told: Mapping[str, str]) -> dict[str, Any]:
     return {
         "name": error.name,
         "inputs": [[one.name, one.type] for one in error.inputs],

@@ -236,6 +236,8 @@ def types_of(parameters: Iterable[Parameter]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class FunctionAbi:
+    """A function, or an error, which is coded like one without outputs."""
+
     contract: str
     name: str
     signature: str
@@ -286,13 +288,6 @@ class EventAbi:
         return dict(zip(names, values, strict=True))
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorAbi:
-    name: str
-    selector: str
-    inputs: tuple[Parameter, ...]
-
-
 @cache
 def entries(contract: str) -> tuple[Any, ...]:
     """The ABI as the compiler wrote it."""
@@ -307,24 +302,17 @@ def _parameters(entry: dict[str, Any], key: str = "inputs") -> tuple[Parameter, 
     return tuple(map(Parameter.of, entry.get(key, ())))
 
 
-def _selector(entry: Any) -> str:
-    return hex_of(keccak(text=abi_to_signature(entry))[:SELECTOR_BYTES])
+def _function(contract: str, entry: Any) -> FunctionAbi:
+    signature = abi_to_signature(entry)
+    selector = hex_of(keccak(text=signature)[:SELECTOR_BYTES])
+    inputs, outputs = _parameters(entry), _parameters(entry, "outputs")
+    return FunctionAbi(contract, entry["name"], signature, selector, inputs, outputs)
 
 
 @cache
 def functions(contract: str) -> dict[str, FunctionAbi]:
     """Every function by its signature; those whose name is not overloaded also by name."""
-    found = [
-        FunctionAbi(
-            contract,
-            entry["name"],
-            abi_to_signature(entry),
-            _selector(entry),
-            _parameters(entry),
-            _parameters(entry, "outputs"),
-        )
-        for entry in _of_kind(contract, "function")
-    ]
+    found = [_function(contract, entry) for entry in _of_kind(contract, "function")]
     names = [function.name for function in found]
     return {f.signature: f for f in found} | {f.name: f for f in found if names.count(f.name) == 1}
 
@@ -379,11 +367,8 @@ _BUILT_IN = (
 
 
 @cache
-def errors_by_selector() -> dict[str, ErrorAbi]:
+def errors_by_selector() -> dict[str, FunctionAbi]:
     """Every error of every contract, and Solidity's own two, by selector."""
-    declared = (entry for contract in CONTRACTS for entry in _of_kind(contract, "error"))
-    found = (
-        ErrorAbi(entry["name"], _selector(entry), _parameters(entry))
-        for entry in (*_BUILT_IN, *declared)
-    )
+    found = [_function("", entry) for entry in _BUILT_IN]
+    found += [_function(one, entry) for one in CONTRACTS for entry in _of_kind(one, "error")]
     return {error.selector: error for error in found}

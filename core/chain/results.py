@@ -3,8 +3,8 @@
 Pure: no socket, no clock.
 
 Laws
-- A result of another form is an error, never a guess: ValueError, which the pool turns into that
-  node's failure (rpc.py).
+- A result of another form is an error, never a guess: ValueError, which the nodes turn into that
+  node's failure (answers.py).
 - Sizes are bounded before anything is computed. A quantity has at most 64 digits; heights, indices,
   gas and times fit the columns that hold them.
 - Only what the record needs is demanded: fields that are not read here may be missing or new.

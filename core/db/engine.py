@@ -251,6 +251,7 @@ def _engine(
     engine = create_engine(
         url,
         poolclass=Connections,
+        hide_parameters=True,  # what an error says is logged
         pool_size=bounds.pool_size,
         max_overflow=bounds.overflow,
         pool_timeout=bounds.pool_wait_s,

@@ -60,6 +60,7 @@ from core.errors import OutsideError
 
 BEAT_S = 0.5
 SILENT_S = 2.0
+HELD_UP_S = 1.0
 TRY_S = 0.4  # how often a spare should try
 # twice what one call to the chain may take (core.chain.nodes), and any database statement
 STUCK_S = 60.0
@@ -132,6 +133,7 @@ class Leadership:
         self._epoch: int | None = None
         self._status: Mapping[str, Any] = {}
         self._sign_at = self._beat_at = 0.0
+        self._asked_at: float | None = None  # when the beat that is under way began
         self._using = threading.Lock()  # the connection, by loop and thread
         self._released = threading.Event()
         self._heart: threading.Thread | None = None
@@ -197,6 +199,11 @@ class Leadership:
         said. From any thread.
         """
         self._sign_at = self._clock()
+
+    def is_held_up(self) -> bool:
+        """The database does not answer a beat for HELD_UP_S. From any thread."""
+        asked_at = self._asked_at
+        return asked_at is not None and self._clock() - asked_at > HELD_UP_S
 
     def fence(self, session: Session) -> None:
         """Call first in each writing transaction; a sign of the loop too.
@@ -273,6 +280,7 @@ class Leadership:
         with self._using:
             epoch = self.epoch
             assert self._connection is not None  # it lives as long as the epoch
+            self._asked_at = self._clock()
             try:
                 try:
                     write_beat(self._connection, self.name, epoch, self._said())
@@ -288,6 +296,8 @@ class Leadership:
             except (SQLAlchemyError, LeadershipLostError) as error:
                 self._is_lost = True
                 raise LeadershipLostError(self.name, epoch) from error
+            finally:
+                self._asked_at = None
 
 
 # SQL

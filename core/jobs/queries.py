@@ -2,7 +2,7 @@
 
 Laws
 - A run's end is written once, from "under way"; who comes too late changes nothing.
-- Whoever writes fences the transaction by the leader's epoch first; nothing here does.
+- Whoever writes holds the job's lock (core.jobs.schedule); nothing here takes it.
 """
 
 from collections.abc import Collection, Mapping
@@ -20,22 +20,9 @@ FAILED = "failed"
 ENDED_WITH_ITS_PROCESS = "ended with its process"
 
 
-def begin(
-    session: WriteSession, name: str, every_s: int, epoch: int, holder: str, now: datetime
-) -> int:
-    """Write that a run starts; its id.
-
-    An earlier run of the job whose end was never written is ended first.
-    """
-    end_abandoned(session, now, name)
-    values = {
-        "name": name,
-        "every_s": every_s,
-        "started_at": now,
-        "did": {},
-        "epoch": epoch,
-        "holder": holder,
-    }
+def begin(session: WriteSession, name: str, every_s: int, holder: str, now: datetime) -> int:
+    """Write that a run starts; its id."""
+    values = {"name": name, "every_s": every_s, "started_at": now, "did": {}, "holder": holder}
     return session.execute(insert(JobRun).values(**values).returning(JobRun.id)).scalar_one()
 
 
@@ -65,6 +52,12 @@ def end_abandoned(session: WriteSession, now: datetime, name: str) -> list[str]:
             )
         )
     )
+
+
+def last_start(session: Session, name: str) -> datetime | None:
+    """When the job's newest run was started; None: it never ran."""
+    newest = select(JobRun.started_at).where(JobRun.name == name).order_by(JobRun.id.desc())
+    return session.scalar(newest.limit(1))
 
 
 def forget_others(session: WriteSession, names: Collection[str]) -> None:

@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 
 LATE_PERIODS: Final = 3
 FAILED_RUNS: Final = 3
+KEEPERS: Final = ("balances", "perps_closing")  # the keeper runs these itself, with its keys
 # what a run did may hold a sentence under this key: a person has to act
 ATTENTION: Final = "attention"
 
@@ -59,7 +60,7 @@ class LastRun:
             due = f"it is due every {self.every_s} s"
             return (
                 f"The job {self.name} {hangs} for {age_s} s, {due}; see that `python -m "
-                "keeper.main work` runs, and its log."
+                "api.worker` runs, and its log."
             )
         if self.failures >= FAILED_RUNS:
             return (

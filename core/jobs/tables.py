@@ -1,4 +1,4 @@
-"""What the slow jobs of the keeper did: one row a run."""
+"""What the slow jobs did: one row a run."""
 
 from datetime import datetime
 from typing import Any
@@ -14,7 +14,7 @@ from core.jobs.rules import RunOutcome
 class JobRun(Base):
     """One run.
 
-    `outcome` null: it is under way, or its process ended and no leader has looked yet.
+    `outcome` null: it is under way, or its process ended and the job has not been tried since.
     """
 
     __tablename__ = "job_run"
@@ -33,5 +33,5 @@ class JobRun(Base):
     # why it failed or was skipped, one short sentence
     error: Mapped[str | None] = mapped_column(Text)
     did: Mapped[dict[str, Any]] = mapped_column(JSONB)  # what it did, in few words and numbers
-    epoch: Mapped[int]
+    epoch: Mapped[int] = mapped_column(default=0)  # of leaders, which slow jobs had before locks
     holder: Mapped[str] = mapped_column(Text)

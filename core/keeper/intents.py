@@ -27,7 +27,6 @@ from sqlalchemy import (
     text,
     update,
 )
-from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.dialects.postgresql import insert as pg_insert
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
@@ -40,7 +39,7 @@ from core.keeper.rules import PENDING, IntentState, Purse, TxState
 from core.keeper.tables import LIVE_STATES, KeeperEnded, KeeperIntent, KeeperTx, VaultMark
 from core.money import UsdcE6
 
-# the roles whose keys are for requests alone: what else they sign, a filling, goes with them
+# the roles whose keys are for requests alone
 OF_REQUESTS = "custody"
 OF_SPONSOR = "sponsor"
 # word for word the predicate of the partial index, so that Postgres uses it
@@ -51,7 +50,7 @@ NOT_KEPT = "not_kept"  # source of a judgement whose worth the database did not 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewIntent:
-    """`subject`: the contract's address in lower case, `outbox:<id>`, or `nonce:<signer>:<nonce>`.
+    """`subject`: the contract's address in lower case, or `outbox:<id>`.
 
     `vault` and `outbox_id` when it is about one.
     """
@@ -328,19 +327,6 @@ def pending_beside(
     )
     ids = session.scalars(pending).all()
     return [tx for tx in attempts_of(session, ids) if tx.signer in accounts] if ids else []
-
-
-def bytes_at(session: Session, signer: str, first_nonce: int, last_nonce: int) -> list[Tx]:
-    """The newest attempt of each of these nonces, both included, of whatever intent, lowest nonce
-    first.
-    """
-    newest = (
-        select(KeeperTx)
-        .ext(distinct_on(KeeperTx.nonce))
-        .where(KeeperTx.signer == bytes_of(signer), KeeperTx.nonce.between(first_nonce, last_nonce))
-        .order_by(KeeperTx.nonce, KeeperTx.attempt.desc())
-    )
-    return [_tx(row) for row in session.scalars(newest)]
 
 
 def add_tx(session: WriteSession, tx: NewTx, now: datetime, state: TxState = TxState.SIGNED) -> Tx:

@@ -3,6 +3,8 @@
 Laws
 - A key is one request for ever: asking again with the same key changes nothing and answers the
   first request.
+- A request is of a kind that the chain carries out once, however often it is sent: the keeper may
+  sign it again at another nonce.
 - Rows are never changed. The state of a request is the state of its newest intent; `queued` while
   it has none.
 """

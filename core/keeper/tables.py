@@ -35,7 +35,7 @@ class Outbox(Base):
     # the asker's: the same key is the same request
     key: Mapped[str] = mapped_column(Text, unique=True)
     chain_id: Mapped[int]
-    kind: Mapped[str] = mapped_column(Text)  # relay_delivery, custodial_transfer ...
+    kind: Mapped[str] = mapped_column(Text)  # custodial_transfer, sponsored_buy
     role: Mapped[str] = mapped_column(Text)  # whose key signs
     to: Mapped[bytes] = mapped_column(BYTEA)
     # null: the keeper builds it, by kind (keeper/outbox_kinds.py)
@@ -133,11 +133,11 @@ class KeeperIntent(Base):
 
     id: Mapped[int] = mapped_column(Identity(), primary_key=True)
     chain_id: Mapped[int]
-    # what it is about: a contract's address, lower case, outbox:<id>, or nonce:<signer>:<nonce>
+    # what it is about: a contract's address, lower case, or outbox:<id>
     subject: Mapped[str] = mapped_column(Text)
     vault: Mapped[bytes | None] = mapped_column(BYTEA)  # when it is about a vault
     outbox_id: Mapped[int | None] = mapped_column(ForeignKey("outbox.id"))
-    # fill, stop, settle, accept_keeper, mark, and the outbox's
+    # stop, settle, accept_keeper, mark, and the outbox's
     kind: Mapped[str] = mapped_column(Text)
     role: Mapped[str] = mapped_column(Text)  # whose key signs: keeper, stop, relay ...
     state: Mapped[str] = mapped_column(Text)  # IntentState

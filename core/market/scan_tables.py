@@ -242,7 +242,7 @@ class MarketOnchain(Base):
 
 
 class MarketSummary(Base):
-    """One row: figures of the whole, counted by a slow job (keeper/areas/market.py). `wci`, `wci_at`:
+    """One row: figures of the whole, counted by a slow job (api/areas/market/jobs.py). `wci`, `wci_at`:
     unused since 0065.
     """
 

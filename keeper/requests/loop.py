@@ -36,9 +36,8 @@ from core.sponsored.days import SponsorGas, sponsor_budgets
 from core.watchdog import Watchdog
 from keeper.gas import Caps
 from keeper.outbox_kinds import OutboxPlanner
-from keeper.requests.allowance import CUSTODY, SPONSOR, KeptGas, Prices, PurseTerms
+from keeper.requests.allowance import CUSTODY, SPONSOR, PurseTerms
 from keeper.requests.round import MOST_UNDER_WAY, REQUESTS_A_ROUND, RequestRound
-from keeper.send import Sender
 from keeper.state import Role
 from keeper.stops import Stops
 
@@ -104,14 +103,14 @@ class RequestLoop:
             place.database_url, application_name="keeper requests", bounds=BOUNDS
         )
         self._watchdog = Watchdog(HANGS_S)
-        self._round = round_of(
-            self._database,
-            place.chain_id,
-            place.max_head_age_s,
-            reader,
-            place.planner,
-            place.caps,
-            budgets,
+        self._round = RequestRound(
+            database=self._database,
+            reader=reader,
+            chain_id=place.chain_id,
+            max_head_age_s=place.max_head_age_s,
+            planner=place.planner,
+            caps=place.caps,
+            budgets=budgets,
             signers=signers,
             epoch=lambda: place.leadership.epoch,
             fence=place.leadership.fence_beside,
@@ -212,54 +211,3 @@ def share_of(calls_per_s: float, loops: int = 1) -> float:
 def most_under_way(calls_per_s: float) -> int:
     """As many as a round can ask a node about in twenty seconds, at two calls each."""
     return max(REQUESTS_A_ROUND, min(MOST_UNDER_WAY, int(calls_per_s * 10)))
-
-
-def round_of(
-    database: Database,
-    chain_id: int,
-    max_head_age_s: int,
-    reader: VaultReader,
-    planner: OutboxPlanner,
-    caps: Caps,
-    budgets: GasBudgets,
-    *,
-    signers: Mapping[str, Signer],
-    epoch: Callable[[], int],
-    fence: Callable[[Session], None],
-    stops: Stops | None = None,
-    sign: Callable[[], None] = lambda: None,
-    most_under_way: int = MOST_UNDER_WAY,
-    terms: PurseTerms = CUSTODY,
-    beat: Callable[[datetime], object] = lambda now: None,
-) -> RequestRound:
-    """A round with its sender, by this key."""
-    is_shared = stops is not None
-    account, kept = signers[terms.role].address, KeptGas(sends_stops_too=is_shared)
-    return RequestRound(
-        database=database,
-        chain_id=chain_id,
-        max_head_age_s=max_head_age_s,
-        sender=Sender(
-            rpc=reader.rpc,
-            database=database,
-            signers=signers,
-            epoch=epoch,
-            fence=fence,
-            caps=caps,
-            sign=sign,
-            allowance=kept,
-            stops=stops,
-        ),
-        planner=planner,
-        prices=Prices(
-            reader=reader, account=account, caps=caps, sends_stops_too=is_shared, terms=terms
-        ),
-        kept=kept,
-        budgets=budgets,
-        epoch=epoch,
-        fence=fence,
-        sign=sign,
-        most_under_way=most_under_way,
-        terms=terms,
-        beat=beat,
-    )

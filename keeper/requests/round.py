@@ -17,13 +17,14 @@ Laws
 - A purse's round sees the requests of that purse alone.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import InitVar, dataclass, field, replace
 from datetime import datetime, timedelta
 
 import structlog
 from sqlalchemy.orm import Session
 
+from core.chain.signer import Signer
 from core.db.engine import Database, WriteSession
 from core.keeper import gas, queue
 from core.keeper import intents as rows
@@ -31,12 +32,16 @@ from core.keeper.gas import SPONSOR, SPONSORS, TOTAL, GasBudgets
 from core.keeper.intents import Intent, NewIntent
 from core.keeper.queue import OutboxRequest, QueuePlace
 from core.keeper.rules import ON_CHAIN, IntentState
+from core.mandate.chain.reader import VaultReader
 from core.money import UnixSeconds
 from core.times import next_day
+from keeper.gas import Caps
 from keeper.intents import REQUEST_PATIENCE, IntentSender
 from keeper.outbox_kinds import OutboxPlanner
 from keeper.requests.allowance import CUSTODY, KeptGas, Prices, PurseTerms, RequestPrice
+from keeper.send import Sender
 from keeper.state import Head
+from keeper.stops import Stops
 
 REQUESTS_A_ROUND = 20
 MOST_UNDER_WAY = 200
@@ -60,26 +65,53 @@ class _Planned:
 
 @dataclass(slots=True, kw_only=True)
 class RequestRound:
-    """`fence`: of the leader's epoch, called first in each writing transaction.
+    """Of one purse. `signers`: whose key pays, and of the same key those that send what it holds up.
+    `epoch`: of the lead; `fence`: of it, called first in each writing transaction.
 
-    `sign`: the loop gets on. `beat`: called at the end of each round, with its time.
+    `stops`: of the same key, where there is one for both. `sign`: the loop gets on. `beat`: called
+    at the end of each round, with its time.
     """
 
     database: Database
+    reader: VaultReader
     chain_id: int
     max_head_age_s: int
-    sender: IntentSender
     planner: OutboxPlanner
-    prices: Prices
-    kept: KeptGas
+    caps: Caps
     budgets: GasBudgets
+    signers: Mapping[str, Signer]
     epoch: Callable[[], int]
     fence: Callable[[Session], None]
+    stops: InitVar[Stops | None] = None
     sign: Callable[[], None] = lambda: None
     most_under_way: int = MOST_UNDER_WAY
     terms: PurseTerms = CUSTODY
     beat: Callable[[datetime], object] = lambda now: None
+    kept: KeptGas = field(init=False)
+    prices: Prices = field(init=False)
+    sender: IntentSender = field(init=False)
     _told: str | None = field(default=None, init=False)
+
+    def __post_init__(self, stops: Stops | None) -> None:
+        self.kept = KeptGas(sends_stops_too=stops is not None)
+        self.prices = Prices(
+            reader=self.reader,
+            account=self.signers[self.terms.role].address,
+            caps=self.caps,
+            sends_stops_too=stops is not None,
+            terms=self.terms,
+        )
+        self.sender = Sender(
+            rpc=self.reader.rpc,
+            database=self.database,
+            signers=self.signers,
+            epoch=self.epoch,
+            fence=self.fence,
+            caps=self.caps,
+            sign=self.sign,
+            allowance=self.kept,
+            stops=stops,
+        )
 
     def run(self, now: datetime) -> None:
         """Errors: RpcError (what was committed stays), LeadershipLostError, the

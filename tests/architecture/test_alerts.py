@@ -55,7 +55,7 @@ def exported() -> set[str]:
         *of_api.registry.collect(),
         *of_indexer.registry.collect(),
         *of_keeper.registry.collect(),
-        *keeper_metrics.Rows().figures(),
+        *keeper_metrics.row_figures(),
     ):
         endings = {"counter": ("_total",), "histogram": ("_bucket", "_count", "_sum")}.get(
             family.type, ("",)
@@ -189,7 +189,7 @@ def test_every_metric_of_the_keeper__stands_in_its_page() -> None:
 def test_the_latency_that_asks_for_somebody__is_a_bound_of_the_histogram() -> None:
     bounds = {
         sample.labels.get("le")
-        for family in keeper_metrics.Rows().figures()
+        for family in keeper_metrics.row_figures()
         for sample in family.samples
     }
     assert "2.0" in bounds

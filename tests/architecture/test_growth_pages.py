@@ -3,14 +3,10 @@ was measured.
 """
 
 import json
-from importlib import import_module
-from pkgutil import iter_modules
-from unittest.mock import MagicMock
 
-import keeper.areas
+from api.kernel.jobs import area_jobs
 from core.db.base import Base
 from core.db.metadata import append_only, import_tables
-from keeper.schedule import Job
 from tests.bench.growth_load import EVER, FIRST, NO_JOBS, SIZES, STATE, growing_tables
 from tests.bench.growth_pages import (
     FOLDER,
@@ -23,16 +19,6 @@ from tests.bench.growth_pages import (
 )
 
 FIGURES = json.loads((FOLDER / "growth.json").read_text())
-
-
-def slow_jobs() -> set[str]:
-    """Of the worker: what each area makes for a place."""
-    place = MagicMock(mark_retention_days=90, intent_retention_days=90)
-    modules = [
-        import_module(f"keeper.areas.{one.name}") for one in iter_modules(keeper.areas.__path__)
-    ]
-    found: list[Job] = [job for module in modules for job in module.jobs(place)]
-    return {job.name for job in found}
 
 
 def test_every_table__is_in_the_table_once() -> None:
@@ -49,7 +35,7 @@ def test_every_table__is_in_the_page_with_the_bytes_that_were_measured() -> None
 
 
 def test_every_job_that_drops__exists() -> None:
-    assert jobs_named() <= slow_jobs()
+    assert jobs_named() <= {job.name for job in area_jobs()}
 
 
 def test_what_is_kept_for_days__names_a_job_that_drops_it() -> None:

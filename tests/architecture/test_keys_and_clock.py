@@ -70,6 +70,7 @@ def test_the_check_of_signers__sees_one(planted: str) -> None:
 MAY_READ_THE_CLOCK = {
     "api/client": "runs on the caller's machine",
     "api/main.py": "hands the clock down",
+    "api/worker.py": "hands the clock down",
     "core/startup.py": "holds the clock itself against the database's",
     "indexer/chain/context.py": "gives the metrics a clock by default",
     "indexer/main.py": "hands the clock down",

@@ -10,7 +10,6 @@ from tests.architecture.test_laws import shown, sources
 OURS = ("core", "indexer", "keeper", "api", "scripts")
 # Names with an underscore that the manuals of Python name: of os, and of named tuples.
 DOCUMENTED = frozenset({"_exit", "_asdict", "_fields", "_make", "_replace"})
-LEAVING = ("api/kernel/connections.py", "core/http_deadline.py")  # HTTP of our own
 
 
 def is_private(name: str) -> bool:
@@ -70,7 +69,6 @@ def test_no_private_name_of_a_library__is_used() -> None:
     ours = frozenset(name for file in files for name in defined(tree_of(file)))
     found = [shown(file, node) for file in files for node in private_uses(tree_of(file), ours)]
 
-    found = [one for one in found if not one.startswith(LEAVING)]
     assert found == [], f"use what the library documents: {found}"
 
 

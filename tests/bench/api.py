@@ -2,10 +2,11 @@
 
     keyed     GET /mandate-wallet/mandates with a key: credential, count, scope, snapshot, SELECT, log line, by the real process
     bare      a FastAPI route that does one SELECT, under the same server in a process of its own
+    two       the keyed read by two processes at once, half the clients each, beside one alone
     counter   64 writers on one key: answers beside the day's count in Postgres
 
-One worker each, one real Postgres, 64 clients. The two take turns in rounds, and medians count: a
-busy machine slows both. The last line is one JSON object.
+One process each, one real Postgres, 64 clients. They take turns in rounds, and medians count: a busy
+machine slows all. The last line is one JSON object.
 """
 
 import json
@@ -18,8 +19,9 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -27,6 +29,7 @@ from typing import Any
 import psycopg
 
 from core.db import embedded, migrate
+from core.mandate.chain.lens import LENS
 from scripts._ports import free_port
 from tests.bench import bare
 
@@ -46,6 +49,7 @@ class Place:
     database_url: str
     product_port: int
     bare_port: int
+    environment: dict[str, str] = field(default_factory=dict)  # of the product
 
     def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         request = urllib.request.Request(
@@ -74,7 +78,7 @@ def place(**settings: str) -> Iterator[Place]:
     try:
         migrate.upgrade(server.url)
         made = Place(server.url, free_port(), free_port())
-        environment = os.environ | _settings(folder, made) | settings
+        environment = made.environment = os.environ | _settings(folder, made) | settings
         with (folder / "api.log").open("wb") as log:
             processes.append(
                 subprocess.Popen(
@@ -100,10 +104,32 @@ def place(**settings: str) -> Iterator[Place]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+@contextmanager
+def second_process(where: Place) -> Iterator[int]:
+    """Another process of the product beside the first; its port."""
+    port = free_port()
+    environment = where.environment | {"PORT": str(port)}
+    with subprocess.Popen(
+        [sys.executable, "-m", "api.main"],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        try:
+            _until_up(port)
+            prices = f"http://127.0.0.1:{port}/prices"  # the first call takes the longest
+            urllib.request.urlopen(prices, timeout=60).read()
+            yield port
+        finally:
+            process.kill()
+
+
 def _settings(folder: Path, where: Place) -> dict[str, str]:
     """Ceilings out of the way, all else as it comes. The chain is never asked."""
+    lens = {"name": LENS, "address": "0x" + "11" * 20}  # which the API asks for when it starts
     (folder / "deployment.json").write_text(
-        json.dumps({"chain_id": 84532, "block": 0, "commit": "0" * 40, "contracts": []})
+        json.dumps({"chain_id": 84532, "block": 0, "commit": "0" * 40, "contracts": [lens]})
     )
     return {
         "DATABASE_URL": where.database_url,
@@ -180,6 +206,7 @@ def measure() -> dict[str, Any]:
                 f"round {number + 1}: bare {rounds['bare'][-1]}; keyed {rounds['keyed'][-1]}",
                 flush=True,
             )
+        both_rps = two_processes_rps(where, [head(PATH, key) for key in keys])
         heavier = load(where.product_port, [head(HEAVIER_PATH, key) for key in keys])
         lost = lost_updates(where, keys[0])
     keyed_rps, bare_rps = (
@@ -195,8 +222,20 @@ def measure() -> dict[str, Any]:
         "keyed_read_rps": round(keyed_rps),
         "bare_select_rps": round(bare_rps),
         "p99_ratio_64": round(p99_ms["keyed"] / p99_ms["bare"], 2),
+        "two_process_ratio": round(both_rps / keyed_rps, 2),
         "lost_updates": lost,
     }
+
+
+def two_processes_rps(where: Place, heads: list[str]) -> float:
+    """What both answer in a second, the median of the rounds."""
+    with second_process(where) as second, ThreadPoolExecutor(2) as pool:
+
+        def half(port: int) -> float:
+            return _rps(load(port, heads, CLIENTS // 2))
+
+        ports = (where.product_port, second)
+        return statistics.median(sum(pool.map(half, ports)) for _ in range(ROUNDS))
 
 
 def _rps(one: Mapping[str, Any]) -> float:

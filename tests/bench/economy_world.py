@@ -26,6 +26,11 @@ from eth_account import Account
 from eth_account.signers.local import LocalAccount
 from sqlalchemy import func, make_url, select
 
+from api.areas.earn import jobs as earn
+from api.areas.mining import jobs as mining
+from api.areas.rooms import jobs as rooms
+from api.areas.tasks import jobs as tasks
+from api.kernel.jobs import JobPlace
 from api.kernel.limits import Limits
 from api.kernel.tokens import token_hash
 from core.chain.abi import address_word
@@ -45,8 +50,6 @@ from core.targets.rules import TargetLimits
 from core.times import instant_text
 from core.transfers.ledger import writer as transfers
 from indexer.chain.facts import deposit_of
-from keeper.areas import earn, mining, rooms, tasks
-from keeper.schedule import JobPlace
 from tests.bench.economy_crews import STRANGE, Crew
 from tests.bench.sybils import PEER, Place, place_on
 from tests.integration.api.conftest import KEY, PEPPER, Clock, sign
@@ -335,7 +338,6 @@ class World:
         place = JobPlace(
             database=self.where.database,
             reader=cast("VaultReader", SimpleNamespace(contracts={}, rpc=None)),
-            fence=lambda _: None,
             mark_retention_days=90,
             intent_retention_days=90,
             payouts=payout_limits(self.where.limits),

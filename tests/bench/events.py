@@ -30,6 +30,7 @@ from api.kernel.tokens import token_hash
 from core.db import embedded, migrate
 from core.db.engine import Database
 from core.identity import queries as identity
+from core.mandate.chain.lens import LENS
 from core.mandate.ledger import writer as mandate_ledger
 from scripts._ports import free_port
 from tests.bench import asleep
@@ -181,7 +182,9 @@ async def told_ms(database: Database, mandate_id: int, listeners: Listeners) -> 
 
 def environment(folder: Path, url: str, port: int) -> dict[str, str]:
     record = folder / "deployment.json"
-    record.write_text(json.dumps({"chain_id": 84532, "block": 1, "commit": "", "contracts": []}))
+    lens = {"name": LENS, "address": "0x" + "11" * 20}
+    facts = {"chain_id": 84532, "block": 1, "commit": "", "contracts": [lens]}
+    record.write_text(json.dumps(facts))
     return {
         "DATABASE_URL": url,
         "RPC_URLS": "http://127.0.0.1:1",

@@ -44,6 +44,7 @@ from core.fund.tables import FundMirror, FundPlan
 from core.identity.tables import Account, ApiKey
 from core.listings.queries import add_listings, find_listing
 from core.listings.rules import Symbol
+from core.mandate.chain.lens import LENS
 from core.market import parts
 from core.market.tables import MarketAsset, MarketListing, MarketListingState, MarketRollup
 from core.money import UsdcE6
@@ -281,7 +282,7 @@ def served(folder: Path, database_url: str) -> Iterator[tuple[int, int, int]]:
         "chain_id": 84532,
         "block": 0,
         "commit": "0" * 40,
-        "contracts": [{"name": "usdc", "address": USDC}],
+        "contracts": [{"name": name, "address": USDC} for name in ("usdc", LENS)],
     }
     (folder / "deployment.json").write_text(json.dumps(record))
     settings = {

@@ -18,13 +18,13 @@ from typing import Any, Final
 
 from sqlalchemy import select, text
 
+from api.areas.hall.jobs import HallJob
+from api.worker import COLLECT_AFTER
 from core.db.engine import Database
 from core.hall.tables import HallAgent
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.ledger import NewRow
 from core.mandate.tables import Mandate
-from keeper.areas.hall import HallJob
-from keeper.worker import COLLECT_AFTER
 from scripts import _world, seed_world
 from tests.bench import bare
 from tests.bench.api import head, load, place
@@ -86,7 +86,7 @@ def more_rows(database: Database, count: int) -> None:
 
 
 def builds(database: Database) -> dict[str, float]:
-    hall = HallJob(database, lambda session: None, run_s=inf)
+    hall = HallJob(database, run_s=inf)
     began = time.perf_counter()
     did = hall.run(NOW)
     full = time.perf_counter() - began

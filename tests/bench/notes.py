@@ -21,6 +21,8 @@ from typing import Any, Final, cast
 
 from sqlalchemy import text
 
+from api.areas.notes import jobs as job
+from api.kernel.jobs import JobPlace
 from core.db.engine import Database
 from core.earn.rules.payout import PayoutLimits
 from core.kg.notes import queries, views
@@ -28,8 +30,6 @@ from core.kg.notes.rendering import note_text
 from core.kg.rules.facts import NoteTier
 from core.mandate.chain.reader import VaultReader
 from core.targets.rules import TargetLimits
-from keeper.areas import notes as job
-from keeper.schedule import JobPlace
 from tests.bench import bare
 from tests.bench.alternating import p99_ratio
 from tests.bench.api import Place, place
@@ -119,7 +119,6 @@ def exported(database: Database, now: datetime) -> dict[str, Any]:
     where = JobPlace(
         database=database,
         reader=cast("VaultReader", SimpleNamespace(contracts={}, rpc=None)),
-        fence=lambda _: None,
         mark_retention_days=90,
         intent_retention_days=90,
         payouts=PayoutLimits(),

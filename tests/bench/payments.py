@@ -34,6 +34,7 @@ from core.credits.ledger import writer as credit_ledger
 from core.db import embedded, migrate
 from core.db.engine import Database
 from core.identity.tables import Account
+from core.mandate.chain.lens import LENS
 from scripts._ports import free_port
 from tests.bench import bare
 from tests.integration.chain_fixtures import ROOT
@@ -123,7 +124,9 @@ def served(command: list[str], environment: dict[str, str], port: int, path: str
 
 def api(folder: Path, database_url: str, free_reads: int) -> Any:
     record, port = folder / "deployment.json", free_port()
-    record.write_text(json.dumps({"chain_id": 84532, "block": 1, "commit": "", "contracts": []}))
+    lens = {"name": LENS, "address": "0x" + "11" * 20}
+    facts = {"chain_id": 84532, "block": 1, "commit": "", "contracts": [lens]}
+    record.write_text(json.dumps(facts))
     environment = {
         "DATABASE_URL": database_url,
         "RPC_URLS": "http://127.0.0.1:1",

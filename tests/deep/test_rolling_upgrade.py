@@ -49,7 +49,7 @@ SAFE_TO_REPEAT = ("503 ",)
 PROCESSES = {
     "indexer": ("indexer.main", "run"),
     "keeper": ("keeper.main", "run"),
-    "worker": ("keeper.main", "work"),
+    "worker": ("api.worker",),
     "api": ("api.main",),
 }
 
@@ -119,7 +119,10 @@ class Release:
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
 
     def start(self) -> None:
-        for name, module in PROCESSES.items():
+        processes = dict(PROCESSES)
+        if not (self.tree / "api" / "worker.py").exists():
+            processes["worker"] = ("keeper.main", "work")
+        for name, module in processes.items():
             with (self._logs / f"{self.tree.name}-{name}.log").open("wb") as log:
                 self.processes[name] = subprocess.Popen(
                     [sys.executable, "-m", *module],

@@ -10,7 +10,7 @@ from core.db.base import Base
 
 
 class KgExport(Base):
-    """One row: all free notes as a zip, made by a slow job (keeper/areas/notes.py)."""
+    """One row: all free notes as a zip, made by a slow job (api/areas/notes/jobs.py)."""
 
     __tablename__ = "kg_export"
     __table_args__ = (CheckConstraint("id = 1", name="one_row"),)

@@ -18,6 +18,8 @@ from eth_account import Account
 from sqlalchemy import update
 from starlette.testclient import TestClient
 
+from api.areas.market import jobs as market
+from api.areas.notes import jobs as notes
 from api.areas.playbooks.service.shelf import Guide, Shelf, shelf
 from api.catalogue import catalogue
 from api.kernel.limits import Limits
@@ -44,7 +46,6 @@ from core.reports.queries import PrintedReport
 from core.reports.rules import ReportFailure
 from core.subscriptions.tables import Subscription
 from core.times import instant_text
-from keeper.areas import market, notes
 from tests.integration.api.conftest import (
     BASE_URL,
     KEY,
@@ -153,10 +154,10 @@ def world_on(database: Database, callers: Callers, paid: Paid) -> World:
 
 def _run_jobs(database: Database, now: datetime) -> None:
     """Those that make what is free of what there is: figures of the whole, cards, notes in a zip."""
-    place: Any = SimpleNamespace(database=database, fence=lambda _: None)
-    jobs = {job.name: job for job in (*market.jobs(place), *notes.jobs(place))}
+    place: Any = SimpleNamespace(database=database)
+    jobs = {job.name: job for job in (*market.JOBS, *notes.JOBS)}
     for name in ("coins", "wci", "summary", "shadow", "insights", "notes"):
-        jobs[name].run(now)
+        jobs[name].run(place, now)
 
 
 def shelf_of(paid: Paid) -> Shelf:
@@ -317,7 +318,6 @@ def _run_of_the_paper(paid: Paid, now: datetime) -> JobRun:
         ended_at=now + timedelta(milliseconds=paid.paper_ms),
         outcome="ok",
         did={"vaults": 1, "trades": paid.paper_ms, "marks": 1, "left": 0},
-        epoch=1,
         holder="keeper",
     )
 

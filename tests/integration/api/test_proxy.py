@@ -211,7 +211,7 @@ def test_the_file__is_valid_with_and_without_a_certificate(tmp_path: Path) -> No
         check=True, capture_output=True,
     )  # fmt: skip
     assert HAPROXY is not None
-    for settings in ({}, {"CERTIFICATE": str(pem)}):
+    for settings in ({}, {"CERTIFICATE": str(pem), "RUN_AS": "haproxy"}):
         done = subprocess.run(
             [HAPROXY, "-c", "-f", str(FILE)], env=settings, capture_output=True, text=True
         )
@@ -298,10 +298,9 @@ def test_two_real_processes__count_together_and_one_that_ends_is_not_missed(
             for port, metrics in zip(ports, scraped, strict=True)
         ]
         running.callback(lambda: [one.kill() for one in started])
-        places = [f"127.0.0.1:{port}" for port in ports]
-        proxy = running.enter_context(behind_proxy(*places))
         for port in ports:
             await_live(port)
+        proxy = running.enter_context(behind_proxy(*(f"127.0.0.1:{port}" for port in ports)))
         base = f"http://127.0.0.1:{proxy}"
 
         def register(number: int) -> int:

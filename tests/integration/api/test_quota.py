@@ -117,7 +117,7 @@ def test_every_answer_to_a_key__carries_the_ceiling(client: TestClient, clock: C
 
 def test_a_statements_error__is_sqlalchemys_and_shows_no_parameter(database: Database) -> None:
     with pytest.raises(ProgrammingError) as raised, database.statements() as connection:
-        connection.execute("select * from nowhere where x = %s", ["hunter2"])
+        connection.exec_driver_sql("select * from nowhere where x = %s", ("hunter2",))
     assert "hunter2" not in str(raised.value)
 
 
@@ -125,7 +125,7 @@ def test_a_connection_that_the_server_ended__is_replaced_for_the_next_call(
     database: Database, key_hash: bytes
 ) -> None:
     with pytest.raises(DBAPIError), database.statements() as connection:
-        connection.execute("select pg_terminate_backend(pg_backend_pid())")
+        connection.exec_driver_sql("select pg_terminate_backend(pg_backend_pid())")
     found = count(database, key_hash, 10)
     assert found is not None and found.number == 1
 
@@ -146,7 +146,7 @@ def test_a_connection_that_rested_and_was_ended_meanwhile__costs_no_call(
 
 def test_modes__end_with_their_use(database: Database) -> None:
     with database.statements() as connection:
-        connection.execute("create temporary table t (n int)")
+        connection.exec_driver_sql("create temporary table t (n int)")
     with database.read() as session:
         assert (
             session.connection().exec_driver_sql("show transaction_isolation").scalar_one()

@@ -40,7 +40,7 @@ def record(
     """Runs that start now and take 1.5 s; outcome None: under way."""
     with database.write() as session:
         for outcome in outcomes:
-            run_id = rows.begin(session, name, 60, 1, "test", clock.now)
+            run_id = rows.begin(session, name, 60, "test", clock.now)
             if outcome is not None:
                 error = "no node answered" if outcome == "failed" else None
                 rows.end(

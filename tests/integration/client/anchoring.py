@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from uuid import uuid4
 
+from api.areas.anchors.jobs import Anchors
 from core.anchors import queries
 from core.anchors.chain import CONTRACT, post_data, post_of
 from core.anchors.queries import EpochRoot
@@ -22,7 +23,6 @@ from core.mandate.chain import calldata
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.agent_rows import event_row
 from core.money import UsdcE6
-from keeper.areas.anchors import Anchors
 from tests.integration.chain_fixtures import (
     CHAIN_ID,
     USDC,
@@ -80,7 +80,7 @@ class AnchoredRecord:
             mandate_ledger.append(session, self.mandate.id, row, when)
 
     def job(self) -> Anchors:
-        return Anchors(self.chain.reader, self.follower.database, lambda _: None)
+        return Anchors(self.chain.reader, self.follower.database)
 
     def pass_hour(self, epoch: int) -> None:
         """The epoch ends, its root is made."""

@@ -10,6 +10,7 @@ import httpx
 import pytest
 from sqlalchemy import text
 
+from api.areas.reserve.jobs import run as reconcile
 from core.chain.nodes import Nodes
 from core.credits.ledger import writer as credit_ledger
 from core.db.engine import Database
@@ -19,7 +20,6 @@ from core.watchdog import Watchdog
 from indexer import loop as loop_module
 from indexer.loop import AuditPlace, Indexer
 from indexer.metrics import PREFIX, IndexerMetrics
-from keeper.areas.reserve import run as reconcile
 from tests.integration.chain_fixtures import (
     CHAIN_ID,
     USDC,

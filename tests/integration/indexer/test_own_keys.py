@@ -44,7 +44,7 @@ def keys(follower: Follower) -> OwnKeys:
 def has_key(follower: Follower, persona: Persona, role: str) -> None:
     """As the keeper's job `balances` says it."""
     with follower.database.write() as session:
-        run = jobs.begin(session, BALANCES, 30, follower.leadership.epoch, "a test", now_utc())
+        run = jobs.begin(session, BALANCES, 30, "a test", now_utc())
         did = {"signers": [{"role": role, "address": persona.address}]}
         jobs.end(session, run, "ok", None, did, now_utc())
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
+from api.areas.reserve.jobs import run
 from core.chain.abi import events_of
 from core.credits.rules.buckets import Credits
 from core.reserve import queries
 from core.reserve.queries import ReserveState
-from keeper.areas.reserve import run
 from tests.integration.chain_fixtures import USDC
 from tests.integration.indexer.clocked import NO_BLOOM, Clocked, View, true
 from tests.integration.indexer.conftest import Follower, now_utc

@@ -7,16 +7,17 @@ from sqlalchemy import event, text
 from sqlalchemy.engine import Connection
 from sqlalchemy.orm import Session
 
+from api.areas.reserve import jobs as job
+from api.areas.reserve.jobs import run
+from api.kernel.jobs import JobPlace
 from core.audit import queries as audit
 from core.earn.limits import payout_limits
+from core.jobs.schedule import JobSkippedError
 from core.limits import CallerLimits
 from core.reserve import queries
 from core.reserve.reconciliation import RunningPart, running_totals, totals_of_rows
 from core.targets.limits import target_limits
 from indexer.chain.context import ChainContext
-from keeper.areas import reserve as job
-from keeper.areas.reserve import run
-from keeper.schedule import JobPlace, JobSkippedError
 from tests.integration.chain_fixtures import CHAIN_ID, USDC, DeployedChain
 from tests.integration.indexer.conftest import SAFE_DEPTH, Follower, now_utc
 from tests.integration.indexer.test_reserve import ONE, account, credit_all, reference
@@ -38,7 +39,6 @@ def place(chain: ChainContext, deployed: DeployedChain) -> JobPlace:
     return JobPlace(
         database=chain.database,
         reader=deployed.reader,
-        fence=lambda session: None,
         mark_retention_days=1,
         intent_retention_days=1,
         payouts=payout_limits(CallerLimits()),

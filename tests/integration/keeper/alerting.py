@@ -5,16 +5,17 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from core.chain.nodes import Nodes
 from core.startup import read_settings
 from keeper import funds
 from keeper import main as keeper_main
 from keeper.main import Keeper
 from keeper.metrics import KeeperMetrics
-from keeper.read import Lenses
 from tests.integration.chaos.server import Answer, DropError, Server, capped
 from tests.integration.keeper.conftest import Stage
 from tests.integration.keeper.processes import environment_of
@@ -36,7 +37,7 @@ class Keeping:
         self._environment = environment_of(stage, folder)
         self.metrics = self._fresh()
         patch.setattr(keeper_main, "now_utc", self.now)
-        patch.setattr(keeper_main, "Lenses", lambda reader: Lenses(reader, self._seconds))
+        patch.setattr(keeper_main, "Nodes", partial(Nodes, clock=self._seconds))
 
     def _seconds(self) -> float:
         return time.monotonic() + self.passed_s
@@ -61,8 +62,8 @@ class Keeping:
         finally:
             if made._schedule is not None:
                 made._schedule._scheduler.shutdown(wait=True)
-            if made._loops is not None:
-                made._loops.stop()
+            for loop in made._loops:
+                loop.stop()
             made.close()
 
     def tick(self, keeper: Keeper, until: Callable[[], bool] | None = None) -> None:

@@ -34,7 +34,6 @@ from keeper.anchoring import Anchoring
 from keeper.gas import Caps
 from keeper.outbox_kinds import OutboxPlanner
 from keeper.read import Lenses
-from keeper.requests.loop import round_of
 from keeper.requests.round import RequestRound
 from keeper.send import Sender
 from keeper.state import Role
@@ -196,8 +195,12 @@ class KeeperProcess:
         while not self.leadership.try_take(self.now()):
             assert time.monotonic() < until, "another process leads"
             time.sleep(0.02)
-        self.stops.follow()
         return self.tick.run(self.now())
+
+    def follow(self) -> None:
+        """What became of the stops, and their rows."""
+        self.stops.follow()
+        self.stops.write()
 
     def die(self) -> None:
         """Its connections go away, as a killed process's do."""
@@ -289,14 +292,14 @@ class Stage:
         )
         requests_reader = VaultReader(requests_rpc, self.chain.contracts)
         requests = (
-            round_of(
-                database,
-                self.chain.chain_id,
-                10,
-                requests_reader,
-                outbox or OutboxPlanner(),
-                caps,
-                budgets,
+            RequestRound(
+                database=database,
+                chain_id=self.chain.chain_id,
+                max_head_age_s=10,
+                reader=requests_reader,
+                planner=outbox or OutboxPlanner(),
+                caps=caps,
+                budgets=budgets,
                 signers=own,
                 epoch=lambda: leadership.epoch,
                 fence=leadership.fence_beside,
@@ -307,7 +310,7 @@ class Stage:
         )
         tick = Tick(
             database=database,
-            lenses=Lenses(reader, age),
+            lenses=Lenses(reader),
             chain_id=self.chain.chain_id,
             max_head_age_s=10,
             leadership=leadership,

@@ -1,4 +1,4 @@
-"""`keeper.main` as a process of its own, on the stage's chain and database."""
+"""`keeper.main`, and the worker beside it, as processes of their own, on the stage's chain and database."""
 
 import json
 import os
@@ -41,11 +41,14 @@ def environment_of(stage: Stage, folder: Path) -> dict[str, str]:
 
 @contextmanager
 def starting(environment: Mapping[str, str]) -> Iterator[Start]:
-    """`start(command, **changed_variables)`; what still runs at the end is killed."""
+    """`start(command, **changed_variables)`; what still runs at the end is killed. "work" is the
+    worker.
+    """
     started: list[Process] = []
 
     def start(command: str, *, is_real: bool = False, **changes: str) -> Process:
-        process = piped("keeper.main", command, env={**environment, **changes}, is_real=is_real)
+        run = ("api.worker",) if command == "work" else ("keeper.main", command)
+        process = piped(*run, env={**environment, **changes}, is_real=is_real)
         started.append(process)
         return process
 

@@ -77,7 +77,7 @@ class Sent:
         """By the lenses of these nodes; of the stage's vault, or of `vaults`."""
         names, fallen = self.keeper.rpc.names, list(vaults) or [self.stage.vault]
         self.keeper.stops.send([due(one, names[at]) for one in fallen for at in places])
-        self.keeper.stops.follow()
+        self.keeper.follow()
 
     def pass_time(self, seconds: float = 2) -> None:
         self.stage.pass_time(self.stage.chain.now + int(seconds))

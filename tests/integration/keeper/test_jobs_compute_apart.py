@@ -13,15 +13,15 @@ from typing import Any, Final, cast
 import pytest
 from sqlalchemy import Engine, event
 
+from api.kernel.jobs import JobPlace, area_jobs
 from core.db.engine import Database
 from core.earn.rules.payout import PayoutLimits
 from core.errors import OutsideError
+from core.jobs.schedule import JobSkippedError
 from core.mandate.chain.reader import VaultReader
 from core.targets.rules import TargetLimits
 from indexer.venues import chosen
 from indexer.venues.scanner import ScannerStore
-from keeper.schedule import JobPlace, JobSkippedError
-from keeper.worker import jobs_of
 from scripts._world import Place
 from scripts.seed_world import seed
 
@@ -91,7 +91,6 @@ def test_slow_jobs__compute_outside_of_transactions(database: Database) -> None:
     place = JobPlace(
         database=database,
         reader=cast("VaultReader", SimpleNamespace(contracts={}, rpc=None)),
-        fence=lambda session: None,
         mark_retention_days=90,
         intent_retention_days=90,
         payouts=PayoutLimits(),
@@ -99,10 +98,10 @@ def test_slow_jobs__compute_outside_of_transactions(database: Database) -> None:
     )
     did = dict[str, Any]()
     with looking() as computed:
-        for job in jobs_of(place):
+        for job in area_jobs():
             computed.job = job.name
             with suppress(JobSkippedError, OutsideError):
-                did[job.name] = job.run(now)
+                did[job.name] = job.run(place, now)
     assert did["hall"]["ledgers"] == 200
     assert did["notes"]["notes"] > 200
     assert {name: one for name, one in computed.most.items() if one[0] > AT_MOST_S} == {}

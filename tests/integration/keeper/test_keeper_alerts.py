@@ -10,12 +10,12 @@ from sqlalchemy import select, update
 from core.chain.errors import RpcUnreachableError
 from core.chain.nodes import Nodes
 from core.hexes import bytes_of
+from core.jobs.schedule import Job, JobDatabase, Schedule
 from core.keeper import gas
 from core.keeper.tables import KeeperIntent, KeeperTx
 from core.mandate.chain.reader import VaultReader
-from keeper.funds import EVERY_S, NAME, Funds
+from keeper.funds import EVERY_S, LIMIT_S, NAME, Funds
 from keeper.metrics import KeeperMetrics
-from keeper.schedule import Job, Schedule
 from keeper.state import Role
 from scripts._ports import free_port
 from tests.integration.keeper.alerting import Keeping, node, read_balances
@@ -197,22 +197,22 @@ def test_a_slow_job_fails_again_and_again__and_then_is_started_no_more(
     good = Funds(stage.chain.reader, stage.database, {Role.KEEPER: KEEPER.signer}, GWEI)
     nowhere = VaultReader(Nodes([f"http://127.0.0.1:{free_port()}"]), {})
     bad = Funds(nowhere, stage.database, {Role.KEEPER: KEEPER.signer}, GWEI)
-    schedule = Schedule(
+    schedule = Schedule[JobDatabase](
         database=stage.database,
         jobs=(),
-        fence=lambda session: None,
-        epoch=lambda: 1,
+        place=lambda database: database,
         holder="test",
         clock=keeping.now,
+        ends_process=False,
     )
-    schedule.run(Job(NAME, EVERY_S, good.run))
+    schedule.run(Job(NAME, EVERY_S, LIMIT_S, lambda _, now: good.run(now)))
     keeping.scrape()
     assert not keeping.fires("JobFails", 60)
     for _ in range(3):
         keeping.passed_s += EVERY_S
         assert not keeping.fires("JobFails")
         with pytest.raises(RpcUnreachableError):
-            schedule.run(Job(NAME, EVERY_S, bad.run))
+            schedule.run(Job(NAME, EVERY_S, LIMIT_S, lambda _, now: bad.run(now)))
         keeping.scrape()
     assert keeping.fires("JobFails")
     assert not keeping.fires("JobIsLate", 3 * EVERY_S - 10)

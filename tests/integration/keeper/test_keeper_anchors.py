@@ -10,6 +10,7 @@ import httpx
 import pytest
 from sqlalchemy import delete, update
 
+from api.areas.anchors.jobs import Anchors
 from core.anchors import queries
 from core.anchors.chain import ANCHORED, CONTRACT, newest_posted, post_data
 from core.anchors.queries import EpochTree
@@ -23,7 +24,6 @@ from core.mandate.chain import calldata
 from core.mandate.chain.reader import VaultReader
 from core.mandate.ledger import writer as mandate_ledger
 from keeper.anchoring import Anchoring
-from keeper.areas.anchors import Anchors
 from keeper.state import KeeperState
 from tests.integration.core.rows import NOW as ROWS_AT
 from tests.integration.core.rows import add_mandate, signed
@@ -43,7 +43,7 @@ def hours_pass(stage: Stage, hours: int) -> int:
     epoch = stage.chain.now // EPOCH_S + hours - 1
     at = epoch_end_s(epoch) + 400
     stage.pass_time(at)
-    job = Anchors(stage.chain.reader, stage.database, lambda _: None)
+    job = Anchors(stage.chain.reader, stage.database)
     job.run(datetime.fromtimestamp(at, UTC))
     return epoch
 
@@ -121,7 +121,7 @@ def test_a_post_of_a_node_that_is_behind__is_looked_for_again(database: Database
     )
     reader = VaultReader(rpc, {CONTRACT: "0x" + "11" * 20})
     with pytest.raises(RpcError):
-        Anchors(reader, database, lambda _: None).run(datetime.fromtimestamp(epoch_end_s(7), UTC))
+        Anchors(reader, database).run(datetime.fromtimestamp(epoch_end_s(7), UTC))
     with database.read() as reading:
         assert [one.seen_block for one in queries.unposted(reading, 1)] == [10]
 
@@ -160,7 +160,7 @@ def test_roots__are_hashed_outside_of_transactions_and_kept_one_by_one(
     called = slow_down(monkeypatch, queries, "grown")
     hurried = impatient(database)
     rpc = Nodes(["http://node"], transport=in_threads(httpx.MockTransport(answer)))
-    job = Anchors(VaultReader(rpc, {CONTRACT: "0x" + "11" * 20}), hurried, lambda _: None, run_s=0)
+    job = Anchors(VaultReader(rpc, {CONTRACT: "0x" + "11" * 20}), hurried, run_s=0)
     try:
         assert [job.run(now)["made"] for _ in range(4)] == [1, 1, 1, 0]
     finally:
@@ -262,7 +262,7 @@ def test_a_restored_database__posts_nothing_over_another_past(stage: Stage) -> N
 
 
 def run_job(stage: Stage, at: int) -> None:
-    Anchors(stage.chain.reader, stage.database, lambda _: None).run(datetime.fromtimestamp(at, UTC))
+    Anchors(stage.chain.reader, stage.database).run(datetime.fromtimestamp(at, UTC))
 
 
 def test_a_restored_database_that_lost_no_row__finds_the_posts_of_before(stage: Stage) -> None:
@@ -330,7 +330,7 @@ def test_a_log_that_was_not_asked_for__is_no_hours_post(
         queries.add_epoch(session, 7, EpochTree(EMPTY), START, 10, datetime.now(UTC))
         session.execute(update(AnchorEpoch).values(root=START))
     rpc = Nodes(["http://liar"], transport=in_threads(httpx.MockTransport(answer)))
-    job = Anchors(VaultReader(rpc, {CONTRACT: "0x" + "11" * 20}), database, lambda _: None)
+    job = Anchors(VaultReader(rpc, {CONTRACT: "0x" + "11" * 20}), database)
     with suppress(RpcError):
         job.run(datetime.fromtimestamp(epoch_end_s(7), UTC))
     with database.read() as reading:

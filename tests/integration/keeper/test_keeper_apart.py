@@ -20,7 +20,7 @@ from core.keeper.views import watched_vaults
 from core.mandate.tables import Mandate
 from core.money import UsdcE6
 from keeper import tick
-from keeper.jobs.last_resort import UNKNOWN_S
+from keeper.last_resort import UNKNOWN_S
 from tests.integration.keeper.conftest import (
     PRICE_AT_FLOOR,
     SWALLOWS,

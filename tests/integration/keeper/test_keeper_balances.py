@@ -15,10 +15,10 @@ from core.chain.remote_signer import RemoteSigner
 from core.db.engine import Database
 from core.hexes import bytes_of
 from core.jobs.rules import ATTENTION
+from core.jobs.schedule import JobSkippedError
 from core.keeper.tables import KeeperIntent, KeeperTx
 from core.mandate.chain.reader import VaultReader
 from keeper.funds import STOP_GAS, Funds
-from keeper.schedule import JobSkippedError
 from keeper.state import Role
 from scripts._ports import free_port
 from tests.integration.chain_fixtures import DeployedChain

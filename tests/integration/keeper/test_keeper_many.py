@@ -70,6 +70,12 @@ class Stops:
     def send(self, due: Sequence[DueStop]) -> None:
         self.sent.append((self.signs, {one.reading.public_id for one in due}))
 
+    def follow(self) -> None:
+        pass
+
+    def write(self) -> None:
+        pass
+
 
 @pytest.mark.slow
 def test_first_look__is_in_parts_most_at_risk_first_and_each_parts_stops_go_before_the_next_is_judged(
@@ -97,3 +103,40 @@ def test_first_look__is_in_parts_most_at_risk_first_and_each_parts_stops_go_befo
     assert (report.vaults, report.actions, stops.signs) == (300, 2, 3)
     assert stops.sent == [(0, {"m_10", "m_299"})], "both were unread: the first part has them"
     assert calls == 4 + 3, "a head, a safe block, two views of the factory, and three parts"
+
+
+STRANGERS = """
+insert into vault (chain_id, address, created_block_hash, created_number, created_at, factory, terms_digest, public_id, owner)
+select chain_id, substring(sha256(address) for 20), created_block_hash, 1, 1700000000, factory, sha256(terms_digest),
+    'x' || public_id, owner from vault
+"""
+DUST = "select vault_address from mandate where budget_usdc_e6 = 1000000"
+
+
+@pytest.mark.slow
+def test_thousands_of_dust_vaults_at_their_floors_and_of_strangers__delay_no_customers_stop(
+    database: Database, database_url: str
+) -> None:
+    """40 customers with 1,000 USDC each, of which two fell; whose terms we did not issue is not
+    looked at.
+    """
+    fill(database, 3_040, 3_040)
+    with database.write() as session:
+        for statement in (
+            STRANGERS,
+            "update mandate set budget_usdc_e6 = 1000000 where substring(public_id, 3)::int > 40",
+            f"update vault_mark set worth_usdc_e6 = 950000, floor_usdc_e6 = 950000 where vault in ({DUST})",
+            "update mandate set budget_usdc_e6 = 2000000000 where public_id in ('m_7', 'm_31')",
+        ):
+            session.execute(text(statement))
+    stops = Stops()
+    with node() as url:
+        rpc = Nodes([url])
+        leadership = Leadership(database_url, "keeper", "test")
+        assert leadership.try_take(datetime.now(UTC))
+        tick = tick_of(database, rpc, leadership, stops=stops, sign=stops.sign)
+        report = tick.run(datetime.now(UTC))
+        leadership.release()
+        rpc.close()
+    assert report.vaults == 3_040
+    assert stops.sent[0] == (0, {"m_7", "m_31"}), "the first part has them"

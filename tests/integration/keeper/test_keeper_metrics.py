@@ -87,7 +87,7 @@ def record(
     database: Database, name: str, outcome: str | None, did: dict[str, Any] | None = None
 ) -> None:
     with database.write() as session:
-        run_id = job_rows.begin(session, name, 30, 1, "test", NOW)
+        run_id = job_rows.begin(session, name, 30, "test", NOW)
         if outcome is not None:
             job_rows.end(
                 session, run_id, outcome, None, did or {}, NOW + timedelta(milliseconds=1_500)

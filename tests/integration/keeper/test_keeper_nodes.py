@@ -19,7 +19,7 @@ from core.keeper.intents import add_ended
 from core.keeper.tables import KeeperEnded
 from core.mandate.chain import calldata
 from core.mandate.tables import Mandate
-from keeper.jobs.last_resort import UNKNOWN_S
+from keeper.last_resort import UNKNOWN_S
 from keeper.state import DueStop
 from keeper.tick import PRESENT_S, NoNodeError
 from tests.integration.keeper import liars, lies
@@ -48,10 +48,16 @@ class Stops:
     def send(self, due: Sequence[DueStop]) -> None:
         self.due += due
 
+    def follow(self) -> None:
+        pass
+
+    def write(self) -> None:
+        pass
+
 
 def due_at(stage: Stage, keeper: KeeperProcess, ahead_s: int = 0) -> set[int]:
     """The nodes, by their place, whose lens calls for a stop in one tick of a machine whose clock is so wrong."""
-    keeper.tick.stops = stops = Stops()
+    keeper.tick.watch.stops = stops = Stops()
     keeper.now = lambda: stage.now() + timedelta(seconds=ahead_s)
     with suppress(OutsideError):
         keeper.judge()
@@ -182,7 +188,7 @@ def test_postgres_is_away__stops_go_on_by_the_vaults_of_the_tick_before(
 
     monkeypatch.setattr(watched_rows, "watched_vaults", lost)
     stage.set_price(PRICE_AT_FLOOR)
-    keeper.tick.stops = stops = Stops()
+    keeper.tick.watch.stops = stops = Stops()
     with pytest.raises(OperationalError):
         keeper.tick.run(stage.now())
     assert [one.vault for one in stops.due] == [stage.vault]

@@ -15,7 +15,7 @@ from core.mandate.rules.events import ProceedsReceived, Settled
 from core.selectors import selector_of
 from tests.integration.chain_fixtures import DeployedChain
 from tests.integration.keeper.conftest import PRICE_AT_FLOOR, USDC, KilledError, Stage
-from tests.integration.keeper.liars import LyingWire, counts, says, together
+from tests.integration.keeper.liars import LyingWire, says, together
 from tests.integration.keeper.test_keeper_sends import MOVED
 from tests.personas import DEPLOYER, KEEPER, STRANGER
 
@@ -172,21 +172,6 @@ def test_relay_closing__a_node_denies_that_it_was_mined__is_delivered_once(
         keeper.run()
         stage.pass_time(stage.chain.now + 2)
     assert [tx.state for tx in deliveries(stage)] == ["mined"]
-
-
-def test_relay_closing__signed_on_a_count_too_high__is_not_signed_anew_and_holds_up_no_stop(
-    stage: Stage, relay: str
-) -> None:
-    keeper = stage.keeper(paths=("/a",), wire=(wire := LyingWire({"/a": counts(2**40)})))
-    ask(stage, delivery(stage, relay, 10 * USDC))
-    keeper.run()
-    wire.lies = {}
-    stage.set_price(PRICE_AT_FLOOR)
-    for _ in range(3):
-        keeper.run()
-        stage.pass_time(stage.chain.now + 2)
-    assert stage.status() == "stopped"
-    assert [tx.nonce for tx in deliveries(stage)] == [2**40]
 
 
 def test_relay_closing__is_delivered_once_as_proceeds(stage: Stage, relay: str) -> None:

@@ -7,6 +7,7 @@ import pytest
 from core.hexes import hex_of
 from core.mandate.chain import calldata
 from core.mandate.venues import test_venue
+from keeper.attempts import STUCK_BLOCKS
 from keeper.gas import Caps
 from keeper.stop_rows import RESENT_S
 from tests.integration.keeper.blocks import Clock
@@ -239,7 +240,7 @@ def test_reorg_takes_a_foreign_transaction_out__the_stop_is_signed_again_in_the_
     assert stage.keeper_nonce() == 2, "the first one reverts: the vault is stopped"
 
 
-def test_reorg_takes_a_foreign_transaction_out__a_transfer_of_nothing_fills_the_gap_below_a_mark(
+def test_reorg_takes_a_foreign_transaction_out__the_mark_is_signed_again_in_the_gap_below(
     stage: Stage,
 ) -> None:
     stage.set_price(MOVED)
@@ -250,13 +251,14 @@ def test_reorg_takes_a_foreign_transaction_out__a_transfer_of_nothing_fills_the_
         assert [tx.nonce for tx in stage.txs()] == [1]
         stage.chain.anvil.reorg(1)
         stage.chain.anvil.rpc.call("anvil_dropAllTransactions")
-        for _ in range(2):
+        for _ in range(STUCK_BLOCKS + 3):
             keeper.run()
             mine(stage)
         keeper.run()
-    assert stage.keeper_nonce() == 2
-    (filling,) = [stage.receipt_of(tx) for tx in stage.txs() if tx.nonce == 0]
-    assert (filling.to, filling.gas_used) == (KEEPER.address, 21_000)
+    assert stage.states()[0] == ("mark", "nonce_lost")
+    assert stage.states()[1] in [("mark", "mined"), ("mark", "done")]
+    again = next(tx for tx in stage.txs() if tx.nonce == 0)
+    assert stage.receipt_of(again).to == stage.vault
 
 
 @pytest.mark.slow
@@ -284,7 +286,9 @@ def test_reorg_takes_a_finished_mark_out__the_stop_above_it_is_signed_again_at_i
 
 
 @pytest.mark.slow
-def test_gap_with_bytes_of_ours_below_a_mark__they_are_sent_again(stage: Stage) -> None:
+def test_reorg_takes_a_finished_mark_out__the_next_one_is_signed_at_its_nonce(
+    stage: Stage,
+) -> None:
     stage.set_price(MOVED)
     keeper = stage.keeper()
     keeper.run()
@@ -296,8 +300,11 @@ def test_gap_with_bytes_of_ours_below_a_mark__they_are_sent_again(stage: Stage) 
         assert stage.states() == [("mark", "done"), ("mark", "broadcast")]
         stage.chain.anvil.reorg(3)  # the first mark, the block after it and the price are gone
         stage.chain.anvil.rpc.call("anvil_dropAllTransactions")
-        for _ in range(3):
+        for _ in range(STUCK_BLOCKS + 1):
             keeper.run()
             mine(stage)
-    assert stage.keeper_nonce() == 2
-    assert {tx.nonce for tx in stage.txs()} == {0, 1}
+    assert stage.states()[1] == ("mark", "nonce_lost")
+    stage.set_price(MOVED + 300_000)
+    keeper.run()
+    assert [tx.nonce for tx in stage.txs()] == [0, 1, 0]
+    assert stage.keeper_nonce() == 2, "the bytes at nonce 1 mark the vault once more"

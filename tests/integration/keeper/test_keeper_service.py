@@ -5,12 +5,11 @@ settings that it refuses.
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import httpx
 import pytest
 
-from core.db import leadership as leader
 from core.db.leadership import leader_row
 from core.jobs import queries as jobs
 from core.jobs.rules import ATTENTION, LastRun
@@ -43,17 +42,6 @@ def remote(tmp_path: Path) -> Iterator[tuple[FakeRemoteSigner, dict[str, str]]]:
                 "KEEPER_REMOTE_SIGNER_TOKEN_FILE": str(token),
             },
         )
-
-
-JOBS: Final = frozenset(
-    {
-        *("anchors", "coins", "fund_bonds", "fund_indices", "fund_paper", "gold", "grades", "hall"),
-        *("insights", "market_prune", "notes", "payouts", "perps", "prune", "reports"),
-        *("reports_prune", "reserve", "rollups", "rooms", "settlements", "shadow", "sponsored"),
-        *("summary", "superseded", "tasks", "warnings", "wci"),
-    }
-)
-"""Of the worker."""
 
 
 def ended(stage: Stage) -> dict[str, LastRun]:
@@ -120,57 +108,6 @@ def test_run__jobs_and_metrics__are_there_at_once(
         "mandate_keeper_stop_waits_blocks 0.0",
     ):
         assert line in shown
-
-
-@pytest.mark.slow
-def test_work__runs_the_jobs_of_the_contexts_without_a_key_and_forgets_others(
-    stage: Stage, start: Start
-) -> None:
-    with stage.database.write() as session:
-        jobs.begin(
-            session, "of an older version", 3_600, 0, "a process that was killed", stage.now()
-        )
-    process = start("work", is_real=True)
-    wait_until(lambda: ended(stage).keys() == JOBS)
-    runs = ended(stage)
-    assert {name: run.error for name, run in runs.items() if run.outcome != "ok"} == {
-        "anchors": "the deployment has no contract for anchors",
-        "perps": "HL_URL is not set: the perpetuals leg is off",
-        "reserve": "no reserve token is deployed",
-    }
-    process.terminate()
-    said = process.said(WITHIN_S)
-    assert process.returncode == 0, said
-
-
-@pytest.mark.slow
-def test_work__beside_another_worker__waits_and_takes_over(stage: Stage, start: Start) -> None:
-    first = start("work")
-    wait_until(lambda: ended(stage).keys() == JOBS)
-    start("work")
-    with stage.database.read() as session:
-        before = leader.leader_row(session, "worker")
-    first.kill()
-    assert before is not None
-
-    def has_taken_over() -> bool:
-        with stage.database.read() as session:
-            now = leader.leader_row(session, "worker")
-        return now is not None and now.epoch > before.epoch
-
-    wait_until(has_taken_over)
-
-
-@pytest.mark.slow
-def test_work__killed_while_a_job_is_under_way__the_next_process_records_it_as_failed(
-    stage: Stage, start: Start
-) -> None:
-    with stage.database.write() as session:
-        jobs.begin(session, "prune", 3_600, 0, "a process that was killed", stage.now())
-    start("work")
-    wait_until(lambda: "settlements" in ended(stage))
-    run = ended(stage)["prune"]
-    assert (run.outcome, run.error) == ("failed", "ended with its process")
 
 
 def test_run__without_a_key__skips_the_balances(stage: Stage, start: Start) -> None:

@@ -7,6 +7,7 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from api.areas.retention.jobs import Prune
 from core.credits.tables import FreeReadCount, FreeReadPool
 from core.custody.tables import CustodialTransfer, CustodialWallet
 from core.db.engine import Database
@@ -16,16 +17,11 @@ from core.jobs.tables import JobRun
 from core.keeper import queue as outbox_queue
 from core.keeper.tables import GasDay, KeeperIntent, KeeperTx, Outbox, VaultMark
 from core.payments.tables import GuardSignature
-from keeper.areas.retention import Prune
 from tests.integration.keeper.conftest import intent
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 OLD = datetime(2026, 8, 1, tzinfo=UTC)  # more than 90 days ago
 A, B = b"a" * 20, b"b" * 20
-
-
-def unfenced(session: Session) -> None:
-    """These tests have one process."""
 
 
 def add_marks(database: Database, *marks: tuple[bytes, int, datetime]) -> None:
@@ -63,10 +59,10 @@ def prune(
     database: Database, now: datetime = NOW, batch: int = 5_000, days: int = 90
 ) -> dict[str, Any]:
     """One run, recorded as a good one, as the schedule does it."""
-    did = dict(Prune(database, unfenced, days, days, batch).run(now))
+    did = dict(Prune(database, days, days, batch).run(now))
     with database.write() as session:
         job_rows.end(
-            session, job_rows.begin(session, "prune", 3_600, 1, "test", now), "ok", None, did, now
+            session, job_rows.begin(session, "prune", 3_600, "test", now), "ok", None, did, now
         )
     return did
 
@@ -174,7 +170,7 @@ def test_prune__drops_answers_texts_and_runs_that_nobody_needs(database: Databas
         session.add_all([nonce("expired", NOW), nonce("valid", NOW + timedelta(seconds=1))])
         for at in (OLD, NOW - timedelta(days=8), NOW):
             job_rows.end(
-                session, job_rows.begin(session, "balances", 30, 1, "test", at), "ok", None, {}, at
+                session, job_rows.begin(session, "balances", 30, "test", at), "ok", None, {}, at
             )
     did = prune(database, batch=1)
     assert {name: did[name] for name in ("idempotency_records", "sign_in_texts", "job_runs")} == {
@@ -337,16 +333,3 @@ def test_prune__drops_what_the_guard_signed_after_thirty_days(
         }
         session.add(GuardSignature(agent_id=agent.id, **signed))
     assert prune(database)["guard_signatures"] == dropped
-
-
-def test_prune__fences_each_transaction(database: Database) -> None:
-    class LostError(Exception):
-        pass
-
-    def lost(session: Session) -> None:
-        raise LostError
-
-    add_marks(database, *minutes(3))
-    with pytest.raises(LostError):
-        Prune(database, lost, 90, 90).run(NOW)
-    assert len(kept(database)) == 3

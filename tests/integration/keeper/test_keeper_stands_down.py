@@ -8,7 +8,7 @@ from core.hexes import bytes_of
 from core.keeper import requests as outbox
 from core.keeper.requests import NewRequest
 from core.mandate.chain import calldata
-from keeper.jobs.keeper_change import ACCEPT_S
+from keeper.plan import ACCEPT_S
 from keeper.send import OTHERS_PATIENCE_BLOCKS
 from tests.integration.keeper import lies
 from tests.integration.keeper.conftest import PRICE_AT_FLOOR, KeeperProcess, KilledError, Stage

@@ -215,7 +215,6 @@ def test_old_leader_that_was_paused__stops_all_the_same_and_writes_nothing_else(
     with pytest.raises(LeadershipLostError):
         old.tick.run(stage.now())
     assert (len(old.wire.sent), stage.status()) == (1, "stopped")
-    old.stops.follow()
     assert stage.states() == [("stop", "broadcast")]
     new.die()
     third = stage.keeper()

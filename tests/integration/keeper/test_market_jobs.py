@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from api.areas.market import jobs
+from api.areas.market.jobs import MarketHeld
+from api.kernel.jobs import JobPlace
 from core.db.engine import Database
 from core.market import (
     identity,
@@ -21,9 +24,6 @@ from core.market.facts import DataSource, NetworkStatus
 from core.market.rules import grade, wci
 from core.market.rules import warnings as rules
 from core.market.tables import MarketAssetState, MarketWarningStanding
-from keeper.areas import market as jobs
-from keeper.areas.market import MarketHeld
-from keeper.schedule import JobPlace
 from tests.integration.core.market.conftest import NOON, market
 from tests.integration.core.market.test_shadow import Fund
 from tests.integration.impatient import impatient, slow_down
@@ -57,7 +57,7 @@ def coins(place: JobPlace, now: datetime) -> Any:
 
 
 def warnings(place: JobPlace, now: datetime) -> Any:
-    return jobs.warn(place, MarketHeld(), now)
+    return jobs.warn(place, now, MarketHeld())
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_the_market__is_computed_outside_of_transactions(
     [
         (jobs.grade, grade, "grade_many"),
         (jobs.publish, wci, "b3"),
-        (lambda place, now: jobs.detect(place, MarketHeld(), now), insights, "drains"),
+        (lambda place, now: jobs.detect(place, now, MarketHeld()), insights, "drains"),
     ],
 )
 def test_figures_of_the_market__are_computed_outside_of_transactions(

@@ -9,6 +9,10 @@ from typing import cast
 import pytest
 from sqlalchemy import select
 
+from api.areas.market import jobs as market_jobs
+from api.areas.market.jobs import prune
+from api.areas.reports import jobs as report_jobs
+from api.kernel.jobs import JobPlace
 from core.db.engine import Database
 from core.earn.rules.payout import PayoutLimits
 from core.mandate.chain.reader import VaultReader
@@ -18,10 +22,6 @@ from core.market.tables import MarketBurst, MarketSample
 from core.reports import queries as reports
 from core.reports.queries import ReportOrder
 from core.targets.rules import TargetLimits
-from keeper.areas import market as market_jobs
-from keeper.areas import reports as report_jobs
-from keeper.areas.market import prune
-from keeper.schedule import JobPlace
 from tests.integration.core.market.conftest import NOON, Listed, batch
 from tests.integration.core.market.conftest import listed as listed  # a fixture
 from tests.integration.subscribed import subscribe_to
@@ -31,7 +31,6 @@ def place_of(database: Database) -> JobPlace:
     return JobPlace(
         database=database,
         reader=cast("VaultReader", SimpleNamespace(contracts={}, rpc=None)),
-        fence=lambda _: None,
         mark_retention_days=90,
         intent_retention_days=90,
         payouts=PayoutLimits(),

@@ -8,9 +8,12 @@ from typing import Any, cast
 import pytest
 from sqlalchemy import Engine, delete, event, text
 
+from api.areas.notes.jobs import is_kept, run
+from api.kernel.jobs import JobPlace
 from core.db.engine import Database
 from core.earn.rules.payout import PayoutLimits
 from core.identity.tables import Account
+from core.jobs.schedule import JobSkippedError
 from core.kg.notes import queries, vault, views
 from core.kg.notes.queries import LastVault
 from core.kg.notes.rendering import note_text
@@ -22,8 +25,6 @@ from core.market import queries as queries_market
 from core.market.facts import DataSource
 from core.market.tables import MarketAsset, MarketAssetState, MarketListingState
 from core.targets.rules import TargetLimits
-from keeper.areas.notes import is_kept, run
-from keeper.schedule import JobPlace, JobSkippedError
 from tests.integration.core.market.conftest import market as market_of
 from tests.integration.impatient import impatient, slow_down
 from tests.market_rows import MarketIds, add_market
@@ -49,7 +50,6 @@ def place_of(database: Database) -> JobPlace:
     return JobPlace(
         database=database,
         reader=cast("VaultReader", SimpleNamespace(contracts={}, rpc=None)),
-        fence=lambda _: None,
         mark_retention_days=90,
         intent_retention_days=90,
         payouts=PayoutLimits(),

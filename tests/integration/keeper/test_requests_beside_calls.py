@@ -20,10 +20,12 @@ from core.keeper.queue import OutboxRequest, RequestPayer
 from core.keeper.requests import NewRequest, ask
 from core.keeper.rules import IntentState
 from core.money import UnixSeconds
+from keeper.gas import Caps
 from keeper.intents import intent_of_request
-from keeper.requests.allowance import KeptGas, RequestPrice
+from keeper.requests.allowance import RequestPrice
 from keeper.requests.round import RequestRound
-from keeper.state import Head
+from keeper.state import Head, Role
+from tests.personas import KEEPER
 
 NOW = datetime(2026, 11, 2, 12, tzinfo=UTC)
 TODAY = NOW.date()
@@ -50,11 +52,21 @@ def round_at(database: Database, price_wei: int = WEI) -> RequestRound:
     """A round whose chain asks for this price, and that sends nothing."""
     planner: Any = SimpleNamespace(intent=_intent)
     prices: Any = SimpleNamespace(now=lambda kept: RequestPrice(HEAD, price_wei, 0, None, 20))
-    return RequestRound(
-        database=database, chain_id=CHAIN, max_head_age_s=10, sender=_NothingSent(), planner=planner, prices=prices,
-            kept=KeptGas(sends_stops_too=False),
-        budgets=BUDGETS, epoch=lambda: 1, fence=lambda session: None,
-    )  # fmt: skip
+    nobody: Any = SimpleNamespace(rpc=None)
+    made = RequestRound(
+        database=database,
+        reader=nobody,
+        chain_id=CHAIN,
+        max_head_age_s=10,
+        planner=planner,
+        caps=Caps(1, 1),
+        budgets=BUDGETS,
+        signers={Role.CUSTODY: KEEPER.signer},
+        epoch=lambda: 1,
+        fence=lambda session: None,
+    )
+    made.sender, made.prices = _NothingSent(), prices
+    return made
 
 
 def _intent(

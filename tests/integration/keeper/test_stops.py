@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from core.mandate.chain import calldata
-from keeper.stops import MOST_ALONE, REVERTED_REST_S
+from keeper.stops import AGREED_REST_S, MOST_ALONE, REVERTED_REST_S
 from tests.integration.keeper.conftest import GWEI, PRICE_AT_FLOOR, KeeperProcess, Stage
 from tests.integration.keeper.liars import Call, Lie, said, trials_pass
 from tests.integration.keeper.lies import TWO
@@ -35,6 +35,16 @@ def test_a_word_that_led_to_a_revert__rests_a_minute_for_its_vault(stage: Stage)
     sent.ask(0)
     assert sent.count() == 2
     assert stage.states() == [("stop", "reverted")] * 2
+
+
+def test_words_that_agreed_and_led_to_a_revert__rest_a_few_seconds(stage: Stage) -> None:
+    """A price that falls, rises before the stop is mined, and falls again within the minute."""
+    sent = Sent(stage, dict.fromkeys(TWO, trials_pass(100_000)))
+    sent.ask(0, 1)
+    sent.pass_time(AGREED_REST_S + 1)
+    stage.set_price(PRICE_AT_FLOOR)
+    sent.ask(0, 1)
+    assert (stage.status(), sent.count()) == ("stopped", 2)
 
 
 def test_a_word_that_led_to_a_revert__holds_up_no_other_nodes_word(stage: Stage) -> None:
@@ -130,14 +140,14 @@ def test_postgres_is_away_while_a_vault_falls__the_stop_goes_out_and_its_row_app
     keeper.run()
     with postgres_away(keeper):
         stage.set_price(PRICE_AT_FLOOR)
-        keeper.stops.follow()
+        keeper.follow()
         with pytest.raises(OperationalError):
             keeper.tick.run(stage.now())
-        keeper.stops.follow()
+        keeper.follow()
         assert (stage.status(), len(keeper.wire.sent)) == ("stopped", 1)
     assert stage.states() == []
-    keeper.stops.follow()
-    keeper.stops.follow()
+    keeper.follow()
+    keeper.follow()
     assert stage.states() == [("stop", "mined")]
     (tx,) = stage.txs()
     assert stage.receipt_of(tx).status == 1
@@ -193,7 +203,7 @@ def test_two_hundred_stops_at_once__are_in_one_block(stage: Stage) -> None:
     with stage.no_blocks():
         sent.ask(0, vaults=vaults)
         stage.chain.anvil.mine()
-        sent.keeper.stops.follow()
+        sent.keeper.follow()
     assert (sent.count(), stage.states()) == (200, [("stop", "mined")] * 200)
     assert sorted(tx.nonce for tx in stage.txs()) == list(range(200))
     assert {tx.mined_block for tx in stage.txs()} == {stage.chain.reader.block_number()}
@@ -218,5 +228,5 @@ def test_a_planned_stop_that_nobody_asks_for_any_more__is_superseded(stage: Stag
     stage.set_price(PRICE_AT_FLOOR)
     sent.ask(0)
     sent.pass_time(11)
-    sent.keeper.stops.follow()
+    sent.keeper.follow()
     assert stage.states() == [("stop", "superseded")]

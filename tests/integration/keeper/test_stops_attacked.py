@@ -123,7 +123,7 @@ def test_receipts_that_one_node_withholds__stop_no_later_stop_and_burn_next_to_n
     stopped = {tx.hash for tx in stage.txs() if stage.receipt_of(tx).status == 1}
     assert len({i.vault for i in stage.intents()}) == len(vaults) <= len(stopped)
     for _ in range(20):
-        sent.keeper.stops.follow()
+        sent.keeper.follow()
         sent.pass_time()
     assert sent.count() <= 6 * len(vaults)
 

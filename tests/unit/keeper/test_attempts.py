@@ -7,10 +7,10 @@ from core.chain.blocks import BlockHeader, TransactionReceipt
 from core.keeper.intents import Tx
 from core.keeper.rules import TxState
 from keeper.attempts import (
-    MOST_GAP,
-    STRANDED_BLOCKS,
+    STUCK_BLOCKS,
     Lost,
     Mined,
+    NonceSlot,
     PendingSlot,
     Verdict,
     first_free_nonce,
@@ -66,9 +66,9 @@ def quotes(*counts: int, height: int = 9) -> Quotes:
 
 
 def verdict(
-    told: Any, said: Quotes, *, once: bool = False, unknown: Any = (), own: Any = (VAULT,)
+    told: Any, said: Quotes, *, slot: NonceSlot = SLOT, unknown: Any = (), own: Any = (VAULT,)
 ) -> Verdict:
-    (found,) = verdicts_of([SLOT], told, said, {1} if once else (), unknown, own)
+    (found,) = verdicts_of([slot], told, said, unknown, own)
     return found
 
 
@@ -88,20 +88,18 @@ def test_verdicts__an_attempt_whose_receipt_two_nodes_have__is_mined(mined: Tx) 
 def test_verdicts__a_receipt_of_one_node__counts_where_no_other_has_the_block() -> None:
     one = {"n0": {FIRST.hash: receipt(FIRST)}, "n1": {}}
     assert verdict(one, quotes(8, 8)) == PendingSlot(SLOT, is_seen=True)
-    assert verdict(one, quotes(8, 8), once=True) == Mined(SLOT, FIRST, receipt(FIRST))
     assert verdict(one, quotes(8)) == Mined(SLOT, FIRST, receipt(FIRST))
 
 
-@each("once", [False, True])
 @each("counts", [(8,), (8, 8)])
 def test_verdicts__a_receipt_above_every_head__is_seen_and_not_mined(
-    counts: tuple[int, ...], once: bool
+    counts: tuple[int, ...],
 ) -> None:
     """Of nodes whose heads do not rise: a revert that one makes up would be believed for good."""
     early = replace(receipt(FIRST), block_number=10, status=0)
     said = {"n0": {FIRST.hash: early}, "n1": {}}
-    assert verdict(said, quotes(*counts, height=9), once=once) == PendingSlot(SLOT, is_seen=True)
-    assert verdict(said, quotes(8, height=10), once=once) == Mined(SLOT, FIRST, early)
+    assert verdict(said, quotes(*counts, height=9)) == PendingSlot(SLOT, is_seen=True)
+    assert verdict(said, quotes(8, height=10)) == Mined(SLOT, FIRST, early)
 
 
 def test_verdicts__a_nonce_that_is_used_and_no_node_knows__is_lost() -> None:
@@ -110,24 +108,22 @@ def test_verdicts__a_nonce_that_is_used_and_no_node_knows__is_lost() -> None:
     assert verdict({}, quotes(7), unknown=BOTH) == PendingSlot(SLOT)
 
 
-def test_verdicts__what_must_not_be_done_twice__is_lost_only_when_every_node_has_used_the_nonce() -> (
-    None
-):
-    assert verdict({}, quotes(8, 7), unknown=BOTH) == Lost(SLOT)
-    assert verdict({}, quotes(8, 7), once=True, unknown=BOTH) == PendingSlot(SLOT)
-    assert verdict({}, quotes(8, 8), once=True, unknown=BOTH) == Lost(SLOT)
+AT = SLOT.newest.offered_block + STUCK_BLOCKS
 
 
-def test_verdicts__a_nonce_far_above_all_others__is_given_up_unless_it_could_be_done_twice() -> (
-    None
-):
-    slot = replace(SLOT, nonce=7 + MOST_GAP + 1)
-    assert verdicts_of([slot], {}, quotes(7), (), (), (VAULT,)) == [Lost(slot)]
-    assert verdicts_of([slot], {}, quotes(8), (), (), (VAULT,)) == [PendingSlot(slot)]
-    assert verdicts_of([slot], {}, quotes(7), {1}, (), (VAULT,)) == [PendingSlot(slot)]
+def test_verdicts__above_a_nonce_that_nobody_holds__is_given_up_after_blocks() -> None:
+    slot = replace(SLOT, nonce=8)
+    assert verdict({}, quotes(7, height=AT), slot=slot) == Lost(slot)
+    assert verdict({}, quotes(7, height=AT - 1), slot=slot) == PendingSlot(slot)
+    assert verdict({}, quotes(8, height=AT), slot=slot) == PendingSlot(slot)
+
+
+def test_verdicts__above_one_that_waits__is_no_gap() -> None:
+    above = replace(SLOT, nonce=8)
+    both = verdicts_of([SLOT, above], {}, quotes(7, height=AT), (), (VAULT,))
+    assert both == [PendingSlot(SLOT), PendingSlot(above)]
 
 
 def test_verdicts__a_key_that_is_not_here__is_given_up_after_blocks() -> None:
-    at = SLOT.newest.offered_block + STRANDED_BLOCKS
-    assert verdict({}, quotes(7, height=at), own=()) == Lost(SLOT)
-    assert verdict({}, quotes(7, height=at - 1), own=()) == PendingSlot(SLOT)
+    assert verdict({}, quotes(7, height=AT), own=()) == Lost(SLOT)
+    assert verdict({}, quotes(7, height=AT - 1), own=()) == PendingSlot(SLOT)

@@ -7,7 +7,7 @@ from core.hexes import hex_of
 from core.keeper.intents import Intent
 from core.keeper.rules import IntentState
 from core.mandate.chain import calldata
-from keeper.intents import filling, intent_of, is_out_of_patience, live_kinds, order_of
+from keeper.intents import intent_of, is_out_of_patience, live_kinds, order_of
 from keeper.state import IntentKind
 from tests.each import each
 from tests.unit.keeper.readings import FLOOR, HEAD, NOW, VAULT, reading
@@ -65,16 +65,6 @@ def test_is_out_of_patience__a_request_is_tried_for_an_hour() -> None:
 
 
 # Order
-
-
-def test_filling__is_a_transfer_of_nothing_to_oneself_that_goes_first() -> None:
-    new = filling(KEEPER, "stop", 7, 84532, HEAD)
-    assert new.subject == f"nonce:{KEEPER.lower()}:7"
-    assert (new.kind, new.role) == ("fill", "stop")
-    assert (new.to, new.data) == (KEEPER, b"")
-    assert new.vault is None
-    filling_, settle = replace(intent(intent_id=9), kind="fill"), intent(IntentKind.SETTLE)
-    assert sorted([settle, filling_], key=order_of)[0] is filling_
 
 
 def test_order_of__removals_first_then_settlements_then_requests_then_marks() -> None:

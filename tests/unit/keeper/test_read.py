@@ -95,14 +95,14 @@ class Node:
 
 
 @contextmanager
-def lenses_of(*nodes: Node, clock: Callable[[], float] = time.monotonic) -> Iterator[Lenses]:
+def lenses_of(*nodes: Node) -> Iterator[Lenses]:
     by_host = {f"n{place}": node for place, node in enumerate(nodes)}
     transport = httpx.MockTransport(lambda request: by_host[request.url.host].answer(request))
     rpc = Nodes(
         [f"http://{host}" for host in by_host], transport=in_threads(transport), calls_per_s=1e6
     )
     try:
-        yield Lenses(VaultReader(rpc, {"factory": FACTORY, "vault_lens": LENS}), clock)
+        yield Lenses(VaultReader(rpc, {"factory": FACTORY, "vault_lens": LENS}))
     finally:
         rpc.close()
 
@@ -296,21 +296,6 @@ def test_what_a_node_shows_besides_vaults() -> None:
     assert part.state.keepers is not None
     assert (part.state.keepers.named.lower(), part.state.keepers.pending) == (KEEPER, None)
     assert other.state.safe_number == NUMBER - SAFE_BLOCKS
-
-
-def test_a_heads_age__begins_anew_when_it_rises() -> None:
-    now = [1_000.0]
-    node = Node(lambda asked: [])
-    with lenses_of(node, clock=lambda: now[0]) as lenses:
-        ages = []
-        for number, passed_s in ((500, 0), (500, 4), (500, 7), (501, 1), (400, 5), (401, 1)):
-            node.number = number
-            now[0] += passed_s
-            ages.append(states(lenses)[0].state.head_age_s)
-        assert ages == [0, 4, 11, 0, 5, 0]
-        assert len(lenses.risen_within(60)) == 1
-        now[0] += 61
-        assert lenses.risen_within(60) == set()
 
 
 def test_a_node_that_hangs__is_not_waited_for_when_another_has_answered(

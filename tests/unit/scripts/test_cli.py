@@ -61,7 +61,7 @@ def test_help__lists_every_command() -> None:
         ("api", ["api.main"]),
         ("indexer", ["indexer.main", "run"]),
         ("keeper", ["keeper.main", "run"]),
-        ("worker", ["keeper.main", "work"]),
+        ("worker", ["api.worker"]),
         ("scanner", ["indexer.main", "scan"]),
     ],
 )

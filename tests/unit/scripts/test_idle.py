@@ -21,6 +21,6 @@ def test_the_import_that_a_scanner_starts__is_the_scanners() -> None:
     assert cpu_s([KEEPER, IMPORT, BACKEND]) == {"keeper": 2.0, "scanner": 4.0, "postgres": 16.0}
 
 
-def test_keeper_and_worker__which_share_a_module__are_two_lines() -> None:
-    worker = Process(13, 10, "python -m keeper.main work", 1.0)
+def test_keeper_and_worker__are_two_lines() -> None:
+    worker = Process(13, 10, "python -m api.worker", 1.0)
     assert cpu_s([KEEPER, worker]) == {"keeper": 2.0, "worker": 1.0}

@@ -10,6 +10,7 @@ from typing import Any, cast
 from eth_utils.address import to_checksum_address
 from sqlalchemy import insert, select, update
 
+from api.kernel.jobs import JobPlace
 from api.kernel.operation import Deps
 from api.payments.payment_config import PaymentConfig
 from core.chain.abi import address_word, topic_of
@@ -33,7 +34,6 @@ from core.market.tables import (
     MarketRollup,
 )
 from core.targets.rules import TargetLimits
-from keeper.schedule import JobPlace
 from tests.integration.api.conftest import Clock, FewAnswersChain
 from tests.integration.api.fund.conftest import Follower, Office
 
@@ -152,7 +152,6 @@ class IndexWorld:
         return JobPlace(
             database=self.deps.database,
             reader=cast("VaultReader", SimpleNamespace(contracts={}, rpc=None)),
-            fence=lambda _: None,
             mark_retention_days=90,
             intent_retention_days=90,
             payouts=PayoutLimits(),

@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import select
 from starlette.testclient import TestClient
 
+from api.areas.fund import jobs
 from api.kernel.operation import Deps
 from api.payments.payment_config import PaymentConfig
 from core.credits.ledger import writer as credit_ledger
@@ -18,7 +19,6 @@ from core.db.engine import Database
 from core.fund.accounts import FundSetup
 from core.fund.tables import FundApplication, FundApplicationMove, FundRules, FundVault
 from core.identity.tables import Account
-from keeper.areas import fund as jobs
 from tests.each import each
 from tests.integration.api.conftest import Clock, bearer, connect, deps_of, login, reason
 from tests.integration.api.fund.conftest import Follower, Office, follower_of

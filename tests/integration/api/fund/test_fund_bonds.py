@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from api.areas.fund import jobs
 from core.credits.ledger import writer as credit_ledger
 from core.db.engine import WriteSession
 from core.errors import InvalidParameterError
 from core.jobs.rules import ATTENTION
-from keeper.areas import fund as jobs
 from tests.integration.api.conftest import Clock
 from tests.integration.api.fund.conftest import Follower, follower_of
 from tests.integration.api.fund.pilots import TREASURY, WALLET, IndexWorld

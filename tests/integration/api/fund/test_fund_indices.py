@@ -7,11 +7,11 @@ import pytest
 from sqlalchemy import select, update
 from starlette.testclient import TestClient
 
+from api.areas.fund import jobs
 from api.kernel.operation import Deps
 from core.fund import queries as fund
 from core.fund.rules.frozen import FundKind
 from core.market.tables import MarketListing, MarketNetwork
-from keeper.areas import fund as jobs
 from tests.each import each
 from tests.integration.api.conftest import Clock, reason
 from tests.integration.api.fund.conftest import Office

@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import select, update
 from starlette.testclient import TestClient
 
+from api.areas.fund import jobs
 from api.kernel.operation import Deps
 from core.db.engine import WriteSession
 from core.fund import indices, paper
@@ -24,7 +25,6 @@ from core.fund.tables import (
 from core.jobs.rules import ATTENTION
 from core.market.tables import MarketListingState
 from core.money import UsdcE6
-from keeper.areas import fund as jobs
 from tests.integration.api.conftest import Clock
 from tests.integration.api.fund.conftest import USD, Follower, Office, vault_with
 from tests.integration.api.fund.pilots import IndexWorld, TransferChain, list_coin, sampled

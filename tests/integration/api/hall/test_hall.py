@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import update
 from starlette.testclient import TestClient
 
+from api.areas.hall.jobs import HallJob
 from api.kernel.operation import Deps
 from api.kernel.workers import CALLS, CALLS_OF_ONE, Pools, Workers
 from api.main import create_app
@@ -17,7 +18,6 @@ from core.house import House
 from core.identity import policies
 from core.identity.tables import Account
 from core.times import instant_text
-from keeper.areas.hall import HallJob
 from scripts._world import Place
 from scripts.seed_world import seed
 from tests.each import each
@@ -42,7 +42,7 @@ def built(client: TestClient, database: Database, now: datetime) -> TestClient:
 
 
 def build(database: Database, now: datetime) -> None:
-    HallJob(database, lambda session: None).run(now)
+    HallJob(database).run(now)
 
 
 def read(client: TestClient, path: str = PATH) -> Any:

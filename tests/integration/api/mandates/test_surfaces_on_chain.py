@@ -17,6 +17,7 @@ import pytest
 from eth_account import Account
 from pypdf import PdfReader
 
+from api.areas.hall.jobs import HallJob
 from api.kernel.operation import Deps
 from api.main import create_app
 from core.chain.abi import call_by_signature
@@ -27,7 +28,6 @@ from core.mandate.rules.weeks import week_of
 from core.mandate.venues import test_venue
 from core.money import usdc_e6_from_text as e6
 from core.money import usdc_text
-from keeper.areas.hall import HallJob
 from tests.integration.api.conftest import BASE_URL, Clock
 from tests.integration.api.in_process import AppClient
 from tests.integration.api.mandates.stage import Stage, StageChain
@@ -164,7 +164,7 @@ class Play:
 
     def _check_hall(self, worth_after_fee: int, at_cost: int) -> None:
         """Until the end the Hall counts what no adapter values as lost."""
-        HallJob(self.stage.database, lambda session: None).run(self.stage.clock.now)
+        HallJob(self.stage.database).run(self.stage.clock.now)
         path = f"/mandate-wallet/hall/{self.stage.agent_id}"
         answer = self.stage.client.get(path)
         window = answer.json()["agent"]["windows"]["since"]

@@ -15,6 +15,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from api.areas.board.schemas import MOST_QUERY
+from api.areas.reports import jobs as reports
 from api.catalogue import catalogue
 from api.kernel.operation import Deps, Operation
 from core.feeds.rules import FEEDS
@@ -24,7 +25,6 @@ from core.reports.rules import MOST_ATTEMPTS, MOST_GIVEN_UP, ReportFailure, Repo
 from core.reports.tables import StoredReport
 from core.safety.queries import open_case
 from core.safety.tables import ViolationCase
-from keeper.areas import reports
 from tests.each import each
 from tests.integration.api.conftest import Clock, Limit
 from tests.integration.api.subscriptions.conftest import Subscriber, subscriber_of
@@ -255,7 +255,7 @@ class Scene:
         return self
 
     def printed(self) -> "Scene":
-        place: Any = SimpleNamespace(database=self.deps.database, fence=lambda _: None)
+        place: Any = SimpleNamespace(database=self.deps.database)
         reports.run(place, self.clock.now)
         return self
 

@@ -183,7 +183,7 @@ def operators_wallet() -> LocalAccount:
 @pytest.fixture
 def place(database: Database) -> Any:
     """What a slow job works with."""
-    return SimpleNamespace(database=database, fence=lambda session: None, payouts=PayoutLimits())
+    return SimpleNamespace(database=database, payouts=PayoutLimits())
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from api.areas.mining import jobs as job
 from api.areas.mining.schemas import ApprovedEntry
 from core.listings.tables import ExchangeListing
 from core.mining import submissions
@@ -12,7 +13,6 @@ from core.mining.reviews import SUPERSEDED_AT_ONCE
 from core.mining.rules.registry import SentEntry
 from core.mining.submissions import Submitter
 from core.mining.tables import MiningFact
-from keeper.areas import mining as job
 from tests.integration.api.conftest import Clock, connect
 from tests.integration.api.mining.conftest import CHAIN, CONTRACT, EVIDENCE, Mine, entry, record
 

@@ -6,9 +6,9 @@ import pytest
 from sqlalchemy import text
 from starlette.testclient import TestClient
 
+from api.areas.mining import jobs as job
 from core.db.engine import Database
 from core.mining import gold, queries
-from keeper.areas import mining as job
 from tests.integration.api.conftest import Clock, connect, set_apart
 from tests.integration.api.mining.conftest import (
     CHAIN,

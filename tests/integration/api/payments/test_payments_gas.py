@@ -2,17 +2,20 @@
 not in the block.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from enum import IntEnum
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from httpx import Response
 from sqlalchemy import func, select, update
 
+from api.areas.payments.jobs import Settlements
 from api.kernel.operation import Deps
 from api.payments.own_settler import MOST_GAS, OwnSettler
 from api.payments.payment_config import GasBudget, PaymentConfig
@@ -22,7 +25,6 @@ from core.mandate.chain import calldata
 from core.payments import settlements
 from core.payments.tables import X402Settlement
 from core.times import DAY_S
-from keeper.areas.payments import Settlements
 from tests.integration.api.payments.shop import GAS, NETWORK, PRICE, Shop, reason, said, shop_on
 from tests.integration.chain_fixtures import USDC, DeployedChain
 from tests.personas import DEPLOYER, OPERATOR, STRANGER
@@ -345,8 +347,9 @@ def left_open(shop: Shop, monkeypatch: pytest.MonkeyPatch, wallets: list[str]) -
         shop.chain.rpc.call("evm_setAutomine", [True])
 
 
-def job_of(shop: Shop) -> Settlements:
-    return Settlements(shop.chain.reader, shop.database, lambda session: None)
+def job_of(shop: Shop) -> Callable[[datetime], Mapping[str, Any]]:
+    place: Any = SimpleNamespace(reader=shop.chain.reader, database=shop.database)
+    return partial(Settlements().run, place)
 
 
 AFTER = timedelta(minutes=2)
@@ -358,19 +361,19 @@ def test_a_payer_that_never_comes_again__is_accounted_for_all_the_same(
     """All that was reserved for it stayed used, and the payer stayed unbarred."""
     left_open(shop, monkeypatch, [turncoat(shop)])
     job = job_of(shop)
-    assert job.run(datetime.now(UTC)) == {"open": 0, "closed": 0}, (
+    assert job(datetime.now(UTC)) == {"open": 0, "closed": 0}, (
         "the call that sent it may still wait"
     )
-    assert job.run(datetime.now(UTC) + AFTER) == {"open": 1, "closed": 1}
+    assert job(datetime.now(UTC) + AFTER) == {"open": 1, "closed": 1}
     assert [(row.is_reverted, row.bars_payer) for row in settlement_rows(shop)] == [(True, True)]
     assert 0 < used_today(shop) < GAS.most_wei(PRICE)
-    assert job.run(datetime.now(UTC) + AFTER) == {"open": 0, "closed": 0}
+    assert job(datetime.now(UTC) + AFTER) == {"open": 0, "closed": 0}
 
 
 def test_settlements_that_were_lost__hold_up_none_behind_them(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("keeper.areas.payments.A_RUN", 1)
+    monkeypatch.setattr("api.areas.payments.jobs.A_RUN", 1)
     left_open(shop, monkeypatch, [burner(shop, Tell.NUMBER, 2**255) for _ in range(2)])
     with shop.database.write() as session:
         first = select(func.min(X402Settlement.id)).scalar_subquery()
@@ -378,7 +381,7 @@ def test_settlements_that_were_lost__hold_up_none_behind_them(
             update(X402Settlement).where(X402Settlement.id == first).values(tx_hash=b"\x77" * 32)
         )
     job = job_of(shop)
-    runs = [job.run(datetime.now(UTC) + AFTER)["closed"] for _ in range(4)]
+    runs = [job(datetime.now(UTC) + AFTER)["closed"] for _ in range(4)]
     assert runs == [0, 1, 0, 0]
     assert [row.cost_wei is None for row in settlement_rows(shop)] == [True, False]
     assert used_today(shop) > GAS.most_wei(PRICE), "what has no receipt counts in full"

@@ -2,7 +2,6 @@
 exchange, and keepers that close it through the SDK.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -11,6 +10,7 @@ from eth_account import Account
 
 from core.custody import queries as custody
 from core.custody.keys import CustodySigner, KeyRing
+from core.jobs.schedule import JobDatabase
 from core.mandate import queries as mandates
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules import events as ev
@@ -23,7 +23,6 @@ from tests.integration.api.mandates.stage import Stage
 RING = KeyRing([b"\x07" * 32])
 SIGNER = CustodySigner(RING)
 WALLET = Account.from_key("0x" + "44" * 32)
-Fence = Callable[[Any], None]
 WORDS = ("hl_order", "hl_order_result", "hl_stop_line")
 
 
@@ -78,15 +77,14 @@ class LegStage:
     def keeper(
         self,
         desk: PerpsDesk | None = None,
-        fence: Fence = lambda _: None,
+        database: JobDatabase | None = None,
         signer: CustodySigner = SIGNER,
     ) -> Closings:
         return Closings(
             ClosingPlace(
-                database=self.stage.database,
+                database=database or self.stage.database,
                 desk=desk or HyperliquidDesk(self.url, answer_s=1.0),
                 custody=signer,
-                fence=fence,
                 clock=lambda: self.stage.clock.now,
                 exit_allowance_bps=100,
             )

@@ -1,5 +1,6 @@
 """The end of a leg: from the mandate's stop to the venue, through the SDK, and into the record."""
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -7,9 +8,10 @@ from typing import Any
 import pytest
 from eth_account import Account
 from sqlalchemy import text
+from sqlalchemy.exc import DisconnectionError
 
 from core.custody.keys import CustodySigner, KeyRing
-from core.db.leadership import LeadershipLostError
+from core.db.engine import Database, WriteSession
 from core.jobs.rules import ATTENTION
 from core.perps.hyperliquid_desk import HyperliquidDesk
 from core.perps.rules.closing import SLOWEST_RETRY_S, STUCK_TRIES
@@ -427,18 +429,25 @@ def test_a_keeper_that_is_killed_between_the_rows__leaves_an_order_that_is_never
     assert leg.stage.faults(leg.mandate_id) == []
 
 
-def test_a_keeper_that_lost_its_lead__sends_nothing(leg: LegStage) -> None:
+class LosingDatabase:
+    """Its job's lock is lost after the first write."""
+
+    def __init__(self, database: Database) -> None:
+        self.read = database.read
+        self._writes = iter([database.write])
+
+    def write(self) -> AbstractContextManager[WriteSession]:
+        write = next(self._writes, None)
+        if write is None:
+            raise DisconnectionError("lost")
+        return write()
+
+
+def test_a_run_that_lost_the_jobs_lock__sends_nothing(leg: LegStage) -> None:
     leg.holds(BTC="0.5")
     leg.stop()
-    calls: list[int] = []
-
-    def fence(_: Any) -> None:
-        calls.append(1)
-        if len(calls) > 1:
-            raise LeadershipLostError("keeper", 1)
-
-    with pytest.raises(LeadershipLostError):
-        leg.keeper(fence=fence).run(leg.stage.clock.now)
+    with pytest.raises(DisconnectionError):
+        leg.keeper(database=LosingDatabase(leg.stage.database)).run(leg.stage.clock.now)
     assert (leg.rows, leg.exchange.orders) == ([], [])
 
 

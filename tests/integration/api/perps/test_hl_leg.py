@@ -1,8 +1,8 @@
 """The leg, from the owner's call to the record, and what readings make of it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,15 +10,15 @@ import pytest
 from eth_account import Account
 from starlette.testclient import TestClient
 
+from api.areas.perps.jobs import MOST_UNREADABLE, RUN_S, run
 from api.kernel.operation import Deps
 from api.main import create_app
 from core.errors import OutsideError
+from core.jobs.schedule import JobSkippedError
 from core.mandate import queries as mandates
 from core.mandate.ledger import writer as mandate_ledger
 from core.money import UsdcE6
 from core.perps.rules.leg import AccountReading, Degraded, PerpsTerms
-from keeper.areas.perps import MOST_UNREADABLE, RUN_S, LegReadings
-from keeper.schedule import JobSkippedError
 from tests.integration.api.conftest import login
 from tests.integration.api.mandates.stage import Stage, address, reason
 
@@ -58,9 +58,9 @@ def unbind(stage: Stage, mandate_id: str) -> Any:
 
 def readings(
     stage: Stage, venue: Readings | None, clock: Callable[[], float] = lambda: 0.0
-) -> LegReadings:
-    place: Any = SimpleNamespace(database=stage.database, fence=lambda _: None, perps=venue)
-    return LegReadings(place, clock)
+) -> Callable[[datetime], Mapping[str, Any]]:
+    place: Any = SimpleNamespace(database=stage.database, perps=venue)
+    return lambda now: run(place, now, clock)
 
 
 def sound(usdc_e6: int) -> AccountReading:
@@ -245,7 +245,7 @@ def test_while_the_flag_is_off__every_call_says_so(
 def test_a_reading__is_shown_with_its_time_and_source(stage: Stage, mandate_id: str) -> None:
     bind(stage, mandate_id)
     venue = Readings({stage.owner_wallet.address: sound(1_234_500_000)})
-    did = readings(stage, venue).run(stage.clock.now)
+    did = readings(stage, venue)(stage.clock.now)
     assert did == {"due": 1, "read": 1, "degraded": 0}
     leg = stage.get(path(mandate_id), stage.owner)["leg"]
     assert (leg["last_worth_usdc"], leg["last_read_at"], leg["source"]) == (
@@ -260,15 +260,15 @@ def test_a_leg__is_read_when_it_is_due_and_not_before(stage: Stage, mandate_id: 
     venue = Readings({stage.owner_wallet.address: sound(1)})
     job, now = readings(stage, venue), stage.clock.now
     for seconds in (0, 29, 30):
-        job.run(now + timedelta(seconds=seconds))
+        job(now + timedelta(seconds=seconds))
     assert len(venue.asked) == 2
 
 
 def test_a_venue_that_is_down__leaves_the_last_worth(stage: Stage, mandate_id: str) -> None:
     bind(stage, mandate_id)
     now = stage.clock.now
-    readings(stage, Readings({stage.owner_wallet.address: sound(7)})).run(now)
-    readings(stage, Readings()).run(now + timedelta(seconds=30))
+    readings(stage, Readings({stage.owner_wallet.address: sound(7)}))(now)
+    readings(stage, Readings())(now + timedelta(seconds=30))
     leg = stage.get(path(mandate_id), stage.owner)["leg"]
     assert (leg["last_worth_usdc"], leg["last_reason"], leg["degraded_ticks"]) == (
         "0.000007",
@@ -286,16 +286,16 @@ def test_a_lost_key__alerts_the_owner_once_until_it_is_found_again(
     told = [lost, lost, None, lost]
     for count, reading in enumerate(told):
         venue = Readings({} if reading is None else {owner: reading})
-        readings(stage, venue).run(now + timedelta(hours=count))
+        readings(stage, venue)(now + timedelta(hours=count))
     assert len(hl_alerts(stage)) == 2
-    readings(stage, Readings({owner: sound(7)})).run(now + timedelta(hours=9))
+    readings(stage, Readings({owner: sound(7)}))(now + timedelta(hours=9))
     assert all(alert["withdrawn_at"] for alert in hl_alerts(stage))
 
 
 def test_an_alert_of_a_lost_key__says_what_to_do(stage: Stage, mandate_id: str) -> None:
     bind(stage, mandate_id)
     lost = AccountReading(worth_usdc_e6=None, reason=Degraded.KEY_LOST)
-    readings(stage, Readings({stage.owner_wallet.address: lost})).run(stage.clock.now)
+    readings(stage, Readings({stage.owner_wallet.address: lost}))(stage.clock.now)
     (alert,) = hl_alerts(stage)
     assert (alert["mandate_id"], alert["args"]["agent_address"]) == (mandate_id, AGENT)
     assert "no longer takes the key" in alert["message"]
@@ -311,7 +311,7 @@ def test_a_leg_that_was_unbound_while_it_was_read__stays_as_it_was(
             unbind(stage, mandate_id)
             return sound(7)
 
-    readings(stage, Unbinding()).run(stage.clock.now)
+    readings(stage, Unbinding())(stage.clock.now)
     assert stage.get(path(mandate_id), stage.owner)["leg"]["last_worth_usdc"] is None
 
 
@@ -329,7 +329,7 @@ def many_legs(stage: Stage, count: int) -> list[str]:
 def test_a_leg_that_cannot_be_read__holds_up_no_other(stage: Stage) -> None:
     first, second = many_legs(stage, 2)
     venue = Readings({second: sound(3)})
-    did = readings(stage, venue).run(stage.clock.now)
+    did = readings(stage, venue)(stage.clock.now)
     assert did == {"due": 2, "read": 2, "degraded": 1}
     assert venue.asked == [first, second]
 
@@ -338,10 +338,10 @@ def test_a_slow_venue__ends_the_run_and_the_rest_is_read_by_the_next(stage: Stag
     first, second = many_legs(stage, 2)
     venue, ticks = Readings({first: sound(1), second: sound(2)}), iter([0.0, RUN_S, 60.0, 61.0])
     job, now = readings(stage, venue, lambda: next(ticks)), stage.clock.now
-    assert job.run(now) == {"due": 2, "read": 1, "degraded": 0}
-    assert job.run(now + timedelta(seconds=29)) == {"due": 0, "read": 0, "degraded": 0}
+    assert job(now) == {"due": 2, "read": 1, "degraded": 0}
+    assert job(now + timedelta(seconds=29)) == {"due": 0, "read": 0, "degraded": 0}
     ticks = iter([60.0, 61.0, 62.0])
-    job.run(now + timedelta(seconds=30))
+    job(now + timedelta(seconds=30))
     assert set(venue.asked) == {first, second}
 
 
@@ -349,10 +349,10 @@ def test_a_slow_venue__ends_the_run_and_the_rest_is_read_by_the_next(stage: Stag
 def test_a_venue_that_is_down__is_not_asked_for_every_leg(stage: Stage) -> None:
     many_legs(stage, MOST_UNREADABLE + 2)
     venue = Readings()
-    did = readings(stage, venue).run(stage.clock.now)
+    did = readings(stage, venue)(stage.clock.now)
     assert (did["due"], len(venue.asked)) == (MOST_UNREADABLE + 2, MOST_UNREADABLE)
 
 
 def test_without_a_venue__the_job_is_skipped(stage: Stage) -> None:
     with pytest.raises(JobSkippedError, match="HL_URL"):
-        readings(stage, None).run(stage.clock.now)
+        readings(stage, None)(stage.clock.now)

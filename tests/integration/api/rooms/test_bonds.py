@@ -9,14 +9,13 @@ from eth_account.signers.local import LocalAccount
 from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
+from api.areas.rooms import jobs as job
+from api.kernel.jobs import JobPlace, area_jobs
 from core.earn.ledger import awards
 from core.earn.rules.payout import PayoutLimits
 from core.mandate.chain.reader import VaultReader
 from core.rooms.bonds import return_bonds
 from core.targets.rules import TargetLimits
-from keeper.areas import rooms as job
-from keeper.schedule import JobPlace
-from keeper.worker import jobs_of
 from tests.integration.api.conftest import login, reason
 from tests.integration.api.rooms.conftest import Agent, Stage
 
@@ -27,7 +26,6 @@ def place(stage: Stage) -> JobPlace:
     return JobPlace(
         database=stage.database,
         reader=cast("VaultReader", SimpleNamespace(contracts={}, rpc=None)),
-        fence=lambda _: None,
         mark_retention_days=90,
         intent_retention_days=90,
         payouts=PayoutLimits(),
@@ -171,7 +169,7 @@ def test_the_job__holds_no_account_before_the_turn_of_payouts(stage: Stage, auth
 
 
 def test_the_worker__finds_the_job(stage: Stage) -> None:
-    assert "rooms" in {one.name for one in jobs_of(place(stage))}
+    assert "rooms" in {one.name for one in area_jobs()}
 
 
 # A case that names the post

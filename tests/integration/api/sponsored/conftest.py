@@ -17,6 +17,8 @@ from eth_account import Account
 from eth_account.signers.local import LocalAccount
 from sqlalchemy import text
 
+from api.areas.sponsored import jobs as job
+from api.kernel.jobs import JobPlace
 from api.kernel.operation import Deps
 from api.main import create_app
 from core.chain.abi import call_by_signature, function
@@ -32,13 +34,11 @@ from core.sponsored import queries
 from core.sponsored.kept_gas import KeptReadings
 from core.sponsored.prices import FixedEthPrice
 from core.targets.limits import target_limits
-from keeper.areas import sponsored as job
 from keeper.gas import Caps
 from keeper.outbox_kinds import outbox_planner
 from keeper.requests.allowance import SPONSOR
-from keeper.requests.loop import heartbeat, round_of
+from keeper.requests.loop import heartbeat
 from keeper.requests.round import RequestRound
-from keeper.schedule import JobPlace
 from keeper.state import Role
 from scripts._deployments import create_address
 from tests.integration.api.conftest import BASE_URL, KEY, Clock, TestClient, connect
@@ -172,14 +172,14 @@ class SponsoredStage:
         leadership = Leadership(self.url, "keeper", f"test {len(self.processes)}")
         database = cast("Database", MortalDatabase(self.database, dies_after))
         beat = heartbeat(SPONSOR_KEY.address, CHAIN_ID, leadership.fence_beside)
-        made = round_of(
-            database,
-            CHAIN_ID,
-            10_000,
-            reader,
-            outbox_planner(None, self.chain.contracts, reader),
-            Caps(500 * GWEI, 500 * GWEI),
-            BUDGETS,
+        made = RequestRound(
+            database=database,
+            chain_id=CHAIN_ID,
+            max_head_age_s=10_000,
+            reader=reader,
+            planner=outbox_planner(None, self.chain.contracts, reader),
+            caps=Caps(500 * GWEI, 500 * GWEI),
+            budgets=BUDGETS,
             signers={Role.SPONSOR: SPONSOR_KEY.signer},
             epoch=lambda: leadership.epoch,
             fence=leadership.fence_beside,
@@ -195,7 +195,6 @@ class SponsoredStage:
         place = JobPlace(
             database=self.database,
             reader=self.chain.reader,
-            fence=lambda session: None,
             mark_retention_days=1,
             intent_retention_days=1,
             payouts=payout_limits(CallerLimits()),

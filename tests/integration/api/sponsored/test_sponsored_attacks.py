@@ -9,9 +9,9 @@ import pytest
 from eth_account import Account
 from sqlalchemy import text
 
+from api.areas.sponsored import jobs as job
 from core.mandate.chain.decode import TRANSFER_TOPIC
 from core.sponsored import queries
-from keeper.areas import sponsored as job
 from tests.integration.api.conftest import reason
 from tests.integration.api.sponsored.conftest import USDC, SponsoredStage
 from tests.integration.chain_fixtures import CHAIN_ID

@@ -9,9 +9,9 @@ from typing import Any, cast
 import httpx
 import pytest
 
+from api.areas.sponsored import jobs as job
+from api.kernel.jobs import JobPlace
 from core.db.engine import Database
-from keeper.areas import sponsored as job
-from keeper.schedule import JobPlace
 from tests.integration.api.sponsored.conftest import (
     SPONSOR_KEY,
     TREASURY,
@@ -125,7 +125,6 @@ def place(stage: SponsoredStage, database: MortalDatabase) -> JobPlace:
     return JobPlace(
         database=cast("Database", database),
         reader=stage.chain.reader,
-        fence=lambda session: None,
         mark_retention_days=1,
         intent_retention_days=1,
         payouts=cast("Any", None),

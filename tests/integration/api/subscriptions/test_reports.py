@@ -13,12 +13,12 @@ import pytest
 from pypdf import PdfReader
 from sqlalchemy import select
 
+from api.areas.reports import jobs as reports
 from api.kernel.operation import Deps
 from core.market.ledger import writer
 from core.market.ledger.writer import NewWarning, PastWarning, StandingWarning
 from core.market.tables import MarketAssetState, MarketListingState, MarketWarningStanding
 from core.reports.tables import StoredReport
-from keeper.areas import reports
 from tests.integration.api.conftest import Clock, Limit, reason
 from tests.integration.api.subscriptions.conftest import Subscriber, measured, subscriber_of
 from tests.slow import few
@@ -34,7 +34,7 @@ def ordered(subscriber: Subscriber, **body: Any) -> Any:
 
 
 def work(deps: Deps, now: datetime) -> dict[str, Any]:
-    place: Any = SimpleNamespace(database=deps.database, fence=lambda _: None)
+    place: Any = SimpleNamespace(database=deps.database)
     return dict(reports.run(place, now))
 
 

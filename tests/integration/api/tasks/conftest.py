@@ -10,6 +10,7 @@ from eth_account.signers.local import LocalAccount
 from sqlalchemy import select, text
 from starlette.testclient import TestClient
 
+from api.kernel.jobs import JobPlace
 from api.kernel.limits import Limits
 from api.kernel.operation import Deps
 from api.main import create_app
@@ -25,7 +26,6 @@ from core.tasks import market
 from core.tasks.rules import Truth
 from core.tasks.tables import TaskClaim
 from core.times import instant_text
-from keeper.schedule import JobPlace
 from tests.integration.api.conftest import (
     BASE_URL,
     KEY,
@@ -198,7 +198,6 @@ def place(deps: Deps) -> JobPlace:
     return JobPlace(
         database=deps.database,
         reader=deps.chain,
-        fence=lambda _: None,
         mark_retention_days=90,
         intent_retention_days=90,
         payouts=PayoutLimits(),

@@ -10,10 +10,10 @@ from eth_account.signers.local import LocalAccount
 from sqlalchemy import text
 from starlette.testclient import TestClient
 
+from api.areas.tasks import jobs as job
 from api.kernel.operation import Deps
 from core.tasks.claims import Claimant, claim
 from core.tasks.rules import ClaimBounds, TaskFault, TaskRefusedError
-from keeper.areas import tasks as job
 from tests.integration.api.conftest import Clock, login
 from tests.integration.api.tasks.conftest import (
     agent,

@@ -7,10 +7,10 @@ import pytest
 from sqlalchemy import text
 from starlette.testclient import TestClient
 
+from api.areas.tasks import jobs as job
+from api.kernel.jobs import area_jobs
 from api.kernel.operation import Deps
 from core.tasks.rules import Truth
-from keeper.areas import tasks as job
-from keeper.worker import jobs_of
 from tests.integration.api.conftest import Clock
 from tests.integration.api.tasks.conftest import (
     claimed,
@@ -78,7 +78,7 @@ def test_the_job__lets_claims_expire_and_closing_tasks_settle(
     offered: Callable[..., dict[str, Any]],
     agents: list[dict[str, Any]],
 ) -> None:
-    assert "tasks" in {one.name for one in jobs_of(place(deps))}
+    assert "tasks" in {one.name for one in area_jobs()}
     held = offered()["id"]
     claimed(crowded, agents[0], held)
     task_id = open_reobservation(deps, agents[0])

@@ -9,6 +9,7 @@ import pytest
 from alembic import command
 from sqlalchemy import func, insert, select, text
 
+from api.areas.hall.jobs import HallJob
 from core.anchors import queries as anchors
 from core.anchors.rules import START
 from core.db import migrate
@@ -25,7 +26,6 @@ from core.mandate.tables import Mandate, MandateEvent
 from core.mining import queries as mining
 from core.mining.tables import MiningFact
 from core.published.queries import published
-from keeper.areas.hall import HallJob
 from scripts._world import Place
 from scripts.seed_world import seed
 from tests.integration.core.rows import add_mandate, note, signed
@@ -57,7 +57,7 @@ def fill(database: Database) -> None:
             for number in range(3)
         ]
         session.execute(insert(SignInNonce), texts)
-    HallJob(database, lambda session: None).run(NOW)
+    HallJob(database).run(NOW)
 
 
 def rows(database: Database) -> int:
@@ -81,7 +81,7 @@ def test_ledgers__are_what_they_were_after_a_way_down_and_up(
         assert [fault for id_ in ids for fault in mandate_ledger.verify(session, id_)] == []
         # of texts side by side an older version knows the newest
         assert session.scalars(select(SignInNonce.nonce)).all() == ["nonce 2"]
-    assert HallJob(database, lambda session: None).run(NOW)["ledgers"] == len(ids)
+    assert HallJob(database).run(NOW)["ledgers"] == len(ids)
 
 
 @pytest.mark.slow

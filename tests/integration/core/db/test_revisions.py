@@ -60,7 +60,7 @@ def test_a_database_out_of_reach__is_waited_for_by_who_needs_it() -> None:
 
 
 PROCESSES = [
-    ["indexer.main", "run"], ["indexer.main", "scan"], ["keeper.main", "run"], ["keeper.main", "work"], ["api.main"],
+    ["indexer.main", "run"], ["indexer.main", "scan"], ["keeper.main", "run"], ["api.worker"], ["api.main"],
 ]  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
+from api.areas.earn import jobs as earn_jobs
 from core.credits.ledger import batch
 from core.credits.ledger import writer as credit_ledger
 from core.credits.ledger.batch import NewPosting
@@ -22,7 +23,6 @@ from core.earn.rules.payout import PayoutLimits
 from core.earn.tables import EarnAward, EarnFeedRow
 from core.earn.views import own_among, payees_of
 from core.identity.tables import Account
-from keeper.areas import earn as earn_jobs
 from tests.integration.core.earn.people import ENOUGH_TO_FUND_E6, add_agent, add_owner, fund
 from tests.integration.core.rows import NOW
 
@@ -410,12 +410,10 @@ def test_the_slow_job__pays_after_midnight_what_waited(database: Database) -> No
     with database.write() as session:
         account = add_agent(session)
         give(session, account, "mining:entry:1", 130)
-    place: Any = SimpleNamespace(
-        database=database, fence=lambda session: None, payouts=PayoutLimits()
-    )
-    (job,) = earn_jobs.jobs(place)
-    assert job.run(NOW) == {"items": 0, "paid_credits": 0}
-    assert job.run(TOMORROW) == {"items": 1, "paid_credits": 60}
+    place: Any = SimpleNamespace(database=database, payouts=PayoutLimits())
+    (job,) = earn_jobs.JOBS
+    assert job.run(place, NOW) == {"items": 0, "paid_credits": 0}
+    assert job.run(place, TOMORROW) == {"items": 1, "paid_credits": 60}
     with database.write() as session:
         assert credit_ledger.load_balance(session, account) == Credits(earned=260)
 

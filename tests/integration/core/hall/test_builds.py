@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, select, text, update
 
+from api.areas.hall import jobs as job
+from api.areas.hall.jobs import HallJob
 from core.db.base import Base
 from core.db.engine import Database
 from core.hall import queries, views
@@ -22,8 +24,6 @@ from core.mandate.rules.ledger import NewRow
 from core.mandate.rules.terms import rules_to_json
 from core.mandate.tables import Mandate
 from core.quarantine import queries as quarantine
-from keeper.areas import hall as job
-from keeper.areas.hall import HallJob
 from scripts._world import Place
 from scripts.seed_world import seed
 from tests.integration.core.rows import add_account, add_mandate
@@ -36,7 +36,7 @@ TABLES = ("hall_past", "hall_day", "hall_mandate", "hall_agent", "hall_due", "ha
 
 
 def build(database: Database, now: datetime = NOW) -> Any:
-    return HallJob(database, lambda session: None).run(now)
+    return HallJob(database).run(now)
 
 
 def snapshot(database: Database) -> dict[int, Any]:

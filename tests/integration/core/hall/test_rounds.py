@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from api.areas.hall import jobs as job
+from api.areas.hall.jobs import HallJob
 from core.db.engine import Database
 from core.hall import queries, records
 from core.hall.rules.days import Days
 from core.hall.tables import HallAgent, HallBuild
-from keeper.areas import hall as job
-from keeper.areas.hall import HallJob
 from scripts.seed_world import seed
 from tests.integration.core.hall.test_builds import (
     PLACE,
@@ -34,7 +34,7 @@ NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 def cut(database: Database, now: datetime = NOW) -> Any:
     """A run without time for a second part of anything."""
-    return HallJob(database, lambda session: None, run_s=0).run(now)
+    return HallJob(database, run_s=0).run(now)
 
 
 def cut_until_done(database: Database, now: datetime = NOW, most: int = 200) -> list[int]:

@@ -7,12 +7,12 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
+from api.areas.market import jobs
 from core.db.engine import Database
 from core.market import outcomes, queries, statistics
 from core.market.facts import DataSource, NoticeKind, NoticeScope, VenueNotice
 from core.market.warning_views import statistics_of
 from core.published.rules import PublishedVersion
-from keeper.areas import market as jobs
 from tests.each import each
 from tests.integration.core.market.conftest import NOON, market
 from tests.integration.keeper.test_notes_vault import place_of

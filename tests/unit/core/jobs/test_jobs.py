@@ -40,7 +40,7 @@ def test_a_run_under_way__has_no_duration() -> None:
 def test_trouble__three_periods_without_a_run__is_late(age_s: int, is_late: bool) -> None:
     expected = (
         "The job prune has not run for 180 s, it is due every 60 s; see that `python -m "
-        "keeper.main work` runs, and its log."
+        "api.worker` runs, and its log."
     )
     assert run().trouble(after(age_s)) == (expected if is_late else None)
 

@@ -5,12 +5,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from api.areas.pledges import jobs as pledges
 from core.pledges.rules import GOOD_FOR
 
+from api.kernel.jobs import area_jobs
 from api.kernel.operation import Deps
 from core.db import migrate
-from keeper.areas import pledges
-from keeper.worker import jobs_of
 from tests.integration.api.conftest import KEY, TestClient, connect
 
 
@@ -70,12 +70,11 @@ def test_a_pledge_that_nobody_withdrew__lapses(
     place: Any = SimpleNamespace(
         database=deps.database,
         reader=None,
-        fence=lambda _: None,
         mark_retention_days=90,
         intent_retention_days=90,
         payouts=None,
     )
-    assert "pledges" in {job.name for job in jobs_of(place)}
+    assert "pledges" in {job.name for job in area_jobs()}
     assert pledges.run(place, deps.clock() + GOOD_FOR) == {"lapsed": 0}
     assert pledges.run(place, deps.clock() + GOOD_FOR + timedelta(seconds=1)) == {"lapsed": 1}
     assert client.get(path, headers=agent).json()["state"] == "lapsed"
