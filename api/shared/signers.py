@@ -1,4 +1,4 @@
-"""Keys of this service that answers are signed with."""
+"""The key of this service that signs what vaults pay for."""
 
 from dataclasses import dataclass
 

@@ -79,7 +79,9 @@ def test_gold__is_a_submission_of_an_agent_of_the_house_like_any_other(
     operator: dict[str, str],
     agents: list[dict[str, Any]],
 ) -> None:
-    object.__setattr__(deps, "house", House(house_agents=(agents[0]["id"],)))
+    object.__setattr__(
+        deps, "parts", deps.parts.having(House, House(house_agents=(agents[0]["id"],)))
+    )
     client = limited()
     value = {
         "exchange": "binance",
