@@ -334,7 +334,7 @@ class World:
     # Time, and what was earned
 
     def jobs(self) -> None:
-        """What the keeper does of the work economy, once each."""
+        """What the worker does of the work economy, once each."""
         place = JobPlace(
             database=self.where.database,
             reader=cast("VaultReader", SimpleNamespace(contracts={}, rpc=None)),
@@ -344,8 +344,8 @@ class World:
             targets=TargetLimits(20, 100),
         )
         for area in (mining, tasks, rooms, earn):
-            for job in area.jobs(place):
-                job.run(self.where.clock.now)
+            for job in area.JOBS:
+                job.run(place, self.where.clock.now)
 
     def tomorrow(self) -> None:
         """The jobs run after midnight, and work begins at MORNING."""
