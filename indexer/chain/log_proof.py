@@ -18,7 +18,7 @@ Laws
   alike none. The node of another one rests.
 - The factory's count of its vaults is to VaultCreated what the word is to a vault's logs.
 - What no vault logs is not proven here: completeness.py.
-Source: docs/decisions/0063.
+Source: docs/decisions/0026.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
