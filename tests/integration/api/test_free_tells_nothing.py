@@ -91,7 +91,7 @@ def differing(told: Iterable[Mapping[str, Answer]]) -> list[str]:
 
 
 def test_a_price__is_of_an_answer_that_the_worlds_hold_or_of_none() -> None:
-    sold = {one.sold.price for one in catalogue().operations if one.sold is not None}
+    sold = {one.sold.price.key for one in catalogue().operations if one.sold is not None}
     assert sold | {plans.PRICE} | SELLS_NO_ANSWER == PRICES.keys()
 
 

@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 from x402.schemas import PaymentPayload, PaymentRequirements, VerifyResponse
 
+from api.payments.payment_config import PaymentConfig
 from core.credits.ledger import writer as credit_ledger
 from core.identity.tables import ApiKey
 from tests.integration.api.payments.shop import KEY, PAGE, PRICE, Shop, decoded, reason
@@ -178,7 +179,7 @@ def test_without_key_and_payment__the_402_is_payable(shop: Shop) -> None:
 
 
 def test_without_a_payee__no_offer_is_made_and_credits_still_work(shop: Shop) -> None:
-    object.__setattr__(shop.deps, "payment_config", None)
+    shop.deps = shop.deps.with_part(PaymentConfig, None)
     shop.open(free_reads_per_day=0)
     assert "accepts" not in shop.get().text  # nor does a sentence speak of it
     assert shop.get(headers=shop.agent()).status_code == 200

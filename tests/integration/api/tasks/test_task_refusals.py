@@ -8,7 +8,7 @@ from eth_account.signers.local import LocalAccount
 from sqlalchemy import func, select
 from starlette.testclient import TestClient
 
-from api.kernel.operation import Deps
+from api.kernel.operation import Access, Deps
 from core.tasks.rules import Truth
 from core.tasks.tables import Task
 from tests.integration.api.conftest import Limit, login
@@ -280,7 +280,8 @@ def test_an_operator_whose_wallet_owns_the_claimant__decides_nothing(
     made = claimed(crowded, own, task_id).json()
     crowded.post("/tasks/submit-proof", json=done(deps, task_id), headers=own["headers"])
     session = login(crowded, wallet)
-    object.__setattr__(deps, "operator_addresses", frozenset({wallet.address.lower()}))
+    access = Access(operator_addresses=frozenset({wallet.address.lower()}))
+    object.__setattr__(deps, "parts", deps.parts.having(Access, access))
     client = limited()
     before = written(deps)
     refused = verdict(client, session, made["claim_id"])
