@@ -170,7 +170,11 @@ def facts_of(block: FetchedBlock, watch: WatchList, chain_id: int) -> BlockFacts
             if isinstance(event, VaultCreated):
                 name = kept_name(event.public_id)
                 created[event.vault] = Created(event.vault, event.terms_digest, event.owner, name)
-    named = {pair for pair in map(_named_agent, found) if pair is not None}
+    named = {
+        pair
+        for pair in map(_named_agent, found)
+        if pair is not None and not watch.is_foreign(pair[0])
+    }
     return BlockFacts(
         block.header,
         tuple(kept),

@@ -60,6 +60,11 @@ class WatchList:
         others = tuple(past for past in known.agents if past != agent)
         self.vaults[vault] = replace(known, agents=(*others, agent))
 
+    def is_foreign(self, vault: str) -> bool:
+        """Whether it is the vault of terms that this service did not issue."""
+        known = self.vaults.get(vault)
+        return known is not None and known.mandate_id is None
+
     def is_agent(self, vault: str, sender: str) -> bool:
         """Present or past, of a vault of ours: nobody reads why calls to one of foreign terms
         fail.

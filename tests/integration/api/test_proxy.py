@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -24,7 +23,7 @@ import pytest
 from api.catalogue import catalogue
 from api.kernel.http import json_text
 from api.kernel.metrics import PREFIX
-from api.kernel.operation import Deps, Refusal
+from api.kernel.operation import Access, Deps, Refusal
 from api.kernel.refusals import refused
 from api.main import create_app
 from core.db.engine import Database
@@ -49,7 +48,10 @@ def workers(database_url: str, clock: Clock, chain: FewAnswersChain) -> Iterator
         made = [Database(database_url, application_name=f"worker {n}") for n in (1, 2)]
         for one in made:
             open_ones.callback(one.close)
-        yield [replace(deps_of(one, clock, chain), trusted_proxies=("127.0.0.1",)) for one in made]
+        yield [
+            deps_of(one, clock, chain).with_part(Access, Access(trusted_proxies=("127.0.0.1",)))
+            for one in made
+        ]
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 from api.kernel.operation import Deps
 from api.kernel.streams import StreamTimes
-from api.kernel.workers import CALLS, CALLS_OF_ONE, Workers
+from api.kernel.workers import CALLS, CALLS_OF_ONE, Pools, Workers
 from api.main import create_app
 from core.db.engine import Database
 from tests.integration.api.behind_proxy import behind_proxy
@@ -25,14 +25,14 @@ def own(deps: Deps, database_url: str) -> Deps:
     return replace(
         deps,
         database=Database(database_url, application_name="served"),
-        workers=Workers(CALLS, CALLS_OF_ONE),
+        workers=Pools(Workers(CALLS, CALLS_OF_ONE)),
     )
 
 
 def test_a_stream__passes_the_proxy_event_by_event(
     own: Deps, stage: Stage, mandate_id: str
 ) -> None:
-    beating = replace(own, stream_times=StreamTimes(heartbeat_s=0.5, lives_s=600))
+    beating = own.with_part(StreamTimes, StreamTimes(heartbeat_s=0.5, lives_s=600))
     with (
         served(lambda _: create_app(beating)) as url,
         behind_proxy(urlsplit(url).netloc) as port,
@@ -49,7 +49,7 @@ def test_a_stream__passes_the_proxy_event_by_event(
 @pytest.mark.slow
 def test_a_stream__lasts_through_the_proxy(own: Deps, stage: Stage, mandate_id: str) -> None:
     """Longer than any silence that the proxy bears; `make test-deep` waits ten minutes."""
-    living = replace(own, stream_times=StreamTimes(lives_s=1_200))
+    living = own.with_part(StreamTimes, StreamTimes(lives_s=1_200))
     with (
         served(lambda _: create_app(living)) as url,
         behind_proxy(urlsplit(url).netloc) as port,

@@ -142,7 +142,7 @@ def test_readings__a_node_of_little_gas__are_of_the_first_vaults(deployed: Deplo
 
         def handle_request(self, request: httpx.Request) -> httpx.Response:
             body = json.loads(request.content)
-            for one in body:
+            for one in body if isinstance(body, list) else [body]:
                 one["params"][0]["gas"] = hex(1_130_000)
             return httpx.Response(200, json=httpx.post(deployed.anvil.url, json=body).json())
 

@@ -11,14 +11,19 @@ from core.subscriptions.rules import Tier
 from tests.each import each
 
 
+class NoRows(list[Any]):
+    def mappings(self) -> "NoRows":
+        return self
+
+
 class Asked:
     """A session that has no rows, and keeps what it was asked for."""
 
     columns: tuple[str, ...] = ()
 
-    def execute(self, query: Select[Any]) -> list[Any]:
+    def execute(self, query: Select[Any]) -> NoRows:
         self.columns = tuple(column.name for column in query.selected_columns)
-        return []
+        return NoRows()
 
 
 def test_every_key__has_its_feed() -> None:
