@@ -137,7 +137,7 @@ class Schedule(Generic[PlaceT]):
         self._scheduler.start()
 
     def stop(self) -> None:
-        """No further run begins; one that is under way ends with the process."""
+        """No further run begins; the process ends with the last one that is under way."""
         if self._scheduler.running:
             self._scheduler.shutdown(wait=False)
 
