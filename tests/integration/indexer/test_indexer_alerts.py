@@ -5,6 +5,8 @@ promtool evaluates the rule on both.
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
+from functools import partial
 
 import httpx
 import pytest
@@ -18,6 +20,8 @@ from core.db.leadership import Leadership
 from core.mandate.chain.reader import VaultReader
 from core.watchdog import Watchdog
 from indexer import loop as loop_module
+from indexer.chain import auditor as auditor_module
+from indexer.chain.own_keys import OwnKeys
 from indexer.loop import AuditPlace, Indexer
 from indexer.metrics import PREFIX, IndexerMetrics
 from tests.integration.chain_fixtures import (
@@ -295,8 +299,10 @@ def test_a_ledgers_head_is_changed_by_hand(watched: Watched, follower: Follower)
 
 @fires("KeyUsedByAnother")
 def test_a_key_of_ours_is_used_by_another(
-    watched: Watched, follower: Follower, database_url: str
+    watched: Watched, follower: Follower, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    at_once = partial(OwnKeys, rows_within=timedelta(0))
+    monkeypatch.setattr(auditor_module, "OwnKeys", at_once)
     follower.deployed.anvil.mine(FINAL_BEHIND)
     with auditing(watched) as audit:
         watched.run(lambda: watched.value("audit_blocks_total") > 0, audit)
