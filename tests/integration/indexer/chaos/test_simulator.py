@@ -156,7 +156,7 @@ def lived(follower: Follower) -> Issued:
 
 
 TAMPERED = {
-    "delete from reorg": "reversals that no reorg counted",
+    "update reorg set rows_reversed = rows_reversed + 1": "a reorg that counted reversals",
     "delete from raw_log where address = (select address from vault)": "raw_log: missing",
     "update reverted_tx set reason = 'unknown'": "reverted_tx: too much",
     "delete from vault_agent": "vault_agent: missing",
