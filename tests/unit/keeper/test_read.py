@@ -3,6 +3,7 @@ nothing becomes a zero. No socket is opened.
 """
 
 import json
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -317,3 +318,21 @@ def test_a_node_that_hangs__is_not_waited_for_when_another_has_answered(
         time.sleep(0.8)
         late = [part.state.node for part in lenses.look(vaults(5), {})]
         assert sorted(late) == ["n0:80", "n1:80"], "what it says counts when it comes"
+
+
+def test_a_thread_that_does_not_start__costs_its_node_no_further_look(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begin, left = threading.Thread.start, [RuntimeError("can't start new thread")]
+
+    def start(thread: threading.Thread) -> None:
+        if left:
+            raise left.pop()
+        begin(thread)
+
+    with lenses_of(*(Node(lambda asked: [valued()] * len(asked)) for _ in range(2))) as lenses:
+        monkeypatch.setattr(threading.Thread, "start", start)
+        with pytest.raises(RuntimeError):
+            look(lenses, vaults(1))
+        nodes = {part.state.node for part in lenses.look(vaults(1), {})}
+        assert nodes == set(lenses.reader.rpc.names)
