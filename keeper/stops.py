@@ -407,14 +407,12 @@ class Stops:
         self._rows.revert(stop)
         why = self._why_reverted(stop, attempt, receipt.block_hash)
         log.warning("stop reverted", vault=stop.vault, why=why, nodes=sorted(stop.words))
-        words, now = stop.words, self._clock()
-        is_agreed = len(words) > 1
+        words, now, is_agreed = stop.words, self._clock(), len(stop.words) > 1
         rest_s = AGREED_REST_S if is_agreed and not self._is_spent(words) else REVERTED_REST_S
         self._rests |= dict.fromkeys(((stop.vault, node) for node in words), now + rest_s)
-        if words and (is_agreed or why == ABOVE_STOP_LINE):
-            spent = self._spent.get(words, {})
-            recent = {block: at for block, at in spent.items() if at > now - ALONE_S}
-            self._spent[words] = recent | {receipt.block_number: now}
+        if is_agreed or why == ABOVE_STOP_LINE:
+            spent = self._spent.get(words, {}) | {receipt.block_number: now}
+            self._spent[words] = {n: at for n, at in spent.items() if at > now - ALONE_S}
 
     def _why_reverted(self, stop: Stop, attempt: Attempt, block_hash: str) -> str:
         """What the vault says at the end of that block, by those nodes whose word it was not where
