@@ -5,7 +5,8 @@ intents that they are of. Pure.
 
 Laws
 - Of all attempts of a nonce at most one is ever mined; which one is decided by the receipts of all
-  of them. A receipt counts once two nodes have it, where two have its block.
+  of them. A receipt counts once two nodes have it, where two have its block; or
+  one, where every node counts the nonce as used and no receipt says otherwise.
 - Whatever is sent has its effect once, however often it is: the contract that gets it sees to that.
 - A nonce is lost when it is used and no node knows any of its attempts. What has waited for
   STUCK_BLOCKS above a nonce that nobody holds (it was signed on a wrong count, or a reorg took out
@@ -174,11 +175,19 @@ def safe_block(rpc: Nodes, quotes: Quotes) -> int:
 
 
 def agreed(
-    attempts: Sequence[SignedT], told: Receipts, reach: Mapping[str, float]
+    attempts: Sequence[SignedT],
+    told: Receipts,
+    reach: Mapping[str, float],
+    *,
+    is_used: bool = False,
 ) -> tuple[SignedT, TransactionReceipt] | None:
     """The attempt that is mined, and its receipt: as two nodes say, or all that have its block
     or soon will (`reach`). One above every head (pre-confirmed, or made up) is no receipt yet.
+
+    `is_used`: every node counts the nonce as used. Then one receipt is enough where there is no
+    other, so that a node that denies receipts holds up nothing.
     """
+    needed = 1 if is_used and len(_receipts_of(attempts, told)) == 1 else 2
     for attempt in attempts:
         found = {
             name: receipt
@@ -188,7 +197,7 @@ def agreed(
         for receipt in found.values():
             same = sum(_end(one) == _end(receipt) for one in found.values())
             could = sum(reach.get(name, -1) >= receipt.block_number for name in told)
-            if could and same >= min(2, could):
+            if could and same >= min(needed, could):
                 return attempt, receipt
     return None
 
@@ -197,14 +206,19 @@ def _end(receipt: TransactionReceipt) -> tuple[str, int]:
     return receipt.block_hash, receipt.status
 
 
-def ends_of(attempts: Iterable[Signed], told: Receipts) -> set[int]:
-    """How these ended, by any node's receipt."""
+def _receipts_of(attempts: Iterable[Signed], told: Receipts) -> set[tuple[str, str, int]]:
+    """Those that any node has, by hash, block and end."""
     return {
-        receipt.status
+        (attempt.hash, *_end(receipt))
         for attempt in attempts
         for said in told.values()
         if isinstance(receipt := said.get(attempt.hash), TransactionReceipt)
     }
+
+
+def ends_of(attempts: Iterable[Signed], told: Receipts) -> set[int]:
+    """How these ended, by any node's receipt."""
+    return {status for _, _, status in _receipts_of(attempts, told)}
 
 
 def is_seen(attempts: Iterable[Signed], told: Receipts) -> bool:
@@ -225,7 +239,8 @@ def verdicts_of(
     found = list[Verdict]()
     held = dict[str, int]()  # the lowest nonce above all that is used or held
     for slot in slots:
-        mined = agreed(slot.attempts, told, quotes.reach())
+        is_used = slot.nonce < quotes.mined(slot.signer)
+        mined = agreed(slot.attempts, told, quotes.reach(), is_used=is_used)
         seen, newest = is_seen(slot.attempts, told), slot.newest
         is_lost = slot.nonce < quotes.count(slot.signer) and all(
             tx.hash in unknown for tx in slot.attempts

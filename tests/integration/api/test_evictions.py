@@ -34,7 +34,7 @@ from tests.slow import few
 THIEF = Account.from_key("0x" + "66" * 32)
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "identity.md"
 # what a refused call may leave behind
-COUNTS = ("request_count", "recovery_failure", "sign_in_nonce")
+COUNTS = ("address_count", "request_count", "recovery_failure", "sign_in_nonce")
 SECRETS = {"api_key", "recovery_code", "bearer_token"}
 
 

@@ -87,8 +87,17 @@ def test_verdicts__an_attempt_whose_receipt_two_nodes_have__is_mined(mined: Tx) 
 
 def test_verdicts__a_receipt_of_one_node__counts_where_no_other_has_the_block() -> None:
     one = {"n0": {FIRST.hash: receipt(FIRST)}, "n1": {}}
-    assert verdict(one, quotes(8, 8)) == PendingSlot(SLOT, is_seen=True)
+    assert verdict(one, quotes(8, 7)) == PendingSlot(SLOT, is_seen=True)
     assert verdict(one, quotes(8)) == Mined(SLOT, FIRST, receipt(FIRST))
+
+
+def test_verdicts__the_only_receipt_of_a_nonce_that_every_node_counts__is_enough() -> None:
+    """A node that denies receipts would hold up its own account's work for good."""
+    one = {"n0": {FIRST.hash: receipt(FIRST)}, "n1": {}}
+    assert verdict(one, quotes(8, 8)) == Mined(SLOT, FIRST, receipt(FIRST))
+    for other in (replace(receipt(FIRST), status=0), receipt(SECOND)):
+        two = {"n0": {FIRST.hash: receipt(FIRST)}, "n1": {other.tx_hash: other}}
+        assert verdict(two, quotes(8, 8)) == PendingSlot(SLOT, is_seen=True)
 
 
 @each("counts", [(8,), (8, 8)])

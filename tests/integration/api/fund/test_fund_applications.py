@@ -35,8 +35,7 @@ from tests.integration.api.fund.pilots import (
 )
 
 TWO = {"binance": 400_000.0, "okx": 100_000.0}
-DAYS_14_S = 14 * 86_400
-BOND = 60
+DAYS_14_S, BOND = 14 * 86_400, 60
 
 
 @pytest.fixture

@@ -1,6 +1,4 @@
-"""What a stranger can burn of the settler's gas: contract wallets that pay when they are asked and
-not in the block.
-"""
+"""What a stranger can burn of the settler's gas: wallets that pay when asked, not in the block."""
 
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -44,9 +42,7 @@ class Tell(IntEnum):
 
 @pytest.fixture
 def tight(market: DeployedChain, deps: Deps) -> Iterator[Shop]:
-    """A shop whose gas is worth its price, and which has eight settlements' worth a day, four of
-    them for contracts.
-    """
+    """A shop whose gas is worth its price: eight settlements a day, four of them for contracts."""
     market.rpc.call("anvil_setNextBlockBaseFeePerGas", [hex(10**9)])
     opened = shop_on(market, replace(deps, clock=lambda: datetime.now(UTC)), TIGHT)
     yield opened
