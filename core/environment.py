@@ -107,10 +107,9 @@ def _http_url(text: str) -> str:
 
 def _network(text: str) -> str:
     try:
-        ip_network(text, strict=False)
+        return str(ip_network(text, strict=False))
     except ValueError:
         raise ValueError("write an IP address or a network, 10.0.0.0/8") from None
-    return text
 
 
 HttpUrl = Annotated[str, AfterValidator(_http_url)]

@@ -54,6 +54,11 @@ class KeptAnswers(TLRUCache[Place, KeptAnswer]):
     def __init__(self, clock: Callable[[], datetime], most_bytes: int = MOST_BYTES) -> None:
         super().__init__(most_bytes, _ends_at, lambda: clock().timestamp(), _bytes_of)
 
+    def find(self, place: Place, now: datetime) -> KeptAnswer | None:
+        """None: there is none, or it is younger than now, since the clock was set back."""
+        known = self.get(place)
+        return None if known is None or known.kept_at > now else known
+
     def keep(self, place: Place, answer: Response, max_age_s: int, now: datetime) -> None:
         headers = {
             name: value for name, value in answer.headers.items() if name != "content-length"

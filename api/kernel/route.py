@@ -103,7 +103,7 @@ class OperationRoute(APIRoute):
         credentials = credentials_of(request, deps)
         if (over := await over_rate(request, operation, deps)) is not None:
             return response_of(over)
-        if place is not None and (known := answers.get(place)) is not None:
+        if place is not None and (known := answers.find(place, deps.clock())) is not None:
             return answered_again(request, operation, known, deps)
         read = await fields_of(request, operation, deps.limits.body_bytes)
         payment = _payment_of(request)

@@ -183,7 +183,7 @@ class ToolEndpoint:
         return credentials.key is None and credentials.bearer is None
 
     def _kept(self, answers: KeptAnswers, place: AnswerPlace | None) -> KeptAnswer | None:
-        return None if place is None else answers.get(place.place)
+        return None if place is None else answers.find(place.place, self._deps.clock())
 
     async def _read(self, request: Request) -> SentMessage:
         read_query, raw, refused = await self._query(request), b"", None

@@ -63,8 +63,8 @@ from caller left join request_count counted on counted.key_id = caller.key_id an
 _COUNT_ADDRESS = """
 insert into address_count as c (name, client, since, n) values (%(name)s, %(client)s, %(now)s, 1)
 on conflict (name, client) do update set
-    since = case when c.since <= %(now)s and %(now)s < c.since + %(window)s then c.since else %(now)s end,
-    n = case when c.since <= %(now)s and %(now)s < c.since + %(window)s then least(c.n + 1, %(most)s + 1) else 1 end
+    since = case when c.since - %(window)s < %(now)s and %(now)s < c.since + %(window)s then c.since else %(now)s end,
+    n = case when c.since - %(window)s < %(now)s and %(now)s < c.since + %(window)s then least(c.n + 1, %(most)s + 1) else 1 end
 returning n, since, set_config('synchronous_commit', 'off', true)
 """
 

@@ -137,7 +137,7 @@ class Schedule(Generic[PlaceT]):
         self._scheduler.start()
 
     def stop(self) -> None:
-        """No further run begins; one that is under way ends with the process."""
+        """No further run begins; the process ends with the last one that is under way."""
         if self._scheduler.running:
             self._scheduler.shutdown(wait=False)
 
@@ -178,8 +178,9 @@ class Schedule(Generic[PlaceT]):
         with database.write() as session:
             abandoned = rows.end_abandoned(session, started_at, job.name)
             last = rows.last_start(session, job.name)
-            due_at = started_at if last is None else last + timedelta(seconds=job.every_s)
-            if last is None or last > started_at or started_at >= due_at - EARLY:
+            period = timedelta(seconds=job.every_s)
+            due_at = started_at if last is None else last + period
+            if last is None or abs(started_at - last) >= period - EARLY:
                 run_id = rows.begin(session, job.name, job.every_s, self.holder, started_at)
         for name in abandoned:
             log.warning("job ended with its process", job=name)

@@ -32,7 +32,23 @@ def test_a_record__with_another_amount__differs(
     expect(opened.page.get_by_text("row_hash is not the hash").first).to_be_visible()
 
 
+def test_cancel__ends_a_check_whose_record_never_comes(
+    open_page: Open, place: Place, mandate: Mandate
+) -> None:
+    opened = begun(open_page, place, mandate, lambda route: None)
+    opened.page.get_by_role("button", name="Cancel", exact=True).click()
+    check = opened.page.get_by_role("button", name="Check", exact=True)
+    expect(check).to_be_visible(timeout=5_000)
+    expect(opened.page.locator("[data-check] [role=status]")).to_have_count(0)
+
+
 def checking(open_page: Open, place: Place, mandate: Mandate, tamper=None) -> Opened:  # type: ignore[no-untyped-def]
+    opened = begun(open_page, place, mandate, tamper)
+    opened.page.locator("[data-verdict]").wait_for()
+    return opened
+
+
+def begun(open_page: Open, place: Place, mandate: Mandate, tamper=None) -> Opened:  # type: ignore[no-untyped-def]
     opened = open_page(place.wallet())
     opened.go()
     opened.sign_in()
@@ -40,5 +56,4 @@ def checking(open_page: Open, place: Place, mandate: Mandate, tamper=None) -> Op
         opened.page.route("**/record", tamper)
     opened.go(f"mandates/{mandate.id}/record")
     opened.page.get_by_role("button", name="Check", exact=True).click()
-    opened.page.locator("[data-verdict]").wait_for()
     return opened

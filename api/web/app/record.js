@@ -128,19 +128,21 @@ class RecordCheck {
 
   /** Each row that names a block: does the node have its transaction there, with that log? */
   async lookUpTransactions() {
-    const reversed = new Set(this.bodies.map((body) => body.reverses_seq));
-    const rows = this.bodies.filter(({ tx_hash: hash, block_number: block }) => hash && block);
-    this.found.claims = this.bodies.length - rows.length;
+    const named = this.bodies.filter(isOfBlock).length;
+    this.found.claims = this.bodies.length - named;
+    const standing = this.standing();
     const { request } = this.options;
     if (request === null) {
-      if (rows.length) this.found.unknown.push("No wallet is connected: nothing was looked up.");
+      if (named) this.found.unknown.push("No wallet is connected: nothing was looked up.");
       return;
     }
-    const standing = rows.filter((row) => !row.reverses_seq && !reversed.has(row.seq));
-    /** @type {Map<string, Json[]>} */
+    /** @type {Map<string, number[]>} */
     const byHash = new Map();
-    for (const row of standing) {
-      byHash.set(row.tx_hash, [...(byHash.get(row.tx_hash) ?? []), row]);
+    for (const [seq, row] of standing) {
+      if (!isOfBlock(row)) continue;
+      const of = byHash.get(row.tx_hash);
+      if (of === undefined) byHash.set(row.tx_hash, [seq]);
+      else of.push(seq);
     }
     let done = 0;
     const todo = [...byHash];
@@ -149,12 +151,27 @@ class RecordCheck {
         this.options.signal?.throwIfAborted();
         const [hash, of] = next;
         const receipt = await this.receiptOf(hash);
-        if (receipt !== undefined) for (const row of of) this.compare(row, receipt);
+        if (receipt !== undefined) for (const seq of of) this.compare(seq, receipt);
         this.tell("transactions", ++done, byHash.size);
       }
     };
     await Promise.all(Array.from({ length: AT_ONCE }, worker));
     this.found.problems.sort((one, other) => (one.seq ?? 0) - (other.seq ?? 0));
+  }
+
+  /** The rows that count, by number: one that takes another back is of the same transaction, and neither does. */
+  standing() {
+    /** @type {Map<number, Json>} */
+    const standing = new Map();
+    for (const [before, row] of this.bodies.entries()) {
+      const { reverses_seq: reverses = null, tx_hash: hash, block_hash: block } = row;
+      const taken = standing.get(reverses);
+      if (reverses === null) standing.set(before + 1, row);
+      else if (taken === undefined || taken.tx_hash !== hash || taken.block_hash !== block) {
+        this.problem(before + 1, `The row takes back row ${shown(reverses)}, which it may not.`);
+      } else standing.delete(reverses);
+    }
+    return standing;
   }
 
   /** Undefined: the node gave no verdict. @param {string} hash @returns {Promise<Json | null | undefined>} */
@@ -165,27 +182,30 @@ class RecordCheck {
       return answer === null ? null : objectOrEmpty(answer);
     } catch {
       this.options.signal?.throwIfAborted();
-      this.found.unknown.push(`Your wallet's node did not answer for transaction ${hash}.`);
+      this.found.unknown.push(`Your wallet's node did not answer for transaction ${shown(hash)}.`);
       return undefined;
     }
   }
 
-  /** @param {Json} row @param {Json | null} receipt */
-  compare(row, receipt) {
-    const { seq, payload, log_index: index } = row;
+  /** @param {number} seq @param {Json | null} receipt */
+  compare(seq, receipt) {
+    const row = this.bodies[seq - 1] ?? {};
+    const { payload, log_index: index } = row;
     if (receipt === null) {
-      this.problem(seq, `Your wallet's node does not know transaction ${row.tx_hash}.`);
+      this.problem(seq, `Your wallet's node does not know transaction ${shown(row.tx_hash)}.`);
       return;
     }
     const status = objectOrEmpty(payload).reverted === true ? 0 : 1;
-    if (Number(receipt.status) !== status) {
+    if (numberOf(receipt.status) !== status) {
       this.problem(seq, `The transaction ${status ? "failed" : "did not fail"}.`);
     }
-    if (receipt.blockHash !== row.block_hash || Number(receipt.blockNumber) !== row.block_number) {
+    if (
+      receipt.blockHash !== row.block_hash ||
+      numberOf(receipt.blockNumber) !== row.block_number
+    ) {
       this.problem(seq, `The transaction is in another block: ${shown(receipt.blockHash)}.`);
     }
-    const logs = Array.isArray(receipt.logs) ? receipt.logs : [];
-    if (index !== null && !logs.some((log) => Number(log?.logIndex) === index)) {
+    if (index !== null && !logsOf(receipt).some((log) => numberOf(log.logIndex) === index)) {
       this.problem(seq, `The transaction has no log ${shown(index)}.`);
     }
   }
@@ -199,7 +219,8 @@ class RecordCheck {
     if (this.hashes.get(seq) !== hash) {
       this.problem(seq || null, "The newest anchor holds another row of this number.");
     }
-    if (rootOf(this.options.mandate, objectOrEmpty(line)) !== root) {
+    const proven = rootOf(this.options.mandate, objectOrEmpty(line));
+    if (proven === null || proven !== root) {
       this.problem(seq || null, "The newest anchor's proof does not lead to its root.");
     }
     const { request, anchor } = this.options;
@@ -207,16 +228,15 @@ class RecordCheck {
       this.found.unknown.push("The newest anchor was not looked up on chain.");
       return;
     }
-    const receipt = await this.receiptOf(String(tx));
+    const receipt = await this.receiptOf(tx);
     if (receipt === undefined) return;
-    const logs = receipt !== null && Array.isArray(receipt.logs) ? receipt.logs : [];
     const posted = hexOf(word(Number.isSafeInteger(epoch) && epoch >= 0 ? epoch : 0));
-    this.found.anchor.isOnChain = logs.some(
-      (log) =>
-        String(log?.address).toLowerCase() === anchor.toLowerCase() &&
-        log.topics?.[0] === ANCHORED &&
-        log.topics[1] === posted &&
-        String(log.data).slice(0, 66) === root,
+    this.found.anchor.isOnChain = logsOf(receipt ?? {}).some(
+      ({ address, topics, data }) =>
+        shown(address).toLowerCase() === anchor.toLowerCase() &&
+        topics?.[0] === ANCHORED &&
+        topics[1] === posted &&
+        shown(data).slice(0, 66) === root,
     );
     if (!this.found.anchor.isOnChain) {
       this.problem(seq || null, "The contract of anchors did not post the newest anchor's root.");
@@ -285,7 +305,19 @@ const bitOf = (key, depth) => ((key[depth >> 3] ?? 0) >> (7 - (depth & 7))) & 1;
 const sha256 = async (bytes) => hexOf(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
 
 /** @param {unknown} value from outside */
-const shown = (value) => String(value).slice(0, 80);
+const shown = (value) => (isPlain(value) ? String(value).slice(0, 80) : "that is none");
+
+/** @param {unknown} value from outside */
+const numberOf = (value) => (isPlain(value) ? Number(value) : Number.NaN);
+
+/** @param {Json} body */
+const isOfBlock = ({ tx_hash: hash, block_number: block }) => Boolean(hash && block);
+
+/** Whether it is no object, which may refuse to become a text. @param {unknown} value */
+const isPlain = (value) => Object(value) !== value;
+
+/** @param {Json} receipt @returns {Json[]} */
+const logsOf = ({ logs }) => (Array.isArray(logs) ? logs.map(objectOrEmpty) : []);
 
 /** @param {unknown} value @returns {Json} */
 const objectOrEmpty = (value) =>

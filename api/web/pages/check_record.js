@@ -22,14 +22,19 @@ export function CheckRecord({ id, mandate }) {
   const start = async () => {
     stop.current = new AbortController();
     const { signal } = stop.current;
+    /** @type {Promise<never>} what is asked of service and wallet may never be answered */
+    const cancelled = new Promise((_, reject) =>
+      signal.addEventListener("abort", () => reject(signal.reason)),
+    );
     setState({ step: "downloading the record" });
     try {
       const onProgress = (
         /** @type {string} */ part,
         /** @type {number} */ done,
         /** @type {number} */ of,
-      ) => setState({ step: `${part}: ${integer(done)} of ${integer(of)}` });
-      setState({ done: await check(id, mandate, onProgress, signal) });
+      ) => signal.aborted || setState({ step: `${part}: ${integer(done)} of ${integer(of)}` });
+      const checked = check(id, mandate, onProgress, signal);
+      setState({ done: await Promise.race([checked, cancelled]) });
     } catch (error) {
       setState({ error: signal.aborted ? null : error });
     }

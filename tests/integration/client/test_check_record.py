@@ -4,6 +4,8 @@ What it leaves to verify-record (signatures, sums, rows that were left out) is i
 """
 
 import base64
+import json
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -56,6 +58,10 @@ def _not_reverted(forgery: Forgery) -> None:
 FORGED: dict[str, tuple[Change, str]] = {
     "another transaction": (_set("executed", tx_hash=WRONG_HASH), "does not know transaction"),
     "another block": (_set("executed", block_hash=WRONG_HASH), "is in another block: 0x"),
+    "a row that claims to take another back": (
+        _set("executed", tx_hash=WRONG_HASH, reverses_seq="x"),
+        "The row takes back row x, which it may not.",
+    ),
     "another log": (_set("executed", log_index=99), "has no log 99."),
     "a failed call as one that passed": (_not_reverted, "The transaction failed."),
 }
@@ -124,6 +130,34 @@ def test_a_file_that_contradicts_itself__is_found_without_any_node(exported: Exp
     assert problems(other["other"]) == [
         "The file does not begin as a record of m_another, version 2."
     ]
+
+
+def test_what_is_no_text_and_no_number__is_a_problem_and_no_error(exported: Exported) -> None:
+    lines = list(exported.other)
+    mandate = str(Forgery.of(lines).first["mandate_id"])
+    shy, deep = {"toString": 1, "valueOf": 1}, b"[" * 100_000 + b"]" * 100_000
+    odd = [{"body": {"seq": shy, "tx_hash": shy, "block_number": 1, "log_index": shy}}]
+    odd += [{"anchor": {"seq": shy, "tx_hash": shy, "root": None}}, {"head": shy}]
+    records = {
+        "odd": [lines[0], *(json.dumps(one).encode() + b"\n" for one in odd)],
+        "deep": [lines[0], b'{"body":{"seq":' + deep + b"}}\n"],
+    }
+    for looks_up in (True, False):
+        found = checked(exported.deployed, records, mandate, WRONG_HASH[:42], looks_up)
+        assert "The row says that it is number that is none." in problems(found["odd"])
+        assert "The newest anchor's proof does not lead to its root." in problems(found["odd"])
+        assert "row_hash is not the hash of the row's content." in problems(found["deep"])
+
+
+def test_many_rows_of_one_transaction__cost_as_much_as_of_many(exported: Exported) -> None:
+    first = exported.other[0]
+    body = {"tx_hash": WRONG_HASH, "block_number": 1, "log_index": 0}
+    row = json.dumps({"body": body}).encode() + b"\n"
+    began = time.monotonic()
+    mandate = str(Forgery.of(exported.other).first["mandate_id"])
+    found = checked(exported.deployed, {"many": [first, *[row] * 50_000]}, mandate)["many"]
+    assert (found["rows"], found["transactions"]) == (50_000, 1)
+    assert time.monotonic() - began < 20
 
 
 @pytest.fixture(scope="module")

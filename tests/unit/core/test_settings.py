@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from pydantic import ValidationError
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from core.errors import InvalidParameterError
 from core.settings import Settings, asked_database_url, asked_log_format
@@ -214,3 +215,15 @@ def test_an_account__is_held_to_its_checksum(monkeypatch: pytest.MonkeyPatch, na
         [error] = refused.value.errors()
         assert error["loc"][0] == name
         assert rule in error["msg"]
+
+
+def test_a_trusted_network__is_the_one_around_the_address_that_was_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """uvicorn reads one with bits beyond its mask as a name, which no proxy has."""
+    set_(monkeypatch, TRUSTED_PROXIES="172.18.0.1/16, fd00::7/64, 192.0.2.1")
+    trusted = Settings().trusted_proxies
+    assert trusted == ["172.18.0.0/16", "fd00::/64", "192.0.2.1/32"]
+    proxies = ProxyHeadersMiddleware(lambda *_: None, trusted).trusted_hosts
+    near = ["172.18.0.5", "172.19.0.5", "fd00::8", "fd00:0:0:1::8", "192.0.2.1", "192.0.2.2"]
+    assert [one in proxies for one in near] == [True, False] * 3

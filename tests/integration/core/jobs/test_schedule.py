@@ -226,6 +226,18 @@ def test_run__another_worker_runs_the_job__leaves_it_alone(
     assert (outcomes(database), done) == (["ok"], [])
 
 
+def test_run__by_a_clock_that_is_behind_the_other_workers__waits_for_its_period(
+    database: Database, worker: Workers
+) -> None:
+    job = job_of(60, doing())
+    for later_s in (0, -0.01, -58, 58, 59):
+        worker(job, clock=lambda now=NOW + timedelta(seconds=later_s): now).run(job)  # type: ignore[misc]
+    assert [run.started_at - NOW for run in runs(database)] == [
+        timedelta(0),
+        timedelta(seconds=59),
+    ]
+
+
 def test_two_workers__run_each_job_once_in_its_period__and_the_other_goes_on_alone(
     database: Database, worker: Workers
 ) -> None:

@@ -32,21 +32,21 @@ def kept(answers: KeptAnswers, name: str, size: int = 2, now: datetime = NOW) ->
     answers.keep(("board.rows", "/board", name.encode()), Response("x" * size), 5, now)
 
 
-def is_there(answers: KeptAnswers, name: str) -> bool:
-    return answers.get(("board.rows", "/board", name.encode())) is not None
+def is_there(answers: KeptAnswers, name: str, now: datetime = NOW) -> bool:
+    return answers.find(("board.rows", "/board", name.encode()), now) is not None
 
 
 def of_bytes(most: int, answers: int) -> KeptAnswers:
     return KeptAnswers(lambda: NOW, most + answers * OVERHEAD)
 
 
-@each(("later_s", "found"), [(0, True), (4.999, True), (5, False)])
+@each(("later_s", "found"), [(0, True), (4.999, True), (5, False), (-1, False)])
 def test_an_answer__is_kept_for_its_max_age(later_s: float, found: bool) -> None:
     now = [NOW]
     answers = KeptAnswers(lambda: now[0])
     kept(answers, "a")
     now[0] += timedelta(seconds=later_s)
-    assert is_there(answers, "a") is found
+    assert is_there(answers, "a", now[0]) is found
 
 
 def test_the_one_that_was_not_asked_for_longest__goes_first() -> None:
