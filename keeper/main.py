@@ -193,6 +193,8 @@ class Keeper:
         """Give the lead back at once and close what is open."""
         if self._tick is not None:
             self._tick.watch.stop()
+            if self._stops is not None:
+                self._stops.write()  # what was sent since the last tick
         self._leadership.release()
         for database in (self._database, self._scraped):
             if database is not None:

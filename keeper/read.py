@@ -281,7 +281,11 @@ class Lenses:
                 awaited.add(look := object())
                 self._busy[name] = look
                 work = (look, node, vaults, live, self._heights.get(name, -1))
-                threading.Thread(target=self._run, args=work, daemon=True).start()
+                try:
+                    threading.Thread(target=self._run, args=work, daemon=True).start()
+                except RuntimeError:  # the machine has no thread left
+                    del self._busy[name]
+                    raise
         awaited, until = awaited or set(self._busy.values()), None
         while awaited:
             try:

@@ -11,11 +11,12 @@ Laws
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Enum, auto
+from itertools import chain
 
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
@@ -117,7 +118,7 @@ class Stop:
 
     @property
     def attempts(self) -> list[Attempt]:
-        return [one for slot in self.slots.values() for one in slot]
+        return list(chain.from_iterable(list(self.slots.values())))  # while another thread adds one
 
     @property
     def newest(self) -> Slot | None:
@@ -126,7 +127,7 @@ class Stop:
     @property
     def is_settled(self) -> bool:
         """It ended, that is written, and nothing of it is in the way."""
-        is_written = self.row is None or self.row.state in _ENDS
+        is_written = not self.slots if self.row is None else self.row.state in _ENDS
         return self.end is not None and is_written and (self.is_clear or not self.slots)
 
     def open(self) -> Iterator[Slot]:
@@ -205,7 +206,7 @@ class StopRows:
             return
         self._read_again_at = self.clock() + READ_EVERY_S
         with self.lock:
-            for intent in live:
+            for intent in self._of_no_revert(live):
                 stop = self.stops.get(intent.vault or "")
                 if stop is None or stop.row is None:
                     found = [Attempt(tx, 0, {}, tx) for tx in attempts if tx.intent_id == intent.id]
@@ -287,7 +288,12 @@ class StopRows:
             return found
         live = rows.live_intents(session, self.chain_id, of_requests=False)
         of_vault = [i for i in live if i.kind == IntentKind.STOP and i.vault == stop.vault]
-        return next(iter(of_vault), None)
+        return next(self._of_no_revert(of_vault), None)
+
+    def _of_no_revert(self, live: Iterable[Intent]) -> Iterator[Intent]:
+        """Without those whose end is known and not written yet: the next stop has a row of its own."""
+        ended = {stop.row.id for stop in list(self.reverted) if stop.row is not None}
+        return (intent for intent in live if intent.id not in ended)
 
     def _write_ends(self, stops: Collection[Stop]) -> None:
         """What became of them, by who leads."""

@@ -14,9 +14,10 @@ Laws
 - A receipt counts once a second node has it too, where there is one that has the block or rises.
 - Of one node's word alone (its lens and its eth_call) stops of at most MOST_ALONE blocks are
   outstanding or ended `AboveStopLine` within ALONE_S. Beyond that another node that answers has to
-  let the stop pass. A word that led to a revert rests for its vault: REVERTED_REST_S, or where nodes
-  agreed, as they do when a price goes up and down again, AGREED_REST_S. What a node
-  shows as mined well, and none as failed, is not outstanding: who withholds receipts holds up nobody.
+  let the stop pass. A word that led to a revert rests for its vault REVERTED_REST_S; where nodes
+  agreed, as they do when a price goes up and down again, AGREED_REST_S after the first MOST_ALONE
+  such blocks within ALONE_S. What a node shows as mined well, and none as failed, is not
+  outstanding: who withholds receipts holds up nobody.
 - Where no node lets any of the first STOPS_A_TURN pass, the rest of that lens's word waits AGAIN_S.
 - A stop is over once its block is safe, and is not sent again: no vault works again.
 """
@@ -102,7 +103,7 @@ class _VaultWords:
 
     @property
     def words(self) -> frozenset[str]:
-        return frozenset(self.callers) | self.passed.keys()
+        return frozenset((*self.callers, *self.passed))
 
 
 class Stops:
@@ -144,7 +145,7 @@ class Stops:
         self._rests: dict[tuple[str, str], float] = {}  # until when, by vault and node
         self._refusals: dict[str, int] = {}  # in a row, by vault
         self._unheard: dict[str, float] = {}  # until when, by node
-        self._spent: dict[str, dict[int, float]] = {}  # by node: when, by block
+        self._spent: dict[frozenset[str], dict[int, float]] = {}  # by words: when, by block
 
     # What is sent
 
@@ -215,27 +216,27 @@ class Stops:
             return None
         self._refusals.pop(claim.vault, None)
         words, others = claim.words, claim.refused.keys() - claim.words
-        if len(words) == 1 and others and self._is_spent(next(iter(words))):
+        if len(words) == 1 and others and self._is_spent(words):
             why = "one node's word led to too many reverts, and no other node lets it pass"
             _wait(claim.vault, why, nodes=sorted(words))
             return None
         stop = self._rows.stops.get(claim.vault)
         if stop is None:
             stop = self._rows.new(claim.reading, nodes.head)
-        stop.words, stop.wanted_at = words, self._clock()
+        stop.words, stop.wanted_at, stop.end = words, self._clock(), None
         stop.gas = max(stop.gas, *claim.passed.values())
         return stop
 
-    def _is_spent(self, node: str) -> bool:
-        """Whether stops of its word alone, of as many blocks as may be, are outstanding or
-        reverted above the line.
+    def _is_spent(self, words: frozenset[str]) -> bool:
+        """Whether stops of these words, of as many blocks as may be, are outstanding or reverted
+        above the line.
         """
         since = self._clock() - ALONE_S
-        ended = {block for block, at in self._spent.get(node, {}).items() if at > since}
+        ended = {block for block, at in self._spent.get(words, {}).items() if at > since}
         outstanding = {
             stop.block
             for stop in self._rows.stops.values()
-            if stop.words == {node}
+            if stop.words == words
             and stop.slots
             and stop.receipt is None
             and not stop.is_seen
@@ -404,13 +405,14 @@ class Stops:
             stop.end = StopEnd.OVER if receipt.block_number <= safe else None
             return
         self._rows.revert(stop)
-        until = self._clock() + (REVERTED_REST_S if len(stop.words) == 1 else AGREED_REST_S)
-        self._rests |= dict.fromkeys(((stop.vault, node) for node in stop.words), until)
         why = self._why_reverted(stop, attempt, receipt.block_hash)
         log.warning("stop reverted", vault=stop.vault, why=why, nodes=sorted(stop.words))
-        if why == ABOVE_STOP_LINE and len(stop.words) == 1:
-            spent = self._spent.setdefault(next(iter(stop.words)), {})
-            spent[receipt.block_number] = self._clock()
+        words, now, is_agreed = stop.words, self._clock(), len(stop.words) > 1
+        rest_s = AGREED_REST_S if is_agreed and not self._is_spent(words) else REVERTED_REST_S
+        self._rests |= dict.fromkeys(((stop.vault, node) for node in words), now + rest_s)
+        if is_agreed or why == ABOVE_STOP_LINE:
+            spent = self._spent.get(words, {}) | {receipt.block_number: now}
+            self._spent[words] = {n: at for n, at in spent.items() if at > now - ALONE_S}
 
     def _why_reverted(self, stop: Stop, attempt: Attempt, block_hash: str) -> str:
         """What the vault says at the end of that block, by those nodes whose word it was not where

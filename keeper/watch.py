@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 import structlog
@@ -24,6 +25,7 @@ from core.money import UnixSeconds, usdc_text_or_none
 from keeper import plan
 from keeper.plan import NodeReadings
 from keeper.read import Lenses, ReadPart
+from keeper.spared import spared
 from keeper.state import FELL, Action, DueStop, IntentKind, VaultReading
 
 END_S = 2.0
@@ -131,7 +133,7 @@ class Watch:
                 if asked is not None:
                     asked.look.set_result(look)
             asked = None
-            self.lenses.await_block(begun + every_s, self._ended)
+            spared(partial(self.lenses.await_block, begun + every_s, self._ended))
 
     def _looked(self) -> LookResult:
         begun, given = self.clock(), self._given

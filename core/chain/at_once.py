@@ -9,7 +9,9 @@ MOST_THREADS: Final = 32
 
 
 class AtOnce:
-    """Who was left behind is not asked anew until it is through. Safe to share between threads."""
+    """Who was left behind is not asked beside others until it is through; alone it is, whatever it is
+    late with. Safe to share between threads.
+    """
 
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(MOST_THREADS, "nodes")
@@ -22,7 +24,7 @@ class AtOnce:
         asked = {
             self._threads.submit(job): name
             for name, job in jobs.items()
-            if name not in self._late or self._late[name].done()
+            if len(jobs) == 1 or name not in self._late or self._late[name].done()
         }
         left, until = set(asked), None
         while left:

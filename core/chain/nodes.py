@@ -125,7 +125,7 @@ class Nodes:
 
         All are asked at once. One that failed a moment ago, or does not say all of it `within_s`, is
         left out. `others_s`: so long is waited for the others once one has answered; who is late is
-        left out of such calls until it is through.
+        left out of calls of several nodes until it is through.
         """
         names = self.names if among is None else among
         asked = [one for one in self._nodes if not one.has_failed and one.name in names]

@@ -13,7 +13,8 @@ Laws
 - Every id comes back exactly once, else the node garbled its answer. A `result` stays the JSON that
   it came as: what each method promises is read from it strictly (results.py).
 - A refusal by status 400, 403 or 413 that is a JSON-RPC error is read as that error.
-- No proxy and no certificate of the environment is used; a redirect is not followed.
+- No proxy and no certificate of the environment is used; a redirect is not followed; no cookie is
+  kept, since a node could make each request longer than the one before.
 """
 
 import asyncio
@@ -24,6 +25,7 @@ import threading
 from collections import Counter
 from collections.abc import Coroutine, Sequence
 from functools import cache
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, Final, TypeVar, cast
 
 import httpx
@@ -87,7 +89,8 @@ def client_of(
     """What providers ask through; they may share one. `token`: goes along as a bearer's."""
     headers = {"Accept-Encoding": ", ".join(ENCODINGS[1:]), "Content-Type": "application/json"}
     headers |= {} if token is None else {"Authorization": f"Bearer {token}"}
-    return httpx.AsyncClient(transport=transport, headers=headers, trust_env=False)
+    none = CookieJar(DefaultCookiePolicy(allowed_domains=()))
+    return httpx.AsyncClient(transport=transport, headers=headers, cookies=none, trust_env=False)
 
 
 class NodeProvider(JSONBaseProvider):

@@ -184,7 +184,8 @@ class Crediting:
         chain, number = self._chain, min(up_to.number, above + self._size.blocks)
         with chain.database.read() as session:
             last_hash = repository.canonical_hash(session, chain.chain_id, number)
-        assert last_hash is not None, "the record has every block up to its position"
+        if last_hash is None:
+            return None  # a reorg since the position was read
         wanted = [{"address": chain.reserve_token}]
         told = chain.reader.logs_of_each(
             above + 1, number, wanted, NODES_WITHIN_S, chain.reader.rpc.names

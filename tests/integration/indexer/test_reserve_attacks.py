@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
+from core.blocks.queries import Cursor
 from core.credits.rules.buckets import Credits
 from core.reserve.decode import CONVERTED_TOPIC
 from indexer.chain.reserve import Crediting
@@ -104,6 +105,16 @@ def test_a_conversion_that_no_node_confirms_now__waits(
     clocked.rounds(2)
     crediting.round()
     assert balance(following.database, mine) == Credits(converted=4_079)
+
+
+def test_a_position_that_a_reorg_took_back_since_it_was_read__is_confirmed_later(
+    following: Follower, token: TokenOnChain, nodes: Callable[..., Clocked]
+) -> None:
+    clocked = nodes("first", "second")
+    clocked.rounds(4)
+    crediting = Crediting(following.chain, now_utc)
+    gone = Cursor(clocked.tip.cursor.number + 1, "0x" + "11" * 32)
+    assert crediting._confirm(clocked.tip.cursor, gone, is_history=True) is None
 
 
 @pytest.mark.parametrize(

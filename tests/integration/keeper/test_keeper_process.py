@@ -14,8 +14,12 @@ from core.custody.keys import KeyMaker, KeyRing, version_of
 from core.custody.tables import CustodialWallet
 from core.db.leadership import leader_row
 from core.identity.tables import Account
+from core.startup import read_settings
+from keeper.main import Keeper
+from keeper.metrics import KeeperMetrics
 from tests.integration.keeper.conftest import PRICE_AT_FLOOR, Stage
 from tests.integration.keeper.processes import WITHIN_S, Start, environment_of, starting, wait_until
+from tests.integration.keeper.sent import due
 from tests.personas import KEEPER
 
 TAKE_OVER_S = 10.0  # 3 s on a quiet machine: `make bench` measures it
@@ -56,6 +60,24 @@ def test_run__stops_the_vault_and_ends_well_on_sigterm(stage: Stage, start: Star
     assert process.returncode == 0, said
     assert stage.keeper_nonce() == 1
     assert KEEPER.private_key.removeprefix("0x") not in said
+
+
+def test_a_stop_that_was_sent_after_the_last_tick__has_its_row_when_the_process_ends(
+    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = environment_of(stage, tmp_path) | {"KEEPER_PRIVATE_KEY": KEEPER.private_key}
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    keeper = Keeper(read_settings(), KeeperMetrics(time.monotonic))
+    try:
+        keeper.once()
+        stage.set_price(PRICE_AT_FLOOR)
+        assert keeper._stops is not None
+        keeper._stops.send([due(stage.vault, keeper._reader.rpc.names[0])])
+        assert stage.states() == []
+    finally:
+        keeper.close()
+    assert [kind for kind, _ in stage.states()] == ["stop"]
 
 
 @pytest.mark.slow

@@ -8,11 +8,12 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from core.mandate.chain import calldata
+from keeper.stop_rows import READ_EVERY_S
 from keeper.stops import AGREED_REST_S, MOST_ALONE, REVERTED_REST_S
 from tests.integration.keeper.conftest import GWEI, PRICE_AT_FLOOR, KeeperProcess, Stage
 from tests.integration.keeper.liars import Call, Lie, said, trials_pass
 from tests.integration.keeper.lies import TWO
-from tests.integration.keeper.sent import Sent, contracts_that_take_any_call
+from tests.integration.keeper.sent import Sent, contracts_that_take_any_call, due
 from tests.personas import KEEPER, OWNER, STRANGER
 
 HOUR_S = 3_600
@@ -45,6 +46,19 @@ def test_words_that_agreed_and_led_to_a_revert__rest_a_few_seconds(stage: Stage)
     stage.set_price(PRICE_AT_FLOOR)
     sent.ask(0, 1)
     assert (stage.status(), sent.count()) == ("stopped", 2)
+
+
+@pytest.mark.slow
+def test_words_that_agreed_and_led_to_ten_reverts_in_an_hour__rest_a_minute(stage: Stage) -> None:
+    """Whoever moves a price up and down burns the key's gas no faster than that."""
+    sent = Sent(stage, dict.fromkeys(TWO, trials_pass(100_000)))
+    for _ in range(MOST_ALONE + 5):
+        sent.ask(0, 1)
+        sent.pass_time(AGREED_REST_S + 1)
+    assert sent.count() == MOST_ALONE + 1
+    sent.pass_time(REVERTED_REST_S)
+    sent.ask(0, 1)
+    assert sent.count() == MOST_ALONE + 2
 
 
 def test_a_word_that_led_to_a_revert__holds_up_no_other_nodes_word(stage: Stage) -> None:
@@ -100,7 +114,7 @@ def test_somebody_else_was_first__never_counts_against_a_node(stage: Stage) -> N
         stage.chain.anvil.mine()
         sent.ask(0)
     assert (stage.status(), stage.states()) == ("stopped", [("stop", "reverted")])
-    assert sent.keeper.stops._spent == {}
+    assert all(len(words) > 1 for words in sent.keeper.stops._spent)
 
 
 def test_a_node_whose_lens_says_fallen__and_whose_call_says_above__sends_nothing(
@@ -151,6 +165,69 @@ def test_postgres_is_away_while_a_vault_falls__the_stop_goes_out_and_its_row_app
     assert stage.states() == [("stop", "mined")]
     (tx,) = stage.txs()
     assert stage.receipt_of(tx).status == 1
+
+
+def reverted_unwritten(stage: Stage) -> Sent:
+    """Its row is live, since the look that saw it revert came after the tick."""
+    sent = Sent(stage, LIES)
+    with stage.no_blocks():
+        sent.ask(0)
+        sent.pass_time(READ_EVERY_S + 1)
+    assert stage.states() == [("stop", "broadcast")]
+    sent.keeper.stops.follow()
+    return sent
+
+
+def test_a_revert_that_is_not_written_yet__is_no_stop_under_way(stage: Stage) -> None:
+    sent = reverted_unwritten(stage)
+    sent.keeper.stops.write()
+    stage.set_price(PRICE_AT_FLOOR)
+    sent.ask(1)
+    assert (stage.status(), stage.states()) == (
+        "stopped",
+        [("stop", "reverted"), ("stop", "mined")],
+    )
+
+
+def test_a_stop_after_a_revert_that_is_not_written_yet__has_a_row_of_its_own(stage: Stage) -> None:
+    sent = reverted_unwritten(stage)
+    stage.set_price(PRICE_AT_FLOOR)
+    name = sent.keeper.rpc.names[1]
+    sent.keeper.stops.send([due(stage.vault, name)])
+    rows = sent.keeper.stops._rows
+    rows._write_sent(rows.stops.values())  # the revert came after those were written
+    sent.keeper.follow()
+    assert (stage.status(), stage.states()) == (
+        "stopped",
+        [("stop", "reverted"), ("stop", "mined")],
+    )
+
+
+def test_a_stop_that_reverted_while_others_were_written__has_its_row_later(stage: Stage) -> None:
+    sent = Sent(stage, LIES)
+    sent.keeper.stops.send([due(stage.vault, sent.keeper.rpc.names[0])])
+    rows = sent.keeper.stops._rows
+    assert [stop.row for stop in rows.reverted] == [None]
+    rows._write_ends(rows.reverted)
+    sent.keeper.stops.write()
+    assert stage.states() == [("stop", "reverted")]
+
+
+def test_a_planned_stop_that_was_given_up__is_followed_once_it_is_sent_after_all(
+    stage: Stage,
+) -> None:
+    sent = Sent(stage, {})
+    for person in (KEEPER, STRANGER):
+        stage.chain.anvil.rpc.call("anvil_setBalance", [person.address, "0x0"])
+    stage.set_price(PRICE_AT_FLOOR)
+    sent.ask(0)
+    sent.pass_time(11)
+    with postgres_away(sent.keeper):
+        sent.keeper.follow()
+        stage.chain.anvil.rpc.call("anvil_setBalance", [STRANGER.address, hex(10**18)])
+        sent.ask(0)
+    sent.keeper.follow()
+    assert (stage.status(), stage.states()) == ("stopped", [("stop", "mined")])
 
 
 def test_a_base_fee_a_hundred_times_as_high__the_stop_is_in_the_third_block(stage: Stage) -> None:

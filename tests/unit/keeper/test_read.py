@@ -3,9 +3,10 @@ nothing becomes a zero. No socket is opened.
 """
 
 import json
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
 import httpx
@@ -69,6 +70,8 @@ class Node:
 
     def _one(self, call: dict[str, Any]) -> dict[str, Any]:
         method, params = call["method"], call["params"]
+        if method == "eth_blockNumber":
+            return {"id": call["id"], "result": hex(self.number)}
         if method == "eth_getBlockByNumber":
             is_known = params[0] == "latest" or self.names_safe
             return {"id": call["id"], "result": self._block(params[0]) if is_known else None}
@@ -317,3 +320,39 @@ def test_a_node_that_hangs__is_not_waited_for_when_another_has_answered(
         time.sleep(0.8)
         late = [part.state.node for part in lenses.look(vaults(5), {})]
         assert sorted(late) == ["n0:80", "n1:80"], "what it says counts when it comes"
+
+
+def test_a_thread_that_does_not_start__costs_its_node_no_further_look(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begin, left = threading.Thread.start, [RuntimeError("can't start new thread")]
+
+    def start(thread: threading.Thread) -> None:
+        if left:
+            raise left.pop()
+        begin(thread)
+
+    with lenses_of(*(Node(lambda asked: [valued()] * len(asked)) for _ in range(2))) as lenses:
+        monkeypatch.setattr(threading.Thread, "start", start)
+        with pytest.raises(RuntimeError):
+            look(lenses, vaults(1))
+        nodes = {part.state.node for part in lenses.look(vaults(1), {})}
+        assert nodes == set(lenses.reader.rpc.names)
+
+
+def test_a_node_that_is_late_with_its_newest_height__is_read_in_each_look() -> None:
+    """It was left out of every look in which it still owed the answer to a poll."""
+    slow, fast = (Node(lambda asked: [valued()] * len(asked)) for _ in range(2))
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.host == "slow":
+            time.sleep(2 * read.HEAD_POLL_S)
+        return (slow if request.url.host == "slow" else fast).answer(request)
+
+    transport = in_threads(httpx.MockTransport(answer))
+    with closing(Nodes(["http://slow", "http://fast"], transport=transport)) as rpc:
+        lenses = Lenses(VaultReader(rpc, {"factory": FACTORY, "vault_lens": LENS}))
+        for _ in range(3):
+            lenses.await_block(time.monotonic() + 3 * read.HEAD_POLL_S, threading.Event())
+            nodes = {part.state.node for part in lenses.look(vaults(1), {})}
+            assert nodes == {"slow:80", "fast:80"}

@@ -214,6 +214,15 @@ def test_a_proxy_of_the_environment__is_not_used(monkeypatch: pytest.MonkeyPatch
         assert (height(node.url), proxy.requests) == ("0x5", [])
 
 
+def test_a_cookie__is_not_sent_back() -> None:
+    """A node that sets others in each answer makes each request longer than the one before."""
+    cookies = [b"Set-Cookie: %s=1; Path=/" % name for name in (b"a", b"b")]
+    second = counted(BODY.replace(b'"id":1', b'"id":2'))
+    with telling(counted(BODY, *cookies), second) as node, closing(Nodes([node.url])) as nodes:
+        assert [nodes.call("eth_blockNumber") for _ in range(2)] == ["0x5"] * 2
+        assert b"cookie" not in node.requests[1].lower()
+
+
 def test_user_and_password_of_a_url__go_along_and_are_not_told() -> None:
     with telling(counted(), None) as node:
         url = node.url.replace("http://", "http://user:s%40cret@") + "/key?a=b"
