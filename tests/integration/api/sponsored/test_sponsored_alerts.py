@@ -17,7 +17,7 @@ def scrape(stage: SponsoredStage, watch: AlertWatch) -> None:
 def test_a_node_alters_what_was_paid(
     stage: SponsoredStage, agent: dict[str, str], watch: AlertWatch
 ) -> None:
-    follow_by(stage, LyingWire(altered))
+    follow_by(stage, LyingWire(altered), LyingWire())
     stage.prove()
     scrape(stage, watch)
     assert not watch.is_firing("SponsoredBuyIsDisputed", at=stage.chain.now + 700)
@@ -30,7 +30,7 @@ def test_a_node_alters_what_was_paid(
 
 
 @fires("SponsoredBuysAreNotProved")
-def test_no_node_gives_the_receipts_of_a_block(
+def test_no_node_gives_the_logs_of_a_block(
     stage: SponsoredStage, agent: dict[str, str], watch: AlertWatch
 ) -> None:
     wire = LyingWire()
@@ -43,7 +43,7 @@ def test_no_node_gives_the_receipts_of_a_block(
     stage.chain.anvil.mine(40)
     stage.index()
     stage.follower.tip.note_finality()
-    wire.lie = lambda call, said: None if call["method"] == "eth_getBlockReceipts" else said
+    wire.lie = lambda call, said: None if call["method"] == "eth_getLogs" else said
     stage.prove()
     scrape(stage, watch)
     assert not watch.is_firing("SponsoredBuysAreNotProved", at=stage.chain.now + 800)
