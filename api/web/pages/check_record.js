@@ -1,7 +1,7 @@
 // Check this record: what this browser can see by itself, and the command that proves the rest.
 
 import { text } from "../app/api.js";
-import { integer } from "../app/format.js";
+import { counted, integer } from "../app/format.js";
 import { Refused } from "../app/refusal.js";
 import { readService, wallet } from "../app/session.js";
 import { Badge, html, Notice, useEffect, useRef, useState } from "../app/ui.js";
@@ -79,9 +79,15 @@ function Result({ found }) {
     : unknown.length
       ? ["unchecked", "attention", "Nothing contradicts it, but not everything could be checked"]
       : ["agrees", "settled", "The rows are chained, and the chain has their transactions"];
+  const sentences = [
+    `${counted(rows, "row")}, ${counted(transactions, "transaction")} looked up.`,
+    claims ? `${counted(claims, "row")} without a block: somebody's word.` : "",
+    anchor === null
+      ? "No hour of this record has been anchored yet."
+      : `The newest anchor holds row ${anchor.seq}${anchor.isOnChain ? ", and the chain has it" : ""}.`,
+  ];
   return html`<div data-verdict=${verdict}><${Notice} tone=${tone} title=${title}>
-    <p>${integer(rows)} rows. ${integer(transactions)} transactions looked up. ${integer(claims)} rows name no block: they are somebody's word.
-    ${anchor === null ? "No hour of this record has been anchored yet." : `The newest anchor holds row ${anchor.seq}${anchor.isOnChain ? ", and the chain has it" : ""}.`}</p>
+    <p>${sentences.filter(Boolean).join(" ")}</p>
     ${problems.length ? html`<ul>${problems.slice(0, MOST_SHOWN).map(({ seq, text: what }) => html`<li>${seq === null ? null : html`<${Badge} tone="loss">row ${seq}<//> `}${what}</li>`)}</ul>` : null}
     ${unknown.length ? html`<ul>${unknown.slice(0, MOST_SHOWN).map((what) => html`<li>${what}</li>`)}</ul>` : null}<//></div>`;
 }
