@@ -1,6 +1,7 @@
 """A wallet that answers after the page's patience, or not at all: it is followed, and nothing is sent twice."""
 
 import re
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -61,7 +62,8 @@ def is_stopped(place: Place, mandate: Mandate) -> bool:
     with place.owner() as owner:
         vault = owner.mandates.read(mandate.id)["mandate"]["vault_address"]
     call = {"to": vault, "data": function("MandateVault", "status").selector}
-    return int(str(Nodes([place.rpc_url]).call("eth_call", [call, "latest"])), 16) == STOPPED
+    with closing(Nodes([place.rpc_url])) as rpc:
+        return int(str(rpc.call("eth_call", [call, "latest"])), 16) == STOPPED
 
 
 def test_redemption__confirmed_after_ten_minutes__is_followed_and_made_once(
