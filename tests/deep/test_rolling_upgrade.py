@@ -7,6 +7,7 @@ import asyncio
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +43,8 @@ from tests.personas import KEEPER, OWNER, PERSONAS
 
 ROOT = Path(__file__).resolve().parents[2]
 VERSIONS = "core/db/migrations/versions"
+LOCK = "requirements-run.lock"
+PINNED = re.compile(r"^([\w.-]+)==(\S+) \\$", re.MULTILINE)  # on every system
 WITHIN_S = 600.0  # whatever else the machine does
 CALLS_A_S = 20
 MOST_IN_FLIGHT = 6
@@ -91,7 +95,29 @@ def old_tree(tmp_path: Path) -> Path:
     kept = ("core", "indexer", "keeper", "api", "docs")
     with tarfile.open(fileobj=io.BytesIO(git("archive", release_before(), *kept))) as archive:
         archive.extractall(tree, filter="data")
+    lock = git("show", f"{release_before()}:{LOCK}").decode()
+    lacking = [f"{name}=={version}" for name, version in PINNED.findall(lock) if is_lacking(name)]
+    if lacking:
+        into = ("--no-deps", "--target", str(packages_of(tree)))
+        subprocess.run([sys.executable, "-m", "uv", "pip", "install", *into, *lacking], check=True)
     return tree
+
+
+def packages_of(tree: Path) -> Path:
+    """What that release needs and this one does not."""
+    return tree / ".packages"
+
+
+def path_of(tree: Path) -> str:
+    return f"{tree}{os.pathsep}{packages_of(tree)}"
+
+
+def is_lacking(name: str) -> bool:
+    try:
+        distribution(name)
+    except PackageNotFoundError:
+        return True
+    return False
 
 
 @pytest.fixture
@@ -114,7 +140,7 @@ class Release:
 
     def __init__(self, tree: Path, settings: dict[str, str], logs: Path) -> None:
         self.tree, self.port = tree, free_port()
-        self._settings = settings | {"PYTHONPATH": str(tree), "PORT": str(self.port)}
+        self._settings = settings | {"PYTHONPATH": path_of(tree), "PORT": str(self.port)}
         self._logs = logs
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
 
@@ -233,7 +259,7 @@ def test_old_and_new__side_by_side_on_the_new_schema(
     old, new = (Release(tree, settings, tmp_path) for tree in (old_tree, ROOT))
     upgrade = [sys.executable, "-m", "core.db.migrate", "upgrade", url]
     subprocess.run(
-        upgrade, cwd=old_tree, env=os.environ | {"PYTHONPATH": str(old_tree)}, check=True
+        upgrade, cwd=old_tree, env=os.environ | {"PYTHONPATH": path_of(old_tree)}, check=True
     )
     before = migrate.current(url)
     assert before is not None
