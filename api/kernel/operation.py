@@ -287,7 +287,7 @@ class CallBounds:
     """`in_turn`: calls of one network address are served one by one, since they wait for one lock.
     `asks_nothing`: its handler asks neither database nor chain, so that a call without a credential
     needs no thread. `per_minute`: which of Limits bounds the calls of a network address without a
-    key, all operations that name it together (address_rates.py). `adds_rows`: an owner's have a
+    key, all operations that name it together (over_rate.py). `adds_rows`: an owner's have a
     ceiling a UTC day; no way out does.
     """
 

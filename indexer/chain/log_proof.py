@@ -17,7 +17,7 @@ Laws
 - Where nodes tell different stories, the one that more readings bear out is believed, and of two
   alike none. The node of another one rests.
 - The factory's count of its vaults is to VaultCreated what the word is to a vault's logs.
-- What no vault logs is not proven here: completeness.py.
+- What no vault logs is not proven here: ranges of it are asked of a second node (backfill.py).
 Source: docs/decisions/0026.
 """
 

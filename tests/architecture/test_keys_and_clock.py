@@ -76,7 +76,6 @@ MAY_READ_THE_CLOCK = {
     "indexer/main.py": "hands the clock down",
     "indexer/loop.py": "hands the clock down",
     "keeper/main.py": "hands the clock down",
-    "keeper/heads.py": "sets its own clock's zero by it",
     "api/payments/own_settler.py": "verify and settle of an x402 facilitator are given no time; x402's own reads the clock too",
 }
 ENVIRONMENT = ("environ", "environb", "getenv")
