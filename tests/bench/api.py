@@ -20,17 +20,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, Final
 
 import httpx
 
 from core.db.engine import Database
 from core.mandate.ledger import writer as mandate_ledger
-from core.mandate.tables import Mandate
-from scripts._ports import free_port
 from tests.bench.load import load, request
-from tests.bench.mandates import add_mandates
+from tests.bench.mandates import Added, add_mandates
 from tests.bench.place import (
     HEAP,
     KEY,
@@ -40,8 +37,8 @@ from tests.bench.place import (
     cpu_s,
     migrated,
     product,
-    running,
     served,
+    twin,
     url_of,
 )
 
@@ -64,10 +61,10 @@ SETTINGS: Final = {"FREE_READS_PER_DAY": "1", "WELCOME_CREDITS": HEAP}
 @dataclass(frozen=True, slots=True)
 class Sides:
     where: Place
-    twin: int
+    twin_port: int
     twin_pid: int
     agents: list[Agent]
-    mandates: list[str]  # one of each agent
+    mandates: list[Added]  # one of each agent
 
     def requests(self) -> dict[str, list[str]]:
         """By kind, one of each agent."""
@@ -76,7 +73,7 @@ class Sides:
             "keyed": [request("GET", KEYED, one) for one in headers],
             "metered": [request("GET", METERED, one) for one in headers],
             "report": [
-                request("POST", f"{KEYED}/{mandate}/events", one, NOTE)
+                request("POST", f"{KEYED}/{mandate.public_id}/events", one, NOTE)
                 for one, mandate in zip(headers, self.mandates, strict=True)
             ],
         }
@@ -85,21 +82,18 @@ class Sides:
         """Port and process of either."""
         return {
             "product": (self.where.port, self.where.pid),
-            "twin": (self.twin, self.twin_pid),
+            "twin": (self.twin_port, self.twin_pid),
         }
 
 
 @contextmanager
 def sides() -> Iterator[Sides]:
     with served() as server, migrated(server) as database:
-        url, port = url_of(database), free_port()
-        with (
-            product(url, **SETTINGS) as where,
-            running(port, "tests.bench.twin", str(port), DATABASE_URL=url) as twin,
-        ):
+        url = url_of(database)
+        with product(url, SETTINGS) as where, twin(url) as (port, pid):
             agents = where.agents(CLIENTS)
-            mandates = [add_mandates(database, agent.id, MANDATES)[0] for agent in agents]
-            made = Sides(where, port, twin.pid, agents, mandates)
+            mandates = [add_mandates(database, agent.id, MANDATES)[0][0] for agent in agents]
+            made = Sides(where, port, pid, agents, mandates)
             _require_same_bodies(made)
             yield made
             _require_sound(database, mandates)
@@ -121,7 +115,7 @@ def _require_same_bodies(made: Sides) -> None:
             for path, body in (
                 (KEYED, None),
                 (METERED, None),
-                (f"{KEYED}/{mandate}/events", NOTE),
+                (f"{KEYED}/{mandate.public_id}/events", NOTE),
             )
         )
         for one in reports:
@@ -131,10 +125,9 @@ def _require_same_bodies(made: Sides) -> None:
         assert len(lists[0]["mandates"]) == MANDATES
 
 
-def _require_sound(database: Database, mandates: Sequence[str]) -> None:
+def _require_sound(database: Database, mandates: Sequence[Added]) -> None:
     with database.read() as session:
-        for name in mandates[:4]:
-            mandate = session.query(Mandate).filter(Mandate.public_id == name).one()
+        for mandate in mandates[:4]:
             assert mandate_ledger.verify(session, mandate.id) == []
 
 
@@ -186,7 +179,7 @@ def of_one_account(made: Sides) -> dict[str, Any]:
 def two_processes_rps(made: Sides) -> float:
     """What both answer in a second, the median of the rounds."""
     requests = made.requests()["keyed"]
-    with product(made.where.database_url, **SETTINGS) as second, ThreadPoolExecutor(2) as pool:
+    with product(made.where.database_url, SETTINGS) as second, ThreadPoolExecutor(2) as pool:
 
         def half(port: int) -> float:
             return float(load(port, requests, CLIENTS // 2, SECONDS)["a_second"])

@@ -8,14 +8,15 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import psutil
 import psycopg
-from sqlalchemy import make_url
+from sqlalchemy import make_url, text
 
 from core.db import embedded, migrate
 from core.db.embedded import EmbeddedPostgres
@@ -75,36 +76,48 @@ def url_of(database: Database) -> str:
     return database.engine.url.render_as_string(hide_password=False)
 
 
+def begun(
+    environment: Mapping[str, str], *module: str, log: Path | None = None
+) -> subprocess.Popen[bytes]:
+    """`python -m module`. `log`: where what it says goes; None: nowhere."""
+    with Path(os.devnull if log is None else log).open("wb") as out:
+        return subprocess.Popen(
+            [sys.executable, "-m", *module],
+            cwd=ROOT,
+            env={**os.environ, **environment},
+            stdout=out,
+            stderr=out,
+        )
+
+
 @contextmanager
 def running(
-    port: int, *module: str, code: Path = ROOT, **environment: str
+    port: int, environment: Mapping[str, str], *module: str
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """`python -m module`, from when its port is listened on to the block's end. `code`: a checkout."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", *module],
-        cwd=code,
-        env=os.environ | {"PYTHONPATH": str(code)} | environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    """The same, from when its port is listened on to the block's end."""
+    process = begun(environment, *module)
     try:
-        _until_up(port)
+        until(lambda: listens(port))
         yield process
     finally:
         process.kill()
         process.wait()
 
 
-def _until_up(port: int) -> None:
-    begun = time.monotonic()
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port), 1).close()
-            return
-        except OSError:
-            if time.monotonic() - begun > UP_S:
-                raise
-            time.sleep(0.1)
+def listens(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def until(condition: Callable[[], object], pause_s: float = 0.005) -> float:
+    """Seconds until it holds."""
+    began = time.monotonic()
+    while not condition():
+        if time.monotonic() - began > UP_S:
+            raise SystemExit(f"it did not happen within {UP_S:.0f} s")
+        time.sleep(pause_s)
+    return time.monotonic() - began
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +158,9 @@ class Place:
 
 @contextmanager
 def product(
-    database_url: str, contracts: Mapping[str, str] | None = None, **settings: str
+    database_url: str,
+    settings: Mapping[str, str] | None = None,
+    contracts: Mapping[str, str] | None = None,
 ) -> Iterator[Place]:
     """Ceilings are out of the way, all else is as it comes, unless `settings` say otherwise. Without
     `contracts` no chain is ever asked.
@@ -172,29 +187,64 @@ def product(
             "PORT": str(port),
             **dict.fromkeys(unlimited, HEAP),
         }
-        with running(port, "api.main", **environment | settings) as process:
+        with running(port, {**environment, **(settings or {})}, "api.main") as process:
             place_ = Place(database_url, port, process.pid)
             urllib.request.urlopen(f"http://127.0.0.1:{port}/prices", timeout=60).read()
             yield place_
 
 
 @contextmanager
-def place(**settings: str) -> Iterator[Place]:
+def place(settings: Mapping[str, str] | None = None) -> Iterator[Place]:
     """The product on a database of its own."""
-    with served() as server, migrated(server) as database:
-        with product(url_of(database), **settings) as made:
-            yield made
+    with (
+        served() as server,
+        migrated(server) as database,
+        product(url_of(database), settings) as made,
+    ):
+        yield made
+
+
+@contextmanager
+def twin(database_url: str) -> Iterator[tuple[int, int]]:
+    """The plain application on a database (twin.py): its port and its process."""
+    port = free_port()
+    environment = {"DATABASE_URL": database_url}
+    with running(port, environment, "tests.bench.twin", str(port)) as process:
+        yield port, process.pid
+
+
+def vacuum(database: Database, tables: str = "") -> None:
+    with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.execute(text(f"vacuum analyze {tables}"))
 
 
 def cpu_s(pid: int) -> float:
     """Seconds that a process and its children, also those that are gone, have computed for."""
+    found = 0.0
+    for process in tree(pid):
+        with suppress(psutil.NoSuchProcess):
+            found += sum(process.cpu_times()[:4])
+    return found
+
+
+def tree(pid: int) -> list[psutil.Process]:
+    """The process and everything below it, as far as it is still there."""
     try:
-        words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    except FileNotFoundError:
-        return 0.0
-    own = sum(map(int, words[11:15])) / os.sysconf("SC_CLK_TCK")
-    return own + sum(cpu_s(int(child)) for child in children)
+        root = psutil.Process(pid)
+        return [root, *root.children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return []
+
+
+def pss_mb(process: psutil.Process) -> float:
+    """In 10^6 bytes: a page that n processes share counts 1/n in each."""
+    return float(process.memory_full_info().pss / 1e6)
+
+
+def peak_mb(pid: int) -> int:
+    """The most memory that the process ever held."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) // 1024
 
 
 def percentile(ordered: Sequence[float], share: float) -> float:

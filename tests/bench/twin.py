@@ -19,15 +19,14 @@ import os
 import sys
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal
 
 import uvicorn
-from fastapi import Depends, FastAPI, Header, HTTPException, Query, Response
+from fastapi import Depends, FastAPI, Header, HTTPException, Path, Query, Response
 from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel, ConfigDict, JsonValue, PlainSerializer
-from sqlalchemy import create_engine, select, text
+from sqlalchemy import create_engine, select
 from sqlalchemy.orm import Session
 
 from api.areas.playbooks.service.shelf import shelf
@@ -48,7 +47,9 @@ from tests.bench.place import HEAP, PEPPER
 
 CONNECTIONS = 40  # as many as Starlette has threads
 HALL_ROWS = 20
-ENGINE = create_engine(os.environ.get("DATABASE_URL", "postgresql+psycopg://"), pool_size=CONNECTIONS)
+ENGINE = create_engine(
+    os.environ.get("DATABASE_URL", "postgresql+psycopg://"), pool_size=CONNECTIONS
+)
 ALONE = ENGINE.execution_options(isolation_level="AUTOCOMMIT")
 LIMITS = Limits(daily_ceiling=int(HEAP))
 
@@ -145,9 +146,7 @@ class StoredReport(BaseModel):
 # Dependencies
 
 
-def agent_of(
-    response: Response, x_svc_user_key: Annotated[str | None, Header()] = None
-) -> KeyCall:
+def agent_of(response: Response, x_svc_user_key: Annotated[str | None, Header()] = None) -> KeyCall:
     """Whose key it is, once its call is counted."""
     if x_svc_user_key is None:
         raise HTTPException(401, "send a key")
@@ -272,8 +271,10 @@ def page(agent: Agent, response: Response, pb: str, path: str) -> PlainTextRespo
 
 
 @app.post("/mandate-wallet/mandates/{id}/events")
-def report(agent: Agent, db: Writing, id: str, sent: Report) -> StoredReport:
-    mandate = db.scalars(select(Mandate).where(Mandate.public_id == id).with_for_update()).first()
+def report(
+    agent: Agent, db: Writing, name: Annotated[str, Path(alias="id")], sent: Report
+) -> StoredReport:
+    mandate = db.scalars(select(Mandate).where(Mandate.public_id == name).with_for_update()).first()
     if mandate is None or mandate.agent_id != agent.account_id:
         raise HTTPException(404, "there is no such mandate of yours")
     head = db.get(MandateHead, mandate.id)
