@@ -57,9 +57,9 @@ def ledger_tx_per_s(
         done = 0
         while time.perf_counter() < ends:
             account = accounts[(number + done * threads) % len(accounts)]
-            credit_ledger.spend_alone(
-                database, account, 1, secrets.token_hex(8), {"price": "bench"}, datetime.now(UTC)
-            )
+            key, now = secrets.token_hex(8), datetime.now(UTC)
+            with database.write() as session:
+                credit_ledger.spend(session, account, 1, key, {"price": "bench"}, now)
             done += 1
         return done
 

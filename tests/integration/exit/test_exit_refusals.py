@@ -117,7 +117,9 @@ def test_a_transaction_that_reverts__says_why(
     leaving.wallet.answers["eth_sendTransaction"] = after_the_agent
     leaving.press("Stop the mandate")
 
-    leaving.see("It was mined and changed nothing; only the gas is gone. The mandate was stopped at")
+    leaving.see(
+        "It was mined and changed nothing; only the gas is gone. The mandate was stopped at"
+    )
     assert "MandateStopped(" in leaving.card("reverted")
     leaving.see("The money can be withdrawn now.")
 
