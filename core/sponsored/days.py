@@ -11,13 +11,12 @@ from sqlalchemy import ColumnElement, exists, func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from core.blocks.queries import not_orphaned
-from core.hexes import bytes_of
 from core.keeper import gas as gas_days
 from core.keeper import requests as outbox
 from core.keeper.gas import GasBudgets, NoGas, kind_of
 from core.sponsored.rules import GOOD_S, MOST_BUYS, MOST_FAILURES, Use
 from core.sponsored.sending import key_of
-from core.sponsored.tables import SponsoredBuyRow, SponsoredProof, SponsoredUse
+from core.sponsored.tables import SponsoredBuy, SponsoredProof, SponsoredUse
 from core.times import next_day
 
 SOON = timedelta(minutes=1)  # by then gas that is kept for other buys may be given back
@@ -77,7 +76,7 @@ def free_again_at(no_gas: NoGas, now: datetime) -> datetime:
 
 def accepted_since(session: Session, scopes: Collection[str], since: datetime) -> Counter[str]:
     """By scope of MOST_BUYS: how many buys were accepted since then."""
-    row, scopes = SponsoredBuyRow, _bounded(scopes, MOST_BUYS)
+    row, scopes = SponsoredBuy, _bounded(scopes, MOST_BUYS)
     each = (
         select(func.unnest(row.gas_scopes).label("scope"))
         .where(row.accepted_at >= since, row.gas_scopes.overlap(list(scopes)))
@@ -93,7 +92,7 @@ def failed_since(session: Session, scopes: Collection[str], since: datetime) -> 
     """By scope of MOST_FAILURES: how many requests ended since then in a transaction that failed on
     chain, whenever their buys were accepted.
     """
-    row, scopes = SponsoredBuyRow, _bounded(scopes, MOST_FAILURES)
+    row, scopes = SponsoredBuy, _bounded(scopes, MOST_FAILURES)
     query = select(row.id, row.requests, row.gas_scopes).where(
         row.accepted_at >= since - ENDS_WITHIN, row.gas_scopes.overlap(list(scopes))
     )
@@ -126,14 +125,14 @@ def failed_too_often(session: Session, scopes: Collection[str], since: datetime)
 
 def has_paid_before(session: Session, chain_id: int, buyer: str) -> bool:
     """Whether a sponsored buy of the wallet was paid, fee and purchase, and both are proved."""
-    row = SponsoredBuyRow
+    row = SponsoredBuy
     paid = [_is_paid(row.chain_id, nonce) for nonce in (row.buy_nonce, row.fee_nonce)]
-    own = (row.chain_id == chain_id, row.buyer == bytes_of(buyer), row.accepted_at.is_not(None))
+    own = (row.chain_id == chain_id, row.buyer == buyer, row.accepted_at.is_not(None))
     return bool(session.scalar(select(exists().where(*own, *paid))))
 
 
 def _is_paid(
-    chain_id: InstrumentedAttribute[int], nonce: InstrumentedAttribute[bytes]
+    chain_id: InstrumentedAttribute[int], nonce: InstrumentedAttribute[str]
 ) -> ColumnElement[bool]:
     use, proof = SponsoredUse, SponsoredProof
     return exists().where(

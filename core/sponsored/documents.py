@@ -13,8 +13,8 @@ from eth_utils.crypto import keccak
 from core.chain.abi import function
 from core.hexes import bytes_of, hex_of
 from core.mandate.chain import typed_data
-from core.sponsored.queries import SponsoredBuy
 from core.sponsored.rules import BuyPart
+from core.sponsored.tables import SponsoredBuy
 
 
 def buy_nonce(

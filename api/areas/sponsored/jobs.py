@@ -24,7 +24,6 @@ from core.jobs.each import did_of, isolated
 from core.keeper import requests as outbox
 from core.keeper.rules import ENDS_OF_REQUEST, IntentState
 from core.sponsored import queries, sending
-from core.sponsored.queries import SponsoredBuy
 from core.sponsored.rules import (
     REQUESTS_A_BUY,
     SEND_MARGIN_S,
@@ -32,6 +31,7 @@ from core.sponsored.rules import (
     Heights,
     part_to_send,
 )
+from core.sponsored.tables import SponsoredBuy
 
 EVERY_S: Final = 5
 LIMIT_S: Final = 120

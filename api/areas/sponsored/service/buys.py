@@ -48,7 +48,7 @@ from core.reserve import queries as reserve_token
 from core.reserve import rules as reserve
 from core.sponsored import documents, queries, sending
 from core.sponsored.prices import EthInUsdc
-from core.sponsored.queries import SeenBuy, SponsoredBuy
+from core.sponsored.queries import SeenBuy
 from core.sponsored.quotes import QuoteStanding, standing
 from core.sponsored.readings import PoolDisputedError, PoolNow, pool_now, takes_fees
 from core.sponsored.rules import (
@@ -73,6 +73,7 @@ from core.sponsored.rules import (
     least_tokens_down,
     state_of,
 )
+from core.sponsored.tables import SponsoredBuy
 from core.times import instant_text
 
 ID_BYTES = 10
@@ -115,7 +116,7 @@ def prepare(call: WriteCall, caller: AgentCaller, command: PrepareBuy) -> Answer
         lambda usd: asked_again(command, usd=usd),
     )
     made = _quote(call, caller, command, pool, (token, batch, recipient), (fee, credit), price)
-    queries.add_buy(call.db, made)
+    call.db.add(made)
     return Answer(_prepared(call, made, price, eth))
 
 
@@ -173,8 +174,10 @@ def buy(call: WriteCall, caller: AgentCaller, command: HandInBuy) -> Answer[Spon
     )
     if part is BuyPart.BOTH:
         _require_price(found, pool)
-    signatures = command.purchase_signature, command.fee_signature
-    queries.accept(call.db, found.id, *signatures, scopes, call.now)
+    found.purchase_signature = command.purchase_signature
+    found.fee_signature = command.fee_signature
+    found.accepted_at, found.gas_scopes, found.requests = call.now, list(scopes), 1
+    call.db.flush()
     seen = _seen(call, caller, found.id)
     outbox_id = sending.ask(call.db, seen.buy, part, 1, call.now)
     day_limits.keep_gas(call, seen.buy, outbox_id, scopes)
@@ -288,11 +291,11 @@ def _pool(call: Call, token: str) -> PoolNow:
     except PoolDisputedError:
         _refuse_sponsor("nodes disagree about the pool, or whom the fee is paid to")
     recorded = reserve_token.state(call.db)
-    if recorded is None or recorded.treasury is None:
+    if recorded is None or recorded.totals.treasury is None:
         _refuse_sponsor("the record does not name yet whom the fee is paid to")
-    if recorded.treasury != pool.treasury:
+    if recorded.totals.treasury != pool.treasury:
         _refuse_sponsor("node and record disagree whom the fee is paid to")
-    recorded_pool = recorded.reserve_usdc_e6, recorded.supply
+    recorded_pool = recorded.totals.reserve_e6, recorded.totals.supply
     if is_apart((pool.reserve_usdc_e6, pool.supply), recorded_pool):
         _refuse_sponsor("node and record disagree about the price; the record may lag")
     if pool.is_paused:

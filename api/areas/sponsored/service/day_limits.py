@@ -16,8 +16,8 @@ from core.keeper import gas
 from core.keeper import queue as outbox_queue
 from core.keeper.gas import NEW_BUYERS, SPONSORS, NoGas, kind_of
 from core.sponsored import days
-from core.sponsored.queries import SponsoredBuy
 from core.sponsored.rules import MOST_BUYS, MOST_FAILURES
+from core.sponsored.tables import SponsoredBuy
 from core.times import instant_text, next_day, start_of_day
 
 WHOSE = {

@@ -5,7 +5,7 @@ from api.areas.sponsored.service.next_calls import quoted_again, state_of_buy
 from api.kernel.operation import Call, Refusal
 from core.chain.signatures import recovered_address
 from core.sponsored import documents
-from core.sponsored.queries import SponsoredBuy
+from core.sponsored.tables import SponsoredBuy
 from core.times import instant_text
 
 
