@@ -52,6 +52,17 @@ def is_proved(
     )
 
 
+def is_proved_use(use: type[SponsoredUse]) -> ColumnElement[bool]:
+    """Whether that block is proved to hold the use."""
+    proof = SponsoredProof
+    return exists().where(
+        proof.chain_id == use.chain_id,
+        proof.nonce == use.nonce,
+        proof.is_used,
+        proof.block_hash == use.block_hash,
+    )
+
+
 def is_proved_unpaid(
     chain_id: InstrumentedAttribute[int], nonce: InstrumentedAttribute[str]
 ) -> ColumnElement[bool]:
@@ -159,17 +170,12 @@ def _due_uses(chain_id: int) -> Select[*tuple[Any, ...]]:
 
 
 def _unproved_uses(chain_id: int) -> Select[*tuple[Any, ...]]:
-    use, proof = SponsoredUse, SponsoredProof
+    use = SponsoredUse
     query = select(use.block_hash, use.nonce).where(
         use.chain_id == chain_id,
         use.number.between(bindparam("first_number"), bindparam("last_number")),
         not_orphaned(use.chain_id, use.block_hash),
-        ~exists().where(
-            proof.chain_id == chain_id,
-            proof.nonce == use.nonce,
-            proof.is_used,
-            proof.block_hash == use.block_hash,
-        ),
+        ~is_proved_use(use),
     )
     return query.order_by(use.number, use.block_hash, use.nonce)
 

@@ -20,7 +20,17 @@ from core.money import UsdcE6
 from core.sponsored import proofs
 from core.sponsored.logs import AuthorizationLog
 from core.sponsored.proofs import dispute_of, is_proved
-from core.sponsored.rules import Heights, SeenUse, TransferFate, Use, Word, transfer_of
+from core.sponsored.quotes import BuyStanding, quote_standing
+from core.sponsored.rules import (
+    NEXT_STEPS,
+    Heights,
+    SeenUse,
+    TransferFate,
+    Use,
+    Word,
+    state_of,
+    transfer_of,
+)
 from core.sponsored.tables import SponsoredBuy, SponsoredUse, SponsorHeartbeat
 
 PURCHASE, FEE = aliased(SponsoredUse, name="purchase"), aliased(SponsoredUse, name="fee")
@@ -44,6 +54,13 @@ class SeenBuy:
             transfer_of(self.purchase, until, heights, self.purchase_word),
             transfer_of(self.fee, until, heights, self.fee_word),
         )
+
+    def standing(self, heights: Heights, now: datetime) -> BuyStanding:
+        purchase, fee = self.fates(heights)
+        if self.buy.accepted_at is None:
+            return quote_standing(purchase, fee, is_over=now >= self.buy.expires_at)
+        state, is_final = state_of(purchase, fee)
+        return BuyStanding(state, is_final, NEXT_STEPS[state, is_final])
 
 
 # Quotes and buys

@@ -1,6 +1,7 @@
 """The reserve token: configuration, state, quotes, references, conversions (docs/reserve.md)."""
 
 import secrets
+from datetime import datetime
 from typing import Final, NoReturn
 
 from api.areas.reserve.schemas import (
@@ -42,7 +43,7 @@ from core.reserve.rules import (
 from core.reserve.tables import ReserveConversion
 from core.sponsored import queries as sponsored
 from core.sponsored.queries import SeenBuy
-from core.sponsored.rules import NEXT_STEPS, Heights, state_of
+from core.sponsored.rules import Heights
 from core.times import instant_text, utc_text
 
 REF_BYTES: Final = 32
@@ -184,7 +185,7 @@ def me(call: Call, caller: AgentCaller, command: NoInput) -> Answer[OwnReserve]:
             next_conversions=first.next_cursor,
             purchases=bought.purchases,
             next_purchases=bought.next_cursor,
-            sponsored=[_sponsored(one, heights) for one in handed_in],
+            sponsored=[_sponsored(one, heights, call.now) for one in handed_in],
         )
     )
 
@@ -255,22 +256,21 @@ def _list_place(place: int | None) -> ListPlace | None:
     return ListPlace(bool(place >> OTHERS_BIT), number, place & (1 << LOG_BITS) - 1)
 
 
-def _sponsored(seen: SeenBuy, heights: Heights) -> OwnSponsoredBuy:
+def _sponsored(seen: SeenBuy, heights: Heights, now: datetime) -> OwnSponsoredBuy:
     buy = seen.buy
     assert buy.accepted_at is not None, "only those that were handed in are listed"
-    purchase, fee = seen.fates(heights)
-    state, is_final = state_of(purchase, fee)
+    said, (purchase, _) = seen.standing(heights, now), seen.fates(heights)
     return OwnSponsoredBuy(
         id=buy.id,
-        state=state,
-        is_final=is_final,
+        state=said.state,
+        is_final=said.is_final,
         buyer=buy.buyer,
         recipient=buy.recipient,
         usdc=usdc_text(buy.amount_usdc_e6),
         fee_usdc=usdc_text(buy.fee_usdc_e6),
         tokens=None if purchase.tokens is None else rules.token_text(purchase.tokens),
         tx_hash=purchase.tx_hash,
-        next=NEXT_STEPS[state, is_final],
+        next=said.next,
         handed_in_at=instant_text(buy.accepted_at),
     )
 

@@ -49,13 +49,11 @@ from core.reserve import rules as reserve
 from core.sponsored import documents, queries, sending
 from core.sponsored.prices import EthInUsdc
 from core.sponsored.queries import SeenBuy
-from core.sponsored.quotes import QuoteStanding, standing
 from core.sponsored.readings import PoolDisputedError, PoolNow, pool_now, takes_fees
 from core.sponsored.rules import (
     BUY_GAS,
     GOOD_S,
     LEAST_USDC_E6,
-    NEXT_STEPS,
     NO_FEE,
     QUOTE_S,
     UNSIGNED_BUY_BYTES,
@@ -71,7 +69,6 @@ from core.sponsored.rules import (
     is_apart,
     is_away,
     least_tokens_down,
-    state_of,
 )
 from core.sponsored.tables import SponsoredBuy
 from core.times import instant_text
@@ -445,11 +442,8 @@ def _state(call: Call, seen: SeenBuy) -> SponsoredBuyState:
     made = seen.buy
     heights = queries.heights(call.db, made.chain_id)
     purchase, fee = seen.fates(heights)
-    if made.accepted_at is None:
-        said, request = standing(purchase, fee, is_over=call.now >= made.expires_at), None
-    else:
-        state, is_final = state_of(purchase, fee)
-        said = QuoteStanding(state, is_final, NEXT_STEPS[state, is_final])
+    said, request = seen.standing(heights, call.now), None
+    if made.accepted_at is not None:
         key = sending.key_of(made.id, made.requests)
         request = outbox.states_of(call.db, [key]).get(key)
     is_owed = said.state is BuyState.FEE_OWED and said.is_final
