@@ -65,16 +65,14 @@ def _left(place: JobPlace, after: int) -> Iterator[tuple[SponsoredBuy, BuyPart]]
             states = outbox.states_of(session, keys) if keys else {}
         for (buy, part), key in zip(wanted, keys, strict=True):
             last_one = states.get(key)
-            if last_one is not None and _may_be_sent_again(last_one.state, part):
+            if last_one is None or last_one.state not in ENDS_OF_REQUEST:
+                continue
+            # of both transfers only what was done, and then orphaned
+            if part is BuyPart.PURCHASE or last_one.state == IntentState.DONE:
                 yield buy, part
         if len(page) < A_PAGE:
             return
         last = page[-1].buy.id
-
-
-def _may_be_sent_again(state: str, part: BuyPart) -> bool:
-    """Of both transfers only what was done, and then orphaned."""
-    return state in ENDS_OF_REQUEST and (part is BuyPart.PURCHASE or state == IntentState.DONE)
 
 
 def _again(place: JobPlace, buy: SponsoredBuy, part: BuyPart, now: datetime) -> bool:

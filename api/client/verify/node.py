@@ -246,7 +246,14 @@ class Node:
         parse = partial(results.picked_receipt, wanted=wanted, known=known)
         answers = self._batched("receipts", requests, parse, weigh, LOGS_A_REQUEST)
         return {
-            tx: _outcome(found[0])
+            tx: TransactionOutcome(
+                status=found[0].status,
+                block_number=found[0].block_number,
+                block_hash=found[0].block_hash,
+                sender=found[0].sender,
+                to=found[0].to,
+                logs={log.log_index: log for log in found[0].logs},
+            )
             for tx, found in zip(wanted, answers, strict=True)
             if found is not None and found[0].tx_hash == tx
         }
@@ -405,14 +412,3 @@ def _block(vault: str | None, content: bytes) -> tuple[Block, int] | None:
         to_vault=tuple(one for one in sent if one.to == vault),
     )
     return block, len(sent)
-
-
-def _outcome(receipt: TransactionReceipt) -> TransactionOutcome:
-    return TransactionOutcome(
-        status=receipt.status,
-        block_number=receipt.block_number,
-        block_hash=receipt.block_hash,
-        sender=receipt.sender,
-        to=receipt.to,
-        logs={log.log_index: log for log in receipt.logs},
-    )

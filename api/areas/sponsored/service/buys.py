@@ -206,7 +206,7 @@ def _quote(
         chain_id, token, command.buyer, recipient, command.usd, least, salt
     )
     return SponsoredBuy(
-        id=_new_id(),
+        id="sb_" + base64.b32encode(secrets.token_bytes(ID_BYTES)).decode().lower(),
         chain_id=chain_id,
         account_id=caller.account_id,
         buyer=command.buyer,
@@ -227,10 +227,6 @@ def _quote(
         expires_at=call.now + timedelta(seconds=QUOTE_S),
         created_at=call.now,
     )
-
-
-def _new_id() -> str:
-    return "sb_" + base64.b32encode(secrets.token_bytes(ID_BYTES)).decode().lower()
 
 
 def _prepared(call: Call, made: SponsoredBuy, price: GasPrice, eth: EthInUsdc) -> PreparedBuy:
