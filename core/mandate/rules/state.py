@@ -307,10 +307,17 @@ def changes_to_json(before: MandateState, after: MandateState) -> dict[str, Any]
 
 
 def state_from_json(raw: Mapping[str, Any]) -> MandateState:
-    """The state as it was. Errors: StateVersionError when another version of the fold wrote it."""
+    """The state as it was.
+
+    Errors: StateVersionError when another version of the fold wrote it; ValueError, KeyError when
+    none did.
+    """
     if raw.get("version") != STATE_VERSION:
         raise StateVersionError(raw.get("version"))
     if raw.keys() - {"version"} != _NAMES:
         odd = sorted((raw.keys() - {"version"}) ^ _NAMES)
         raise KeyError(f"not the fields of version {STATE_VERSION}: {odd}")
-    return msgspec.convert(raw, MandateState)
+    try:
+        return msgspec.convert(raw, MandateState)
+    except msgspec.ValidationError as error:
+        raise ValueError(str(error)) from error
