@@ -30,9 +30,10 @@ from core.db.engine import Bounds, Database
 from core.db.leadership import Leadership, LeadershipLostError
 from core.errors import OutsideError, text_of
 from core.keeper.gas import GasBudgets
+from core.limits import CallerLimits
 from core.mandate.chain.reader import VaultReader
 from core.sponsored import queries as sponsored
-from core.sponsored.days import SponsorGas, sponsor_budgets
+from core.sponsored.days import sponsor_budgets
 from core.watchdog import Watchdog
 from keeper.gas import Caps
 from keeper.outbox_kinds import OutboxPlanner
@@ -178,9 +179,9 @@ def custody_loop(
     return RequestLoop(place, CUSTODY, budgets, own, stops=stops)
 
 
-def sponsor_loop(place: RequestsPlace, gas: SponsorGas, signer: Signer) -> RequestLoop:
+def sponsor_loop(place: RequestsPlace, limits: CallerLimits, signer: Signer) -> RequestLoop:
     beat = heartbeat(signer.address, place.chain_id, place.leadership.fence_beside)
-    budgets = sponsor_budgets(gas)
+    budgets = sponsor_budgets(limits)
     return RequestLoop(place, SPONSOR, budgets, {Role.SPONSOR: signer}, beat=beat)
 
 

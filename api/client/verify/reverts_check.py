@@ -11,18 +11,17 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Final
 
-from api.client.verify.expected import Expected
+from api.client.verify.expected import Expected, is_same_row, shown_row
 from api.client.verify.findings import Report, UncheckedError
 from api.client.verify.node import Block, Node, TransactionOutcome
 from api.client.verify.nonces import unexplained_heights
 from api.client.verify.rows_check import RowsCheck
-from core.canonical import canonical_json
 from core.chain.blocks import SentCall
 from core.chain.revert import decode_revert
 from core.mandate.chain.attempts import attempted_of
 from core.mandate.rules.chain_rows import revert_note
 from core.mandate.rules.refusals import UNKNOWN
-from core.mandate.rules.rows import LedgerRow, NewRow
+from core.mandate.rules.rows import LedgerRow
 
 PART: Final = "reverted calls"
 MOST_SCANNED_BLOCKS = 50_000
@@ -225,12 +224,9 @@ class RevertsCheck:
             attempted=attempted,
             proves_event_id=self._proven(row),
         )
-        if _facts(row) != _facts(wanted):
-            self.report.say(
-                "revert.content",
-                row.seq,
-                f"the row says {_facts(row)}, the call gives {_facts(wanted)}",
-            )
+        if not is_same_row(row, wanted):
+            text = f"the row says {shown_row(row)}, the call gives {shown_row(wanted)}"
+            self.report.say("revert.content", row.seq, text)
         elif self._is_reason(row, said, raw, block):
             self.proven.add(row.seq)
 
@@ -264,16 +260,3 @@ class RevertsCheck:
                 f"the row says {said}, run again it fails with {given}",
             )
         return False
-
-
-def _facts(row: NewRow) -> str:
-    place = [
-        row.kind.value,
-        row.reported_by.value,
-        row.amount_usdc_e6,
-        row.cash_delta_usdc_e6,
-        row.chain_id,
-        row.tx_hash,
-        row.log_index,
-    ]
-    return canonical_json([*place, row.occurred_at.isoformat(), row.base_key, row.payload]).decode()
