@@ -1,21 +1,25 @@
 """The typed methods of the Python client, generated from the catalogue and the commands' JSON
 schemas.
 
-`python -m scripts.export_api` writes `api/client/operations.py` with `module(OPERATIONS)`. One
-class an area, one method a row, one TypedDict a shape that a command or an answer has. A shape is
-named after its area, so that a later one renames nothing.
+`python -m scripts.export_client` writes api/client/operations.py, which is not in git: the build
+backend (scripts/build_backend.py) and `make build` run it. One class an area, one method a row, one
+TypedDict a shape that a command or an answer has. A shape is named after its area, so that a later
+one renames nothing.
 """
 
 import keyword
 import re
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from api.catalogue import catalogue
 from api.kernel.operation import Operation
+from api.main import routed
 
-HEAD = '''"""The calls of the service, typed. Generated from the catalogue by `make docs`: do not edit.
+FILE = Path(__file__).resolve().parent.parent / "api" / "client" / "operations.py"
+
+HEAD = '''"""The calls of the service, typed. Generated from the catalogue: do not edit.
 
 Money is text with six decimals, times are RFC 3339 text, unknown is None.
 """
@@ -36,13 +40,13 @@ _PATH_NAME = re.compile(r"\{(\w+)(?::\w+)?\}")
 
 
 def module(operations: Sequence[Operation]) -> str:
-    """The text of operations.py, formatted."""
+    """The text of operations.py."""
     areas = sorted({operation.area for operation in operations})
     shapes: dict[str, str] = {}
     classes = [
         _area(area, [one for one in operations if one.area == area], shapes) for area in areas
     ]
-    return _formatted("\n\n".join([HEAD, *shapes.values(), *classes, _areas(areas)]))
+    return "\n\n".join([HEAD, *shapes.values(), *classes, _areas(areas)])
 
 
 def type_of(schema: Mapping[str, Any], prefix: str, array: str = "list") -> str:
@@ -234,14 +238,11 @@ def _safe(name: str) -> str:
     return f"{name}_" if keyword.iskeyword(name) else name
 
 
-def _formatted(text: str) -> str:
-    command = [
-        sys.executable,
-        "-m",
-        "ruff",
-        "format",
-        "--stdin-filename",
-        "api/client/operations.py",
-        "-",
-    ]
-    return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
+def main() -> None:
+    text = module(routed(catalogue()))
+    if not FILE.exists() or FILE.read_text() != text:
+        FILE.write_text(text)
+
+
+if __name__ == "__main__":
+    main()
