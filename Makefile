@@ -80,7 +80,7 @@ CONTRACTS := $(shell find contracts -name '*.sol' 2>/dev/null)
 	@.venv/bin/ape compile >/dev/null  # once, and not by each deployment
 	@mkdir -p $(@D) && touch $@
 
-# The client's calls, made of the catalogue and not in git; the build backend makes them too.
+# The client's calls, not in git; the build backend makes them too.
 $(CALLS): docs/openapi.json scripts/export_client.py | .venv/.demo
 	@$(PY) -m scripts.export_client
 	@touch $@

@@ -54,6 +54,7 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         if source.is_dir():
             shutil.copytree(source, root / copied, ignore=shutil.ignore_patterns("__pycache__"))
         else:
+            (root / copied).parent.mkdir(exist_ok=True)
             shutil.copy(source, root / copied)
     (root / "api" / "client" / "operations.py").unlink(missing_ok=True)  # as a fresh clone is
     uv = (sys.executable, "-m", "uv")
