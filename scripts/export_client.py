@@ -31,7 +31,7 @@ from api.client.following import FollowedEvents
 from api.client.sending import Calls, Follow, Send, given
 '''
 SCALARS = {"string": "str", "integer": "int", "boolean": "bool", "number": "float", "null": "None"}
-ALSO_ANSWERS = {("mandates", "door"): 402, ("discovery", "ready"): 503}
+ALSO_ANSWERS = {"mandates.door": 402, "discovery.ready": 503}
 """Statuses above 399 that are answers of these calls, not refusals."""
 
 DONE = ("200", "201", "202", "402")  # the last is what mandates.door answers
@@ -266,7 +266,7 @@ def _sent(call: Call) -> str:
     if call.streams:
         return f"self._follow({call.path!r}, {call.auth!r}, {sent})"
     more = ["idempotent=True", "idempotency_key=idempotency_key"] if call.idempotent else []
-    also = ALSO_ANSWERS.get((call.area, call.name))
+    also = ALSO_ANSWERS.get(f"{call.area}.{call.name}")
     more += [] if also is None else [f"also={also}"]
     return f"self._send({', '.join([repr(call.method), repr(call.path), repr(call.auth), sent, *more])})"
 
