@@ -55,7 +55,7 @@ Ts = TypeVarTuple("Ts")
 
 
 class RunningPart(StrEnum):
-    """Of the running totals; the name is a trigger's (migration 0040)."""
+    """Of the running totals; the triggers of reserve_total have these names."""
 
     EVENTS = "events"
     REPLACED = "replaced"
