@@ -125,13 +125,11 @@ class KeeperMetrics:
         if self._ticked_at is None:
             self._ticked_at = self._clock()
 
-    def ticked(
-        self, seconds: float, *, vaults: int, unknown: int, at_cost: int, head_age_s: int
-    ) -> None:
-        """A tick ended well."""
+    def ticked(self, seconds: float, judged: Mapping[str, float]) -> None:
+        """A tick ended well. `judged`: a figure for each of JUDGED."""
         self._ticked_at = self._clock()
         self._tick_seconds.observe(seconds)
-        self._judge(dict(zip(JUDGED, (vaults, unknown, at_cost, head_age_s), strict=True)))
+        self._judge(judged)
 
     def failed(self, error: Exception) -> None:
         """A tick ended in an error: what it would have judged is not known."""

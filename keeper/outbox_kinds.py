@@ -1,5 +1,4 @@
-"""What the keeper plans of the API's requests, and the call data of those whose asker could not
-write it, by kind.
+"""What the keeper plans of the API's requests, and their call data, by kind.
 
 Laws
 - A builder answers the same bytes for the same request, whenever it is asked: a request that is
@@ -50,51 +49,40 @@ Builder = Callable[[Session, OutboxRequest, datetime], bytes]
 
 @dataclass(slots=True)
 class OutboxPlanner:
-    """`builders` by kind.
-
-    Requests that brought their call data need none, and are signed by the key of the role that they
-    name.
-    """
+    """`builders` by kind."""
 
     builders: Mapping[str, Builder] = field(default_factory=dict)
     _told: set[int] = field(default_factory=set)
 
     def intent(
-        self, session: Session, request: OutboxRequest, head: Head, now: datetime
+        self, session: Session, request: OutboxRequest, role: Role, head: Head, now: datetime
     ) -> tuple[NewIntent, IntentState] | None:
-        """What is to be written down of a request: planned, or ended before it began.
-
-        None: it cannot be built now.
+        """What is to be written down of a request, which the key of `role` signs: planned, or ended
+        before it began. None: it cannot be built now.
         """
         return spared(
-            partial(self._intent, session, request, head, now),
+            partial(self._intent, session, request, role, head, now),
             request=request.id,
             kind=request.kind,
         )
 
     def _intent(
-        self, session: Session, request: OutboxRequest, head: Head, now: datetime
+        self, session: Session, request: OutboxRequest, role: Role, head: Head, now: datetime
     ) -> tuple[NewIntent, IntentState] | None:
-        if request.data is None:
-            is_sponsored = request.role == Role.SPONSOR
-            request = replace(request, role=Role.SPONSOR if is_sponsored else Role.CUSTODY)
         try:
-            return intent_of_request(
-                request, self._data(session, request, now), head
-            ), IntentState.PLANNED
+            data = self._data(session, request, now)
         except LapsedError as error:
             log.warning("request lapsed", request=request.id, kind=request.kind, why=str(error))
             lapsed = replace(request, reason={**request.reason, REFUSED_KEY: str(error)})
-            return intent_of_request(lapsed, b"", head), IntentState.REFUSED
+            return intent_of_request(lapsed, role, b"", head), IntentState.REFUSED
         except OutsideError as error:
             if request.id not in self._told:
                 log.error("request waits", request=request.id, kind=request.kind, why=str(error))
             self._told.add(request.id)
             return None
+        return intent_of_request(request, role, data, head), IntentState.PLANNED
 
     def _data(self, session: Session, request: OutboxRequest, now: datetime) -> bytes:
-        if request.data is not None:
-            return request.data
         builder = self.builders.get(request.kind)
         if builder is None:
             raise OutsideError(
@@ -162,14 +150,10 @@ def sponsored_buys(codes: ChainReader) -> Builder:
 
 
 def outbox_planner(
-    custody: CustodySigner | None, contracts: Mapping[str, str], codes: ChainReader | None = None
+    custody: CustodySigner | None, contracts: Mapping[str, str], codes: ChainReader
 ) -> OutboxPlanner:
-    """Of this process; without `custody` no transfer out of a custodial wallet is built, without
-    `codes` no sponsored buy.
-    """
-    builders = dict[str, Builder]()
+    """Of this process; without `custody` no transfer out of a custodial wallet is built."""
+    builders: dict[str, Builder] = {SPONSORED_BUY: sponsored_buys(codes)}
     if custody is not None:
         builders[CUSTODIAL_TRANSFER] = custodial_transfers(custody, contracts["usdc"])
-    if codes is not None:
-        builders[SPONSORED_BUY] = sponsored_buys(codes)
     return OutboxPlanner(builders)

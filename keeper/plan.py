@@ -4,8 +4,8 @@ database.
     most at risk (money at stake, nearness to the floor) ... least, and between them what was left out the last time
 
 Laws
-- Every vault that is watched is read in each look. For what a node did not answer in time it has a
-  share of the next look, so that no vault is left out for good and none delays those at risk.
+- Every vault that is watched is read in each look. What a node did not answer in time comes first in
+  the next one, after those most at risk, so that no vault is left out for good.
 - What the chain calls funding has nothing to lose yet: once in UNFUNDED_S, once in OVER_S when its
   mandate is over. The record that calls its mandate working brings it back at once.
 - A stop needs one node, since the contract measures. A mark never reverts, so it needs a second one
@@ -40,7 +40,6 @@ from keeper.state import (
 
 UNFUNDED_S, OVER_S = 15.0, 3_600.0
 NEAREST_BPS = 50  # of the worth; who is nearer, or unread, is no nearer than that
-SHARE = 4
 NEEDED = 2  # voices
 MOVED_BPS = 100  # inclusive: a move of exactly 1 % of the last sent worth is sent
 MARK_EVERY_S = DAY_S  # inclusive: a smaller move is sent when the last mark is exactly a day old
@@ -96,19 +95,13 @@ def at_risk(vault: WatchedVault) -> int:
 
 
 def in_turn(
-    ranked: Sequence[WatchedVault], size: int, waits: Mapping[str, int]
+    ranked: Sequence[WatchedVault], size: int, left_out: Mapping[str, int]
 ) -> list[WatchedVault]:
-    """Those most at risk, so many that a call takes; then of each SHARE calls the first is for those
-    that were left out the last time, who waits longest first.
+    """Those most at risk, so many that a call takes; then those that were left out of the last look,
+    in the order that they had there, and the others.
     """
-    order, rest = list(ranked[:size]), ranked[size:]
-    late = sorted((v for v in rest if v.vault in waits), key=lambda v: -waits[v.vault])
-    others = [v for v in rest if v.vault not in waits] if late else rest
-    step, at = (SHARE - 1) * size, 0
-    for first in range(0, len(others), step):
-        order += [*late[at : at + size], *others[first : first + step]]
-        at += size
-    return order + late[at:]
+    rest = sorted(ranked[size:], key=lambda one: left_out.get(one.vault, len(ranked)))
+    return [*ranked[:size], *rest]
 
 
 # What is due
@@ -130,7 +123,9 @@ def settlements(state: KeeperState, now: UnixSeconds) -> list[Action]:
     return [
         reading.action(IntentKind.SETTLE, state.head, "ended")
         for reading in state.vaults
-        if not state.is_stale and is_to_be_settled(reading, state.head)
+        if not state.is_stale
+        and IntentKind.SETTLE not in state.live_of(reading)
+        and is_to_be_settled(reading, state.head)
     ]
 
 
@@ -141,14 +136,12 @@ def is_to_be_settled(reading: VaultReading, head: Head) -> bool:
 
     An unknown end, status or fee says no. Source: MandateVault.settle.
     """
-    is_in_grace = (
-        reading.ends_at is not None and settle_grace_until(reading.ends_at, head.at) is not None
-    )
+    ends_at, lacks_mark = reading.watched.ends_at, reading.watched.lacks_mark
+    is_in_grace = ends_at is not None and settle_grace_until(ends_at, head.at) is not None
     owes = reading.status is VaultStatus.STOPPED and bool(reading.fee_owed_usdc_e6)
     return (
         is_in_grace
-        and IntentKind.SETTLE not in reading.live
-        and (reading.lacks_mark is not LacksMark.OVER or reading.worth_usdc_e6 is None)
+        and (lacks_mark is not LacksMark.OVER or reading.worth_usdc_e6 is None)
         and (reading.status is VaultStatus.WORKING or owes)
     )
 
@@ -171,32 +164,42 @@ def marks(state: KeeperState, now: UnixSeconds) -> list[Action]:
     """At most one a vault; none on a stale head, on unknown worth, or while one is under way."""
     if state.is_stale:
         return []
-    due = ((reading, why_marked(reading, state.head, now)) for reading in state.vaults)
+    due = (
+        (reading, why_marked(reading, state.head, now))
+        for reading in state.vaults
+        if not state.live_of(reading)
+    )
     return [
         reading.action(IntentKind.MARK, state.head, why) for reading, why in due if why is not None
     ]
 
 
 def why_marked(reading: VaultReading, head: Head, now: UnixSeconds) -> str | None:
-    """`first`, `moved`, `daily`, `ended`, `terms_ended`; None: no mark is to be sent."""
-    if reading.lacks_mark is LacksMark.END:
-        is_due = reading.worth_usdc_e6 is not None and not reading.live
-        return LacksMark.END if is_due and reading.status in ENDED else None
-    above = reading.above_floor_usdc_e6()
-    if reading.status is not VaultStatus.WORKING or reading.worth_usdc_e6 is None or above is None:
+    """`first`, `moved`, `daily`, `ended`, `terms_ended`; None: no mark is to be sent.
+
+    It is measured against the last one sent, or the funding where none was.
+    """
+    worth, above, vault = reading.worth_usdc_e6, reading.above_floor_usdc_e6(), reading.watched
+    if vault.lacks_mark is LacksMark.END:
+        return LacksMark.END if worth is not None and reading.status in ENDED else None
+    if reading.status is not VaultStatus.WORKING or worth is None or above is None:
         return None
-    if reading.live or head.number <= reading.last_sent.block_number:
-        return None
-    if reading.lacks_mark is LacksMark.OVER and not reading.is_for_anyone(head):
+    sent_usdc_e6, sent_at = vault.budget_usdc_e6, vault.created_at
+    if vault.last_sent is not None and vault.last_sent.worth_usdc_e6 is not None:
+        if head.number <= vault.last_sent.block_number:
+            return None
+        sent_usdc_e6 = vault.last_sent.worth_usdc_e6
+        sent_at = int(vault.last_sent.at.timestamp())
+    if vault.lacks_mark is LacksMark.OVER and not reading.is_for_anyone(head):
         return LacksMark.OVER  # at the floor too: the vault takes no other stop any more
     if above <= 0:
         return None
-    if reading.lacks_mark is LacksMark.FIRST:
+    if vault.lacks_mark is LacksMark.FIRST:
         return LacksMark.FIRST
-    moved = abs(reading.worth_usdc_e6 - reading.last_sent.worth_usdc_e6)
-    if moved and moved * BPS_ONE >= reading.last_sent.worth_usdc_e6 * MOVED_BPS:
+    moved = abs(worth - sent_usdc_e6)
+    if moved and moved * BPS_ONE >= sent_usdc_e6 * MOVED_BPS:
         return "moved"
-    return "daily" if moved and now - reading.last_sent.at >= MARK_EVERY_S else None
+    return "daily" if moved and now - sent_at >= MARK_EVERY_S else None
 
 
 def judgements(
@@ -222,7 +225,7 @@ def _is_judged(reading: VaultReading) -> bool:
 
 
 def _is_news(reading: VaultReading, head: Head, now: UnixSeconds) -> bool:
-    last = reading.last_written
+    last = reading.watched.last_written
     if last is None or last.source != reading.source or _says_more(last, reading):
         return True
     block = reading.block or head
@@ -312,7 +315,7 @@ class Ends:
             for reading in node.by_vault.values():
                 if reading.status in ENDED:
                     said.setdefault(reading.vault, Counter())[reading.status] += 1
-                    if reading.lacks_mark is LacksMark.END:
+                    if reading.watched.lacks_mark is LacksMark.END:
                         unmarked.add(reading.vault)
         height = max((node.state.head.number for node in nodes), default=0)
         self._since = {

@@ -29,13 +29,13 @@ from core.chain.abi import function
 from core.chain.blocks import BlockHeader
 from core.chain.nodes import Request
 from core.chain.reader import VIEW_GAS, output_of
-from core.keeper.views import Mark, WatchedVault
+from core.keeper.views import WatchedVault
 from core.mandate.chain import lens
 from core.mandate.chain.lens import LensBlock, LensOutcome, LensReading, LensRow
 from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.terms import ZERO_ADDRESS
 from core.money import MAX_ABS_USDC_E6, UnixSeconds, UsdcE6
-from keeper.plan import in_turn
+from keeper.plan import NodeReadings, in_turn
 from keeper.spared import spared
 from keeper.state import (
     OUT_OF_RANGE,
@@ -46,7 +46,6 @@ from keeper.state import (
     Head,
     NodeStatus,
     ReadBlock,
-    SentMark,
     VaultReading,
 )
 
@@ -72,14 +71,6 @@ log = structlog.get_logger("keeper")
 
 
 @dataclass(frozen=True, slots=True)
-class ReadPart:
-    """Some vaults as one node's lens answers."""
-
-    state: NodeStatus
-    readings: tuple[VaultReading, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class _Alone:
     """When a vault was asked alone, and whether it was valued then."""
 
@@ -95,20 +86,18 @@ class NodeLens:
     name: str
     _floors: dict[str, UsdcE6] = field(default_factory=dict)  # of code, which never changes
     _alone: dict[str, _Alone] = field(default_factory=dict)
-    # for how many looks a vault was not asked about
-    _waits: dict[str, int] = field(default_factory=dict)
+    _left_out: dict[str, int] = field(default_factory=dict)  # of the look before, in order
 
     def look(
         self,
         vaults: Sequence[WatchedVault],
-        live: Mapping[str, frozenset[str]],
         height: int,
-        put: Callable[[ReadPart], None],
+        put: Callable[[NodeReadings], None],
     ) -> bool:
         """Read them in this order; False when the node does not answer. `height`: the highest that it
         named; what a backend says that lags is asked for again, once.
         """
-        order = in_turn(vaults, VAULTS_A_CALL, self._waits)
+        order = in_turn(vaults, VAULTS_A_CALL, self._left_out)
         urgent, unsure = order[:VAULTS_A_CALL], dict[str, tuple[WatchedVault, Row]]()
         begun = urgent_at = time.monotonic()
         state, rows = self._begun(urgent)
@@ -126,16 +115,15 @@ class NodeLens:
             failures = failures + 1 if rows is None else 0
             told = list(zip(part, [UNREAD] * len(part) if rows is None else rows, strict=False))
             unsure |= {vault.vault: (vault, row) for vault, row in told if not row.is_final}
-            known = (self._reading(v, row, state, live) for v, row in told if row.is_final)
-            put(ReadPart(state, tuple(known)))
+            put(self._part(state, [(vault, row) for vault, row in told if row.is_final]))
             at += 0 if is_again else len(told)
             urgent_at, rows = time.monotonic() if is_again else urgent_at, None
-        self._waits = {v.vault: self._waits.get(v.vault, 0) + 1 for v in order[at:]}
+        self._left_out = {one.vault: place for place, one in enumerate(order[at:])}
         if failures < MOST_FAILURES:
-            for vault, row in self._ask_alone(unsure):
-                put(ReadPart(state, (self._reading(vault, row, state, live),)))
+            for found in self._ask_alone(unsure):
+                put(self._part(state, [found]))
         if not vaults:
-            put(ReadPart(state, ()))
+            put(NodeReadings(state))
         return failures < MOST_FAILURES
 
     # What is asked
@@ -233,30 +221,21 @@ class NodeLens:
 
     # What it says
 
-    def _reading(
-        self,
-        vault: WatchedVault,
-        row: Row,
-        state: NodeStatus,
-        live: Mapping[str, frozenset[str]],
-    ) -> VaultReading:
-        found = row.reading
+    def _part(self, state: NodeStatus, told: Sequence[tuple[WatchedVault, Row]]) -> NodeReadings:
+        return NodeReadings(state, {v.vault: self._reading(v, row, state) for v, row in told})
+
+    def _reading(self, vault: WatchedVault, row: Row, state: NodeStatus) -> VaultReading:
+        found, floor = row.reading, vault.floor_usdc_e6
         worth, source = _worth(found)
-        floor = vault.floor_usdc_e6
         return VaultReading(
-            vault=vault.vault,
-            public_id=vault.public_id,
-            status=None if found is None else found.status,
-            worth_usdc_e6=worth,
-            floor_usdc_e6=self._floors.get(vault.vault) if floor is None else floor,
-            source=source,
-            last_sent=_last_sent(vault),
-            ends_at=vault.ends_at,
-            fee_owed_usdc_e6=None if found is None else UsdcE6(found.fee_owed_usdc_e6),
-            last_written=vault.last_written,
-            live=live.get(vault.vault, frozenset()),
-            lacks_mark=vault.lacks_mark,
-            block=None if row is UNREAD else _block(row.block, state.head),
+            vault,
+            self.name,
+            None if found is None else found.status,
+            worth,
+            self._floors.get(vault.vault) if floor is None else floor,
+            source,
+            None if found is None else UsdcE6(found.fee_owed_usdc_e6),
+            None if row is UNREAD else _block(row.block, state.head),
         )
 
 
@@ -268,11 +247,9 @@ class Lenses:
     _nodes: dict[str, NodeLens] = field(default_factory=dict)
     _heights: dict[str, int] = field(default_factory=dict)  # the highest that each named
     _busy: dict[str, object] = field(default_factory=dict)  # the look that each is at
-    _said: "SimpleQueue[tuple[object, ReadPart | bool]]" = field(default_factory=SimpleQueue)
+    _said: "SimpleQueue[tuple[object, NodeReadings | bool]]" = field(default_factory=SimpleQueue)
 
-    def look(
-        self, vaults: Sequence[WatchedVault], live: Mapping[str, frozenset[str]]
-    ) -> Iterator[ReadPart]:
+    def look(self, vaults: Sequence[WatchedVault]) -> Iterator[NodeReadings]:
         """What the nodes say, as it comes in, with what comes late of an earlier look."""
         awaited = set[object]()
         for name in self.reader.rpc.names:
@@ -280,7 +257,7 @@ class Lenses:
             if name not in self._busy:
                 awaited.add(look := object())
                 self._busy[name] = look
-                work = (look, node, vaults, live, self._heights.get(name, -1))
+                work = (look, node, vaults, self._heights.get(name, -1))
                 try:
                     threading.Thread(target=self._run, args=work, daemon=True).start()
                 except RuntimeError:  # the machine has no thread left
@@ -294,7 +271,7 @@ class Lenses:
             except Empty:
                 log.info("the tick goes on without slow nodes", nodes=list(self._busy))
                 break
-            if isinstance(part, ReadPart):
+            if isinstance(part, NodeReadings):
                 self._is_higher(part.state.node, part.state.head.number)
                 yield part
             elif look in awaited:
@@ -320,17 +297,12 @@ class Lenses:
         return height > known
 
     def _run(
-        self,
-        look: object,
-        node: NodeLens,
-        vaults: Sequence[WatchedVault],
-        live: Mapping[str, frozenset[str]],
-        height: int,
+        self, look: object, node: NodeLens, vaults: Sequence[WatchedVault], height: int
     ) -> None:
-        def put(part: ReadPart | bool) -> None:
+        def put(part: NodeReadings | bool) -> None:
             self._said.put((look, part))
 
-        has_answered = spared(partial(node.look, vaults, live, height, put), node=node.name)
+        has_answered = spared(partial(node.look, vaults, height, put), node=node.name)
         del self._busy[node.name]
         put(bool(has_answered))
 
@@ -365,10 +337,3 @@ def _keepers(factory: str, named: Any, pending: Any) -> FactoryKeepers | None:
     return FactoryKeepers(
         factory, named, None if proposed == ZERO_ADDRESS else proposed, UnixSeconds(eta)
     )
-
-
-def _last_sent(vault: WatchedVault) -> SentMark:
-    sent: Mark | None = vault.last_sent
-    if sent is None or sent.worth_usdc_e6 is None:
-        return SentMark(vault.budget_usdc_e6, 0, UnixSeconds(vault.created_at))
-    return SentMark(sent.worth_usdc_e6, sent.block_number, UnixSeconds(int(sent.at.timestamp())))

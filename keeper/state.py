@@ -7,13 +7,13 @@ Laws
 - What could not be read is None, never 0: nothing is decided from it.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from core.chain.blocks import BlockHeader
-from core.keeper.rules import LacksMark
-from core.keeper.views import SourcedMark
+from core.keeper.views import WatchedVault
 from core.mandate.rules.lifecycle import CLOSED, OF_VAULT, VaultStatus
 from core.money import UnixSeconds, UsdcE6, usdc_text_or_none
 
@@ -108,39 +108,25 @@ class ReadBlock:
 
 
 @dataclass(frozen=True, slots=True)
-class SentMark:
-    """What the next mark is measured against: the last one sent, or the funding when none was.
-
-    `block_number`, of the head that it was decided at, is 0 when none was sent; `at` is when the
-    mark was decided, or when the vault was created.
-    """
-
-    worth_usdc_e6: UsdcE6
-    block_number: int
-    at: UnixSeconds
-
-
-@dataclass(frozen=True, slots=True)
 class VaultReading:
-    """A vault as one node's lens answers.
+    """A vault as one node's lens answers, in the state of `block`.
 
-    Status, worth and floor are None when the node gave no usable answer. `source` says where the
-    worth comes from, or why there is none.
+    Status, worth, floor and fee are None when the node gave no usable answer. `source` says where
+    the worth comes from, or why there is none.
     """
 
-    vault: str
-    public_id: str
+    watched: WatchedVault
+    node: str
     status: VaultStatus | None
     worth_usdc_e6: UsdcE6 | None
     floor_usdc_e6: UsdcE6 | None
     source: str
-    last_sent: SentMark
-    ends_at: UnixSeconds | None = None  # of the signed terms
     fee_owed_usdc_e6: UsdcE6 | None = None
-    last_written: SourcedMark | None = None  # the newest row of its marks, sent or not
-    live: frozenset[str] = frozenset()  # kinds of intents that are not finished
-    lacks_mark: LacksMark | None = None  # by the record
     block: ReadBlock | None = None
+
+    @property
+    def vault(self) -> str:
+        return self.watched.vault
 
     def above_floor_usdc_e6(self) -> int | None:
         """Distance to the stop line; 0 or less is at or below it.
@@ -161,29 +147,11 @@ class VaultReading:
 
         Source: MandateVault.enforceStopLine.
         """
-        return self.ends_at is None or head.at < self.ends_at
+        return self.watched.ends_at is None or head.at < self.watched.ends_at
 
     def action(self, kind: IntentKind, head: Head, why: str) -> "Action":
         """What is to be sent of this vault, with the numbers of this reading."""
-        return Action(
-            kind,
-            self.vault,
-            head,
-            why,
-            self.worth_usdc_e6,
-            self.floor_usdc_e6,
-            self.source,
-            self.block,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class DueStop:
-    """A vault that a node's lens calls working and at or below its floor."""
-
-    vault: str
-    node: str
-    reading: VaultReading
+        return Action(kind, self.vault, head, why, self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,8 +186,9 @@ class NodeStatus:
 class KeeperState:
     """The watched vaults as one node shows them, or as the nodes do together.
 
-    `head_age_s`: seconds of a clock that only rises since the head was first seen. A head older than
-    `max_head_age_s` is stale; exactly that age is not.
+    `live`: kinds of intents that are not finished, by vault. `head_age_s`: seconds of a clock that
+    only rises since the head was first seen. A head older than `max_head_age_s` is stale; exactly
+    that age is not.
 
     `keepers` None: the factory could not be read. `own` is this process's keeper address, None in a
     dry run.
@@ -230,8 +199,12 @@ class KeeperState:
     head_age_s: int
     vaults: tuple[VaultReading, ...]
     max_head_age_s: int
+    live: Mapping[str, frozenset[str]]
     keepers: FactoryKeepers | None = None
     own: str | None = None
+
+    def live_of(self, reading: VaultReading) -> frozenset[str]:
+        return self.live.get(reading.vault, frozenset())
 
     @property
     def is_stale(self) -> bool:
@@ -250,26 +223,27 @@ class Action:
     """One transaction to be sent: to which contract (a vault or the factory), as of which block,
     and why.
 
-    `why`: `at_or_below_floor`, `first`, `moved`, `daily`, `ended`,
-    `terms_ended`, `proposed`. Worth and floor are known for
-    marks and stops.
+    `why`: `at_or_below_floor`, `first`, `moved`, `daily`, `ended`, `terms_ended`, `proposed`.
+    `reading`: of a vault.
     """
 
     kind: IntentKind
     to: str
     head: Head
     why: str
-    worth_usdc_e6: UsdcE6 | None = None
-    floor_usdc_e6: UsdcE6 | None = None
-    source: str | None = None
-    block: ReadBlock | None = None
+    reading: VaultReading | None = None
+
+    @property
+    def worth_usdc_e6(self) -> UsdcE6 | None:
+        return None if self.reading is None else self.reading.worth_usdc_e6
 
     def reason(self, chain_id: int) -> dict[str, Any]:
         """What led to it, as JSON, kept with the intent.
 
         The block is the one whose state was read: with its time stands how old the worth was.
         """
-        block = self.block or self.head
+        seen = self.reading
+        block = self.head if seen is None or seen.block is None else seen.block
         return {
             "chain_id": chain_id,
             "vault": self.to,
@@ -277,7 +251,7 @@ class Action:
             "block_hash": block.hash,
             "block_at": block.at,
             "worth_usdc": usdc_text_or_none(self.worth_usdc_e6),
-            "floor_usdc": usdc_text_or_none(self.floor_usdc_e6),
-            "source": self.source,
+            "floor_usdc": None if seen is None else usdc_text_or_none(seen.floor_usdc_e6),
+            "source": None if seen is None else seen.source,
             "why": self.why,
         }

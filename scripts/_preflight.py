@@ -38,8 +38,14 @@ from core.money import eth_text
 from core.settings import Deployment, Settings
 from keeper.funds import Funds
 from keeper.gas import GWEI
-from keeper.signers import key_places, require_all_allowed, signers_of
-from keeper.signing import SignerRefusedError, is_local, require_allowed
+from keeper.signers import (
+    SignerRefusedError,
+    is_local,
+    key_places,
+    require_all_allowed,
+    require_allowed,
+    signers_of,
+)
 from keeper.state import Role
 from scripts._deployments import ADAPTERS, CIRCLES, COMPILED, Record, load
 from scripts._expected_code import recorded_code_faults

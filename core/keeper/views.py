@@ -89,8 +89,9 @@ def watched_vaults(session: Session, chain_id: int, now: datetime) -> list[Watch
     then those of replaced terms; with what was last sent and
     written.
 
-    Left out are those that ended (`add_ended`), but for a stopped one in the grace after its end,
-    and those whose creating block was orphaned; one whose block is no longer kept is not.
+    Left out are those that ended (`add_ended`), but for a stopped one in the grace after its end and
+    one that works after all by the record; and those whose creating block was orphaned; one whose
+    block is no longer kept is not.
     """
     of_mandates = _watched(session, Mandate, chain_id, now)
     return of_mandates + _watched(session, ReplacedTerms, chain_id, now)
@@ -173,7 +174,7 @@ def _watched_rows(
         .select_from(issued)
         .join(sent, true(), isouter=True)
         .join(written, true(), isouter=True)
-        .where(Vault.chain_id == chain_id, ~ended, ~orphaned)
+        .where(Vault.chain_id == chain_id, or_(~ended, is_at_work), ~orphaned)
         .order_by(Vault.created_number, Vault.address)
     )
 
@@ -308,30 +309,15 @@ def _usdc(value: Decimal | None) -> UsdcE6 | None:
     return None if value is None else UsdcE6(int(value))
 
 
-SHORT = "short"  # what a ledger that lacks facts says of its vault
-
-
 def recorded_statuses(session: Session, chain_id: int, vaults: Collection[str]) -> dict[str, str]:
     """What the ledgers of the vaults' mandates say, by vault: `stopped` and `settled` mean that the
-    indexer saw the event; SHORT: the ledger lacks facts, or the vault is of terms that its mandate
-    no longer has and no ledger is of it, so that the chain alone can say.
+    indexer saw the event. None of a ledger that lacks facts, nor of terms that no mandate has.
     """
-    wanted = [bytes_of(vault) for vault in vaults]
-    if not wanted:
-        return {}
-    query = select(
-        Vault.address,
-        MandateHead.status,
-        or_(is_held(MANDATE, Vault.mandate_id), Vault.mandate_id.is_(None)),
-    )
-    query = query.outerjoin(MandateHead, MandateHead.mandate_id == Vault.mandate_id)
-    query = query.where(or_(MandateHead.mandate_id.is_not(None), Vault.mandate_id.is_(None)))
-    query = query.where(
+    query = select(Vault.address, MandateHead.status).where(
         Vault.chain_id == chain_id,
-        Vault.address.in_(wanted),
+        Vault.address.in_([bytes_of(vault) for vault in vaults]),
+        MandateHead.mandate_id == Vault.mandate_id,
+        ~is_held(MANDATE, Vault.mandate_id),
         not_orphaned(Vault.chain_id, Vault.created_block_hash),
     )
-    return {
-        address_of(address): SHORT if short else status
-        for address, status, short in session.execute(query)
-    }
+    return {address_of(address): status for address, status in session.execute(query)}

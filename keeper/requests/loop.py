@@ -9,16 +9,12 @@ Laws
 - Whatever a round raises is reported, and the next one tries again; a lost lead ends the thread.
 - A round that hangs ends the process (core.watchdog), after far longer than a tick may take:
   nothing that saves a vault waits for it.
-- The sponsor's loop writes a heartbeat at the end of a round, every five seconds, and the API takes
-  sponsored buys only while that is fresh: it says that the loop leads, reads the chain and the
-  database, and gets through, which is more than that a key is set.
 """
 
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from functools import partial
+from datetime import datetime
 
 import structlog
 from sqlalchemy.exc import OperationalError
@@ -31,18 +27,12 @@ from core.db.leadership import Leadership, LeadershipLostError
 from core.errors import OutsideError, text_of
 from core.keeper.gas import GasBudgets
 from core.mandate.chain.reader import VaultReader
-from core.sponsored import queries as sponsored
-from core.sponsored.days import SponsorGas, sponsor_budgets
 from core.watchdog import Watchdog
 from keeper.gas import Caps
+from keeper.intents import Desk
 from keeper.outbox_kinds import OutboxPlanner
-from keeper.requests.allowance import CUSTODY, SPONSOR, PurseTerms
-from keeper.requests.round import MOST_UNDER_WAY, REQUESTS_A_ROUND, RequestRound
-from keeper.state import Role
-from keeper.stops import Stops
+from keeper.requests.round import MOST_UNDER_WAY, REQUESTS_A_ROUND, PurseTerms, RequestRound
 
-Beat = Callable[[VaultReader, Database, datetime], object]
-BEAT = timedelta(seconds=5)  # core.sponsored.rules.FRESH_S is many of them
 HANGS_S = 600.0
 END_S = 2.0
 LEAST_CALLS_PER_S = 10.0
@@ -75,21 +65,10 @@ class RequestsPlace:
 
 
 class RequestLoop:
-    """Runs rounds until `stop`. Nothing is asked over the network before `start` or `once`.
-
-    `stops`: of the same key, where there is one for both. `beat`: called at the end of each round
-    with the loop's own reader and database.
-    """
+    """Runs rounds until `stop`. Nothing is asked over the network before `start` or `once`."""
 
     def __init__(
-        self,
-        place: RequestsPlace,
-        terms: PurseTerms,
-        budgets: GasBudgets,
-        signers: Mapping[str, Signer],
-        *,
-        stops: Stops | None = None,
-        beat: Beat | None = None,
+        self, place: RequestsPlace, terms: PurseTerms, budgets: GasBudgets, signer: Signer
     ) -> None:
         self.rpc = Nodes(
             place.rpc_urls,
@@ -98,27 +77,27 @@ class RequestLoop:
             calls_per_s=place.calls_per_s,
         )
         self._place = place
-        reader = VaultReader(self.rpc, place.contracts)
         self._database = Database(
             place.database_url, application_name="keeper requests", bounds=BOUNDS
         )
         self._watchdog = Watchdog(HANGS_S)
-        self._round = RequestRound(
+        desk = Desk(
+            rpc=self.rpc,
             database=self._database,
-            reader=reader,
             chain_id=place.chain_id,
+            signers={terms.role: signer},
+            caps=place.caps,
+            epoch=lambda: place.leadership.epoch,
+            fence=self._fence,
+        )
+        self._round = RequestRound(
+            desk=desk,
+            reader=VaultReader(self.rpc, place.contracts),
             max_head_age_s=place.max_head_age_s,
             planner=place.planner,
-            caps=place.caps,
             budgets=budgets,
-            signers=signers,
-            epoch=lambda: place.leadership.epoch,
-            fence=place.leadership.fence_beside,
-            stops=stops,
-            sign=self._watchdog.sign,
-            most_under_way=most_under_way(place.calls_per_s),
             terms=terms,
-            beat=(lambda now: None) if beat is None else partial(beat, reader, self._database),
+            most_under_way=most_under_way(place.calls_per_s),
         )
         self._is_on_chain = False  # its nodes serve the chain
         self._ended = threading.Event()
@@ -166,39 +145,10 @@ class RequestLoop:
             self._ended.wait(self._place.every_s)
         self._watchdog.call_off()
 
-
-def custody_loop(
-    place: RequestsPlace, budgets: GasBudgets, signers: Mapping[Role, Signer], stops: Stops | None
-) -> RequestLoop:
-    """Where there is no key of requests, on a local chain, the keeper's signs them."""
-    gas_signer, keeper = signers.get(Role.CUSTODY), signers[Role.KEEPER]
-    if gas_signer is not None:
-        return RequestLoop(place, CUSTODY, budgets, {Role.CUSTODY: gas_signer})
-    own: dict[str, Signer] = {Role.CUSTODY: keeper, Role.KEEPER: keeper}
-    return RequestLoop(place, CUSTODY, budgets, own, stops=stops)
-
-
-def sponsor_loop(place: RequestsPlace, gas: SponsorGas, signer: Signer) -> RequestLoop:
-    beat = heartbeat(signer.address, place.chain_id, place.leadership.fence_beside)
-    budgets = sponsor_budgets(gas)
-    return RequestLoop(place, SPONSOR, budgets, {Role.SPONSOR: signer}, beat=beat)
-
-
-def heartbeat(account: str, chain_id: int, fence: Callable[[Session], None]) -> Beat:
-    """`account`: the sponsor's. Errors: RpcError, LeadershipLostError, the database's."""
-    last: datetime | None = None
-
-    def beat(reader: VaultReader, database: Database, now: datetime) -> None:
-        nonlocal last
-        if last is not None and timedelta() <= now - last < BEAT:
-            return
-        balance_wei = reader.balance_wei(account)
-        with database.write() as session:
-            fence(session)
-            sponsored.beat(session, chain_id, account, balance_wei, now)
-        last = now
-
-    return beat
+    def _fence(self, session: Session) -> None:
+        """The loop gets on."""
+        self._place.leadership.fence_beside(session)
+        self._watchdog.sign()
 
 
 def share_of(calls_per_s: float, loops: int = 1) -> float:

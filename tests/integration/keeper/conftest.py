@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
@@ -30,18 +30,17 @@ from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.terms import Rule
 from core.mandate.tables import Mandate, MandateHead
 from core.mandate.venues import test_venue
-from keeper.anchoring import Anchoring
 from keeper.gas import Caps
+from keeper.intents import Desk
 from keeper.outbox_kinds import OutboxPlanner
 from keeper.read import Lenses
 from keeper.requests.round import RequestRound
-from keeper.send import Sender
 from keeper.state import Role
 from keeper.stops import Stops
 from keeper.tick import MARKS_A_DAY, Tick, TickReport
 from tests.integration.chain_fixtures import CHAIN_ID, DeployedChain
 from tests.node_transport import in_threads
-from tests.personas import AGENT, KEEPER, OPERATOR, OWNER
+from tests.personas import AGENT, GUARD, KEEPER, OPERATOR, OWNER
 
 USDC = 1_000_000
 BOUGHT = 100 * USDC
@@ -179,7 +178,11 @@ class KeeperProcess:
     rpc: Nodes
     requests: RequestRound | None
     requests_rpc: Nodes
-    stops: Stops
+
+    @property
+    def stops(self) -> Stops:
+        assert self.tick.stops is not None
+        return self.tick.stops
 
     def run(self) -> TickReport:
         """A tick, and then a round of the requests, which `keeper.main` runs beside it."""
@@ -240,7 +243,7 @@ class Stage:
         wire: Wire | None = None,
         clock: Callable[[], float] | None = None,
         age: Callable[[], float] = time.monotonic,
-        gas_signer: Signer | None = None,
+        gas_signer: Signer = GUARD.signer,
         budgets: GasBudgets = BUDGETS,
     ) -> KeeperProcess:
         """Start one.
@@ -248,8 +251,7 @@ class Stage:
         `die_after`: it is killed as soon as an intent's new state was committed. Signer None: a dry
         run. `before_signing` happens once, between the decision and the signature. `age`: the clock
         of everything but the tick's own `clock`.
-        `gas_signer`: for requests of the outbox; the keeper's own key when none is named, as on a
-        local chain.
+        `gas_signer`: for requests of the outbox.
         """
         wire = wire or Wire()
         rpc = Nodes(
@@ -259,72 +261,44 @@ class Stage:
         leadership = Leadership(self.url, "keeper", f"test {len(self.processes)}")
         database = cast("Database", WatchedDatabase(self.database, die_after, before_signing))
         keys = ((Role.KEEPER, signer), (Role.STOP, stop_signer), (Role.PAUSER, pauser))
-        signers: dict[str, Signer] = {role: s for role, s in keys if s is not None}
-        stops = Stops(
-            rpc,
-            database,
-            self.chain.chain_id,
-            signers,
-            caps,
-            epoch=lambda: leadership.epoch,
-            fence=leadership.fence,
-            now=self.now,
-            clock=age,
-        )
-        sender = Sender(
-            stops=stops,
+        desk = Desk(
             rpc=rpc,
             database=database,
-            signers=signers,
+            chain_id=self.chain.chain_id,
+            signers={} if signer is None else {role: s for role, s in keys if s is not None},
+            caps=caps,
             epoch=lambda: leadership.epoch,
             fence=leadership.fence,
-            caps=caps,
         )
-        own: dict[str, Signer] = {}
-        if signer is not None:
-            own = (
-                {Role.CUSTODY: signer, Role.KEEPER: signer}
-                if gas_signer is None
-                else {Role.CUSTODY: gas_signer}
-            )
         requests_rpc = Nodes(
             [self.chain.anvil.url + path for path in paths], transport=in_threads(wire), clock=age
         )
-        requests_reader = VaultReader(requests_rpc, self.chain.contracts)
-        requests = (
-            RequestRound(
-                database=database,
-                chain_id=self.chain.chain_id,
-                max_head_age_s=10,
-                reader=requests_reader,
-                planner=outbox or OutboxPlanner(),
-                caps=caps,
-                budgets=budgets,
-                signers=own,
-                epoch=lambda: leadership.epoch,
+        requests = None
+        if signer is not None:
+            of_requests = replace(
+                desk,
+                rpc=requests_rpc,
+                signers={Role.CUSTODY: gas_signer},
                 fence=leadership.fence_beside,
-                stops=stops if gas_signer is None else None,
             )
-            if own
-            else None
-        )
+            requests = RequestRound(
+                desk=of_requests,
+                max_head_age_s=10,
+                reader=VaultReader(requests_rpc, self.chain.contracts),
+                planner=outbox or OutboxPlanner(),
+                budgets=budgets,
+            )
         tick = Tick(
-            database=database,
+            desk=desk,
             lenses=Lenses(reader),
-            chain_id=self.chain.chain_id,
             max_head_age_s=10,
-            leadership=leadership,
-            sender=None if signer is None else sender,
-            stops=None if signer is None else stops,
-            own=None if signer is None else signer.address,
-            removes=pauser is not None,
             marks_a_day=marks_a_day,
-            anchoring=Anchoring(database, reader),
+            is_held_up=leadership.is_held_up,
+            now=self.now,
             clock=clock or age,
+            stops_clock=age,
         )
-        process = KeeperProcess(
-            tick, leadership, wire, self.now, rpc, requests, requests_rpc, stops
-        )
+        process = KeeperProcess(tick, leadership, wire, self.now, rpc, requests, requests_rpc)
         self.processes.append(process)
         return process
 

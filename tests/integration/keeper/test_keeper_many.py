@@ -14,7 +14,7 @@ from core.db.engine import Database
 from core.db.leadership import Leadership
 from core.keeper import views as watched_rows
 from keeper import read
-from keeper.state import DueStop
+from keeper.state import VaultReading
 from tests.bench.many_vaults import CHAIN_ID, fill, node, tick_of
 
 SENT = """
@@ -67,8 +67,8 @@ class Stops:
     def sign(self) -> None:
         self.signs += 1
 
-    def send(self, due: Sequence[DueStop]) -> None:
-        self.sent.append((self.signs, {one.reading.public_id for one in due}))
+    def send(self, due: Sequence[VaultReading]) -> None:
+        self.sent.append((self.signs, {one.watched.public_id for one in due}))
 
     def follow(self) -> None:
         pass

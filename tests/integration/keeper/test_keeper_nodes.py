@@ -20,7 +20,7 @@ from core.keeper.tables import KeeperEnded
 from core.mandate.chain import calldata
 from core.mandate.tables import Mandate
 from keeper.last_resort import UNKNOWN_S
-from keeper.state import DueStop
+from keeper.state import VaultReading
 from keeper.tick import PRESENT_S, NoNodeError
 from tests.integration.keeper import liars, lies
 from tests.integration.keeper.blocks import Clock
@@ -43,9 +43,9 @@ class Stops:
     """Notes what is due, and sends nothing."""
 
     def __init__(self) -> None:
-        self.due: list[DueStop] = []
+        self.due: list[VaultReading] = []
 
-    def send(self, due: Sequence[DueStop]) -> None:
+    def send(self, due: Sequence[VaultReading]) -> None:
         self.due += due
 
     def follow(self) -> None:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from sqlalchemy import text
@@ -16,14 +16,14 @@ from core.db.engine import Database
 from core.keeper import gas, queue
 from core.keeper.gas import TOTAL, GasBudgets
 from core.keeper.intents import Intent
-from core.keeper.queue import OutboxRequest, RequestPayer
+from core.keeper.queue import OutboxRequest, QueuePlace, RequestPayer
 from core.keeper.requests import NewRequest, ask
 from core.keeper.rules import IntentState
 from core.money import UnixSeconds
 from keeper.gas import Caps
-from keeper.intents import intent_of_request
-from keeper.requests.allowance import RequestPrice
-from keeper.requests.round import RequestRound
+from keeper.intents import Desk, intent_of_request
+from keeper.requests.round import RequestPrice, RequestRound
+from keeper.send import Sender
 from keeper.state import Head, Role
 from tests.personas import KEEPER
 
@@ -42,37 +42,41 @@ WAITS = text(
 
 
 class _NothingSent:
-    def advance(
-        self, live: Sequence[Intent], now: datetime, *, is_stood_down: bool
-    ) -> list[Intent]:
+    def advance(self, live: Sequence[Intent], now: datetime) -> list[Intent]:
         return list(live)
 
 
 def round_at(database: Database, price_wei: int = WEI) -> RequestRound:
     """A round whose chain asks for this price, and that sends nothing."""
     planner: Any = SimpleNamespace(intent=_intent)
-    prices: Any = SimpleNamespace(now=lambda kept: RequestPrice(HEAD, price_wei, 0, None, 20))
-    nobody: Any = SimpleNamespace(rpc=None)
-    made = RequestRound(
+    nobody: Any = None
+    desk = Desk(
+        rpc=nobody,
         database=database,
-        reader=nobody,
         chain_id=CHAIN,
-        max_head_age_s=10,
-        planner=planner,
-        caps=Caps(1, 1),
-        budgets=BUDGETS,
         signers={Role.CUSTODY: KEEPER.signer},
+        caps=Caps(1, 1),
         epoch=lambda: 1,
         fence=lambda session: None,
     )
-    made.sender, made.prices = _NothingSent(), prices
+    made = _PricedRound(
+        desk=desk, reader=nobody, max_head_age_s=10, planner=planner, budgets=BUDGETS
+    )
+    made.price_wei, made.sender = price_wei, cast("Sender", _NothingSent())
     return made
 
 
+class _PricedRound(RequestRound):
+    price_wei = WEI
+
+    def price(self, under_way: Sequence[QueuePlace], now: datetime) -> RequestPrice:
+        return RequestPrice(HEAD, self.price_wei, 0, 0, 20)
+
+
 def _intent(
-    session: object, request: OutboxRequest, head: Head, now: datetime
+    session: object, request: OutboxRequest, role: Role, head: Head, now: datetime
 ) -> tuple[Any, IntentState]:
-    return intent_of_request(request, b"", head), IntentState.PLANNED
+    return intent_of_request(request, role, b"", head), IntentState.PLANNED
 
 
 def asked_of(database: Database, *payers: RequestPayer) -> None:
@@ -85,7 +89,6 @@ def asked_of(database: Database, *payers: RequestPayer) -> None:
                 kind="custodial_transfer",
                 role="custody",
                 to=USDC,
-                data=b"",
                 reason={},
             )
             ask(session, request, NOW, payer)

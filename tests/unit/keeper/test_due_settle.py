@@ -51,7 +51,8 @@ def test_plan__nothing_to_settle_or_unknown__is_left_alone(status: VaultStatus |
 
 
 def test_plan__one_under_way__plans_no_second() -> None:
-    assert ended(0, live=frozenset({IntentKind.SETTLE})) == []
+    due = reading(BUDGET, ends_at=HEAD.at)
+    assert plan.settlements(state(due, live=IntentKind.SETTLE), NOW) == []
 
 
 def test_plan__worth_unknown__settles_all_the_same() -> None:
@@ -70,7 +71,8 @@ def test_plan__the_mark_of_the_terms_end_is_due__it_goes_first_if_it_can_be_had(
     assert ended(0, lacks_mark=LacksMark.OVER) == []
     due = reading(BUDGET, ends_at=HEAD.at, lacks_mark=LacksMark.OVER)
     assert plan.why_marked(due, HEAD, NOW) == "terms_ended"
-    assert plan.why_marked(replace(due, ends_at=UnixSeconds(HEAD.at + 1)), HEAD, NOW) is None
+    early = reading(BUDGET, ends_at=UnixSeconds(HEAD.at + 1), lacks_mark=LacksMark.OVER)
+    assert plan.why_marked(early, HEAD, NOW) is None
 
     fallen = replace(due, worth_usdc_e6=FLOOR)
     assert plan.why_marked(fallen, HEAD, NOW) == "terms_ended", "no other stop is taken then"

@@ -3,7 +3,7 @@
 from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UnixSeconds
 from keeper.plan import is_fallen
-from keeper.state import SOURCE_AT_COST, IntentKind
+from keeper.state import SOURCE_AT_COST
 from tests.each import each
 from tests.unit.keeper.readings import FLOOR, HEAD, reading
 
@@ -27,10 +27,6 @@ def test_due__not_while_the_floor_is_unknown() -> None:
 @each("status", [None, VaultStatus.FUNDING, VaultStatus.STOPPED, VaultStatus.SETTLED])
 def test_due__not_of_a_vault_that_is_not_working(status: VaultStatus | None) -> None:
     assert not is_fallen(reading(0, status=status))
-
-
-def test_due__whatever_is_under_way() -> None:
-    assert is_fallen(reading(0, live=frozenset(IntentKind)))
 
 
 @each(("ends_at", "due"), [(HEAD.at + 1, True), (HEAD.at, False)])

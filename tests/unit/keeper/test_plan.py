@@ -11,7 +11,6 @@ from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UnixSeconds, UsdcE6
 from keeper.plan import (
     OVER_S,
-    SHARE,
     UNFUNDED_S,
     Ends,
     NodeReadings,
@@ -125,20 +124,10 @@ def test_due__one_that_is_watched_no_more__is_forgotten() -> None:
     assert place.due(UNFUNDED) == ["unfunded"]
 
 
-def test_in_turn__who_was_left_out_has_a_share_and_who_waits_longest_is_first() -> None:
-    ranked = [watched(f"{n:02}") for n in range(24)]
-    waits = {f"{n:02}": (2 if n >= 20 else 1) for n in range(16, 24)}
-    order = [vault.vault for vault in in_turn(ranked, 2, waits)]
-    assert order[:2] == ["00", "01"], "most at risk"
-    assert order[2:4] == ["20", "21"]
-    step = 2 * (SHARE - 1)
-    assert order[4 : 4 + step] == [f"{n:02}" for n in range(2, 2 + step)]
-    assert order[4 + step : 6 + step] == ["22", "23"]
-    assert sorted(order) == [vault.vault for vault in ranked]
-
-
-def test_in_turn__nobody_was_left_out__is_as_ranked() -> None:
-    ranked = [watched(f"{n:02}") for n in range(7)]
+def test_in_turn__those_most_at_risk_and_then_who_was_left_out() -> None:
+    ranked = [watched(f"{n}") for n in range(8)]
+    order = [vault.vault for vault in in_turn(ranked, 2, {"7": 0, "1": 1, "6": 2})]
+    assert order == ["0", "1", "7", "6", "2", "3", "4", "5"]
     assert in_turn(ranked, 2, {}) == ranked
 
 
@@ -256,7 +245,7 @@ def test_ended__a_node_that_calls_it_working__begins_it_anew() -> None:
 
 def test_ended__one_whose_end_is_not_marked_or_recorded_yet__is_watched() -> None:
     ends = Ends()
-    unmarked = replace(STOPPED, lacks_mark=LacksMark.END)
+    unmarked = reading(None, status=VaultStatus.STOPPED, lacks_mark=LacksMark.END)
     assert safe(ends, node(unmarked, safe=AT)) == {}
     assert safe(ends, node(STOPPED, safe=AT), waits=(VAULT,)) == {}
     assert safe(ends, node(STOPPED, number=AT + 9, safe=AT)) != {}, "seen ended all the same"

@@ -19,7 +19,8 @@ from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UnixSeconds, UsdcE6
 from keeper import read
-from keeper.read import SAFE_BLOCKS, VAULTS_A_CALL, Lenses, ReadPart
+from keeper.plan import NodeReadings
+from keeper.read import SAFE_BLOCKS, VAULTS_A_CALL, Lenses
 from keeper.state import ReadBlock, VaultReading
 from tests.each import each
 from tests.node_transport import in_threads
@@ -115,7 +116,9 @@ def vaults(count: int, **changes: Any) -> list[WatchedVault]:
 
 
 def look(lenses: Lenses, some: Sequence[WatchedVault]) -> dict[str, VaultReading]:
-    return {reading.vault: reading for part in lenses.look(some, {}) for reading in part.readings}
+    return {
+        reading.vault: reading for part in lenses.look(some) for reading in part.by_vault.values()
+    }
 
 
 def looked(node: Node, some: Sequence[WatchedVault]) -> dict[str, VaultReading]:
@@ -286,8 +289,8 @@ def test_what_a_look_has_no_time_for__has_a_share_of_the_next_one(
 # The node
 
 
-def states(lenses: Lenses) -> list[ReadPart]:
-    return list(lenses.look([], {}))
+def states(lenses: Lenses) -> list[NodeReadings]:
+    return list(lenses.look([]))
 
 
 def test_what_a_node_shows_besides_vaults() -> None:
@@ -313,12 +316,12 @@ def test_a_node_that_hangs__is_not_waited_for_when_another_has_answered(
     slow, quick = Node(hangs), Node(lambda asked: [valued()] * len(asked))
     with lenses_of(slow, quick) as lenses:
         begun = time.monotonic()
-        assert [part.state.node for part in lenses.look(vaults(5), {})] == ["n1:80"]
-        assert [part.state.node for part in lenses.look(vaults(5), {})] == ["n1:80"]
+        assert [part.state.node for part in lenses.look(vaults(5))] == ["n1:80"]
+        assert [part.state.node for part in lenses.look(vaults(5))] == ["n1:80"]
         assert time.monotonic() - begun < 0.5
         assert len(slow.asked) == 1, "it is asked again when it is through"
         time.sleep(0.8)
-        late = [part.state.node for part in lenses.look(vaults(5), {})]
+        late = [part.state.node for part in lenses.look(vaults(5))]
         assert sorted(late) == ["n0:80", "n1:80"], "what it says counts when it comes"
 
 
@@ -336,7 +339,7 @@ def test_a_thread_that_does_not_start__costs_its_node_no_further_look(
         monkeypatch.setattr(threading.Thread, "start", start)
         with pytest.raises(RuntimeError):
             look(lenses, vaults(1))
-        nodes = {part.state.node for part in lenses.look(vaults(1), {})}
+        nodes = {part.state.node for part in lenses.look(vaults(1))}
         assert nodes == set(lenses.reader.rpc.names)
 
 
@@ -354,5 +357,5 @@ def test_a_node_that_is_late_with_its_newest_height__is_read_in_each_look() -> N
         lenses = Lenses(VaultReader(rpc, {"factory": FACTORY, "vault_lens": LENS}))
         for _ in range(3):
             lenses.await_block(time.monotonic() + 3 * read.HEAD_POLL_S, threading.Event())
-            nodes = {part.state.node for part in lenses.look(vaults(1), {})}
+            nodes = {part.state.node for part in lenses.look(vaults(1))}
             assert nodes == {"slow:80", "fast:80"}

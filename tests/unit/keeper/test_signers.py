@@ -116,10 +116,7 @@ def test_signers_of__wrong_password__says_what_to_check(tmp_path: Path) -> None:
 @each(
     ("changes", "variable"),
     [
-        ({"remote_url": "signer:9000"}, "KEEPER_REMOTE_SIGNER_URL"),
-        ({"remote_url": "https://"}, "KEEPER_REMOTE_SIGNER_URL"),
         ({"remote_address": None}, "KEEPER_REMOTE_SIGNER_ADDRESS"),
-        ({"remote_address": STRANGER.address[2:]}, "KEEPER_REMOTE_SIGNER_ADDRESS"),
         ({"remote_token_file": Path("/nowhere")}, "KEEPER_REMOTE_SIGNER_TOKEN_FILE"),
     ],
 )
