@@ -41,16 +41,15 @@ from core.startup import read_settings, refusals
 from core.watchdog import Watchdog
 from keeper import funds, perps_closing, status
 from keeper.funds import Funds
-from keeper.gas import GWEI, Caps
+from keeper.gas import Caps
 from keeper.intents import Desk
 from keeper.metrics import KeeperMetrics
-from keeper.outbox_kinds import outbox_planner
+from keeper.outbox_kinds import builders_of
 from keeper.read import Lenses
-from keeper.requests.loop import RequestLoop, RequestsPlace, share_of
+from keeper.requests.loop import ANSWER_S, RequestLoop, share_of
 from keeper.requests.round import CUSTODY, SPONSOR
 from keeper.signers import (
     SignerRefusedError,
-    key_places,
     require_all_allowed,
     require_gas_key,
     signers_of,
@@ -59,7 +58,6 @@ from keeper.state import OF_REQUESTS, Role
 from keeper.tick import Tick, TickReport, now_utc
 
 NAME = "keeper"
-ANSWER_S = 5.0  # a node that takes longer is as good as gone: the next one is asked
 SCRAPE = Bounds(pool_size=1, overflow=1, pool_wait_s=2, connect_s=2, statement_s=3, lock_s=1)
 
 log = structlog.get_logger(NAME)
@@ -78,7 +76,7 @@ class Keeper:
         deployment = settings.deployment(LENS)
         self._settings = settings
         self._metrics = metrics
-        self._signers = signers_of(key_places(settings))
+        self._signers = signers_of(settings)
         keys = settings.custody_keys()
         self._custody_signer = custody = CustodySigner(KeyRing(keys)) if keys else None
         if custody is not None:
@@ -94,10 +92,8 @@ class Keeper:
         metrics.count_rpc(rpc)
         metrics.gas_budget.set(settings.custody_gas_wei_per_day)
         self._reader = VaultReader(rpc, deployment.contracts)
-        self._planner = outbox_planner(custody, deployment.contracts, self._reader)
-        self._caps = Caps(
-            settings.keeper_max_fee_gwei * GWEI, settings.keeper_stop_max_fee_gwei * GWEI
-        )
+        self._builders = builders_of(custody, deployment.contracts, self._reader)
+        self._caps = Caps.of_settings(settings)
         self._loops: list[RequestLoop] = []
         self._watchdog = Watchdog(settings.keeper_watchdog_s)
         self._tick: Tick | None = None
@@ -183,7 +179,7 @@ class Keeper:
                 self._tick.watch.start(every_s)
         report = self._tick.run(now_utc())
         self._leadership.beat(report.as_status(self._tick.mode))
-        self._metrics.ticked(report.took_ms / 1000, report.figures())
+        self._metrics.ticked(report.took_ms / 1000, report.as_status(self._tick.mode))
         return report
 
     def close(self) -> None:
@@ -205,7 +201,7 @@ class Keeper:
         rpc.keep_to(settings.chain_id)
         if self._signers:
             client = str(rpc.call("web3_clientVersion"))
-            require_all_allowed(self._signers, key_places(settings), client)
+            require_all_allowed(self._signers, settings, client)
         desk = Desk(
             rpc=rpc,
             database=self._database,
@@ -240,27 +236,22 @@ class Keeper:
 
     def _request_loops(self) -> list[RequestLoop]:
         settings = self._settings
-        place = RequestsPlace(
-            database_url=settings.database_url,
-            rpc_urls=tuple(settings.rpc_urls),
-            calls_per_s=self._share,
-            answer_s=ANSWER_S,
-            contracts=self._reader.contracts,
-            chain_id=settings.chain_id,
-            max_head_age_s=settings.keeper_max_head_age_s,
-            caps=self._caps,
-            every_s=settings.keeper_tick_s,
-            planner=self._planner,
-            leadership=self._leadership,
-            clock=now_utc,
-        )
         budgets = GasBudgets(
             total_wei=settings.custody_gas_wei_per_day,
             owner_wei=settings.custody_gas_wei_per_owner_per_day,
             account_wei=settings.custody_gas_wei_per_account_per_day,
         )
         loops = [
-            RequestLoop(place, terms, of_day, self._signers[terms.role])
+            RequestLoop(
+                settings,
+                self._leadership,
+                terms,
+                of_day,
+                self._signers[terms.role],
+                builders=self._builders,
+                calls_per_s=self._share,
+                now=now_utc,
+            )
             for terms, of_day in ((CUSTODY, budgets), (SPONSOR, sponsor_budgets(settings)))
             if terms.role in self._signers
         ]

@@ -8,14 +8,11 @@ chain only. No role has one = dry run. Built by keeper.main alone (law 4).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from pydantic import SecretStr
-
-from core.chain.remote_signer import ANSWER_S, RemoteSigner
+from core.chain.remote_signer import RemoteSigner
 from core.chain.signer import Signer, local_signer, secret_of
 from core.errors import InvalidParameterError, MandateError, OutsideError
 from core.public_accounts import PUBLIC_ACCOUNTS
@@ -55,41 +52,10 @@ def words_of(error: Exception) -> str:
     return (str(error) if is_ours else type(error).__name__)[:ERROR_CHARACTERS]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeyPlace:
-    """Where one role's key is, as the settings say."""
-
-    private_key: SecretStr | None = None
-    keystore: Path | None = None
-    password_file: Path | None = None
-    remote_url: str | None = None
-    remote_address: str | None = None
-    remote_token_file: Path | None = None
-    remote_answer_s: float = ANSWER_S
-
-
-def key_places(settings: Any) -> dict[Role, KeyPlace]:
-    """Where core.settings say that each role's key is."""
-    return {
-        role: KeyPlace(
-            private_key=getattr(settings, f"{name}_private_key"),
-            keystore=getattr(settings, f"{name}_keystore"),
-            password_file=getattr(settings, f"{name}_keystore_password_file"),
-            remote_url=getattr(settings, f"{name}_remote_signer_url"),
-            remote_address=getattr(settings, f"{name}_remote_signer_address"),
-            remote_token_file=getattr(settings, f"{name}_remote_signer_token_file"),
-            remote_answer_s=settings.keeper_remote_signer_answer_s,
-        )
-        for role, name in ((role, prefix.lower()) for role, prefix in PREFIXES.items())
-    }
-
-
-def require_all_allowed(
-    signers: Mapping[Role, Signer], places: Mapping[Role, KeyPlace], client_version: str
-) -> None:
+def require_all_allowed(signers: Mapping[Role, Signer], settings: Any, client_version: str) -> None:
     """May these accounts sign where the node is `client_version`? Errors: SignerRefusedError."""
     for role, signer in signers.items():
-        is_plain = places[role].private_key is not None
+        is_plain = _told(settings, PREFIXES[role], "PRIVATE_KEY") is not None
         variable = f"{PREFIXES[role]}_PRIVATE_KEY" if is_plain else None
         require_allowed(signer.address, client_version, plain_variable=variable)
 
@@ -124,61 +90,63 @@ def require_gas_key(signers: Mapping[Role, Signer]) -> None:
         )
 
 
-def signers_of(places: Mapping[Role, KeyPlace]) -> dict[Role, Signer]:
-    """The roles that have a key.
+def signers_of(settings: Any) -> dict[Role, Signer]:
+    """The roles that have a key by core.settings.
 
     Nothing is asked over the network. Errors: InvalidParameterError naming the variable.
     """
     signers = dict[Role, Signer]()
-    owners = dict[str, Role]()
-    for role, place in places.items():
-        signer = _signer_of(PREFIXES[role], place)
+    owners = dict[str, str]()
+    for role, prefix in PREFIXES.items():
+        signer = _signer_of(settings, prefix)
         if signer is None:
             continue
         if Role.KEEPER not in signers and role is not Role.KEEPER:
             raise InvalidParameterError(
-                f"{PREFIXES[role]}_*",
+                f"{prefix}_*",
                 "this key alone can neither mark nor settle; set the keeper's own key too "
                 "(KEEPER_KEYSTORE or KEEPER_REMOTE_SIGNER_URL)",
             )
-        if signer.address in owners:
+        if (other := owners.setdefault(signer.address, prefix)) != prefix:
             raise InvalidParameterError(
-                f"{PREFIXES[role]}_*",
-                f"this is the account of {PREFIXES[owners[signer.address]]}_*; two keys of one "
-                "account share its nonces",
+                f"{prefix}_*",
+                f"this is the account of {other}_*; two keys of one account share its nonces",
             )
         signers[role] = signer
-        owners[signer.address] = role
     return signers
 
 
-def _signer_of(prefix: str, place: KeyPlace) -> Signer | None:
-    places = {
-        "PRIVATE_KEY": place.private_key,
-        "KEYSTORE": place.keystore,
-        "REMOTE_SIGNER_URL": place.remote_url,
-    }
-    named = [f"{prefix}_{name}" for name, value in places.items() if value is not None]
+def _told(settings: Any, prefix: str, name: str) -> Any:
+    return getattr(settings, f"{prefix}_{name}".lower())
+
+
+def _signer_of(settings: Any, prefix: str) -> Signer | None:
+    names = ("PRIVATE_KEY", "KEYSTORE", "REMOTE_SIGNER_URL")
+    named = [f"{prefix}_{name}" for name in names if _told(settings, prefix, name) is not None]
     if len(named) > 1:
         raise InvalidParameterError(named[1], f"set it or {named[0]}, not both")
-    if place.remote_url is not None:
-        return _remote(prefix, place.remote_url, place)
-    return local_signer(prefix, place.private_key, place.keystore, place.password_file)
+    private_key, keystore, url = (_told(settings, prefix, name) for name in names)
+    if url is not None:
+        return _remote(settings, prefix, url)
+    password_file = _told(settings, prefix, "KEYSTORE_PASSWORD_FILE")
+    return local_signer(prefix, private_key, keystore, password_file)
 
 
-def _remote(prefix: str, url: str, place: KeyPlace) -> Signer:
+def _remote(settings: Any, prefix: str, url: str) -> Signer:
     """A token goes over TLS, or to this machine."""
-    if place.remote_address is None:
+    address, file = (
+        _told(settings, prefix, f"REMOTE_SIGNER_{name}") for name in ("ADDRESS", "TOKEN_FILE")
+    )
+    if address is None:
         raise InvalidParameterError(
             f"{prefix}_REMOTE_SIGNER_ADDRESS", "name the account that it signs with"
         )
-    token = None if place.remote_token_file is None else _token(prefix, place.remote_token_file)
-    parts = urlsplit(url)
+    token, parts = None if file is None else _token(prefix, file), urlsplit(url)
     if token is not None and parts.scheme != "https" and parts.hostname not in LOOPBACK:
         raise InvalidParameterError(
             f"{prefix}_REMOTE_SIGNER_URL", "a token may be sent over https only; write https://"
         )
-    return RemoteSigner(url, place.remote_address, token=token, answer_s=place.remote_answer_s)
+    return RemoteSigner(url, address, token=token, answer_s=settings.keeper_remote_signer_answer_s)
 
 
 def _token(prefix: str, file: Path) -> str:

@@ -81,15 +81,6 @@ class TickReport:
             "error": self.trouble,
         }
 
-    def figures(self) -> dict[str, float]:
-        """As the metrics name them."""
-        return {
-            "vaults": self.vaults,
-            "vaults_unknown": self.unknown,
-            "vaults_at_cost": self.at_cost,
-            "head_age_seconds": self.head_age_s,
-        }
-
     @property
     def trouble(self) -> str | None:
         """What keeps the keeper from its work, in words; None when nothing does."""

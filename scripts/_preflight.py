@@ -41,7 +41,6 @@ from keeper.gas import GWEI
 from keeper.signers import (
     SignerRefusedError,
     is_local,
-    key_places,
     require_all_allowed,
     require_allowed,
     signers_of,
@@ -337,10 +336,9 @@ def check_keeper(asked: Preflight) -> Iterator[PartFinding]:
     InvalidParameterError for a key's setting or file.
     """
     settings, what = asked.settings, "keeper"
-    places = key_places(settings)
-    signers = signers_of(places)
+    signers = signers_of(settings)
     try:
-        require_all_allowed(signers, places, asked.client())
+        require_all_allowed(signers, settings, asked.client())
         did = Funds(
             asked.all_nodes,
             asked.database,

@@ -13,7 +13,6 @@ Laws
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 import structlog
@@ -26,13 +25,16 @@ from core.db.engine import Bounds, Database
 from core.db.leadership import Leadership, LeadershipLostError
 from core.errors import OutsideError, text_of
 from core.keeper.gas import GasBudgets
+from core.mandate.chain.lens import LENS
 from core.mandate.chain.reader import VaultReader
+from core.settings import Settings
 from core.watchdog import Watchdog
 from keeper.gas import Caps
 from keeper.intents import Desk
-from keeper.outbox_kinds import OutboxPlanner
+from keeper.outbox_kinds import Builder
 from keeper.requests.round import MOST_UNDER_WAY, REQUESTS_A_ROUND, PurseTerms, RequestRound
 
+ANSWER_S = 5.0  # a node that takes longer is as good as gone: the next one is asked
 HANGS_S = 600.0
 END_S = 2.0
 LEAST_CALLS_PER_S = 10.0
@@ -44,60 +46,49 @@ BOUNDS = Bounds(
 log = structlog.get_logger("keeper")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestsPlace:
-    """What the loops stand on. `calls_per_s`: each one's share of what each node is asked; `clock`
-    gives aware UTC.
+class RequestLoop:
+    """Runs rounds until `stop`. Nothing is asked over the network before `start` or `once`.
+
+    `calls_per_s`: its share of what each node is asked. `now`: aware UTC.
     """
 
-    database_url: str
-    rpc_urls: tuple[str, ...]
-    calls_per_s: float
-    answer_s: float
-    contracts: Mapping[str, str]
-    chain_id: int
-    max_head_age_s: int
-    caps: Caps
-    every_s: float
-    planner: OutboxPlanner
-    leadership: Leadership
-    clock: Callable[[], datetime]
-
-
-class RequestLoop:
-    """Runs rounds until `stop`. Nothing is asked over the network before `start` or `once`."""
-
     def __init__(
-        self, place: RequestsPlace, terms: PurseTerms, budgets: GasBudgets, signer: Signer
+        self,
+        settings: Settings,
+        leadership: Leadership,
+        terms: PurseTerms,
+        budgets: GasBudgets,
+        signer: Signer,
+        *,
+        builders: Mapping[str, Builder],
+        calls_per_s: float,
+        now: Callable[[], datetime],
     ) -> None:
         self.rpc = Nodes(
-            place.rpc_urls,
-            answer_s=place.answer_s,
-            deadline_s=DEADLINE_S,
-            calls_per_s=place.calls_per_s,
+            settings.rpc_urls, answer_s=ANSWER_S, deadline_s=DEADLINE_S, calls_per_s=calls_per_s
         )
-        self._place = place
+        self._settings, self._leadership, self._now = settings, leadership, now
         self._database = Database(
-            place.database_url, application_name="keeper requests", bounds=BOUNDS
+            settings.database_url, application_name="keeper requests", bounds=BOUNDS
         )
         self._watchdog = Watchdog(HANGS_S)
         desk = Desk(
             rpc=self.rpc,
             database=self._database,
-            chain_id=place.chain_id,
+            chain_id=settings.chain_id,
             signers={terms.role: signer},
-            caps=place.caps,
-            epoch=lambda: place.leadership.epoch,
+            caps=Caps.of_settings(settings),
+            epoch=lambda: leadership.epoch,
             fence=self._fence,
         )
         self._round = RequestRound(
             desk=desk,
-            reader=VaultReader(self.rpc, place.contracts),
-            max_head_age_s=place.max_head_age_s,
-            planner=place.planner,
+            reader=VaultReader(self.rpc, settings.deployment(LENS).contracts),
+            max_head_age_s=settings.keeper_max_head_age_s,
+            builders=builders,
             budgets=budgets,
             terms=terms,
-            most_under_way=most_under_way(place.calls_per_s),
+            most_under_way=most_under_way(calls_per_s),
         )
         self._is_on_chain = False  # its nodes serve the chain
         self._ended = threading.Event()
@@ -126,9 +117,9 @@ class RequestLoop:
         """One round; False when the lead is lost."""
         try:
             if not self._is_on_chain:
-                self.rpc.keep_to(self._place.chain_id)
+                self.rpc.keep_to(self._settings.chain_id)
                 self._is_on_chain = True
-            self._round.run(self._place.clock())
+            self._round.run(self._now())
         except LeadershipLostError as error:
             if not self._ended.is_set():
                 log.error("no longer leading", error=str(error), loop="requests")
@@ -142,12 +133,12 @@ class RequestLoop:
     def _run(self) -> None:
         while not self._ended.is_set() and self.once():
             self._watchdog.sign()
-            self._ended.wait(self._place.every_s)
+            self._ended.wait(self._settings.keeper_tick_s)
         self._watchdog.call_off()
 
     def _fence(self, session: Session) -> None:
         """The loop gets on."""
-        self._place.leadership.fence_beside(session)
+        self._leadership.fence_beside(session)
         self._watchdog.sign()
 
 

@@ -22,31 +22,35 @@ Laws
   through, which is more than that a key is set.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 
 import structlog
+from sqlalchemy.orm import Session
 
 from core.chain.fees import layer_1_fee_wei
 from core.custody.rules import TRANSFER_GAS
 from core.db.engine import WriteSession
+from core.errors import OutsideError
 from core.keeper import gas, queue
 from core.keeper import intents as rows
 from core.keeper.gas import SPONSOR as SPONSORED
 from core.keeper.gas import SPONSORS, TOTAL, GasBudgets
 from core.keeper.intents import Intent, NewIntent
 from core.keeper.queue import OutboxRequest, QueuePlace
-from core.keeper.rules import ON_CHAIN, IntentState, Purse
+from core.keeper.rules import ON_CHAIN, REFUSED_KEY, IntentState, Purse
 from core.mandate.chain.reader import VaultReader
 from core.money import UnixSeconds
 from core.sponsored import queries as sponsored
 from core.sponsored.rules import BUY_GAS, UNSIGNED_BUY_BYTES
 from core.times import next_day
 from keeper.gas import quotes
-from keeper.intents import REQUEST_PATIENCE, Desk
-from keeper.outbox_kinds import OutboxPlanner
+from keeper.intents import REQUEST_PATIENCE, Desk, intent_of_request
+from keeper.outbox_kinds import Builder, LapsedError
 from keeper.send import Sender
+from keeper.spared import spared
 from keeper.state import Head, Role
 
 REQUESTS_A_ROUND = 20
@@ -110,7 +114,7 @@ class RequestRound:
     desk: Desk
     reader: VaultReader
     max_head_age_s: int
-    planner: OutboxPlanner
+    builders: Mapping[str, Builder]
     budgets: GasBudgets
     terms: PurseTerms = CUSTODY
     most_under_way: int = MOST_UNDER_WAY
@@ -119,6 +123,7 @@ class RequestRound:
     _layer_1_wei: int = field(init=False, default=0)
     _beat_at: datetime | None = field(init=False, default=None)
     _told: str | None = field(init=False, default=None)
+    _unbuilt: set[int] = field(init=False, default_factory=set)  # that were told
 
     def __post_init__(self) -> None:
         self.sender = Sender(self.desk, allows=self._allows)
@@ -250,9 +255,37 @@ class RequestRound:
         self, due: Sequence[tuple[OutboxRequest, QueuePlace]], head: Head, now: datetime
     ) -> list[_Planned]:
         """Signed by the wallets' keys."""
-        role, build = self.terms.role, self.planner.intent
         with self.desk.database.read() as session:
-            return [_Planned(place, build(session, one, role, head, now)) for one, place in due]
+            return [
+                _Planned(
+                    place, spared(partial(self._intent, session, one, head, now), request=one.id)
+                )
+                for one, place in due
+            ]
+
+    def _intent(
+        self, session: Session, request: OutboxRequest, head: Head, now: datetime
+    ) -> tuple[NewIntent, IntentState] | None:
+        """What is to be written down: planned, or ended before it began. None: it cannot be built
+        now, which is told once.
+        """
+        builder = self.builders.get(request.kind)
+        try:
+            if builder is None:
+                raise OutsideError(
+                    f"this keeper builds no {request.kind}; a custodial transfer needs CUSTODY_KEY"
+                )
+            data = builder(session, request, now)
+        except LapsedError as error:
+            log.warning("request lapsed", request=request.id, kind=request.kind, why=str(error))
+            lapsed = replace(request, reason={**request.reason, REFUSED_KEY: str(error)})
+            return intent_of_request(lapsed, self.terms.role, b"", head), IntentState.REFUSED
+        except OutsideError as error:
+            if request.id not in self._unbuilt:
+                log.error("request waits", request=request.id, kind=request.kind, why=str(error))
+            self._unbuilt.add(request.id)
+            return None
+        return intent_of_request(request, self.terms.role, data, head), IntentState.PLANNED
 
     def _written(
         self, built: Sequence[_Planned], price: RequestPrice, now: datetime

@@ -4,7 +4,7 @@ started again.
 
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -32,7 +32,7 @@ from core.mandate.tables import Mandate, MandateHead
 from core.mandate.venues import test_venue
 from keeper.gas import Caps
 from keeper.intents import Desk
-from keeper.outbox_kinds import OutboxPlanner
+from keeper.outbox_kinds import Builder
 from keeper.read import Lenses
 from keeper.requests.round import RequestRound
 from keeper.state import Role
@@ -237,7 +237,7 @@ class Stage:
         stop_signer: Signer | None = None,
         pauser: Signer | None = None,
         caps: Caps = CAPS,
-        outbox: OutboxPlanner | None = None,
+        outbox: Mapping[str, Builder] | None = None,
         marks_a_day: int = MARKS_A_DAY,
         paths: Sequence[str] = ("",),
         wire: Wire | None = None,
@@ -285,7 +285,7 @@ class Stage:
                 desk=of_requests,
                 max_head_age_s=10,
                 reader=VaultReader(requests_rpc, self.chain.contracts),
-                planner=outbox or OutboxPlanner(),
+                builders=outbox or {},
                 budgets=budgets,
             )
         tick = Tick(

@@ -15,7 +15,6 @@ from core.mandate.chain import calldata
 from core.mandate.chain.decode import decode_log
 from core.mandate.rules.events import ProceedsReceived, Settled
 from core.selectors import selector_of
-from keeper.outbox_kinds import OutboxPlanner
 from tests.integration.chain_fixtures import DeployedChain
 from tests.integration.keeper.conftest import (
     PRICE_AT_FLOOR,
@@ -159,7 +158,7 @@ def delivered(_: object, request: OutboxRequest, now: object) -> bytes:
 
 
 def keeper_of(stage: Stage, **settings: Any) -> KeeperProcess:
-    return stage.keeper(outbox=OutboxPlanner({"relay_delivery": delivered}), **settings)
+    return stage.keeper(outbox={"relay_delivery": delivered}, **settings)
 
 
 def ask(stage: Stage, request: NewRequest) -> int:

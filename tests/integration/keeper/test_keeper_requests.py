@@ -16,7 +16,7 @@ from core.keeper.gas import TOTAL, GasBudgets
 from core.keeper.tables import KeeperIntent, Outbox, OutboxQueue
 from core.times import next_day
 from keeper.attempts import STUCK_BLOCKS
-from keeper.outbox_kinds import CUSTODIAL_TRANSFER, OutboxPlanner, custodial_transfers
+from keeper.outbox_kinds import CUSTODIAL_TRANSFER, custodial_transfers
 from keeper.requests.round import PUT_BACK_AFTER, REQUESTS_A_ROUND
 from tests.integration.chain_fixtures import USDC
 from tests.integration.keeper.chaos.population import _entry, _held
@@ -34,7 +34,7 @@ def keeper_of(stage: Stage, **settings: Any) -> KeeperProcess:
     build = custodial_transfers(
         CustodySigner(KeyRing([SEALING_KEY])), stage.chain.contracts["usdc"]
     )
-    return stage.keeper(outbox=OutboxPlanner({CUSTODIAL_TRANSFER: build}), **settings)
+    return stage.keeper(outbox={CUSTODIAL_TRANSFER: build}, **settings)
 
 
 def requests(keeper: KeeperProcess, stage: Stage) -> None:

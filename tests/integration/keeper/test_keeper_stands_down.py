@@ -8,7 +8,6 @@ from core.hexes import bytes_of
 from core.keeper import requests as outbox
 from core.keeper.requests import NewRequest
 from core.mandate.chain import calldata
-from keeper.outbox_kinds import OutboxPlanner
 from keeper.plan import ACCEPT_S
 from keeper.send import OTHERS_PATIENCE_BLOCKS
 from tests.integration.keeper import lies
@@ -128,7 +127,7 @@ def test_a_node_refuses_a_request_as_another_keepers__it_is_refused_after_an_hou
     )
     with stage.database.write() as session:
         outbox.ask(session, request, stage.now())
-    settles = OutboxPlanner({"relay_delivery": lambda *_: bytes_of(calldata.settle())})
+    settles = {"relay_delivery": lambda *_: bytes_of(calldata.settle())}
     keeper = stage.keeper(paths=("/a",), wire=LyingWire({"/a": not_keeper}), outbox=settles)
     run(stage, keeper, 2)
     stage.pass_time(int((stage.now() + HOUR).timestamp()))

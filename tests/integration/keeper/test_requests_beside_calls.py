@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -16,12 +15,11 @@ from core.db.engine import Database
 from core.keeper import gas, queue
 from core.keeper.gas import TOTAL, GasBudgets
 from core.keeper.intents import Intent
-from core.keeper.queue import OutboxRequest, QueuePlace, RequestPayer
+from core.keeper.queue import QueuePlace, RequestPayer
 from core.keeper.requests import NewRequest, ask
-from core.keeper.rules import IntentState
 from core.money import UnixSeconds
 from keeper.gas import Caps
-from keeper.intents import Desk, intent_of_request
+from keeper.intents import Desk
 from keeper.requests.round import RequestPrice, RequestRound
 from keeper.send import Sender
 from keeper.state import Head, Role
@@ -48,7 +46,6 @@ class _NothingSent:
 
 def round_at(database: Database, price_wei: int = WEI) -> RequestRound:
     """A round whose chain asks for this price, and that sends nothing."""
-    planner: Any = SimpleNamespace(intent=_intent)
     nobody: Any = None
     desk = Desk(
         rpc=nobody,
@@ -60,7 +57,11 @@ def round_at(database: Database, price_wei: int = WEI) -> RequestRound:
         fence=lambda session: None,
     )
     made = _PricedRound(
-        desk=desk, reader=nobody, max_head_age_s=10, planner=planner, budgets=BUDGETS
+        desk=desk,
+        reader=nobody,
+        max_head_age_s=10,
+        builders={"custodial_transfer": lambda *_: b""},
+        budgets=BUDGETS,
     )
     made.price_wei, made.sender = price_wei, cast("Sender", _NothingSent())
     return made
@@ -71,12 +72,6 @@ class _PricedRound(RequestRound):
 
     def price(self, under_way: Sequence[QueuePlace], now: datetime) -> RequestPrice:
         return RequestPrice(HEAD, self.price_wei, 0, 0, 20)
-
-
-def _intent(
-    session: object, request: OutboxRequest, role: Role, head: Head, now: datetime
-) -> tuple[Any, IntentState]:
-    return intent_of_request(request, role, b"", head), IntentState.PLANNED
 
 
 def asked_of(database: Database, *payers: RequestPayer) -> None:

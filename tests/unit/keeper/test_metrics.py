@@ -9,7 +9,7 @@ from core.chain.nodes import Nodes
 from keeper.metrics import PREFIX, KeeperMetrics
 from tests.unit.clock import Clock
 
-JUDGED_THREE = {"vaults": 3, "vaults_unknown": 1, "vaults_at_cost": 2, "head_age_seconds": 2}
+JUDGED_THREE = {"vaults": 3, "unknown": 1, "at_cost": 2, "head_age_s": 2}
 
 
 @pytest.fixture

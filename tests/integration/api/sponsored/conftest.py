@@ -36,7 +36,7 @@ from core.sponsored.prices import FixedEthPrice
 from core.targets.limits import target_limits
 from keeper.gas import Caps
 from keeper.intents import Desk
-from keeper.outbox_kinds import outbox_planner
+from keeper.outbox_kinds import builders_of
 from keeper.requests.round import SPONSOR, RequestRound
 from keeper.state import Role
 from scripts._deployments import create_address
@@ -183,7 +183,7 @@ class SponsoredStage:
             desk=desk,
             max_head_age_s=10_000,
             reader=reader,
-            planner=outbox_planner(None, self.chain.contracts, reader),
+            builders=builders_of(None, self.chain.contracts, reader),
             budgets=BUDGETS,
             terms=SPONSOR,
         )
