@@ -405,7 +405,8 @@ def show_status() -> None:
     with refusals():
         settings.deployment()
     try:
-        report = status.read_apart(settings.database_url, settings.chain_id, NAME, now_utc())
+        with closing(Database(settings.database_url)) as database:
+            report = status.read_apart(database, settings.chain_id, NAME, now_utc())
     except SQLAlchemyError as error:
         typer.echo(no_database(error), err=True)
         raise typer.Exit(1) from None

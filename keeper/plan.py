@@ -7,7 +7,8 @@ Laws
 - Every vault that is watched is read in each look. What a node did not answer in time comes first in
   the next one, after those most at risk, so that no vault is left out for good.
 - What the chain calls funding has nothing to lose yet: once in UNFUNDED_S, once in OVER_S when its
-  mandate is over. The record that calls its mandate working brings it back at once.
+  mandate is over, as what the chain calls stopped or settled. The record that calls its mandate
+  working, or lacks its mark, brings it back at once.
 - A stop needs one node, since the contract measures. A mark never reverts, so it needs a second one
   where there is one. A worth is unknown when every node says so.
 - Nothing is decided on unknown worth, and nothing but stops on a stale head. At the floor is below
@@ -17,13 +18,12 @@ Laws
   at or below the floor gets none, so that a vault never gets two from one state.
 """
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from core.keeper.rules import LacksMark
 from core.keeper.views import SourcedMark, WatchedVault
-from core.mandate.rules.lifecycle import VaultStatus
+from core.mandate.rules.lifecycle import OF_VAULT, VaultStatus
 from core.mandate.rules.lock import settle_grace_until
 from core.money import BPS_ONE, UnixSeconds
 from core.times import DAY_S
@@ -50,32 +50,34 @@ ACCEPT_S = 7 * 86_400  # from `eta` on, both ends included; then the proposal ha
 
 
 class Order:
-    """Remembers when each vault without money was looked at. `clock`: seconds that only rise."""
+    """Remembers when each vault was looked at that has nothing to lose. `clock`: seconds that only
+    rise.
+    """
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._unfunded: dict[str, float] = {}
+        self._idle: dict[str, tuple[float, VaultStatus]] = {}
 
     def due(self, watched: Iterable[WatchedVault], now: UnixSeconds) -> list[WatchedVault]:
-        due, unfunded = list[WatchedVault](), dict[str, float]()
+        due, idle = list[WatchedVault](), dict[str, tuple[float, VaultStatus]]()
         for vault in watched:
-            seen_at = self._unfunded.get(vault.vault)
-            if seen_at is not None:
-                unfunded[vault.vault] = seen_at
+            seen = self._idle.get(vault.vault)
+            if seen is not None and not vault.is_recorded_at_work and vault.lacks_mark is None:
+                idle[vault.vault] = (seen_at, status) = seen
                 is_over = vault.ends_at is not None and vault.ends_at <= now
-                wait_s = OVER_S if is_over else UNFUNDED_S
-                if not vault.is_recorded_at_work and self._clock() - seen_at < wait_s:
+                wait_s = OVER_S if is_over or status in ENDED else UNFUNDED_S
+                if self._clock() - seen_at < wait_s:
                     continue
             due.append(vault)
-        self._unfunded = unfunded
+        self._idle = idle
         return sorted(due, key=at_risk, reverse=True)
 
     def note(self, readings: Iterable[VaultReading]) -> None:
         for reading in readings:
-            if reading.status is VaultStatus.FUNDING:
-                self._unfunded[reading.vault] = self._clock()
-            elif self._unfunded:
-                self._unfunded.pop(reading.vault, None)
+            if reading.status is VaultStatus.FUNDING or reading.status in ENDED:
+                self._idle[reading.vault] = self._clock(), reading.status
+            elif self._idle:
+                self._idle.pop(reading.vault, None)
 
 
 def at_risk(vault: WatchedVault) -> int:
@@ -293,43 +295,8 @@ def confirmed(planned: Iterable[Sequence[Action]], needed: int) -> list[Action]:
     return [said[0] for said in found.values() if len(said) >= needed]
 
 
-class Ends:
-    """At which height each vault was first seen ended: it is watched no more once that is safe and a
-    second voice agrees.
-    """
-
-    def __init__(self) -> None:
-        self._since: dict[str, int] = {}
-
-    def safe(
-        self, nodes: Sequence[NodeReadings], waits: Collection[str]
-    ) -> tuple[int, dict[str, Counter[VaultStatus]]]:
-        """The safe block, and how each vault ended by how many nodes.
-
-        Of two nodes or more the second highest safe block counts. A vault that any node calls working
-        has not ended, and one whose end is not marked yet, or that `waits`, is watched.
-        """
-        said: dict[str, Counter[VaultStatus]] = {}
-        unmarked = set(waits)
-        for node in nodes:
-            for reading in node.by_vault.values():
-                if reading.status in ENDED:
-                    said.setdefault(reading.vault, Counter())[reading.status] += 1
-                    if reading.watched.lacks_mark is LacksMark.END:
-                        unmarked.add(reading.vault)
-        height = max((node.state.head.number for node in nodes), default=0)
-        self._since = {
-            vault: self._since.get(vault, height) for vault in said if not _works(nodes, vault)
-        }
-        heights = sorted((node.state.safe_number for node in nodes), reverse=True)[:NEEDED]
-        safe = heights[-1] if heights else 0
-        over = (v for v, at in self._since.items() if at <= safe and v not in unmarked)
-        return safe, {vault: said[vault] for vault in over}
-
-
-def _works(nodes: Iterable[NodeReadings], vault: str) -> bool:
+def agreed_status(nodes: Iterable[NodeReadings], vault: str) -> str | None:
+    """Its status, as the record calls that, by the word of each node that spoke of it."""
     readings = (node.by_vault.get(vault) for node in nodes)
-    return any(one is not None and one.status in _UNENDED for one in readings)
-
-
-_UNENDED = (VaultStatus.FUNDING, VaultStatus.WORKING)
+    said = {one.status for one in readings if one is not None and one.status is not None}
+    return OF_VAULT.get(said.pop()) if len(said) == 1 else None

@@ -1,6 +1,6 @@
 """What each node's lens says of the vaults, every node apart from the others.
 
-    the order of the vaults --> each node, in a thread of its own: its head, its safe block, whom the factory names, and the first part
+    the order of the vaults --> each node, in a thread of its own: its head, whom the factory names, and the first part
         --> part after part, those most at risk again each second --> a few that are not known, alone, with full gas
 
 Laws
@@ -26,7 +26,6 @@ import structlog
 
 from core.chain import results
 from core.chain.abi import function
-from core.chain.blocks import BlockHeader
 from core.chain.nodes import Request
 from core.chain.reader import VIEW_GAS, output_of
 from core.keeper.views import WatchedVault
@@ -57,12 +56,9 @@ URGENT_S = 1.0  # those most at risk are read again so often while the others ar
 ALONE_S = 1.0  # of a look, in which vaults are asked alone
 BUDGET_S, RETRY_S = 1.0, 0.05  # a node that is over its budget is asked again so long and so often
 MOST_FAILURES = 2  # in a row: then the node is asked again at the next look
-FLOORS_A_LOOK = 100
 HEAD_POLL_S = 0.2
-SAFE_BLOCKS = 200  # below the head of a node that names no safe block
 
 _KEEPER, _PENDING = (function("MandateVaultFactory", name) for name in ("keeper", "pendingKeeper"))
-_FLOOR = function("MandateVault", "stopFloor")
 
 Row = LensRow[LensReading]
 UNREAD: Row = LensRow(LensBlock(0, 0, "", 0), LensOutcome.UNREAD, None)
@@ -80,11 +76,10 @@ class _Alone:
 
 @dataclass(slots=True)
 class NodeLens:
-    """One node: which floors it read, and what it was not asked yet."""
+    """One node, and what it was not asked yet."""
 
     reader: VaultReader
     name: str
-    _floors: dict[str, UsdcE6] = field(default_factory=dict)  # of code, which never changes
     _alone: dict[str, _Alone] = field(default_factory=dict)
     _left_out: dict[str, int] = field(default_factory=dict)  # of the look before, in order
 
@@ -104,7 +99,6 @@ class NodeLens:
         if state is None:
             return False
         rows = rows if state.head.number >= height else None
-        self._read_floors([v.vault for v in vaults if v.floor_usdc_e6 is None])
         at = failures = 0
         while at < len(order) and failures < MOST_FAILURES:
             if time.monotonic() - begun > LOOK_S:
@@ -137,10 +131,9 @@ class NodeLens:
         factory = self.reader.contracts["factory"]
         requests: list[Request] = [
             ("eth_getBlockByNumber", ["latest", False]),
-            ("eth_getBlockByNumber", ["safe", False]),
             *(_view(factory, one.selector) for one in (_KEEPER, _PENDING)),
         ]
-        parsers = [results.header, results.header, *map(output_of, (_KEEPER, _PENDING))]
+        parsers = [results.header, *map(output_of, (_KEEPER, _PENDING))]
         if vaults:
             requests.append(self._lens_call(vaults))
             parsers.append(lens.READINGS.answer_of(len(vaults)))
@@ -149,11 +142,10 @@ class NodeLens:
         if said is None or head is None:
             return None, None
         self.reader.rpc.saw(self.name, said[0])
-        safe = said[1].number if isinstance(said[1], BlockHeader) else head.number - SAFE_BLOCKS
         age_s = self.reader.rpc.head_age_s(self.name)
-        keepers = _keepers(factory, said[2], said[3])
-        rows = said[4] if vaults and isinstance(said[4], tuple) else None
-        return NodeStatus(self.name, head, age_s, safe, keepers), rows
+        keepers = _keepers(factory, said[1], said[2])
+        rows = said[3] if vaults and isinstance(said[3], tuple) else None
+        return NodeStatus(self.name, head, age_s, keepers), rows
 
     def _lens_call(self, vaults: Sequence[WatchedVault]) -> Request:
         return self.reader.lens_call(lens.READINGS, [one.vault for one in vaults])
@@ -202,18 +194,6 @@ class NodeLens:
             elif name in self._alone and not self._alone[name].is_valued:
                 yield vault, row
 
-    def _read_floors(self, vaults: Sequence[str]) -> None:
-        """Of those whose signed terms are not known, from their code."""
-        unknown = [vault for vault in vaults if vault not in self._floors][:FLOORS_A_LOOK]
-        if not unknown:
-            return
-        said = self._ask(
-            [_view(v, _FLOOR.selector) for v in unknown], [output_of(_FLOOR)] * len(unknown)
-        )
-        for vault, floor in zip(unknown, said or (), strict=False):
-            if isinstance(floor, int) and floor <= MAX_ABS_USDC_E6:
-                self._floors[vault] = UsdcE6(floor)
-
     def _ask(self, requests: Sequence[Request], parsers: Sequence[Any]) -> list[Any] | None:
         """None: it does not answer, or is over its budget."""
         said = self.reader.rpc.batch_of_each(requests, ANSWER_S, [self.name], parsers)
@@ -225,14 +205,14 @@ class NodeLens:
         return NodeReadings(state, {v.vault: self._reading(v, row, state) for v, row in told})
 
     def _reading(self, vault: WatchedVault, row: Row, state: NodeStatus) -> VaultReading:
-        found, floor = row.reading, vault.floor_usdc_e6
+        found = row.reading
         worth, source = _worth(found)
         return VaultReading(
             vault,
             self.name,
             None if found is None else found.status,
             worth,
-            self._floors.get(vault.vault) if floor is None else floor,
+            vault.floor_usdc_e6,
             source,
             None if found is None else UsdcE6(found.fee_owed_usdc_e6),
             None if row is UNREAD else _block(row.block, state.head),

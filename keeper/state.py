@@ -172,13 +172,11 @@ class NodeStatus:
     """What a node shows besides vaults.
 
     `head_age_s`: seconds of a clock that only rises since it named a higher block than before.
-    `safe_number`: so many blocks below the head where it names no safe one.
     """
 
     node: str
     head: Head
     head_age_s: float
-    safe_number: int
     keepers: FactoryKeepers | None
 
 

@@ -31,7 +31,7 @@ from core.keeper import views as watched_rows
 from core.keeper.intents import Intent, NewIntent, NewVaultMark, add_ended
 from core.keeper.rules import LacksMark
 from core.keeper.views import WatchedVault
-from core.mandate.rules.lifecycle import OF_VAULT, VaultStatus
+from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UnixSeconds
 from keeper import plan
 from keeper.anchoring import Anchoring
@@ -40,7 +40,7 @@ from keeper.last_resort import LastResort
 from keeper.plan import NodeReadings
 from keeper.read import Lenses
 from keeper.send import Sender
-from keeper.state import Action, FactoryKeepers, IntentKind, KeeperState, Role, VaultReading
+from keeper.state import Action, FactoryKeepers, Head, IntentKind, KeeperState, Role, VaultReading
 from keeper.stops import Stops
 from keeper.watch import Watch, tell
 
@@ -126,7 +126,6 @@ class Tick:
     watch: Watch = field(init=False)
     _anchoring: Anchoring = field(init=False)
     _last_resort: LastResort = field(init=False)
-    _ends: plan.Ends = field(init=False, default_factory=plan.Ends)
     _watched: list[WatchedVault] = field(init=False, default_factory=list)
     _was_told: tuple[bool, bool] = field(init=False, default=(False, False))
 
@@ -187,7 +186,7 @@ class Tick:
         new = self._written(state, acted, actions, self._anchors(state, live), seconds, now)
         if self.sender is not None:
             live = self.sender.advance([*live, *new], now)
-        self._retire(nodes, now)
+        self._retire(nodes, state.head, now)
         is_working = [one for one in state.vaults if one.status is VaultStatus.WORKING]
         return TickReport(
             head_number=state.head.number,
@@ -322,27 +321,22 @@ class Tick:
             added = [rows.add_intent(session, one, self.desk.epoch(), now) for one in planned]
         return [intent for intent in added if intent is not None]
 
-    def _retire(self, nodes: Sequence[NodeReadings], now: datetime) -> None:
-        """Vaults that ended are watched no more, once two voices say so, of which the record is one."""
-        at_work = {vault.vault for vault in self._watched if vault.is_recorded_at_work}
-        safe, said = self._ends.safe(nodes, at_work)
-        due = list(said)[:ENDED_A_TICK]
-        if not due:
-            return
-        with self.desk.database.read() as session:
-            known = rows.ended_statuses(session, self.desk.chain_id, due)
-            recorded = watched_rows.recorded_statuses(session, self.desk.chain_id, due)
+    def _retire(self, nodes: Sequence[NodeReadings], head: Head, now: datetime) -> None:
+        """Vaults that ended are watched no more, once the record has had that for a while, their last
+        mark stands, and the nodes say the same.
+        """
         ended = [
-            (vault, OF_VAULT[status])
-            for vault in due
-            for status, voices in said[vault].items()
-            if voices + (recorded.get(vault) == OF_VAULT[status]) >= plan.NEEDED
-            and known.get(vault) != OF_VAULT[status]
+            (vault.vault, vault.recorded_end)
+            for vault in self._watched
+            if vault.recorded_end is not None
+            and vault.lacks_mark is None
+            and plan.agreed_status(nodes, vault.vault) == vault.recorded_end
         ]
         if ended:
             with self.desk.database.write() as session:
                 self.desk.fence(session)
-                add_ended(session, self.desk.chain_id, ended, safe, now)
+                chain_id = self.desk.chain_id
+                add_ended(session, chain_id, ended[:ENDED_A_TICK], head.number, now)
 
     def _tell_changes(self, state: KeeperState) -> None:
         """Once when it begins and once when it ends: an idle chain would fill the log."""

@@ -425,14 +425,3 @@ def forget_ended(session: WriteSession, chain_id: int, vaults: Collection[str]) 
             KeeperEnded.chain_id == chain_id, KeeperEnded.vault.in_(map(bytes_of, vaults))
         )
     )
-
-
-def ended_statuses(session: Session, chain_id: int, vaults: Collection[str]) -> dict[str, str]:
-    """How those of these vaults ended that are watched no more."""
-    query = select(KeeperEnded.vault, KeeperEnded.status).where(KeeperEnded.chain_id == chain_id)
-    return {
-        address_of(vault): status
-        for vault, status in session.execute(
-            query.where(KeeperEnded.vault.in_(map(bytes_of, vaults)))
-        )
-    }

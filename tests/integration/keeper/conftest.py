@@ -25,6 +25,7 @@ from core.hexes import bytes_of
 from core.identity.tables import Account
 from core.keeper.gas import GasBudgets
 from core.keeper.tables import KeeperIntent, KeeperTx, VaultMark
+from core.keeper.views import RESTS
 from core.mandate.chain import typed_data
 from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.terms import Rule
@@ -338,8 +339,8 @@ class Stage:
         self.record("stopped")
         return keeper.run()
 
-    def record(self, status: str, **columns: Any) -> None:
-        """The mandate's ledger says so, as the indexer would have written it."""
+    def record(self, status: str, *, rested: bool = False, **columns: Any) -> None:
+        """The mandate's ledger says so, as the indexer would have written it now, or an hour ago."""
         with self.database.write() as session:
             mandate = session.scalars(select(Mandate)).one()
             mandate.status = status
@@ -347,7 +348,7 @@ class Stage:
                 MandateHead(
                     mandate_id=mandate.id,
                     status=status,
-                    updated_at=self.now(),
+                    updated_at=self.now() - (RESTS if rested else timedelta()),
                     **EMPTY_HEAD | columns,
                 )
             )

@@ -1,6 +1,5 @@
 """Who is read first, and what follows from what several nodes say: no socket, no database."""
 
-from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -12,16 +11,16 @@ from core.money import UnixSeconds, UsdcE6
 from keeper.plan import (
     OVER_S,
     UNFUNDED_S,
-    Ends,
     NodeReadings,
     Order,
+    agreed_status,
     best_first,
     confirmed,
     in_turn,
     keepers,
     merged,
 )
-from keeper.state import Action, FactoryKeepers, Head, IntentKind, NodeStatus, VaultReading
+from keeper.state import Action, FactoryKeepers, IntentKind, NodeStatus, VaultReading
 from tests.each import each
 from tests.unit.keeper.readings import BUDGET, CREATED_AT, FLOOR, HEAD, NOW, USDC, VAULT, reading
 
@@ -117,6 +116,16 @@ def test_due__never_funded_and_over__is_looked_at_seldom(
     assert place.due(UNFUNDED, at=at) == found
 
 
+def test_due__one_that_ended__is_looked_at_seldom_until_it_lacks_a_mark_or_works() -> None:
+    place = Place()
+    place.saw("unfunded", VaultStatus.STOPPED)
+    place.now += OVER_S - 1
+    assert place.due(UNFUNDED) == []
+    assert place.due(replace(UNFUNDED, lacks_mark=LacksMark.END)) == ["unfunded"]
+    place.saw("unfunded", VaultStatus.STOPPED)
+    assert place.due(replace(UNFUNDED, is_recorded_at_work=True)) == ["unfunded"]
+
+
 def test_due__one_that_is_watched_no_more__is_forgotten() -> None:
     place = Place()
     place.saw("unfunded", VaultStatus.FUNDING)
@@ -136,13 +145,10 @@ def test_in_turn__those_most_at_risk_and_then_who_was_left_out() -> None:
 
 def node(
     *readings: VaultReading,
-    number: int = HEAD.number,
-    safe: int = 0,
     age_s: float = 0.0,
     named: FactoryKeepers | None = None,
 ) -> NodeReadings:
-    head = Head(number, HEAD.hash, HEAD.at, HEAD.base_fee_wei)
-    state = NodeStatus("node", head, age_s, safe, named)
+    state = NodeStatus("node", HEAD, age_s, named)
     return NodeReadings(state, {one.vault: one for one in readings})
 
 
@@ -212,40 +218,9 @@ def test_confirmed__what_so_many_nodes_plan_in_the_words_of_the_first() -> None:
 
 
 STOPPED = reading(None, status=VaultStatus.STOPPED)
-AT = HEAD.number
 
 
-def safe(ends: Ends, *nodes: NodeReadings, waits: tuple[str, ...] = ()) -> dict[str, Any]:
-    return ends.safe(nodes, waits)[1]
-
-
-def test_ended__once_the_block_in_which_it_was_seen_is_safe() -> None:
-    ends = Ends()
-    assert safe(ends, node(STOPPED, safe=AT - 1)) == {}
-    assert safe(ends, node(STOPPED, number=AT + 9, safe=AT - 1)) == {}
-    assert safe(ends, node(STOPPED, number=AT + 9, safe=AT)) == {VAULT: {VaultStatus.STOPPED: 1}}
-
-
-def test_ended__of_several_nodes_the_second_highest_safe_block_counts() -> None:
-    ends = Ends()
-    nodes = [node(STOPPED, safe=2**58), node(STOPPED, safe=AT - 1), node(safe=0)]
-    assert safe(ends, *nodes) == {}
-    nodes[1] = node(STOPPED, safe=AT)
-    assert safe(ends, *nodes) == {VAULT: Counter({VaultStatus.STOPPED: 2})}
-
-
-def test_ended__a_node_that_calls_it_working__begins_it_anew() -> None:
-    """A reorg took the stop away."""
-    ends = Ends()
-    safe(ends, node(STOPPED, safe=AT - 1))
-    assert safe(ends, node(reading(BUDGET), safe=AT), node(STOPPED, safe=AT)) == {}
-    assert safe(ends, node(STOPPED, number=AT + 1, safe=AT)) == {}
-    assert safe(ends, node(STOPPED, number=AT + 1, safe=AT + 1)) != {}
-
-
-def test_ended__one_whose_end_is_not_marked_or_recorded_yet__is_watched() -> None:
-    ends = Ends()
-    unmarked = reading(None, status=VaultStatus.STOPPED, lacks_mark=LacksMark.END)
-    assert safe(ends, node(unmarked, safe=AT)) == {}
-    assert safe(ends, node(STOPPED, safe=AT), waits=(VAULT,)) == {}
-    assert safe(ends, node(STOPPED, number=AT + 9, safe=AT)) != {}, "seen ended all the same"
+def test_agreed_status__is_what_each_node_that_spoke_of_it_says() -> None:
+    assert agreed_status([node(STOPPED), node(), node(UNREAD)], VAULT) == "stopped"
+    assert agreed_status([node(STOPPED), node(reading(BUDGET))], VAULT) is None
+    assert agreed_status([node(UNREAD), node()], VAULT) is None

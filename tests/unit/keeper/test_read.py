@@ -17,10 +17,10 @@ from core.chain.nodes import Nodes
 from core.keeper.views import WatchedVault
 from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.lifecycle import VaultStatus
-from core.money import UnixSeconds, UsdcE6
+from core.money import UnixSeconds
 from keeper import read
 from keeper.plan import NodeReadings
-from keeper.read import SAFE_BLOCKS, VAULTS_A_CALL, Lenses
+from keeper.read import VAULTS_A_CALL, Lenses
 from keeper.state import ReadBlock, VaultReading
 from tests.each import each
 from tests.node_transport import in_threads
@@ -37,7 +37,6 @@ COUNT = 9  # of the factory's vaults
 VIEWS = {
     function("MandateVaultFactory", "keeper").selector: f"0x{int(KEEPER, 16):064x}",
     function("MandateVaultFactory", "pendingKeeper").selector: f"0x{0:064x}{0:064x}",
-    function("MandateVault", "stopFloor").selector: f"0x{7:064x}",
 }
 READINGS = function("VaultLens", "readings")
 
@@ -58,9 +57,7 @@ class Node:
     def __init__(self, says: Callable[[list[str]], Sequence[Row] | None]) -> None:
         self.says = says
         self.number = NUMBER
-        self.names_safe = True
         self.asked: list[list[str]] = []
-        self.floors = 0
 
     def answer(self, request: httpx.Request) -> httpx.Response:
         asked = json.loads(request.content)
@@ -74,10 +71,8 @@ class Node:
         if method == "eth_blockNumber":
             return {"id": call["id"], "result": hex(self.number)}
         if method == "eth_getBlockByNumber":
-            is_known = params[0] == "latest" or self.names_safe
-            return {"id": call["id"], "result": self._block(params[0]) if is_known else None}
+            return {"id": call["id"], "result": self._block()}
         data = params[0]["data"]
-        self.floors += data == function("MandateVault", "stopFloor").selector
         if data in VIEWS:
             return {"id": call["id"], "result": VIEWS[data]}
         (vaults,) = READINGS.decode_input(data)
@@ -89,10 +84,10 @@ class Node:
         words = [NUMBER, AT, 0, COUNT, 160, len(rows), *(word for row in rows for word in row)]
         return {"id": call["id"], "result": "0x" + "".join(f"{word:064x}" for word in words)}
 
-    def _block(self, tag: str) -> dict[str, Any]:
+    def _block(self) -> dict[str, Any]:
         zero = "0x" + "00" * 32
         return {
-            "number": hex(self.number - (20 if tag == "safe" else 0)), "hash": zero,
+            "number": hex(self.number), "hash": zero,
             "parentHash": zero, "timestamp": hex(AT), "logsBloom": "0x" + "00" * 256,
             "transactions": [], "baseFeePerGas": "0x1",
         }  # fmt: skip
@@ -183,18 +178,6 @@ def test_an_answer_that_no_lens_gives__says_nothing(monkeypatch: pytest.MonkeyPa
     for row in (valued(status=9), (VALUED,), (7, *NOTHING), (UNREAD, *NOTHING[:-1], 5)):
         node = Node(lambda asked, row=row: [row] * len(asked))  # type: ignore[misc]
         assert all(found.status is None for found in looked(node, vaults(2)).values()), row
-
-
-def test_a_floor_that_the_terms_do_not_tell__is_asked_once_in_a_vaults_life() -> None:
-    node = Node(lambda asked: [valued()] * len(asked))
-    some = vaults(3, floor_usdc_e6=None)
-    with lenses_of(node) as lenses:
-        assert {found.floor_usdc_e6 for found in look(lenses, some).values()} == {UsdcE6(7)}
-        look(lenses, some)
-    assert node.floors == 3
-
-
-# Which vaults are asked together
 
 
 def test_vaults_of_several_calls__are_all_read() -> None:
@@ -294,14 +277,11 @@ def states(lenses: Lenses) -> list[NodeReadings]:
 
 
 def test_what_a_node_shows_besides_vaults() -> None:
-    with lenses_of(node := Node(lambda asked: [])) as lenses:
+    with lenses_of(Node(lambda asked: [])) as lenses:
         (part,) = states(lenses)
-        node.names_safe = False
-        (other,) = states(lenses)
-    assert (part.state.head.number, part.state.safe_number) == (NUMBER, NUMBER - 20)
+    assert part.state.head.number == NUMBER
     assert part.state.keepers is not None
     assert (part.state.keepers.named.lower(), part.state.keepers.pending) == (KEEPER, None)
-    assert other.state.safe_number == NUMBER - SAFE_BLOCKS
 
 
 def test_a_node_that_hangs__is_not_waited_for_when_another_has_answered(
