@@ -28,7 +28,7 @@ from core.chain.revert import decode_revert
 from core.hexes import hex_of
 from core.keeper.gas import FILLER_GAS
 from core.settings import Settings
-from keeper.state import URGENT, Head
+from keeper.state import URGENT, head_of
 
 GWEI = 10**9
 MOST_TIP_WEI = 2 * GWEI
@@ -201,13 +201,13 @@ class Quotes:
         """`rising`: nodes whose heads rise."""
         self._rising = rising
         self.heads = {
-            name: head for name, said in told.items() if (head := Head.of(said[1])) is not None
+            name: head for name, said in told.items() if (head := head_of(said[1])) is not None
         }
         self._told = told
         self._first = 2 + len(accounts)
         self._place = {account: n for n, account in enumerate(accounts)}
         tips = _numbers(told, 0) or [TIP_WHEN_UNKNOWN_WEI]
-        bases = [head.base_fee_wei for head in self.heads.values()] or [0]
+        bases = [head.base_fee_wei or 0 for head in self.heads.values()] or [0]
         most_tip_wei = max(MOST_TIP_WEI, 2 * min(bases))
         # where none tells, nothing can be paid for
         balances = {one: _numbers(told, 2 + n) or [0] for n, one in enumerate(accounts)}
@@ -219,7 +219,7 @@ class Quotes:
         )
 
     @property
-    def head(self) -> Head:
+    def head(self) -> BlockHeader:
         """The middle one, of two the higher."""
         number = median_high(sorted(head.number for head in self.heads.values()))
         return next(head for head in self.heads.values() if head.number == number)

@@ -22,6 +22,7 @@ from typing import TypeVar
 import structlog
 from sqlalchemy.orm import Session
 
+from core.chain.blocks import BlockHeader
 from core.chain.nodes import Nodes
 from core.chain.signer import Signer
 from core.custody import views as custody
@@ -35,7 +36,7 @@ from core.keeper.rules import NEXT, REFUSED_KEY, IntentState
 from core.mandate.chain import calldata
 from keeper.attempts import IntentMove
 from keeper.gas import Caps
-from keeper.state import Action, Head, IntentKind, Role
+from keeper.state import Action, IntentKind, Role
 
 REQUEST_PATIENCE = timedelta(hours=1)  # with a request of the outbox that the chain refuses
 ANCHOR_PATIENCE = timedelta(minutes=10)  # with an anchor that could not be signed
@@ -93,7 +94,9 @@ _CALLS = {
 }
 
 
-def intent_of_request(request: OutboxRequest, role: Role, data: bytes, head: Head) -> NewIntent:
+def intent_of_request(
+    request: OutboxRequest, role: Role, data: bytes, head: BlockHeader
+) -> NewIntent:
     """`role`: whose key pays. `data`: what was built for it."""
     return NewIntent(
         chain_id=request.chain_id,

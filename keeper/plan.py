@@ -21,6 +21,7 @@ Laws
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from core.chain.blocks import BlockHeader
 from core.keeper.rules import LacksMark
 from core.keeper.views import SourcedMark, WatchedVault
 from core.mandate.rules.lifecycle import OF_VAULT, VaultStatus
@@ -31,7 +32,6 @@ from keeper.state import (
     ENDED,
     Action,
     FactoryKeepers,
-    Head,
     IntentKind,
     KeeperState,
     NodeStatus,
@@ -131,7 +131,7 @@ def settlements(state: KeeperState, now: UnixSeconds) -> list[Action]:
     ]
 
 
-def is_to_be_settled(reading: VaultReading, head: Head) -> bool:
+def is_to_be_settled(reading: VaultReading, head: BlockHeader) -> bool:
     """In the day after the end: a vault that still works, after its last mark where it can be had,
     since it takes none then; or a stopped one that owes a fee, since its owner withdraws anyway.
     Later anyone may settle.
@@ -139,7 +139,9 @@ def is_to_be_settled(reading: VaultReading, head: Head) -> bool:
     An unknown end, status or fee says no. Source: MandateVault.settle.
     """
     ends_at, lacks_mark = reading.watched.ends_at, reading.watched.lacks_mark
-    is_in_grace = ends_at is not None and settle_grace_until(ends_at, head.at) is not None
+    is_in_grace = (
+        ends_at is not None and settle_grace_until(ends_at, UnixSeconds(head.timestamp)) is not None
+    )
     owes = reading.status is VaultStatus.STOPPED and bool(reading.fee_owed_usdc_e6)
     return (
         is_in_grace
@@ -156,7 +158,7 @@ def acceptances(state: KeeperState, now: UnixSeconds) -> list[Action]:
     keepers = state.keepers
     if keepers is None or state.is_stale or state.own is None or keepers.pending != state.own:
         return []
-    may_accept = keepers.eta <= state.head.at <= keepers.eta + ACCEPT_S
+    may_accept = keepers.eta <= state.head.timestamp <= keepers.eta + ACCEPT_S
     return (
         [Action(IntentKind.ACCEPT, keepers.factory, state.head, "proposed")] if may_accept else []
     )
@@ -176,7 +178,7 @@ def marks(state: KeeperState, now: UnixSeconds) -> list[Action]:
     ]
 
 
-def why_marked(reading: VaultReading, head: Head, now: UnixSeconds) -> str | None:
+def why_marked(reading: VaultReading, head: BlockHeader, now: UnixSeconds) -> str | None:
     """`first`, `moved`, `daily`, `ended`, `terms_ended`; None: no mark is to be sent.
 
     It is measured against the last one sent, or the funding where none was.
@@ -226,7 +228,7 @@ def _is_judged(reading: VaultReading) -> bool:
     return reading.status in (VaultStatus.WORKING, None) and reading.floor_usdc_e6 is not None
 
 
-def _is_news(reading: VaultReading, head: Head, now: UnixSeconds) -> bool:
+def _is_news(reading: VaultReading, head: BlockHeader, now: UnixSeconds) -> bool:
     last = reading.watched.last_written
     if last is None or last.source != reading.source or _says_more(last, reading):
         return True

@@ -26,6 +26,7 @@ import structlog
 
 from core.chain import results
 from core.chain.abi import function
+from core.chain.blocks import BlockHeader
 from core.chain.nodes import Request
 from core.chain.reader import VIEW_GAS, output_of
 from core.keeper.views import WatchedVault
@@ -42,10 +43,10 @@ from keeper.state import (
     SOURCE_VAULT_WORTH,
     UNREADABLE,
     FactoryKeepers,
-    Head,
     NodeStatus,
     ReadBlock,
     VaultReading,
+    head_of,
 )
 
 VAULTS_A_CALL = lens.MOST_VAULTS
@@ -138,7 +139,7 @@ class NodeLens:
             requests.append(self._lens_call(vaults))
             parsers.append(lens.READINGS.answer_of(len(vaults)))
         said = self._ask(requests, parsers)
-        head = Head.of(said[0]) if said is not None else None
+        head = head_of(said[0]) if said is not None else None
         if said is None or head is None:
             return None, None
         self.reader.rpc.saw(self.name, said[0])
@@ -291,10 +292,10 @@ def _view(to: str, data: str) -> Request:
     return "eth_call", [{"to": to, "data": data, "gas": hex(VIEW_GAS)}, "latest"]
 
 
-def _block(seen: LensBlock, head: Head) -> ReadBlock:
+def _block(seen: LensBlock, head: BlockHeader) -> ReadBlock:
     """A lens does not know its own block's hash: it is the head's where both follow the same one."""
     is_head = (seen.number, seen.parent_hash) == (head.number, head.parent_hash)
-    return ReadBlock(seen.number, UnixSeconds(seen.timestamp), head.hash if is_head else None)
+    return ReadBlock(seen.number, seen.timestamp, head.hash if is_head else None)
 
 
 def _worth(found: LensReading | None) -> tuple[UsdcE6 | None, str]:

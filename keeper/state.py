@@ -66,36 +66,13 @@ class Role(StrEnum):
 OF_REQUESTS = (Role.CUSTODY, Role.SPONSOR)  # their loops are beside the stops'
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
-    """A node's newest block. `at` is its own timestamp, not when it was seen."""
-
-    number: int
-    hash: str
-    at: UnixSeconds
-    base_fee_wei: int
-    parent_hash: str = ""
-
-    @classmethod
-    def of(cls, answer: object) -> "Head | None":
-        """Of a node's answer as `results.header` reads it; None: an error, no block, or one without
-        a base fee.
-        """
-        if not isinstance(answer, BlockHeader) or answer.base_fee_wei is None:
-            return None
-        return cls(
-            answer.number,
-            answer.hash,
-            UnixSeconds(answer.timestamp),
-            answer.base_fee_wei,
-            answer.parent_hash,
-        )
-
-    def age_s(self, now: UnixSeconds) -> int:
-        """Seconds from the block's timestamp to now; negative when this machine's clock is behind
-        the chain's.
-        """
-        return now - self.at
+def head_of(answer: object) -> BlockHeader | None:
+    """A node's newest block as `results.header` reads it; None: an error, no block, or one without a
+    base fee.
+    """
+    if isinstance(answer, BlockHeader) and answer.base_fee_wei is not None:
+        return answer
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +80,7 @@ class ReadBlock:
     """The block whose state a reading has. `hash` None: the node has not named that block."""
 
     number: int
-    at: UnixSeconds
+    timestamp: int
     hash: str | None
 
 
@@ -142,14 +119,14 @@ class VaultReading:
         """True when money is out where no adapter values it: the worth counts it at cost."""
         return self.source == SOURCE_AT_COST
 
-    def is_for_anyone(self, head: Head | ReadBlock) -> bool:
+    def is_for_anyone(self, head: BlockHeader | ReadBlock) -> bool:
         """True while the vault takes `enforceStopLine`, and judges by itself whether it fell.
 
         Source: MandateVault.enforceStopLine.
         """
-        return self.watched.ends_at is None or head.at < self.watched.ends_at
+        return self.watched.ends_at is None or head.timestamp < self.watched.ends_at
 
-    def action(self, kind: IntentKind, head: Head, why: str) -> "Action":
+    def action(self, kind: IntentKind, head: BlockHeader, why: str) -> "Action":
         """What is to be sent of this vault, with the numbers of this reading."""
         return Action(kind, self.vault, head, why, self)
 
@@ -175,7 +152,7 @@ class NodeStatus:
     """
 
     node: str
-    head: Head
+    head: BlockHeader
     head_age_s: float
     keepers: FactoryKeepers | None
 
@@ -193,7 +170,7 @@ class KeeperState:
     """
 
     chain_id: int
-    head: Head
+    head: BlockHeader
     head_age_s: int
     vaults: tuple[VaultReading, ...]
     max_head_age_s: int
@@ -227,7 +204,7 @@ class Action:
 
     kind: IntentKind
     to: str
-    head: Head
+    head: BlockHeader
     why: str
     reading: VaultReading | None = None
 
@@ -247,7 +224,7 @@ class Action:
             "vault": self.to,
             "block_number": block.number,
             "block_hash": block.hash,
-            "block_at": block.at,
+            "block_at": block.timestamp,
             "worth_usdc": usdc_text_or_none(self.worth_usdc_e6),
             "floor_usdc": None if seen is None else usdc_text_or_none(seen.floor_usdc_e6),
             "source": None if seen is None else seen.source,

@@ -22,7 +22,7 @@ import structlog
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from core.chain.blocks import TransactionReceipt
+from core.chain.blocks import BlockHeader, TransactionReceipt
 from core.db.engine import WriteSession
 from core.db.leadership import LeadershipLostError
 from core.hexes import bytes_of
@@ -33,7 +33,7 @@ from core.mandate.chain import calldata
 from keeper.attempts import fees_of
 from keeper.gas import Fees
 from keeper.intents import Desk, intent_of
-from keeper.state import FELL, Head, IntentKind, VaultReading
+from keeper.state import FELL, IntentKind, VaultReading
 
 ENFORCE = bytes_of(calldata.enforce_stop_line())
 READ_EVERY_S = 30.0
@@ -177,7 +177,7 @@ class StopRows:
     _last_epoch: int = 0
     _read_again_at: float = float("-inf")
 
-    def new(self, reading: VaultReading, head: Head) -> Stop:
+    def new(self, reading: VaultReading, head: BlockHeader) -> Stop:
         intent = intent_of(reading.action(IntentKind.STOP, head, FELL), self.desk.chain_id)
         intent = replace(intent, role=next(iter(self.roles.values())))
         stop = self.stops[reading.vault] = Stop(intent, reading.vault, self.clock())

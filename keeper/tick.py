@@ -25,6 +25,7 @@ import structlog
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
+from core.chain.blocks import BlockHeader
 from core.errors import OutsideError
 from core.keeper import intents as rows
 from core.keeper import views as watched_rows
@@ -40,7 +41,7 @@ from keeper.last_resort import LastResort
 from keeper.plan import NodeReadings
 from keeper.read import Lenses
 from keeper.send import Sender
-from keeper.state import Action, FactoryKeepers, Head, IntentKind, KeeperState, Role, VaultReading
+from keeper.state import Action, FactoryKeepers, IntentKind, KeeperState, Role, VaultReading
 from keeper.stops import Stops
 from keeper.watch import Watch, tell
 
@@ -321,7 +322,7 @@ class Tick:
             added = [rows.add_intent(session, one, self.desk.epoch(), now) for one in planned]
         return [intent for intent in added if intent is not None]
 
-    def _retire(self, nodes: Sequence[NodeReadings], head: Head, now: datetime) -> None:
+    def _retire(self, nodes: Sequence[NodeReadings], head: BlockHeader, now: datetime) -> None:
         """Vaults that ended are watched no more, once the record has had that for a while, their last
         mark stands, and the nodes say the same.
         """

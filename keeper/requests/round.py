@@ -30,6 +30,7 @@ from functools import partial
 import structlog
 from sqlalchemy.orm import Session
 
+from core.chain.blocks import BlockHeader
 from core.chain.fees import layer_1_fee_wei
 from core.custody.rules import TRANSFER_GAS
 from core.db.engine import WriteSession
@@ -42,7 +43,6 @@ from core.keeper.intents import Intent, NewIntent
 from core.keeper.queue import OutboxRequest, QueuePlace
 from core.keeper.rules import ON_CHAIN, REFUSED_KEY, IntentState, Purse
 from core.mandate.chain.reader import VaultReader
-from core.money import UnixSeconds
 from core.sponsored import queries as sponsored
 from core.sponsored.rules import BUY_GAS, UNSIGNED_BUY_BYTES
 from core.times import next_day
@@ -51,7 +51,7 @@ from keeper.intents import REQUEST_PATIENCE, Desk, intent_of_request
 from keeper.outbox_kinds import Builder, LapsedError
 from keeper.send import Sender
 from keeper.spared import spared
-from keeper.state import Head, Role
+from keeper.state import Role
 
 REQUESTS_A_ROUND = 20
 MOST_UNDER_WAY = 200
@@ -92,7 +92,7 @@ class RequestPrice:
     more requests the key can pay for.
     """
 
-    head: Head
+    head: BlockHeader
     most_wei: int
     least_wei: int
     layer_1_wei: int
@@ -176,8 +176,7 @@ class RequestRound:
         Errors: RpcError.
         """
         said = quotes(self.desk.rpc, [self.account])
-        seconds = UnixSeconds(int(now.timestamp()))
-        if not said.heads or said.head.age_s(seconds) > self.max_head_age_s:
+        if not said.heads or now.timestamp() - said.head.timestamp > self.max_head_age_s:
             self._tell("the head is stale")
             return None
         market, caps = said.market, self.desk.caps
@@ -252,7 +251,7 @@ class RequestRound:
         return used_up
 
     def _built(
-        self, due: Sequence[tuple[OutboxRequest, QueuePlace]], head: Head, now: datetime
+        self, due: Sequence[tuple[OutboxRequest, QueuePlace]], head: BlockHeader, now: datetime
     ) -> list[_Planned]:
         """Signed by the wallets' keys."""
         with self.desk.database.read() as session:
@@ -264,7 +263,7 @@ class RequestRound:
             ]
 
     def _intent(
-        self, session: Session, request: OutboxRequest, head: Head, now: datetime
+        self, session: Session, request: OutboxRequest, head: BlockHeader, now: datetime
     ) -> tuple[NewIntent, IntentState] | None:
         """What is to be written down: planned, or ended before it began. None: it cannot be built
         now, which is told once.

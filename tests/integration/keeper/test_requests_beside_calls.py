@@ -11,18 +11,18 @@ from typing import Any, cast
 import pytest
 from sqlalchemy import text
 
+from core.chain.blocks import BlockHeader
 from core.db.engine import Database
 from core.keeper import gas, queue
 from core.keeper.gas import TOTAL, GasBudgets
 from core.keeper.intents import Intent
 from core.keeper.queue import QueuePlace, RequestPayer
 from core.keeper.requests import NewRequest, ask
-from core.money import UnixSeconds
 from keeper.gas import Caps
 from keeper.intents import Desk
 from keeper.requests.round import RequestPrice, RequestRound
 from keeper.send import Sender
-from keeper.state import Head, Role
+from keeper.state import Role
 from tests.personas import KEEPER
 
 NOW = datetime(2026, 11, 2, 12, tzinfo=UTC)
@@ -32,7 +32,7 @@ USDC = "0x" + "11" * 20
 WEI = 100
 BUDGETS = GasBudgets(total_wei=10**6, owner_wei=10**6, account_wei=10**6)
 FIRST, SECOND = RequestPayer(account_id=7, owner_id=None), RequestPayer(account_id=8, owner_id=None)
-HEAD = Head(1, "0x" + "22" * 32, UnixSeconds(int(NOW.timestamp())), 1)
+HEAD = BlockHeader(1, "0x" + "22" * 32, "0x" + "21" * 32, int(NOW.timestamp()), 0, (), 1)
 WAITS = text(
     "select count(*) from pg_stat_activity where datname = current_database() and "
     "wait_event_type = 'Lock'"

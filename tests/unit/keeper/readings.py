@@ -4,10 +4,11 @@ unless a test says so.
 
 from typing import Any
 
+from core.chain.blocks import BlockHeader
 from core.keeper.views import WatchedVault
 from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UnixSeconds, UsdcE6
-from keeper.state import SOURCE_VAULT_WORTH, Head, KeeperState, ReadBlock, VaultReading
+from keeper.state import SOURCE_VAULT_WORTH, KeeperState, ReadBlock, VaultReading
 
 USDC = 1_000_000
 BUDGET = UsdcE6(1_000 * USDC)
@@ -15,7 +16,7 @@ FLOOR = UsdcE6(950 * USDC)
 CREATED_AT = UnixSeconds(1_800_000_000)
 NOW = UnixSeconds(CREATED_AT + 100)
 VAULT = "0x90F79bf6EB2c4f870365E785982E1f101E93b906"
-HEAD = Head(500, "0x" + "ab" * 32, NOW, 1_000_000_000)
+HEAD = BlockHeader(500, "0x" + "ab" * 32, "0x" + "aa" * 32, NOW, 0, (), 1_000_000_000)
 MAX_HEAD_AGE_S = 10
 
 
@@ -40,7 +41,7 @@ def reading(worth_usdc_e6: int | None, **changes: Any) -> VaultReading:
         "worth_usdc_e6": worth_usdc_e6,
         "floor_usdc_e6": FLOOR,
         "source": SOURCE_VAULT_WORTH,
-        "block": ReadBlock(HEAD.number, HEAD.at, HEAD.hash),
+        "block": ReadBlock(HEAD.number, HEAD.timestamp, HEAD.hash),
     }
     return VaultReading(**fields | changes)
 

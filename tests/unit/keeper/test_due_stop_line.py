@@ -29,7 +29,7 @@ def test_due__not_of_a_vault_that_is_not_working(status: VaultStatus | None) -> 
     assert not is_fallen(reading(0, status=status))
 
 
-@each(("ends_at", "due"), [(HEAD.at + 1, True), (HEAD.at, False)])
+@each(("ends_at", "due"), [(HEAD.timestamp + 1, True), (HEAD.timestamp, False)])
 def test_due__until_the_end_of_the_terms(ends_at: int, due: bool) -> None:
     """From then on the vault refuses: MandateEnded."""
     assert is_fallen(reading(0, ends_at=UnixSeconds(ends_at))) is due

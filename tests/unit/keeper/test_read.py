@@ -17,7 +17,6 @@ from core.chain.nodes import Nodes
 from core.keeper.views import WatchedVault
 from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.lifecycle import VaultStatus
-from core.money import UnixSeconds
 from keeper import read
 from keeper.plan import NodeReadings
 from keeper.read import VAULTS_A_CALL, Lenses
@@ -137,7 +136,7 @@ def test_a_valued_vault__is_read_with_the_floor_of_its_terms() -> None:
         "vault.worth",
     )
     assert (found.floor_usdc_e6, found.fee_owed_usdc_e6) == (FLOOR, 3)
-    assert found.block == ReadBlock(NUMBER, UnixSeconds(AT), "0x" + "00" * 32)
+    assert found.block == ReadBlock(NUMBER, AT, "0x" + "00" * 32)
 
 
 def test_a_reading_of_another_backend_than_named_the_head__is_of_the_block_that_the_lens_saw() -> (
@@ -146,7 +145,7 @@ def test_a_reading_of_another_backend_than_named_the_head__is_of_the_block_that_
     node = Node(lambda asked: [valued()] * len(asked))
     node.number = NUMBER + 2
     (found,) = looked(node, vaults(1)).values()
-    assert found.block == ReadBlock(NUMBER, UnixSeconds(AT), None)
+    assert found.block == ReadBlock(NUMBER, AT, None)
 
 
 def test_money_at_unvalued_targets__is_counted_at_cost_and_says_so() -> None:
