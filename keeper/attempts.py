@@ -16,7 +16,7 @@ Laws
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from eth_utils.crypto import keccak
 
@@ -28,7 +28,7 @@ from core.chain.signer import Signer
 from core.hexes import hex_of
 from core.keeper.intents import Intent, NewIntent, NewTx, Tx
 from core.keeper.rules import ON_CHAIN, PENDING, IntentState, TxState
-from keeper.gas import OTHERS_S, Fees, Market, Quotes, of_each, unsigned
+from keeper.gas import OTHERS_S, Fees, Market, Quotes, of_each
 from keeper.state import YIELDING
 
 SUCCESS = 1
@@ -38,17 +38,8 @@ DEEP_BLOCKS = 1_800  # over whatever a node calls safe
 ASKED_AT_ONCE = 25  # receipts
 
 T = TypeVar("T")
+TxT = TypeVar("TxT", bound=NewTx)
 Receipts = Mapping[str, Mapping[str, Any]]  # by node and hash
-
-
-class Signed(Protocol):
-    """What has a hash: a row, or bytes that have none yet."""
-
-    @property
-    def hash(self) -> str: ...
-
-
-SignedT = TypeVar("SignedT", bound=Signed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,12 +147,12 @@ def safe_block(rpc: Nodes, quotes: Quotes) -> int:
 
 
 def agreed(
-    attempts: Sequence[SignedT],
+    attempts: Sequence[TxT],
     told: Receipts,
     reach: Mapping[str, float],
     *,
     is_used: bool = False,
-) -> tuple[SignedT, TransactionReceipt] | None:
+) -> tuple[TxT, TransactionReceipt] | None:
     """The attempt that is mined, and its receipt: as two nodes say, or all that have its block
     or soon will (`reach`). One above every head (pre-confirmed, or made up) is no receipt yet.
 
@@ -187,7 +178,7 @@ def _end(receipt: TransactionReceipt) -> tuple[str, int]:
     return receipt.block_hash, receipt.status
 
 
-def _receipts_of(attempts: Iterable[Signed], told: Receipts) -> set[tuple[str, str, int]]:
+def _receipts_of(attempts: Iterable[NewTx], told: Receipts) -> set[tuple[str, str, int]]:
     """Those that any node has, by hash, block and end."""
     return {
         (attempt.hash, *_end(receipt))
@@ -197,7 +188,7 @@ def _receipts_of(attempts: Iterable[Signed], told: Receipts) -> set[tuple[str, s
     }
 
 
-def ends_of(attempts: Iterable[Signed], told: Receipts) -> set[int]:
+def ends_of(attempts: Iterable[NewTx], told: Receipts) -> set[int]:
     """How these ended, by any node's receipt."""
     return {status for _, _, status in _receipts_of(attempts, told)}
 
@@ -370,4 +361,14 @@ class Draft:
     def transaction(self) -> dict[str, Any]:
         """As Signer.sign_transaction takes it."""
         to, data = (self.signer, b"") if self.is_filler else (self.intent.to, self.intent.data)
-        return unsigned(self.intent.chain_id, self.nonce, to, data, self.gas, self.fees)
+        return {
+            "type": 2,
+            "chainId": self.intent.chain_id,
+            "nonce": self.nonce,
+            "to": to,
+            "data": hex_of(data),
+            "value": 0,
+            "gas": self.gas,
+            "maxFeePerGas": self.fees.max_fee_wei,
+            "maxPriorityFeePerGas": self.fees.max_priority_fee_wei,
+        }

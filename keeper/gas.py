@@ -72,23 +72,6 @@ class Caps:
         return self.stops_wei if kind in URGENT else self.others_wei
 
 
-def unsigned(
-    chain_id: int, nonce: int, to: str, data: bytes, gas: int, fees: Fees
-) -> dict[str, Any]:
-    """A transaction as Signer.sign_transaction takes it."""
-    return {
-        "type": 2,
-        "chainId": chain_id,
-        "nonce": nonce,
-        "to": to,
-        "data": hex_of(data),
-        "value": 0,
-        "gas": gas,
-        "maxFeePerGas": fees.max_fee_wei,
-        "maxPriorityFeePerGas": fees.max_priority_fee_wei,
-    }
-
-
 def fees_for(base_fee_wei: int, priority_fee_wei: int, cap_wei: int) -> Fees | None:
     """base * 2 + priority, at most the cap; None when even the base fee is above the cap."""
     if base_fee_wei > cap_wei:

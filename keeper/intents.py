@@ -39,7 +39,6 @@ from keeper.gas import Caps
 from keeper.state import Action, IntentKind, Role
 
 REQUEST_PATIENCE = timedelta(hours=1)  # with a request of the outbox that the chain refuses
-ANCHOR_PATIENCE = timedelta(minutes=10)  # with an anchor that could not be signed
 PLANNED_PATIENCE = timedelta(minutes=1)  # with what a tick plans
 _ORDER = [kind.value for kind in IntentKind]
 
@@ -132,18 +131,14 @@ def live_kinds(intents: Iterable[Intent]) -> dict[str, frozenset[str]]:
 def is_out_of_patience(intent: Intent, now: datetime) -> IntentState | None:
     """How one ends that could not be sent for long; None: it waits on.
 
-    A request of the outbox is tried for an hour; the removal of an agent once, and what else a tick
-    plans for a minute, since it is planned again, with newer numbers, while it is needed.
+    What a tick plans waits for a minute, since it is planned again, with newer numbers, while it is
+    needed.
     """
-    waited = now - intent.created_at
-    if intent.state is not IntentState.PLANNED:
-        return None
-    if intent.kind == IntentKind.REMOVE:
-        return IntentState.REFUSED
-    if intent.outbox_id is not None or intent.kind == IntentKind.ANCHOR:
-        patience = REQUEST_PATIENCE if intent.outbox_id is not None else ANCHOR_PATIENCE
-        return IntentState.REFUSED if waited >= patience else None
-    return IntentState.SUPERSEDED if waited >= PLANNED_PATIENCE else None
+    end, patience = IntentState.SUPERSEDED, PLANNED_PATIENCE
+    if intent.outbox_id is not None:
+        end, patience = IntentState.REFUSED, REQUEST_PATIENCE
+    is_over = intent.state is IntentState.PLANNED and now - intent.created_at >= patience
+    return end if is_over else None
 
 
 class IntentMovedError(RuntimeError):

@@ -49,7 +49,6 @@ from keeper.read import Lenses
 from keeper.requests.loop import ANSWER_S, RequestLoop, share_of
 from keeper.requests.round import CUSTODY, SPONSOR
 from keeper.signers import (
-    SignerRefusedError,
     require_all_allowed,
     require_gas_key,
     signers_of,
@@ -150,7 +149,7 @@ class Keeper:
                         loop.start()
         except LeadershipLostError as error:
             self._lose_lead(error)
-        except (InvalidParameterError, SignerRefusedError) as error:
+        except InvalidParameterError as error:
             log.error("configuration refused", error=str(error))
             self.end(exit_code=1)
         except (OutsideError, OperationalError) as error:
@@ -165,7 +164,7 @@ class Keeper:
         """One tick; None while another process leads. `every_s`: of many, for which the vaults are
         looked at so often, and the lead is waited for so long.
 
-        Errors: as Tick.run, and SignerRefusedError.
+        Errors: as Tick.run, and InvalidParameterError of a key.
         """
         if not self._leadership.take_within(every_s, now_utc, self._ended.wait):
             if not self._told_waiting:  # once: a spare may wait for weeks
@@ -359,7 +358,7 @@ def once() -> None:
         report = keeper.once()
         if report is not None:
             keeper.requests_once()
-    except (OutsideError, InvalidParameterError, SignerRefusedError, OperationalError) as error:
+    except (OutsideError, InvalidParameterError, OperationalError) as error:
         log.error("tick failed", error=str(error), kind=type(error).__name__)
         raise typer.Exit(1) from None
     finally:

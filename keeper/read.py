@@ -213,7 +213,6 @@ class NodeLens:
             self.name,
             None if found is None else found.status,
             worth,
-            vault.floor_usdc_e6,
             source,
             None if found is None else UsdcE6(found.fee_owed_usdc_e6),
             None if row is UNREAD else _block(row.block, state.head),

@@ -32,15 +32,6 @@ PREFIXES = {
 }  # of the settings' names
 
 
-class SignerRefusedError(MandateError):
-    """This key must not sign on this chain."""
-
-    def __init__(self, address: str, rule: str) -> None:
-        super().__init__(f"{address}: {rule}")
-        self.address = address
-        self.rule = rule
-
-
 def is_local(client_version: str) -> bool:
     """Whether this is a chain on this machine for development."""
     return client_version.lower().startswith(LOCAL_CLIENT)
@@ -53,7 +44,9 @@ def words_of(error: Exception) -> str:
 
 
 def require_all_allowed(signers: Mapping[Role, Signer], settings: Any, client_version: str) -> None:
-    """May these accounts sign where the node is `client_version`? Errors: SignerRefusedError."""
+    """May these accounts sign where the node is `client_version`? Errors:
+    InvalidParameterError.
+    """
     for role, signer in signers.items():
         is_plain = _told(settings, PREFIXES[role], "PRIVATE_KEY") is not None
         variable = f"{PREFIXES[role]}_PRIVATE_KEY" if is_plain else None
@@ -64,17 +57,15 @@ def require_allowed(address: str, client_version: str, *, plain_variable: str | 
     """May this account sign here? `client_version` is the node's web3_clientVersion;
     `plain_variable` names the setting that holds the key in plain, None when none does.
 
-    Errors: SignerRefusedError on a chain that is not local.
+    Errors: InvalidParameterError on a chain that is not local.
     """
     if is_local(client_version):
         return
     if plain_variable is not None:
         better = plain_variable.replace("PRIVATE_KEY", "KEYSTORE")
-        raise SignerRefusedError(
-            address, f"{plain_variable} is accepted on a local chain only; use {better}"
-        )
+        raise InvalidParameterError(plain_variable, f"accepted on a local chain only; use {better}")
     if address in PUBLIC_ACCOUNTS:
-        raise SignerRefusedError(
+        raise InvalidParameterError(
             address, "this is a public test account; make a keystore of a key that is yours alone"
         )
 

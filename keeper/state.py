@@ -88,7 +88,7 @@ class ReadBlock:
 class VaultReading:
     """A vault as one node's lens answers, in the state of `block`.
 
-    Status, worth, floor and fee are None when the node gave no usable answer. `source` says where
+    Status, worth and fee are None when the node gave no usable answer. `source` says where
     the worth comes from, or why there is none.
     """
 
@@ -96,7 +96,6 @@ class VaultReading:
     node: str
     status: VaultStatus | None
     worth_usdc_e6: UsdcE6 | None
-    floor_usdc_e6: UsdcE6 | None
     source: str
     fee_owed_usdc_e6: UsdcE6 | None = None
     block: ReadBlock | None = None
@@ -104,6 +103,11 @@ class VaultReading:
     @property
     def vault(self) -> str:
         return self.watched.vault
+
+    @property
+    def floor_usdc_e6(self) -> UsdcE6 | None:
+        """Of the signed terms."""
+        return self.watched.floor_usdc_e6
 
     def above_floor_usdc_e6(self) -> int | None:
         """Distance to the stop line; 0 or less is at or below it.

@@ -40,6 +40,7 @@ from keeper.attempts import (
     agreed,
     broadcast,
     ends_of,
+    first_free_nonce,
     in_parts,
     receipts,
     safe_block,
@@ -269,9 +270,7 @@ class Stops:
                 continue
             held = self._rows.held(account)
             rank = self._ranks[account] = max(self._ranks.get(account, 0), stop.tries)
-            nonce = counts[rank % len(counts)]
-            while nonce in held:
-                nonce += 1
+            nonce = first_free_nonce(counts[rank % len(counts)], held)
             attempt = self._attempt(stop, account, nonce, offer, nodes)
             if attempt is not None:
                 stop.tries = rank + 1
@@ -373,10 +372,11 @@ class Stops:
         return safe_block(self._rpc, nodes) if is_waiting else -1
 
     def _judge(self, stop: Stop, told: Receipts, nodes: Quotes, safe: int) -> None:
-        each = [agreed([one], told, nodes.reach()) for one in stop.attempts]
-        found = sorted((one for one in each if one is not None), key=lambda one: -one[1].status)
+        each = [(one, agreed([one.tx], told, nodes.reach())) for one in stop.attempts]
+        found = [(one, said[1]) for one, said in each if said is not None]
+        found.sort(key=lambda one: -one[1].status)
         stop.is_doubted = False
-        stop.is_seen = ends_of(stop.attempts, told) == {1}
+        stop.is_seen = ends_of([one.tx for one in stop.attempts], told) == {1}
         if not found:
             stop.lose_receipt(nodes.head.number)
             return

@@ -26,7 +26,7 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
 from core.chain.blocks import BlockHeader
-from core.errors import OutsideError
+from core.chain.errors import RpcUnreachableError
 from core.keeper import intents as rows
 from core.keeper import views as watched_rows
 from core.keeper.intents import Intent, NewIntent, NewVaultMark, add_ended
@@ -91,13 +91,6 @@ class TickReport:
                 "anyone may stop"
             )
         return "the head is stale" if self.is_stale else None
-
-
-class NoNodeError(OutsideError):
-    """No node names a usable newest block."""
-
-    def __init__(self) -> None:
-        super().__init__("no node gives a newest block with a base fee")
 
 
 def now_utc() -> datetime:
@@ -165,7 +158,7 @@ class Tick:
     def run(self, now: datetime) -> TickReport:
         """One tick.
 
-        Errors: NoNodeError, RpcError, LeadershipLostError, the database's.
+        Errors: RpcError, LeadershipLostError, the database's.
         """
         live, outage = self._rows(now)
         seconds = UnixSeconds(int(now.timestamp()))
@@ -176,7 +169,7 @@ class Tick:
         if self.stops is not None:
             self.stops.write()
         if not nodes:
-            raise NoNodeError
+            raise RpcUnreachableError("eth_getBlockByNumber", ["no head with a base fee"])
         named = plan.keepers(nodes, self.own)
         state = self._state(nodes[0], live_kinds(live), named, look.readings)
         self._tell_changes(state)

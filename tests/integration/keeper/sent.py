@@ -26,7 +26,6 @@ def due(vault: str, node: str) -> VaultReading:
         node,
         VaultStatus.WORKING,
         UsdcE6(0),
-        floor,
         SOURCE_VAULT_WORTH,
     )
 

@@ -12,6 +12,7 @@ from sqlalchemy import select
 from sqlalchemy.exc import OperationalError
 
 from core.chain.abi import function
+from core.chain.errors import RpcUnreachableError
 from core.errors import OutsideError
 from core.keeper import intents as rows
 from core.keeper import views as watched_rows
@@ -20,7 +21,7 @@ from core.keeper.tables import KeeperEnded
 from core.mandate.chain import calldata
 from keeper.last_resort import UNKNOWN_S
 from keeper.state import VaultReading
-from keeper.tick import PRESENT_S, NoNodeError
+from keeper.tick import PRESENT_S
 from tests.integration.keeper import liars, lies
 from tests.integration.keeper.blocks import Clock
 from tests.integration.keeper.conftest import PRICE_AT_FLOOR, USDC, KeeperProcess, Stage
@@ -165,7 +166,7 @@ def test_one_node_that_answers_late__is_waited_for(stage: Stage) -> None:
 
 def test_no_node_answers__is_an_error_of_the_tick(stage: Stage) -> None:
     lie = liars.refuses("eth_getBlockByNumber")
-    with pytest.raises(NoNodeError):
+    with pytest.raises(RpcUnreachableError):
         stage.keeper(paths=TWO, wire=LyingWire(dict.fromkeys(TWO, lie))).judge()
 
 

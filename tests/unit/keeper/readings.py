@@ -30,16 +30,16 @@ def reading(worth_usdc_e6: int | None, **changes: Any) -> VaultReading:
         "ends_at": None,
         "last_sent": None,
         "last_written": None,
+        "floor_usdc_e6": FLOOR,
         "is_recorded_at_work": True,
         "lacks_mark": None,
     }
     recorded |= {name: changes.pop(name) for name in recorded if name in changes}
     fields: dict[str, Any] = {
-        "watched": WatchedVault(**recorded, floor_usdc_e6=FLOOR),
+        "watched": WatchedVault(**recorded),
         "node": "node",
         "status": VaultStatus.WORKING,
         "worth_usdc_e6": worth_usdc_e6,
-        "floor_usdc_e6": FLOOR,
         "source": SOURCE_VAULT_WORTH,
         "block": ReadBlock(HEAD.number, HEAD.timestamp, HEAD.hash),
     }

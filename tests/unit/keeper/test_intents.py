@@ -9,7 +9,6 @@ from core.keeper.rules import IntentState
 from core.mandate.chain import calldata
 from keeper.intents import intent_of, is_out_of_patience, live_kinds, order_of
 from keeper.state import IntentKind
-from tests.each import each
 from tests.unit.keeper.readings import FLOOR, HEAD, NOW, VAULT, reading
 
 KEEPER = "0x90F79bf6EB2c4f870365E785982E1f101E93b906"
@@ -37,23 +36,10 @@ def test_intent_of__a_mark__is_the_vaults_mark_and_keeps_what_led_to_it() -> Non
 # For how long
 
 
-@each(
-    ("kind", "minutes", "end"),
-    [
-        (IntentKind.MARK, 1, IntentState.SUPERSEDED),
-        (IntentKind.SETTLE, 1, IntentState.SUPERSEDED),
-        (IntentKind.ANCHOR, 10, IntentState.REFUSED),
-        (IntentKind.REMOVE, 0, IntentState.REFUSED),
-    ],
-)
-def test_is_out_of_patience__ends_what_is_still_planned_after_so_many_minutes(
-    kind: IntentKind, minutes: int, end: IntentState
-) -> None:
-    planned, at = intent(kind), WHEN + timedelta(minutes=minutes)
-    assert is_out_of_patience(planned, at) is end
-    assert is_out_of_patience(planned, at - timedelta(seconds=1)) is (
-        end if kind is IntentKind.REMOVE else None
-    )
+def test_is_out_of_patience__what_a_tick_planned_is_superseded_after_a_minute() -> None:
+    planned, at = intent(), WHEN + timedelta(minutes=1)
+    assert is_out_of_patience(planned, at) is IntentState.SUPERSEDED
+    assert is_out_of_patience(planned, at - timedelta(seconds=1)) is None
     assert is_out_of_patience(replace(planned, state=IntentState.SIGNED), at) is None
 
 

@@ -5,7 +5,7 @@ from eth_account import Account
 
 from core.errors import InvalidParameterError
 from core.public_accounts import PUBLIC_ACCOUNTS
-from keeper.signers import SignerRefusedError, require_allowed, require_gas_key
+from keeper.signers import require_allowed, require_gas_key
 from keeper.state import Role
 from tests.personas import KEEPER, STRANGER
 
@@ -29,14 +29,14 @@ def test_require_allowed__local_chain__takes_every_key() -> None:
 @pytest.mark.parametrize("role", ["KEEPER", "KEEPER_STOP"])
 def test_require_allowed__plain_key_elsewhere__is_refused(role: str) -> None:
     with pytest.raises(
-        SignerRefusedError,
-        match=f"{role}_PRIVATE_KEY is accepted on a local chain only; use {role}_KEYSTORE",
+        InvalidParameterError,
+        match=f"{role}_PRIVATE_KEY: accepted on a local chain only; use {role}_KEYSTORE",
     ):
         require_allowed(OWN, "op-geth/v1.101", plain_variable=f"{role}_PRIVATE_KEY")
 
 
 def test_require_allowed__public_account_in_a_keystore_elsewhere__is_refused() -> None:
-    with pytest.raises(SignerRefusedError, match="public test account"):
+    with pytest.raises(InvalidParameterError, match="public test account"):
         require_allowed(PUBLIC, "op-geth/v1.101", plain_variable=None)
 
 
