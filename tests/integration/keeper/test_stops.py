@@ -194,8 +194,7 @@ def test_a_stop_after_a_revert_that_is_not_written_yet__has_a_row_of_its_own(sta
     stage.set_price(PRICE_AT_FLOOR)
     name = sent.keeper.rpc.names[1]
     sent.keeper.stops.send([due(stage.vault, name)])
-    rows = sent.keeper.stops._rows
-    rows._write_sent()  # the end of the first is not written yet
+    sent.keeper.follow()  # the end of the first is written
     sent.keeper.follow()
     assert (stage.status(), stage.states()) == (
         "stopped",
